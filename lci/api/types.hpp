@@ -1,0 +1,123 @@
+// The plain types of the interface: codes, statuses, tags, and the enumerations that name choices.
+#ifndef LCI_API_TYPES_HPP_
+#define LCI_API_TYPES_HPP_
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+
+namespace lci {
+
+// ---- numbers that travel with a message ----------------------------------------------------
+
+using tag_t = uint64_t;           // chosen by the program; see max_tag of the runtime
+using rcomp_t = uint32_t;         // names a completion object on another rank; 0 means none
+using net_imm_data_t = uint32_t;  // what a network carries beside the bytes
+
+constexpr int ANY_SOURCE = -1;
+constexpr tag_t ANY_TAG = ~tag_t{0};
+
+constexpr const char* DEFAULT_NAME = "default";
+
+// ---- what became of an operation -----------------------------------------------------------
+
+// The order matters: each category lies between its _min and _max.
+enum class errorcode_t {
+  done_min,
+  done,          // complete: the completion object will not be signalled
+  done_backlog,  // complete, after it had waited in the backlog
+  done_max,
+  posted_min,
+  posted,          // under way: the completion object will be signalled once
+  posted_backlog,  // accepted into the backlog: likewise
+  posted_max,
+  retry_min,
+  retry,           // nothing happened; post it again later
+  retry_init,      // the value of an error_t that nobody has set
+  retry_lock,      // another thread is using the resource
+  retry_nopacket,  // the packet pool is empty
+  retry_nomem,     // the network's queue is full
+  retry_backlog,   // older operations wait in the backlog
+  retry_max,
+  fatal,  // it cannot succeed
+};
+
+// "done", "retry_lock", ... The string lives for ever.
+const char* get_errorcode_str(errorcode_t code);
+
+struct error_t {
+  errorcode_t errorcode = errorcode_t::retry_init;
+
+  error_t() = default;
+  error_t(errorcode_t code) : errorcode(code) {}  // NOLINT: implicit by interface
+
+  bool is_done() const { return in(errorcode_t::done_min, errorcode_t::done_max); }
+  bool is_posted() const { return in(errorcode_t::posted_min, errorcode_t::posted_max); }
+  bool is_retry() const { return in(errorcode_t::retry_min, errorcode_t::retry_max); }
+  void reset_retry() { errorcode = errorcode_t::retry_init; }
+  const char* get_str() const { return get_errorcode_str(errorcode); }
+
+ private:
+  bool in(errorcode_t low, errorcode_t high) const { return errorcode > low && errorcode < high; }
+};
+
+// Returned by posting calls and handed to completion objects. A field that has no meaning for the
+// operation keeps its default.
+struct status_t {
+  error_t error;
+  int rank = -1;           // the other side
+  void* buffer = nullptr;  // where the bytes are
+  size_t size = 0;         // bytes
+  tag_t tag = 0;
+  void* user_context = nullptr;  // as given when the operation was posted
+
+  status_t() = default;
+  status_t(errorcode_t code) : error(code) {}  // NOLINT: implicit by interface
+
+  void set_done() { error = errorcode_t::done; }
+  void set_posted() { error = errorcode_t::posted; }
+  void set_retry() { error = errorcode_t::retry; }
+  bool is_done() const { return error.is_done(); }
+  bool is_posted() const { return error.is_posted(); }
+  bool is_retry() const { return error.is_retry(); }
+  error_t get_error() const { return error; }
+  int get_rank() const { return rank; }
+  void* get_buffer() const { return buffer; }
+  size_t get_size() const { return size; }
+  tag_t get_tag() const { return tag; }
+  void* get_user_context() const { return user_context; }
+};
+
+// ---- failures ------------------------------------------------------------------------------
+
+// Another rank is gone. Everything that does not need that rank goes on working.
+class peer_failure_error : public std::runtime_error {
+ public:
+  peer_failure_error(int failed_rank, const std::string& what)
+      : std::runtime_error(what), failed_rank_(failed_rank) {}
+  int failed_rank() const noexcept { return failed_rank_; }
+
+ private:
+  int failed_rank_;
+};
+
+// ---- choices -------------------------------------------------------------------------------
+
+// When a send counts as complete locally: `memory`, the buffer may be reused; `network`, the
+// message has also been handed to the other side.
+enum class comp_semantic_t { memory, network };
+
+// What kind of completion object a comp_t is.
+enum class attr_comp_type_t { sync, counter, cq, handler, graph, custom };
+
+// The two completion-queue designs: a list of rings that grows (lcrq), and one ring of fixed
+// length (array_atomic) that is fatal to overrun.
+enum class attr_cq_type_t { array_atomic, lcrq };
+
+// Transport of a runtime. `none` lets the library choose.
+enum class attr_backend_t { none, ibv, ofi, ucx, shm };
+
+}  // namespace lci
+
+#endif  // LCI_API_TYPES_HPP_

@@ -1,0 +1,96 @@
+#ifndef LCI_BOOT_BOOTSTRAP_H_
+#define LCI_BOOT_BOOTSTRAP_H_
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lci::boot {
+
+// Where this process stands in its job.
+struct job_position {
+  int rank = 0;        // 0 .. size-1
+  int size = 1;        // number of ranks in the job
+  int local_rank = 0;  // 0 .. local_size-1, counted among the ranks of the same node
+  int local_size = 1;  // number of ranks on this node
+};
+
+// How ranks find each other before there is a network: a shared store of byte strings with two
+// collectives on top. It is the slow path by design: nothing here is called per message.
+//
+// Keys are non-empty, at most `max_key_size` bytes; values are arbitrary bytes (embedded zeros
+// included), at most `max_value_size`. A key is written once: a second put of the same key by any
+// rank is an AlreadyExists error and leaves the first value in place.
+//
+// Collectives are named. Every rank calls them with the same name; a name is used once in a
+// job's life. Two threads of a rank may be inside two collectives (or gets) at the same time, in
+// any order relative to the other ranks: a thread that waits never keeps another thread of this
+// rank from completing.
+//
+// Every waiting call takes a timeout. When it expires the call returns DeadlineExceeded, its
+// message naming the ranks that did not arrive (collectives) or the key that did not appear (get).
+// When another rank called abort(), every waiting and later call returns Aborted with that rank and
+// its reason. When the connection to the job is lost, Unavailable.
+//
+// Thread safety: every member may be called by any thread at any time, the destructor excepted.
+class bootstrap {
+ public:
+  using duration = std::chrono::milliseconds;
+  static constexpr size_t max_key_size = 256;
+  static constexpr size_t max_value_size = size_t{1} << 20;
+
+  virtual ~bootstrap() = default;
+  bootstrap(const bootstrap&) = delete;
+  bootstrap& operator=(const bootstrap&) = delete;
+
+  const job_position& position() const { return position_; }
+  int rank() const { return position_.rank; }
+  int size() const { return position_.size; }
+
+  // "local", "file" or "tcp": for logs and lci_info.
+  virtual absl::string_view name() const = 0;
+
+  // A short string that is equal in all ranks of this job and differs from every other job that
+  // runs or ran on these hosts. Names of shared segments are made from it. [A-Za-z0-9_-], at most
+  // 32 characters.
+  virtual absl::string_view job_id() const = 0;
+
+  // Default for the timeouts below: LCI_BOOT_TIMEOUT (seconds; 60 if unset).
+  duration default_timeout() const { return default_timeout_; }
+
+  virtual absl::Status put(absl::string_view key, absl::string_view value) = 0;
+  // Waits until `key` is there. A timeout of zero asks without waiting.
+  virtual absl::StatusOr<std::string> get(absl::string_view key, duration timeout) = 0;
+
+  // Returns when all ranks have entered the barrier of this name.
+  virtual absl::Status barrier(absl::string_view name, duration timeout) = 0;
+  // Element r of the result is what rank r passed.
+  virtual absl::StatusOr<std::vector<std::string>> allgather(absl::string_view name,
+                                                             absl::string_view value,
+                                                             duration timeout) = 0;
+
+  // Tells all ranks (and the launcher, where there is one) that this job has failed. Does not
+  // end the process. Only the first abort of a job is kept.
+  virtual void abort(absl::string_view reason) = 0;
+
+ protected:
+  bootstrap(job_position position, duration default_timeout)
+      : position_(position), default_timeout_(default_timeout) {}
+
+  job_position position_;
+  duration default_timeout_;
+};
+
+// Chooses and connects the bootstrap from the environment (see README, "How a process finds its
+// job"): LCI_BOOT = auto | local | file | tcp, then the variables of lcrun, then those of the other
+// launchers that we know. Never returns rank 0 of 1 when a launcher said otherwise.
+absl::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap();
+
+}  // namespace lci::boot
+
+#endif  // LCI_BOOT_BOOTSTRAP_H_

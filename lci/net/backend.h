@@ -1,0 +1,141 @@
+// The contract between the runtime and a network. A stranger who implements the two classes below
+// and adds one registration file has added a backend; net/conformance_test.h holds it to every
+// sentence.
+//
+// Words: a *context* is one attachment of this rank to one network; a *device* is a complete set of
+// network resources of a context. Device number `uid` of this rank exchanges messages with device
+// number `uid` of the other ranks. Two threads that use different devices do not wait for each
+// other.
+#ifndef LCI_NET_BACKEND_H_
+#define LCI_NET_BACKEND_H_
+
+#include <cstddef>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lci/api/types.hpp"
+#include "lci/boot/bootstrap.h"
+#include "lci/net/op.h"
+
+namespace lci::net {
+
+// What a device can do; constant for its life.
+struct device_limits {
+  size_t max_inject = 0;  // bytes of header + buffer of an injected send; at least 64
+  size_t max_send = 0;    // bytes of a send that is not injected; at least max_inject
+  size_t max_rma = 0;     // bytes of one put, put_imm or get; the runtime splits larger ones
+};
+
+// What the runtime asks for when it makes a device.
+struct device_config {
+  int uid = 0;  // 0, 1, 2, ... in the order of allocation; equal on all ranks
+  size_t max_message =
+      8192;  // the runtime wants to send messages of this many bytes (header included)
+};
+
+class device {
+ public:
+  virtual ~device() = default;
+  device(const device&) = delete;
+  device& operator=(const device&) = delete;
+
+  const device_limits& limits() const { return limits_; }
+
+  // Starts one operation. Never blocks, never waits for a peer, allocates nothing, makes no system
+  // call except what moves the bytes of a put or get.
+  //   done          complete; there will be no completion for it. The buffer is the caller's again;
+  //   for put the
+  //                 bytes are in the peer's memory, for get they are in the buffer, for send the
+  //                 backend has a copy.
+  //   posted        one completion with op.context will come out of poll. Buffer and registration
+  //   belong to the
+  //                 device until then. Never the answer to an injected send.
+  //   retry_lock    another thread is posting on the same resource; nothing happened.
+  //   retry_nomem   the way to that rank is full; nothing happened. Progress (ours or the peer's)
+  //   will make room. fatal         op.rank has failed (a completion of kind peer_failed was or
+  //   will be given), or, for put and get, the remote memory is not
+  //                 accessible (not registered or out of its bounds, where the network can tell).
+  //                 Nothing happened that can be relied on.
+  // What the caller must ensure (not checked on this path): 0 <= rank < size, sizes within
+  // limits(), registrations that cover the buffers, a non-null buffer where size > 0. Order:
+  // injected sends and sends from one thread to one rank through one device arrive in the order
+  // posted. A put_imm is visible at the target when its completion is; nothing else is ordered.
+  // Thread safety: any thread at any time, also inside the processing of a completion.
+  virtual error_t post(const op& operation) = 0;
+
+  // Moves the network forward and writes up to `max` completions to `out`. Never blocks. `*count`
+  // says how many were written. Returns done when anything moved (also without a completion), retry
+  // when there was nothing to do, retry_lock when another thread is polling (then *count is 0).
+  // Messages of one peer come out in the order of posting; when several threads poll, each gets a
+  // part of them. A recv completion lends its bytes: they stay readable, at the same place, until
+  // release(lease). A device whose leases are held back cannot receive more than its ring holds, so
+  // release soon; order does not matter. Nothing that a peer writes can make poll read outside the
+  // device's own memory: a malformed message ends that peer (peer_failed) and is logged. Thread
+  // safety: any thread at any time.
+  virtual error_t poll(completion* out, size_t max, size_t* count) = 0;
+
+  // Ends the loan of a recv completion. Each lease is released exactly once, by any thread.
+  virtual void release(const completion& received) = 0;
+
+  // True when every operation that was posted has been handed to the network for good: after it,
+  // this rank may stop polling without keeping a peer waiting for bytes of ours. Conservative: may
+  // say false for a while.
+  virtual bool drained() = 0;
+
+ protected:
+  explicit device(const device_limits& limits) : limits_(limits) {}
+  device_limits limits_;
+};
+
+class context {
+ public:
+  virtual ~context() = default;
+  context(const context&) = delete;
+  context& operator=(const context&) = delete;
+
+  virtual const char* name() const = 0;  // "shm", ...
+
+  // Collective over the ranks of the job for each uid: every rank makes the device of that uid.
+  // Several may be under way at the same time in different threads. May block, bounded by the
+  // bootstrap's default timeout; an error names what was missing (the rank, or the resource and its
+  // size). All ranks that return a device can reach each other through it at once. A device is
+  // destroyed before its context, with no operation and no lease outstanding. Destruction is local:
+  // peers that still hold their device see no failure from it, and what was sent before (done, or
+  // drained) still arrives.
+  virtual absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) = 0;
+
+  // Registers [address, address + size) for use by all devices of this context, those made
+  // later too. The memory must stay mapped until it is deregistered. Overlapping and repeated
+  // registrations are independent. size may be 0. Not on the per-message fast path, but cheap: no
+  // collective, no waiting.
+  virtual absl::StatusOr<local_region> register_memory(void* address, size_t size) = 0;
+  virtual void deregister_memory(local_region region) = 0;
+  // What a peer needs to name the region. Accessible for all ranks of the job until it is
+  // deregistered.
+  virtual remote_region remote_key(local_region region) const = 0;
+
+ protected:
+  context() = default;
+};
+
+// Makes the context of this rank. Collective; `boot` outlives the context.
+using context_factory = absl::StatusOr<std::unique_ptr<context>> (*)(boot::bootstrap& boot);
+
+// The registry of backends. Each backend's registration file has one static registrar; link it with
+// alwayslink.
+struct backend_entry {
+  attr_backend_t id;
+  const char* name;     // as in LCI_ATTR_BACKEND
+  int preference;       // the available backend with the highest preference is the default
+  bool (*available)();  // cheap, local, no side effects: can this host use it at all?
+  context_factory make;
+};
+void register_backend(const backend_entry& entry);
+// attr_backend_t::none chooses by preference. Null (and never throws) if there is no such backend
+// in this binary.
+const backend_entry* find_backend(attr_backend_t id);
+
+}  // namespace lci::net
+
+#endif  // LCI_NET_BACKEND_H_

@@ -1,0 +1,72 @@
+// A post as a value: what the runtime asks of a backend, and what the backend answers.
+#ifndef LCI_NET_OP_H_
+#define LCI_NET_OP_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lci/api/types.hpp"
+
+namespace lci::net {
+
+// Memory of this rank that a backend may read and write on behalf of peers.
+// Made by context::register_memory, dead after deregister_memory.
+struct local_region {
+  uint64_t handle = 0;  // 0: not registered
+};
+
+// The same memory as a peer names it: sent between ranks as bytes.
+struct remote_region {
+  uint64_t base = 0;  // the backend's: an address or an offset
+  uint64_t key = 0;   // the backend's; 0: empty
+};
+
+enum class op_kind : uint8_t {
+  send,     // header + buffer arrive at `rank` as one completion of kind recv, with `imm`
+  put,      // buffer is written at remote + remote_offset; the target is not told
+  put_imm,  // the same, and the target sees a completion of kind remote_put with `imm`
+  get,      // remote + remote_offset is read into buffer
+};
+
+// Layout is for the reader, not for the wire.
+struct op {
+  op_kind kind = op_kind::send;
+  // The device must be done with `header` and `buffer` when post returns `done`, and may not answer
+  // `posted`. Only for send, and only up to device_limits::max_inject bytes (header + buffer).
+  bool inject = false;
+  uint8_t header_size = 0;  // bytes of `header`, at most max_header_size; only with inject
+  int rank = 0;             // the other side; may be this rank
+  net_imm_data_t imm = 0;   // send and put_imm: all 32 bits arrive
+  const void* header = nullptr;
+  void* buffer = nullptr;      // written only by get
+  size_t size = 0;             // bytes of buffer; 0 is legal
+  local_region local;          // registration of buffer: may be empty for inject; else required
+  remote_region remote;        // put, put_imm, get
+  uint64_t remote_offset = 0;  // bytes from the start of `remote`
+  void* context = nullptr;     // comes back in the completion of a posted operation
+};
+
+constexpr size_t max_header_size = 32;
+
+enum class completion_kind : uint8_t {
+  send,         // a posted send, put, put_imm or get of this rank is complete: `context`
+  put,          //
+  get,          //
+  recv,         // a message arrived: rank, imm, buffer, size, lease
+  remote_put,   // a put_imm of a peer is visible in our memory: rank, imm
+  peer_failed,  // `rank` is gone; reported once per device and rank. Posts to it return fatal.
+};
+
+struct completion {
+  completion_kind kind = completion_kind::send;
+  int rank = -1;
+  net_imm_data_t imm = 0;
+  size_t size = 0;
+  void* buffer = nullptr;   // recv: where the bytes lie, aligned to 8
+  void* context = nullptr;  // posted operations: op::context
+  uint64_t lease = 0;       // recv: give it to device::release when the bytes are no longer read
+};
+
+}  // namespace lci::net
+
+#endif  // LCI_NET_OP_H_
