@@ -1,0 +1,72 @@
+"""The C++ rules of this repository: cc_* with our language level and warnings.
+
+A consumer never reads our .bazelrc, so everything a target needs to compile is said here.
+Third-party headers come in with -isystem (`includes` in their BUILD files) and stay silent.
+"""
+
+load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
+
+LCI_COPTS = [
+    "-std=c++17",
+    "-Wall",
+    "-Wextra",
+    "-Wpedantic",
+    "-Wshadow",
+    "-Wconversion",
+]
+
+# std::thread needs it on systems whose libc keeps pthread apart.
+LCI_LINKOPTS = ["-pthread"]
+
+def lci_cc_library(name, copts = [], linkopts = [], **kwargs):
+    """A library. Always an archive: nothing of ours is loaded as a shared object.
+
+    Args:
+      name: the target.
+      copts: after ours, so that they win.
+      linkopts: after ours.
+      **kwargs: as for cc_library.
+    """
+    cc_library(
+        name = name,
+        copts = LCI_COPTS + copts,
+        linkopts = LCI_LINKOPTS + linkopts,
+        linkstatic = kwargs.pop("linkstatic", True),
+        **kwargs
+    )
+
+def lci_cc_binary(name, copts = [], linkopts = [], **kwargs):
+    """A program.
+
+    Args:
+      name: the target.
+      copts: after ours, so that they win.
+      linkopts: after ours.
+      **kwargs: as for cc_binary.
+    """
+    cc_binary(
+        name = name,
+        copts = LCI_COPTS + copts,
+        linkopts = LCI_LINKOPTS + linkopts,
+        linkstatic = kwargs.pop("linkstatic", True),
+        **kwargs
+    )
+
+def lci_cc_test(name, copts = [], linkopts = [], size = "small", **kwargs):
+    """A test, small (60 s) unless it says otherwise.
+
+    Args:
+      name: the target.
+      copts: after ours, so that they win.
+      linkopts: after ours.
+      size: as for cc_test.
+      **kwargs: as for cc_test.
+    """
+    cc_test(
+        name = name,
+        copts = LCI_COPTS + copts,
+        linkopts = LCI_LINKOPTS + linkopts,
+        linkstatic = kwargs.pop("linkstatic", True),
+        size = size,
+        **kwargs
+    )
