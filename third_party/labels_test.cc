@@ -56,7 +56,8 @@ TEST(abseil_labels, small_things) {
   int ran = 0;
   {
     absl::Cleanup cleanup = [&] { ++ran; };
-    absl::FunctionRef<void()> function = [&] { ++ran; };
+    const auto count = [&] { ++ran; };
+    absl::FunctionRef<void()> function = count;
     function();
   }
   EXPECT_EQ(ran, 2);
