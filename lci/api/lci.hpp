@@ -1,0 +1,15 @@
+// LCI: a communication library for programs with many threads per process. Include this header,
+// link liblci.a, start with lcrun.
+#ifndef LCI_API_LCI_HPP_
+#define LCI_API_LCI_HPP_
+
+#include "lci/api/attr.hpp"      // IWYU pragma: export
+#include "lci/api/coll.hpp"      // IWYU pragma: export
+#include "lci/api/comm.hpp"      // IWYU pragma: export
+#include "lci/api/comp.hpp"      // IWYU pragma: export
+#include "lci/api/option.hpp"    // IWYU pragma: export
+#include "lci/api/resource.hpp"  // IWYU pragma: export
+#include "lci/api/runtime.hpp"   // IWYU pragma: export
+#include "lci/api/types.hpp"     // IWYU pragma: export
+
+#endif  // LCI_API_LCI_HPP_
