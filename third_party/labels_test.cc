@@ -87,8 +87,10 @@ TEST(zlib_label, sums_as_its_specification_says) {
 
 TEST(libcuckoo_label, counts) {
   libcuckoo::cuckoohash_map<int, int> table;
-  table.upsert(7, [](int& count) { ++count; }, 1);
-  table.upsert(7, [](int& count) { ++count; }, 1);
+  table.upsert(
+      7, [](int& count) { ++count; }, 1);
+  table.upsert(
+      7, [](int& count) { ++count; }, 1);
   EXPECT_EQ(table.find(7), 2);
 }
 

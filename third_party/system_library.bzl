@@ -141,7 +141,7 @@ def _absl_library(repository_ctx, pc):
         "",
     ])
 
-def _absl_package(package, targets, have):
+def _absl_package(targets, have):
     if type(targets) == type([]):
         targets = {target: target for target in targets}
     lines = ["package(default_visibility = [\"//visibility:public\"])", ""]
@@ -181,7 +181,7 @@ def _system_absl_impl(repository_ctx):
     for package, targets in _ABSL_TARGETS.items():
         repository_ctx.file(
             "absl/%s/BUILD.bazel" % package,
-            _absl_package(package, targets, have),
+            _absl_package(targets, have),
         )
 
 system_absl = repository_rule(

@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# Becomes the launcher, so that its exit code is the test's. usage: run_lcrun.sh LCRUN ARGS...
+exec "$@"
