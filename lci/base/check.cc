@@ -1,0 +1,9 @@
+#include "lci/base/check.h"
+
+namespace lci::base {
+
+void fail_check(const char* file, int line, const char* condition, const std::string& message) {
+  throw check_error(absl::StrCat(file, ":", line, ": check failed: ", condition, ": ", message));
+}
+
+}  // namespace lci::base

@@ -1,0 +1,73 @@
+#include "lci/base/log.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "lci/base/env.h"
+
+namespace lci::base {
+namespace {
+
+constexpr const char* level_variable = "LCI_LOG_LEVEL";
+constexpr enum_name<log_level> level_names[] = {{"none", log_level::none},
+                                                {"error", log_level::error},
+                                                {"warn", log_level::warn},
+                                                {"info", log_level::info},
+                                                {"debug", log_level::debug}};
+
+constexpr int no_rank = -1;
+std::atomic<int> log_rank{no_rank};
+
+}  // namespace
+
+namespace internal {
+
+std::atomic<int> log_threshold{log_level_unread};
+
+log_level read_log_threshold() {
+  // A function-local static: read, and complained about, once.
+  static const log_level level = [] {
+    const absl::StatusOr<log_level> given =
+        env_enum<log_level>(level_variable, log_level::warn, level_names);
+    if (given.ok()) return *given;
+    log_line(log_level::warn, absl::StrCat(given.status().message(), "; going on with warn"));
+    return log_level::warn;
+  }();
+  int expected = log_level_unread;
+  const int value = static_cast<int>(level);
+  // If set_log_level came first, it wins.
+  if (log_threshold.compare_exchange_strong(expected, value, std::memory_order_relaxed)) {
+    return level;
+  }
+  return static_cast<log_level>(expected);
+}
+
+}  // namespace internal
+
+void set_log_level(log_level level) {
+  internal::log_threshold.store(static_cast<int>(level), std::memory_order_relaxed);
+}
+
+void set_log_rank(int rank) { log_rank.store(rank, std::memory_order_relaxed); }
+
+void log_line(log_level level, absl::string_view message) {
+  const int rank = log_rank.load(std::memory_order_relaxed);
+  const std::string origin = rank == no_rank ? "lci " : absl::StrCat("lci[rank ", rank, "] ");
+  const std::string line =
+      absl::StrCat(origin, level_names[static_cast<int>(level)].name, ": ", message, "\n");
+  const char* next = line.data();
+  size_t left = line.size();
+  while (left > 0) {  // more than one round only if a signal or a full pipe cuts the line
+    const ssize_t written = write(STDERR_FILENO, next, left);
+    if (written < 0 && errno != EINTR) return;
+    if (written > 0) {
+      next += written;
+      left -= static_cast<size_t>(written);
+    }
+  }
+}
+
+}  // namespace lci::base

@@ -1,0 +1,78 @@
+#include "lci/base/thread_number.h"
+
+#include <pthread.h>
+
+#include <algorithm>
+#include <functional>
+#include <mutex>
+#include <new>
+#include <vector>
+
+#include "lci/base/check.h"
+
+namespace lci::base::internal {
+namespace {
+
+class registry {
+ public:
+  registry() {
+    // A key and not a thread_local with a destructor: keys are destroyed after those, and one that
+    // is set again meanwhile is destroyed again, so a late caller finds a number in every case.
+    const int error = pthread_key_create(&at_thread_exit_, &registry::release);
+    LCI_CHECK(error == 0, "pthread_key_create gave error ", error,
+              "; the process has too many thread-specific keys");
+  }
+
+  uint32_t acquire() {
+    std::lock_guard<std::mutex> lock(mutex_);
+    uint32_t number = next_;
+    if (free_.empty()) {
+      free_.reserve(next_ + size_t{1});  // room for its return: release cannot report a failure
+      ++next_;
+    } else {
+      std::pop_heap(free_.begin(), free_.end(), std::greater<>());
+      number = free_.back();
+      free_.pop_back();
+    }
+    // The key's value must not be null, hence + 1.
+    const auto value = static_cast<uintptr_t>(number) + 1;
+    if (pthread_setspecific(at_thread_exit_, reinterpret_cast<void*>(value)) != 0) {
+      put_back(number);
+      throw std::bad_alloc();
+    }
+    return number;
+  }
+
+  // Never destroyed: threads may end after main has returned.
+  static registry& get() {
+    static registry* const instance = new registry;
+    return *instance;
+  }
+
+ private:
+  void put_back(uint32_t number) {
+    free_.push_back(number);
+    std::push_heap(free_.begin(), free_.end(), std::greater<>());
+  }
+
+  static void release(void* value) {
+    registry& self = get();
+    std::lock_guard<std::mutex> lock(self.mutex_);
+    self.put_back(static_cast<uint32_t>(reinterpret_cast<uintptr_t>(value) - 1));
+    this_thread_number = no_thread_number;
+  }
+
+  pthread_key_t at_thread_exit_{};
+  std::mutex mutex_;  // the lock also orders an earlier holder's writes before a later one's reads
+  uint32_t next_ = 0;
+  std::vector<uint32_t> free_;  // a heap, the lowest number on top
+};
+
+}  // namespace
+
+uint32_t assign_thread_number() {
+  this_thread_number = registry::get().acquire();
+  return this_thread_number;
+}
+
+}  // namespace lci::base::internal
