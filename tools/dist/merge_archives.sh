@@ -17,7 +17,7 @@ fi
 
 # Which members are needed: what a linker does, from the undefined symbols of the objects onwards. nm -P prints
 # "FILE[MEMBER]: SYMBOL TYPE ...". A weak undefined symbol (w, v) pulls nothing in.
-"$nm" -A -P -- "${objects[@]}" "${archives[@]}" |
+"$nm" -A -P -- "${objects[@]}" "${archives[@]}" 2> >(grep -v 'no symbols$' >&2) |
   awk '
     {
       type = $3
@@ -54,16 +54,13 @@ fi
 
 # A member keeps the path it came from in its name: two files of one name must not replace each other.
 members=()
-add() {  # add NAME: the file of that name is written by the caller
-  members+=("$work/objects/$1")
-}
 mkdir "$work/objects"
 for object in "${objects[@]}"; do
   name=${object##*/bin/}
   name=${name//\/_objs\//\/}
   name=${name//\//.}
   cp "$object" "$work/objects/$name"
-  add "$name"
+  members+=("$work/objects/$name")
 done
 while IFS= read -r entry; do
   archive=${entry%\[*}
@@ -72,7 +69,7 @@ while IFS= read -r entry; do
   name=${archive##*/}
   name=${name%.a}.$member
   "$ar" p "$archive" "$member" > "$work/objects/$name"
-  add "$name"
+  members+=("$work/objects/$name")
 done < "$work/needed"
 
 rm -f "$out"
