@@ -1,5 +1,5 @@
 // The contract between the runtime and a network. A stranger who implements the two classes below
-// and adds one registration file has added a backend; net/conformance_test.h holds it to every
+// and adds one line to registry.cc has added a backend; net/conformance_test.h holds it to every
 // sentence.
 //
 // Words: a *context* is one attachment of this rank to one network; a *device* is a complete set of
@@ -122,8 +122,7 @@ class context {
 // Makes the context of this rank. Collective; `boot` outlives the context.
 using context_factory = absl::StatusOr<std::unique_ptr<context>> (*)(boot::bootstrap& boot);
 
-// The registry of backends. Each backend's registration file has one static registrar; link it with
-// alwayslink.
+// What the library knows of a backend before it is used. registry.cc lists them all.
 struct backend_entry {
   attr_backend_t id;
   const char* name;     // as in LCI_ATTR_BACKEND
@@ -131,8 +130,7 @@ struct backend_entry {
   bool (*available)();  // cheap, local, no side effects: can this host use it at all?
   context_factory make;
 };
-void register_backend(const backend_entry& entry);
-// attr_backend_t::none chooses by preference. Null (and never throws) if there is no such backend
+// attr_backend_t::none chooses by preference. Null if there is no such backend
 // in this binary.
 const backend_entry* find_backend(attr_backend_t id);
 

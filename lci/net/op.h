@@ -64,6 +64,7 @@ struct completion {
   size_t size = 0;
   void* buffer = nullptr;   // recv: where the bytes lie, aligned to 8
   void* context = nullptr;  // posted operations: op::context
+  bool failed = false;      // posted operations: the peer went away before it was complete
   uint64_t lease = 0;       // recv: give it to device::release when the bytes are no longer read
 };
 

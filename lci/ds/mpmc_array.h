@@ -1,0 +1,76 @@
+#ifndef LCI_DS_MPMC_ARRAY_H_
+#define LCI_DS_MPMC_ARRAY_H_
+
+#include <atomic>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <type_traits>
+#include <vector>
+
+namespace lci::ds {
+
+// An array that grows, is written rarely and read all the time (SC'25 paper, section 5.1.1). Each
+// growth makes an array of twice the length; the old ones are kept until the end, since a reader
+// may still be in one. Elements that were never set are T().
+//
+// Thread safety: every member by any thread at any time. get is wait-free, set takes a mutex.
+//
+// Invariants
+//   1. Writers hold mutex_. They write the newest array only.
+//   2. An array is complete before current_ points to it (R1), so a reader that sees it (A1) sees
+//   every set that had
+//      returned before. A reader in an older array may miss sets that are under way, not those.
+template <class T>
+class mpmc_array {
+  static_assert(std::is_trivially_copyable<T>::value, "elements are atomics");
+
+ public:
+  mpmc_array() = default;
+  mpmc_array(const mpmc_array&) = delete;
+  mpmc_array& operator=(const mpmc_array&) = delete;
+
+  // T() beyond what was ever set.
+  T get(size_t index) const {
+    const array* now = current_.load(std::memory_order_acquire);  // A1
+    if (now == nullptr || index >= now->length) return T();
+    return now->elements[index].load(std::memory_order_acquire);  // A2: pairs with R2
+  }
+
+  // May throw std::bad_alloc, and has then changed nothing.
+  void set(size_t index, T value) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    array* now = current_.load(std::memory_order_relaxed);
+    if (now == nullptr || index >= now->length) now = grow(now, index + 1);
+    now->elements[index].store(value,
+                               std::memory_order_release);  // R2: publishes what it points to
+  }
+
+ private:
+  struct array {
+    explicit array(size_t n) : length(n), elements(new std::atomic<T>[n]()) {}
+    const size_t length;
+    const std::unique_ptr<std::atomic<T>[]> elements;
+  };
+
+  array* grow(const array* old, size_t needed) {
+    size_t length = old == nullptr ? 16 : old->length;
+    while (length < needed) length *= 2;
+    all_.push_back(std::make_unique<array>(length));
+    array* grown = all_.back().get();
+    for (size_t i = 0; old != nullptr && i < old->length; ++i) {
+      grown->elements[i].store(old->elements[i].load(std::memory_order_relaxed),
+                               std::memory_order_relaxed);
+    }
+    current_.store(grown, std::memory_order_release);  // R1
+    return grown;
+  }
+
+  std::atomic<array*> current_{nullptr};
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<array>> all_;  // guarded by mutex_
+};
+
+}  // namespace lci::ds
+
+#endif  // LCI_DS_MPMC_ARRAY_H_

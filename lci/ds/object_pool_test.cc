@@ -1,0 +1,51 @@
+#include "lci/ds/object_pool.h"
+
+#include <atomic>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace lci::ds {
+namespace {
+
+TEST(ObjectPool, GivesDistinctObjects) {
+  object_pool<int> pool;
+  std::set<int*> seen;
+  for (int i = 0; i < 100; ++i) EXPECT_TRUE(seen.insert(pool.make()).second);
+}
+
+TEST(ObjectPool, UsesAnObjectAgain) {
+  object_pool<int> pool;
+  int* first = pool.make();
+  pool.recycle(first);
+  EXPECT_EQ(pool.make(), first);
+}
+
+TEST(ObjectPool, NoObjectHasTwoOwners) {
+  struct item {
+    std::atomic<int> owners{0};
+  };
+  object_pool<item> pool;
+  std::atomic<bool> shared{false};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 8; ++t) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 2000; ++i) {
+        item* a = pool.make();
+        item* b = pool.make();
+        if (a->owners.fetch_add(1) != 0 || b->owners.fetch_add(1) != 0) shared = true;
+        a->owners.fetch_sub(1);
+        b->owners.fetch_sub(1);
+        pool.recycle(a);
+        pool.recycle(b);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_FALSE(shared);
+}
+
+}  // namespace
+}  // namespace lci::ds

@@ -1,0 +1,47 @@
+#ifndef LCI_DS_SPINLOCK_H_
+#define LCI_DS_SPINLOCK_H_
+
+#include <atomic>
+
+#include "lci/base/backoff.h"
+
+namespace lci::ds {
+
+// A lock of one byte for critical sections of a few dozen instructions. Works with std::lock_guard
+// and std::unique_lock. Not fair: under contention the thread that has the cache line tends to keep
+// it, which is what makes short sections fast.
+//
+// Thread safety: any thread at any time; not recursive. try_lock is wait-free, lock is blocking
+// (pauses, then yields), unlock is wait-free.
+//
+// Invariants
+//   1. At most one thread is between a successful lock or try_lock and its unlock.
+//   2. What was written before an unlock is visible after the next lock:
+//      A1, the release in unlock, pairs with A2, the acquire in try_lock.
+class spinlock {
+ public:
+  spinlock() = default;
+  spinlock(const spinlock&) = delete;
+  spinlock& operator=(const spinlock&) = delete;
+
+  bool try_lock() {
+    // The load first: a failed attempt then leaves the cache line shared.
+    return !locked_.load(std::memory_order_relaxed) &&
+           !locked_.exchange(true, std::memory_order_acquire);  // A2
+  }
+
+  void lock() {
+    if (!locked_.exchange(true, std::memory_order_acquire)) return;  // A2, uncontended
+    base::backoff wait;
+    while (!try_lock()) wait.idle();
+  }
+
+  void unlock() { locked_.store(false, std::memory_order_release); }  // A1
+
+ private:
+  std::atomic<bool> locked_{false};
+};
+
+}  // namespace lci::ds
+
+#endif  // LCI_DS_SPINLOCK_H_

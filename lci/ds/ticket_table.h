@@ -1,0 +1,157 @@
+#ifndef LCI_DS_TICKET_TABLE_H_
+#define LCI_DS_TICKET_TABLE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "lci/base/check.h"
+
+namespace lci::ds {
+
+// Pointers that others know by number. A ticket is `Bits` wide: the index of a slot and the number
+// of times that it has been used, so that an old, invented or foreign ticket names nothing. Each
+// entry has an owner (a number >= 0), and only the ticket together with the owner takes it out.
+//
+// Thread safety: every member by any thread at any time. insert and take are lock-free, but for the
+// growth of the table, which doubles it under a mutex.
+//
+// Invariants
+//   1. A slot is in the free list, or occupied, or belongs to the one thread that took it from
+//   either.
+//   2. `word` of a slot holds its generation and, only while it is occupied, its owner + 1.
+//   3. The generation goes up each time the slot is emptied.
+//   4. Slots never move: chunk c holds 64 * 2^c of them.
+template <class T, int Bits>
+class ticket_table {
+ public:
+  static constexpr int index_bits = 20;
+  static constexpr int generation_bits = Bits - index_bits;
+  static_assert(Bits <= 32 && generation_bits >= 8, "too few bits to tell old tickets from new");
+
+  ticket_table() = default;
+  ticket_table(const ticket_table&) = delete;
+  ticket_table& operator=(const ticket_table&) = delete;
+
+  // Throws base::check_error when 2^index_bits entries are there already.
+  uint32_t insert(T* value, int owner) {
+    const uint32_t index = pop_free();
+    slot& s = at(index);
+    s.value = value;
+    const uint64_t generation = generation_of(s.word.load(std::memory_order_relaxed));
+    // R1: pairs with A1; who sees the owner sees the value.
+    s.word.store(make_word(generation, owner), std::memory_order_release);
+    return static_cast<uint32_t>(generation << index_bits | index);
+  }
+
+  // The value, which is no longer in the table; null if this ticket of this owner names nothing.
+  T* take(uint32_t ticket, int owner) {
+    const uint32_t index = ticket & (max_slots - 1);
+    if (index >= allocated_.load(std::memory_order_acquire)) return nullptr;
+    return empty(index, make_word(ticket >> index_bits, owner));
+  }
+
+  // Takes everything of this owner and calls use(value) for each. Entries that are inserted
+  // meanwhile may be missed.
+  template <class Use>
+  void take_all(int owner, Use use) {
+    const uint32_t count = allocated_.load(std::memory_order_acquire);
+    for (uint32_t index = 0; index < count; ++index) {
+      const uint64_t word = at(index).word.load(std::memory_order_relaxed);
+      if (word != make_word(generation_of(word), owner)) continue;
+      T* value = empty(index, word);
+      if (value != nullptr) use(value);
+    }
+  }
+
+ private:
+  static constexpr uint32_t max_slots = uint32_t{1} << index_bits;
+  static constexpr uint32_t first_chunk = 64;
+  static constexpr int max_chunks = index_bits - 6 + 1;
+  static constexpr uint32_t end_of_list = ~uint32_t{0};
+
+  struct slot {
+    std::atomic<uint64_t> word{0};
+    T* value = nullptr;
+    std::atomic<uint32_t> next_free{end_of_list};
+  };
+
+  static uint64_t generation_of(uint64_t word) { return word >> 32; }
+  static uint64_t make_word(uint64_t generation, int owner) {
+    return generation << 32 | (static_cast<uint32_t>(owner) + 1);
+  }
+
+  // Chunk c begins at index 64 * (2^c - 1).
+  slot& at(uint32_t index) {
+    const uint32_t position = index / first_chunk + 1;
+    const int chunk = 31 - __builtin_clz(position);
+    const uint32_t begin = first_chunk * ((uint32_t{1} << chunk) - 1);
+    return chunks_[chunk][index - begin];
+  }
+
+  T* empty(uint32_t index, uint64_t expected) {
+    slot& s = at(index);
+    const uint64_t generation =
+        (generation_of(expected) + 1) & ((uint64_t{1} << generation_bits) - 1);
+    // A1: pairs with R1. Only one thread succeeds, and the slot is its own until it is in the free
+    // list.
+    if (!s.word.compare_exchange_strong(expected, generation << 32, std::memory_order_acquire,
+                                        std::memory_order_relaxed)) {
+      return nullptr;
+    }
+    T* value = s.value;
+    push_free(index);
+    return value;
+  }
+
+  // The free list: the index of its first slot below, a count of changes above, so that a slot
+  // which has left and come back in between does not look unchanged.
+  void push_free(uint32_t index) {
+    uint64_t head = free_.load(std::memory_order_relaxed);
+    do {
+      at(index).next_free.store(static_cast<uint32_t>(head), std::memory_order_relaxed);
+      // R2: pairs with A2, and hands the slot over.
+    } while (!free_.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | index,
+                                          std::memory_order_release, std::memory_order_relaxed));
+  }
+
+  uint32_t pop_free() {
+    uint64_t head = free_.load(std::memory_order_acquire);  // A2: pairs with R2
+    for (;;) {
+      const uint32_t index = static_cast<uint32_t>(head);
+      if (index == end_of_list) {
+        grow();
+        head = free_.load(std::memory_order_acquire);
+        continue;
+      }
+      const uint32_t next = at(index).next_free.load(std::memory_order_relaxed);
+      if (free_.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | next,
+                                      std::memory_order_acquire, std::memory_order_acquire)) {
+        return index;
+      }
+    }
+  }
+
+  void grow() {
+    const std::lock_guard<std::mutex> guard(grow_mutex_);
+    if (static_cast<uint32_t>(free_.load(std::memory_order_acquire)) != end_of_list) return;
+    const uint32_t begin = allocated_.load(std::memory_order_relaxed);
+    const int chunk = 31 - __builtin_clz(begin / first_chunk + 1);
+    const uint32_t count = first_chunk << chunk;
+    LCI_CHECK(begin + count <= max_slots, "more than ", begin, " tickets are in use");
+    chunks_[chunk].reset(new slot[count]);
+    allocated_.store(begin + count, std::memory_order_release);
+    for (uint32_t i = count; i > 0; --i) push_free(begin + i - 1);
+  }
+
+  std::atomic<uint64_t> free_{end_of_list};
+  std::atomic<uint32_t> allocated_{0};  // slots there are
+  std::mutex grow_mutex_;
+  std::unique_ptr<slot[]> chunks_[max_chunks];  // written under grow_mutex_, before allocated_
+};
+
+}  // namespace lci::ds
+
+#endif  // LCI_DS_TICKET_TABLE_H_

@@ -1,0 +1,27 @@
+// All backends of this library. Listed rather than registering themselves: the linker drops what
+// nobody refers to from a static library.
+#include "lci/net/backend.h"
+#include "lci/net/shm/backend.h"
+
+namespace lci::net {
+namespace {
+
+const backend_entry* const all_backends[] = {
+    &shm::backend,
+};
+
+}  // namespace
+
+const backend_entry* find_backend(attr_backend_t id) {
+  const backend_entry* best = nullptr;
+  for (const backend_entry* entry : all_backends) {
+    if (id != attr_backend_t::none) {
+      if (entry->id == id) return entry;
+    } else if (entry->available() && (best == nullptr || entry->preference > best->preference)) {
+      best = entry;
+    }
+  }
+  return best;
+}
+
+}  // namespace lci::net

@@ -1,0 +1,15 @@
+#ifndef LCI_RUNTIME_ATTRIBUTES_H_
+#define LCI_RUNTIME_ATTRIBUTES_H_
+
+#include "absl/status/statusor.h"
+#include "lci/api/attr.hpp"
+
+namespace lci::rt {
+
+// The built-in defaults of all attributes, overridden by the variables LCI_ATTR_<NAME>. The error
+// names the variable, its value, what is accepted, and what the attribute means.
+absl::StatusOr<global_attr_t> attributes_from_environment();
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_ATTRIBUTES_H_

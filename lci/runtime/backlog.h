@@ -1,0 +1,63 @@
+#ifndef LCI_RUNTIME_BACKLOG_H_
+#define LCI_RUNTIME_BACKLOG_H_
+
+#include <atomic>
+#include <cstddef>
+#include <deque>
+
+#include "lci/api/types.hpp"
+#include "lci/ds/spinlock.h"
+#include "lci/net/op.h"
+
+namespace lci {
+class device_impl_t;
+}
+
+namespace lci::rt {
+
+// What happens when an operation that was handed to a device is over. Called exactly once, by
+// whichever thread learns of it; the object may end its own life in the call.
+class continuation {
+ public:
+  // `done`, or `fatal`: the peer is gone or its memory can't be reached.
+  virtual void completed(device_impl_t& device, errorcode_t code) = 0;
+
+ protected:
+  ~continuation() = default;
+};
+
+// Operations that the network could not take and that nobody can be told to retry (SC'25
+// paper, 5.1.5): progress posts them again. Rare, so a locked queue; the count in front keeps
+// progress from looking into an empty one. Not ordered: an operation to a full rank goes behind
+// those to others.
+//
+// Thread safety: every member by any thread at any time; blocks only for another's push or pop.
+class backlog {
+ public:
+  bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
+
+  // Copies the operation with its header. `then` may be null.
+  void push(const net::op& operation, continuation* then);
+
+  // Posts some of what waits. True if any of it left.
+  bool drain(device_impl_t& device);
+
+ private:
+  struct entry {
+    net::op operation;
+    alignas(8) unsigned char header[net::max_header_size];
+    continuation* then;
+  };
+  bool pop(entry* out);
+
+  // A pass over more than this would keep progress from polling.
+  static constexpr int max_posts_per_drain = 16;
+
+  ds::spinlock lock_;
+  std::deque<entry> entries_;  // guarded by lock_
+  std::atomic<size_t> size_{0};
+};
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_BACKLOG_H_

@@ -1,0 +1,50 @@
+#include "lci/runtime/comp/impl.h"
+
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+
+namespace lci::rt {
+
+synchronizer::synchronizer(const comp_attr_t& attributes)
+    : comp_impl_t(attributes),
+      threshold_(attributes.sync_threshold),
+      statuses_(new status_t[static_cast<size_t>(attributes.sync_threshold)]) {}
+
+void synchronizer::signal(status_t status) {
+  // S1: acquire pairs with S4, so that this status is not written before the last round's are read.
+  const int ticket = tickets_.fetch_add(1, std::memory_order_acquire);
+  if (ticket >= threshold_) {
+    tickets_.fetch_sub(1, std::memory_order_relaxed);
+    throw std::logic_error(absl::StrCat("lci: synchronizer \"", attr.name, "\" was signalled ",
+                                        ticket + 1, " times and waits for ", threshold_));
+  }
+  statuses_[static_cast<size_t>(ticket)] = status;
+  filled_.fetch_add(1, std::memory_order_release);  // S2: pairs with S3
+}
+
+bool synchronizer::ready() const {
+  return filled_.load(std::memory_order_acquire) == threshold_;  // S3: pairs with S2
+}
+
+void synchronizer::take(status_t* out) {
+  if (out != nullptr) {
+    for (int i = 0; i < threshold_; ++i) out[i] = statuses_[static_cast<size_t>(i)];
+  }
+  filled_.store(0, std::memory_order_relaxed);
+  tickets_.store(0, std::memory_order_release);  // S4: pairs with S1; publishes filled_ too
+}
+
+fixed_completion_queue::fixed_completion_queue(const comp_attr_t& attributes)
+    : completion_queue(attributes), queue_(static_cast<size_t>(attributes.cq_default_length)) {}
+
+void fixed_completion_queue::signal(status_t status) {
+  if (!queue_.try_push(status)) {
+    throw std::runtime_error(absl::StrCat("lci: completion queue \"", attr.name, "\" of ",
+                                          attr.cq_default_length,
+                                          " statuses is full, and one was lost; pop more often, "
+                                          "make it longer, or use cq_type lcrq"));
+  }
+}
+
+}  // namespace lci::rt

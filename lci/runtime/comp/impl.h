@@ -1,0 +1,89 @@
+// The built-in completion objects (SC'25 paper, section 5.1.4). signal() of each is what
+// comp_impl_t says it is.
+#ifndef LCI_RUNTIME_COMP_IMPL_H_
+#define LCI_RUNTIME_COMP_IMPL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "lci/api/comp.hpp"
+#include "lci/ds/faa_queue.h"
+#include "lci/ds/growing_queue.h"
+
+namespace lci::rt {
+
+// Calls a function. Thread safety: that of the function.
+class handler final : public comp_impl_t {
+ public:
+  handler(const comp_attr_t& attributes, comp_handler_t function)
+      : comp_impl_t(attributes), function_(function) {}
+  void signal(status_t status) override { function_(status); }
+
+ private:
+  const comp_handler_t function_;
+};
+
+// Counts. Wait-free.
+class counter final : public comp_impl_t {
+ public:
+  explicit counter(const comp_attr_t& attributes) : comp_impl_t(attributes) {}
+  // Release pairs with the acquire in get: who sees the count sees what was done before the signal.
+  void signal(status_t) override { value_.fetch_add(1, std::memory_order_release); }
+  int64_t get() const { return value_.load(std::memory_order_acquire); }
+  void set(int64_t value) { value_.store(value, std::memory_order_release); }
+
+ private:
+  std::atomic<int64_t> value_{0};
+};
+
+// Collects `sync_threshold` statuses. signal is wait-free.
+// Invariants, within a round:
+//   I1  0 <= filled_ <= tickets_, and exactly `filled_` of the first `tickets_` statuses are
+//   written I2  the round ends only in take(), which only runs when filled_ == threshold
+class synchronizer final : public comp_impl_t {
+ public:
+  explicit synchronizer(const comp_attr_t& attributes);
+  void signal(status_t status) override;
+  bool ready() const;
+  // Requires ready(). One thread at a time.
+  void take(status_t* out);
+
+ private:
+  const int threshold_;
+  std::atomic<int> tickets_{0};
+  std::atomic<int> filled_{0};
+  const std::unique_ptr<status_t[]> statuses_;
+};
+
+// Statuses in the order of completion.
+class completion_queue : public comp_impl_t {
+ public:
+  using comp_impl_t::comp_impl_t;
+  virtual bool pop(status_t* out) = 0;
+};
+
+class growing_completion_queue final : public completion_queue {
+ public:
+  using completion_queue::completion_queue;
+  void signal(status_t status) override { queue_.push(status); }
+  bool pop(status_t* out) override { return queue_.try_pop(out); }
+
+ private:
+  ds::growing_queue<status_t> queue_;
+};
+
+class fixed_completion_queue final : public completion_queue {
+ public:
+  explicit fixed_completion_queue(const comp_attr_t& attributes);
+  void signal(status_t status) override;
+  bool pop(status_t* out) override { return queue_.try_pop(out); }
+
+ private:
+  ds::faa_queue<status_t> queue_;
+};
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_COMP_IMPL_H_

@@ -1,0 +1,139 @@
+// The public operations on completion objects.
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "lci/api/comp.hpp"
+#include "lci/api/runtime.hpp"
+#include "lci/runtime/comp/impl.h"
+#include "lci/runtime/resolve.h"
+#include "lci/runtime/runtime.h"
+#include "lci/runtime/wait.h"
+
+namespace lci {
+
+// An address that no object has; compared, never followed.
+const comp_t COMP_NULL_RETRY(reinterpret_cast<comp_impl_t*>(uintptr_t{1}));
+const comp_t& COMP_NULL_EXPECT_DONE_OR_RETRY = COMP_NULL_RETRY;
+
+namespace {
+
+comp_impl_t* checked(comp_t comp, const char* call) {
+  if (comp == COMP_NULL || comp == COMP_NULL_RETRY) {
+    throw std::invalid_argument(absl::StrCat("lci: ", call, ": the completion object is empty"));
+  }
+  return comp.get_impl();
+}
+
+// The object behind a handle, which must be of the given kind.
+template <class Impl>
+Impl* checked(comp_t comp, attr_comp_type_t type, const char* call) {
+  comp_impl_t* impl = checked(comp, call);
+  if (impl->attr.comp_type != type) {
+    throw std::invalid_argument(absl::StrCat("lci: ", call, ": completion object \"",
+                                             impl->attr.name,
+                                             "\" is of another kind than this call is for"));
+  }
+  return static_cast<Impl*>(impl);
+}
+
+template <class Op>
+comp_attr_t attributes(const Op& op, attr_comp_type_t type) {
+  rt::resolve(op.get_runtime());  // there must be a runtime, though the object does not need it
+  comp_attr_t attr;
+  attr.comp_type = type;
+  attr.name = op.get_name();
+  attr.user_context = op.get_user_context();
+  return attr;
+}
+
+void check_positive(int value, const char* what) {
+  if (value < 1) {
+    throw std::invalid_argument(absl::StrCat("lci: ", what, " is ", value, ", not at least 1"));
+  }
+}
+
+rt::completion_queue* checked_queue(comp_t comp) {
+  return checked<rt::completion_queue>(comp, attr_comp_type_t::cq, "cq_pop");
+}
+
+}  // namespace
+
+void free_comp_x::operator()() const {
+  delete checked(*comp_, "free_comp");
+  *comp_ = comp_t();
+}
+
+void comp_signal_x::operator()() const { checked(comp_, "comp_signal")->signal(status_); }
+
+rcomp_t register_rcomp_x::operator()() const {
+  comp_impl_t* impl = checked(comp_, "register_rcomp");
+  runtime_impl_t* runtime = rt::resolve(get_runtime());
+  const rcomp_t rcomp = get_rcomp() != 0 ? get_rcomp() : runtime->reserve_rcomps(1);
+  runtime->set_rcomp(rcomp, impl);
+  return rcomp;
+}
+
+rcomp_t reserve_rcomps_x::operator()() const {
+  return rt::resolve(get_runtime())->reserve_rcomps(n_);
+}
+
+void deregister_rcomp_x::operator()() const {
+  rt::resolve(get_runtime())->set_rcomp(rcomp_, nullptr);
+}
+
+comp_t alloc_handler_x::operator()() const {
+  if (handler_ == nullptr) throw std::invalid_argument("lci: alloc_handler: handler is null");
+  return new rt::handler(attributes(*this, attr_comp_type_t::handler), handler_);
+}
+
+comp_t alloc_cq_x::operator()() const {
+  comp_attr_t attr = attributes(*this, attr_comp_type_t::cq);
+  const global_attr_t defaults = get_g_default_attr();
+  attr.cq_type = cq_type_.value_or(defaults.cq_type);
+  attr.cq_default_length = default_length_.value_or(defaults.cq_default_length);
+  check_positive(attr.cq_default_length, "cq_default_length");
+  if (attr.cq_type == attr_cq_type_t::lcrq) return new rt::growing_completion_queue(attr);
+  return new rt::fixed_completion_queue(attr);
+}
+
+status_t cq_pop_x::operator()() const {
+  status_t status(errorcode_t::retry);
+  checked_queue(comp_)->pop(&status);
+  return status;
+}
+
+comp_t alloc_counter_x::operator()() const {
+  return new rt::counter(attributes(*this, attr_comp_type_t::counter));
+}
+
+int64_t counter_get_x::operator()() const {
+  return checked<rt::counter>(comp_, attr_comp_type_t::counter, "counter_get")->get();
+}
+
+void counter_set_x::operator()() const {
+  checked<rt::counter>(comp_, attr_comp_type_t::counter, "counter_set")->set(value_);
+}
+
+comp_t alloc_sync_x::operator()() const {
+  comp_attr_t attr = attributes(*this, attr_comp_type_t::sync);
+  attr.sync_threshold = threshold_.value_or(get_g_default_attr().sync_threshold);
+  check_positive(attr.sync_threshold, "sync_threshold");
+  return new rt::synchronizer(attr);
+}
+
+bool sync_test_x::operator()() const {
+  auto* sync = checked<rt::synchronizer>(comp_, attr_comp_type_t::sync, "sync_test");
+  if (!sync->ready()) return false;
+  sync->take(p_out_);
+  return true;
+}
+
+void sync_wait_x::operator()() const {
+  auto* sync = checked<rt::synchronizer>(comp_, attr_comp_type_t::sync, "sync_wait");
+  device_impl_t* device =
+      get_do_progress() ? rt::resolve(get_runtime(), get_device()).device : nullptr;
+  rt::wait_until(device, "sync_wait", [sync] { return sync->ready(); });
+  sync->take(p_out_);
+}
+
+}  // namespace lci

@@ -1,0 +1,198 @@
+// The process-wide part: the bootstrap, the default attributes and the global runtime. Nothing
+// below this file knows of them.
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "lci/api/coll.hpp"
+#include "lci/api/runtime.hpp"
+#include "lci/base/log.h"
+#include "lci/boot/bootstrap.h"
+#include "lci/boot/scoped.h"
+#include "lci/runtime/attributes.h"
+#include "lci/runtime/resolve.h"
+#include "lci/runtime/runtime.h"
+
+namespace lci {
+namespace {
+
+struct process_state {
+  std::mutex mutex;
+  int initialized = 0;  // calls of global_initialize without their global_finalize
+  int runtimes = 0;     // made so far: the names of their scopes
+  std::unique_ptr<boot::bootstrap> boot;
+  global_attr_t attr;
+};
+
+// Never destroyed: a program may leave main without finalizing.
+process_state& process() {
+  static process_state* const state = new process_state;
+  return *state;
+}
+
+std::atomic<runtime_impl_t*> g_runtime{nullptr};
+int g_runtime_users = 0;
+
+boot::bootstrap& require_boot(process_state& state, const char* call) {
+  if (state.boot == nullptr) {
+    throw std::logic_error(
+        absl::StrCat("lci: ", call, " before global_initialize, g_runtime_init or alloc_runtime"));
+  }
+  return *state.boot;
+}
+
+runtime_t make_runtime(const runtime_attr_t& attr) {
+  process_state& state = process();
+  std::unique_ptr<boot::bootstrap> scope;
+  device_attr_t device;
+  {
+    const std::lock_guard<std::mutex> guard(state.mutex);
+    scope =
+        std::make_unique<boot::scoped_bootstrap>(*state.boot, absl::StrCat("r", state.runtimes++));
+    device.packet_size = state.attr.packet_size;
+  }
+  return new runtime_impl_t(std::move(scope), attr, device);
+}
+
+}  // namespace
+
+void global_initialize() {
+  process_state& state = process();
+  const std::lock_guard<std::mutex> guard(state.mutex);
+  if (state.initialized == 0) {
+    auto attr = rt::attributes_from_environment();
+    if (!attr.ok()) throw std::invalid_argument(absl::StrCat("lci: ", attr.status().message()));
+    auto boot = boot::make_bootstrap();
+    if (!boot.ok()) {
+      throw std::runtime_error(absl::StrCat("lci: can't join the job: ", boot.status().ToString()));
+    }
+    state.attr = *attr;
+    state.boot = *std::move(boot);
+    state.runtimes = 0;
+    base::set_log_rank(state.boot->rank());
+  }
+  ++state.initialized;
+}
+
+void global_finalize() {
+  process_state& state = process();
+  const std::lock_guard<std::mutex> guard(state.mutex);
+  require_boot(state, "global_finalize");
+  if (--state.initialized == 0) state.boot.reset();
+}
+
+int get_rank_me() {
+  process_state& state = process();
+  const std::lock_guard<std::mutex> guard(state.mutex);
+  return require_boot(state, "get_rank_me").rank();
+}
+
+int get_rank_n() {
+  process_state& state = process();
+  const std::lock_guard<std::mutex> guard(state.mutex);
+  return require_boot(state, "get_rank_n").size();
+}
+
+global_attr_t get_g_default_attr() {
+  process_state& state = process();
+  const std::lock_guard<std::mutex> guard(state.mutex);
+  return state.attr;
+}
+
+void set_g_default_attr(global_attr_t attr) {
+  process_state& state = process();
+  const std::lock_guard<std::mutex> guard(state.mutex);
+  require_boot(state, "set_g_default_attr");
+  state.attr = attr;
+}
+
+runtime_t alloc_runtime_x::operator()() const {
+  global_initialize();
+  try {
+    return make_runtime(resolve(get_g_default_attr()));
+  } catch (...) {
+    global_finalize();
+    throw;
+  }
+}
+
+void free_runtime(runtime_t* runtime) {
+  if (runtime->is_empty()) throw std::invalid_argument("lci: free_runtime: the handle is empty");
+  runtime_impl_t* impl = runtime->get_impl();
+  if (impl->extra_devices() != 0) {
+    throw std::logic_error(absl::StrCat("lci: free_runtime: ", impl->extra_devices(),
+                                        " devices of it have not been freed"));
+  }
+  if (impl->default_device() != nullptr) {
+    // Peers may be in the middle of a conversation with us until they have come here too. A peer
+    // that has died is no reason to stay.
+    try {
+      wait_drained_x().runtime (*runtime)();
+      barrier_x().runtime (*runtime)();
+      wait_drained_x().runtime (*runtime)();
+    } catch (const peer_failure_error& error) {
+      LCI_LOG(error, "while the runtime was being freed: ", error.what());
+    }
+  }
+  delete impl;
+  *runtime = runtime_t();
+  global_finalize();
+}
+
+runtime_t g_runtime_init_x::operator()() const {
+  if (g_runtime_users == 0) {
+    global_initialize();
+    try {
+      g_runtime.store(make_runtime(resolve(get_g_default_attr())).get_impl());
+    } catch (...) {
+      global_finalize();
+      throw;
+    }
+  }
+  ++g_runtime_users;
+  return g_runtime.load();
+}
+
+void g_runtime_fina() {
+  if (g_runtime_users == 0) throw std::logic_error("lci: g_runtime_fina without g_runtime_init");
+  if (--g_runtime_users > 0) return;
+  runtime_t runtime = g_runtime.load();
+  free_runtime(&runtime);
+  g_runtime.store(nullptr);
+}
+
+runtime_t get_g_runtime() { return g_runtime.load(std::memory_order_relaxed); }
+
+namespace rt {
+
+runtime_impl_t* resolve(runtime_t runtime) {
+  runtime_impl_t* impl =
+      runtime.is_empty() ? g_runtime.load(std::memory_order_relaxed) : runtime.get_impl();
+  if (__builtin_expect(impl == nullptr, 0)) {
+    throw std::logic_error(
+        "lci: there is no global runtime (g_runtime_init), and the option runtime is not given");
+  }
+  return impl;
+}
+
+target resolve(runtime_t runtime, device_t device) {
+  if (!device.is_empty()) {
+    runtime_impl_t* owner = &device.get_impl()->runtime;
+    if (__builtin_expect(!runtime.is_empty() && runtime.get_impl() != owner, 0)) {
+      throw std::invalid_argument("lci: the device belongs to another runtime");
+    }
+    return {owner, device.get_impl()};
+  }
+  runtime_impl_t* impl = resolve(runtime);
+  if (__builtin_expect(impl->default_device() == nullptr, 0)) {
+    throw std::logic_error(
+        "lci: the runtime has no default device (alloc_default_device), and the option device is "
+        "not given");
+  }
+  return {impl, impl->default_device()};
+}
+
+}  // namespace rt
+}  // namespace lci

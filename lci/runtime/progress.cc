@@ -1,0 +1,151 @@
+// What happens when progress is made: poll the network, and hand each completion to the
+// conversation that it belongs to.
+#include <exception>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "lci/base/log.h"
+#include "lci/runtime/device.h"
+#include "lci/runtime/runtime.h"
+#include "lci/runtime/wire.h"
+
+namespace lci {
+namespace {
+
+// How many calls of progress() this thread is inside.
+thread_local int progress_depth = 0;
+
+struct depth_guard {
+  depth_guard() { ++progress_depth; }
+  ~depth_guard() { --progress_depth; }
+};
+
+// Completions taken per call: few enough that another thread soon gets its share, many enough that
+// the cost of polling is spread.
+constexpr size_t batch_size = 16;
+
+}  // namespace
+
+namespace rt {
+bool inside_progress() { return progress_depth > 0; }
+}  // namespace rt
+
+error_t device_impl_t::progress() {
+  depth_guard guard;
+  bool moved = !backlog.empty() && backlog.drain(*this);
+  net::completion completions[batch_size];
+  size_t count = 0;
+  const error_t result = net->poll(completions, batch_size, &count);
+  // An exception (a handler's, or a failed peer's) must not lose the completions behind it.
+  std::exception_ptr failure;
+  for (size_t i = 0; i < count; ++i) {
+    try {
+      handle(completions[i]);
+    } catch (...) {
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
+  moved = moved || result.is_done();
+  return moved ? error_t(errorcode_t::done) : result;
+}
+
+void device_impl_t::handle(const net::completion& completion) {
+  switch (completion.kind) {
+    case net::completion_kind::recv:
+      handle_message(completion);
+      return;
+    case net::completion_kind::send:
+    case net::completion_kind::put:
+    case net::completion_kind::get:
+      if (completion.context != nullptr) {
+        static_cast<rt::continuation*>(completion.context)
+            ->completed(*this, completion.failed ? errorcode_t::fatal : errorcode_t::done);
+      }
+      return;
+    case net::completion_kind::remote_put:
+      rendezvous.on_last_put(completion.rank, completion.imm);
+      return;
+    case net::completion_kind::peer_failed:
+      rendezvous.fail_peer(completion.rank);
+      throw peer_failure_error(
+          completion.rank,
+          absl::StrCat("lci: rank ", completion.rank, " is gone (found by rank ", runtime.rank(),
+                       "); communication with the other ranks goes on"));
+  }
+}
+
+namespace {
+
+// Gives the bytes of a message back, whatever happens.
+class lease_guard {
+ public:
+  lease_guard(net::device& device, const net::completion& received)
+      : device_(device), received_(received) {}
+  ~lease_guard() { device_.release(received_); }
+  lease_guard(const lease_guard&) = delete;
+  lease_guard& operator=(const lease_guard&) = delete;
+
+ private:
+  net::device& device_;
+  const net::completion& received_;
+};
+
+}  // namespace
+
+void device_impl_t::handle_message(const net::completion& received) {
+  const lease_guard guard(*net, received);
+  const int rank = received.rank;
+  if (rt::is_short(received.imm)) {
+    const rt::imm_layout& imm = runtime.imm();
+    eager.on_am(rank, imm.tag(received.imm), imm.rcomp(received.imm), received.buffer,
+                received.size);
+    return;
+  }
+  switch (static_cast<rt::message_kind>(received.imm)) {
+    case rt::message_kind::am: {
+      rt::am_header header;
+      if (!rt::decode(received.buffer, received.size, &header)) break;
+      eager.on_am(rank, header.tag, header.rcomp,
+                  static_cast<const char*>(received.buffer) + sizeof(header),
+                  received.size - sizeof(header));
+      return;
+    }
+    case rt::message_kind::tagged: {
+      rt::tagged_header header;
+      if (!rt::decode(received.buffer, received.size, &header)) break;
+      runtime.coll_matching().on_eager(*this, rank, header.tag,
+                                       static_cast<const char*>(received.buffer) + sizeof(header),
+                                       received.size - sizeof(header));
+      return;
+    }
+    case rt::message_kind::rts: {
+      rt::rts_header header;
+      if (!rt::decode(received.buffer, received.size, &header)) break;
+      const rt::announcement announced{rank, header.tag, static_cast<size_t>(header.size),
+                                       header.sender_ticket};
+      if (header.rcomp == 0) {
+        runtime.coll_matching().on_announced(*this, announced);
+      } else {
+        rendezvous.on_am_announced(announced, header.rcomp);
+      }
+      return;
+    }
+    case rt::message_kind::rtr: {
+      rt::rtr_header header;
+      if (!rt::decode(received.buffer, received.size, &header)) break;
+      rendezvous.on_rtr(rank, header);
+      return;
+    }
+    case rt::message_kind::reject: {
+      rt::reject_header header;
+      if (!rt::decode(received.buffer, received.size, &header)) break;
+      rendezvous.on_reject(rank, header);
+      return;
+    }
+  }
+  LCI_LOG(error, "dropped a message of ", received.size, " bytes from rank ", rank,
+          " that this version does not know (immediate data ", received.imm, ")");
+}
+
+}  // namespace lci

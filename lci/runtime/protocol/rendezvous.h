@@ -1,0 +1,104 @@
+// Messages that are too large to be sent by copy. The conversation, both sides:
+//
+//   sender                          receiver
+//     rts(tag, size, ticket)  ->
+//                                   finds room: the runtime's allocator for an active message,
+//                                   the matching receive's buffer otherwise; registers it
+//                             <-    rtr(region, both tickets)   or   reject(ticket)
+//     put, put, ...           ->
+//     put_imm(its ticket)     ->    signals, with all bytes in place
+//     signals
+//
+// (SC'25 paper, section 5.3: zero copy.) A ticket names the state of a conversation on the rank
+// that gave it. One that names nothing, or another rank's conversation, is reported and dropped.
+#ifndef LCI_RUNTIME_PROTOCOL_RENDEZVOUS_H_
+#define LCI_RUNTIME_PROTOCOL_RENDEZVOUS_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "lci/ds/object_pool.h"
+#include "lci/ds/ticket_table.h"
+#include "lci/net/op.h"
+#include "lci/runtime/backlog.h"
+#include "lci/runtime/message.h"
+#include "lci/runtime/wire.h"
+
+namespace lci::rt {
+
+// A message that a peer has announced.
+struct announcement {
+  int rank = -1;
+  tag_t tag = 0;
+  size_t size = 0;  // bytes
+  uint32_t sender_ticket = 0;
+};
+
+// The conversations of one device.
+//
+// A state is in its table while it waits for the peer. Whoever takes it out (a message of the peer,
+// or the peer's failure) owns it from then on, so nothing happens to it twice.
+//
+// Thread safety: every member by any thread at any time; none blocks.
+class rendezvous {
+ public:
+  explicit rendezvous(device_impl_t& device) : device_(device) {}
+
+  // Sender: begins to send; the message's completion object will be signalled, with `fatal` if the
+  // receiver can't take it. Answers a retry code, and has done nothing, when the announcement can't
+  // leave now and may not wait in the backlog; `fatal` when the peer is gone. Throws if the buffer
+  // can't be registered.
+  error_t start(const message& outgoing, bool may_wait);
+
+  // Receiver: takes an announced message into incoming.buffer (incoming.size: the size announced),
+  // then signals incoming.comp. Throws if the buffer can't be registered, after rejecting the
+  // message.
+  void accept(const announcement& announced, const message& incoming);
+  // Receiver: the message can't be taken. The sender's operation ends with `fatal`.
+  void reject(const announcement& announced);
+
+  // What progress found. on_am_announced throws std::runtime_error, after rejecting the message, if
+  // there is no such completion object or no memory.
+  void on_am_announced(const announcement& announced, rcomp_t rcomp);
+  void on_rtr(int rank, const rtr_header& header);
+  void on_reject(int rank, const reject_header& header);
+  void on_last_put(int rank, net_imm_data_t imm);
+
+  // Ends every conversation that waits for a rank that is gone.
+  void fail_peer(int rank);
+
+  // No conversation is open.
+  bool idle() const { return open_.load(std::memory_order_acquire) == 0; }
+
+ private:
+  struct outgoing_state final : continuation {
+    message outgoing;
+    net::local_region local;
+    net::remote_region remote;
+    uint32_t receiver_ticket = 0;
+    size_t offset = 0;  // bytes put so far
+
+    void put_rest(device_impl_t& device);
+    bool all_put() const { return offset == outgoing.size; }
+    void completed(device_impl_t& device, errorcode_t code) override;
+  };
+  struct incoming_state {
+    message incoming;
+    net::local_region local;
+  };
+
+  void finish(outgoing_state* state, errorcode_t code);
+  void finish(incoming_state* state, errorcode_t code);
+
+  device_impl_t& device_;
+  std::atomic<int64_t> open_{0};
+  ds::object_pool<outgoing_state> outgoing_pool_;
+  ds::object_pool<incoming_state> incoming_pool_;
+  ds::ticket_table<outgoing_state, ticket_bits> outgoing_;
+  ds::ticket_table<incoming_state, ticket_bits> incoming_;
+};
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_PROTOCOL_RENDEZVOUS_H_

@@ -1,0 +1,611 @@
+// The runtime through its public operations, with all ranks as threads of this process: each has a
+// runtime of its own, made from an in-process bootstrap and joined to the others by the
+// shared-memory backend.
+#include "lci/runtime/runtime.h"
+
+#include <atomic>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/api/lci.hpp"
+#include "lci/boot/in_process.h"
+
+namespace lci {
+namespace {
+
+constexpr std::chrono::seconds patience{120};
+
+// Runs body(runtime) as every rank of a job, each in a thread, and ends the runtimes together.
+void run_job(int ranks, const std::function<void(runtime_t)>& body,
+             const runtime_attr_t& attr = runtime_attr_t(),
+             const device_attr_t& device = device_attr_t()) {
+  auto boots = boot::make_in_process_job(ranks, patience);
+  std::vector<std::thread> threads;
+  for (auto& boot : boots) {
+    threads.emplace_back([&body, &attr, &device, own = std::move(boot)]() mutable {
+      runtime_impl_t runtime(std::move(own), attr, device);
+      body(&runtime);
+      wait_drained_x().runtime (&runtime)();
+      barrier_x().runtime (&runtime)();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+int rank_of(runtime_t runtime) { return runtime.get_impl()->rank(); }
+int size_of(runtime_t runtime) { return runtime.get_impl()->size(); }
+
+// Byte i of a message from `rank` with `tag`.
+unsigned char pattern(int rank, tag_t tag, size_t i) {
+  return static_cast<unsigned char>(static_cast<size_t>(rank) * 31 + tag * 7 + i);
+}
+
+std::vector<unsigned char> make_message(int rank, tag_t tag, size_t size) {
+  std::vector<unsigned char> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = pattern(rank, tag, i);
+  return bytes;
+}
+
+void expect_message(const status_t& status, size_t size) {
+  ASSERT_EQ(status.size, size);
+  const auto* bytes = static_cast<const unsigned char*>(status.buffer);
+  if (size == 0) {
+    EXPECT_EQ(status.buffer, nullptr);
+    return;
+  }
+  for (size_t i = 0; i < size; ++i) {
+    ASSERT_EQ(bytes[i], pattern(status.rank, status.tag, i)) << "byte " << i << " of " << size;
+  }
+}
+
+status_t pop(comp_t queue, runtime_t runtime) {
+  for (;;) {
+    status_t status = cq_pop_x(queue).runtime(runtime)();
+    if (status.is_done()) return status;
+    progress_x().runtime(runtime)();
+  }
+}
+
+class Ranks : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(OneToFour, Ranks, testing::Values(1, 2, 3, 4));
+
+TEST_P(Ranks, EverySizeToEveryRank) {
+  run_job(GetParam(), [](runtime_t runtime) {
+    const std::vector<size_t> sizes = {0,
+                                       1,
+                                       7,
+                                       8,
+                                       47,
+                                       48,
+                                       49,
+                                       64,
+                                       1000,
+                                       4096,
+                                       8175,
+                                       8176,
+                                       8177,
+                                       8191,
+                                       8192,
+                                       8193,
+                                       8208,
+                                       9000,
+                                       65536,
+                                       1 << 20,
+                                       (4 << 20) - 1,
+                                       4 << 20,
+                                       (8 << 20) + 3};
+    comp_t sent = alloc_counter_x().runtime(runtime)();
+    comp_t queue = alloc_cq_x().runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(queue).runtime(runtime)();
+    barrier_x().runtime(runtime)();
+    std::vector<std::vector<unsigned char>> messages;
+    int64_t posted = 0;
+    for (int to = 0; to < size_of(runtime); ++to) {
+      for (size_t i = 0; i < sizes.size(); ++i) {
+        messages.push_back(make_message(rank_of(runtime), i, sizes[i]));
+        status_t status;
+        do {
+          status = post_am_x(to, messages.back().data(), sizes[i], sent, rcomp)
+                       .runtime(runtime)
+                       .tag(i)();
+          if (status.is_retry()) progress_x().runtime(runtime)();
+        } while (status.is_retry());
+        if (status.is_posted()) ++posted;
+      }
+    }
+    std::vector<std::vector<int>> seen(static_cast<size_t>(size_of(runtime)),
+                                       std::vector<int>(sizes.size()));
+    for (size_t n = 0; n < sizes.size() * static_cast<size_t>(size_of(runtime)); ++n) {
+      const status_t status = pop(queue, runtime);
+      ASSERT_LT(status.tag, sizes.size());
+      expect_message(status, sizes[status.tag]);
+      ++seen[static_cast<size_t>(status.rank)][status.tag];
+      std::free(status.buffer);
+    }
+    for (const auto& from : seen) {
+      for (int count : from) EXPECT_EQ(count, 1);
+    }
+    while (counter_get_x(sent).runtime(runtime)() < posted) progress_x().runtime(runtime)();
+    EXPECT_EQ(counter_get_x(sent).runtime(runtime)(), posted);
+    barrier_x().runtime(runtime)();
+    deregister_rcomp_x{rcomp}.runtime(runtime)();
+    free_comp_x{&queue}.runtime(runtime)();
+    free_comp_x{&sent}.runtime(runtime)();
+    EXPECT_TRUE(queue.is_empty());
+  });
+}
+
+TEST_P(Ranks, LargeTagsAndRcompsTravelInAHeader) {
+  run_job(GetParam(), [](runtime_t runtime) {
+    comp_t queue = alloc_cq_x().runtime(runtime)();
+    const rcomp_t first = reserve_rcomps_x(40000).runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(queue).runtime(runtime).rcomp(first + 39999)();
+    EXPECT_GT(rcomp, runtime.get_attr_max_imm_rcomp());
+    barrier_x().runtime(runtime)();
+    const int to = (rank_of(runtime) + 1) % size_of(runtime);
+    for (tag_t tag : {tag_t{0}, tag_t{0xffff}, tag_t{0x10000}, ~tag_t{0}}) {
+      for (size_t size : {size_t{100}, size_t{100000}}) {
+        auto message = make_message(rank_of(runtime), tag, size);
+        post_am_x(to, message.data(), size, COMP_NULL, rcomp).runtime(runtime).tag(tag)();
+        const status_t status = pop(queue, runtime);
+        expect_message(status, size);
+        EXPECT_EQ(status.tag, tag);
+        std::free(status.buffer);
+        barrier_x().runtime(runtime)();
+      }
+    }
+    free_comp_x{&queue}.runtime(runtime)();
+  });
+}
+
+TEST_P(Ranks, BarrierHoldsEveryRankBack) {
+  std::atomic<int> arrived{0};
+  run_job(GetParam(), [&](runtime_t runtime) {
+    for (int round = 1; round <= 50; ++round) {
+      arrived.fetch_add(1);
+      barrier_x().runtime(runtime)();
+      EXPECT_GE(arrived.load(), round * size_of(runtime));
+      barrier_x().runtime(runtime)();
+    }
+  });
+}
+
+TEST_P(Ranks, AllgatherKeepsTheOrderOfRanks) {
+  run_job(GetParam(), [](runtime_t runtime) {
+    for (size_t size : {size_t{0}, size_t{1}, size_t{1000}, size_t{300000}}) {
+      const auto mine = make_message(rank_of(runtime), 5, size);
+      std::vector<unsigned char> all(size * static_cast<size_t>(size_of(runtime)));
+      allgather_x(mine.data(), all.data(), size).runtime(runtime)();
+      for (int r = 0; r < size_of(runtime); ++r) {
+        for (size_t i = 0; i < size; ++i) {
+          ASSERT_EQ(all[static_cast<size_t>(r) * size + i], pattern(r, 5, i));
+        }
+      }
+    }
+  });
+}
+
+// Writes "left then right": associative, not commutative. An item is a run of digits.
+void append(const void* left, const void* right, void* dst, size_t n) {
+  const auto* l = static_cast<const uint64_t*>(left);
+  const auto* r = static_cast<const uint64_t*>(right);
+  auto* d = static_cast<uint64_t*>(dst);
+  for (size_t i = 0; i < n; ++i) {
+    uint64_t shift = 1;
+    while (shift <= r[i]) shift *= 10;
+    d[i] = l[i] * shift + r[i];
+  }
+}
+
+TEST_P(Ranks, AllreduceAppliesTheOperatorInTheOrderOfRanks) {
+  run_job(GetParam(), [](runtime_t runtime) {
+    uint64_t expected = 0;
+    for (int r = 0; r < size_of(runtime); ++r)
+      expected = expected * 10 + static_cast<uint64_t>(r) + 1;
+    for (size_t count : {size_t{1}, size_t{3}, size_t{5000}}) {
+      std::vector<uint64_t> in(count, static_cast<uint64_t>(rank_of(runtime)) + 1);
+      std::vector<uint64_t> out(count);
+      allreduce_x(in.data(), out.data(), count, sizeof(uint64_t), append).runtime(runtime)();
+      for (uint64_t item : out) ASSERT_EQ(item, expected);
+      allreduce_x(in.data(), in.data(), count, sizeof(uint64_t), append).runtime(runtime)();
+      EXPECT_EQ(in, out);
+    }
+  });
+}
+
+TEST_P(Ranks, ManyThreadsPostAndProgressOneDevice) {
+  constexpr int threads = 4;
+  constexpr int messages = 500;
+  run_job(GetParam(), [](runtime_t runtime) {
+    comp_t received = alloc_cq_x().runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(received).runtime(runtime)();
+    barrier_x().runtime(runtime)();
+    const int64_t expected = int64_t{threads} * messages * size_of(runtime);
+    std::atomic<int64_t> count{0};
+    std::atomic<uint64_t> sum{0};
+    std::vector<std::thread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        const auto drain = [&] {
+          const status_t status = cq_pop_x(received).runtime(runtime)();
+          if (status.is_retry()) return;
+          uint64_t value;
+          std::memcpy(&value, status.buffer, sizeof(value));
+          std::free(status.buffer);
+          sum += value;
+          ++count;
+        };
+        for (int m = 0; m < messages; ++m) {
+          for (int to = 0; to < size_of(runtime); ++to) {
+            uint64_t value = static_cast<uint64_t>(t * messages + m);
+            while (post_am_x(to, &value, sizeof(value), COMP_NULL_RETRY, rcomp)
+                       .runtime(runtime)()
+                       .is_retry()) {
+              progress_x().runtime(runtime)();
+              drain();
+            }
+          }
+          drain();
+        }
+        base::backoff backoff;
+        while (count < expected) {
+          if (progress_x().runtime(runtime)().is_done()) {
+            backoff.reset();
+          } else {
+            backoff.idle();
+          }
+          drain();
+        }
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    const uint64_t all = uint64_t{threads} * messages;
+    EXPECT_EQ(sum, all * (all - 1) / 2 * static_cast<uint64_t>(size_of(runtime)));
+    barrier_x().runtime(runtime)();
+    free_comp_x{&received}.runtime(runtime)();
+  });
+}
+
+TEST_P(Ranks, ADevicePerThread) {
+  constexpr int threads = 3;
+  run_job(GetParam(), [](runtime_t runtime) {
+    comp_t received = alloc_counter_x().runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(received).runtime(runtime)();
+    barrier_x().runtime(runtime)();
+    const int64_t expected = int64_t{threads} * 100 * size_of(runtime);
+    std::vector<std::thread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&] {
+        device_t device = alloc_device_x().runtime(runtime)();
+        for (int m = 0; m < 100; ++m) {
+          for (int to = 0; to < size_of(runtime); ++to) {
+            post_am_x(to, nullptr, 0, COMP_NULL, rcomp).device(device)();
+          }
+        }
+        base::backoff backoff;
+        while (counter_get_x(received).runtime(runtime)() < expected) {
+          if (!progress_x().device(device)().is_done()) backoff.idle();
+        }
+        wait_drained_x().device(device)();
+        free_device_x{&device}.runtime(runtime)();
+        EXPECT_TRUE(device.is_empty());
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    EXPECT_EQ(counter_get_x(received).runtime(runtime)(), expected);
+    barrier_x().runtime(runtime)();
+    free_comp_x{&received}.runtime(runtime)();
+  });
+}
+
+// ---- one rank is enough for the rest
+// -------------------------------------------------------------
+
+TEST(Post, AnswersAsAskedFor) {
+  run_job(1, [](runtime_t runtime) {
+    comp_t sync = alloc_sync_x().runtime(runtime)();
+    comp_t queue = alloc_cq_x().runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(queue).runtime(runtime)();
+    int mark = 0;
+    uint64_t small = 17;
+    std::vector<unsigned char> large = make_message(0, 3, 100000);
+
+    const status_t done =
+        post_am_x(0, &small, 8, sync, rcomp).runtime(runtime).tag(9).user_context(&mark)();
+    EXPECT_TRUE(done.is_done());
+    EXPECT_EQ(done.rank, 0);
+    EXPECT_EQ(done.buffer, &small);
+    EXPECT_EQ(done.size, 8u);
+    EXPECT_EQ(done.tag, 9u);
+    EXPECT_EQ(done.user_context, &mark);
+    EXPECT_FALSE(sync_test_x(sync, nullptr).runtime(runtime)());
+    std::free(pop(queue, runtime).buffer);
+
+    const status_t not_done = post_am_x(0, &small, 8, sync, rcomp)
+                                  .runtime(runtime)
+                                  .user_context(&mark)
+                                  .allow_done(false)();
+    EXPECT_TRUE(not_done.is_posted());
+    status_t signalled;
+    EXPECT_TRUE(sync_test_x(sync, &signalled).runtime(runtime)());
+    EXPECT_EQ(signalled.user_context, &mark);
+    std::free(pop(queue, runtime).buffer);
+
+    const status_t posted =
+        post_am_x(0, large.data(), large.size(), sync, rcomp).runtime(runtime).tag(3)();
+    EXPECT_TRUE(posted.is_posted());
+    sync_wait_x(sync, &signalled).runtime(runtime)();
+    EXPECT_TRUE(signalled.is_done());
+    EXPECT_EQ(signalled.buffer, large.data());
+    status_t arrived = pop(queue, runtime);
+    expect_message(arrived, large.size());
+    std::free(arrived.buffer);
+
+    const status_t waited = post_am_x(0, large.data(), large.size(), sync, rcomp)
+                                .runtime(runtime)
+                                .tag(3)
+                                .allow_posted(false)();
+    EXPECT_TRUE(waited.is_done());
+    EXPECT_FALSE(sync_test_x(sync, nullptr).runtime(runtime)());
+    std::free(pop(queue, runtime).buffer);
+
+    auto again = post_am_x(0, &small, 8, COMP_NULL, rcomp).runtime(runtime);
+    EXPECT_TRUE(again().is_done());
+    EXPECT_TRUE(again.tag(2)().is_done());
+    EXPECT_EQ(pop(queue, runtime).tag, 0u);
+    EXPECT_EQ(pop(queue, runtime).tag, 2u);
+    free_comp_x{&sync}.runtime(runtime)();
+    free_comp_x{&queue}.runtime(runtime)();
+  });
+}
+
+TEST(Post, AFullNetworkIsRetryOrBacklogAndLosesNothing) {
+  run_job(1, [](runtime_t runtime) {
+    comp_t received = alloc_counter_x().runtime(runtime)();
+    comp_t sent = alloc_counter_x().runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(received).runtime(runtime)();
+    std::vector<unsigned char> bytes(4096);
+    int64_t accepted = 0;
+    while (!post_am_x(0, bytes.data(), bytes.size(), sent, rcomp).runtime(runtime)().is_retry()) {
+      ASSERT_LT(++accepted, 1000000) << "the ring never fills";
+    }
+    ASSERT_GT(accepted, 0);
+    constexpr int64_t waiting = 100;
+    for (int64_t i = 0; i < waiting; ++i) {
+      const status_t status = post_am_x(0, bytes.data(), bytes.size(), sent, rcomp)
+                                  .runtime(runtime)
+                                  .allow_retry(false)();
+      ASSERT_TRUE(status.is_posted());
+      EXPECT_EQ(status.error.errorcode, errorcode_t::posted_backlog);
+    }
+    EXPECT_TRUE(test_drained_x().runtime(runtime)().is_retry());
+    EXPECT_EQ(counter_get_x(sent).runtime(runtime)(), 0);
+    wait_drained_x().runtime(runtime)();
+    EXPECT_EQ(counter_get_x(sent).runtime(runtime)(), waiting);
+    while (counter_get_x(received).runtime(runtime)() < accepted + waiting) {
+      progress_x().runtime(runtime)();
+    }
+    free_comp_x{&received}.runtime(runtime)();
+    free_comp_x{&sent}.runtime(runtime)();
+  });
+}
+
+TEST(Post, MistakesAreNamedAndChangeNothing) {
+  run_job(1, [](runtime_t runtime) {
+    uint64_t value = 1;
+    const auto post = [&](int rank, void* buffer, size_t size, rcomp_t rcomp) {
+      return post_am_x(rank, buffer, size, COMP_NULL, rcomp).runtime(runtime);
+    };
+    EXPECT_THROW(post(-1, &value, 8, 1)(), std::invalid_argument);
+    EXPECT_THROW(post(1, &value, 8, 1)(), std::invalid_argument);
+    EXPECT_THROW(post(0, nullptr, 8, 1)(), std::invalid_argument);
+    EXPECT_THROW(post(0, &value, 8, 0)(), std::invalid_argument);
+    EXPECT_THROW(post(0, &value, 8, 1).allow_done(false)(), std::invalid_argument);
+    comp_t empty;
+    EXPECT_THROW(sync_test_x(empty, nullptr).runtime(runtime)(), std::invalid_argument);
+    comp_t counter = alloc_counter_x().runtime(runtime)();
+    EXPECT_THROW(cq_pop_x(counter).runtime(runtime)(), std::invalid_argument);
+    EXPECT_THROW(alloc_sync_x().threshold(0).runtime(runtime)(), std::invalid_argument);
+    EXPECT_THROW(alloc_handler_x(nullptr).runtime(runtime)(), std::invalid_argument);
+    EXPECT_THROW(register_rcomp_x(counter).rcomp(77).runtime(runtime)(), std::invalid_argument);
+    free_comp_x{&counter}.runtime(runtime)();
+    device_t device = get_default_device_x().runtime(runtime)();
+    EXPECT_THROW(free_device_x{&device}.runtime(runtime)(), std::logic_error);
+    EXPECT_EQ(progress_x().runtime(runtime)().errorcode, errorcode_t::retry);
+  });
+}
+
+TEST(Post, AnUnknownRcompIsReportedWhereItArrives) {
+  run_job(1, [](runtime_t runtime) {
+    comp_t received = alloc_counter_x().runtime(runtime)();
+    comp_t failed = alloc_sync_x().runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(received).runtime(runtime)();
+    uint64_t value = 1;
+    post_am_x(0, &value, 8, COMP_NULL, 99).runtime(runtime)();
+    post_am_x(0, &value, 8, COMP_NULL, rcomp).runtime(runtime)();
+    EXPECT_THROW(progress_x().runtime(runtime)(), std::runtime_error);
+    EXPECT_EQ(counter_get_x(received).runtime(runtime)(), 1) << "the message behind it is lost";
+
+    std::vector<unsigned char> large(100000);
+    ASSERT_TRUE(
+        post_am_x(0, large.data(), large.size(), failed, 99).runtime(runtime)().is_posted());
+    EXPECT_THROW(progress_x().runtime(runtime)(), std::runtime_error);
+    status_t status;
+    sync_wait_x(failed, &status).runtime(runtime)();
+    EXPECT_EQ(status.error.errorcode, errorcode_t::fatal);
+    free_comp_x{&received}.runtime(runtime)();
+    free_comp_x{&failed}.runtime(runtime)();
+  });
+}
+
+// What the handlers below use; handlers are plain functions.
+runtime_t handler_runtime;
+rcomp_t handler_rcomp;
+comp_t handler_counter;
+
+void reply(status_t status) {
+  uint64_t left;
+  std::memcpy(&left, status.buffer, sizeof(left));
+  if (left > 0) {
+    --left;
+    std::memcpy(status.buffer, &left, sizeof(left));
+    post_am_x(0, status.buffer, sizeof(left), COMP_NULL_RETRY, handler_rcomp)
+        .runtime(handler_runtime)();
+  }
+  comp_signal_x(handler_counter, status).runtime(handler_runtime)();
+  std::free(status.buffer);
+}
+
+void wait_inside(status_t status) {
+  std::free(status.buffer);
+  barrier_x().runtime(handler_runtime)();
+}
+
+TEST(Handler, MayPost) {
+  run_job(1, [](runtime_t runtime) {
+    handler_runtime = runtime;
+    handler_counter = alloc_counter_x().runtime(runtime)();
+    comp_t handler = alloc_handler_x(reply).runtime(runtime)();
+    handler_rcomp = register_rcomp_x(handler).runtime(runtime)();
+    uint64_t hops = 20;
+    post_am_x(0, &hops, sizeof(hops), COMP_NULL, handler_rcomp).runtime(runtime)();
+    while (counter_get_x(handler_counter).runtime(runtime)() < 21) progress_x().runtime(runtime)();
+    EXPECT_EQ(counter_get_x(handler_counter).runtime(runtime)(), 21);
+    free_comp_x{&handler}.runtime(runtime)();
+    free_comp_x{&handler_counter}.runtime(runtime)();
+  });
+}
+
+TEST(Handler, MayNotWait) {
+  run_job(1, [](runtime_t runtime) {
+    handler_runtime = runtime;
+    comp_t sync = alloc_sync_x().runtime(runtime)();
+    comp_t handler = alloc_handler_x([](status_t status) {
+                       std::free(status.buffer);
+                       sync_wait_x(handler_counter, nullptr).runtime(handler_runtime)();
+                     }).runtime(runtime)();
+    handler_counter = sync;
+    const rcomp_t rcomp = register_rcomp_x(handler).runtime(runtime)();
+    uint64_t value = 1;
+    post_am_x(0, &value, 8, COMP_NULL, rcomp).runtime(runtime)();
+    EXPECT_THROW(progress_x().runtime(runtime)(), std::logic_error);
+    free_comp_x{&handler}.runtime(runtime)();
+    free_comp_x{&sync}.runtime(runtime)();
+  });
+}
+
+TEST(Completion, SynchronizerCollectsItsThreshold) {
+  run_job(1, [](runtime_t runtime) {
+    comp_t sync = alloc_sync_x().threshold(3).runtime(runtime)();
+    for (int round = 0; round < 3; ++round) {
+      status_t out[3];
+      for (tag_t tag = 0; tag < 3; ++tag) {
+        EXPECT_FALSE(sync_test_x(sync, out).runtime(runtime)());
+        status_t status(errorcode_t::done);
+        status.tag = tag;
+        comp_signal_x(sync, status).runtime(runtime)();
+      }
+      EXPECT_THROW(comp_signal_x(sync, errorcode_t::done).runtime(runtime)(), std::logic_error);
+      ASSERT_TRUE(sync_test_x(sync, out).runtime(runtime)());
+      for (tag_t tag = 0; tag < 3; ++tag) EXPECT_EQ(out[tag].tag, tag);
+    }
+    free_comp_x{&sync}.runtime(runtime)();
+  });
+}
+
+TEST(Completion, QueuesOfBothKindsKeepTheOrder) {
+  run_job(1, [](runtime_t runtime) {
+    for (attr_cq_type_t type : {attr_cq_type_t::lcrq, attr_cq_type_t::array_atomic}) {
+      comp_t queue = alloc_cq_x().cq_type(type).default_length(4096).runtime(runtime)();
+      EXPECT_EQ(queue.get_attr_cq_type(), type);
+      EXPECT_TRUE(cq_pop_x(queue).runtime(runtime)().is_retry());
+      for (tag_t tag = 0; tag < 4096; ++tag) {
+        status_t status(errorcode_t::done);
+        status.tag = tag;
+        comp_signal_x(queue, status).runtime(runtime)();
+      }
+      if (type == attr_cq_type_t::array_atomic) {
+        EXPECT_THROW(comp_signal_x(queue, errorcode_t::done).runtime(runtime)(),
+                     std::runtime_error);
+      }
+      for (tag_t tag = 0; tag < 4096; ++tag) {
+        EXPECT_EQ(cq_pop_x(queue).runtime(runtime)().tag, tag);
+      }
+      EXPECT_TRUE(cq_pop_x(queue).runtime(runtime)().is_retry());
+      free_comp_x{&queue}.runtime(runtime)();
+    }
+  });
+}
+
+TEST(Completion, AProgramMayBringItsOwn) {
+  struct largest_tag final : comp_impl_t {
+    tag_t tag = 0;
+    void signal(status_t status) override {
+      tag = std::max(tag, status.tag);
+      std::free(status.buffer);
+    }
+  };
+  run_job(1, [](runtime_t runtime) {
+    largest_tag own;
+    const rcomp_t rcomp = register_rcomp_x(comp_t(&own)).runtime(runtime)();
+    uint64_t value = 1;
+    for (tag_t tag : {3, 8, 5}) {
+      post_am_x(0, &value, 8, COMP_NULL, rcomp).tag(tag).runtime(runtime)();
+    }
+    while (own.tag != 8) progress_x().runtime(runtime)();
+    EXPECT_EQ(comp_t(&own).get_attr_comp_type(), attr_comp_type_t::custom);
+  });
+}
+
+TEST(Runtime, BadAttributesAreNamed) {
+  runtime_attr_t attr;
+  attr.imm_nbits_tag = 17;
+  const auto make = [](const runtime_attr_t& a, const device_attr_t& d) {
+    runtime_impl_t runtime(std::move(boot::make_in_process_job(1, patience)[0]), a, d);
+  };
+  EXPECT_THROW(make(attr, device_attr_t()), std::invalid_argument);
+  device_attr_t device;
+  device.packet_size = 1;
+  EXPECT_THROW(make(runtime_attr_t(), device), std::invalid_argument);
+  attr = runtime_attr_t();
+  attr.backend = attr_backend_t::ucx;
+  EXPECT_THROW(make(attr, device_attr_t()), std::runtime_error);
+}
+
+TEST(Runtime, SmallPacketsStillCarryEverything) {
+  device_attr_t device;
+  device.packet_size = 256;
+  run_job(
+      2,
+      [](runtime_t runtime) {
+        comp_t queue = alloc_cq_x().runtime(runtime)();
+        const rcomp_t rcomp = register_rcomp_x(queue).runtime(runtime)();
+        barrier_x().runtime(runtime)();
+        const int to = 1 - rank_of(runtime);
+        for (size_t size : {size_t{255}, size_t{256}, size_t{257}, size_t{5000}}) {
+          auto message = make_message(rank_of(runtime), size, size);
+          comp_t sync = alloc_sync_x().runtime(runtime)();
+          const status_t status =
+              post_am_x(to, message.data(), size, sync, rcomp).tag(size).runtime(runtime)();
+          EXPECT_EQ(status.is_done(), size <= 256);
+          const status_t arrived = pop(queue, runtime);
+          expect_message(arrived, size);
+          std::free(arrived.buffer);
+          if (status.is_posted()) sync_wait_x(sync, nullptr).runtime(runtime)();
+          free_comp_x{&sync}.runtime(runtime)();
+          barrier_x().runtime(runtime)();
+        }
+        free_comp_x{&queue}.runtime(runtime)();
+      },
+      runtime_attr_t(), device);
+}
+
+}  // namespace
+}  // namespace lci

@@ -1,0 +1,34 @@
+#ifndef LCI_RUNTIME_WAIT_H_
+#define LCI_RUNTIME_WAIT_H_
+
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "lci/base/backoff.h"
+#include "lci/runtime/device.h"
+
+namespace lci::rt {
+
+// Makes progress on `device` (null: somebody else does) until done(). Pauses, then yields the
+// processor when nothing moves. Throws std::logic_error naming `what` if this thread is inside a
+// handler, which would wait for itself.
+template <class Done>
+void wait_until(device_impl_t* device, const char* what, Done done) {
+  if (done()) return;
+  if (inside_progress()) {
+    throw std::logic_error(
+        absl::StrCat("lci: ", what, " would have to wait inside a handler, which it may not"));
+  }
+  base::backoff backoff;
+  while (!done()) {
+    if (device != nullptr && device->progress().is_done()) {
+      backoff.reset();
+    } else {
+      backoff.idle();
+    }
+  }
+}
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_WAIT_H_

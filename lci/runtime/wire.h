@@ -1,0 +1,105 @@
+// Everything that the runtime puts on the wire, on one page.
+//
+// A message is what net/backend.h calls a send: 32 immediate bits, an optional header, the bytes. A
+// put with immediate carries 32 bits as well. Integers have the byte order of the host; the runtime
+// compares wire_version, which would read differently in another order, with its peers at start.
+//
+//   immediate of a send        31        30 ........ t    t-1 ....... 0
+//     short active message      1        rcomp            tag             no header
+//     everything else           0        0 ........... 4  message_kind    a header of that kind
+//   immediate of a put         31        30 .......................... 0
+//     end of a rendezvous       0        ticket of the receiver
+// where t is the attribute imm_nbits_tag. A put whose bit 31 is set is a put with signal.
+#ifndef LCI_RUNTIME_WIRE_H_
+#define LCI_RUNTIME_WIRE_H_
+
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "lci/api/types.hpp"
+#include "lci/net/op.h"
+
+namespace lci::rt {
+
+constexpr uint64_t wire_version = 0x4c43490000000001;  // "LCI", then the number
+
+// ---- immediate data --------------------------------------------------------------------------
+
+constexpr net_imm_data_t short_bit = net_imm_data_t{1} << 31;
+constexpr int ticket_bits = 31;
+
+// The split of the 31 bits below short_bit between rcomp and tag.
+struct imm_layout {
+  int tag_bits = 16;
+  int rcomp_bits = 15;
+
+  uint64_t max_tag() const { return (uint64_t{1} << tag_bits) - 1; }
+  uint64_t max_rcomp() const { return (uint64_t{1} << rcomp_bits) - 1; }
+  bool fits(tag_t tag, rcomp_t rcomp) const { return tag <= max_tag() && rcomp <= max_rcomp(); }
+  net_imm_data_t encode(tag_t tag, rcomp_t rcomp) const {
+    return short_bit | (rcomp << tag_bits) | static_cast<net_imm_data_t>(tag);
+  }
+  tag_t tag(net_imm_data_t imm) const { return imm & max_tag(); }
+  rcomp_t rcomp(net_imm_data_t imm) const {
+    return static_cast<rcomp_t>((imm >> tag_bits) & max_rcomp());
+  }
+};
+
+inline bool is_short(net_imm_data_t imm) { return (imm & short_bit) != 0; }
+
+// ---- headers -----------------------------------------------------------------------------------
+
+enum class message_kind : net_imm_data_t {
+  am = 1,      // am_header, then the bytes: an active message whose tag or rcomp is not short
+  tagged = 2,  // tagged_header, then the bytes: to be matched with a receive
+  rts = 3,     // rts_header: ready to send. The bytes are too many to come by themselves
+  rtr = 4,     // rtr_header: ready to receive, answers rts; the sender now puts the bytes
+  reject = 5,  // reject_header: can't receive, answers rts
+};
+
+struct am_header {
+  tag_t tag;
+  rcomp_t rcomp;
+  uint32_t zero;
+};
+
+struct tagged_header {
+  tag_t tag;
+};
+
+struct rts_header {
+  tag_t tag;
+  uint64_t size;           // bytes of the message
+  rcomp_t rcomp;           // 0: to be matched by tag
+  uint32_t sender_ticket;  // comes back in rtr or reject
+};
+
+struct rtr_header {
+  net::remote_region region;  // where the bytes go, from its start
+  uint32_t sender_ticket;
+  uint32_t receiver_ticket;  // goes into the immediate of the last put
+};
+
+struct reject_header {
+  uint32_t sender_ticket;
+};
+
+static_assert(sizeof(am_header) == 16 && sizeof(tagged_header) == 8 && sizeof(rts_header) == 24);
+static_assert(sizeof(rtr_header) == 24 && sizeof(reject_header) == 4);
+static_assert(sizeof(rts_header) <= net::max_header_size);
+
+constexpr net_imm_data_t encode(message_kind kind) { return static_cast<net_imm_data_t>(kind); }
+
+// Reads a header from the front of a received message; false if the message is too short for it.
+template <class Header>
+bool decode(const void* bytes, size_t size, Header* header) {
+  static_assert(std::is_trivially_copyable<Header>::value, "headers travel as bytes");
+  if (size < sizeof(Header)) return false;
+  std::memcpy(header, bytes, sizeof(Header));
+  return true;
+}
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_WIRE_H_
