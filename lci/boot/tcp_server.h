@@ -69,7 +69,8 @@ class tcp_server {
   // True when no rank is connected, none waits for the next round, and all ranks came and went.
   virtual bool all_gone() const = 0;
 
-  // The first abort, if any. It stays for the life of the server: later hellos are answered with it.
+  // The first abort, if any. It stays for the life of the server: later hellos are answered with
+  // it.
   virtual absl::optional<abort_report> aborted() const = 0;
 
   // Ends the job's waiting from outside (the launcher saw a rank die): as if `rank` (-1: the

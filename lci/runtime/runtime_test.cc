@@ -463,11 +463,6 @@ void reply(status_t status) {
   std::free(status.buffer);
 }
 
-void wait_inside(status_t status) {
-  std::free(status.buffer);
-  barrier_x().runtime(handler_runtime)();
-}
-
 TEST(Handler, MayPost) {
   run_job(1, [](runtime_t runtime) {
     handler_runtime = runtime;
