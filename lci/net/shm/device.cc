@@ -1,5 +1,7 @@
 #include "lci/net/shm/device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -56,7 +58,7 @@ uint64_t make_lease(int rank, uint64_t position) {
 shm_device::shm_device(shm_context& context, const device_limits& limits)
     : device(limits),
       context_(context),
-      theirs_(static_cast<size_t>(context.size())),
+      mailboxes_(static_cast<size_t>(context.size())),
       writers_(new ring_writer[static_cast<size_t>(context.size())]),
       readers_(new ring_reader[static_cast<size_t>(context.size())]),
       states_(new std::atomic<peer_state>[static_cast<size_t>(context.size())]),
@@ -78,11 +80,12 @@ absl::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
 
   absl::StatusOr<segment> own = segment::create("lci-mailbox", mailbox_bytes(cells, ranks));
   if (!own.ok()) return own.status();
-  made->mailbox_ = *std::move(own);
-  *reinterpret_cast<mailbox_header*>(made->mailbox_.data()) = {layout_version,
-                                                               static_cast<uint32_t>(ranks), cells};
+  std::shared_ptr<segment>& mailbox = made->mailboxes_[static_cast<size_t>(context.rank())];
+  mailbox = std::make_shared<segment>(*std::move(own));
+  *reinterpret_cast<mailbox_header*>(mailbox->data()) = {layout_version,
+                                                         static_cast<uint32_t>(ranks), cells};
 
-  const mailbox_offer ours{made->mailbox_.fd(), cells};
+  const mailbox_offer ours{mailbox->fd(), cells, reinterpret_cast<uintptr_t>(&mailbox)};
   const auto all =
       boot.allgather(absl::StrCat("shm-mailbox-", config.uid),
                      absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
@@ -101,26 +104,27 @@ absl::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
           absl::StrCat("rank ", r, " and rank ", context.rank(), " make device ", config.uid,
                        " with different packet sizes; give all ranks the same attributes"));
     }
-    if (r != context.rank()) {
-      absl::StatusOr<segment> view = segment::open(context.rank_at(r).pid, offer.mailbox,
-                                                   mailbox_bytes(cells, ranks), /*writable=*/true);
+    const pid_t pid = context.rank_at(r).pid;
+    if (r != context.rank() && pid == getpid()) {
+      made->mailboxes_[i] = *reinterpret_cast<const std::shared_ptr<segment>*>(offer.shared);
+    } else if (r != context.rank()) {
+      absl::StatusOr<segment> view =
+          segment::open(pid, offer.mailbox, mailbox_bytes(cells, ranks), /*writable=*/true);
       if (!view.ok()) {
         return absl::Status(view.status().code(),
                             absl::StrCat("rank ", r, ": ", view.status().message()));
       }
-      made->theirs_[i] = *std::move(view);
+      made->mailboxes_[i] = std::make_shared<segment>(*std::move(view));
     }
-    const segment& target = r == context.rank() ? made->mailbox_ : made->theirs_[i];
-    made->writers_[i].attach(control_at(target, cells, context.rank()),
-                             cells_at(target, cells, context.rank()), cells);
-    made->readers_[i].attach(control_at(made->mailbox_, cells, r),
-                             cells_at(made->mailbox_, cells, r), cells);
+    made->writers_[i].attach(control_at(*made->mailboxes_[i], cells, context.rank()),
+                             cells_at(*made->mailboxes_[i], cells, context.rank()), cells);
+    made->readers_[i].attach(control_at(*mailbox, cells, r), cells_at(*mailbox, cells, r), cells);
   }
   // Nobody closes a descriptor, or goes away, before all have opened it.
   const absl::Status opened =
       boot.barrier(absl::StrCat("shm-opened-", config.uid), boot.default_timeout());
   if (!opened.ok()) return opened;
-  made->mailbox_.close_descriptor();
+  mailbox->close_descriptor();
   return std::unique_ptr<device>(std::move(made));
 }
 

@@ -46,8 +46,9 @@ class shm_device final : public device {
   }
 
   shm_context& context_;
-  segment mailbox_;                         // ours
-  std::vector<segment> theirs_;             // by rank; empty for our own
+  // By rank, ours among them. Ranks that are threads of one process share one mapping: race
+  // detectors go by the address, and would not see the order that the rings make otherwise.
+  std::vector<std::shared_ptr<segment>> mailboxes_;
   std::unique_ptr<ring_writer[]> writers_;  // by rank
   std::unique_ptr<ring_reader[]> readers_;  // by rank
   std::unique_ptr<std::atomic<peer_state>[]> states_;

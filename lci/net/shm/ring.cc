@@ -85,9 +85,8 @@ void ring_reader::free(uint64_t position) {
   for (uint32_t i = 1; i < span; ++i) {
     cells_[index + i].header.stamp.store(0, std::memory_order_relaxed);
   }
-  spans_[index].store(span | done_bit, std::memory_order_release);
-  // Between this mark and the look at the lock in advance(); see there.
-  std::atomic_thread_fence(std::memory_order_seq_cst);
+  // M1: this mark, then the look at the lock in advance().
+  spans_[index].exchange(span | done_bit, std::memory_order_acq_rel);
   advance();
 }
 
@@ -110,10 +109,9 @@ void ring_reader::advance() {
     }
     const uint64_t front = freed_;
     free_lock_.unlock();
-    // Either this load sees a mark that came too late for the loop above, or the thread that set it
-    // finds the lock free: each side has its store, a full fence, then its load.
-    std::atomic_thread_fence(std::memory_order_seq_cst);
-    if ((spans_[front % count_].load(std::memory_order_acquire) & done_bit) == 0) return;
+    // M2: on the same word as M1. If it comes later, it sees the mark; if it comes first, the other
+    // thread's M1 sees it, and with it that the lock is free.
+    if ((spans_[front % count_].fetch_or(0, std::memory_order_acq_rel) & done_bit) == 0) return;
   }
 }
 

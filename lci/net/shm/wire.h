@@ -100,6 +100,7 @@ struct introduction {
 struct mailbox_offer {
   int32_t mailbox;  // file descriptor in the process of the introduction
   uint32_t ring_cells;
+  uint64_t shared;  // for ranks of that same process: the address of its std::shared_ptr<segment>
 };
 
 }  // namespace lci::net::shm
