@@ -17,7 +17,7 @@ struct job_position {
   int rank = 0;        // 0 .. size-1
   int size = 1;        // number of ranks in the job
   int local_rank = 0;  // 0 .. local_size-1, counted among the ranks of the same node
-  int local_size = 1;  // number of ranks on this node
+  int local_size = 1;  // number of ranks on this node; 0 before it is known, never in a bootstrap
 };
 
 // How ranks find each other before there is a network: a shared store of byte strings with two
@@ -27,15 +27,24 @@ struct job_position {
 // included), at most `max_value_size`. A key is written once: a second put of the same key by any
 // rank is an AlreadyExists error and leaves the first value in place.
 //
-// Collectives are named. Every rank calls them with the same name; a name is used once in a
-// job's life. Two threads of a rank may be inside two collectives (or gets) at the same time, in
-// any order relative to the other ranks: a thread that waits never keeps another thread of this
-// rank from completing.
+// Collectives are named; barriers and allgathers have names of their own. Every rank calls them
+// with the same name; a name is used once in a job's life, and a second use is an AlreadyExists
+// error. A rank whose call timed out has entered all the same. Two threads of a rank may be inside
+// two collectives (or gets) at the same time, in any order relative to the other ranks: a thread
+// that waits never keeps another thread of this rank from completing.
 //
 // Every waiting call takes a timeout. When it expires the call returns DeadlineExceeded, its
 // message naming the ranks that did not arrive (collectives) or the key that did not appear (get).
-// When another rank called abort(), every waiting and later call returns Aborted with that rank and
-// its reason. When the connection to the job is lost, Unavailable.
+// When a rank called abort(), every waiting and later call of all ranks returns Aborted with that
+// rank and its reason. When the connection to the job is lost, Unavailable; also from a collective
+// that a rank has not entered which has left the job or died, naming it.
+//
+// The job begins when all ranks have a bootstrap: they are made by waiting for each other. A rank
+// leaves by destroying its own; what it has put, and the collectives it has entered, stay. When all
+// have left, a new job (with another job_id) may begin with the same variables; a process that is
+// early for it waits for those that are late in the old one.
+//
+// A child that is forked off must not use its parent's bootstrap; destroying it there does nothing.
 //
 // Thread safety: every member may be called by any thread at any time, the destructor excepted.
 class bootstrap {
@@ -57,7 +66,7 @@ class bootstrap {
 
   // A short string that is equal in all ranks of this job and differs from every other job that
   // runs or ran on these hosts. Names of shared segments are made from it. [A-Za-z0-9_-], at most
-  // 32 characters.
+  // 32 characters. Begins with the first 23 characters of LCI_JOB_ID, if that is set.
   virtual absl::string_view job_id() const = 0;
 
   // Default for the timeouts below: LCI_BOOT_TIMEOUT (seconds; 60 if unset).
@@ -89,6 +98,10 @@ class bootstrap {
 // Chooses and connects the bootstrap from the environment (see README, "How a process finds its
 // job"): LCI_BOOT = auto | local | file | tcp, then the variables of lcrun, then those of the other
 // launchers that we know. Never returns rank 0 of 1 when a launcher said otherwise.
+//
+// Waits for all ranks, at most LCI_BOOT_TIMEOUT. Errors: InvalidArgument for variables that are bad
+// or contradict each other, with what to set; DeadlineExceeded naming the ranks that did not come;
+// PermissionDenied, AlreadyExists, Unavailable and Aborted as file.h and tcp_client.h say.
 absl::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap();
 
 }  // namespace lci::boot

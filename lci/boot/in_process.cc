@@ -1,6 +1,5 @@
 #include "lci/boot/in_process.h"
 
-#include <atomic>
 #include <condition_variable>
 #include <map>
 #include <mutex>
@@ -8,21 +7,24 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "lci/boot/deadline.h"
+#include "lci/boot/job_id.h"
+#include "lci/boot/messages.h"
 
 namespace lci::boot {
 namespace {
 
 // What the ranks share.
 struct job {
-  explicit job(int ranks) : size(ranks) {}
+  explicit job(int size) : id(make_job_id("")), left(static_cast<size_t>(size)) {}
 
-  const int size;
-  std::string id;
-  std::mutex mutex;
+  const std::string id;
+  std::mutex mutex;  // guards what follows
   std::condition_variable changed;
-  std::map<std::string, std::string, std::less<>> values;  // guarded by mutex
-  std::string aborted;                                     // guarded by mutex; empty: not
+  std::map<std::string, std::string, std::less<>> values;
+  std::map<std::string, std::map<int, std::string>> entered;  // by describe_call: rank, value
+  std::vector<bool> left;                                     // by rank
+  absl::Status aborted;
 };
 
 class in_process final : public bootstrap {
@@ -30,70 +32,88 @@ class in_process final : public bootstrap {
   in_process(std::shared_ptr<job> shared, job_position position, duration default_timeout)
       : bootstrap(position, default_timeout), job_(std::move(shared)) {}
 
-  absl::string_view name() const override { return "in_process"; }
+  ~in_process() override {
+    const std::lock_guard<std::mutex> lock(job_->mutex);
+    job_->left[static_cast<size_t>(rank())] = true;
+    job_->changed.notify_all();
+  }
+
+  absl::string_view name() const override { return "local"; }
   absl::string_view job_id() const override { return job_->id; }
 
   absl::Status put(absl::string_view key, absl::string_view value) override {
-    if (key.empty() || key.size() > max_key_size || value.size() > max_value_size) {
-      return absl::InvalidArgumentError(absl::StrCat("a key of ", key.size(), " or a value of ",
-                                                     value.size(), " bytes is out of bounds"));
-    }
-    const std::lock_guard<std::mutex> guard(job_->mutex);
-    if (!job_->aborted.empty()) return absl::AbortedError(job_->aborted);
-    if (!job_->values.emplace(std::string(key), std::string(value)).second) {
-      return absl::AlreadyExistsError(absl::StrCat("key \"", key, "\" was put before"));
-    }
+    if (absl::Status bad = check_key("put", key); !bad.ok()) return bad;
+    if (absl::Status bad = check_value("put", key, value); !bad.ok()) return bad;
+    const std::lock_guard<std::mutex> lock(job_->mutex);
+    if (!job_->aborted.ok()) return job_->aborted;
+    if (!job_->values.emplace(key, value).second) return already_put(describe_call("put", key));
     job_->changed.notify_all();
     return absl::OkStatus();
   }
 
   absl::StatusOr<std::string> get(absl::string_view key, duration timeout) override {
-    std::unique_lock<std::mutex> guard(job_->mutex);
-    const std::string name(key);
-    const bool found = job_->changed.wait_for(
-        guard, timeout, [&] { return !job_->aborted.empty() || job_->values.count(name) != 0; });
-    if (!job_->aborted.empty()) return absl::AbortedError(job_->aborted);
-    if (!found)
-      return absl::DeadlineExceededError(absl::StrCat("key \"", key, "\" did not appear"));
-    return job_->values.find(name)->second;
+    if (absl::Status bad = check_key("get", key); !bad.ok()) return bad;
+    const std::string wanted(key);
+    std::unique_lock<std::mutex> lock(job_->mutex);
+    job_->changed.wait_until(lock, deadline_after(timeout), [&] {
+      return !job_->aborted.ok() || job_->values.count(wanted) != 0;
+    });
+    if (!job_->aborted.ok()) return job_->aborted;
+    const auto found = job_->values.find(wanted);
+    if (found != job_->values.end()) return found->second;
+    return timed_out(describe_call("get", key), position_, timeout, did_not_appear());
   }
 
   absl::Status barrier(absl::string_view name, duration timeout) override {
-    return allgather(absl::StrCat("barrier ", name), "", timeout).status();
+    return meet("barrier", name, "", timeout).status();
   }
 
   absl::StatusOr<std::vector<std::string>> allgather(absl::string_view name,
                                                      absl::string_view value,
                                                      duration timeout) override {
-    const auto key = [name](int r) { return absl::StrCat("gather ", name, " ", r); };
-    const absl::Status mine = put(key(rank()), value);
-    if (!mine.ok()) return mine;
-    std::vector<std::string> all;
-    std::vector<int> missing;
-    std::unique_lock<std::mutex> guard(job_->mutex);
-    job_->changed.wait_for(guard, timeout, [&] {
-      missing.clear();
-      for (int r = 0; r < size(); ++r) {
-        if (job_->values.count(key(r)) == 0) missing.push_back(r);
-      }
-      return !job_->aborted.empty() || missing.empty();
-    });
-    if (!job_->aborted.empty()) return absl::AbortedError(job_->aborted);
-    if (!missing.empty()) {
-      return absl::DeadlineExceededError(absl::StrCat(
-          "\"", name, "\": these ranks did not arrive: ", absl::StrJoin(missing, ", ")));
-    }
-    for (int r = 0; r < size(); ++r) all.push_back(job_->values.find(key(r))->second);
-    return all;
+    return meet("allgather", name, value, timeout);
   }
 
   void abort(absl::string_view reason) override {
-    const std::lock_guard<std::mutex> guard(job_->mutex);
-    if (job_->aborted.empty()) job_->aborted = absl::StrCat("rank ", rank(), " aborted: ", reason);
+    const std::lock_guard<std::mutex> lock(job_->mutex);
+    if (!job_->aborted.ok()) return;
+    job_->aborted = aborted_by(rank(), reason);
     job_->changed.notify_all();
   }
 
  private:
+  absl::StatusOr<std::vector<std::string>> meet(absl::string_view what, absl::string_view name,
+                                                absl::string_view value, duration timeout) {
+    if (absl::Status bad = check_key(what, name); !bad.ok()) return bad;
+    if (absl::Status bad = check_value(what, name, value); !bad.ok()) return bad;
+    const std::string call = describe_call(what, name);
+    std::unique_lock<std::mutex> lock(job_->mutex);
+    if (!job_->aborted.ok()) return job_->aborted;
+    std::map<int, std::string>& entered = job_->entered[call];
+    if (!entered.emplace(rank(), value).second) return already_entered(call);
+    const auto all_entered = [&] { return entered.size() == static_cast<size_t>(size()); };
+    if (all_entered()) job_->changed.notify_all();
+    std::vector<int> missing, gone;
+    job_->changed.wait_until(lock, deadline_after(timeout), [&] {
+      missing.clear();
+      gone.clear();
+      for (int r = 0; r < size(); ++r) {
+        if (entered.count(r) != 0) continue;
+        missing.push_back(r);
+        if (job_->left[static_cast<size_t>(r)]) gone.push_back(r);
+      }
+      return !job_->aborted.ok() || missing.empty() || !gone.empty();
+    });
+    if (all_entered()) {
+      std::vector<std::string> all;
+      for (const auto& [r, v] : entered) all.push_back(v);
+      return all;
+    }
+    if (!job_->aborted.ok()) return job_->aborted;
+    if (!gone.empty()) return absl::UnavailableError(left_without(call, gone));
+    return timed_out(call, position_, timeout, did_not_arrive(missing));
+  }
+
   const std::shared_ptr<job> job_;
 };
 
@@ -101,9 +121,7 @@ class in_process final : public bootstrap {
 
 std::vector<std::unique_ptr<bootstrap>> make_in_process_job(int size,
                                                             bootstrap::duration default_timeout) {
-  static std::atomic<int> jobs{0};
   const auto shared = std::make_shared<job>(size);
-  shared->id = absl::StrCat("in-process-", jobs.fetch_add(1));
   std::vector<std::unique_ptr<bootstrap>> ranks;
   for (int r = 0; r < size; ++r) {
     ranks.push_back(

@@ -8,8 +8,9 @@
 
 namespace lci::boot {
 
-// The bootstraps of a job whose ranks are threads of this process: element r is rank r's. For
-// tests, and for programs that run many ranks over a simulated network.
+// The bootstraps of a job whose ranks are threads of this process: element r is rank r's. With one
+// rank, that of a program that no launcher has started; with more, for tests, and for programs that
+// run many ranks over a simulated network. Needs no environment, no file and no network.
 std::vector<std::unique_ptr<bootstrap>> make_in_process_job(int size,
                                                             bootstrap::duration default_timeout);
 

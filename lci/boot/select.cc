@@ -1,18 +1,125 @@
-#include <cstdlib>
+#include <array>
+#include <utility>
 
+#include "absl/strings/str_cat.h"
+#include "absl/types/optional.h"
+#include "lci/base/env.h"
 #include "lci/boot/bootstrap.h"
+#include "lci/boot/environment.h"
+#include "lci/boot/file.h"
 #include "lci/boot/in_process.h"
+#include "lci/boot/job_id.h"
+#include "lci/boot/tcp_client.h"
 
 namespace lci::boot {
+namespace {
 
-// One process, and never when a launcher says that there are more.
-absl::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap() {
-  for (const char* name : {"LCI_SIZE", "SLURM_NTASKS", "OMPI_COMM_WORLD_SIZE", "PMI_SIZE"}) {
-    if (std::getenv(name) != nullptr) {
-      return absl::UnimplementedError("jobs of several processes");
-    }
+enum class choice { automatic, local, file, tcp };
+
+constexpr std::array<base::enum_name<choice>, 4> choices = {{
+    {"auto", choice::automatic},
+    {"local", choice::local},
+    {"file", choice::file},
+    {"tcp", choice::tcp},
+}};
+
+// What connects the ranks of `job`, if LCI_BOOT does not say.
+absl::StatusOr<choice> choose(const launch& job) {
+  if (base::env_text("LCI_BOOT_ADDR")) return choice::tcp;
+  if (job.position.size == 1) return choice::local;
+  if (!job.several_nodes || base::env_text("LCI_BOOT_DIR")) return choice::file;
+  return absl::InvalidArgumentError(absl::StrCat(
+      job.launcher,
+      " has started this job on several machines; set LCI_BOOT_ADDR to host:port, where "
+      "host is the machine of rank 0 and port a free one, and LCI_BOOT_TOKEN to a "
+      "secret of the job (or LCI_BOOT_DIR to a directory that all machines share)"));
+}
+
+absl::StatusOr<std::unique_ptr<bootstrap>> make_local(bootstrap::duration timeout) {
+  return std::move(make_in_process_job(1, timeout)[0]);
+}
+
+absl::StatusOr<std::unique_ptr<bootstrap>> connect_tcp(const launch& job,
+                                                       bootstrap::duration timeout) {
+  const absl::optional<std::string> address = base::env_text("LCI_BOOT_ADDR");
+  if (!address) {
+    return absl::InvalidArgumentError(
+        "LCI_BOOT=tcp needs LCI_BOOT_ADDR=host:port, the same in all ranks: where rank 0 serves");
   }
-  return std::move(make_in_process_job(1, std::chrono::seconds(60))[0]);
+  tcp_client_options options;
+  options.address = *address;
+  options.token = base::env_string("LCI_BOOT_TOKEN", "");
+  options.position = job.position;
+  options.timeout = timeout;
+  // Only lcrun gives the job an id and both addresses and serves them; see README.
+  const bool served = base::env_text("LCI_JOB_ID").has_value();
+  return served ? connect_tcp_bootstrap(options) : connect_standalone_tcp_bootstrap(options);
+}
+
+absl::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
+                                                     bootstrap::duration timeout) {
+  file_options options;
+  options.root = base::env_string("LCI_BOOT_DIR", "");
+  options.job = job.job;
+  options.job_id = base::env_string("LCI_JOB_ID", "");
+  options.position = job.position;
+  options.timeout = timeout;
+  if (!is_job_id_text(options.job_id)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "LCI_JOB_ID=\"", options.job_id, "\": only letters, digits, _ and - are accepted"));
+  }
+  if (job.several_nodes && !job.job_is_global) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(job.launcher,
+                     " gives this job no name that is the same on all its machines; "
+                     "set LCI_JOB_ID to the same new text in all ranks"));
+  }
+  return open_file_bootstrap(options);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap() {
+  const absl::StatusOr<choice> given =
+      base::env_enum<choice>("LCI_BOOT", choice::automatic, choices);
+  if (!given.ok()) return given.status();
+  const absl::StatusOr<double> seconds = base::env_double("LCI_BOOT_TIMEOUT", 60, 0.001, 1e7);
+  if (!seconds.ok()) return seconds.status();
+  const auto timeout = bootstrap::duration(static_cast<int64_t>(*seconds * 1000));
+  const absl::StatusOr<absl::optional<launch>> job = read_launch();
+  if (!job.ok()) return job.status();
+
+  if (*given == choice::local || (*given == choice::automatic && !job->has_value())) {
+    if (job->has_value() && (*job)->position.size > 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("LCI_BOOT=local is for one process, but ", (*job)->launcher, " has started ",
+                       (*job)->position.size, "; set LCI_BOOT=auto, file or tcp"));
+    }
+    const absl::optional<std::string> address = base::env_text("LCI_BOOT_ADDR");
+    if (*given == choice::automatic && address) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("LCI_BOOT_ADDR=", *address,
+                       " is set, but nothing says which rank this is; set LCI_RANK and LCI_SIZE"));
+    }
+    return make_local(timeout);
+  }
+  if (!job->has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("LCI_BOOT=", *given == choice::file ? "file" : "tcp",
+                     ", but nothing says which rank this is; start the program with lcrun, or set "
+                     "LCI_RANK and LCI_SIZE in every process"));
+  }
+  const absl::StatusOr<choice> chosen =
+      *given == choice::automatic ? choose(**job) : absl::StatusOr<choice>(*given);
+  if (!chosen.ok()) return chosen.status();
+  switch (*chosen) {
+    case choice::tcp:
+      return connect_tcp(**job, timeout);
+    case choice::file:
+      return open_file(**job, timeout);
+    default:
+      return make_local(timeout);
+  }
 }
 
 }  // namespace lci::boot

@@ -1,5 +1,6 @@
 // The rendezvous of the TCP bootstrap: ranks connect, present the job's token, exchange bytes and
-// meet in collectives. It lives in the launcher's event loop or in a helper process (tcp_helper.h).
+// meet in collectives. It lives in the launcher's event loop or in a helper process (tcp_helper.h),
+// which is its whole event loop.
 #ifndef LCI_BOOT_TCP_SERVER_H_
 #define LCI_BOOT_TCP_SERVER_H_
 
@@ -8,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "absl/types/optional.h"
+#include "lci/boot/socket.h"
 
 namespace lci::boot {
 
@@ -15,8 +17,9 @@ namespace lci::boot {
 //
 // Whoever connects is a stranger until its hello is complete and right (magic, version, token,
 // size, rank). A stranger can make the server do a bounded amount of work and hold a bounded amount
-// of its memory and descriptors; when too many strangers are there, the one that has been silent
-// for longest is shown the door. Nothing a stranger sends changes what ranks see.
+// of its memory and descriptors; when too many strangers are there, the one that came first
+// is shown the door (a rank says hello as soon as it is connected, and comes again if it was thrown
+// out). Nothing a stranger sends changes what ranks see.
 //
 // The program may be started several times in one job (`lcrun -n 2 sh -c './a; ./b'`, or a process
 // that finalizes and initializes again): when all ranks have gone, the store is emptied and the
@@ -47,7 +50,9 @@ class tcp_server {
     std::string reason;
   };
 
-  static absl::StatusOr<std::unique_ptr<tcp_server>> listen(const options& options);
+  static absl::StatusOr<std::unique_ptr<tcp_server>> listen(const options& job);
+  // The same with a socket that listens already (see listen_on); `bind_address` is not used.
+  static absl::StatusOr<std::unique_ptr<tcp_server>> serve(unique_fd listener, const options& job);
 
   // Closes every connection: ranks that wait get Unavailable.
   virtual ~tcp_server() = default;
@@ -66,8 +71,8 @@ class tcp_server {
   virtual rank_state state(int rank) const = 0;
   // Number of ranks in a state.
   virtual int count(rank_state state) const = 0;
-  // True when no rank is connected, none waits for the next round, and all ranks came and went.
-  virtual bool all_gone() const = 0;
+  // True when no rank is connected and none waits for the next round.
+  virtual bool idle() const = 0;
 
   // The first abort, if any. It stays for the life of the server: later hellos are answered with
   // it.

@@ -1,0 +1,27 @@
+// Timeouts as points in time.
+#ifndef LCI_BOOT_DEADLINE_H_
+#define LCI_BOOT_DEADLINE_H_
+
+#include <algorithm>
+#include <chrono>
+
+namespace lci::boot {
+
+using steady = std::chrono::steady_clock;
+
+// Negative timeouts count as zero; those beyond a year as a year, so that the sum never overflows.
+inline steady::time_point deadline_after(std::chrono::milliseconds timeout) {
+  constexpr std::chrono::milliseconds year = std::chrono::hours(24 * 365);
+  return steady::now() + std::clamp(timeout, std::chrono::milliseconds(0), year);
+}
+
+// What is left, for poll(2): rounded up, so that a wait never ends before its deadline; at most
+// `at_most` milliseconds.
+inline int poll_milliseconds(steady::time_point deadline, int at_most = 1 << 30) {
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady::now()).count();
+  return static_cast<int>(std::clamp<decltype(left)>(left, 0, at_most));
+}
+
+}  // namespace lci::boot
+
+#endif  // LCI_BOOT_DEADLINE_H_

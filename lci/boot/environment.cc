@@ -1,0 +1,218 @@
+#include "lci/boot/environment.h"
+
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/string_view.h"
+#include "lci/base/env.h"
+#include "lci/boot/job_id.h"
+#include "lci/boot/process.h"
+
+namespace lci::boot {
+namespace {
+
+// When a row is taken.
+enum class when {
+  rank_is_set,   // then a missing size is an error, unless a later row has both
+  both_are_set,  // the names are used for other things too, or also outside of a launched step
+};
+
+struct launcher_row {
+  const char* launcher;
+  when taken;
+  const char* rank;
+  const char* size;        // nullptr: it does not say
+  const char* local_rank;  // nullptr, as well as the next two
+  const char* local_size;
+  const char* nodes;             // number of machines
+  std::vector<const char*> job;  // together they name the job on all its machines
+};
+
+// In order of precedence: what was set by hand or by lcrun first; then those that are often started
+// by another one of the table (torchrun and mpirun within a Slurm step) before it.
+const std::vector<launcher_row>& launchers() {
+  static const auto& rows = *new std::vector<launcher_row>{
+      {"lcrun",
+       when::rank_is_set,
+       "LCI_RANK",
+       "LCI_SIZE",
+       "LCI_LOCAL_RANK",
+       "LCI_LOCAL_SIZE",
+       nullptr,
+       {"LCI_JOB_ID"}},
+      {"torchrun",
+       when::both_are_set,
+       "RANK",
+       "WORLD_SIZE",
+       "LOCAL_RANK",
+       "LOCAL_WORLD_SIZE",
+       "GROUP_WORLD_SIZE",
+       {"TORCHELASTIC_RUN_ID", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"}},
+      {"Open MPI",
+       when::rank_is_set,
+       "OMPI_COMM_WORLD_RANK",
+       "OMPI_COMM_WORLD_SIZE",
+       "OMPI_COMM_WORLD_LOCAL_RANK",
+       "OMPI_COMM_WORLD_LOCAL_SIZE",
+       nullptr,
+       {"PMIX_NAMESPACE"}},
+      {"MVAPICH",
+       when::rank_is_set,
+       "MV2_COMM_WORLD_RANK",
+       "MV2_COMM_WORLD_SIZE",
+       "MV2_COMM_WORLD_LOCAL_RANK",
+       "MV2_COMM_WORLD_LOCAL_SIZE",
+       nullptr,
+       {}},
+      {"PALS",
+       when::rank_is_set,
+       "PALS_RANKID",
+       "PMI_SIZE",
+       "PALS_LOCAL_RANKID",
+       "PALS_LOCAL_SIZE",
+       nullptr,
+       {"PALS_APID"}},
+      {"Flux",
+       when::rank_is_set,
+       "FLUX_TASK_RANK",
+       "FLUX_JOB_SIZE",
+       "FLUX_TASK_LOCAL_ID",
+       nullptr,
+       "FLUX_JOB_NNODES",
+       {"FLUX_JOB_ID"}},
+      // Before Slurm: Hydra has its proxies started by srun, whose variables its ranks inherit.
+      {"MPICH (Hydra) or another PMI launcher",
+       when::rank_is_set,
+       "PMI_RANK",
+       "PMI_SIZE",
+       "MPI_LOCALRANKID",
+       "MPI_LOCALNRANKS",
+       nullptr,
+       {"PMI_JOBID"}},
+      // The size of the step (not of the allocation) is what srun alone sets: a batch script's own
+      // process is no rank.
+      {"Slurm",
+       when::both_are_set,
+       "SLURM_PROCID",
+       "SLURM_STEP_NUM_TASKS",
+       nullptr,
+       nullptr,
+       "SLURM_STEP_NUM_NODES",
+       {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+      {"a PMIx launcher", when::rank_is_set, "PMIX_RANK", nullptr, nullptr, nullptr, nullptr, {}},
+  };
+  return rows;
+}
+
+absl::optional<std::string> text_of(const char* variable) {
+  if (variable == nullptr) return absl::nullopt;
+  return base::env_text(variable);
+}
+
+absl::Status unclear(const launcher_row& row, absl::string_view what) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("this process was started by ", row.launcher, " (", row.rank, "=",
+                   text_of(row.rank).value_or(""), "), but ", what,
+                   "; set LCI_RANK and LCI_SIZE in every rank, or LCI_BOOT=local and neither of "
+                   "them if it shall be a job of its own"));
+}
+
+// A name made of the launcher's own variables; empty if it does not set them all.
+std::string global_job(const launcher_row& row) {
+  std::string job;
+  for (const char* variable : row.job) {
+    const absl::optional<std::string> value = text_of(variable);
+    if (!value) return "";
+    absl::StrAppend(&job, job.empty() ? "" : ".", *value);
+  }
+  if (job.empty()) return "";
+  return absl::StrCat(row.rank, ".", job);
+}
+
+// Names of files have an alphabet and a length.
+std::string file_name(const std::string& text) {
+  std::string name;
+  bool changed = text.size() > 64;
+  for (char c : text) {
+    const bool good = is_job_id_text(absl::string_view(&c, 1)) || c == '.';
+    changed |= !good;
+    name.push_back(good ? c : '_');
+  }
+  if (!changed) return name;
+  // FNV-1a: equal in all processes, unlike the hashes of containers.
+  uint64_t hash = 0xcbf29ce484222325;
+  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return absl::StrCat(name.substr(0, 40), "-", absl::Hex(hash, absl::kZeroPad16));
+}
+
+absl::StatusOr<launch> read_row(const launcher_row& row) {
+  launch found;
+  found.launcher = row.launcher;
+  constexpr int64_t max_size = 1 << 24;
+  const auto size = base::parse_int64(row.size, *text_of(row.size), 1, max_size);
+  if (!size.ok()) return unclear(row, size.status().message());
+  const auto rank = base::parse_int64(row.rank, *text_of(row.rank), 0, *size - 1);
+  if (!rank.ok()) return unclear(row, rank.status().message());
+  found.position.rank = static_cast<int>(*rank);
+  found.position.size = static_cast<int>(*size);
+  found.position.local_size = 0;
+  if (text_of(row.local_rank) && text_of(row.local_size)) {
+    const auto local_size = base::parse_int64(row.local_size, *text_of(row.local_size), 1, *size);
+    if (!local_size.ok()) return unclear(row, local_size.status().message());
+    const auto local_rank =
+        base::parse_int64(row.local_rank, *text_of(row.local_rank), 0, *local_size - 1);
+    if (!local_rank.ok()) return unclear(row, local_rank.status().message());
+    found.position.local_rank = static_cast<int>(*local_rank);
+    found.position.local_size = static_cast<int>(*local_size);
+    found.several_nodes = *local_size < *size;
+  }
+  if (const absl::optional<std::string> nodes = text_of(row.nodes)) {
+    const auto number = base::parse_int64(row.nodes, *nodes, 1, max_size);
+    if (!number.ok()) return unclear(row, number.status().message());
+    found.several_nodes = *number > 1;
+    // One machine: every rank is there, in order.
+    if (*number == 1 && found.position.local_size == 0) {
+      found.position.local_rank = found.position.rank;
+      found.position.local_size = found.position.size;
+    }
+  }
+  std::string job = global_job(row);
+  found.job_is_global = !job.empty();
+  if (job.empty()) {
+    // What set the variables is the parent of all ranks on this machine, behind whatever shells.
+    const absl::optional<process_id> parent = ancestor_without(row.rank);
+    if (!parent) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "started by ", row.launcher, ", which gives this job no name, and /proc does not show ",
+          "which process it is; set LCI_JOB_ID to the same text in all ranks"));
+    }
+    job = absl::StrFormat("%s.%d.%d", row.rank, parent->pid, parent->start_time);
+  }
+  found.job = file_name(job);
+  return found;
+}
+
+}  // namespace
+
+absl::StatusOr<absl::optional<launch>> read_launch() {
+  absl::Status size_missing;
+  for (const launcher_row& row : launchers()) {
+    if (!text_of(row.rank)) continue;
+    if (text_of(row.size)) {
+      absl::StatusOr<launch> found = read_row(row);
+      if (!found.ok()) return found.status();
+      return absl::make_optional(*std::move(found));
+    }
+    if (row.taken == when::rank_is_set && size_missing.ok()) {
+      size_missing = unclear(row, row.size == nullptr ? "it does not say how many ranks there are"
+                                                      : absl::StrCat(row.size, " is not set"));
+    }
+  }
+  if (!size_missing.ok()) return size_missing;
+  return absl::optional<launch>();
+}
+
+}  // namespace lci::boot

@@ -1,0 +1,207 @@
+#include "lci/boot/file_log.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <linux/futex.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lci/base/backoff.h"
+
+namespace lci::boot {
+namespace {
+
+using file_layout::header;
+using file_layout::kind;
+using file_layout::record;
+
+absl::Status io_error(absl::string_view what) {
+  return absl::InternalError(absl::StrCat("file bootstrap: ", what, ": ", strerror(errno)));
+}
+
+absl::Status damaged() {
+  return absl::DataLossError(
+      "file bootstrap: the job's file is damaged, or of another release; start all ranks from one "
+      "release");
+}
+
+absl::Status write_all(int fd, absl::string_view bytes, uint64_t at) {
+  while (!bytes.empty()) {
+    const ssize_t put = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return io_error("write");
+    bytes.remove_prefix(static_cast<size_t>(put));
+    at += static_cast<uint64_t>(put);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status read_all(int fd, char* to, size_t size, uint64_t at) {
+  while (size > 0) {
+    const ssize_t got = ::pread(fd, to, size, static_cast<off_t>(at));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) return io_error("read");
+    if (got == 0) return damaged();  // shorter than it says
+    to += got;
+    at += static_cast<uint64_t>(got);
+    size -= static_cast<size_t>(got);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, steady::time_point deadline) {
+  // Not the blocking form: a holder may be stopped, and the caller has a timeout. It is held for
+  // microseconds, so the pauses and yields nearly always suffice; the naps are for that holder.
+  base::backoff backoff;
+  for (int yields = 0;; backoff.idle()) {
+    if (::flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return file_lock(fd);
+    if (errno == EINTR) continue;
+    if (errno != EWOULDBLOCK) return io_error("flock");
+    if (steady::now() >= deadline) {
+      return absl::DeadlineExceededError(
+          "file bootstrap: another process keeps the job's file locked; is one stopped?");
+    }
+    if (backoff.yielding() && ++yields > 32) {
+      const timespec nap = {0, std::min(yields * 2'000L, 1'000'000L)};
+      ::nanosleep(&nap, nullptr);
+    }
+  }
+}
+
+file_lock::~file_lock() {
+  if (fd_ >= 0) ::flock(fd_, LOCK_UN);
+}
+
+absl::StatusOr<file_log> file_log::create(int directory, const std::string& name, uint32_t size,
+                                          absl::string_view job_id) {
+  header h = {};
+  h.magic = file_layout::magic;
+  h.size = size;
+  h.committed = sizeof h;
+  job_id.copy(h.job_id, sizeof h.job_id - 1);
+  // Written beside its place and then put there: a creator that dies leaves no half header.
+  const std::string draft = name + ".new";
+  unique_fd fd(::openat(directory, draft.c_str(),
+                        O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!fd) return io_error(absl::StrCat("create ", name));
+  const absl::Status written =
+      write_all(fd.get(), absl::string_view(reinterpret_cast<const char*>(&h), sizeof h), 0);
+  if (!written.ok()) return written;
+  if (::renameat(directory, draft.c_str(), directory, name.c_str()) != 0) {
+    return io_error(absl::StrCat("rename ", name));
+  }
+  return map(std::move(fd), name);
+}
+
+absl::StatusOr<file_log> file_log::open(int directory, const std::string& name) {
+  unique_fd fd(::openat(directory, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  if (!fd && errno == ENOENT) return absl::NotFoundError(name);
+  if (!fd) return io_error(absl::StrCat("open ", name));
+  return map(std::move(fd), name);
+}
+
+absl::StatusOr<file_log> file_log::map(unique_fd fd, const std::string& name) {
+  struct stat info = {};
+  if (::fstat(fd.get(), &info) != 0) return io_error(absl::StrCat("stat ", name));
+  if (!S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(sizeof(header))) return damaged();
+  header h;
+  const absl::Status read = read_all(fd.get(), reinterpret_cast<char*>(&h), sizeof h, 0);
+  if (!read.ok()) return read;
+  if (h.magic != file_layout::magic || h.size == 0) return damaged();
+  void* page = ::mmap(nullptr, sizeof(header), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
+  if (page == MAP_FAILED) return io_error(absl::StrCat("map ", name));
+  return file_log(std::move(fd), page, h);
+}
+
+file_log::file_log(unique_fd fd, void* page, const header& h)
+    : fd_(std::move(fd)),
+      page_(page),
+      job_size_(h.size),
+      job_id_(h.job_id, ::strnlen(h.job_id, sizeof h.job_id)) {}
+
+file_log::file_log(file_log&& other) noexcept
+    : fd_(std::move(other.fd_)),
+      page_(std::exchange(other.page_, nullptr)),
+      job_size_(other.job_size_),
+      job_id_(std::move(other.job_id_)),
+      read_to_(other.read_to_) {}
+
+file_log::~file_log() {
+  if (page_ != nullptr) ::munmap(page_, sizeof(header));
+}
+
+absl::Status file_log::read_new(const visitor& visit) {
+  uint64_t committed = 0;
+  absl::Status read = read_all(fd_.get(), reinterpret_cast<char*>(&committed), sizeof committed,
+                               offsetof(header, committed));
+  if (!read.ok()) return read;
+  if (committed < read_to_) return damaged();
+  std::string bytes(static_cast<size_t>(committed - read_to_), '\0');
+  if (bytes.empty()) return absl::OkStatus();
+  read = read_all(fd_.get(), &bytes[0], bytes.size(), read_to_);
+  if (!read.ok()) return read;
+  for (absl::string_view rest = bytes; !rest.empty();) {
+    record r;
+    if (rest.size() < sizeof r) return damaged();
+    memcpy(&r, rest.data(), sizeof r);
+    if (!file_layout::is_valid(r, job_size_) || file_layout::record_size(r) > rest.size()) {
+      return damaged();
+    }
+    visit(static_cast<kind>(r.kind), static_cast<int>(r.rank), rest.substr(sizeof r, r.name_size),
+          rest.substr(sizeof r + r.name_size, r.value_size));
+    rest.remove_prefix(static_cast<size_t>(file_layout::record_size(r)));
+  }
+  read_to_ = committed;
+  return absl::OkStatus();
+}
+
+absl::Status file_log::append(kind what, int rank, absl::string_view name,
+                              absl::string_view value) {
+  const record r = {static_cast<uint32_t>(what), static_cast<uint32_t>(rank),
+                    static_cast<uint32_t>(name.size()), static_cast<uint32_t>(value.size())};
+  std::string bytes(reinterpret_cast<const char*>(&r), sizeof r);
+  absl::StrAppend(&bytes, name, value);
+  bytes.resize(static_cast<size_t>(file_layout::record_size(r)), '\0');
+  const absl::Status written = write_all(fd_.get(), bytes, read_to_);
+  if (!written.ok()) return written;
+  const uint64_t committed = read_to_ + bytes.size();
+  return write_all(fd_.get(),
+                   absl::string_view(reinterpret_cast<const char*>(&committed), sizeof committed),
+                   offsetof(header, committed));
+}
+
+std::atomic<uint32_t>* file_log::events_word() const {
+  static_assert(sizeof(std::atomic<uint32_t>) == sizeof(uint32_t));
+  return reinterpret_cast<std::atomic<uint32_t>*>(static_cast<char*>(page_) +
+                                                  offsetof(header, events));
+}
+
+// The flock orders the records; the word itself carries nothing else, so relaxed will do.
+void file_log::signal_event() {
+  events_word()->fetch_add(1, std::memory_order_relaxed);
+  ::syscall(SYS_futex, events_word(), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);
+}
+
+uint32_t file_log::events() const { return events_word()->load(std::memory_order_relaxed); }
+
+void file_log::wait_for_event(uint32_t seen, std::chrono::milliseconds at_most) const {
+  const auto ms = at_most.count();
+  const timespec timeout = {static_cast<time_t>(ms / 1000),
+                            static_cast<long>(ms % 1000) * 1'000'000};
+  ::syscall(SYS_futex, events_word(), FUTEX_WAIT, seen, &timeout, nullptr, 0);
+}
+
+}  // namespace lci::boot

@@ -1,0 +1,95 @@
+#include "lci/boot/file_state.h"
+
+#include <cstring>
+
+namespace lci::boot {
+
+using file_layout::kind;
+
+file_state::file_state(uint32_t size) : members_(size) {}
+
+absl::Status file_state::read(file_log* log) {
+  return log->read_new([this](kind what, int rank, absl::string_view name,
+                              absl::string_view value) { apply(what, rank, name, value); });
+}
+
+void file_state::apply(kind what, int rank, absl::string_view name, absl::string_view value) {
+  member& who = members_[static_cast<size_t>(rank)];
+  switch (what) {
+    case kind::join: {
+      file_layout::join_value fixed = {};
+      if (value.size() < sizeof fixed) return;
+      memcpy(&fixed, value.data(), sizeof fixed);
+      if (!who.joined) ++joined_;
+      who.joined = true;
+      who.process = {fixed.pid, fixed.start_time};
+      who.local_rank = fixed.local_rank;
+      who.local_size = fixed.local_size;
+      who.domain = std::string(value.substr(sizeof fixed));
+      who.node = std::string(name);
+      break;
+    }
+    case kind::leave:
+      who.left = true;
+      break;
+    case kind::put:
+      values_.emplace(name, value);
+      break;
+    case kind::barrier:
+    case kind::allgather: {
+      collective& which = (what == kind::barrier ? barriers_ : allgathers_)[std::string(name)];
+      which.values.resize(members_.size());
+      absl::optional<std::string>& mine = which.values[static_cast<size_t>(rank)];
+      if (!mine) ++which.entered;
+      mine = std::string(value);
+      break;
+    }
+    case kind::abort:
+      if (!aborted_) aborted_ = abort_record{rank, std::string(value)};
+      break;
+  }
+}
+
+const file_state::collective* file_state::find(kind which, absl::string_view name) const {
+  const auto& all = which == kind::barrier ? barriers_ : allgathers_;
+  const auto found = all.find(std::string(name));
+  return found == all.end() ? nullptr : &found->second;
+}
+
+void file_state::forget_values(kind which, absl::string_view name) {
+  auto& all = which == kind::barrier ? barriers_ : allgathers_;
+  for (absl::optional<std::string>& value : all[std::string(name)].values) value = std::string();
+}
+
+bool file_state::has_died(const member& m) const {
+  return m.joined && !m.left && m.domain == domain_ && !is_alive(m.process);
+}
+
+template <class Predicate>
+std::vector<int> file_state::ranks_if(const Predicate& predicate) const {
+  std::vector<int> ranks;
+  for (size_t rank = 0; rank < members_.size(); ++rank) {
+    if (predicate(members_[rank])) ranks.push_back(static_cast<int>(rank));
+  }
+  return ranks;
+}
+
+std::vector<int> file_state::not_joined() const {
+  return ranks_if([](const member& m) { return !m.joined; });
+}
+
+std::vector<int> file_state::left() const {
+  return ranks_if([](const member& m) { return m.left; });
+}
+
+std::vector<int> file_state::left_or_died() const {
+  return ranks_if([this](const member& m) { return m.left || has_died(m); });
+}
+
+std::string encode_join(const file_state::member& m) {
+  const file_layout::join_value fixed = {m.process.pid, m.process.start_time, m.local_rank,
+                                         m.local_size};
+  return std::string(reinterpret_cast<const char*>(&fixed), sizeof fixed) + m.domain;
+}
+
+}  // namespace lci::boot

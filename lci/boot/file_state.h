@@ -1,0 +1,82 @@
+// What the records of a round add up to.
+#ifndef LCI_BOOT_FILE_STATE_H_
+#define LCI_BOOT_FILE_STATE_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "lci/boot/bootstrap.h"
+#include "lci/boot/file_log.h"
+#include "lci/boot/process.h"
+
+namespace lci::boot {
+
+// Thread safety: one thread at a time.
+class file_state {
+ public:
+  struct member {
+    bool joined = false;
+    bool left = false;
+    process_id process;
+    std::string domain;  // process_domain() of the process
+    std::string node;    // node_name() of it
+    uint32_t local_rank = 0;
+    uint32_t local_size = 0;  // 0: to be counted
+  };
+  struct collective {
+    std::vector<absl::optional<std::string>> values;  // by rank
+    size_t entered = 0;
+  };
+  struct abort_record {
+    int rank;
+    std::string reason;
+  };
+
+  explicit file_state(uint32_t size);
+
+  // Takes in what is new. Under the log's flock.
+  absl::Status read(file_log* log);
+
+  const std::vector<member>& members() const { return members_; }
+  bool all_joined() const { return joined_ == members_.size(); }
+  const std::map<std::string, std::string>& values() const { return values_; }
+  const absl::optional<abort_record>& aborted() const { return aborted_; }
+
+  // nullptr if nobody has entered it. `which` is barrier or allgather.
+  const collective* find(file_layout::kind which, absl::string_view name) const;
+  // Drops the values that this rank has taken; the collective stays known.
+  void forget_values(file_layout::kind which, absl::string_view name);
+
+  // The rank's process has died without leaving, as far as this process can know: of one on another
+  // machine, or in another PID namespace, it cannot.
+  bool has_died(const member& m) const;
+
+  std::vector<int> not_joined() const;
+  std::vector<int> left() const;
+  std::vector<int> left_or_died() const;
+
+ private:
+  template <class Predicate>
+  std::vector<int> ranks_if(const Predicate& predicate) const;
+  void apply(file_layout::kind kind, int rank, absl::string_view name, absl::string_view value);
+
+  std::vector<member> members_;
+  size_t joined_ = 0;
+  std::map<std::string, std::string> values_;
+  std::map<std::string, collective> barriers_;
+  std::map<std::string, collective> allgathers_;
+  absl::optional<abort_record> aborted_;
+  const std::string domain_ = process_domain();
+};
+
+// The join record's value.
+std::string encode_join(const file_state::member& m);
+
+}  // namespace lci::boot
+
+#endif  // LCI_BOOT_FILE_STATE_H_

@@ -1,0 +1,199 @@
+#include "lci/boot/job_directory.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
+#include "lci/base/env.h"
+#include "lci/boot/file_state.h"
+
+namespace lci::boot {
+namespace {
+
+constexpr char lock_name[] = "lock";
+constexpr char job_prefix[] = "job-";
+constexpr char round_prefix[] = "round-";
+
+absl::Status error(absl::string_view what) {
+  const std::string text = absl::StrCat("file bootstrap: ", what, ": ", strerror(errno));
+  if (errno == EACCES || errno == EPERM || errno == ELOOP || errno == ENOTDIR) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(text, "; set LCI_BOOT_DIR to a directory of your own"));
+  }
+  return absl::InternalError(text);
+}
+
+// Opens a directory that must be ours alone; makes it if it is not there.
+absl::StatusOr<unique_fd> open_private(int parent, const std::string& name, bool* made) {
+  *made = ::mkdirat(parent, name.c_str(), 0700) == 0;
+  if (!*made && errno != EEXIST) return error(absl::StrCat("mkdir ", name));
+  unique_fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  if (!fd) {
+    // Removed between the two by one that cleaned up.
+    if (errno == ENOENT) return absl::NotFoundError(name);
+    return error(absl::StrCat("open ", name));
+  }
+  struct stat info = {};
+  if (::fstat(fd.get(), &info) != 0) return error(absl::StrCat("stat ", name));
+  if (info.st_uid != ::geteuid() || (info.st_mode & 0077) != 0) {
+    return absl::PermissionDeniedError(absl::StrCat(
+        "file bootstrap: the directory ", name, " belongs to user ", info.st_uid, " and has mode ",
+        absl::StrFormat("%04o", info.st_mode & 07777), ", but must belong to this process's user ",
+        ::geteuid(), " alone (0700); set LCI_BOOT_DIR to a directory of your own"));
+  }
+  return fd;
+}
+
+absl::StatusOr<unique_fd> open_root(const std::string& root) {
+  if (!root.empty()) {
+    if (::mkdir(root.c_str(), 0700) != 0 && errno != EEXIST) {
+      return error(absl::StrCat("mkdir ", root, " (LCI_BOOT_DIR)"));
+    }
+    unique_fd fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!fd) return error(absl::StrCat("open ", root, " (LCI_BOOT_DIR)"));
+    return fd;
+  }
+  const std::string name = absl::StrCat("lci-", ::geteuid());
+  for (const char* variable : {"TEST_TMPDIR", "XDG_RUNTIME_DIR", "TMPDIR", ""}) {
+    const std::string base = *variable == '\0' ? "/tmp" : base::env_string(variable, "");
+    if (base.empty() || ::access(base.c_str(), W_OK | X_OK) != 0) continue;
+    const unique_fd parent(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!parent) continue;
+    bool made = false;
+    absl::StatusOr<unique_fd> fd = open_private(parent.get(), name, &made);
+    if (!fd.ok()) {
+      return absl::Status(fd.status().code(),
+                          absl::StrCat(fd.status().message(), " (in ", base, ")"));
+    }
+    return fd;
+  }
+  return absl::NotFoundError(
+      "file bootstrap: none of $TEST_TMPDIR, $XDG_RUNTIME_DIR, $TMPDIR and /tmp can be written to; "
+      "set LCI_BOOT_DIR");
+}
+
+std::vector<std::string> entries(int directory) {
+  std::vector<std::string> names;
+  unique_fd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  if (!own) return names;
+  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(own.get()), ::closedir);
+  if (stream == nullptr) return names;
+  own.release();  // closedir closes it
+  while (const dirent* entry = ::readdir(stream.get())) names.emplace_back(entry->d_name);
+  return names;
+}
+
+}  // namespace
+
+std::string job_directory::round_name(int number) { return absl::StrCat(round_prefix, number); }
+
+absl::Status job_directory::lock(steady::time_point deadline) {
+  unique_fd fd(
+      ::openat(directory_.get(), lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  // The directory itself may be gone: nothing can be made in it then.
+  if (!fd && errno == ENOENT) return absl::NotFoundError(name_);
+  if (!fd) return error(absl::StrCat("open ", name_, "/", lock_name));
+  absl::StatusOr<file_lock> lock = file_lock::take(fd.get(), /*exclusive=*/true, deadline);
+  if (!lock.ok()) return lock.status();
+  // Somebody may have removed file and directory while this process waited.
+  struct stat held = {}, there = {};
+  if (::fstat(fd.get(), &held) != 0 ||
+      ::fstatat(directory_.get(), lock_name, &there, AT_SYMLINK_NOFOLLOW) != 0 ||
+      held.st_ino != there.st_ino || held.st_dev != there.st_dev) {
+    return absl::NotFoundError(name_);
+  }
+  lock->keep();
+  lock_ = std::move(fd);
+  return absl::OkStatus();
+}
+
+void job_directory::unlock() { lock_.reset(); }
+
+absl::StatusOr<job_directory> job_directory::open_locked(const std::string& root,
+                                                         const std::string& job,
+                                                         steady::time_point deadline) {
+  absl::StatusOr<unique_fd> opened = open_root(root);
+  if (!opened.ok()) return opened.status();
+  job_directory found(*std::move(opened), absl::StrCat(job_prefix, job));
+  bool swept = false;
+  do {
+    bool made = false;
+    absl::StatusOr<unique_fd> directory = open_private(found.root_.get(), found.name_, &made);
+    if (absl::IsNotFound(directory.status())) continue;
+    if (!directory.ok()) return directory.status();
+    found.directory_ = *std::move(directory);
+    if (made && !std::exchange(swept, true)) found.sweep_siblings();
+    const absl::Status locked = found.lock(deadline);
+    if (locked.ok()) return found;
+    if (!absl::IsNotFound(locked)) return locked;
+  } while (steady::now() < deadline);
+  return absl::DeadlineExceededError(
+      absl::StrCat("file bootstrap: cannot keep hold of the directory ", found.name_));
+}
+
+int job_directory::latest_round() const {
+  int latest = -1;
+  for (const std::string& entry : entries(directory_.get())) {
+    absl::string_view number = entry;
+    int value = -1;
+    if (absl::ConsumePrefix(&number, round_prefix) && absl::SimpleAtoi(number, &value)) {
+      latest = std::max(latest, value);
+    }
+  }
+  return latest;
+}
+
+void job_directory::remove_finished() {
+  bool empty = true;
+  for (const std::string& entry : entries(directory_.get())) {
+    if (!absl::StartsWith(entry, round_prefix)) continue;
+    absl::StatusOr<file_log> round = file_log::open(directory_.get(), entry);
+    // A draft of a creator that died, or a damaged file, is nobody's.
+    const bool unused = absl::EndsWith(entry, ".new") || absl::IsDataLoss(round.status()) ||
+                        (round.ok() && is_finished(&*round));
+    if (!unused || ::unlinkat(directory_.get(), entry.c_str(), 0) != 0) empty = false;
+  }
+  if (!empty) return;
+  // The lock file goes last, under its lock: who waits for it sees that it is gone, and begins
+  // anew.
+  ::unlinkat(directory_.get(), lock_name, 0);
+  ::unlinkat(root_.get(), name_.c_str(), AT_REMOVEDIR);
+}
+
+void job_directory::sweep_siblings() const {
+  for (const std::string& entry : entries(root_.get())) {
+    if (!absl::StartsWith(entry, job_prefix) || entry == name_) continue;
+    job_directory other(unique_fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0)), entry);
+    other.directory_ = unique_fd(
+        ::openat(root_.get(), entry.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+    // One whose lock is held is in use.
+    if (other.directory_ && other.lock(steady::now()).ok()) other.remove_finished();
+  }
+}
+
+bool is_finished(file_log* round) {
+  const absl::StatusOr<file_lock> lock =
+      file_lock::take(round->fd(), /*exclusive=*/false, steady::now());
+  if (!lock.ok()) return false;  // somebody writes
+  file_state state(round->job_size());
+  if (!state.read(round).ok()) return true;  // damaged
+  for (const file_state::member& m : state.members()) {
+    if (m.joined && !m.left && !state.has_died(m)) return false;
+  }
+  return true;
+}
+
+}  // namespace lci::boot

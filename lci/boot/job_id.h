@@ -1,0 +1,28 @@
+// Names of jobs, and random text.
+#ifndef LCI_BOOT_JOB_ID_H_
+#define LCI_BOOT_JOB_ID_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace lci::boot {
+
+// `digits` random hexadecimal digits from the kernel.
+std::string random_hex(size_t digits);
+
+constexpr size_t max_job_id_size = 32;
+// How much of the launcher's id a job id begins with.
+constexpr size_t max_job_id_prefix_size = 23;
+
+// A job id that differs from all others: `prefix` (the launcher's id for the job, so that the
+// launcher can find what is named after it; may be empty) and random digits.
+std::string make_job_id(absl::string_view prefix);
+
+// [A-Za-z0-9_-] only.
+bool is_job_id_text(absl::string_view text);
+
+}  // namespace lci::boot
+
+#endif  // LCI_BOOT_JOB_ID_H_

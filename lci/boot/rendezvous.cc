@@ -1,0 +1,351 @@
+#include "lci/boot/rendezvous.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "lci/boot/job_id.h"
+#include "lci/boot/messages.h"
+
+namespace lci::boot {
+
+using tcp_wire::body_reader;
+using tcp_wire::code;
+using tcp_wire::kind;
+
+namespace {
+
+// Barriers and allgathers have names of their own.
+absl::string_view collective_name(kind which) {
+  return which == kind::enter_barrier ? "barrier" : "allgather";
+}
+
+std::string collective_key(kind which, absl::string_view name) {
+  return absl::StrCat(collective_name(which), " ", name);
+}
+
+}  // namespace
+
+rendezvous::rendezvous(int size, std::string job_id_prefix, output* out)
+    : job_id_prefix_(std::move(job_id_prefix)), output_(out), ranks_(static_cast<size_t>(size)) {}
+
+int rendezvous::count(rank_state state) const {
+  return static_cast<int>(std::count_if(ranks_.begin(), ranks_.end(),
+                                        [&](const member& m) { return m.state == state; }));
+}
+
+std::vector<int> rendezvous::ranks_in(rank_state wanted) const {
+  std::vector<int> found;
+  for (int rank = 0; rank < size(); ++rank) {
+    if (state(rank) == wanted) found.push_back(rank);
+  }
+  return found;
+}
+
+std::vector<int> rendezvous::missing(const collective& which) const {
+  std::vector<int> found;
+  for (size_t rank = 0; rank < which.values.size(); ++rank) {
+    if (!which.values[rank]) found.push_back(static_cast<int>(rank));
+  }
+  return found;
+}
+
+void rendezvous::reply(int rank, uint32_t request, code result, absl::string_view payload) {
+  std::string body(1, static_cast<char>(result));
+  body.append(payload.data(), payload.size());
+  output_->send(rank, kind::reply, request, std::make_shared<const std::string>(std::move(body)));
+}
+
+// Arrival.
+
+void rendezvous::hello(uint32_t request, const tcp_wire::hello& hello) {
+  const int rank = static_cast<int>(hello.rank);
+  greeting said{request, hello.local_rank, hello.local_size, std::string(hello.node)};
+  if (!aborted_ && !failed_ && state(rank) == rank_state::absent) {
+    admit(rank, std::move(said));
+    return;
+  }
+  ranks_[hello.rank].early = std::move(said);
+  ++early_;
+  if (aborted_) {
+    tell_aborted(rank);
+  } else {
+    next_round_if_empty();
+  }
+}
+
+void rendezvous::admit(int rank, greeting said) {
+  member& who = ranks_[static_cast<size_t>(rank)];
+  who.state = rank_state::connected;
+  who.seen = said;
+  who.waiting = std::move(said);
+  ++connected_;
+  if (connected_ == size()) start();
+}
+
+void rendezvous::start() {
+  started_ = true;
+  // If one rank does not know its place on its node, the places are counted for all.
+  const bool counted = std::any_of(ranks_.begin(), ranks_.end(),
+                                   [](const member& m) { return m.seen.local_size == 0; });
+  std::map<std::string, uint32_t> on_node;
+  if (counted) {
+    for (member& who : ranks_) who.seen.local_rank = on_node[who.seen.node]++;
+  }
+  const std::string job_id = make_job_id(job_id_prefix_);
+  for (int rank = 0; rank < size(); ++rank) {
+    member& who = ranks_[static_cast<size_t>(rank)];
+    if (counted) who.seen.local_size = on_node[who.seen.node];
+    std::string payload;
+    tcp_wire::append_welcome(&payload, {who.seen.local_rank, who.seen.local_size, job_id});
+    reply(rank, who.waiting->request, code::ok, payload);
+    who.waiting.reset();
+  }
+}
+
+void rendezvous::next_round_if_empty() {
+  if (connected_ != 0 || early_ == 0 || aborted_) return;
+  started_ = failed_ = false;
+  values_.clear();
+  wanted_.clear();
+  collectives_.clear();
+  calls_.clear();
+  early_ = 0;
+  for (member& who : ranks_) who.state = rank_state::absent;
+  for (int rank = 0; rank < size(); ++rank) {
+    absl::optional<greeting> early =
+        std::exchange(ranks_[static_cast<size_t>(rank)].early, absl::nullopt);
+    if (early) admit(rank, std::move(*early));
+  }
+}
+
+// Departure.
+
+void rendezvous::lost(int rank) { departed(rank, rank_state::lost); }
+
+void rendezvous::departed(int rank, rank_state state) {
+  member& who = ranks_[static_cast<size_t>(rank)];
+  if (who.early) {  // it was not in this round
+    who.early.reset();
+    --early_;
+    return;
+  }
+  who.state = state;
+  who.waiting.reset();
+  --connected_;
+  for (auto it = calls_.lower_bound({rank, 0}); it != calls_.end() && it->first.first == rank;) {
+    const call& given_up = it->second;
+    if (given_up.kind == kind::get) {
+      wanted_[given_up.key].erase(it->first);
+    } else {
+      collectives_[given_up.key].waiters.erase(rank);
+    }
+    it = calls_.erase(it);
+  }
+  if (started_) {
+    fail_collectives_without(rank);
+  } else {
+    failed_ = true;
+    const std::string text = left_before_start({rank});
+    for (int other = 0; other < size(); ++other) {
+      absl::optional<greeting>& waiting = ranks_[static_cast<size_t>(other)].waiting;
+      if (waiting) reply(other, waiting->request, code::unavailable, text);
+      waiting.reset();
+    }
+  }
+  next_round_if_empty();
+}
+
+void rendezvous::fail_collectives_without(int rank) {
+  for (auto& [key, which] : collectives_) {
+    if (which.done || which.values[static_cast<size_t>(rank)]) continue;
+    for (const auto& [waiter, request] : which.waiters) {
+      const size_t space = key.find(' ');
+      reply(waiter, request, code::unavailable,
+            left_without(describe_call(key.substr(0, space), key.substr(space + 1)), {rank}));
+      calls_.erase({waiter, request});
+    }
+    which.waiters.clear();
+  }
+}
+
+// Frames.
+
+bool rendezvous::frame(int rank, const tcp_wire::header& header, absl::string_view body) {
+  member& who = ranks_[static_cast<size_t>(rank)];
+  switch (header.kind) {
+    case kind::leave:
+      if (!body.empty()) return false;
+      departed(rank, started_ ? rank_state::finished : rank_state::lost);
+      return true;
+    case kind::cancel:
+      return body.empty() && cancel(rank, header.request);
+    case kind::abort:
+      if (body.size() > tcp_wire::max_reason_size) return false;
+      if (aborted_) {
+        tell_aborted(rank);  // it may not have seen it
+      } else {
+        abort(rank, body);
+      }
+      return true;
+    case kind::put:
+    case kind::get:
+    case kind::enter_barrier:
+    case kind::enter_allgather:
+      break;
+    default:
+      return false;
+  }
+  if (aborted_) {
+    tell_aborted(rank);
+    return true;
+  }
+  if (!started_ || who.early || calls_.count({rank, header.request}) != 0) return false;
+  if (header.kind == kind::put) return put(rank, header.request, body);
+  if (header.kind == kind::get) return get(rank, header.request, body);
+  return enter(rank, header, body);
+}
+
+bool rendezvous::put(int rank, uint32_t request, absl::string_view body) {
+  body_reader reader(body);
+  const absl::string_view key = reader.text();
+  const absl::string_view value = reader.text();
+  if (!reader.complete() || !check_key("put", key).ok() || !check_value("put", key, value).ok()) {
+    return false;
+  }
+  const auto [it, inserted] = values_.emplace(key, value);
+  if (!inserted) {
+    reply(rank, request, code::already_exists, "");
+    return true;
+  }
+  reply(rank, request, code::ok, "");
+  const auto waiters = wanted_.extract(it->first);
+  if (waiters.empty()) return true;
+  for (const request_key& waiter : waiters.mapped()) {
+    reply(waiter.first, waiter.second, code::ok, it->second);
+    calls_.erase(waiter);
+  }
+  return true;
+}
+
+bool rendezvous::get(int rank, uint32_t request, absl::string_view body) {
+  body_reader reader(body);
+  const std::string key(reader.text());
+  if (!reader.complete() || !check_key("get", key).ok()) return false;
+  const auto found = values_.find(key);
+  if (found != values_.end()) {
+    reply(rank, request, code::ok, found->second);
+    return true;
+  }
+  wanted_[key].insert({rank, request});
+  calls_[{rank, request}] = {kind::get, key};
+  return true;
+}
+
+bool rendezvous::enter(int rank, const tcp_wire::header& header, absl::string_view body) {
+  const absl::string_view what = collective_name(header.kind);
+  body_reader reader(body);
+  const absl::string_view name = reader.text();
+  const absl::string_view value =
+      header.kind == kind::enter_allgather ? reader.text() : absl::string_view();
+  if (!reader.complete() || !check_key(what, name).ok() || !check_value(what, name, value).ok()) {
+    return false;
+  }
+  const std::string key = collective_key(header.kind, name);
+  collective& which = collectives_[key];
+  if (!which.done && which.values.empty()) which.values.resize(ranks_.size());
+  if (which.done || which.values[static_cast<size_t>(rank)]) {
+    reply(rank, header.request, code::already_exists, "");
+    return true;
+  }
+  which.values[static_cast<size_t>(rank)] = std::string(value);
+  which.waiters[rank] = header.request;
+  calls_[{rank, header.request}] = {header.kind, key};
+  if (++which.entered == size()) {
+    complete(header.kind, &which);
+    return true;
+  }
+  std::vector<int> gone;
+  for (int absentee : missing(which)) {
+    if (state(absentee) != rank_state::connected) gone.push_back(absentee);
+  }
+  if (!gone.empty()) {
+    reply(rank, header.request, code::unavailable, left_without(describe_call(what, name), gone));
+    calls_.erase({rank, header.request});
+    which.waiters.erase(rank);
+  }
+  return true;
+}
+
+void rendezvous::complete(kind which_kind, collective* which) {
+  std::string body(1, static_cast<char>(code::ok));
+  if (which_kind == kind::enter_allgather) {
+    size_t total = body.size();
+    for (const absl::optional<std::string>& value : which->values) total += 4 + value->size();
+    body.reserve(total);
+    for (const absl::optional<std::string>& value : which->values) {
+      tcp_wire::append_text(&body, *value);
+    }
+  }
+  const auto shared = std::make_shared<const std::string>(std::move(body));
+  for (const auto& [rank, request] : which->waiters) {
+    output_->send(rank, kind::reply, request, shared);
+    calls_.erase({rank, request});
+  }
+  which->done = true;  // the name stays, so that nobody uses it twice
+  which->waiters.clear();
+  which->values = {};
+}
+
+bool rendezvous::cancel(int rank, uint32_t request) {
+  member& who = ranks_[static_cast<size_t>(rank)];
+  if (who.early && who.early->request == request) {
+    reply(rank, request, code::deadline_exceeded,
+          absl::StrCat("the program that ran before in this job did not end on ",
+                       describe_ranks(ranks_in(rank_state::connected))));
+    return true;
+  }
+  if (who.waiting && who.waiting->request == request) {
+    reply(rank, request, code::deadline_exceeded, did_not_arrive(ranks_in(rank_state::absent)));
+    who.waiting.reset();
+    failed_ = true;  // this one will not be there, so nobody else need come
+    return true;
+  }
+  const auto found = calls_.find({rank, request});
+  if (found == calls_.end()) return true;  // the answer is already on its way
+  const call given_up = std::move(found->second);
+  calls_.erase(found);
+  if (given_up.kind == kind::get) {
+    wanted_[given_up.key].erase({rank, request});
+    reply(rank, request, code::deadline_exceeded, did_not_appear());
+  } else {
+    collective& which = collectives_[given_up.key];
+    which.waiters.erase(rank);
+    reply(rank, request, code::deadline_exceeded, did_not_arrive(missing(which)));
+  }
+  return true;
+}
+
+// Abort.
+
+void rendezvous::abort(int rank, absl::string_view reason) {
+  if (aborted_) return;
+  aborted_ = abort_report{rank, std::string(reason)};
+  calls_.clear();
+  wanted_.clear();
+  for (auto& [key, which] : collectives_) which.waiters.clear();
+  for (int other = 0; other < size(); ++other) {
+    member& who = ranks_[static_cast<size_t>(other)];
+    who.waiting.reset();
+    if (who.state == rank_state::connected || who.early) tell_aborted(other);
+  }
+}
+
+void rendezvous::tell_aborted(int rank) {
+  std::string body;
+  tcp_wire::append_le(
+      &body, aborted_->rank < 0 ? tcp_wire::no_rank : static_cast<uint32_t>(aborted_->rank), 4);
+  body += aborted_->reason;
+  output_->send(rank, kind::aborted, 0, std::make_shared<const std::string>(std::move(body)));
+}
+
+}  // namespace lci::boot

@@ -1,0 +1,125 @@
+// What the TCP server knows of the job: who is there, the store, the collectives, who waits for
+// what. No sockets here; tcp_server.cc moves the bytes.
+#ifndef LCI_BOOT_RENDEZVOUS_H_
+#define LCI_BOOT_RENDEZVOUS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "absl/types/optional.h"
+#include "lci/boot/tcp_server.h"
+#include "lci/boot/tcp_wire.h"
+
+namespace lci::boot {
+
+// Thread safety: one thread at a time.
+//
+// Invariants:
+// 1. A rank is heard only between its hello() and its leave frame or lost(); the caller sees to it
+//    that a rank has at most one connection, whose hello the last one was.
+// 2. Every request is answered exactly once, unless its rank leaves or is lost, or the job aborts
+//    (then `aborted` answers all that the rank waits for).
+// 3. A round has started when all ranks have said hello. Before that, one that leaves makes the
+//    round fail; no other rank enters a failed round. A rank whose hello does not fit into the
+//    round is early for the next, which begins when nobody is connected.
+class rendezvous {
+ public:
+  using rank_state = tcp_server::rank_state;
+  using abort_report = tcp_server::abort_report;
+  using shared_body = std::shared_ptr<const std::string>;  // one for all receivers: it may be large
+
+  class output {
+   public:
+    // Must not call back into the rendezvous.
+    virtual void send(int rank, tcp_wire::kind kind, uint32_t request, shared_body body) = 0;
+
+   protected:
+    ~output() = default;
+  };
+
+  // `out` must outlive the rendezvous. `job_id_prefix` as in tcp_server::options.
+  rendezvous(int size, std::string job_id_prefix, output* out);
+
+  int size() const { return static_cast<int>(ranks_.size()); }
+
+  // `hello.rank` is in range. What is passed is copied.
+  void hello(uint32_t request, const tcp_wire::hello& hello);
+  // Any other frame of `rank`. False if it makes no sense: the caller drops the connection.
+  bool frame(int rank, const tcp_wire::header& header, absl::string_view body);
+  // The connection of `rank` has ended without a leave frame.
+  void lost(int rank);
+  // Keeps the first only. `rank` -1: the launcher.
+  void abort(int rank, absl::string_view reason);
+
+  rank_state state(int rank) const { return ranks_[static_cast<size_t>(rank)].state; }
+  int count(rank_state state) const;
+  // No rank is connected, and none waits for the next round.
+  bool idle() const { return connected_ == 0 && early_ == 0; }
+  const absl::optional<abort_report>& aborted() const { return aborted_; }
+
+ private:
+  struct greeting {
+    uint32_t request = 0;
+    uint32_t local_rank = 0;
+    uint32_t local_size = 0;
+    std::string node;
+  };
+  struct member {
+    rank_state state = rank_state::absent;
+    absl::optional<greeting> waiting;  // hello not yet answered
+    absl::optional<greeting> early;    // hello for the next round
+    greeting seen;                     // hello of this round
+  };
+  struct collective {
+    std::vector<absl::optional<std::string>> values;  // by rank; empty when done
+    int entered = 0;
+    bool done = false;
+    std::map<int, uint32_t> waiters;  // rank, request
+  };
+  struct call {  // what a request waits for
+    tcp_wire::kind kind{};
+    std::string key;
+  };
+  using request_key = std::pair<int, uint32_t>;  // rank, request
+
+  void admit(int rank, greeting said);
+  void start();
+  void next_round_if_empty();
+  void departed(int rank, rank_state state);
+  bool put(int rank, uint32_t request, absl::string_view body);
+  bool get(int rank, uint32_t request, absl::string_view body);
+  bool enter(int rank, const tcp_wire::header& header, absl::string_view body);
+  bool cancel(int rank, uint32_t request);
+  void fail_collectives_without(int rank);
+  void complete(tcp_wire::kind kind, collective* which);
+  void tell_aborted(int rank);
+  void reply(int rank, uint32_t request, tcp_wire::code code, absl::string_view payload);
+
+  std::vector<int> missing(const collective& which) const;
+  std::vector<int> ranks_in(rank_state state) const;
+
+  const std::string job_id_prefix_;
+  output* const output_;
+  absl::optional<abort_report> aborted_;
+  std::vector<member> ranks_;
+  int connected_ = 0;  // members whose state is connected
+  int early_ = 0;      // members with `early`
+
+  // Of this round:
+  bool started_ = false;
+  bool failed_ = false;
+  std::map<std::string, std::string> values_;
+  std::map<std::string, std::set<request_key>> wanted_;  // by key: who waits in get
+  std::map<std::string, collective> collectives_;        // by collective_key()
+  std::map<request_key, call> calls_;                    // all that wait in a started round
+};
+
+}  // namespace lci::boot
+
+#endif  // LCI_BOOT_RENDEZVOUS_H_

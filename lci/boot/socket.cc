@@ -1,0 +1,228 @@
+#include "lci/boot/socket.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fstream>
+#include <memory>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_split.h"
+
+namespace lci::boot {
+namespace {
+
+constexpr int backlog = 1024;  // the kernel lowers it to net.core.somaxconn
+
+struct address_list_deleter {
+  void operator()(addrinfo* list) const { ::freeaddrinfo(list); }
+};
+using address_list = std::unique_ptr<addrinfo, address_list_deleter>;
+
+absl::StatusOr<address_list> resolve(absl::string_view address, int flags) {
+  const absl::StatusOr<host_port> parsed = parse_address(address);
+  if (!parsed.ok()) return parsed.status();
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  addrinfo* found = nullptr;
+  // Numeric first: that needs no name service.
+  hints.ai_flags = flags | AI_NUMERICHOST | AI_NUMERICSERV;
+  int error = ::getaddrinfo(parsed->host.c_str(), parsed->port.c_str(), &hints, &found);
+  if (error == EAI_NONAME) {
+    hints.ai_flags = flags | AI_NUMERICSERV;
+    error = ::getaddrinfo(parsed->host.c_str(), parsed->port.c_str(), &hints, &found);
+  }
+  if (error != 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cannot resolve the host of \"", address, "\": ", ::gai_strerror(error)));
+  }
+  return address_list(found);
+}
+
+bool is_loopback(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    return (ntohl(v4.sin_addr.s_addr) >> 24) == 127;
+  }
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  return address.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
+}
+
+// As /proc/net/tcp and tcp6 write it: the address in words of host order, the port.
+std::string table_form(const sockaddr_storage& address) {
+  if (address.ss_family == AF_INET) {
+    const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
+    return absl::StrFormat("%08X:%04X", v4.sin_addr.s_addr, ntohs(v4.sin_port));
+  }
+  const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
+  std::string text;
+  for (size_t i = 0; i < 16; i += 4) {
+    uint32_t word = 0;
+    memcpy(&word, &v6.sin6_addr.s6_addr[i], sizeof word);
+    absl::StrAppendFormat(&text, "%08X", word);
+  }
+  return absl::StrFormat("%s:%04X", text, ntohs(v6.sin6_port));
+}
+
+// With nobody listening on a port of the range that the kernel gives to clients, TCP may connect a
+// socket that was given just this port to itself.
+bool connected_to_itself(int fd) {
+  sockaddr_storage ours = {}, theirs = {};
+  socklen_t our_size = sizeof ours, their_size = sizeof theirs;
+  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&ours), &our_size) == 0 &&
+         ::getpeername(fd, reinterpret_cast<sockaddr*>(&theirs), &their_size) == 0 &&
+         table_form(ours) == table_form(theirs);
+}
+
+}  // namespace
+
+void unique_fd::reset(int fd) {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = fd;
+}
+
+absl::StatusOr<host_port> parse_address(absl::string_view address) {
+  const size_t colon = address.rfind(':');
+  host_port parsed;
+  if (colon != absl::string_view::npos) {
+    absl::string_view host = address.substr(0, colon);
+    const bool brackets = absl::StartsWith(host, "[") && absl::EndsWith(host, "]");
+    if (brackets) host = host.substr(1, host.size() - 2);
+    // Without brackets a host with colons is a v6 address whose end may be taken for a port.
+    if (brackets || !absl::StrContains(host, ':')) parsed.host = std::string(host);
+    parsed.port = std::string(address.substr(colon + 1));
+  }
+  uint32_t port = 0;
+  if (parsed.host.empty() || !absl::SimpleAtoi(parsed.port, &port) || port > 65535) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", address, "\" is not an address; give host:port or [v6 address]:port"));
+  }
+  return parsed;
+}
+
+absl::StatusOr<unique_fd> listen_on(absl::string_view address) {
+  const absl::StatusOr<address_list> list = resolve(address, AI_PASSIVE);
+  if (!list.ok()) return list.status();
+  int error = 0;
+  for (const addrinfo* entry = list->get(); entry != nullptr; entry = entry->ai_next) {
+    unique_fd fd(::socket(entry->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    const int on = 1;
+    if (!fd) {
+      error = errno;
+      continue;
+    }
+    // A port whose earlier connections linger can be used at once; one that is listened on cannot.
+    ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+    if (entry->ai_family == AF_INET6) {
+      ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
+    }
+    if (::bind(fd.get(), entry->ai_addr, entry->ai_addrlen) == 0 &&
+        ::listen(fd.get(), backlog) == 0) {
+      return fd;
+    }
+    error = errno;
+  }
+  const std::string text = absl::StrCat("cannot listen on ", address, ": ", strerror(error));
+  if (error == EADDRINUSE) return absl::AlreadyExistsError(text);
+  return absl::InvalidArgumentError(text);
+}
+
+absl::StatusOr<std::string> local_address(int fd) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  char host[NI_MAXHOST] = {};
+  char port[8] = {};
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
+    return absl::InternalError(absl::StrCat("getsockname: ", strerror(errno)));
+  }
+  const int error = ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host,
+                                  port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
+  if (error != 0) return absl::InternalError(absl::StrCat("getnameinfo: ", gai_strerror(error)));
+  if (address.ss_family == AF_INET6) return absl::StrCat("[", host, "]:", port);
+  return absl::StrCat(host, ":", port);
+}
+
+absl::StatusOr<unique_fd> connect_to(absl::string_view address, steady::time_point deadline) {
+  const absl::StatusOr<address_list> list = resolve(address, 0);
+  if (!list.ok()) return list.status();
+  int error = 0;
+  for (const addrinfo* entry = list->get(); entry != nullptr; entry = entry->ai_next) {
+    unique_fd fd(::socket(entry->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!fd) {
+      error = errno;
+      continue;
+    }
+    error = ::connect(fd.get(), entry->ai_addr, entry->ai_addrlen) == 0 ? 0 : errno;
+    while (error == EINPROGRESS || error == EINTR) {
+      pollfd wait = {fd.get(), POLLOUT, 0};
+      const int ready = ::poll(&wait, 1, poll_milliseconds(deadline));
+      if (ready == 0) {
+        return absl::DeadlineExceededError(absl::StrCat("nobody answers at ", address));
+      }
+      if (ready < 0) continue;
+      socklen_t size = sizeof error;
+      ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+    }
+    if (error == 0 && connected_to_itself(fd.get())) error = ECONNREFUSED;
+    if (error == 0) {
+      tune_connection(fd.get());
+      return fd;
+    }
+  }
+  return absl::UnavailableError(absl::StrCat("cannot connect to ", address, ": ", strerror(error)));
+}
+
+void tune_connection(int fd) {
+  const auto set = [fd](int level, int option, int value) {
+    ::setsockopt(fd, level, option, &value, sizeof value);
+  };
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
+  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30000);  // ms; the same for data that is not acknowledged
+}
+
+bool is_loopback(int fd) {
+  sockaddr_storage address = {};
+  socklen_t size = sizeof address;
+  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0 &&
+         is_loopback(address);
+}
+
+absl::optional<uid_t> peer_user(int fd) {
+  sockaddr_storage ours = {}, theirs = {};
+  socklen_t our_size = sizeof ours, their_size = sizeof theirs;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&ours), &our_size) != 0 ||
+      ::getpeername(fd, reinterpret_cast<sockaddr*>(&theirs), &their_size) != 0) {
+    return absl::nullopt;
+  }
+  // The other end's row has the addresses the other way round.
+  const std::string local = table_form(theirs);
+  const std::string remote = table_form(ours);
+  std::ifstream table(ours.ss_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp");
+  for (std::string line; std::getline(table, line);) {
+    // slot: local remote state queues timer retransmits uid ...
+    const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    uid_t user = 0;
+    if (fields.size() > 7 && fields[1] == local && fields[2] == remote &&
+        absl::SimpleAtoi(fields[7], &user)) {
+      return user;
+    }
+  }
+  return absl::nullopt;
+}
+
+}  // namespace lci::boot

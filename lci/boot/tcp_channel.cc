@@ -1,0 +1,217 @@
+#include "lci/boot/tcp_channel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lci/boot/messages.h"
+
+namespace lci::boot {
+namespace {
+
+// How long the server may take to answer a cancel or an abort. It does nothing else than answer, so
+// this is for a machine with far more processes than cores.
+constexpr std::chrono::seconds grace(5);
+
+constexpr size_t read_size = size_t{64} << 10;
+
+absl::Status lost(absl::string_view detail) {
+  return absl::UnavailableError(
+      absl::StrCat("the connection to the job's bootstrap server was lost (", detail, ")"));
+}
+
+}  // namespace
+
+tcp_channel::tcp_channel(unique_fd socket, uint64_t max_reply_size)
+    : socket_(std::move(socket)), max_reply_size_(max_reply_size), owner_pid_(::getpid()) {}
+
+tcp_channel::~tcp_channel() {
+  // In a child that was forked off and inherited this object, the connection is its parent's.
+  if (owner_pid_ != ::getpid()) return;
+  if (!end_.ok() && !absl::IsAborted(end_)) return;
+  // What is unread at close makes TCP reset the connection; the server would see a rank lost.
+  char unread[4096];
+  while (::recv(socket_.get(), unread, sizeof unread, 0) > 0) {
+  }
+  (void)send({0, tcp_wire::kind::leave, 0}, "", steady::now() + grace);
+}
+
+absl::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, absl::string_view body,
+                                                     steady::time_point deadline) {
+  pending mine;
+  uint32_t request = 0;
+  {
+    std::lock_guard<std::mutex> lock(mutex_);
+    if (!end_.ok()) return end_;
+    do {
+      request = next_request_++;
+    } while (request == 0 || pending_.count(request) != 0);
+    pending_[request] = &mine;
+  }
+  // A call that asks without waiting must still be sent.
+  absl::Status sent =
+      send({body.size(), kind, request}, body, std::max(deadline, steady::now() + grace));
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (sent.ok() && !wait(&lock, &mine.done, deadline)) {
+    lock.unlock();
+    sent = send({0, tcp_wire::kind::cancel, request}, "", steady::now() + grace);
+    lock.lock();
+    if (sent.ok() && !wait(&lock, &mine.done, steady::now() + grace)) {
+      sent = absl::DeadlineExceededError("the job's bootstrap server does not answer");
+    }
+  }
+  pending_.erase(request);
+  if (mine.done) return std::move(mine.answer);
+  if (!end_.ok()) return end_;
+  return sent;
+}
+
+void tcp_channel::abort(absl::string_view reason) {
+  reason = reason.substr(0, tcp_wire::max_reason_size);
+  if (!send({reason.size(), tcp_wire::kind::abort, 0}, reason, steady::now() + grace).ok()) return;
+  const bool never = false;
+  std::unique_lock<std::mutex> lock(mutex_);
+  wait(&lock, &never, steady::now() + grace);
+}
+
+absl::Status tcp_channel::send(const tcp_wire::header& header, absl::string_view body,
+                               steady::time_point deadline) {
+  std::string frame;
+  std::lock_guard<std::mutex> sending(send_mutex_);
+  if (!preamble_sent_) tcp_wire::append_preamble(&frame);
+  preamble_sent_ = true;
+  tcp_wire::append_header(&frame, header);
+  frame.append(body.data(), body.size());
+  absl::string_view rest = frame;
+  // The server reads whatever happens, so that waiting for room here ends although nobody reads
+  // replies meanwhile.
+  while (!rest.empty()) {
+    const ssize_t sent = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
+    if (sent >= 0) {
+      rest.remove_prefix(static_cast<size_t>(sent));
+      continue;
+    }
+    if (errno == EINTR) continue;
+    const int error = errno;
+    if (error == EAGAIN) {
+      pollfd room = {socket_.get(), POLLOUT, 0};
+      const int ready = ::poll(&room, 1, poll_milliseconds(deadline));
+      if (ready != 0) continue;
+    }
+    // Half a frame may be out: nothing more can be sent. What the server has sent before (such as
+    // an abort, after which it goes) still counts.
+    std::lock_guard<std::mutex> lock(mutex_);
+    while (!reading_ && end_.ok()) {
+      std::string received(read_size, '\0');
+      const ssize_t got = ::recv(socket_.get(), &received[0], received.size(), 0);
+      if (got <= 0) break;
+      take(absl::string_view(received).substr(0, static_cast<size_t>(got)));
+    }
+    end(lost(error == EAGAIN ? "it takes no data" : strerror(error)));
+    return end_;
+  }
+  return absl::OkStatus();
+}
+
+bool tcp_channel::wait(std::unique_lock<std::mutex>* lock, const bool* what,
+                       steady::time_point deadline) {
+  while (!*what && end_.ok()) {
+    if (steady::now() >= deadline) return false;
+    if (reading_) {
+      changed_.wait_until(*lock, deadline);
+      continue;
+    }
+    reading_ = true;
+    lock->unlock();
+    std::string received;
+    const bool open = read_some(deadline, &received);
+    lock->lock();
+    reading_ = false;
+    take(received);
+    if (!open) end(lost("it closed the connection"));
+    // The others look for their replies; one of them reads on if this thread is done.
+    changed_.notify_all();
+  }
+  return true;
+}
+
+// False if there will be nothing more.
+bool tcp_channel::read_some(steady::time_point deadline, std::string* received) {
+  pollfd readable = {socket_.get(), POLLIN, 0};
+  if (::poll(&readable, 1, poll_milliseconds(deadline)) <= 0)
+    return true;  // the caller looks again
+  received->resize(read_size);
+  const ssize_t got = ::recv(socket_.get(), &(*received)[0], received->size(), 0);
+  const bool later = got < 0 && (errno == EAGAIN || errno == EINTR);
+  received->resize(got > 0 ? static_cast<size_t>(got) : 0);
+  return got > 0 || later;
+}
+
+// mutex_ is held.
+void tcp_channel::take(absl::string_view received) {
+  in_.append(received.data(), received.size());
+  if (!greeted_ && in_.size() >= tcp_wire::preamble_size) {
+    unsigned version = 0;
+    const tcp_wire::preamble_check check = tcp_wire::check_preamble(in_.data(), &version);
+    if (check == tcp_wire::preamble_check::not_ours) {
+      end(absl::FailedPreconditionError(
+          "what listens there is not a bootstrap server of LCI; check LCI_BOOT_ADDR"));
+      return;
+    }
+    if (check == tcp_wire::preamble_check::other_version) {
+      end(absl::FailedPreconditionError(absl::StrCat(
+          "the job's server speaks version ", version, " of the bootstrap's wire, this rank ",
+          tcp_wire::version, "; start all ranks and lcrun from one release")));
+      return;
+    }
+    greeted_ = true;
+    in_.erase(0, tcp_wire::preamble_size);
+  }
+  if (!greeted_) return;
+  while (end_.ok() && take_frame()) {
+  }
+}
+
+bool tcp_channel::take_frame() {
+  if (in_.size() < tcp_wire::header_size) return false;
+  tcp_wire::header header;
+  if (!tcp_wire::decode_header(in_.data(), &header) || header.body_size > max_reply_size_) {
+    end(lost("it sent a malformed frame"));
+    return false;
+  }
+  const size_t size = static_cast<size_t>(header.body_size);
+  if (in_.size() - tcp_wire::header_size < size) return false;
+  tcp_wire::body_reader body(absl::string_view(in_).substr(tcp_wire::header_size, size));
+  if (header.kind == tcp_wire::kind::aborted) {
+    const uint32_t rank = body.u32();
+    end(aborted_by(rank == tcp_wire::no_rank ? -1 : static_cast<int>(rank), body.rest()));
+    return false;
+  }
+  const auto code = static_cast<tcp_wire::code>(body.u8());
+  if (header.kind != tcp_wire::kind::reply || !body.ok()) {
+    end(lost("it sent a malformed frame"));
+    return false;
+  }
+  const auto found = pending_.find(header.request);
+  if (found != pending_.end()) {  // otherwise the call has given up
+    found->second->answer = {code, std::string(body.rest())};
+    found->second->done = true;
+  }
+  in_.erase(0, tcp_wire::header_size + size);
+  return true;
+}
+
+// Keeps the first reason. mutex_ is held.
+void tcp_channel::end(absl::Status why) {
+  if (!end_.ok()) return;
+  end_ = std::move(why);
+  changed_.notify_all();
+}
+
+}  // namespace lci::boot

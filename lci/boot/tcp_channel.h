@@ -1,0 +1,82 @@
+// A rank's end of the connection to the server: requests and their replies, for many threads.
+#ifndef LCI_BOOT_TCP_CHANNEL_H_
+#define LCI_BOOT_TCP_CHANNEL_H_
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lci/boot/deadline.h"
+#include "lci/boot/socket.h"
+#include "lci/boot/tcp_wire.h"
+
+namespace lci::boot {
+
+// Thread safety: every member by any thread; the destructor when no call is running. There is no
+// thread of its own: of the threads that wait for replies, one at a time reads the socket, and
+// hands to the others what is theirs; when its own reply is there it passes the reading on.
+class tcp_channel {
+ public:
+  struct reply {
+    tcp_wire::code code = tcp_wire::code::ok;
+    std::string payload;
+  };
+
+  // `socket` is connected and non-blocking; the preamble is sent by the first call. Replies larger
+  // than `max_reply_size` end the connection.
+  tcp_channel(unique_fd socket, uint64_t max_reply_size);
+  // Tells the server that the rank leaves, unless the connection is lost.
+  ~tcp_channel();
+
+  // Sends a request and waits for its reply. At the deadline the request is cancelled, and the
+  // server's answer to that (code deadline_exceeded, with its reason, or the reply if it was
+  // faster) is returned; DeadlineExceeded if the server does not answer either. Aborted and
+  // Unavailable as in the contract of bootstrap; FailedPrecondition if the other end speaks
+  // something else.
+  absl::StatusOr<reply> call(tcp_wire::kind kind, absl::string_view body,
+                             steady::time_point deadline);
+
+  // Sends an abort and waits, for a bounded time, until the server has taken it.
+  void abort(absl::string_view reason);
+
+ private:
+  struct pending {
+    bool done = false;
+    reply answer;
+  };
+
+  absl::Status send(const tcp_wire::header& header, absl::string_view body,
+                    steady::time_point deadline);
+  // Until *what or the job's end or the deadline; true unless it was the deadline.
+  bool wait(std::unique_lock<std::mutex>* lock, const bool* what, steady::time_point deadline);
+  bool read_some(steady::time_point deadline, std::string* received);
+  void take(absl::string_view received);
+  bool take_frame();
+  void end(absl::Status why);
+
+  const unique_fd socket_;
+  const uint64_t max_reply_size_;
+  const int64_t owner_pid_;
+
+  std::mutex send_mutex_;  // held while a frame is written; taken before mutex_, never after it
+  bool preamble_sent_ = false;
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  bool reading_ = false;  // a thread is in read_some()
+  bool greeted_ = false;  // the server's preamble was right
+  uint32_t next_request_ = 1;
+  std::map<uint32_t, pending*> pending_;
+  std::string in_;  // received, not yet taken apart
+  absl::Status
+      end_;  // why there will be no more replies: Aborted, Unavailable or FailedPrecondition
+};
+
+}  // namespace lci::boot
+
+#endif  // LCI_BOOT_TCP_CHANNEL_H_

@@ -1,0 +1,131 @@
+#include "lci/boot/tcp_helper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lci/boot/process.h"
+
+namespace lci::boot {
+namespace {
+
+unique_fd open_pidfd(pid_t pid) {
+#ifdef SYS_pidfd_open
+  return unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+#else
+  (void)pid;
+  return unique_fd();
+#endif
+}
+
+void close_range_or_each(unsigned first, unsigned last) {
+  if (first > last) return;
+#ifdef SYS_close_range
+  if (::syscall(SYS_close_range, first, last, 0) == 0) return;
+#endif
+  const auto limit = static_cast<unsigned>(std::max(::sysconf(_SC_OPEN_MAX), 1024L));
+  for (unsigned fd = first; fd <= std::min(last, limit); ++fd) ::close(static_cast<int>(fd));
+}
+
+// Closes everything but the standard streams and `keep` (ascending; entries below 3 are ignored).
+void close_all_but(const std::array<int, 2>& keep) {
+  unsigned first = 3;
+  for (int fd : keep) {
+    if (fd < 3) continue;
+    close_range_or_each(first, static_cast<unsigned>(fd) - 1);
+    first = static_cast<unsigned>(fd) + 1;
+  }
+  close_range_or_each(first, ~0u);
+}
+
+// Between fork and here, and from here on, only what is safe in a child of a process with many
+// threads: system calls, and the allocator, which the C library keeps usable in a child.
+[[noreturn]] void serve(unique_fd listener, unique_fd rank0_ended, process_id rank0,
+                        const tcp_server::options& options) {
+  for (int signal_number = 1; signal_number < NSIG; ++signal_number) {
+    ::signal(signal_number, SIG_DFL);
+  }
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::prctl(PR_SET_NAME, "lci-boot");
+  // A program may run with its standard streams closed: then these two may be among the first
+  // three.
+  for (unique_fd* fd : {&listener, &rank0_ended}) {
+    if (*fd) fd->reset(::fcntl(fd->get(), F_DUPFD_CLOEXEC, 3));
+  }
+  const int null = ::open("/dev/null", O_RDWR);
+  for (int fd = 0; fd < 3; ++fd) ::dup2(null, fd);
+  std::array<int, 2> keep = {listener.get(), rank0_ended.get()};
+  std::sort(keep.begin(), keep.end());
+  close_all_but(keep);
+  if (::chdir("/") != 0) ::_exit(1);
+
+  absl::StatusOr<std::unique_ptr<tcp_server>> server =
+      tcp_server::serve(std::move(listener), options);
+  if (!server.ok()) ::_exit(1);
+  bool rank0_gone = false;
+  for (;;) {
+    const auto state = (*server)->state(0);
+    const bool rank0_left =
+        state == tcp_server::rank_state::finished || state == tcp_server::rank_state::lost;
+    if ((rank0_gone || rank0_left) && (*server)->idle()) break;
+    pollfd events[2] = {{(*server)->poll_fd(), POLLIN, 0},
+                        {rank0_gone ? -1 : rank0_ended.get(), POLLIN, 0}};
+    // Without a pidfd (kernels before 5.3) it looks for rank 0 every second.
+    ::poll(events, 2, rank0_ended || rank0_gone ? -1 : 1000);
+    (*server)->step();
+    if (!rank0_gone && (rank0_ended ? events[1].revents != 0 : !is_alive(rank0))) {
+      rank0_gone = true;
+      // All that it sent before its end has been read, or is about to be: its leave among it.
+      while ((*server)->step()) {
+      }
+      if ((*server)->state(0) != tcp_server::rank_state::finished) {
+        (*server)->abort(0, "its process ended without leaving the job");
+      }
+    }
+  }
+  ::_exit(0);
+}
+
+}  // namespace
+
+absl::Status start_tcp_helper(const tcp_server::options& options) {
+  absl::StatusOr<unique_fd> listener = listen_on(options.bind_address);
+  if (!listener.ok()) return listener.status();
+  {
+    // The same checks as in the helper, here where they can be reported.
+    unique_fd copy(::fcntl(listener->get(), F_DUPFD_CLOEXEC, 0));
+    absl::StatusOr<std::unique_ptr<tcp_server>> trial = tcp_server::serve(std::move(copy), options);
+    if (!trial.ok()) return trial.status();
+  }
+  const process_id rank0 = this_process();
+  unique_fd rank0_ended = open_pidfd(::getpid());
+  const pid_t child = ::fork();
+  if (child < 0) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("cannot start the bootstrap's helper process: fork: ", strerror(errno)));
+  }
+  if (child == 0) {
+    ::setsid();
+    // Its parent ends at once, so that it is nobody's child here.
+    if (::fork() != 0) ::_exit(0);
+    serve(*std::move(listener), std::move(rank0_ended), rank0, options);
+  }
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lci::boot

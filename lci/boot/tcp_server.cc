@@ -1,0 +1,424 @@
+#include "lci/boot/tcp_server.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lci/boot/job_id.h"
+#include "lci/boot/rendezvous.h"
+#include "lci/boot/tcp_wire.h"
+
+namespace lci::boot {
+namespace {
+
+using tcp_wire::code;
+using tcp_wire::kind;
+
+// Connections that have not said hello: what a flood of them may hold. A rank needs its place only
+// between accept and its hello, which follows at once.
+constexpr size_t max_strangers = 128;
+// What one step takes from one socket, so that no peer keeps the others waiting.
+constexpr size_t read_size = size_t{64} << 10;
+constexpr int accepts_per_step = 64;
+constexpr int events_per_step = 64;
+
+// Takes the same time for all tokens of one length.
+bool same_token(absl::string_view a, absl::string_view b) {
+  if (a.size() != b.size()) return false;
+  volatile unsigned char difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
+  }
+  return difference == 0;
+}
+
+class server final : public tcp_server, private rendezvous::output {
+ public:
+  server(unique_fd listener, unique_fd poll, std::string address, const options& job)
+      : listener_(std::move(listener)),
+        poll_(std::move(poll)),
+        address_(std::move(address)),
+        token_(job.token),
+        job_(job.size, job.job_id, this),
+        connection_of_rank_(static_cast<size_t>(job.size), nullptr),
+        read_buffer_(read_size) {
+    watch_listener(true);
+  }
+
+  const std::string& address() const override { return address_; }
+  int poll_fd() const override { return poll_.get(); }
+  rank_state state(int rank) const override { return job_.state(rank); }
+  int count(rank_state state) const override { return job_.count(state); }
+  bool idle() const override { return job_.idle(); }
+  absl::optional<abort_report> aborted() const override { return job_.aborted(); }
+
+  bool step() override {
+    std::array<epoll_event, events_per_step> events;
+    const int ready = ::epoll_wait(poll_.get(), events.data(), events_per_step, 0);
+    if (ready <= 0) return false;
+    bool newcomers = false;
+    for (int i = 0; i < ready; ++i) {
+      const epoll_event& event = events[static_cast<size_t>(i)];
+      if (event.data.u64 == listener_id) {
+        newcomers = true;
+        continue;
+      }
+      // An earlier event of this step may have ended the connection.
+      const auto found = connections_.find(event.data.u64);
+      if (found == connections_.end()) continue;
+      connection& c = *found->second;
+      if ((event.events & EPOLLOUT) != 0) flush(&c);
+      if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) receive(&c);
+    }
+    // Last, so that the hellos that are there are read before newcomers push strangers out.
+    if (newcomers) accept_some();
+    drop_broken();
+    return true;
+  }
+
+  void abort(int rank, const std::string& reason) override {
+    job_.abort(rank, reason.substr(0, tcp_wire::max_reason_size));
+    drop_broken();
+  }
+
+ private:
+  struct chunk {
+    std::string header;
+    rendezvous::shared_body body;  // may be null
+  };
+
+  struct connection {
+    uint64_t id = 0;
+    unique_fd fd;
+    int rank = -1;            // -1: a stranger
+    bool greeted = false;     // the preamble was right
+    bool broken = false;      // to be dropped before step() returns
+    bool last_words = false;  // drop it when everything is written
+    std::string in;
+    std::deque<chunk> out;
+    size_t written = 0;  // of out.front()
+    bool awaits_room = false;
+  };
+
+  static constexpr uint64_t listener_id = 0;
+
+  void watch_listener(bool on) {
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    event.data.u64 = listener_id;
+    ::epoll_ctl(poll_.get(), on ? EPOLL_CTL_ADD : EPOLL_CTL_DEL, listener_.get(), &event);
+    listening_ = on;
+  }
+
+  void accept_some() {
+    for (int i = 0; i < accepts_per_step; ++i) {
+      unique_fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      if (!fd) {
+        if (errno == ECONNABORTED || errno == EINTR) continue;
+        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+          // Make room, or leave the others in the kernel's queue until somebody goes: polling on
+          // would only burn the processor.
+          if (strangers_.empty()) {
+            watch_listener(false);
+            return;
+          }
+          drop(connections_.at(*strangers_.begin()).get());
+          continue;
+        }
+        return;
+      }
+      tune_connection(fd.get());
+      auto owned = std::make_unique<connection>();
+      connection* c = owned.get();
+      c->id = next_id_++;
+      c->fd = std::move(fd);
+      epoll_event event = {};
+      event.events = EPOLLIN;
+      event.data.u64 = c->id;
+      if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, c->fd.get(), &event) != 0) continue;
+      connections_.emplace(c->id, std::move(owned));
+      strangers_.insert(c->id);
+      receive(c);  // its hello is often there already
+      if (c->broken) drop(c);
+      if (strangers_.size() > max_strangers) drop(connections_.at(*strangers_.begin()).get());
+    }
+  }
+
+  // One read, and what is complete after it.
+  void receive(connection* c) {
+    if (c->broken || c->last_words) {
+      c->broken = true;  // readable after our last words: it has ended, or has not listened
+      mark(c);
+      return;
+    }
+    const ssize_t got = ::recv(c->fd.get(), read_buffer_.data(), read_buffer_.size(), 0);
+    if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (got <= 0) {
+      c->broken = true;
+      mark(c);
+      return;
+    }
+    c->in.append(read_buffer_.data(), static_cast<size_t>(got));
+    size_t used = 0;
+    while (!c->broken && !c->last_words && take_one(c, &used)) {
+    }
+    c->in.erase(0, used);
+    if (c->broken) mark(c);
+  }
+
+  // Handles what begins at c->in[*used], if it is complete. False if it is not.
+  bool take_one(connection* c, size_t* used) {
+    const absl::string_view in = absl::string_view(c->in).substr(*used);
+    if (!c->greeted) {
+      if (in.size() < tcp_wire::preamble_size) return false;
+      unsigned version = 0;
+      const tcp_wire::preamble_check check = tcp_wire::check_preamble(in.data(), &version);
+      if (check == tcp_wire::preamble_check::not_ours) {
+        c->broken = true;
+        return false;
+      }
+      c->greeted = true;
+      *used += tcp_wire::preamble_size;
+      chunk hello_back;
+      tcp_wire::append_preamble(&hello_back.header);
+      c->out.push_back(std::move(hello_back));
+      if (check == tcp_wire::preamble_check::other_version) {
+        refuse(c, 0,
+               absl::StrCat("it speaks version ", version, " of the bootstrap's wire, the job ",
+                            tcp_wire::version, "; start all ranks and lcrun from one release"));
+      }
+      return true;
+    }
+    if (in.size() < tcp_wire::header_size) return false;
+    tcp_wire::header header;
+    const size_t limit = c->rank < 0 ? tcp_wire::max_hello_size : tcp_wire::max_body_size;
+    if (!tcp_wire::decode_header(in.data(), &header) || header.body_size > limit) {
+      c->broken = true;
+      return false;
+    }
+    const size_t size = static_cast<size_t>(header.body_size);
+    if (in.size() - tcp_wire::header_size < size) return false;
+    const absl::string_view body = in.substr(tcp_wire::header_size, size);
+    *used += tcp_wire::header_size + size;
+    if (c->rank < 0) {
+      take_hello(c, header, body);
+    } else if (header.kind == kind::leave && body.empty()) {
+      const int rank = std::exchange(c->rank, -1);
+      connection_of_rank_[static_cast<size_t>(rank)] = nullptr;
+      c->broken = true;
+      job_.frame(rank, header, body);
+    } else if (!job_.frame(c->rank, header, body)) {
+      c->broken = true;
+    }
+    return true;
+  }
+
+  void take_hello(connection* c, const tcp_wire::header& header, absl::string_view body) {
+    tcp_wire::hello hello;
+    if (header.kind != kind::hello || !tcp_wire::decode_hello(body, &hello) ||
+        hello.token.size() > tcp_wire::max_token_size ||
+        hello.node.size() > tcp_wire::max_node_size) {
+      c->broken = true;
+      return;
+    }
+    if (!same_token(hello.token, token_)) {
+      refuse(c, header.request,
+             "its token is not this job's; check LCI_BOOT_TOKEN and LCI_BOOT_ADDR");
+      return;
+    }
+    if (token_.empty() && peer_user(c->fd.get()) != ::geteuid()) {
+      refuse(c, header.request,
+             "without a token only processes of the user who started the job are accepted; set "
+             "LCI_BOOT_TOKEN to the same secret in all ranks");
+      return;
+    }
+    if (hello.size != static_cast<uint32_t>(job_.size()) || hello.rank >= hello.size) {
+      refuse(c, header.request,
+             absl::StrCat("it is rank ", hello.rank, " of ", hello.size, ", but the job has ",
+                          job_.size(), " ranks"));
+      return;
+    }
+    connection*& current = connection_of_rank_[hello.rank];
+    // A rank that has just left and is there again: its leave may be waiting in the old socket.
+    if (current != nullptr) receive(current);
+    if (current != nullptr && current->broken) forget_rank(current);
+    if (current != nullptr) {
+      refuse(c, header.request,
+             absl::StrCat("another process is rank ", hello.rank,
+                          " already; give every process a rank of its own"));
+      return;
+    }
+    strangers_.erase(c->id);
+    current = c;
+    c->rank = static_cast<int>(hello.rank);
+    job_.hello(header.request, hello);
+    flush(c);
+  }
+
+  // Says why, then ends the connection.
+  void refuse(connection* c, uint32_t request, absl::string_view why) {
+    std::string body(1, static_cast<char>(code::refused));
+    body.append(why.data(), why.size());
+    enqueue(c, kind::reply, request, std::make_shared<const std::string>(std::move(body)));
+    c->last_words = true;
+    flush(c);
+  }
+
+  // Of rendezvous::output.
+  void send(int rank, kind what, uint32_t request, rendezvous::shared_body body) override {
+    connection* c = connection_of_rank_[static_cast<size_t>(rank)];
+    if (c == nullptr || c->broken) return;
+    enqueue(c, what, request, std::move(body));
+    flush(c);
+  }
+
+  void enqueue(connection* c, kind what, uint32_t request, rendezvous::shared_body body) {
+    chunk next;
+    tcp_wire::append_header(&next.header, {body->size(), what, request});
+    next.body = std::move(body);
+    c->out.push_back(std::move(next));
+  }
+
+  // Writes what the socket takes. Never calls into the rendezvous: a connection that fails is
+  // marked, and its rank lost later.
+  void flush(connection* c) {
+    while (!c->broken && !c->out.empty()) {
+      const chunk& front = c->out.front();
+      const absl::string_view pieces[2] = {
+          front.header, front.body ? absl::string_view(*front.body) : absl::string_view()};
+      iovec vector[2];
+      size_t count = 0, skip = c->written, total = 0;
+      for (absl::string_view piece : pieces) {
+        total += piece.size();
+        const size_t cut = std::min(skip, piece.size());
+        skip -= cut;
+        piece.remove_prefix(cut);
+        vector[count++] = {const_cast<char*>(piece.data()), piece.size()};
+      }
+      msghdr message = {};
+      message.msg_iov = vector;
+      message.msg_iovlen = count;
+      const ssize_t sent = ::sendmsg(c->fd.get(), &message, MSG_NOSIGNAL);
+      if (sent < 0) {
+        if (errno == EINTR) continue;
+        if (errno != EAGAIN) {
+          c->broken = true;
+          mark(c);
+          return;
+        }
+        await_room(c, true);
+        return;
+      }
+      c->written += static_cast<size_t>(sent);
+      if (c->written < total) continue;
+      c->out.pop_front();
+      c->written = 0;
+    }
+    await_room(c, false);
+    if (c->last_words && !c->broken) {
+      c->broken = true;
+      mark(c);
+    }
+  }
+
+  void await_room(connection* c, bool on) {
+    if (c->awaits_room == on) return;
+    epoll_event event = {};
+    event.events = EPOLLIN;
+    if (on) event.events |= EPOLLOUT;
+    event.data.u64 = c->id;
+    ::epoll_ctl(poll_.get(), EPOLL_CTL_MOD, c->fd.get(), &event);
+    c->awaits_room = on;
+  }
+
+  void mark(connection* c) { broken_.push_back(c->id); }
+
+  // Losing one rank may break the connection of another.
+  void drop_broken() {
+    while (!broken_.empty()) {
+      const uint64_t id = broken_.back();
+      broken_.pop_back();
+      const auto found = connections_.find(id);
+      if (found != connections_.end()) drop(found->second.get());
+    }
+  }
+
+  void forget_rank(connection* c) {
+    if (c->rank < 0) return;
+    const int rank = std::exchange(c->rank, -1);
+    connection_of_rank_[static_cast<size_t>(rank)] = nullptr;
+    job_.lost(rank);
+  }
+
+  void drop(connection* c) {
+    c->broken = true;
+    forget_rank(c);
+    strangers_.erase(c->id);
+    connections_.erase(c->id);
+    if (!listening_) watch_listener(true);
+  }
+
+  const unique_fd listener_;
+  const unique_fd poll_;
+  const std::string address_;
+  const std::string token_;
+  rendezvous job_;
+  bool listening_ = false;
+  uint64_t next_id_ = listener_id + 1;
+  std::unordered_map<uint64_t, std::unique_ptr<connection>> connections_;
+  std::vector<connection*> connection_of_rank_;
+  std::set<uint64_t> strangers_;  // by age
+  std::vector<uint64_t> broken_;
+  std::vector<char> read_buffer_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<tcp_server>> tcp_server::listen(const options& job) {
+  absl::StatusOr<unique_fd> listener = listen_on(job.bind_address);
+  if (!listener.ok()) return listener.status();
+  return serve(*std::move(listener), job);
+}
+
+absl::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(unique_fd listener,
+                                                              const options& job) {
+  if (job.size < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a job of ", job.size, " ranks; at least 1 is needed"));
+  }
+  if (job.token.size() > tcp_wire::max_token_size) {
+    return absl::InvalidArgumentError(absl::StrCat("the token has ", job.token.size(),
+                                                   " bytes; at most ", tcp_wire::max_token_size,
+                                                   " are accepted"));
+  }
+  if (!is_job_id_text(job.job_id)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("job id \"", job.job_id, "\": only letters, digits, _ and - are accepted"));
+  }
+  absl::StatusOr<std::string> address = local_address(listener.get());
+  if (!address.ok()) return address.status();
+  if (job.token.empty() && !is_loopback(listener.get())) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("a server at ", *address,
+                     " can be reached from other machines and needs a token: set LCI_BOOT_TOKEN to "
+                     "the same secret (such as 32 random hexadecimal digits) in all ranks"));
+  }
+  unique_fd poll(::epoll_create1(EPOLL_CLOEXEC));
+  if (!poll) return absl::ResourceExhaustedError(absl::StrCat("epoll_create1: ", strerror(errno)));
+  return std::make_unique<server>(std::move(listener), std::move(poll), *std::move(address), job);
+}
+
+}  // namespace lci::boot
