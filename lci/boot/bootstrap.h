@@ -66,7 +66,7 @@ class bootstrap {
 
   // A short string that is equal in all ranks of this job and differs from every other job that
   // runs or ran on these hosts. Names of shared segments are made from it. [A-Za-z0-9_-], at most
-  // 32 characters. Begins with the first 23 characters of LCI_JOB_ID, if that is set.
+  // 32 characters. Begins with the first 14 characters of LCI_JOB_ID, if that is set.
   virtual absl::string_view job_id() const = 0;
 
   // Default for the timeouts below: LCI_BOOT_TIMEOUT (seconds; 60 if unset).

@@ -13,8 +13,13 @@ namespace lci::boot {
 std::string random_hex(size_t digits);
 
 constexpr size_t max_job_id_size = 32;
-// How much of the launcher's id a job id begins with.
-constexpr size_t max_job_id_prefix_size = 23;
+// How much of the launcher's id a job id begins with: the rest is for a dash and the random digits
+// here, and for a scope (scoped.h) and its dash.
+constexpr size_t max_job_id_prefix_size = 14;
+constexpr size_t job_id_random_digits = 8;
+constexpr size_t max_scope_size = 8;
+static_assert(max_job_id_prefix_size + 1 + job_id_random_digits + 1 + max_scope_size <=
+              max_job_id_size);
 
 // A job id that differs from all others: `prefix` (the launcher's id for the job, so that the
 // launcher can find what is named after it; may be empty) and random digits.

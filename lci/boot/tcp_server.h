@@ -33,7 +33,7 @@ class tcp_server {
     // What a rank must present: at most tcp_wire::max_token_size bytes (LCI_BOOT_TOKEN). If empty,
     // only connections over loopback from processes of this server's user are taken.
     std::string token;
-    // What bootstrap::job_id() begins with, [A-Za-z0-9_-]; the first 23 characters are used.
+    // What bootstrap::job_id() begins with, [A-Za-z0-9_-]; the first 14 characters are used.
     // If empty, a random one is made.
     std::string job_id;
   };
