@@ -1,0 +1,107 @@
+#include "tools/launcher/guard.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace lci::launcher {
+namespace {
+
+bool read_file(const std::string& path, std::string* bytes) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return false;
+  bytes->clear();
+  char block[4096];
+  ssize_t n;
+  while ((n = read(fd, block, sizeof(block))) > 0) bytes->append(block, static_cast<size_t>(n));
+  close(fd);
+  return n == 0;
+}
+
+// Each variable ends with a zero byte.
+bool has_mark(absl::string_view environment, absl::string_view mark) {
+  return absl::StartsWith(environment, mark) ||
+         environment.find(absl::StrCat(absl::string_view("\0", 1), mark)) !=
+             absl::string_view::npos;
+}
+
+}  // namespace
+
+int signal_marked(const std::string& job_id, int signal) {
+  const std::string mark = absl::StrCat("LCI_JOB_ID=", job_id, absl::string_view("\0", 1));
+  DIR* proc = opendir("/proc");
+  if (proc == nullptr) return 0;
+  int found = 0;
+  std::string environment;
+  while (const dirent* entry = readdir(proc)) {
+    const pid_t pid = std::atoi(entry->d_name);
+    if (pid <= 0 || pid == getpid()) continue;
+    if (!read_file(absl::StrCat("/proc/", pid, "/environ"), &environment)) continue;
+    if (!has_mark(environment, mark)) continue;  // also empty: a zombie
+    kill(pid, signal);
+    ++found;
+  }
+  closedir(proc);
+  return found;
+}
+
+void end_marked(const std::string& job_id) {
+  while (signal_marked(job_id, SIGKILL) > 0) sched_yield();
+}
+
+bool guard::start(const std::string& job_id) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  const pid_t child = fork();
+  if (child < 0) {
+    close(ends[0]);
+    close(ends[1]);
+    return false;
+  }
+  if (child > 0) {
+    close(ends[0]);
+    pid_ = child;
+    pipe_ = ends[1];
+    return true;
+  }
+  // The guard. Not of lcrun's process group, so that what ends that group does not end it; and it
+  // holds nothing of the terminal.
+  close(ends[1]);
+  setsid();
+  prctl(PR_SET_NAME, "lci-guard");
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
+  const int null = open("/dev/null", O_RDWR);
+  for (int fd = 0; null >= 0 && fd < 3; ++fd) dup2(null, fd);
+  char dismissed = 0;
+  ssize_t n;
+  while ((n = read(ends[0], &dismissed, 1)) < 0 && errno == EINTR) {
+  }
+  if (n == 0) end_marked(job_id);
+  _exit(0);
+}
+
+void guard::dismiss() {
+  if (pid_ < 0) return;
+  const char dismissed = 1;
+  while (write(pipe_, &dismissed, 1) < 0 && errno == EINTR) {
+  }
+  close(pipe_);
+  while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+}
+
+}  // namespace lci::launcher

@@ -1,0 +1,357 @@
+// lcrun as its users meet it: the program is started, and judged by what it prints, its exit code,
+// and what is left behind.
+#include <dirent.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+const char* const lcrun = "tools/launcher/lcrun";
+const char* const testee = "tools/launcher/testee";
+
+std::string read_all(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+std::string fresh_path(const std::string& name) {
+  static int number = 0;
+  const char* dir = std::getenv("TEST_TMPDIR");
+  return std::string(dir != nullptr ? dir : "/tmp") + "/" + std::to_string(getpid()) + "-" +
+         std::to_string(number++) + "-" + name;
+}
+
+struct result {
+  int code = -1;  // exit code, or 128 + signal
+  std::string out;
+  std::string error;
+};
+
+// A command under way, its output in files, so that nobody has to read while it runs.
+class command {
+ public:
+  explicit command(const std::vector<std::string>& arguments, const std::string& input = "",
+                   const std::map<std::string, std::string>& environment = {})
+      : out_(fresh_path("out")), error_(fresh_path("err")), in_(fresh_path("in")) {
+    std::ofstream(in_) << input;
+    pid_ = fork();
+    if (pid_ != 0) return;
+    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
+    dup2(open(in_.c_str(), O_RDONLY), 0);
+    dup2(open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
+    dup2(open(error_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
+    std::vector<char*> argv;
+    for (const std::string& argument : arguments)
+      argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    execv(argv[0], argv.data());
+    _exit(98);
+  }
+
+  pid_t pid() const { return pid_; }
+
+  result wait() {
+    int status = 0;
+    EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
+    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_all(out_),
+            read_all(error_)};
+  }
+
+ private:
+  const std::string out_;
+  const std::string error_;
+  const std::string in_;
+  pid_t pid_;
+};
+
+result run(std::vector<std::string> options, const std::vector<std::string>& program,
+           const std::string& input = "",
+           const std::map<std::string, std::string>& environment = {}) {
+  options.insert(options.begin(), lcrun);
+  options.insert(options.end(), program.begin(), program.end());
+  return command(options, input, environment).wait();
+}
+
+void wait_for_file(const std::string& path) {
+  while (access(path.c_str(), F_OK) != 0) sched_yield();
+}
+
+pid_t read_pid(const std::string& path) {
+  wait_for_file(path);
+  return std::atoi(read_all(path).c_str());
+}
+
+// Until it is gone, or a zombie that its new parent has not looked at; the test's own time limit is
+// the only deadline.
+void wait_until_gone(pid_t pid) {
+  for (;;) {
+    const std::string stat = read_all("/proc/" + std::to_string(pid) + "/stat");
+    if (stat.empty()) return;
+    const size_t state = stat.rfind(") ");
+    if (state != std::string::npos && stat[state + 2] == 'Z') return;
+    sched_yield();
+  }
+}
+
+bool is_gone(pid_t pid) { return kill(pid, 0) != 0; }
+
+// ---- what the user asks for
+// ----------------------------------------------------------------------
+
+TEST(Lcrun, GivesEveryRankItsPlace) {
+  for (const char* n : {"-n", "-np"}) {
+    const result r = run({n, "3", "-l"}, {testee, "variable", "LCI_RANK"});
+    EXPECT_EQ(r.code, 0) << r.error;
+    std::vector<std::string> lines = lines_of(r.out);
+    std::sort(lines.begin(), lines.end());
+    EXPECT_EQ(lines, (std::vector<std::string>{"[0] 0", "[1] 1", "[2] 2"}));
+  }
+  EXPECT_EQ(run({"-n", "1"}, {testee, "variable", "LCI_SIZE"}).out, "1\n");
+}
+
+TEST(Lcrun, LeavesTheArgumentsOfTheProgramAlone) {
+  EXPECT_EQ(run({"-n", "1"}, {testee, "variable", "--help"}).out, "(unset)\n");
+}
+
+TEST(Lcrun, PassesVariables) {
+  EXPECT_EQ(run({"-n", "1", "-x", "A_B=c d"}, {testee, "variable", "A_B"}).out, "c d\n");
+  EXPECT_EQ(run({"-n", "1", "-x", "A_B"}, {testee, "variable", "A_B"}, "", {{"A_B", "e"}}).out,
+            "e\n");
+  const result r = run({"-n", "1", "-x", "NO_SUCH_VARIABLE"}, {testee, "stay"});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.error, HasSubstr("NO_SUCH_VARIABLE"));
+}
+
+TEST(Lcrun, TakesItsOptionsFromTheEnvironmentToo) {
+  EXPECT_EQ(lines_of(run({}, {testee, "variable", "LCI_SIZE"}, "", {{"LCRUN_NP", "3"}}).out).size(),
+            3u);
+  EXPECT_EQ(run({"-n", "1"}, {testee, "variable", "LCI_SIZE"}, "", {{"LCRUN_NP", "3"}}).out, "1\n");
+  const result r = run({}, {testee, "stay"}, "", {{"LCRUN_NP", "many"}});
+  EXPECT_EQ(r.code, 2);
+  EXPECT_THAT(r.error, HasSubstr("LCRUN_NP"));
+}
+
+TEST(Lcrun, StartsInTheDirectoryAskedFor) {
+  EXPECT_EQ(
+      run({"-n", "1", "--wdir", "/"}, {std::string(getcwd(nullptr, 0)) + "/" + testee, "directory"})
+          .out,
+      "/\n");
+  const result r = run({"-n", "1", "--wdir", "/no/such"}, {testee, "stay"});
+  EXPECT_EQ(r.code, 127);
+  EXPECT_THAT(r.error, HasSubstr("/no/such"));
+}
+
+TEST(Lcrun, LabelledLinesAreNeverTorn) {
+  const result r = run({"-n", "4", "--label"}, {testee, "lines", "5000"});
+  EXPECT_EQ(r.code, 0) << r.error;
+  std::map<char, int> next;
+  const std::vector<std::string> lines = lines_of(r.out);
+  EXPECT_EQ(lines.size(), 20000u);
+  for (const std::string& line : lines) {
+    const char rank = line[1];
+    const std::string expected = std::string("[") + rank + "] " + rank + " " +
+                                 std::to_string(next[rank]++) + " 0123456789abcdef";
+    ASSERT_EQ(line, expected);
+  }
+}
+
+TEST(Lcrun, ALastLineWithoutNewlineIsALine) {
+  const result r = run({"-n", "1", "-l"}, {testee, "unfinished-line"});
+  EXPECT_EQ(r.out, "[0] no newline\n");
+}
+
+TEST(Lcrun, OutputGoesToFiles) {
+  const std::string dir = fresh_path("output");
+  const result r = run({"-n", "2", "--output-dir", dir}, {testee, "variable", "LCI_RANK"});
+  EXPECT_EQ(r.code, 0) << r.error;
+  EXPECT_EQ(r.out, "");
+  EXPECT_EQ(read_all(dir + "/rank.0.stdout"), "0\n");
+  EXPECT_EQ(read_all(dir + "/rank.1.stdout"), "1\n");
+  EXPECT_EQ(read_all(dir + "/rank.1.stderr"), "");
+}
+
+TEST(Lcrun, OneRankReadsStdin) {
+  const std::string input(100000, 'i');
+  EXPECT_THAT(run({"-n", "2", "-l"}, {testee, "echo"}, input).out, HasSubstr("[0] 0 read 100000"));
+  const result r = run({"-n", "2", "-l", "--stdin", "1"}, {testee, "echo"}, input);
+  EXPECT_THAT(r.out, HasSubstr("[1] 1 read 100000"));
+  EXPECT_THAT(r.out, HasSubstr("[0] 0 read 0"));
+  EXPECT_THAT(run({"-n", "1", "--stdin", "none"}, {testee, "echo"}, input).out,
+              HasSubstr("0 read 0"));
+}
+
+TEST(Lcrun, BindsToCores) {
+  const result bound = run({"-n", "64", "--bind-to", "core"}, {testee, "cores"});
+  EXPECT_EQ(bound.code, 0) << bound.error;
+  for (const std::string& line : lines_of(bound.out)) EXPECT_EQ(line, "1");
+}
+
+TEST(Lcrun, DryRunStartsNothing) {
+  const result r = run({"-n", "2", "--dry-run"}, {testee, "exit-of-rank-1", "3"});
+  EXPECT_EQ(r.code, 0);
+  EXPECT_THAT(r.out, HasSubstr("rank 1 on "));
+  EXPECT_THAT(r.out, HasSubstr("exit-of-rank-1 3"));
+}
+
+TEST(Lcrun, SaysWhatItIs) {
+  EXPECT_THAT(run({"-V"}, {}).out, HasSubstr("lcrun"));
+  const std::string help = run({"--help"}, {}).out;
+  for (const char* option : {"-n", "-x", "--wdir", "--label", "--output-dir", "--stdin",
+                             "--timeout", "--bind-to", "--boot", "--dry-run", "LCRUN_"}) {
+    EXPECT_THAT(help, HasSubstr(option));
+  }
+}
+
+// ---- mistakes
+// --------------------------------------------------------------------------------------
+
+TEST(Lcrun, BadCommandLinesAreExplained) {
+  struct row {
+    std::vector<std::string> arguments;
+    int code;
+    const char* says;
+  };
+  const row rows[] = {
+      {{"-n", "0", testee}, 2, "0"},
+      {{"-n", "-3", testee}, 2, "-3"},
+      {{"-n", "abc", testee}, 2, "abc"},
+      {{"--no-such-option", testee}, 2, "no-such-option"},
+      {{"-n", "2"}, 2, "program"},
+      {{"-n"}, 2, "n"},
+      {{"--stdin", "7", "-n", "2", testee}, 2, "stdin"},
+      {{"--bind-to", "moon", testee}, 2, "moon"},
+      {{"--boot", "carrier-pigeon", testee}, 2, "carrier-pigeon"},
+      {{"-n", "2", "no-such-program-anywhere"}, 127, "no-such-program-anywhere"},
+      {{"-n", "2", "./no/such/program"}, 127, "./no/such/program"},
+      {{"-n", "2", "/etc/passwd"}, 126, "/etc/passwd"},
+      {{"-n", "2", "/etc"}, 126, "/etc"},
+  };
+  for (const row& bad : rows) {
+    const result r = run(bad.arguments, {});
+    EXPECT_EQ(r.code, bad.code) << testing::PrintToString(bad.arguments) << r.error;
+    EXPECT_THAT(r.error, HasSubstr(bad.says));
+    EXPECT_THAT(r.error, HasSubstr("lcrun"));
+  }
+}
+
+// ---- failures
+// --------------------------------------------------------------------------------------
+
+TEST(Lcrun, NamesTheFirstFailure) {
+  const result r = run({"-n", "4"}, {testee, "exit-of-rank-1", "7"});
+  EXPECT_EQ(r.code, 7);
+  EXPECT_THAT(r.error, HasSubstr("rank 1"));
+  EXPECT_THAT(r.error, HasSubstr("exit code 7"));
+  EXPECT_THAT(r.error, Not(HasSubstr("rank 2")));
+}
+
+TEST(Lcrun, NamesTheSignal) {
+  const result r = run({"-n", "3"}, {testee, "signal-of-rank-1", std::to_string(SIGKILL)});
+  EXPECT_EQ(r.code, 128 + SIGKILL);
+  EXPECT_THAT(r.error, HasSubstr("rank 1"));
+  EXPECT_THAT(r.error, HasSubstr("SIGKILL"));
+}
+
+TEST(Lcrun, KillsWhoDoesNotGo) {
+  const result r = run({"-n", "2", "--grace", "0"}, {testee, "ignore-term"});
+  EXPECT_EQ(r.code, 5);
+}
+
+TEST(Lcrun, TimesOut) {
+  const result r = run({"-n", "2", "--timeout", "0.05"}, {testee, "stay"});
+  EXPECT_EQ(r.code, 124);
+  EXPECT_THAT(r.error, HasSubstr("rank 0, 1"));
+}
+
+TEST(Lcrun, MoreOutputThanThePipeHolds) {
+  const result r = run({"-n", "2", "-l"}, {testee, "bytes", "8388608"});
+  EXPECT_EQ(r.code, 0) << r.error;
+  EXPECT_EQ(std::count(r.out.begin(), r.out.end(), 'x'), 2 * 8388608);
+}
+
+TEST(Lcrun, ARankMayCloseItsStdout) {
+  for (const bool label : {false, true}) {
+    const result r = run({"-n", "2", label ? "-l" : "-v"}, {testee, "close-stdout"});
+    EXPECT_EQ(r.code, 0) << r.error;
+    EXPECT_THAT(r.error, HasSubstr("still here"));
+  }
+}
+
+TEST(Lcrun, ForwardsSignals) {
+  const std::string ready = fresh_path("ready");
+  command job({lcrun, "-n", "1", testee, "on-usr1", ready});
+  wait_for_file(ready);
+  kill(job.pid(), SIGUSR1);
+  const result r = job.wait();
+  EXPECT_EQ(r.code, 0) << r.error;
+  EXPECT_EQ(r.out, "got SIGUSR1\n");
+}
+
+TEST(Lcrun, EndsTheJobOnSigterm) {
+  const std::string ready = fresh_path("ready");
+  command job({lcrun, "-n", "1", testee, "on-usr1", ready});
+  wait_for_file(ready);
+  kill(job.pid(), SIGTERM);
+  EXPECT_EQ(job.wait().code, 128 + SIGTERM);
+}
+
+// ---- nothing is left behind
+// ------------------------------------------------------------------------
+
+TEST(Lcrun, EndsWhatARankLeavesBehind) {
+  for (const char* what : {"leave-child", "leave-daemon"}) {
+    for (const bool label : {false, true}) {
+      const std::string pid_file = fresh_path("pid");
+      const result r = run({"-n", "1", label ? "-l" : "-v"}, {testee, what, pid_file});
+      EXPECT_EQ(r.code, 0) << r.error;
+      EXPECT_TRUE(is_gone(read_pid(pid_file))) << what;
+    }
+  }
+}
+
+TEST(Lcrun, LeavesNothingWhenItIsKilled) {
+  const std::string pid_file = fresh_path("pid");
+  command job({lcrun, "-n", "1", testee, "leave-daemon-and-stay", pid_file});
+  const pid_t daemon = read_pid(pid_file);
+  // The rank itself: the one child of lcrun that is not the guard.
+  std::vector<pid_t> children;
+  std::istringstream list(read_all("/proc/" + std::to_string(job.pid()) + "/task/" +
+                                   std::to_string(job.pid()) + "/children"));
+  for (pid_t child; list >> child;) children.push_back(child);
+  EXPECT_GE(children.size(), 2u);
+  kill(job.pid(), SIGKILL);
+  EXPECT_EQ(job.wait().code, 128 + SIGKILL);
+  wait_until_gone(daemon);
+  for (pid_t child : children) wait_until_gone(child);
+}
+
+}  // namespace

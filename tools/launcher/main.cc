@@ -1,0 +1,61 @@
+// lcrun: starts the ranks of a job on this machine.
+#include <unistd.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "lci/version.h"
+#include "tools/launcher/job.h"
+#include "tools/launcher/options.h"
+#include "tools/launcher/plan.h"
+
+namespace {
+
+constexpr int usage_exit_code = 2;
+constexpr int not_runnable_exit_code = 126;  // these two as a shell's
+constexpr int not_found_exit_code = 127;
+
+void print(int fd, const std::string& text) {
+  if (write(fd, text.data(), text.size()) < 0) return;
+}
+
+int refuse(const absl::Status& status, int code) {
+  print(STDERR_FILENO, absl::StrCat("lcrun: ", status.message(), "\n"));
+  return code;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace lci::launcher;  // NOLINT: this file is its main
+  const absl::StatusOr<launch_options> options = parse_options(argc, argv, environ);
+  if (!options.ok()) return refuse(options.status(), usage_exit_code);
+  if (options->help) {
+    print(STDOUT_FILENO, help_text());
+    return 0;
+  }
+  if (options->version) {
+    print(STDOUT_FILENO, absl::StrCat("lcrun (LCI) ", lci::version_string, "\n"));
+    return 0;
+  }
+  for (const std::string& name : unknown_variables(environ)) {
+    print(STDERR_FILENO, absl::StrCat("lcrun: warning: no option is called ", name, "\n"));
+  }
+  const absl::StatusOr<job_plan> plan = make_plan(*options, environ);
+  if (!plan.ok()) {
+    switch (plan.status().code()) {
+      case absl::StatusCode::kNotFound:
+        return refuse(plan.status(), not_found_exit_code);
+      case absl::StatusCode::kPermissionDenied:
+        return refuse(plan.status(), not_runnable_exit_code);
+      default:
+        return refuse(plan.status(), usage_exit_code);
+    }
+  }
+  if (options->dry_run) {
+    print(STDOUT_FILENO, describe(*plan));
+    return 0;
+  }
+  return run_job(*options, *plan);
+}

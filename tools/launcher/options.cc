@@ -1,0 +1,301 @@
+#include "tools/launcher/options.h"
+
+#include <getopt.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "absl/status/status.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "lci/base/env.h"
+
+namespace lci::launcher {
+namespace {
+
+constexpr int max_ranks = 1000000;
+constexpr double max_seconds = 1e9;
+constexpr absl::string_view variable_prefix = "LCRUN_";
+
+// `source` is what the user wrote it in: "--timeout" or "LCRUN_TIMEOUT".
+using apply_function = absl::Status (*)(absl::string_view source, absl::string_view text,
+                                        launch_options& options);
+
+// One option: the command line, the variable and the help all come from here.
+struct option_spec {
+  const char* name;
+  char letter;        // 0: none
+  const char* value;  // what the help calls it; nullptr: a switch
+  const char* help;   // lines after the first are indented by help_text()
+  apply_function apply;
+};
+
+template <bool launch_options::*member>
+absl::Status set_switch(absl::string_view source, absl::string_view text, launch_options& options) {
+  absl::StatusOr<bool> on = base::parse_bool(source, text);
+  if (on.ok()) options.*member = *on;
+  return on.status();
+}
+
+template <std::string launch_options::*member>
+absl::Status set_text(absl::string_view source, absl::string_view text, launch_options& options) {
+  if (text.empty()) return absl::InvalidArgumentError(absl::StrCat(source, ": the value is empty"));
+  options.*member = std::string(text);
+  return absl::OkStatus();
+}
+
+template <std::chrono::milliseconds launch_options::*member>
+absl::Status set_seconds(absl::string_view source, absl::string_view text,
+                         launch_options& options) {
+  absl::StatusOr<double> seconds = base::parse_double(source, text, 0, max_seconds);
+  if (!seconds.ok()) return seconds.status();
+  // Rounded up: 0 means something else than a very short time.
+  options.*member = std::chrono::milliseconds(static_cast<int64_t>(std::ceil(*seconds * 1000)));
+  return absl::OkStatus();
+}
+
+template <auto member, class Enum>
+absl::Status set_enum(absl::string_view source, absl::string_view text, launch_options& options,
+                      std::initializer_list<base::enum_name<Enum>> accepted) {
+  absl::StatusOr<Enum> value = base::parse_enum<Enum>(source, text, accepted);
+  if (value.ok()) options.*member = *value;
+  return value.status();
+}
+
+absl::Status set_ranks(absl::string_view source, absl::string_view text, launch_options& options) {
+  absl::StatusOr<int64_t> n = base::parse_int64(source, text, 1, max_ranks);
+  if (n.ok()) options.ranks = static_cast<int>(*n);
+  return n.status();
+}
+
+absl::Status add_export(absl::string_view source, absl::string_view text, launch_options& options) {
+  if (text.empty() || text[0] == '=') {
+    return absl::InvalidArgumentError(
+        absl::StrCat(source, "=\"", text, "\" names no variable; give NAME or NAME=VALUE"));
+  }
+  options.exports.emplace_back(text);
+  return absl::OkStatus();
+}
+
+absl::Status set_stdin(absl::string_view source, absl::string_view text, launch_options& options) {
+  if (absl::EqualsIgnoreCase(text, "none")) {
+    options.stdin_rank = launch_options::no_rank;
+    return absl::OkStatus();
+  }
+  absl::StatusOr<int64_t> rank = base::parse_int64(source, text, 0, max_ranks - 1);
+  if (!rank.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(source, "=\"", text, "\" is not accepted; give a rank or none"));
+  }
+  options.stdin_rank = static_cast<int>(*rank);
+  return absl::OkStatus();
+}
+
+absl::Status set_binding(absl::string_view source, absl::string_view text,
+                         launch_options& options) {
+  return set_enum<&launch_options::bind_to, binding>(
+      source, text, options, {{"none", binding::none}, {"core", binding::core}});
+}
+
+absl::Status set_bootstrap(absl::string_view source, absl::string_view text,
+                           launch_options& options) {
+  return set_enum<&launch_options::boot, bootstrap_kind>(
+      source, text, options, {{"tcp", bootstrap_kind::tcp}, {"file", bootstrap_kind::file}});
+}
+
+// getopt sees --np also as -np, as it does every long name with one dash (the custom of mpirun).
+constexpr option_spec option_specs[] = {
+    {"np", 'n', "N", "start N ranks (1 if not given)", set_ranks},
+    {"x", 'x', "NAME[=VALUE]",
+     "set a variable for the ranks, or hand on lcrun's, which must be\n"
+     "set; may be repeated (in LCRUN_X: several, separated by ';')",
+     add_export},
+    {"wdir", 0, "DIR", "the ranks' working directory; a relative program is\nstill looked up here",
+     set_text<&launch_options::wdir>},
+    {"label", 'l', nullptr,
+     "put \"[rank] \" before each line; lines of two ranks never mix\n"
+     "(without -l ranks write straight to lcrun's own output)",
+     set_switch<&launch_options::label>},
+    {"output-dir", 0, "DIR",
+     "write each rank's output to DIR/rank.R.out and DIR/rank.R.err\n"
+     "instead; with -l to both",
+     set_text<&launch_options::output_dir>},
+    {"stdin", 0, "RANK|none",
+     "the rank that gets lcrun's standard input (0 if not given);\n"
+     "the others read an empty one",
+     set_stdin},
+    {"timeout", 0, "SECONDS", "end the job after this time, with exit code 124 (0: never)",
+     set_seconds<&launch_options::timeout>},
+    {"grace", 0, "SECONDS", "from SIGTERM to SIGKILL when the job is ended (5 if not given)",
+     set_seconds<&launch_options::grace>},
+    {"bind-to", 0, "none|core",
+     "core: share the cores out among the ranks, in order; each is\n"
+     "bound to all of its own (none if not given)",
+     set_binding},
+    {"boot", 0, "tcp|file",
+     "how ranks find each other: a server in lcrun, or a directory\n(tcp if not given)",
+     set_bootstrap},
+    {"dry-run", 0, nullptr, "print what would be run, and run nothing",
+     set_switch<&launch_options::dry_run>},
+    {"verbose", 'v', nullptr, "say what is done", set_switch<&launch_options::verbose>},
+    {"version", 'V', nullptr, "print the version", set_switch<&launch_options::version>},
+    {"help", 'h', nullptr, "print this", set_switch<&launch_options::help>},
+};
+
+std::string variable_of(const option_spec& spec) {
+  return absl::StrCat(variable_prefix,
+                      absl::AsciiStrToUpper(absl::StrReplaceAll(spec.name, {{"-", "_"}})));
+}
+
+std::string dashed_name(const option_spec& spec) {
+  if (spec.letter != 0) return absl::StrCat("-", absl::string_view(&spec.letter, 1));
+  return absl::StrCat("--", spec.name);
+}
+
+absl::optional<absl::string_view> value_in(char* const* environment, absl::string_view name) {
+  for (; *environment != nullptr; ++environment) {
+    absl::string_view entry = *environment;
+    if (absl::ConsumePrefix(&entry, name) && absl::ConsumePrefix(&entry, "=")) return entry;
+  }
+  return absl::nullopt;
+}
+
+absl::Status apply_variables(char* const* environment, launch_options& options) {
+  for (const option_spec& spec : option_specs) {
+    const std::string name = variable_of(spec);
+    const absl::optional<absl::string_view> value = value_in(environment, name);
+    if (!value || value->empty()) continue;
+    if (spec.apply != add_export) {
+      if (absl::Status s = spec.apply(name, *value, options); !s.ok()) return s;
+      continue;
+    }
+    for (absl::string_view entry : absl::StrSplit(*value, ';', absl::SkipEmpty())) {
+      if (absl::Status s = spec.apply(name, entry, options); !s.ok()) return s;
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status usage_error(absl::string_view what) {
+  return absl::InvalidArgumentError(absl::StrCat(what, "; lcrun --help lists the options"));
+}
+
+// What getopt did not like, in our words. `word` is the argument that it stopped in.
+absl::Status getopt_error(int result, absl::string_view word) {
+  if (result == ':') return usage_error(absl::StrCat(word, " wants a value"));
+  if (optopt != 0 && absl::StrContains(word, '=')) {
+    return usage_error(absl::StrCat(word, ": this option takes no value"));
+  }
+  if (optopt != 0 && word.size() > 2 && word[1] != '-') {
+    return usage_error(absl::StrFormat("unknown option -%c in %s", optopt, word));
+  }
+  return usage_error(absl::StrCat("unknown option ", word));
+}
+
+absl::Status apply_arguments(int argc, char* const* argv, launch_options& options) {
+  // '+': stop at the first word that is no option; the rest belongs to the program.
+  // ':': report a missing value apart from an unknown option.
+  std::string letters = "+:";
+  std::vector<option> longs;
+  // getopt's `val` is the index into option_specs for long names (from 256 on), else the letter.
+  constexpr int first_long = 256;
+  for (const option_spec& spec : option_specs) {
+    const int has_value = spec.value != nullptr ? required_argument : no_argument;
+    const int index = static_cast<int>(&spec - option_specs);
+    longs.push_back({spec.name, has_value, nullptr, first_long + index});
+    if (spec.letter == 0) continue;
+    letters += spec.letter;
+    if (has_value == required_argument) letters += ':';
+  }
+  longs.push_back({nullptr, 0, nullptr, 0});
+
+  optind = 0;  // glibc: start afresh
+  opterr = 0;
+  for (;;) {
+    const int before = optind == 0 ? 1 : optind;
+    const int result = getopt_long_only(argc, argv, letters.c_str(), longs.data(), nullptr);
+    if (result == -1) break;
+    if (result == '?' || result == ':') {
+      return getopt_error(result, argv[before < argc ? before : argc - 1]);
+    }
+    for (const option_spec& spec : option_specs) {
+      if (result != spec.letter && result != first_long + (&spec - option_specs)) continue;
+      const std::string source =
+          result == spec.letter ? dashed_name(spec) : absl::StrCat("--", spec.name);
+      const char* value = spec.value != nullptr ? optarg : "1";
+      if (absl::Status s = spec.apply(source, value, options); !s.ok()) return s;
+      break;
+    }
+  }
+  options.command.assign(argv + optind, argv + argc);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<launch_options> parse_options(int argc, char* const* argv,
+                                             char* const* environment) {
+  launch_options options;
+  if (absl::Status s = apply_variables(environment, options); !s.ok()) return s;
+  if (absl::Status s = apply_arguments(argc, argv, options); !s.ok()) return s;
+  if (options.help || options.version) return options;
+  if (options.command.empty() || options.command[0].empty()) {
+    return usage_error("no program to start: usage is lcrun [options] program [args]");
+  }
+  if (options.stdin_rank >= options.ranks) {
+    return absl::InvalidArgumentError(absl::StrCat("--stdin=", options.stdin_rank,
+                                                   ": there is no such rank among ", options.ranks,
+                                                   "; ranks count from 0"));
+  }
+  return options;
+}
+
+std::vector<std::string> unknown_variables(char* const* environment) {
+  std::vector<std::string> unknown;
+  for (; *environment != nullptr; ++environment) {
+    const absl::string_view entry = *environment;
+    if (!absl::StartsWith(entry, variable_prefix)) continue;
+    const absl::string_view name = entry.substr(0, entry.find('='));
+    bool known = false;
+    for (const option_spec& spec : option_specs) known = known || variable_of(spec) == name;
+    if (!known) unknown.emplace_back(name);
+  }
+  return unknown;
+}
+
+std::string help_text() {
+  std::string text =
+      "usage: lcrun [options] program [args]\n"
+      "Starts a program as N ranks of one job, and ends all of them when one fails.\n\n";
+  constexpr int column = 30;
+  for (const option_spec& spec : option_specs) {
+    std::string left = spec.letter != 0 ? absl::StrFormat("  -%c", spec.letter) : "    ";
+    if (absl::string_view(spec.name).size() > 1) {
+      absl::StrAppend(&left, spec.letter != 0 ? ", --" : "  --", spec.name);
+    }
+    if (spec.value != nullptr) absl::StrAppend(&left, " ", spec.value);
+    for (absl::string_view line : absl::StrSplit(spec.help, '\n')) {
+      absl::StrAppendFormat(&text, "%-*s%s\n", column, left, line);
+      left.clear();
+    }
+  }
+  absl::StrAppend(
+      &text,
+      "\nEvery option is also a variable: LCRUN_NP=4, LCRUN_OUTPUT_DIR=logs, LCRUN_LABEL=1. The\n"
+      "command line wins.\n"
+      "\nThe ranks see LCI_RANK, LCI_SIZE, LCI_LOCAL_RANK, LCI_LOCAL_SIZE and LCI_JOB_ID.\n"
+      "Signals sent to lcrun are passed on to them; a second SIGINT (Ctrl-C) kills the job.\n"
+      "\nExit code: 0 when every rank ends with 0; else that of the rank that failed first, or 128 "
+      "+\n"
+      "the signal that ended it; 124 timeout, 127 program not found, 126 not executable, 2 wrong\n"
+      "usage, 1 anything else.\n");
+  return text;
+}
+
+}  // namespace lci::launcher

@@ -1,0 +1,53 @@
+#include "tools/launcher/output.h"
+
+#include <limits.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+namespace lci::launcher {
+
+void sink::write_some() {
+  const size_t size = std::min<size_t>(pending_.size() - written_, PIPE_BUF);
+  const ssize_t n = write(fd_, pending_.data() + written_, size);
+  if (n < 0) {
+    if (errno == EINTR || errno == EAGAIN) return;
+    closed_ = true;
+    pending_.clear();
+    written_ = 0;
+    return;
+  }
+  written_ += static_cast<size_t>(n);
+  if (written_ == pending_.size()) {
+    pending_.clear();
+    written_ = 0;
+  } else if (written_ >= limit) {
+    pending_.erase(0, written_);
+    written_ = 0;
+  }
+}
+
+void line_splitter::flush_line() {
+  to_->append(prefix_);
+  line_.push_back('\n');
+  to_->append(line_);
+  line_.clear();
+}
+
+void line_splitter::add(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t end = std::min(bytes.find('\n'), bytes.size());
+    const size_t take = std::min(end, longest_line - line_.size());
+    line_.append(bytes.data(), take);
+    const bool whole = take == end && end < bytes.size();
+    bytes.remove_prefix(take + (whole ? 1 : 0));
+    if (whole || line_.size() == longest_line) flush_line();
+  }
+}
+
+void line_splitter::finish() {
+  if (!line_.empty()) flush_line();
+}
+
+}  // namespace lci::launcher

@@ -1,0 +1,89 @@
+#include "tools/launcher/process.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace lci::launcher {
+namespace {
+
+[[noreturn]] void fail_in_child(const rank_plan& rank, const std::string& what) {
+  const std::string line =
+      absl::StrCat("lcrun: rank ", rank.rank, ": ", what, ": ", std::strerror(errno), "\n");
+  if (write(STDERR_FILENO, line.data(), line.size()) < 0) _exit(126);
+  _exit(127);
+}
+
+std::vector<char*> pointers(const std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (const std::string& text : texts) result.push_back(const_cast<char*>(text.c_str()));
+  result.push_back(nullptr);
+  return result;
+}
+
+[[noreturn]] void run_in_child(const job_plan& job, const rank_plan& rank,
+                               const rank_streams& streams, pid_t parent,
+                               const std::vector<char*>& arguments,
+                               const std::vector<char*>& environment) {
+  setpgid(0, 0);
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);  // it died before we could ask for that
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  signal(SIGPIPE, SIG_DFL);
+  if (streams.in >= 0 && dup2(streams.in, STDIN_FILENO) < 0) fail_in_child(rank, "stdin");
+  if (streams.out >= 0 && dup2(streams.out, STDOUT_FILENO) < 0) fail_in_child(rank, "stdout");
+  if (streams.error >= 0 && dup2(streams.error, STDERR_FILENO) < 0) fail_in_child(rank, "stderr");
+  if (!job.wdir.empty() && chdir(job.wdir.c_str()) != 0) {
+    fail_in_child(rank, absl::StrCat("--wdir ", job.wdir));
+  }
+  if (!rank.cores.empty()) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    for (int core : rank.cores) CPU_SET(core, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) != 0) fail_in_child(rank, "--bind-to core");
+  }
+  execve(job.program.c_str(), arguments.data(), environment.data());
+  fail_in_child(rank, absl::StrCat("can't run \"", job.program, "\""));
+}
+
+}  // namespace
+
+absl::StatusOr<pid_t> spawn(const job_plan& job, const rank_plan& rank,
+                            const rank_streams& streams) {
+  const std::vector<std::string> variables = full_environment(job, rank);
+  const std::vector<char*> environment = pointers(variables);
+  const std::vector<char*> arguments = pointers(job.command);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("no process for rank ", rank.rank));
+  }
+  if (child == 0) run_in_child(job, rank, streams, parent, arguments, environment);
+  setpgid(child, child);  // here too: whoever comes first
+  return child;
+}
+
+std::string describe_status(int wait_status) {
+  if (WIFEXITED(wait_status)) return absl::StrCat("exit code ", WEXITSTATUS(wait_status));
+  const int signal = WTERMSIG(wait_status);
+  const char* name = sigabbrev_np(signal);
+  return absl::StrCat("signal ", signal,
+                      name != nullptr ? absl::StrCat(" (SIG", name, ")") : std::string());
+}
+
+int exit_code_of(int wait_status) {
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
+
+}  // namespace lci::launcher

@@ -1,0 +1,33 @@
+#ifndef LCI_TOOLS_LAUNCHER_PROCESS_H_
+#define LCI_TOOLS_LAUNCHER_PROCESS_H_
+
+#include <sys/types.h>
+
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "tools/launcher/plan.h"
+
+namespace lci::launcher {
+
+// The descriptors that a rank starts with; -1: as ours.
+struct rank_streams {
+  int in = -1;
+  int out = -1;
+  int error = -1;
+};
+
+// Starts one rank: in a process group of its own, bound to its cores, with the default signal
+// dispositions, and such that it dies if this process does. A failure after the fork is told on the
+// rank's stderr, and it exits with 127.
+absl::StatusOr<pid_t> spawn(const job_plan& job, const rank_plan& rank,
+                            const rank_streams& streams);
+
+// "exit code 3", "signal 11 (SIGSEGV)".
+std::string describe_status(int wait_status);
+// What a shell would call it: the exit code, or 128 + the signal.
+int exit_code_of(int wait_status);
+
+}  // namespace lci::launcher
+
+#endif  // LCI_TOOLS_LAUNCHER_PROCESS_H_

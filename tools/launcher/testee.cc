@@ -1,0 +1,130 @@
+// A program for lcrun_test to start: does what its first argument says.
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+
+namespace {
+
+int rank() { return std::atoi(std::getenv("LCI_RANK")); }
+
+// Leaves a process behind that lives until it is killed and keeps our stdout open; `escape`: in a
+// session of its own, as a daemon does.
+void leave_child(bool escape, const char* pid_file) {
+  const pid_t child = fork();
+  if (child != 0) return;
+  if (escape) {
+    setsid();
+    if (fork() != 0) _exit(0);
+  }
+  signal(SIGTERM, SIG_IGN);
+  if (FILE* file = std::fopen((std::string(pid_file) + ".new").c_str(), "w")) {
+    std::fprintf(file, "%d\n", getpid());
+    std::fclose(file);
+    std::rename((std::string(pid_file) + ".new").c_str(), pid_file);
+  }
+  for (;;) pause();
+}
+
+void wait_for_file(const char* path) {
+  while (access(path, F_OK) != 0) sched_yield();
+}
+
+void on_usr1(int) {
+  const char text[] = "got SIGUSR1\n";
+  if (write(STDOUT_FILENO, text, sizeof(text) - 1) < 0) _exit(9);
+  _exit(0);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string what = argc > 1 ? argv[1] : "";
+  const char* argument = argc > 2 ? argv[2] : "";
+  if (what == "exit-of-rank-1") return rank() == 1 ? std::atoi(argument) : (pause(), 0);
+  if (what == "signal-of-rank-1") {
+    if (rank() == 1) raise(std::atoi(argument));
+    for (;;) pause();
+  }
+  if (what == "ignore-term") {
+    signal(SIGTERM, SIG_IGN);
+    if (rank() == 0) return 5;
+    for (;;) pause();
+  }
+  if (what == "variable") {
+    const char* value = std::getenv(argument);
+    std::printf("%s\n", value != nullptr ? value : "(unset)");
+    return 0;
+  }
+  if (what == "directory") {
+    char path[4096];
+    std::printf("%s\n", getcwd(path, sizeof(path)));
+    return 0;
+  }
+  if (what == "lines") {
+    // In pieces, so that a launcher that does not put lines together tears them.
+    for (int i = 0; i < std::atoi(argument); ++i) {
+      char line[64];
+      std::snprintf(line, sizeof(line), "%d %d 0123456789abcdef\n", rank(), i);
+      const size_t half = std::strlen(line) / 2;
+      if (write(STDOUT_FILENO, line, half) < 0) return 1;
+      if (write(STDOUT_FILENO, line + half, std::strlen(line) - half) < 0) return 1;
+    }
+    return 0;
+  }
+  if (what == "unfinished-line") {
+    std::printf("no newline");
+    return 0;
+  }
+  if (what == "bytes") {
+    const std::string block(65536, 'x');
+    for (int left = std::atoi(argument); left > 0; left -= 65536) {
+      if (std::fwrite(block.data(), 1, block.size(), stdout) != block.size()) return 1;
+    }
+    return 0;
+  }
+  if (what == "close-stdout") {
+    close(STDOUT_FILENO);
+    std::fprintf(stderr, "still here\n");
+    return 0;
+  }
+  if (what == "echo") {
+    char block[4096];
+    ssize_t n;
+    ssize_t total = 0;
+    while ((n = read(STDIN_FILENO, block, sizeof(block))) > 0) total += n;
+    std::printf("%d read %zd\n", rank(), total);
+    return 0;
+  }
+  if (what == "cores") {
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof(set), &set) != 0) return 1;
+    std::printf("%d\n", CPU_COUNT(&set));
+    return 0;
+  }
+  if (what == "leave-child" || what == "leave-daemon") {
+    leave_child(what == "leave-daemon", argument);
+    wait_for_file(argument);
+    return 0;
+  }
+  if (what == "leave-daemon-and-stay") {
+    leave_child(true, argument);
+    for (;;) pause();
+  }
+  if (what == "on-usr1") {
+    signal(SIGUSR1, on_usr1);
+    if (FILE* ready = std::fopen(argument, "w")) std::fclose(ready);
+    for (;;) pause();
+  }
+  if (what == "stay") {
+    for (;;) pause();
+  }
+  std::fprintf(stderr, "testee: what is \"%s\"?\n", what.c_str());
+  return 99;
+}
