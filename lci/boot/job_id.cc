@@ -27,7 +27,8 @@ std::string random_hex(size_t digits) {
 
 std::string make_job_id(absl::string_view prefix) {
   if (prefix.empty()) return random_hex(2 * job_id_random_digits);
-  return absl::StrCat(prefix.substr(0, max_job_id_prefix_size), "-", random_hex(job_id_random_digits));
+  return absl::StrCat(prefix.substr(0, max_job_id_prefix_size), "-",
+                      random_hex(job_id_random_digits));
 }
 
 bool is_job_id_text(absl::string_view text) {
