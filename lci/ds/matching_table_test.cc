@@ -1,0 +1,92 @@
+#include "lci/ds/matching_table.h"
+
+#include <atomic>
+#include <map>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace lci::ds {
+namespace {
+
+using type = matching_table::entry_type;
+
+void* value(uintptr_t n) { return reinterpret_cast<void*>(n); }
+
+TEST(MatchingTable, PairsTheTwoTypes) {
+  matching_table table(16);
+  EXPECT_EQ(table.insert(7, value(1), type::send), nullptr);
+  EXPECT_EQ(table.insert(8, value(2), type::recv), nullptr);
+  EXPECT_EQ(table.insert(7, value(3), type::recv), value(1));
+  EXPECT_EQ(table.insert(7, value(4), type::recv), nullptr);
+  EXPECT_EQ(table.insert(8, value(5), type::send), value(2));
+  EXPECT_EQ(table.insert(7, value(6), type::send), value(4));
+}
+
+// One bucket, so that everything overflows it; against a model.
+TEST(MatchingTable, OldestFirstForEachKey) {
+  matching_table table(1);
+  std::map<uint64_t, std::vector<std::pair<type, void*>>> model;
+  uint64_t random = 1;
+  for (uintptr_t n = 1; n < 20000; ++n) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    const uint64_t key = random >> 60;
+    const type kind = (random >> 50 & 1) != 0 ? type::send : type::recv;
+    auto& waiting = model[key];
+    void* expected = nullptr;
+    if (!waiting.empty() && waiting.front().first != kind) {
+      expected = waiting.front().second;
+      waiting.erase(waiting.begin());
+    } else {
+      waiting.emplace_back(kind, value(n));
+    }
+    ASSERT_EQ(table.insert(key, value(n), kind), expected) << n;
+  }
+  size_t left = 0;
+  table.for_each([&](uint64_t key, void* entry, type kind) {
+    ++left;
+    bool found = false;
+    for (const auto& [model_kind, model_entry] : model[key]) {
+      found = found || (model_kind == kind && model_entry == entry);
+    }
+    EXPECT_TRUE(found);
+  });
+  size_t expected_left = 0;
+  for (const auto& [key, waiting] : model) expected_left += waiting.size();
+  EXPECT_EQ(left, expected_left);
+}
+
+// Every send is matched with exactly one receive of its key, whoever inserts last.
+TEST(MatchingTable, ManyThreads) {
+  constexpr int threads = 8;
+  constexpr uintptr_t per_thread = 3000;
+  constexpr uint64_t keys = 5;
+  matching_table table(2);
+  std::vector<std::atomic<int>> matched(threads * per_thread + 1);
+  std::atomic<int> wrong_key{0};
+  const auto key_of = [](uintptr_t n) { return n % keys; };
+  std::vector<std::thread> workers;
+  for (int t = 0; t < threads; ++t) {
+    workers.emplace_back([&, t] {
+      const type kind = t % 2 == 0 ? type::send : type::recv;
+      for (uintptr_t i = 0; i < per_thread; ++i) {
+        const uintptr_t n = static_cast<uintptr_t>(t) * per_thread + i + 1;
+        const uint64_t key = i % keys;
+        void* found = table.insert(key, value(n), kind);
+        if (found == nullptr) continue;
+        const auto other = reinterpret_cast<uintptr_t>(found);
+        if (key_of((other - 1) % per_thread) != key) ++wrong_key;
+        matched[n].fetch_add(1);
+        matched[other].fetch_add(1);
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(wrong_key, 0);
+  // As many sends as receives of each key: nothing is left.
+  for (size_t n = 1; n < matched.size(); ++n) ASSERT_EQ(matched[n].load(), 1) << n;
+}
+
+}  // namespace
+}  // namespace lci::ds

@@ -1,0 +1,147 @@
+// Both queues are held to the same expectations.
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/base/backoff.h"
+#include "lci/ds/faa_queue.h"
+#include "lci/ds/growing_queue.h"
+
+namespace lci::ds {
+namespace {
+
+// As large as a status, so that a torn copy shows.
+struct value {
+  uint64_t producer;
+  uint64_t number;
+  uint64_t copies[5];
+};
+
+value make_value(uint64_t producer, uint64_t number) {
+  value v{producer, number, {}};
+  for (uint64_t& copy : v.copies) copy = number * 31 + producer;
+  return v;
+}
+
+bool is_whole(const value& v) {
+  for (uint64_t copy : v.copies) {
+    if (copy != v.number * 31 + v.producer) return false;
+  }
+  return true;
+}
+
+// A small ring, so that the growing queue changes rings all the time.
+struct growing {
+  growing_queue<value> queue{8};
+  bool push(const value& v) { return queue.push(v), true; }
+  bool pop(value* v) { return queue.try_pop(v); }
+};
+struct fixed {
+  faa_queue<value> queue{64};
+  bool push(const value& v) { return queue.try_push(v); }
+  bool pop(value* v) { return queue.try_pop(v); }
+};
+
+template <class Queue>
+class Queues : public testing::Test {};
+using QueueTypes = testing::Types<growing, fixed>;
+TYPED_TEST_SUITE(Queues, QueueTypes);
+
+TYPED_TEST(Queues, IsEmptyAtFirst) {
+  TypeParam queue;
+  value v;
+  EXPECT_FALSE(queue.pop(&v));
+}
+
+TYPED_TEST(Queues, KeepsTheOrder) {
+  TypeParam queue;
+  uint64_t pushed = 0;
+  uint64_t popped = 0;
+  value v;
+  for (int round = 0; round < 100; ++round) {
+    for (int i = 0; i < round % 60; ++i) ASSERT_TRUE(queue.push(make_value(0, pushed++)));
+    while (queue.pop(&v)) {
+      ASSERT_TRUE(is_whole(v));
+      ASSERT_EQ(v.number, popped++);
+    }
+    ASSERT_EQ(popped, pushed);
+  }
+}
+
+// Nothing is lost, nothing comes twice, and each producer's values come in its order.
+TYPED_TEST(Queues, ManyProducersAndConsumers) {
+  constexpr uint64_t producers = 4;
+  constexpr uint64_t consumers = 4;
+  constexpr uint64_t values = 3000;
+  TypeParam queue;
+  std::atomic<uint64_t> popped{0};
+  std::atomic<uint64_t> torn{0};
+  std::atomic<uint64_t> disordered{0};
+  std::vector<std::atomic<int>> seen(producers * values);
+  std::vector<std::thread> threads;
+  for (uint64_t p = 0; p < producers; ++p) {
+    threads.emplace_back([&, p] {
+      base::backoff wait;
+      for (uint64_t i = 0; i < values; ++i) {
+        while (!queue.push(make_value(p, i))) wait.idle();
+        wait.reset();
+      }
+    });
+  }
+  for (uint64_t c = 0; c < consumers; ++c) {
+    threads.emplace_back([&] {
+      std::vector<uint64_t> next(producers, 0);
+      base::backoff wait;
+      while (popped.load() < producers * values) {
+        value v;
+        if (!queue.pop(&v)) {
+          wait.idle();
+          continue;
+        }
+        wait.reset();
+        if (!is_whole(v)) ++torn;
+        if (v.number < next[v.producer]) ++disordered;
+        next[v.producer] = v.number + 1;
+        seen[v.producer * values + v.number].fetch_add(1);
+        popped.fetch_add(1);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(torn, 0u);
+  EXPECT_EQ(disordered, 0u);
+  for (const std::atomic<int>& count : seen) ASSERT_EQ(count.load(), 1);
+}
+
+TEST(FaaQueue, RefusesWhenFullAndLosesNothing) {
+  faa_queue<value> queue(5);
+  ASSERT_EQ(queue.capacity(), 8u);
+  for (uint64_t round = 0; round < 3; ++round) {
+    for (uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(queue.try_push(make_value(round, i)));
+    EXPECT_FALSE(queue.try_push(make_value(round, 99)));
+    value v;
+    for (uint64_t i = 0; i < 8; ++i) {
+      ASSERT_TRUE(queue.try_pop(&v));
+      EXPECT_EQ(v.producer, round);
+      EXPECT_EQ(v.number, i);
+    }
+    EXPECT_FALSE(queue.try_pop(&v));
+  }
+}
+
+TEST(GrowingQueue, UsesItsRingsAgain) {
+  growing_queue<value> queue(8);
+  value v;
+  for (int round = 0; round < 10; ++round) {
+    for (uint64_t i = 0; i < 100; ++i) queue.push(make_value(0, i));
+    EXPECT_EQ(queue.size(), 100u);
+    for (uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(queue.try_pop(&v));
+    EXPECT_LE(queue.rings(), 14u);
+  }
+}
+
+}  // namespace
+}  // namespace lci::ds
