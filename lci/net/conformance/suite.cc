@@ -1,0 +1,442 @@
+#include "lci/net/conformance/suite.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <set>
+#include <thread>
+#include <vector>
+
+#include "lci/base/backoff.h"
+#include "lci/boot/in_process.h"
+
+namespace lci::net::conformance {
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Conformance);
+
+namespace {
+
+constexpr std::chrono::seconds patience{120};
+constexpr size_t max_message = 8192;
+
+void ignore(const completion&) {}
+
+op make_send(int to, const void* bytes, size_t size, net_imm_data_t imm) {
+  op send;
+  send.kind = op_kind::send;
+  send.inject = true;
+  send.rank = to;
+  send.buffer = const_cast<void*>(bytes);
+  send.size = size;
+  send.imm = imm;
+  return send;
+}
+
+unsigned char pattern(int rank, size_t seed, size_t i) {
+  return static_cast<unsigned char>(static_cast<size_t>(rank) * 37 + seed * 11 + i);
+}
+
+std::vector<unsigned char> make_bytes(int rank, size_t seed, size_t size) {
+  std::vector<unsigned char> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = pattern(rank, seed, i);
+  return bytes;
+}
+
+bool has_bytes(const void* bytes, int rank, size_t seed, size_t size) {
+  for (size_t i = 0; i < size; ++i) {
+    if (static_cast<const unsigned char*>(bytes)[i] != pattern(rank, seed, i)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+void rank_under_test::meet() {
+  ASSERT_TRUE(boot.barrier("meeting-" + std::to_string(meetings++), patience).ok());
+}
+
+void rank_under_test::poll_until(const std::function<bool()>& done,
+                                 const std::function<void(const completion&)>& use) {
+  base::backoff backoff;
+  while (!done()) {
+    completion completions[8];
+    size_t count = 0;
+    const error_t result = dev.poll(completions, 8, &count);
+    ASSERT_TRUE(result.is_done() || result.is_retry());
+    ASSERT_LE(count, 8u);
+    if (!result.is_done()) {
+      ASSERT_EQ(count, 0u);
+      backoff.idle();
+    }
+    for (size_t i = 0; i < count; ++i) {
+      use(completions[i]);
+      if (completions[i].kind == completion_kind::recv) dev.release(completions[i]);
+    }
+  }
+}
+
+error_t rank_under_test::post(const op& operation,
+                              const std::function<void(const completion&)>& use) {
+  error_t result;
+  poll_until(
+      [&] {
+        result = dev.post(operation);
+        return !result.is_retry();
+      },
+      use);
+  return result;
+}
+
+void Conformance::run(const std::function<void(rank_under_test&)>& body) {
+  const backend_under_test& param = GetParam();
+  ASSERT_TRUE(param.entry->available());
+  auto boots = boot::make_in_process_job(param.ranks, patience);
+  std::vector<std::thread> threads;
+  for (auto& boot : boots) {
+    threads.emplace_back([&body, &param, own = std::move(boot)] {
+      auto network = param.entry->make(*own);
+      ASSERT_TRUE(network.ok()) << network.status();
+      device_config config;
+      config.max_message = max_message;
+      auto made = (*network)->make_device(config);
+      ASSERT_TRUE(made.ok()) << made.status();
+      rank_under_test rank{own->rank(), own->size(), *own, **network, **made};
+      body(rank);
+      rank.meet();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+TEST_P(Conformance, LimitsAreWhatWasAskedFor) {
+  run([](rank_under_test& self) {
+    EXPECT_GE(self.dev.limits().max_inject, 64u);
+    EXPECT_GE(self.dev.limits().max_send, self.dev.limits().max_inject);
+    EXPECT_GE(self.dev.limits().max_rma, 1u);
+    EXPECT_STREQ(self.network.name(), GetParam().entry->name);
+  });
+}
+
+TEST_P(Conformance, AnIdleDeviceSaysRetry) {
+  run([](rank_under_test& self) {
+    completion out;
+    size_t count = 5;
+    EXPECT_TRUE(self.dev.poll(&out, 1, &count).is_retry());
+    EXPECT_EQ(count, 0u);
+    EXPECT_TRUE(self.dev.drained());
+  });
+}
+
+TEST_P(Conformance, EverySizeArrivesOnceWithItsImmediateInOrder) {
+  run([](rank_under_test& self) {
+    std::vector<size_t> sizes = {0, 1, 7, 8, 9, 47, 48, 49, 63, 64, 65, 111, 112, 113, 1000, 4096};
+    const size_t max = self.dev.limits().max_inject;
+    sizes.insert(sizes.end(), {max - 1, max});
+    std::vector<size_t> next(static_cast<size_t>(self.ranks), 0);
+    size_t arrived = 0;
+    const auto check = [&](const completion& c) {
+      ASSERT_EQ(c.kind, completion_kind::recv);
+      size_t& number = next[static_cast<size_t>(c.rank)];
+      ASSERT_EQ(c.imm, 0xffffff00u + number);  // all 32 bits
+      ASSERT_EQ(c.size, sizes[number]);
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(c.buffer) % 8, 0u);
+      EXPECT_TRUE(has_bytes(c.buffer, c.rank, number, c.size));
+      ++number;
+      ++arrived;
+    };
+    for (size_t i = 0; i < sizes.size(); ++i) {
+      const std::vector<unsigned char> bytes = make_bytes(self.rank, i, sizes[i]);
+      for (int to = 0; to < self.ranks; ++to) {
+        op send =
+            make_send(to, bytes.data(), bytes.size(), static_cast<net_imm_data_t>(0xffffff00u + i));
+        // The first bytes as a header, where there are enough.
+        if (sizes[i] >= 24) {
+          send.header = bytes.data();
+          send.header_size = 24;
+          send.buffer = const_cast<unsigned char*>(bytes.data()) + 24;
+          send.size -= 24;
+        }
+        EXPECT_TRUE(self.post(send, check).is_done());
+      }
+    }
+    self.poll_until([&] { return arrived == sizes.size() * static_cast<size_t>(self.ranks); },
+                    check);
+    completion out;
+    size_t count = 0;
+    self.dev.poll(&out, 1, &count);
+    EXPECT_EQ(count, 0u);
+  });
+}
+
+TEST_P(Conformance, AFullWayIsRetryAndLosesNothing) {
+  run([](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    const int from = (self.rank + self.ranks - 1) % self.ranks;
+    uint64_t accepted = 0;
+    uint64_t value[128] = {};
+    // Nobody polls: the way fills up.
+    for (;; ++accepted) {
+      value[0] = accepted;
+      const error_t result = self.dev.post(make_send(to, value, sizeof(value), 1));
+      if (result.is_retry()) break;
+      ASSERT_TRUE(result.is_done());
+      ASSERT_LT(accepted, 10000000u);
+    }
+    EXPECT_GT(accepted, 0u);
+    self.meet();
+    constexpr uint64_t more = 1000;
+    uint64_t received = 0;
+    const auto check = [&](const completion& c) {
+      uint64_t number;
+      std::memcpy(&number, c.buffer, sizeof(number));
+      EXPECT_EQ(c.rank, from);
+      EXPECT_EQ(number, received++);
+    };
+    for (uint64_t i = 0; i < more; ++i) {
+      value[0] = accepted + i;
+      ASSERT_TRUE(self.post(make_send(to, value, sizeof(value), 1), check).is_done());
+    }
+    // All ranks accept the same number: their rings are equally large.
+    self.poll_until([&] { return received == accepted + more; }, check);
+  });
+}
+
+TEST_P(Conformance, LeasesHoldTheirBytesAndEndInAnyOrder) {
+  run([](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    for (size_t round = 0; round < 60; ++round) {
+      constexpr size_t burst = 6;
+      const size_t size = 100 + 97 * round % self.dev.limits().max_inject / 8;
+      for (size_t i = 0; i < burst; ++i) {
+        const auto bytes = make_bytes(self.rank, round * burst + i, size);
+        ASSERT_TRUE(self.post(make_send(to, bytes.data(), size, 0), ignore).is_done());
+      }
+      std::vector<completion> held;
+      base::backoff backoff;
+      while (held.size() < burst) {
+        completion c;
+        size_t count = 0;
+        self.dev.poll(&c, 1, &count);
+        if (count == 1) {
+          held.push_back(c);
+        } else {
+          backoff.idle();
+        }
+      }
+      for (size_t i : {3, 0, 5, 1, 4, 2}) {
+        EXPECT_TRUE(has_bytes(held[i].buffer, held[i].rank, round * burst + i, size));
+        self.dev.release(held[i]);
+      }
+    }
+  });
+}
+
+TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) {
+  run([](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    const int from = (self.rank + self.ranks - 1) % self.ranks;
+    constexpr size_t room = 1 << 20;
+    std::vector<unsigned char> exposed(room);
+    std::vector<unsigned char> local(room);
+    const auto mine = self.network.register_memory(exposed.data(), room);
+    const auto buffer = self.network.register_memory(local.data(), room);
+    ASSERT_TRUE(mine.ok() && buffer.ok());
+    const remote_region key = self.network.remote_key(*mine);
+    const auto keys = self.boot.allgather(
+        "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
+    ASSERT_TRUE(keys.ok());
+    remote_region remote;
+    std::memcpy(&remote, (*keys)[static_cast<size_t>(to)].data(), sizeof(remote));
+
+    int finished = 0;
+    int told = 0;
+    net_imm_data_t imm = 0;
+    const auto see = [&](const completion& c) {
+      if (c.kind == completion_kind::remote_put) {
+        EXPECT_EQ(c.rank, from);
+        imm = c.imm;
+        ++told;
+      } else {
+        EXPECT_EQ(c.context, &local);
+        EXPECT_FALSE(c.failed);
+        ++finished;
+      }
+    };
+    const auto complete = [&](op operation) {
+      operation.rank = to;
+      operation.local = *buffer;
+      operation.buffer = local.data();
+      operation.remote = remote;
+      operation.context = &local;
+      const int before = finished;
+      const error_t result = self.post(operation, see);
+      ASSERT_TRUE(result.is_done() || result.is_posted());
+      if (result.is_posted()) self.poll_until([&] { return finished > before; }, see);
+    };
+    int round = 0;
+    for (size_t size : {size_t{0}, size_t{1}, size_t{63}, size_t{4096}, size_t{100001}, room}) {
+      const size_t offset = (room - size) / 2;
+      const size_t seed = size;
+      std::copy_n(make_bytes(self.rank, seed, size).begin(), size, local.begin());
+      op put;
+      put.kind = op_kind::put_imm;
+      put.size = size;
+      put.remote_offset = offset;
+      put.imm = static_cast<net_imm_data_t>(0xabcd0000u + size % 1000);
+      complete(put);
+      ++round;
+      self.poll_until([&] { return told == round; }, see);
+      EXPECT_EQ(imm, 0xabcd0000u + size % 1000);
+      EXPECT_TRUE(has_bytes(exposed.data() + offset, from, seed, size));
+      self.meet();
+      std::fill(local.begin(), local.end(), static_cast<unsigned char>(0));
+      op get;
+      get.kind = op_kind::get;
+      get.size = size;
+      get.remote_offset = offset;
+      complete(get);
+      EXPECT_TRUE(has_bytes(local.data(), self.rank, seed, size)) << "what we put there";
+      self.meet();
+    }
+    self.network.deregister_memory(*mine);
+    self.network.deregister_memory(*buffer);
+  });
+}
+
+TEST_P(Conformance, MemoryThatIsNotOpenIsFatalAndUntouched) {
+  run([](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    std::vector<unsigned char> exposed(3000, 1);
+    std::vector<unsigned char> local(3000, 2);
+    const auto mine = self.network.register_memory(exposed.data() + 1000, 1000);
+    const auto buffer = self.network.register_memory(local.data(), local.size());
+    ASSERT_TRUE(mine.ok() && buffer.ok());
+    const remote_region key = self.network.remote_key(*mine);
+    const auto keys = self.boot.allgather(
+        "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
+    remote_region remote;
+    std::memcpy(&remote, (*keys)[static_cast<size_t>(to)].data(), sizeof(remote));
+    const auto put = [&](remote_region region, uint64_t offset, size_t size) {
+      op operation;
+      operation.kind = op_kind::put;
+      operation.rank = to;
+      operation.local = *buffer;
+      operation.buffer = local.data();
+      operation.size = size;
+      operation.remote = region;
+      operation.remote_offset = offset;
+      return self.post(operation, ignore).errorcode;
+    };
+    remote_region forged = remote;
+    forged.key ^= 0x5555;
+    remote_region wild = remote;
+    wild.base = ~uint64_t{0};
+    EXPECT_EQ(put(remote, 0, 1001), errorcode_t::fatal);
+    EXPECT_EQ(put(remote, 1, 1000), errorcode_t::fatal);
+    EXPECT_EQ(put(remote, 1001, 1), errorcode_t::fatal);
+    EXPECT_EQ(put(remote, ~uint64_t{0}, 2), errorcode_t::fatal);
+    EXPECT_EQ(put(forged, 0, 10), errorcode_t::fatal);
+    EXPECT_EQ(put(wild, 0, 10), errorcode_t::fatal);
+    EXPECT_EQ(put(remote_region(), 0, 10), errorcode_t::fatal);
+    self.meet();
+    self.network.deregister_memory(*mine);
+    self.meet();
+    EXPECT_EQ(put(remote, 0, 10), errorcode_t::fatal) << "after it was deregistered";
+    const auto again = self.network.register_memory(exposed.data() + 1000, 1000);
+    self.meet();
+    EXPECT_EQ(put(remote, 0, 10), errorcode_t::fatal) << "the old key of memory registered anew";
+    self.meet();
+    EXPECT_EQ(std::count(exposed.begin(), exposed.end(), 1), 3000);
+    self.network.deregister_memory(*again);
+    self.network.deregister_memory(*buffer);
+  });
+}
+
+TEST_P(Conformance, DevicesDoNotMix) {
+  run([](rank_under_test& self) {
+    device_config config;
+    config.uid = 1;
+    config.max_message = 512;
+    auto second = self.network.make_device(config);
+    ASSERT_TRUE(second.ok()) << second.status();
+    const int to = (self.rank + 1) % self.ranks;
+    uint64_t value = 1;
+    ASSERT_TRUE(self.post(make_send(to, &value, 8, 100), ignore).is_done());
+    rank_under_test other{self.rank, self.ranks, self.boot, self.network, **second, 1000};
+    value = 2;
+    ASSERT_TRUE(other.post(make_send(to, &value, 8, 200), ignore).is_done());
+    std::vector<net_imm_data_t> first_saw;
+    std::vector<net_imm_data_t> second_saw;
+    other.poll_until([&] { return !second_saw.empty(); },
+                     [&](const completion& c) { second_saw.push_back(c.imm); });
+    self.poll_until([&] { return !first_saw.empty(); },
+                    [&](const completion& c) { first_saw.push_back(c.imm); });
+    EXPECT_EQ(first_saw, std::vector<net_imm_data_t>{100});
+    EXPECT_EQ(second_saw, std::vector<net_imm_data_t>{200});
+    self.meet();
+  });
+}
+
+TEST_P(Conformance, WhatWasSentBeforeTheEndArrives) {
+  run([](rank_under_test& self) {
+    device_config config;
+    config.uid = 1;
+    auto second = self.network.make_device(config);
+    ASSERT_TRUE(second.ok());
+    rank_under_test other{self.rank, self.ranks, self.boot, self.network, **second, 2000};
+    const int to = (self.rank + 1) % self.ranks;
+    uint64_t value = 42;
+    ASSERT_TRUE(other.post(make_send(to, &value, 8, 7), ignore).is_done());
+    // Every rank but the last ends its device at once.
+    if (self.rank + 1 < self.ranks) second->reset();
+    self.meet();
+    if (self.rank + 1 == self.ranks) {
+      bool seen = false;
+      other.poll_until([&] { return seen; },
+                       [&](const completion& c) {
+                         EXPECT_EQ(c.kind, completion_kind::recv);
+                         EXPECT_EQ(c.imm, 7u);
+                         seen = true;
+                       });
+    }
+  });
+}
+
+TEST_P(Conformance, ManyThreadsPostPollAndRelease) {
+  constexpr int threads = 4;
+  constexpr uint64_t messages = 400;
+  run([](rank_under_test& self) {
+    const uint64_t expected = threads * messages * static_cast<uint64_t>(self.ranks);
+    std::atomic<uint64_t> received{0};
+    std::atomic<uint64_t> sum{0};
+    std::vector<std::thread> workers;
+    for (uint64_t t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        rank_under_test mine{self.rank, self.ranks, self.boot, self.network, self.dev};
+        const auto take = [&](const completion& c) {
+          uint64_t words[20];
+          ASSERT_GE(c.size, sizeof(uint64_t));
+          std::memcpy(words, c.buffer, c.size);
+          for (size_t i = 1; i < c.size / 8; ++i) EXPECT_EQ(words[i], words[0]);
+          sum += words[0];
+          ++received;
+        };
+        for (uint64_t m = 0; m < messages; ++m) {
+          uint64_t words[20];
+          std::fill_n(words, 20, t * messages + m);
+          for (int to = 0; to < self.ranks; ++to) {
+            const size_t size = 8 * (1 + (m + t) % 20);
+            ASSERT_TRUE(mine.post(make_send(to, words, size, 0), take).is_done());
+          }
+        }
+        mine.poll_until([&] { return received >= expected; }, take);
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    const uint64_t all = threads * messages;
+    EXPECT_EQ(received, expected);
+    EXPECT_EQ(sum, all * (all - 1) / 2 * static_cast<uint64_t>(self.ranks));
+  });
+}
+
+}  // namespace lci::net::conformance

@@ -1,0 +1,53 @@
+// Holds a backend to the sentences of backend.h. A backend's own test makes a factory and says
+//   INSTANTIATE_TEST_SUITE_P(Shm, Conformance, testing::Values(backend_under_test{...}));
+// The ranks are threads of the test, each with a context of its own.
+#ifndef LCI_NET_CONFORMANCE_SUITE_H_
+#define LCI_NET_CONFORMANCE_SUITE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "gtest/gtest.h"
+#include "lci/net/backend.h"
+
+namespace lci::net::conformance {
+
+struct backend_under_test {
+  const char* name;
+  const backend_entry* entry;
+  int ranks;
+};
+
+// What one rank of a test has.
+struct rank_under_test {
+  int rank;
+  int ranks;
+  boot::bootstrap& boot;
+  context& network;
+  device& dev;  // of number 0
+
+  // All ranks come here, with no use of the network.
+  void meet();
+  // Polls until `done()`; every completion goes to `use`, and receptions are released behind it.
+  void poll_until(const std::function<bool()>& done,
+                  const std::function<void(const completion&)>& use);
+  // Posts until it is not a retry, polling meanwhile (completions to `use`).
+  error_t post(const op& operation, const std::function<void(const completion&)>& use);
+
+  int meetings = 0;
+};
+
+class Conformance : public testing::TestWithParam<backend_under_test> {
+ public:
+  // Runs body as every rank and ends all devices together.
+  void run(const std::function<void(rank_under_test&)>& body);
+};
+
+inline std::string name_of(const testing::TestParamInfo<backend_under_test>& info) {
+  return std::string(info.param.name) + std::to_string(info.param.ranks) + "Ranks";
+}
+
+}  // namespace lci::net::conformance
+
+#endif  // LCI_NET_CONFORMANCE_SUITE_H_

@@ -1,0 +1,15 @@
+#include "lci/net/conformance/suite.h"
+#include "lci/net/shm/backend.h"
+
+namespace lci::net::conformance {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Shm, Conformance,
+                         testing::Values(backend_under_test{"shm", &shm::backend, 1},
+                                         backend_under_test{"shm", &shm::backend, 2},
+                                         backend_under_test{"shm", &shm::backend, 3},
+                                         backend_under_test{"shm", &shm::backend, 4}),
+                         name_of);
+
+}  // namespace
+}  // namespace lci::net::conformance

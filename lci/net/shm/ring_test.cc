@@ -1,0 +1,157 @@
+#include "lci/net/shm/ring.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <memory>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/base/backoff.h"
+
+namespace lci::net::shm {
+namespace {
+
+constexpr uint32_t cells = 64;
+
+// Both ends of a ring in this process.
+class Ring : public testing::Test {
+ protected:
+  Ring() : control_(new ring_control()), cells_(new cell[cells]()) {
+    writer_.attach(control_.get(), cells_.get(), cells);
+    reader_.attach(control_.get(), cells_.get(), cells);
+  }
+
+  bool write(const std::vector<unsigned char>& bytes, uint32_t imm = 0) {
+    return writer_.write(message_kind::send, imm, {nullptr, 0, bytes.data(), bytes.size()});
+  }
+
+  const std::unique_ptr<ring_control> control_;
+  const std::unique_ptr<cell[]> cells_;
+  ring_writer writer_;
+  ring_reader reader_;
+};
+
+TEST_F(Ring, SpanCountsTheHeader) {
+  EXPECT_EQ(span_of(0), 1u);
+  EXPECT_EQ(span_of(48), 1u);
+  EXPECT_EQ(span_of(49), 2u);
+  EXPECT_EQ(span_of(112), 2u);
+  EXPECT_EQ(span_of(113), 3u);
+}
+
+// Every size at every position, over many laps, with bytes that look like stamps.
+TEST_F(Ring, OldBytesAreNeverTakenForMessages) {
+  uint32_t number = 0;
+  for (int lap = 0; lap < 200; ++lap) {
+    for (size_t size : {0, 8, 48, 49, 300, 700, 1000}) {
+      std::vector<unsigned char> bytes(size);
+      for (size_t i = 0; i + 4 <= size; i += 4) {
+        const uint32_t stamp = stamp_bit | static_cast<uint32_t>(number / 16 + i % 7);
+        std::memcpy(&bytes[i], &stamp, sizeof(stamp));
+      }
+      ASSERT_TRUE(write(bytes, number));
+      incoming message;
+      ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
+      ASSERT_EQ(message.imm, number);
+      ASSERT_EQ(message.size, size);
+      ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), message.bytes));
+      incoming none;
+      ASSERT_EQ(reader_.next(&none), ring_reader::result::none);
+      reader_.free(message.position);
+      ASSERT_EQ(reader_.next(&none), ring_reader::result::none);
+      ++number;
+    }
+  }
+}
+
+TEST_F(Ring, FillsUpAndGoesOn) {
+  const std::vector<unsigned char> bytes(8, 1);
+  for (int lap = 0; lap < 5; ++lap) {
+    std::vector<uint64_t> positions;
+    while (write(bytes)) {
+    }
+    incoming message;
+    while (reader_.next(&message) == ring_reader::result::message) {
+      positions.push_back(message.position);
+    }
+    EXPECT_GE(positions.size(), cells * 3 / 4);
+    EXPECT_LE(positions.size(), cells);
+    for (size_t i = positions.size(); i > 0; --i) reader_.free(positions[i - 1]);
+  }
+}
+
+TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {
+  const std::vector<unsigned char> largest(cells / 4 * line_size - sizeof(cell_header));
+  for (int i = 0; i < 1000; ++i) {
+    ASSERT_TRUE(write(largest)) << i;
+    incoming message;
+    ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
+    reader_.free(message.position);
+    if (i % 3 == 0) {
+      ASSERT_TRUE(write({1, 2, 3}));
+      ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
+      reader_.free(message.position);
+    }
+  }
+}
+
+TEST_F(Ring, AMalformedMessageIsCorrupt) {
+  for (uint32_t size : {0xffffffffu, 0x80000000u, 64u * 64u, 1u << 20}) {
+    cells_[0].header.size = size;
+    cells_[0].header.kind = static_cast<uint32_t>(message_kind::send);
+    cells_[0].header.stamp.store(stamp_of(0, cells));
+    incoming message;
+    EXPECT_EQ(reader_.next(&message), ring_reader::result::corrupt) << size;
+  }
+}
+
+TEST_F(Ring, OneSenderManyFreeingThreads) {
+  constexpr int readers = 4;
+  constexpr uint64_t messages = 20000;
+  std::mutex read_mutex;
+  uint64_t next = 0;
+  std::atomic<uint64_t> wrong{0};
+  std::vector<std::thread> threads;
+  for (int t = 0; t < readers; ++t) {
+    threads.emplace_back([&] {
+      base::backoff backoff;
+      for (;;) {
+        incoming message;
+        {
+          const std::lock_guard<std::mutex> guard(read_mutex);
+          if (next == messages) return;
+          if (reader_.next(&message) != ring_reader::result::message) {
+            message.bytes = nullptr;
+          } else {
+            if (message.imm != next) ++wrong;
+            ++next;
+          }
+        }
+        if (message.bytes == nullptr) {
+          backoff.idle();
+          continue;
+        }
+        backoff.reset();
+        for (size_t i = 0; i < message.size; ++i) {
+          if (message.bytes[i] != static_cast<unsigned char>(message.imm + i)) ++wrong;
+        }
+        reader_.free(message.position);
+      }
+    });
+  }
+  base::backoff backoff;
+  for (uint64_t m = 0; m < messages; ++m) {
+    std::vector<unsigned char> bytes(m % 200);
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(m + i);
+    while (!write(bytes, static_cast<uint32_t>(m))) backoff.idle();
+    backoff.reset();
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0u);
+}
+
+}  // namespace
+}  // namespace lci::net::shm
