@@ -197,7 +197,8 @@ absl::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
     }
     attempt made = try_once(options, node, deadline, !standalone);
     if (made.result.ok()) return std::move(made.result);
-    const bool unreachable = absl::IsUnavailable(made.result.status());
+    const bool unreachable = absl::IsUnavailable(made.result.status()) ||
+                             absl::IsFailedPrecondition(made.result.status());
     if (made.next == next_step::give_up || steady::now() >= deadline) {
       return with_context(made.result.status(), options, unreachable ? hint : "");
     }

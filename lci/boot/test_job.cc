@@ -134,7 +134,8 @@ void test_job::run(const std::function<void(bootstrap& boot)>& body) {
   });
 }
 
-int test_job::run_processes(const std::function<bool(int rank)>& body) {
+int test_job::run_processes(const std::function<bool(int rank)>& body,
+                            const std::function<void()>& in_parent) {
   LCI_CHECK(!serving_.joinable(), "fork before serving");
   std::vector<pid_t> children;
   ::fflush(nullptr);
@@ -148,6 +149,7 @@ int test_job::run_processes(const std::function<bool(int rank)>& body) {
     }
     children.push_back(child);
   }
+  in_parent();
   serve();
   int bad = 0;
   for (pid_t child : children) {

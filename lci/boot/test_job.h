@@ -36,8 +36,10 @@ class test_job {
   // Connects, then calls body in a thread each.
   void run(const std::function<void(bootstrap& boot)>& body);
   // The same in a process each. `body` reports with `return` (true: good) and fails with gtest's
-  // EXPECT too; the number of processes that did neither return true nor die as told is returned.
-  int run_processes(const std::function<bool(int rank)>& body);
+  // EXPECT too; the number of processes that did not end well is returned. `in_parent` is called
+  // when all are started.
+  int run_processes(
+      const std::function<bool(int rank)>& body, const std::function<void()>& in_parent = [] {});
 
   // Serves (tcp) from now on in a thread of its own. Implied by run and run_threads; not before a
   // fork, which a process with one thread survives best.

@@ -1,0 +1,278 @@
+// A rank against servers that are not there, not ours, or break; and the server of rank 0.
+#include "lci/boot/tcp_client.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lci/boot/socket.h"
+#include "lci/boot/tcp_wire.h"
+#include "lci/boot/test_job.h"
+
+namespace lci::boot {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using boot_ptr = std::unique_ptr<bootstrap>;
+
+tcp_client_options options_for(const std::string& address, int rank, int size,
+                               bootstrap::duration timeout = test_timeout) {
+  tcp_client_options options;
+  options.address = address;
+  options.token = "secret";
+  options.position.rank = rank;
+  options.position.size = size;
+  options.timeout = timeout;
+  return options;
+}
+
+// Takes one connection, waits for its hello, says `answer`, and ends.
+class fake_server {
+ public:
+  explicit fake_server(std::string answer)
+      : listener_(listen_on("127.0.0.1:0").value()),
+        address_(local_address(listener_.get()).value()),
+        thread_([this, answer = std::move(answer)] { run(answer); }) {}
+  ~fake_server() { thread_.join(); }
+  const std::string& address() const { return address_; }
+
+ private:
+  void run(const std::string& answer) {
+    pollfd event = {listener_.get(), POLLIN, 0};
+    ::poll(&event, 1, -1);
+    unique_fd fd(::accept(listener_.get(), nullptr, nullptr));
+    listener_.reset();
+    char hello[tcp_wire::preamble_size + tcp_wire::header_size + 1];
+    ASSERT_GT(::recv(fd.get(), hello, sizeof hello, MSG_WAITALL), 0);
+    ASSERT_EQ(::send(fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
+              static_cast<ssize_t>(answer.size()));
+    ::shutdown(fd.get(), SHUT_WR);
+    char rest[4096];
+    while (::recv(fd.get(), rest, sizeof rest, 0) > 0) {
+    }
+  }
+
+  unique_fd listener_;
+  const std::string address_;
+  std::thread thread_;
+};
+
+std::string preamble() {
+  std::string bytes;
+  tcp_wire::append_preamble(&bytes);
+  return bytes;
+}
+
+std::string reply(absl::string_view body) {
+  std::string bytes;
+  tcp_wire::append_header(&bytes, {body.size(), tcp_wire::kind::reply, 1});
+  return absl::StrCat(bytes, body);
+}
+
+absl::Status status_with(const std::string& answer) {
+  fake_server server(answer);
+  return connect_tcp_bootstrap(options_for(server.address(), 0, 2)).status();
+}
+
+TEST(tcp_client, refuses_what_is_not_a_server_of_its_version) {
+  const absl::Status other = status_with("HTTP/1.1 400 Bad Request\r\n\r\n");
+  EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+  EXPECT_THAT(std::string(other.message()), HasSubstr("not a bootstrap server"));
+  std::string newer = preamble();
+  newer[4] = 42;
+  const absl::Status version = status_with(newer);
+  EXPECT_TRUE(absl::IsFailedPrecondition(version)) << version;
+  EXPECT_THAT(std::string(version.message()), HasSubstr("version 42"));
+}
+
+TEST(tcp_client, survives_malformed_answers) {
+  std::string huge;
+  tcp_wire::append_header(&huge, {tcp_wire::max_reply_size(2) + 1, tcp_wire::kind::reply, 1});
+  const std::string ok(1, '\0');
+  EXPECT_TRUE(absl::IsInternal(status_with(preamble() + reply(ok))));      // empty welcome
+  EXPECT_TRUE(absl::IsInternal(status_with(preamble() + reply("\x77"))));  // unknown code
+  EXPECT_TRUE(absl::IsUnavailable(status_with(preamble() + huge)));
+  EXPECT_TRUE(absl::IsUnavailable(status_with(preamble() + reply(""))));  // no code
+  EXPECT_TRUE(absl::IsUnavailable(status_with(preamble() + std::string(16, '\xff'))));
+  EXPECT_TRUE(absl::IsUnavailable(status_with(preamble())));  // just ends
+  EXPECT_TRUE(absl::IsUnavailable(status_with("")));
+}
+
+TEST(tcp_client, says_that_nobody_listens) {
+  const absl::Status status = connect_tcp_bootstrap(options_for(free_address(), 3, 4)).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 3 of 4"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("launcher"));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(connect_tcp_bootstrap(options_for("no address", 0, 2)).status()));
+}
+
+TEST(tcp_client, a_wrong_token_is_told) {
+  test_job job(test_job::variant::tcp, 2);
+  job.serve();
+  const absl::Status status = connect_tcp_bootstrap(options_for(job.address(), 0, 2)).status();
+  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("LCI_BOOT_TOKEN"));
+}
+
+TEST(tcp_client, the_end_of_the_server_is_unavailable) {
+  auto job = std::make_unique<test_job>(test_job::variant::tcp, 1);
+  job->serve();
+  const absl::StatusOr<boot_ptr> boot = job->connect(0);
+  ASSERT_TRUE(boot.ok()) << boot.status();
+  std::thread waiter(
+      [&] { EXPECT_TRUE(absl::IsUnavailable((*boot)->get("never", test_timeout).status())); });
+  job.reset();
+  waiter.join();
+  EXPECT_TRUE(absl::IsUnavailable((*boot)->put("key", "value")));
+  EXPECT_TRUE(absl::IsUnavailable((*boot)->barrier("b", test_timeout)));
+  (*boot)->abort("does nothing, and returns");
+}
+
+// Stand-alone: rank 0 serves, from a helper process. `job.run_processes` gives each rank a process.
+
+class pipe_pair {
+ public:
+  pipe_pair() {
+    int fds[2] = {-1, -1};
+    EXPECT_EQ(::pipe(fds), 0);
+    read_.reset(fds[0]);
+    write_.reset(fds[1]);
+  }
+  // Returns when all write ends are closed.
+  void wait_for_end() {
+    write_.reset();
+    char byte;
+    EXPECT_EQ(::read(read_.get(), &byte, 1), 0);
+  }
+  void close() {
+    write_.reset();
+    read_.reset();
+  }
+
+ private:
+  unique_fd read_, write_;
+};
+
+TEST(standalone, others_get_and_leave_while_rank_0_computes) {
+  test_job job(test_job::variant::standalone, 3);
+  pipe_pair others_alive;  // its write ends are held by ranks 1 and 2
+  const int bad = job.run_processes(
+      [&](int rank) {
+        absl::StatusOr<boot_ptr> boot = job.connect(rank);
+        if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
+        if (rank == 0) {
+          EXPECT_TRUE((*boot)->put("key", "value").ok());
+          // "Computes" until the others' processes have ended; the parent lets go of its ends too.
+          others_alive.wait_for_end();
+          return true;
+        }
+        EXPECT_EQ((*boot)->get("key", test_timeout).value_or(""), "value");
+        EXPECT_TRUE((*boot)->put(absl::StrCat("from ", rank), "x").ok());
+        EXPECT_TRUE((*boot)->get(absl::StrCat("from ", 3 - rank), test_timeout).ok());
+        boot->reset();
+        return true;
+      },
+      [&] { others_alive.close(); });
+  EXPECT_EQ(bad, 0);
+}
+
+TEST(standalone, rank_0_may_end_early) {
+  test_job job(test_job::variant::standalone, 3);
+  pipe_pair rank_0_alive;
+  const int bad = job.run_processes(
+      [&](int rank) {
+        absl::StatusOr<boot_ptr> boot = job.connect(rank);
+        if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
+        if (rank == 0) return (*boot)->put("key", "value").ok();
+        // Also shows that the helper holds nothing of rank 0's open: this pipe it has inherited.
+        if (rank == 1) {
+          rank_0_alive.wait_for_end();
+          EXPECT_TRUE((*boot)->put("0 has ended", "").ok());
+        } else {
+          rank_0_alive.close();
+        }
+        EXPECT_TRUE((*boot)->get("0 has ended", test_timeout).ok());
+        EXPECT_EQ((*boot)->get("key", test_timeout).value_or(""), "value");
+        const absl::Status barrier = (*boot)->barrier("all", test_timeout);
+        EXPECT_TRUE(absl::IsUnavailable(barrier)) << barrier;
+        return true;
+      },
+      [&] { rank_0_alive.close(); });
+  EXPECT_EQ(bad, 0);
+}
+
+TEST(standalone, the_death_of_rank_0_aborts_the_job) {
+  test_job job(test_job::variant::standalone, 3);
+  const int bad = job.run_processes([&](int rank) {
+    const absl::StatusOr<boot_ptr> boot = job.connect(rank);
+    if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
+    if (rank == 0) ::_exit(0);
+    const absl::Status got = (*boot)->get("never", test_timeout).status();
+    EXPECT_TRUE(absl::IsAborted(got)) << got;
+    EXPECT_THAT(std::string(got.message()), HasSubstr("rank 0"));
+    return true;
+  });
+  EXPECT_EQ(bad, 0);
+}
+
+TEST(standalone, the_helper_is_no_child_and_ends_with_the_job) {
+  test_job job(test_job::variant::standalone, 2);
+  const int bad = job.run_processes([&](int rank) {
+    absl::StatusOr<boot_ptr> boot = job.connect(rank);
+    if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
+    EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
+    EXPECT_EQ(errno, ECHILD);
+    return true;
+  });
+  EXPECT_EQ(bad, 0);
+  const steady::time_point deadline = deadline_after(test_timeout);
+  while (!listen_on(job.address()).ok()) {
+    ASSERT_LT(steady::now(), deadline) << "the helper still listens";
+    ::sched_yield();
+  }
+}
+
+TEST(standalone, an_address_in_use_by_something_else_is_told) {
+  fake_server other("HTTP/1.1 400 Bad Request\r\n\r\n");
+  const absl::Status status =
+      connect_standalone_tcp_bootstrap(options_for(other.address(), 0, 2)).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("in use already"));
+}
+
+TEST(standalone, others_say_that_rank_0_is_not_there) {
+  const absl::Status status =
+      connect_standalone_tcp_bootstrap(options_for(free_address(), 1, 2, 50ms)).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 serves this address"));
+}
+
+TEST(standalone, works_without_a_token_on_loopback_and_not_elsewhere) {
+  const std::string address = free_address();
+  const auto connect = [&](int rank) {
+    tcp_client_options options = options_for(address, rank, 2);
+    options.token = "";
+    return connect_standalone_tcp_bootstrap(options);
+  };
+  std::thread other([&] { EXPECT_TRUE(connect(1).ok()); });
+  EXPECT_TRUE(connect(0).ok());
+  other.join();
+
+  tcp_client_options open_to_all = options_for("0.0.0.0:0", 0, 2);
+  open_to_all.token = "";
+  const absl::Status status = connect_standalone_tcp_bootstrap(open_to_all).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("LCI_BOOT_TOKEN"));
+}
+
+}  // namespace
+}  // namespace lci::boot

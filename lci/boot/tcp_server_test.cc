@@ -1,0 +1,462 @@
+// What a stranger, or a rank that misbehaves, can do to a job: nothing. Byte by byte, on sockets.
+#include "lci/boot/tcp_server.h"
+
+#include <poll.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <functional>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lci/boot/deadline.h"
+#include "lci/boot/tcp_wire.h"
+
+namespace lci::boot {
+namespace {
+
+using tcp_wire::code;
+using tcp_wire::kind;
+using testing::HasSubstr;
+using rank_state = tcp_server::rank_state;
+
+constexpr char token[] = "a secret";
+constexpr std::chrono::seconds patience(50);
+
+std::string preamble() {
+  std::string bytes;
+  tcp_wire::append_preamble(&bytes);
+  return bytes;
+}
+
+std::string frame(kind what, uint32_t request, absl::string_view body = "") {
+  std::string bytes;
+  tcp_wire::append_header(&bytes, {body.size(), what, request});
+  return absl::StrCat(bytes, body);
+}
+
+std::string hello_body(uint32_t rank, uint32_t size, absl::string_view secret = token) {
+  return tcp_wire::encode_hello({rank, size, 0, 0, secret, "node"});
+}
+
+std::string hello(uint32_t rank, uint32_t size, absl::string_view secret = token) {
+  return preamble() + frame(kind::hello, 1, hello_body(rank, size, secret));
+}
+
+std::string text_body(std::initializer_list<absl::string_view> texts) {
+  std::string body;
+  for (absl::string_view text : texts) tcp_wire::append_text(&body, text);
+  return body;
+}
+
+struct reply {
+  kind what{};
+  uint32_t request = 0;
+  code result{};
+  std::string payload;
+};
+
+// A server and connections to it, in one thread: the server steps whenever a connection waits.
+class tcp_server_test : public testing::Test {
+ protected:
+  void listen(int size, const std::string& secret = token) {
+    tcp_server::options options;
+    options.bind_address = "127.0.0.1:0";
+    options.size = size;
+    options.token = secret;
+    options.job_id = "prefix";
+    absl::StatusOr<std::unique_ptr<tcp_server>> server = tcp_server::listen(options);
+    ASSERT_TRUE(server.ok()) << server.status();
+    server_ = *std::move(server);
+  }
+
+  unique_fd connect() {
+    absl::StatusOr<unique_fd> fd = connect_to(server_->address(), deadline_after(patience));
+    EXPECT_TRUE(fd.ok()) << fd.status();
+    return fd.ok() ? *std::move(fd) : unique_fd();
+  }
+
+  void step_until(const std::function<bool()>& done) {
+    const steady::time_point deadline = deadline_after(patience);
+    while (!done()) {
+      ASSERT_LT(steady::now(), deadline) << "waited for too long";
+      pollfd event = {server_->poll_fd(), POLLIN, 0};
+      ::poll(&event, 1, 1);
+      server_->step();
+    }
+  }
+
+  void send(const unique_fd& fd, absl::string_view bytes) {
+    step_until([&] {
+      const ssize_t sent = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent > 0) bytes.remove_prefix(static_cast<size_t>(sent));
+      return bytes.empty() || (sent < 0 && errno != EAGAIN && errno != EINTR);
+    });
+  }
+
+  // Exactly so many bytes; fewer if the connection ends before.
+  std::string receive(const unique_fd& fd, size_t bytes) {
+    std::string received;
+    step_until([&] {
+      if (received.size() == bytes) return true;
+      std::string buffer(bytes - received.size(), '\0');
+      const ssize_t got = ::recv(fd.get(), &buffer[0], buffer.size(), 0);
+      if (got > 0) received.append(buffer, 0, static_cast<size_t>(got));
+      return got == 0 || (got < 0 && errno != EAGAIN && errno != EINTR);
+    });
+    return received;
+  }
+
+  bool is_closed(const unique_fd& fd) { return receive(fd, 1).empty(); }
+
+  reply receive_frame(const unique_fd& fd) {
+    reply r;
+    const std::string bytes = receive(fd, tcp_wire::header_size);
+    tcp_wire::header header;
+    if (bytes.size() < tcp_wire::header_size || !tcp_wire::decode_header(bytes.data(), &header)) {
+      ADD_FAILURE() << "no frame";
+      return r;
+    }
+    std::string body = receive(fd, static_cast<size_t>(header.body_size));
+    r.what = header.kind;
+    r.request = header.request;
+    if (r.what == kind::reply && !body.empty()) {
+      r.result = static_cast<code>(body[0]);
+      body.erase(0, 1);
+    }
+    r.payload = body;
+    return r;
+  }
+
+  // A rank's connection, its hello sent.
+  unique_fd join(uint32_t rank, uint32_t size) {
+    unique_fd fd = connect();
+    send(fd, hello(rank, size));
+    return fd;
+  }
+
+  void expect_welcome(const unique_fd& fd) {
+    EXPECT_EQ(receive(fd, tcp_wire::preamble_size), preamble());
+    const reply r = receive_frame(fd);
+    tcp_wire::welcome welcome;
+    EXPECT_EQ(r.result, code::ok) << r.payload;
+    EXPECT_TRUE(tcp_wire::decode_welcome(r.payload, &welcome));
+    EXPECT_THAT(std::string(welcome.job_id), testing::StartsWith("prefix-"));
+  }
+
+  // Two ranks start, meet and leave: the job is as it should be.
+  void expect_job_works() {
+    std::vector<unique_fd> ranks;
+    for (uint32_t rank : {0u, 1u}) ranks.push_back(join(rank, 2));
+    for (const unique_fd& rank : ranks) expect_welcome(rank);
+    for (const unique_fd& rank : ranks) {
+      send(rank, frame(kind::enter_barrier, 2, text_body({"name"})));
+    }
+    for (const unique_fd& rank : ranks) EXPECT_EQ(receive_frame(rank).result, code::ok);
+    for (const unique_fd& rank : ranks) send(rank, frame(kind::leave, 0));
+    step_until([&] { return server_->count(rank_state::finished) == 2; });
+  }
+
+  std::unique_ptr<tcp_server> server_;
+};
+
+struct stranger {
+  const char* name;
+  std::string bytes;
+  const char* answer;  // of the refusal; nullptr: the connection just ends
+};
+
+std::vector<stranger> strangers() {
+  std::string other_version = preamble();
+  other_version[4] = 99;
+  std::string reserved = frame(kind::hello, 1, hello_body(0, 2));
+  reserved[7] = 1;
+  std::string huge;
+  tcp_wire::append_header(&huge, {uint64_t{1} << 47, kind::hello, 1});
+  const std::string body = hello_body(0, 2);
+  const auto with_body = [](absl::string_view b) { return preamble() + frame(kind::hello, 1, b); };
+  return {
+      {"http", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", nullptr},
+      {"zeros", std::string(100, '\0'), nullptr},
+      {"other_version", other_version + frame(kind::hello, 1, body), "speaks version 99"},
+      {"wrong_token", hello(0, 2, "a secreT"), "token is not this job's"},
+      {"short_token", hello(0, 2, "a secre"), "token is not this job's"},
+      {"no_token", hello(0, 2, ""), "token is not this job's"},
+      {"wrong_token_bad_rank", hello(7, 9, "x"), "token is not this job's"},
+      {"rank_out_of_range", hello(2, 2), "rank 2 of 2"},
+      {"rank_negative", hello(0xffffffff, 2), "but the job has 2 ranks"},
+      {"other_size", hello(0, 3), "rank 0 of 3, but the job has 2 ranks"},
+      {"oversized_hello", preamble() + huge, nullptr},
+      {"hello_just_too_large", with_body(std::string(tcp_wire::max_hello_size + 1, 'x')), nullptr},
+      {"token_too_large",
+       with_body(tcp_wire::encode_hello(
+           {0, 2, 0, 0, std::string(tcp_wire::max_token_size + 1, 'x'), ""})),
+       nullptr},
+      {"hello_cut_short", with_body(body.substr(0, body.size() - 1)), nullptr},
+      {"hello_with_more_behind", with_body(body + "x"), nullptr},
+      {"empty_hello", with_body(""), nullptr},
+      {"reserved_bits", preamble() + reserved, nullptr},
+      {"put_first", preamble() + frame(kind::put, 1, text_body({"key", "value"})), nullptr},
+      {"abort_first", preamble() + frame(kind::abort, 0, "reason"), nullptr},
+      {"unknown_kind", preamble() + frame(static_cast<kind>(77), 1, body), nullptr},
+  };
+}
+
+class tcp_stranger : public tcp_server_test, public testing::WithParamInterface<stranger> {};
+
+INSTANTIATE_TEST_SUITE_P(all, tcp_stranger, testing::ValuesIn(strangers()),
+                         [](const auto& instance) { return instance.param.name; });
+
+TEST_P(tcp_stranger, is_refused_and_harms_nobody) {
+  listen(2);
+  const unique_fd waiting = join(1, 2);  // a rank that is there already
+  step_until([&] { return server_->state(1) == rank_state::connected; });
+  const unique_fd fd = connect();
+  send(fd, GetParam().bytes);
+  if (GetParam().answer != nullptr) {
+    EXPECT_EQ(receive(fd, tcp_wire::preamble_size), preamble());
+    const reply r = receive_frame(fd);
+    EXPECT_EQ(r.result, code::refused);
+    EXPECT_THAT(r.payload, HasSubstr(GetParam().answer));
+  }
+  step_until([&] { return is_closed(fd); });
+  EXPECT_EQ(server_->state(0), rank_state::absent);
+  EXPECT_EQ(server_->state(1), rank_state::connected);
+  EXPECT_FALSE(server_->aborted());
+  const unique_fd zero = join(0, 2);
+  expect_welcome(zero);
+  expect_welcome(waiting);
+}
+
+// Every place at which a hello can stop.
+TEST_F(tcp_server_test, half_a_hello_harms_nobody) {
+  listen(2);
+  const std::string whole = hello(0, 2);
+  std::vector<unique_fd> silent;
+  for (size_t bytes = 0; bytes < whole.size(); bytes += 7) {
+    silent.push_back(connect());
+    send(silent.back(), whole.substr(0, bytes));
+    const unique_fd ended = connect();
+    send(ended, whole.substr(0, bytes));
+  }
+  expect_job_works();
+}
+
+TEST_F(tcp_server_test, a_slow_hello_is_a_hello) {
+  listen(1);
+  const unique_fd fd = connect();
+  for (char byte : hello(0, 1)) {
+    send(fd, absl::string_view(&byte, 1));
+    server_->step();
+  }
+  expect_welcome(fd);
+}
+
+TEST_F(tcp_server_test, frames_may_arrive_in_one_piece) {
+  listen(1);
+  const unique_fd fd = connect();
+  send(fd, hello(0, 1) + frame(kind::put, 2, text_body({"key", "value"})) +
+               frame(kind::get, 3, text_body({"key"})) + frame(kind::leave, 0));
+  expect_welcome(fd);
+  EXPECT_EQ(receive_frame(fd).request, 2u);
+  EXPECT_EQ(receive_frame(fd).payload, "value");
+  EXPECT_TRUE(is_closed(fd));
+  EXPECT_EQ(server_->state(0), rank_state::finished);
+  EXPECT_TRUE(server_->idle());
+}
+
+TEST_F(tcp_server_test, a_flood_of_strangers_does_not_keep_ranks_out) {
+  rlimit limit = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
+  limit.rlim_cur = limit.rlim_max;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
+  const size_t flood = limit.rlim_cur > 5000 ? 2000 : 300;
+  listen(2);
+  std::vector<unique_fd> crowd;
+  for (size_t i = 0; i < flood; ++i) {
+    crowd.push_back(connect());
+    if (i % 64 == 0) server_->step();
+  }
+  expect_job_works();
+  step_until([&] { return is_closed(crowd[0]); });  // those that came first have made room
+}
+
+TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {
+  listen(2);
+  const unique_fd first = join(0, 2);
+  step_until([&] { return server_->state(0) == rank_state::connected; });
+  const unique_fd second = connect();
+  rlimit old = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  rlimit none = old;
+  none.rlim_cur = 0;
+  pollfd event = {server_->poll_fd(), POLLIN, 0};
+  ASSERT_EQ(::poll(&event, 1, -1), 1);
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);  // accept fails from now on
+  EXPECT_TRUE(server_->step());
+  EXPECT_FALSE(server_->step());  // nothing is ready any more, although `second` waits
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+  // When a connection has ended, it looks again.
+  send(first, frame(kind::leave, 0));
+  step_until([&] { return server_->count(rank_state::connected) == 0; });
+  send(second, hello(0, 2));
+  step_until([&] { return server_->state(0) == rank_state::connected; });
+}
+
+TEST_F(tcp_server_test, a_rank_that_sends_nonsense_is_lost_alone) {
+  std::string huge;
+  tcp_wire::append_header(&huge, {tcp_wire::max_body_size + 1, kind::put, 5});
+  const std::string too_long(bootstrap::max_key_size + 1, 'k');
+  for (const std::string& nonsense :
+       {huge, std::string(16, '\xff'), frame(static_cast<kind>(99), 5), frame(kind::hello, 5),
+        frame(kind::put, 5, "x"), frame(kind::put, 5, text_body({"key"})),
+        frame(kind::put, 5, text_body({"", "value"})), frame(kind::get, 5, text_body({too_long})),
+        frame(kind::get, 5, text_body({"key", "more"})), frame(kind::enter_barrier, 5, ""),
+        frame(kind::cancel, 5, "x"), frame(kind::leave, 5, "x"), frame(kind::reply, 5, "x"),
+        frame(kind::get, 3, text_body({"never"})) + frame(kind::get, 3, text_body({"twice"}))}) {
+    listen(3);
+    std::vector<unique_fd> ranks;
+    for (uint32_t rank : {0u, 1u, 2u}) ranks.push_back(join(rank, 3));
+    for (const unique_fd& rank : ranks) expect_welcome(rank);
+    send(ranks[0], frame(kind::enter_barrier, 9, text_body({"all"})));
+    send(ranks[1], nonsense);
+    EXPECT_TRUE(is_closed(ranks[1]));
+    EXPECT_EQ(server_->state(1), rank_state::lost);
+    const reply failed = receive_frame(ranks[0]);
+    EXPECT_EQ(failed.request, 9u);
+    EXPECT_EQ(failed.result, code::unavailable);
+    EXPECT_THAT(failed.payload, HasSubstr("barrier \"all\": rank 1 left"));
+    send(ranks[2], frame(kind::put, 2, text_body({"key", "value"})));
+    EXPECT_EQ(receive_frame(ranks[2]).result, code::ok);
+    send(ranks[0], frame(kind::get, 3, text_body({"key"})));
+    EXPECT_EQ(receive_frame(ranks[0]).payload, "value");
+  }
+}
+
+TEST_F(tcp_server_test, a_rank_that_does_not_read_keeps_nobody) {
+  listen(2);
+  const unique_fd deaf = join(0, 2), other = join(1, 2);
+  expect_welcome(deaf);
+  expect_welcome(other);
+  const std::string large(bootstrap::max_value_size, 'v');
+  send(other, frame(kind::put, 2, text_body({"large", large})));
+  EXPECT_EQ(receive_frame(other).result, code::ok);
+  constexpr uint32_t gets = 30;
+  for (uint32_t i = 0; i < gets; ++i) send(deaf, frame(kind::get, 10 + i, text_body({"large"})));
+  for (uint32_t i = 0; i < 10; ++i) {
+    send(other, frame(kind::get, 100 + i, text_body({"large"})));
+    EXPECT_TRUE(receive_frame(other).payload == large);
+  }
+  for (uint32_t i = 0; i < gets; ++i) {
+    const reply late = receive_frame(deaf);
+    EXPECT_EQ(late.request, 10 + i);
+    EXPECT_TRUE(late.payload == large);
+  }
+}
+
+TEST_F(tcp_server_test, the_launcher_s_abort_reaches_all_and_later_ones) {
+  listen(3);
+  const unique_fd started = join(0, 3);
+  step_until([&] { return server_->state(0) == rank_state::connected; });
+  server_->abort(-1, "rank 1 was killed");
+  server_->abort(2, "too late");
+  ASSERT_TRUE(server_->aborted().has_value());
+  EXPECT_EQ(server_->aborted()->rank, -1);
+  EXPECT_EQ(server_->aborted()->reason, "rank 1 was killed");
+  const unique_fd late = join(2, 3);
+  for (const unique_fd* fd : {&started, &late}) {
+    EXPECT_EQ(receive(*fd, tcp_wire::preamble_size), preamble());
+    const reply r = receive_frame(*fd);
+    EXPECT_EQ(r.what, kind::aborted);
+    EXPECT_THAT(r.payload, HasSubstr("rank 1 was killed"));
+  }
+  send(started, frame(kind::leave, 0));
+  send(late, frame(kind::leave, 0));
+  step_until([&] { return server_->idle(); });
+}
+
+TEST_F(tcp_server_test, states_follow_the_ranks) {
+  listen(3);
+  EXPECT_EQ(server_->count(rank_state::absent), 3);
+  EXPECT_TRUE(server_->idle());
+  std::vector<unique_fd> ranks;
+  for (uint32_t rank : {0u, 1u, 2u}) ranks.push_back(join(rank, 3));
+  for (const unique_fd& rank : ranks) expect_welcome(rank);
+  EXPECT_EQ(server_->count(rank_state::connected), 3);
+  EXPECT_FALSE(server_->idle());
+  send(ranks[0], frame(kind::leave, 0));
+  step_until([&] { return server_->state(0) == rank_state::finished; });
+  ranks[1].reset();
+  step_until([&] { return server_->state(1) == rank_state::lost; });
+  // Rank 0 is early for the next round, and part of nothing until the last has left this one.
+  const unique_fd early = join(0, 3);
+  send(early, frame(kind::cancel, 1));
+  EXPECT_EQ(receive(early, tcp_wire::preamble_size), preamble());
+  EXPECT_THAT(receive_frame(early).payload, HasSubstr("did not end on rank 2"));
+  EXPECT_EQ(server_->state(0), rank_state::finished);
+  ranks[2].reset();
+  step_until([&] { return server_->state(0) == rank_state::connected; });
+  EXPECT_EQ(server_->count(rank_state::absent), 2);
+}
+
+TEST_F(tcp_server_test, without_a_token_the_user_counts) {
+  listen(2, "");
+  const unique_fd own = connect();
+  send(own, hello(0, 2, ""));
+  step_until([&] { return server_->state(0) == rank_state::connected; });
+  const unique_fd guess = connect();
+  send(guess, hello(1, 2, "guess"));
+  receive(guess, tcp_wire::preamble_size);
+  EXPECT_EQ(receive_frame(guess).result, code::refused);
+
+  // A socket belongs to the user who made it.
+  if (::geteuid() != 0) GTEST_SKIP() << "only root can try to be somebody else";
+  if (::seteuid(65534) != 0) GTEST_SKIP() << "no other user here";
+  const unique_fd foreign = connect();
+  ASSERT_EQ(::seteuid(0), 0);
+  send(foreign, hello(1, 2, ""));
+  receive(foreign, tcp_wire::preamble_size);
+  const reply r = receive_frame(foreign);
+  EXPECT_EQ(r.result, code::refused);
+  EXPECT_THAT(r.payload, HasSubstr("LCI_BOOT_TOKEN"));
+}
+
+TEST(tcp_server_options, bad_ones_are_errors) {
+  tcp_server::options good;
+  good.bind_address = "127.0.0.1:0";
+  good.size = 1;
+  good.token = token;
+  const absl::StatusOr<std::unique_ptr<tcp_server>> first = tcp_server::listen(good);
+  ASSERT_TRUE(first.ok()) << first.status();
+
+  const auto status_with = [&](const std::function<void(tcp_server::options*)>& change) {
+    tcp_server::options changed = good;
+    change(&changed);
+    return tcp_server::listen(changed).status();
+  };
+  EXPECT_TRUE(
+      absl::IsAlreadyExists(status_with([&](auto* o) { o->bind_address = (*first)->address(); })));
+  for (const char* address : {"", "localhost", "127.0.0.1:", ":80", "127.0.0.1:65536", "::1:80",
+                              "127.0.0.1:x", "[::1]", "300.0.0.1:80x"}) {
+    const absl::Status status = status_with([&](auto* o) { o->bind_address = address; });
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << address << ": " << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(address));
+  }
+  EXPECT_TRUE(absl::IsInvalidArgument(status_with([](auto* o) { o->size = 0; })));
+  EXPECT_TRUE(absl::IsInvalidArgument(status_with([](auto* o) { o->job_id = "a/b"; })));
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      status_with([](auto* o) { o->token = std::string(tcp_wire::max_token_size + 1, 'x'); })));
+  const absl::Status open_to_all = status_with([](auto* o) {
+    o->bind_address = "0.0.0.0:0";
+    o->token = "";
+  });
+  EXPECT_TRUE(absl::IsInvalidArgument(open_to_all));
+  EXPECT_THAT(std::string(open_to_all.message()), HasSubstr("LCI_BOOT_TOKEN"));
+}
+
+}  // namespace
+}  // namespace lci::boot
