@@ -16,7 +16,7 @@ namespace {
 
 // When a row is taken.
 enum class when {
-  rank_is_set,   // then a missing size is an error, unless a later row has both
+  one_is_set,    // then it is an error if the other is missing, unless a later row has both
   both_are_set,  // the names are used for other things too, or also outside of a launched step
 };
 
@@ -34,76 +34,35 @@ struct launcher_row {
 // In order of precedence: what was set by hand or by lcrun first; then those that are often started
 // by another one of the table (torchrun and mpirun within a Slurm step) before it.
 const std::vector<launcher_row>& launchers() {
+  constexpr when any = when::one_is_set, both = when::both_are_set;
+  // clang-format off
   static const auto& rows = *new std::vector<launcher_row>{
-      {"lcrun",
-       when::rank_is_set,
-       "LCI_RANK",
-       "LCI_SIZE",
-       "LCI_LOCAL_RANK",
-       "LCI_LOCAL_SIZE",
-       nullptr,
-       {"LCI_JOB_ID"}},
-      {"torchrun",
-       when::both_are_set,
-       "RANK",
-       "WORLD_SIZE",
-       "LOCAL_RANK",
-       "LOCAL_WORLD_SIZE",
-       "GROUP_WORLD_SIZE",
-       {"TORCHELASTIC_RUN_ID", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"}},
-      {"Open MPI",
-       when::rank_is_set,
-       "OMPI_COMM_WORLD_RANK",
-       "OMPI_COMM_WORLD_SIZE",
-       "OMPI_COMM_WORLD_LOCAL_RANK",
-       "OMPI_COMM_WORLD_LOCAL_SIZE",
-       nullptr,
-       {"PMIX_NAMESPACE"}},
-      {"MVAPICH",
-       when::rank_is_set,
-       "MV2_COMM_WORLD_RANK",
-       "MV2_COMM_WORLD_SIZE",
-       "MV2_COMM_WORLD_LOCAL_RANK",
-       "MV2_COMM_WORLD_LOCAL_SIZE",
-       nullptr,
-       {}},
-      {"PALS",
-       when::rank_is_set,
-       "PALS_RANKID",
-       "PMI_SIZE",
-       "PALS_LOCAL_RANKID",
-       "PALS_LOCAL_SIZE",
-       nullptr,
-       {"PALS_APID"}},
-      {"Flux",
-       when::rank_is_set,
-       "FLUX_TASK_RANK",
-       "FLUX_JOB_SIZE",
-       "FLUX_TASK_LOCAL_ID",
-       nullptr,
-       "FLUX_JOB_NNODES",
-       {"FLUX_JOB_ID"}},
+      {"lcrun", any, "LCI_RANK", "LCI_SIZE", "LCI_LOCAL_RANK", "LCI_LOCAL_SIZE",
+       nullptr, {"LCI_JOB_ID"}},
+      {"torchrun", both, "RANK", "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE",
+       "GROUP_WORLD_SIZE", {"TORCHELASTIC_RUN_ID", "MASTER_PORT", "TORCHELASTIC_RESTART_COUNT"}},
+      {"Open MPI", any, "OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_SIZE",
+       "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_LOCAL_SIZE",
+       nullptr, {"PMIX_NAMESPACE"}},
+      {"MVAPICH", any, "MV2_COMM_WORLD_RANK", "MV2_COMM_WORLD_SIZE",
+       "MV2_COMM_WORLD_LOCAL_RANK", "MV2_COMM_WORLD_LOCAL_SIZE",
+       nullptr, {}},
+      {"PALS", any, "PALS_RANKID", "PMI_SIZE", "PALS_LOCAL_RANKID", "PALS_LOCAL_SIZE",
+       nullptr, {"PALS_APID"}},
+      {"Flux", any, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", nullptr,
+       "FLUX_JOB_NNODES", {"FLUX_JOB_ID"}},
       // Before Slurm: Hydra has its proxies started by srun, whose variables its ranks inherit.
-      {"MPICH (Hydra) or another PMI launcher",
-       when::rank_is_set,
-       "PMI_RANK",
-       "PMI_SIZE",
-       "MPI_LOCALRANKID",
-       "MPI_LOCALNRANKS",
-       nullptr,
-       {"PMI_JOBID"}},
+      {"MPICH (Hydra) or another PMI launcher", any, "PMI_RANK", "PMI_SIZE",
+       "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
+       nullptr, {"PMI_JOBID"}},
       // The size of the step (not of the allocation) is what srun alone sets: a batch script's own
       // process is no rank.
-      {"Slurm",
-       when::both_are_set,
-       "SLURM_PROCID",
-       "SLURM_STEP_NUM_TASKS",
-       nullptr,
-       nullptr,
-       "SLURM_STEP_NUM_NODES",
-       {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
-      {"a PMIx launcher", when::rank_is_set, "PMIX_RANK", nullptr, nullptr, nullptr, nullptr, {}},
+      {"Slurm", both, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", nullptr, nullptr,
+       "SLURM_STEP_NUM_NODES", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
+      {"a PMIx launcher", any, "PMIX_RANK", nullptr, nullptr, nullptr,
+       nullptr, {}},
   };
+  // clang-format on
   return rows;
 }
 
@@ -114,8 +73,8 @@ absl::optional<std::string> text_of(const char* variable) {
 
 absl::Status unclear(const launcher_row& row, absl::string_view what) {
   return absl::InvalidArgumentError(
-      absl::StrCat("this process was started by ", row.launcher, " (", row.rank, "=",
-                   text_of(row.rank).value_or(""), "), but ", what,
+      absl::StrCat("this process was started by ", row.launcher, " (",
+                   text_of(row.rank) ? row.rank : row.size, " is set), but ", what,
                    "; set LCI_RANK and LCI_SIZE in every rank, or LCI_BOOT=local and neither of "
                    "them if it shall be a job of its own"));
 }
@@ -198,20 +157,23 @@ absl::StatusOr<launch> read_row(const launcher_row& row) {
 }  // namespace
 
 absl::StatusOr<absl::optional<launch>> read_launch() {
-  absl::Status size_missing;
+  // Said by half a row; the error unless a later row is whole.
+  absl::Status half_said;
   for (const launcher_row& row : launchers()) {
-    if (!text_of(row.rank)) continue;
-    if (text_of(row.size)) {
+    const bool rank = text_of(row.rank).has_value();
+    const bool size = text_of(row.size).has_value();
+    if (rank && size) {
       absl::StatusOr<launch> found = read_row(row);
       if (!found.ok()) return found.status();
       return absl::make_optional(*std::move(found));
     }
-    if (row.taken == when::rank_is_set && size_missing.ok()) {
-      size_missing = unclear(row, row.size == nullptr ? "it does not say how many ranks there are"
-                                                      : absl::StrCat(row.size, " is not set"));
+    if ((rank || size) && row.taken == when::one_is_set && half_said.ok()) {
+      half_said = unclear(row, row.size == nullptr
+                                   ? "it does not say how many ranks there are"
+                                   : absl::StrCat(rank ? row.size : row.rank, " is not set"));
     }
   }
-  if (!size_missing.ok()) return size_missing;
+  if (!half_said.ok()) return half_said;
   return absl::optional<launch>();
 }
 
