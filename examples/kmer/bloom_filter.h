@@ -1,6 +1,6 @@
-// Which k-mers were seen at least twice: a Bloom filter of two layers (SC'25 LCI paper, section 6.3,
-// after HipMer). Most k-mers that occur once are sequencing errors; the second layer keeps them out
-// of the hash map, which would otherwise hold mostly those.
+// Which k-mers were seen at least twice: a Bloom filter of two layers (SC'25 LCI paper,
+// section 6.3, after HipMer). Most k-mers that occur once are sequencing errors; the second layer
+// keeps them out of the hash map, which would otherwise hold mostly those.
 #ifndef EXAMPLES_KMER_BLOOM_FILTER_H_
 #define EXAMPLES_KMER_BLOOM_FILTER_H_
 
@@ -23,8 +23,8 @@ namespace kmer {
 //      occurrences at least one reaches the second layer: no k-mer that occurs twice is ever lost.
 //   2. A k-mer that occurred once can be taken for one that occurred twice, the more often the
 //      fuller the filter. That costs memory in the hash map and no exactness, since the map counts.
-// Relaxed operations are enough: only the order of modifications of a single word matters for 1, and
-// the threads that ask seen_twice() have synchronised with those that added.
+// Relaxed operations are enough: only the order of modifications of a single word matters for 1,
+// and the threads that ask seen_twice() have synchronised with those that added.
 class bloom_filter {
  public:
   // About `bytes` of memory, at least one block.
@@ -33,7 +33,7 @@ class bloom_filter {
   size_t bytes() const { return blocks_.count() * sizeof(block); }
 
   // Brings the memory of a k-mer nearer.
-  void prefetch(uint64_t hash) const { __builtin_prefetch(&block_of(hash), 1); }
+  void prefetch(uint64_t hash) const { kmer::prefetch(&block_of(hash)); }
 
   // One occurrence. True if the k-mer has (by our knowledge) just been seen for the second time.
   bool add(uint64_t hash) {

@@ -22,8 +22,7 @@ void* huge_allocate(size_t bytes) {
   if (bytes == 0) bytes = 1;
   const size_t mapped = bytes + extra;
   if (mapped < bytes) throw std::bad_alloc();
-  void* memory =
-      mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   if (extra == 0) return memory;
   const auto address = reinterpret_cast<uintptr_t>(memory);

@@ -1,5 +1,5 @@
 // Memory for large tables that are accessed at random: on huge pages if the system has them, since
-// otherwise nearly every access also misses the translation buffer.
+// otherwise nearly every access also misses the translation buffer; and fetched before it is used.
 #ifndef EXAMPLES_KMER_HUGE_PAGES_H_
 #define EXAMPLES_KMER_HUGE_PAGES_H_
 
@@ -11,6 +11,13 @@ namespace kmer {
 void* huge_allocate(size_t bytes);
 // `bytes` as it was allocated.
 void huge_free(void* memory, size_t bytes) noexcept;
+
+// Begins to fetch the cache line of `address`, which need not be valid, for writing.
+inline void prefetch(const void* address) {
+  __builtin_prefetch(address, 1);
+  // GCC 12 takes a function that only prefetches for one without effects, and drops calls of it.
+  asm volatile("" : : "r"(address));
+}
 
 // A fixed number of zeroed objects of a type for which zero bytes are a value.
 template <class T>

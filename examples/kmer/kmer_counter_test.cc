@@ -112,7 +112,8 @@ TEST(kmer_table, grows_beyond_what_was_expected) {
 }
 
 TEST(huge_pages, memory_is_zero_and_can_be_freed) {
-  for (size_t bytes : {size_t{0}, size_t{1}, size_t{5000}, size_t{2} << 20, (size_t{5} << 20) + 1}) {
+  for (size_t bytes :
+       {size_t{0}, size_t{1}, size_t{5000}, size_t{2} << 20, (size_t{5} << 20) + 1}) {
     auto* memory = static_cast<unsigned char*>(huge_allocate(bytes));
     for (size_t i = 0; i < bytes; i += 1000) ASSERT_EQ(memory[i], 0);
     if (bytes > 0) memory[bytes - 1] = 1;

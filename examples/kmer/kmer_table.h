@@ -15,39 +15,48 @@
 
 namespace kmer {
 
-// Where the map keeps its buckets, so that they can be prefetched. Only ever a hint: if the map
-// works differently one day, the prefetches are useless, and nothing else.
-struct bucket_layout {
-  std::atomic<char*> begin{nullptr};
-  std::atomic<size_t> mask{0};  // number of buckets, a power of two, less one
-  std::atomic<size_t> stride{0};
+// Where the map keeps its buckets and its locks, so that they can be prefetched. Only ever a hint:
+// if the map works differently one day, the prefetches are useless, and nothing else.
+struct table_layout {
+  struct array {
+    std::atomic<char*> begin{nullptr};
+    std::atomic<size_t> mask{0};  // number of elements, a power of two, less one
+    std::atomic<size_t> stride{0};
+
+    const char* at(size_t index) const {
+      return begin.load(std::memory_order_relaxed) +
+             (index & mask.load(std::memory_order_relaxed)) *
+                 stride.load(std::memory_order_relaxed);
+    }
+  };
+  array buckets;
+  array locks;
 };
 
-// Gives a map huge pages and remembers where its largest array, the buckets, is.
+// Gives a map huge pages and remembers where its arrays are.
 template <class T>
 class table_allocator {
  public:
   using value_type = T;
 
-  explicit table_allocator(bucket_layout* layout) : layout_(layout) {}
+  explicit table_allocator(table_layout* layout) : layout_(layout) {}
   template <class U>
   table_allocator(const table_allocator<U>& other) : layout_(other.layout()) {}  // NOLINT
 
   T* allocate(size_t count) {
-    const size_t bytes = count * sizeof(T);
-    void* memory = huge_allocate(bytes);
-    // The other arrays of the map are the locks (64 bytes aligned) and small lists.
-    if (alignof(T) < 64 && count > 1 && (count & (count - 1)) == 0 &&
-        count > layout_->mask.load(std::memory_order_relaxed)) {
-      layout_->begin.store(static_cast<char*>(memory), std::memory_order_relaxed);
-      layout_->stride.store(sizeof(T), std::memory_order_relaxed);
-      layout_->mask.store(count - 1, std::memory_order_relaxed);
+    auto* memory = static_cast<char*>(huge_allocate(count * sizeof(T)));
+    // A lock has a cache line of its own. The map has small lists too.
+    table_layout::array& known = alignof(T) == 64 ? layout_->locks : layout_->buckets;
+    if ((count & (count - 1)) == 0 && count - 1 > known.mask.load(std::memory_order_relaxed)) {
+      known.begin.store(memory, std::memory_order_relaxed);
+      known.stride.store(sizeof(T), std::memory_order_relaxed);
+      known.mask.store(count - 1, std::memory_order_relaxed);
     }
-    return static_cast<T*>(memory);
+    return reinterpret_cast<T*>(memory);
   }
   void deallocate(T* memory, size_t count) noexcept { huge_free(memory, count * sizeof(T)); }
 
-  bucket_layout* layout() const { return layout_; }
+  table_layout* layout() const { return layout_; }
   template <class U>
   bool operator==(const table_allocator<U>& other) const {
     return layout_ == other.layout();
@@ -58,7 +67,7 @@ class table_allocator {
   }
 
  private:
-  bucket_layout* layout_;
+  table_layout* layout_;
 };
 
 // Thread-safe; blocking only for moments (libcuckoo's spin locks on single buckets).
@@ -71,17 +80,28 @@ class kmer_table {
       // A cuckoo table that is nearly full moves many keys at each insertion.
       : map_(expected + expected / 4, map_hash(), map_equal(), allocator(layout_.get())) {}
 
+  // Brings what add() of this k-mer will touch nearer: its two locks, and the first of its two
+  // buckets, where most k-mers are.
   void prefetch(uint64_t kmer_hash) const {
-    const char* bucket = layout_->begin.load(std::memory_order_relaxed) +
-                         (table_hash(kmer_hash) & layout_->mask.load(std::memory_order_relaxed)) *
-                             layout_->stride.load(std::memory_order_relaxed);
-    __builtin_prefetch(bucket, 1);
-    __builtin_prefetch(bucket + 64, 1);
+    const size_t first = table_hash(kmer_hash);
+    // libcuckoo's other bucket: the first one's index and a number made of the hash folded to eight
+    // bits.
+    uint64_t folded = first ^ first >> 32;
+    folded ^= folded >> 16;
+    folded = (folded ^ folded >> 8) & 0xff;
+    const size_t second = first ^ ((folded + 1) * 0xc6a4a7935bd1e995);
+    const char* bucket = layout_->buckets.at(first);
+    kmer::prefetch(layout_->locks.at(first));
+    kmer::prefetch(layout_->locks.at(second));
+    kmer::prefetch(bucket);
+    kmer::prefetch(bucket + 64);
+    kmer::prefetch(bucket + layout_->buckets.stride.load(std::memory_order_relaxed) - 1);
   }
 
   // One more occurrence of `word`.
   void add(Word word) {
-    map_.upsert(key::of(word), [](uint64_t& count) { ++count; }, uint64_t{1});
+    map_.upsert(
+        key::of(word), [](uint64_t& count) { ++count; }, uint64_t{1});
   }
 
   size_t size() const { return map_.size(); }
@@ -118,7 +138,7 @@ class kmer_table {
   };
   using allocator = table_allocator<std::pair<const key, uint64_t>>;
 
-  std::unique_ptr<bucket_layout> layout_ = std::make_unique<bucket_layout>();
+  std::unique_ptr<table_layout> layout_ = std::make_unique<table_layout>();
   libcuckoo::cuckoohash_map<key, uint64_t, map_hash, map_equal, allocator> map_;
 };
 

@@ -1,0 +1,30 @@
+// Counts the k-mers of files with all ranks and threads (SC'25 LCI paper, section 6.3).
+//
+//   open    look at the files, make the filter
+//   filter  first pass over the input: every k-mer goes to its owner's Bloom filter
+//   count   second pass: those that the filter has seen twice are counted in the owner's table
+//   gather  the table's lines go to rank 0, if they are wanted
+//   write   rank 0 completes the results
+#ifndef EXAMPLES_KMER_COUNT_JOB_H_
+#define EXAMPLES_KMER_COUNT_JOB_H_
+
+#include <string>
+
+#include "examples/kmer/exchange.h"
+#include "examples/kmer/options.h"
+
+namespace kmer {
+
+// What a rank tells after counting.
+struct outcome {
+  bool good = false;
+  // Good: on rank 0, lines for people; empty elsewhere. Else: what went wrong, on every rank.
+  std::string text;
+};
+
+// Every rank calls it with the same options. Results are written on rank 0. Throws network_error.
+outcome count_kmers(const options& chosen, exchange* network);
+
+}  // namespace kmer
+
+#endif  // EXAMPLES_KMER_COUNT_JOB_H_
