@@ -130,7 +130,7 @@ TEST(count_job, bad_input_is_an_error_on_all_ranks) {
   const std::vector<outcome> outcomes = run_job(chosen, 4);
   for (const outcome& one : outcomes) {
     EXPECT_FALSE(one.good);
-    EXPECT_THAT(one.text, EndsWith("bad.fq: record 3000 (read_2999), line 11998, base 51: 'R' is "
+    EXPECT_THAT(one.text, EndsWith("bad.fq: record 3000, line 11998, base 51 (read_2999): 'R' is "
                                    "not a base: only A, C, G, T and N are allowed"));
   }
 }

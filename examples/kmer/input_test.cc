@@ -19,7 +19,6 @@ namespace kmer {
 namespace {
 
 using ::testing::AllOf;
-using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
 constexpr int k = 31;
@@ -198,13 +197,13 @@ TEST(input, names_record_and_base_wherever_the_chunks_end) {
   for (size_t chunk : {100, 1000, 1 << 20}) {
     EXPECT_THAT(
         error_of(write_file("r.fq", fastq(reads)), chunk),
-        AllOf(HasSubstr("r.fq: record 61 (read_60), line 242, base 15: 'R' is not a base")));
+        AllOf(HasSubstr("r.fq: record 61, line 242, base 15 (read_60): 'R' is not a base")));
     EXPECT_THAT(error_of(write_file("r.fq.gz", gzipped(fastq(reads))), chunk),
-                HasSubstr("r.fq.gz: record 61 (read_60), line 242, base 15: 'R'"));
+                HasSubstr("r.fq.gz: record 61, line 242, base 15 (read_60): 'R'"));
     EXPECT_THAT(error_of(write_file("r.fa", fasta(reads, 10)), chunk),
-                HasSubstr("r.fa: record 61 (read_60), line 483, base 15: 'R'"));
+                HasSubstr("r.fa: record 61, line 483, base 15 (read_60): 'R'"));
     EXPECT_THAT(error_of(write_file("r.fa.gz", gzipped(fasta(reads, 10))), chunk),
-                HasSubstr("r.fa.gz: record 61 (read_60), line 483, base 15: 'R'"));
+                HasSubstr("r.fa.gz: record 61, line 483, base 15 (read_60): 'R'"));
   }
 }
 
@@ -241,8 +240,8 @@ TEST(input, wrapped_fastq_is_refused) {
 
 TEST(locate, describes_the_end_of_the_file) {
   const std::string path = write_file("l.fa", ">one two\nACGT\n");
-  EXPECT_EQ(locate(path, text_format::fasta, 9), "record 1 (one), line 2, base 1");
-  EXPECT_THAT(locate(path, text_format::fasta, 1000), EndsWith("line 3"));
+  EXPECT_EQ(locate(path, text_format::fasta, 9), "record 1, line 2, base 1 (one)");
+  EXPECT_EQ(locate(path, text_format::fasta, 1000), "record 1, line 2 (one)");
 }
 
 }  // namespace

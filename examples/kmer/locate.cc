@@ -1,6 +1,5 @@
 #include "examples/kmer/locate.h"
 
-#include <algorithm>
 #include <cctype>
 #include <vector>
 
@@ -24,7 +23,7 @@ class follower {
       at_line_start_ = false;
     }
     if (letter == '\n') {
-      end_line();
+      at_line_start_ = true;
       return;
     }
     if (kind_ == kind::header && !name_complete_) {
@@ -37,15 +36,16 @@ class follower {
     if (kind_ == kind::bases && letter != '\r') ++bases_;
   }
 
-  // `letter` is the byte asked for; everything before has been stepped over.
-  std::string describe(char letter) {
-    step(letter);
-    std::string place = absl::StrCat("record ", records_);
-    if (!name_.empty()) absl::StrAppend(&place, " (", name_, ")");
-    absl::StrAppend(&place, ", line ", line_);
-    if (kind_ == kind::bases && letter != '\n') absl::StrAppend(&place, ", base ", bases_);
-    return place;
+  // The name of the record is not known in full yet.
+  bool in_name() const { return kind_ == kind::header && !at_line_start_ && !name_complete_; }
+
+  // What the last byte is.
+  std::string place() const {
+    std::string text = absl::StrCat("record ", records_, ", line ", line_);
+    if (kind_ == kind::bases && !at_line_start_) absl::StrAppend(&text, ", base ", bases_);
+    return text;
   }
+  const std::string& name() const { return name_; }
 
  private:
   enum class kind { header, bases, other };
@@ -69,7 +69,6 @@ class follower {
     name_.clear();
     name_complete_ = false;
   }
-  void end_line() { at_line_start_ = true; }
 
   const text_format format_;
   bool at_line_start_ = true;
@@ -88,16 +87,18 @@ std::string locate(const std::string& path, text_format format, uint64_t offset)
   byte_stream stream(path);
   follower state(format);
   std::vector<char> block(block_bytes);
+  std::string place;
+  uint64_t position = 0;
   for (;;) {
     const size_t n = stream.read(block.data(), block.size());
-    if (offset < n) {
-      for (size_t i = 0; i < offset; ++i) state.step(block[i]);
-      return state.describe(block[static_cast<size_t>(offset)]);
+    for (size_t i = 0; i < n && (place.empty() || state.in_name()); ++i, ++position) {
+      state.step(block[i]);
+      if (position == offset) place = state.place();
     }
-    for (size_t i = 0; i < n; ++i) state.step(block[i]);
-    if (n == 0) return state.describe('\n');
-    offset -= n;
+    if (n == 0 && place.empty()) place = state.place();
+    if (n == 0 || (!place.empty() && !state.in_name())) break;
   }
+  return state.name().empty() ? place : absl::StrCat(place, " (", state.name(), ")");
 }
 
 }  // namespace kmer

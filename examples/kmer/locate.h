@@ -9,9 +9,9 @@
 
 namespace kmer {
 
-// "record 12 (name), line 45, base 17" for byte `offset` of the file's text. Reads the file from
+// "record 12, line 45, base 17 (name)" for byte `offset` of the file's text. Reads the file from
 // its beginning, since a piece of it does not know what came before. The base is left out where
-// the byte is not one.
+// the byte is not one. An offset beyond the text means its end. Throws input_error.
 std::string locate(const std::string& path, text_format format, uint64_t offset);
 
 }  // namespace kmer
