@@ -2,6 +2,7 @@
 #ifndef EXAMPLES_KMER_KMER_TABLE_H_
 #define EXAMPLES_KMER_KMER_TABLE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -74,11 +75,11 @@ class table_allocator {
 template <class Word>
 class kmer_table {
  public:
-  kmer_table() : kmer_table(0) {}
   // Room for `expected` k-mers; it grows beyond that.
   explicit kmer_table(size_t expected)
       // A cuckoo table that is nearly full moves many keys at each insertion.
-      : map_(expected + expected / 4, map_hash(), map_equal(), allocator(layout_.get())) {}
+      : map_(std::max(expected + expected / 4, least_room), map_hash(), map_equal(),
+             allocator(layout_.get())) {}
 
   // Brings what add() of this k-mer will touch nearer: its two locks, and the first of its two
   // buckets, where most k-mers are.
@@ -114,6 +115,13 @@ class kmer_table {
   }
 
  private:
+  // The map's own default, and not less: below it (65536 buckets), growing is not safe in libcuckoo
+  // 0.3. There the array of locks grows with the buckets, and a thread that waits for a lock of an
+  // array before the last is not kept out by the next doubling, which for a moment shows a number
+  // of buckets that this thread takes for unchanged; then it follows a null pointer. From here on
+  // the array of locks is the same for ever.
+  static constexpr size_t least_room = libcuckoo::DEFAULT_SIZE;
+
   // A uint128_t would be aligned to 16 bytes and make each entry 8 bytes larger.
   struct key {
     static key of(Word value) {
