@@ -24,14 +24,15 @@ int run(int argc, char** argv) {
     usage_problem = error.what();
   }
   if (help || !usage_problem.empty()) {
-    // All ranks have the same command line; rank 0 speaks for them.
-    lci::global_initialize();
+    // All ranks have the same command line; rank 0 speaks for them, and the others wait until it
+    // has: the first one to exit with an error ends the job.
+    lci::g_runtime_init();
     const bool speak = lci::get_rank_me() == 0;
     if (speak && help) std::fputs(kmer::help_text().c_str(), stdout);
     if (speak && !help) {
       std::fprintf(stderr, "kmer: %s\nkmer: see kmer --help\n", usage_problem.c_str());
     }
-    lci::global_finalize();
+    lci::g_runtime_fina();
     return help ? EXIT_SUCCESS : exit_usage;
   }
 
