@@ -74,7 +74,14 @@ absl::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
                      " gives this job no name that is the same on all its machines; "
                      "set LCI_JOB_ID to the same new text in all ranks"));
   }
-  return open_file_bootstrap(options);
+  absl::StatusOr<std::unique_ptr<bootstrap>> opened = open_file_bootstrap(options);
+  if (!absl::IsDeadlineExceeded(opened.status())) return opened;
+  // Those that did not come may be looking for each other elsewhere.
+  return absl::DeadlineExceededError(absl::StrCat(
+      opened.status().message(),
+      "; if they run, but on other machines or started by another shell, set "
+      "LCI_BOOT_ADDR=host:port "
+      "(rank 0's machine, a free port), or LCI_BOOT_DIR and LCI_JOB_ID, to the same in all"));
 }
 
 }  // namespace
