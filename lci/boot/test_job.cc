@@ -12,6 +12,7 @@
 #include "lci/base/check.h"
 #include "lci/boot/file.h"
 #include "lci/boot/in_process.h"
+#include "lci/boot/job_id.h"
 #include "lci/boot/tcp_client.h"
 
 namespace lci::boot {
@@ -28,7 +29,11 @@ std::string new_directory() {
 }
 
 std::string free_address() {
-  const absl::StatusOr<unique_fd> fd = listen_on("127.0.0.1:0");
+  // A host of its own in 127/8, so that no other test (all use 127.0.0.1) takes the port meanwhile.
+  const auto random_byte = [] { return std::stoi(random_hex(2), nullptr, 16); };
+  const std::string host = absl::StrCat("127.", 1 + random_byte() % 254, ".", random_byte(), ".",
+                                        1 + random_byte() % 254);
+  const absl::StatusOr<unique_fd> fd = listen_on(absl::StrCat(host, ":0"));
   LCI_CHECK(fd.ok(), fd.status().message());
   return local_address(fd->get()).value();
 }

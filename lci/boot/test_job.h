@@ -64,7 +64,7 @@ class test_job {
 // A new empty directory below TEST_TMPDIR.
 std::string new_directory();
 
-// "127.0.0.1:port" with a port that nobody uses.
+// A loopback address with a port that nobody uses, nor will.
 std::string free_address();
 
 }  // namespace lci::boot
