@@ -145,8 +145,7 @@ class count_job {
     reads.for_each_kmer<Word>([to](Word word) { to->push(word); });
     phases_.serve(thread);
     if (thread == 0) {
-      bar_.update(step_, input_->done_bytes() + cached_done_,
-                  input_->total_bytes() + cache_.units().size());
+      bar_.update(step_, input_->done_bytes() + cached_done_, input_->total_bytes() + cached_);
     }
   }
 
@@ -166,6 +165,7 @@ class count_job {
 
   void begin_counting() {
     counter_->begin_counting();
+    cached_ = cache_.units().size();
     input_->restart([this](size_t file, uint64_t number) { return cache_.has(file, number); });
   }
 
@@ -258,6 +258,7 @@ class count_job {
   std::unique_ptr<input> input_;
   std::unique_ptr<kmer_counter<Word>> counter_;
   read_cache cache_;
+  size_t cached_ = 0;  // units, from the second pass on
   std::atomic<size_t> cached_done_{0};
   std::unique_ptr<output_file> table_;           // on rank 0, if wanted
   std::unique_ptr<output_file> histogram_file_;  // likewise
