@@ -76,6 +76,7 @@ bool phases::run(const std::function<void(int)>& work, const std::function<void(
   } catch (const std::exception& error) {
     fail(error.what());
   }
+  ready_.store(phase_ + 1, std::memory_order_release);
   uint64_t failed = stopped() ? 1 : 0;
   try {
     if (!broken_) network_->sum(&failed, 1);
@@ -169,6 +170,12 @@ void phases::handle(const message& incoming) {
   if (phase >= tallies_.size()) {
     throw network_error(
         absl::StrCat("a message with unknown tag ", incoming.tag, " from rank ", incoming.rank));
+  }
+  // Always so, since all ranks have met in between. The load makes what prepare() wrote visible to
+  // this thread, whatever way the message took.
+  if (phase > ready_.load(std::memory_order_acquire)) {
+    throw network_error(
+        absl::StrCat("a message of phase ", phase, " came too early from rank ", incoming.rank));
   }
   tally& now = tallies_[phase];
   if (incoming.tag == tag_of(phase, true)) {

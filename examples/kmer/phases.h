@@ -88,7 +88,8 @@ class phases {
   const int threads_;
   const std::vector<handler> handlers_;
   std::vector<tally> tallies_;
-  size_t phase_ = 0;  // changed between phases only, when there are no other threads
+  size_t phase_ = 0;              // changed between phases only, when there are no other threads
+  std::atomic<size_t> ready_{0};  // the last phase whose messages may come
   std::atomic<bool> over_{false};
   std::atomic<bool> stopped_{false};
   std::atomic<bool> broken_{false};  // by a network_error
