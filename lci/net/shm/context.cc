@@ -8,37 +8,27 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
-#include <functional>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lci/base/env.h"
+#include "lci/base/log.h"
 #include "lci/net/shm/device.h"
+#include "lci/net/shm/exchange.h"
 
 namespace lci::net::shm {
 namespace {
 
-template <class T>
-absl::string_view as_bytes(const T& value) {
-  return absl::string_view(reinterpret_cast<const char*>(&value), sizeof(value));
-}
-
-// Equal exactly for processes that share a kernel and can name each other by process number.
+// Equal exactly for processes that share a kernel and can name each other by process number, both
+// in system calls and in /proc. (Nearly: the tokens of the segments have the last word.)
 uint64_t host_number() {
-  char boot_id[64] = {};
-  if (FILE* file = std::fopen("/proc/sys/kernel/random/boot_id", "re")) {
-    if (std::fgets(boot_id, sizeof(boot_id), file) == nullptr) boot_id[0] = 0;
-    std::fclose(file);
-  }
   struct stat ns = {};
   if (stat("/proc/self/ns/pid", &ns) != 0) ns.st_ino = 0;
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  const auto mix = [&hash](unsigned char byte) { hash = (hash ^ byte) * 0x100000001b3; };
-  for (const char* c = boot_id; *c != 0; ++c) mix(static_cast<unsigned char>(*c));
-  for (size_t i = 0; i < sizeof(ns.st_ino); ++i) {
-    mix(static_cast<unsigned char>(ns.st_ino >> (8 * i)));
+  for (const char c : absl::StrCat(boot::process_domain(), "/", ns.st_ino)) {
+    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   }
   return hash;
 }
@@ -46,6 +36,14 @@ uint64_t host_number() {
 // Where Yama restricts tracing, processes of one user may copy each other's memory only if asked
 // to. It answers EINVAL where there is no such restriction.
 void allow_peers_to_copy() { prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0); }
+
+enum class cma_mode { automatic, on, off };
+
+absl::StatusOr<cma_mode> read_cma_mode() {
+  static constexpr base::enum_name<cma_mode> accepted[] = {
+      {"auto", cma_mode::automatic}, {"on", cma_mode::on}, {"off", cma_mode::off}};
+  return base::env_enum<cma_mode>("LCI_SHM_CMA", cma_mode::automatic, accepted);
+}
 
 }  // namespace
 
@@ -55,89 +53,124 @@ peer::~peer() {
 
 peer::peer(peer&& other) noexcept
     : pid(other.pid),
-      probe(other.probe),
+      process(other.process),
       pidfd(std::exchange(other.pidfd, -1)),
+      by(other.by),
       directory(std::move(other.directory)) {}
 
 bool peer::has_ended() const {
-  if (pidfd < 0) return false;
+  if (pidfd < 0) return !boot::is_alive(process);
   pollfd watch{pidfd, POLLIN, 0};
   return poll(&watch, 1, 0) == 1;
 }
 
+bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t size) const {
+  if (by == reach::kernel) return copy_across(pid, direction, local, remote, size);
+  copy_within(direction, local, remote, size);
+  return true;
+}
+
 absl::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot) {
   std::unique_ptr<shm_context> made(new shm_context(boot));
-  absl::Status status = made->meet();
-  if (status.ok()) status = made->check_copying();
-  if (!status.ok()) return status;
+  const auto all = exchange(boot, "shm-ranks", made->introduce());
+  if (!all.ok()) return all.status();
+  absl::Status status;
+  made->peers_.reserve(all->size());
+  for (int r = 0; r < boot.size() && status.ok(); ++r) {
+    status = made->meet(r, (*all)[static_cast<size_t>(r)]);
+  }
+  // Nobody closes a descriptor, or goes away, before all have opened it.
+  if (absl::Status bad = agree(boot, "shm-ready", status); !bad.ok()) return bad;
+  made->own_directory_.close_descriptor();
   return std::unique_ptr<context>(std::move(made));
 }
 
-absl::Status shm_context::meet() {
+shm_context::~shm_context() {
+  if (is_ours()) regions_.close_all();
+}
+
+bool shm_context::is_ours() const { return getpid() == ours_.pid; }
+
+absl::StatusOr<std::string> shm_context::introduce() {
   allow_peers_to_copy();
+  const absl::StatusOr<uint64_t> first_key = make_token();
+  if (!first_key.ok()) return first_key.status();
   absl::StatusOr<segment> own = segment::create("lci-directory", directory_bytes);
   if (!own.ok()) return own.status();
-  reinterpret_cast<directory_header*>(own->data())->version = layout_version;
-  regions_.attach(reinterpret_cast<region_slot*>(own->data() + page_size));
+  own_directory_ = *std::move(own);
+  regions_.attach(reinterpret_cast<region_slot*>(own_directory_.data() + page_size), *first_key);
+  const boot::process_id self = boot::this_process();
+  ours_.version = layout_version;
+  ours_.host = host_number();
+  ours_.pid = getpid();
+  ours_.proc_pid = self.pid;
+  ours_.start_time = self.start_time;
+  ours_.directory = own_directory_.name();
+  probe_ = ours_.directory.token;
+  ours_.probe = reinterpret_cast<uintptr_t>(&probe_);
+  return std::string(reinterpret_cast<const char*>(&ours_), sizeof(ours_));
+}
 
-  const introduction ours{layout_version, host_number(), getpid(), own->fd(),
-                          reinterpret_cast<uintptr_t>(&probe_)};
-  const auto all = boot_.allgather("shm-ranks", as_bytes(ours), boot_.default_timeout());
-  if (!all.ok()) return all.status();
-
-  peers_.reserve(static_cast<size_t>(size()));
-  for (int r = 0; r < size(); ++r) {
-    const std::string& bytes = (*all)[static_cast<size_t>(r)];
-    introduction theirs;
-    if (bytes.size() != sizeof(theirs)) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("rank ", r, " runs another version of the shm backend"));
-    }
-    std::memcpy(&theirs, bytes.data(), sizeof(theirs));
-    if (theirs.version != layout_version) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("rank ", r, " runs another version of the shm backend"));
-    }
-    if (theirs.host != ours.host) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("rank ", r, " and rank ", rank(),
-                       " are on different hosts (or in containers that do not share their process "
-                       "numbers); the shm backend joins the ranks of one host only"));
-    }
-    peers_.emplace_back();
-    peer& p = peers_.back();
-    p.pid = theirs.pid;
-    p.probe = theirs.probe;
-    if (r == rank()) {
-      p.directory = *std::move(own);
-      continue;
-    }
-    // No wrapper in the C library of every distribution that we run on.
-    p.pidfd = static_cast<int>(syscall(SYS_pidfd_open, p.pid, 0));
-    absl::StatusOr<segment> view =
-        segment::open(p.pid, theirs.directory, directory_bytes, /*writable=*/false);
-    if (!view.ok()) {
-      return absl::Status(view.status().code(),
-                          absl::StrCat("rank ", r, ": ", view.status().message()));
-    }
-    p.directory = *std::move(view);
+absl::Status shm_context::meet(int other, const std::string& bytes) {
+  introduction theirs;
+  if (bytes.size() == sizeof(theirs)) std::memcpy(&theirs, bytes.data(), sizeof(theirs));
+  if (bytes.size() != sizeof(theirs) || theirs.version != layout_version) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "rank ", other, " and rank ", rank(),
+        " have different versions of the shm backend; start all ranks with the same program"));
   }
+  if (theirs.host != ours_.host) {
+    return absl::FailedPreconditionError(
+        absl::StrCat("rank ", other, " and rank ", rank(),
+                     " are on different hosts (or in containers that do not share their process "
+                     "numbers); the shm backend joins the ranks of one host only"));
+  }
+  peers_.emplace_back();
+  peer& p = peers_.back();
+  p.pid = static_cast<pid_t>(theirs.pid);
+  p.process = {theirs.proc_pid, theirs.start_time};
+  // No wrapper in the C library of every distribution that we run on.
+  p.pidfd = static_cast<int>(syscall(SYS_pidfd_open, p.pid, 0));
+  absl::StatusOr<segment> view =
+      segment::open(theirs.proc_pid, theirs.directory, directory_bytes, /*writable=*/false);
+  if (!view.ok()) {
+    return absl::Status(view.status().code(),
+                        absl::StrCat("rank ", other, ": ", view.status().message()));
+  }
+  p.directory = *std::move(view);
+  const absl::StatusOr<reach> by = find_reach(p, theirs);
+  if (!by.ok()) {
+    return absl::Status(by.status().code(),
+                        absl::StrCat("rank ", other, ": ", by.status().message()));
+  }
+  p.by = other == rank() ? reach::here : *by;
   return absl::OkStatus();
 }
 
-// Every rank tries with its neighbour before any of them relies on it.
-absl::Status shm_context::check_copying() {
-  const int neighbour = (rank() + 1) % size();
-  const peer& p = rank_at(neighbour);
+absl::StatusOr<reach> shm_context::find_reach(const peer& other, const introduction& theirs) const {
+  const absl::StatusOr<cma_mode> mode = read_cma_mode();
+  if (!mode.ok()) return mode.status();
+  if (*mode == cma_mode::off) return reach::asking;
+  if (other.pid == ours_.pid) return reach::here;
   uint64_t seen = 0;
-  if (!copy_across(p.pid, copy_direction::from_peer, &seen, p.probe, sizeof(seen)) ||
-      seen != layout_version) {
-    return absl::PermissionDeniedError(absl::StrCat(
-        "the kernel does not let this process copy memory of rank ", neighbour, " (",
-        std::strerror(errno),
-        "); allow process_vm_readv between the ranks (in a container: --cap-add=SYS_PTRACE)"));
+  if (copy_across(other.pid, copy_direction::from_peer, &seen, theirs.probe, sizeof(seen)) &&
+      seen == theirs.directory.token) {
+    return reach::kernel;
   }
-  return boot_.barrier("shm-ready", boot_.default_timeout());
+  const std::string reason = absl::StrCat(
+      "the kernel does not let this process copy memory of process ", other.pid, " (",
+      std::strerror(errno), "); in a container, --cap-add=SYS_PTRACE allows it");
+  if (*mode == cma_mode::on) {
+    return absl::PermissionDeniedError(
+        absl::StrCat(reason, "; or set LCI_SHM_CMA=auto to go without"));
+  }
+  LCI_LOG(info, "shm: ", reason, ". Puts and gets go through the rings");
+  return reach::asking;
+}
+
+bool shm_context::any_asking() const {
+  return std::any_of(peers_.begin(), peers_.end(),
+                     [](const peer& p) { return p.by == reach::asking; });
 }
 
 absl::StatusOr<std::unique_ptr<device>> shm_context::make_device(const device_config& config) {

@@ -8,12 +8,20 @@
 
 #include "absl/status/statusor.h"
 #include "lci/boot/bootstrap.h"
+#include "lci/boot/process.h"
 #include "lci/net/backend.h"
 #include "lci/net/shm/regions.h"
 #include "lci/net/shm/segment.h"
 #include "lci/net/shm/wire.h"
 
 namespace lci::net::shm {
+
+// How this rank puts to and gets from another.
+enum class reach : uint8_t {
+  here,    // ourselves, or a thread of our process: plain copies
+  kernel,  // process_vm_writev and process_vm_readv
+  asking,  // the kernel doesn't let us: the other rank copies when it polls
+};
 
 // What this rank knows of another (or of itself).
 class peer {
@@ -23,23 +31,32 @@ class peer {
   peer(peer&& other) noexcept;
   peer& operator=(peer&&) = delete;
 
-  // The process has ended. Never blocks; a system call.
+  // The process has ended. Never blocks; system calls.
   bool has_ended() const;
+  // Between here and there, which is reached `here` or by `kernel`.
+  bool copy(copy_direction direction, void* local, uint64_t remote, size_t size) const;
 
-  pid_t pid = 0;
-  uint64_t probe = 0;  // address there of 8 bytes that hold layout_version
-  int pidfd = -1;      // owned; -1 where the kernel has none
-  segment directory;   // read-only view of its registrations; of ourselves the original
   const region_slot* regions() const {
     return reinterpret_cast<const region_slot*>(directory.data() + page_size);
   }
+
+  pid_t pid = 0;
+  boot::process_id process;  // the same in the numbers of /proc
+  int pidfd = -1;            // owned; -1 where the kernel has none
+  reach by = reach::here;
+  segment directory;  // read-only view of its registrations; of ourselves the original
 };
 
 // The ranks of one host, and the memory that they open to each other. Thread safety: as
 // net::context says.
+//
+// LCI_SHM_CMA=auto|on|off says whether puts and gets may copy between processes through the kernel
+// ("cross-memory attach"). auto: where it lets us, by a try with each peer at start. on: an error
+// where it doesn't. off: never, also not between ranks that are threads of one process (for tests).
 class shm_context final : public context {
  public:
   static absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot);
+  ~shm_context() override;
 
   const char* name() const override { return "shm"; }
   absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
@@ -52,16 +69,24 @@ class shm_context final : public context {
   int rank() const { return boot_.rank(); }
   int size() const { return boot_.size(); }
   const peer& rank_at(int rank) const { return peers_[static_cast<size_t>(rank)]; }
+  region_table& regions() { return regions_; }
+  // Some rank can only be reached by asking.
+  bool any_asking() const;
+  // False in a child that was forked off: nothing here belongs to it.
+  bool is_ours() const;
 
  private:
   explicit shm_context(boot::bootstrap& boot) : boot_(boot) {}
-  absl::Status meet();
-  absl::Status check_copying();
+  absl::StatusOr<std::string> introduce();
+  absl::Status meet(int rank, const std::string& bytes);
+  absl::StatusOr<reach> find_reach(const peer& other, const introduction& theirs) const;
 
   boot::bootstrap& boot_;
+  segment own_directory_;
+  introduction ours_ = {};
   region_table regions_;
-  std::vector<peer> peers_;                // by rank
-  const uint64_t probe_ = layout_version;  // what peers read to see whether they can
+  std::vector<peer> peers_;  // by rank
+  uint64_t probe_ = 0;       // what peers read to see whether they can: our directory's token
 };
 
 }  // namespace lci::net::shm

@@ -3,54 +3,76 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/net/shm/exchange.h"
 
 namespace lci::net::shm {
 namespace {
 
 // The clock is read once in this many polls, and peers are looked at once in this time.
-constexpr uint32_t polls_between_looks = 1024;
+constexpr uint32_t polls_between_looks = 256;
 constexpr std::chrono::milliseconds time_between_looks{100};
 
-// How large the rings of a mailbox are, in cells: a sum of reasons.
-//   room for four of the largest messages, which ring.h requires (and a line for their headers)
+// Rings that one poll looks at, besides the one that had something last. A look at an idle ring
+// costs two cache lines and an entry of the TLB, which with 64 ranks is longer than a message takes.
+constexpr int rings_per_poll = 8;
+// Messages that one poll takes from a ring, so that requests, which give no completion, can't keep
+// it there.
+constexpr int messages_per_visit = 256;
+
+constexpr size_t max_message_bytes = size_t{16} << 20;
+
+// How large the rings of a mailbox are, as a power of two of cells. A sum of reasons:
+//   room for four of the largest messages, which ring.h requires
 //   beyond that, as much as keeps a mailbox at 8 MiB of address space: rings that are larger let a
 //   sender run ahead of a receiver that is not running. Between 64 KiB and 256 KiB: more no longer
 //   fits the cache.
-uint32_t choose_ring_cells(size_t max_message, int ranks) {
-  const size_t least = 4 * (span_of(max_message) + 1) * line_size;
+// Pages take memory only when the ring first comes around to them.
+uint32_t choose_ring_shift(size_t max_size, int ranks) {
+  const size_t least = 4 * span_of(max_size) * line_size;
   const size_t wanted = std::clamp((size_t{8} << 20) / static_cast<size_t>(ranks), size_t{64} << 10,
                                    size_t{256} << 10);
-  size_t bytes = page_size;
-  while (bytes < least || bytes < wanted) bytes *= 2;
-  return static_cast<uint32_t>(bytes / line_size);
+  uint32_t shift = 6;
+  while (line_size << shift < std::max(least, wanted)) ++shift;
+  return shift;
 }
 
-size_t ring_bytes(uint32_t cells) { return sizeof(ring_control) + cells * sizeof(cell); }
+size_t ring_bytes(uint32_t shift) { return sizeof(ring_control) + (sizeof(cell) << shift); }
 
-size_t mailbox_bytes(uint32_t cells, int ranks) {
-  return page_size + static_cast<size_t>(ranks) * ring_bytes(cells);
+size_t mailbox_bytes(uint32_t shift, int ranks) {
+  const size_t bytes = page_size + static_cast<size_t>(ranks) * ring_bytes(shift);
+  return (bytes + page_size - 1) / page_size * page_size;
 }
 
-ring_control* control_at(const segment& mailbox, uint32_t cells, int sender) {
+ring_control* control_at(const segment& mailbox, uint32_t shift, int sender) {
   return reinterpret_cast<ring_control*>(mailbox.data() + page_size +
-                                         static_cast<size_t>(sender) * ring_bytes(cells));
+                                         static_cast<size_t>(sender) * ring_bytes(shift));
 }
 
-cell* cells_at(const segment& mailbox, uint32_t cells, int sender) {
-  return reinterpret_cast<cell*>(control_at(mailbox, cells, sender) + 1);
+cell* cells_at(const segment& mailbox, uint32_t shift, int sender) {
+  return reinterpret_cast<cell*>(control_at(mailbox, shift, sender) + 1);
 }
 
 // A lease is the rank that the message came from above, and its position in that rank's ring below.
 constexpr int lease_position_bits = 44;
 uint64_t make_lease(int rank, uint64_t position) {
-  return static_cast<uint64_t>(rank) << lease_position_bits | position;
+  return static_cast<uint64_t>(rank) << lease_position_bits |
+         (position & ((uint64_t{1} << lease_position_bits) - 1));
+}
+
+device_limits choose_limits(const device_config& config, bool any_asking) {
+  device_limits limits;
+  limits.max_inject = std::max<size_t>(config.max_message, 64);
+  limits.max_send = limits.max_inject;
+  // A put_imm holds the ring's lock while it copies: long enough that the system call is a small
+  // part of it, short enough that other threads' messages don't wait long.
+  limits.max_rma = any_asking ? limits.max_send : size_t{4} << 20;
+  return limits;
 }
 
 }  // namespace
@@ -58,118 +80,147 @@ uint64_t make_lease(int rank, uint64_t position) {
 shm_device::shm_device(shm_context& context, const device_limits& limits)
     : device(limits),
       context_(context),
-      mailboxes_(static_cast<size_t>(context.size())),
-      writers_(new ring_writer[static_cast<size_t>(context.size())]),
-      readers_(new ring_reader[static_cast<size_t>(context.size())]),
-      states_(new std::atomic<peer_state>[static_cast<size_t>(context.size())]),
-      last_look_(std::chrono::steady_clock::now()) {
-  for (int r = 0; r < context.size(); ++r) states_[static_cast<size_t>(r)] = peer_state::alive;
-}
+      ranks_(context.size()),
+      mailboxes_(static_cast<size_t>(ranks_)),
+      writers_(new ring_writer[static_cast<size_t>(ranks_)]),
+      readers_(new ring_reader[static_cast<size_t>(ranks_)]),
+      states_(new std::atomic<peer_state>[static_cast<size_t>(ranks_)]()),
+      requests_(ranks_, context.regions(), limits.max_send),
+      last_look_(std::chrono::steady_clock::now()) {}
 
 absl::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
-  const int ranks = context.size();
-  const uint32_t cells = choose_ring_cells(config.max_message, ranks);
-  device_limits limits;
-  limits.max_inject = std::max<size_t>(config.max_message, 64);
-  limits.max_send = limits.max_inject;
-  // A put_imm holds the ring's lock while it copies; larger messages are split.
-  limits.max_rma = size_t{4} << 20;
-  std::unique_ptr<shm_device> made(new shm_device(context, limits));
-
-  absl::StatusOr<segment> own = segment::create("lci-mailbox", mailbox_bytes(cells, ranks));
-  if (!own.ok()) return own.status();
-  std::shared_ptr<segment>& mailbox = made->mailboxes_[static_cast<size_t>(context.rank())];
-  mailbox = std::make_shared<segment>(*std::move(own));
-  *reinterpret_cast<mailbox_header*>(mailbox->data()) = {layout_version,
-                                                         static_cast<uint32_t>(ranks), cells};
-
-  const mailbox_offer ours{mailbox->fd(), cells, reinterpret_cast<uintptr_t>(&mailbox)};
-  const auto all =
-      boot.allgather(absl::StrCat("shm-mailbox-", config.uid),
-                     absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
-                     boot.default_timeout());
-  if (!all.ok()) return all.status();
-
-  for (int r = 0; r < ranks; ++r) {
-    const auto i = static_cast<size_t>(r);
-    mailbox_offer offer;
-    if ((*all)[i].size() != sizeof(offer)) {
-      return absl::FailedPreconditionError(absl::StrCat("rank ", r, " offers no mailbox"));
-    }
-    std::memcpy(&offer, (*all)[i].data(), sizeof(offer));
-    if (offer.ring_cells != cells) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("rank ", r, " and rank ", context.rank(), " make device ", config.uid,
-                       " with different packet sizes; give all ranks the same attributes"));
-    }
-    const pid_t pid = context.rank_at(r).pid;
-    if (r != context.rank() && pid == getpid()) {
-      made->mailboxes_[i] = *reinterpret_cast<const std::shared_ptr<segment>*>(offer.shared);
-    } else if (r != context.rank()) {
-      absl::StatusOr<segment> view =
-          segment::open(pid, offer.mailbox, mailbox_bytes(cells, ranks), /*writable=*/true);
-      if (!view.ok()) {
-        return absl::Status(view.status().code(),
-                            absl::StrCat("rank ", r, ": ", view.status().message()));
-      }
-      made->mailboxes_[i] = std::make_shared<segment>(*std::move(view));
-    }
-    made->writers_[i].attach(control_at(*made->mailboxes_[i], cells, context.rank()),
-                             cells_at(*made->mailboxes_[i], cells, context.rank()), cells);
-    made->readers_[i].attach(control_at(*mailbox, cells, r), cells_at(*mailbox, cells, r), cells);
-  }
-  // Nobody closes a descriptor, or goes away, before all have opened it.
-  const absl::Status opened =
-      boot.barrier(absl::StrCat("shm-opened-", config.uid), boot.default_timeout());
-  if (!opened.ok()) return opened;
-  mailbox->close_descriptor();
+  std::unique_ptr<shm_device> made(
+      new shm_device(context, choose_limits(config, context.any_asking())));
+  if (absl::Status bad = made->connect(boot, config); !bad.ok()) return bad;
   return std::unique_ptr<device>(std::move(made));
 }
 
+absl::Status shm_device::connect(boot::bootstrap& boot, const device_config& config) {
+  // The largest message: a send, or a request with as many bytes.
+  const size_t max_size =
+      std::min(limits().max_send, max_message_bytes) + sizeof(remote_copy_header);
+  const uint32_t shift = choose_ring_shift(max_size, ranks_);
+  std::shared_ptr<segment>& own = mailboxes_[static_cast<size_t>(context_.rank())];
+
+  const auto offer = [&]() -> absl::StatusOr<std::string> {
+    if (config.max_message > max_message_bytes) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("packets of ", config.max_message, " bytes; the shm backend has room for ",
+                       max_message_bytes, " at most"));
+    }
+    absl::StatusOr<segment> mailbox = segment::create("lci-mailbox", mailbox_bytes(shift, ranks_));
+    if (!mailbox.ok()) return mailbox.status();
+    own = std::make_shared<segment>(*std::move(mailbox));
+    const mailbox_offer ours{own->name(), uint64_t{1} << shift, reinterpret_cast<uintptr_t>(&own)};
+    return std::string(reinterpret_cast<const char*>(&ours), sizeof(ours));
+  };
+  const auto all = exchange(boot, absl::StrCat("shm-mailbox-", config.uid), offer());
+  if (!all.ok()) return all.status();
+
+  absl::Status status;
+  for (int r = 0; r < ranks_ && status.ok(); ++r) {
+    status = connect(r, (*all)[static_cast<size_t>(r)], shift, max_size);
+    if (!status.ok()) {
+      status = absl::Status(status.code(), absl::StrCat("device ", config.uid, ", rank ", r, ": ",
+                                                        status.message()));
+    }
+  }
+  // Nobody closes a descriptor, or goes away, before all have opened it.
+  status = agree(boot, absl::StrCat("shm-opened-", config.uid), status);
+  if (!status.ok()) return status;
+  own->close_descriptor();
+  connected_ = true;
+  return absl::OkStatus();
+}
+
+absl::Status shm_device::connect(int rank, const std::string& bytes, uint32_t shift,
+                                 size_t max_size) {
+  const auto i = static_cast<size_t>(rank);
+  mailbox_offer offer;
+  if (bytes.size() != sizeof(offer)) {
+    return absl::FailedPreconditionError("offers no mailbox");
+  }
+  std::memcpy(&offer, bytes.data(), sizeof(offer));
+  if (offer.ring_cells != uint64_t{1} << shift) {
+    return absl::FailedPreconditionError(
+        "has another packet size; give all ranks the same attributes");
+  }
+  const peer& other = context_.rank_at(rank);
+  if (rank != context_.rank() && other.pid == getpid()) {
+    mailboxes_[i] = *reinterpret_cast<const std::shared_ptr<segment>*>(offer.shared);
+  } else if (rank != context_.rank()) {
+    absl::StatusOr<segment> view = segment::open(other.process.pid, offer.mailbox,
+                                                 mailbox_bytes(shift, ranks_), /*writable=*/true);
+    if (!view.ok()) return view.status();
+    mailboxes_[i] = std::make_shared<segment>(*std::move(view));
+  }
+  const segment& theirs = *mailboxes_[i];
+  const segment& ours = *mailboxes_[static_cast<size_t>(context_.rank())];
+  writers_[i].attach(control_at(theirs, shift, context_.rank()),
+                     cells_at(theirs, shift, context_.rank()), shift);
+  readers_[i].attach(control_at(ours, shift, rank), cells_at(ours, shift, rank), shift, max_size);
+  return absl::OkStatus();
+}
+
 shm_device::~shm_device() {
-  for (int r = 0; r < context_.size(); ++r) writers_[static_cast<size_t>(r)].close();
+  // A child that was forked off must not end it for us.
+  if (!connected_ || !context_.is_ours()) return;
+  for (int r = 0; r < ranks_; ++r) writer(r).close();
 }
 
 // ---- posting ------------------------------------------------------------------------------------
 
 error_t shm_device::post(const op& operation) {
-  if (__builtin_expect(!alive(operation.rank), 0)) return errorcode_t::fatal;
-  return operation.kind == op_kind::send ? post_send(operation) : post_rma(operation);
+  if (__builtin_expect(state(operation.rank) != peer_state::alive, 0)) return errorcode_t::fatal;
+  return operation.kind == op_kind::send ? post_send(operation) : post_remote_copy(operation);
 }
 
 error_t shm_device::post_send(const op& operation) {
-  ring_writer& writer = writers_[static_cast<size_t>(operation.rank)];
-  if (!writer.lock.try_lock()) return errorcode_t::retry_lock;
+  ring_writer& to = writer(operation.rank);
+  if (!to.lock.try_lock()) return errorcode_t::retry_lock;
   const bool written =
-      writer.write(message_kind::send, operation.imm,
-                   {operation.header, operation.header_size, operation.buffer, operation.size});
-  writer.lock.unlock();
-  return written ? errorcode_t::done : errorcode_t::retry_nomem;
+      to.write(message_kind::send, operation.imm,
+               {operation.header, operation.header_size, operation.buffer, operation.size});
+  to.lock.unlock();
+  return __builtin_expect(written, 1) ? error_t(errorcode_t::done) : full(operation.rank);
 }
 
-error_t shm_device::post_rma(const op& operation) {
+// Nobody will make room in the ring to a rank that has ended its device.
+error_t shm_device::full(int rank) const {
+  return reader(rank).sender_closed() ? errorcode_t::fatal : errorcode_t::retry_nomem;
+}
+
+error_t shm_device::post_remote_copy(const op& operation) {
   const peer& target = context_.rank_at(operation.rank);
-  const uint64_t address =
-      find_remote(target.regions(), operation.remote, operation.remote_offset, operation.size);
-  if (address == 0 && operation.size > 0) return errorcode_t::fatal;
-  const auto copy = [&] {
-    const copy_direction direction =
-        operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
-    return operation.size == 0 ||
-           copy_across(target.pid, direction, operation.buffer, address, operation.size);
-  };
-  if (operation.kind != op_kind::put_imm) {
-    return copy() ? errorcode_t::done : errorcode_t::fatal;
+  uint64_t address;
+  if (!find_open(target.regions(), operation.remote, operation.remote_offset, operation.size,
+                 &address)) {
+    return errorcode_t::fatal;
+  }
+  const copy_direction direction =
+      operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
+  if (target.by != reach::asking && operation.kind != op_kind::put_imm) {
+    return target.copy(direction, operation.buffer, address, operation.size)
+               ? errorcode_t::done
+               : errorcode_t::fatal;
+  }
+  ring_writer& to = writer(operation.rank);
+  if (!to.lock.try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::spinlock> guard(to.lock, std::adopt_lock);
+  if (target.by == reach::asking) {
+    // Again, under the lock: report_failure gives up what is open under the same lock.
+    if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
+    const error_t posted = requests_.post(operation, to);
+    return posted.is_retry() ? full(operation.rank) : posted;
   }
   // The lock is held from the look for room to the message, so that the bytes are copied only once.
-  ring_writer& writer = writers_[static_cast<size_t>(operation.rank)];
-  if (!writer.lock.try_lock()) return errorcode_t::retry_lock;
-  const std::lock_guard<ds::spinlock> guard(writer.lock, std::adopt_lock);
-  if (!writer.has_room(0)) return errorcode_t::retry_nomem;
-  if (!copy()) return errorcode_t::fatal;
-  writer.write(message_kind::put_imm, operation.imm, {});
+  if (!to.has_room(0)) return full(operation.rank);
+  if (!target.copy(direction, operation.buffer, address, operation.size)) {
+    return errorcode_t::fatal;
+  }
+  to.write(message_kind::put_done, operation.imm, {});
   return errorcode_t::done;
 }
 
@@ -179,50 +230,90 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   *count = 0;
   if (!poll_lock_.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(poll_lock_, std::adopt_lock);
-  size_t n = 0;
-  if (__builtin_expect(unreported_.load(std::memory_order_acquire), 0)) {
-    n = report_failures(out, max);
-  }
+  batch given{out, max};
+  if (__builtin_expect(!requests_.idle(), 0)) pay_replies();
   // Begins behind the rank that the last full batch ended with, so that none is served twice while
   // another waits.
-  const int ranks = context_.size();
-  for (int i = 0; i < ranks && n < max; ++i) {
+  for (int i = std::min(ranks_, rings_per_poll); i > 0 && !given.full(); --i) {
     const int rank = next_rank_;
-    next_rank_ = rank + 1 == ranks ? 0 : rank + 1;
-    ring_reader& reader = readers_[static_cast<size_t>(rank)];
-    incoming message;
-    ring_reader::result result = ring_reader::result::none;
-    while (n < max && (result = reader.next(&message)) == ring_reader::result::message) {
-      take(rank, message, &out[n]);
-      ++n;
-    }
-    if (__builtin_expect(result == ring_reader::result::corrupt, 0) && alive(rank)) {
-      fail(rank, "it wrote a malformed message");
-    }
+    next_rank_ = rank + 1 == ranks_ ? 0 : rank + 1;
+    visit(rank, &given);
   }
+  // Those who talk with us are not kept waiting by those who don't.
+  if (ranks_ > rings_per_poll && !given.full()) visit(active_rank_, &given);
   if (++polls_ % polls_between_looks == 0) look_for_failures();
-  *count = n;
-  return n > 0 ? errorcode_t::done : errorcode_t::retry;
+  if (__builtin_expect(unreported_, 0)) report_failures(&given);
+  *count = given.count;
+  return given.moved ? errorcode_t::done : errorcode_t::retry;
 }
 
-void shm_device::take(int rank, const incoming& message, completion* out) {
-  *out = completion();
-  out->rank = rank;
-  out->imm = message.imm;
-  if (message.kind == message_kind::send) {
-    out->kind = completion_kind::recv;
-    out->size = message.size;
-    out->buffer = message.bytes;
-    out->lease = make_lease(rank, message.position);
-  } else {
-    out->kind = completion_kind::remote_put;
-    readers_[static_cast<size_t>(rank)].free(message.position);
+// True if there is nothing more to read.
+bool shm_device::visit(int rank, batch* given) {
+  // Only we change it.
+  if (states_[static_cast<size_t>(rank)].load(std::memory_order_relaxed) > peer_state::ended) {
+    return true;
   }
+  ring_reader& from = reader(rank);
+  from.reclaim();
+  incoming message;
+  for (int i = 0; i < messages_per_visit && !given->full(); ++i) {
+    const ring_reader::result result = from.next(&message);
+    if (result == ring_reader::result::none) return true;
+    if (result == ring_reader::result::corrupt || !take(rank, message, given)) {
+      fail(rank, peer_state::corrupt, "it wrote a malformed message");
+      return true;
+    }
+    given->moved = true;
+    active_rank_ = rank;
+  }
+  return false;
+}
+
+// False if the message makes no sense.
+bool shm_device::take(int rank, const incoming& message, batch* given) {
+  completion* out = given->next();
+  switch (message.kind) {
+    case message_kind::send:
+      if (message.size > limits().max_send) return false;
+      *out = completion();
+      out->kind = completion_kind::recv;
+      out->rank = rank;
+      out->imm = message.imm;
+      out->size = message.size;
+      out->buffer = message.bytes;
+      out->lease = make_lease(rank, message.position);
+      ++given->count;
+      return true;
+    case message_kind::put_done:
+      *out = completion();
+      out->kind = completion_kind::remote_put;
+      out->rank = rank;
+      out->imm = message.imm;
+      ++given->count;
+      reader(rank).free(message.position);
+      return true;
+    case message_kind::put_request:
+    case message_kind::put_imm_request:
+    case message_kind::get_request:
+    case message_kind::reply: {
+      const request_table::result result = requests_.take(rank, message, writer(rank), out);
+      reader(rank).free(message.position);
+      if (result == request_table::result::completed) ++given->count;
+      return result != request_table::result::malformed;
+    }
+    case message_kind::pad:
+      break;  // stays in the ring
+  }
+  return false;
+}
+
+void shm_device::pay_replies() {
+  for (int r = 0; r < ranks_; ++r) requests_.pay(r, writer(r));
 }
 
 void shm_device::release(const completion& received) {
-  const auto rank = static_cast<size_t>(received.lease >> lease_position_bits);
-  readers_[rank].free(received.lease & ((uint64_t{1} << lease_position_bits) - 1));
+  const auto rank = static_cast<int>(received.lease >> lease_position_bits);
+  reader(rank).free(received.lease);
 }
 
 // ---- failures -----------------------------------------------------------------------------------
@@ -231,36 +322,49 @@ void shm_device::look_for_failures() {
   const auto now = std::chrono::steady_clock::now();
   if (now - last_look_ < time_between_looks) return;
   last_look_ = now;
-  for (int r = 0; r < context_.size(); ++r) {
-    if (r == context_.rank() || !alive(r) || !context_.rank_at(r).has_ended()) continue;
+  for (int r = 0; r < ranks_; ++r) {
+    if (r == context_.rank() || state(r) != peer_state::alive) continue;
     // One that ended its device before it ended is no failure.
-    if (!readers_[static_cast<size_t>(r)].sender_closed()) fail(r, "its process has ended");
+    if (reader(r).sender_closed() || !context_.rank_at(r).has_ended()) continue;
+    // It may have ended its device between the two looks.
+    if (!reader(r).sender_closed()) fail(r, peer_state::ended, "its process has ended");
   }
 }
 
-void shm_device::fail(int rank, const char* reason) {
+void shm_device::fail(int rank, peer_state how, const char* reason) {
   LCI_LOG(warn, "rank ", rank, " has failed: ", reason);
-  states_[static_cast<size_t>(rank)].store(peer_state::failed, std::memory_order_release);
-  unreported_.store(true, std::memory_order_release);
+  states_[static_cast<size_t>(rank)].store(how, std::memory_order_release);
+  unreported_ = true;
 }
 
-size_t shm_device::report_failures(completion* out, size_t max) {
-  size_t n = 0;
-  unreported_.store(false, std::memory_order_relaxed);
-  for (int r = 0; r < context_.size(); ++r) {
-    std::atomic<peer_state>& state = states_[static_cast<size_t>(r)];
-    if (state.load(std::memory_order_relaxed) != peer_state::failed) continue;
-    if (n == max) {
-      unreported_.store(true, std::memory_order_relaxed);
-      break;
-    }
-    state.store(peer_state::reported, std::memory_order_relaxed);
-    out[n] = completion();
-    out[n].kind = completion_kind::peer_failed;
-    out[n].rank = r;
-    ++n;
+void shm_device::report_failures(batch* given) {
+  unreported_ = false;
+  for (int r = 0; r < ranks_; ++r) {
+    const peer_state now = state(r);
+    if (now != peer_state::ended && now != peer_state::corrupt) continue;
+    if (!report_failure(r, given)) unreported_ = true;
   }
-  return n;
+}
+
+// First all that it had sent, then all that waits for it, then that it is gone. False if there is
+// more to do than the batch has room for, or another thread is posting to it.
+bool shm_device::report_failure(int rank, batch* given) {
+  if (!visit(rank, given)) return false;
+  ring_writer& to = writer(rank);
+  if (!to.lock.try_lock()) return false;
+  const std::lock_guard<ds::spinlock> guard(to.lock, std::adopt_lock);
+  for (;;) {
+    if (given->full()) return false;
+    given->moved = true;
+    if (!requests_.give_up(rank, given->next())) break;
+    ++given->count;
+  }
+  *given->next() = completion();
+  given->next()->kind = completion_kind::peer_failed;
+  given->next()->rank = rank;
+  ++given->count;
+  states_[static_cast<size_t>(rank)].store(peer_state::reported, std::memory_order_release);
+  return true;
 }
 
 }  // namespace lci::net::shm

@@ -11,6 +11,7 @@
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
 #include "lci/net/shm/context.h"
+#include "lci/net/shm/requests.h"
 #include "lci/net/shm/ring.h"
 #include "lci/net/shm/segment.h"
 
@@ -18,7 +19,7 @@ namespace lci::net::shm {
 
 // A mailbox of our own with a ring for every rank to write to, and a view of everybody's mailbox to
 // write to ours in it. Thread safety: as net::device says. A post takes the lock of the one ring
-// that it writes to, a poll that of the device; both only try.
+// that it writes to, a poll that of the device; both only try. A release takes none.
 class shm_device final : public device {
  public:
   static absl::StatusOr<std::unique_ptr<device>> make(shm_context& context, boot::bootstrap& boot,
@@ -28,36 +29,67 @@ class shm_device final : public device {
   error_t post(const op& operation) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
-  bool drained() override { return true; }  // every post is complete when it returns
+  // Every post is complete when it returns, or waits for the peer; but peers may wait for replies.
+  bool drained() override { return requests_.idle(); }
 
  private:
-  enum class peer_state : uint8_t { alive, failed, reported };
+  // Only goes forward.
+  enum class peer_state : uint8_t {
+    alive,
+    ended,     // the process is gone; what it wrote before is still to be read
+    corrupt,   // what it writes makes no sense, and is not read
+    reported,  // peer_failed was given
+  };
+  // What one poll has to give away.
+  struct batch {
+    completion* out;
+    size_t max;
+    size_t count = 0;
+    bool moved = false;
+
+    bool full() const { return count == max; }
+    completion* next() { return &out[count]; }
+  };
 
   shm_device(shm_context& context, const device_limits& limits);
+  absl::Status connect(boot::bootstrap& boot, const device_config& config);
+  absl::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
 
   error_t post_send(const op& operation);
-  error_t post_rma(const op& operation);
-  void take(int rank, const incoming& message, completion* out);
-  size_t report_failures(completion* out, size_t max);
+  error_t post_remote_copy(const op& operation);
+  error_t full(int rank) const;
+
+  bool visit(int rank, batch* given);
+  bool take(int rank, const incoming& message, batch* given);
+  void pay_replies();
   void look_for_failures();
-  void fail(int rank, const char* reason);
-  bool alive(int rank) const {
-    return states_[static_cast<size_t>(rank)].load(std::memory_order_acquire) == peer_state::alive;
+  void fail(int rank, peer_state how, const char* reason);
+  void report_failures(batch* given);
+  bool report_failure(int rank, batch* given);
+
+  peer_state state(int rank) const {
+    return states_[static_cast<size_t>(rank)].load(std::memory_order_acquire);
   }
+  ring_writer& writer(int rank) { return writers_[static_cast<size_t>(rank)]; }
+  ring_reader& reader(int rank) const { return readers_[static_cast<size_t>(rank)]; }
 
   shm_context& context_;
+  const int ranks_;
   // By rank, ours among them. Ranks that are threads of one process share one mapping: race
   // detectors go by the address, and would not see the order that the rings make otherwise.
   std::vector<std::shared_ptr<segment>> mailboxes_;
   std::unique_ptr<ring_writer[]> writers_;  // by rank
   std::unique_ptr<ring_reader[]> readers_;  // by rank
   std::unique_ptr<std::atomic<peer_state>[]> states_;
-  std::atomic<bool> unreported_{false};  // some state is `failed`
+  request_table requests_;
+  bool connected_ = false;
 
-  alignas(line_size) ds::spinlock poll_lock_;
-  int next_rank_ = 0;   // guarded by poll_lock_: where the next poll begins
-  uint32_t polls_ = 0;  // guarded by poll_lock_
-  std::chrono::steady_clock::time_point last_look_;  // guarded by poll_lock_
+  alignas(line_size) ds::spinlock poll_lock_;  // guards what follows
+  int next_rank_ = 0;                          // where the next poll begins
+  int active_rank_ = 0;                        // who sent the last message
+  uint32_t polls_ = 0;
+  bool unreported_ = false;  // some state is `ended` or `corrupt`
+  std::chrono::steady_clock::time_point last_look_;
 };
 
 }  // namespace lci::net::shm

@@ -1,21 +1,20 @@
 #include "lci/net/shm/regions.h"
 
 #include <sys/uio.h>
-#include <unistd.h>
 
-#include <algorithm>
-#include <cerrno>
 #include <cstring>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "lci/base/check.h"
 
 namespace lci::net::shm {
 
-// Orders of a slot: the owner stores base and size, then key (release, R3); when it closes, key =
-// 0, before the slot can be opened again. A peer loads key (acquire, A3 pairs with R3), then base
-// and size, then key again: if both are the key it was given, base and size are of that
-// registration, since keys are never reused.
+// Orders of a slot. Its owner closes it with key = 0, and opens it by storing base and size
+// (release, R1), then key (release, R2). A peer loads key (acquire, A2 pairs with R2), base and size
+// (acquire, A1 pairs with R1), then key again. If both times it is the key that the peer was given,
+// base and size are of that registration: had they been those of a later one, A1 would have made
+// the key = 0 before it visible to the second look, and keys are never given twice.
 
 absl::StatusOr<local_region> region_table::open(const void* address, size_t size) {
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -25,53 +24,69 @@ absl::StatusOr<local_region> region_table::open(const void* address, size_t size
     free_.pop_back();
   } else if (used_ < directory_capacity) {
     index = used_++;
-    free_.reserve(used_);  // room for all, so that close can't fail
+    if (free_.capacity() < used_) free_.reserve(2 * size_t{used_});  // so that close can't fail
   } else {
     return absl::ResourceExhaustedError(
         absl::StrCat(directory_capacity,
                      " memory regions are registered; deregister some, or send less at a time"));
   }
   region_slot& slot = slots_[index];
-  slot.base.store(reinterpret_cast<uintptr_t>(address), std::memory_order_relaxed);
-  slot.size.store(size, std::memory_order_relaxed);
-  slot.key.store(next_key_++, std::memory_order_release);  // R3
+  slot.base.store(reinterpret_cast<uintptr_t>(address), std::memory_order_release);  // R1
+  slot.size.store(size, std::memory_order_release);                                  // R1
+  slot.key.store(next_key_, std::memory_order_release);                              // R2
+  if (++next_key_ == 0) next_key_ = 1;
   return local_region{index + uint64_t{1}};
 }
 
 void region_table::close(local_region region) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  const auto index = static_cast<uint32_t>(region.handle - 1);
-  slots_[index].key.store(0, std::memory_order_seq_cst);
-  free_.push_back(index);
+  const size_t index = index_of(region);
+  slots_[index].key.store(0, std::memory_order_relaxed);
+  free_.push_back(static_cast<uint32_t>(index));
+}
+
+void region_table::close_all() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (uint32_t i = 0; i < used_; ++i) slots_[i].key.store(0, std::memory_order_relaxed);
 }
 
 remote_region region_table::remote(local_region region) const {
-  const uint64_t index = region.handle - 1;
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const size_t index = index_of(region);
   return {index, slots_[index].key.load(std::memory_order_relaxed)};
 }
 
-uint64_t find_remote(const region_slot* slots, remote_region region, uint64_t offset, size_t size) {
-  if (region.base >= directory_capacity || region.key == 0) return 0;
+size_t region_table::index_of(local_region region) const {
+  const uint64_t index = region.handle - 1;
+  LCI_CHECK(index < used_ && slots_[index].key.load(std::memory_order_relaxed) != 0,
+            "local_region ", region.handle, " is not registered");
+  return index;
+}
+
+bool find_open(const region_slot* slots, remote_region region, uint64_t offset, size_t size,
+               uint64_t* address) {
+  if (region.base >= directory_capacity || region.key == 0) return false;
   const region_slot& slot = slots[region.base];
-  if (slot.key.load(std::memory_order_acquire) != region.key) return 0;  // A3
-  const uint64_t base = slot.base.load(std::memory_order_acquire);
-  const uint64_t length = slot.size.load(std::memory_order_acquire);
-  if (slot.key.load(std::memory_order_relaxed) != region.key) return 0;
-  if (offset > length || size > length - offset) return 0;
-  return base + offset;
+  if (slot.key.load(std::memory_order_acquire) != region.key) return false;  // A2
+  const uint64_t base = slot.base.load(std::memory_order_acquire);       // A1
+  const uint64_t length = slot.size.load(std::memory_order_acquire);     // A1
+  if (slot.key.load(std::memory_order_relaxed) != region.key) return false;
+  if (offset > length || size > length - offset) return false;
+  *address = base + offset;
+  return true;
+}
+
+void copy_within(copy_direction direction, void* local, uint64_t remote, size_t size) {
+  if (size == 0) return;
+  void* there = reinterpret_cast<void*>(static_cast<uintptr_t>(remote));
+  if (direction == copy_direction::to_peer) {
+    std::memmove(there, local, size);
+  } else {
+    std::memmove(local, there, size);
+  }
 }
 
 bool copy_across(pid_t pid, copy_direction direction, void* local, uint64_t remote, size_t size) {
-  // Ranks may be threads of one process.
-  if (pid == getpid()) {
-    void* there = reinterpret_cast<void*>(static_cast<uintptr_t>(remote));
-    if (direction == copy_direction::to_peer) {
-      std::memcpy(there, local, size);
-    } else {
-      std::memcpy(local, there, size);
-    }
-    return true;
-  }
   size_t done = 0;
   while (done < size) {
     iovec here{static_cast<char*>(local) + done, size - done};

@@ -15,35 +15,56 @@
 
 namespace lci::net::shm {
 
-// This rank's registrations, in its directory.
-//
-// Thread safety: every member by any thread at any time; blocks only for another registration.
-class region_table {
- public:
-  // `slots` stay mapped for the life of the table, which is their only writer.
-  void attach(region_slot* slots) { slots_ = slots; }
-
-  absl::StatusOr<local_region> open(const void* address, size_t size);
-  void close(local_region region);
-  remote_region remote(local_region region) const;
-
- private:
-  region_slot* slots_ = nullptr;
-  mutable std::mutex mutex_;
-  std::vector<uint32_t> free_;  // guarded by mutex_
-  uint32_t used_ = 0;           // guarded by mutex_: slots that have ever been used
-  uint64_t next_key_ = 1;       // guarded by mutex_: never given twice
-};
-
-// What a peer's directory says about bytes that it was told it may reach: their address there, or 0
-// if the registration is closed or does not cover them.
-uint64_t find_remote(const region_slot* slots, remote_region region, uint64_t offset, size_t size);
+// Whether a directory holds the registration `region` and it covers these bytes; then also their
+// address in the process of its owner.
+bool find_open(const region_slot* slots, remote_region region, uint64_t offset, size_t size,
+               uint64_t* address);
 
 enum class copy_direction { to_peer, from_peer };
 
 // Copies `size` bytes between `local` here and `remote` in process `pid`, in the kernel
 // (process_vm_writev, process_vm_readv). False, with errno, if not all of them could be copied.
 bool copy_across(pid_t pid, copy_direction direction, void* local, uint64_t remote, size_t size);
+// The same between ranks of one process.
+void copy_within(copy_direction direction, void* local, uint64_t remote, size_t size);
+
+// This rank's registrations, in its directory.
+//
+// Thread safety: every member by any thread at any time; blocks for another registration or use.
+class region_table {
+ public:
+  // `slots` stay mapped for the life of the table, which is their only writer. `first_key` is
+  // random, so that keys of other ranks and of earlier jobs are not taken for ours.
+  void attach(region_slot* slots, uint64_t first_key) {
+    slots_ = slots;
+    next_key_ = first_key;
+  }
+
+  absl::StatusOr<local_region> open(const void* address, size_t size);
+  // When it has returned, no use() of the memory is under way.
+  void close(local_region region);
+  void close_all();
+  remote_region remote(local_region region) const;
+
+  // Calls f(address of the bytes) if they are open here, as a peer asks for. False if they aren't.
+  template <class F>
+  bool use(remote_region region, uint64_t offset, size_t size, const F& f) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    uint64_t address;
+    if (!find_open(slots_, region, offset, size, &address)) return false;
+    f(reinterpret_cast<void*>(static_cast<uintptr_t>(address)));
+    return true;
+  }
+
+ private:
+  size_t index_of(local_region region) const;
+
+  region_slot* slots_ = nullptr;
+  mutable std::mutex mutex_;
+  std::vector<uint32_t> free_;  // guarded by mutex_
+  uint32_t used_ = 0;           // guarded by mutex_: slots that have ever been used
+  uint64_t next_key_ = 1;       // guarded by mutex_: never given twice
+};
 
 }  // namespace lci::net::shm
 

@@ -1,24 +1,28 @@
 // The two ends of a ring: messages from one rank to another, in order, through shared memory.
 //
-// Memory orders, numbered here and named in ring.cc:
+// Memory orders, numbered here and named below and in ring.cc:
 //   R1 -> A1  stamp of a message's first cell: the sender stores it (release) after all else of the
-//   message; the receiver
-//             loads it (acquire) before it reads anything else.
+//             message; the receiver loads it (acquire) before it reads anything else.
 //   R2 -> A2  ring_control::freed: the receiver stores it (release) after its last read of the
-//   cells, and after it has
-//             wiped the stamps; the sender loads it (acquire) before it writes there again.
+//             cells, and after it has wiped the stamps; the sender loads it (acquire) before it
+//             writes there again.
+//   R3 -> A3  spans_[]: the thread that frees a message marks it (release) after its last read and
+//             after the wiping; reclaim() loads it (acquire) before it hands the cells on by R2.
+//   R4 -> A4  ring_control::closed: the sender stores it (release) after its last message.
 // Invariants:
 //   1. Cells in [freed, written) hold messages that are on their way or being read; all others
-//   belong to the sender.
+//      belong to the sender.
 //   2. The word where a stamp would stand is never a valid stamp of the coming lap in a cell that
 //      belongs to the sender: a first cell keeps the stamp of an older lap, the others are wiped
 //      when they are freed.
-//   3. A message is contiguous in memory.
+//   3. A message is contiguous in memory, and spans at most a quarter of the ring.
+//   4. spans_[i] is non-zero exactly for the messages in [freed_, read_) that begin in cell i.
 #ifndef LCI_NET_SHM_RING_H_
 #define LCI_NET_SHM_RING_H_
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "lci/ds/spinlock.h"
@@ -35,37 +39,66 @@ struct gather {
 };
 
 // Thread safety: none; the caller holds `lock`, which is here so that it shares a line with what it
-// guards.
+// guards. close() may be called once nobody writes any more.
 class alignas(line_size) ring_writer {
  public:
-  ring_writer() = default;
-  void attach(ring_control* control, cell* cells, uint32_t count) {
+  void attach(ring_control* control, cell* cells, uint32_t shift) {
     control_ = control;
     cells_ = cells;
-    count_ = count;
+    shift_ = shift;
+    mask_ = (uint64_t{1} << shift) - 1;
   }
 
-  // False if there is no room now. The message (header and bytes) must span at most a quarter of
-  // the ring.
-  bool write(message_kind kind, uint32_t imm, const gather& message);
+  // False if there is no room now; then nothing happened.
+  bool write(message_kind kind, uint32_t imm, const gather& message) {
+    const size_t size = message.header_size + message.size;
+    const uint64_t span = span_of(size);
+    if (!make_room(span)) return false;
+    cell& first = cells_[written_ & mask_];
+    first.header.size = static_cast<uint32_t>(size);
+    first.header.imm = imm;
+    first.header.kind = static_cast<uint32_t>(kind);
+    unsigned char* to = first.bytes;
+    if (message.header_size > 0) std::memcpy(to, message.header, message.header_size);
+    if (message.size > 0) std::memcpy(to + message.header_size, message.bytes, message.size);
+    first.header.stamp.store(stamp_of(written_, shift_), std::memory_order_release);  // R1
+    written_ += span;
+    return true;
+  }
 
   // Whether a message of `size` bytes could be written now.
-  bool has_room(size_t size);
+  bool has_room(size_t size) { return make_room(span_of(size)); }
 
   // Tells the receiver that nothing will follow, and that this is no failure.
-  void close() { control_->closed.store(1, std::memory_order_release); }
+  void close() { control_->closed.store(1, std::memory_order_release); }  // R4
 
   ds::spinlock lock;
 
  private:
-  bool reserve(uint64_t span);
+  // Room for `span` cells in one piece at written_, with a pad before it if need be.
+  bool make_room(uint64_t span) {
+    const uint64_t to_end = mask_ + 1 - (written_ & mask_);
+    if (__builtin_expect(span > to_end, 0)) {
+      if (!reserve(to_end + span)) return false;
+      pad(to_end);
+      return true;
+    }
+    return reserve(span);
+  }
+  bool reserve(uint64_t span) {
+    return __builtin_expect(written_ + span - freed_ <= mask_ + 1, 1) || refresh(span);
+  }
+  bool refresh(uint64_t span);
+  void pad(uint64_t span);
 
-  uint32_t count_ = 0;
+  uint32_t shift_ = 0;
+  uint64_t mask_ = 0;     // cells of the ring - 1
   uint64_t written_ = 0;  // position after the last message
   uint64_t freed_ = 0;    // the last known ring_control::freed
   cell* cells_ = nullptr;
   ring_control* control_ = nullptr;
 };
+static_assert(sizeof(ring_writer) == line_size);
 
 // A message in the ring, its fields copied out and checked.
 struct incoming {
@@ -76,35 +109,63 @@ struct incoming {
   uint64_t position;
 };
 
-// Thread safety: next() one thread at a time; free() any thread at any time.
-class ring_reader {
+// Thread safety: free() by any thread at any time, once per message, wait-free. All else one thread
+// at a time.
+class alignas(line_size) ring_reader {
  public:
   enum class result { none, message, corrupt };
 
-  void attach(ring_control* control, cell* cells, uint32_t count);
+  // No message is larger than `max_size` bytes.
+  void attach(ring_control* control, cell* cells, uint32_t shift, size_t max_size);
 
-  // The next message, which stays where it is until its position is freed.
-  result next(incoming* out);
-  // Ends the use of a message. Any order.
-  void free(uint64_t position);
-  bool sender_closed() const { return control_->closed.load(std::memory_order_acquire) != 0; }
+  // The next message, which stays where it is until its position is freed. After a malformed one
+  // (`corrupt`) the ring is read no more.
+  result next(incoming* out) {
+    const cell& first = cells_[read_ & mask_];
+    if (first.header.stamp.load(std::memory_order_acquire) != stamp_of(read_, shift_)) {  // A1
+      return result::none;
+    }
+    return take(out);
+  }
+
+  // Ends the use of a message. Messages may be freed in any order; the sender has their cells back
+  // after a reclaim().
+  void free(uint64_t position) {
+    const uint64_t index = position & mask_;
+    const uint32_t span = spans_[index].load(std::memory_order_relaxed);
+    for (uint32_t i = 1; i < span; ++i) {
+      cells_[index + i].header.stamp.store(0, std::memory_order_relaxed);
+    }
+    spans_[index].store(span | done_bit, std::memory_order_release);  // R3
+  }
+
+  // Gives the sender back what is freed at the front.
+  void reclaim() {
+    if (freed_ != read_) reclaim_front();
+  }
+
+  bool sender_closed() const { return control_->closed.load(std::memory_order_acquire) != 0; }  // A4
 
  private:
-  static constexpr uint16_t done_bit = uint16_t{1} << 15;
+  static constexpr uint32_t done_bit = uint32_t{1} << 31;
 
-  void advance();
+  result take(incoming* out);
+  void reclaim_front();
 
-  ring_control* control_ = nullptr;
+  // Constant, so that threads that free don't wait for the one that reads.
   cell* cells_ = nullptr;
-  uint32_t count_ = 0;
-  uint64_t read_ = 0;  // position after the last message handed out
+  // spans_[position & mask_] is the span of a message that is handed out, with done_bit once it is
+  // freed; 0 otherwise. Not in the ring, where the sender could change it.
+  std::unique_ptr<std::atomic<uint32_t>[]> spans_;
+  ring_control* control_ = nullptr;
+  uint64_t mask_ = 0;  // cells of the ring - 1
+  uint32_t shift_ = 0;
+  uint32_t max_span_ = 0;
+  uint32_t max_size_ = 0;
 
-  // spans_[position % count_] is the span of a message that is handed out, with done_bit once it is
-  // freed; 0 otherwise.
-  std::unique_ptr<std::atomic<uint16_t>[]> spans_;
-  ds::spinlock free_lock_;
-  uint64_t freed_ = 0;      // guarded by free_lock_
-  uint64_t published_ = 0;  // guarded by free_lock_: ring_control::freed
+  alignas(line_size) uint64_t read_ = 0;  // position after the last message handed out
+  uint64_t freed_ = 0;                    // cells below are free
+  uint64_t published_ = 0;                // ring_control::freed
 };
 
 }  // namespace lci::net::shm

@@ -14,14 +14,16 @@
 namespace lci::net::shm {
 namespace {
 
-constexpr uint32_t cells = 64;
+constexpr uint32_t shift = 6;
+constexpr uint32_t cells = 1 << shift;
+constexpr size_t max_size = cells / 4 * line_size - sizeof(cell_header);
 
 // Both ends of a ring in this process.
 class Ring : public testing::Test {
  protected:
   Ring() : control_(new ring_control()), cells_(new cell[cells]()) {
-    writer_.attach(control_.get(), cells_.get(), cells);
-    reader_.attach(control_.get(), cells_.get(), cells);
+    writer_.attach(control_.get(), cells_.get(), shift);
+    reader_.attach(control_.get(), cells_.get(), shift, max_size);
   }
 
   bool write(const std::vector<unsigned char>& bytes, uint32_t imm = 0) {
@@ -61,6 +63,7 @@ TEST_F(Ring, OldBytesAreNeverTakenForMessages) {
       incoming none;
       ASSERT_EQ(reader_.next(&none), ring_reader::result::none);
       reader_.free(message.position);
+      reader_.reclaim();
       ASSERT_EQ(reader_.next(&none), ring_reader::result::none);
       ++number;
     }
@@ -80,11 +83,12 @@ TEST_F(Ring, FillsUpAndGoesOn) {
     EXPECT_GE(positions.size(), cells * 3 / 4);
     EXPECT_LE(positions.size(), cells);
     for (size_t i = positions.size(); i > 0; --i) reader_.free(positions[i - 1]);
+    reader_.reclaim();
   }
 }
 
 TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {
-  const std::vector<unsigned char> largest(cells / 4 * line_size - sizeof(cell_header));
+  const std::vector<unsigned char> largest(max_size);
   for (int i = 0; i < 1000; ++i) {
     ASSERT_TRUE(write(largest)) << i;
     incoming message;
@@ -95,17 +99,42 @@ TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {
       ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
       reader_.free(message.position);
     }
+    reader_.reclaim();
   }
 }
 
 TEST_F(Ring, AMalformedMessageIsCorrupt) {
-  for (uint32_t size : {0xffffffffu, 0x80000000u, 64u * 64u, 1u << 20}) {
+  const auto result_of = [this](uint32_t size, message_kind kind) {
     cells_[0].header.size = size;
-    cells_[0].header.kind = static_cast<uint32_t>(message_kind::send);
-    cells_[0].header.stamp.store(stamp_of(0, cells));
+    cells_[0].header.kind = static_cast<uint32_t>(kind);
+    cells_[0].header.stamp.store(stamp_of(0, shift));
     incoming message;
-    EXPECT_EQ(reader_.next(&message), ring_reader::result::corrupt) << size;
+    return reader_.next(&message);
+  };
+  for (uint32_t size : {0xffffffffu, 0x80000000u, 1u << 20, cells * 64u, uint32_t{max_size} + 1}) {
+    EXPECT_EQ(result_of(size, message_kind::send), ring_reader::result::corrupt) << size;
   }
+  // A pad can't fill the whole ring, nor end before its end, nor run over it.
+  for (uint32_t span : {cells, 1u, cells + 1}) {
+    const auto size = static_cast<uint32_t>(span * line_size - sizeof(cell_header));
+    EXPECT_EQ(result_of(size, message_kind::pad), ring_reader::result::corrupt) << size;
+  }
+  EXPECT_EQ(result_of(max_size, message_kind::send), ring_reader::result::message);
+}
+
+TEST_F(Ring, AWildCreditMakesNoRoom) {
+  const std::vector<unsigned char> bytes(8, 1);
+  while (write(bytes)) {
+  }
+  for (uint64_t freed : {~uint64_t{0}, uint64_t{cells} + 1, uint64_t{1} << 40}) {
+    control_->freed.store(freed);
+    EXPECT_FALSE(write(bytes)) << freed;
+  }
+  control_->freed.store(1);
+  EXPECT_TRUE(write(bytes));
+  EXPECT_FALSE(write(bytes));
+  control_->freed.store(0);
+  EXPECT_FALSE(write(bytes)) << "credit that is taken back";
 }
 
 TEST_F(Ring, OneSenderManyFreeingThreads) {
@@ -123,6 +152,7 @@ TEST_F(Ring, OneSenderManyFreeingThreads) {
         {
           const std::lock_guard<std::mutex> guard(read_mutex);
           if (next == messages) return;
+          reader_.reclaim();
           if (reader_.next(&message) != ring_reader::result::message) {
             message.bytes = nullptr;
           } else {

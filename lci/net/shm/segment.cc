@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -19,6 +20,13 @@ absl::Status failure(const std::string& what) { return absl::ErrnoToStatus(errno
 
 }  // namespace
 
+absl::StatusOr<uint64_t> make_token() {
+  uint64_t token = 0;
+  // So few bytes are never interrupted, nor cut short.
+  if (getrandom(&token, sizeof(token), 0) != sizeof(token)) return failure("getrandom");
+  return token | 1;  // not 0, which is what untouched memory holds
+}
+
 segment::~segment() {
   if (data_ != nullptr) munmap(data_, size_);
   close_descriptor();
@@ -33,41 +41,68 @@ segment& segment::operator=(segment&& other) noexcept {
   return *this;
 }
 
+segment_name segment::name() const {
+  return {fd_, 0, reinterpret_cast<const segment_header*>(data_)->token};
+}
+
 void segment::close_descriptor() {
   if (fd_ >= 0) close(fd_);
   fd_ = -1;
 }
 
-absl::StatusOr<segment> segment::create(const char* label, size_t bytes) {
-  segment result;
-  result.fd_ = memfd_create(label, MFD_CLOEXEC);
-  if (result.fd_ < 0) return failure("memfd_create");
-  if (ftruncate(result.fd_, static_cast<off_t>(bytes)) != 0) {
-    return failure(absl::StrCat("shared memory of ", bytes, " bytes"));
+absl::Status segment::map(size_t bytes, bool writable) {
+  void* data =
+      mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd_, 0);
+  if (data == MAP_FAILED) {
+    return failure(absl::StrCat("mapping ", bytes, " bytes of shared memory (see ulimit -v)"));
   }
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, result.fd_, 0);
-  if (data == MAP_FAILED) return failure(absl::StrCat("mapping ", bytes, " bytes"));
-  result.data_ = static_cast<unsigned char*>(data);
-  result.size_ = bytes;
+  data_ = static_cast<unsigned char*>(data);
+  size_ = bytes;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<segment> segment::create(const char* label, size_t bytes) {
+  const absl::StatusOr<uint64_t> token = make_token();
+  if (!token.ok()) return token.status();
+  segment result;
+  result.fd_ = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
+  if (result.fd_ < 0) return failure("making shared memory (memfd_create)");
+  // Nobody but this user opens it through /proc in any case; the mode says so as well.
+  if (fchmod(result.fd_, S_IRUSR | S_IWUSR) != 0 ||
+      ftruncate(result.fd_, static_cast<off_t>(bytes)) != 0) {
+    return failure(absl::StrCat("making shared memory of ", bytes, " bytes (see ulimit -f)"));
+  }
+  if (fcntl(result.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
+    return failure("sealing shared memory");
+  }
+  if (absl::Status bad = result.map(bytes, /*writable=*/true); !bad.ok()) return bad;
+  *reinterpret_cast<segment_header*>(result.data_) = {layout_version, *token};
   return result;
 }
 
-absl::StatusOr<segment> segment::open(pid_t pid, int fd, size_t bytes, bool writable) {
-  const std::string path = absl::StrCat("/proc/", pid, "/fd/", fd);
+absl::StatusOr<segment> segment::open(int64_t pid, const segment_name& name, size_t bytes,
+                                      bool writable) {
+  const std::string path = absl::StrCat("/proc/", pid, "/fd/", name.descriptor);
+  const std::string what = absl::StrCat("the shared memory of process ", pid, " (", path, ")");
   segment result;
   result.fd_ = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
-  if (result.fd_ < 0) return failure(absl::StrCat("opening the shared memory of process ", pid));
+  if (result.fd_ < 0) {
+    return failure(absl::StrCat("opening ", what,
+                                "; the ranks must run as one user and see each other in /proc"));
+  }
   struct stat status;
   if (fstat(result.fd_, &status) != 0) return failure("fstat");
-  if (static_cast<size_t>(status.st_size) < bytes) {
-    return absl::FailedPreconditionError(absl::StrCat("the shared memory of process ", pid, " has ",
-                                                      status.st_size, " bytes, not ", bytes));
+  if (static_cast<size_t>(status.st_size) != bytes) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, " has ", status.st_size, " bytes, not ", bytes));
   }
-  void* data =
-      mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, result.fd_, 0);
-  if (data == MAP_FAILED) return failure(absl::StrCat("mapping ", bytes, " bytes"));
-  result.data_ = static_cast<unsigned char*>(data);
-  result.size_ = bytes;
+  if (absl::Status bad = result.map(bytes, writable); !bad.ok()) return bad;
+  const auto* header = reinterpret_cast<const segment_header*>(result.data_);
+  if (header->version != layout_version || header->token != name.token) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, " is not what that rank offered: its process number means another "
+                           "process here. The shm backend joins the ranks of one host only"));
+  }
   result.close_descriptor();
   return result;
 }

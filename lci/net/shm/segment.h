@@ -1,17 +1,22 @@
 #ifndef LCI_NET_SHM_SEGMENT_H_
 #define LCI_NET_SHM_SEGMENT_H_
 
-#include <sys/types.h>
-
 #include <cstddef>
+#include <cstdint>
 
 #include "absl/status/statusor.h"
+#include "lci/net/shm/wire.h"
 
 namespace lci::net::shm {
 
+// A number that nobody else has.
+absl::StatusOr<uint64_t> make_token();
+
 // Memory that other processes of the same user can map while they know our process number and file
-// descriptor: an anonymous file (memfd), which has no name, is not bounded by the size of /dev/shm,
-// and is gone when the last process that maps it is gone, however that one ends.
+// descriptor. It is an anonymous file (memfd): it has no name that could stay behind or meet that
+// of another job, is not bounded by the size of /dev/shm (so that a full one can't kill a process
+// that touches it), and is gone when the last process that maps it is gone, however that one ends.
+// It is sealed: no peer can shrink it under us. Page 0 begins with a segment_header.
 //
 // Movable; unmaps and closes when destroyed. Thread safety: that of a plain value.
 class segment {
@@ -21,21 +26,25 @@ class segment {
   segment(segment&& other) noexcept;
   segment& operator=(segment&& other) noexcept;
 
-  // `bytes` zero bytes; pages take memory only once they are touched. `label` shows in
-  // /proc/<pid>/maps.
+  // `bytes` zero bytes behind a header with a new token; pages take memory only once they are
+  // touched. `label` shows in /proc/<pid>/maps.
   static absl::StatusOr<segment> create(const char* label, size_t bytes);
-  // Maps what process `pid` created as its descriptor `fd`. The error says so if it is smaller than
-  // `bytes`.
-  static absl::StatusOr<segment> open(pid_t pid, int fd, size_t bytes, bool writable);
+  // Maps `bytes` of what process `pid` (as /proc numbers it) created. An error if that is something
+  // else: nothing is written to it before its size and its header are what they should be.
+  static absl::StatusOr<segment> open(int64_t pid, const segment_name& name, size_t bytes,
+                                      bool writable);
 
-  // Ends the possibility for others to map it. What is mapped stays.
+  // What others need to open it, until close_descriptor.
+  segment_name name() const;
+  // Ends the possibility for others to open it. What is mapped stays.
   void close_descriptor();
 
   unsigned char* data() const { return data_; }
   size_t size() const { return size_; }
-  int fd() const { return fd_; }
 
  private:
+  absl::Status map(size_t bytes, bool writable);
+
   unsigned char* data_ = nullptr;
   size_t size_ = 0;
   int fd_ = -1;

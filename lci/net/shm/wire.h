@@ -2,11 +2,11 @@
 // several processes, and of what they tell each other at start.
 //
 //   directory of a rank (one per context; peers map it read-only)
-//     page 0      directory_header
+//     page 0      segment_header
 //     then        directory_capacity x region_slot: the memory that peers may put to and get from
 //
 //   mailbox of a rank (one per device; every peer maps it and writes only its own ring and flag)
-//     page 0      mailbox_header
+//     page 0      segment_header
 //     then        per sending rank: ring_control (2 lines), ring_cells x cell
 //
 //   cell, 64 bytes; a message is one or more consecutive cells, the first of which begins with
@@ -16,6 +16,11 @@
 //          12     kind     message_kind
 //          16     the bytes, running on over the following cells
 //   Where a message would run over the end of the ring, a `pad` fills the cells up to the end.
+//
+//   Between ranks that can't copy each other's memory, a put or get is a request and a reply, both
+//   messages of the rings. Their bytes:
+//     request     remote_copy_header, then for a put the bytes to write
+//     reply       remote_copy_header, then for a get that succeeded the bytes read
 #ifndef LCI_NET_SHM_WIRE_H_
 #define LCI_NET_SHM_WIRE_H_
 
@@ -25,15 +30,21 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c63697368300001;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c63697368300002;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t line_size = 64;
 
+// ---- rings --------------------------------------------------------------------------------------
+
 enum class message_kind : uint32_t {
-  pad = 1,      // no message; `size` is what fills its cells
-  send = 2,     // a send of the runtime
-  put_imm = 3,  // the bytes of a put are in place; `imm` says which
+  pad = 1,              // no message; `size` is what fills its cells
+  send = 2,             // a send of the runtime
+  put_done = 3,         // the bytes of a put_imm are in place; `imm` says which
+  put_request = 4,      // write these bytes, then reply
+  put_imm_request = 5,  // the same, and tell the target, with `imm`
+  get_request = 6,      // reply with these bytes
+  reply = 7,            // answers one of the three
 };
 
 struct cell_header {
@@ -49,10 +60,13 @@ struct alignas(line_size) cell {
   unsigned char bytes[line_size - sizeof(cell_header)];
 };
 static_assert(sizeof(cell) == line_size);
+static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(std::atomic<uint32_t>) == 4);
+static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
 
 constexpr uint32_t stamp_bit = uint32_t{1} << 31;
-constexpr uint32_t stamp_of(uint64_t position, uint32_t cells) {
-  return static_cast<uint32_t>(position / cells) | stamp_bit;
+// A ring has 2^shift cells.
+constexpr uint32_t stamp_of(uint64_t position, uint32_t shift) {
+  return static_cast<uint32_t>(position >> shift) | stamp_bit;
 }
 // Cells that a message of `size` bytes takes.
 constexpr uint64_t span_of(uint64_t size) {
@@ -66,15 +80,30 @@ struct ring_control {
 };
 static_assert(sizeof(ring_control) == 2 * line_size);
 
-struct mailbox_header {
+struct remote_copy_header {
+  uint32_t operation;  // the requester's number for it; a reply repeats it
+  uint32_t ok;         // reply: 1, or 0 if the memory was not open
+  uint64_t base;       // request: as in remote_region
+  uint64_t key;
+  uint64_t offset;
+  uint64_t size;  // bytes to copy
+};
+static_assert(sizeof(remote_copy_header) == 40);
+
+// Requests that one rank may have open at another, on one device. The other one keeps room to
+// remember so many replies.
+constexpr uint32_t max_requests = 32;
+
+// ---- segments -----------------------------------------------------------------------------------
+
+struct segment_header {
   uint64_t version;
-  uint32_t ranks;
-  uint32_t ring_cells;
+  uint64_t token;  // random; the peer was told it through the bootstrap
 };
 
 // One registration. Its owner writes key last when it opens it and first when it closes it.
 struct region_slot {
-  std::atomic<uint64_t> key;  // 0: closed
+  std::atomic<uint64_t> key;  // 0: closed. Never given twice by a rank, and begins at random
   std::atomic<uint64_t> base;
   std::atomic<uint64_t> size;
   uint64_t unused;
@@ -84,24 +113,34 @@ static_assert(sizeof(region_slot) == 32);
 constexpr size_t directory_capacity = size_t{1} << 16;
 constexpr size_t directory_bytes = page_size + directory_capacity * sizeof(region_slot);
 
-struct directory_header {
-  uint64_t version;
+// ---- introductions ------------------------------------------------------------------------------
+
+// How to find a segment of another process.
+struct segment_name {
+  int32_t descriptor;  // in that process
+  int32_t zero;
+  uint64_t token;
 };
 
 // Told to the other ranks when a context is made.
 struct introduction {
   uint64_t version;
-  uint64_t host;  // hash of the kernel's boot id and the process-number namespace
-  int32_t pid;
-  int32_t directory;  // file descriptor of the directory in process `pid`
-  uint64_t probe;     // address, in process `pid`, of 8 bytes that hold layout_version
+  uint64_t host;        // host_number()
+  int64_t pid;          // as getpid() says
+  int64_t proc_pid;     // as /proc says: another number in some containers
+  uint64_t start_time;  // of the process, likewise
+  uint64_t probe;       // address, in that process, of 8 bytes that hold directory.token
+  segment_name directory;
 };
+static_assert(sizeof(introduction) == 64);
+
 // Told when a device is made.
 struct mailbox_offer {
-  int32_t mailbox;  // file descriptor in the process of the introduction
-  uint32_t ring_cells;
+  segment_name mailbox;
+  uint64_t ring_cells;
   uint64_t shared;  // for ranks of that same process: the address of its std::shared_ptr<segment>
 };
+static_assert(sizeof(mailbox_offer) == 32);
 
 }  // namespace lci::net::shm
 
