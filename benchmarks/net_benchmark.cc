@@ -1,6 +1,6 @@
-// What a backend's device costs by itself: latency and rate of raw posts between two processes, with
-// what the machine can do at all in the same run (Ring...: a bare ring of cache lines). Compare only
-// within a run: virtual machines move their cores closer together and further apart.
+// What a backend's device costs by itself: latency and rate of raw posts between two processes,
+// with what the machine can do at all in the same run (Ring...: a bare ring of cache lines).
+// Compare only within a run: virtual machines move their cores closer together and further apart.
 //
 //   bazel run -c opt //benchmarks:net_benchmark
 //
@@ -78,9 +78,9 @@ void RingLatency(benchmark::State& state) {
     wait_until([] { return shared->back.arrived(echo_count); });
     ++echo_count;
   }
-  state.counters["one_way_s"] = benchmark::Counter(
-      2 * static_cast<double>(state.iterations()),
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["one_way_s"] =
+      benchmark::Counter(2 * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void RingRate(benchmark::State& state) {
@@ -135,9 +135,9 @@ void DeviceLatency(benchmark::State& state) {
     while (!device->post(ping).is_done()) poll();
     wait_until([] { return poll() != 0; });
   }
-  state.counters["one_way_s"] = benchmark::Counter(
-      2 * static_cast<double>(state.iterations()),
-      benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
+  state.counters["one_way_s"] =
+      benchmark::Counter(2 * static_cast<double>(state.iterations()),
+                         benchmark::Counter::kIsRate | benchmark::Counter::kInvert);
 }
 
 void DeviceRate(benchmark::State& state) {
@@ -242,8 +242,8 @@ bool run_rank(lci::boot::test_job& job, int rank) {
 int main(int argc, char** argv) {
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return 1;
-  void* area = mmap(nullptr, sizeof(shared_area), PROT_READ | PROT_WRITE,
-                    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  void* area =
+      mmap(nullptr, sizeof(shared_area), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
   if (area == MAP_FAILED) return 1;
   shared = new (area) shared_area();
   lci::boot::test_job job(lci::boot::test_job::variant::file, 2);

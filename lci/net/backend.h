@@ -1,5 +1,5 @@
 // The contract between the runtime and a network. A stranger who implements the two classes below
-// and adds one line to registry.cc has added a backend; net/conformance_test.h holds it to every
+// and adds one line to registry.cc has added a backend; conformance/suite.h holds it to every
 // sentence.
 //
 // Words: a *context* is one attachment of this rank to one network; a *device* is a complete set of
@@ -44,19 +44,19 @@ class device {
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing, makes no system
   // call except what moves the bytes of a put or get.
-  //   done          complete; there will be no completion for it. The buffer is the caller's again;
-  //   for put the
-  //                 bytes are in the peer's memory, for get they are in the buffer, for send the
-  //                 backend has a copy.
-  //   posted        one completion with op.context will come out of poll. Buffer and registration
-  //   belong to the
-  //                 device until then. Never the answer to an injected send.
-  //   retry_lock    another thread is posting on the same resource; nothing happened.
-  //   retry_nomem   the way to that rank is full; nothing happened. Progress (ours or the peer's)
-  //   will make room. fatal         op.rank has failed (a completion of kind peer_failed was or
-  //   will be given), or, for put and get, the remote memory is not
-  //                 accessible (not registered or out of its bounds, where the network can tell).
-  //                 Nothing happened that can be relied on.
+  //   done         complete; there will be no completion for it. The buffer is the caller's again;
+  //                for put the bytes are in the peer's memory, for get they are in the buffer, for
+  //                send the backend has a copy.
+  //   posted       one completion with op.context will come out of poll. Buffer and registration
+  //                belong to the device until then. Never the answer to an injected send. A put or
+  //                get may need the target to poll before it completes.
+  //   retry_lock   another thread is posting on the same resource; nothing happened.
+  //   retry_nomem  the way to that rank is full; nothing happened. Progress (ours or the peer's)
+  //                will make room.
+  //   fatal        op.rank has failed (a completion of kind peer_failed was or will be given) or
+  //                has ended its device, or, for put and get, the remote memory is not accessible
+  //                (not registered or out of its bounds, where the network can tell). Nothing
+  //                happened that can be relied on.
   // What the caller must ensure (not checked on this path): 0 <= rank < size, sizes within
   // limits(), registrations that cover the buffers, a non-null buffer where size > 0. Order:
   // injected sends and sends from one thread to one rank through one device arrive in the order

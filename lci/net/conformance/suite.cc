@@ -1,5 +1,7 @@
 #include "lci/net/conformance/suite.h"
 
+#include <signal.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -9,6 +11,7 @@
 
 #include "lci/base/backoff.h"
 #include "lci/boot/in_process.h"
+#include "lci/boot/test_job.h"
 
 namespace lci::net::conformance {
 
@@ -55,6 +58,16 @@ void rank_under_test::meet() {
   ASSERT_TRUE(boot.barrier("meeting-" + std::to_string(meetings++), patience).ok());
 }
 
+void rank_under_test::meet_polling(const std::function<void(const completion&)>& use) {
+  std::atomic<bool> met{false};
+  std::thread meeting([&] {
+    meet();
+    met = true;
+  });
+  poll_until([&] { return met.load(); }, use);
+  meeting.join();
+}
+
 void rank_under_test::poll_until(const std::function<bool()>& done,
                                  const std::function<void(const completion&)>& use) {
   base::backoff backoff;
@@ -87,25 +100,51 @@ error_t rank_under_test::post(const op& operation,
   return result;
 }
 
+namespace {
+
+void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool meet_at_end,
+              const std::function<void(rank_under_test&)>& body) {
+  auto network = backend.make(boot);
+  ASSERT_TRUE(network.ok()) << network.status();
+  device_config config;
+  config.max_message = max_message;
+  auto made = (*network)->make_device(config);
+  ASSERT_TRUE(made.ok()) << made.status();
+  rank_under_test rank{boot.rank(), boot.size(), boot, **network, **made};
+  body(rank);
+  if (meet_at_end) rank.meet();
+}
+
+}  // namespace
+
 void Conformance::run(const std::function<void(rank_under_test&)>& body) {
   const backend_under_test& param = GetParam();
+  if (param.processes) {
+    run_processes(0, body);
+    return;
+  }
   ASSERT_TRUE(param.entry->available());
   auto boots = boot::make_in_process_job(param.ranks, patience);
   std::vector<std::thread> threads;
   for (auto& boot : boots) {
     threads.emplace_back([&body, &param, own = std::move(boot)] {
-      auto network = param.entry->make(*own);
-      ASSERT_TRUE(network.ok()) << network.status();
-      device_config config;
-      config.max_message = max_message;
-      auto made = (*network)->make_device(config);
-      ASSERT_TRUE(made.ok()) << made.status();
-      rank_under_test rank{own->rank(), own->size(), *own, **network, **made};
-      body(rank);
-      rank.meet();
+      run_rank(*own, *param.entry, /*meet_at_end=*/true, body);
     });
   }
   for (std::thread& thread : threads) thread.join();
+}
+
+void Conformance::run_processes(int victims, const std::function<void(rank_under_test&)>& body) {
+  const backend_under_test& param = GetParam();
+  ASSERT_TRUE(param.entry->available());
+  boot::test_job job(boot::test_job::variant::file, param.ranks);
+  const int lost = job.run_processes([&](int rank) {
+    auto boot = job.connect(rank, patience);
+    EXPECT_TRUE(boot.ok()) << boot.status();
+    if (boot.ok()) run_rank(**boot, *param.entry, /*meet_at_end=*/victims == 0, body);
+    return !HasFailure();
+  });
+  EXPECT_EQ(lost, victims);
 }
 
 TEST_P(Conformance, LimitsAreWhatWasAskedFor) {
@@ -235,7 +274,7 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) {
   run([](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
     const int from = (self.rank + self.ranks - 1) % self.ranks;
-    constexpr size_t room = 1 << 20;
+    const size_t room = std::min<size_t>(self.dev.limits().max_rma, 1 << 20);
     std::vector<unsigned char> exposed(room);
     std::vector<unsigned char> local(room);
     const auto mine = self.network.register_memory(exposed.data(), room);
@@ -275,6 +314,7 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) {
     };
     int round = 0;
     for (size_t size : {size_t{0}, size_t{1}, size_t{63}, size_t{4096}, size_t{100001}, room}) {
+      if (size > room) continue;
       const size_t offset = (room - size) / 2;
       const size_t seed = size;
       std::copy_n(make_bytes(self.rank, seed, size).begin(), size, local.begin());
@@ -288,7 +328,7 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) {
       self.poll_until([&] { return told == round; }, see);
       EXPECT_EQ(imm, 0xabcd0000u + size % 1000);
       EXPECT_TRUE(has_bytes(exposed.data() + offset, from, seed, size));
-      self.meet();
+      self.meet_polling(see);
       std::fill(local.begin(), local.end(), static_cast<unsigned char>(0));
       op get;
       get.kind = op_kind::get;
@@ -296,7 +336,7 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) {
       get.remote_offset = offset;
       complete(get);
       EXPECT_TRUE(has_bytes(local.data(), self.rank, seed, size)) << "what we put there";
-      self.meet();
+      self.meet_polling(see);
     }
     self.network.deregister_memory(*mine);
     self.network.deregister_memory(*buffer);
@@ -436,6 +476,44 @@ TEST_P(Conformance, ManyThreadsPostPollAndRelease) {
     const uint64_t all = threads * messages;
     EXPECT_EQ(received, expected);
     EXPECT_EQ(sum, all * (all - 1) / 2 * static_cast<uint64_t>(self.ranks));
+  });
+}
+
+// The last rank dies after a last word; the others hear the word, then once that it is gone, and go
+// on with each other.
+TEST_P(Conformance, ALostRankIsReportedOnceBehindWhatItSent) {
+  const int ranks = GetParam().ranks;
+  if (!GetParam().processes || ranks < 2) GTEST_SKIP() << "there is nobody to kill";
+  run_processes(1, [ranks](rank_under_test& self) {
+    const int victim = ranks - 1;
+    uint64_t value = 42;
+    if (self.rank == victim) {
+      for (int to = 0; to < victim; ++to) {
+        ASSERT_TRUE(self.post(make_send(to, &value, 8, 7), ignore).is_done());
+      }
+      raise(SIGKILL);
+    }
+    int words = 0;
+    int reports = 0;
+    int others = 0;
+    const auto see = [&](const completion& c) {
+      if (c.kind == completion_kind::peer_failed) {
+        EXPECT_EQ(c.rank, victim);
+        EXPECT_EQ(words, 1) << "what it had sent comes first";
+        ++reports;
+      } else {
+        ASSERT_EQ(c.kind, completion_kind::recv);
+        ++(c.rank == victim ? words : others);
+      }
+    };
+    self.poll_until([&] { return reports == 1; }, see);
+    EXPECT_EQ(self.post(make_send(victim, &value, 8, 0), see).errorcode, errorcode_t::fatal);
+    for (int to = 0; to < victim; ++to) {
+      ASSERT_TRUE(self.post(make_send(to, &value, 8, 0), see).is_done());
+    }
+    self.poll_until([&] { return others == victim; }, see);
+    EXPECT_EQ(words, 1);
+    EXPECT_EQ(reports, 1);
   });
 }
 

@@ -1,6 +1,7 @@
 // Holds a backend to the sentences of backend.h. A backend's own test makes a factory and says
 //   INSTANTIATE_TEST_SUITE_P(Shm, Conformance, testing::Values(backend_under_test{...}));
-// The ranks are threads of the test, each with a context of its own.
+// The ranks are threads of the test, or processes that it forks off, each with a context of its
+// own.
 #ifndef LCI_NET_CONFORMANCE_SUITE_H_
 #define LCI_NET_CONFORMANCE_SUITE_H_
 
@@ -17,6 +18,8 @@ struct backend_under_test {
   const char* name;
   const backend_entry* entry;
   int ranks;
+  // Ranks are processes of their own, and may be killed; else threads of the test.
+  bool processes = false;
 };
 
 // What one rank of a test has.
@@ -29,6 +32,8 @@ struct rank_under_test {
 
   // All ranks come here, with no use of the network.
   void meet();
+  // The same, but polls meanwhile (completions to `use`): another rank may need that to finish.
+  void meet_polling(const std::function<void(const completion&)>& use);
   // Polls until `done()`; every completion goes to `use`, and receptions are released behind it.
   void poll_until(const std::function<bool()>& done,
                   const std::function<void(const completion&)>& use);
@@ -40,12 +45,15 @@ struct rank_under_test {
 
 class Conformance : public testing::TestWithParam<backend_under_test> {
  public:
-  // Runs body as every rank and ends all devices together.
+  // Runs body as every rank and ends all devices together. Expects that all come to their end.
   void run(const std::function<void(rank_under_test&)>& body);
+  // The same, but `victims` ranks do not.
+  void run_processes(int victims, const std::function<void(rank_under_test&)>& body);
 };
 
 inline std::string name_of(const testing::TestParamInfo<backend_under_test>& info) {
-  return std::string(info.param.name) + std::to_string(info.param.ranks) + "Ranks";
+  return std::string(info.param.name) + std::to_string(info.param.ranks) +
+         (info.param.processes ? "Processes" : "Threads");
 }
 
 }  // namespace lci::net::conformance

@@ -8,7 +8,11 @@ INSTANTIATE_TEST_SUITE_P(Shm, Conformance,
                          testing::Values(backend_under_test{"shm", &shm::backend, 1},
                                          backend_under_test{"shm", &shm::backend, 2},
                                          backend_under_test{"shm", &shm::backend, 3},
-                                         backend_under_test{"shm", &shm::backend, 4}),
+                                         backend_under_test{"shm", &shm::backend, 4},
+                                         backend_under_test{"shm", &shm::backend, 1, true},
+                                         backend_under_test{"shm", &shm::backend, 2, true},
+                                         backend_under_test{"shm", &shm::backend, 3, true},
+                                         backend_under_test{"shm", &shm::backend, 4, true}),
                          name_of);
 
 }  // namespace

@@ -157,9 +157,9 @@ absl::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
       seen == theirs.directory.token) {
     return reach::kernel;
   }
-  const std::string reason = absl::StrCat(
-      "the kernel does not let this process copy memory of process ", other.pid, " (",
-      std::strerror(errno), "); in a container, --cap-add=SYS_PTRACE allows it");
+  const std::string reason =
+      absl::StrCat("the kernel does not let this process copy memory of process ", other.pid, " (",
+                   std::strerror(errno), "); in a container, --cap-add=SYS_PTRACE allows it");
   if (*mode == cma_mode::on) {
     return absl::PermissionDeniedError(
         absl::StrCat(reason, "; or set LCI_SHM_CMA=auto to go without"));

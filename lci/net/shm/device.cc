@@ -19,7 +19,8 @@ constexpr uint32_t polls_between_looks = 256;
 constexpr std::chrono::milliseconds time_between_looks{100};
 
 // Rings that one poll looks at, besides the one that had something last. A look at an idle ring
-// costs two cache lines and an entry of the TLB, which with 64 ranks is longer than a message takes.
+// costs two cache lines and an entry of the TLB, which with 64 ranks is longer than a message
+// takes.
 constexpr int rings_per_poll = 8;
 // Messages that one poll takes from a ring, so that requests, which give no completion, can't keep
 // it there.
@@ -106,9 +107,9 @@ absl::Status shm_device::connect(boot::bootstrap& boot, const device_config& con
 
   const auto offer = [&]() -> absl::StatusOr<std::string> {
     if (config.max_message > max_message_bytes) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("packets of ", config.max_message, " bytes; the shm backend has room for ",
-                       max_message_bytes, " at most"));
+      return absl::InvalidArgumentError(absl::StrCat("packets of ", config.max_message,
+                                                     " bytes; the shm backend has room for ",
+                                                     max_message_bytes, " at most"));
     }
     absl::StatusOr<segment> mailbox = segment::create("lci-mailbox", mailbox_bytes(shift, ranks_));
     if (!mailbox.ok()) return mailbox.status();
@@ -123,8 +124,8 @@ absl::Status shm_device::connect(boot::bootstrap& boot, const device_config& con
   for (int r = 0; r < ranks_ && status.ok(); ++r) {
     status = connect(r, (*all)[static_cast<size_t>(r)], shift, max_size);
     if (!status.ok()) {
-      status = absl::Status(status.code(), absl::StrCat("device ", config.uid, ", rank ", r, ": ",
-                                                        status.message()));
+      status = absl::Status(
+          status.code(), absl::StrCat("device ", config.uid, ", rank ", r, ": ", status.message()));
     }
   }
   // Nobody closes a descriptor, or goes away, before all have opened it.
@@ -202,9 +203,8 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const copy_direction direction =
       operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
   if (target.by != reach::asking && operation.kind != op_kind::put_imm) {
-    return target.copy(direction, operation.buffer, address, operation.size)
-               ? errorcode_t::done
-               : errorcode_t::fatal;
+    return target.copy(direction, operation.buffer, address, operation.size) ? errorcode_t::done
+                                                                             : errorcode_t::fatal;
   }
   ring_writer& to = writer(operation.rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;

@@ -14,9 +14,9 @@ constexpr char bad = '-';
 
 absl::StatusOr<std::vector<std::string>> exchange(boot::bootstrap& boot, absl::string_view name,
                                                   const absl::StatusOr<std::string>& ours) {
-  const std::string told = ours.ok() ? absl::StrCat(absl::string_view(&good, 1), *ours)
-                                     : absl::StrCat(absl::string_view(&bad, 1),
-                                                    ours.status().message());
+  const std::string told = ours.ok()
+                               ? absl::StrCat(absl::string_view(&good, 1), *ours)
+                               : absl::StrCat(absl::string_view(&bad, 1), ours.status().message());
   auto all = boot.allgather(name, told, boot.default_timeout());
   if (!ours.ok()) return ours.status();  // the cause, whatever else has happened
   if (!all.ok()) return all.status();

@@ -11,10 +11,10 @@
 namespace lci::net::shm {
 
 // Orders of a slot. Its owner closes it with key = 0, and opens it by storing base and size
-// (release, R1), then key (release, R2). A peer loads key (acquire, A2 pairs with R2), base and size
-// (acquire, A1 pairs with R1), then key again. If both times it is the key that the peer was given,
-// base and size are of that registration: had they been those of a later one, A1 would have made
-// the key = 0 before it visible to the second look, and keys are never given twice.
+// (release, R1), then key (release, R2). A peer loads key (acquire, A2 pairs with R2), base and
+// size (acquire, A1 pairs with R1), then key again. If both times it is the key that the peer was
+// given, base and size are of that registration: had they been those of a later one, A1 would have
+// made the key = 0 before it visible to the second look, and keys are never given twice.
 
 absl::StatusOr<local_region> region_table::open(const void* address, size_t size) {
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -68,8 +68,8 @@ bool find_open(const region_slot* slots, remote_region region, uint64_t offset, 
   if (region.base >= directory_capacity || region.key == 0) return false;
   const region_slot& slot = slots[region.base];
   if (slot.key.load(std::memory_order_acquire) != region.key) return false;  // A2
-  const uint64_t base = slot.base.load(std::memory_order_acquire);       // A1
-  const uint64_t length = slot.size.load(std::memory_order_acquire);     // A1
+  const uint64_t base = slot.base.load(std::memory_order_acquire);           // A1
+  const uint64_t length = slot.size.load(std::memory_order_acquire);         // A1
   if (slot.key.load(std::memory_order_relaxed) != region.key) return false;
   if (offset > length || size > length - offset) return false;
   *address = base + offset;

@@ -34,12 +34,9 @@ error_t request_table::post(const op& operation, ring_writer& writer) {
   if (free == 0) return errorcode_t::retry_nomem;
   const auto number = static_cast<uint32_t>(__builtin_ctz(free));
   const bool is_get = operation.kind == op_kind::get;
-  const remote_copy_header header{number,
-                                  0,
-                                  operation.remote.base,
-                                  operation.remote.key,
-                                  operation.remote_offset,
-                                  operation.size};
+  const remote_copy_header header{
+      number,        0, operation.remote.base, operation.remote.key, operation.remote_offset,
+      operation.size};
   const gather message{&header, sizeof(header), operation.buffer, is_get ? 0 : operation.size};
   if (!writer.has_room(message.header_size + message.size)) return errorcode_t::retry_nomem;
   // All before the write: the reply may come at once, to another thread.

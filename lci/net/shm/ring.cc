@@ -67,8 +67,8 @@ void ring_reader::reclaim_front() {
     slot.store(0, std::memory_order_relaxed);
     freed_ += span & ~done_bit;
   }
-  // Not each time, since it takes the line away from the sender. A quarter of the ring is enough for
-  // any message, and what is not yet told is less than a quarter.
+  // Not each time, since it takes the line away from the sender. A quarter of the ring is enough
+  // for any message, and what is not yet told is less than a quarter.
   if (freed_ - published_ > mask_ / 4) {
     control_->freed.store(freed_, std::memory_order_release);  // R2
     published_ = freed_;

@@ -144,7 +144,9 @@ class alignas(line_size) ring_reader {
     if (freed_ != read_) reclaim_front();
   }
 
-  bool sender_closed() const { return control_->closed.load(std::memory_order_acquire) != 0; }  // A4
+  bool sender_closed() const {
+    return control_->closed.load(std::memory_order_acquire) != 0;
+  }  // A4
 
  private:
   static constexpr uint32_t done_bit = uint32_t{1} << 31;

@@ -51,8 +51,7 @@ void segment::close_descriptor() {
 }
 
 absl::Status segment::map(size_t bytes, bool writable) {
-  void* data =
-      mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd_, 0);
+  void* data = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd_, 0);
   if (data == MAP_FAILED) {
     return failure(absl::StrCat("mapping ", bytes, " bytes of shared memory (see ulimit -v)"));
   }
@@ -100,8 +99,9 @@ absl::StatusOr<segment> segment::open(int64_t pid, const segment_name& name, siz
   const auto* header = reinterpret_cast<const segment_header*>(result.data_);
   if (header->version != layout_version || header->token != name.token) {
     return absl::FailedPreconditionError(
-        absl::StrCat(what, " is not what that rank offered: its process number means another "
-                           "process here. The shm backend joins the ranks of one host only"));
+        absl::StrCat(what,
+                     " is not what that rank offered: its process number means another "
+                     "process here. The shm backend joins the ranks of one host only"));
   }
   result.close_descriptor();
   return result;

@@ -1,0 +1,229 @@
+#include "lci/net/shm/requests.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace lci::net::shm {
+namespace {
+
+constexpr uint32_t shift = 7;
+constexpr size_t max_bytes = 256;
+constexpr size_t max_message = max_bytes + sizeof(remote_copy_header);
+
+// A ring in this process.
+struct pipe {
+  pipe() : control(new ring_control()), cells(new cell[size_t{1} << shift]()) {
+    writer.attach(control.get(), cells.get(), shift);
+    reader.attach(control.get(), cells.get(), shift, max_message);
+  }
+  std::unique_ptr<ring_control> control;
+  std::unique_ptr<cell[]> cells;
+  ring_writer writer;
+  ring_reader reader;
+};
+
+// One side of a conversation between rank 0 and itself as it were: it asks `other`, which is also
+// rank 0 in its own table.
+struct side {
+  side() : slots(new region_slot[directory_capacity]()), memory(1024) {
+    regions.attach(slots.get(), 1000);
+    region = regions.open(memory.data() + 256, 512).value();
+  }
+  op make(op_kind kind, const side& target, uint64_t offset, void* buffer, size_t size) const {
+    op result;
+    result.kind = kind;
+    result.remote = target.regions.remote(target.region);
+    result.remote_offset = offset;
+    result.buffer = buffer;
+    result.size = size;
+    result.imm = 5;
+    result.context = buffer;
+    return result;
+  }
+  // Takes what has come through `in`; replies go to `out`. Returns the completions.
+  std::vector<completion> progress(pipe& in, pipe& out) {
+    std::vector<completion> result;
+    incoming message;
+    table.pay(0, out.writer);
+    in.reader.reclaim();
+    while (in.reader.next(&message) == ring_reader::result::message) {
+      completion c;
+      const auto what = table.take(0, message, out.writer, &c);
+      EXPECT_NE(what, request_table::result::malformed);
+      if (what == request_table::result::completed) result.push_back(c);
+      in.reader.free(message.position);
+    }
+    in.reader.reclaim();
+    return result;
+  }
+
+  std::unique_ptr<region_slot[]> slots;
+  std::vector<unsigned char> memory;
+  region_table regions;
+  local_region region;
+  request_table table{1, regions, max_bytes};
+};
+
+class Requests : public testing::Test {
+ protected:
+  side asker_;
+  side target_;
+  pipe there_;
+  pipe back_;
+};
+
+TEST_F(Requests, PutAndGetMoveTheBytesAndTellWhoIsToKnow) {
+  std::vector<unsigned char> bytes(max_bytes, 9);
+  ASSERT_TRUE(
+      asker_.table.post(asker_.make(op_kind::put, target_, 1, bytes.data(), 200), there_.writer)
+          .is_posted());
+  ASSERT_TRUE(
+      asker_.table.post(asker_.make(op_kind::put_imm, target_, 300, bytes.data(), 3), there_.writer)
+          .is_posted());
+  const std::vector<completion> told = target_.progress(there_, back_);
+  ASSERT_EQ(told.size(), 1u);
+  EXPECT_EQ(told[0].kind, completion_kind::remote_put);
+  EXPECT_EQ(told[0].imm, 5u);
+  EXPECT_EQ(std::count(target_.memory.begin(), target_.memory.end(), 9), 203);
+  EXPECT_EQ(target_.memory[257], 9);
+  EXPECT_EQ(target_.memory[558], 9);
+  EXPECT_EQ(asker_.progress(back_, there_).size(), 2u);
+
+  std::fill(bytes.begin(), bytes.end(), static_cast<unsigned char>(0));
+  ASSERT_TRUE(
+      asker_.table.post(asker_.make(op_kind::get, target_, 0, bytes.data(), 250), there_.writer)
+          .is_posted());
+  EXPECT_TRUE(target_.progress(there_, back_).empty());
+  const std::vector<completion> got = asker_.progress(back_, there_);
+  ASSERT_EQ(got.size(), 1u);
+  EXPECT_EQ(got[0].kind, completion_kind::get);
+  EXPECT_EQ(got[0].context, bytes.data());
+  EXPECT_FALSE(got[0].failed);
+  EXPECT_EQ(std::count(bytes.begin(), bytes.end(), 9), 200);
+  EXPECT_TRUE(target_.table.idle());
+}
+
+TEST_F(Requests, MemoryThatWasClosedMeanwhileFailsTheOperation) {
+  std::vector<unsigned char> bytes(8, 9);
+  for (op_kind kind : {op_kind::put, op_kind::put_imm, op_kind::get}) {
+    const op asked = asker_.make(kind, target_, 0, bytes.data(), bytes.size());
+    ASSERT_TRUE(asker_.table.post(asked, there_.writer).is_posted());
+    target_.regions.close(target_.region);
+    EXPECT_TRUE(target_.progress(there_, back_).empty()) << "not told of a put that did not happen";
+    const std::vector<completion> over = asker_.progress(back_, there_);
+    ASSERT_EQ(over.size(), 1u);
+    EXPECT_TRUE(over[0].failed);
+    target_.region = target_.regions.open(target_.memory.data() + 256, 512).value();
+  }
+  EXPECT_EQ(std::count(target_.memory.begin(), target_.memory.end(), 0), 1024);
+}
+
+// Both fill their rings with requests before either reads one.
+TEST_F(Requests, TwoFullRingsDoNotWaitForEachOther) {
+  std::vector<unsigned char> bytes(max_bytes, 1);
+  const auto fill = [&](side& from, const side& to, pipe& through) {
+    int posted = 0;
+    for (;; ++posted) {
+      const op_kind kind = posted % 2 == 0 ? op_kind::get : op_kind::put;
+      const error_t result =
+          from.table.post(from.make(kind, to, 0, bytes.data(), bytes.size()), through.writer);
+      if (result.is_retry()) return posted;
+      EXPECT_TRUE(result.is_posted());
+    }
+  };
+  for (int round = 0; round < 50; ++round) {
+    size_t open = static_cast<size_t>(fill(asker_, target_, there_)) +
+                  static_cast<size_t>(fill(target_, asker_, back_));
+    EXPECT_GT(open, 8u);
+    for (int turn = 0; open > 0 && turn < 1000; ++turn) {
+      open -= target_.progress(there_, back_).size();
+      open -= asker_.progress(back_, there_).size();
+    }
+    ASSERT_EQ(open, 0u);
+    EXPECT_TRUE(asker_.table.idle() && target_.table.idle());
+  }
+}
+
+TEST_F(Requests, GivingUpEndsEveryOpenRequestOnce) {
+  std::vector<unsigned char> bytes(8);
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(
+        asker_.table.post(asker_.make(op_kind::get, target_, 0, bytes.data(), 8), there_.writer)
+            .is_posted());
+  }
+  completion out;
+  for (int i = 0; i < 3; ++i) {
+    ASSERT_TRUE(asker_.table.give_up(0, &out));
+    EXPECT_TRUE(out.failed);
+    EXPECT_EQ(out.context, bytes.data());
+  }
+  EXPECT_FALSE(asker_.table.give_up(0, &out));
+}
+
+// A peer may write anything. What is not open stays untouched, and nothing is read or completed
+// that is not there (the address sanitizer watches).
+TEST_F(Requests, WhateverAPeerWritesOnlyOpenMemoryChanges) {
+  std::mt19937_64 random(20240601);
+  std::vector<unsigned char> bytes(8, 3);
+  ASSERT_TRUE(
+      asker_.table
+          .post(asker_.make(op_kind::get, target_, 0, bytes.data(), bytes.size()), there_.writer)
+          .is_posted());
+  const remote_region open = target_.regions.remote(target_.region);
+  int malformed = 0;
+  int completed = 0;
+  for (int i = 0; i < 200000; ++i) {
+    const auto pick = [&random](std::initializer_list<uint64_t> from) {
+      return from.begin()[random() % from.size()];
+    };
+    remote_copy_header header;
+    header.operation = static_cast<uint32_t>(pick({0, 1, 31, 32, 0xffffffff, random()}));
+    header.ok = static_cast<uint32_t>(pick({0, 1, 2, random()}));
+    header.base = pick({open.base, open.base, open.base + 1, directory_capacity, random()});
+    header.key = pick({open.key, open.key, 0, open.key + 1, random()});
+    header.offset = pick({0, 1, 511, 512, 513, ~uint64_t{0}, random()});
+    header.size = pick({0, 1, 8, max_bytes, max_bytes + 1, 512, ~uint64_t{0}, random()});
+    // Exactly as large as what came, so that reading beyond it shows.
+    const size_t size = pick({0, 1, sizeof(header) - 1, sizeof(header), sizeof(header) + 1,
+                              sizeof(header) + 8, max_message});
+    const std::unique_ptr<unsigned char[]> content(new unsigned char[size]);
+    std::fill_n(content.get(), size, static_cast<unsigned char>(7));
+    std::memcpy(content.get(), &header, std::min(size, sizeof(header)));
+    incoming message;
+    message.kind = static_cast<message_kind>(
+        pick({uint64_t(message_kind::put_request), uint64_t(message_kind::put_imm_request),
+              uint64_t(message_kind::get_request), uint64_t(message_kind::reply)}));
+    message.imm = 0;
+    message.size = static_cast<uint32_t>(size);
+    message.bytes = content.get();
+    message.position = 0;
+    side& to = i % 2 == 0 ? target_ : asker_;
+    completion out;
+    const auto result = to.table.take(0, message, back_.writer, &out);
+    if (result == request_table::result::malformed) ++malformed;
+    if (result == request_table::result::completed && out.kind == completion_kind::get) ++completed;
+    // Somebody reads the replies.
+    incoming reply;
+    back_.reader.reclaim();
+    while (back_.reader.next(&reply) == ring_reader::result::message) {
+      back_.reader.free(reply.position);
+    }
+    back_.reader.reclaim();
+  }
+  EXPECT_GT(malformed, 1000);
+  EXPECT_EQ(completed, 1) << "the one request that is open";
+  for (const side* touched : {&asker_, &target_}) {
+    EXPECT_TRUE(std::all_of(touched->memory.begin(), touched->memory.begin() + 256,
+                            [](unsigned char c) { return c == 0; }));
+    EXPECT_TRUE(std::all_of(touched->memory.begin() + 768, touched->memory.end(),
+                            [](unsigned char c) { return c == 0; }));
+  }
+}
+
+}  // namespace
+}  // namespace lci::net::shm
