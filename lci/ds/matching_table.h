@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -25,7 +26,7 @@ namespace lci::ds {
 //   1. Entries stand in the order of their insertion: first the `count` in line, then those in
 //   `more`; `more` is empty
 //      unless the line is full.
-//   2. For a key there are waiting entries of one kind at most.
+//   2. No two waiting entries of different kinds would match.
 class matching_table {
  public:
   enum class entry_type : uint32_t { send, recv };
@@ -48,10 +49,17 @@ class matching_table {
   // the table; or null, and then this entry waits. `value` is not null. May throw std::bad_alloc,
   // having changed nothing.
   void* insert(uint64_t key, void* value, entry_type type) {
+    return insert(key, value, type, [](const void*) { return true; });
+  }
+
+  // The same for keys that are hashes of something longer: of the entries with this key, only those
+  // match for which same(their value) is true. `same` may not call back.
+  template <class Same>
+  void* insert(uint64_t key, void* value, entry_type type, const Same& same) {
     bucket& b = bucket_of(key);
     const std::lock_guard<spinlock> guard(b.lock);
     for (uint32_t i = 0; i < b.count; ++i) {
-      if (b.line[i].key == key && b.type(i) != type) {
+      if (b.line[i].key == key && b.type(i) != type && same(b.line[i].value)) {
         void* found = b.line[i].value;
         b.remove_from_line(i);
         return found;
@@ -60,7 +68,7 @@ class matching_table {
     if (b.more != nullptr) {
       for (size_t i = 0; i < b.more->size(); ++i) {
         const overflow& waiting = (*b.more)[i];
-        if (waiting.item.key == key && waiting.type != type) {
+        if (waiting.item.key == key && waiting.type != type && same(waiting.item.value)) {
           void* found = waiting.item.value;
           b.more->erase(b.more->begin() + static_cast<std::ptrdiff_t>(i));
           return found;
@@ -74,6 +82,26 @@ class matching_table {
       b.more->push_back({{key, value}, type});
     }
     return nullptr;
+  }
+
+  // Takes out every waiting entry for which take(value, type) is true, bucket by bucket under its
+  // lock: `take` may not call back. Not for fast paths.
+  template <class Take>
+  void remove_if(const Take& take) {
+    for_each_bucket([&take](bucket& b) {
+      const std::lock_guard<spinlock> guard(b.lock);
+      if (b.more != nullptr) {
+        b.more->erase(std::remove_if(b.more->begin(), b.more->end(),
+                                     [&take](const overflow& waiting) {
+                                       return take(waiting.item.value, waiting.type);
+                                     }),
+                      b.more->end());
+      }
+      // From the back, since a removal moves what is behind it.
+      for (uint32_t i = b.count; i > 0; --i) {
+        if (take(b.line[i - 1].value, b.type(i - 1))) b.remove_from_line(i - 1);
+      }
+    });
   }
 
   // Calls use(key, value, type) for every waiting entry, bucket by bucket under its lock: `use` may

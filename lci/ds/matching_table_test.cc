@@ -57,6 +57,36 @@ TEST(MatchingTable, OldestFirstForEachKey) {
   EXPECT_EQ(left, expected_left);
 }
 
+TEST(MatchingTable, EqualKeysOfDifferentThingsDoNotMatch) {
+  matching_table table(2);
+  const auto parity_of = [](const void* entry) { return reinterpret_cast<uintptr_t>(entry) % 2; };
+  const auto insert = [&](uintptr_t n, type kind) {
+    return table.insert(7, value(n), kind,
+                        [&, n](const void* other) { return parity_of(other) == n % 2; });
+  };
+  for (uintptr_t n = 2; n < 22; n += 2) EXPECT_EQ(insert(n, type::send), nullptr);
+  EXPECT_EQ(insert(101, type::recv), nullptr) << "odd and even have the same key";
+  EXPECT_EQ(insert(103, type::send), value(101));
+  for (uintptr_t n = 2; n < 22; n += 2) EXPECT_EQ(insert(n + 200, type::recv), value(n));
+}
+
+TEST(MatchingTable, RemoveIfTakesOutJustThose) {
+  matching_table table(2);
+  for (uintptr_t n = 1; n <= 20; ++n) table.insert(n % 3, value(n), type::send);
+  size_t taken = 0;
+  table.remove_if([&](const void* entry, type kind) {
+    EXPECT_EQ(kind, type::send);
+    const bool even = reinterpret_cast<uintptr_t>(entry) % 2 == 0;
+    taken += even ? 1 : 0;
+    return even;
+  });
+  EXPECT_EQ(taken, 10u);
+  for (uintptr_t n = 1; n <= 20; n += 2) {
+    EXPECT_EQ(table.insert(n % 3, value(100 + n), type::recv), value(n)) << "in the old order";
+  }
+  table.for_each([](uint64_t, const void*, type) { ADD_FAILURE(); });
+}
+
 // Every send is matched with exactly one receive of its key, whoever inserts last.
 TEST(MatchingTable, ManyThreads) {
   constexpr int threads = 8;
