@@ -161,10 +161,10 @@ TEST(Lcrun, TakesItsOptionsFromTheEnvironmentToo) {
 }
 
 TEST(Lcrun, StartsInTheDirectoryAskedFor) {
-  EXPECT_EQ(
-      run({"-n", "1", "--wdir", "/"}, {std::string(getcwd(nullptr, 0)) + "/" + testee, "directory"})
-          .out,
-      "/\n");
+  char here[4096];
+  ASSERT_NE(getcwd(here, sizeof(here)), nullptr);
+  const std::string path = std::string(here) + "/" + testee;
+  EXPECT_EQ(run({"-n", "1", "--wdir", "/"}, {path, "directory"}).out, "/\n");
   const result r = run({"-n", "1", "--wdir", "/no/such"}, {testee, "stay"});
   EXPECT_EQ(r.code, 127);
   EXPECT_THAT(r.error, HasSubstr("/no/such"));
