@@ -10,15 +10,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 #include "lci/api/types.hpp"
 
 // clang-format off
 #define LCI_RUNTIME_ATTRS(X)                                                                       \
-  X(attr_backend_t, backend, attr_backend_t::none, "transport; none: the best one available")      \
+  X(size_t, packet_return_threshold, 4096, "packets a thread keeps before it gives those of others back") \
   X(int, imm_nbits_tag, 16, "bits of the immediate data that carry the tag, 0 to 16")              \
   X(int, imm_nbits_rcomp, 15, "bits of the immediate data that carry rcomp, 1 to 15")              \
-  X(bool, alloc_default_device, true, "make a default device with the runtime")
+  X(attr_rdv_protocol_t, rdv_protocol, attr_rdv_protocol_t::auto_select, "how a rendezvous ends")  \
+  X(bool, alloc_default_device, true, "make a default device with the runtime")                    \
+  X(bool, alloc_default_packet_pool, true, "make a default packet pool with the runtime")          \
+  X(bool, alloc_default_matching_engine, true, "make a default matching engine with the runtime")
 
 #define LCI_RUNTIME_READONLY_ATTRS(X)                                                              \
   X(uint64_t, max_imm_tag, 0, "largest tag that put with signal carries")                          \
@@ -26,54 +30,103 @@
   X(uint64_t, max_tag, 0, "largest tag of a send, receive or active message")                      \
   X(uint64_t, max_rcomp, 0, "largest rcomp of an active message")
 
-#define LCI_DEVICE_ATTRS(X)                                                                        \
-  X(size_t, packet_size, 8192, "bytes of the largest message sent by copy, header included; 256 to 65536")
+#define LCI_PACKET_POOL_ATTRS(X)                                                                   \
+  X(size_t, packet_size, 8192, "bytes of a packet, which bounds what is sent by copy; 256 to 65536") \
+  X(size_t, npackets, 65536, "packets of a pool at most; they take memory when first used")
 
-#define LCI_DEVICE_READONLY_ATTRS(X)                                                               \
-  X(int, uid, -1, "number of the device within its runtime, in the order of allocation")
+#define LCI_PACKET_POOL_READONLY_ATTRS(X)
+
+#define LCI_MATCHING_ENGINE_ATTRS(X)                                                               \
+  X(attr_matching_engine_type_t, matching_engine_type, attr_matching_engine_type_t::map, "how entries are kept")
+
+#define LCI_MATCHING_ENGINE_READONLY_ATTRS(X)
 
 #define LCI_COMP_ATTRS(X)                                                                          \
   X(int, sync_threshold, 1, "signals that a synchronizer waits for, at least 1")                   \
+  X(bool, zero_copy_am, false, "active messages arrive in packets, to be given back by put_upacket") \
   X(attr_cq_type_t, cq_type, attr_cq_type_t::lcrq, "design of a completion queue")                 \
   X(int, cq_default_length, 65536, "statuses that an array_atomic queue holds")
 
 #define LCI_COMP_READONLY_ATTRS(X)                                                                 \
   X(attr_comp_type_t, comp_type, attr_comp_type_t::custom, "kind of the completion object")
-// clang-format on
 
-// The three things an X can be, for the code below and behind this header.
-#define LCI_ATTR_FIELD(type_, name_, default_, doc_) type_ name_ = default_;
-#define LCI_ATTR_GETTER(type_, name_, default_, doc_) type_ get_attr_##name_() const;
+#define LCI_NET_CONTEXT_ATTRS(X)                                                                   \
+  X(attr_backend_t, backend, attr_backend_t::none, "transport; none: the best one available")      \
+  X(std::string, ofi_provider_name, "", "ofi: provider; empty: the best one available")            \
+  X(size_t, max_msg_size, size_t{1} << 30, "bytes of one put or get at most; larger ones are split") \
+  X(size_t, max_inject_size, 64, "bytes that leave without a packet where the network copies them; at least that where it copies more by itself") \
+  X(int, ibv_gid_idx, -1, "ibv: index of the global identifier; -1: chosen")                       \
+  X(bool, ibv_force_gid_auto_select, false, "ibv: choose it even on InfiniBand")                   \
+  X(std::string, device_name, "", "network interface; empty: the best one available")              \
+  X(attr_ibv_odp_strategy_t, ibv_odp_strategy, attr_ibv_odp_strategy_t::none, "ibv: on-demand paging") \
+  X(attr_ibv_prefetch_strategy_t, ibv_prefetch_strategy, attr_ibv_prefetch_strategy_t::none, "ibv: prefetching of paged memory") \
+  X(bool, use_dmabuf, true, "register accelerators' memory by dma-buf")
+
+#define LCI_NET_CONTEXT_READONLY_ATTRS(X)                                                          \
+  X(bool, support_putimm, true, "the network can tell the target of a put by itself")
+
+#define LCI_DEVICE_ATTRS(X)                                                                        \
+  X(size_t, net_max_sends, 1024, "operations under way at most, where the network has a queue for them") \
+  X(size_t, net_max_recvs, 4096, "receives posted ahead, where the network needs them")            \
+  X(size_t, net_max_cqes, 65536, "entries of the network's completion queue, where it has one")    \
+  X(double, net_send_reserved_pct, 0.25, "part of net_max_sends kept for answers to peers, 0 to 0.9") \
+  X(uint64_t, ofi_lock_mode, 0, "ofi: which calls are wrapped in try-locks; 0: those that need it") \
+  X(bool, alloc_default_endpoint, true, "make a default endpoint with the device")                 \
+  X(bool, alloc_progress_endpoint, false, "make an endpoint for what progress sends")              \
+  X(bool, use_reg_cache, false, "keep registrations of buffers for use again")                     \
+  X(attr_ibv_td_strategy_t, ibv_td_strategy, attr_ibv_td_strategy_t::per_qp, "ibv: thread domains")
+
+#define LCI_DEVICE_READONLY_ATTRS(X)                                                               \
+  X(int, uid, -1, "number of the device within its net context, in the order of allocation")
+
+#define LCI_MR_ATTRS(X)
+#define LCI_MR_READONLY_ATTRS(X)
+
+#define LCI_ENDPOINT_ATTRS(X)
+#define LCI_ENDPOINT_READONLY_ATTRS(X)                                                             \
+  X(int, uid, -1, "number of the endpoint within its device, in the order of allocation")
+
+// Those that have a global default.
+#define LCI_GLOBAL_ATTRS(X)     \
+  LCI_RUNTIME_ATTRS(X)          \
+  LCI_PACKET_POOL_ATTRS(X)      \
+  LCI_MATCHING_ENGINE_ATTRS(X)  \
+  LCI_COMP_ATTRS(X)             \
+  LCI_NET_CONTEXT_ATTRS(X)      \
+  LCI_DEVICE_ATTRS(X)
+
+// Everything that is made once per resource: X(resource, RESOURCE).
+#define LCI_RESOURCES(X)                  \
+  X(runtime, RUNTIME)                     \
+  X(packet_pool, PACKET_POOL)             \
+  X(matching_engine, MATCHING_ENGINE)     \
+  X(comp, COMP)                           \
+  X(net_context, NET_CONTEXT)             \
+  X(device, DEVICE)                       \
+  X(mr, MR)                               \
+  X(endpoint, ENDPOINT)
+// clang-format on
 
 namespace lci {
 
-struct runtime_attr_t {
-  LCI_RUNTIME_ATTRS(LCI_ATTR_FIELD)
-  LCI_RUNTIME_READONLY_ATTRS(LCI_ATTR_FIELD)
-  const char* name = DEFAULT_NAME;
-  void* user_context = nullptr;
-};
+#define LCI_ATTR_FIELD(type_, name_, default_, doc_) type_ name_ = default_;
 
-struct device_attr_t {
-  LCI_DEVICE_ATTRS(LCI_ATTR_FIELD)
-  LCI_DEVICE_READONLY_ATTRS(LCI_ATTR_FIELD)
-  const char* name = DEFAULT_NAME;
-  void* user_context = nullptr;
-};
-
-struct comp_attr_t {
-  LCI_COMP_ATTRS(LCI_ATTR_FIELD)
-  LCI_COMP_READONLY_ATTRS(LCI_ATTR_FIELD)
-  const char* name = DEFAULT_NAME;
-  void* user_context = nullptr;
-};
+// runtime_attr_t, device_attr_t, ...
+#define LCI_ATTR_STRUCT(resource_, RESOURCE_)                                                      \
+  struct resource_##_attr_t {                                                                      \
+    LCI_##RESOURCE_##_ATTRS(LCI_ATTR_FIELD) LCI_##RESOURCE_##_READONLY_ATTRS(LCI_ATTR_FIELD) const \
+        char* name = DEFAULT_NAME;                                                                 \
+    void* user_context = nullptr;                                                                  \
+  };
+LCI_RESOURCES(LCI_ATTR_STRUCT)
 
 // The default of every settable attribute.
 struct global_attr_t {
-  LCI_RUNTIME_ATTRS(LCI_ATTR_FIELD)
-  LCI_DEVICE_ATTRS(LCI_ATTR_FIELD)
-  LCI_COMP_ATTRS(LCI_ATTR_FIELD)
+  LCI_GLOBAL_ATTRS(LCI_ATTR_FIELD)
 };
+
+#undef LCI_ATTR_STRUCT
+#undef LCI_ATTR_FIELD
 
 }  // namespace lci
 

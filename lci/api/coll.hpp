@@ -1,6 +1,15 @@
-// Collective operations: every rank of the runtime calls them, in the same order. They block,
-// making progress on `device` meanwhile; not from inside a handler. Any thread may call one; the
-// order of the calls is the program's concern when several threads do.
+// Collective operations: every rank of the runtime calls them, in the same order for each matching
+// engine. Several may be under way at once: those of one matching engine in the order of the calls,
+// those of different ones in any. A matching engine may serve sends and receives at the same time.
+//
+// Without `comp` they block, making progress on `device` meanwhile; not from inside a handler. With
+// `comp` they return at once, `comp` is signalled (status: user_context none, error done or fatal)
+// when this rank's part is over, and the buffers belong to the library until then; somebody makes
+// progress. Any thread may call one; when several threads do, their order is the program's concern.
+//
+// Counts and sizes are the same on all ranks; sizes in bytes, 0 is legal. A rank that fails ends
+// the collective on those that need it: a blocking one throws peer_failure_error, else `comp` gets
+// `fatal`.
 #ifndef LCI_API_COLL_HPP_
 #define LCI_API_COLL_HPP_
 
@@ -10,40 +19,111 @@
 
 namespace lci {
 
-// Combines `n` items of left and right into dst, in this order (the operator need not be
-// commutative, but must be associative). right and dst may be the same.
-using reduce_op_t = void (*)(const void* left, const void* right, void* dst, size_t n);
+// The options that all of them have.
+template <class Op>
+class coll_options : public option::runtime_option<Op>,
+                     public option::device_option<Op>,
+                     public option::endpoint_option<Op>,
+                     public option::matching_engine_option<Op>,
+                     public option::comp_option<Op> {};
 
-// Returns when all ranks have called it.
-class barrier_x : public option::runtime_option<barrier_x>,
-                  public option::device_option<barrier_x> {
+// The option `algorithm`, whose type depends on the operation.
+template <class Op, class Algorithm>
+class algorithm_option {
+ public:
+  Op& algorithm(Algorithm value) {
+    algorithm_ = value;
+    return static_cast<Op&>(*this);
+  }
+  Algorithm get_algorithm() const { return algorithm_; }
+
+ private:
+  Algorithm algorithm_ = Algorithm::none;
+};
+
+// Complete when all ranks have called it. comp_semantic: what the end says of messages that this
+// rank sent before (memory: nothing).
+class barrier_x : public coll_options<barrier_x>, public option::comp_semantic_option<barrier_x> {
  public:
   void operator()() const;
 };
 inline void barrier() { barrier_x()(); }
 
-// `size` bytes from each rank; recvbuf has room for get_rank_n() * size bytes, and rank r's stand
-// at r * size. sendbuf may be recvbuf + get_rank_me() * size; otherwise they do not overlap.
-class allgather_x : public option::runtime_option<allgather_x>,
-                    public option::device_option<allgather_x> {
+// `size` bytes of rank `root` come into the buffers of all.
+class broadcast_x : public coll_options<broadcast_x>,
+                    public algorithm_option<broadcast_x, broadcast_algorithm_t>,
+                    public option::ring_nsteps_option<broadcast_x> {
  public:
-  allgather_x(const void* sendbuf, void* recvbuf, size_t size)
-      : sendbuf_(sendbuf), recvbuf_(recvbuf), size_(size) {}
+  broadcast_x(void* buffer, size_t size, int root) : buffer_(buffer), size_(size), root_(root) {}
+  void operator()() const;
+
+ private:
+  void* buffer_;
+  size_t size_;
+  int root_;
+};
+inline void broadcast(void* buffer, size_t size, int root) { broadcast_x(buffer, size, root)(); }
+
+// recvbuf of rank `root` becomes op over the sendbufs of rank 0, 1, 2, ..., item by item: `count`
+// items of `item_size` bytes. recvbuf of the others is not used. sendbuf may be recvbuf.
+class reduce_x : public coll_options<reduce_x> {
+ public:
+  reduce_x(const void* sendbuf, void* recvbuf, size_t count, size_t item_size, reduce_op_t op,
+           int root)
+      : sendbuf_(sendbuf),
+        recvbuf_(recvbuf),
+        count_(count),
+        item_size_(item_size),
+        op_(op),
+        root_(root) {}
   void operator()() const;
 
  private:
   const void* sendbuf_;
   void* recvbuf_;
-  size_t size_;
+  size_t count_;
+  size_t item_size_;
+  reduce_op_t op_;
+  int root_;
 };
-inline void allgather(const void* sendbuf, void* recvbuf, size_t size) {
-  allgather_x(sendbuf, recvbuf, size)();
+inline void reduce(const void* sendbuf, void* recvbuf, size_t count, size_t item_size,
+                   reduce_op_t op, int root) {
+  reduce_x(sendbuf, recvbuf, count, item_size, op, root)();
+}
+
+// sendbuf has get_rank_n() * recvcount items; recvbuf of rank r becomes op over the ranks' items
+// r * recvcount and following. The buffers do not overlap, except that recvbuf may be where its
+// result would stand in sendbuf.
+class reduce_scatter_x : public coll_options<reduce_scatter_x>,
+                         public algorithm_option<reduce_scatter_x, reduce_scatter_algorithm_t>,
+                         public option::ring_nsteps_option<reduce_scatter_x> {
+ public:
+  reduce_scatter_x(const void* sendbuf, void* recvbuf, size_t recvcount, size_t item_size,
+                   reduce_op_t op)
+      : sendbuf_(sendbuf),
+        recvbuf_(recvbuf),
+        recvcount_(recvcount),
+        item_size_(item_size),
+        op_(op) {}
+  void operator()() const;
+
+ private:
+  const void* sendbuf_;
+  void* recvbuf_;
+  size_t recvcount_;
+  size_t item_size_;
+  reduce_op_t op_;
+};
+inline void reduce_scatter(const void* sendbuf, void* recvbuf, size_t recvcount, size_t item_size,
+                           reduce_op_t op) {
+  reduce_scatter_x(sendbuf, recvbuf, recvcount, item_size, op)();
 }
 
 // recvbuf becomes op over the sendbufs of rank 0, 1, 2, ..., item by item, the same bytes on all
 // ranks. `count` items of `item_size` bytes; sendbuf may be recvbuf.
-class allreduce_x : public option::runtime_option<allreduce_x>,
-                    public option::device_option<allreduce_x> {
+class allreduce_x : public coll_options<allreduce_x>,
+                    public algorithm_option<allreduce_x, allreduce_algorithm_t>,
+                    public option::ring_nsteps_option<allreduce_x> {
  public:
   allreduce_x(const void* sendbuf, void* recvbuf, size_t count, size_t item_size, reduce_op_t op)
       : sendbuf_(sendbuf), recvbuf_(recvbuf), count_(count), item_size_(item_size), op_(op) {}
@@ -59,6 +139,41 @@ class allreduce_x : public option::runtime_option<allreduce_x>,
 inline void allreduce(const void* sendbuf, void* recvbuf, size_t count, size_t item_size,
                       reduce_op_t op) {
   allreduce_x(sendbuf, recvbuf, count, item_size, op)();
+}
+
+// `size` bytes from each rank; recvbuf has room for get_rank_n() * size bytes, and rank r's stand
+// at r * size. sendbuf may be recvbuf + get_rank_me() * size; otherwise they do not overlap.
+class allgather_x : public coll_options<allgather_x> {
+ public:
+  allgather_x(const void* sendbuf, void* recvbuf, size_t size)
+      : sendbuf_(sendbuf), recvbuf_(recvbuf), size_(size) {}
+  void operator()() const;
+
+ private:
+  const void* sendbuf_;
+  void* recvbuf_;
+  size_t size_;
+};
+inline void allgather(const void* sendbuf, void* recvbuf, size_t size) {
+  allgather_x(sendbuf, recvbuf, size)();
+}
+
+// Both buffers have get_rank_n() blocks of `size` bytes: block r of sendbuf goes to rank r, whose
+// recvbuf has it as block get_rank_me(). They do not overlap.
+class alltoall_x : public coll_options<alltoall_x>,
+                   public option::comp_semantic_option<alltoall_x> {
+ public:
+  alltoall_x(const void* sendbuf, void* recvbuf, size_t size)
+      : sendbuf_(sendbuf), recvbuf_(recvbuf), size_(size) {}
+  void operator()() const;
+
+ private:
+  const void* sendbuf_;
+  void* recvbuf_;
+  size_t size_;
+};
+inline void alltoall(const void* sendbuf, void* recvbuf, size_t size) {
+  alltoall_x(sendbuf, recvbuf, size)();
 }
 
 }  // namespace lci

@@ -1,64 +1,273 @@
-// Posting communication.
+// Posting communication: one operation, post_comm, and its forms.
+//
+//   direction  rmr    remote_comp                                   (SC'25 paper, Table 1)
+//   OUT        -      -            send: matched with a receive     post_send
+//   OUT        -      given        active message                   post_am
+//   OUT        given  -            put                              post_put
+//   OUT        given  given        put with signal                  post_put
+//   IN         -      -            receive                          post_recv
+//   IN         -      given        (means nothing: an exception)
+//   IN         given  -            get                              post_get
+//   IN         given  given        get with signal                  post_get
+//
+// What a post answers (section 4.2.5)
+//   done    it is complete: local_buffer is the caller's again (a receive or get has filled it),
+//           local_comp will not be signalled. The status says all of it
+//   posted  local_buffer belongs to the library until local_comp is signalled, once, with the
+//   status
+//           of this operation. That status may be `fatal`: see below
+//   retry   nothing happened, for the reason that the code says; make progress and post again
+// The status: rank, buffer, size, tag and user_context of this side; of a receive: rank and tag of
+// the message, and its size.
+//
+// What goes wrong
+//   std::invalid_argument, naming the argument: rank or tag out of range, a null buffer with a
+//   size,
+//     resources that do not belong together, a combination that means nothing. Nothing happened.
+//   peer_failure_error: `rank` is known to be gone. Nothing happened.
+//   a status `fatal` (for a call that waits: peer_failure_error or std::runtime_error): the peer
+//   went
+//     away meanwhile, has no such completion object or matching engine, has closed the memory, or
+//     its receive (or ours) is smaller than the message. Its log says which.
+//
+// A size of 0 and a message to oneself are as good as any. Messages are not ordered: with others of
+// the same key neither, except that of two eager sends of one thread through one device the first
+// meets the first receive. Any thread, any time, also from a handler, where a post may not wait:
+// use allow_retry(false) rather than a loop.
 #ifndef LCI_API_COMM_HPP_
 #define LCI_API_COMM_HPP_
 
-#include "lci/api/comp.hpp"
 #include "lci/api/option.hpp"
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
 namespace lci {
 
-// Active message: `size` bytes travel to `rank`, whose completion object `remote_comp` is signalled
-// with their copy (status: rank, buffer, size, tag). The receiver owns that buffer, which comes
-// from its runtime's allocator (malloc by default); for size 0 it is null.
-//
-// Returns (SC'25 paper, section 4.2.5)
-//   done    local_buffer is the caller's again, local_comp will not be signalled
-//   posted  local_buffer belongs to the library until local_comp is signalled, once, with the
-//   status
-//           of this operation (rank, buffer, size, tag, user_context)
-//   retry   nothing happened, for the reason that the code says; make progress and post again
-// Throws std::invalid_argument naming the argument for a rank, tag or rcomp out of range or a null
-// buffer with a size; peer_failure_error when `rank` is known to be gone.
-//
-// Messages up to the device's packet_size are copied out at once (inject); larger ones are moved by
-// rendezvous straight from local_buffer into the receiver's. Any thread, any time, also from a
-// handler. Not ordered.
-class post_am_x : public option::runtime_option<post_am_x>,
-                  public option::device_option<post_am_x>,
-                  public option::comp_semantic_option<post_am_x>,
-                  public option::tag_option<post_am_x>,
-                  public option::user_context_option<post_am_x>,
-                  public option::allow_done_option<post_am_x>,
-                  public option::allow_posted_option<post_am_x>,
-                  public option::allow_retry_option<post_am_x> {
- public:
-  post_am_x(int rank, void* local_buffer, size_t size, comp_t local_comp, rcomp_t remote_comp)
-      : rank_(rank),
-        remote_comp_(remote_comp),
-        local_buffer_(local_buffer),
-        size_(size),
-        local_comp_(local_comp) {}
+enum class post_form_t { comm, send, am, put, recv, get };
 
-  int rank() const { return rank_; }
-  void* local_buffer() const { return local_buffer_; }
-  size_t size() const { return size_; }
-  comp_t local_comp() const { return local_comp_; }
-  rcomp_t remote_comp() const { return remote_comp_; }
+// A post as a value, with every option.
+struct post_args_t {
+  post_form_t form;  // what the program called
+  direction_t direction;
+  int rank;
+  void* local_buffer;
+  size_t size;
+  comp_t local_comp;
+  runtime_t runtime;
+  device_t device;
+  endpoint_t endpoint;
+  packet_pool_t packet_pool;
+  matching_engine_t matching_engine;
+  comp_semantic_t comp_semantic = comp_semantic_t::memory;
+  matching_policy_t matching_policy = matching_policy_t::rank_tag;
+  bool allow_done = true;
+  bool allow_posted = true;
+  bool allow_retry = true;
+  mr_t mr;
+  uintptr_t remote_disp = 0;
+  rmr_t rmr;
+  tag_t tag = 0;
+  rcomp_t remote_comp = 0;
+  void* user_context = nullptr;
+};
+status_t post(const post_args_t& args);
 
-  status_t operator()() const;
+// The options that every form has. (The forms are inline, so that an object that is made only to be
+// called costs no more than its post_args_t.)
+template <class Op>
+class post_options : public option::runtime_option<Op>,
+                     public option::device_option<Op>,
+                     public option::endpoint_option<Op>,
+                     public option::packet_pool_option<Op>,
+                     public option::comp_semantic_option<Op>,
+                     public option::mr_option<Op>,
+                     public option::user_context_option<Op>,
+                     public option::allow_done_option<Op>,
+                     public option::allow_posted_option<Op>,
+                     public option::allow_retry_option<Op> {
+ protected:
+  post_options(int rank, void* local_buffer, size_t size, comp_t local_comp)
+      : rank_(rank), local_buffer_(local_buffer), size_(size), local_comp_(local_comp) {}
+
+  post_args_t args(post_form_t form, direction_t direction) const {
+    post_args_t args;
+    args.form = form;
+    args.direction = direction;
+    args.rank = rank_;
+    args.local_buffer = local_buffer_;
+    args.size = size_;
+    args.local_comp = local_comp_;
+    args.runtime = this->get_runtime();
+    args.device = this->get_device();
+    args.endpoint = this->get_endpoint();
+    args.packet_pool = this->get_packet_pool();
+    args.comp_semantic = this->get_comp_semantic();
+    args.mr = this->get_mr();
+    args.user_context = this->get_user_context();
+    args.allow_done = this->get_allow_done();
+    args.allow_posted = this->get_allow_posted();
+    args.allow_retry = this->get_allow_retry();
+    return args;
+  }
 
  private:
   int rank_;
-  rcomp_t remote_comp_;
   void* local_buffer_;
   size_t size_;
   comp_t local_comp_;
 };
+
+// Everything; see the table above.
+class post_comm_x : public post_options<post_comm_x>,
+                    public option::matching_engine_option<post_comm_x>,
+                    public option::matching_policy_option<post_comm_x>,
+                    public option::remote_disp_option<post_comm_x>,
+                    public option::rmr_option<post_comm_x>,
+                    public option::tag_option<post_comm_x>,
+                    public option::remote_comp_option<post_comm_x> {
+ public:
+  post_comm_x(direction_t direction, int rank, void* local_buffer, size_t size, comp_t local_comp)
+      : post_options(rank, local_buffer, size, local_comp), direction_(direction) {}
+  status_t operator()() const {
+    post_args_t args = this->args(post_form_t::comm, direction_);
+    args.matching_engine = get_matching_engine();
+    args.matching_policy = get_matching_policy();
+    args.remote_disp = get_remote_disp();
+    args.rmr = get_rmr();
+    args.tag = get_tag();
+    args.remote_comp = get_remote_comp();
+    return post(args);
+  }
+
+ private:
+  direction_t direction_;
+};
+inline status_t post_comm(direction_t direction, int rank, void* local_buffer, size_t size,
+                          comp_t local_comp) {
+  return post_comm_x(direction, rank, local_buffer, size, local_comp)();
+}
+
+// Active message: `size` bytes travel to `rank`, whose completion object `remote_comp` is signalled
+// with their copy (status: rank, buffer, size, tag). The receiver owns that buffer, which comes
+// from its runtime's allocator (malloc by default); for size 0 it is null. With zero_copy_am it is
+// a packet instead, to be given back with put_upacket, also for size 0.
+class post_am_x : public post_options<post_am_x>, public option::tag_option<post_am_x> {
+ public:
+  post_am_x(int rank, void* local_buffer, size_t size, comp_t local_comp, rcomp_t remote_comp)
+      : post_options(rank, local_buffer, size, local_comp), remote_comp_(remote_comp) {}
+  status_t operator()() const {
+    post_args_t args = this->args(post_form_t::am, direction_t::OUT);
+    args.tag = get_tag();
+    args.remote_comp = remote_comp_;
+    return post(args);
+  }
+
+ private:
+  rcomp_t remote_comp_;
+};
 inline status_t post_am(int rank, void* local_buffer, size_t size, comp_t local_comp,
                         rcomp_t remote_comp) {
   return post_am_x(rank, local_buffer, size, local_comp, remote_comp)();
+}
+
+// What send and receive have in common.
+template <class Op>
+class post_matched_options : public post_options<Op>,
+                             public option::matching_engine_option<Op>,
+                             public option::matching_policy_option<Op> {
+ protected:
+  post_matched_options(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
+      : post_options<Op>(rank, local_buffer, size, local_comp), tag_(tag) {}
+  post_args_t args(post_form_t form, direction_t direction) const {
+    post_args_t args = post_options<Op>::args(form, direction);
+    args.matching_engine = this->get_matching_engine();
+    args.matching_policy = this->get_matching_policy();
+    args.tag = tag_;
+    return args;
+  }
+
+ private:
+  tag_t tag_;
+};
+
+// Send: meets the receive that was or will be posted at `rank` with the same matching engine,
+// policy and what the policy names of (this rank, tag).
+class post_send_x : public post_matched_options<post_send_x> {
+ public:
+  post_send_x(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
+      : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
+  status_t operator()() const { return post(args(post_form_t::send, direction_t::OUT)); }
+};
+inline status_t post_send(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp) {
+  return post_send_x(rank, local_buffer, size, tag, local_comp)();
+}
+
+// Receive of at most `size` bytes. rank may be ANY_SOURCE with a policy that does not look at it,
+// tag ANY_TAG likewise. A longer message ends both this receive and, unless it was eager, the send
+// with `fatal`.
+class post_recv_x : public post_matched_options<post_recv_x> {
+ public:
+  post_recv_x(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
+      : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
+  status_t operator()() const { return post(args(post_form_t::recv, direction_t::IN)); }
+};
+inline status_t post_recv(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp) {
+  return post_recv_x(rank, local_buffer, size, tag, local_comp)();
+}
+
+// What put and get have in common.
+template <class Op>
+class post_rma_options : public post_options<Op>,
+                         public option::tag_option<Op>,
+                         public option::remote_comp_option<Op> {
+ protected:
+  post_rma_options(int rank, void* local_buffer, size_t size, comp_t local_comp,
+                   uintptr_t remote_disp, rmr_t rmr)
+      : post_options<Op>(rank, local_buffer, size, local_comp),
+        remote_disp_(remote_disp),
+        rmr_(rmr) {}
+  post_args_t args(post_form_t form, direction_t direction) const {
+    post_args_t args = post_options<Op>::args(form, direction);
+    args.tag = this->get_tag();
+    args.remote_comp = this->get_remote_comp();
+    args.remote_disp = remote_disp_;
+    args.rmr = rmr_;
+    return args;
+  }
+
+ private:
+  uintptr_t remote_disp_;
+  rmr_t rmr_;
+};
+
+// Put: the bytes are written to `rmr`, from byte remote_disp on. Complete when they are in place.
+// With remote_comp, that completion object of the target is signalled (status: rank, tag) after
+// they are; its tag is at most the runtime's max_imm_tag, and remote_comp its max_imm_rcomp.
+class post_put_x : public post_rma_options<post_put_x> {
+ public:
+  post_put_x(int rank, void* local_buffer, size_t size, comp_t local_comp, uintptr_t remote_disp,
+             rmr_t rmr)
+      : post_rma_options(rank, local_buffer, size, local_comp, remote_disp, rmr) {}
+  status_t operator()() const { return post(args(post_form_t::put, direction_t::OUT)); }
+};
+inline status_t post_put(int rank, void* local_buffer, size_t size, comp_t local_comp,
+                         uintptr_t remote_disp, rmr_t rmr) {
+  return post_put_x(rank, local_buffer, size, local_comp, remote_disp, rmr)();
+}
+
+// Get: the bytes are read from `rmr`, from byte remote_disp on, into local_buffer. With
+// remote_comp, that completion object of the target is signalled (status: rank, tag) after they
+// have been read.
+class post_get_x : public post_rma_options<post_get_x> {
+ public:
+  post_get_x(int rank, void* local_buffer, size_t size, comp_t local_comp, uintptr_t remote_disp,
+             rmr_t rmr)
+      : post_rma_options(rank, local_buffer, size, local_comp, remote_disp, rmr) {}
+  status_t operator()() const { return post(args(post_form_t::get, direction_t::IN)); }
+};
+inline status_t post_get(int rank, void* local_buffer, size_t size, comp_t local_comp,
+                         uintptr_t remote_disp, rmr_t rmr) {
+  return post_get_x(rank, local_buffer, size, local_comp, remote_disp, rmr)();
 }
 
 }  // namespace lci

@@ -29,14 +29,6 @@ class comp_impl_t {
   comp_attr_t attr;
 };
 
-// As local completion object: there is none. COMP_NULL: the post is `done` or it throws.
-// COMP_NULL_RETRY: it may also answer `retry`. Neither ever answers `posted`.
-inline const comp_t COMP_NULL{};
-extern const comp_t COMP_NULL_RETRY;
-// Their old spellings.
-inline const comp_t& COMP_NULL_EXPECT_DONE = COMP_NULL;
-extern const comp_t& COMP_NULL_EXPECT_DONE_OR_RETRY;
-
 // Frees a completion object that the library allocated and empties the handle.
 class free_comp_x : public option::runtime_option<free_comp_x> {
  public:
@@ -101,18 +93,17 @@ inline void deregister_rcomp(rcomp_t rcomp) { deregister_rcomp_x{rcomp}(); }
 
 // ---- handler --------------------------------------------------------------------------------
 
-// Runs inside progress(), in several threads at the same time if several make progress. It may post
-// (with allow_retry(false), since it cannot wait), but must not block.
-using comp_handler_t = void (*)(status_t status);
-
+// Calls handler(status).
 class alloc_handler_x : public option::runtime_option<alloc_handler_x>,
                         public option::name_option<alloc_handler_x>,
                         public option::user_context_option<alloc_handler_x> {
  public:
   explicit alloc_handler_x(comp_handler_t handler) : handler_(handler) {}
+  alloc_handler_x& zero_copy_am(bool value) { return zero_copy_am_ = value, *this; }
   comp_t operator()() const;
 
  private:
+  std::optional<bool> zero_copy_am_;
   comp_handler_t handler_;
 };
 inline comp_t alloc_handler(comp_handler_t handler) { return alloc_handler_x(handler)(); }
@@ -128,9 +119,11 @@ class alloc_cq_x : public option::runtime_option<alloc_cq_x>,
   // progress().
   alloc_cq_x& default_length(int value) { return default_length_ = value, *this; }
   alloc_cq_x& cq_type(attr_cq_type_t value) { return cq_type_ = value, *this; }
+  alloc_cq_x& zero_copy_am(bool value) { return zero_copy_am_ = value, *this; }
   comp_t operator()() const;
 
  private:
+  std::optional<bool> zero_copy_am_;
   std::optional<int> default_length_;
   std::optional<attr_cq_type_t> cq_type_;
 };
@@ -190,9 +183,11 @@ class alloc_sync_x : public option::runtime_option<alloc_sync_x>,
                      public option::user_context_option<alloc_sync_x> {
  public:
   alloc_sync_x& threshold(int value) { return threshold_ = value, *this; }
+  alloc_sync_x& zero_copy_am(bool value) { return zero_copy_am_ = value, *this; }
   comp_t operator()() const;
 
  private:
+  std::optional<bool> zero_copy_am_;
   std::optional<int> threshold_;
 };
 inline comp_t alloc_sync() { return alloc_sync_x()(); }

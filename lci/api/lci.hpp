@@ -7,6 +7,9 @@
 #include "lci/api/coll.hpp"      // IWYU pragma: export
 #include "lci/api/comm.hpp"      // IWYU pragma: export
 #include "lci/api/comp.hpp"      // IWYU pragma: export
+#include "lci/api/device.hpp"    // IWYU pragma: export
+#include "lci/api/graph.hpp"     // IWYU pragma: export
+#include "lci/api/net.hpp"       // IWYU pragma: export
 #include "lci/api/option.hpp"    // IWYU pragma: export
 #include "lci/api/resource.hpp"  // IWYU pragma: export
 #include "lci/api/runtime.hpp"   // IWYU pragma: export

@@ -8,10 +8,6 @@
 
 namespace lci {
 
-class runtime_impl_t;
-class device_impl_t;
-class comp_impl_t;
-
 // What all handles have in common.
 template <class Impl>
 class resource_handle {
@@ -31,37 +27,58 @@ class resource_handle {
   Impl* impl_ = nullptr;
 };
 
-// Everything that belongs to one use of the library: devices, registered completion objects,
-// default settings. Independent of every other runtime of the process.
-class runtime_t : public resource_handle<runtime_impl_t> {
- public:
-  using resource_handle::resource_handle;
-  LCI_RUNTIME_ATTRS(LCI_ATTR_GETTER)
-  LCI_RUNTIME_READONLY_ATTRS(LCI_ATTR_GETTER)
-  const char* get_attr_name() const;
-  void* get_attr_user_context() const;
-};
+// runtime_t          everything that belongs to one use of the library: devices, registered
+//                    completion objects, default settings; independent of every other runtime
+// net_context_t      one attachment to one network
+// device_t           a complete set of network resources of a net context. Threads that use
+// different
+//                    devices do not wait for each other. Device number uid of a rank exchanges
+//                    messages with device number uid of the others
+// endpoint_t         a way into a device for those who post. Threads that post through different
+//                    endpoints of a device do not wait for each other where the network has
+//                    resources of their own for them
+// packet_pool_t      memory of fixed pieces (packets) that the network can send from and receive to
+// matching_engine_t  where sends and receives find each other
+// comp_t             a completion object: where the end of an operation is reported
+// mr_t               memory that other ranks can put to and get from; see rmr_t
+#define LCI_ATTR_GETTER(type_, name_, default_, doc_) type_ get_attr_##name_() const;
+#define LCI_RESOURCE_HANDLE(resource_, RESOURCE_)                             \
+  class resource_##_impl_t;                                                   \
+  class resource_##_t : public resource_handle<resource_##_impl_t> {          \
+   public:                                                                    \
+    using resource_handle::resource_handle;                                   \
+    LCI_##RESOURCE_##_ATTRS(LCI_ATTR_GETTER) LCI_##RESOURCE_                  \
+        ##_READONLY_ATTRS(LCI_ATTR_GETTER) const char* get_attr_name() const; \
+    void* get_attr_user_context() const;                                      \
+  };
+LCI_RESOURCES(LCI_RESOURCE_HANDLE)
+#undef LCI_RESOURCE_HANDLE
+#undef LCI_ATTR_GETTER
 
-// A complete set of network resources. Threads that use different devices do not wait for each
-// other. Device number uid of a rank exchanges messages with device number uid of the others.
-class device_t : public resource_handle<device_impl_t> {
- public:
-  using resource_handle::resource_handle;
-  LCI_DEVICE_ATTRS(LCI_ATTR_GETTER)
-  LCI_DEVICE_READONLY_ATTRS(LCI_ATTR_GETTER)
-  const char* get_attr_name() const;
-  void* get_attr_user_context() const;
-};
+// As local completion object: there is none. COMP_NULL: the post is `done` or it throws.
+// COMP_NULL_RETRY: it may also answer `retry`. Neither ever answers `posted`.
+inline const comp_t COMP_NULL{};
+extern const comp_t COMP_NULL_RETRY;
+// Their old spellings.
+inline const comp_t& COMP_NULL_EXPECT_DONE = COMP_NULL;
+extern const comp_t& COMP_NULL_EXPECT_DONE_OR_RETRY;
 
-// A completion object: where the end of an operation is reported.
-class comp_t : public resource_handle<comp_impl_t> {
- public:
-  using resource_handle::resource_handle;
-  LCI_COMP_ATTRS(LCI_ATTR_GETTER)
-  LCI_COMP_READONLY_ATTRS(LCI_ATTR_GETTER)
-  const char* get_attr_name() const;
-  void* get_attr_user_context() const;
+// As registration of a local buffer: none. The library registers it for the operation if the
+// network needs that. MR_DEVICE: none either, and it is an accelerator's memory; only networks that
+// can reach it take it. MR_UNKNOWN: find out which of the two.
+inline const mr_t MR_HOST{};
+extern const mr_t MR_DEVICE;
+extern const mr_t MR_UNKNOWN;
+
+// Registered memory as other ranks name it. Trivially copyable: send it to them as bytes. Valid
+// until the mr_t is deregistered.
+struct rmr_t {
+  uint64_t base = 0;  // the network's
+  uint64_t key = 0;   // likewise; 0: empty
+
+  constexpr bool is_empty() const { return key == 0; }
 };
+inline constexpr rmr_t RMR_NULL{};
 
 }  // namespace lci
 

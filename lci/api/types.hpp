@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <stdexcept>
 #include <string>
 
@@ -104,9 +105,15 @@ class peer_failure_error : public std::runtime_error {
 
 // ---- choices -------------------------------------------------------------------------------
 
+enum class direction_t { OUT, IN };  // bytes leave this rank, or come to it
+
 // When a send counts as complete locally: `memory`, the buffer may be reused; `network`, the
 // message has also been handed to the other side.
 enum class comp_semantic_t { memory, network };
+
+// What a send and a receive must have in common to match, besides the matching engine.
+// none: nothing, any pair matches. Sender and receiver must name the same policy.
+enum class matching_policy_t { none = 0, rank_only = 1, tag_only = 2, rank_tag = 3, max = 4 };
 
 // What kind of completion object a comp_t is.
 enum class attr_comp_type_t { sync, counter, cq, handler, graph, custom };
@@ -115,8 +122,72 @@ enum class attr_comp_type_t { sync, counter, cq, handler, graph, custom };
 // length (array_atomic) that is fatal to overrun.
 enum class attr_cq_type_t { array_atomic, lcrq };
 
-// Transport of a runtime. `none` lets the library choose.
+// Transport of a net context. `none` lets the library choose.
 enum class attr_backend_t { none, ibv, ofi, ucx, shm };
+
+// How waiting sends and receives are kept: in one list, searched from its front, or in a hash
+// table.
+enum class attr_matching_engine_type_t { queue, map };
+
+// How the receiver learns that the bytes of a rendezvous are in place: by a message behind them
+// (write), or by the last put itself (writeimm). auto_select: writeimm where the network has it.
+enum class attr_rdv_protocol_t { auto_select, write, writeimm };
+
+// Of the libibverbs backend: on-demand paging, prefetching for it, and thread domains.
+enum class attr_ibv_odp_strategy_t { none, explicit_odp, implicit_odp };
+enum class attr_ibv_prefetch_strategy_t { none, prefetch, prefetch_write, prefetch_no_fault };
+enum class attr_ibv_td_strategy_t { none, all_qp, per_qp };
+
+// How a collective is carried out; none lets the library choose.
+enum class broadcast_algorithm_t { none, direct, tree, ring };
+enum class reduce_scatter_algorithm_t { none, direct, tree, ring };
+enum class allreduce_algorithm_t { none, direct, tree, ring };
+
+// ---- matching ------------------------------------------------------------------------------
+
+using matching_entry_key_t = uint64_t;
+using matching_entry_val_t = void*;
+enum class matching_entry_type_t { send = 0, recv = 1 };
+
+// Makes the key under which a send or receive is looked for. Equal keys match.
+using matching_make_key_t = matching_entry_key_t (*)(int rank, tag_t tag, matching_policy_t policy);
+
+// ---- the network by itself -------------------------------------------------------------------
+
+enum class net_opcode_t { SEND, RECV, WRITE, REMOTE_WRITE, READ, ERROR };
+
+struct net_status_t {
+  net_opcode_t opcode = net_opcode_t::ERROR;
+  int rank = -1;
+  void* user_context = nullptr;  // of the operation; of a RECV that of the net_post_recv
+  size_t length = 0;             // bytes
+  net_imm_data_t imm_data = 0;
+};
+
+// ---- functions of the program ----------------------------------------------------------------
+
+// Runs inside progress(), in several threads at the same time if several make progress. It may post
+// (with allow_retry(false), since it cannot wait), but must not block.
+using comp_handler_t = void (*)(status_t status);
+
+// Combines `n` items of left and right into dst, in this order (the operator need not be
+// commutative, but must be associative). right and dst may be the same.
+using reduce_op_t = void (*)(const void* left, const void* right, void* dst, size_t n);
+
+// ---- memory for incoming messages ------------------------------------------------------------
+
+// Where the bytes of incoming active messages are put. Both members may be called by any thread
+// at any time.
+struct allocator_base_t {
+  virtual ~allocator_base_t() = default;
+  virtual void* allocate(size_t size) = 0;  // null or an exception: there is no memory
+  virtual void deallocate(void* ptr) = 0;
+};
+struct allocator_default_t : allocator_base_t {  // malloc and free
+  void* allocate(size_t size) override { return std::malloc(size); }
+  void deallocate(void* ptr) override { std::free(ptr); }
+};
+extern allocator_default_t g_allocator_default;
 
 }  // namespace lci
 

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -39,7 +40,8 @@ class matching_table {
     buckets_ = static_cast<bucket*>(memory);  // zero bytes are an empty bucket
   }
   ~matching_table() {
-    for_each_bucket([](bucket& b) { delete b.more; });
+    // Most tables never fill a line, and most pages of them are never touched.
+    if (overflowed_) for_each_bucket([](bucket& b) { delete b.more; });
     munmap(buckets_, bytes());
   }
   matching_table(const matching_table&) = delete;
@@ -49,13 +51,15 @@ class matching_table {
   // the table; or null, and then this entry waits. `value` is not null. May throw std::bad_alloc,
   // having changed nothing.
   void* insert(uint64_t key, void* value, entry_type type) {
-    return insert(key, value, type, [](const void*) { return true; });
+    return insert(
+        key, type, [](const void*) { return true; }, [value] { return value; });
   }
 
   // The same for keys that are hashes of something longer: of the entries with this key, only those
-  // match for which same(their value) is true. `same` may not call back.
-  template <class Same>
-  void* insert(uint64_t key, void* value, entry_type type, const Same& same) {
+  // match for which same(their value) is true. The value of an entry that has to wait is make(),
+  // which may throw: then nothing has changed. Neither may call back.
+  template <class Same, class Make>
+  void* insert(uint64_t key, entry_type type, const Same& same, const Make& make) {
     bucket& b = bucket_of(key);
     const std::lock_guard<spinlock> guard(b.lock);
     for (uint32_t i = 0; i < b.count; ++i) {
@@ -76,10 +80,19 @@ class matching_table {
       }
     }
     if (b.count < line_entries && (b.more == nullptr || b.more->empty())) {
-      b.append({key, value}, type);
+      b.append({key, make()}, type);
     } else {
-      if (b.more == nullptr) b.more = new std::vector<overflow>;
-      b.more->push_back({{key, value}, type});
+      if (b.more == nullptr) {
+        b.more = new std::vector<overflow>;
+        overflowed_.store(true, std::memory_order_relaxed);
+      }
+      b.more->emplace_back();  // before make(), which has no way back
+      try {
+        b.more->back() = {{key, make()}, type};
+      } catch (...) {
+        b.more->pop_back();
+        throw;
+      }
     }
     return nullptr;
   }
@@ -177,6 +190,7 @@ class matching_table {
 
   const size_t mask_;
   bucket* buckets_ = nullptr;
+  std::atomic<bool> overflowed_{false};  // some bucket has `more`
 };
 
 }  // namespace lci::ds

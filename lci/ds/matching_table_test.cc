@@ -61,13 +61,25 @@ TEST(MatchingTable, EqualKeysOfDifferentThingsDoNotMatch) {
   matching_table table(2);
   const auto parity_of = [](const void* entry) { return reinterpret_cast<uintptr_t>(entry) % 2; };
   const auto insert = [&](uintptr_t n, type kind) {
-    return table.insert(7, value(n), kind,
-                        [&, n](const void* other) { return parity_of(other) == n % 2; });
+    return table.insert(
+        7, kind, [&, n](const void* other) { return parity_of(other) == n % 2; },
+        [n] { return value(n); });
   };
   for (uintptr_t n = 2; n < 22; n += 2) EXPECT_EQ(insert(n, type::send), nullptr);
   EXPECT_EQ(insert(101, type::recv), nullptr) << "odd and even have the same key";
   EXPECT_EQ(insert(103, type::send), value(101));
   for (uintptr_t n = 2; n < 22; n += 2) EXPECT_EQ(insert(n + 200, type::recv), value(n));
+}
+
+TEST(MatchingTable, AnEntryThatCantBeMadeChangesNothing) {
+  matching_table table(2);
+  const auto any = [](const void*) { return true; };
+  const auto fail = []() -> void* { throw std::bad_alloc(); };
+  for (uintptr_t n = 1; n <= 10; ++n) {
+    EXPECT_THROW(table.insert(1, type::send, any, fail), std::bad_alloc);
+    EXPECT_EQ(table.insert(1, value(n), type::send), nullptr);
+  }
+  for (uintptr_t n = 1; n <= 10; ++n) EXPECT_EQ(table.insert(1, type::recv, any, fail), value(n));
 }
 
 TEST(MatchingTable, RemoveIfTakesOutJustThose) {

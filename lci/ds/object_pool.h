@@ -35,6 +35,12 @@ class object_pool {
     return object;
   }
 
+  // Objects that have been made and not recycled.
+  size_t in_use() const {
+    const std::lock_guard<spinlock> guard(lock_);
+    return chunks_.size() * chunk_size - free_.size();
+  }
+
   void recycle(T* object) {
     const std::lock_guard<spinlock> guard(lock_);
     free_.push_back(object);  // grow() has reserved room for every object there is
@@ -49,7 +55,7 @@ class object_pool {
     for (size_t i = chunk_size; i > 0; --i) free_.push_back(&chunks_.back()[i - 1]);
   }
 
-  spinlock lock_;
+  mutable spinlock lock_;
   std::vector<T*> free_;                      // guarded by lock_
   std::vector<std::unique_ptr<T[]>> chunks_;  // guarded by lock_
 };

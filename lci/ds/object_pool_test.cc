@@ -23,6 +23,16 @@ TEST(ObjectPool, UsesAnObjectAgain) {
   EXPECT_EQ(pool.make(), first);
 }
 
+TEST(ObjectPool, CountsWhatIsInUse) {
+  object_pool<int> pool;
+  EXPECT_EQ(pool.in_use(), 0u);
+  int* first = pool.make();
+  pool.make();
+  EXPECT_EQ(pool.in_use(), 2u);
+  pool.recycle(first);
+  EXPECT_EQ(pool.in_use(), 1u);
+}
+
 TEST(ObjectPool, NoObjectHasTwoOwners) {
   struct item {
     std::atomic<int> owners{0};

@@ -45,6 +45,56 @@ absl::StatusOr<attr_cq_type_t> read(const char* variable, attr_cq_type_t fallbac
   return base::env_enum<attr_cq_type_t>(variable, fallback, names);
 }
 
+absl::StatusOr<double> read(const char* variable, double fallback) {
+  return base::env_double(variable, fallback, 0, 1);
+}
+
+absl::StatusOr<std::string> read(const char* variable, const std::string& fallback) {
+  return base::env_string(variable, fallback);
+}
+
+absl::StatusOr<attr_matching_engine_type_t> read(const char* variable,
+                                                 attr_matching_engine_type_t fallback) {
+  static constexpr base::enum_name<attr_matching_engine_type_t> names[] = {
+      {"queue", attr_matching_engine_type_t::queue}, {"map", attr_matching_engine_type_t::map}};
+  return base::env_enum<attr_matching_engine_type_t>(variable, fallback, names);
+}
+
+absl::StatusOr<attr_rdv_protocol_t> read(const char* variable, attr_rdv_protocol_t fallback) {
+  static constexpr base::enum_name<attr_rdv_protocol_t> names[] = {
+      {"auto_select", attr_rdv_protocol_t::auto_select},
+      {"write", attr_rdv_protocol_t::write},
+      {"writeimm", attr_rdv_protocol_t::writeimm}};
+  return base::env_enum<attr_rdv_protocol_t>(variable, fallback, names);
+}
+
+absl::StatusOr<attr_ibv_odp_strategy_t> read(const char* variable,
+                                             attr_ibv_odp_strategy_t fallback) {
+  static constexpr base::enum_name<attr_ibv_odp_strategy_t> names[] = {
+      {"none", attr_ibv_odp_strategy_t::none},
+      {"explicit_odp", attr_ibv_odp_strategy_t::explicit_odp},
+      {"implicit_odp", attr_ibv_odp_strategy_t::implicit_odp}};
+  return base::env_enum<attr_ibv_odp_strategy_t>(variable, fallback, names);
+}
+
+absl::StatusOr<attr_ibv_prefetch_strategy_t> read(const char* variable,
+                                                  attr_ibv_prefetch_strategy_t fallback) {
+  static constexpr base::enum_name<attr_ibv_prefetch_strategy_t> names[] = {
+      {"none", attr_ibv_prefetch_strategy_t::none},
+      {"prefetch", attr_ibv_prefetch_strategy_t::prefetch},
+      {"prefetch_write", attr_ibv_prefetch_strategy_t::prefetch_write},
+      {"prefetch_no_fault", attr_ibv_prefetch_strategy_t::prefetch_no_fault}};
+  return base::env_enum<attr_ibv_prefetch_strategy_t>(variable, fallback, names);
+}
+
+absl::StatusOr<attr_ibv_td_strategy_t> read(const char* variable, attr_ibv_td_strategy_t fallback) {
+  static constexpr base::enum_name<attr_ibv_td_strategy_t> names[] = {
+      {"none", attr_ibv_td_strategy_t::none},
+      {"all_qp", attr_ibv_td_strategy_t::all_qp},
+      {"per_qp", attr_ibv_td_strategy_t::per_qp}};
+  return base::env_enum<attr_ibv_td_strategy_t>(variable, fallback, names);
+}
+
 template <class T>
 absl::Status load(const char* name, const char* meaning, T* attribute) {
   const std::string variable = absl::StrCat("LCI_ATTR_", absl::AsciiStrToUpper(name));
@@ -63,9 +113,7 @@ absl::StatusOr<global_attr_t> attributes_from_environment() {
   global_attr_t attr;
   absl::Status status;
 #define LCI_ATTR_LOAD(type_, name_, default_, doc_) status.Update(load(#name_, doc_, &attr.name_));
-  LCI_RUNTIME_ATTRS(LCI_ATTR_LOAD)
-  LCI_DEVICE_ATTRS(LCI_ATTR_LOAD)
-  LCI_COMP_ATTRS(LCI_ATTR_LOAD)
+  LCI_GLOBAL_ATTRS(LCI_ATTR_LOAD)
 #undef LCI_ATTR_LOAD
   if (!status.ok()) return status;
   return attr;
@@ -74,27 +122,36 @@ absl::StatusOr<global_attr_t> attributes_from_environment() {
 }  // namespace rt
 
 // The getters of the handles.
-#define LCI_DEFINE_GETTER(handle_, attr_, type_, name_) \
-  type_ handle_::get_attr_##name_() const { return get_impl()->attr_.name_; }
+namespace {
+const runtime_attr_t& attributes_of(const runtime_impl_t& impl) { return impl.attr(); }
+template <class Impl>
+const auto& attributes_of(const Impl& impl) {
+  return impl.attr;
+}
+}  // namespace
 
-#define LCI_RUNTIME_GETTER(type_, name_, default_, doc_) \
-  LCI_DEFINE_GETTER(runtime_t, attr(), type_, name_)
-LCI_RUNTIME_ATTRS(LCI_RUNTIME_GETTER)
-LCI_RUNTIME_READONLY_ATTRS(LCI_RUNTIME_GETTER)
-LCI_DEFINE_GETTER(runtime_t, attr(), const char*, name)
-LCI_DEFINE_GETTER(runtime_t, attr(), void*, user_context)
+#define LCI_DEFINE_GETTER(handle_, type_, name_) \
+  type_ handle_::get_attr_##name_() const { return attributes_of(*get_impl()).name_; }
 
-#define LCI_DEVICE_GETTER(type_, name_, default_, doc_) \
-  LCI_DEFINE_GETTER(device_t, attr, type_, name_)
-LCI_DEVICE_ATTRS(LCI_DEVICE_GETTER)
-LCI_DEVICE_READONLY_ATTRS(LCI_DEVICE_GETTER)
-LCI_DEFINE_GETTER(device_t, attr, const char*, name)
-LCI_DEFINE_GETTER(device_t, attr, void*, user_context)
+#define LCI_GETTER_OF_runtime(type_, name_, default_, doc_) \
+  LCI_DEFINE_GETTER(runtime_t, type_, name_)
+#define LCI_GETTER_OF_packet_pool(type_, name_, default_, doc_) \
+  LCI_DEFINE_GETTER(packet_pool_t, type_, name_)
+#define LCI_GETTER_OF_matching_engine(type_, name_, default_, doc_) \
+  LCI_DEFINE_GETTER(matching_engine_t, type_, name_)
+#define LCI_GETTER_OF_comp(type_, name_, default_, doc_) LCI_DEFINE_GETTER(comp_t, type_, name_)
+#define LCI_GETTER_OF_net_context(type_, name_, default_, doc_) \
+  LCI_DEFINE_GETTER(net_context_t, type_, name_)
+#define LCI_GETTER_OF_device(type_, name_, default_, doc_) LCI_DEFINE_GETTER(device_t, type_, name_)
+#define LCI_GETTER_OF_mr(type_, name_, default_, doc_) LCI_DEFINE_GETTER(mr_t, type_, name_)
+#define LCI_GETTER_OF_endpoint(type_, name_, default_, doc_) \
+  LCI_DEFINE_GETTER(endpoint_t, type_, name_)
 
-#define LCI_COMP_GETTER(type_, name_, default_, doc_) LCI_DEFINE_GETTER(comp_t, attr, type_, name_)
-LCI_COMP_ATTRS(LCI_COMP_GETTER)
-LCI_COMP_READONLY_ATTRS(LCI_COMP_GETTER)
-LCI_DEFINE_GETTER(comp_t, attr, const char*, name)
-LCI_DEFINE_GETTER(comp_t, attr, void*, user_context)
+#define LCI_DEFINE_GETTERS(resource_, RESOURCE_)                  \
+  LCI_##RESOURCE_##_ATTRS(LCI_GETTER_OF_##resource_)              \
+      LCI_##RESOURCE_##_READONLY_ATTRS(LCI_GETTER_OF_##resource_) \
+          LCI_DEFINE_GETTER(resource_##_t, const char*, name)     \
+              LCI_DEFINE_GETTER(resource_##_t, void*, user_context)
+LCI_RESOURCES(LCI_DEFINE_GETTERS)
 
 }  // namespace lci

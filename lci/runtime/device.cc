@@ -1,20 +1,40 @@
 #include "lci/runtime/device.h"
 
 #include <algorithm>
+#include <stdexcept>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "lci/runtime/runtime.h"
 
 namespace lci {
-
-device_impl_t::device_impl_t(runtime_impl_t& owner, const device_attr_t& attributes,
-                             std::unique_ptr<net::device> network)
-    : runtime(owner),
+device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& packets,
+                             const device_attr_t& attributes, std::unique_ptr<net::device> network)
+    : runtime(owner.runtime),
+      context(owner),
       attr(attributes),
       net(std::move(network)),
       eager(*this),
       rendezvous(*this),
-      max_eager_(std::min(attr.packet_size, net->limits().max_inject)) {}
+      rma(*this),
+      raw(*net),
+      packets_(packets),
+      limits_{net->limits().max_inject, net->limits().max_send, packets.attr.packet_size},
+      max_rma_(std::min(net->limits().max_rma, owner.attr.max_msg_size)) {
+  if (net->limits().needs_registration) packets_region_ = packets_.region(context);
+  if (attr.alloc_default_endpoint) {
+    endpoint_attr_t endpoint;
+    endpoint.uid = next_endpoint_uid_++;
+    default_endpoint_ = std::make_unique<endpoint_impl_t>(*this, endpoint);
+  }
+  packets_.devices.fetch_add(1, std::memory_order_acq_rel);
+  context.users.fetch_add(1, std::memory_order_acq_rel);
+}
+
+device_impl_t::~device_impl_t() {
+  packets_.devices.fetch_sub(1, std::memory_order_acq_rel);
+  context.users.fetch_sub(1, std::memory_order_acq_rel);
+}
 
 error_t device_impl_t::try_submit(net::op operation, rt::continuation* then) {
   operation.context = then;
@@ -29,6 +49,46 @@ void device_impl_t::submit(const net::op& operation, rt::continuation* then) {
   if (try_submit(operation, then).is_retry()) backlog.push(operation, then);
 }
 
-bool device_impl_t::drained() { return backlog.empty() && rendezvous.idle() && net->drained(); }
+bool device_impl_t::drained() {
+  return backlog.empty() && rendezvous.idle() && eager.idle() && rma.idle() && net->drained();
+}
+
+net::local_region device_impl_t::region_of(const rt::packet& packet) {
+  if (!net->limits().needs_registration) return {};
+  return packet.pool() == &packets_ ? packets_region_ : packet.pool()->region(context);
+}
+
+void* device_impl_t::allocate_for_am(const comp_impl_t& comp, size_t size, int sender) {
+  if (!comp.attr.zero_copy_am) return runtime.allocate(size, sender);
+  try {
+    return packets_.get_for(size)->payload();
+  } catch (const std::bad_alloc&) {
+    throw std::runtime_error(absl::StrCat("lci: rank ", runtime.rank(), " has no memory for ", size,
+                                          " bytes from rank ", sender));
+  }
+}
+
+void device_impl_t::free_of_am(const comp_impl_t& comp, void* buffer) {
+  if (comp.attr.zero_copy_am) {
+    rt::packet::of(buffer)->put();
+  } else if (buffer != nullptr) {
+    runtime.allocator().deallocate(buffer);
+  }
+}
+
+endpoint_impl_t* device_impl_t::alloc_endpoint(endpoint_attr_t attributes) {
+  attributes.uid = next_endpoint_uid_.fetch_add(1, std::memory_order_relaxed);
+  auto made = std::make_unique<endpoint_impl_t>(*this, attributes);
+  extra_endpoints_.fetch_add(1, std::memory_order_acq_rel);
+  return made.release();
+}
+
+void device_impl_t::free_endpoint(endpoint_impl_t* endpoint) {
+  if (endpoint == default_endpoint_.get()) {
+    throw std::logic_error("lci: free_endpoint: the default endpoint is freed with its device");
+  }
+  delete endpoint;
+  extra_endpoints_.fetch_sub(1, std::memory_order_acq_rel);
+}
 
 }  // namespace lci

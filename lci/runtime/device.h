@@ -8,12 +8,29 @@
 #include "lci/api/types.hpp"
 #include "lci/net/backend.h"
 #include "lci/runtime/backlog.h"
+#include "lci/runtime/net_context.h"
+#include "lci/runtime/packet.h"
+#include "lci/runtime/protocol/choose.h"
 #include "lci/runtime/protocol/eager.h"
 #include "lci/runtime/protocol/rendezvous.h"
+#include "lci/runtime/protocol/rma.h"
+#include "lci/runtime/raw.h"
 
 namespace lci {
 
+class device_impl_t;
 class runtime_impl_t;
+
+// What stands behind an endpoint_t. No network so far has resources for endpoints beside those of
+// their device: all posts go through these.
+class endpoint_impl_t {
+ public:
+  endpoint_impl_t(device_impl_t& owner, const endpoint_attr_t& attributes)
+      : device(owner), attr(attributes) {}
+
+  device_impl_t& device;
+  const endpoint_attr_t attr;
+};
 
 // What stands behind a device_t: a device of the network, and what the runtime keeps for it. All
 // conversations that begin on a device stay on it, so threads on different devices share nothing
@@ -22,8 +39,9 @@ class runtime_impl_t;
 // Thread safety: every member by any thread at any time; none blocks.
 class device_impl_t {
  public:
-  device_impl_t(runtime_impl_t& runtime, const device_attr_t& attributes,
-                std::unique_ptr<net::device> network);
+  device_impl_t(net_context_impl_t& context, packet_pool_impl_t& packets,
+                const device_attr_t& attributes, std::unique_ptr<net::device> network);
+  ~device_impl_t();
   device_impl_t(const device_impl_t&) = delete;
   device_impl_t& operator=(const device_impl_t&) = delete;
 
@@ -40,21 +58,47 @@ class device_impl_t {
   // No operation of this rank and no conversation with a peer is under way.
   bool drained();
 
-  // The most bytes, header included, that leave by copy.
-  size_t max_eager() const { return max_eager_; }
+  const rt::message_limits& limits() const { return limits_; }
+  size_t max_rma() const { return max_rma_; }
+  net::context& network() { return *context.net; }
+  packet_pool_impl_t& packets() { return packets_; }
+  // The registration of a packet, if the network wants one.
+  net::local_region region_of(const rt::packet& packet);
+
+  // Memory for an active message from `sender` to `comp`: of the runtime's allocator, or a packet.
+  // Throws std::runtime_error if there is none.
+  void* allocate_for_am(const comp_impl_t& comp, size_t size, int sender);
+  void free_of_am(const comp_impl_t& comp, void* buffer);
+
+  // Endpoints of the program, besides the default one.
+  endpoint_impl_t* alloc_endpoint(endpoint_attr_t attributes);
+  void free_endpoint(endpoint_impl_t* endpoint);
+  endpoint_impl_t* default_endpoint() { return default_endpoint_.get(); }
+  int extra_endpoints() const { return extra_endpoints_.load(std::memory_order_acquire); }
 
   runtime_impl_t& runtime;
+  net_context_impl_t& context;
   const device_attr_t attr;
   const std::unique_ptr<net::device> net;
   rt::backlog backlog;
   rt::eager eager;
   rt::rendezvous rendezvous;
+  rt::rma rma;
+  rt::raw_network raw;
 
  private:
   void handle(const net::completion& completion);
   void handle_message(const net::completion& received);
+  void handle_matched(int rank, const rt::match_header& header, const void* bytes, size_t size);
 
-  const size_t max_eager_;
+  packet_pool_impl_t& packets_;
+  net::local_region packets_region_;
+  const rt::message_limits limits_;
+  const size_t max_rma_;
+
+  std::atomic<int> next_endpoint_uid_{0};
+  std::atomic<int> extra_endpoints_{0};
+  std::unique_ptr<endpoint_impl_t> default_endpoint_;
 };
 
 namespace rt {

@@ -43,17 +43,20 @@ boot::bootstrap& require_boot(process_state& state, const char* call) {
   return *state.boot;
 }
 
-runtime_t make_runtime(const runtime_attr_t& attr) {
+template <class Op>
+runtime_t make_runtime(const Op& options) {
   process_state& state = process();
   std::unique_ptr<boot::bootstrap> scope;
-  device_attr_t device;
+  global_attr_t defaults;
   {
     const std::lock_guard<std::mutex> guard(state.mutex);
     scope =
         std::make_unique<boot::scoped_bootstrap>(*state.boot, absl::StrCat("r", state.runtimes++));
-    device.packet_size = state.attr.packet_size;
+    defaults = state.attr;
   }
-  return new runtime_impl_t(std::move(scope), attr, device);
+  const runtime_attr_t attr = options.resolve(defaults);
+  if (options.get_device_name()) defaults.device_name = *options.get_device_name();
+  return new runtime_impl_t(std::move(scope), attr, defaults);
 }
 
 }  // namespace
@@ -111,7 +114,7 @@ void set_g_default_attr(global_attr_t attr) {
 runtime_t alloc_runtime_x::operator()() const {
   global_initialize();
   try {
-    return make_runtime(resolve(get_g_default_attr()));
+    return make_runtime(*this);
   } catch (...) {
     global_finalize();
     throw;
@@ -121,9 +124,8 @@ runtime_t alloc_runtime_x::operator()() const {
 void free_runtime(runtime_t* runtime) {
   if (runtime->is_empty()) throw std::invalid_argument("lci: free_runtime: the handle is empty");
   runtime_impl_t* impl = runtime->get_impl();
-  if (impl->extra_devices() != 0) {
-    throw std::logic_error(absl::StrCat("lci: free_runtime: ", impl->extra_devices(),
-                                        " devices of it have not been freed"));
+  if (const std::string left = impl->left_over(); !left.empty()) {
+    throw std::logic_error(absl::StrCat("lci: free_runtime: not freed: ", left));
   }
   if (impl->default_device() != nullptr) {
     // Peers may be in the middle of a conversation with us until they have come here too. A peer
@@ -145,7 +147,7 @@ runtime_t g_runtime_init_x::operator()() const {
   if (g_runtime_users == 0) {
     global_initialize();
     try {
-      g_runtime.store(make_runtime(resolve(get_g_default_attr())).get_impl());
+      g_runtime.store(make_runtime(*this).get_impl());
     } catch (...) {
       global_finalize();
       throw;
@@ -177,7 +179,14 @@ runtime_impl_t* resolve(runtime_t runtime) {
   return impl;
 }
 
-target resolve(runtime_t runtime, device_t device) {
+target resolve(runtime_t runtime, device_t device, endpoint_t endpoint) {
+  if (__builtin_expect(!endpoint.is_empty(), 0)) {
+    device_impl_t* owner = &endpoint.get_impl()->device;
+    if (!device.is_empty() && device.get_impl() != owner) {
+      throw std::invalid_argument("lci: the endpoint belongs to another device");
+    }
+    device = owner;
+  }
   if (!device.is_empty()) {
     runtime_impl_t* owner = &device.get_impl()->runtime;
     if (__builtin_expect(!runtime.is_empty() && runtime.get_impl() != owner, 0)) {
@@ -192,6 +201,40 @@ target resolve(runtime_t runtime, device_t device) {
         "not given");
   }
   return {impl, impl->default_device()};
+}
+
+namespace {
+
+template <class Impl>
+Impl* given_or_default(const runtime_impl_t& runtime, Impl* given, Impl* otherwise,
+                       const char* what) {
+  if (given == nullptr) {
+    if (__builtin_expect(otherwise == nullptr, 0)) {
+      throw std::logic_error(
+          absl::StrCat("lci: the runtime has no default ", what, ", and none is given"));
+    }
+    return otherwise;
+  }
+  if (__builtin_expect(&given->runtime != &runtime, 0)) {
+    throw std::invalid_argument(absl::StrCat("lci: the ", what, " belongs to another runtime"));
+  }
+  return given;
+}
+
+}  // namespace
+
+matching_engine* resolve(runtime_impl_t& runtime, matching_engine_t engine) {
+  return given_or_default(runtime, engine.get_impl(), runtime.default_matching_engine(),
+                          "matching engine");
+}
+
+packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool) {
+  return given_or_default(runtime, pool.get_impl(), runtime.default_packet_pool(), "packet pool");
+}
+
+net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context) {
+  return given_or_default(runtime, context.get_impl(), runtime.default_net_context(),
+                          "net context");
 }
 
 }  // namespace rt

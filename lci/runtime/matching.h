@@ -1,9 +1,14 @@
-// Messages that are matched with receives by (source rank, tag), in any order across keys.
+// Sends and receives that find each other (SC'25 paper, sections 4.3.2 and 5.1.3): in any order
+// across keys, oldest first for one key.
 #ifndef LCI_RUNTIME_MATCHING_H_
 #define LCI_RUNTIME_MATCHING_H_
 
+#include <atomic>
 #include <cstdint>
+#include <memory>
+#include <mutex>
 
+#include "lci/api/attr.hpp"
 #include "lci/api/types.hpp"
 #include "lci/ds/matching_table.h"
 #include "lci/ds/object_pool.h"
@@ -11,53 +16,94 @@
 #include "lci/runtime/protocol/rendezvous.h"
 
 namespace lci {
+
 class device_impl_t;
-}
+class runtime_impl_t;
 
-namespace lci::rt {
+namespace rt {
 
-// Thread safety: every member by any thread at any time.
+// Thread safety: every member by any thread at any time, construction and destruction excepted.
 class matching_engine {
  public:
-  matching_engine() = default;
+  matching_engine(runtime_impl_t& runtime, const matching_engine_attr_t& attributes,
+                  matching_make_key_t make_key);
   ~matching_engine();
   matching_engine(const matching_engine&) = delete;
   matching_engine& operator=(const matching_engine&) = delete;
 
-  // Tags go up to this: key = rank * 2^32 + tag.
-  static constexpr tag_t max_tag = 0xffffffff;
-
-  // Posts a receive. incoming.comp is always signalled, possibly before the call returns, with the
-  // size that came; with `fatal` if that is more than incoming.size, or the peer failed meanwhile.
-  void post_recv(const message& incoming);
+  // Posts a receive.
+  //   done    a message that was here already has been copied to incoming.buffer: *status says
+  //   which posted  incoming.comp will be signalled, possibly before the call returns: with the
+  //   message's
+  //           rank, tag and size; with `fatal` if that is more than incoming.size, or the peer has
+  //           failed
+  // Throws std::bad_alloc, having done nothing.
+  error_t post_recv(const message& incoming, status_t* status);
 
   // What progress found on `device`. `bytes` is read before the call returns.
-  void on_eager(device_impl_t& device, int rank, tag_t tag, const void* bytes, size_t size);
+  void on_eager(device_impl_t& device, const matching_key& key, const void* bytes, size_t size);
   void on_announced(device_impl_t& device, const announcement& announced);
 
+  // Ends the receives that only a message of this rank could have matched, and those of
+  // collectives, which need all ranks.
+  void fail_peer(int rank);
+
+  // The table by itself: see matching_engine_insert.
+  void* insert(uint64_t key, void* value, matching_entry_type_t type);
+
+  // The number of the next collective operation that uses this engine: equal on all ranks that call
+  // them in the same order.
+  uint32_t next_collective() { return collectives_.fetch_add(1, std::memory_order_relaxed); }
+
+  // Entries that wait. Counts them: not for fast paths.
+  size_t waiting();
+
+  runtime_impl_t& runtime;
+  const matching_engine_attr_t attr;
+  uint32_t id = 0;  // how other ranks name it
+
  private:
-  // A message that is here, or announced, and has no receive yet.
-  struct unexpected {
+  // What the table holds: a receive, or a message that is here, or announced, and has no receive
+  // yet.
+  struct entry {
+    matching_key key;
+  };
+  struct receive : entry {
+    message incoming;
+  };
+  struct unexpected : entry {
     device_impl_t* device = nullptr;  // the conversation stays on the device that it began on
     announcement announced;
-    void* bytes =
-        nullptr;  // malloc'ed copy of an eager message; null if size is 0 or it is only announced
+    packet* bytes = nullptr;  // of an eager message; null if its size is 0
     bool eager = false;
   };
 
-  static uint64_t key(int rank, tag_t tag) {
-    return static_cast<uint64_t>(static_cast<uint32_t>(rank)) << 32 | tag;
-  }
-  static void deliver(const message& incoming, const void* bytes, size_t size);
-  static void accept(device_impl_t& device, const message& incoming, const announcement& announced);
+  uint64_t hash(const matching_key& key) const;
+  template <class Make>
+  entry* find_or_wait(const matching_key& key, ds::matching_table::entry_type type,
+                      const Make& make);
+  unexpected take(unexpected* arrived);
+  void accept(device_impl_t& device, const message& incoming, const announcement& announced);
 
-  // Collectives have few messages waiting at a time: a small table.
-  ds::matching_table table_{
-      1024};  // entries: message* from receives_, unexpected* from unexpected_
-  ds::object_pool<message> receives_;
+  const matching_make_key_t make_key_;  // null: by the fields of the key
+  ds::matching_table table_;            // values: entry*, from the pools below
+  ds::object_pool<receive> receives_;
   ds::object_pool<unexpected> unexpected_;
+
+  std::atomic<uint32_t> collectives_{0};
+
+  std::once_flag values_once_;
+  std::unique_ptr<ds::matching_table> values_;  // of insert(key, value, type)
 };
 
-}  // namespace lci::rt
+}  // namespace rt
+
+// What stands behind a matching_engine_t.
+class matching_engine_impl_t : public rt::matching_engine {
+ public:
+  using matching_engine::matching_engine;
+};
+
+}  // namespace lci
 
 #endif  // LCI_RUNTIME_MATCHING_H_

@@ -4,17 +4,47 @@
 
 #include "lci/api/comp.hpp"
 #include "lci/api/types.hpp"
+#include "lci/net/op.h"
+#include "lci/runtime/packet.h"
 
 namespace lci::rt {
 
+class matching_engine;
+
+// By what a send and a receive are matched.
+struct matching_key {
+  tag_t tag = 0;
+  int rank = -1;  // the sender
+  matching_policy_t policy = matching_policy_t::rank_tag;
+  bool collective = false;  // collectives don't meet the program's sends and receives
+
+  friend bool operator==(const matching_key& a, const matching_key& b) {
+    if (a.policy != b.policy || a.collective != b.collective) return false;
+    const bool ranks_count =
+        a.policy == matching_policy_t::rank_only || a.policy == matching_policy_t::rank_tag;
+    const bool tags_count =
+        a.policy == matching_policy_t::tag_only || a.policy == matching_policy_t::rank_tag;
+    return (!ranks_count || a.rank == b.rank) && (!tags_count || a.tag == b.tag);
+  }
+};
+
 struct message {
-  int rank = -1;  // the other side
+  int rank = -1;      // the other side
+  rcomp_t rcomp = 0;  // the receiver's completion object; 0: none, or matched by `engine`
   void* buffer = nullptr;
   size_t size = 0;  // bytes; of a receive: the most it can take
   tag_t tag = 0;
-  rcomp_t rcomp = 0;            // the receiver's completion object; 0: matched by tag
   comp_impl_t* comp = nullptr;  // ours, signalled when it completes later; null: nobody asks
   void* user_context = nullptr;
+  matching_engine* engine = nullptr;  // send and receive
+  matching_policy_t policy = matching_policy_t::rank_tag;
+  bool collective = false;
+  bool network_semantic = false;  // complete only when the network says so
+  packet* user_packet = nullptr;  // the packet whose bytes `buffer` is: ours once it is accepted
+  net::local_region local;        // the program's registration of `buffer`, if it gave one,
+  uint64_t local_offset = 0;      // and where `buffer` begins in it
+
+  matching_key key(int sender) const { return {tag, sender, policy, collective}; }
 
   status_t status(errorcode_t code) const {
     status_t result(code);
@@ -25,7 +55,13 @@ struct message {
     result.user_context = user_context;
     return result;
   }
+  // It is over: gives the program's packet back.
+  void release() const {
+    if (user_packet != nullptr) user_packet->put();
+  }
+  // It is over, and completes later than its post.
   void signal(errorcode_t code) const {
+    release();
     if (comp != nullptr) comp->signal(status(code));
   }
 };

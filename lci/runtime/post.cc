@@ -1,3 +1,4 @@
+// The way down: resolves defaults, checks, and hands the operation to its conversation.
 #include "lci/runtime/post.h"
 
 #include <atomic>
@@ -14,10 +15,22 @@ namespace lci {
 namespace rt {
 
 error_t post_message(device_impl_t& device, const message& outgoing, bool may_wait) {
+  const message_shape shape{device.eager.header_size(outgoing), outgoing.size,
+                            outgoing.user_packet != nullptr, outgoing.network_semantic};
   error_t result;
-  switch (choose_protocol(device.eager.header_size(outgoing), outgoing.size, device.max_eager())) {
-    case protocol::eager:
-      result = may_wait ? device.eager.send_or_wait(outgoing) : device.eager.send(outgoing);
+  switch (choose_protocol(shape, device.limits())) {
+    case protocol::inject:
+      result = device.eager.inject(outgoing, may_wait);
+      break;
+    case protocol::buffer_copy:
+      result = device.eager.send_from_packet(outgoing, /*copy=*/true, may_wait);
+      // Who can't wait for a packet goes the way that needs none.
+      if (result.errorcode == errorcode_t::retry_nopacket && may_wait) {
+        result = device.rendezvous.start(outgoing, may_wait);
+      }
+      break;
+    case protocol::zero_copy:
+      result = device.eager.send_from_packet(outgoing, /*copy=*/false, may_wait);
       break;
     case protocol::rendezvous:
       result = device.rendezvous.start(outgoing, may_wait);
@@ -33,54 +46,174 @@ error_t post_message(device_impl_t& device, const message& outgoing, bool may_wa
 
 namespace {
 
+// A row of SC'25's Table 1.
+enum class transfer { send, am, put, receive, get };
+
+const char* name_of(post_form_t form) {
+  switch (form) {
+    case post_form_t::comm:
+      return "post_comm";
+    case post_form_t::send:
+      return "post_send";
+    case post_form_t::am:
+      return "post_am";
+    case post_form_t::put:
+      return "post_put";
+    case post_form_t::recv:
+      return "post_recv";
+    case post_form_t::get:
+      return "post_get";
+  }
+  return "post";
+}
+
+// Off the fast path.
+template <class... Parts>
+[[noreturn, gnu::noinline, gnu::cold]] void refuse(const post_args_t& args, const Parts&... parts) {
+  throw std::invalid_argument(absl::StrCat("lci: ", name_of(args.form), ": ", parts...));
+}
+
+transfer classify(const post_args_t& args) {
+  const bool remote_buffer = !args.rmr.is_empty();
+  const bool remote_comp = args.remote_comp != 0;
+  if (args.form == post_form_t::am && !remote_comp) {
+    refuse(args, "remote_comp is 0, which names nothing");
+  }
+  if ((args.form == post_form_t::put || args.form == post_form_t::get) && !remote_buffer) {
+    refuse(args, "rmr is empty");
+  }
+  if (args.direction == direction_t::OUT) {
+    if (remote_buffer) return transfer::put;
+    return remote_comp ? transfer::am : transfer::send;
+  }
+  if (remote_buffer) return transfer::get;
+  if (remote_comp) {
+    refuse(args,
+           "direction IN with remote_comp and no rmr means nothing (a receive has no "
+           "completion object at the sender)");
+  }
+  return transfer::receive;
+}
+
+void check_rank(const post_args_t& args, transfer kind, const runtime_impl_t& runtime) {
+  if (__builtin_expect(args.rank >= 0 && args.rank < runtime.size(), 1)) return;
+  const bool rank_counts = args.matching_policy == matching_policy_t::rank_only ||
+                           args.matching_policy == matching_policy_t::rank_tag;
+  if (kind == transfer::receive && args.rank == ANY_SOURCE && !rank_counts) return;
+  refuse(args, "rank is ", args.rank, ", not 0 to ", runtime.size() - 1,
+         kind == transfer::receive && args.rank == ANY_SOURCE
+             ? "; ANY_SOURCE needs the matching_policy tag_only or none, here and at the sender"
+             : "");
+}
+
+void check_matching(const post_args_t& args, transfer kind) {
+  const auto policy = static_cast<int>(args.matching_policy);
+  if (policy < 0 || policy >= static_cast<int>(matching_policy_t::max)) {
+    refuse(args, "matching_policy is ", policy, ", which is none");
+  }
+  const bool tag_counts = args.matching_policy == matching_policy_t::tag_only ||
+                          args.matching_policy == matching_policy_t::rank_tag;
+  if (args.tag == ANY_TAG && (kind != transfer::receive || tag_counts)) {
+    refuse(args, kind == transfer::receive
+                     ? "ANY_TAG needs the matching_policy rank_only or none, here and at the sender"
+                     : "tag is ANY_TAG; at most the runtime's max_tag can be sent");
+  }
+}
+
+// The registration that the program gave for the local buffer.
+void use_mr(const post_args_t& args, const device_impl_t& device, message* operation) {
+  if (args.mr == MR_HOST || args.mr == MR_UNKNOWN) return;
+  if (args.mr == MR_DEVICE) {
+    refuse(args, "mr is MR_DEVICE, and backend ", device.context.net->name(),
+           " can't reach an accelerator's memory");
+  }
+  const mr_impl_t& mr = *args.mr.get_impl();
+  if (&mr.context != &device.context) {
+    refuse(args, "mr was registered in another net context than the device's");
+  }
+  const auto offset =
+      reinterpret_cast<uintptr_t>(args.local_buffer) - reinterpret_cast<uintptr_t>(mr.address);
+  if (args.size > 0 && (offset > mr.size || args.size > mr.size - offset)) {
+    refuse(args, "mr does not cover the local buffer of ", args.size, " bytes");
+  }
+  operation->local = mr.region;
+  operation->local_offset = offset;
+}
+
 // The completion object of an operation whose caller waits for it.
 class flag final : public comp_impl_t {
  public:
   void signal(status_t status) override {
-    code_ = status.error.errorcode;
+    status_ = status;
     set_.store(true, std::memory_order_release);
   }
   bool is_set() const { return set_.load(std::memory_order_acquire); }
-  errorcode_t code() const { return code_; }
+  const status_t& status() const { return status_; }
 
  private:
-  errorcode_t code_ = errorcode_t::retry_init;
+  status_t status_;
   std::atomic<bool> set_{false};
 };
 
-void check_arguments(const post_am_x& args, const runtime_impl_t& runtime) {
-  if (args.rank() < 0 || args.rank() >= runtime.size()) {
-    throw std::invalid_argument(
-        absl::StrCat("lci: post_am: rank is ", args.rank(), ", not 0 to ", runtime.size() - 1));
+// One attempt. `done`: *status is filled.
+error_t start(device_impl_t& device, transfer kind, const message& operation,
+              const post_args_t& args, bool may_wait, status_t* status) {
+  error_t result;
+  switch (kind) {
+    case transfer::send:
+    case transfer::am:
+      result = post_message(device, operation, may_wait);
+      break;
+    case transfer::receive:
+      return operation.engine->post_recv(operation, status);
+    case transfer::put:
+    case transfer::get:
+      result =
+          device.rma.start(kind == transfer::put ? net::op_kind::put : net::op_kind::get, operation,
+                           {args.rmr.base, args.rmr.key}, args.remote_disp, may_wait);
+      if (__builtin_expect(result.errorcode == errorcode_t::fatal, 0)) {
+        if (device.runtime.has_failed(operation.rank)) {
+          throw peer_failure_error(
+              operation.rank,
+              absl::StrCat("lci: ", name_of(args.form), ": rank ", operation.rank, " is gone"));
+        }
+        throw std::runtime_error(absl::StrCat("lci: ", name_of(args.form), ": rank ",
+                                              operation.rank, " is gone, or has not open ",
+                                              operation.size, " bytes from byte ", args.remote_disp,
+                                              " of rmr on (deregistered, or beyond its end)"));
+      }
+      break;
   }
-  if (args.local_buffer() == nullptr && args.size() > 0) {
-    throw std::invalid_argument(
-        absl::StrCat("lci: post_am: local_buffer is null and size is ", args.size()));
-  }
-  if (args.remote_comp() == 0) {
-    throw std::invalid_argument("lci: post_am: remote_comp is 0, which names nothing");
-  }
+  if (result.is_done()) *status = operation.status(result.errorcode);
+  return result;
 }
 
-// Sends and returns when the sender's buffer is free. With `may_retry`, a retry code comes back
-// instead if it can't leave now.
-error_t send_and_wait(device_impl_t& device, message outgoing, bool may_retry) {
-  flag sent;
-  outgoing.comp = &sent;
-  error_t result = post_message(device, outgoing, false);
+// The same for who waits until it is complete. With `may_retry`, a retry code comes back instead if
+// it can't begin now.
+error_t start_and_wait(device_impl_t& device, transfer kind, message operation,
+                       const post_args_t& args, bool may_retry, status_t* status) {
+  flag over;
+  operation.comp = &over;
+  error_t result = start(device, kind, operation, args, false, status);
+  const char* const what = "a post that may not be posted";
   if (result.is_retry()) {
     if (may_retry) return result;
-    wait_until(&device, "post_am that may not be posted", [&] {
-      result = post_message(device, outgoing, false);
+    wait_until(&device, what, [&] {
+      result = start(device, kind, operation, args, false, status);
       return !result.is_retry();
     });
   }
   if (result.is_done()) return result;
-  wait_until(&device, "post_am that may not be posted", [&] { return sent.is_set(); });
-  if (sent.code() == errorcode_t::fatal) {
-    throw peer_failure_error(
-        outgoing.rank, absl::StrCat("lci: rank ", outgoing.rank, " did not take a message of ",
-                                    outgoing.size, " bytes"));
+  wait_until(&device, what, [&] { return over.is_set(); });
+  *status = over.status();
+  if (status->error.errorcode == errorcode_t::fatal) {
+    if (operation.rank >= 0 && device.runtime.has_failed(operation.rank)) {
+      throw peer_failure_error(operation.rank, absl::StrCat("lci: ", name_of(args.form), ": rank ",
+                                                            operation.rank, " is gone"));
+    }
+    throw std::runtime_error(absl::StrCat("lci: ", name_of(args.form), " of ", operation.size,
+                                          " bytes failed; the log of rank ", operation.rank,
+                                          " or of this one says why"));
   }
   return errorcode_t::done;
 }
@@ -88,34 +221,58 @@ error_t send_and_wait(device_impl_t& device, message outgoing, bool may_retry) {
 }  // namespace
 }  // namespace rt
 
-status_t post_am_x::operator()() const {
-  const rt::target target = rt::resolve(get_runtime(), get_device());
-  rt::check_arguments(*this, *target.runtime);
-
-  const bool null_comp = local_comp_ == COMP_NULL;
-  const bool has_comp = !null_comp && local_comp_ != COMP_NULL_RETRY;
-  if (!has_comp && !get_allow_done()) {
-    throw std::invalid_argument("lci: post_am: allow_done(false) needs a completion object");
+status_t post(const post_args_t& args) {
+  const rt::transfer kind = rt::classify(args);
+  const rt::target target = rt::resolve(args.runtime, args.device, args.endpoint);
+  device_impl_t& device = *target.device;
+  rt::check_rank(args, kind, *target.runtime);
+  if (__builtin_expect(args.local_buffer == nullptr && args.size > 0, 0)) {
+    rt::refuse(args, "local_buffer is null and size is ", args.size);
   }
-  const bool may_post = get_allow_posted() && has_comp;
-  const bool may_retry = get_allow_retry() && !null_comp;
-
-  rt::message outgoing;
-  outgoing.rank = rank_;
-  outgoing.buffer = local_buffer_;
-  outgoing.size = size_;
-  outgoing.tag = get_tag();
-  outgoing.rcomp = remote_comp_;
-  outgoing.comp = has_comp ? local_comp_.get_impl() : nullptr;
-  outgoing.user_context = get_user_context();
-
-  const error_t result = may_post ? rt::post_message(*target.device, outgoing, !may_retry)
-                                  : rt::send_and_wait(*target.device, outgoing, may_retry);
-  if (result.is_done() && !get_allow_done()) {
-    outgoing.signal(errorcode_t::done);
-    return outgoing.status(errorcode_t::posted);
+  const bool null_comp = args.local_comp == COMP_NULL;
+  const bool has_comp = !null_comp && args.local_comp != COMP_NULL_RETRY;
+  if (__builtin_expect(!has_comp && !args.allow_done, 0)) {
+    rt::refuse(args, "allow_done(false) needs a completion object");
   }
-  return outgoing.status(result.errorcode);
+
+  rt::message operation;
+  operation.rank = args.rank;
+  operation.buffer = args.local_buffer;
+  operation.size = args.size;
+  operation.tag = args.tag;
+  operation.rcomp = args.remote_comp;
+  operation.comp = has_comp ? args.local_comp.get_impl() : nullptr;
+  operation.user_context = args.user_context;
+  operation.network_semantic = args.comp_semantic == comp_semantic_t::network;
+  if (kind == rt::transfer::send || kind == rt::transfer::receive) {
+    rt::check_matching(args, kind);
+    operation.policy = args.matching_policy;
+    operation.engine = rt::resolve(*target.runtime, args.matching_engine);
+  }
+  if (args.direction == direction_t::OUT) {
+    packet_pool_impl_t& pool =
+        args.packet_pool.is_empty() ? device.packets() : *args.packet_pool.get_impl();
+    operation.user_packet = pool.find(args.local_buffer);
+    if (__builtin_expect(operation.user_packet != nullptr && args.size > pool.attr.packet_size,
+                         0)) {
+      rt::refuse(args, "size is ", args.size, ", and local_buffer a packet of ",
+                 pool.attr.packet_size);
+    }
+  }
+  if (__builtin_expect(!(args.mr == MR_HOST), 0)) rt::use_mr(args, device, &operation);
+
+  const bool may_post = args.allow_posted && has_comp;
+  const bool may_retry = args.allow_retry && !null_comp;
+  status_t status;
+  const error_t result =
+      may_post ? rt::start(device, kind, operation, args, !may_retry, &status)
+               : rt::start_and_wait(device, kind, operation, args, may_retry, &status);
+  if (!result.is_done()) return operation.status(result.errorcode);
+  if (__builtin_expect(!args.allow_done, 0)) {
+    operation.comp->signal(status);
+    status.error = errorcode_t::posted;
+  }
+  return status;
 }
 
 }  // namespace lci

@@ -7,7 +7,7 @@
 
 namespace lci::rt {
 
-// The way down for everything that this rank sends: picks the protocol and starts it.
+// The way down for every message that this rank sends: picks the protocol and starts it.
 //   done    outgoing.buffer is the caller's again
 //   posted  outgoing.comp (may be null) will be signalled
 //   retry   nothing happened; not if `may_wait` (in the backlog)

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
 #include "lci/runtime/device.h"
+#include "lci/runtime/protocol/control.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/wire.h"
 
@@ -64,9 +65,15 @@ void device_impl_t::handle(const net::completion& completion) {
       }
       return;
     case net::completion_kind::remote_put:
-      rendezvous.on_last_put(completion.rank, completion.imm);
+      if (rt::is_short(completion.imm)) {
+        rma.on_signal(completion.rank, runtime.imm().tag(completion.imm),
+                      runtime.imm().rcomp(completion.imm));
+      } else {
+        rendezvous.on_end(completion.rank, completion.imm);
+      }
       return;
     case net::completion_kind::peer_failed:
+      runtime.set_failed(completion.rank);
       rendezvous.fail_peer(completion.rank);
       throw peer_failure_error(
           completion.rank,
@@ -93,6 +100,11 @@ class lease_guard {
 
 }  // namespace
 
+void device_impl_t::handle_matched(int rank, const rt::match_header& header, const void* bytes,
+                                   size_t size) {
+  runtime.find_engine(header.engine, rank).on_eager(*this, rt::key_of(header, rank), bytes, size);
+}
+
 void device_impl_t::handle_message(const net::completion& received) {
   const lease_guard guard(*net, received);
   const int rank = received.rank;
@@ -100,6 +112,12 @@ void device_impl_t::handle_message(const net::completion& received) {
     const rt::imm_layout& imm = runtime.imm();
     eager.on_am(rank, imm.tag(received.imm), imm.rcomp(received.imm), received.buffer,
                 received.size);
+    return;
+  }
+  if (rt::is_short_tagged(received.imm)) {
+    const rt::match_header header{rt::short_tag(received.imm), rt::default_engine,
+                                  static_cast<uint8_t>(matching_policy_t::rank_tag), 0, 0};
+    handle_matched(rank, header, received.buffer, received.size);
     return;
   }
   switch (static_cast<rt::message_kind>(received.imm)) {
@@ -114,21 +132,29 @@ void device_impl_t::handle_message(const net::completion& received) {
     case rt::message_kind::tagged: {
       rt::tagged_header header;
       if (!rt::decode(received.buffer, received.size, &header)) break;
-      runtime.coll_matching().on_eager(*this, rank, header.tag,
-                                       static_cast<const char*>(received.buffer) + sizeof(header),
-                                       received.size - sizeof(header));
+      handle_matched(rank, header, static_cast<const char*>(received.buffer) + sizeof(header),
+                     received.size - sizeof(header));
       return;
     }
     case rt::message_kind::rts: {
       rt::rts_header header;
       if (!rt::decode(received.buffer, received.size, &header)) break;
-      const rt::announcement announced{rank, header.tag, static_cast<size_t>(header.size),
-                                       header.sender_ticket};
-      if (header.rcomp == 0) {
-        runtime.coll_matching().on_announced(*this, announced);
-      } else {
+      const rt::matching_key key = rt::key_of(header.match, rank);
+      const rt::announcement announced{
+          rank,       key.tag,       static_cast<size_t>(header.size), header.sender_ticket,
+          key.policy, key.collective};
+      if (header.rcomp != 0) {
         rendezvous.on_am_announced(announced, header.rcomp);
+        return;
       }
+      rt::matching_engine* engine;
+      try {
+        engine = &runtime.find_engine(header.match.engine, rank);
+      } catch (...) {
+        rendezvous.reject(announced);
+        throw;
+      }
+      engine->on_announced(*this, announced);
       return;
     }
     case rt::message_kind::rtr: {
@@ -141,6 +167,18 @@ void device_impl_t::handle_message(const net::completion& received) {
       rt::reject_header header;
       if (!rt::decode(received.buffer, received.size, &header)) break;
       rendezvous.on_reject(rank, header);
+      return;
+    }
+    case rt::message_kind::fin: {
+      rt::fin_header header;
+      if (!rt::decode(received.buffer, received.size, &header)) break;
+      rendezvous.on_end(rank, header.receiver_ticket);
+      return;
+    }
+    case rt::message_kind::signal: {
+      rt::signal_header header;
+      if (!rt::decode(received.buffer, received.size, &header)) break;
+      rma.on_signal(rank, header.tag, header.rcomp);
       return;
     }
   }

@@ -2,6 +2,7 @@
 #define LCI_RUNTIME_RESOLVE_H_
 
 #include "lci/api/resource.hpp"
+#include "lci/runtime/matching.h"
 
 namespace lci::rt {
 
@@ -10,11 +11,14 @@ struct target {
   device_impl_t* device;
 };
 
-// What the options `runtime` and `device` mean: a given device brings its runtime; otherwise the
-// given or global runtime, and its default device. Throws std::logic_error if there is none,
-// std::invalid_argument if the two do not belong together.
+// What the options mean: an endpoint brings its device, a device its runtime; otherwise the given
+// or global runtime, and its default device. Throw std::logic_error if there is none,
+// std::invalid_argument if what is given does not belong together.
 runtime_impl_t* resolve(runtime_t runtime);
-target resolve(runtime_t runtime, device_t device);
+target resolve(runtime_t runtime, device_t device, endpoint_t endpoint = endpoint_t());
+matching_engine* resolve(runtime_impl_t& runtime, matching_engine_t engine);
+packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool);
+net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context);
 
 }  // namespace lci::rt
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "lci/base/log.h"
+#include "lci/boot/scoped.h"
 
 namespace lci {
 namespace {
@@ -45,65 +45,145 @@ void compare_with_peers(boot::bootstrap& boot, const rt::imm_layout& imm) {
   }
 }
 
-std::unique_ptr<net::context> make_network(boot::bootstrap& boot, attr_backend_t* backend) {
-  const net::backend_entry* entry = net::find_backend(*backend);
-  if (entry == nullptr || !entry->available()) {
-    throw std::runtime_error(
-        absl::StrCat("lci: the backend asked for (LCI_ATTR_BACKEND) is ",
-                     entry == nullptr ? "not part of this library" : "not available on this host",
-                     "; leave it unset for the default"));
+// The part of the attributes of all resources that is this one's.
+#define LCI_ATTR_COPY(type_, name_, default_, doc_) attr.name_ = defaults.name_;
+#define LCI_DEFINE_PART(resource_, RESOURCE_)                          \
+  resource_##_attr_t resource_##_part(const global_attr_t& defaults) { \
+    resource_##_attr_t attr;                                           \
+    LCI_##RESOURCE_##_ATTRS(LCI_ATTR_COPY) return attr;                \
   }
-  *backend = entry->id;
-  auto network = entry->make(boot);
-  if (!network.ok()) {
-    throw std::runtime_error(absl::StrCat("lci: rank ", boot.rank(), " can't use backend ",
-                                          entry->name, ": ", network.status().ToString()));
-  }
-  return *std::move(network);
-}
+LCI_DEFINE_PART(net_context, NET_CONTEXT)
+LCI_DEFINE_PART(device, DEVICE)
+LCI_DEFINE_PART(packet_pool, PACKET_POOL)
+LCI_DEFINE_PART(matching_engine, MATCHING_ENGINE)
+#undef LCI_DEFINE_PART
+#undef LCI_ATTR_COPY
 
 }  // namespace
 
 allocator_default_t g_allocator_default;
 
 runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
-                               const runtime_attr_t& attributes,
-                               const device_attr_t& default_device)
-    : boot_(std::move(boot)), attr_(attributes) {
+                               const runtime_attr_t& attributes, const global_attr_t& defaults)
+    : boot_(std::move(boot)),
+      attr_(attributes),
+      failed_(new std::atomic<bool>[static_cast<size_t>(boot_->size())]()) {
   check_imm_bits(attr_);
   imm_.tag_bits = attr_.imm_nbits_tag;
   imm_.rcomp_bits = attr_.imm_nbits_rcomp;
   attr_.max_imm_tag = imm_.max_tag();
   attr_.max_imm_rcomp = imm_.max_rcomp();
-  attr_.max_tag = ~uint64_t{0};
+  attr_.max_tag = ~uint64_t{0} - 1;  // the last one is ANY_TAG
   attr_.max_rcomp = ~uint32_t{0};
   compare_with_peers(*boot_, imm_);
-  network_ = make_network(*boot_, &attr_.backend);
-  if (attr_.alloc_default_device) default_device_ = make_device(default_device);
+  collective_engine_ = make_engine(matching_engine_part(defaults), nullptr);
+  // Its number is given in any case.
+  default_engine_ = make_engine(matching_engine_part(defaults), nullptr);
+  if (!attr_.alloc_default_matching_engine) {
+    engines_.set(default_engine_->id, nullptr);
+    default_engine_.reset();
+  }
+  if (attr_.alloc_default_packet_pool) {
+    default_packet_pool_ = std::make_unique<packet_pool_impl_t>(*this, packet_pool_part(defaults));
+  }
+  default_net_context_ = make_net_context(net_context_part(defaults));
+  if (attr_.alloc_default_device) {
+    if (default_packet_pool_ == nullptr) {
+      throw std::invalid_argument(
+          "lci: alloc_default_device without alloc_default_packet_pool: a device needs packets");
+    }
+    default_device_ =
+        make_device(*default_net_context_, *default_packet_pool_, device_part(defaults));
+  }
 }
 
-runtime_impl_t::~runtime_impl_t() = default;
-
-std::unique_ptr<device_impl_t> runtime_impl_t::make_device(device_attr_t attributes) {
-  if (attributes.packet_size < 256 || attributes.packet_size > 65536) {
-    throw std::invalid_argument(absl::StrCat("lci: attribute packet_size is ",
-                                             attributes.packet_size, ", not 256 to 65536"));
+runtime_impl_t::~runtime_impl_t() {
+  // What a collective was left with when it was broken off.
+  for (int r = 0; r < size() && any_failed(); ++r) {
+    collective_engine_->fail_peer(r);
+    if (default_device_ != nullptr) default_device_->rendezvous.fail_peer(r);
   }
-  attributes.uid = next_uid_.fetch_add(1, std::memory_order_relaxed);
+  default_device_.reset();
+  if (default_packet_pool_ != nullptr && default_net_context_ != nullptr) {
+    default_packet_pool_->forget(*default_net_context_);
+  }
+}
+
+std::string runtime_impl_t::left_over() const {
+  std::string list;
+  const auto add = [&list](int count, absl::string_view what) {
+    if (count == 0) return;
+    absl::StrAppend(&list, list.empty() ? "" : ", ", count, " ", what, count == 1 ? "" : "s");
+  };
+  add(devices_.load(std::memory_order_acquire), "device");
+  add(net_contexts_.load(std::memory_order_acquire), "net context");
+  add(packet_pools_.load(std::memory_order_acquire), "packet pool");
+  add(matching_engines_.load(std::memory_order_acquire), "matching engine");
+  if (default_device_ != nullptr) add(default_device_->extra_endpoints(), "endpoint");
+  add(regions_.load(std::memory_order_acquire), "registered memory region");
+  return list;
+}
+
+void runtime_impl_t::set_failed(int rank) {
+  failed_[static_cast<size_t>(rank)].store(true, std::memory_order_release);
+  int none = -1;
+  first_failed_.compare_exchange_strong(none, rank, std::memory_order_acq_rel);
+  const std::lock_guard<std::mutex> guard(engines_mutex_);
+  for (uint32_t id = 0; id < next_engine_; ++id) {
+    matching_engine_impl_t* engine = engines_.get(id);
+    if (engine != nullptr) engine->fail_peer(rank);
+  }
+}
+
+// ---- net contexts and devices -------------------------------------------------------------------
+
+std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
+    const net_context_attr_t& attributes) {
+  auto scope = std::make_unique<boot::scoped_bootstrap>(
+      *boot_, absl::StrCat("n", net_contexts_made_.fetch_add(1, std::memory_order_relaxed)));
+  return std::make_unique<net_context_impl_t>(*this, attributes, std::move(scope));
+}
+
+net_context_impl_t* runtime_impl_t::alloc_net_context(const net_context_attr_t& attributes) {
+  std::unique_ptr<net_context_impl_t> made = make_net_context(attributes);
+  net_contexts_.fetch_add(1, std::memory_order_acq_rel);
+  return made.release();
+}
+
+void runtime_impl_t::free_net_context(net_context_impl_t* context) {
+  if (context == default_net_context_.get()) {
+    throw std::logic_error("lci: free_net_context: the default one is freed with its runtime");
+  }
+  const int users = context->users.load(std::memory_order_acquire);
+  if (users != 0) {
+    throw std::logic_error(absl::StrCat("lci: free_net_context: ", users,
+                                        " devices or memory regions of it have not been freed"));
+  }
+  if (default_packet_pool_ != nullptr) default_packet_pool_->forget(*context);
+  delete context;
+  net_contexts_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& context,
+                                                           packet_pool_impl_t& packets,
+                                                           device_attr_t attributes) {
+  attributes.uid = context.next_uid.fetch_add(1, std::memory_order_relaxed);
   net::device_config config;
   config.uid = attributes.uid;
-  config.max_message = attributes.packet_size;
-  auto network = network_->make_device(config);
+  config.max_message = packets.attr.packet_size + net::max_header_size;
+  auto network = context.net->make_device(config);
   if (!network.ok()) {
     throw std::runtime_error(absl::StrCat("lci: rank ", rank(), " can't make device ",
                                           attributes.uid, ": ", network.status().ToString()));
   }
-  return std::make_unique<device_impl_t>(*this, attributes, *std::move(network));
+  return std::make_unique<device_impl_t>(context, packets, attributes, *std::move(network));
 }
 
-device_impl_t* runtime_impl_t::alloc_device(device_attr_t attributes) {
-  std::unique_ptr<device_impl_t> device = make_device(attributes);
-  extra_devices_.fetch_add(1, std::memory_order_acq_rel);
+device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,
+                                            packet_pool_impl_t& packets,
+                                            const device_attr_t& attributes) {
+  std::unique_ptr<device_impl_t> device = make_device(context, packets, attributes);
+  devices_.fetch_add(1, std::memory_order_acq_rel);
   return device.release();
 }
 
@@ -111,13 +191,111 @@ void runtime_impl_t::free_device(device_impl_t* device) {
   if (device == default_device_.get()) {
     throw std::logic_error("lci: free_device: the default device is freed with its runtime");
   }
+  if (device->extra_endpoints() != 0) {
+    throw std::logic_error(absl::StrCat("lci: free_device: ", device->extra_endpoints(),
+                                        " endpoints of it have not been freed"));
+  }
   if (!device->drained()) {
     throw std::logic_error(absl::StrCat("lci: free_device: operations are under way on device ",
                                         device->attr.uid, "; call wait_drained first"));
   }
   delete device;
-  extra_devices_.fetch_sub(1, std::memory_order_acq_rel);
+  devices_.fetch_sub(1, std::memory_order_acq_rel);
 }
+
+mr_impl_t* runtime_impl_t::register_memory(net_context_impl_t& context, void* address, size_t size,
+                                           const mr_attr_t& attributes) {
+  auto registered = context.net->register_memory(address, size);
+  if (!registered.ok()) {
+    throw std::runtime_error(absl::StrCat("lci: register_memory: ", size, " bytes on rank ", rank(),
+                                          ": ", registered.status().ToString()));
+  }
+  auto made = std::make_unique<mr_impl_t>(context, attributes, address, size, *registered);
+  context.users.fetch_add(1, std::memory_order_acq_rel);
+  regions_.fetch_add(1, std::memory_order_acq_rel);
+  return made.release();
+}
+
+void runtime_impl_t::deregister_memory(mr_impl_t* region) {
+  region->context.net->deregister_memory(region->region);
+  region->context.users.fetch_sub(1, std::memory_order_acq_rel);
+  delete region;
+  regions_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+// ---- packet pools -------------------------------------------------------------------------------
+
+packet_pool_impl_t* runtime_impl_t::alloc_packet_pool(const packet_pool_attr_t& attributes) {
+  auto made = std::make_unique<packet_pool_impl_t>(*this, attributes);
+  packet_pools_.fetch_add(1, std::memory_order_acq_rel);
+  return made.release();
+}
+
+void runtime_impl_t::free_packet_pool(packet_pool_impl_t* pool) {
+  if (pool == default_packet_pool_.get()) {
+    throw std::logic_error("lci: free_packet_pool: the default one is freed with its runtime");
+  }
+  const int devices = pool->devices.load(std::memory_order_acquire);
+  if (devices != 0) {
+    throw std::logic_error(
+        absl::StrCat("lci: free_packet_pool: ", devices, " devices still use it"));
+  }
+  if (const size_t out = pool->in_use(); out != 0) {
+    throw std::logic_error(absl::StrCat("lci: free_packet_pool: ", out,
+                                        " packets of it have not been given back (put_upacket)"));
+  }
+  delete pool;
+  packet_pools_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+// ---- matching engines ---------------------------------------------------------------------------
+
+std::unique_ptr<matching_engine_impl_t> runtime_impl_t::make_engine(
+    const matching_engine_attr_t& attributes, matching_make_key_t make_key) {
+  auto made = std::make_unique<matching_engine_impl_t>(*this, attributes, make_key);
+  const std::lock_guard<std::mutex> guard(engines_mutex_);
+  if (next_engine_ > 0xffff) {
+    throw std::runtime_error("lci: alloc_matching_engine: 65535 have been made");
+  }
+  made->id = next_engine_++;
+  engines_.set(made->id, made.get());
+  return made;
+}
+
+matching_engine_impl_t* runtime_impl_t::alloc_matching_engine(
+    const matching_engine_attr_t& attributes, matching_make_key_t make_key) {
+  std::unique_ptr<matching_engine_impl_t> made = make_engine(attributes, make_key);
+  matching_engines_.fetch_add(1, std::memory_order_acq_rel);
+  return made.release();
+}
+
+void runtime_impl_t::free_matching_engine(matching_engine_impl_t* engine) {
+  if (engine == default_engine_.get() || engine == collective_engine_.get()) {
+    throw std::logic_error("lci: free_matching_engine: the default one is freed with its runtime");
+  }
+  if (const size_t waiting = engine->waiting(); waiting != 0) {
+    throw std::logic_error(
+        absl::StrCat("lci: free_matching_engine: ", waiting, " sends or receives wait in it"));
+  }
+  {
+    const std::lock_guard<std::mutex> guard(engines_mutex_);
+    engines_.set(engine->id, nullptr);
+  }
+  delete engine;
+  matching_engines_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+rt::matching_engine& runtime_impl_t::find_engine(uint32_t id, int sender) const {
+  matching_engine_impl_t* engine = engines_.get(id);
+  if (__builtin_expect(engine == nullptr, 0)) {
+    throw std::runtime_error(absl::StrCat(
+        "lci: rank ", rank(), " dropped a message of rank ", sender, " for matching engine ", id,
+        ", which it does not have; allocate it before a barrier and send after it"));
+  }
+  return *engine;
+}
+
+// ---- remote completion objects ------------------------------------------------------------------
 
 rcomp_t runtime_impl_t::reserve_rcomps(rcomp_t n) {
   const std::lock_guard<std::mutex> guard(rcomp_mutex_);

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <string>
 
 #include "lci/api/attr.hpp"
 #include "lci/api/comp.hpp"
@@ -13,6 +14,8 @@
 #include "lci/net/backend.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/matching.h"
+#include "lci/runtime/net_context.h"
+#include "lci/runtime/packet.h"
 #include "lci/runtime/wire.h"
 
 namespace lci {
@@ -20,12 +23,16 @@ namespace lci {
 // What stands behind a runtime_t: everything that one use of the library has, made from a bootstrap
 // and attributes. Knows nothing of other runtimes of the process.
 //
+// Resources that the program allocates know their runtime and are counted by it; free_ throws
+// std::logic_error, saying by what, if one is in use or a default one.
+//
 // Thread safety: every member by any thread at any time, construction and destruction excepted.
 class runtime_impl_t {
  public:
-  // Collective. `boot` is the runtime's own: names used in it are not used by anybody else. Throws.
+  // Collective. `boot` is the runtime's own: names used in it are not used by anybody else.
+  // `defaults`: attributes of the default resources. Throws.
   runtime_impl_t(std::unique_ptr<boot::bootstrap> boot, const runtime_attr_t& attributes,
-                 const device_attr_t& default_device);
+                 const global_attr_t& defaults);
   // Local; see free_runtime for the collective end.
   ~runtime_impl_t();
   runtime_impl_t(const runtime_impl_t&) = delete;
@@ -33,20 +40,45 @@ class runtime_impl_t {
 
   int rank() const { return boot_->rank(); }
   int size() const { return boot_->size(); }
-  net::context& network() { return *network_; }
   const rt::imm_layout& imm() const { return imm_; }
-  rt::matching_engine& coll_matching() { return coll_matching_; }
-  // The number of the next collective operation: equal on all ranks that call collectives in the
-  // same order.
-  uint32_t next_collective() { return collectives_.fetch_add(1, std::memory_order_relaxed); }
+  const runtime_attr_t& attr() const { return attr_; }
+  // What the program has allocated and not freed, as "2 devices, 1 packet pool"; empty: nothing.
+  std::string left_over() const;
 
-  // Devices. alloc_device is collective; free_device throws std::logic_error if something is under
-  // way.
-  device_impl_t* alloc_device(device_attr_t attributes);
-  void free_device(device_impl_t* device);
+  // Ranks that are gone.
+  bool has_failed(int rank) const {
+    return failed_[static_cast<size_t>(rank)].load(std::memory_order_acquire);
+  }
+  bool any_failed() const { return first_failed_.load(std::memory_order_acquire) >= 0; }
+  int first_failed() const { return first_failed_.load(std::memory_order_acquire); }
+  // Also ends what waits for a message of that rank, and all collectives.
+  void set_failed(int rank);
+
+  // Default resources; null if there is none.
+  net_context_impl_t* default_net_context() const { return default_net_context_.get(); }
   device_impl_t* default_device() const { return default_device_.get(); }
-  // How many there are besides the default one.
-  int extra_devices() const { return extra_devices_.load(std::memory_order_acquire); }
+  packet_pool_impl_t* default_packet_pool() const { return default_packet_pool_.get(); }
+  matching_engine_impl_t* default_matching_engine() const { return default_engine_.get(); }
+  matching_engine_impl_t* collective_engine() const { return collective_engine_.get(); }
+
+  // Collective.
+  net_context_impl_t* alloc_net_context(const net_context_attr_t& attributes);
+  void free_net_context(net_context_impl_t* context);
+  device_impl_t* alloc_device(net_context_impl_t& context, packet_pool_impl_t& packets,
+                              const device_attr_t& attributes);
+  void free_device(device_impl_t* device);
+  mr_impl_t* register_memory(net_context_impl_t& context, void* address, size_t size,
+                             const mr_attr_t& attributes);
+  void deregister_memory(mr_impl_t* region);
+
+  packet_pool_impl_t* alloc_packet_pool(const packet_pool_attr_t& attributes);
+  void free_packet_pool(packet_pool_impl_t* pool);
+
+  matching_engine_impl_t* alloc_matching_engine(const matching_engine_attr_t& attributes,
+                                                matching_make_key_t make_key);
+  void free_matching_engine(matching_engine_impl_t* engine);
+  // As a message names it. Throws std::runtime_error, naming the sender, if there is none.
+  rt::matching_engine& find_engine(uint32_t id, int sender) const;
 
   // Completion objects that other ranks can name.
   rcomp_t reserve_rcomps(rcomp_t n);
@@ -60,26 +92,42 @@ class runtime_impl_t {
   allocator_base_t& allocator() { return *allocator_; }
   void set_allocator(allocator_base_t* allocator) { allocator_ = allocator; }
 
-  const runtime_attr_t& attr() const { return attr_; }
-
  private:
-  std::unique_ptr<device_impl_t> make_device(device_attr_t attributes);
+  std::unique_ptr<net_context_impl_t> make_net_context(const net_context_attr_t& attributes);
+  std::unique_ptr<device_impl_t> make_device(net_context_impl_t& context,
+                                             packet_pool_impl_t& packets, device_attr_t attributes);
+  std::unique_ptr<matching_engine_impl_t> make_engine(const matching_engine_attr_t& attributes,
+                                                      matching_make_key_t make_key);
 
   const std::unique_ptr<boot::bootstrap> boot_;
   runtime_attr_t attr_;
   rt::imm_layout imm_;
   allocator_base_t* allocator_ = &g_allocator_default;
-  std::unique_ptr<net::context> network_;
+  std::unique_ptr<std::atomic<bool>[]> failed_;  // by rank
+  std::atomic<int> first_failed_{-1};
 
   std::mutex rcomp_mutex_;  // orders reservations; look-ups take no lock
   rcomp_t next_rcomp_ = 1;  // guarded by rcomp_mutex_
   ds::mpmc_array<comp_impl_t*> rcomps_;
 
-  std::atomic<int> next_uid_{0};
-  std::atomic<int> extra_devices_{0};
-  std::atomic<uint32_t> collectives_{0};
-  rt::matching_engine coll_matching_;
-  std::unique_ptr<device_impl_t> default_device_;  // last: ends first
+  std::mutex engines_mutex_;  // likewise
+  uint32_t next_engine_ = 0;  // guarded by engines_mutex_
+  ds::mpmc_array<matching_engine_impl_t*> engines_;
+
+  std::atomic<int> net_contexts_made_{0};
+  // Of the program.
+  std::atomic<int> net_contexts_{0};
+  std::atomic<int> devices_{0};
+  std::atomic<int> regions_{0};
+  std::atomic<int> packet_pools_{0};
+  std::atomic<int> matching_engines_{0};
+
+  // What is declared last ends first.
+  std::unique_ptr<packet_pool_impl_t> default_packet_pool_;
+  std::unique_ptr<matching_engine_impl_t> collective_engine_;
+  std::unique_ptr<matching_engine_impl_t> default_engine_;
+  std::unique_ptr<net_context_impl_t> default_net_context_;
+  std::unique_ptr<device_impl_t> default_device_;
 };
 
 }  // namespace lci

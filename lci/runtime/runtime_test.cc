@@ -25,12 +25,12 @@ constexpr std::chrono::seconds patience{120};
 // Runs body(runtime) as every rank of a job, each in a thread, and ends the runtimes together.
 void run_job(int ranks, const std::function<void(runtime_t)>& body,
              const runtime_attr_t& attr = runtime_attr_t(),
-             const device_attr_t& device = device_attr_t()) {
+             const global_attr_t& defaults = global_attr_t()) {
   auto boots = boot::make_in_process_job(ranks, patience);
   std::vector<std::thread> threads;
   for (auto& boot : boots) {
-    threads.emplace_back([&body, &attr, &device, own = std::move(boot)]() mutable {
-      runtime_impl_t runtime(std::move(own), attr, device);
+    threads.emplace_back([&body, &attr, &defaults, own = std::move(boot)]() mutable {
+      runtime_impl_t runtime(std::move(own), attr, defaults);
       body(&runtime);
       wait_drained_x().runtime (&runtime)();
       barrier_x().runtime (&runtime)();
@@ -572,21 +572,27 @@ TEST(Completion, AProgramMayBringItsOwn) {
 TEST(Runtime, BadAttributesAreNamed) {
   runtime_attr_t attr;
   attr.imm_nbits_tag = 17;
-  const auto make = [](const runtime_attr_t& a, const device_attr_t& d) {
+  const auto make = [](const runtime_attr_t& a, const global_attr_t& d) {
     runtime_impl_t runtime(std::move(boot::make_in_process_job(1, patience)[0]), a, d);
   };
-  EXPECT_THROW(make(attr, device_attr_t()), std::invalid_argument);
-  device_attr_t device;
-  device.packet_size = 1;
-  EXPECT_THROW(make(runtime_attr_t(), device), std::invalid_argument);
+  EXPECT_THROW(make(attr, global_attr_t()), std::invalid_argument);
+  global_attr_t defaults;
+  defaults.packet_size = 1;
+  EXPECT_THROW(make(runtime_attr_t(), defaults), std::invalid_argument);
+  defaults = global_attr_t();
+  defaults.npackets = 0;
+  EXPECT_THROW(make(runtime_attr_t(), defaults), std::invalid_argument);
+  defaults = global_attr_t();
+  defaults.backend = attr_backend_t::ucx;
+  EXPECT_THROW(make(runtime_attr_t(), defaults), std::runtime_error);
   attr = runtime_attr_t();
-  attr.backend = attr_backend_t::ucx;
-  EXPECT_THROW(make(attr, device_attr_t()), std::runtime_error);
+  attr.alloc_default_packet_pool = false;
+  EXPECT_THROW(make(attr, global_attr_t()), std::invalid_argument);
 }
 
 TEST(Runtime, SmallPacketsStillCarryEverything) {
-  device_attr_t device;
-  device.packet_size = 256;
+  global_attr_t defaults;
+  defaults.packet_size = 256;
   run_job(
       2,
       [](runtime_t runtime) {
@@ -609,7 +615,7 @@ TEST(Runtime, SmallPacketsStillCarryEverything) {
         }
         free_comp_x{&queue}.runtime(runtime)();
       },
-      runtime_attr_t(), device);
+      runtime_attr_t(), defaults);
 }
 
 }  // namespace

@@ -4,12 +4,16 @@
 // put with immediate carries 32 bits as well. Integers have the byte order of the host; the runtime
 // compares wire_version, which would read differently in another order, with its peers at start.
 //
-//   immediate of a send        31        30 ........ t    t-1 ....... 0
-//     short active message      1        rcomp            tag             no header
-//     everything else           0        0 ........... 4  message_kind    a header of that kind
-//   immediate of a put         31        30 .......................... 0
-//     end of a rendezvous       0        ticket of the receiver
-// where t is the attribute imm_nbits_tag. A put whose bit 31 is set is a put with signal.
+//   immediate of a send        31  30     29 ......... t    t-1 ....... 0
+//     short active message      1  rcomp ...............    tag             no header
+//     short tagged message      0  1      tag ..........................    no header: for the
+//     default
+//                                                                          engine, by rank and tag
+//     everything else           0  0      0 ............ 4  message_kind    a header of that kind
+//   immediate of a put         31  30 .................................. 0
+//     put with signal           1  rcomp ...............    tag
+//     end of a rendezvous       0  ticket of the receiver
+// where t is the attribute imm_nbits_tag.
 #ifndef LCI_RUNTIME_WIRE_H_
 #define LCI_RUNTIME_WIRE_H_
 
@@ -22,7 +26,7 @@
 
 namespace lci::rt {
 
-constexpr uint64_t wire_version = 0x4c43490000000001;  // "LCI", then the number
+constexpr uint64_t wire_version = 0x4c43490000000002;  // "LCI", then the number
 
 // ---- immediate data --------------------------------------------------------------------------
 
@@ -48,6 +52,23 @@ struct imm_layout {
 
 inline bool is_short(net_imm_data_t imm) { return (imm & short_bit) != 0; }
 
+constexpr net_imm_data_t short_tagged_bit = net_imm_data_t{1} << 30;
+constexpr uint64_t max_short_tag = short_tagged_bit - 1;
+
+inline bool is_short_tagged(net_imm_data_t imm) {
+  return (imm & (short_bit | short_tagged_bit)) == short_tagged_bit;
+}
+inline net_imm_data_t encode_short_tagged(tag_t tag) {
+  return short_tagged_bit | static_cast<net_imm_data_t>(tag);
+}
+inline tag_t short_tag(net_imm_data_t imm) { return imm & max_short_tag; }
+
+// ---- matching engines ------------------------------------------------------------------------
+
+// How ranks name them: in the order of allocation, from these on.
+constexpr uint16_t collective_engine = 0;
+constexpr uint16_t default_engine = 1;
+
 // ---- headers -----------------------------------------------------------------------------------
 
 enum class message_kind : net_imm_data_t {
@@ -56,6 +77,8 @@ enum class message_kind : net_imm_data_t {
   rts = 3,     // rts_header: ready to send. The bytes are too many to come by themselves
   rtr = 4,     // rtr_header: ready to receive, answers rts; the sender now puts the bytes
   reject = 5,  // reject_header: can't receive, answers rts
+  fin = 6,     // fin_header: the bytes of a rendezvous are in place, where no put says so itself
+  signal = 7,  // signal_header: a put or get with signal is over, likewise
 };
 
 struct am_header {
@@ -64,29 +87,47 @@ struct am_header {
   uint32_t zero;
 };
 
-struct tagged_header {
+// By what a message is matched, besides its sender.
+struct match_header {
   tag_t tag;
+  uint16_t engine;
+  uint8_t policy;      // matching_policy_t
+  uint8_t collective;  // 1: of a collective
+  uint32_t zero;
 };
+using tagged_header = match_header;
 
 struct rts_header {
-  tag_t tag;
+  match_header match;
   uint64_t size;           // bytes of the message
-  rcomp_t rcomp;           // 0: to be matched by tag
+  rcomp_t rcomp;           // 0: to be matched
   uint32_t sender_ticket;  // comes back in rtr or reject
 };
 
 struct rtr_header {
-  net::remote_region region;  // where the bytes go, from its start
+  net::remote_region region;  // where the bytes go,
+  uint64_t offset;            // from this byte of it on
   uint32_t sender_ticket;
-  uint32_t receiver_ticket;  // goes into the immediate of the last put
+  uint32_t receiver_ticket;  // goes into the immediate of the last put, or into fin
 };
 
 struct reject_header {
   uint32_t sender_ticket;
 };
 
-static_assert(sizeof(am_header) == 16 && sizeof(tagged_header) == 8 && sizeof(rts_header) == 24);
-static_assert(sizeof(rtr_header) == 24 && sizeof(reject_header) == 4);
+struct fin_header {
+  uint32_t receiver_ticket;
+};
+
+struct signal_header {
+  tag_t tag;
+  rcomp_t rcomp;
+  uint32_t zero;
+};
+
+static_assert(sizeof(am_header) == 16 && sizeof(tagged_header) == 16 && sizeof(rts_header) == 32);
+static_assert(sizeof(rtr_header) == 32 && sizeof(reject_header) == 4);
+static_assert(sizeof(fin_header) == 4 && sizeof(signal_header) == 16);
 static_assert(sizeof(rts_header) <= net::max_header_size);
 
 constexpr net_imm_data_t encode(message_kind kind) { return static_cast<net_imm_data_t>(kind); }

@@ -39,10 +39,25 @@ TEST(Headers, AreNotReadFromShortMessages) {
 }
 
 TEST(MessageKinds, AreNotShort) {
-  for (message_kind kind : {message_kind::am, message_kind::tagged, message_kind::rts,
-                            message_kind::rtr, message_kind::reject}) {
+  for (message_kind kind :
+       {message_kind::am, message_kind::tagged, message_kind::rts, message_kind::rtr,
+        message_kind::reject, message_kind::fin, message_kind::signal}) {
     EXPECT_FALSE(is_short(encode(kind)));
+    EXPECT_FALSE(is_short_tagged(encode(kind)));
   }
+}
+
+TEST(ShortTagged, GoesThereAndBackAndIsNothingElse) {
+  for (tag_t tag : {tag_t{0}, tag_t{1}, max_short_tag / 2, max_short_tag}) {
+    const net_imm_data_t imm = encode_short_tagged(tag);
+    EXPECT_TRUE(is_short_tagged(imm));
+    EXPECT_FALSE(is_short(imm));
+    EXPECT_EQ(short_tag(imm), tag);
+  }
+  const imm_layout layout;
+  EXPECT_FALSE(
+      is_short_tagged(layout.encode(layout.max_tag(), static_cast<rcomp_t>(layout.max_rcomp()))));
+  EXPECT_FALSE(is_short_tagged(layout.encode(0, 1)));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
+#include <stdexcept>
 
 #include "lci.hpp"
 
@@ -16,6 +17,18 @@
                    lci::get_rank_me(), #condition);                                  \
       std::_Exit(1);                                                                 \
     }                                                                                \
+  } while (false)
+
+// The call throws this.
+#define EXPECT_THROW(call, exception)           \
+  do {                                          \
+    bool thrown = false;                        \
+    try {                                       \
+      call;                                     \
+    } catch (const exception&) {                \
+      thrown = true;                            \
+    }                                           \
+    EXPECT(thrown || !#exception " by " #call); \
   } while (false)
 
 // main of such a program.

@@ -3,7 +3,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "lci/api/comp.hpp"
+#include "lci/api/graph.hpp"
 #include "lci/api/runtime.hpp"
+#include "lci/runtime/comp/graph.h"
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
@@ -59,7 +61,13 @@ rt::completion_queue* checked_queue(comp_t comp) {
 }  // namespace
 
 void free_comp_x::operator()() const {
-  delete checked(*comp_, "free_comp");
+  comp_impl_t* impl = checked(*comp_, "free_comp");
+  if (impl->attr.comp_type == attr_comp_type_t::graph &&
+      static_cast<rt::graph*>(impl)->is_running()) {
+    throw std::logic_error(
+        absl::StrCat("lci: free_comp: graph \"", impl->attr.name, "\" is running"));
+  }
+  delete impl;
   *comp_ = comp_t();
 }
 
@@ -83,13 +91,16 @@ void deregister_rcomp_x::operator()() const {
 
 comp_t alloc_handler_x::operator()() const {
   if (handler_ == nullptr) throw std::invalid_argument("lci: alloc_handler: handler is null");
-  return new rt::handler(attributes(*this, attr_comp_type_t::handler), handler_);
+  comp_attr_t attr = attributes(*this, attr_comp_type_t::handler);
+  attr.zero_copy_am = zero_copy_am_.value_or(get_g_default_attr().zero_copy_am);
+  return new rt::handler(attr, handler_);
 }
 
 comp_t alloc_cq_x::operator()() const {
   comp_attr_t attr = attributes(*this, attr_comp_type_t::cq);
   const global_attr_t defaults = get_g_default_attr();
   attr.cq_type = cq_type_.value_or(defaults.cq_type);
+  attr.zero_copy_am = zero_copy_am_.value_or(defaults.zero_copy_am);
   attr.cq_default_length = default_length_.value_or(defaults.cq_default_length);
   check_positive(attr.cq_default_length, "cq_default_length");
   if (attr.cq_type == attr_cq_type_t::lcrq) return new rt::growing_completion_queue(attr);
@@ -116,10 +127,48 @@ void counter_set_x::operator()() const {
 
 comp_t alloc_sync_x::operator()() const {
   comp_attr_t attr = attributes(*this, attr_comp_type_t::sync);
-  attr.sync_threshold = threshold_.value_or(get_g_default_attr().sync_threshold);
+  const global_attr_t defaults = get_g_default_attr();
+  attr.sync_threshold = threshold_.value_or(defaults.sync_threshold);
+  attr.zero_copy_am = zero_copy_am_.value_or(defaults.zero_copy_am);
   check_positive(attr.sync_threshold, "sync_threshold");
   return new rt::synchronizer(attr);
 }
+
+// ---- graphs
+// -----------------------------------------------------------------------------------------
+
+namespace {
+rt::graph* checked_graph(comp_t comp, const char* call) {
+  return checked<rt::graph>(comp, attr_comp_type_t::graph, call);
+}
+}  // namespace
+
+comp_t alloc_graph_x::operator()() const {
+  if (get_comp() == COMP_NULL_RETRY) {
+    throw std::invalid_argument("lci: alloc_graph: comp is COMP_NULL_RETRY");
+  }
+  return new rt::graph(attributes(*this, attr_comp_type_t::graph), get_comp().get_impl());
+}
+
+graph_node_t graph_add_node_x::operator()() const {
+  return checked_graph(comp_, "graph_add_node")->add_node(fn_, get_value(), get_free_cb());
+}
+
+void graph_add_edge_x::operator()() const {
+  checked_graph(comp_, "graph_add_edge")->add_edge(src_, dst_, fn_);
+}
+
+void graph_node_mark_complete_x::operator()() const {
+  status_t status = get_status();
+  if (status.error.errorcode == errorcode_t::retry_init) status.set_done();
+  rt::graph::mark_complete(node_, status);
+}
+
+void graph_start_x::operator()() const { checked_graph(comp_, "graph_start")->start(); }
+
+status_t graph_test_x::operator()() const { return checked_graph(comp_, "graph_test")->test(); }
+
+// ---- synchronizers ------------------------------------------------------------------------------
 
 bool sync_test_x::operator()() const {
   auto* sync = checked<rt::synchronizer>(comp_, attr_comp_type_t::sync, "sync_test");

@@ -2,14 +2,26 @@
 #define LCI_RUNTIME_PROTOCOL_CONTROL_H_
 
 #include "lci/net/op.h"
+#include "lci/runtime/matching.h"
+#include "lci/runtime/message.h"
 #include "lci/runtime/wire.h"
 
 namespace lci::rt {
 
-// A message that leaves by copy: `header`, which must outlive the post, and then `size` bytes.
+inline match_header make_match_header(const message& outgoing) {
+  return {outgoing.tag, static_cast<uint16_t>(outgoing.engine->id),
+          static_cast<uint8_t>(outgoing.policy), static_cast<uint8_t>(outgoing.collective), 0};
+}
+
+// A policy that this version does not know matches nothing that anybody waits for.
+inline matching_key key_of(const match_header& header, int sender) {
+  return {header.tag, sender, static_cast<matching_policy_t>(header.policy),
+          header.collective != 0};
+}
+
+// A message of nothing but a header, which must outlive the post.
 template <class Header>
-net::op control_op(int rank, message_kind kind, const Header& header, void* buffer = nullptr,
-                   size_t size = 0) {
+net::op control_op(int rank, message_kind kind, const Header& header) {
   static_assert(sizeof(Header) <= net::max_header_size, "no backend takes a larger header");
   net::op op;
   op.kind = net::op_kind::send;
@@ -18,8 +30,6 @@ net::op control_op(int rank, message_kind kind, const Header& header, void* buff
   op.imm = encode(kind);
   op.header = &header;
   op.header_size = sizeof(Header);
-  op.buffer = buffer;
-  op.size = size;
   return op;
 }
 

@@ -1,14 +1,16 @@
-// Messages that leave by copy: one send, and the sender's buffer is free when the network takes it.
+// Messages that leave at once, header and bytes together.
 //
 //   sender                                  receiver
 //     short: imm(rcomp, tag), bytes    ->   copies the bytes to a buffer of its own, signals
 //     am:    header, bytes             ->   the same
-//     tagged: header, bytes            ->   matches with a receive (runtime/matching.h)
+//     tagged (short or with header)    ->   matches with a receive (runtime/matching.h)
 //
-// (SC'25 paper, section 5.3: inject.)
+// They leave in one of three ways (SC'25 paper, section 5.3), which the receiver does not see: see
+// protocol in choose.h.
 #ifndef LCI_RUNTIME_PROTOCOL_EAGER_H_
 #define LCI_RUNTIME_PROTOCOL_EAGER_H_
 
+#include <atomic>
 #include <cstddef>
 
 #include "lci/api/types.hpp"
@@ -16,6 +18,7 @@
 #include "lci/net/op.h"
 #include "lci/runtime/backlog.h"
 #include "lci/runtime/message.h"
+#include "lci/runtime/packet.h"
 
 namespace lci::rt {
 
@@ -26,20 +29,21 @@ class eager {
  public:
   explicit eager(device_impl_t& device) : device_(device) {}
 
-  // Bytes of header that the message needs: 0 if all fits the immediate data. Header and bytes
-  // together may be at most device.max_eager() in the two calls below.
+  // Bytes of header that the message needs: 0 if all fits the immediate data.
   size_t header_size(const message& outgoing) const;
 
-  // Sends if the network takes it now: done, fatal (the peer is gone) or a retry code.
-  error_t send(const message& outgoing);
-  // For who can't retry: done or fatal, or posted_backlog; then outgoing.comp will be signalled and
-  // the buffer is in use until that.
-  error_t send_or_wait(const message& outgoing);
+  // The three ways. Answers as rt::post_message; `fatal` if the peer is gone; retry codes only if
+  // not may_wait, but retry_nopacket in any case.
+  error_t inject(const message& outgoing, bool may_wait);
+  error_t send_from_packet(const message& outgoing, bool copy, bool may_wait);
 
   // An active message has arrived: hands a copy of the bytes to the completion object that rcomp
   // names. Throws std::runtime_error, the message being dropped, if there is no such object or no
   // memory.
   void on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size);
+
+  // No packet is under way.
+  bool idle() const { return open_.load(std::memory_order_acquire) == 0; }
 
  private:
   // A message in the backlog.
@@ -47,13 +51,23 @@ class eager {
     message outgoing;
     void completed(device_impl_t& device, errorcode_t code) override;
   };
+  // A packet in the network.
+  struct packet_state final : continuation {
+    message outgoing;
+    packet* copy = nullptr;  // ours, if it is not the program's
+    bool signals = false;    // the message's completion is this one
+    void completed(device_impl_t& device, errorcode_t code) override;
+  };
 
-  bool is_short(const message& outgoing) const;
+  bool is_short_am(const message& outgoing) const;
+  bool is_short_tagged(const message& outgoing) const;
   template <class Use>
-  error_t with_op(const message& outgoing, Use use) const;
+  error_t with_header(const message& outgoing, const Use& use) const;
 
   device_impl_t& device_;
+  std::atomic<int64_t> open_{0};
   ds::object_pool<waiting_state> waiting_pool_;
+  ds::object_pool<packet_state> packet_pool_;
 };
 
 }  // namespace lci::rt

@@ -1,6 +1,5 @@
 #include "lci/runtime/protocol/rendezvous.h"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
@@ -11,24 +10,39 @@
 
 namespace lci::rt {
 
-// ---- sender
-// --------------------------------------------------------------------------------------
+// ---- sender -------------------------------------------------------------------------------------
 
 error_t rendezvous::start(const message& outgoing, bool may_wait) {
-  auto registered = device_.runtime.network().register_memory(outgoing.buffer, outgoing.size);
-  if (!registered.ok()) {
-    throw std::runtime_error(absl::StrCat("lci: can't register the send buffer of ", outgoing.size,
-                                          " bytes: ", registered.status().ToString()));
-  }
   outgoing_state* state = outgoing_pool_.make();
   state->outgoing = outgoing;
-  state->local = *registered;
-  state->offset = 0;
+  state->local = outgoing.local;
+  state->registered = false;
+  if (outgoing.user_packet != nullptr) {
+    state->local = device_.region_of(*outgoing.user_packet);
+  } else if (device_.net->limits().needs_registration && outgoing.local.handle == 0) {
+    auto registered = device_.network().register_memory(outgoing.buffer, outgoing.size);
+    if (!registered.ok()) {
+      outgoing_pool_.recycle(state);
+      throw std::runtime_error(absl::StrCat("lci: can't register the send buffer of ",
+                                            outgoing.size,
+                                            " bytes: ", registered.status().ToString()));
+    }
+    state->local = *registered;
+    state->registered = true;
+  }
   open_.fetch_add(1, std::memory_order_relaxed);
   // In the table before the announcement leaves: the answer may come at once.
   const uint32_t ticket = outgoing_.insert(state, outgoing.rank);
 
-  const rts_header header{outgoing.tag, outgoing.size, outgoing.rcomp, ticket};
+  rts_header header{};
+  if (outgoing.rcomp == 0) {
+    header.match = make_match_header(outgoing);
+  } else {
+    header.match.tag = outgoing.tag;
+  }
+  header.size = outgoing.size;
+  header.rcomp = outgoing.rcomp;
+  header.sender_ticket = ticket;
   const net::op op = control_op(outgoing.rank, message_kind::rts, header);
   const error_t result = device_.try_submit(op, nullptr);
   if (result.is_done() || result.is_posted()) return errorcode_t::posted;
@@ -40,8 +54,14 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
   // between, and fail_peer has signalled: then the operation counts as posted.
   if (outgoing_.take(ticket, outgoing.rank) == nullptr) return errorcode_t::posted;
   state->outgoing.comp = nullptr;
+  state->outgoing.user_packet = nullptr;
   finish(state, errorcode_t::fatal);
   return result;
+}
+
+bool rendezvous::last_put_tells() const {
+  return device_.net->limits().has_put_imm &&
+         device_.runtime.attr().rdv_protocol != attr_rdv_protocol_t::write;
 }
 
 void rendezvous::on_rtr(int rank, const rtr_header& header) {
@@ -50,48 +70,25 @@ void rendezvous::on_rtr(int rank, const rtr_header& header) {
     LCI_LOG(error, "rank ", rank, " is ready to receive a message that was never announced to it");
     return;
   }
+  state->kind = net::op_kind::put;
+  state->rank = rank;
+  state->buffer = state->outgoing.buffer;
+  state->size = state->outgoing.size;
   state->remote = header.region;
+  state->remote_offset = header.offset;
   state->receiver_ticket = header.receiver_ticket;
-  state->put_rest(device_);
+  state->tells = last_put_tells();
+  state->imm = header.receiver_ticket;
+  const error_t result = state->start(device_, /*may_wait=*/true);
+  if (!result.is_posted()) state->finished(device_, result.errorcode);
 }
 
-// One put after the other, the next when the one before is over: then its bytes are in place, and
-// the last one, which tells the receiver, does not rely on any order of the network.
-void rendezvous::outgoing_state::put_rest(device_impl_t& device) {
-  do {
-    const size_t left = outgoing.size - offset;
-    const size_t piece = std::min(left, device.net->limits().max_rma);
-    net::op op;
-    op.kind = piece == left ? net::op_kind::put_imm : net::op_kind::put;
-    op.rank = outgoing.rank;
-    op.imm = receiver_ticket;
-    op.buffer = static_cast<char*>(outgoing.buffer) + offset;
-    op.size = piece;
-    op.local = local;
-    op.remote = remote;
-    op.remote_offset = offset;
-    op.context = static_cast<continuation*>(this);
-    offset += piece;
-    const error_t result = device.net->post(op);
-    if (result.is_posted()) return;  // completed() goes on
-    if (result.is_retry()) {
-      device.backlog.push(op, this);
-      return;
-    }
-    if (result.errorcode == errorcode_t::fatal) {
-      device.rendezvous.finish(this, errorcode_t::fatal);
-      return;
-    }
-  } while (!all_put());
-  device.rendezvous.finish(this, errorcode_t::done);
-}
-
-void rendezvous::outgoing_state::completed(device_impl_t& device, errorcode_t code) {
-  if (code == errorcode_t::fatal || all_put()) {
-    device.rendezvous.finish(this, code);
-  } else {
-    put_rest(device);
+void rendezvous::outgoing_state::finished(device_impl_t& device, errorcode_t code) {
+  if (code != errorcode_t::fatal && !tells) {
+    const fin_header header{receiver_ticket};
+    device.submit(control_op(rank, message_kind::fin, header), nullptr);
   }
+  device.rendezvous.finish(this, code);
 }
 
 void rendezvous::on_reject(int rank, const reject_header& header) {
@@ -107,14 +104,13 @@ void rendezvous::on_reject(int rank, const reject_header& header) {
 
 void rendezvous::finish(outgoing_state* state, errorcode_t code) {
   const message outgoing = state->outgoing;
-  device_.runtime.network().deregister_memory(state->local);
+  if (state->registered) device_.network().deregister_memory(state->local);
   outgoing_pool_.recycle(state);
   open_.fetch_sub(1, std::memory_order_release);
   outgoing.signal(code);
 }
 
-// ---- receiver
-// ------------------------------------------------------------------------------------
+// ---- receiver -----------------------------------------------------------------------------------
 
 void rendezvous::on_am_announced(const announcement& announced, rcomp_t rcomp) {
   message incoming;
@@ -124,7 +120,7 @@ void rendezvous::on_am_announced(const announcement& announced, rcomp_t rcomp) {
   incoming.rcomp = rcomp;
   try {
     incoming.comp = device_.runtime.find_rcomp(rcomp, announced.rank);
-    incoming.buffer = device_.runtime.allocate(announced.size, announced.rank);
+    incoming.buffer = device_.allocate_for_am(*incoming.comp, announced.size, announced.rank);
   } catch (...) {
     reject(announced);
     throw;
@@ -133,21 +129,31 @@ void rendezvous::on_am_announced(const announcement& announced, rcomp_t rcomp) {
 }
 
 void rendezvous::accept(const announcement& announced, const message& incoming) {
-  auto registered = device_.runtime.network().register_memory(incoming.buffer, incoming.size);
-  if (!registered.ok()) {
-    reject(announced);
-    if (incoming.rcomp != 0) device_.runtime.allocator().deallocate(incoming.buffer);
-    throw std::runtime_error(absl::StrCat("lci: can't register the buffer for ", incoming.size,
-                                          " bytes from rank ", announced.rank, ": ",
-                                          registered.status().ToString()));
-  }
   incoming_state* state = incoming_pool_.make();
   state->incoming = incoming;
-  state->local = *registered;
+  state->local = incoming.local;
+  state->registered = incoming.local.handle == 0;
+  if (state->registered) {
+    auto registered = device_.network().register_memory(incoming.buffer, incoming.size);
+    if (!registered.ok()) {
+      incoming_pool_.recycle(state);
+      reject(announced);
+      if (incoming.rcomp != 0) {
+        device_.free_of_am(*incoming.comp, incoming.buffer);
+      } else {
+        incoming.signal(errorcode_t::fatal);
+      }
+      throw std::runtime_error(absl::StrCat("lci: can't register the buffer for ", incoming.size,
+                                            " bytes from rank ", announced.rank, ": ",
+                                            registered.status().ToString()));
+    }
+    state->local = *registered;
+  }
   open_.fetch_add(1, std::memory_order_relaxed);
   const uint32_t ticket = incoming_.insert(state, announced.rank);
 
-  const rtr_header header{device_.runtime.network().remote_key(*registered),
+  const uint64_t offset = state->registered ? 0 : incoming.local_offset;
+  const rtr_header header{device_.network().remote_key(state->local), offset,
                           announced.sender_ticket, ticket};
   const net::op op = control_op(announced.rank, message_kind::rtr, header);
   const error_t result = device_.try_submit(op, nullptr);
@@ -164,8 +170,8 @@ void rendezvous::reject(const announcement& announced) {
   device_.submit(control_op(announced.rank, message_kind::reject, header), nullptr);
 }
 
-void rendezvous::on_last_put(int rank, net_imm_data_t imm) {
-  incoming_state* state = incoming_.take(imm, rank);
+void rendezvous::on_end(int rank, uint32_t receiver_ticket) {
+  incoming_state* state = incoming_.take(receiver_ticket, rank);
   if (state == nullptr) {
     LCI_LOG(error, "rank ", rank, " ended a rendezvous that was not open");
     return;
@@ -175,12 +181,12 @@ void rendezvous::on_last_put(int rank, net_imm_data_t imm) {
 
 void rendezvous::finish(incoming_state* state, errorcode_t code) {
   const message incoming = state->incoming;
-  device_.runtime.network().deregister_memory(state->local);
+  if (state->registered) device_.network().deregister_memory(state->local);
   incoming_pool_.recycle(state);
   open_.fetch_sub(1, std::memory_order_release);
   if (code == errorcode_t::fatal && incoming.rcomp != 0) {
     // An active message that never came: nobody here waits for it.
-    device_.runtime.allocator().deallocate(incoming.buffer);
+    device_.free_of_am(*incoming.comp, incoming.buffer);
     return;
   }
   incoming.signal(code);

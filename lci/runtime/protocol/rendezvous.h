@@ -9,6 +9,10 @@
 //     put_imm(its ticket)     ->    signals, with all bytes in place
 //     signals
 //
+// Without put_imm (the network has none, or rdv_protocol is write) the last line but one is a put,
+// and
+//     fin(its ticket)         ->    when it is complete.
+//
 // (SC'25 paper, section 5.3: zero copy.) A ticket names the state of a conversation on the rank
 // that gave it. One that names nothing, or another rank's conversation, is reported and dropped.
 #ifndef LCI_RUNTIME_PROTOCOL_RENDEZVOUS_H_
@@ -23,6 +27,7 @@
 #include "lci/net/op.h"
 #include "lci/runtime/backlog.h"
 #include "lci/runtime/message.h"
+#include "lci/runtime/protocol/pieces.h"
 #include "lci/runtime/wire.h"
 
 namespace lci::rt {
@@ -33,6 +38,10 @@ struct announcement {
   tag_t tag = 0;
   size_t size = 0;  // bytes
   uint32_t sender_ticket = 0;
+  matching_policy_t policy = matching_policy_t::rank_tag;
+  bool collective = false;
+
+  matching_key key() const { return {tag, rank, policy, collective}; }
 };
 
 // The conversations of one device.
@@ -63,7 +72,7 @@ class rendezvous {
   void on_am_announced(const announcement& announced, rcomp_t rcomp);
   void on_rtr(int rank, const rtr_header& header);
   void on_reject(int rank, const reject_header& header);
-  void on_last_put(int rank, net_imm_data_t imm);
+  void on_end(int rank, uint32_t receiver_ticket);
 
   // Ends every conversation that waits for a rank that is gone.
   void fail_peer(int rank);
@@ -72,22 +81,19 @@ class rendezvous {
   bool idle() const { return open_.load(std::memory_order_acquire) == 0; }
 
  private:
-  struct outgoing_state final : continuation {
+  struct outgoing_state final : pieces {
     message outgoing;
-    net::local_region local;
-    net::remote_region remote;
+    bool registered = false;  // `local` is ours
     uint32_t receiver_ticket = 0;
-    size_t offset = 0;  // bytes put so far
-
-    void put_rest(device_impl_t& device);
-    bool all_put() const { return offset == outgoing.size; }
-    void completed(device_impl_t& device, errorcode_t code) override;
+    void finished(device_impl_t& device, errorcode_t code) override;
   };
   struct incoming_state {
     message incoming;
     net::local_region local;
+    bool registered = false;  // likewise
   };
 
+  bool last_put_tells() const;
   void finish(outgoing_state* state, errorcode_t code);
   void finish(incoming_state* state, errorcode_t code);
 

@@ -1,0 +1,93 @@
+// Allgather and alltoall.
+#include <algorithm>
+
+#include "lci/api/coll.hpp"
+#include "lci/runtime/coll/algorithms.h"
+#include "lci/runtime/coll/plan.h"
+#include "lci/runtime/runtime.h"
+
+namespace lci {
+namespace rt {
+namespace {
+
+// Blocks travel in rounds that double (Bruck et al., "Efficient algorithms for all-to-all
+// communications in multiport message-passing systems", 1997): after each, the room holds the
+// blocks of the next ranks, beginning with our own.
+void allgather_by_doubling(plan* p, const void* sendbuf, void* recvbuf, size_t size) {
+  const int n = p->size();
+  char* const work = p->room();
+  p->copy(work, sendbuf, size);
+  p->then();
+  uint32_t round = 0;
+  for (int have = 1; have < n; have *= 2, ++round) {
+    const size_t bytes = static_cast<size_t>(std::min(have, n - have)) * size;
+    p->receive((p->rank() + have) % n, work + static_cast<size_t>(have) * size, bytes, round);
+    p->send((p->rank() - have + n) % n, work, bytes, round);
+    p->then();
+  }
+  char* const out = static_cast<char*>(recvbuf);
+  const auto below = static_cast<size_t>(p->rank());  // ranks whose blocks come last in the room
+  const size_t from_us = (static_cast<size_t>(n) - below) * size;
+  p->copy(out + below * size, work, from_us);
+  p->copy(out, work + from_us, below * size);
+}
+
+// Each rank sends on what it received last, in place.
+void allgather_by_ring(plan* p, const void* sendbuf, void* recvbuf, size_t size) {
+  const int n = p->size();
+  char* const out = static_cast<char*>(recvbuf);
+  const auto block = [&](int rank) { return out + static_cast<size_t>((rank + n) % n) * size; };
+  if (sendbuf != block(p->rank())) p->copy(block(p->rank()), sendbuf, size);
+  p->then();
+  for (int i = 1; i < n; ++i) {
+    const auto round = static_cast<uint32_t>(i);
+    p->receive((p->rank() - 1 + n) % n, block(p->rank() - i), size, round);
+    p->send((p->rank() + 1) % n, block(p->rank() - i + 1), size, round);
+    p->then();
+  }
+}
+
+}  // namespace
+}  // namespace rt
+
+void allgather_x::operator()() const {
+  const auto n =
+      static_cast<size_t>(rt::resolve(get_runtime(), get_device(), get_endpoint()).runtime->size());
+  const size_t all = rt::bytes_of(n, size_, "allgather");
+  rt::check_buffer(sendbuf_, size_, "allgather", "sendbuf");
+  rt::check_buffer(recvbuf_, all, "allgather", "recvbuf");
+  const bool small = all < rt::ring_threshold;
+  rt::plan p(*this, "allgather", small ? all : 0);
+  if (size_ > 0) {
+    if (small) {
+      rt::allgather_by_doubling(&p, sendbuf_, recvbuf_, size_);
+    } else {
+      rt::allgather_by_ring(&p, sendbuf_, recvbuf_, size_);
+    }
+  }
+  p.run();
+}
+
+// Everybody to everybody, beginning with the neighbour, so that not all send to rank 0 first.
+void alltoall_x::operator()() const {
+  rt::plan p(*this, "alltoall");
+  const auto n = static_cast<size_t>(p.size());
+  const size_t all = rt::bytes_of(n, size_, "alltoall");
+  rt::check_buffer(sendbuf_, all, "alltoall", "sendbuf");
+  rt::check_buffer(recvbuf_, all, "alltoall", "recvbuf");
+  const char* const out = static_cast<const char*>(sendbuf_);
+  char* const in = static_cast<char*>(recvbuf_);
+  const auto rank = static_cast<size_t>(p.rank());
+  if (size_ > 0) {
+    p.copy(in + rank * size_, out + rank * size_, size_);
+    for (size_t i = 1; i < n; ++i) {
+      const size_t from = (rank + n - i) % n;
+      const size_t to = (rank + i) % n;
+      p.receive(static_cast<int>(from), in + from * size_, size_, 0);
+      p.send(static_cast<int>(to), out + to * size_, size_, 0);
+    }
+  }
+  p.run();
+}
+
+}  // namespace lci

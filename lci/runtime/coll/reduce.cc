@@ -1,0 +1,266 @@
+// Reduce, allreduce and reduce-scatter. Everywhere neighbouring ranges of ranks are joined in their
+// order, so that an operator need not be commutative, and all ranks that get a result get the same
+// bytes: it is computed by one, or by all in the same order.
+#include <algorithm>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "lci/api/coll.hpp"
+#include "lci/runtime/coll/algorithms.h"
+#include "lci/runtime/coll/plan.h"
+#include "lci/runtime/runtime.h"
+
+namespace lci {
+namespace rt {
+
+int ring_steps(int asked, int size, const char* what) {
+  if (asked < 0) {
+    throw std::invalid_argument(absl::StrCat("lci: ", what, ": ring_nsteps is ", asked));
+  }
+  return asked == RING_NSTEPS_DEFAULT ? std::max(1, size - 1) : asked;
+}
+
+namespace {
+
+struct items {
+  size_t count;
+  size_t item_size;
+  reduce_op_t op;
+  size_t bytes() const { return count * item_size; }
+};
+
+// Up a binomial tree to rank 0. `work` of each rank begins as its items and covers more and more
+// ranks from its own on; that of rank 0 ends as the result. `spare` is as large.
+void reduce_by_tree(plan* p, char* work, char* spare, const items& what, uint32_t round) {
+  const int n = p->size();
+  for (int distance = 1; distance < n; distance *= 2, ++round) {
+    if ((p->rank() & distance) != 0) {
+      p->send(p->rank() - distance, work, what.bytes(), round);
+      p->then();
+      return;
+    }
+    if (p->rank() + distance >= n) continue;
+    p->receive(p->rank() + distance, spare, what.bytes(), round);
+    p->then();
+    // The operator writes to its right operand or elsewhere.
+    p->reduce(what.op, work, spare, spare, what.count);
+    p->then();
+    std::swap(work, spare);
+  }
+  p->then();
+}
+
+// Where reduce_by_tree leaves the result of rank 0.
+char* result_of_tree(const plan& p, char* work, char* spare) {
+  for (int distance = 1; distance < p.size(); distance *= 2) std::swap(work, spare);
+  return work;
+}
+
+// Every rank gets `sendbuf`'s items `own` of every rank, and reduces them in order. Room: (size -
+// 1) times their bytes.
+void reduce_directly(plan* p, const char* sendbuf, char* recvbuf, const items& what,
+                     size_t (*begin_of)(int rank, size_t bytes)) {
+  const int n = p->size();
+  const auto slot = [&](int rank) {
+    const auto index = static_cast<size_t>(rank < p->rank() ? rank : rank - 1);
+    return p->room() + index * what.bytes();
+  };
+  for (int i = 1; i < n; ++i) {
+    const int from = (p->rank() - i + n) % n;
+    const int to = (p->rank() + i) % n;
+    p->receive(from, slot(from), what.bytes(), 0);
+    p->send(to, sendbuf + begin_of(to, what.bytes()), what.bytes(), 0);
+  }
+  p->then();
+  // From the right: rank n-1's items become the right operand of all. What recvbuf may share with
+  // sendbuf has been sent by now.
+  const char* const own = sendbuf + begin_of(p->rank(), what.bytes());
+  const auto items_of = [&](int rank) { return rank == p->rank() ? own : slot(rank); };
+  if (recvbuf != items_of(n - 1) && n - 1 != p->rank() && recvbuf == own) {
+    // recvbuf still holds our own items: they come to their turn before it is written.
+    char* right = slot(n - 1);
+    for (int rank = n - 2; rank >= 0; --rank) {
+      p->reduce(what.op, items_of(rank), right, right, what.count);
+      p->then();
+    }
+    p->copy(recvbuf, right, what.bytes());
+    return;
+  }
+  if (recvbuf != items_of(n - 1)) p->copy(recvbuf, items_of(n - 1), what.bytes());
+  p->then();
+  for (int rank = n - 2; rank >= 0; --rank) {
+    p->reduce(what.op, items_of(rank), recvbuf, recvbuf, what.count);
+    p->then();
+  }
+}
+
+// In `steps` pieces from rank 0 along all ranks to the last one, each adding its items on the way.
+// `right` holds our items and is overwritten with those of all ranks up to ours; `left` has room
+// for as many. Returns for each piece the step after which it is there, in the last rank the
+// result.
+std::vector<plan::step> reduce_by_chain(plan* p, char* left, char* right, const items& what,
+                                        int steps, uint32_t round) {
+  std::vector<plan::step> last;
+  for (int i = 0; i < steps; ++i, ++round) {
+    const piece part = piece_of(what.count, what.item_size, steps, i);
+    plan::step there = nullptr;
+    if (p->rank() > 0) {
+      const plan::step came = p->receive(p->rank() - 1, left + part.begin, part.bytes(), round);
+      there =
+          p->reduce(what.op, left + part.begin, right + part.begin, right + part.begin, part.count);
+      p->order(came, there);
+    }
+    if (p->rank() + 1 < p->size()) {
+      const plan::step goes = p->send(p->rank() + 1, right + part.begin, part.bytes(), round);
+      if (there != nullptr) p->order(there, goes);
+      there = goes;
+    }
+    last.push_back(there);
+  }
+  return last;
+}
+
+size_t always_all(int, size_t) { return 0; }
+size_t block_of(int rank, size_t bytes) { return static_cast<size_t>(rank) * bytes; }
+
+}  // namespace
+}  // namespace rt
+
+void reduce_x::operator()() const {
+  const size_t bytes = rt::bytes_of(count_, item_size_, "reduce");
+  rt::check_op(op_, "reduce");
+  rt::plan p(*this, "reduce", 2 * bytes);
+  rt::check_root(root_, p.size(), "reduce");
+  rt::check_buffer(sendbuf_, bytes, "reduce", "sendbuf");
+  if (p.rank() == root_) rt::check_buffer(recvbuf_, bytes, "reduce", "recvbuf");
+  if (bytes > 0) {
+    char* const work = p.room();
+    char* const spare = work + bytes;
+    p.copy(work, sendbuf_, bytes);
+    p.then();
+    rt::reduce_by_tree(&p, work, spare, {count_, item_size_, op_}, 0);
+    // From rank 0, which alone has them all in their order, to the root.
+    constexpr uint32_t last_round = 64;
+    char* const result = rt::result_of_tree(p, work, spare);
+    if (root_ == 0) {
+      if (p.rank() == 0) p.copy(recvbuf_, result, bytes);
+    } else if (p.rank() == 0) {
+      p.send(root_, result, bytes, last_round);
+    } else if (p.rank() == root_) {
+      p.receive(0, recvbuf_, bytes, last_round);
+    }
+  }
+  p.run();
+}
+
+void allreduce_x::operator()() const {
+  const size_t bytes = rt::bytes_of(count_, item_size_, "allreduce");
+  rt::check_op(op_, "allreduce");
+  rt::check_buffer(sendbuf_, bytes, "allreduce", "sendbuf");
+  rt::check_buffer(recvbuf_, bytes, "allreduce", "recvbuf");
+  const auto n =
+      static_cast<size_t>(rt::resolve(get_runtime(), get_device(), get_endpoint()).runtime->size());
+  allreduce_algorithm_t algorithm = get_algorithm();
+  if (algorithm == allreduce_algorithm_t::none) {
+    algorithm = bytes >= rt::ring_threshold && n > 2 ? allreduce_algorithm_t::ring
+                                                     : allreduce_algorithm_t::tree;
+  }
+  const size_t room = algorithm == allreduce_algorithm_t::direct
+                          ? rt::bytes_of(n - 1, bytes, "allreduce")
+                      : algorithm == allreduce_algorithm_t::tree ? 2 * bytes
+                                                                 : bytes;
+  rt::plan p(*this, "allreduce", room);
+  const int steps = rt::ring_steps(get_ring_nsteps(), p.size(), "allreduce");
+  const rt::items what{count_, item_size_, op_};
+  char* const out = static_cast<char*>(recvbuf_);
+  if (bytes == 0) {
+    p.run();
+    return;
+  }
+  switch (algorithm) {
+    case allreduce_algorithm_t::direct:
+      rt::reduce_directly(&p, static_cast<const char*>(sendbuf_), out, what, rt::always_all);
+      break;
+    case allreduce_algorithm_t::ring: {
+      if (out != sendbuf_) p.copy(out, sendbuf_, bytes);
+      p.then();
+      rt::reduce_by_chain(&p, p.room(), out, what, steps, 0);
+      p.then();
+      // And on from the last rank to the first and all others.
+      rt::broadcast_by_ring(&p, out, bytes, p.size() - 1, steps, static_cast<uint32_t>(steps));
+      break;
+    }
+    default: {
+      char* const work = p.room();
+      char* const spare = work + bytes;
+      p.copy(work, sendbuf_, bytes);
+      p.then();
+      rt::reduce_by_tree(&p, work, spare, what, 0);
+      if (p.rank() == 0) p.copy(out, rt::result_of_tree(p, work, spare), bytes);
+      p.then();
+      constexpr uint32_t down = 64;
+      rt::broadcast_by_tree(&p, out, bytes, 0, down);
+      break;
+    }
+  }
+  p.run();
+}
+
+void reduce_scatter_x::operator()() const {
+  const char* const call = "reduce_scatter";
+  const auto n =
+      static_cast<size_t>(rt::resolve(get_runtime(), get_device(), get_endpoint()).runtime->size());
+  const size_t block = rt::bytes_of(recvcount_, item_size_, call);
+  const size_t all = rt::bytes_of(n, block, call);
+  rt::check_op(op_, call);
+  rt::check_buffer(sendbuf_, all, call, "sendbuf");
+  rt::check_buffer(recvbuf_, block, call, "recvbuf");
+  reduce_scatter_algorithm_t algorithm = get_algorithm();
+  if (algorithm == reduce_scatter_algorithm_t::none) {
+    algorithm = reduce_scatter_algorithm_t::direct;  // each block goes where it is needed at once
+  }
+  const bool direct = algorithm == reduce_scatter_algorithm_t::direct;
+  rt::plan p(*this, call, direct ? all - block : rt::bytes_of(2, all, call));
+  const int steps = rt::ring_steps(get_ring_nsteps(), p.size(), call);
+  const rt::items blocks{recvcount_ * n, item_size_, op_};
+  if (all == 0) {
+    p.run();
+    return;
+  }
+  if (direct) {
+    rt::reduce_directly(&p, static_cast<const char*>(sendbuf_), static_cast<char*>(recvbuf_),
+                        {recvcount_, item_size_, op_}, rt::block_of);
+    p.run();
+    return;
+  }
+  char* const work = p.room();
+  char* const spare = work + all;
+  p.copy(work, sendbuf_, all);
+  p.then();
+  int holder;  // who has the result of everything
+  char* result;
+  uint32_t round;
+  if (algorithm == reduce_scatter_algorithm_t::tree) {
+    rt::reduce_by_tree(&p, work, spare, blocks, 0);
+    holder = 0;
+    result = rt::result_of_tree(p, work, spare);
+    round = 64;
+  } else {
+    rt::reduce_by_chain(&p, spare, work, blocks, steps, 0);
+    p.then();
+    holder = p.size() - 1;
+    result = work;
+    round = static_cast<uint32_t>(steps);
+  }
+  if (p.rank() != holder) {
+    p.receive(holder, recvbuf_, block, round);
+  } else {
+    p.copy(recvbuf_, result + static_cast<size_t>(holder) * block, block);
+    for (int to = 0; to < p.size(); ++to) {
+      if (to != holder) p.send(to, result + static_cast<size_t>(to) * block, block, round);
+    }
+  }
+  p.run();
+}
+
+}  // namespace lci

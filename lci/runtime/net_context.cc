@@ -1,0 +1,38 @@
+#include "lci/runtime/net_context.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace lci {
+namespace {
+
+std::unique_ptr<net::context> attach(boot::bootstrap& boot, net_context_attr_t* attr) {
+  const net::backend_entry* entry = net::find_backend(attr->backend);
+  if (entry == nullptr || !entry->available()) {
+    throw std::runtime_error(
+        absl::StrCat("lci: the backend asked for (LCI_ATTR_BACKEND) is ",
+                     entry == nullptr ? "not part of this library" : "not available on this host",
+                     "; leave it unset for the default"));
+  }
+  attr->backend = entry->id;
+  auto network = entry->make(boot);
+  if (!network.ok()) {
+    throw std::runtime_error(absl::StrCat("lci: rank ", boot.rank(), " can't use backend ",
+                                          entry->name, ": ", network.status().ToString()));
+  }
+  return *std::move(network);
+}
+
+}  // namespace
+
+net_context_impl_t::net_context_impl_t(runtime_impl_t& owner, const net_context_attr_t& attributes,
+                                       std::unique_ptr<boot::bootstrap> boot)
+    : boot_(std::move(boot)), runtime(owner), attr(attributes), net(attach(*boot_, &attr)) {
+  if (attr.max_msg_size == 0) {
+    throw std::invalid_argument("lci: attribute max_msg_size is 0, not at least 1");
+  }
+}
+
+}  // namespace lci

@@ -1,0 +1,50 @@
+#ifndef LCI_RUNTIME_NET_CONTEXT_H_
+#define LCI_RUNTIME_NET_CONTEXT_H_
+
+#include <atomic>
+#include <memory>
+
+#include "lci/api/attr.hpp"
+#include "lci/boot/bootstrap.h"
+#include "lci/net/backend.h"
+
+namespace lci {
+
+class runtime_impl_t;
+
+// What stands behind a net_context_t: an attachment to a network, in a scope of the bootstrap of
+// its own.
+class net_context_impl_t {
+ public:
+  // Collective. Throws std::runtime_error.
+  net_context_impl_t(runtime_impl_t& runtime, const net_context_attr_t& attributes,
+                     std::unique_ptr<boot::bootstrap> boot);
+
+ private:
+  const std::unique_ptr<boot::bootstrap> boot_;  // outlives `net`
+
+ public:
+  runtime_impl_t& runtime;
+  net_context_attr_t attr;
+  const std::unique_ptr<net::context> net;
+  std::atomic<int> next_uid{0};  // of the devices
+  std::atomic<int> users{0};     // devices and registrations of the program
+};
+
+// What stands behind an mr_t.
+class mr_impl_t {
+ public:
+  mr_impl_t(net_context_impl_t& owner, const mr_attr_t& attributes, void* memory, size_t bytes,
+            net::local_region registered)
+      : context(owner), attr(attributes), address(memory), size(bytes), region(registered) {}
+
+  net_context_impl_t& context;
+  const mr_attr_t attr;
+  void* const address;
+  const size_t size;
+  const net::local_region region;
+};
+
+}  // namespace lci
+
+#endif  // LCI_RUNTIME_NET_CONTEXT_H_

@@ -1,0 +1,119 @@
+// Packets: pieces of memory of one size that the network can send from, and their pool (SC'25
+// paper, section 5.1.2).
+#ifndef LCI_RUNTIME_PACKET_H_
+#define LCI_RUNTIME_PACKET_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <vector>
+
+#include "lci/api/attr.hpp"
+#include "lci/ds/spinlock.h"
+#include "lci/net/backend.h"
+#include "lci/net/op.h"
+
+namespace lci {
+
+class packet_pool_impl_t;
+class runtime_impl_t;
+class net_context_impl_t;
+
+namespace rt {
+
+// What stands before the bytes of a packet. The wire's header is written just before the bytes, so
+// that both leave as one piece.
+class alignas(64) packet {
+ public:
+  // A packet of no pool, for what no packet is left for or does not fit into one. Throws
+  // std::bad_alloc.
+  static packet* make_loose(size_t size);
+  // The packet whose bytes begin at `payload`.
+  static packet* of(void* payload) { return reinterpret_cast<packet*>(payload) - 1; }
+
+  unsigned char* payload() { return reinterpret_cast<unsigned char*>(this + 1); }
+  // The place for a header of `size` bytes, at most net::max_header_size.
+  unsigned char* header(size_t size) { return payload() - size; }
+  packet_pool_impl_t* pool() const { return pool_; }
+  // Is `this` what it seems to be? For bad pointers from the program.
+  bool is_valid() const { return magic_ == magic; }
+
+  // Gives it back to its pool, or frees it. Any thread.
+  void put();
+
+ private:
+  friend class lci::packet_pool_impl_t;
+  static constexpr uint64_t magic = 0x4c434920706b7400;  // "LCI pkt"
+
+  packet_pool_impl_t* pool_;  // null: loose
+  uint64_t magic_;
+  uint64_t unused_[2];
+  unsigned char headroom_[net::max_header_size];
+};
+static_assert(sizeof(packet) == 64);
+
+}  // namespace rt
+
+// What stands behind a packet_pool_t. The packets lie in one range of addresses, which takes memory
+// only as they are first used.
+//
+// Thread safety: every member by any thread at any time, construction and destruction excepted; get
+// and put block only for each other, for a few instructions.
+class packet_pool_impl_t {
+ public:
+  // Throws std::invalid_argument, naming the attribute, or std::bad_alloc.
+  packet_pool_impl_t(runtime_impl_t& runtime, const packet_pool_attr_t& attributes);
+  ~packet_pool_impl_t();
+  packet_pool_impl_t(const packet_pool_impl_t&) = delete;
+  packet_pool_impl_t& operator=(const packet_pool_impl_t&) = delete;
+
+  // Null if there is none left.
+  rt::packet* get();
+  // For `size` bytes, from this pool if one is left and large enough, else a loose one.
+  rt::packet* get_for(size_t size);
+  void put(rt::packet* packet);
+
+  // The packet whose bytes begin at `buffer`, if it is one of this pool.
+  rt::packet* find(const void* buffer) const {
+    const auto offset = reinterpret_cast<uintptr_t>(buffer) - reinterpret_cast<uintptr_t>(base_);
+    if (__builtin_expect(offset >= bytes_ || offset % stride_ != sizeof(rt::packet), 1)) {
+      return nullptr;
+    }
+    return rt::packet::of(const_cast<void*>(buffer));
+  }
+
+  // Packets that are not in the pool now.
+  size_t in_use() const;
+
+  // The network's registration of all packets, made when first asked for; empty for a network that
+  // needs none. Throws std::runtime_error.
+  net::local_region region(net_context_impl_t& context);
+  // Before a net context ends.
+  void forget(net_context_impl_t& context);
+
+  runtime_impl_t& runtime;
+  const packet_pool_attr_t attr;
+  std::atomic<int> devices{0};  // that use it
+
+ private:
+  struct registration {
+    net_context_impl_t* context;
+    net::local_region region;
+  };
+
+  const size_t stride_;  // bytes from packet to packet
+  size_t bytes_ = 0;
+  unsigned char* base_ = nullptr;
+
+  mutable ds::spinlock lock_;
+  std::vector<rt::packet*> free_;  // guarded by lock_; has room for all that have been used
+  size_t used_ = 0;                // guarded by lock_: packets that have ever been used
+
+  std::mutex regions_mutex_;
+  std::vector<registration> regions_;  // guarded by regions_mutex_
+};
+
+}  // namespace lci
+
+#endif  // LCI_RUNTIME_PACKET_H_

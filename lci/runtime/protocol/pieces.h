@@ -1,0 +1,50 @@
+// One put or get of any size, in pieces that the network takes.
+#ifndef LCI_RUNTIME_PROTOCOL_PIECES_H_
+#define LCI_RUNTIME_PROTOCOL_PIECES_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lci/api/types.hpp"
+#include "lci/net/op.h"
+#include "lci/runtime/backlog.h"
+
+namespace lci::rt {
+
+// The next piece is posted when the one before is complete: so the last one, which may tell the
+// target, does not rely on any order of the network.
+class pieces : public continuation {
+ public:
+  // Before start(): what to move.
+  net::op_kind kind = net::op_kind::put;  // put or get
+  int rank = -1;
+  void* buffer = nullptr;
+  size_t size = 0;
+  net::local_region local;
+  net::remote_region remote;
+  uint64_t remote_offset = 0;
+  bool tells = false;  // the last piece is a put_imm with `imm`
+  net_imm_data_t imm = 0;
+
+  // Posts the first piece, and those after it for as long as they complete at once.
+  //   done    all is over
+  //   posted  finished() will be called, possibly before this returns
+  //   retry   nothing happened; only if not may_wait
+  //   fatal   the peer is gone, or its memory is not accessible
+  error_t start(device_impl_t& device, bool may_wait);
+
+ protected:
+  ~pieces() = default;
+  // All is over, with done or fatal. The object may end its own life.
+  virtual void finished(device_impl_t& device, errorcode_t code) = 0;
+
+ private:
+  void completed(device_impl_t& device, errorcode_t code) final;
+  error_t post_rest(device_impl_t& device, bool may_wait);
+
+  size_t posted_ = 0;  // bytes
+};
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_PROTOCOL_PIECES_H_

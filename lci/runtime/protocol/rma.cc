@@ -1,0 +1,71 @@
+#include "lci/runtime/protocol/rma.h"
+
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "lci/runtime/device.h"
+#include "lci/runtime/protocol/control.h"
+#include "lci/runtime/runtime.h"
+
+namespace lci::rt {
+
+error_t rma::start(net::op_kind kind, const message& operation, net::remote_region remote,
+                   uint64_t remote_offset, bool may_wait) {
+  state* made = states_.make();
+  made->operation = operation;
+  made->kind = kind;
+  made->rank = operation.rank;
+  made->buffer = operation.buffer;
+  made->size = operation.size;
+  made->remote = remote;
+  made->remote_offset = remote_offset;
+  made->local = operation.local;
+  made->registered = false;
+  const imm_layout& imm = device_.runtime.imm();
+  made->tells = kind == net::op_kind::put && operation.rcomp != 0 &&
+                device_.net->limits().has_put_imm && imm.fits(operation.tag, operation.rcomp);
+  made->imm = made->tells ? imm.encode(operation.tag, operation.rcomp) : 0;
+  if (device_.net->limits().needs_registration && operation.local.handle == 0) {
+    auto registered = device_.network().register_memory(operation.buffer, operation.size);
+    if (!registered.ok()) {
+      states_.recycle(made);
+      throw std::runtime_error(absl::StrCat("lci: can't register the local buffer of ",
+                                            operation.size,
+                                            " bytes: ", registered.status().ToString()));
+    }
+    made->local = *registered;
+    made->registered = true;
+  }
+  open_.fetch_add(1, std::memory_order_relaxed);
+  const error_t result = made->start(device_, may_wait);
+  if (!result.is_posted()) {
+    end(made, result.errorcode);
+    if (result.is_done()) operation.release();
+  }
+  return result;
+}
+
+void rma::end(state* over, errorcode_t code) {
+  if (code == errorcode_t::done && over->operation.rcomp != 0 && !over->tells) {
+    const signal_header header{over->operation.tag, over->operation.rcomp, 0};
+    device_.submit(control_op(over->rank, message_kind::signal, header), nullptr);
+  }
+  if (over->registered) device_.network().deregister_memory(over->local);
+  states_.recycle(over);
+  open_.fetch_sub(1, std::memory_order_release);
+}
+
+void rma::state::finished(device_impl_t& device, errorcode_t code) {
+  const message over = operation;
+  device.rma.end(this, code);
+  over.signal(code);
+}
+
+void rma::on_signal(int rank, tag_t tag, rcomp_t rcomp) {
+  status_t status(errorcode_t::done);
+  status.rank = rank;
+  status.tag = tag;
+  device_.runtime.find_rcomp(rcomp, rank)->signal(status);
+}
+
+}  // namespace lci::rt

@@ -1,0 +1,59 @@
+// Puts and gets of the program.
+//
+//   initiator                        target
+//     put, put, ... put_imm    ->    signals (put with signal; else the last is a put)
+//     get, get, ...            <-
+//     signal(tag, rcomp)       ->    signals (get with signal)
+//
+// A put with signal ends like a get with one where the network has no put_imm, or tag or rcomp are
+// more than its bits hold. The target is signalled when the bytes are in place, or have been read.
+// (SC'25 paper, Table 1; it leaves get with signal out, for want of a network that can.)
+#ifndef LCI_RUNTIME_PROTOCOL_RMA_H_
+#define LCI_RUNTIME_PROTOCOL_RMA_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "lci/ds/object_pool.h"
+#include "lci/net/op.h"
+#include "lci/runtime/message.h"
+#include "lci/runtime/protocol/pieces.h"
+#include "lci/runtime/wire.h"
+
+namespace lci::rt {
+
+// Those of one device.
+//
+// Thread safety: every member by any thread at any time; none blocks.
+class rma {
+ public:
+  explicit rma(device_impl_t& device) : device_(device) {}
+
+  // Answers as rt::post_message. operation.rcomp 0: without signal. `fatal`: the peer is gone, or
+  // the memory not accessible.
+  error_t start(net::op_kind kind, const message& operation, net::remote_region remote,
+                uint64_t remote_offset, bool may_wait);
+
+  // What progress found: an initiator says that its operation is over. Throws std::runtime_error if
+  // there is no such completion object.
+  void on_signal(int rank, tag_t tag, rcomp_t rcomp);
+
+  bool idle() const { return open_.load(std::memory_order_acquire) == 0; }
+
+ private:
+  struct state final : pieces {
+    message operation;
+    bool registered = false;  // `local` is ours
+    void finished(device_impl_t& device, errorcode_t code) override;
+  };
+  // Puts the state away, and tells the target if that is still to be done.
+  void end(state* over, errorcode_t code);
+
+  device_impl_t& device_;
+  std::atomic<int64_t> open_{0};
+  ds::object_pool<state> states_;
+};
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_PROTOCOL_RMA_H_

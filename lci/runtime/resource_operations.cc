@@ -1,0 +1,239 @@
+// The public operations on resources, and progress.
+#include <algorithm>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "lci/api/device.hpp"
+#include "lci/api/runtime.hpp"
+#include "lci/runtime/device.h"
+#include "lci/runtime/resolve.h"
+#include "lci/runtime/runtime.h"
+#include "lci/runtime/wait.h"
+
+namespace lci {
+
+// Addresses that no object has; compared, never followed.
+const mr_t MR_DEVICE(reinterpret_cast<mr_impl_t*>(uintptr_t{1}));
+const mr_t MR_UNKNOWN(reinterpret_cast<mr_impl_t*>(uintptr_t{2}));
+
+namespace {
+
+// What stands behind a handle that is to be freed, or used in `call`.
+template <class Handle>
+auto* checked(const Handle& handle, const char* call) {
+  if (handle.is_empty()) {
+    throw std::invalid_argument(absl::StrCat("lci: ", call, ": the handle is empty"));
+  }
+  return handle.get_impl();
+}
+
+// Throws unless `runtime` is empty or the owner.
+runtime_impl_t& owner(runtime_t runtime, runtime_impl_t& owner, const char* call) {
+  if (!runtime.is_empty() && runtime.get_impl() != &owner) {
+    throw std::invalid_argument(
+        absl::StrCat("lci: ", call, ": the resource belongs to another runtime"));
+  }
+  return owner;
+}
+
+template <class Impl>
+Impl* require(Impl* impl, const char* what) {
+  if (impl == nullptr) throw std::logic_error(absl::StrCat("lci: there is no default ", what));
+  return impl;
+}
+
+}  // namespace
+
+// ---- net contexts, devices, endpoints -----------------------------------------------------------
+
+net_context_t alloc_net_context_x::operator()() const {
+  return rt::resolve(get_runtime())->alloc_net_context(resolve(get_g_default_attr()));
+}
+
+void free_net_context_x::operator()() const {
+  net_context_impl_t* impl = checked(*handle_, "free_net_context");
+  owner(get_runtime(), impl->runtime, "free_net_context").free_net_context(impl);
+  *handle_ = net_context_t();
+}
+
+net_context_t get_default_net_context_x::operator()() const {
+  return rt::resolve(get_runtime())->default_net_context();
+}
+
+device_t alloc_device_x::operator()() const {
+  runtime_impl_t* runtime = get_net_context().is_empty() ? rt::resolve(get_runtime())
+                                                         : &get_net_context().get_impl()->runtime;
+  return runtime->alloc_device(*rt::resolve(*runtime, get_net_context()),
+                               *rt::resolve(*runtime, get_packet_pool()),
+                               resolve(get_g_default_attr()));
+}
+
+void free_device_x::operator()() const {
+  device_impl_t* impl = checked(*handle_, "free_device");
+  owner(get_runtime(), impl->runtime, "free_device").free_device(impl);
+  *handle_ = device_t();
+}
+
+device_t get_default_device_x::operator()() const {
+  return rt::resolve(get_runtime(), device_t()).device;
+}
+
+endpoint_t alloc_endpoint_x::operator()() const {
+  return rt::resolve(get_runtime(), get_device())
+      .device->alloc_endpoint(resolve(get_g_default_attr()));
+}
+
+void free_endpoint_x::operator()() const {
+  endpoint_impl_t* impl = checked(*handle_, "free_endpoint");
+  owner(get_runtime(), impl->device.runtime, "free_endpoint");
+  impl->device.free_endpoint(impl);
+  *handle_ = endpoint_t();
+}
+
+endpoint_t get_default_endpoint_x::operator()() const {
+  return require(rt::resolve(get_runtime(), get_device()).device->default_endpoint(),
+                 "endpoint of this device (alloc_default_endpoint)");
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+mr_t register_memory_x::operator()() const {
+  const rt::target target = rt::resolve(get_runtime(), get_device());
+  if (address_ == nullptr && size_ > 0) {
+    throw std::invalid_argument(
+        absl::StrCat("lci: register_memory: address is null and size is ", size_));
+  }
+  return target.runtime->register_memory(target.device->context, address_, size_,
+                                         resolve(get_g_default_attr()));
+}
+
+void deregister_memory_x::operator()() const {
+  if (*mr_ == MR_DEVICE || *mr_ == MR_UNKNOWN) {
+    throw std::invalid_argument("lci: deregister_memory: this mr is of no registration");
+  }
+  mr_impl_t* impl = checked(*mr_, "deregister_memory");
+  owner(get_runtime(), impl->context.runtime, "deregister_memory").deregister_memory(impl);
+  *mr_ = mr_t();
+}
+
+rmr_t get_rmr_x::operator()() const {
+  if (mr_ == MR_DEVICE || mr_ == MR_UNKNOWN) {
+    throw std::invalid_argument("lci: get_rmr: this mr is of no registration");
+  }
+  const mr_impl_t* impl = checked(mr_, "get_rmr");
+  const net::remote_region remote = impl->context.net->remote_key(impl->region);
+  return {remote.base, remote.key};
+}
+
+// ---- packets ------------------------------------------------------------------------------------
+
+packet_pool_t alloc_packet_pool_x::operator()() const {
+  return rt::resolve(get_runtime())->alloc_packet_pool(resolve(get_g_default_attr()));
+}
+
+void free_packet_pool_x::operator()() const {
+  packet_pool_impl_t* impl = checked(*handle_, "free_packet_pool");
+  owner(get_runtime(), impl->runtime, "free_packet_pool").free_packet_pool(impl);
+  *handle_ = packet_pool_t();
+}
+
+packet_pool_t get_default_packet_pool_x::operator()() const {
+  return require(rt::resolve(get_runtime())->default_packet_pool(), "packet pool");
+}
+
+void register_packet_pool_x::operator()() const {
+  packet_pool_impl_t* pool = checked(packet_pool_, "register_packet_pool");
+  device_impl_t* device = checked(device_, "register_packet_pool");
+  owner(get_runtime(), pool->runtime, "register_packet_pool");
+  owner(&pool->runtime, device->runtime, "register_packet_pool");
+  if (device->net->limits().needs_registration) pool->region(device->context);
+}
+
+void deregister_packet_pool_x::operator()() const {
+  packet_pool_impl_t* pool = checked(packet_pool_, "deregister_packet_pool");
+  device_impl_t* device = checked(device_, "deregister_packet_pool");
+  owner(get_runtime(), pool->runtime, "deregister_packet_pool");
+  if (pool == &device->packets()) {
+    throw std::logic_error("lci: deregister_packet_pool: it is the pool of this device");
+  }
+  if (pool->devices.load(std::memory_order_acquire) == 0) pool->forget(device->context);
+}
+
+void* get_upacket_x::operator()() const {
+  rt::packet* packet =
+      (get_packet_pool().is_empty() ? rt::resolve(*rt::resolve(get_runtime()), packet_pool_t())
+                                    : get_packet_pool().get_impl())
+          ->get();
+  return packet == nullptr ? nullptr : packet->payload();
+}
+
+void put_upacket_x::operator()() const {
+  if (packet_ == nullptr || !rt::packet::of(packet_)->is_valid()) {
+    throw std::invalid_argument("lci: put_upacket: this is not a packet");
+  }
+  rt::packet::of(packet_)->put();
+}
+
+size_t get_max_bcopy_size_x::operator()() const {
+  const runtime_impl_t* runtime = get_packet_pool().is_empty()
+                                      ? rt::resolve(get_runtime())
+                                      : &get_packet_pool().get_impl()->runtime;
+  const packet_pool_impl_t* pool = get_packet_pool().is_empty()
+                                       ? require(runtime->default_packet_pool(), "packet pool")
+                                       : get_packet_pool().get_impl();
+  const device_impl_t* device = runtime->default_device();
+  const size_t packet = pool->attr.packet_size;
+  if (device == nullptr) return packet;
+  return std::min(packet, device->limits().max_send - net::max_header_size);
+}
+
+// ---- matching engines ---------------------------------------------------------------------------
+
+matching_engine_t alloc_matching_engine_x::operator()() const {
+  return rt::resolve(get_runtime())
+      ->alloc_matching_engine(resolve(get_g_default_attr()), get_make_key());
+}
+
+void free_matching_engine_x::operator()() const {
+  matching_engine_impl_t* impl = checked(*handle_, "free_matching_engine");
+  owner(get_runtime(), impl->runtime, "free_matching_engine").free_matching_engine(impl);
+  *handle_ = matching_engine_t();
+}
+
+matching_engine_t get_default_matching_engine_x::operator()() const {
+  return require(rt::resolve(get_runtime())->default_matching_engine(), "matching engine");
+}
+
+matching_entry_val_t matching_engine_insert_x::operator()() const {
+  if (value_ == nullptr) {
+    throw std::invalid_argument("lci: matching_engine_insert: value is null");
+  }
+  return checked(matching_engine_, "matching_engine_insert")->insert(key_, value_, entry_type_);
+}
+
+// ---- the allocator, progress --------------------------------------------------------------------
+
+void set_allocator_x::operator()() const {
+  if (allocator_ == nullptr) throw std::invalid_argument("lci: set_allocator: it is null");
+  rt::resolve(get_runtime())->set_allocator(allocator_);
+}
+
+allocator_base_t* get_allocator_x::operator()() const {
+  return &rt::resolve(get_runtime())->allocator();
+}
+
+error_t progress_x::operator()() const {
+  return rt::resolve(get_runtime(), get_device(), get_endpoint()).device->progress();
+}
+
+error_t test_drained_x::operator()() const {
+  return rt::resolve(get_runtime(), get_device()).device->drained() ? errorcode_t::done
+                                                                    : errorcode_t::retry;
+}
+
+void wait_drained_x::operator()() const {
+  device_impl_t* device = rt::resolve(get_runtime(), get_device()).device;
+  rt::wait_until(device, "wait_drained", [device] { return device->drained(); });
+}
+
+}  // namespace lci
