@@ -16,42 +16,10 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/boot/in_process.h"
+#include "lci/runtime/test_ranks.h"
 
 namespace lci {
 namespace {
-
-constexpr std::chrono::seconds patience{120};
-
-// Runs body(runtime) as every rank of a job, each in a thread, and ends the runtimes together.
-void run_job(int ranks, const std::function<void(runtime_t)>& body,
-             const runtime_attr_t& attr = runtime_attr_t(),
-             const global_attr_t& defaults = global_attr_t()) {
-  auto boots = boot::make_in_process_job(ranks, patience);
-  std::vector<std::thread> threads;
-  for (auto& boot : boots) {
-    threads.emplace_back([&body, &attr, &defaults, own = std::move(boot)]() mutable {
-      runtime_impl_t runtime(std::move(own), attr, defaults);
-      body(&runtime);
-      wait_drained_x().runtime (&runtime)();
-      barrier_x().runtime (&runtime)();
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-int rank_of(runtime_t runtime) { return runtime.get_impl()->rank(); }
-int size_of(runtime_t runtime) { return runtime.get_impl()->size(); }
-
-// Byte i of a message from `rank` with `tag`.
-unsigned char pattern(int rank, tag_t tag, size_t i) {
-  return static_cast<unsigned char>(static_cast<size_t>(rank) * 31 + tag * 7 + i);
-}
-
-std::vector<unsigned char> make_message(int rank, tag_t tag, size_t size) {
-  std::vector<unsigned char> bytes(size);
-  for (size_t i = 0; i < size; ++i) bytes[i] = pattern(rank, tag, i);
-  return bytes;
-}
 
 void expect_message(const status_t& status, size_t size) {
   ASSERT_EQ(status.size, size);

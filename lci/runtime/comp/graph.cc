@@ -22,7 +22,8 @@ struct graph::node {
   std::vector<edge> edges;  // to those that come after
   int before = 0;           // edges from those that come before
   std::atomic<int> waits{0};
-  node* next = nullptr;  // in a list of nodes that are ready, of one thread
+  std::atomic<bool> open{false};  // it has begun, and is not complete
+  node* next = nullptr;           // in a list of nodes that are ready, of one thread
 };
 
 graph::graph(const comp_attr_t& attributes, comp_impl_t* at_end)
@@ -134,6 +135,8 @@ void graph::begin(node* first) {
 bool graph::run(node* ready, status_t* status) {
   *status = status_t(errorcode_t::done);
   if (ready->fn == nullptr || failed_.load(std::memory_order_relaxed)) return true;
+  // Before the function: it may be completed by another thread before it returns.
+  ready->open.store(true, std::memory_order_release);
   try {
     *status = ready->fn(ready->value);
   } catch (const std::exception& error) {
@@ -143,6 +146,7 @@ bool graph::run(node* ready, status_t* status) {
     *status = errorcode_t::fatal;
   }
   if (status->is_posted()) return false;
+  ready->open.store(false, std::memory_order_relaxed);
   if (status->is_retry()) {
     const std::lock_guard<ds::spinlock> guard(lock_);
     to_repeat_.push_back(ready);
@@ -189,6 +193,11 @@ void graph::mark_complete(graph_node_t handle, const status_t& status) {
   }
   node* completed = static_cast<node*>(handle);
   graph* owner = completed->owner;
+  // acq_rel: as for `waits`.
+  if (!completed->open.exchange(false, std::memory_order_acq_rel)) {
+    throw std::logic_error(absl::StrCat("lci: a node of graph \"", owner->attr.name,
+                                        "\" was completed that is not under way"));
+  }
   owner->begin(owner->deal_with(completed, status, nullptr));
   owner->leave();
 }

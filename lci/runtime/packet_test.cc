@@ -1,0 +1,124 @@
+// Packets of the program, to send from and to receive in.
+#include <cstdlib>
+#include <cstring>
+#include <stdexcept>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/api/lci.hpp"
+#include "lci/runtime/runtime.h"
+#include "lci/runtime/test_ranks.h"
+
+namespace lci {
+namespace {
+
+class Packet : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(OneToFourRanks, Packet, testing::Values(1, 2, 3, 4));
+
+TEST_P(Packet, PacketsOfTheProgramGoBackByThemselves) {
+  run(GetParam(), [](rank_under_test& self) {
+    packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
+    for (size_t size : {size_t{0}, size_t{1}, size_t{4000}, size_t{8192}}) {
+      for (tag_t tag : {tag_t{2}, tag_t{1} << 50}) {
+        const auto expected = make_message(self.from, tag, size);
+        const auto fill = [&] {
+          void* packet = get_upacket_x().runtime(self.runtime)();
+          EXPECT_NE(packet, nullptr);
+          EXPECT_EQ(reinterpret_cast<uintptr_t>(packet) % 64, 0u);
+          const auto bytes = make_message(self.rank, tag, size);
+          std::copy(bytes.begin(), bytes.end(), static_cast<unsigned char*>(packet));
+          return packet;
+        };
+        // As an active message, as a send, and as a send that the network completes.
+        const status_t out = post_am_x(self.to, fill(), size, COMP_NULL, self.rcomp)
+                                 .tag(tag)
+                                 .runtime(self.runtime)();
+        EXPECT_TRUE(out.is_done());
+        const status_t came = self.pop();
+        EXPECT_EQ(came.size, size);
+        EXPECT_TRUE(size == 0 || std::memcmp(came.buffer, expected.data(), size) == 0);
+        std::free(came.buffer);
+        for (auto semantic : {comp_semantic_t::memory, comp_semantic_t::network}) {
+          std::vector<unsigned char> room(size);
+          const status_t posted = self.receive(room, tag)();
+          comp_t sent = alloc_sync_x().runtime(self.runtime)();
+          if (post_send_x(self.to, fill(), size, tag, sent)
+                  .comp_semantic(semantic)
+                  .runtime(self.runtime)()
+                  .is_posted()) {
+            sync_wait_x(sent, nullptr).runtime(self.runtime)();
+          }
+          EXPECT_TRUE(self.end_of(posted).is_done());
+          EXPECT_EQ(room, expected);
+          free_comp_x{&sent}.runtime(self.runtime)();
+        }
+        self.meet();
+      }
+    }
+    wait_drained_x().runtime(self.runtime)();
+    self.meet();
+    EXPECT_EQ(pool.in_use(), 0u) << "a packet was lost";
+    void* packet = get_upacket_x().runtime(self.runtime)();
+    EXPECT_THROW(post_am_x(self.to, packet, 8193, COMP_NULL, self.rcomp).runtime(self.runtime)(),
+                 std::invalid_argument);
+    put_upacket_x{packet}.runtime(self.runtime)();
+    EXPECT_EQ(pool.in_use(), 0u);
+    alignas(64) unsigned char none[128] = {};
+    EXPECT_THROW(put_upacket_x{none + 64}.runtime(self.runtime)(), std::invalid_argument);
+    EXPECT_THROW(put_upacket_x{nullptr}.runtime(self.runtime)(), std::invalid_argument);
+  });
+}
+
+TEST_P(Packet, ActiveMessagesArriveInPacketsIfAskedFor) {
+  run(GetParam(), [](rank_under_test& self) {
+    packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
+    comp_t queue = alloc_cq_x().zero_copy_am(true).runtime(self.runtime)();
+    const rcomp_t rcomp = register_rcomp_x(queue).runtime(self.runtime)();
+    self.meet();
+    for (size_t size : {size_t{0}, size_t{1}, size_t{8192}, size_t{8193}, size_t{100000}}) {
+      auto bytes = make_message(self.rank, 1, size);
+      post_am_x(self.to, bytes.data(), size, COMP_NULL, rcomp).runtime(self.runtime)();
+      status_t came;
+      do {
+        progress_x().runtime(self.runtime)();
+        came = cq_pop_x(queue).runtime(self.runtime)();
+      } while (came.is_retry());
+      EXPECT_EQ(came.size, size);
+      ASSERT_NE(came.buffer, nullptr);
+      EXPECT_EQ(0, std::memcmp(came.buffer, make_message(self.from, 1, size).data(), size));
+      EXPECT_EQ(rt::packet::of(came.buffer)->pool() == &pool, size <= 8192);
+      put_upacket_x{came.buffer}.runtime(self.runtime)();
+      self.meet();
+    }
+    EXPECT_EQ(pool.in_use(), 0u);
+    free_comp_x{&queue}.runtime(self.runtime)();
+  });
+}
+
+TEST(PacketPool, APoolThatRunsOutStillDelivers) {
+  global_attr_t defaults;
+  defaults.npackets = 4;
+  run(
+      2,
+      [](rank_under_test& self) {
+        std::vector<void*> mine;
+        // Some may be in use for messages that are here already.
+        while (void* packet = get_upacket_x().runtime(self.runtime)()) mine.push_back(packet);
+        EXPECT_LE(mine.size(), 4u);
+        // Unexpected messages need room.
+        for (uint64_t i = 0; i < 20; ++i) {
+          EXPECT_TRUE(post_send_x(self.to, &i, 8, i, COMP_NULL).runtime(self.runtime)().is_done());
+        }
+        self.meet();
+        for (uint64_t i = 0; i < 20; ++i) {
+          uint64_t got = ~i;
+          post_recv_x(self.from, &got, 8, i, COMP_NULL).runtime(self.runtime)();
+          EXPECT_EQ(got, i);
+        }
+        for (void* packet : mine) put_upacket_x{packet}.runtime(self.runtime)();
+      },
+      defaults);
+}
+
+}  // namespace
+}  // namespace lci

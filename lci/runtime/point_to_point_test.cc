@@ -1,0 +1,381 @@
+// Send and receive: every option, at the boundaries of the protocols.
+#include <atomic>
+#include <cstring>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/api/lci.hpp"
+#include "lci/runtime/runtime.h"
+#include "lci/runtime/test_ranks.h"
+
+namespace lci {
+namespace {
+
+class PointToPoint : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(OneToFourRanks, PointToPoint, testing::Values(1, 2, 3, 4));
+
+// Around all that is a boundary with packets of 8192 bytes: cells, packets with and without header.
+const size_t sizes[] = {0,    1,    7,    8,    47,   48,   49,   63,    64,      65,
+                        4096, 8159, 8160, 8161, 8175, 8176, 8177, 8191,  8192,    8193,
+                        8207, 8208, 8209, 8223, 8224, 8225, 9000, 65536, 1 << 20, (4 << 20) + 1};
+
+// ---- send and receive
+// -------------------------------------------------------------------------------
+
+TEST_P(PointToPoint, EverySizeWhoeverComesFirst) {
+  run(GetParam(), [](rank_under_test& self) {
+    comp_t sent = alloc_counter_x().runtime(self.runtime)();
+    int64_t posted = 0;
+    for (bool receive_first : {true, false}) {
+      // A tag that leaves without a header, and one that doesn't.
+      for (tag_t base : {tag_t{0}, tag_t{1} << 40}) {
+        for (size_t size : sizes) {
+          const tag_t tag = base + size;
+          auto bytes = make_message(self.rank, tag, size);
+          std::vector<unsigned char> room(size + 3, 0xee);
+          status_t received;
+          if (receive_first) received = self.receive(room, tag)();
+          self.meet();
+          const status_t out =
+              post_send_x(self.to, bytes.data(), size, tag, sent).runtime(self.runtime)();
+          ASSERT_FALSE(out.is_retry());
+          EXPECT_EQ(out.is_done(), size <= 8192);
+          EXPECT_EQ(out.rank, self.to);
+          EXPECT_EQ(out.size, size);
+          EXPECT_EQ(out.tag, tag);
+          posted += out.is_posted() ? 1 : 0;
+          if (!receive_first) {
+            self.meet();  // with eager messages waiting
+            received = self.receive(room, tag)();
+          }
+          received = self.end_of(received);
+          ASSERT_TRUE(received.is_done());
+          EXPECT_EQ(received.rank, self.from);
+          EXPECT_EQ(received.tag, tag);
+          EXPECT_EQ(received.buffer, room.data());
+          ASSERT_EQ(received.size, size);
+          const auto expected = make_message(self.from, tag, size);
+          EXPECT_TRUE(std::equal(expected.begin(), expected.end(), room.begin()));
+          EXPECT_EQ(room[size], 0xee) << "behind the message";
+          self.meet();
+        }
+      }
+    }
+    wait_drained_x().runtime(self.runtime)();
+    EXPECT_EQ(counter_get_x(sent).runtime(self.runtime)(), posted);
+    free_comp_x{&sent}.runtime(self.runtime)();
+  });
+}
+
+TEST_P(PointToPoint, ManyOfAKeyMeetInTheOrderOfEagerSends) {
+  run(GetParam(), [](rank_under_test& self) {
+    constexpr uint64_t count = 100;
+    for (uint64_t i = 0; i < count; ++i) {
+      uint64_t value = i;
+      while (post_send_x(self.to, &value, sizeof(value), 1, COMP_NULL_RETRY)
+                 .runtime(self.runtime)()
+                 .is_retry()) {
+        progress_x().runtime(self.runtime)();
+      }
+    }
+    self.meet();
+    for (uint64_t i = 0; i < count; ++i) {
+      uint64_t value = ~uint64_t{0};
+      const status_t status =
+          post_recv_x(self.from, &value, sizeof(value), 1, COMP_NULL).runtime(self.runtime)();
+      EXPECT_TRUE(status.is_done());
+      EXPECT_EQ(value, i);
+    }
+  });
+}
+
+TEST_P(PointToPoint, PoliciesSayWhatMatches) {
+  run(GetParam(), [](rank_under_test& self) {
+    struct row {
+      matching_policy_t policy;
+      int from;
+      tag_t tag;
+    };
+    const row rows[] = {{matching_policy_t::rank_tag, self.from, 77},
+                        {matching_policy_t::rank_only, self.from, ANY_TAG},
+                        {matching_policy_t::rank_only, self.from, 5},
+                        {matching_policy_t::tag_only, ANY_SOURCE, 77},
+                        {matching_policy_t::tag_only, 0, 77},
+                        {matching_policy_t::none, ANY_SOURCE, ANY_TAG}};
+    for (size_t size : {size_t{8}, size_t{20000}}) {
+      for (const row& r : rows) {
+        for (bool receive_first : {true, false}) {
+          auto bytes = make_message(self.rank, 77, size);
+          std::vector<unsigned char> room(size);
+          const auto receive = [&] {
+            return post_recv_x(r.from, room.data(), size, r.tag, self.sync)
+                .matching_policy(r.policy)
+                .runtime(self.runtime)();
+          };
+          comp_t sent = alloc_sync_x().runtime(self.runtime)();
+          status_t received;
+          if (receive_first) received = receive();
+          self.meet();
+          const status_t out = post_send_x(self.to, bytes.data(), size, 77, sent)
+                                   .matching_policy(r.policy)
+                                   .runtime(self.runtime)();
+          if (!receive_first) {
+            self.meet();
+            received = receive();
+          }
+          received = self.end_of(received);
+          ASSERT_TRUE(received.is_done());
+          EXPECT_EQ(received.rank, self.from) << "the sender, not the wildcard";
+          EXPECT_EQ(received.tag, 77u);
+          EXPECT_EQ(room, make_message(self.from, 77, size));
+          if (out.is_posted()) sync_wait_x(sent, nullptr).runtime(self.runtime)();
+          free_comp_x{&sent}.runtime(self.runtime)();
+          self.meet();
+        }
+      }
+    }
+  });
+}
+
+TEST_P(PointToPoint, DifferentKeysEnginesAndPoliciesDoNotMeet) {
+  run(GetParam(), [](rank_under_test& self) {
+    matching_engine_t engine = alloc_matching_engine_x().runtime(self.runtime)();
+    self.meet();
+    // Tags whose differences are beyond 32 and 46 bits, too.
+    const tag_t tags[] = {1, tag_t{1} << 33 | 1, tag_t{1} << 62 | 1, ~tag_t{0} - 1};
+    uint64_t value = 0;
+    const auto send = [&](tag_t tag, matching_engine_t in, matching_policy_t policy) {
+      ++value;
+      EXPECT_TRUE(post_send_x(self.to, &value, sizeof(value), tag, COMP_NULL)
+                      .matching_engine(in)
+                      .matching_policy(policy)
+                      .runtime(self.runtime)()
+                      .is_done());
+    };
+    const auto receive = [&](tag_t tag, matching_engine_t in, matching_policy_t policy) {
+      uint64_t got = 0;
+      post_recv_x(self.from, &got, sizeof(got), tag, COMP_NULL)
+          .matching_engine(in)
+          .matching_policy(policy)
+          .runtime(self.runtime)();
+      return got;
+    };
+    const matching_engine_t main = get_default_matching_engine_x().runtime(self.runtime)();
+    for (tag_t tag : tags) {
+      for (matching_engine_t in : {main, engine}) {
+        send(tag, in, matching_policy_t::rank_tag);
+        send(tag, in, matching_policy_t::tag_only);
+      }
+    }
+    // In the opposite order.
+    uint64_t expected = value;
+    for (size_t i = 4; i > 0; --i) {
+      for (matching_engine_t in : {engine, main}) {
+        EXPECT_EQ(receive(tags[i - 1], in, matching_policy_t::tag_only), expected--);
+        EXPECT_EQ(receive(tags[i - 1], in, matching_policy_t::rank_tag), expected--);
+      }
+    }
+    self.meet();
+    free_matching_engine_x{&engine}.runtime(self.runtime)();
+  });
+}
+
+TEST_P(PointToPoint, EnginesOfBothTypesWithKeysOfTheProgram) {
+  run(GetParam(), [](rank_under_test& self) {
+    // What counts is the tag's parity alone.
+    const matching_make_key_t parity = [](int, tag_t tag, matching_policy_t) {
+      return static_cast<matching_entry_key_t>(tag % 2);
+    };
+    for (auto type : {attr_matching_engine_type_t::map, attr_matching_engine_type_t::queue}) {
+      for (matching_make_key_t make_key : {matching_make_key_t{nullptr}, parity}) {
+        matching_engine_t engine =
+            alloc_matching_engine_x().matching_engine_type(type).make_key(make_key).runtime(
+                self.runtime)();
+        self.meet();
+        for (uint64_t tag = 0; tag < 20; ++tag) {
+          EXPECT_TRUE(post_send_x(self.to, &tag, sizeof(tag), tag, COMP_NULL)
+                          .matching_engine(engine)
+                          .runtime(self.runtime)()
+                          .is_done());
+        }
+        for (uint64_t i = 0; i < 20; ++i) {
+          uint64_t got = ~uint64_t{0};
+          const tag_t tag = make_key == nullptr ? 19 - i : i % 2 + 100;
+          const status_t status = post_recv_x(self.from, &got, sizeof(got), tag, COMP_NULL)
+                                      .matching_engine(engine)
+                                      .runtime(self.runtime)();
+          EXPECT_TRUE(status.is_done());
+          EXPECT_EQ(got, make_key == nullptr ? 19 - i : i) << "oldest first";
+          EXPECT_EQ(status.tag, got);
+        }
+        self.meet();
+        free_matching_engine_x{&engine}.runtime(self.runtime)();
+      }
+    }
+  });
+}
+
+TEST_P(PointToPoint, AMessageLongerThanItsReceiveIsFatalForItAlone) {
+  run(GetParam(), [](rank_under_test& self) {
+    for (bool receive_first : {true, false}) {
+      for (size_t size : {size_t{100}, size_t{100000}}) {
+        std::vector<unsigned char> bytes(size, 1);
+        std::vector<unsigned char> room(size, 0);
+        const auto receive = [&] {
+          return post_recv_x(self.from, room.data(), size - 1, 3, self.sync)
+              .runtime(self.runtime)();
+        };
+        comp_t sent = alloc_sync_x().runtime(self.runtime)();
+        status_t received;
+        if (receive_first) received = receive();
+        self.meet();
+        status_t out = post_send_x(self.to, bytes.data(), size, 3, sent).runtime(self.runtime)();
+        if (!receive_first) {
+          self.meet();
+          received = receive();
+        }
+        received = self.end_of(received);
+        EXPECT_EQ(received.error.errorcode, errorcode_t::fatal);
+        EXPECT_EQ(room, std::vector<unsigned char>(size, 0));
+        if (out.is_posted()) {
+          sync_wait_x(sent, &out).runtime(self.runtime)();
+          EXPECT_EQ(out.error.errorcode, errorcode_t::fatal) << "the sender learns of it";
+        }
+        free_comp_x{&sent}.runtime(self.runtime)();
+        // All goes on.
+        bytes.resize(8);
+        room.assign(8, 0);
+        received = self.receive(room, 4)();
+        self.end_of(post_send_x(self.to, bytes.data(), 8, 4, COMP_NULL).runtime(self.runtime)());
+        EXPECT_TRUE(self.end_of(received).is_done());
+        EXPECT_EQ(room, bytes);
+        self.meet();
+      }
+    }
+  });
+}
+
+TEST_P(PointToPoint, AnswersAsAskedFor) {
+  run(GetParam(), [](rank_under_test& self) {
+    for (size_t size : {size_t{8}, size_t{100000}}) {
+      auto bytes = make_message(self.rank, 1, size);
+      const auto expected = make_message(self.from, 1, size);
+      std::vector<unsigned char> room(size);
+      int context = 0;
+      // A receive that finds its message, and may not be done: it signals.
+      comp_t sent = alloc_counter_x().runtime(self.runtime)();
+      const status_t out =
+          post_send_x(self.to, bytes.data(), size, 1, sent).runtime(self.runtime)();
+      self.meet();
+      status_t status = self.receive(room, 1).allow_done(false).user_context(&context)();
+      EXPECT_TRUE(status.is_posted());
+      status = self.end_of(status);
+      EXPECT_TRUE(status.is_done());
+      EXPECT_EQ(status.user_context, &context);
+      EXPECT_EQ(room, expected);
+      self.meet();
+      // One that may not be posted waits.
+      room.assign(size, 0);
+      post_send_x(self.to, bytes.data(), size, 1, sent).runtime(self.runtime)();
+      status =
+          post_recv_x(self.from, room.data(), size, 1, COMP_NULL_RETRY).runtime(self.runtime)();
+      EXPECT_TRUE(status.is_done());
+      EXPECT_EQ(status.size, size);
+      EXPECT_EQ(room, expected);
+      self.meet();
+      // A send that is complete only when the network says so.
+      status = self.receive(room, 1)();
+      const status_t semantic = post_send_x(self.to, bytes.data(), size, 1, sent)
+                                    .comp_semantic(comp_semantic_t::network)
+                                    .runtime(self.runtime)();
+      EXPECT_FALSE(semantic.is_retry());
+      EXPECT_TRUE(self.end_of(status).is_done());
+      wait_drained_x().runtime(self.runtime)();
+      const int64_t signals = (out.is_posted() ? 2 : 0) + (semantic.is_posted() ? 1 : 0);
+      EXPECT_EQ(counter_get_x(sent).runtime(self.runtime)(), signals);
+      free_comp_x{&sent}.runtime(self.runtime)();
+      self.meet();
+    }
+  });
+}
+
+// ---- threads
+// ----------------------------------------------------------------------------------------
+
+TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
+  constexpr int threads = 8;
+  constexpr uint64_t messages = 150;
+  run(GetParam(), [](rank_under_test& self) {
+    std::vector<device_t> devices;
+    for (int t = 0; t < threads / 2; ++t)
+      devices.push_back(alloc_device_x().runtime(self.runtime)());
+    self.meet();
+    std::atomic<int> busy{threads};
+    std::vector<std::thread> workers;
+    for (uint64_t t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        const device_t device = devices[t % devices.size()];
+        comp_t sync = alloc_sync_x().runtime(self.runtime)();
+        for (uint64_t i = 0; i < messages; ++i) {
+          // Every fifth by rendezvous.
+          const size_t size = i % 5 == 0 ? 10000 : 8 + i % 100;
+          const tag_t tag = t * messages + i;
+          auto bytes = make_message(self.rank, tag, size);
+          std::vector<unsigned char> room(size);
+          comp_t sent = alloc_sync_x().runtime(self.runtime)();
+          status_t received = post_recv_x(self.from, room.data(), size, tag, sync).device(device)();
+          status_t out;
+          do {
+            out = post_send_x(self.to, bytes.data(), size, tag, sent).device(device)();
+            if (out.is_retry()) progress_x().device(device)();
+          } while (out.is_retry());
+          // Its partner may have taken another device than ours: serve them all.
+          const auto wait = [&](comp_t comp) {
+            status_t status;
+            for (size_t d = 0; !sync_test_x(comp, &status).runtime(self.runtime)(); ++d) {
+              if (progress_x().device(devices[d % devices.size()])().is_retry() &&
+                  d % devices.size() == 0) {
+                std::this_thread::yield();
+              }
+            }
+            return status;
+          };
+          if (received.is_posted()) received = wait(sync);
+          EXPECT_TRUE(received.is_done());
+          EXPECT_EQ(room, make_message(self.from, tag, size));
+          EXPECT_TRUE(out.is_done() || wait(sent).is_done());
+          free_comp_x{&sent}.runtime(self.runtime)();
+        }
+        free_comp_x{&sync}.runtime(self.runtime)();
+        --busy;
+        while (busy > 0) {
+          progress_x().device(device)();
+          std::this_thread::yield();
+        }
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    // Other ranks may still need us.
+    std::atomic<bool> met{false};
+    std::thread meeting([&] {
+      self.meet();
+      met = true;
+    });
+    while (!met) {
+      for (device_t device : devices) progress_x().device(device)();
+      std::this_thread::yield();
+    }
+    meeting.join();
+    for (device_t device : devices) {
+      wait_drained_x().device(device)();
+      free_device_x{&device}();
+    }
+    self.meet();
+  });
+}
+
+}  // namespace
+}  // namespace lci

@@ -1,0 +1,112 @@
+// Both rendezvous protocols, and messages of more than 4 GiB.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <cstring>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/api/lci.hpp"
+#include "lci/runtime/runtime.h"
+#include "lci/runtime/test_ranks.h"
+
+namespace lci {
+namespace {
+
+TEST(Rendezvous, BothProtocols) {
+  for (auto protocol : {attr_rdv_protocol_t::write, attr_rdv_protocol_t::writeimm}) {
+    for (size_t max_msg_size : {size_t{1} << 30, size_t{4096}}) {
+      runtime_attr_t attr;
+      attr.rdv_protocol = protocol;
+      global_attr_t defaults;
+      defaults.max_msg_size = max_msg_size;
+      run(
+          3,
+          [](rank_under_test& self) {
+            for (size_t size : {size_t{8193}, size_t{100000}}) {
+              auto bytes = make_message(self.rank, 1, size);
+              std::vector<unsigned char> room(size);
+              const status_t received = self.receive(room, 1)();
+              comp_t sent = alloc_sync_x().runtime(self.runtime)();
+              EXPECT_TRUE(post_send_x(self.to, bytes.data(), size, 1, sent)
+                              .runtime(self.runtime)()
+                              .is_posted());
+              EXPECT_TRUE(self.end_of(received).is_done());
+              EXPECT_EQ(room, make_message(self.from, 1, size));
+              sync_wait_x(sent, nullptr).runtime(self.runtime)();
+              EXPECT_TRUE(post_am_x(self.to, bytes.data(), size, sent, self.rcomp)
+                              .runtime(self.runtime)()
+                              .is_posted());
+              const status_t came = self.pop();
+              EXPECT_EQ(came.size, size);
+              EXPECT_EQ(0, std::memcmp(came.buffer, room.data(), size));
+              std::free(came.buffer);
+              sync_wait_x(sent, nullptr).runtime(self.runtime)();
+              free_comp_x{&sent}.runtime(self.runtime)();
+            }
+          },
+          defaults, attr);
+    }
+  }
+}
+
+// `size` bytes of address space that show the same `period` bytes over and over.
+class repeated_memory {
+ public:
+  repeated_memory(size_t size, size_t period) : size_((size + period - 1) / period * period) {
+    const int fd = memfd_create("repeated", 0);
+    EXPECT_EQ(ftruncate(fd, static_cast<off_t>(period)), 0);
+    base_ = static_cast<unsigned char*>(
+        mmap(nullptr, size_, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0));
+    for (size_t at = 0; at < size_; at += period) {
+      EXPECT_NE(mmap(base_ + at, period, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0),
+                MAP_FAILED);
+    }
+    close(fd);
+  }
+  ~repeated_memory() { munmap(base_, size_); }
+  unsigned char* data() { return base_; }
+
+ private:
+  size_t size_;
+  unsigned char* base_;
+};
+
+TEST(Rendezvous, MoreThanFourGiB) {
+  run(1, [](rank_under_test& self) {
+    constexpr size_t size = (size_t{4} << 30) + 12345;
+    constexpr size_t out_period = size_t{3} << 20;
+    constexpr size_t in_period = size_t{5} << 20;
+    repeated_memory out(size, out_period);
+    repeated_memory in(size, in_period);
+    for (size_t i = 0; i < out_period / 8; ++i) {
+      reinterpret_cast<uint64_t*>(out.data())[i] = i * 0x9e3779b97f4a7c15;
+    }
+    // What was written last at each place is left.
+    const auto check = [&] {
+      for (size_t i = 0; i < in_period; i += 4093) {
+        const size_t last = (size - 1 - i) / in_period * in_period + i;
+        ASSERT_EQ(in.data()[i], out.data()[last % out_period]) << i;
+      }
+      std::memset(in.data(), 0, in_period);
+    };
+    const status_t received = post_recv_x(0, in.data(), size, 1, self.sync).runtime(self.runtime)();
+    post_send_x(0, out.data(), size, 1, COMP_NULL).runtime(self.runtime)();
+    EXPECT_EQ(self.end_of(received).size, size);
+    check();
+    mr_t mr = register_memory_x(in.data(), size).runtime(self.runtime)();
+    const rmr_t rmr = get_rmr_x(mr).runtime(self.runtime)();
+    post_put_x(0, out.data(), size, COMP_NULL, 0, rmr).runtime(self.runtime)();
+    check();
+    deregister_memory_x{&mr}.runtime(self.runtime)();
+    mr = register_memory_x(out.data(), size).runtime(self.runtime)();
+    post_get_x(0, in.data(), size, COMP_NULL, 0, get_rmr_x(mr).runtime(self.runtime)())
+        .runtime(self.runtime)();
+    check();
+    deregister_memory_x{&mr}.runtime(self.runtime)();
+  });
+}
+
+}  // namespace
+}  // namespace lci

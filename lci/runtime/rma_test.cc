@@ -1,0 +1,133 @@
+// Put and get, with signal and without.
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/api/lci.hpp"
+#include "lci/runtime/runtime.h"
+#include "lci/runtime/test_ranks.h"
+
+namespace lci {
+namespace {
+
+class Rma : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(OneToFourRanks, Rma, testing::Values(1, 2, 3, 4));
+
+TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
+  // In one piece and in several.
+  for (size_t max_msg_size : {size_t{1} << 30, size_t{1000}}) {
+    global_attr_t defaults;
+    defaults.max_msg_size = max_msg_size;
+    run(
+        GetParam(),
+        [](rank_under_test& self) {
+          constexpr size_t room = 100000;
+          std::vector<unsigned char> open(room, 0);
+          mr_t mr = register_memory_x(open.data(), room).runtime(self.runtime)();
+          const rmr_t remote = self.exchange(mr)[static_cast<size_t>(self.to)];
+          const int64_t largest_tag = static_cast<int64_t>(self.runtime.get_attr_max_imm_tag());
+          for (size_t size : {size_t{0}, size_t{1}, size_t{999}, size_t{1000}, size_t{1001},
+                              size_t{2000}, size_t{54321}}) {
+            // Without signal, within the immediate bits, and beyond them.
+            for (int64_t tag : {int64_t{-1}, int64_t{3}, largest_tag, largest_tag + 1}) {
+              const size_t offset = room - size - 17;
+              auto bytes = make_message(self.rank, size, size);
+              post_put_x put(self.to, bytes.data(), size, self.sync, offset, remote);
+              put.runtime(self.runtime);
+              if (tag >= 0) put.tag(static_cast<tag_t>(tag)).remote_comp(self.rcomp);
+              status_t status = self.end_of(put());
+              EXPECT_TRUE(status.is_done());
+              EXPECT_EQ(status.buffer, bytes.data());
+              if (tag >= 0) {
+                const status_t told = self.pop();
+                EXPECT_TRUE(told.is_done());
+                EXPECT_EQ(told.rank, self.from);
+                EXPECT_EQ(told.tag, static_cast<tag_t>(tag));
+              } else {
+                self.meet();
+              }
+              const auto expected = make_message(self.from, size, size);
+              EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
+                                     open.begin() + static_cast<std::ptrdiff_t>(offset)));
+              self.meet();
+
+              std::fill(bytes.begin(), bytes.end(), static_cast<unsigned char>(0));
+              post_get_x get(self.to, bytes.data(), size, self.sync, offset, remote);
+              get.runtime(self.runtime);
+              if (tag >= 0) get.tag(static_cast<tag_t>(tag)).remote_comp(self.rcomp);
+              status = self.end_of(get());
+              EXPECT_TRUE(status.is_done());
+              EXPECT_EQ(bytes, make_message(self.rank, size, size)) << "what we put there";
+              if (tag >= 0) {
+                const status_t told = self.pop();
+                EXPECT_EQ(told.rank, self.from);
+                EXPECT_EQ(told.tag, static_cast<tag_t>(tag));
+              }
+              self.meet();
+            }
+          }
+          deregister_memory_x{&mr}.runtime(self.runtime)();
+        },
+        defaults);
+  }
+}
+
+TEST_P(Rma, MemoryThatIsNotOpenIsAnExceptionAndUntouched) {
+  run(GetParam(), [](rank_under_test& self) {
+    std::vector<unsigned char> open(3000, 1);
+    std::vector<unsigned char> local(3000, 2);
+    mr_t mr = register_memory_x(open.data() + 1000, 1000).runtime(self.runtime)();
+    const rmr_t remote = self.exchange(mr)[static_cast<size_t>(self.to)];
+    const auto put = [&](size_t size, uintptr_t disp, rmr_t rmr) {
+      return post_put_x(self.to, local.data(), size, COMP_NULL, disp, rmr).runtime(self.runtime)();
+    };
+    EXPECT_THROW(put(1001, 0, remote), std::runtime_error);
+    EXPECT_THROW(put(1, 1000, remote), std::runtime_error);
+    EXPECT_THROW(put(2, ~uintptr_t{0}, remote), std::runtime_error);
+    rmr_t forged = remote;
+    forged.key ^= 4;
+    EXPECT_THROW(put(1, 0, forged), std::runtime_error);
+    EXPECT_THROW(put(1, 0, RMR_NULL), std::invalid_argument);
+    self.meet();
+    deregister_memory_x{&mr}.runtime(self.runtime)();
+    self.meet();
+    EXPECT_THROW(put(1, 0, remote), std::runtime_error) << "after it was closed";
+    self.meet();
+    EXPECT_EQ(open, std::vector<unsigned char>(3000, 1));
+  });
+}
+
+TEST_P(Rma, AProgramMayRegisterItsLocalBuffers) {
+  run(GetParam(), [](rank_under_test& self) {
+    constexpr size_t size = 50000;
+    auto bytes = make_message(self.rank, 1, 2 * size);
+    std::vector<unsigned char> room(2 * size);
+    mr_t out = register_memory_x(bytes.data(), bytes.size()).runtime(self.runtime)();
+    mr_t in = register_memory_x(room.data(), room.size()).runtime(self.runtime)();
+    // From the middle of one to the middle of the other.
+    const status_t received = post_recv_x(self.from, room.data() + 100, size, 1, self.sync)
+                                  .mr(in)
+                                  .runtime(self.runtime)();
+    const status_t sent = post_send_x(self.to, bytes.data() + 200, size, 1, COMP_NULL)
+                              .mr(out)
+                              .runtime(self.runtime)();
+    EXPECT_TRUE(sent.is_done());
+    EXPECT_TRUE(self.end_of(received).is_done());
+    const auto expected = make_message(self.from, 1, 2 * size);
+    EXPECT_TRUE(std::equal(room.begin() + 100, room.begin() + 100 + size, expected.begin() + 200));
+    EXPECT_EQ(room[99], 0);
+    const auto send = [&](unsigned char* buffer, size_t n, mr_t mr) {
+      return post_send_x(self.to, buffer, n, 1, COMP_NULL).mr(mr).runtime(self.runtime);
+    };
+    EXPECT_THROW(send(bytes.data() + 1, 2 * size, out)(), std::invalid_argument);
+    EXPECT_THROW(send(room.data(), 1, out)(), std::invalid_argument);
+    EXPECT_THROW(send(room.data(), 1, MR_DEVICE)(), std::invalid_argument);
+    self.meet();
+    deregister_memory_x{&out}.runtime(self.runtime)();
+    deregister_memory_x{&in}.runtime(self.runtime)();
+  });
+}
+
+}  // namespace
+}  // namespace lci

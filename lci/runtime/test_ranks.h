@@ -1,0 +1,122 @@
+// All ranks of a job as threads of a test: each has a runtime of its own, made from an in-process
+// bootstrap and joined to the others by the default backend.
+#ifndef LCI_RUNTIME_TEST_RANKS_H_
+#define LCI_RUNTIME_TEST_RANKS_H_
+
+#include <chrono>
+#include <functional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/api/lci.hpp"
+#include "lci/boot/in_process.h"
+#include "lci/runtime/runtime.h"
+
+namespace lci {
+
+inline constexpr std::chrono::seconds patience{120};
+
+// Runs body(runtime) as every rank of a job, each in a thread, and ends the runtimes together.
+inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
+                    const runtime_attr_t& attr = runtime_attr_t(),
+                    const global_attr_t& defaults = global_attr_t()) {
+  auto boots = boot::make_in_process_job(ranks, patience);
+  std::vector<std::thread> threads;
+  for (auto& boot : boots) {
+    threads.emplace_back([&body, &attr, &defaults, own = std::move(boot)]() mutable {
+      runtime_impl_t runtime(std::move(own), attr, defaults);
+      body(&runtime);
+      wait_drained_x().runtime (&runtime)();
+      barrier_x().runtime (&runtime)();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+inline int rank_of(runtime_t runtime) { return runtime.get_impl()->rank(); }
+inline int size_of(runtime_t runtime) { return runtime.get_impl()->size(); }
+
+// Byte i of a message from `rank` with `tag`.
+inline unsigned char pattern(int rank, tag_t tag, size_t i) {
+  return static_cast<unsigned char>(static_cast<size_t>(rank) * 31 + tag * 7 + i);
+}
+
+inline std::vector<unsigned char> make_message(int rank, tag_t tag, size_t size) {
+  std::vector<unsigned char> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = pattern(rank, tag, i);
+  return bytes;
+}
+
+// One rank of a test, with short names for what the tests do all the time.
+struct rank_under_test {
+  explicit rank_under_test(runtime_t owner)
+      : runtime(owner),
+        rank(rank_of(owner)),
+        ranks(size_of(owner)),
+        to((rank + 1) % ranks),
+        from((rank + ranks - 1) % ranks),
+        sync(alloc_sync_x().runtime(owner)()),
+        queue(alloc_cq_x().runtime(owner)()),
+        rcomp(register_rcomp_x(queue).runtime(owner)()) {
+    meet();
+  }
+  ~rank_under_test() {
+    free_comp_x{&sync}.runtime(runtime)();
+    free_comp_x{&queue}.runtime(runtime)();
+  }
+
+  void meet() { barrier_x().runtime(runtime)(); }
+  // What an operation with `sync` as completion object ended with.
+  status_t end_of(const status_t& posted) {
+    EXPECT_FALSE(posted.is_retry());
+    if (!posted.is_posted()) return posted;
+    status_t status;
+    sync_wait_x(sync, &status).runtime(runtime)();
+    return status;
+  }
+  status_t pop() {
+    for (;;) {
+      const status_t status = cq_pop_x(queue).runtime(runtime)();
+      if (!status.is_retry()) return status;
+      progress_x().runtime(runtime)();
+    }
+  }
+  std::vector<rmr_t> exchange(mr_t mr) {
+    std::vector<rmr_t> all(static_cast<size_t>(ranks));
+    const rmr_t own = get_rmr_x(mr).runtime(runtime)();
+    allgather_x(&own, all.data(), sizeof(own)).runtime(runtime)();
+    return all;
+  }
+  post_send_x send(std::vector<unsigned char>& bytes, tag_t tag) const {
+    return post_send_x(to, bytes.data(), bytes.size(), tag, sync).runtime(runtime);
+  }
+  post_recv_x receive(std::vector<unsigned char>& room, tag_t tag) const {
+    return post_recv_x(from, room.data(), room.size(), tag, sync).runtime(runtime);
+  }
+
+  const runtime_t runtime;
+  const int rank, ranks, to, from;
+  comp_t sync;
+  comp_t queue;
+  const rcomp_t rcomp;
+};
+
+inline void run(int ranks, const std::function<void(rank_under_test&)>& body,
+                const global_attr_t& defaults = global_attr_t(),
+                const runtime_attr_t& attr = runtime_attr_t()) {
+  run_job(
+      ranks,
+      [&body](runtime_t runtime) {
+        rank_under_test self(runtime);
+        body(self);
+        wait_drained_x().runtime(runtime)();
+        self.meet();
+      },
+      attr, defaults);
+}
+
+}  // namespace lci
+
+#endif  // LCI_RUNTIME_TEST_RANKS_H_
