@@ -3,7 +3,7 @@
 
 #include <atomic>
 
-#include "lci/base/backoff.h"
+#include "lci/ds/atomics.h"
 
 namespace lci::ds {
 
@@ -18,11 +18,12 @@ namespace lci::ds {
 //   1. At most one thread is between a successful lock or try_lock and its unlock.
 //   2. What was written before an unlock is visible after the next lock:
 //      A1, the release in unlock, pairs with A2, the acquire in try_lock.
-class spinlock {
+template <class Atomics>
+class basic_spinlock {
  public:
-  spinlock() = default;
-  spinlock(const spinlock&) = delete;
-  spinlock& operator=(const spinlock&) = delete;
+  basic_spinlock() = default;
+  basic_spinlock(const basic_spinlock&) = delete;
+  basic_spinlock& operator=(const basic_spinlock&) = delete;
 
   bool try_lock() {
     // The load first: a failed attempt then leaves the cache line shared.
@@ -32,15 +33,17 @@ class spinlock {
 
   void lock() {
     if (!locked_.exchange(true, std::memory_order_acquire)) return;  // A2, uncontended
-    base::backoff wait;
+    typename Atomics::backoff wait;
     while (!try_lock()) wait.idle();
   }
 
   void unlock() { locked_.store(false, std::memory_order_release); }  // A1
 
  private:
-  std::atomic<bool> locked_{false};
+  typename Atomics::template atomic<bool> locked_{false};
 };
+
+using spinlock = basic_spinlock<std_atomics>;
 
 }  // namespace lci::ds
 
