@@ -75,6 +75,7 @@ extern const mr_t MR_UNKNOWN;
 struct rmr_t {
   uint64_t base = 0;  // the network's
   uint64_t key = 0;   // likewise; 0: empty
+  uint64_t size = 0;  // bytes
 
   constexpr bool is_empty() const { return key == 0; }
 };

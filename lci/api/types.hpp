@@ -122,8 +122,8 @@ enum class attr_comp_type_t { sync, counter, cq, handler, graph, custom };
 // length (array_atomic) that is fatal to overrun.
 enum class attr_cq_type_t { array_atomic, lcrq };
 
-// Transport of a net context. `none` lets the library choose.
-enum class attr_backend_t { none, ibv, ofi, ucx, shm };
+// Transport of a net context. `none` lets the library choose; `sim` is a simulation, for tests.
+enum class attr_backend_t { none, ibv, ofi, ucx, shm, sim };
 
 // How waiting sends and receives are kept: in one list, searched from its front, or in a hash
 // table.

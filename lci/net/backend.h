@@ -129,7 +129,7 @@ using context_factory = absl::StatusOr<std::unique_ptr<context>> (*)(boot::boots
 struct backend_entry {
   attr_backend_t id;
   const char* name;     // as in LCI_ATTR_BACKEND
-  int preference;       // the available backend with the highest preference is the default
+  int preference;       // the available backend with the highest one is the default; < 0: never
   bool (*available)();  // cheap, local, no side effects: can this host use it at all?
   context_factory make;
 };

@@ -2,12 +2,14 @@
 // nobody refers to from a static library.
 #include "lci/net/backend.h"
 #include "lci/net/shm/backend.h"
+#include "lci/net/sim/backend.h"
 
 namespace lci::net {
 namespace {
 
 const backend_entry* const all_backends[] = {
     &shm::backend,
+    &sim::backend,
 };
 
 }  // namespace
@@ -17,7 +19,8 @@ const backend_entry* find_backend(attr_backend_t id) {
   for (const backend_entry* entry : all_backends) {
     if (id != attr_backend_t::none) {
       if (entry->id == id) return entry;
-    } else if (entry->available() && (best == nullptr || entry->preference > best->preference)) {
+    } else if (entry->preference >= 0 && entry->available() &&
+               (best == nullptr || entry->preference > best->preference)) {
       best = entry;
     }
   }

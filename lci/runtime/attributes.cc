@@ -34,7 +34,7 @@ absl::StatusOr<size_t> read(const char* variable, size_t fallback) {
 absl::StatusOr<attr_backend_t> read(const char* variable, attr_backend_t fallback) {
   static constexpr base::enum_name<attr_backend_t> names[] = {
       {"none", attr_backend_t::none}, {"ibv", attr_backend_t::ibv}, {"ofi", attr_backend_t::ofi},
-      {"ucx", attr_backend_t::ucx},   {"shm", attr_backend_t::shm},
+      {"ucx", attr_backend_t::ucx},   {"shm", attr_backend_t::shm}, {"sim", attr_backend_t::sim},
   };
   return base::env_enum<attr_backend_t>(variable, fallback, names);
 }

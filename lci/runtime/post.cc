@@ -120,6 +120,12 @@ void check_matching(const post_args_t& args, transfer kind) {
   }
 }
 
+void check_remote(const post_args_t& args) {
+  if (args.remote_disp <= args.rmr.size && args.size <= args.rmr.size - args.remote_disp) return;
+  refuse(args, args.size, " bytes from byte ", args.remote_disp, " on are beyond the end of rmr, ",
+         args.rmr.size, " bytes");
+}
+
 // The registration that the program gave for the local buffer.
 void use_mr(const post_args_t& args, const device_impl_t& device, message* operation) {
   if (args.mr == MR_HOST || args.mr == MR_UNKNOWN) return;
@@ -178,9 +184,9 @@ error_t start(device_impl_t& device, transfer kind, const message& operation,
               absl::StrCat("lci: ", name_of(args.form), ": rank ", operation.rank, " is gone"));
         }
         throw std::runtime_error(absl::StrCat("lci: ", name_of(args.form), ": rank ",
-                                              operation.rank, " is gone, or has not open ",
-                                              operation.size, " bytes from byte ", args.remote_disp,
-                                              " of rmr on (deregistered, or beyond its end)"));
+                                              operation.rank,
+                                              " is gone, or has closed the memory that rmr names "
+                                              "(deregister_memory)"));
       }
       break;
   }
@@ -249,6 +255,7 @@ status_t post(const post_args_t& args) {
     operation.policy = args.matching_policy;
     operation.engine = rt::resolve(*target.runtime, args.matching_engine);
   }
+  if (kind == rt::transfer::put || kind == rt::transfer::get) rt::check_remote(args);
   if (args.direction == direction_t::OUT) {
     packet_pool_impl_t& pool =
         args.packet_pool.is_empty() ? device.packets() : *args.packet_pool.get_impl();

@@ -122,7 +122,7 @@ rmr_t get_rmr_x::operator()() const {
   }
   const mr_impl_t* impl = checked(mr_, "get_rmr");
   const net::remote_region remote = impl->context.net->remote_key(impl->region);
-  return {remote.base, remote.key};
+  return {remote.base, remote.key, impl->size};
 }
 
 // ---- packets ------------------------------------------------------------------------------------

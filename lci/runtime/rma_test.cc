@@ -82,9 +82,9 @@ TEST_P(Rma, MemoryThatIsNotOpenIsAnExceptionAndUntouched) {
     const auto put = [&](size_t size, uintptr_t disp, rmr_t rmr) {
       return post_put_x(self.to, local.data(), size, COMP_NULL, disp, rmr).runtime(self.runtime)();
     };
-    EXPECT_THROW(put(1001, 0, remote), std::runtime_error);
-    EXPECT_THROW(put(1, 1000, remote), std::runtime_error);
-    EXPECT_THROW(put(2, ~uintptr_t{0}, remote), std::runtime_error);
+    EXPECT_THROW(put(1001, 0, remote), std::invalid_argument);
+    EXPECT_THROW(put(1, 1000, remote), std::invalid_argument);
+    EXPECT_THROW(put(2, ~uintptr_t{0}, remote), std::invalid_argument);
     rmr_t forged = remote;
     forged.key ^= 4;
     EXPECT_THROW(put(1, 0, forged), std::runtime_error);

@@ -348,6 +348,7 @@ TEST(Post, AnswersAsAskedFor) {
 }
 
 TEST(Post, AFullNetworkIsRetryOrBacklogAndLosesNothing) {
+  if (simulated()) GTEST_SKIP() << "a network that never fills";
   run_job(1, [](runtime_t runtime) {
     message_counter counter;
     comp_t received(&counter);
@@ -409,13 +410,13 @@ TEST(Post, AnUnknownRcompIsReportedWhereItArrives) {
     uint64_t value = 1;
     post_am_x(0, &value, 8, COMP_NULL, 99).runtime(runtime)();
     post_am_x(0, &value, 8, COMP_NULL, rcomp).runtime(runtime)();
-    EXPECT_THROW(progress_x().runtime(runtime)(), std::runtime_error);
-    EXPECT_EQ(received.count, 1) << "the message behind it is lost";
+    progress_until_throw<std::runtime_error>(runtime);
+    while (received.count < 1) progress_x().runtime(runtime)();  // the message behind it
 
     std::vector<unsigned char> large(100000);
     ASSERT_TRUE(
         post_am_x(0, large.data(), large.size(), failed, 99).runtime(runtime)().is_posted());
-    EXPECT_THROW(progress_x().runtime(runtime)(), std::runtime_error);
+    progress_until_throw<std::runtime_error>(runtime);
     status_t status;
     sync_wait_x(failed, &status).runtime(runtime)();
     EXPECT_EQ(status.error.errorcode, errorcode_t::fatal);
@@ -468,7 +469,7 @@ TEST(Handler, MayNotWait) {
     const rcomp_t rcomp = register_rcomp_x(handler).runtime(runtime)();
     uint64_t value = 1;
     post_am_x(0, &value, 8, COMP_NULL, rcomp).runtime(runtime)();
-    EXPECT_THROW(progress_x().runtime(runtime)(), std::logic_error);
+    progress_until_throw<std::logic_error>(runtime);
     free_comp_x{&handler}.runtime(runtime)();
     free_comp_x{&sync}.runtime(runtime)();
   });

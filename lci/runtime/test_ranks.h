@@ -1,5 +1,6 @@
 // All ranks of a job as threads of a test: each has a runtime of its own, made from an in-process
-// bootstrap and joined to the others by the default backend.
+// bootstrap and joined to the others by the default backend or, in some builds, the simulated
+// network.
 #ifndef LCI_RUNTIME_TEST_RANKS_H_
 #define LCI_RUNTIME_TEST_RANKS_H_
 
@@ -18,15 +19,23 @@ namespace lci {
 
 inline constexpr std::chrono::seconds patience{120};
 
+// Whether the ranks are joined by the simulated network; set before any test runs.
+inline bool& simulated() {
+  static bool is = false;
+  return is;
+}
+
 // Runs body(runtime) as every rank of a job, each in a thread, and ends the runtimes together.
 inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
                     const runtime_attr_t& attr = runtime_attr_t(),
                     const global_attr_t& defaults = global_attr_t()) {
   auto boots = boot::make_in_process_job(ranks, patience);
+  global_attr_t all = defaults;
+  if (simulated()) all.backend = attr_backend_t::sim;
   std::vector<std::thread> threads;
   for (auto& boot : boots) {
-    threads.emplace_back([&body, &attr, &defaults, own = std::move(boot)]() mutable {
-      runtime_impl_t runtime(std::move(own), attr, defaults);
+    threads.emplace_back([&body, &attr, &all, own = std::move(boot)]() mutable {
+      runtime_impl_t runtime(std::move(own), attr, all);
       body(&runtime);
       wait_drained_x().runtime (&runtime)();
       barrier_x().runtime (&runtime)();
@@ -37,6 +46,19 @@ inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
 
 inline int rank_of(runtime_t runtime) { return runtime.get_impl()->rank(); }
 inline int size_of(runtime_t runtime) { return runtime.get_impl()->size(); }
+
+// Makes progress until it throws: what has been sent may take its time.
+template <class Exception>
+void progress_until_throw(runtime_t runtime) {
+  for (int i = 0; i < 1000000; ++i) {
+    try {
+      progress_x().runtime(runtime)();
+    } catch (const Exception&) {
+      return;
+    }
+  }
+  ADD_FAILURE() << "progress did not throw";
+}
 
 // Byte i of a message from `rank` with `tag`.
 inline unsigned char pattern(int rank, tag_t tag, size_t i) {

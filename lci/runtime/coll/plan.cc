@@ -119,6 +119,9 @@ plan::step plan::add(const action& added) {
         const action& a = *static_cast<action*>(value);
         switch (a.what) {
           case action::kind::send:
+            if (const int failed = a.of->device->runtime.first_failed(); failed >= 0) {
+              throw peer_failure_error(failed, absl::StrCat("rank ", failed, " is gone"));
+            }
             return post_message(*a.of->device, a.of->make(a, const_cast<void*>(a.from)),
                                 /*may_wait=*/true)
                 .errorcode;

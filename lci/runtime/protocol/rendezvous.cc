@@ -10,6 +10,16 @@
 
 namespace lci::rt {
 
+int rendezvous::owner_of(const message& m) const {
+  return m.rank + (m.collective ? device_.runtime.size() : 0);
+}
+
+template <class Table>
+auto* rendezvous::take(Table* table, uint32_t ticket, int rank) {
+  auto* state = table->take(ticket, rank);
+  return state != nullptr ? state : table->take(ticket, rank + device_.runtime.size());
+}
+
 // ---- sender -------------------------------------------------------------------------------------
 
 error_t rendezvous::start(const message& outgoing, bool may_wait) {
@@ -32,7 +42,7 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
   }
   open_.fetch_add(1, std::memory_order_relaxed);
   // In the table before the announcement leaves: the answer may come at once.
-  const uint32_t ticket = outgoing_.insert(state, outgoing.rank);
+  const uint32_t ticket = outgoing_.insert(state, owner_of(outgoing));
 
   rts_header header{};
   if (outgoing.rcomp == 0) {
@@ -45,14 +55,18 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
   header.sender_ticket = ticket;
   const net::op op = control_op(outgoing.rank, message_kind::rts, header);
   const error_t result = device_.try_submit(op, nullptr);
-  if (result.is_done() || result.is_posted()) return errorcode_t::posted;
-  if (result.is_retry() && may_wait) {
-    device_.backlog.push(op, nullptr);
-    return errorcode_t::posted_backlog;
+  if (result.is_done() || result.is_posted() || (result.is_retry() && may_wait)) {
+    if (result.is_retry()) device_.backlog.push(op, nullptr);
+    // A rank may have failed before the state was there to be found.
+    if (outgoing.collective && device_.runtime.any_failed() &&
+        outgoing_.take(ticket, owner_of(outgoing)) != nullptr) {
+      finish(state, errorcode_t::fatal);
+    }
+    return result.is_retry() ? errorcode_t::posted_backlog : errorcode_t::posted;
   }
   // The peer has not heard of it. If the state is no longer there, its failure has been found in
   // between, and fail_peer has signalled: then the operation counts as posted.
-  if (outgoing_.take(ticket, outgoing.rank) == nullptr) return errorcode_t::posted;
+  if (outgoing_.take(ticket, owner_of(outgoing)) == nullptr) return errorcode_t::posted;
   state->outgoing.comp = nullptr;
   state->outgoing.user_packet = nullptr;
   finish(state, errorcode_t::fatal);
@@ -65,7 +79,7 @@ bool rendezvous::last_put_tells() const {
 }
 
 void rendezvous::on_rtr(int rank, const rtr_header& header) {
-  outgoing_state* state = outgoing_.take(header.sender_ticket, rank);
+  outgoing_state* state = take(&outgoing_, header.sender_ticket, rank);
   if (state == nullptr) {
     LCI_LOG(error, "rank ", rank, " is ready to receive a message that was never announced to it");
     return;
@@ -92,7 +106,7 @@ void rendezvous::outgoing_state::finished(device_impl_t& device, errorcode_t cod
 }
 
 void rendezvous::on_reject(int rank, const reject_header& header) {
-  outgoing_state* state = outgoing_.take(header.sender_ticket, rank);
+  outgoing_state* state = take(&outgoing_, header.sender_ticket, rank);
   if (state == nullptr) {
     LCI_LOG(error, "rank ", rank, " rejects a message that was never announced to it");
     return;
@@ -150,7 +164,8 @@ void rendezvous::accept(const announcement& announced, const message& incoming) 
     state->local = *registered;
   }
   open_.fetch_add(1, std::memory_order_relaxed);
-  const uint32_t ticket = incoming_.insert(state, announced.rank);
+  const int owner = owner_of(incoming);
+  const uint32_t ticket = incoming_.insert(state, owner);
 
   const uint64_t offset = state->registered ? 0 : incoming.local_offset;
   const rtr_header header{device_.network().remote_key(state->local), offset,
@@ -159,10 +174,10 @@ void rendezvous::accept(const announcement& announced, const message& incoming) 
   const error_t result = device_.try_submit(op, nullptr);
   if (result.is_retry()) {
     device_.backlog.push(op, nullptr);
-  } else if (result.errorcode == errorcode_t::fatal &&
-             incoming_.take(ticket, announced.rank) != nullptr) {
-    finish(state, errorcode_t::fatal);
   }
+  const bool failed = result.errorcode == errorcode_t::fatal ||
+                      (incoming.collective && device_.runtime.any_failed());
+  if (failed && incoming_.take(ticket, owner) != nullptr) finish(state, errorcode_t::fatal);
 }
 
 void rendezvous::reject(const announcement& announced) {
@@ -171,7 +186,7 @@ void rendezvous::reject(const announcement& announced) {
 }
 
 void rendezvous::on_end(int rank, uint32_t receiver_ticket) {
-  incoming_state* state = incoming_.take(receiver_ticket, rank);
+  incoming_state* state = take(&incoming_, receiver_ticket, rank);
   if (state == nullptr) {
     LCI_LOG(error, "rank ", rank, " ended a rendezvous that was not open");
     return;
@@ -193,8 +208,13 @@ void rendezvous::finish(incoming_state* state, errorcode_t code) {
 }
 
 void rendezvous::fail_peer(int rank) {
-  outgoing_.take_all(rank, [this](outgoing_state* state) { finish(state, errorcode_t::fatal); });
-  incoming_.take_all(rank, [this](incoming_state* state) { finish(state, errorcode_t::fatal); });
+  const auto end = [this](int owner) {
+    outgoing_.take_all(owner, [this](outgoing_state* state) { finish(state, errorcode_t::fatal); });
+    incoming_.take_all(owner, [this](incoming_state* state) { finish(state, errorcode_t::fatal); });
+  };
+  end(rank);
+  const int ranks = device_.runtime.size();
+  for (int r = 0; r < ranks; ++r) end(r + ranks);
 }
 
 }  // namespace lci::rt

@@ -74,7 +74,8 @@ class rendezvous {
   void on_reject(int rank, const reject_header& header);
   void on_end(int rank, uint32_t receiver_ticket);
 
-  // Ends every conversation that waits for a rank that is gone.
+  // Ends every conversation that waits for a rank that is gone, and those of collectives with any
+  // rank: these need all ranks, and who has noticed does not go on.
   void fail_peer(int rank);
 
   // No conversation is open.
@@ -93,6 +94,10 @@ class rendezvous {
     bool registered = false;  // likewise
   };
 
+  // In the tables: the other rank, collectives apart.
+  int owner_of(const message& m) const;
+  template <class Table>
+  auto* take(Table* table, uint32_t ticket, int rank);
   bool last_put_tells() const;
   void finish(outgoing_state* state, errorcode_t code);
   void finish(incoming_state* state, errorcode_t code);

@@ -1,0 +1,128 @@
+#include "lci/net/sim/backend.h"
+
+#include <unistd.h>
+
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lci/base/log.h"
+
+namespace lci::net::sim {
+namespace {
+
+device_limits limits_of(const settings& how) {
+  device_limits limits;
+  limits.max_inject = how.max_inject;
+  limits.max_send = how.max_send;
+  limits.max_rma = how.max_rma;
+  limits.has_put_imm = how.has_put_imm;
+  limits.needs_registration = how.needs_registration;
+  return limits;
+}
+
+class sim_device final : public device {
+ public:
+  sim_device(std::shared_ptr<fabric> shared, int rank, int uid)
+      : device(limits_of(shared->how())), fabric_(std::move(shared)), rank_(rank), uid_(uid) {
+    fabric_->open_device(rank_, uid_);
+  }
+  ~sim_device() override { fabric_->close_device(rank_, uid_); }
+
+  error_t post(const op& operation) override { return fabric_->post(rank_, uid_, operation); }
+  error_t poll(completion* out, size_t max, size_t* count) override {
+    return fabric_->poll(rank_, uid_, out, max, count);
+  }
+  void release(const completion& received) override {
+    fabric_->release(rank_, uid_, received.lease);
+  }
+  bool drained() override { return fabric_->drained(rank_, uid_); }
+
+ private:
+  const std::shared_ptr<fabric> fabric_;
+  const int rank_;
+  const int uid_;
+};
+
+class sim_context final : public context {
+ public:
+  sim_context(boot::bootstrap& boot, std::shared_ptr<fabric> shared)
+      : boot_(boot), fabric_(std::move(shared)) {}
+
+  const char* name() const override { return "sim"; }
+  absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override {
+    auto made = std::make_unique<sim_device>(fabric_, boot_.rank(), config.uid);
+    const absl::Status met =
+        boot_.barrier(absl::StrCat("sim-device-", config.uid), boot_.default_timeout());
+    if (!met.ok()) return met;
+    return std::unique_ptr<device>(std::move(made));
+  }
+  absl::StatusOr<local_region> register_memory(void* address, size_t size) override {
+    return fabric_->register_memory(boot_.rank(), address, size);
+  }
+  void deregister_memory(local_region region) override {
+    fabric_->deregister_memory(boot_.rank(), region);
+  }
+  remote_region remote_key(local_region region) const override {
+    return fabric_->remote_key(boot_.rank(), region);
+  }
+
+  fabric* shared() { return fabric_.get(); }
+
+ private:
+  boot::bootstrap& boot_;
+  const std::shared_ptr<fabric> fabric_;
+};
+
+// Where rank 0's fabric is, for ranks of the same process.
+struct invitation {
+  int64_t pid;
+  uint64_t shared;  // address of a std::shared_ptr<fabric> that lives until all have copied it
+};
+
+absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot) {
+  std::shared_ptr<fabric> shared;
+  invitation ours{getpid(), 0};
+  absl::Status status;
+  if (boot.rank() == 0) {
+    const absl::StatusOr<settings> how = settings::from_environment();
+    status = how.status();
+    if (how.ok()) {
+      shared = std::make_shared<fabric>(boot.size(), *how);
+      ours.shared = reinterpret_cast<uintptr_t>(&shared);
+      LCI_LOG(info, "simulated network: ", how->to_string());
+    }
+  }
+  const auto all = boot.allgather(
+      "sim-ranks", absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
+      boot.default_timeout());
+  if (!status.ok()) return status;
+  if (!all.ok()) return all.status();
+  invitation first;
+  std::memcpy(&first, (*all)[0].data(), sizeof(first));
+  if (first.pid != ours.pid) {
+    return absl::FailedPreconditionError(
+        "the simulated network joins ranks that are threads of one process only");
+  }
+  if (first.shared == 0) return absl::FailedPreconditionError("rank 0 can't simulate a network");
+  if (boot.rank() != 0) {
+    shared =
+        *reinterpret_cast<const std::shared_ptr<fabric>*>(static_cast<uintptr_t>(first.shared));
+  }
+  const absl::Status met = boot.barrier("sim-met", boot.default_timeout());
+  if (!met.ok()) return met;
+  return std::unique_ptr<context>(std::make_unique<sim_context>(boot, std::move(shared)));
+}
+
+}  // namespace
+
+const backend_entry backend = {attr_backend_t::sim, "sim", /*preference=*/-1, [] { return true; },
+                               make};
+
+fabric* fabric_of(context& network) {
+  auto* ours = dynamic_cast<sim_context*>(&network);
+  return ours == nullptr ? nullptr : ours->shared();
+}
+
+}  // namespace lci::net::sim

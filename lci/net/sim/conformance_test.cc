@@ -1,0 +1,17 @@
+#include <cstdlib>
+
+#include "lci/net/conformance/suite.h"
+#include "lci/net/sim/backend.h"
+
+namespace lci::net::conformance {
+namespace {
+
+INSTANTIATE_TEST_SUITE_P(Sim, Conformance,
+                         testing::Values(backend_under_test{"sim", &sim::backend, 1},
+                                         backend_under_test{"sim", &sim::backend, 2},
+                                         backend_under_test{"sim", &sim::backend, 3},
+                                         backend_under_test{"sim", &sim::backend, 4}),
+                         name_of);
+
+}  // namespace
+}  // namespace lci::net::conformance

@@ -1,0 +1,324 @@
+#include "lci/net/sim/fabric.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lci/base/check.h"
+
+namespace lci::net::sim {
+namespace {
+
+// FNV-1a.
+uint64_t checksum(const void* bytes, size_t size) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (size_t i = 0; i < size; ++i) {
+    hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
+  }
+  return hash;
+}
+
+}  // namespace
+
+fabric::fabric(int ranks, const settings& how) : how_(how), ranks_(static_cast<size_t>(ranks)) {}
+
+uint64_t fabric::trace() const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return trace_;
+}
+
+void fabric::record(uint64_t a, uint64_t b, uint64_t c) {
+  for (uint64_t word : {now_, a, b, c}) trace_ = (trace_ ^ word) * 0x100000001b3 + 1;
+}
+
+// ---- devices
+// ------------------------------------------------------------------------------------------
+
+fabric::device_state& fabric::device_of(int rank, int uid) {
+  return ranks_[static_cast<size_t>(rank)].devices[uid];
+}
+
+void fabric::open_device(int rank, int uid) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  device_state& device = device_of(rank, uid);
+  LCI_CHECK(!device.open, "device ", uid, " of rank ", rank, " exists already");
+  device.open = true;
+  device.random =
+      how_.seed * 1000003 + static_cast<uint64_t>(rank) * 1009 + static_cast<uint64_t>(uid);
+  // A peer may have sent before this rank has come here.
+  device.from.resize(ranks_.size());
+  device.failure_due.resize(ranks_.size());
+}
+
+void fabric::close_device(int rank, int uid) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  device_state& device = device_of(rank, uid);
+  LCI_CHECK(ranks_[static_cast<size_t>(rank)].lost || device.leases.empty(), "device ", uid,
+            " of rank ", rank, " ends with ", device.leases.size(), " leases");
+  device.open = false;
+}
+
+bool fabric::drained(int rank, int uid) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return device_of(rank, uid).posted.empty();
+}
+
+// ---- memory
+// -------------------------------------------------------------------------------------------
+
+local_region fabric::register_memory(int rank, void* address, size_t size) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  rank_state& owner = ranks_[static_cast<size_t>(rank)];
+  const uint64_t handle = next_random(&owner.next_region) | 1;  // never 0, nor guessed
+  owner.regions[handle] = {static_cast<unsigned char*>(address), size};
+  return {handle};
+}
+
+void fabric::deregister_memory(int rank, local_region which) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const size_t erased = ranks_[static_cast<size_t>(rank)].regions.erase(which.handle);
+  LCI_CHECK(erased == 1, "region ", which.handle, " of rank ", rank, " is not registered");
+}
+
+remote_region fabric::remote_key(int rank, local_region which) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  LCI_CHECK(ranks_[static_cast<size_t>(rank)].regions.count(which.handle) == 1, "region ",
+            which.handle, " of rank ", rank, " is not registered");
+  return {static_cast<uint64_t>(rank), which.handle};
+}
+
+unsigned char* fabric::find_remote(const op& operation) {
+  if (operation.remote.base != static_cast<uint64_t>(operation.rank)) return nullptr;
+  const auto& regions = ranks_[static_cast<size_t>(operation.rank)].regions;
+  const auto found = regions.find(operation.remote.key);
+  if (found == regions.end()) return nullptr;
+  const region& open = found->second;
+  if (operation.remote_offset > open.size || operation.size > open.size - operation.remote_offset) {
+    return nullptr;
+  }
+  // Not null, also for memory of no bytes.
+  static unsigned char nothing;
+  return open.base == nullptr ? &nothing : open.base + operation.remote_offset;
+}
+
+// ---- posting
+// ------------------------------------------------------------------------------------------
+
+// What the contract leaves to the caller.
+void fabric::check(int rank, const op& operation) const {
+  LCI_CHECK(operation.rank >= 0 && static_cast<size_t>(operation.rank) < ranks_.size(), "rank ",
+            operation.rank);
+  LCI_CHECK(operation.buffer != nullptr || operation.size == 0, "no buffer");
+  const bool is_send = operation.kind == op_kind::send;
+  LCI_CHECK(is_send || !operation.inject, "only sends are injected");
+  LCI_CHECK(operation.inject || operation.header_size == 0, "a header without inject");
+  LCI_CHECK(operation.header_size <= max_header_size, "a header of ", operation.header_size);
+  LCI_CHECK(operation.kind != op_kind::put_imm || how_.has_put_imm, "put_imm");
+  const size_t most = operation.inject ? how_.max_inject : is_send ? how_.max_send : how_.max_rma;
+  LCI_CHECK(operation.size + operation.header_size <= most, "size ", operation.size, " of at most ",
+            most);
+  if (operation.inject || !how_.needs_registration) return;
+  const auto& regions = ranks_[static_cast<size_t>(rank)].regions;
+  const auto found = regions.find(operation.local.handle);
+  LCI_CHECK(found != regions.end(), "region ", operation.local.handle, " is not registered");
+  const auto offset =
+      static_cast<size_t>(static_cast<unsigned char*>(operation.buffer) - found->second.base);
+  LCI_CHECK(operation.size == 0 ||
+                (offset <= found->second.size && operation.size <= found->second.size - offset),
+            "the registration does not cover the buffer");
+}
+
+bool fabric::chance(device_state& device, int percent) {
+  return static_cast<int>(next_random(&device.random) % 100) < percent;
+}
+
+uint64_t fabric::due_in(device_state& device) {
+  return now_ + (how_.max_delay == 0 ? 0 : next_random(&device.random) % (how_.max_delay + 1));
+}
+
+void fabric::enqueue(int rank, int uid, const op& operation, completion_kind kind, bool ready) {
+  device_state& own = device_of(rank, uid);
+  device_state& target = device_of(operation.rank, uid);
+  target.from.resize(ranks_.size());
+  channel& way = target.from[static_cast<size_t>(rank)];
+  // In the order of posting: no earlier than the one before.
+  way.last_due = std::max(way.last_due, due_in(own));
+  way.messages.push_back({kind, operation.imm, {}, way.last_due, ready, way.next_number++});
+  if (kind != completion_kind::recv || !ready) return;
+  std::vector<unsigned char>& bytes = way.messages.back().bytes;
+  bytes.resize(operation.header_size + operation.size);
+  if (operation.header_size > 0) {
+    std::memcpy(bytes.data(), operation.header, operation.header_size);
+  }
+  if (operation.size > 0) {
+    std::memcpy(bytes.data() + operation.header_size, operation.buffer, operation.size);
+  }
+}
+
+// False if the target's memory is not open.
+bool fabric::execute(int rank, int uid, const op& operation, const pending* was) {
+  if (operation.kind == op_kind::send) {
+    if (was == nullptr) {
+      enqueue(rank, uid, operation, completion_kind::recv, /*ready=*/true);
+      return true;
+    }
+    LCI_CHECK(checksum(operation.buffer, operation.size) == was->checksum,
+              "the buffer of a send changed while the network had it");
+    for (message& each : device_of(operation.rank, uid).from[static_cast<size_t>(rank)].messages) {
+      if (each.number != was->message_number) continue;
+      const auto* bytes = static_cast<const unsigned char*>(operation.buffer);
+      each.bytes.assign(bytes, bytes + operation.size);
+      each.ready = true;
+    }
+    return true;
+  }
+  unsigned char* remote = find_remote(operation);
+  if (remote == nullptr) return false;
+  if (operation.kind == op_kind::get) {
+    if (operation.size > 0) std::memmove(operation.buffer, remote, operation.size);
+    return true;
+  }
+  LCI_CHECK(was == nullptr || checksum(operation.buffer, operation.size) == was->checksum,
+            "the buffer of a put changed while the network had it");
+  if (operation.size > 0) std::memmove(remote, operation.buffer, operation.size);
+  if (operation.kind == op_kind::put_imm) {
+    enqueue(rank, uid, operation, completion_kind::remote_put, /*ready=*/true);
+  }
+  return true;
+}
+
+error_t fabric::post(int rank, int uid, const op& operation) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  check(rank, operation);
+  device_state& device = device_of(rank, uid);
+  record(1, static_cast<uint64_t>(operation.kind), operation.size);
+  if (ranks_[static_cast<size_t>(rank)].lost) return errorcode_t::fatal;
+  if (ranks_[static_cast<size_t>(operation.rank)].lost) return errorcode_t::fatal;
+  if (chance(device, how_.refuse_percent)) {
+    return chance(device, 50) ? errorcode_t::retry_lock : errorcode_t::retry_nomem;
+  }
+  device_state& target = device_of(operation.rank, uid);
+  target.from.resize(ranks_.size());
+  const bool speaks = operation.kind == op_kind::send || operation.kind == op_kind::put_imm;
+  if (speaks && target.from[static_cast<size_t>(rank)].messages.size() >= how_.queue_length) {
+    return errorcode_t::retry_nomem;
+  }
+  if (operation.kind != op_kind::send && find_remote(operation) == nullptr) {
+    return errorcode_t::fatal;
+  }
+  if (operation.inject || !chance(device, how_.post_percent)) {
+    execute(rank, uid, operation, nullptr);
+    return errorcode_t::done;
+  }
+  pending posted{operation, due_in(device), 0, 0};
+  if (operation.kind != op_kind::get) {
+    posted.checksum = checksum(operation.buffer, operation.size);
+  }
+  if (operation.kind == op_kind::send) {
+    enqueue(rank, uid, operation, completion_kind::recv, /*ready=*/false);
+    posted.message_number = target.from[static_cast<size_t>(rank)].next_number - 1;
+  }
+  device.posted.push_back(posted);
+  return errorcode_t::posted;
+}
+
+// ---- polling
+// ------------------------------------------------------------------------------------------
+
+error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* count) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  *count = 0;
+  ++now_;
+  rank_state& self = ranks_[static_cast<size_t>(rank)];
+  device_state& device = device_of(rank, uid);
+  if (self.lost) return errorcode_t::retry;
+  if (chance(device, how_.refuse_percent / 4)) return errorcode_t::retry_lock;
+  const auto give = [&](const completion& given) {
+    out[(*count)++] = given;
+    record(2, static_cast<uint64_t>(given.kind), given.size);
+  };
+  // Posted operations complete in any order.
+  for (auto each = device.posted.begin(); each != device.posted.end() && *count < max;) {
+    const op& operation = each->operation;
+    const bool lost = ranks_[static_cast<size_t>(operation.rank)].lost;
+    if (each->due > now_ && !lost) {
+      ++each;
+      continue;
+    }
+    completion over;
+    over.kind = operation.kind == op_kind::send  ? completion_kind::send
+                : operation.kind == op_kind::get ? completion_kind::get
+                                                 : completion_kind::put;
+    over.rank = operation.rank;
+    over.context = operation.context;
+    over.failed = lost || !execute(rank, uid, operation, &*each);
+    give(over);
+    each = device.posted.erase(each);
+  }
+  // Messages of each sender in their order, senders in any.
+  const size_t first = next_random(&device.random) % ranks_.size();
+  for (size_t i = 0; i < ranks_.size(); ++i) {
+    const size_t sender = (first + i) % ranks_.size();
+    channel& way = device.from[sender];
+    while (*count < max && !way.messages.empty() && way.messages.front().ready &&
+           way.messages.front().due <= now_) {
+      message& arrived = way.messages.front();
+      completion given;
+      given.kind = arrived.kind;
+      given.rank = static_cast<int>(sender);
+      given.imm = arrived.imm;
+      if (arrived.kind == completion_kind::recv) {
+        given.size = arrived.bytes.size();
+        given.lease = device.next_lease++;
+        // A vector's memory is aligned to 16 and stays where it is.
+        std::vector<unsigned char>& lent = device.leases[given.lease];
+        lent = std::move(arrived.bytes);
+        given.buffer = lent.data();
+      }
+      way.messages.pop_front();
+      give(given);
+    }
+    if (device.failure_due[sender] != 0 && device.failure_due[sender] <= now_ && *count < max &&
+        (way.messages.empty() || !way.messages.front().ready)) {
+      way.messages.clear();
+      device.failure_due[sender] = 0;
+      completion failed;
+      failed.kind = completion_kind::peer_failed;
+      failed.rank = static_cast<int>(sender);
+      give(failed);
+    }
+  }
+  return *count > 0 ? error_t(errorcode_t::done) : errorcode_t::retry;
+}
+
+void fabric::release(int rank, int uid, uint64_t lease) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const size_t erased = device_of(rank, uid).leases.erase(lease);
+  LCI_CHECK(erased == 1, "lease ", lease, " of rank ", rank, " was released before");
+}
+
+// ---- loss
+// ---------------------------------------------------------------------------------------------
+
+void fabric::lose(int rank) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto lost = static_cast<size_t>(rank);
+  if (ranks_[lost].lost) return;
+  ranks_[lost].lost = true;
+  for (size_t r = 0; r < ranks_.size(); ++r) {
+    if (r == lost) continue;
+    for (auto& [uid, device] : ranks_[r].devices) {
+      device.from.resize(ranks_.size());
+      device.failure_due.resize(ranks_.size());
+      // From some message on all are lost, and what was not read from its buffers in any case.
+      std::deque<message>& messages = device.from[lost].messages;
+      size_t left = messages.empty() ? 0 : next_random(&device.random) % (messages.size() + 1);
+      for (size_t i = 0; i < left; ++i) {
+        if (!messages[i].ready) left = i;
+      }
+      messages.resize(left);
+      device.failure_due[lost] = due_in(device) + 1;
+    }
+  }
+}
+
+}  // namespace lci::net::sim

@@ -1,0 +1,48 @@
+#ifndef LCI_NET_SIM_SETTINGS_H_
+#define LCI_NET_SIM_SETTINGS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace lci::net::sim {
+
+// How a simulated network behaves. Time is virtual: each poll of any rank is one tick.
+struct settings {
+  uint64_t seed = 1;
+  uint64_t max_delay = 20;   // ticks that a message or a completion takes, at most
+  int refuse_percent = 20;   // posts that are refused though they could be accepted; at most 90
+  int post_percent = 50;     // operations that may be `posted` and are, though they could be `done`
+  size_t queue_length = 64;  // messages under way from one rank to another, at most
+  size_t max_inject = 64;    // as in device_limits
+  size_t max_send = 8192;
+  size_t max_rma = 1000;
+  bool has_put_imm = true;
+  bool needs_registration = true;
+
+  // Everything but the seed follows from it.
+  static settings of_seed(uint64_t seed);
+  // Those of LCI_SIM_SEED (1 if unset), each overridden by LCI_SIM_MAX_DELAY,
+  // LCI_SIM_REFUSE_PERCENT, LCI_SIM_POST_PERCENT, LCI_SIM_QUEUE_LENGTH, LCI_SIM_MAX_INJECT,
+  // LCI_SIM_MAX_SEND, LCI_SIM_MAX_RMA, LCI_SIM_PUT_IMM and LCI_SIM_REGISTRATION. The error names
+  // the variable.
+  static absl::StatusOr<settings> from_environment();
+
+  // As variables, to run it again.
+  std::string to_string() const;
+};
+
+// The next number of a sequence, of which `state` is the place (Steele et al., "Fast splittable
+// pseudorandom number generators", 2014: SplitMix64).
+inline uint64_t next_random(uint64_t* state) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111eb;
+  return z ^ (z >> 31);
+}
+
+}  // namespace lci::net::sim
+
+#endif  // LCI_NET_SIM_SETTINGS_H_

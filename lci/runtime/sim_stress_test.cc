@@ -1,0 +1,249 @@
+// The runtime over a network that refuses, delays, reorders and loses a rank.
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/api/lci.hpp"
+#include "lci/net/sim/backend.h"
+#include "lci/runtime/runtime.h"
+#include "lci/runtime/test_ranks.h"
+
+namespace lci {
+namespace {
+
+uint64_t seed() { return std::strtoull(std::getenv("LCI_SIM_SEED"), nullptr, 10); }
+
+constexpr size_t sizes[] = {0, 1, 40, 64, 65, 900, 1000, 1001, 8192, 8193, 30000};
+
+// Every rank sends messages of all kinds to every rank, with retries and with the backlog; all
+// arrive, once, with their bytes.
+TEST(SimStress, EverythingArrivesOnce) {
+  constexpr int ranks = 3;
+  constexpr size_t rounds = 30;
+  run_job(ranks, [](runtime_t runtime) {
+    const int rank = rank_of(runtime);
+    uint64_t random = seed() * 31 + static_cast<uint64_t>(rank);
+    const auto pick = [&random](size_t n) { return net::sim::next_random(&random) % n; };
+    comp_t inbox = alloc_cq_x().runtime(runtime)();
+    comp_t done = alloc_counter_x().runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(inbox).runtime(runtime)();
+    std::vector<unsigned char> open(rounds * ranks, 0);
+    mr_t mr = register_memory_x(open.data(), open.size()).runtime(runtime)();
+    std::vector<rmr_t> rmrs(ranks);
+    const rmr_t own = get_rmr_x(mr).runtime(runtime)();
+    allgather_x(&own, rmrs.data(), sizeof(own)).runtime(runtime)();
+
+    int64_t expected_done = 0;
+    const auto settle = [&](auto op) {
+      op.runtime(runtime).allow_retry(pick(2) == 0);
+      status_t status;
+      while ((status = op()).is_retry()) progress_x().runtime(runtime)();
+      if (status.is_posted()) ++expected_done;
+    };
+    std::vector<std::vector<unsigned char>> buffers;
+    const auto keep = [&buffers](std::vector<unsigned char> bytes) -> std::vector<unsigned char>& {
+      buffers.push_back(std::move(bytes));
+      return buffers.back();
+    };
+    buffers.reserve(4 * rounds * ranks);
+    // A receive for every message that is sent, half of them before.
+    std::vector<size_t> order;
+    for (size_t i = 0; i < rounds * ranks; ++i) order.push_back(i);
+    const auto receive = [&](size_t i) {
+      const int from = static_cast<int>(i % ranks);
+      auto& room = keep(std::vector<unsigned char>(30000));
+      settle(post_recv_x(from, room.data(), room.size(), i / ranks, done));
+    };
+    for (size_t i = 0; i < order.size() / 2; ++i) receive(i);
+    for (size_t round = 0; round < rounds; ++round) {
+      for (int to = 0; to < ranks; ++to) {
+        auto& bytes =
+            keep(make_message(rank, round, sizes[(round + static_cast<size_t>(to)) % 11]));
+        settle(post_send_x(to, bytes.data(), bytes.size(), round, done));
+        auto& more = keep(make_message(rank, round, sizes[pick(11)]));
+        settle(post_am_x(to, more.data(), more.size(), done, rcomp).tag(round));
+        auto& byte = keep({static_cast<unsigned char>(round + 1)});
+        settle(post_put_x(to, byte.data(), 1, done, round * ranks + static_cast<size_t>(rank),
+                          rmrs[static_cast<size_t>(to)]));
+      }
+    }
+    for (size_t i = order.size() / 2; i < order.size(); ++i) receive(i);
+
+    std::vector<int> seen(rounds * ranks, 0);
+    for (size_t count = 0; count < rounds * ranks;) {
+      progress_x().runtime(runtime)();
+      const status_t came = cq_pop_x(inbox).runtime(runtime)();
+      if (came.is_retry()) continue;
+      ++count;
+      ++seen[came.tag * ranks + static_cast<size_t>(came.rank)];
+      const auto bytes = make_message(came.rank, came.tag, came.size);
+      EXPECT_TRUE(came.size == 0 || std::memcmp(came.buffer, bytes.data(), came.size) == 0);
+      std::free(came.buffer);
+    }
+    EXPECT_EQ(seen, std::vector<int>(rounds * ranks, 1));
+    while (counter_get_x(done).runtime(runtime)() < expected_done) progress_x().runtime(runtime)();
+    EXPECT_EQ(counter_get_x(done).runtime(runtime)(), expected_done);
+    wait_drained_x().runtime(runtime)();
+    barrier_x().runtime(runtime)();
+    for (size_t i = 0; i < open.size(); ++i) EXPECT_EQ(open[i], i / ranks + 1);
+    deregister_memory_x{&mr}.runtime(runtime)();
+    free_comp_x{&inbox}.runtime(runtime)();
+    free_comp_x{&done}.runtime(runtime)();
+  });
+}
+
+// A rank is lost in the middle of sends, receives, rendezvous and collectives. The others learn of
+// it, every operation of theirs ends, and they go on with each other.
+TEST(SimStress, ALostRankEndsWhatNeedsItAndNothingElse) {
+  constexpr int ranks = 3;
+  static constexpr int victim = 1;
+  auto boots = boot::make_in_process_job(ranks, patience);
+  std::vector<std::thread> threads;
+  for (auto& boot : boots) {
+    threads.emplace_back([own = std::move(boot)]() mutable {
+      global_attr_t defaults;
+      defaults.backend = attr_backend_t::sim;
+      runtime_impl_t impl(std::move(own), runtime_attr_t(), defaults);
+      const runtime_t runtime(&impl);
+      const int rank = impl.rank();
+      uint64_t random = seed() * 17 + static_cast<uint64_t>(rank);
+      comp_t ended = alloc_counter_x().runtime(runtime)();
+      std::vector<unsigned char> out(20000, 1);
+      std::vector<std::vector<unsigned char>> rooms(12, std::vector<unsigned char>(20000));
+      int64_t posted = 0;
+      int failures = 0;
+      const auto progress = [&] {
+        try {
+          progress_x().runtime(runtime)();
+        } catch (const peer_failure_error& error) {
+          EXPECT_EQ(error.failed_rank(), int{victim});
+          ++failures;
+        }
+      };
+      const auto settle = [&](auto op) {
+        for (;;) {
+          try {
+            const status_t status = op.runtime(runtime)();
+            if (status.is_posted()) ++posted;
+            if (!status.is_retry()) return;
+          } catch (const peer_failure_error&) {
+            return;
+          }
+          progress();
+        }
+      };
+      const uint64_t last_word = net::sim::next_random(&random) % 40;
+      comp_t collective = alloc_counter_x().runtime(runtime)();
+      allreduce_x(
+          out.data(), rooms[11].data(), 5000, 1,
+          [](const void*, const void* right, void* dst, size_t n) { std::memmove(dst, right, n); })
+          .comp(collective)
+          .runtime(runtime)();
+      for (uint64_t i = 0; i < 10; ++i) {
+        const int with = rank == victim ? 0 : victim;
+        const size_t size = i % 2 == 0 ? 100 : 20000;
+        settle(post_recv_x(with, rooms[i].data(), rooms[i].size(), i, ended));
+        settle(post_send_x(with, out.data(), size, i, ended));
+        for (uint64_t p = 0; rank == victim && p < last_word; ++p) progress();
+      }
+      if (rank == victim) {
+        net::sim::fabric_of(*impl.default_net_context()->net)->lose(victim);
+      } else {
+        while (failures == 0) progress();
+        EXPECT_EQ(failures, 1) << "told once";
+        // Everything that needed the lost rank ends, one way or the other.
+        while (counter_get_x(ended).runtime(runtime)() < posted) progress();
+        while (counter_get_x(collective).runtime(runtime)() < 1) progress();
+        EXPECT_EQ(counter_get_x(ended).runtime(runtime)(), posted);
+        EXPECT_THROW(post_send_x(victim, out.data(), 8, 0, ended).runtime(runtime)(),
+                     peer_failure_error);
+        EXPECT_THROW(barrier_x().runtime(runtime)(), peer_failure_error);
+        // The two that are left.
+        const int other = 2 - rank;
+        comp_t sync = alloc_sync_x().runtime(runtime)();
+        for (size_t size : {size_t{8}, size_t{20000}}) {
+          status_t received =
+              post_recv_x(other, rooms[0].data(), size, 99, sync).runtime(runtime)();
+          post_send_x(other, out.data(), size, 99, COMP_NULL).runtime(runtime)();
+          if (received.is_posted()) sync_wait_x(sync, &received).runtime(runtime)();
+          EXPECT_EQ(received.size, size);
+        }
+        // Neither leaves while the other needs it.
+        uint64_t word = 0;
+        status_t last = post_recv_x(other, &word, 8, 100, sync).runtime(runtime)();
+        post_send_x(other, out.data(), 8, 100, COMP_NULL).runtime(runtime)();
+        if (last.is_posted()) sync_wait_x(sync, &last).runtime(runtime)();
+        for (int i = 0; i < 2000; ++i) progress();
+        free_comp_x{&sync}.runtime(runtime)();
+      }
+      // What is left of the runtime's operations ends with it: the objects are not freed before.
+      static_cast<void>(ended);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// Many ranks in one thread: the same seed gives the same run.
+uint64_t run_in_one_thread(uint64_t with_seed) {
+  setenv("LCI_SIM_SEED", std::to_string(with_seed).c_str(), 1);
+  constexpr int ranks = 4;
+  auto boots = boot::make_in_process_job(ranks, patience);
+  std::vector<std::unique_ptr<runtime_impl_t>> impls(ranks);
+  std::vector<std::thread> threads;
+  for (int r = 0; r < ranks; ++r) {
+    threads.emplace_back([&, r] {
+      global_attr_t defaults;
+      defaults.backend = attr_backend_t::sim;
+      impls[static_cast<size_t>(r)] = std::make_unique<runtime_impl_t>(
+          std::move(boots[static_cast<size_t>(r)]), runtime_attr_t(), defaults);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  uint64_t random = with_seed;
+  comp_t done = alloc_counter_x().runtime(impls[0].get())();
+  std::vector<std::vector<unsigned char>> rooms(ranks, std::vector<unsigned char>(9000));
+  std::vector<std::vector<unsigned char>> outs(ranks, std::vector<unsigned char>(9000, 3));
+  int64_t expected = 0;
+  for (uint64_t round = 0; round < 20; ++round) {
+    for (int r = 0; r < ranks; ++r) {
+      const runtime_t runtime(impls[static_cast<size_t>(r)].get());
+      const size_t size = net::sim::next_random(&random) % 9000;
+      if (post_recv_x((r + 1) % ranks, rooms[static_cast<size_t>(r)].data(), 9000, round, done)
+              .runtime(runtime)()
+              .is_posted()) {
+        ++expected;
+      }
+      if (post_send_x((r + 3) % ranks, outs[static_cast<size_t>(r)].data(), size, round, done)
+              .allow_retry(false)
+              .runtime(runtime)()
+              .is_posted()) {
+        ++expected;
+      }
+    }
+    while (counter_get_x(done).runtime(impls[0].get())() < expected) {
+      const size_t r = net::sim::next_random(&random) % ranks;
+      progress_x().runtime(impls[r].get())();
+    }
+  }
+  const uint64_t trace = net::sim::fabric_of(*impls[0]->default_net_context()->net)->trace();
+  for (int i = 0; i < 10000; ++i)
+    progress_x().runtime(impls[static_cast<size_t>(i % ranks)].get())();
+  free_comp_x{&done}.runtime(impls[0].get())();
+  return trace;
+}
+
+TEST(SimStress, ASeedReplaysExactly) {
+  const uint64_t first = seed();
+  const uint64_t once = run_in_one_thread(first);
+  EXPECT_EQ(run_in_one_thread(first), once);
+  EXPECT_NE(run_in_one_thread(first + 1), once);
+  setenv("LCI_SIM_SEED", std::to_string(first).c_str(), 1);
+}
+
+}  // namespace
+}  // namespace lci
