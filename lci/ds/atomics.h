@@ -4,25 +4,39 @@
 #define LCI_DS_ATOMICS_H_
 
 #include <atomic>
+#include <cstddef>
+#include <cstdint>
 
 #include "lci/base/backoff.h"
+#include "lci/base/thread_number.h"
+#include "lci/ds/wide_atomic.h"
 
 namespace lci::ds {
+
+// Lines that are written by different threads are kept this far apart (x86 fetches pairs of lines).
+constexpr size_t contention_distance = 128;
 
 // The policy of every build but such tests. A structure is a template over a type with these
 // members and has no other way to share memory or to wait:
 //   atomic<U>   std::atomic's constructors, load, store, exchange, compare_exchange_weak and
 //               _strong, fetch_add, fetch_sub, fetch_or and fetch_and, with the orders that the
 //               structure's comments argue. No fences: the thread sanitizer does not see them.
+//   wide_atomic two words that are compared and exchanged together: see wide_atomic.h; needed only
+//               where a structure is asked for that uses it
 //   pause()     one round of a loop that waits a moment for another thread
 //   backoff     a loop that may wait for long: idle() after a round in vain, reset() after another
+//   thread_number()  base::thread_number's promises
 // Locks are basic_spinlock<Atomics>, never a std::mutex, since a thread that blocks in the kernel
 // is out of a scheduler's reach.
 struct std_atomics {
   template <class U>
   using atomic = std::atomic<U>;
+#ifdef LCI_DS_HAS_WIDE_ATOMIC
+  using wide_atomic = ds::wide_atomic;
+#endif
   using backoff = base::backoff;
   static void pause() { base::cpu_pause(); }
+  static uint32_t thread_number() { return base::thread_number(); }
 };
 
 }  // namespace lci::ds

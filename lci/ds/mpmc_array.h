@@ -8,20 +8,23 @@
 #include <type_traits>
 #include <vector>
 
+#include "lci/ds/atomics.h"
+#include "lci/ds/spinlock.h"
+
 namespace lci::ds {
 
 // An array that grows, is written rarely and read all the time (SC'25 paper, section 5.1.1). Each
 // growth makes an array of twice the length; the old ones are kept until the end, since a reader
 // may still be in one. Elements that were never set are T().
 //
-// Thread safety: every member by any thread at any time. get is wait-free, set takes a mutex.
+// Thread safety: every member by any thread at any time. get is wait-free, set takes a lock.
 //
 // Invariants
-//   1. Writers hold mutex_. They write the newest array only.
+//   1. Writers hold lock_. They write the newest array only.
 //   2. An array is complete before current_ points to it (R1), so a reader that sees it (A1) sees
-//   every set that had
-//      returned before. A reader in an older array may miss sets that are under way, not those.
-template <class T>
+//      every set that had returned before. A reader in an older array may miss sets that are under
+//      way, not those.
+template <class T, class Atomics = std_atomics>
 class mpmc_array {
   static_assert(std::is_trivially_copyable<T>::value, "elements are atomics");
 
@@ -39,7 +42,7 @@ class mpmc_array {
 
   // May throw std::bad_alloc, and has then changed nothing.
   void set(size_t index, T value) {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
     array* now = current_.load(std::memory_order_relaxed);
     if (now == nullptr || index >= now->length) now = grow(now, index + 1);
     now->elements[index].store(value,
@@ -47,10 +50,12 @@ class mpmc_array {
   }
 
  private:
+  using element = typename Atomics::template atomic<T>;
+
   struct array {
-    explicit array(size_t n) : length(n), elements(new std::atomic<T>[n]()) {}
+    explicit array(size_t n) : length(n), elements(new element[n]()) {}
     const size_t length;
-    const std::unique_ptr<std::atomic<T>[]> elements;
+    const std::unique_ptr<element[]> elements;
   };
 
   array* grow(const array* old, size_t needed) {
@@ -66,9 +71,9 @@ class mpmc_array {
     return grown;
   }
 
-  std::atomic<array*> current_{nullptr};
-  std::mutex mutex_;
-  std::vector<std::unique_ptr<array>> all_;  // guarded by mutex_
+  typename Atomics::template atomic<array*> current_{nullptr};
+  basic_spinlock<Atomics> lock_;
+  std::vector<std::unique_ptr<array>> all_;  // guarded by lock_
 };
 
 }  // namespace lci::ds

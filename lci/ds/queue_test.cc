@@ -8,8 +8,8 @@
 
 #include "gtest/gtest.h"
 #include "lci/base/backoff.h"
-#include "lci/ds/faa_queue.h"
-#include "lci/ds/growing_queue.h"
+#include "lci/ds/array_queue.h"
+#include "lci/ds/lcrq.h"
 
 namespace lci::ds {
 namespace {
@@ -34,21 +34,32 @@ bool is_whole(const value& v) {
   return true;
 }
 
-// A small ring, so that the growing queue changes rings all the time.
-struct growing {
-  growing_queue<value> queue{8};
+// A small ring, so that it changes all the time.
+#ifdef LCI_DS_HAS_WIDE_ATOMIC
+struct wide {
+  lcrq<value, std_atomics, wide_cell> queue{8};
+  bool push(const value& v) { return queue.push(v), true; }
+  bool pop(value* v) { return queue.try_pop(v); }
+};
+#endif
+struct narrow {
+  lcrq<value, std_atomics, narrow_cell> queue{8};
   bool push(const value& v) { return queue.push(v), true; }
   bool pop(value* v) { return queue.try_pop(v); }
 };
 struct fixed {
-  faa_queue<value> queue{64};
+  array_queue<value> queue{64};
   bool push(const value& v) { return queue.try_push(v); }
   bool pop(value* v) { return queue.try_pop(v); }
 };
 
 template <class Queue>
 class Queues : public testing::Test {};
-using QueueTypes = testing::Types<growing, fixed>;
+using QueueTypes = testing::Types<fixed,
+#ifdef LCI_DS_HAS_WIDE_ATOMIC
+                                  wide,
+#endif
+                                  narrow>;
 TYPED_TEST_SUITE(Queues, QueueTypes);
 
 TYPED_TEST(Queues, IsEmptyAtFirst) {
@@ -120,9 +131,9 @@ TYPED_TEST(Queues, ManyProducersAndConsumers) {
   for (const std::atomic<int>& count : seen) ASSERT_EQ(count.load(), 1);
 }
 
-TEST(FaaQueue, RefusesWhenFullAndLosesNothing) {
-  const auto owned = std::make_unique<faa_queue<value>>(5);
-  faa_queue<value>& queue = *owned;
+TEST(ArrayQueue, RefusesWhenFullAndLosesNothing) {
+  const auto owned = std::make_unique<array_queue<value>>(5);
+  array_queue<value>& queue = *owned;
   ASSERT_EQ(queue.capacity(), 8u);
   for (uint64_t round = 0; round < 3; ++round) {
     for (uint64_t i = 0; i < 8; ++i) ASSERT_TRUE(queue.try_push(make_value(round, i)));
@@ -137,16 +148,53 @@ TEST(FaaQueue, RefusesWhenFullAndLosesNothing) {
   }
 }
 
-TEST(GrowingQueue, UsesItsRingsAgain) {
-  const auto owned = std::make_unique<growing_queue<value>>(8);
-  growing_queue<value>& queue = *owned;
+// Both kinds of cells, on the processors that have both.
+template <class Queue>
+class Lcrqs : public testing::Test {};
+using LcrqTypes = testing::Types<
+#ifdef LCI_DS_HAS_WIDE_ATOMIC
+    wide,
+#endif
+    narrow>;
+TYPED_TEST_SUITE(Lcrqs, LcrqTypes);
+
+TYPED_TEST(Lcrqs, UsesItsRingsAgain) {
+  const auto owned = std::make_unique<TypeParam>();
+  auto& queue = owned->queue;
   value v;
   for (int round = 0; round < 10; ++round) {
     for (uint64_t i = 0; i < 100; ++i) queue.push(make_value(0, i));
     EXPECT_EQ(queue.size(), 100u);
-    for (uint64_t i = 0; i < 100; ++i) ASSERT_TRUE(queue.try_pop(&v));
+    for (uint64_t i = 0; i < 100; ++i) {
+      ASSERT_TRUE(queue.try_pop(&v));
+      ASSERT_EQ(v.number, i);
+    }
+    EXPECT_EQ(queue.size(), 0u);
     EXPECT_LE(queue.rings(), 14u);
   }
+}
+
+// A thread's own value is there at once, whatever others are in the middle of.
+TYPED_TEST(Lcrqs, WhatIsPushedCanBePopped) {
+  constexpr int threads = 8;
+  constexpr int rounds = 2000;
+  const auto owned = std::make_unique<TypeParam>();
+  auto& queue = owned->queue;
+  std::atomic<int> missed{0};
+  std::vector<std::thread> workers;
+  for (int t = 0; t < threads; ++t) {
+    workers.emplace_back([&, t] {
+      value v;
+      for (int i = 0; i < rounds; ++i) {
+        queue.push(make_value(static_cast<uint64_t>(t), static_cast<uint64_t>(i)));
+        // Everybody pops as many as he has pushed: there is one for each.
+        if (!queue.try_pop(&v) || !is_whole(v)) ++missed;
+      }
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_EQ(missed, 0);
+  EXPECT_EQ(queue.size(), 0u);
 }
 
 }  // namespace

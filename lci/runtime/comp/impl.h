@@ -9,8 +9,8 @@
 #include <string>
 
 #include "lci/api/comp.hpp"
-#include "lci/ds/faa_queue.h"
-#include "lci/ds/growing_queue.h"
+#include "lci/ds/array_queue.h"
+#include "lci/ds/lcrq.h"
 
 namespace lci::rt {
 
@@ -71,7 +71,7 @@ class growing_completion_queue final : public completion_queue {
   bool pop(status_t* out) override { return queue_.try_pop(out); }
 
  private:
-  ds::growing_queue<status_t> queue_;
+  ds::lcrq<status_t> queue_;
 };
 
 class fixed_completion_queue final : public completion_queue {
@@ -81,7 +81,7 @@ class fixed_completion_queue final : public completion_queue {
   bool pop(status_t* out) override { return queue_.try_pop(out); }
 
  private:
-  ds::faa_queue<status_t> queue_;
+  ds::array_queue<status_t> queue_;
 };
 
 }  // namespace lci::rt

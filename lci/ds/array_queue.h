@@ -1,0 +1,142 @@
+#ifndef LCI_DS_ARRAY_QUEUE_H_
+#define LCI_DS_ARRAY_QUEUE_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <type_traits>
+
+#include "lci/ds/atomics.h"
+
+namespace lci::ds {
+
+// A first-in-first-out queue of values with a fixed length, for any number of producers and
+// consumers. A full queue refuses; nothing in it is overwritten.
+//
+// Pushes and pops take consecutive tickets from two counters; ticket t belongs to cell
+// t % capacity, whose sequence number says whose turn it is (Vyukov, "Bounded MPMC queue"). The
+// counters are the two atomics that such a queue is commonly built on by fetch-and-add. Here they
+// are moved by compare-and-swap, which was measured to be faster (the processor goes on with the
+// ticket that it expects, and does not wait for the counter), and which leaves no trace when it
+// fails: a fetch-and-add on a full or an empty queue has taken a ticket that nobody can use, and
+// must wait, for ever perhaps, or tell the other side to skip it.
+//
+// T is trivially copyable.
+//
+// Thread safety: every member by any thread at any time, construction and destruction excepted.
+// try_pop is lock-free. try_push is, but that if the queue has gone all the way round to a value
+// that a pop has taken and not copied yet, it waits for that pop (pauses, then yields).
+//
+// Invariants
+//   1. head <= tail <= head + capacity. Both only grow.
+//   2. Ticket t is pushed once and popped once: by the thread whose compare-and-swap moved the
+//      counter from t to t + 1.
+//   3. A cell's sequence is t while it waits for the push of ticket t, t + 1 while it has that
+//      value, then t + capacity. Between its compare-and-swap and its store of the sequence, the
+//      thread of the ticket owns the value.
+// Orders
+//   A1, the release of a push's sequence, pairs with A2, the acquire of the pop's: the value.
+//   B1, the release of a pop's sequence, pairs with B2, the acquire of the push's: the value has
+//       been copied.
+template <class T, class Atomics = std_atomics>
+class array_queue {
+  static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
+
+ public:
+  // Holds at least `length` values (the next power of two). May throw std::bad_alloc.
+  explicit array_queue(size_t length)
+      : mask_(round_up(length) - 1), cells_(new cell[round_up(length)]) {
+    for (size_t i = 0; i <= mask_; ++i) cells_[i].sequence.store(i, std::memory_order_relaxed);
+  }
+  array_queue(const array_queue&) = delete;
+  array_queue& operator=(const array_queue&) = delete;
+
+  size_t capacity() const { return mask_ + 1; }
+
+  // False if it was full at one moment during the call.
+  bool try_push(const T& value) {
+    typename Atomics::backoff wait;
+    uint64_t ticket = tail_.load(std::memory_order_relaxed);
+    for (;;) {
+      cell& mine = cells_[ticket & mask_];
+      const uint64_t sequence = mine.sequence.load(std::memory_order_acquire);  // B2
+      if (sequence == ticket) {
+        if (tail_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_relaxed)) {
+          std::memcpy(mine.bytes, &value, sizeof(T));
+          mine.sequence.store(ticket + 1, std::memory_order_release);  // A1
+          return true;
+        }
+        wait.idle();
+        continue;
+      }
+      const uint64_t tail = tail_.load(std::memory_order_acquire);
+      if (tail == ticket) {
+        if (ticket - head_.load(std::memory_order_acquire) > mask_) return false;
+        wait.idle();  // the pop of the lap before has moved head, not copied the value
+      }
+      ticket = tail;
+    }
+  }
+
+  // False if it was empty at one moment during the call, or the oldest value is still being pushed.
+  // (So a thread may get false right after its own push, while another thread is in the middle of
+  // an earlier one.)
+  bool try_pop(T* out) {
+    typename Atomics::backoff wait;
+    unsigned unpublished = 0;
+    uint64_t ticket = head_.load(std::memory_order_relaxed);
+    for (;;) {
+      cell& oldest = cells_[ticket & mask_];
+      const uint64_t sequence = oldest.sequence.load(std::memory_order_acquire);  // A2
+      if (sequence == ticket + 1) {
+        if (head_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_relaxed)) {
+          std::memcpy(static_cast<void*>(out), oldest.bytes, sizeof(T));
+          oldest.sequence.store(ticket + capacity(), std::memory_order_release);  // B1
+          return true;
+        }
+        wait.idle();
+        continue;
+      }
+      const uint64_t head = head_.load(std::memory_order_acquire);
+      if (head == ticket) {
+        if (tail_.load(std::memory_order_acquire) == ticket) return false;
+        if (++unpublished > pauses_for_a_push) return false;
+        Atomics::pause();
+      }
+      ticket = head;
+    }
+  }
+
+ private:
+  static constexpr unsigned pauses_for_a_push = 16;
+
+  // Cells do not straddle lines: a power of two up to a line, then whole lines.
+  static constexpr size_t cell_alignment() {
+    size_t alignment = 16;
+    while (alignment < 64 && alignment < sizeof(uint64_t) + sizeof(T)) alignment *= 2;
+    return alignment;
+  }
+
+  struct alignas(cell_alignment()) cell {
+    typename Atomics::template atomic<uint64_t> sequence;
+    unsigned char bytes[sizeof(T)];
+  };
+
+  static size_t round_up(size_t length) {
+    size_t capacity = 2;
+    while (capacity < length) capacity *= 2;
+    return capacity;
+  }
+
+  const uint64_t mask_;
+  const std::unique_ptr<cell[]> cells_;
+  alignas(contention_distance)
+      typename Atomics::template atomic<uint64_t> tail_{0};  // next to push
+  alignas(contention_distance) typename Atomics::template atomic<uint64_t> head_{0};  // next to pop
+};
+
+}  // namespace lci::ds
+
+#endif  // LCI_DS_ARRAY_QUEUE_H_

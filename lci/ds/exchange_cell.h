@@ -1,0 +1,100 @@
+// The cells of an exchange_ring: a state and the name of a slot that change together.
+#ifndef LCI_DS_EXCHANGE_CELL_H_
+#define LCI_DS_EXCHANGE_CELL_H_
+
+#include <atomic>
+#include <cstdint>
+
+#include "lci/ds/atomics.h"
+
+namespace lci::ds {
+
+// Names a slot: its address for wide cells, its index for narrow ones.
+using slot_name = uint64_t;
+
+// What is in a cell: how many times the ring has gone round it, whether there is a value for this
+// lap (else a free slot), and whether the ring is closed for the lap after the value, or for this
+// one if there is none. As a number it only grows, but for the lowest bit (and, in narrow cells,
+// until the laps wrap around).
+struct cell_state {
+  static constexpr uint64_t closed_bit = 1;
+  static constexpr uint64_t full_bit = 2;
+  static constexpr int lap_shift = 2;
+
+  static constexpr uint64_t free_in(uint64_t lap) { return lap << lap_shift; }
+  static constexpr uint64_t full_in(uint64_t lap) { return lap << lap_shift | full_bit; }
+};
+
+// A cell of two words. The state has 62 bits for the lap: it never wraps around.
+template <class Atomics>
+class wide_cell {
+ public:
+  static constexpr bool names_are_addresses = true;
+  static constexpr uint64_t max_slots = UINT64_MAX;
+  static constexpr int state_bits = 64;
+
+  // While no other thread uses the cell.
+  void init(uint64_t state, slot_name slot) {
+    words_.store_second(slot, std::memory_order_relaxed);
+    words_.store_first(state, std::memory_order_relaxed);
+  }
+
+  // The slot may be newer than the state; then compare_exchange fails. Acquire.
+  void load(uint64_t* state, slot_name* slot) const {
+    *state = words_.load_first(std::memory_order_acquire);
+    *slot = words_.load_second(std::memory_order_relaxed);
+  }
+
+  // Acquire and release if it succeeds.
+  bool compare_exchange(uint64_t expected_state, slot_name expected_slot, uint64_t state,
+                        slot_name slot) {
+    return words_.compare_exchange(expected_state, expected_slot, state, slot);
+  }
+
+ private:
+  typename Atomics::wide_atomic words_;
+};
+
+// A cell of one word, for processors that cannot exchange two: fewer slots than a machine has
+// memory for, and a lap that wraps around: a thread would have to sleep between two instructions
+// for exactly 2^36 laps, months of pushing at the full rate, to take an old state for the present.
+template <class Atomics>
+class narrow_cell {
+ public:
+  static constexpr bool names_are_addresses = false;
+  static constexpr int slot_bits = 26;
+  static constexpr uint64_t max_slots = uint64_t{1} << slot_bits;
+  static constexpr int state_bits = 64 - slot_bits;
+
+  void init(uint64_t state, slot_name slot) {
+    word_.store(state << slot_bits | slot, std::memory_order_relaxed);
+  }
+
+  void load(uint64_t* state, slot_name* slot) const {
+    const uint64_t word = word_.load(std::memory_order_acquire);
+    *state = word >> slot_bits;
+    *slot = word & (max_slots - 1);
+  }
+
+  bool compare_exchange(uint64_t expected_state, slot_name expected_slot, uint64_t state,
+                        slot_name slot) {
+    uint64_t expected = expected_state << slot_bits | expected_slot;
+    return word_.compare_exchange_strong(expected, state << slot_bits | slot,
+                                         std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+
+ private:
+  typename Atomics::template atomic<uint64_t> word_{0};
+};
+
+#ifdef LCI_DS_HAS_WIDE_ATOMIC
+template <class Atomics>
+using default_cell = wide_cell<Atomics>;
+#else
+template <class Atomics>
+using default_cell = narrow_cell<Atomics>;
+#endif
+
+}  // namespace lci::ds
+
+#endif  // LCI_DS_EXCHANGE_CELL_H_

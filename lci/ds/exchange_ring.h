@@ -1,0 +1,233 @@
+#ifndef LCI_DS_EXCHANGE_RING_H_
+#define LCI_DS_EXCHANGE_RING_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "lci/base/check.h"
+#include "lci/ds/atomics.h"
+#include "lci/ds/exchange_cell.h"
+
+namespace lci::ds {
+
+// The ring that lcrq is made of: a fixed number of cells, each with the name of a slot. A push
+// leaves a slot with a value and takes a free one in its place; a pop takes the slot with the value
+// and leaves a free one. So a value of any size is published, and taken, by one compare-and-swap of
+// a cell, and between two operations each thread owns one slot of its own.
+//
+// This is the ring of Morrison and Afek ("Fast concurrent queues for x86 processors", PPoPP 2013)
+// with two changes. The values are in slots, for they are larger than the instruction. And tickets
+// are not taken by fetch-and-add: an operation looks for the first cell that is free (or full) and
+// takes it, so that there is one locked instruction an operation, not two, no ticket is ever lost
+// or spoilt, and a thread that loses a race stands back while the winner goes on with the lines in
+// its cache; head_ and tail_ only say where to begin to look.
+//
+// Thread safety: try_push and try_pop by any thread at any time, lock-free: that one has to try
+// again means that another thread's has succeeded. The rest as it says.
+//
+// Invariants. Ticket t belongs to cell t % capacity in lap t / capacity.
+//   1. A cell's state goes free(lap), full(lap), free(lap + 1) and so on; only the bit `closed`
+//      comes and goes.
+//   2. Ticket t is pushed (its cell becomes full) after t - 1 has been, and popped (its cell
+//      becomes free of the next lap) after t - 1 has been. So the first ticket not pushed is the
+//      ring's tail, the first not popped its head.
+//   3. head_ and tail_ are never beyond the head and the tail, but may be behind.
+//   4. A slot is named by one cell, or owned by one thread.
+//   5. While the ring is closed, the bit is in the cell of the tail, so nothing is pushed.
+// Orders
+//   A1, the release of a push's exchange, pairs with A2, the acquire of the pop's: the value.
+//   B1, the release of a pop's exchange, pairs with B2, the acquire of the push's: the free slot is
+//       no longer read.
+//   The states that an operation walks over on its way need no more than what load() has.
+template <template <class> class Cell, class Atomics>
+class exchange_ring {
+ public:
+  enum class push_result { ok, full, closed };
+  enum class pop_result {
+    ok,
+    empty,    // at one moment during the call
+    drained,  // nothing is left, and it is closed
+    moved,    // the caller's condition did not hold
+  };
+
+  // `capacity` is a power of two; next_slot() gives the name of a slot to begin with, that many
+  // times. Closed. May throw what it throws, or std::bad_alloc.
+  template <class NextSlot>
+  exchange_ring(size_t capacity, const NextSlot& next_slot)
+      : capacity_(capacity), cells_(new cell[capacity]) {
+    LCI_CHECK(capacity >= 2 && (capacity & (capacity - 1)) == 0, "capacity ", capacity);
+    while (size_t{1} << shift_ < capacity) ++shift_;
+    for (size_t i = 0; i < capacity; ++i) {
+      cells_[i].init(cell_state::free_in(0) | (i == 0 ? cell_state::closed_bit : 0), next_slot());
+    }
+  }
+  exchange_ring(const exchange_ring&) = delete;
+  exchange_ring& operator=(const exchange_ring&) = delete;
+
+  // If ok, *slot has been left and is now a free one.
+  push_result try_push(slot_name* slot) {
+    typename Atomics::backoff wait;
+    uint64_t ticket = tail_.load(std::memory_order_relaxed);
+    for (;;) {
+      cell& c = cell_of(ticket);
+      uint64_t state;
+      slot_name free_slot;
+      c.load(&state, &free_slot);
+      if (state == state_bits(cell_state::free_in(ticket >> shift_))) {
+        const uint64_t full = state | cell_state::full_bit;
+        if (c.compare_exchange(state, free_slot, full, *slot)) {  // A1, B2
+          *slot = free_slot;
+          advance(tail_, ticket + 1);
+          return push_result::ok;
+        }
+        wait.idle();
+      } else if (!walk_to_tail(state, &ticket)) {
+        return (state & cell_state::closed_bit) != 0 ? push_result::closed : push_result::full;
+      }
+    }
+  }
+
+  // If ok, *slot was left in exchange and is now the one with the value. `still` is asked after a
+  // value or its absence was seen and before that is acted on; it says whether the caller still
+  // wants this ring.
+  template <class Condition>
+  pop_result try_pop(slot_name* slot, const Condition& still) {
+    typename Atomics::backoff wait;
+    uint64_t ticket = head_.load(std::memory_order_relaxed);
+    for (;;) {
+      cell& c = cell_of(ticket);
+      uint64_t state;
+      slot_name full_slot;
+      c.load(&state, &full_slot);
+      const uint64_t lap = ticket >> shift_;
+      if ((state | cell_state::closed_bit) ==
+          state_bits(cell_state::full_in(lap) | cell_state::closed_bit)) {
+        if (!still()) return pop_result::moved;
+        const uint64_t free =
+            state_bits(cell_state::free_in(lap + 1) | (state & cell_state::closed_bit));
+        if (c.compare_exchange(state, full_slot, free, *slot)) {  // A2, B1
+          *slot = full_slot;
+          advance(head_, ticket + 1);
+          return pop_result::ok;
+        }
+        wait.idle();
+      } else if (!walk_to_head(state, &ticket)) {
+        if ((state & cell_state::closed_bit) != 0) return pop_result::drained;
+        if (!still()) return pop_result::moved;
+        // Twice the same around `still`: nothing was pushed in between.
+        uint64_t again;
+        c.load(&again, &full_slot);
+        if (again == state) return pop_result::empty;
+      }
+    }
+  }
+
+  // Closes it if it is full at this moment. False if it is not. By one thread at a time.
+  bool close_if_full() {
+    uint64_t state;
+    slot_name slot;
+    for (;;) {
+      cell& c = cell_of(find_tail(&state, &slot));
+      if ((state & cell_state::closed_bit) != 0) return true;
+      if ((state & cell_state::full_bit) == 0) return false;
+      if (c.compare_exchange(state, slot, state | cell_state::closed_bit, slot)) return true;
+    }
+  }
+
+  // Only while it is closed and drained, and by one thread at a time. The tickets go on, so that
+  // nothing that was seen before it was closed is mistaken for the present.
+  void open() {
+    uint64_t state;
+    slot_name slot;
+    cell& c = cell_of(find_tail(&state, &slot));
+    LCI_CHECK((state & cell_state::closed_bit) != 0, "state ", state);
+    // Nobody else writes a cell that is closed and free.
+    const bool opened = c.compare_exchange(state, slot, state & ~cell_state::closed_bit, slot);
+    LCI_CHECK(opened, "state ", state);
+  }
+
+  // Whether it was closed and without values at one moment during the call.
+  bool is_drained() const {
+    uint64_t state;
+    find_head(&state);
+    return (state & (cell_state::closed_bit | cell_state::full_bit)) == cell_state::closed_bit;
+  }
+
+  // Exact if nobody pushes or pops meanwhile; else an estimate.
+  size_t size() const {
+    uint64_t state;
+    slot_name slot;
+    const uint64_t head = find_head(&state);
+    const uint64_t tail = find_tail(&state, &slot);
+    return tail > head ? static_cast<size_t>(tail - head) : 0;
+  }
+
+ private:
+  using cell = Cell<Atomics>;
+
+  static constexpr uint64_t state_bits(uint64_t state) {
+    return state << (64 - cell::state_bits) >> (64 - cell::state_bits);
+  }
+
+  cell& cell_of(uint64_t ticket) const { return cells_[ticket & (capacity_ - 1)]; }
+
+  // Laps from the ticket's to the state's, which may be negative.
+  int64_t laps_ahead(uint64_t state, uint64_t ticket) const {
+    constexpr int unused = 64 - cell::state_bits;
+    const uint64_t difference = (state >> cell_state::lap_shift) - (ticket >> shift_);
+    return static_cast<int64_t>(difference << (unused + cell_state::lap_shift)) >>
+           (unused + cell_state::lap_shift);
+  }
+
+  // Towards the tail, given what was in the ticket's cell. False if the ticket is the tail.
+  bool walk_to_tail(uint64_t state, uint64_t* ticket) const {
+    // The last ticket of this cell that has been pushed is this many laps away.
+    const int64_t laps = laps_ahead(state, *ticket) - ((state & cell_state::full_bit) != 0 ? 0 : 1);
+    if (laps < 0) return false;
+    *ticket += (static_cast<uint64_t>(laps) << shift_) + 1;
+    return true;
+  }
+
+  // The same for the head and what has been popped.
+  bool walk_to_head(uint64_t state, uint64_t* ticket) const {
+    const int64_t laps = laps_ahead(state, *ticket) - 1;
+    if (laps < 0) return false;
+    *ticket += (static_cast<uint64_t>(laps) << shift_) + 1;
+    return true;
+  }
+
+  // The tail, and what is in its cell.
+  uint64_t find_tail(uint64_t* state, slot_name* slot) const {
+    uint64_t ticket = tail_.load(std::memory_order_relaxed);
+    do {
+      cell_of(ticket).load(state, slot);
+    } while (walk_to_tail(*state, &ticket));
+    return ticket;
+  }
+
+  uint64_t find_head(uint64_t* state) const {
+    uint64_t ticket = head_.load(std::memory_order_relaxed);
+    slot_name slot;
+    do {
+      cell_of(ticket).load(state, &slot);
+    } while (walk_to_head(*state, &ticket));
+    return ticket;
+  }
+
+  // A thread that was preempted before the store may set it back, at the price of a walk.
+  static void advance(typename Atomics::template atomic<uint64_t>& to, uint64_t ticket) {
+    if (to.load(std::memory_order_relaxed) < ticket) to.store(ticket, std::memory_order_relaxed);
+  }
+
+  const size_t capacity_;
+  int shift_ = 1;
+  const std::unique_ptr<cell[]> cells_;
+  alignas(contention_distance) typename Atomics::template atomic<uint64_t> tail_{0};
+  alignas(contention_distance) typename Atomics::template atomic<uint64_t> head_{0};
+};
+
+}  // namespace lci::ds
+
+#endif  // LCI_DS_EXCHANGE_RING_H_

@@ -1,0 +1,58 @@
+#ifndef LCI_DS_PER_THREAD_H_
+#define LCI_DS_PER_THREAD_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "lci/ds/atomics.h"
+#include "lci/ds/mpmc_array.h"
+
+namespace lci::ds {
+
+// A place for each thread that ever used an object: as many as ever lived at one time (see
+// base::thread_number). A place stays when its thread ends, and a later thread takes it over with
+// what is in it; places are destroyed with the object.
+//
+// Thread safety: every member by any thread at any time. Wait-free, but for a thread number's first
+// call of mine(), which makes the place.
+template <class Place, class Atomics = std_atomics>
+class per_thread {
+ public:
+  per_thread() = default;
+  per_thread(const per_thread&) = delete;
+  per_thread& operator=(const per_thread&) = delete;
+  ~per_thread() {
+    for (size_t number = 0; number < size(); ++number) delete find(number);
+  }
+
+  // The calling thread's place. make() gives a std::unique_ptr<Place> and may throw; so may this
+  // (std::bad_alloc) the first time.
+  template <class Make>
+  Place& mine(const Make& make) {
+    const size_t number = Atomics::thread_number();
+    Place* place = places_.get(number);
+    if (__builtin_expect(place != nullptr, 1)) return *place;
+    std::unique_ptr<Place> made = make(number);
+    places_.set(number, made.get());
+    place = made.release();
+    size_t size = size_.load(std::memory_order_relaxed);
+    while (size <= number && !size_.compare_exchange_weak(size, number + 1)) {
+    }
+    return *place;
+  }
+
+  // Null if the thread of that number has not come yet.
+  Place* find(size_t number) const { return places_.get(number); }
+
+  // One more than the greatest number that may have a place.
+  size_t size() const { return size_.load(std::memory_order_acquire); }
+
+ private:
+  mpmc_array<Place*, Atomics> places_;
+  typename Atomics::template atomic<size_t> size_{0};
+};
+
+}  // namespace lci::ds
+
+#endif  // LCI_DS_PER_THREAD_H_
