@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <type_traits>
 #include <vector>
 
@@ -37,7 +38,7 @@ class mpmc_array {
   T get(size_t index) const {
     const array* now = current_.load(std::memory_order_acquire);  // A1
     if (now == nullptr || index >= now->length) return T();
-    return now->elements[index].load(std::memory_order_acquire);  // A2: pairs with R2
+    return now->elements()[index].load(std::memory_order_acquire);  // A2: pairs with R2
   }
 
   // May throw std::bad_alloc, and has then changed nothing.
@@ -45,27 +46,35 @@ class mpmc_array {
     const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
     array* now = current_.load(std::memory_order_relaxed);
     if (now == nullptr || index >= now->length) now = grow(now, index + 1);
-    now->elements[index].store(value,
-                               std::memory_order_release);  // R2: publishes what it points to
+    now->elements()[index].store(value,
+                                 std::memory_order_release);  // R2: publishes what it points to
   }
 
  private:
   using element = typename Atomics::template atomic<T>;
 
-  struct array {
-    explicit array(size_t n) : length(n), elements(new element[n]()) {}
-    const size_t length;
-    const std::unique_ptr<element[]> elements;
+  // The elements stand behind it, so that a read of one is two dependent loads.
+  struct alignas(element) array {
+    size_t length;
+    element* elements() { return reinterpret_cast<element*>(this + 1); }
+    const element* elements() const { return reinterpret_cast<const element*>(this + 1); }
   };
+  struct destroy {
+    void operator()(array* old) const { ::operator delete(static_cast<void*>(old)); }
+  };
+  static_assert(std::is_trivially_destructible_v<element>);
+  static_assert(alignof(element) <= __STDCPP_DEFAULT_NEW_ALIGNMENT__);
 
   array* grow(const array* old, size_t needed) {
     size_t length = old == nullptr ? 16 : old->length;
     while (length < needed) length *= 2;
-    all_.push_back(std::make_unique<array>(length));
-    array* grown = all_.back().get();
-    for (size_t i = 0; old != nullptr && i < old->length; ++i) {
-      grown->elements[i].store(old->elements[i].load(std::memory_order_relaxed),
-                               std::memory_order_relaxed);
+    all_.reserve(all_.size() + 1);
+    auto* grown = new (::operator new(sizeof(array) + length * sizeof(element))) array{length};
+    all_.emplace_back(grown);
+    for (size_t i = 0; i < length; ++i) {
+      const bool known = old != nullptr && i < old->length;
+      new (&grown->elements()[i])
+          element(known ? old->elements()[i].load(std::memory_order_relaxed) : T());
     }
     current_.store(grown, std::memory_order_release);  // R1
     return grown;
@@ -73,7 +82,7 @@ class mpmc_array {
 
   typename Atomics::template atomic<array*> current_{nullptr};
   basic_spinlock<Atomics> lock_;
-  std::vector<std::unique_ptr<array>> all_;  // guarded by lock_
+  std::vector<std::unique_ptr<array, destroy>> all_;  // guarded by lock_
 };
 
 }  // namespace lci::ds

@@ -31,15 +31,8 @@ class per_thread {
   template <class Make>
   Place& mine(const Make& make) {
     const size_t number = Atomics::thread_number();
-    Place* place = places_.get(number);
-    if (__builtin_expect(place != nullptr, 1)) return *place;
-    std::unique_ptr<Place> made = make(number);
-    places_.set(number, made.get());
-    place = made.release();
-    size_t size = size_.load(std::memory_order_relaxed);
-    while (size <= number && !size_.compare_exchange_weak(size, number + 1)) {
-    }
-    return *place;
+    Place* const place = places_.get(number);
+    return __builtin_expect(place != nullptr, 1) ? *place : add(number, make);
   }
 
   // Null if the thread of that number has not come yet.
@@ -49,6 +42,16 @@ class per_thread {
   size_t size() const { return size_.load(std::memory_order_acquire); }
 
  private:
+  template <class Make>
+  __attribute__((noinline)) Place& add(size_t number, const Make& make) {
+    std::unique_ptr<Place> made = make(number);
+    places_.set(number, made.get());
+    size_t size = size_.load(std::memory_order_relaxed);
+    while (size <= number && !size_.compare_exchange_weak(size, number + 1)) {
+    }
+    return *made.release();
+  }
+
   mpmc_array<Place*, Atomics> places_;
   typename Atomics::template atomic<size_t> size_{0};
 };
