@@ -1,0 +1,124 @@
+// Nothing is allocated per message once everything has been used once: design decision 6.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/api/lci.hpp"
+#include "lci/runtime/runtime.h"
+#include "lci/runtime/test_ranks.h"
+
+namespace {
+std::atomic<long> allocations{0};
+}  // namespace
+
+// All memory of this program comes through here; what malloc gives directly, the allocator below counts.
+void* operator new(size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+  throw std::bad_alloc();
+}
+void* operator new(size_t size, std::align_val_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  const auto align = static_cast<size_t>(alignment);
+  if (void* memory = std::aligned_alloc(align, (size + align - 1) / align * align)) return memory;
+  throw std::bad_alloc();
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace lci {
+namespace {
+
+// Where active messages arrive: one buffer, used again.
+struct counting_allocator : allocator_base_t {
+  void* allocate(size_t) override {
+    ++calls;
+    return buffer.data();
+  }
+  void deallocate(void*) override {}
+  std::vector<char> buffer = std::vector<char>(100000);
+  long calls = 0;
+};
+
+// Allocations of `rounds` rounds after some that warm up.
+template <class Round>
+long allocations_of(const Round& round) {
+  for (int i = 0; i < 200; ++i) round();
+  const long before = allocations.load();
+  for (int i = 0; i < 1000; ++i) round();
+  return allocations.load() - before;
+}
+
+TEST(Allocation, NonePerMessage) {
+  run_job(1, [](runtime_t runtime) {
+    counting_allocator allocator;
+    set_allocator_x{&allocator}.runtime(runtime)();
+    comp_t queue = alloc_cq_x().runtime(runtime)();
+    comp_t packets = alloc_cq_x().zero_copy_am(true).runtime(runtime)();
+    comp_t sync = alloc_sync_x().runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(queue).runtime(runtime)();
+    const rcomp_t packet_rcomp = register_rcomp_x(packets).runtime(runtime)();
+    std::vector<char> out(50000), in(50000);
+    mr_t mr = register_memory_x(in.data(), in.size()).runtime(runtime)();
+    const rmr_t rmr = get_rmr_x(mr).runtime(runtime)();
+    const auto pop = [runtime](comp_t from) {
+      status_t status;
+      while ((status = cq_pop_x(from).runtime(runtime)()).is_retry()) {
+        progress_x().runtime(runtime)();
+      }
+      return status;
+    };
+    const auto wait = [runtime, sync](const status_t& posted) {
+      if (posted.is_posted()) sync_wait_x(sync, nullptr).runtime(runtime)();
+    };
+    // Eager, and by rendezvous.
+    for (size_t size : {size_t{8}, size_t{8192}, size_t{50000}}) {
+      EXPECT_EQ(0, allocations_of([&] {
+                  wait(post_am_x(0, out.data(), size, sync, rcomp).runtime(runtime)());
+                  pop(queue);
+                }))
+          << "active message of " << size;
+      EXPECT_EQ(0, allocations_of([&] {
+                  const status_t sent =
+                      post_send_x(0, out.data(), size, 1, sync).runtime(runtime)();
+                  post_recv_x(0, in.data(), size, 1, COMP_NULL).runtime(runtime)();
+                  wait(sent);
+                }))
+          << "send of " << size << " that nobody expects";
+      EXPECT_EQ(0, allocations_of([&] {
+                  const status_t received =
+                      post_recv_x(0, in.data(), size, 1, sync).runtime(runtime)();
+                  post_send_x(0, out.data(), size, 1, COMP_NULL).runtime(runtime)();
+                  wait(received);
+                }))
+          << "send of " << size << " that is expected";
+      EXPECT_EQ(0, allocations_of([&] {
+                  wait(post_put_x(0, out.data(), size, sync, 0, rmr)
+                           .remote_comp(rcomp)
+                           .runtime(runtime)());
+                  pop(queue);
+                  wait(post_get_x(0, out.data(), size, sync, 0, rmr).runtime(runtime)());
+                }))
+          << "put and get of " << size;
+    }
+    EXPECT_EQ(0, allocations_of([&] {
+                post_am_x(0, out.data(), 5000, COMP_NULL, packet_rcomp).runtime(runtime)();
+                put_upacket_x{pop(packets).buffer}.runtime(runtime)();
+                post_am_x(0, get_upacket_x().runtime(runtime)(), 5000, COMP_NULL, packet_rcomp)
+                    .runtime(runtime)();
+                put_upacket_x{pop(packets).buffer}.runtime(runtime)();
+              }))
+        << "packets";
+    EXPECT_GT(allocator.calls, 0);
+    deregister_memory_x{&mr}.runtime(runtime)();
+    for (comp_t* comp : {&queue, &packets, &sync}) free_comp_x{comp}.runtime(runtime)();
+    set_allocator_x{&g_allocator_default}.runtime(runtime)();
+  });
+}
+
+}  // namespace
+}  // namespace lci
