@@ -13,7 +13,8 @@ namespace {
 std::atomic<long> allocations{0};
 }  // namespace
 
-// All memory of this program comes through here; what malloc gives directly, the allocator below counts.
+// All memory of this program comes through here; what malloc gives directly, the allocator below
+// counts.
 void* operator new(size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
   if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;

@@ -8,6 +8,7 @@
 #include "lci/api/types.hpp"
 #include "lci/net/backend.h"
 #include "lci/runtime/backlog.h"
+#include "lci/runtime/live.h"
 #include "lci/runtime/net_context.h"
 #include "lci/runtime/packet.h"
 #include "lci/runtime/protocol/choose.h"
@@ -23,7 +24,7 @@ class runtime_impl_t;
 
 // What stands behind an endpoint_t. No network so far has resources for endpoints beside those of
 // their device: all posts go through these.
-class endpoint_impl_t {
+class endpoint_impl_t : public rt::live_object {
  public:
   endpoint_impl_t(device_impl_t& owner, const endpoint_attr_t& attributes)
       : device(owner), attr(attributes) {}
@@ -37,7 +38,7 @@ class endpoint_impl_t {
 // here.
 //
 // Thread safety: every member by any thread at any time; none blocks.
-class device_impl_t {
+class device_impl_t : public rt::live_object {
  public:
   device_impl_t(net_context_impl_t& context, packet_pool_impl_t& packets,
                 const device_attr_t& attributes, std::unique_ptr<net::device> network);

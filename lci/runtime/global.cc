@@ -124,6 +124,7 @@ runtime_t alloc_runtime_x::operator()() const {
 void free_runtime(runtime_t* runtime) {
   if (runtime->is_empty()) throw std::invalid_argument("lci: free_runtime: the handle is empty");
   runtime_impl_t* impl = runtime->get_impl();
+  rt::check_live(*impl, "runtime");
   if (const std::string left = impl->left_over(); !left.empty()) {
     throw std::logic_error(absl::StrCat("lci: free_runtime: not freed: ", left));
   }
@@ -169,6 +170,10 @@ runtime_t get_g_runtime() { return g_runtime.load(std::memory_order_relaxed); }
 
 namespace rt {
 
+void refuse_freed(const char* what) {
+  throw std::invalid_argument(absl::StrCat("lci: the ", what, " has been freed"));
+}
+
 runtime_impl_t* resolve(runtime_t runtime) {
   runtime_impl_t* impl =
       runtime.is_empty() ? g_runtime.load(std::memory_order_relaxed) : runtime.get_impl();
@@ -176,11 +181,13 @@ runtime_impl_t* resolve(runtime_t runtime) {
     throw std::logic_error(
         "lci: there is no global runtime (g_runtime_init), and the option runtime is not given");
   }
+  check_live(*impl, "runtime");
   return impl;
 }
 
 target resolve(runtime_t runtime, device_t device, endpoint_t endpoint) {
   if (__builtin_expect(!endpoint.is_empty(), 0)) {
+    check_live(*endpoint.get_impl(), "endpoint");
     device_impl_t* owner = &endpoint.get_impl()->device;
     if (!device.is_empty() && device.get_impl() != owner) {
       throw std::invalid_argument("lci: the endpoint belongs to another device");
@@ -188,6 +195,7 @@ target resolve(runtime_t runtime, device_t device, endpoint_t endpoint) {
     device = owner;
   }
   if (!device.is_empty()) {
+    check_live(*device.get_impl(), "device");
     runtime_impl_t* owner = &device.get_impl()->runtime;
     if (__builtin_expect(!runtime.is_empty() && runtime.get_impl() != owner, 0)) {
       throw std::invalid_argument("lci: the device belongs to another runtime");
@@ -215,6 +223,7 @@ Impl* given_or_default(const runtime_impl_t& runtime, Impl* given, Impl* otherwi
     }
     return otherwise;
   }
+  check_live(*given, what);
   if (__builtin_expect(&given->runtime != &runtime, 0)) {
     throw std::invalid_argument(absl::StrCat("lci: the ", what, " belongs to another runtime"));
   }

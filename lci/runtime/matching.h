@@ -12,6 +12,7 @@
 #include "lci/api/types.hpp"
 #include "lci/ds/matching_table.h"
 #include "lci/ds/object_pool.h"
+#include "lci/runtime/live.h"
 #include "lci/runtime/message.h"
 #include "lci/runtime/protocol/rendezvous.h"
 
@@ -23,7 +24,7 @@ class runtime_impl_t;
 namespace rt {
 
 // Thread safety: every member by any thread at any time, construction and destruction excepted.
-class matching_engine {
+class matching_engine : public live_object {
  public:
   matching_engine(runtime_impl_t& runtime, const matching_engine_attr_t& attributes,
                   matching_make_key_t make_key);

@@ -87,6 +87,70 @@ TEST(Mistakes, AnUnknownEngineIsReportedWhereTheMessageArrives) {
   });
 }
 
+// A copy of a handle does not know that another copy was freed.
+TEST(Mistakes, AFreedHandleIsRefused) {
+  run(1, [](rank_under_test& self) {
+    const runtime_t runtime = self.runtime;
+    uint64_t value = 0;
+    const auto send = [&] { return post_send_x(0, &value, 8, 0, self.sync).runtime(runtime); };
+    const auto refused = [](const auto& op) { EXPECT_THROW(op(), std::invalid_argument); };
+
+    device_t device = alloc_device_x().runtime(runtime)();
+    endpoint_t endpoint = alloc_endpoint_x().device(device)();
+    device_t old_device = device;
+    endpoint_t old_endpoint = endpoint;
+    free_endpoint_x{&endpoint}();
+    refused(send().endpoint(old_endpoint));
+    refused(free_endpoint_x{&old_endpoint});
+    free_device_x{&device}();
+    refused(send().device(old_device));
+    refused(progress_x().device(old_device));
+    refused(barrier_x().device(old_device));
+    refused(free_device_x{&old_device});
+
+    matching_engine_t engine = alloc_matching_engine_x().runtime(runtime)();
+    matching_engine_t old_engine = engine;
+    free_matching_engine_x{&engine}();
+    refused(send().matching_engine(old_engine));
+    refused(free_matching_engine_x{&old_engine});
+    refused(matching_engine_insert_x(old_engine, 1, &value, matching_entry_type_t::send));
+
+    packet_pool_t pool = alloc_packet_pool_x().runtime(runtime)();
+    packet_pool_t old_pool = pool;
+    free_packet_pool_x{&pool}();
+    refused(send().packet_pool(old_pool));
+    refused(get_upacket_x().packet_pool(old_pool));
+    refused(alloc_device_x().packet_pool(old_pool).runtime(runtime));
+
+    mr_t mr = register_memory_x(&value, 8).runtime(runtime)();
+    mr_t old_mr = mr;
+    deregister_memory_x{&mr}();
+    refused(send().mr(old_mr));
+    refused(get_rmr_x(old_mr));
+    refused(deregister_memory_x{&old_mr});
+
+    net_context_t context = alloc_net_context_x().runtime(runtime)();
+    net_context_t old_context = context;
+    free_net_context_x{&context}();
+    refused(alloc_device_x().net_context(old_context));
+    refused(free_net_context_x{&old_context});
+
+    for (comp_t comp : {alloc_sync_x().runtime(runtime)(), alloc_counter_x().runtime(runtime)(),
+                        alloc_cq_x().runtime(runtime)(),
+                        alloc_cq_x().cq_type(attr_cq_type_t::array_atomic).runtime(runtime)(),
+                        alloc_graph_x().runtime(runtime)(),
+                        alloc_handler_x([](status_t) {}).runtime(runtime)()}) {
+      comp_t old = comp;
+      free_comp_x{&comp}.runtime(runtime)();
+      refused(free_comp_x{&old}.runtime(runtime));
+      refused(comp_signal_x(old, errorcode_t::done).runtime(runtime));
+      refused(register_rcomp_x(old).runtime(runtime));
+      refused(post_send_x(0, &value, 8, 0, old).runtime(runtime));
+    }
+    EXPECT_EQ(progress_x().runtime(runtime)().errorcode, errorcode_t::retry);
+  });
+}
+
 TEST(Mistakes, AResourceInUseIsNotFreed) {
   run(1, [](rank_under_test& self) {
     matching_engine_t engine = alloc_matching_engine_x().runtime(self.runtime)();

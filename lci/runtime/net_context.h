@@ -7,6 +7,7 @@
 #include "lci/api/attr.hpp"
 #include "lci/boot/bootstrap.h"
 #include "lci/net/backend.h"
+#include "lci/runtime/live.h"
 
 namespace lci {
 
@@ -14,7 +15,7 @@ class runtime_impl_t;
 
 // What stands behind a net_context_t: an attachment to a network, in a scope of the bootstrap of
 // its own.
-class net_context_impl_t {
+class net_context_impl_t : public rt::live_object {
  public:
   // Collective. Throws std::runtime_error.
   net_context_impl_t(runtime_impl_t& runtime, const net_context_attr_t& attributes,
@@ -32,7 +33,7 @@ class net_context_impl_t {
 };
 
 // What stands behind an mr_t.
-class mr_impl_t {
+class mr_impl_t : public rt::live_object {
  public:
   mr_impl_t(net_context_impl_t& owner, const mr_attr_t& attributes, void* memory, size_t bytes,
             net::local_region registered)

@@ -13,6 +13,7 @@
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
 #include "lci/net/op.h"
+#include "lci/runtime/live.h"
 
 namespace lci {
 
@@ -60,7 +61,7 @@ static_assert(sizeof(packet) == 64);
 //
 // Thread safety: every member by any thread at any time, construction and destruction excepted; get
 // and put block only for each other, for a few instructions.
-class packet_pool_impl_t {
+class packet_pool_impl_t : public rt::live_object {
  public:
   // Throws std::invalid_argument, naming the attribute, or std::bad_alloc.
   packet_pool_impl_t(runtime_impl_t& runtime, const packet_pool_attr_t& attributes);

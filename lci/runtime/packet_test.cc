@@ -85,7 +85,8 @@ TEST_P(Packet, ActiveMessagesArriveInPacketsIfAskedFor) {
       } while (came.is_retry());
       EXPECT_EQ(came.size, size);
       ASSERT_NE(came.buffer, nullptr);
-      EXPECT_EQ(0, std::memcmp(came.buffer, make_message(self.from, 1, size).data(), size));
+      EXPECT_TRUE(size == 0 ||
+                  std::memcmp(came.buffer, make_message(self.from, 1, size).data(), size) == 0);
       EXPECT_EQ(rt::packet::of(came.buffer)->pool() == &pool, size <= 8192);
       put_upacket_x{came.buffer}.runtime(self.runtime)();
       self.meet();

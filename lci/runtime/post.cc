@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lci/api/comm.hpp"
+#include "lci/runtime/comp/impl.h"
 #include "lci/runtime/protocol/choose.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
@@ -134,6 +135,7 @@ void use_mr(const post_args_t& args, const device_impl_t& device, message* opera
            " can't reach an accelerator's memory");
   }
   const mr_impl_t& mr = *args.mr.get_impl();
+  check_live(mr, "mr");
   if (&mr.context != &device.context) {
     refuse(args, "mr was registered in another net context than the device's");
   }
@@ -237,6 +239,9 @@ status_t post(const post_args_t& args) {
   }
   const bool null_comp = args.local_comp == COMP_NULL;
   const bool has_comp = !null_comp && args.local_comp != COMP_NULL_RETRY;
+  if (__builtin_expect(has_comp && !rt::is_live(*args.local_comp.get_impl()), 0)) {
+    rt::refuse(args, "local_comp has been freed");
+  }
   if (__builtin_expect(!has_comp && !args.allow_done, 0)) {
     rt::refuse(args, "allow_done(false) needs a completion object");
   }
@@ -259,6 +264,7 @@ status_t post(const post_args_t& args) {
   if (args.direction == direction_t::OUT) {
     packet_pool_impl_t& pool =
         args.packet_pool.is_empty() ? device.packets() : *args.packet_pool.get_impl();
+    rt::check_live(pool, "packet pool");
     operation.user_packet = pool.find(args.local_buffer);
     if (__builtin_expect(operation.user_packet != nullptr && args.size > pool.attr.packet_size,
                          0)) {

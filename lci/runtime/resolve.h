@@ -2,9 +2,17 @@
 #define LCI_RUNTIME_RESOLVE_H_
 
 #include "lci/api/resource.hpp"
+#include "lci/runtime/live.h"
 #include "lci/runtime/matching.h"
 
 namespace lci::rt {
+
+[[noreturn]] void refuse_freed(const char* what);
+
+// Throws std::invalid_argument if the program has freed what stands behind its handle.
+inline void check_live(const live_object& object, const char* what) {
+  if (__builtin_expect(!object.is_live(), 0)) refuse_freed(what);
+}
 
 struct target {
   runtime_impl_t* runtime;

@@ -24,6 +24,9 @@ auto* checked(const Handle& handle, const char* call) {
   if (handle.is_empty()) {
     throw std::invalid_argument(absl::StrCat("lci: ", call, ": the handle is empty"));
   }
+  if (!handle.get_impl()->is_live()) {
+    throw std::invalid_argument(absl::StrCat("lci: ", call, ": it has been freed before"));
+  }
   return handle.get_impl();
 }
 
@@ -61,8 +64,9 @@ net_context_t get_default_net_context_x::operator()() const {
 }
 
 device_t alloc_device_x::operator()() const {
-  runtime_impl_t* runtime = get_net_context().is_empty() ? rt::resolve(get_runtime())
-                                                         : &get_net_context().get_impl()->runtime;
+  runtime_impl_t* runtime = get_net_context().is_empty()
+                                ? rt::resolve(get_runtime())
+                                : &checked(get_net_context(), "alloc_device")->runtime;
   return runtime->alloc_device(*rt::resolve(*runtime, get_net_context()),
                                *rt::resolve(*runtime, get_packet_pool()),
                                resolve(get_g_default_attr()));
@@ -162,13 +166,14 @@ void deregister_packet_pool_x::operator()() const {
 void* get_upacket_x::operator()() const {
   rt::packet* packet =
       (get_packet_pool().is_empty() ? rt::resolve(*rt::resolve(get_runtime()), packet_pool_t())
-                                    : get_packet_pool().get_impl())
+                                    : checked(get_packet_pool(), "get_upacket"))
           ->get();
   return packet == nullptr ? nullptr : packet->payload();
 }
 
 void put_upacket_x::operator()() const {
-  if (packet_ == nullptr || !rt::packet::of(packet_)->is_valid()) {
+  if (packet_ == nullptr || reinterpret_cast<uintptr_t>(packet_) % alignof(rt::packet) != 0 ||
+      !rt::packet::of(packet_)->is_valid()) {
     throw std::invalid_argument("lci: put_upacket: this is not a packet");
   }
   rt::packet::of(packet_)->put();
@@ -180,7 +185,7 @@ size_t get_max_bcopy_size_x::operator()() const {
                                       : &get_packet_pool().get_impl()->runtime;
   const packet_pool_impl_t* pool = get_packet_pool().is_empty()
                                        ? require(runtime->default_packet_pool(), "packet pool")
-                                       : get_packet_pool().get_impl();
+                                       : checked(get_packet_pool(), "get_max_bcopy_size");
   const device_impl_t* device = runtime->default_device();
   const size_t packet = pool->attr.packet_size;
   if (device == nullptr) return packet;

@@ -98,10 +98,12 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
 }
 
 runtime_impl_t::~runtime_impl_t() {
-  // What a collective was left with when it was broken off.
-  for (int r = 0; r < size() && any_failed(); ++r) {
-    collective_engine_->fail_peer(r);
-    if (default_device_ != nullptr) default_device_->rendezvous.fail_peer(r);
+  // What a collective was left with when it was broken off. (One rank's failure ends all of them.)
+  if (collective_engine_ != nullptr && collective_engine_->waiting() != 0) {
+    collective_engine_->fail_peer(rank());
+  }
+  if (default_device_ != nullptr && !default_device_->rendezvous.idle()) {
+    for (int r = 0; r < size(); ++r) default_device_->rendezvous.fail_peer(r);
   }
   default_device_.reset();
   if (default_packet_pool_ != nullptr && default_net_context_ != nullptr) {

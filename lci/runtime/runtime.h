@@ -13,6 +13,7 @@
 #include "lci/ds/mpmc_array.h"
 #include "lci/net/backend.h"
 #include "lci/runtime/device.h"
+#include "lci/runtime/live.h"
 #include "lci/runtime/matching.h"
 #include "lci/runtime/net_context.h"
 #include "lci/runtime/packet.h"
@@ -27,7 +28,7 @@ namespace lci {
 // std::logic_error, saying by what, if one is in use or a default one.
 //
 // Thread safety: every member by any thread at any time, construction and destruction excepted.
-class runtime_impl_t {
+class runtime_impl_t : public rt::live_object {
  public:
   // Collective. `boot` is the runtime's own: names used in it are not used by anybody else.
   // `defaults`: attributes of the default resources. Throws.

@@ -11,6 +11,7 @@
 #include "lci/api/comp.hpp"
 #include "lci/api/graph.hpp"
 #include "lci/ds/spinlock.h"
+#include "lci/runtime/comp/impl.h"
 
 namespace lci::rt {
 
@@ -23,7 +24,7 @@ namespace lci::rt {
 //      the end, plus one while start() is at work. Who brings it to 0 finishes the graph: clearing
 //      running_ is the last touch, after which it may be gone.
 //   2. A node begins in the thread that takes its `waits` to 0, once.
-class graph final : public comp_impl_t {
+class graph final : public library_comp {
  public:
   struct node;
 

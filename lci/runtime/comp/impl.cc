@@ -3,11 +3,24 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "lci/runtime/live.h"
 
 namespace lci::rt {
+namespace {
+constexpr auto freed = static_cast<attr_comp_type_t>(0x66726565);  // "free"
+}  // namespace
+
+bool is_live(const comp_impl_t& comp) { return comp.attr.comp_type != freed; }
+
+void library_comp::end(void* memory, size_t size, size_t alignment) {
+  // As in live.h. The base comes first in all of them.
+  *const_cast<volatile attr_comp_type_t*>(&static_cast<library_comp*>(memory)->attr.comp_type) =
+      freed;
+  keep_freed(memory, size, alignment);
+}
 
 synchronizer::synchronizer(const comp_attr_t& attributes)
-    : comp_impl_t(attributes),
+    : library_comp(attributes),
       threshold_(attributes.sync_threshold),
       statuses_(new status_t[static_cast<size_t>(attributes.sync_threshold)]) {}
 

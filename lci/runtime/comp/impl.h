@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <new>
 #include <string>
 
 #include "lci/api/comp.hpp"
@@ -14,11 +15,27 @@
 
 namespace lci::rt {
 
+// What the library allocates. A freed one says so for some time, by its comp_type: see live.h.
+class library_comp : public comp_impl_t {
+ public:
+  using comp_impl_t::comp_impl_t;
+  static void operator delete(void* memory, size_t size) { end(memory, size, 0); }
+  static void operator delete(void* memory, size_t size, std::align_val_t alignment) {
+    end(memory, size, static_cast<size_t>(alignment));
+  }
+
+ private:
+  static void end(void* memory, size_t size, size_t alignment);
+};
+
+// False if the library has allocated and freed it.
+bool is_live(const comp_impl_t& comp);
+
 // Calls a function. Thread safety: that of the function.
-class handler final : public comp_impl_t {
+class handler final : public library_comp {
  public:
   handler(const comp_attr_t& attributes, comp_handler_t function)
-      : comp_impl_t(attributes), function_(function) {}
+      : library_comp(attributes), function_(function) {}
   void signal(status_t status) override { function_(status); }
 
  private:
@@ -26,9 +43,9 @@ class handler final : public comp_impl_t {
 };
 
 // Counts. Wait-free.
-class counter final : public comp_impl_t {
+class counter final : public library_comp {
  public:
-  explicit counter(const comp_attr_t& attributes) : comp_impl_t(attributes) {}
+  explicit counter(const comp_attr_t& attributes) : library_comp(attributes) {}
   // Release pairs with the acquire in get: who sees the count sees what was done before the signal.
   void signal(status_t) override { value_.fetch_add(1, std::memory_order_release); }
   int64_t get() const { return value_.load(std::memory_order_acquire); }
@@ -42,7 +59,7 @@ class counter final : public comp_impl_t {
 // Invariants, within a round:
 //   I1  0 <= filled_ <= tickets_, and exactly `filled_` of the first `tickets_` statuses are
 //   written I2  the round ends only in take(), which only runs when filled_ == threshold
-class synchronizer final : public comp_impl_t {
+class synchronizer final : public library_comp {
  public:
   explicit synchronizer(const comp_attr_t& attributes);
   void signal(status_t status) override;
@@ -58,9 +75,9 @@ class synchronizer final : public comp_impl_t {
 };
 
 // Statuses in the order of completion.
-class completion_queue : public comp_impl_t {
+class completion_queue : public library_comp {
  public:
-  using comp_impl_t::comp_impl_t;
+  using library_comp::library_comp;
   virtual bool pop(status_t* out) = 0;
 };
 

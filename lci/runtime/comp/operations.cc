@@ -23,6 +23,10 @@ comp_impl_t* checked(comp_t comp, const char* call) {
   if (comp == COMP_NULL || comp == COMP_NULL_RETRY) {
     throw std::invalid_argument(absl::StrCat("lci: ", call, ": the completion object is empty"));
   }
+  if (!rt::is_live(*comp.get_impl())) {
+    throw std::invalid_argument(
+        absl::StrCat("lci: ", call, ": the completion object has been freed"));
+  }
   return comp.get_impl();
 }
 
