@@ -169,9 +169,11 @@ TEST_P(Collectives, ReduceScatter) {
         call(reduce_scatter_x(mine.data(), mine.data() + rank * count, count, sizeof(affine),
                               compose)
                  .algorithm(algorithm));
-        ASSERT_EQ(0,
-                  std::memcmp(mine.data() + rank * count, expected.data(), count * sizeof(affine)))
-            << "in place";
+        if (count > 0) {
+          ASSERT_EQ(
+              0, std::memcmp(mine.data() + rank * count, expected.data(), count * sizeof(affine)))
+              << "in place";
+        }
       }
     }
   });
