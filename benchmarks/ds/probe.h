@@ -33,22 +33,19 @@ class shared_object {
   template <class Make>
   shared_object(const benchmark::State& state, const Make& make)
       : owner_(state.thread_index() == 0) {
-    if (owner_) object() = make();
+    if (owner_) object_ = make();
   }
   ~shared_object() {
-    if (owner_) object().reset();
+    if (owner_) object_.reset();
   }
   shared_object(const shared_object&) = delete;
   shared_object& operator=(const shared_object&) = delete;
 
   // Inside the loop only.
-  T& get() const { return *object(); }
+  T& get() const { return *object_; }
 
  private:
-  static std::unique_ptr<T>& object() {
-    static std::unique_ptr<T> it;
-    return it;
-  }
+  inline static std::unique_ptr<T> object_;
   const bool owner_;
 };
 

@@ -20,7 +20,6 @@ void LcrqPushPop(benchmark::State& state) {
   value v = {};
   base::backoff wait;
   for (auto _ : state) {
-    ++v.words[0];
     queue.get().push(v);
     while (!queue.get().try_pop(&v)) wait.idle();
     wait.reset();
@@ -38,7 +37,6 @@ void ArrayPushPop(benchmark::State& state) {
   value v = {};
   base::backoff wait;
   for (auto _ : state) {
-    ++v.words[0];
     while (!queue.get().try_push(v)) wait.idle();
     while (!queue.get().try_pop(&v)) wait.idle();
     wait.reset();

@@ -12,24 +12,25 @@ namespace lci::ds {
 // Names a slot: its address for wide cells, its index for narrow ones.
 using slot_name = uint64_t;
 
-// What is in a cell: how many times the ring has gone round it, whether there is a value for this
-// lap (else a free slot), and whether the ring is closed for the lap after the value, or for this
-// one if there is none. As a number it only grows, but for the lowest bit (and, in narrow cells,
-// until the laps wrap around).
+// What is in a cell: a stamp that says for which ticket, whether there is the value of that ticket
+// (else a free slot), and whether the ring is closed for the cell's next ticket after a value, or
+// for this one if there is none. As a number it only grows, but for the lowest bit (and, in narrow
+// cells, until it wraps around).
 struct cell_state {
   static constexpr uint64_t closed_bit = 1;
   static constexpr uint64_t full_bit = 2;
-  static constexpr int lap_shift = 2;
+  static constexpr int stamp_shift = 2;
 
-  static constexpr uint64_t free_in(uint64_t lap) { return lap << lap_shift; }
-  static constexpr uint64_t full_in(uint64_t lap) { return lap << lap_shift | full_bit; }
+  static constexpr uint64_t free_for(uint64_t stamp) { return stamp << stamp_shift; }
+  static constexpr uint64_t full_with(uint64_t stamp) { return stamp << stamp_shift | full_bit; }
 };
 
-// A cell of two words. The state has 62 bits for the lap: it never wraps around.
+// A cell of two words. The stamp is the ticket and never wraps around.
 template <class Atomics>
 class wide_cell {
  public:
   static constexpr bool names_are_addresses = true;
+  static constexpr bool stamps_are_tickets = true;
   static constexpr uint64_t max_slots = UINT64_MAX;
   static constexpr int state_bits = 64;
 
@@ -56,12 +57,14 @@ class wide_cell {
 };
 
 // A cell of one word, for processors that cannot exchange two: fewer slots than a machine has
-// memory for, and a lap that wraps around: a thread would have to sleep between two instructions
-// for exactly 2^36 laps, months of pushing at the full rate, to take an old state for the present.
+// memory for, and for a stamp the lap (how many times the ring has gone round), which wraps around:
+// to take an old state for the present, a thread would have to sleep between two instructions for
+// exactly 2^36 laps, months of pushing at the full rate.
 template <class Atomics>
 class narrow_cell {
  public:
   static constexpr bool names_are_addresses = false;
+  static constexpr bool stamps_are_tickets = false;
   static constexpr int slot_bits = 26;
   static constexpr uint64_t max_slots = uint64_t{1} << slot_bits;
   static constexpr int state_bits = 64 - slot_bits;

@@ -28,10 +28,10 @@ namespace lci::ds {
 // again means that another thread's has succeeded. The rest as it says.
 //
 // Invariants. Ticket t belongs to cell t % capacity in lap t / capacity.
-//   1. A cell's state goes free(lap), full(lap), free(lap + 1) and so on; only the bit `closed`
-//      comes and goes.
+//   1. A cell's state goes free for t, full with t, free for t + capacity and so on; only the bit
+//      `closed` comes and goes.
 //   2. Ticket t is pushed (its cell becomes full) after t - 1 has been, and popped (its cell
-//      becomes free of the next lap) after t - 1 has been. So the first ticket not pushed is the
+//      becomes free for t + capacity) after t - 1 has been. So the first ticket not pushed is the
 //      ring's tail, the first not popped its head.
 //   3. head_ and tail_ are never beyond the head and the tail, but may be behind.
 //   4. A slot is named by one cell, or owned by one thread.
@@ -60,7 +60,8 @@ class exchange_ring {
     LCI_CHECK(capacity >= 2 && (capacity & (capacity - 1)) == 0, "capacity ", capacity);
     while (size_t{1} << shift_ < capacity) ++shift_;
     for (size_t i = 0; i < capacity; ++i) {
-      cells_[i].init(cell_state::free_in(0) | (i == 0 ? cell_state::closed_bit : 0), next_slot());
+      const uint64_t closed = i == 0 ? cell_state::closed_bit : 0;
+      cells_[i].init(cell_state::free_for(stamp_of(i)) | closed, next_slot());
     }
   }
   exchange_ring(const exchange_ring&) = delete;
@@ -75,7 +76,7 @@ class exchange_ring {
       uint64_t state;
       slot_name free_slot;
       c.load(&state, &free_slot);
-      if (state == state_bits(cell_state::free_in(ticket >> shift_))) {
+      if (state == state_bits(cell_state::free_for(stamp_of(ticket)))) {
         const uint64_t full = state | cell_state::full_bit;
         if (c.compare_exchange(state, free_slot, full, *slot)) {  // A1, B2
           *slot = free_slot;
@@ -101,20 +102,18 @@ class exchange_ring {
       uint64_t state;
       slot_name full_slot;
       c.load(&state, &full_slot);
-      const uint64_t lap = ticket >> shift_;
-      if ((state | cell_state::closed_bit) ==
-          state_bits(cell_state::full_in(lap) | cell_state::closed_bit)) {
+      const uint64_t closed = state & cell_state::closed_bit;
+      if ((state ^ closed) == state_bits(cell_state::full_with(stamp_of(ticket)))) {
         if (!still()) return pop_result::moved;
-        const uint64_t free =
-            state_bits(cell_state::free_in(lap + 1) | (state & cell_state::closed_bit));
-        if (c.compare_exchange(state, full_slot, free, *slot)) {  // A2, B1
+        const uint64_t free = cell_state::free_for(stamp_of(ticket + capacity_)) | closed;
+        if (c.compare_exchange(state, full_slot, state_bits(free), *slot)) {  // A2, B1
           *slot = full_slot;
           advance(head_, ticket + 1);
           return pop_result::ok;
         }
         wait.idle();
       } else if (!walk_to_head(state, &ticket)) {
-        if ((state & cell_state::closed_bit) != 0) return pop_result::drained;
+        if (closed != 0) return pop_result::drained;
         if (!still()) return pop_result::moved;
         // Twice the same around `still`: nothing was pushed in between.
         uint64_t again;
@@ -173,12 +172,16 @@ class exchange_ring {
 
   cell& cell_of(uint64_t ticket) const { return cells_[ticket & (capacity_ - 1)]; }
 
+  uint64_t stamp_of(uint64_t ticket) const {
+    return cell::stamps_are_tickets ? ticket : ticket >> shift_;
+  }
+
   // Laps from the ticket's to the state's, which may be negative.
   int64_t laps_ahead(uint64_t state, uint64_t ticket) const {
-    constexpr int unused = 64 - cell::state_bits;
-    const uint64_t difference = (state >> cell_state::lap_shift) - (ticket >> shift_);
-    return static_cast<int64_t>(difference << (unused + cell_state::lap_shift)) >>
-           (unused + cell_state::lap_shift);
+    constexpr int unused = 64 - cell::state_bits + cell_state::stamp_shift;
+    const uint64_t difference = (state >> cell_state::stamp_shift) - stamp_of(ticket);
+    const int64_t stamps = static_cast<int64_t>(difference << unused) >> unused;
+    return cell::stamps_are_tickets ? stamps >> shift_ : stamps;
   }
 
   // Towards the tail, given what was in the ticket's cell. False if the ticket is the tail.

@@ -6,6 +6,7 @@
 #include <mutex>
 #include <vector>
 
+#include "lci/ds/atomics.h"
 #include "lci/ds/spinlock.h"
 
 namespace lci::ds {
@@ -19,7 +20,7 @@ namespace lci::ds {
 // Thread safety: make and recycle by any thread at any time, also the recycling of another thread's
 // object. They block only for each other, for a few instructions (and an allocation when the pool
 // grows).
-template <class T>
+template <class T, class Atomics = std_atomics>
 class object_pool {
  public:
   object_pool() = default;
@@ -28,7 +29,7 @@ class object_pool {
 
   // Never null. May throw std::bad_alloc.
   T* make() {
-    const std::lock_guard<spinlock> guard(lock_);
+    const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
     if (free_.empty()) grow();
     T* object = free_.back();
     free_.pop_back();
@@ -37,12 +38,12 @@ class object_pool {
 
   // Objects that have been made and not recycled.
   size_t in_use() const {
-    const std::lock_guard<spinlock> guard(lock_);
+    const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
     return chunks_.size() * chunk_size - free_.size();
   }
 
   void recycle(T* object) {
-    const std::lock_guard<spinlock> guard(lock_);
+    const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
     free_.push_back(object);  // grow() has reserved room for every object there is
   }
 
@@ -55,7 +56,7 @@ class object_pool {
     for (size_t i = chunk_size; i > 0; --i) free_.push_back(&chunks_.back()[i - 1]);
   }
 
-  mutable spinlock lock_;
+  mutable basic_spinlock<Atomics> lock_;
   std::vector<T*> free_;                      // guarded by lock_
   std::vector<std::unique_ptr<T[]>> chunks_;  // guarded by lock_
 };

@@ -1,21 +1,38 @@
-#include "lci/ds/matching_table.h"
-
+// Both kinds of matching are held to the same expectations.
 #include <atomic>
 #include <map>
 #include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lci/ds/matching_queue.h"
+#include "lci/ds/matching_table.h"
 
 namespace lci::ds {
 namespace {
 
-using type = matching_table::entry_type;
+using type = matching_type;
 
 void* value(uintptr_t n) { return reinterpret_cast<void*>(n); }
 
-TEST(MatchingTable, PairsTheTwoTypes) {
-  matching_table table(16);
+// Few buckets, so that much stands behind their lines.
+struct table_of_one : matching_table {
+  table_of_one() : matching_table(1) {}
+};
+struct table_of_two : matching_table {
+  table_of_two() : matching_table(2) {}
+};
+struct table_of_many : matching_table {
+  table_of_many() : matching_table(1024) {}
+};
+
+template <class Matching>
+class Matchings : public testing::Test {};
+using MatchingTypes = testing::Types<table_of_one, table_of_two, table_of_many, matching_queue>;
+TYPED_TEST_SUITE(Matchings, MatchingTypes);
+
+TYPED_TEST(Matchings, PairsTheTwoTypes) {
+  TypeParam table;
   EXPECT_EQ(table.insert(7, value(1), type::send), nullptr);
   EXPECT_EQ(table.insert(8, value(2), type::recv), nullptr);
   EXPECT_EQ(table.insert(7, value(3), type::recv), value(1));
@@ -24,9 +41,9 @@ TEST(MatchingTable, PairsTheTwoTypes) {
   EXPECT_EQ(table.insert(7, value(6), type::send), value(4));
 }
 
-// One bucket, so that everything overflows it; against a model.
-TEST(MatchingTable, OldestFirstForEachKey) {
-  matching_table table(1);
+// Against a model.
+TYPED_TEST(Matchings, OldestFirstForEachKey) {
+  TypeParam table;
   std::map<uint64_t, std::vector<std::pair<type, void*>>> model;
   uint64_t random = 1;
   for (uintptr_t n = 1; n < 20000; ++n) {
@@ -57,8 +74,8 @@ TEST(MatchingTable, OldestFirstForEachKey) {
   EXPECT_EQ(left, expected_left);
 }
 
-TEST(MatchingTable, EqualKeysOfDifferentThingsDoNotMatch) {
-  matching_table table(2);
+TYPED_TEST(Matchings, EqualKeysOfDifferentThingsDoNotMatch) {
+  TypeParam table;
   const auto parity_of = [](const void* entry) { return reinterpret_cast<uintptr_t>(entry) % 2; };
   const auto insert = [&](uintptr_t n, type kind) {
     return table.insert(
@@ -71,8 +88,8 @@ TEST(MatchingTable, EqualKeysOfDifferentThingsDoNotMatch) {
   for (uintptr_t n = 2; n < 22; n += 2) EXPECT_EQ(insert(n + 200, type::recv), value(n));
 }
 
-TEST(MatchingTable, AnEntryThatCantBeMadeChangesNothing) {
-  matching_table table(2);
+TYPED_TEST(Matchings, AnEntryThatCantBeMadeChangesNothing) {
+  TypeParam table;
   const auto any = [](const void*) { return true; };
   const auto fail = []() -> void* { throw std::bad_alloc(); };
   for (uintptr_t n = 1; n <= 10; ++n) {
@@ -82,8 +99,8 @@ TEST(MatchingTable, AnEntryThatCantBeMadeChangesNothing) {
   for (uintptr_t n = 1; n <= 10; ++n) EXPECT_EQ(table.insert(1, type::recv, any, fail), value(n));
 }
 
-TEST(MatchingTable, RemoveIfTakesOutJustThose) {
-  matching_table table(2);
+TYPED_TEST(Matchings, RemoveIfTakesOutJustThose) {
+  TypeParam table;
   for (uintptr_t n = 1; n <= 20; ++n) table.insert(n % 3, value(n), type::send);
   size_t taken = 0;
   table.remove_if([&](const void* entry, type kind) {
@@ -99,12 +116,20 @@ TEST(MatchingTable, RemoveIfTakesOutJustThose) {
   table.for_each([](uint64_t, const void*, type) { ADD_FAILURE(); });
 }
 
+// As many as wait for one key, the next costs no more: this ends at once, or never.
+TYPED_TEST(Matchings, ManyOfOneKey) {
+  TypeParam table;
+  constexpr uintptr_t many = 300000;
+  for (uintptr_t n = 1; n <= many; ++n) ASSERT_EQ(table.insert(7, value(n), type::recv), nullptr);
+  for (uintptr_t n = 1; n <= many; ++n) ASSERT_EQ(table.insert(7, value(n), type::send), value(n));
+}
+
 // Every send is matched with exactly one receive of its key, whoever inserts last.
-TEST(MatchingTable, ManyThreads) {
+TYPED_TEST(Matchings, ManyThreads) {
+  TypeParam table;
   constexpr int threads = 8;
   constexpr uintptr_t per_thread = 3000;
   constexpr uint64_t keys = 5;
-  matching_table table(2);
   std::vector<std::atomic<int>> matched(threads * per_thread + 1);
   std::atomic<int> wrong_key{0};
   const auto key_of = [](uintptr_t n) { return n % keys; };
