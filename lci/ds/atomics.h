@@ -25,6 +25,7 @@ constexpr size_t contention_distance = 128;
 //               where a structure is asked for that uses it
 //   pause()     one round of a loop that waits a moment for another thread
 //   backoff     a loop that may wait for long: idle() after a round in vain, reset() after another
+//   exponential_backoff  what an operation does with each race that it loses: lost()
 //   thread_number()  base::thread_number's promises
 // Locks are basic_spinlock<Atomics>, never a std::mutex, since a thread that blocks in the kernel
 // is out of a scheduler's reach.
@@ -35,6 +36,7 @@ struct std_atomics {
   using wide_atomic = ds::wide_atomic;
 #endif
   using backoff = base::backoff;
+  using exponential_backoff = base::exponential_backoff;
   static void pause() { base::cpu_pause(); }
   static uint32_t thread_number() { return base::thread_number(); }
 };

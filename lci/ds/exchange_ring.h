@@ -68,9 +68,11 @@ class exchange_ring {
   exchange_ring& operator=(const exchange_ring&) = delete;
 
   // If ok, *slot has been left and is now a free one.
-  push_result try_push(slot_name* slot) {
-    typename Atomics::backoff wait;
-    uint64_t ticket = tail_.load(std::memory_order_relaxed);
+  // Inlined by order: the compiler's own choice, a call, costs 5 % of a push and a pop.
+  __attribute__((always_inline)) push_result try_push(slot_name* slot) {
+    typename Atomics::exponential_backoff race;
+    uint64_t hint = tail_.load(std::memory_order_relaxed);
+    uint64_t ticket = hint;
     for (;;) {
       cell& c = cell_of(ticket);
       uint64_t state;
@@ -83,9 +85,13 @@ class exchange_ring {
           advance(tail_, ticket + 1);
           return push_result::ok;
         }
-        wait.idle();
+        race.lost();
+        ticket = hint = tail_.load(std::memory_order_relaxed);
       } else if (!walk_to_tail(state, &ticket)) {
         return (state & cell_state::closed_bit) != 0 ? push_result::closed : push_result::full;
+      } else if (tail_.load(std::memory_order_relaxed) != hint) {  // others push meanwhile
+        race.lost();
+        ticket = hint = tail_.load(std::memory_order_relaxed);
       }
     }
   }
@@ -95,8 +101,9 @@ class exchange_ring {
   // wants this ring.
   template <class Condition>
   pop_result try_pop(slot_name* slot, const Condition& still) {
-    typename Atomics::backoff wait;
-    uint64_t ticket = head_.load(std::memory_order_relaxed);
+    typename Atomics::exponential_backoff race;
+    uint64_t hint = head_.load(std::memory_order_relaxed);
+    uint64_t ticket = hint;
     for (;;) {
       cell& c = cell_of(ticket);
       uint64_t state;
@@ -111,7 +118,8 @@ class exchange_ring {
           advance(head_, ticket + 1);
           return pop_result::ok;
         }
-        wait.idle();
+        race.lost();
+        ticket = hint = head_.load(std::memory_order_relaxed);
       } else if (!walk_to_head(state, &ticket)) {
         if (closed != 0) return pop_result::drained;
         if (!still()) return pop_result::moved;
@@ -119,6 +127,9 @@ class exchange_ring {
         uint64_t again;
         c.load(&again, &full_slot);
         if (again == state) return pop_result::empty;
+      } else if (head_.load(std::memory_order_relaxed) != hint) {  // others pop meanwhile
+        race.lost();
+        ticket = hint = head_.load(std::memory_order_relaxed);
       }
     }
   }
