@@ -9,33 +9,32 @@
 #include "lci/runtime/runtime.h"
 
 namespace lci::rt {
-namespace {
 
-using entry_type = ds::matching_table::entry_type;
+using entry_type = ds::matching_type;
 
-// Buckets of a table of each type: one is a list. 2^16 as in the paper, 4 MiB of address space that
-// takes memory page by page.
-size_t bucket_count(attr_matching_engine_type_t type) {
-  return type == attr_matching_engine_type_t::map ? size_t{1} << 16 : 1;
+matching_engine::entries_type matching_engine::make_entries(attr_matching_engine_type_t type) {
+  if (type == attr_matching_engine_type_t::map) {
+    return entries_type(std::in_place_type<ds::matching_table>);
+  }
+  return entries_type(std::in_place_type<ds::matching_queue>);
 }
-
-}  // namespace
 
 matching_engine::matching_engine(runtime_impl_t& owner, const matching_engine_attr_t& attributes,
                                  matching_make_key_t make_key)
     : runtime(owner),
       attr(attributes),
       make_key_(make_key),
-      table_(bucket_count(attributes.matching_engine_type)) {}
+      entries_(make_entries(attributes.matching_engine_type)) {}
 
 matching_engine::~matching_engine() {
   // Messages that nobody received hold packets.
   if (unexpected_.in_use() == 0) return;
-  table_.for_each([](uint64_t, void* value, entry_type type) {
+  const auto put_packet = [](uint64_t, void* value, entry_type type) {
     if (type != entry_type::send) return;
     packet* bytes = static_cast<unexpected*>(static_cast<entry*>(value))->bytes;
     if (bytes != nullptr) bytes->put();
-  });
+  };
+  std::visit([&](auto& entries) { entries.for_each(put_packet); }, entries_);
 }
 
 // Equal for equal keys.
@@ -59,15 +58,15 @@ uint64_t matching_engine::hash(const matching_key& key) const {
 template <class Make>
 matching_engine::entry* matching_engine::find_or_wait(const matching_key& key, entry_type type,
                                                       const Make& make) {
-  void* found = table_.insert(
-      hash(key), type,
-      [this, &key](const void* value) {
-        const matching_key& other = static_cast<const entry*>(value)->key;
-        // The program's own keys say all.
-        if (make_key_ != nullptr && !key.collective && !other.collective) return true;
-        return other == key;
-      },
-      [&make]() -> void* { return static_cast<entry*>(make()); });
+  const auto same = [this, &key](const void* value) {
+    const matching_key& other = static_cast<const entry*>(value)->key;
+    // The program's own keys say all.
+    if (make_key_ != nullptr && !key.collective && !other.collective) return true;
+    return other == key;
+  };
+  const auto make_entry = [&make]() -> void* { return static_cast<entry*>(make()); };
+  void* found = std::visit(
+      [&](auto& entries) { return entries.insert(hash(key), type, same, make_entry); }, entries_);
   return static_cast<entry*>(found);
 }
 
@@ -193,7 +192,7 @@ void matching_engine::accept(device_impl_t& device, const message& incoming,
 
 void matching_engine::fail_peer(int rank) {
   std::vector<receive*> failed;
-  table_.remove_if([&](void* value, entry_type type) {
+  const auto take_if_hopeless = [&](void* value, entry_type type) {
     if (type != entry_type::recv) return false;
     const matching_key& key = static_cast<entry*>(value)->key;
     const bool ranks_count =
@@ -201,7 +200,8 @@ void matching_engine::fail_peer(int rank) {
     if (!key.collective && (!ranks_count || key.rank != rank)) return false;
     failed.push_back(static_cast<receive*>(static_cast<entry*>(value)));
     return true;
-  });
+  };
+  std::visit([&](auto& entries) { entries.remove_if(take_if_hopeless); }, entries_);
   for (receive* waiting : failed) {
     const message incoming = waiting->incoming;
     receives_.recycle(waiting);
@@ -211,10 +211,10 @@ void matching_engine::fail_peer(int rank) {
 
 void* matching_engine::insert(uint64_t key, void* value, matching_entry_type_t type) {
   std::call_once(values_once_, [this] {
-    values_ = std::make_unique<ds::matching_table>(bucket_count(attr.matching_engine_type));
+    values_.reset(new entries_type(make_entries(attr.matching_engine_type)));
   });
-  return values_->insert(key, value,
-                         type == matching_entry_type_t::send ? entry_type::send : entry_type::recv);
+  const entry_type kind = type == matching_entry_type_t::send ? entry_type::send : entry_type::recv;
+  return std::visit([&](auto& entries) { return entries.insert(key, value, kind); }, *values_);
 }
 
 size_t matching_engine::waiting() { return receives_.in_use() + unexpected_.in_use(); }

@@ -7,10 +7,13 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <variant>
 
 #include "lci/api/attr.hpp"
 #include "lci/api/types.hpp"
+#include "lci/ds/matching_queue.h"
 #include "lci/ds/matching_table.h"
+#include "lci/ds/matching_type.h"
 #include "lci/ds/object_pool.h"
 #include "lci/runtime/live.h"
 #include "lci/runtime/message.h"
@@ -49,7 +52,7 @@ class matching_engine : public live_object {
   // collectives, which need all ranks.
   void fail_peer(int rank);
 
-  // The table by itself: see matching_engine_insert.
+  // The table or queue by itself: see matching_engine_insert.
   void* insert(uint64_t key, void* value, matching_entry_type_t type);
 
   // The number of the next collective operation that uses this engine: equal on all ranks that call
@@ -79,22 +82,25 @@ class matching_engine : public live_object {
     bool eager = false;
   };
 
+  // By the attribute matching_engine_type.
+  using entries_type = std::variant<ds::matching_table, ds::matching_queue>;
+  static entries_type make_entries(attr_matching_engine_type_t type);
+
   uint64_t hash(const matching_key& key) const;
   template <class Make>
-  entry* find_or_wait(const matching_key& key, ds::matching_table::entry_type type,
-                      const Make& make);
+  entry* find_or_wait(const matching_key& key, ds::matching_type type, const Make& make);
   unexpected take(unexpected* arrived);
   void accept(device_impl_t& device, const message& incoming, const announcement& announced);
 
   const matching_make_key_t make_key_;  // null: by the fields of the key
-  ds::matching_table table_;            // values: entry*, from the pools below
+  entries_type entries_;                // values: entry*, from the pools below
   ds::object_pool<receive> receives_;
   ds::object_pool<unexpected> unexpected_;
 
   std::atomic<uint32_t> collectives_{0};
 
   std::once_flag values_once_;
-  std::unique_ptr<ds::matching_table> values_;  // of insert(key, value, type)
+  std::unique_ptr<entries_type> values_;  // of insert(key, value, type)
 };
 
 }  // namespace rt

@@ -8,7 +8,9 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "lci/base/log.h"
 #include "lci/runtime/net_context.h"
+#include "lci/runtime/runtime.h"
 
 namespace lci {
 namespace rt {
@@ -37,6 +39,10 @@ void packet::put() {
 
 namespace {
 
+// That a thread takes into use when nobody has any left: as few as make the lock cheap, since each
+// costs a page of memory.
+constexpr size_t packets_at_a_time = 8;
+
 const packet_pool_attr_t& checked(const packet_pool_attr_t& attr) {
   if (attr.packet_size < 256 || attr.packet_size > 65536) {
     throw std::invalid_argument(
@@ -56,7 +62,8 @@ packet_pool_impl_t::packet_pool_impl_t(runtime_impl_t& owner, const packet_pool_
     : runtime(owner),
       attr(checked(attributes)),
       // What the packet holds behind its header, in whole lines.
-      stride_(sizeof(rt::packet) + (attr.packet_size + 63) / 64 * 64) {
+      stride_(sizeof(rt::packet) + (attr.packet_size + 63) / 64 * 64),
+      stock_(std::min(owner.attr().packet_return_threshold, attr.npackets)) {
   bytes_ = stride_ * attr.npackets;
   void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -66,20 +73,21 @@ packet_pool_impl_t::packet_pool_impl_t(runtime_impl_t& owner, const packet_pool_
 
 packet_pool_impl_t::~packet_pool_impl_t() { munmap(base_, bytes_); }
 
-rt::packet* packet_pool_impl_t::get() {
-  const std::lock_guard<ds::spinlock> guard(lock_);
-  if (!free_.empty()) {
-    rt::packet* packet = free_.back();
-    free_.pop_back();
-    return packet;
+rt::packet* packet_pool_impl_t::grow() {
+  const std::lock_guard<std::mutex> guard(growth_);
+  const size_t first = used_.load(std::memory_order_relaxed);
+  const size_t count = std::min(packets_at_a_time, attr.npackets - first);
+  if (count == 0) return nullptr;
+  stock_.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    auto* packet = reinterpret_cast<rt::packet*>(base_ + stride_ * (first + i));
+    packet->pool_ = this;
+    packet->magic_ = rt::packet::magic;
+    packet->owner_ = base::thread_number();
+    if (i > 0) stock_.put(packet);
   }
-  if (used_ == attr.npackets) return nullptr;
-  if (free_.capacity() <= used_) free_.reserve(2 * used_ + 64);  // so that put can't fail
-  auto* packet = reinterpret_cast<rt::packet*>(base_ + stride_ * used_);
-  ++used_;
-  packet->pool_ = this;
-  packet->magic_ = rt::packet::magic;
-  return packet;
+  used_.store(first + count, std::memory_order_relaxed);
+  return reinterpret_cast<rt::packet*>(base_ + stride_ * first);
 }
 
 rt::packet* packet_pool_impl_t::get_for(size_t size) {
@@ -87,14 +95,17 @@ rt::packet* packet_pool_impl_t::get_for(size_t size) {
   return packet != nullptr ? packet : rt::packet::make_loose(size);
 }
 
-void packet_pool_impl_t::put(rt::packet* packet) {
-  const std::lock_guard<ds::spinlock> guard(lock_);
-  free_.push_back(packet);
+void packet_pool_impl_t::put(rt::packet* packet) noexcept {
+  try {
+    stock_.put(packet);
+  } catch (const std::bad_alloc&) {
+    LCI_LOG(warn, "no memory for this thread's stock in packet pool \"", attr.name,
+            "\": a packet of ", attr.packet_size, " bytes is lost to it");
+  }
 }
 
 size_t packet_pool_impl_t::in_use() const {
-  const std::lock_guard<ds::spinlock> guard(lock_);
-  return used_ - free_.size();
+  return used_.load(std::memory_order_relaxed) - stock_.size();
 }
 
 net::local_region packet_pool_impl_t::region(net_context_impl_t& context) {

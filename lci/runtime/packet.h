@@ -10,7 +10,8 @@
 #include <vector>
 
 #include "lci/api/attr.hpp"
-#include "lci/ds/spinlock.h"
+#include "lci/base/thread_number.h"
+#include "lci/ds/stealing_pool.h"
 #include "lci/net/backend.h"
 #include "lci/net/op.h"
 #include "lci/runtime/live.h"
@@ -49,7 +50,8 @@ class alignas(64) packet {
 
   packet_pool_impl_t* pool_;  // null: loose
   uint64_t magic_;
-  uint64_t unused_[2];
+  uint32_t owner_;  // number of the thread that used it first (base::thread_number)
+  uint32_t unused_[3];
   unsigned char headroom_[net::max_header_size];
 };
 static_assert(sizeof(packet) == 64);
@@ -57,10 +59,13 @@ static_assert(sizeof(packet) == 64);
 }  // namespace rt
 
 // What stands behind a packet_pool_t. The packets lie in one range of addresses, which takes memory
-// only as they are first used.
+// only as they are first used: when no thread has one left. Each thread has a stock of its own
+// (ds::stealing_pool): one with none takes from the others; one with more than
+// the runtime's packet_return_threshold gives those of others back to the threads that used them
+// first.
 //
 // Thread safety: every member by any thread at any time, construction and destruction excepted; get
-// and put block only for each other, for a few instructions.
+// and put are wait-free but for the exchange of a batch with another thread's stock.
 class packet_pool_impl_t : public rt::live_object {
  public:
   // Throws std::invalid_argument, naming the attribute, or std::bad_alloc.
@@ -69,11 +74,17 @@ class packet_pool_impl_t : public rt::live_object {
   packet_pool_impl_t(const packet_pool_impl_t&) = delete;
   packet_pool_impl_t& operator=(const packet_pool_impl_t&) = delete;
 
-  // Null if there is none left.
-  rt::packet* get();
+  // Null if none was found: none is left, or others were just moving some. May throw
+  // std::bad_alloc, having done nothing.
+  rt::packet* get() {
+    rt::packet* packet = stock_.get();
+    return __builtin_expect(packet != nullptr, 1) ? packet : grow();
+  }
   // For `size` bytes, from this pool if one is left and large enough, else a loose one.
   rt::packet* get_for(size_t size);
-  void put(rt::packet* packet);
+  // If this is the calling thread's first use of the pool and there is no memory to note that, the
+  // packet stays out of the pool, and the program is told in the log.
+  void put(rt::packet* packet) noexcept;
 
   // The packet whose bytes begin at `buffer`, if it is one of this pool.
   rt::packet* find(const void* buffer) const {
@@ -84,7 +95,7 @@ class packet_pool_impl_t : public rt::live_object {
     return rt::packet::of(const_cast<void*>(buffer));
   }
 
-  // Packets that are not in the pool now.
+  // Packets that are not in the pool now. Exact while nobody gets or puts any.
   size_t in_use() const;
 
   // The network's registration of all packets, made when first asked for; empty for a network that
@@ -98,6 +109,9 @@ class packet_pool_impl_t : public rt::live_object {
   std::atomic<int> devices{0};  // that use it
 
  private:
+  // Some that were never used, one of them for the caller. Null if there are none.
+  rt::packet* grow();
+
   struct registration {
     net_context_impl_t* context;
     net::local_region region;
@@ -107,9 +121,13 @@ class packet_pool_impl_t : public rt::live_object {
   size_t bytes_ = 0;
   unsigned char* base_ = nullptr;
 
-  mutable ds::spinlock lock_;
-  std::vector<rt::packet*> free_;  // guarded by lock_; has room for all that have been used
-  size_t used_ = 0;                // guarded by lock_: packets that have ever been used
+  struct owner_of {
+    uint32_t operator()(const rt::packet& packet) const { return packet.owner_; }
+  };
+  ds::stealing_pool<rt::packet, owner_of> stock_;
+
+  std::mutex growth_;
+  std::atomic<size_t> used_{0};  // packets that have ever been used; written under growth_
 
   std::mutex regions_mutex_;
   std::vector<registration> regions_;  // guarded by regions_mutex_

@@ -1,7 +1,10 @@
 // Packets of the program, to send from and to receive in.
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -117,6 +120,91 @@ TEST(PacketPool, APoolThatRunsOutStillDelivers) {
           EXPECT_EQ(got, i);
         }
         for (void* packet : mine) put_upacket_x{packet}.runtime(self.runtime)();
+      },
+      defaults);
+}
+
+// One thread takes packets, another gives them back: they must come round again, with no more
+// memory than is in use at a time.
+TEST(PacketPool, PacketsThatOneThreadTakesAndAnotherGivesBackComeRound) {
+  for (const size_t threshold : {size_t{0}, size_t{16}, size_t{4096}}) {
+    global_attr_t defaults;
+    defaults.packet_return_threshold = threshold;
+    run(
+        1,
+        [threshold](rank_under_test& self) {
+          packet_pool_impl_t& pool =
+              *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
+          constexpr int rounds = 500;
+          constexpr size_t at_a_time = 100;
+          std::set<rt::packet*> seen;
+          std::vector<rt::packet*> out;
+          std::atomic<int> turn{0};
+          std::thread giver([&] {
+            for (int round = 0; round < rounds; ++round) {
+              while (turn.load() != 2 * round + 1) std::this_thread::yield();
+              for (rt::packet* packet : out) packet->put();
+              out.clear();
+              ++turn;
+            }
+          });
+          for (int round = 0; round < rounds; ++round) {
+            while (turn.load() != 2 * round) std::this_thread::yield();
+            while (out.size() < at_a_time) {
+              out.push_back(pool.get());
+              ASSERT_NE(out.back(), nullptr);
+            }
+            seen.insert(out.begin(), out.end());
+            EXPECT_EQ(std::set<rt::packet*>(out.begin(), out.end()).size(), at_a_time);
+            EXPECT_EQ(pool.in_use(), at_a_time);
+            ++turn;
+          }
+          giver.join();
+          EXPECT_EQ(pool.in_use(), 0u);
+          // Some stay where only a steal finds them, so a few more may have been taken into use.
+          EXPECT_LE(seen.size(), 2 * at_a_time) << "threshold " << threshold;
+        },
+        defaults);
+  }
+}
+
+TEST(PacketPool, ManyThreadsTakeEveryPacketOnce) {
+  global_attr_t defaults;
+  defaults.npackets = 300;
+  run(
+      1,
+      [](rank_under_test& self) {
+        packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
+        constexpr int threads = 8;
+        std::vector<std::thread> takers;
+        std::atomic<int> taken_twice{0};
+        for (int t = 0; t < threads; ++t) {
+          takers.emplace_back([&pool, &taken_twice, t] {
+            std::vector<rt::packet*> mine;
+            for (int round = 0; round < 2000; ++round) {
+              rt::packet* packet = pool.get();
+              if (packet != nullptr) {
+                std::memset(packet->payload(), t, 64);
+                mine.push_back(packet);
+              }
+              if (packet != nullptr && mine.size() < static_cast<size_t>(20 + 10 * t)) continue;
+              for (rt::packet* held : mine) {
+                for (int i = 0; i < 64; ++i) taken_twice += held->payload()[i] != t ? 1 : 0;
+                held->put();
+              }
+              mine.clear();
+            }
+            for (rt::packet* held : mine) held->put();
+          });
+        }
+        for (std::thread& taker : takers) taker.join();
+        EXPECT_EQ(taken_twice, 0);
+        EXPECT_EQ(pool.in_use(), 0u);
+        // All of them can be had, by a thread that has none.
+        std::set<rt::packet*> all;
+        while (rt::packet* packet = pool.get()) EXPECT_TRUE(all.insert(packet).second);
+        EXPECT_EQ(all.size(), 300u);
+        for (rt::packet* packet : all) packet->put();
       },
       defaults);
 }
