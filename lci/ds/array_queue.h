@@ -40,6 +40,9 @@ namespace lci::ds {
 //   A1, the release of a push's sequence, pairs with A2, the acquire of the pop's: the value.
 //   B1, the release of a pop's sequence, pairs with B2, the acquire of the push's: the value has
 //       been copied.
+//   C1, the release of a counter's compare-and-swap, pairs with C2, the acquire of its load: who
+//       compares the counters to find the queue full or empty sees the one that it loads second as
+//       it was, or later, when the first got the value that was loaded.
 template <class T, class Atomics = std_atomics>
 class array_queue {
   static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
@@ -64,13 +67,15 @@ class array_queue {
       cell& mine = cells_[ticket & mask_];
       const uint64_t sequence = mine.sequence.load(std::memory_order_acquire);  // B2
       if (sequence == ticket) {
-        if (tail_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_relaxed)) {
+        if (tail_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_release,  // C1
+                                        std::memory_order_relaxed)) {
+          Atomics::plain_write(mine.bytes, sizeof(T));
           std::memcpy(mine.bytes, &value, sizeof(T));
           mine.sequence.store(ticket + 1, std::memory_order_release);  // A1
           return true;
         }
         race.lost();
-      } else if (tail_.load(std::memory_order_acquire) == ticket) {
+      } else if (tail_.load(std::memory_order_acquire) == ticket) {  // C2
         if (ticket - head_.load(std::memory_order_acquire) > mask_) return false;
         wait.idle();  // the pop of the lap before has moved head, not copied the value
       } else {
@@ -91,13 +96,15 @@ class array_queue {
       cell& oldest = cells_[ticket & mask_];
       const uint64_t sequence = oldest.sequence.load(std::memory_order_acquire);  // A2
       if (sequence == ticket + 1) {
-        if (head_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_relaxed)) {
+        if (head_.compare_exchange_weak(ticket, ticket + 1, std::memory_order_release,  // C1
+                                        std::memory_order_relaxed)) {
+          Atomics::plain_read(oldest.bytes, sizeof(T));
           std::memcpy(static_cast<void*>(out), oldest.bytes, sizeof(T));
           oldest.sequence.store(ticket + capacity(), std::memory_order_release);  // B1
           return true;
         }
         race.lost();
-      } else if (head_.load(std::memory_order_acquire) == ticket) {
+      } else if (head_.load(std::memory_order_acquire) == ticket) {  // C2
         if (tail_.load(std::memory_order_acquire) == ticket) return false;
         if (++unpublished > pauses_for_a_push) return false;
         Atomics::pause();

@@ -27,6 +27,9 @@ constexpr size_t contention_distance = 128;
 //   backoff     a loop that may wait for long: idle() after a round in vain, reset() after another
 //   exponential_backoff  what an operation does with each race that it loses: lost()
 //   thread_number()  base::thread_number's promises
+//   plain_read(p, n), plain_write(p, n)  say that ordinary memory, which atomics or a lock hand
+//   from
+//               thread to thread, is read or written
 // Locks are basic_spinlock<Atomics>, never a std::mutex, since a thread that blocks in the kernel
 // is out of a scheduler's reach.
 struct std_atomics {
@@ -39,6 +42,8 @@ struct std_atomics {
   using exponential_backoff = base::exponential_backoff;
   static void pause() { base::cpu_pause(); }
   static uint32_t thread_number() { return base::thread_number(); }
+  static void plain_read(const void*, size_t) {}
+  static void plain_write(const void*, size_t) {}
 };
 
 }  // namespace lci::ds

@@ -40,13 +40,15 @@ class wide_cell {
     words_.store_first(state, std::memory_order_relaxed);
   }
 
-  // The slot may be newer than the state; then compare_exchange fails. Acquire.
+  // The slot may be newer than the state; then compare_exchange fails. Acquire; and of all states
+  // of all cells there is one order, because what a ring is found to be, full or empty, depends on
+  // two.
   void load(uint64_t* state, slot_name* slot) const {
-    *state = words_.load_first(std::memory_order_acquire);
+    *state = words_.load_first(std::memory_order_seq_cst);
     *slot = words_.load_second(std::memory_order_relaxed);
   }
 
-  // Acquire and release if it succeeds.
+  // Sequentially consistent if it succeeds.
   bool compare_exchange(uint64_t expected_state, slot_name expected_slot, uint64_t state,
                         slot_name slot) {
     return words_.compare_exchange(expected_state, expected_slot, state, slot);
@@ -74,7 +76,7 @@ class narrow_cell {
   }
 
   void load(uint64_t* state, slot_name* slot) const {
-    const uint64_t word = word_.load(std::memory_order_acquire);
+    const uint64_t word = word_.load(std::memory_order_seq_cst);
     *state = word >> slot_bits;
     *slot = word & (max_slots - 1);
   }
@@ -83,7 +85,7 @@ class narrow_cell {
                         slot_name slot) {
     uint64_t expected = expected_state << slot_bits | expected_slot;
     return word_.compare_exchange_strong(expected, state << slot_bits | slot,
-                                         std::memory_order_acq_rel, std::memory_order_relaxed);
+                                         std::memory_order_seq_cst, std::memory_order_relaxed);
   }
 
  private:

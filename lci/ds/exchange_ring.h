@@ -40,7 +40,10 @@ namespace lci::ds {
 //   A1, the release of a push's exchange, pairs with A2, the acquire of the pop's: the value.
 //   B1, the release of a pop's exchange, pairs with B2, the acquire of the push's: the free slot is
 //       no longer read.
-//   The states that an operation walks over on its way need no more than what load() has.
+//   C1, the release of a hint's store, pairs with C2, the acquire of its load: who begins at a
+//       ticket sees all that was done before that ticket's turn came, and takes no old state of its
+//       cell for the present. (Walking on from there, the
+//       cells' one order does that.)
 template <template <class> class Cell, class Atomics>
 class exchange_ring {
  public:
@@ -71,7 +74,7 @@ class exchange_ring {
   // Inlined by order: the compiler's own choice, a call, costs 5 % of a push and a pop.
   __attribute__((always_inline)) push_result try_push(slot_name* slot) {
     typename Atomics::exponential_backoff race;
-    uint64_t hint = tail_.load(std::memory_order_relaxed);
+    uint64_t hint = tail_.load(std::memory_order_acquire);  // C2
     uint64_t ticket = hint;
     for (;;) {
       cell& c = cell_of(ticket);
@@ -86,12 +89,12 @@ class exchange_ring {
           return push_result::ok;
         }
         race.lost();
-        ticket = hint = tail_.load(std::memory_order_relaxed);
+        ticket = hint = tail_.load(std::memory_order_acquire);
       } else if (!walk_to_tail(state, &ticket)) {
         return (state & cell_state::closed_bit) != 0 ? push_result::closed : push_result::full;
       } else if (tail_.load(std::memory_order_relaxed) != hint) {  // others push meanwhile
         race.lost();
-        ticket = hint = tail_.load(std::memory_order_relaxed);
+        ticket = hint = tail_.load(std::memory_order_acquire);
       }
     }
   }
@@ -102,7 +105,7 @@ class exchange_ring {
   template <class Condition>
   pop_result try_pop(slot_name* slot, const Condition& still) {
     typename Atomics::exponential_backoff race;
-    uint64_t hint = head_.load(std::memory_order_relaxed);
+    uint64_t hint = head_.load(std::memory_order_acquire);  // C2
     uint64_t ticket = hint;
     for (;;) {
       cell& c = cell_of(ticket);
@@ -119,7 +122,7 @@ class exchange_ring {
           return pop_result::ok;
         }
         race.lost();
-        ticket = hint = head_.load(std::memory_order_relaxed);
+        ticket = hint = head_.load(std::memory_order_acquire);
       } else if (!walk_to_head(state, &ticket)) {
         if (closed != 0) return pop_result::drained;
         if (!still()) return pop_result::moved;
@@ -129,7 +132,7 @@ class exchange_ring {
         if (again == state) return pop_result::empty;
       } else if (head_.load(std::memory_order_relaxed) != hint) {  // others pop meanwhile
         race.lost();
-        ticket = hint = head_.load(std::memory_order_relaxed);
+        ticket = hint = head_.load(std::memory_order_acquire);
       }
     }
   }
@@ -214,7 +217,7 @@ class exchange_ring {
 
   // The tail, and what is in its cell.
   uint64_t find_tail(uint64_t* state, slot_name* slot) const {
-    uint64_t ticket = tail_.load(std::memory_order_relaxed);
+    uint64_t ticket = tail_.load(std::memory_order_acquire);
     do {
       cell_of(ticket).load(state, slot);
     } while (walk_to_tail(*state, &ticket));
@@ -222,7 +225,7 @@ class exchange_ring {
   }
 
   uint64_t find_head(uint64_t* state) const {
-    uint64_t ticket = head_.load(std::memory_order_relaxed);
+    uint64_t ticket = head_.load(std::memory_order_acquire);
     slot_name slot;
     do {
       cell_of(ticket).load(state, &slot);
@@ -232,7 +235,8 @@ class exchange_ring {
 
   // A thread that was preempted before the store may set it back, at the price of a walk.
   static void advance(typename Atomics::template atomic<uint64_t>& to, uint64_t ticket) {
-    if (to.load(std::memory_order_relaxed) < ticket) to.store(ticket, std::memory_order_relaxed);
+    if (to.load(std::memory_order_relaxed) < ticket)
+      to.store(ticket, std::memory_order_release);  // C1
   }
 
   const size_t capacity_;

@@ -77,7 +77,9 @@ class lcrq {
   // is not in the queue.
   void push(const T& value) {
     place& mine = my_place();
-    std::memcpy(at(mine.slot).bytes, &value, sizeof(T));
+    slot& filled = at(mine.slot);
+    Atomics::plain_write(filled.bytes, sizeof(T));
+    std::memcpy(filled.bytes, &value, sizeof(T));
     while (last_.load(std::memory_order_acquire)->cells.try_push(&mine.slot) != push_ok) extend();
   }
 
@@ -91,9 +93,12 @@ class lcrq {
         return first_.load(std::memory_order_acquire) == oldest;
       };
       switch (oldest->cells.try_pop(&mine.slot, still_first)) {
-        case pop_result::ok:
-          std::memcpy(static_cast<void*>(out), at(mine.slot).bytes, sizeof(T));
+        case pop_result::ok: {
+          const slot& taken = at(mine.slot);
+          Atomics::plain_read(taken.bytes, sizeof(T));
+          std::memcpy(static_cast<void*>(out), taken.bytes, sizeof(T));
           return true;
+        }
         case pop_result::empty:
           return false;
         case pop_result::drained:

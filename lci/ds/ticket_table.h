@@ -8,6 +8,8 @@
 #include <mutex>
 
 #include "lci/base/check.h"
+#include "lci/ds/atomics.h"
+#include "lci/ds/spinlock.h"
 
 namespace lci::ds {
 
@@ -16,7 +18,7 @@ namespace lci::ds {
 // entry has an owner (a number >= 0), and only the ticket together with the owner takes it out.
 //
 // Thread safety: every member by any thread at any time. insert and take are lock-free, but for the
-// growth of the table, which doubles it under a mutex.
+// growth of the table, which doubles it under a lock.
 //
 // Invariants
 //   1. A slot is in the free list, or occupied, or belongs to the one thread that took it from
@@ -24,7 +26,7 @@ namespace lci::ds {
 //   2. `word` of a slot holds its generation and, only while it is occupied, its owner + 1.
 //   3. The generation goes up each time the slot is emptied.
 //   4. Slots never move: chunk c holds 64 * 2^c of them.
-template <class T, int Bits>
+template <class T, int Bits, class Atomics = std_atomics>
 class ticket_table {
  public:
   static constexpr int index_bits = 20;
@@ -39,6 +41,7 @@ class ticket_table {
   uint32_t insert(T* value, int owner) {
     const uint32_t index = pop_free();
     slot& s = at(index);
+    Atomics::plain_write(&s.value, sizeof s.value);
     s.value = value;
     const uint64_t generation = generation_of(s.word.load(std::memory_order_relaxed));
     // R1: pairs with A1; who sees the owner sees the value.
@@ -73,9 +76,9 @@ class ticket_table {
   static constexpr uint32_t end_of_list = ~uint32_t{0};
 
   struct slot {
-    std::atomic<uint64_t> word{0};
+    typename Atomics::template atomic<uint64_t> word{0};
     T* value = nullptr;
-    std::atomic<uint32_t> next_free{end_of_list};
+    typename Atomics::template atomic<uint32_t> next_free{end_of_list};
   };
 
   static uint64_t generation_of(uint64_t word) { return word >> 32; }
@@ -101,13 +104,14 @@ class ticket_table {
                                         std::memory_order_relaxed)) {
       return nullptr;
     }
+    Atomics::plain_read(&s.value, sizeof s.value);
     T* value = s.value;
     push_free(index);
     return value;
   }
 
-  // The free list: the index of its first slot below, a count of changes above, so that a slot
-  // which has left and come back in between does not look unchanged.
+  // The free list: the index of its first slot below, a count of pushes above, so that a slot which
+  // has left and come back in between does not look unchanged.
   void push_free(uint32_t index) {
     uint64_t head = free_.load(std::memory_order_relaxed);
     do {
@@ -127,15 +131,15 @@ class ticket_table {
         continue;
       }
       const uint32_t next = at(index).next_free.load(std::memory_order_relaxed);
-      if (free_.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | next,
-                                      std::memory_order_acquire, std::memory_order_acquire)) {
+      if (free_.compare_exchange_weak(head, head >> 32 << 32 | next, std::memory_order_acquire,
+                                      std::memory_order_acquire)) {
         return index;
       }
     }
   }
 
   void grow() {
-    const std::lock_guard<std::mutex> guard(grow_mutex_);
+    const std::lock_guard<basic_spinlock<Atomics>> guard(growth_);
     if (static_cast<uint32_t>(free_.load(std::memory_order_acquire)) != end_of_list) return;
     const uint32_t begin = allocated_.load(std::memory_order_relaxed);
     const int chunk = 31 - __builtin_clz(begin / first_chunk + 1);
@@ -146,10 +150,10 @@ class ticket_table {
     for (uint32_t i = count; i > 0; --i) push_free(begin + i - 1);
   }
 
-  std::atomic<uint64_t> free_{end_of_list};
-  std::atomic<uint32_t> allocated_{0};  // slots there are
-  std::mutex grow_mutex_;
-  std::unique_ptr<slot[]> chunks_[max_chunks];  // written under grow_mutex_, before allocated_
+  typename Atomics::template atomic<uint64_t> free_{end_of_list};
+  typename Atomics::template atomic<uint32_t> allocated_{0};  // slots there are
+  basic_spinlock<Atomics> growth_;
+  std::unique_ptr<slot[]> chunks_[max_chunks];  // written under growth_, before allocated_
 };
 
 }  // namespace lci::ds

@@ -1,0 +1,176 @@
+// Whether a history of concurrent calls could have been made one after the other.
+#ifndef LCI_DS_CHECK_LINEARIZABLE_H_
+#define LCI_DS_CHECK_LINEARIZABLE_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_set>
+#include <vector>
+
+#include "absl/hash/hash.h"
+#include "absl/strings/str_cat.h"
+#include "lci/ds/check/history.h"
+
+namespace lci::ds::check {
+
+// A Specification is what the structure is when used by one thread:
+//   operation                   a call with its answer (type); text(operation) describes it
+//   bool apply(operation)       whether the answer is right in the present state; if so, moves on
+//   to
+//                               the next state, else leaves it
+//   void append_state(std::vector<uint64_t>*) const
+//                               appends words that are the same for equal states and no others
+// It is copied once for each step of the search, so states should be small.
+
+struct verdict {
+  bool linearizable = false;
+  // If not: the history, and the longest beginning of an order that was found. Empty otherwise.
+  std::string explanation;
+  // Steps of the search.
+  uint64_t steps = 0;
+};
+
+namespace internal {
+
+inline std::string times(uint64_t invoked, uint64_t returned, uint64_t origin) {
+  return absl::StrCat("[", invoked - origin, ", ", returned - origin, "] ");
+}
+
+template <class Specification>
+std::string explain(const history<typename Specification::operation>& calls,
+                    const std::vector<size_t>& longest) {
+  std::string text = "not linearizable. Calls [invoked, returned]:\n";
+  const uint64_t origin = calls.front().invoked;
+  for (const auto& c : calls) {
+    absl::StrAppend(&text, "  ", times(c.invoked, c.returned, origin), "thread ", c.thread, ": ",
+                    Specification::text(c.operation), "\n");
+  }
+  absl::StrAppend(&text, "The longest order that can be continued by none of the rest:\n");
+  for (const size_t i : longest) {
+    const auto& c = calls[i];
+    absl::StrAppend(&text, "  ", times(c.invoked, c.returned, origin), "thread ", c.thread, ": ",
+                    Specification::text(c.operation), "\n");
+  }
+  return text;
+}
+
+}  // namespace internal
+
+// Looks for an order of all calls that respects "returned before invoked" and in which every answer
+// is right, beginning with the state `initial`. All calls must have returned.
+//
+// A depth-first search that takes, of the calls not ordered yet, any one invoked before all of them
+// returned (Wing and Gong, "Testing and verifying concurrent objects", JPDC 1993), and never goes
+// on twice from the same state with the same set of calls ordered (Lowe, "Testing for
+// linearizability", CCPE 2017). Exponential in the number of calls that overlap, not in the length.
+template <class Specification>
+verdict check_linearizable(const Specification& initial,
+                           history<typename Specification::operation> calls) {
+  std::stable_sort(calls.begin(), calls.end(),
+                   [](const auto& a, const auto& b) { return a.invoked < b.invoked; });
+  const size_t count = calls.size();
+  struct step {
+    Specification state;  // before the call
+    size_t next;          // the call to try next, as an index
+    size_t taken;         // the one that led to the step below
+  };
+  verdict result;
+  std::vector<bool> ordered(count, false);
+  std::vector<size_t> longest;
+  std::unordered_set<std::vector<uint64_t>, absl::Hash<std::vector<uint64_t>>> seen;
+
+  std::vector<step> path;
+  path.push_back({initial, 0, 0});
+  while (path.size() <= count) {
+    step& here = path.back();
+    // Calls are sorted by invocation: from the first that was invoked after some call returned, all
+    // were.
+    uint64_t first_return = UINT64_MAX;
+    for (size_t i = 0; i < count && calls[i].invoked <= first_return; ++i) {
+      if (!ordered[i]) first_return = std::min(first_return, calls[i].returned);
+    }
+    size_t i = here.next;
+    bool advanced = false;
+    for (; i < count && calls[i].invoked <= first_return; ++i) {
+      if (ordered[i]) continue;
+      Specification state = here.state;
+      ++result.steps;
+      if (!state.apply(calls[i].operation)) continue;
+      ordered[i] = true;
+      std::vector<uint64_t> key((count + 63) / 64, 0);
+      for (size_t j = 0; j < count; ++j) key[j / 64] |= uint64_t{ordered[j]} << (j % 64);
+      state.append_state(&key);
+      if (!seen.insert(std::move(key)).second) {
+        ordered[i] = false;
+        continue;
+      }
+      here.next = i + 1;
+      here.taken = i;
+      path.push_back({std::move(state), 0, 0});
+      advanced = true;
+      break;
+    }
+    if (advanced) {
+      if (path.size() - 1 > longest.size()) {
+        longest.clear();
+        for (size_t s = 0; s + 1 < path.size(); ++s) longest.push_back(path[s].taken);
+      }
+      continue;
+    }
+    path.pop_back();
+    if (path.empty()) {
+      result.explanation = internal::explain<Specification>(calls, longest);
+      return result;
+    }
+    ordered[path.back().taken] = false;
+  }
+  result.linearizable = true;
+  return result;
+}
+
+// The same for a structure that is many independent ones, named by key_of(operation): a history is
+// linearizable if and only if each one's part is (Herlihy and Wing, "Linearizability: a correctness
+// condition for concurrent objects", TOPLAS 1990, theorem 1), and the parts are much quicker to
+// check than the whole. `initial` is the state of each.
+template <class Specification, class KeyOf>
+verdict check_each_linearizable(const Specification& initial,
+                                const history<typename Specification::operation>& calls,
+                                const KeyOf& key_of) {
+  std::map<uint64_t, history<typename Specification::operation>> parts;
+  for (const auto& c : calls) parts[key_of(c.operation)].push_back(c);
+  verdict total;
+  total.linearizable = true;
+  for (auto& [key, part] : parts) {
+    verdict one = check_linearizable(initial, std::move(part));
+    total.steps += one.steps;
+    if (one.linearizable) continue;
+    total.linearizable = false;
+    absl::StrAppend(&total.explanation, "key ", key, ": ", one.explanation);
+  }
+  return total;
+}
+
+// The history without the calls that `is_refusal`, and during which a call was under way that
+// `excuses` it. For structures that may refuse (say, find nothing) while another thread is in the
+// middle of something: such a refusal changes nothing and says nothing.
+template <class Operation, class IsRefusal, class Excuses>
+history<Operation> without_excused(const history<Operation>& calls, const IsRefusal& is_refusal,
+                                   const Excuses& excuses) {
+  history<Operation> rest;
+  for (const auto& c : calls) {
+    const bool excused =
+        is_refusal(c.operation) && std::any_of(calls.begin(), calls.end(), [&](const auto& other) {
+          return other.invoked <= c.returned && c.invoked <= other.returned && &other != &c &&
+                 excuses(other.operation);
+        });
+    if (!excused) rest.push_back(c);
+  }
+  return rest;
+}
+
+}  // namespace lci::ds::check
+
+#endif  // LCI_DS_CHECK_LINEARIZABLE_H_

@@ -1,0 +1,45 @@
+"""Copies of the structures with an error planted, which the explorer has to find."""
+
+load("//lci:build_defs.bzl", "lci_cc_library")
+
+def mutant(name, header, find, replace, deps):
+    """A library whose header <name>.h is //lci/ds:<header> with one change.
+
+    What it declares is in the namespace lci::ds::<name>. The build fails if the text to be changed
+    is not there exactly once: then the structure has changed, and so must the mutant.
+
+    Args:
+      name: of the library and its namespace.
+      header: the name of the header in lci/ds.
+      find: the text to change, of one line.
+      replace: what it becomes.
+      deps: what the structure depends on.
+    """
+    native.genrule(
+        name = name + "_h",
+        srcs = ["//lci/ds:" + header],
+        outs = [name + ".h"],
+        cmd = """
+          count=$$(grep -cF '{find}' $<)
+          if [ "$$count" != 1 ]; then
+            echo "{name}: \\"{find}\\" is in {header} $$count times, not once" >&2
+            exit 1
+          fi
+          awk -v find='{find}' -v replace='{replace}' '
+            {{ at = index($$0, find)
+               if (at) $$0 = substr($$0, 1, at - 1) replace substr($$0, at + length(find))
+               sub(/^namespace lci::ds {{/, "namespace lci::ds::{name} {{")
+               gsub(/LCI_DS_/, "LCI_DS_CHECK_{name}_")
+               print }}' $< > $@""".format(
+            name = name,
+            header = header,
+            find = find,
+            replace = replace,
+        ),
+    )
+    lci_cc_library(
+        name = name,
+        hdrs = [name + ".h"],
+        deps = deps,
+        testonly = True,
+    )

@@ -1,0 +1,118 @@
+// Errors planted in copies of the structures (BUILD.bazel, mutant.bzl), one at a time: the explorer
+// has to find each, and to find it again by its schedule. A test of the tests: that
+// structures_test passes means something.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lci/ds/check/adapters.h"
+#include "lci/ds/check/array_pop_early.h"
+#include "lci/ds/check/array_pop_unordered.h"
+#include "lci/ds/check/array_publish_unordered.h"
+#include "lci/ds/check/array_push_over.h"
+#include "lci/ds/check/array_take_unordered.h"
+#include "lci/ds/check/explore.h"
+#include "lci/ds/check/lock_not_exclusive.h"
+#include "lci/ds/check/lock_unordered.h"
+#include "lci/ds/check/mpmc_get_unordered.h"
+#include "lci/ds/check/mpmc_grow_unordered.h"
+#include "lci/ds/check/pool_get_twice.h"
+#include "lci/ds/check/pool_put_unordered.h"
+#include "lci/ds/check/ring_hint_beyond.h"
+#include "lci/ds/check/ring_slot_kept.h"
+#include "lci/ds/check/scenarios.h"
+#include "lci/ds/check/scheduled_atomics.h"
+#include "lci/ds/check/ticket_aba.h"
+#include "lci/ds/check/ticket_again.h"
+#include "lci/ds/check/ticket_unordered.h"
+
+namespace lci::ds::check {
+namespace {
+
+using testing::HasSubstr;
+using maker = std::function<std::unique_ptr<scenario>()>;
+
+void expect_found(const maker& make, const std::string& what) {
+  constexpr size_t most_runs = 100000;
+  random_choices random(1);
+  const exploration found = explore(make, random, most_runs);
+  ASSERT_NE(found.failure, "") << "not found in " << found.runs << " runs";
+  EXPECT_THAT(found.failure, HasSubstr(what));
+  replay_choices again(found.schedule);
+  EXPECT_EQ(explore(make, again, 1).failure, found.failure);
+}
+
+template <class Queue>
+maker queue(const std::vector<std::string>& scripts) {
+  return [=] { return std::make_unique<queue_scenario<Queue>>(scripts, 2); };
+}
+
+template <class Queue>
+using array = bounded<Queue, 2>;
+
+TEST(Mutants, ArrayQueue) {
+  expect_found(
+      queue<array<array_publish_unordered::array_queue<uint64_t, scheduled_atomics>>>({"+", "-"}),
+      "data race");
+  expect_found(
+      queue<array<array_take_unordered::array_queue<uint64_t, scheduled_atomics>>>({"+", "-"}),
+      "data race");
+  expect_found(
+      queue<array<array_pop_unordered::array_queue<uint64_t, scheduled_atomics>>>({"+++", "--"}),
+      "data race");
+  expect_found(
+      queue<array<array_push_over::array_queue<uint64_t, scheduled_atomics>>>({"+++", "--"}), "");
+  expect_found(queue<array<array_pop_early::array_queue<uint64_t, scheduled_atomics>>>({"+", "-"}),
+               "");
+}
+
+template <class Ring>
+using alone = ring_alone<Ring, scheduled_atomics, 2, 3>;
+
+TEST(Mutants, ExchangeRing) {
+  expect_found(
+      queue<alone<ring_slot_kept::exchange_ring<wide_cell, scheduled_atomics>>>({"++", "--"}), "");
+  expect_found(
+      queue<alone<ring_hint_beyond::exchange_ring<wide_cell, scheduled_atomics>>>({"++-", "+--"}),
+      "not linearizable");
+}
+
+TEST(Mutants, MpmcArray) {
+  using get_unordered = mpmc_get_unordered::mpmc_array<const uint64_t*, scheduled_atomics>;
+  using grow_unordered = mpmc_grow_unordered::mpmc_array<const uint64_t*, scheduled_atomics>;
+  expect_found([] { return std::make_unique<array_scenario<get_unordered>>(); }, "data race");
+  expect_found([] { return std::make_unique<array_scenario<grow_unordered>>(); }, "data race");
+}
+
+TEST(Mutants, Spinlock) {
+  using not_exclusive = lock_not_exclusive::basic_spinlock<scheduled_atomics>;
+  using unordered = lock_unordered::basic_spinlock<scheduled_atomics>;
+  expect_found([] { return std::make_unique<lock_scenario<not_exclusive>>(2); }, "data race");
+  expect_found([] { return std::make_unique<lock_scenario<unordered>>(2); }, "data race");
+}
+
+TEST(Mutants, StealingPool) {
+  using get_twice =
+      pool_get_twice::stealing_pool<pooled_element, pooled_element_owner, scheduled_atomics>;
+  using put_unordered =
+      pool_put_unordered::stealing_pool<pooled_element, pooled_element_owner, scheduled_atomics>;
+  expect_found([] { return std::make_unique<pool_scenario<get_twice>>(2, 3); }, "");
+  expect_found([] { return std::make_unique<pool_scenario<put_unordered>>(2, 3); }, "data race");
+}
+
+TEST(Mutants, TicketTable) {
+  using unordered = ticket_unordered::ticket_table<uint64_t, 32, scheduled_atomics>;
+  using again = ticket_again::ticket_table<uint64_t, 32, scheduled_atomics>;
+  using aba = ticket_aba::ticket_table<uint64_t, 32, scheduled_atomics>;
+  expect_found([] { return std::make_unique<ticket_scenario<unordered>>(); }, "data race");
+  expect_found([] { return std::make_unique<ticket_scenario<again>>(); }, "given out twice");
+  expect_found([] { return std::make_unique<ticket_reuse_scenario<aba>>(); }, "");
+}
+
+}  // namespace
+}  // namespace lci::ds::check
