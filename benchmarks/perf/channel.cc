@@ -1,0 +1,285 @@
+#include "benchmarks/perf/channel.h"
+
+#include <cstring>
+#include <new>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+#include "benchmarks/perf/payload.h"
+
+namespace perf {
+namespace {
+
+constexpr size_t page = 4096;
+constexpr size_t cache_line = 64;
+
+size_t rounded_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
+
+char* written_memory(size_t size) {
+  void* memory = std::aligned_alloc(page, size);
+  if (memory == nullptr) {
+    throw std::runtime_error(absl::StrCat("no memory for buffers of ", size,
+                                          " bytes a thread: use a smaller --size or --window"));
+  }
+  std::memset(memory, 1, size);
+  return static_cast<char*>(memory);
+}
+
+}  // namespace
+
+channel::channel(const job& the_job, const options& chosen, int thread, lci::rcomp_t names_from)
+    : op_(chosen.op),
+      one_sided_(is_one_sided(chosen.op)),
+      validate_(chosen.validate),
+      seed_(chosen.payload_seed),
+      rank_(the_job.rank()),
+      peer_(the_job.peer()),
+      thread_(thread),
+      runtime_(the_job.runtime()),
+      device_(the_job.device_of(thread)),
+      batches_(chosen.window > 1 ? 2 : 1),
+      batch_sizes_{chosen.window - chosen.window / 2, chosen.window / 2},
+      arrival_names_(names_from),
+      acknowledgement_name_(names_from + 2),
+      complete_name_(names_from + 3),
+      finish_name_(names_from + 4),
+      stride_(rounded_up(chosen.sizes.back() + 1, cache_line)),
+      landing_offset_(
+          rounded_up(stride_ * static_cast<size_t>(validate_ ? chosen.window : 1), page)),
+      memory_size_(2 * landing_offset_),
+      memory_(written_memory(memory_size_)) {
+  // Receives are completed by the library here, other messages by the partner's operation.
+  const bool named = op_ != operation::send && !one_sided_;
+  for (int batch = 0; batch < batches_; ++batch) {
+    const auto at = static_cast<size_t>(batch);
+    completions_[at] =
+        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch), nullptr);
+    arrivals_[at] =
+        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch),
+                                  op_ == operation::am ? static_cast<message_sink*>(this) : nullptr,
+                                  static_cast<int>(short_tag(batch)));
+    if (named) {
+      lci::register_rcomp_x(arrivals_[at]->comp())
+          .runtime(runtime_)
+          .rcomp(arrival_names_ + static_cast<lci::rcomp_t>(batch))();
+    }
+  }
+  acknowledgements_ = lci::alloc_counter_x().runtime(runtime_)();
+  completes_ = lci::alloc_counter_x().runtime(runtime_)();
+  finishes_ = lci::alloc_counter_x().runtime(runtime_)();
+  lci::register_rcomp_x(acknowledgements_).runtime(runtime_).rcomp(acknowledgement_name_)();
+  lci::register_rcomp_x(completes_).runtime(runtime_).rcomp(complete_name_)();
+  lci::register_rcomp_x(finishes_).runtime(runtime_).rcomp(finish_name_)();
+  mr_ = lci::register_memory_x(memory_.get(), memory_size_).runtime(runtime_).device(device_)();
+  rmr_ = lci::get_rmr_x(mr_).runtime(runtime_)();
+}
+
+channel::~channel() {
+  const bool named = op_ != operation::send && !one_sided_;
+  for (int batch = 0; named && batch < batches_; ++batch) {
+    lci::deregister_rcomp_x(arrival_names_ + static_cast<lci::rcomp_t>(batch)).runtime(runtime_)();
+  }
+  for (lci::rcomp_t name : {acknowledgement_name_, complete_name_, finish_name_}) {
+    lci::deregister_rcomp_x(name).runtime(runtime_)();
+  }
+  lci::deregister_memory_x(&mr_).runtime(runtime_)();
+  lci::free_comp(&acknowledgements_);
+  lci::free_comp(&completes_);
+  lci::free_comp(&finishes_);
+}
+
+payload_key channel::key(int maker, uint64_t number) const {
+  return {seed_, maker, thread_, number};
+}
+
+// Checked messages are told apart by their tags, so that each has a place to land in.
+lci::tag_t channel::tag_of_send(int slot) const {
+  const auto thread = static_cast<lci::tag_t>(thread_);
+  return validate_ ? thread << 32 | static_cast<lci::tag_t>(slot) : thread;
+}
+
+// ---- initiator ------------------------------------------------------------------------------
+
+lci::status_t channel::try_post(int batch, int slot, uint64_t number) {
+  signals& completion = *completions_[static_cast<size_t>(batch)];
+  const lci::comp_t comp = completion.comp();
+  const bool allow_done = completion.allows_done();
+  const lci::rcomp_t name = arrival_names_ + static_cast<lci::rcomp_t>(batch);
+  switch (op_) {
+    case operation::am:
+      return lci::post_am_x(peer_, source(slot), size_, comp, name)
+          .device(device_)
+          .tag(number << 16 | short_tag(batch))
+          .user_context(&completion)
+          .allow_done(allow_done)();
+    case operation::send:
+      return lci::post_send_x(peer_, source(slot), size_, tag_of_send(slot), comp)
+          .device(device_)
+          .user_context(&completion)
+          .allow_done(allow_done)();
+    case operation::put:
+      return lci::post_put_x(peer_, source(slot), size_, comp, landing_offset_ + offset_of(slot),
+                             peer_rmr_)
+          .device(device_)
+          .user_context(&completion)
+          .allow_done(allow_done)();
+    case operation::put_signal:
+      return lci::post_put_x(peer_, source(slot), size_, comp, landing_offset_ + offset_of(slot),
+                             peer_rmr_)
+          .device(device_)
+          .remote_comp(name)
+          .tag(short_tag(batch))
+          .user_context(&completion)
+          .allow_done(allow_done)();
+    case operation::get:
+      return lci::post_get_x(peer_, landing(slot), size_, comp, offset_of(slot), peer_rmr_)
+          .device(device_)
+          .user_context(&completion)
+          .allow_done(allow_done)();
+    case operation::get_signal:
+      return lci::post_get_x(peer_, landing(slot), size_, comp, offset_of(slot), peer_rmr_)
+          .device(device_)
+          .remote_comp(name)
+          .tag(short_tag(batch))
+          .user_context(&completion)
+          .allow_done(allow_done)();
+  }
+  throw std::logic_error("no such operation");
+}
+
+void channel::post_batch(int batch) {
+  const bool fetches = op_ == operation::get || op_ == operation::get_signal;
+  const int count = batch_size(batch);
+  posted_from_[static_cast<size_t>(batch)] = posted_;
+  for (int i = 0; i < count; ++i, ++posted_) {
+    const int slot = first_slot(batch) + i;
+    if (validate_ && !fetches) fill_payload(key(rank_, posted_), source(slot), size_);
+    waiter patience;
+    for (;;) {
+      const lci::status_t status = try_post(batch, slot, posted_);
+      if (status.is_done()) {
+        completions_[static_cast<size_t>(batch)]->count_done();
+        break;
+      }
+      if (status.is_posted()) break;
+      patience.after(progress());
+    }
+  }
+}
+
+bool channel::batch_is_complete(int batch) {
+  if (!completions_[static_cast<size_t>(batch)]->round_is_over()) return false;
+  if (validate_ && (op_ == operation::get || op_ == operation::get_signal)) {
+    for (int i = 0; i < batch_size(batch); ++i) {
+      check_payload(key(peer_, posted_from_[static_cast<size_t>(batch)] + static_cast<uint64_t>(i)),
+                    landing(first_slot(batch) + i), size_);
+    }
+  }
+  if (one_sided_ && validate_) tell(complete_name_);
+  return true;
+}
+
+bool channel::next_is_acknowledged() {
+  if (!target_learns()) return true;
+  if (lci::counter_get(acknowledgements_) <= acknowledgements_seen_) return false;
+  ++acknowledgements_seen_;
+  return true;
+}
+
+// ---- target ---------------------------------------------------------------------------------
+
+void channel::post_receive(int batch, int slot) {
+  signals& arrival = *arrivals_[static_cast<size_t>(batch)];
+  const auto receive =
+      lci::post_recv_x(peer_, landing(slot), size_, tag_of_send(slot), arrival.comp())
+          .device(device_)
+          .user_context(&arrival)
+          .allow_done(arrival.allows_done());
+  waiter patience;
+  for (;;) {
+    const lci::status_t status = receive();
+    if (status.is_done()) {
+      arrival.count_done();
+      return;
+    }
+    if (status.is_posted()) return;
+    patience.after(progress());
+  }
+}
+
+void channel::expect_batch(int batch) {
+  const auto at = static_cast<size_t>(batch);
+  // What the partner sends afterwards is ordered behind these by the message that lets it.
+  expected_from_[at].store(expected_, std::memory_order_relaxed);
+  places_[at].store(0, std::memory_order_relaxed);
+  for (int i = 0; i < batch_size(batch); ++i, ++expected_) {
+    const int slot = first_slot(batch) + i;
+    if (op_ == operation::send) {
+      post_receive(batch, slot);
+    } else if (validate_ && (op_ == operation::get || op_ == operation::get_signal)) {
+      fill_payload(key(rank_, expected_), source(slot), size_);
+    }
+  }
+}
+
+bool channel::batch_has_arrived(int batch) {
+  if (!one_sided_) return arrivals_[static_cast<size_t>(batch)]->round_is_over();
+  if (lci::counter_get(completes_) <= completes_seen_) return false;
+  ++completes_seen_;
+  return true;
+}
+
+void channel::check_batch(int batch) {
+  if (!validate_) return;
+  const auto at = static_cast<size_t>(batch);
+  const auto count = static_cast<uint64_t>(batch_size(batch));
+  if (op_ == operation::am) {
+    // The messages themselves have been checked by take.
+    if (places_[at].load(std::memory_order_relaxed) == count * (count - 1) / 2) return;
+    throw payload_error(absl::StrCat("wrong messages: of a batch of ", count, " messages of ",
+                                     size_, " bytes from rank ", peer_, ", thread ", thread_,
+                                     ", some came twice and others not at all"));
+  }
+  if (op_ == operation::get || op_ == operation::get_signal) return;  // nothing came here
+  const uint64_t from = expected_from_[at].load(std::memory_order_relaxed);
+  for (uint64_t i = 0; i < count; ++i) {
+    check_payload(key(peer_, from + i), landing(first_slot(batch) + static_cast<int>(i)), size_);
+  }
+}
+
+// An active message.
+void channel::take(const lci::status_t& status) {
+  if (validate_) {
+    const auto batch = static_cast<size_t>(status.tag & 1);
+    const uint64_t number = status.tag >> 16;
+    const uint64_t place = number - expected_from_[batch].load(std::memory_order_relaxed);
+    if (status.size != size_ || status.rank != peer_ ||
+        place >= static_cast<uint64_t>(batch_sizes_[batch])) {
+      throw payload_error(absl::StrCat("wrong message: number ", number, " with ", status.size,
+                                       " bytes from rank ", status.rank, " came to where one of ",
+                                       size_, " bytes from rank ", peer_, " was expected"));
+    }
+    check_payload(key(peer_, number), status.buffer, size_);
+    places_[batch].fetch_add(place, std::memory_order_relaxed);
+  }
+  std::free(status.buffer);
+}
+
+// ---- both -----------------------------------------------------------------------------------
+
+void channel::tell(lci::rcomp_t name) {
+  const auto message =
+      lci::post_am_x(peer_, nullptr, 0, lci::COMP_NULL_RETRY, name).device(device_);
+  waiter patience;
+  while (!message().is_done()) patience.after(progress());
+}
+
+void channel::acknowledge() { tell(acknowledgement_name_); }
+
+void channel::finish() {
+  tell(finish_name_);
+  ++finishes_seen_;
+  wait_until([this] { return lci::counter_get(finishes_) >= finishes_seen_; });
+}
+
+}  // namespace perf

@@ -1,0 +1,146 @@
+// A thread's connection with the thread of the same number in the partner rank.
+#ifndef BENCHMARKS_PERF_CHANNEL_H_
+#define BENCHMARKS_PERF_CHANNEL_H_
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <cstdlib>
+#include <memory>
+
+#include "benchmarks/perf/job.h"
+#include "benchmarks/perf/options.h"
+#include "benchmarks/perf/signals.h"
+#include "lci.hpp"
+
+namespace perf {
+
+// Messages go in batches: two halves of the window, so that one is on its way while the other is
+// acknowledged; one batch if the window is 1. Either side of a channel may be initiator (calls the
+// operation) and target at the same time. Not thread-safe: it belongs to one thread, but any thread
+// that makes progress may signal its completion objects.
+//
+// What the target says back about a batch (0-byte active messages to counters):
+//   with a signal at the target   an acknowledgement when all of the batch have come and, for
+//                                 --validate, have been checked
+//   put, get                      nothing. With --validate the initiator says when a batch is
+//                                 complete, and the target then looks at its memory and
+//                                 acknowledges
+class channel final : private message_sink {
+ public:
+  // Completion objects that a channel makes known to its partner.
+  static constexpr lci::rcomp_t names = 5;
+
+  // names_from: the first of `names` numbers that the channel may give them, the same in all
+  // ranks. Makes and writes its buffers, for messages of at most the largest of the sizes.
+  channel(const job& the_job, const options& chosen, int thread, lci::rcomp_t names_from);
+  ~channel() override;
+
+  int batches() const { return batches_; }
+  int batch_size(int batch) const { return batch_sizes_[static_cast<size_t>(batch)]; }
+
+  bool has_signal() const { return !one_sided_; }
+
+  // Where the partner's puts and gets go. To be exchanged before the first message.
+  lci::rmr_t memory() const { return rmr_; }
+  void set_peer_memory(lci::rmr_t rmr) { peer_rmr_ = rmr; }
+  // Of the messages from now on, both sides. No message is under way.
+  void set_size(size_t size) { size_ = size; }
+
+  bool progress() { return lci::progress_x().device(device_)().is_done(); }
+  template <class Done>
+  void wait_until(Done done);
+
+  // ---- initiator
+  // Calls the operation for all messages of a batch; those of its last round are over.
+  void post_batch(int batch);
+  // Once for each batch, in order: true if all have completed here.
+  bool batch_is_complete(int batch);
+  // Whether the partner has acknowledged so many more batches than before.
+  bool next_is_acknowledged();
+
+  // ---- target; only if it learns of batches
+  bool target_learns() const { return !one_sided_ || validate_; }
+  // Gets ready for a batch: before the initiator may send it.
+  void expect_batch(int batch);
+  // Once for each batch, in order: true if all of it is here (of a get: has been fetched).
+  bool batch_has_arrived(int batch);
+  // After that: checks it.
+  void check_batch(int batch);
+  void acknowledge();
+
+  // Both sides, when they have nothing more to do: waits until the partner has come here, too.
+  void finish();
+
+ private:
+  struct freeing {
+    void operator()(void* memory) const { std::free(memory); }
+  };
+
+  void take(const lci::status_t& status) override;
+  lci::status_t try_post(int batch, int slot, uint64_t number);
+  void post_receive(int batch, int slot);
+  void tell(lci::rcomp_t name);
+  char* source(int slot) const { return memory_.get() + offset_of(slot); }
+  char* landing(int slot) const { return memory_.get() + landing_offset_ + offset_of(slot); }
+  // Without --validate all messages share one buffer.
+  size_t offset_of(int slot) const { return validate_ ? static_cast<size_t>(slot) * stride_ : 0; }
+  int first_slot(int batch) const { return batch == 0 ? 0 : batch_sizes_[0]; }
+  lci::tag_t tag_of_send(int slot) const;
+  // Tells a handler which channel and batch a message is for.
+  lci::tag_t short_tag(int batch) const { return static_cast<lci::tag_t>(2 * thread_ + batch); }
+  struct payload_key key(int maker, uint64_t number) const;
+
+  const operation op_;
+  const bool one_sided_;
+  const bool validate_;
+  const uint64_t seed_;
+  const int rank_;
+  const int peer_;
+  const int thread_;
+  const lci::runtime_t runtime_;
+  const lci::device_t device_;
+  const int batches_;
+  const std::array<int, 2> batch_sizes_;
+
+  // The partner has the same numbers for its own.
+  const lci::rcomp_t arrival_names_;  // one for each batch
+  const lci::rcomp_t acknowledgement_name_;
+  const lci::rcomp_t complete_name_;
+  const lci::rcomp_t finish_name_;
+  std::array<std::unique_ptr<signals>, 2> completions_;  // of the operations called here
+  std::array<std::unique_ptr<signals>, 2> arrivals_;     // of the partner's messages
+  lci::comp_t acknowledgements_;
+  lci::comp_t completes_;
+  lci::comp_t finishes_;
+  int64_t acknowledgements_seen_ = 0;
+  int64_t completes_seen_ = 0;
+  int64_t finishes_seen_ = 0;
+
+  size_t size_ = 0;
+  const size_t stride_;          // from one slot to the next
+  const size_t landing_offset_;  // in memory_: sources first, then where messages land
+  const size_t memory_size_;
+  const std::unique_ptr<char, freeing> memory_;
+  lci::mr_t mr_;
+  lci::rmr_t rmr_;
+  lci::rmr_t peer_rmr_;
+
+  // Messages are numbered, in each direction, through all runs.
+  uint64_t posted_ = 0;
+  uint64_t expected_ = 0;
+  std::array<uint64_t, 2> posted_from_{};                 // the first of the batch
+  std::array<std::atomic<uint64_t>, 2> expected_from_{};  // likewise, where it arrives
+  // Active messages of the batch: the sum of their places in it, which tells if one came twice.
+  std::array<std::atomic<uint64_t>, 2> places_{};
+};
+
+template <class Done>
+void channel::wait_until(Done done) {
+  waiter patience;
+  while (!done()) patience.after(progress());
+}
+
+}  // namespace perf
+
+#endif  // BENCHMARKS_PERF_CHANNEL_H_

@@ -1,0 +1,60 @@
+// What all threads of a rank share: who the rank is, who its partner, and through what they talk.
+#ifndef BENCHMARKS_PERF_JOB_H_
+#define BENCHMARKS_PERF_JOB_H_
+
+#include <sched.h>
+
+#include <vector>
+
+#include "lci.hpp"
+
+namespace perf {
+
+// Pauses, then yields the processor, in a loop that waits: there may be more threads than cores.
+class waiter {
+ public:
+  void after(bool moved) {
+    if (moved) {
+      idle_ = 0;
+    } else if (idle_ < idle_polls) {
+      ++idle_;
+    } else {
+      sched_yield();
+    }
+  }
+
+ private:
+  static constexpr int idle_polls = 100;
+  int idle_ = 0;
+};
+
+// A runtime with its devices.
+class job {
+ public:
+  // Collective. The first device is the runtime's own; the others are made here, and freed at the
+  // end of the job, before which all threads have ended.
+  job(lci::runtime_t runtime, int device_count);
+  ~job();
+  job(const job&) = delete;
+  job& operator=(const job&) = delete;
+
+  lci::runtime_t runtime() const { return runtime_; }
+  int rank() const { return rank_; }
+  int ranks() const { return ranks_; }
+  // Rank i and rank i + ranks / 2 are a pair, so that on two machines every pair is of both.
+  int peer() const { return rank_ < ranks_ / 2 ? rank_ + ranks_ / 2 : rank_ - ranks_ / 2; }
+  bool is_initiator() const { return rank_ < ranks_ / 2; }
+  lci::device_t device_of(int thread) const {
+    return devices_[static_cast<size_t>(thread) % devices_.size()];
+  }
+
+ private:
+  const lci::runtime_t runtime_;
+  const int rank_;
+  const int ranks_;
+  std::vector<lci::device_t> devices_;
+};
+
+}  // namespace perf
+
+#endif  // BENCHMARKS_PERF_JOB_H_

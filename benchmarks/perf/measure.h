@@ -1,0 +1,51 @@
+// Measures one size after the other, and brings the times of all ranks together.
+#ifndef BENCHMARKS_PERF_MEASURE_H_
+#define BENCHMARKS_PERF_MEASURE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "benchmarks/perf/histogram.h"
+#include "benchmarks/perf/options.h"
+
+namespace perf {
+
+// What is known about a size in the end.
+struct figures {
+  size_t size = 0;
+  uint64_t iterations = 0;
+  double latency_us_mean = 0;
+  double latency_us_p50 = 0;
+  double latency_us_p90 = 0;
+  double latency_us_p99 = 0;
+  double latency_us_p999 = 0;
+  double latency_us_max = 0;
+  double messages_per_s = 0;  // of all ranks, in both directions
+  double bytes_per_s = 0;
+};
+
+// What the ranks contribute to it. Times are in nanoseconds.
+struct times {
+  histogram samples;
+  uint64_t mean_total = 0;  // of this run of these threads, from end to end, a mean can be made
+  uint64_t mean_steps = 0;  // from so many steps; 0: it is that of the samples
+  uint64_t longest = 0;     // of the run that messages are counted in
+};
+
+// Adds up those of all ranks, for rank 0; what the others get means nothing. Collective, on the
+// global runtime.
+times combined(const times& own);
+
+// samples_per_latency: 2 if a sample is a round trip, of which half is reported.
+figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_t messages,
+                     int samples_per_latency);
+
+// All sizes. Collective, on the global runtime; rank 0 is told of each size when it is measured.
+using report = std::function<void(const figures&)>;
+void measure_messages(const options& chosen, int first_place, const report& tell);
+void measure_connections(const options& chosen, int first_place, const report& tell);
+
+}  // namespace perf
+
+#endif  // BENCHMARKS_PERF_MEASURE_H_

@@ -1,0 +1,73 @@
+// The command line of lci_perf.
+#ifndef BENCHMARKS_PERF_OPTIONS_H_
+#define BENCHMARKS_PERF_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "lci.hpp"
+
+namespace perf {
+
+enum class operation { am, send, put, put_signal, get, get_signal };
+enum class test_kind { latency, rate, bandwidth, bibandwidth, connect };
+enum class completion_kind { queue, handler, counter, sync };
+enum class binding { core, none };
+enum class output_format { text, csv, json };
+
+struct options {
+  operation op = operation::am;
+  test_kind test = test_kind::latency;
+  std::vector<size_t> sizes;       // bytes of a message, rising
+  int threads = 1;                 // of each rank
+  std::string devices = "shared";  // as it was given
+  int device_count = 1;            // at most `threads`; thread t uses number t % device_count
+  completion_kind completion = completion_kind::queue;
+  int window = 64;      // messages under way at most; 1 if the test has no window
+  uint64_t iters = 0;   // 0: by size, see iterations_for
+  int64_t warmup = -1;  // -1: a tenth of the iterations
+  bool validate = false;
+  lci::attr_backend_t backend = lci::attr_backend_t::none;  // none: what the library chooses
+  binding bind = binding::core;
+  output_format format = output_format::text;
+  // What the bytes of messages are made from. Not on the command line: it is for the test that
+  // makes ranks disagree about it.
+  uint64_t payload_seed = 0;
+};
+
+// The command line is wrong; the message says how.
+class usage_error : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+// Reads the command line. Throws usage_error, which names the option and what it may be. Sets *help
+// if the user asked for it; the result then means nothing. Not thread-safe (getopt).
+options parse_options(int argc, char** argv, bool* help);
+
+// What --help prints.
+std::string help_text();
+
+// Round trips, windows or connections of a measured run, and those before it that do not count.
+uint64_t iterations_for(const options& chosen, size_t size);
+uint64_t warmup_for(const options& chosen, size_t size);
+
+// put and get without signal: the target takes no part, so only the initiator knows when.
+bool is_one_sided(operation op);
+
+// As they are spelt on the command line.
+const char* name_of(operation op);
+const char* name_of(test_kind test);
+const char* name_of(completion_kind completion);
+const char* name_of(binding bind);
+const char* name_of(lci::attr_backend_t backend);
+
+// All that two ranks must agree on, in one line.
+std::string describe(const options& chosen);
+
+}  // namespace perf
+
+#endif  // BENCHMARKS_PERF_OPTIONS_H_

@@ -1,0 +1,175 @@
+#include "benchmarks/perf/output.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
+
+namespace perf {
+namespace {
+
+// ---- JSON and CSV: the same fields --------------------------------------------------------------
+
+struct field {
+  absl::string_view name;
+  std::string value;
+  bool is_text;
+};
+
+// Six digits say more than was measured, and counts stay whole.
+std::string decimal(double value) { return absl::StrFormat("%.6g", value); }
+std::string whole(double value) { return absl::StrFormat("%.0f", value); }
+
+std::vector<field> fields(const surroundings& where, const figures& result) {
+  const options& chosen = where.chosen;
+  return {
+      {"op", name_of(chosen.op), true},
+      {"test", name_of(chosen.test), true},
+      {"size", absl::StrCat(result.size), false},
+      {"threads", absl::StrCat(chosen.threads), false},
+      {"devices", chosen.devices, true},
+      {"device_count", absl::StrCat(chosen.device_count), false},
+      {"backend", where.backend, true},
+      {"ranks", absl::StrCat(where.ranks), false},
+      {"completion", name_of(chosen.completion), true},
+      {"window", absl::StrCat(chosen.window), false},
+      {"iterations", absl::StrCat(result.iterations), false},
+      {"validate", chosen.validate ? "true" : "false", false},
+      {"bind", name_of(chosen.bind), true},
+      {"latency_us_mean", decimal(result.latency_us_mean), false},
+      {"latency_us_p50", decimal(result.latency_us_p50), false},
+      {"latency_us_p90", decimal(result.latency_us_p90), false},
+      {"latency_us_p99", decimal(result.latency_us_p99), false},
+      {"latency_us_p999", decimal(result.latency_us_p999), false},
+      {"latency_us_max", decimal(result.latency_us_max), false},
+      {"messages_per_s", whole(result.messages_per_s), false},
+      {"bytes_per_s", whole(result.bytes_per_s), false},
+      {"clock_ns", decimal(where.clock_ns), false},
+      {"processor", where.processor, true},
+      {"version", where.version, true},
+  };
+}
+
+std::string json_string(absl::string_view text) {
+  std::string result = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      absl::StrAppend(&result, "\\", std::string(1, c));
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      absl::StrAppendFormat(&result, "\\u%04x", c);
+    } else {
+      result += c;
+    }
+  }
+  return result + "\"";
+}
+
+// RFC 4180.
+std::string csv_string(absl::string_view text) {
+  if (text.find_first_of(",\"\r\n") == text.npos) return std::string(text);
+  std::string result = "\"";
+  for (const char c : text) result.append(c == '"' ? 2 : 1, c);
+  return result + "\"";
+}
+
+std::string json_line(const std::vector<field>& all) {
+  return absl::StrCat("{",
+                      absl::StrJoin(all, ", ",
+                                    [](std::string* out, const field& one) {
+                                      absl::StrAppend(
+                                          out, "\"", one.name,
+                                          "\": ", one.is_text ? json_string(one.value) : one.value);
+                                    }),
+                      "}\n");
+}
+
+std::string csv_line(const std::vector<field>& all) {
+  return absl::StrCat(absl::StrJoin(all, ",",
+                                    [](std::string* out, const field& one) {
+                                      absl::StrAppend(out, csv_string(one.value));
+                                    }),
+                      "\n");
+}
+
+std::string csv_header(const std::vector<field>& all) {
+  return absl::StrCat(
+      absl::StrJoin(all, ",",
+                    [](std::string* out, const field& one) { absl::StrAppend(out, one.name); }),
+      "\n");
+}
+
+// ---- text ---------------------------------------------------------------------------------------
+
+bool is_about_time(test_kind test) {
+  return test == test_kind::latency || test == test_kind::connect;
+}
+
+std::string text_header(const surroundings& where) {
+  const options& chosen = where.chosen;
+  std::string text = absl::StrCat("# LCI ", where.version, " lci_perf: ", name_of(chosen.test),
+                                  " of ", name_of(chosen.op), "\n");
+  absl::StrAppend(&text, "# backend ", where.backend,
+                  where.device.empty() ? "" : absl::StrCat(" (", where.device, ")"), ", ",
+                  where.ranks, " ranks in ", where.ranks / 2, where.ranks == 2 ? " pair" : " pairs",
+                  ", threads ", chosen.threads, ", devices ", chosen.devices, " (",
+                  chosen.device_count, "), completion ", name_of(chosen.completion));
+  if (!is_about_time(chosen.test)) absl::StrAppend(&text, ", window ", chosen.window);
+  absl::StrAppend(&text, "\n# CPU ", where.processor, ", bind ", name_of(chosen.bind), "\n");
+  if (chosen.validate) absl::StrAppend(&text, "# data validated, which the figures include\n");
+  if (!is_about_time(chosen.test)) {
+    return absl::StrCat(
+        text, absl::StrFormat("%-11s %16s %16s\n", "# Size", "Bandwidth (MB/s)", "Messages/s"));
+  }
+  if (chosen.test == test_kind::latency) {
+    absl::StrAppendFormat(
+        &text,
+        "# one way in us, %s; percentiles include a look at the clock of %.0f ns for each %s\n",
+        is_one_sided(chosen.op) ? "until complete here" : "half of a round trip", where.clock_ns,
+        is_one_sided(chosen.op) ? "message" : "round trip");
+  } else {
+    absl::StrAppend(&text,
+                    "# until all threads have sent and received their first message, in us\n");
+  }
+  return absl::StrCat(text, absl::StrFormat("%-11s %12s %12s %12s %12s %12s %12s\n", "# Size",
+                                            "Mean", "p50", "p90", "p99", "p99.9", "Max"));
+}
+
+std::string text_line(const surroundings& where, const figures& result) {
+  if (is_about_time(where.chosen.test)) {
+    return absl::StrFormat("%-11d %12.3f %12.3f %12.3f %12.3f %12.3f %12.3f\n", result.size,
+                           result.latency_us_mean, result.latency_us_p50, result.latency_us_p90,
+                           result.latency_us_p99, result.latency_us_p999, result.latency_us_max);
+  }
+  return absl::StrFormat("%-11d %16.2f %16.0f\n", result.size, result.bytes_per_s / 1e6,
+                         result.messages_per_s);
+}
+
+}  // namespace
+
+std::string header(const surroundings& where) {
+  switch (where.chosen.format) {
+    case output_format::text:
+      return text_header(where);
+    case output_format::csv:
+      return csv_header(fields(where, {}));
+    case output_format::json:
+      break;
+  }
+  return "";
+}
+
+std::string line(const surroundings& where, const figures& result) {
+  switch (where.chosen.format) {
+    case output_format::text:
+      break;
+    case output_format::csv:
+      return csv_line(fields(where, result));
+    case output_format::json:
+      return json_line(fields(where, result));
+  }
+  return text_line(where, result);
+}
+
+}  // namespace perf

@@ -1,0 +1,110 @@
+#include "benchmarks/perf/signals.h"
+
+#include <array>
+#include <stdexcept>
+
+#include "absl/strings/str_cat.h"
+
+namespace perf {
+namespace {
+
+// Which object the handler finds by the tag of a message.
+std::array<std::atomic<signals*>, signals::max_numbers> by_number;
+
+}  // namespace
+
+// A counter that frees messages: the library's does not say where they are.
+class signals::freeing_counter final : public lci::comp_impl_t {
+ public:
+  explicit freeing_counter(signals* owner) : owner_(owner) {}
+  void signal(lci::status_t status) override { owner_->count(status); }
+
+ private:
+  signals* const owner_;
+};
+
+signals::signals(lci::runtime_t runtime, completion_kind kind, int per_round, message_sink* sink,
+                 int number)
+    : kind_(kind), per_round_(per_round), sink_(sink) {
+  if (number != no_number) {
+    by_number[static_cast<size_t>(number)].store(this, std::memory_order_release);
+  }
+  switch (kind) {
+    case completion_kind::queue:
+      comp_ = lci::alloc_cq_x().runtime(runtime)();
+      break;
+    case completion_kind::handler:
+      comp_ = lci::alloc_handler_x(on_signal).runtime(runtime)();
+      break;
+    case completion_kind::counter:
+      is_own_ = sink != nullptr;
+      comp_ = is_own_ ? lci::comp_t(new freeing_counter(this))
+                      : lci::alloc_counter_x().runtime(runtime)();
+      break;
+    case completion_kind::sync:
+      statuses_.resize(static_cast<size_t>(per_round));
+      comp_ = lci::alloc_sync_x().runtime(runtime).threshold(per_round)();
+      break;
+  }
+}
+
+signals::~signals() {
+  if (is_own_) {
+    delete comp_.get_impl();
+  } else {
+    lci::free_comp(&comp_);
+  }
+}
+
+void signals::look_at(const lci::status_t& status) {
+  if (status.error.errorcode == lci::errorcode_t::fatal) {
+    throw std::runtime_error(absl::StrCat("an operation of ", status.size, " bytes with rank ",
+                                          status.rank, " failed; the log says why"));
+  }
+  if (sink_ != nullptr) sink_->take(status);
+}
+
+void signals::count(const lci::status_t& status) {
+  look_at(status);
+  // Release pairs with the acquire in round_is_over: who sees the count may look at the message.
+  counted_.fetch_add(1, std::memory_order_release);
+}
+
+void signals::on_signal(lci::status_t status) {
+  auto* target = static_cast<signals*>(status.user_context);
+  if (target == nullptr) {
+    target = by_number[(status.tag & 0xffff) % max_numbers].load(std::memory_order_acquire);
+  }
+  target->count(status);
+}
+
+bool signals::round_is_over() {
+  switch (kind_) {
+    case completion_kind::queue:
+      while (popped_ + done_ < per_round_) {
+        const lci::status_t status = lci::cq_pop(comp_);
+        if (status.is_retry()) return false;
+        look_at(status);
+        ++popped_;
+      }
+      popped_ = 0;
+      break;
+    case completion_kind::handler:
+    case completion_kind::counter: {
+      const bool library_counts = kind_ == completion_kind::counter && !is_own_;
+      const int64_t all =
+          library_counts ? lci::counter_get(comp_) : counted_.load(std::memory_order_acquire);
+      if (all - before_ + done_ < per_round_) return false;
+      before_ = all;
+      break;
+    }
+    case completion_kind::sync:
+      if (!lci::sync_test(comp_, statuses_.data())) return false;
+      for (const lci::status_t& status : statuses_) look_at(status);
+      break;
+  }
+  done_ = 0;
+  return true;
+}
+
+}  // namespace perf

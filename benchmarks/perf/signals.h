@@ -1,0 +1,68 @@
+// A completion object of any kind, as one round of signals after the other.
+#ifndef BENCHMARKS_PERF_SIGNALS_H_
+#define BENCHMARKS_PERF_SIGNALS_H_
+
+#include <atomic>
+#include <cstdint>
+#include <vector>
+
+#include "benchmarks/perf/options.h"
+#include "lci.hpp"
+
+namespace perf {
+
+// Looks at the statuses of messages that arrive, and frees what they came in.
+class message_sink {
+ public:
+  virtual ~message_sink() = default;
+  // Any thread, several at the same time.
+  virtual void take(const lci::status_t& status) = 0;
+};
+
+// Waits for a number of signals, again and again. One thread waits, any thread may signal; signals
+// of a round come only after the round before is over.
+class signals {
+ public:
+  // sink: gets the status of every signal; null: nobody does. A handler finds this object by the
+  // user_context of the operation, which must be its address; where there is none (messages), by
+  // the low 16 bits of the tag, which must be `number`, below max_numbers and of one object at a
+  // time.
+  signals(lci::runtime_t runtime, completion_kind kind, int per_round, message_sink* sink,
+          int number = no_number);
+  ~signals();
+  signals(const signals&) = delete;
+  signals& operator=(const signals&) = delete;
+
+  static constexpr int max_numbers = 2048;
+  static constexpr int no_number = -1;
+
+  lci::comp_t comp() const { return comp_; }
+  // Whether operations may be `done` at once, without a signal; then count_done says so. A
+  // synchronizer waits for a number of signals that is fixed.
+  bool allows_done() const { return kind_ != completion_kind::sync; }
+  void count_done() { ++done_; }
+
+  // True if all of a round have come; then the next round begins.
+  bool round_is_over();
+
+ private:
+  class freeing_counter;
+  static void on_signal(lci::status_t status);
+  void count(const lci::status_t& status);
+  void look_at(const lci::status_t& status);
+
+  const completion_kind kind_;
+  const int per_round_;
+  message_sink* const sink_;
+  lci::comp_t comp_;
+  bool is_own_ = false;                  // comp_ is a freeing_counter
+  int64_t done_ = 0;                     // without a signal, in this round
+  int64_t popped_ = 0;                   // queue: in this round
+  int64_t before_ = 0;                   // counter, handler: signals of earlier rounds
+  std::atomic<int64_t> counted_{0};      // handler, own counter: all signals
+  std::vector<lci::status_t> statuses_;  // sync
+};
+
+}  // namespace perf
+
+#endif  // BENCHMARKS_PERF_SIGNALS_H_
