@@ -44,11 +44,11 @@ constexpr named<completion_kind> completions[] = {
 constexpr named<binding> bindings[] = {{"core", binding::core}, {"none", binding::none}};
 constexpr named<output_format> formats[] = {
     {"text", output_format::text}, {"csv", output_format::csv}, {"json", output_format::json}};
-constexpr named<lci::attr_backend_t> backends[] = {
-    {"auto", lci::attr_backend_t::none}, {"shm", lci::attr_backend_t::shm},
-    {"sim", lci::attr_backend_t::sim},   {"ibv", lci::attr_backend_t::ibv},
-    {"ofi", lci::attr_backend_t::ofi},   {"ucx", lci::attr_backend_t::ucx},
-};
+// Not the simulated one, which joins no processes.
+constexpr named<lci::attr_backend_t> backends[] = {{"auto", lci::attr_backend_t::none},
+                                                   {"shm", lci::attr_backend_t::shm},
+                                                   {"ibv", lci::attr_backend_t::ibv},
+                                                   {"ofi", lci::attr_backend_t::ofi}};
 
 template <class Value, size_t n>
 const char* find_name(const named<Value> (&all)[n], Value value) {
@@ -323,7 +323,7 @@ usage: lcrun -n RANKS lci_perf [options]        RANKS is even
   --iters N          round trips (latency), windows, or connections; measured twice, see below (by size)
   --warmup N         as many before that do not count (a tenth)
   --validate         every message's bytes are written anew and checked, which the figures include
-  --backend B        auto, shm, sim, ibv, ofi, ucx (auto)
+  --backend B        auto, shm, ibv, ofi (auto)
   --bind B           core: each thread on a processor core of its own, as far as there are; none (core)
   --format F         text; csv; json: one object a line (text)
   -h, --help         this text

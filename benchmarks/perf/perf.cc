@@ -2,6 +2,8 @@
 
 #include <cstdio>
 #include <functional>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -76,7 +78,13 @@ int run_perf(const options& chosen) {
     attributes.backend = chosen.backend;
     lci::set_g_default_attr(attributes);
   }
-  lci::g_runtime_init();
+  try {
+    lci::g_runtime_init();
+  } catch (const std::exception& error) {
+    if (chosen.backend == lci::attr_backend_t::none) throw;
+    throw std::runtime_error(
+        absl::StrCat("--backend ", name_of(chosen.backend), ": ", error.what()));
+  }
   const std::string problem = problem_of_job(chosen);
   if (problem.empty()) {
     measure(chosen);

@@ -1,0 +1,42 @@
+#include "benchmarks/perf/binding.h"
+
+#include <sched.h>
+
+#include <thread>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace perf {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(binding, cores_come_before_their_second_threads) {
+  EXPECT_THAT(places({{0, 0}, {1, 0}, {2, 2}, {3, 2}}), ElementsAre(0, 2, 1, 3));
+  EXPECT_THAT(places({{0, 0}, {1, 1}, {2, 0}, {3, 1}}), ElementsAre(0, 1, 2, 3));
+  EXPECT_THAT(places({{5, 5}, {3, 3}}), ElementsAre(3, 5));
+  EXPECT_THAT(places({{7, 7}}), ElementsAre(7));
+}
+
+TEST(binding, a_thread_stays_where_it_is_bound) {
+  const std::vector<int> all = places(allowed_processors());
+  ASSERT_FALSE(all.empty());
+  for (size_t place = 0; place <= all.size(); ++place) {
+    std::thread([&] {
+      bind_this_thread(static_cast<int>(place));
+      cpu_set_t set;
+      ASSERT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
+      EXPECT_EQ(CPU_COUNT(&set), 1);
+      EXPECT_TRUE(CPU_ISSET(all[place % all.size()], &set));
+      EXPECT_EQ(sched_getcpu(), all[place % all.size()]);
+    }).join();
+  }
+}
+
+TEST(binding, the_processor_has_a_name) {
+  EXPECT_THAT(processor_name(), ::testing::ContainsRegex("^[^ ].* \\([0-9]+ processors\\)$"));
+}
+
+}  // namespace
+}  // namespace perf

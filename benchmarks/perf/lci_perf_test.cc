@@ -1,0 +1,313 @@
+// lci_perf as its users meet it: started by lcrun, and judged by what it prints and its exit code.
+#include <sys/wait.h>
+
+#include <cctype>
+#include <cstdio>
+#include <cstdlib>
+#include <map>
+#include <sstream>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+struct outcome {
+  int code = -1;
+  std::string text;  // what it printed, errors included
+};
+
+outcome run(int ranks, const std::string& arguments,
+            const std::string& program = "benchmarks/perf/lci_perf") {
+  const std::string command = "tools/launcher/lcrun -n " + std::to_string(ranks) +
+                              " --timeout 100 " + program + " " + arguments + " 2>&1";
+  std::FILE* pipe = popen(command.c_str(), "r");
+  outcome result;
+  char buffer[4096];
+  for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
+    result.text.append(buffer, n);
+  }
+  const int status = pclose(pipe);
+  result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return result;
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+// A JSON object of texts, numbers and truth values, which are kept as they are written (texts
+// without their quotes). Strict: anything else fails the test.
+class json_object {
+ public:
+  explicit json_object(const std::string& text) : text_(text) {
+    expect('{');
+    while (good_) {
+      const std::string key = read_text();
+      expect(':');
+      skip_spaces();
+      EXPECT_EQ(values_.count(key), 0U) << key << " twice in " << text_;
+      values_[key] = peek() == '"' ? read_text() : read_plain();
+      skip_spaces();
+      if (peek() != ',') break;
+      ++at_;
+    }
+    expect('}');
+    skip_spaces();
+    if (at_ != text_.size()) fail();
+  }
+
+  const std::string& text(const std::string& key) const {
+    static const std::string none;
+    const auto found = values_.find(key);
+    EXPECT_NE(found, values_.end()) << "no " << key << " in " << text_;
+    return found == values_.end() ? none : found->second;
+  }
+  double number(const std::string& key) const {
+    const std::string& written = text(key);
+    char* end = nullptr;
+    const double value = std::strtod(written.c_str(), &end);
+    EXPECT_TRUE(!written.empty() && *end == 0) << key << " is no number in " << text_;
+    return value;
+  }
+
+ private:
+  char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
+  void skip_spaces() {
+    while (peek() == ' ') ++at_;
+  }
+  void fail() {
+    if (good_) ADD_FAILURE() << "not JSON from character " << at_ << " on: " << text_;
+    good_ = false;
+  }
+  void expect(char wanted) {
+    skip_spaces();
+    if (peek() == wanted) {
+      ++at_;
+    } else {
+      fail();
+    }
+  }
+  std::string read_text() {
+    std::string result;
+    expect('"');
+    for (; good_ && peek() != '"'; ++at_) {
+      if (at_ >= text_.size()) fail();
+      if (peek() == '\\') ++at_;
+      result += peek();
+    }
+    expect('"');
+    return result;
+  }
+  std::string read_plain() {
+    const size_t from = at_;
+    while (std::isalnum(static_cast<unsigned char>(peek())) || peek() == '.' || peek() == '-' ||
+           peek() == '+') {
+      ++at_;
+    }
+    if (at_ == from) fail();
+    return text_.substr(from, at_ - from);
+  }
+
+  const std::string text_;
+  size_t at_ = 0;
+  bool good_ = true;
+  std::map<std::string, std::string> values_;
+};
+
+struct measurement {
+  std::string op;
+  std::string test;
+  std::string completion;
+  int ranks;
+  int threads;
+  std::string devices;
+};
+
+// Runs it with --validate and checks the line of every size.
+void expect_plausible(const measurement& what) {
+  const std::string arguments =
+      "--op " + what.op + " --test " + what.test + " --completion " + what.completion +
+      " --threads " + std::to_string(what.threads) + " --devices " + what.devices +
+      " --size 4K:16K --iters 3 --warmup 1 --window 5 --validate --format json";
+  SCOPED_TRACE("-n " + std::to_string(what.ranks) + " " + arguments);
+  const outcome result = run(what.ranks, arguments);
+  ASSERT_EQ(result.code, 0) << result.text;
+  const std::vector<std::string> lines = lines_of(result.text);
+  ASSERT_EQ(lines.size(), 3U) << result.text;
+  for (size_t i = 0; i < lines.size(); ++i) {
+    const json_object line(lines[i]);
+    EXPECT_EQ(line.text("op"), what.op);
+    EXPECT_EQ(line.text("test"), what.test);
+    EXPECT_EQ(line.text("devices"), what.devices);
+    EXPECT_EQ(line.text("backend"), "shm");
+    EXPECT_EQ(line.text("completion"), what.completion);
+    EXPECT_EQ(line.number("size"), 4096 << i);
+    EXPECT_EQ(line.number("threads"), what.threads);
+    EXPECT_EQ(line.number("ranks"), what.ranks);
+    const double p50 = line.number("latency_us_p50");
+    const double p99 = line.number("latency_us_p99");
+    EXPECT_GT(p50, 0);
+    EXPECT_LE(p50, p99);
+    EXPECT_LE(p99, line.number("latency_us_max"));
+    EXPECT_GT(line.number("latency_us_mean"), 0);
+    const double rate = line.number("messages_per_s");
+    EXPECT_GT(rate, 0);
+    // Both are rounded to whole numbers.
+    EXPECT_NEAR(line.number("bytes_per_s"), rate * line.number("size"), line.number("size"));
+    if (what.test == "latency") {
+      // Each of so many threads has one message under way at a time, and the longest time of any of
+      // them counts, which is no less than their mean. (The numbers have six digits.)
+      const double pairs = what.ranks / 2.0 * what.threads;
+      EXPECT_LE(rate * line.number("latency_us_mean") * 1e-6, pairs * 1.0001);
+    }
+  }
+}
+
+using way = std::tuple<const char*, const char*>;
+class every_way : public ::testing::TestWithParam<way> {
+ protected:
+  const std::string op_ = std::get<0>(GetParam());
+  const std::string completion_ = std::get<1>(GetParam());
+};
+
+TEST_P(every_way, measures_everything_with_one_thread) {
+  for (const char* test : {"latency", "rate", "bandwidth", "bibandwidth", "connect"}) {
+    expect_plausible({op_, test, completion_, 2, 1, "shared"});
+  }
+}
+
+TEST_P(every_way, measures_with_more_threads_than_cores) {
+  expect_plausible({op_, "latency", completion_, 2, 3, "shared"});
+  expect_plausible({op_, "bibandwidth", completion_, 2, 3, "dedicated"});
+  expect_plausible({op_, "rate", completion_, 2, 3, "2"});
+  expect_plausible({op_, "connect", completion_, 2, 3, "2"});
+}
+
+TEST_P(every_way, measures_several_pairs) {
+  expect_plausible({op_, "latency", completion_, 4, 2, "dedicated"});
+  expect_plausible({op_, "bandwidth", completion_, 4, 2, "shared"});
+}
+
+// Rank 1 makes other bytes than rank 0 expects.
+TEST_P(every_way, wrong_bytes_are_an_error_that_says_where) {
+  for (const char* test : {"latency", "rate", "connect"}) {
+    const outcome result = run(2,
+                               "--op " + op_ + " --test " + test + " --completion " + completion_ +
+                                   " --size 64 --iters 3 --validate --threads 2",
+                               "benchmarks/perf/disagreeing");
+    EXPECT_EQ(result.code, 1) << result.text;
+    EXPECT_THAT(result.text,
+                AllOf(HasSubstr("rank "), HasSubstr("wrong data: message "),
+                      HasSubstr(" of 64 bytes from rank "), HasSubstr("the byte at offset 0 is")));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    lci_perf, every_way,
+    ::testing::Combine(::testing::Values("am", "send", "put", "put_signal", "get", "get_signal"),
+                       ::testing::Values("queue", "handler", "counter", "sync")),
+    [](const auto& test) {
+      return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
+    });
+
+TEST(lci_perf, sizes_of_nothing_one_byte_and_a_megabyte) {
+  for (const char* op : {"am", "send", "put", "put_signal", "get", "get_signal"}) {
+    for (const char* size : {"0", "1", "1M"}) {
+      for (const char* test : {"latency", "bandwidth"}) {
+        const outcome result = run(2, std::string("--op ") + op + " --test " + test + " --size " +
+                                          size + " --iters 2 --window 3 --validate --format json");
+        ASSERT_EQ(result.code, 0) << op << " " << size << ": " << result.text;
+        const json_object line(result.text.substr(0, result.text.find('\n')));
+        EXPECT_GT(line.number("messages_per_s"), 0);
+        EXPECT_EQ(line.number("bytes_per_s") > 0, line.number("size") > 0);
+      }
+    }
+  }
+}
+
+TEST(lci_perf, a_window_of_any_size) {
+  for (const char* window : {"1", "2", "3", "64"}) {
+    const outcome result = run(2, std::string("--test rate --iters 4 --validate --format json "
+                                              "--completion sync --window ") +
+                                      window);
+    ASSERT_EQ(result.code, 0) << result.text;
+    EXPECT_EQ(json_object(result.text.substr(0, result.text.find('\n'))).text("window"), window);
+  }
+}
+
+TEST(lci_perf, text_is_a_header_and_a_line_a_size) {
+  const outcome result = run(2, "--size 8:32 --iters 10 --validate --bind none");
+  ASSERT_EQ(result.code, 0) << result.text;
+  std::vector<std::string> sizes;
+  for (const std::string& line : lines_of(result.text)) {
+    if (line[0] == '#') continue;
+    std::istringstream words(line);
+    std::vector<std::string> columns;
+    for (std::string word; words >> word;) columns.push_back(word);
+    ASSERT_EQ(columns.size(), 7U) << line;
+    sizes.push_back(columns[0]);
+    for (const std::string& column : columns) EXPECT_GT(std::stod(column), 0) << line;
+  }
+  EXPECT_THAT(sizes, ::testing::ElementsAre("8", "16", "32"));
+  EXPECT_THAT(result.text,
+              AllOf(StartsWith("# LCI "), HasSubstr("backend shm, 2 ranks in 1 pair"),
+                    HasSubstr("threads 1"), HasSubstr("# CPU "), HasSubstr("bind none")));
+}
+
+TEST(lci_perf, csv_has_as_many_values_as_names) {
+  const outcome result = run(2, "--test rate --iters 10 --validate --format csv --size 8:16");
+  ASSERT_EQ(result.code, 0) << result.text;
+  const std::vector<std::string> lines = lines_of(result.text);
+  ASSERT_EQ(lines.size(), 3U) << result.text;
+  EXPECT_THAT(lines[0], StartsWith("op,test,size,"));
+  EXPECT_THAT(lines[1], StartsWith("am,rate,8,1,shared,1,shm,2,queue,64,10,true,core,"));
+  EXPECT_THAT(lines[2], StartsWith("am,rate,16,"));
+}
+
+TEST(lci_perf, help_is_printed_once_and_needs_no_partner) {
+  for (const int ranks : {1, 3}) {
+    const outcome result = run(ranks, "--help");
+    EXPECT_EQ(result.code, 0);
+    const size_t first = result.text.find("usage: lcrun");
+    ASSERT_NE(first, std::string::npos) << result.text;
+    EXPECT_EQ(result.text.find("usage: lcrun", first + 1), std::string::npos);
+  }
+}
+
+TEST(lci_perf, what_can_not_be_is_refused_with_a_reason) {
+  const std::vector<std::tuple<int, std::string, std::string>> refused = {
+      {2, "--op amo", "--op amo: must be one of am, send"},
+      {2, "--devices 2", "--devices 2: must be shared, dedicated or a number from 1 to --threads"},
+      {2, "--bogus", "--bogus: not an option"},
+      {1, "--size 8", "started with 1 rank, but ranks communicate in pairs"},
+      {3, "--size 8", "started with 3 ranks, but ranks communicate in pairs"},
+  };
+  for (const auto& [ranks, arguments, reason] : refused) {
+    const outcome result = run(ranks, arguments);
+    EXPECT_EQ(result.code, 2) << arguments;
+    EXPECT_THAT(result.text, HasSubstr("lci_perf: " + reason));
+    // Once, and not by every rank.
+    EXPECT_EQ(result.text.find(reason, result.text.find(reason) + 1), std::string::npos)
+        << result.text;
+  }
+}
+
+TEST(lci_perf, ranks_with_other_options_are_refused) {
+  const outcome result =
+      run(2, R"(-c 'exec benchmarks/perf/lci_perf --size $((LCI_RANK + 1))')", "/bin/sh");
+  EXPECT_EQ(result.code, 2);
+  EXPECT_THAT(result.text, HasSubstr("rank 1 was started with other options than rank 0"));
+}
+
+}  // namespace

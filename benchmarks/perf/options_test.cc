@@ -1,0 +1,208 @@
+#include "benchmarks/perf/options.h"
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace perf {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+options parse(std::vector<std::string> words, bool* help = nullptr) {
+  words.insert(words.begin(), "lci_perf");
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(&word[0]);
+  argv.push_back(nullptr);
+  bool unused = false;
+  return parse_options(static_cast<int>(words.size()), argv.data(), help ? help : &unused);
+}
+
+std::string error_of(const std::vector<std::string>& words) {
+  try {
+    parse(words);
+  } catch (const usage_error& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(options, defaults) {
+  const options chosen = parse({});
+  EXPECT_EQ(chosen.op, operation::am);
+  EXPECT_EQ(chosen.test, test_kind::latency);
+  EXPECT_EQ(chosen.sizes.size(), 23U);
+  EXPECT_EQ(chosen.sizes.front(), 1U);
+  EXPECT_EQ(chosen.sizes.back(), size_t{4} << 20);
+  EXPECT_EQ(chosen.threads, 1);
+  EXPECT_EQ(chosen.devices, "shared");
+  EXPECT_EQ(chosen.device_count, 1);
+  EXPECT_EQ(chosen.completion, completion_kind::queue);
+  EXPECT_FALSE(chosen.validate);
+  EXPECT_EQ(chosen.backend, lci::attr_backend_t::none);
+  EXPECT_EQ(chosen.bind, binding::core);
+  EXPECT_EQ(chosen.format, output_format::text);
+}
+
+TEST(options, everything_can_be_chosen) {
+  const options chosen = parse({"--op",
+                                "get_signal",
+                                "--test=bibandwidth",
+                                "--size",
+                                "4K:16K",
+                                "--threads",
+                                "6",
+                                "--devices",
+                                "4",
+                                "--completion",
+                                "sync",
+                                "--window",
+                                "9",
+                                "--iters",
+                                "77",
+                                "--warmup",
+                                "0",
+                                "--validate",
+                                "--backend",
+                                "shm",
+                                "--bind",
+                                "none",
+                                "--format",
+                                "json"});
+  EXPECT_EQ(chosen.op, operation::get_signal);
+  EXPECT_EQ(chosen.test, test_kind::bibandwidth);
+  EXPECT_THAT(chosen.sizes, ElementsAre(4096, 8192, 16384));
+  EXPECT_EQ(chosen.threads, 6);
+  EXPECT_EQ(chosen.devices, "4");
+  EXPECT_EQ(chosen.device_count, 4);
+  EXPECT_EQ(chosen.completion, completion_kind::sync);
+  EXPECT_EQ(chosen.window, 9);
+  EXPECT_EQ(iterations_for(chosen, 4096), 77U);
+  EXPECT_EQ(warmup_for(chosen, 4096), 0U);
+  EXPECT_TRUE(chosen.validate);
+  EXPECT_EQ(chosen.backend, lci::attr_backend_t::shm);
+  EXPECT_EQ(chosen.bind, binding::none);
+  EXPECT_EQ(chosen.format, output_format::json);
+}
+
+TEST(options, every_name_is_understood_and_is_the_one_that_is_printed) {
+  for (const char* name : {"am", "send", "put", "put_signal", "get", "get_signal"}) {
+    EXPECT_STREQ(name_of(parse({"--op", name}).op), name);
+  }
+  for (const char* name : {"latency", "rate", "bandwidth", "bibandwidth", "connect"}) {
+    EXPECT_STREQ(name_of(parse({"--test", name}).test), name);
+  }
+  for (const char* name : {"queue", "handler", "counter", "sync"}) {
+    EXPECT_STREQ(name_of(parse({"--completion", name}).completion), name);
+  }
+  for (const char* name : {"core", "none"}) {
+    EXPECT_STREQ(name_of(parse({"--bind", name}).bind), name);
+  }
+  for (const char* name : {"auto", "shm", "ibv", "ofi"}) {
+    EXPECT_STREQ(name_of(parse({"--backend", name}).backend), name);
+  }
+}
+
+TEST(options, a_size_is_any_number_and_a_range_doubles) {
+  EXPECT_THAT(parse({"--size", "0"}).sizes, ElementsAre(0));
+  EXPECT_THAT(parse({"--size", "13"}).sizes, ElementsAre(13));
+  EXPECT_THAT(parse({"--size", "3k"}).sizes, ElementsAre(3072));
+  EXPECT_THAT(parse({"--size", "1G"}).sizes, ElementsAre(size_t{1} << 30));
+  EXPECT_THAT(parse({"--size", "8:8"}).sizes, ElementsAre(8));
+  EXPECT_THAT(parse({"--size", "512:1K"}).sizes, ElementsAre(512, 1024));
+}
+
+TEST(options, devices_follow_the_threads_wherever_they_stand) {
+  EXPECT_EQ(parse({"--devices", "dedicated", "--threads", "5"}).device_count, 5);
+  EXPECT_EQ(parse({"--devices", "shared", "--threads", "5"}).device_count, 1);
+  EXPECT_EQ(parse({"--devices", "5", "--threads", "5"}).device_count, 5);
+}
+
+TEST(options, what_depends_on_the_test) {
+  EXPECT_EQ(parse({"--window", "8"}).window, 1);  // latency has none
+  EXPECT_EQ(parse({"--test", "connect"}).window, 1);
+  EXPECT_EQ(parse({"--test", "rate"}).window, 64);
+  EXPECT_THAT(parse({"--test", "rate"}).sizes, ElementsAre(8));
+  EXPECT_THAT(parse({"--test", "connect"}).sizes, ElementsAre(8));
+  const options chosen = parse({"--test", "bandwidth"});
+  EXPECT_EQ(iterations_for(chosen, 8), 10000U);
+  EXPECT_EQ(warmup_for(chosen, 8), 1000U);
+  EXPECT_EQ(iterations_for(chosen, size_t{1} << 30), 20U);
+}
+
+TEST(options, help_is_found_among_others) {
+  for (const char* word : {"--help", "-h"}) {
+    bool help = false;
+    parse({"--op", "send", word}, &help);
+    EXPECT_TRUE(help) << word;
+  }
+  for (const char* word :
+       {"--op", "--test", "--size", "--threads", "--devices", "--completion", "--window", "--iters",
+        "--warmup", "--validate", "--backend", "--bind", "--format"}) {
+    EXPECT_THAT(help_text(), HasSubstr(word));
+  }
+}
+
+TEST(options, an_error_names_the_option_and_what_it_may_be) {
+  EXPECT_EQ(error_of({"--op", "amo"}),
+            "--op amo: must be one of am, send, put, put_signal, get, get_signal");
+  EXPECT_THAT(error_of({"--test", "speed"}),
+              AllOf(HasSubstr("--test speed"), HasSubstr("bibandwidth, connect")));
+  EXPECT_THAT(error_of({"--completion", "graph"}),
+              AllOf(HasSubstr("--completion graph"), HasSubstr("queue, handler, counter, sync")));
+  EXPECT_THAT(error_of({"--backend", "tcp"}),
+              AllOf(HasSubstr("--backend tcp"), HasSubstr("auto, shm, ibv, ofi")));
+  EXPECT_THAT(error_of({"--bind", "socket"}),
+              AllOf(HasSubstr("--bind socket"), HasSubstr("core, none")));
+  EXPECT_THAT(error_of({"--format", "xml"}),
+              AllOf(HasSubstr("--format xml"), HasSubstr("text, csv, json")));
+  EXPECT_EQ(error_of({"--threads", "0"}), "--threads 0: must be a number from 1 to 1024");
+  EXPECT_EQ(error_of({"--window", "65537"}), "--window 65537: must be a number from 1 to 65536");
+  EXPECT_THAT(error_of({"--iters", "0"}), HasSubstr("--iters 0: must be a number from 1"));
+  EXPECT_THAT(error_of({"--warmup", "-1"}), HasSubstr("--warmup -1: must be a number from 0"));
+  EXPECT_EQ(error_of({"--devices", "3", "--threads", "2"}),
+            "--devices 3: must be shared, dedicated or a number from 1 to --threads, 2");
+  for (const char* devices : {"0", "all", "-1", ""}) {
+    EXPECT_THAT(error_of({"--devices", devices}), HasSubstr("must be shared, dedicated or"));
+  }
+  for (const char* size : {"", "x", "-8", "8 ", "2G", "0:8", "3:8", "8:9", "16:8", "8:", ":8",
+                           "8:16:32", "1K:1", "99999999999999999999", "99999999999999999G"}) {
+    EXPECT_THAT(error_of({"--size", size}),
+                AllOf(HasSubstr(std::string("--size ") + size + ": must be N, or A:B"),
+                      HasSubstr("powers of two")));
+  }
+  for (const char* count : {"", "x", "1.5", " 2", "+2", "18446744073709551616"}) {
+    EXPECT_THAT(error_of({"--threads", count}), HasSubstr("must be a number from 1 to 1024"));
+  }
+}
+
+TEST(options, an_error_names_what_is_no_option) {
+  EXPECT_THAT(error_of({"--iter", "2", "--bogus"}), HasSubstr("--bogus: not an option"));
+  EXPECT_THAT(error_of({"--validate=yes"}), HasSubstr("--validate=yes: not an option"));
+  EXPECT_THAT(error_of({"-x"}), HasSubstr("-x: not an option"));
+  EXPECT_THAT(error_of({"latency"}), HasSubstr("latency: not an option"));
+  EXPECT_THAT(error_of({"--op"}), HasSubstr("--op: its value is missing"));
+}
+
+TEST(options, ranks_can_see_that_theirs_differ) {
+  const std::string usual = describe(parse({}));
+  EXPECT_EQ(describe(parse({"--format", "csv"})), usual);  // only rank 0 prints
+  for (const std::vector<std::string>& other :
+       std::vector<std::vector<std::string>>{{"--op", "put"},
+                                             {"--test", "connect"},
+                                             {"--size", "8"},
+                                             {"--threads", "2"},
+                                             {"--completion", "sync"},
+                                             {"--iters", "3"},
+                                             {"--warmup", "3"},
+                                             {"--validate"}}) {
+    EXPECT_NE(describe(parse(other)), usual) << other[0];
+  }
+}
+
+}  // namespace
+}  // namespace perf
