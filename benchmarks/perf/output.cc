@@ -18,9 +18,9 @@ struct field {
   bool is_text;
 };
 
-// Six digits say more than was measured, and counts stay whole.
+// More digits than were measured.
 std::string decimal(double value) { return absl::StrFormat("%.6g", value); }
-std::string whole(double value) { return absl::StrFormat("%.0f", value); }
+std::string rate(double value) { return absl::StrFormat("%.1f", value); }
 
 std::vector<field> fields(const surroundings& where, const figures& result) {
   const options& chosen = where.chosen;
@@ -44,8 +44,8 @@ std::vector<field> fields(const surroundings& where, const figures& result) {
       {"latency_us_p99", decimal(result.latency_us_p99), false},
       {"latency_us_p999", decimal(result.latency_us_p999), false},
       {"latency_us_max", decimal(result.latency_us_max), false},
-      {"messages_per_s", whole(result.messages_per_s), false},
-      {"bytes_per_s", whole(result.bytes_per_s), false},
+      {"messages_per_s", rate(result.messages_per_s), false},
+      {"bytes_per_s", rate(result.bytes_per_s), false},
       {"clock_ns", decimal(where.clock_ns), false},
       {"processor", where.processor, true},
       {"version", where.version, true},

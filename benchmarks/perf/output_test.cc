@@ -73,22 +73,24 @@ TEST(output, text_has_one_line_a_size_under_its_titles) {
 TEST(output, json_is_an_object_a_line) {
   const surroundings where = somewhere(output_format::json);
   EXPECT_EQ(header(where), "");
-  EXPECT_EQ(line(where, some_figures()),
-            R"({"op": "put_signal", "test": "latency", "size": 4096, "threads": 4, )"
-            R"("devices": "dedicated", "device_count": 4, "backend": "shm", "ranks": 6, )"
-            R"("completion": "queue", "window": 64, "iterations": 1000, "validate": false, )"
-            R"("bind": "core", "latency_us_mean": 1.5, "latency_us_p50": 1.25, )"
-            R"("latency_us_p90": 2, "latency_us_p99": 3.125, "latency_us_p999": 40, )"
-            R"("latency_us_max": 1234.5, "messages_per_s": 12345678, "bytes_per_s": 50567898726, )"
-            R"("clock_ns": 20.5, "processor": "A \"fast\" CPU, new (8 processors)", )"
-            R"("version": "1.2.3"})"
-            "\n");
+  const std::string expected =
+      R"({"op": "put_signal", "test": "latency", "size": 4096, "threads": 4, )"
+      R"("devices": "dedicated", "device_count": 4, "backend": "shm", "ranks": 6, )"
+      R"("completion": "queue", "window": 64, "iterations": 1000, "validate": false, )"
+      R"("bind": "core", "latency_us_mean": 1.5, "latency_us_p50": 1.25, )"
+      R"("latency_us_p90": 2, "latency_us_p99": 3.125, "latency_us_p999": 40, )"
+      R"("latency_us_max": 1234.5, "messages_per_s": 12345678.4, "bytes_per_s": 50567898726.4, )"
+      R"_("clock_ns": 20.5, "processor": "A \"fast\" CPU, new (8 processors)", )_"
+      R"("version": "1.2.3"})"
+      "\n";
+  EXPECT_EQ(line(where, some_figures()), expected);
 }
 
 TEST(output, json_escapes_control_characters) {
   surroundings where = somewhere(output_format::json);
   where.processor = "a\tb\\";
-  EXPECT_THAT(line(where, some_figures()), HasSubstr(R"("processor": "a\u0009b\\")"));
+  const std::string expected = R"("processor": "a\u0009b\\")";
+  EXPECT_THAT(line(where, some_figures()), HasSubstr(expected));
 }
 
 TEST(output, csv_has_the_same_fields) {
@@ -100,7 +102,7 @@ TEST(output, csv_has_the_same_fields) {
             "version\n");
   EXPECT_EQ(line(where, some_figures()),
             "put_signal,latency,4096,4,dedicated,4,shm,6,queue,64,1000,false,core,1.5,1.25,2,3.125,"
-            "40,1234.5,12345678,50567898726,20.5,\"A \"\"fast\"\" CPU, new (8 processors)\","
+            "40,1234.5,12345678.4,50567898726.4,20.5,\"A \"\"fast\"\" CPU, new (8 processors)\","
             "1.2.3\n");
 }
 
