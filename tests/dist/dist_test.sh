@@ -44,4 +44,6 @@ foreign=$(ldd "$program" | awk '{print $1}' |
 
 output=$("$prefix/bin/lcrun" -n 2 --timeout 50 "$program" 2 | sort)
 [[ $output == $'rank 0 of 2\nrank 1 of 2' ]] || fail "unexpected output: $output"
+measured=$(PATH=$prefix/bin:$PATH lcrun -n 2 --timeout 50 lci_perf --size 8 --iters 10 --validate --format json)
+[[ $measured == '{"op": "am", "test": "latency", "size": 8, '* ]] || fail "unexpected from lci_perf: $measured"
 echo "passed: $output"
