@@ -15,6 +15,8 @@
 
 namespace perf {
 
+struct payload_key;
+
 // Messages go in batches: two halves of the window, so that one is on its way while the other is
 // acknowledged; one batch if the window is 1. Either side of a channel may be initiator (calls the
 // operation) and target at the same time. Not thread-safe: it belongs to one thread, but any thread
@@ -89,7 +91,7 @@ class channel final : private message_sink {
   lci::tag_t tag_of_send(int slot) const;
   // Tells a handler which channel and batch a message is for.
   lci::tag_t short_tag(int batch) const { return static_cast<lci::tag_t>(2 * thread_ + batch); }
-  struct payload_key key(int maker, uint64_t number) const;
+  payload_key key(int maker, uint64_t number) const;
 
   const operation op_;
   const bool one_sided_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -86,29 +87,15 @@ uint64_t number(absl::string_view option, absl::string_view text, uint64_t low, 
 
 // K, M and G (1024, ...) may follow. False if it is no size that can be sent.
 bool read_size(absl::string_view text, size_t* size) {
-  uint64_t unit = 1;
-  if (!text.empty()) {
-    switch (text.back()) {
-      case 'k':
-      case 'K':
-        unit = uint64_t{1} << 10;
-        break;
-      case 'm':
-      case 'M':
-        unit = uint64_t{1} << 20;
-        break;
-      case 'g':
-      case 'G':
-        unit = uint64_t{1} << 30;
-        break;
-      default:
-        break;
-    }
-    if (unit != 1) text.remove_suffix(1);
-  }
+  constexpr absl::string_view units = "KMG";
+  const size_t unit =
+      text.empty() ? units.npos
+                   : units.find(absl::ascii_toupper(static_cast<unsigned char>(text.back())));
+  const size_t shift = unit == units.npos ? 0 : 10 * (unit + 1);
+  if (shift > 0) text.remove_suffix(1);
   uint64_t value = 0;
-  if (!plain_number(text, &value) || value > max_size / unit) return false;
-  *size = value * unit;
+  if (!plain_number(text, &value) || value > max_size >> shift) return false;
+  *size = value << shift;
   return true;
 }
 
@@ -271,8 +258,11 @@ uint64_t iterations_for(const options& chosen, size_t size) {
   if (chosen.iters > 0) return chosen.iters;
   if (chosen.test == test_kind::connect) return 10;
   // Long enough to measure, short enough to wait for.
-  if (size <= 8192) return 10000;
-  return std::max<uint64_t>(20, 10000 * uint64_t{8192} / size);
+  if (!has_window(chosen.test)) {
+    return size <= 8192 ? 10000 : size <= (size_t{1} << 20) ? 1000 : 200;
+  }
+  // Some 10 MB for each message of the window.
+  return size <= 1024 ? 10000 : std::max<uint64_t>(10, 10000 * uint64_t{1024} / size);
 }
 
 uint64_t warmup_for(const options& chosen, size_t size) {

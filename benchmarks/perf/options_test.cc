@@ -131,7 +131,10 @@ TEST(options, what_depends_on_the_test) {
   const options chosen = parse({"--test", "bandwidth"});
   EXPECT_EQ(iterations_for(chosen, 8), 10000U);
   EXPECT_EQ(warmup_for(chosen, 8), 1000U);
-  EXPECT_EQ(iterations_for(chosen, size_t{1} << 30), 20U);
+  EXPECT_EQ(iterations_for(chosen, size_t{64} << 10), 156U);
+  EXPECT_EQ(iterations_for(chosen, size_t{1} << 30), 10U);
+  EXPECT_EQ(iterations_for(parse({}), size_t{64} << 10), 1000U);
+  EXPECT_EQ(iterations_for(parse({"--test", "connect"}), 8), 10U);
 }
 
 TEST(options, help_is_found_among_others) {
