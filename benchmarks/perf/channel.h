@@ -58,7 +58,7 @@ class channel final : private message_sink {
   void post_batch(int batch);
   // Once for each batch, in order: true if all have completed here.
   bool batch_is_complete(int batch);
-  // Whether the partner has acknowledged so many more batches than before.
+  // Once for each batch, in order: true if the partner has acknowledged it, or never does.
   bool next_is_acknowledged();
 
   // ---- target; only if it learns of batches
