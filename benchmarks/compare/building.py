@@ -1,0 +1,79 @@
+"""Getting the programs: ours from Bazel, the peers' from their own compilers."""
+
+import os
+import shutil
+import subprocess
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+
+OURS = {
+    "lcrun": "//tools/launcher:lcrun",
+    "lci_perf": "//benchmarks/perf:lci_perf",
+    "physical": "//benchmarks/compare:physical",
+    "cacheline_probe": "//benchmarks/compare:cacheline_probe",
+}
+
+# Installed as they are used: the program, and the Debian package that has it.
+INSTALLED = {
+    "mpirun.openmpi": "openmpi-bin",
+    "mpirun.mpich": "mpich",
+    "ucx_perftest": "ucx-utils",
+}
+
+FLAGS = ["-std=c++17", "-O3", "-pthread", "-I", ROOT]
+# MPI's C++ interface is long gone from the standard, and its headers are full of warnings.
+MPI_FLAGS = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
+
+# What is compiled here: compiler, sources, further flags, and the package that has the library.
+COMPILED = {
+    "mpi_bench_openmpi": ("mpicxx.openmpi", ["mpi_bench.cc", "pair_options.cc"], MPI_FLAGS, "libopenmpi-dev"),
+    "mpi_bench_mpich": ("mpicxx.mpich", ["mpi_bench.cc", "pair_options.cc"], MPI_FLAGS, "libmpich-dev"),
+    "ucx_bench": ("g++", ["ucx_bench.cc", "two_processes.cc", "pair_options.cc"], ["-lucp", "-lucs"], "libucx-dev"),
+}
+
+
+class BuildError(Exception):
+    """Something that has to be there could not be built; the message holds the compiler's."""
+
+
+def install():
+    """Everything that is missing, with apt."""
+    subprocess.run([os.path.join(ROOT, "tools/setup"), "build", "compare"], check=True)
+
+
+def build_ours():
+    """Paths of our own programs, by name."""
+    done = subprocess.run(["bazel", "build", "--compilation_mode=opt"] + sorted(OURS.values()), cwd=ROOT, check=False)
+    if done.returncode != 0:
+        raise BuildError("bazel build failed; its reason stands above")
+    return {
+        name: os.path.join(ROOT, "bazel-bin", label[2:].replace(":", "/"))
+        for name, label in OURS.items()
+    }
+
+
+def find_peers(folder):
+    """(paths by name, reasons by name): the peers' programs, compiled into the folder, and why others are not there."""
+    os.makedirs(folder, exist_ok=True)
+    paths, reasons = {}, {}
+    for name, package in INSTALLED.items():
+        path = shutil.which(name)
+        if path is None:
+            reasons[name] = "not installed (package %s)" % package
+        else:
+            paths[name] = path
+    for name, (compiler, sources, flags, package) in COMPILED.items():
+        if shutil.which(compiler) is None:
+            reasons[name] = "%s is not installed (package %s)" % (compiler, package)
+            continue
+        path = os.path.join(folder, name)
+        command = [compiler] + FLAGS + [os.path.join(HERE, source) for source in sources] + flags + ["-o", path]
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
+        if done.returncode == 0:
+            paths[name] = path
+        else:
+            lines = done.stdout.strip().splitlines() or ["the compiler does not say why"]
+            errors = [line for line in lines if "error" in line] or lines
+            reasons[name] = "does not build (package %s): %s" % (package, errors[0])
+    return paths, reasons

@@ -1,0 +1,60 @@
+"""The plots of the comparison."""
+
+import points
+import svg
+from contestants import CONTESTANTS
+
+# Colours that colour-blind people tell apart (Okabe and Ito): one a family; shape and dashes for its members.
+COLORS = {"LCI": "#d55e00", "Open MPI": "#0072b2", "MPICH": "#009e73", "UCX": "#cc79a7", "limit": "#777777"}
+SHAPES = ["circle", "square", "triangle", "diamond"]
+DASHES = ["", "7,4", "2,3", "9,3,2,3"]
+
+
+def series_of(contestant, table, wanted):
+    """wanted: of (x, point)."""
+    members = [one for one in CONTESTANTS if one.family == contestant.family]
+    place = members.index(contestant)
+    values = []
+    for x, point in wanted:
+        summary = table.summary(contestant.key, point)
+        if summary is not None:
+            values.append((x, summary.median, summary.low, summary.high))
+    return svg.Series(
+        contestant.name,
+        values,
+        COLORS[contestant.family],
+        DASHES[place % len(DASHES)],
+        3.0 if contestant.family == "LCI" else 1.8,
+        SHAPES[place % len(SHAPES)],
+    )
+
+
+def chart(title, x_label, y_label, x_name, table, wanted):
+    """None if nobody has measured any of it."""
+    series = [series_of(contestant, table, wanted) for contestant in CONTESTANTS]
+    series = [one for one in series if one.points]
+    if not series:
+        return None
+    return svg.Chart(title, x_label, y_label, series, {x: x_name(x) for x, _ in wanted})
+
+
+def draw_all(table, quick=False):
+    """The files' contents by name; without those of which nothing was measured."""
+
+    def wanted(test, sizes, threads):
+        # x is the size, unless there is only one.
+        made = [points.make_point(test, size, count, quick) for size in sizes for count in threads]
+        return [(point.size if len(sizes) > 1 else point.threads, point) for point in made]
+
+    charts = {
+        "latency.svg": chart(
+            "One way, two ranks of one thread (median and range)", "size of a message", "latency, us",
+            points.size_name, table, wanted("latency", points.LATENCY_SIZES, [1])),
+        "bandwidth.svg": chart(
+            "Bandwidth, two ranks of one thread (median and range)", "size of a message", "bandwidth, GB/s",
+            points.size_name, table, wanted("bandwidth", points.BANDWIDTH_SIZES, [1])),
+        "rate.svg": chart(
+            "Messages of 8 B between two ranks (median and range)", "threads of each rank",
+            "million messages a second", str, table, wanted("rate", [8], points.RATE_THREADS)),
+    }
+    return {name: svg.draw(one) for name, one in charts.items() if one is not None}

@@ -1,0 +1,249 @@
+"""Who is compared: the ways of communicating, and how each measures a point."""
+
+import csv
+import io
+import socket
+import time
+from typing import Callable, NamedTuple, Optional
+
+from launching import LaunchError, run_programs
+from results import parse_result
+
+# Nothing takes as long unless it hangs.
+TIMEOUT_SECONDS = 60
+
+# mpirun of Open MPI refuses root, which containers are, unless it is told twice.
+OPEN_MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+
+
+class Contestant(NamedTuple):
+    key: str
+    name: str
+    family: str  # contestants of one family share a colour
+    needs: tuple  # names of the programs, as in Programs
+    takes: Callable  # point -> bool: whether it has to do with the point
+    measure: Callable  # (programs, point, iterations) -> result
+    paced: bool = False  # whether `iterations` is to be chosen for it; else it measures by time
+
+    @property
+    def is_peer(self):
+        """Not the library itself, and no limit of the machine."""
+        return self.family not in ("LCI", "limit")
+
+
+def lci_command(programs, op, devices, point, iterations):
+    return [
+        programs["lcrun"],
+        "-n",
+        "2",
+        programs["lci_perf"],
+        "--op",
+        op,
+        "--test",
+        point.test,
+        "--size",
+        str(point.size),
+        "--threads",
+        str(point.threads),
+        "--devices",
+        devices,
+        "--window",
+        str(point.window),
+        "--iters",
+        str(iterations),
+        "--bind",
+        point.bind,
+        "--format",
+        "json",
+    ]
+
+
+def lci(key, name, op, devices, takes):
+    def measure(programs, point, iterations):
+        text = run_programs([lci_command(programs, op, devices, point, iterations)], TIMEOUT_SECONDS)
+        return parse_result(text)
+
+    return Contestant(key, name, "LCI", ("lcrun", "lci_perf"), takes, measure, paced=True)
+
+
+def pair_words(op, point):
+    """The options that all programs over pair_bench.h have."""
+    return [
+        "--op",
+        op,
+        "--test",
+        point.test,
+        "--size",
+        str(point.size),
+        "--threads",
+        str(point.threads),
+        "--window",
+        str(point.window),
+        "--seconds",
+        str(point.seconds),
+        "--bind",
+        point.bind,
+    ]
+
+
+def mpi(library, name, op, launcher, no_binding, program, takes):
+    # The program binds its threads itself, so that every library has them on the same processors.
+    def measure(programs, point, _iterations):
+        command = [programs[launcher], "-n", "2"] + no_binding + [programs[program]] + pair_words(op, point)
+        return parse_result(run_programs([command], TIMEOUT_SECONDS, OPEN_MPI_ENVIRONMENT))
+
+    key = "%s_%s" % (program.replace("mpi_bench_", ""), op)
+    return Contestant(key, name, library, (launcher, program), takes, measure)
+
+
+def forked(key, name, family, program, op, takes, window=None):
+    """A program that is both ranks."""
+
+    def measure(programs, point, _iterations):
+        if window is not None:
+            point = point._replace(window=window)
+        return parse_result(run_programs([[programs[program]] + pair_words(op, point)], TIMEOUT_SECONDS))
+
+    return Contestant(key, name, family, (program,), takes, measure)
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("", 0))
+        return probe.getsockname()[1]
+
+
+def wait_until_listening(port, timeout=10.0):
+    """Without connecting: a server that serves one client would take that for it."""
+    deadline = time.monotonic() + timeout
+    while time.monotonic() < deadline:
+        for table in ("/proc/net/tcp", "/proc/net/tcp6"):
+            try:
+                with open(table, encoding="ascii") as file:
+                    for line in file.readlines()[1:]:
+                        words = line.split()
+                        if words[3] == "0A" and int(words[1].rsplit(":", 1)[1], 16) == port:
+                            return
+            except FileNotFoundError:
+                continue
+        time.sleep(0.005)
+    raise LaunchError("ucx_perftest: its server does not listen on port %d" % port)
+
+
+def parse_perftest(text, point):
+    """ucx_perftest's CSV. With several threads it has fewer columns than its heading: the last is always the rate of all."""
+    rows = [row for row in csv.reader(io.StringIO(text)) if row]
+    try:
+        numbers = [float(word) for word in rows[-1]]
+        percentile, rate = numbers[1], numbers[-1]
+    except (IndexError, ValueError):
+        raise ValueError("ucx_perftest printed %r" % text[-200:]) from None
+    if len(numbers) not in (4, 8) or not (percentile > 0 and rate > 0):
+        raise ValueError("ucx_perftest printed %r" % text[-200:])
+    result = {
+        "op": "tag",
+        "test": point.test,
+        "size": point.size,
+        "threads": point.threads,
+        "messages_per_s": rate,
+        "bytes_per_s": rate * point.size,
+    }
+    if point.test == "latency":
+        result["latency_us_p50"] = percentile
+        # It counts one message for each round trip, and half a round trip is one way.
+        result["latency_us_mean"] = numbers[2] if len(numbers) == 8 else point.threads / rate * 1e6
+    return result
+
+
+def measure_perftest(programs, point, iterations):
+    if point.test != "latency":
+        iterations *= point.window  # it counts messages
+    port = str(free_port())
+    common = [programs["ucx_perftest"], "-p", port, "-T", str(point.threads)]
+    client = common + [
+        "127.0.0.1",
+        "-t",
+        "tag_lat" if point.test == "latency" else "tag_bw",
+        "-s",
+        str(point.size),
+        "-n",
+        str(iterations),
+        "-w",
+        str(max(1, iterations // 10)),
+        "-f",
+        "-v",
+    ]
+    server = list(common)
+    if point.bind == "core":
+        server += ["-c", "0"]
+        client += ["-c", "1"]
+    text = run_programs([server, client], TIMEOUT_SECONDS, ready=lambda: wait_until_listening(int(port)))
+    return parse_perftest(text, point)
+
+
+def small(point):
+    return point.size <= 1024 and point.test != "bandwidth"
+
+
+def one_thread(point):
+    return point.threads == 1
+
+
+CONTESTANTS = [
+    lci("lci_am", "LCI active message", "am", "dedicated", lambda point: point.test != "bandwidth"),
+    lci("lci_send", "LCI send/receive", "send", "dedicated", lambda point: point.test == "bandwidth" or point.size == 8),
+    lci("lci_shared", "LCI active message, one shared device", "am", "shared", lambda point: point.threads > 1),
+    mpi("Open MPI", "Open MPI", "single", "mpirun.openmpi", ["--bind-to", "none"], "mpi_bench_openmpi", one_thread),
+    mpi("Open MPI", "Open MPI, THREAD_MULTIPLE", "multiple", "mpirun.openmpi", ["--bind-to", "none"],
+        "mpi_bench_openmpi", lambda point: True),
+    mpi("MPICH", "MPICH", "single", "mpirun.mpich", ["-bind-to", "none"], "mpi_bench_mpich", one_thread),
+    mpi("MPICH", "MPICH, THREAD_MULTIPLE", "multiple", "mpirun.mpich", ["-bind-to", "none"], "mpi_bench_mpich",
+        lambda point: True),
+    forked("ucx_tag", "UCX tag", "UCX", "ucx_bench", "tag", lambda point: True),
+    forked("ucx_am", "UCX active message", "UCX", "ucx_bench", "am", small),
+    Contestant("ucx_perftest", "UCX, its own ucx_perftest", "UCX", ("ucx_perftest",),
+               lambda point: small(point) and point.size == 8 and point.threads <= 2, measure_perftest, paced=True),
+    forked("line", "limit: a cache line", "limit", "physical", "line",
+           lambda point: point.test == "latency" and point.size == 8 and point.threads == 1),
+    forked("ring", "limit: a ring in shared memory", "limit", "physical", "ring",
+           lambda point: point.test != "bandwidth" and point.size <= 56, window=4096),
+    forked("copy", "limit: pipelined copy", "limit", "physical", "copy",
+           lambda point: point.threads == 1 and point.test != "rate" and point.size > 56),
+    forked("vm_readv", "limit: process_vm_readv", "limit", "physical", "vm_readv",
+           lambda point: point.threads == 1 and point.test == "bandwidth"),
+]
+
+
+def by_key(key):
+    return next(contestant for contestant in CONTESTANTS if contestant.key == key)
+
+
+def reference_for(point) -> str:
+    """The key of the contestant that the others are compared with."""
+    return "lci_send" if point.test == "bandwidth" else "lci_am"
+
+
+class Paces:
+    """How many iterations make a point's time, for programs that do not measure by time.
+
+    By the slowest launch so far: with more threads than cores some libraries have two paces, a thousandfold apart, and a
+    guess by the faster one would never end.
+    """
+
+    FIRST = 50
+    MOST = 5_000_000
+
+    def __init__(self):
+        self._slowest = {}
+
+    def iterations(self, key, point) -> int:
+        pace: Optional[float] = self._slowest.get((key, point))
+        if pace is None:
+            return self.FIRST
+        return max(self.FIRST, min(self.MOST, int(pace * point.seconds)))
+
+    def learn(self, key, point, result):
+        # An iteration is a round trip, or a window of messages.
+        per_iteration = 2 if point.test == "latency" else point.window
+        pace = result["messages_per_s"] / point.threads / per_iteration
+        self._slowest[key, point] = min(pace, self._slowest.get((key, point), pace))

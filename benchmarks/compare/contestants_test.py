@@ -1,0 +1,114 @@
+import socket
+import unittest
+
+import building
+import contestants
+import points
+from launching import LaunchError
+from testing import latency_result, rate_result
+
+
+class ContestantsTest(unittest.TestCase):
+    def test_all_of_them_are_there(self):
+        self.assertEqual([one.key for one in contestants.CONTESTANTS], [
+            "lci_am", "lci_send", "lci_shared", "openmpi_single", "openmpi_multiple", "mpich_single", "mpich_multiple",
+            "ucx_tag", "ucx_am", "ucx_perftest", "line", "ring", "copy", "vm_readv"])
+        self.assertEqual({one.family for one in contestants.CONTESTANTS if one.is_peer}, {"Open MPI", "MPICH", "UCX"})
+
+    def test_they_need_programs_that_somebody_makes(self):
+        made = set(building.OURS) | set(building.INSTALLED) | set(building.COMPILED)
+        needed = {name for one in contestants.CONTESTANTS for name in one.needs}
+        self.assertEqual(needed, made - {"cacheline_probe"})
+
+    def test_every_point_has_the_library_and_every_peer(self):
+        for point in points.all_points() + points.all_points(quick=True):
+            takers = [one for one in contestants.CONTESTANTS if one.takes(point)]
+            with self.subTest(point.name):
+                self.assertEqual({one.family for one in takers if one.is_peer}, {"Open MPI", "MPICH", "UCX"})
+                self.assertIn(contestants.reference_for(point), [one.key for one in takers])
+
+    def test_several_threads_need_a_library_that_allows_them(self):
+        two = points.make_point("rate", 8, 2)
+        takers = [one.key for one in contestants.CONTESTANTS if one.takes(two)]
+        self.assertNotIn("openmpi_single", takers)
+        self.assertNotIn("mpich_single", takers)
+        self.assertIn("lci_shared", takers)
+        self.assertIn("ucx_perftest", takers)
+
+    def test_lci_perf_is_called_by_its_options(self):
+        point = points.make_point("bandwidth", 65536, 1)
+        command = contestants.lci_command({"lcrun": "L", "lci_perf": "P"}, "send", "dedicated", point, 123)
+        self.assertEqual(
+            " ".join(command),
+            "L -n 2 P --op send --test bandwidth --size 65536 --threads 1 --devices dedicated --window 16 --iters 123 "
+            "--bind core --format json")
+
+    def test_more_threads_than_cores_are_not_bound(self):
+        command = contestants.pair_words("tag", points.make_point("latency", 8, 2))
+        self.assertEqual(command[-2:], ["--bind", "none"])
+        self.assertEqual(command[:6], ["--op", "tag", "--test", "latency", "--size", "8"])
+
+
+class PerftestTest(unittest.TestCase):
+    HEADING = "iterations,50.0_percentile_lat,avg_lat,overall_lat,avg_bw,overall_bw,avg_mr,overall_mr\n"
+
+    def test_one_thread(self):
+        point = points.make_point("latency", 8, 1)
+        result = contestants.parse_perftest(
+            self.HEADING + "100000,0.238,1.026,1.026,7.44,7.44,975120,975120\n", point)
+        self.assertEqual((result["latency_us_p50"], result["latency_us_mean"]), (0.238, 1.026))
+
+    def test_two_threads_have_fewer_columns(self):
+        rate = contestants.parse_perftest(self.HEADING + "100000,17.886,0.85,111817\n", points.make_point("rate", 8, 2))
+        self.assertEqual(rate["messages_per_s"], 111817)
+        self.assertEqual(rate["bytes_per_s"], 8 * 111817)
+        latency = contestants.parse_perftest(self.HEADING + "2000,3.904,3.99,500000\n", points.make_point("latency", 8, 2))
+        self.assertEqual(latency["latency_us_p50"], 3.904)
+        self.assertEqual(latency["latency_us_mean"], 4.0)
+
+    def test_anything_else_is_refused(self):
+        for text in ("", self.HEADING, self.HEADING + "1,2,3\n", self.HEADING + "1,2,3,0\n", "connection refused"):
+            with self.subTest(text), self.assertRaisesRegex(ValueError, "ucx_perftest printed"):
+                contestants.parse_perftest(text, points.make_point("rate", 8, 1))
+
+    def test_sees_who_listens(self):
+        with socket.socket() as server:
+            server.bind(("127.0.0.1", 0))
+            port = server.getsockname()[1]
+            with self.assertRaisesRegex(LaunchError, "port %d" % port):
+                contestants.wait_until_listening(port, timeout=0.02)
+            server.listen()
+            self.assertIsNone(contestants.wait_until_listening(port))
+
+
+class PacesTest(unittest.TestCase):
+    def setUp(self):
+        self.paces = contestants.Paces()
+        self.latency = points.make_point("latency", 8, 1)
+        self.rate = points.make_point("rate", 8, 2)
+
+    def test_starts_with_few(self):
+        self.assertEqual(self.paces.iterations("lci_am", self.latency), self.paces.FIRST)
+
+    def test_makes_the_time_of_the_point(self):
+        self.paces.learn("lci_am", self.latency, latency_result(0.1, messages_per_s=10e6))
+        # 5 million round trips a second.
+        self.assertEqual(self.paces.iterations("lci_am", self.latency), int(5e6 * self.latency.seconds))
+        self.paces.learn("lci_am", self.rate, rate_result(12.8e6))
+        # Two threads with windows of 64.
+        self.assertEqual(self.paces.iterations("lci_am", self.rate), int(0.1e6 * self.rate.seconds))
+        self.assertEqual(self.paces.iterations("lci_send", self.rate), self.paces.FIRST)
+
+    def test_goes_by_the_slowest_launch(self):
+        self.paces.learn("lci_am", self.rate, rate_result(12.8e6))
+        self.paces.learn("lci_am", self.rate, rate_result(0.0128e6))
+        self.paces.learn("lci_am", self.rate, rate_result(12.8e6))
+        self.assertEqual(self.paces.iterations("lci_am", self.rate), self.paces.FIRST)
+
+    def test_has_an_end(self):
+        self.paces.learn("lci_am", self.latency, latency_result(1e-6))
+        self.assertEqual(self.paces.iterations("lci_am", self.latency), self.paces.MOST)
+
+
+if __name__ == "__main__":
+    unittest.main()

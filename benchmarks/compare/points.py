@@ -1,0 +1,104 @@
+"""What is measured: the points of the comparison, and what is read off each."""
+
+from typing import NamedTuple
+
+
+class Point(NamedTuple):
+    """One measurement; each launch of a program makes one."""
+
+    test: str  # as in --test: latency, rate or bandwidth
+    size: int  # bytes of a message
+    threads: int  # of each of two ranks
+    window: int  # messages under way at most
+    seconds: float  # that a program measures for, about
+
+    @property
+    def bind(self):
+        """With one thread a rank, each has a core; with more than there are cores, the kernel had better decide."""
+        return "core" if self.threads == 1 else "none"
+
+    @property
+    def name(self):
+        return "%s of %s, %s a rank" % (self.test, size_name(self.size), plural(self.threads, "thread"))
+
+
+class Metric(NamedTuple):
+    """A number read off a result."""
+
+    field: str  # of the result
+    unit: str
+    scale: float  # the field's value is multiplied with it
+    less_is_better: bool
+    label: str  # what distinguishes it among the metrics of its point
+
+
+MEDIAN_LATENCY = Metric("latency_us_p50", "us", 1.0, True, "p50")
+MEAN_LATENCY = Metric("latency_us_mean", "us", 1.0, True, "mean")
+TAIL_LATENCY = Metric("latency_us_p99", "us", 1.0, True, "p99")
+RATE = Metric("messages_per_s", "M/s", 1e-6, False, "")
+BANDWIDTH = Metric("bytes_per_s", "GB/s", 1e-9, False, "")
+
+
+def metrics(point):
+    """What is reported of a point, the most telling first.
+
+    More threads than cores: the median says nothing of those that waited for a time slice, so there the mean comes first.
+    """
+    if point.test == "latency":
+        return [MEDIAN_LATENCY] if point.threads == 1 else [MEAN_LATENCY, MEDIAN_LATENCY, TAIL_LATENCY]
+    return [RATE] if point.test == "rate" else [BANDWIDTH]
+
+
+def window_for(test, size):
+    """As many as the OSU micro-benchmarks have for small messages; for large ones, what a cache holds."""
+    if test == "latency":
+        return 2
+    return 64 if size <= 16384 else 16 if size <= 262144 else 8
+
+
+def make_point(test, size, threads, quick=False):
+    seconds = 0.1 if threads == 1 else 0.3  # several time slices of the kernel's
+    return Point(test, size, threads, window_for(test, size), 0.01 if quick else seconds)
+
+
+# Rows of the tables.
+TABLE = [
+    ("latency", 8, 1),
+    ("rate", 8, 1),
+    ("bandwidth", 4096, 1),
+    ("bandwidth", 65536, 1),
+    ("bandwidth", 1 << 20, 1),
+    ("latency", 8, 2),
+    ("rate", 8, 2),
+]
+
+# For the plots as well.
+LATENCY_SIZES = [8, 64, 1024, 4096, 16384, 65536]
+BANDWIDTH_SIZES = [1024, 4096, 16384, 65536, 262144, 1 << 20]
+RATE_THREADS = [1, 2, 4, 8]
+
+
+def all_points(quick=False):
+    """The points of a whole comparison, in the order in which they are measured."""
+    if quick:
+        wanted = [("latency", 8, 1), ("latency", 1024, 1), ("rate", 8, 1), ("bandwidth", 65536, 1), ("rate", 8, 2)]
+    else:
+        wanted = list(TABLE)
+        wanted += [("latency", size, 1) for size in LATENCY_SIZES]
+        wanted += [("bandwidth", size, 1) for size in BANDWIDTH_SIZES]
+        wanted += [("rate", 8, threads) for threads in RATE_THREADS]
+        # Of the tables and plots together, each once.
+        wanted = list(dict.fromkeys(wanted))
+    return [make_point(*one, quick=quick) for one in wanted]
+
+
+def size_name(size):
+    """8 B, 64 KiB, 1 MiB."""
+    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
+        if size >= unit and size % unit == 0:
+            return "%d %s" % (size // unit, name)
+    return "%d B" % size
+
+
+def plural(count, one, many=None):
+    return "%d %s" % (count, one if count == 1 else many or one + "s")

@@ -1,0 +1,120 @@
+"""The comparison in words and tables."""
+
+import collections
+import statistics
+
+import points
+from contestants import CONTESTANTS, reference_for
+from results import FAR_ABOVE, NEAR_BELOW, STATES, Table, main_state
+
+
+def figures(value):
+    """Three digits that count: 0.117, 22.4, 304."""
+    if value >= 100:
+        return "%.0f" % value
+    return "%.1f" % value if value >= 10 else "%.2f" % value if value >= 1 else "%.3f" % value
+
+
+def count_states(launches):
+    """How many launches were in which state, and what else went on; one sentence a line."""
+    counts = collections.Counter(launch.state for launch in launches)
+    failed = sum(launch.result is None for launch in launches)
+    rounds = len({launch.round for launch in launches})
+    lines = [
+        "%s in %s: %s." % (
+            points.plural(len(launches), "launch", "launches"),
+            points.plural(rounds, "round"),
+            ", ".join("%d %s" % (counts[state], state) for state in STATES + ("mixed",))),
+        "A cache line takes less than %g ns one way between processors that are near, more than %g between far ones; "
+        "mixed: it changed during the launch, which is not compared." % (NEAR_BELOW, FAR_ABOVE),
+    ]
+    if launches:
+        lines.append("Other work, and the host, took %.0f %% of the processors' time in the median launch." % (
+            100 * statistics.median(launch.others for launch in launches)))
+    if failed:
+        lines.append("%s FAILED:" % points.plural(failed, "launch", "launches"))
+        reasons = collections.Counter(
+            "%s, %s: %s" % (launch.contestant, launch.point.name, launch.error)
+            for launch in launches if launch.result is None)
+        lines += ["  %dx %s" % (count, reason) for reason, count in reasons.most_common()]
+    return lines
+
+
+def metric_rows(table, point, metric):
+    """The contestants' figures of one metric, the best first: (contestant, summary, ratio)."""
+    reference = reference_for(point)
+    rows = []
+    for contestant in CONTESTANTS:
+        summary = table.summary(contestant.key, point, metric)
+        if summary is not None:
+            rows.append((contestant, summary, table.ratio(contestant.key, reference, point, metric)))
+    return sorted(rows, key=lambda row: row[1].median, reverse=not metric.less_is_better)
+
+
+def text_report(launches, quick=False):
+    """Everything, to be read in a terminal."""
+    lines = count_states(launches)
+    main = main_state(launches)
+    for state in sorted(STATES, key=lambda one: one != main):
+        table = Table(launches, state)
+        if table.launches() == 0:
+            continue
+        lines += ["", "==== %s (%d launches)" % (state, table.launches())]
+        for point in points.all_points(quick):
+            for metric in points.metrics(point):
+                rows = metric_rows(table, point, metric)
+                if not rows:
+                    continue
+                lines += ["", "%s%s, %s" % (point.name, " (%s)" % metric.label if metric.label else "", metric.unit)]
+                lines.append("  %-40s %9s %9s %9s %3s  %s" % ("", "median", "min", "max", "n", "LCI is better by"))
+                for contestant, summary, ratio in rows:
+                    lines.append("  %-40s %9s %9s %9s %3d  %s" % (
+                        contestant.name, figures(summary.median), figures(summary.low), figures(summary.high),
+                        summary.count, "" if ratio is None else "%.2f" % ratio))
+    return "\n".join(lines) + "\n"
+
+
+def column_name(point, metric):
+    what = {"latency": "one way", "rate": "rate", "bandwidth": "bandwidth"}[point.test]
+    label = " (%s)" % metric.label if metric.label and point.threads > 1 else ""
+    return "%s %s%s, %s" % (points.size_name(point.size), what, label, metric.unit)
+
+
+def markdown_table(table, wanted):
+    """Contestants by points: median (range). The last line has the best peer's and the library's ratio."""
+    columns = [(point, metric) for point in wanted for metric in points.metrics(point)[:1]]
+    lines = [
+        "| | " + " | ".join(column_name(*column) for column in columns) + " |",
+        "|---|" + "---|" * len(columns),
+    ]
+    for contestant in CONTESTANTS:
+        cells = []
+        for point, metric in columns:
+            summary = table.summary(contestant.key, point, metric)
+            cells.append("" if summary is None else "%s (%s–%s)" % (
+                figures(summary.median), figures(summary.low), figures(summary.high)))
+        if any(cells):
+            lines.append("| %s | %s |" % (contestant.name, " | ".join(cells)))
+    cells = []
+    for point, metric in columns:
+        ratios = [
+            ratio for contestant, _, ratio in metric_rows(table, point, metric)
+            if contestant.is_peer and ratio is not None
+        ]
+        cells.append("%.2f" % min(ratios) if ratios else "")
+    lines.append("| **LCI against the best peer, times better** | %s |" % " | ".join(cells))
+    return "\n".join(lines) + "\n"
+
+
+def markdown_report(launches, machine, quick=False):
+    """What the README has: the main state only."""
+    state = main_state(launches)
+    table = Table(launches, state)
+    parts = ["%s. Median (lowest–highest) of the launches with the processors %s to each other." % (machine, state)]
+    for threads, heading in ((1, "Two ranks of one thread each"), (2, "Two ranks of two threads each, on two processors")):
+        wanted = [
+            point for point in points.all_points(quick)
+            if point.threads == threads and (quick or point[:3] in points.TABLE)
+        ]
+        parts.append("%s:\n\n%s" % (heading, markdown_table(table, wanted)))
+    return "\n\n".join(parts) + "\n\n" + "\n".join(count_states(launches)) + "\n"

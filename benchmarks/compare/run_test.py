@@ -1,0 +1,134 @@
+import contextlib
+import importlib.machinery
+import importlib.util
+import io
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+import building
+import results
+from testing import LCI_LINE, latency_result, launch, write_script
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+_loader = importlib.machinery.SourceFileLoader("run", os.path.join(HERE, "run"))
+run = importlib.util.module_from_spec(importlib.util.spec_from_loader("run", _loader))
+_loader.exec_module(run)
+
+# Prints the result of the options that it was given.
+FAKE = [
+    "while [ $# -gt 0 ]; do",
+    '  case $1 in --test) test=$2 ;; --size) size=$2 ;; --threads) threads=$2 ;; esac; shift',
+    "done",
+    "echo '%s' | sed \"s/TEST/$test/; s/SIZE/$size/; s/THREADS/$threads/\"" % (
+        LCI_LINE % {"test": "TEST", "size": "SIZE", "threads": "THREADS"}),
+]
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = folder.name
+        self.out = os.path.join(self.folder, "out")
+        self.programs = {
+            "lcrun": write_script(self.folder, "lcrun", FAKE),
+            "lci_perf": write_script(self.folder, "lci_perf", []),
+            "physical": write_script(self.folder, "physical", FAKE),
+            "cacheline_probe": write_script(self.folder, "cacheline_probe", ["echo 60"]),
+        }
+
+    def main(self, *words, nothing_installed=True):
+        """(exit code, standard output, standard error)"""
+        output, errors = io.StringIO(), io.StringIO()
+        given = [word for name, path in self.programs.items() for word in ("--" + name.replace("_", "-"), path)]
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(contextlib.redirect_stdout(output))
+            stack.enter_context(contextlib.redirect_stderr(errors))
+            if nothing_installed:
+                stack.enter_context(mock.patch.object(building.shutil, "which", lambda name: None))
+            code = run.main(["--out", self.out] + given + list(words))
+        return code, output.getvalue(), errors.getvalue()
+
+    def test_quick_does_without_peers_and_says_so(self):
+        code, output, _ = self.main("--quick")
+        self.assertEqual(code, 0)
+        self.assertIn("compare: Open MPI takes no part: not installed (package openmpi-bin)", output)
+        self.assertIn("compare: UCX tag takes no part: g++ is not installed (package libucx-dev)", output)
+        self.assertIn("LCI active message", output)
+        self.assertEqual(
+            sorted(os.listdir(self.out)),
+            ["bandwidth.svg", "latency.svg", "launches.jsonl", "programs", "rate.svg", "report.txt", "table.md"])
+        launches = results.load(os.path.join(self.out, "launches.jsonl"))
+        self.assertEqual({one.state for one in launches}, {"near"})
+        self.assertEqual({one.contestant for one in launches},
+                         {"lci_am", "lci_send", "lci_shared", "line", "ring", "copy", "vm_readv"})
+
+    def test_a_comparison_without_peers_is_none(self):
+        code, output, _ = self.main("--no-install", "--rounds", "3", "--only", "UCX|line")
+        self.assertEqual(code, 1)
+        self.assertIn("UCX tag takes no part", output)
+        code, _, _ = self.main("--no-install", "--rounds", "3", "--only", "line")
+        self.assertEqual(code, 0)
+
+    def test_a_library_that_fails_is_a_failure(self):
+        self.programs["lcrun"] = write_script(self.folder, "lcrun", ["echo no memory >&2; exit 1"])
+        code, output, _ = self.main("--quick", "--only", "LCI|a cache line")
+        self.assertEqual(code, 1)
+        self.assertIn("1x lci_am, latency of 8 B, 1 thread a rank:", output)
+        self.assertIn("exit code 1: no memory", output)
+
+    def test_what_the_machine_does_not_permit_is_only_reported(self):
+        self.programs["physical"] = write_script(self.folder, "physical", ["echo not permitted >&2; exit 1"])
+        code, output, _ = self.main("--quick", "--only", "LCI|a cache line")
+        self.assertEqual(code, 0)
+        self.assertIn("exit code 1: not permitted", output)
+
+    def test_goes_on_while_launches_are_lost_to_changes(self):
+        # Every third probe finds the processors elsewhere.
+        count = os.path.join(self.folder, "count")
+        self.programs["cacheline_probe"] = write_script(self.folder, "cacheline_probe", [
+            "echo x >> %s" % count, "[ $(($(wc -l < %s) %% 3)) = 0 ] && echo 200 || echo 60" % count])
+        code, output, _ = self.main("--no-install", "--only", "cache line", "--rounds", "3", "--most-rounds", "12")
+        self.assertEqual(code, 0)
+        launches = results.load(os.path.join(self.out, "launches.jsonl"))
+        self.assertEqual(sum(one.state == "near" for one in launches), 3)
+        self.assertGreater(sum(one.state == "mixed" for one in launches), 0)
+        self.assertIn("round 4:", output)
+
+    def test_too_few_launches_in_one_state_are_named(self):
+        code, _, errors = self.main("--no-install", "--only", "LCI", "--rounds", "2", "--most-rounds", "2")
+        self.assertEqual(code, 1)
+        self.assertIn("too few launches of lci_am at latency of 8 B", errors)
+
+    def test_draws_an_earlier_comparison_again(self):
+        kept = os.path.join(self.folder, "kept.jsonl")
+        results.save([launch(result=latency_result(0.125))] * 3, kept)
+        code, output, _ = self.main("--from", kept)
+        self.assertEqual(code, 0)
+        self.assertIn("0.125", output)
+        self.assertIn("latency.svg", os.listdir(self.out))
+
+    def test_bad_input_is_an_error(self):
+        code, _, errors = self.main("--from", os.path.join(self.folder, "nothing"))
+        self.assertEqual(code, 1)
+        self.assertIn("No such file", errors)
+        for words in (["--rounds", "0"], ["--only", "("], ["--colour"]):
+            with self.subTest(words), self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
+                run.main(words)
+
+    def test_peers_that_do_not_build_are_named(self):
+        def compiler(name):
+            return self.folder + "/compiler" if name.startswith("mpicxx") else None
+
+        with mock.patch.object(building.shutil, "which", compiler), mock.patch.object(
+                building.subprocess, "run", return_value=mock.Mock(returncode=1, stdout="In file\nx.cc:1: error: no mpi.h\n")):
+            paths, reasons = building.find_peers(os.path.join(self.out, "programs"))
+        self.assertEqual(paths, {})
+        self.assertEqual(reasons["mpi_bench_mpich"],
+                         "does not build (package libmpich-dev): x.cc:1: error: no mpi.h")
+
+
+if __name__ == "__main__":
+    unittest.main()
