@@ -46,15 +46,16 @@ def draw_all(table, quick=False):
         made = [points.make_point(test, size, count, quick) for size in sizes for count in threads]
         return [(point.size if len(sizes) > 1 else point.threads, point) for point in made]
 
+    what = "median and range; processors: %s" % table.state
     charts = {
         "latency.svg": chart(
-            "One way, two ranks of one thread (median and range)", "size of a message", "latency, us",
+            "One way, two ranks of one thread (%s)" % what, "size of a message", "latency, us",
             points.size_name, table, wanted("latency", points.LATENCY_SIZES, [1])),
         "bandwidth.svg": chart(
-            "Bandwidth, two ranks of one thread (median and range)", "size of a message", "bandwidth, GB/s",
+            "Bandwidth, two ranks of one thread (%s)" % what, "size of a message", "bandwidth, GB/s",
             points.size_name, table, wanted("bandwidth", points.BANDWIDTH_SIZES, [1])),
         "rate.svg": chart(
-            "Messages of 8 B between two ranks (median and range)", "threads of each rank",
+            "Messages of 8 B between two ranks (%s)" % what, "threads of each rank",
             "million messages a second", str, table, wanted("rate", [8], points.RATE_THREADS)),
     }
     return {name: svg.draw(one) for name, one in charts.items() if one is not None}

@@ -4,7 +4,7 @@ import csv
 import io
 import socket
 import time
-from typing import Callable, NamedTuple, Optional
+from typing import Callable, NamedTuple
 
 from launching import LaunchError, run_programs
 from results import parse_result
@@ -131,7 +131,7 @@ def wait_until_listening(port, timeout=10.0):
 
 
 def parse_perftest(text, point):
-    """ucx_perftest's CSV. With several threads it has fewer columns than its heading: the last is always the rate of all."""
+    """ucx_perftest's CSV. With several threads it has fewer columns than its heading; the last is the rate of all."""
     rows = [row for row in csv.reader(io.StringIO(text)) if row]
     try:
         numbers = [float(word) for word in rows[-1]]
@@ -185,21 +185,25 @@ def small(point):
     return point.size <= 1024 and point.test != "bandwidth"
 
 
+def always(_point):
+    return True
+
+
 def one_thread(point):
     return point.threads == 1
 
 
 CONTESTANTS = [
     lci("lci_am", "LCI active message", "am", "dedicated", lambda point: point.test != "bandwidth"),
-    lci("lci_send", "LCI send/receive", "send", "dedicated", lambda point: point.test == "bandwidth" or point.size == 8),
-    lci("lci_shared", "LCI active message, one shared device", "am", "shared", lambda point: point.threads > 1),
+    lci("lci_send", "LCI send/receive", "send", "dedicated", always),
+    lci("lci_shared", "LCI am, one shared device", "am", "shared", lambda point: point.threads > 1),
     mpi("Open MPI", "Open MPI", "single", "mpirun.openmpi", ["--bind-to", "none"], "mpi_bench_openmpi", one_thread),
     mpi("Open MPI", "Open MPI, THREAD_MULTIPLE", "multiple", "mpirun.openmpi", ["--bind-to", "none"],
-        "mpi_bench_openmpi", lambda point: True),
+        "mpi_bench_openmpi", always),
     mpi("MPICH", "MPICH", "single", "mpirun.mpich", ["-bind-to", "none"], "mpi_bench_mpich", one_thread),
     mpi("MPICH", "MPICH, THREAD_MULTIPLE", "multiple", "mpirun.mpich", ["-bind-to", "none"], "mpi_bench_mpich",
-        lambda point: True),
-    forked("ucx_tag", "UCX tag", "UCX", "ucx_bench", "tag", lambda point: True),
+        always),
+    forked("ucx_tag", "UCX tag", "UCX", "ucx_bench", "tag", always),
     forked("ucx_am", "UCX active message", "UCX", "ucx_bench", "am", small),
     Contestant("ucx_perftest", "UCX, its own ucx_perftest", "UCX", ("ucx_perftest",),
                lambda point: small(point) and point.size == 8 and point.threads <= 2, measure_perftest, paced=True),
@@ -226,24 +230,25 @@ def reference_for(point) -> str:
 class Paces:
     """How many iterations make a point's time, for programs that do not measure by time.
 
-    By the slowest launch so far: with more threads than cores some libraries have two paces, a thousandfold apart, and a
-    guess by the faster one would never end.
+    With more threads than cores some libraries have two paces, a thousandfold apart, and a guess by the faster one would
+    never end. So the slowest launch so far counts; but at the fastest pace there is at least a fraction of the time.
     """
 
     FIRST = 50
     MOST = 5_000_000
+    FRACTION = 1 / 30
 
     def __init__(self):
-        self._slowest = {}
+        self._seen = {}  # (slowest, fastest), in iterations a second
 
     def iterations(self, key, point) -> int:
-        pace: Optional[float] = self._slowest.get((key, point))
-        if pace is None:
-            return self.FIRST
-        return max(self.FIRST, min(self.MOST, int(pace * point.seconds)))
+        slowest, fastest = self._seen.get((key, point), (0, 0))
+        wanted = point.seconds * max(slowest, fastest * self.FRACTION)
+        return max(self.FIRST, min(self.MOST, int(wanted)))
 
     def learn(self, key, point, result):
         # An iteration is a round trip, or a window of messages.
         per_iteration = 2 if point.test == "latency" else point.window
         pace = result["messages_per_s"] / point.threads / per_iteration
-        self._slowest[key, point] = min(pace, self._slowest.get((key, point), pace))
+        slowest, fastest = self._seen.get((key, point), (pace, pace))
+        self._seen[key, point] = min(pace, slowest), max(pace, fastest)

@@ -15,6 +15,9 @@ class ContestantsTest(unittest.TestCase):
             "ucx_tag", "ucx_am", "ucx_perftest", "line", "ring", "copy", "vm_readv"])
         self.assertEqual({one.family for one in contestants.CONTESTANTS if one.is_peer}, {"Open MPI", "MPICH", "UCX"})
 
+    def test_their_names_fit_beside_a_plot(self):
+        self.assertLessEqual(max(len(one.name) for one in contestants.CONTESTANTS), 30)
+
     def test_they_need_programs_that_somebody_makes(self):
         made = set(building.OURS) | set(building.INSTALLED) | set(building.COMPILED)
         needed = {name for one in contestants.CONTESTANTS for name in one.needs}
@@ -62,7 +65,8 @@ class PerftestTest(unittest.TestCase):
         rate = contestants.parse_perftest(self.HEADING + "100000,17.886,0.85,111817\n", points.make_point("rate", 8, 2))
         self.assertEqual(rate["messages_per_s"], 111817)
         self.assertEqual(rate["bytes_per_s"], 8 * 111817)
-        latency = contestants.parse_perftest(self.HEADING + "2000,3.904,3.99,500000\n", points.make_point("latency", 8, 2))
+        latency = contestants.parse_perftest(
+            self.HEADING + "2000,3.904,3.99,500000\n", points.make_point("latency", 8, 2))
         self.assertEqual(latency["latency_us_p50"], 3.904)
         self.assertEqual(latency["latency_us_mean"], 4.0)
 
@@ -100,10 +104,14 @@ class PacesTest(unittest.TestCase):
         self.assertEqual(self.paces.iterations("lci_send", self.rate), self.paces.FIRST)
 
     def test_goes_by_the_slowest_launch(self):
-        self.paces.learn("lci_am", self.rate, rate_result(12.8e6))
-        self.paces.learn("lci_am", self.rate, rate_result(0.0128e6))
-        self.paces.learn("lci_am", self.rate, rate_result(12.8e6))
-        self.assertEqual(self.paces.iterations("lci_am", self.rate), self.paces.FIRST)
+        for rate in (12.8e6, 1.28e6, 12.8e6):
+            self.paces.learn("lci_am", self.rate, rate_result(rate))
+        self.assertEqual(self.paces.iterations("lci_am", self.rate), int(0.01e6 * self.rate.seconds))
+
+    def test_leaves_the_fastest_something_to_measure(self):
+        for rate in (12.8e6, 12.8):
+            self.paces.learn("lci_am", self.rate, rate_result(rate))
+        self.assertEqual(self.paces.iterations("lci_am", self.rate), int(0.1e6 * self.rate.seconds / 30))
 
     def test_has_an_end(self):
         self.paces.learn("lci_am", self.latency, latency_result(1e-6))

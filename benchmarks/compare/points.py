@@ -42,7 +42,8 @@ BANDWIDTH = Metric("bytes_per_s", "GB/s", 1e-9, False, "")
 def metrics(point):
     """What is reported of a point, the most telling first.
 
-    More threads than cores: the median says nothing of those that waited for a time slice, so there the mean comes first.
+    With more threads than cores, the median says nothing of those that waited for a time slice; there the mean comes
+    first.
     """
     if point.test == "latency":
         return [MEDIAN_LATENCY] if point.threads == 1 else [MEAN_LATENCY, MEDIAN_LATENCY, TAIL_LATENCY]

@@ -5,7 +5,7 @@ import statistics
 
 import points
 from contestants import CONTESTANTS, reference_for
-from results import FAR_ABOVE, NEAR_BELOW, STATES, Table, main_state
+from results import FAR_ABOVE, MOST_OTHERS, NEAR_BELOW, STATES, Table, main_state
 
 
 def figures(value):
@@ -24,9 +24,10 @@ def count_states(launches):
         "%s in %s: %s." % (
             points.plural(len(launches), "launch", "launches"),
             points.plural(rounds, "round"),
-            ", ".join("%d %s" % (counts[state], state) for state in STATES + ("mixed",))),
-        "A cache line takes less than %g ns one way between processors that are near, more than %g between far ones; "
-        "mixed: it changed during the launch, which is not compared." % (NEAR_BELOW, FAR_ABOVE),
+            ", ".join("%d %s" % (counts[state], state) for state in STATES + ("mixed", "disturbed"))),
+        "A cache line takes less than %g ns one way between processors that are near, more than %g between far ones. "
+        "Mixed: that changed during the launch; disturbed: others took more than %.0f %% of the processors' time. "
+        "Neither is compared." % (NEAR_BELOW, FAR_ABOVE, 100 * (launches[0].most_others if launches else MOST_OTHERS)),
     ]
     if launches:
         lines.append("Other work, and the host, took %.0f %% of the processors' time in the median launch." % (
@@ -110,11 +111,11 @@ def markdown_report(launches, machine, quick=False):
     """What the README has: the main state only."""
     state = main_state(launches)
     table = Table(launches, state)
-    parts = ["%s. Median (lowest–highest) of the launches with the processors %s to each other." % (machine, state)]
-    for threads, heading in ((1, "Two ranks of one thread each"), (2, "Two ranks of two threads each, on two processors")):
+    parts = ["%s. Median (lowest–highest) of the launches in the state \"%s\"." % (machine, state)]
+    for threads, heading in ((1, "Two ranks of one thread each"), (2, "Two ranks of two threads each")):
         wanted = [
             point for point in points.all_points(quick)
             if point.threads == threads and (quick or point[:3] in points.TABLE)
         ]
-        parts.append("%s:\n\n%s" % (heading, markdown_table(table, wanted)))
+        parts.append("%s:\n\n%s" % (heading, markdown_table(table, wanted).rstrip()))
     return "\n\n".join(parts) + "\n\n" + "\n".join(count_states(launches)) + "\n"

@@ -20,7 +20,8 @@ class CountTest(unittest.TestCase):
         launches = [launch(result=good), launch(result=good, number=2), launch(result=good, after=FAR),
                     launch("ucx_tag", result=None, error="it hung", before=FAR, after=FAR)]
         lines = report.count_states(launches)
-        self.assertEqual(lines[0], "4 launches in 2 rounds: 2 near, 0 middle, 1 far, 1 mixed.")
+        self.assertEqual(lines[0], "4 launches in 2 rounds: 2 near, 0 middle, 1 far, 1 mixed, 0 disturbed.")
+        self.assertIn("more than 15 %", lines[1])
         self.assertIn("took 1 %", lines[2])
         self.assertEqual(lines[3], "1 launch FAILED:")
         self.assertEqual(lines[4], "  1x ucx_tag, latency of 8 B, 1 thread a rank: it hung")

@@ -7,11 +7,14 @@ from typing import NamedTuple, Optional
 
 from points import Point, metrics
 
-# How far apart the two processors may be, one way, in ns. Virtual machines' processors are moved by their host: neighbours
-# are 23 to 70 ns apart, distant ones 180 to 280, and between lies what is neither.
+# How far apart the two processors may be, one way, in ns. Virtual machines' processors are moved by their host:
+# neighbours are 23 to 70 ns apart, distant ones 180 to 280, and between lies what is neither.
 NEAR_BELOW = 90.0
 FAR_ABOVE = 150.0
 STATES = ("near", "middle", "far")
+
+# The share of the processors' time that others may take from a launch. It is known to 10 ms of each processor only.
+MOST_OTHERS = 0.15
 
 # With fewer launches than this, a median says nothing.
 ENOUGH = 3
@@ -28,10 +31,13 @@ class Launch(NamedTuple):
     others: float  # share of the processors' time that went to anything else, 0 to 1
     result: Optional[dict]  # what the program printed; None: it failed
     error: str = ""  # then: how
+    most_others: float = MOST_OTHERS  # with more, it is disturbed
 
     @property
     def state(self):
-        """near, middle or far on both sides; else mixed."""
+        """near, middle or far on both sides; else mixed. disturbed: others took the processors."""
+        if self.others > self.most_others:
+            return "disturbed"
         before, after = state_of(self.before_ns), state_of(self.after_ns)
         return before if before == after else "mixed"
 

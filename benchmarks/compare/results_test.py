@@ -18,6 +18,10 @@ class StateTest(unittest.TestCase):
         self.assertEqual(launch(before=NEAR, after=FAR).state, "mixed")
         self.assertEqual(launch(before=MIDDLE, after=NEAR).state, "mixed")
 
+    def test_a_launch_that_others_disturbed_has_none(self):
+        self.assertEqual(launch()._replace(others=0.2).state, "disturbed")
+        self.assertEqual(launch()._replace(others=0.2, most_others=0.3).state, "near")
+
     def test_main_state_is_the_commonest(self):
         good = rate_result(1.0)
         launches = [launch(result=good, before=FAR, after=FAR)] * 3 + [launch(result=good)] * 2
@@ -84,6 +88,7 @@ class TableTest(unittest.TestCase):
         launches = [launch(result=latency_result(p50)) for p50 in (0.3, 0.1, 0.2, 9.0)]
         launches += [launch(result=latency_result(5.0), before=FAR, after=FAR)]
         launches += [launch(result=latency_result(7.0), after=FAR), launch(result=None, error="failed")]
+        launches += [launch(result=latency_result(8.0))._replace(others=0.9)]
         summary = results.Table(launches, "near").summary("lci_am", self.latency)
         self.assertEqual(summary, results.Summary(4, 0.25, 0.1, 9.0))
         self.assertEqual(results.Table(launches, "far").summary("lci_am", self.latency).median, 5.0)

@@ -48,7 +48,7 @@ class RunTest(unittest.TestCase):
             stack.enter_context(contextlib.redirect_stderr(errors))
             if nothing_installed:
                 stack.enter_context(mock.patch.object(building.shutil, "which", lambda name: None))
-            code = run.main(["--out", self.out] + given + list(words))
+            code = run.main(["--out", self.out, "--most-others", "100"] + given + list(words))
         return code, output.getvalue(), errors.getvalue()
 
     def test_quick_does_without_peers_and_says_so(self):
@@ -114,7 +114,7 @@ class RunTest(unittest.TestCase):
         code, _, errors = self.main("--from", os.path.join(self.folder, "nothing"))
         self.assertEqual(code, 1)
         self.assertIn("No such file", errors)
-        for words in (["--rounds", "0"], ["--only", "("], ["--colour"]):
+        for words in (["--rounds", "0"], ["--only", "("], ["--most-others", "101"], ["--colour"]):
             with self.subTest(words), self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
                 run.main(words)
 
@@ -122,8 +122,9 @@ class RunTest(unittest.TestCase):
         def compiler(name):
             return self.folder + "/compiler" if name.startswith("mpicxx") else None
 
+        failure = mock.Mock(returncode=1, stdout="In file\nx.cc:1: error: no mpi.h\n")
         with mock.patch.object(building.shutil, "which", compiler), mock.patch.object(
-                building.subprocess, "run", return_value=mock.Mock(returncode=1, stdout="In file\nx.cc:1: error: no mpi.h\n")):
+                building.subprocess, "run", return_value=failure):
             paths, reasons = building.find_peers(os.path.join(self.out, "programs"))
         self.assertEqual(paths, {})
         self.assertEqual(reasons["mpi_bench_mpich"],

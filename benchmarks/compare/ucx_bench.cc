@@ -47,7 +47,8 @@ class ucx_lane {
     }
     ucp_worker_params_t params{};
     params.field_mask = UCP_WORKER_PARAM_FIELD_THREAD_MODE;
-    params.thread_mode = UCS_THREAD_MODE_SINGLE;
+    // Made by the first thread, used by one: UCX takes no locks for either.
+    params.thread_mode = options.threads == 1 ? UCS_THREAD_MODE_SINGLE : UCS_THREAD_MODE_SERIALIZED;
     require(ucp_worker_create(context, &params, &worker_), "ucp_worker_create");
   }
   ucx_lane(const ucx_lane&) = delete;
