@@ -31,31 +31,22 @@ class Contestant(NamedTuple):
         return self.family not in ("LCI", "limit")
 
 
+def point_words(op, point):
+    """The options that lci_perf and all programs over pair_bench.h have."""
+    options = {
+        "op": op,
+        "test": point.test,
+        "size": point.size,
+        "threads": point.threads,
+        "window": point.window,
+        "bind": point.bind,
+    }
+    return [word for name, value in options.items() for word in ("--" + name, str(value))]
+
+
 def lci_command(programs, op, devices, point, iterations):
-    return [
-        programs["lcrun"],
-        "-n",
-        "2",
-        programs["lci_perf"],
-        "--op",
-        op,
-        "--test",
-        point.test,
-        "--size",
-        str(point.size),
-        "--threads",
-        str(point.threads),
-        "--devices",
-        devices,
-        "--window",
-        str(point.window),
-        "--iters",
-        str(iterations),
-        "--bind",
-        point.bind,
-        "--format",
-        "json",
-    ]
+    words = point_words(op, point) + ["--devices", devices, "--iters", str(iterations), "--format", "json"]
+    return [programs["lcrun"], "-n", "2", programs["lci_perf"]] + words
 
 
 def lci(key, name, op, devices, takes):
@@ -67,23 +58,7 @@ def lci(key, name, op, devices, takes):
 
 
 def pair_words(op, point):
-    """The options that all programs over pair_bench.h have."""
-    return [
-        "--op",
-        op,
-        "--test",
-        point.test,
-        "--size",
-        str(point.size),
-        "--threads",
-        str(point.threads),
-        "--window",
-        str(point.window),
-        "--seconds",
-        str(point.seconds),
-        "--bind",
-        point.bind,
-    ]
+    return point_words(op, point) + ["--seconds", str(point.seconds)]
 
 
 def mpi(library, name, op, launcher, no_binding, program, takes):

@@ -68,6 +68,13 @@ class answer_lane {
   uint64_t awaited_ = 0;
 };
 
+// What start_receives() was told.
+struct due_t {
+  char* data = nullptr;
+  size_t size = 0;
+  int count = 0;
+};
+
 // ---- line --------------------------------------------------------------------
 
 struct line_channel {
@@ -128,11 +135,6 @@ class streaming_lane : public answer_lane {
   }
 
  private:
-  struct due_t {
-    char* data = nullptr;
-    size_t size = 0;
-    int count = 0;
-  };
   due_t due_[2];
 };
 
@@ -284,12 +286,6 @@ class vm_readv_lane : public answer_lane {
   }
 
  private:
-  struct due_t {
-    char* data = nullptr;
-    size_t size = 0;
-    int count = 0;
-  };
-
   vm_readv_channel& out_;
   vm_readv_channel& in_;
   pid_t other_;
