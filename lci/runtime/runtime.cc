@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lci/boot/scoped.h"
+#include "lci/net/capacity.h"
 
 namespace lci {
 namespace {
@@ -169,6 +170,12 @@ void runtime_impl_t::free_net_context(net_context_impl_t* context) {
 std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& context,
                                                            packet_pool_impl_t& packets,
                                                            device_attr_t attributes) {
+  // Before a number is taken, which is the same on all ranks.
+  const auto queues = net::sum_queues(attributes.net_max_sends, attributes.net_max_recvs,
+                                      attributes.net_max_cqes, attributes.net_send_reserved_pct);
+  if (!queues.ok()) {
+    throw std::invalid_argument(absl::StrCat("lci: ", queues.status().message()));
+  }
   attributes.uid = context.next_uid.fetch_add(1, std::memory_order_relaxed);
   net::device_config config;
   config.uid = attributes.uid;

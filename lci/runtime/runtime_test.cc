@@ -552,6 +552,9 @@ TEST(Runtime, BadAttributesAreNamed) {
   defaults.npackets = 0;
   EXPECT_THROW(make(runtime_attr_t(), defaults), std::invalid_argument);
   defaults = global_attr_t();
+  defaults.net_max_cqes = defaults.net_max_sends;
+  EXPECT_THROW(make(runtime_attr_t(), defaults), std::invalid_argument);
+  defaults = global_attr_t();
   defaults.backend = attr_backend_t::ucx;
   EXPECT_THROW(make(runtime_attr_t(), defaults), std::runtime_error);
   attr = runtime_attr_t();

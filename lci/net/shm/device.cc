@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/net/capacity.h"
 #include "lci/net/shm/exchange.h"
 
 namespace lci::net::shm {
@@ -28,31 +29,24 @@ constexpr int messages_per_visit = 256;
 
 constexpr size_t max_message_bytes = size_t{16} << 20;
 
-// How large the rings of a mailbox are, as a power of two of cells. A sum of reasons:
-//   room for four of the largest messages, which ring.h requires
-//   beyond that, as much as keeps a mailbox at 8 MiB of address space: rings that are larger let a
-//   sender run ahead of a receiver that is not running. Between 64 KiB and 256 KiB: more no longer
-//   fits the cache.
-// Pages take memory only when the ring first comes around to them.
+// Of how many cells a mailbox' rings are, as a power of two.
 uint32_t choose_ring_shift(size_t max_size, int ranks) {
-  const size_t least = 4 * span_of(max_size) * line_size;
-  const size_t wanted = std::clamp((size_t{8} << 20) / static_cast<size_t>(ranks), size_t{64} << 10,
-                                   size_t{256} << 10);
+  const size_t wanted = net::ring_bytes(span_of(max_size) * line_size, ranks);
   uint32_t shift = 6;
-  while (line_size << shift < std::max(least, wanted)) ++shift;
+  while (line_size << shift < wanted) ++shift;
   return shift;
 }
 
-size_t ring_bytes(uint32_t shift) { return sizeof(ring_control) + (sizeof(cell) << shift); }
+size_t bytes_of_ring(uint32_t shift) { return sizeof(ring_control) + (sizeof(cell) << shift); }
 
 size_t mailbox_bytes(uint32_t shift, int ranks) {
-  const size_t bytes = page_size + static_cast<size_t>(ranks) * ring_bytes(shift);
+  const size_t bytes = page_size + static_cast<size_t>(ranks) * bytes_of_ring(shift);
   return (bytes + page_size - 1) / page_size * page_size;
 }
 
 ring_control* control_at(const segment& mailbox, uint32_t shift, int sender) {
   return reinterpret_cast<ring_control*>(mailbox.data() + page_size +
-                                         static_cast<size_t>(sender) * ring_bytes(shift));
+                                         static_cast<size_t>(sender) * bytes_of_ring(shift));
 }
 
 cell* cells_at(const segment& mailbox, uint32_t shift, int sender) {

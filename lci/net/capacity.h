@@ -1,0 +1,60 @@
+// Every capacity that follows from others, as a sum with a reason for each addend. What a program
+// may choose is an attribute (lci/api/attr.hpp); what is too small is refused when the resource is
+// made, not found out under load.
+#ifndef LCI_NET_CAPACITY_H_
+#define LCI_NET_CAPACITY_H_
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+
+namespace lci::net {
+
+// ---- queues of a network that has them -------------------------------------------------------
+
+struct queue_lengths {
+  size_t sends_of_posts = 0;  // operations that the program may have under way
+  // More for those that progress starts: a rendezvous' answer, its data and its end. With room of
+  // their own, two ranks whose programs have filled their queues still answer each other.
+  size_t sends_of_progress = 0;
+  size_t receives = 0;  // posted ahead, each with a packet
+  size_t sends() const { return sends_of_posts + sends_of_progress; }
+  // One entry for each of the above: a completion queue that overflows is lost for good.
+  size_t completions() const { return sends() + receives; }
+};
+
+// From a device's attributes net_max_sends, net_max_recvs, net_max_cqes and net_send_reserved_pct.
+// An error names the attribute, what it is and what it would have to be.
+absl::StatusOr<queue_lengths> sum_queues(size_t max_sends, size_t max_receives,
+                                         size_t max_completions, double reserved_part);
+
+// Packets that a device may hold at one time besides those of the program and of messages that
+// nobody has received yet.
+inline size_t packets_held(const queue_lengths& queues) {
+  return queues.receives    // each has one
+         + queues.sends();  // each may be from one
+}
+
+// ---- shared memory ---------------------------------------------------------------------------
+
+// Bytes of the ring that one rank writes and another reads.
+//   room for four of the largest messages: so that one that wraps around the end leaves room for
+//     the next (ring.h, invariant 3)
+//   beyond that, as much as keeps what a rank has for all others at 8 MiB of addresses, for a
+//   larger
+//     ring lets a sender run ahead of a receiver that is not running; but 64 KiB at least, and no
+//     more than 256 KiB, which the cache still holds
+// Pages take memory only when the ring first comes around to them.
+inline size_t ring_bytes(size_t largest_message, int ranks) {
+  constexpr size_t of_all = size_t{8} << 20;
+  constexpr size_t least = size_t{64} << 10;
+  constexpr size_t most = size_t{256} << 10;
+  return std::max(4 * largest_message,
+                  std::clamp(of_all / static_cast<size_t>(ranks), least, most));
+}
+
+}  // namespace lci::net
+
+#endif  // LCI_NET_CAPACITY_H_
