@@ -114,6 +114,20 @@ class context {
   // collective, no waiting.
   virtual absl::StatusOr<local_region> register_memory(void* address, size_t size) = 0;
   virtual void deregister_memory(local_region region) = 0;
+
+  // Memory that the context allocates for the program.
+  struct allocation {
+    void* address = nullptr;
+    size_t size = 0;
+    local_region region;
+  };
+  // `size` zero bytes, which may be 0, at a multiple of 4096; registered; of the kind that peers of
+  // this network reach best. The same promises as register_memory's, but that it may make system
+  // calls. Memory that is not used takes none.
+  virtual absl::StatusOr<allocation> allocate_memory(size_t size);
+  // Once, and before the context ends.
+  virtual void free_memory(const allocation& freed);
+
   // What a peer needs to name the region. Accessible for all ranks of the job until it is
   // deregistered.
   virtual remote_region remote_key(local_region region) const = 0;

@@ -36,14 +36,20 @@ class net_context_impl_t : public rt::live_object {
 class mr_impl_t : public rt::live_object {
  public:
   mr_impl_t(net_context_impl_t& owner, const mr_attr_t& attributes, void* memory, size_t bytes,
-            net::local_region registered)
-      : context(owner), attr(attributes), address(memory), size(bytes), region(registered) {}
+            net::local_region registered, bool allocated_by_us)
+      : context(owner),
+        attr(attributes),
+        address(memory),
+        size(bytes),
+        region(registered),
+        allocated(allocated_by_us) {}
 
   net_context_impl_t& context;
   const mr_attr_t attr;
   void* const address;
   const size_t size;
   const net::local_region region;
+  const bool allocated;  // by alloc_mr: else the memory is the program's
 };
 
 }  // namespace lci

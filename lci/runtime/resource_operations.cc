@@ -111,20 +111,47 @@ mr_t register_memory_x::operator()() const {
                                          resolve(get_g_default_attr()));
 }
 
-void deregister_memory_x::operator()() const {
-  if (*mr_ == MR_DEVICE || *mr_ == MR_UNKNOWN) {
-    throw std::invalid_argument("lci: deregister_memory: this mr is of no registration");
-  }
-  mr_impl_t* impl = checked(*mr_, "deregister_memory");
-  owner(get_runtime(), impl->context.runtime, "deregister_memory").deregister_memory(impl);
-  *mr_ = mr_t();
+mr_t alloc_mr_x::operator()() const {
+  const rt::target target = rt::resolve(get_runtime(), get_device());
+  return target.runtime->alloc_memory(target.device->context, size_, resolve(get_g_default_attr()));
 }
 
-rmr_t get_rmr_x::operator()() const {
-  if (mr_ == MR_DEVICE || mr_ == MR_UNKNOWN) {
-    throw std::invalid_argument("lci: get_rmr: this mr is of no registration");
+namespace {
+
+mr_impl_t* registered(const mr_t& mr, const char* call) {
+  if (mr == MR_DEVICE || mr == MR_UNKNOWN) {
+    throw std::invalid_argument(absl::StrCat("lci: ", call, ": this mr is of no registration"));
   }
-  const mr_impl_t* impl = checked(mr_, "get_rmr");
+  return checked(mr, call);
+}
+
+// `allocated`: as it must have been made.
+void end(mr_t* mr, runtime_t runtime, bool allocated, const char* call) {
+  mr_impl_t* impl = registered(*mr, call);
+  if (impl->allocated != allocated) {
+    throw std::invalid_argument(absl::StrCat("lci: ", call, ": this mr is from ",
+                                             impl->allocated ? "alloc_mr; use free_mr"
+                                                             : "register_memory; use "
+                                                               "deregister_memory"));
+  }
+  owner(runtime, impl->context.runtime, call).deregister_memory(impl);
+  *mr = mr_t();
+}
+
+}  // namespace
+
+void deregister_memory_x::operator()() const {
+  end(mr_, get_runtime(), /*allocated=*/false, "deregister_memory");
+}
+
+void free_mr_x::operator()() const { end(handle_, get_runtime(), /*allocated=*/true, "free_mr"); }
+
+void* get_mr_address_x::operator()() const { return registered(mr_, "get_mr_address")->address; }
+
+size_t get_mr_size_x::operator()() const { return registered(mr_, "get_mr_size")->size; }
+
+rmr_t get_rmr_x::operator()() const {
+  const mr_impl_t* impl = registered(mr_, "get_rmr");
   const net::remote_region remote = impl->context.net->remote_key(impl->region);
   return {remote.base, remote.key, impl->size};
 }

@@ -23,8 +23,13 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
         GetParam(),
         [](rank_under_test& self) {
           constexpr size_t room = 100000;
-          std::vector<unsigned char> open(room, 0);
-          mr_t mr = register_memory_x(open.data(), room).runtime(self.runtime)();
+          // The odd ranks' memory is allocated.
+          const bool allocated = self.rank % 2 == 1;
+          std::vector<unsigned char> own(allocated ? 0 : room, 0);
+          mr_t mr = allocated ? alloc_mr_x(room).runtime(self.runtime)()
+                              : register_memory_x(own.data(), room).runtime(self.runtime)();
+          const auto* open = static_cast<const unsigned char*>(get_mr_address(mr));
+          EXPECT_EQ(get_mr_size(mr), room);
           const rmr_t remote = self.exchange(mr)[static_cast<size_t>(self.to)];
           const int64_t largest_tag = static_cast<int64_t>(self.runtime.get_attr_max_imm_tag());
           for (size_t size : {size_t{0}, size_t{1}, size_t{999}, size_t{1000}, size_t{1001},
@@ -48,8 +53,7 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
                 self.meet();
               }
               const auto expected = make_message(self.from, size, size);
-              EXPECT_TRUE(std::equal(expected.begin(), expected.end(),
-                                     open.begin() + static_cast<std::ptrdiff_t>(offset)));
+              EXPECT_TRUE(std::equal(expected.begin(), expected.end(), open + offset));
               self.meet();
 
               std::fill(bytes.begin(), bytes.end(), static_cast<unsigned char>(0));
@@ -67,7 +71,11 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
               self.meet();
             }
           }
-          deregister_memory_x{&mr}.runtime(self.runtime)();
+          if (allocated) {
+            free_mr_x{&mr}.runtime(self.runtime)();
+          } else {
+            deregister_memory_x{&mr}.runtime(self.runtime)();
+          }
         },
         defaults);
   }

@@ -219,14 +219,37 @@ mr_impl_t* runtime_impl_t::register_memory(net_context_impl_t& context, void* ad
     throw std::runtime_error(absl::StrCat("lci: register_memory: ", size, " bytes on rank ", rank(),
                                           ": ", registered.status().ToString()));
   }
-  auto made = std::make_unique<mr_impl_t>(context, attributes, address, size, *registered);
+  auto made = std::make_unique<mr_impl_t>(context, attributes, address, size, *registered, false);
   context.users.fetch_add(1, std::memory_order_acq_rel);
   regions_.fetch_add(1, std::memory_order_acq_rel);
   return made.release();
 }
 
+mr_impl_t* runtime_impl_t::alloc_memory(net_context_impl_t& context, size_t size,
+                                        const mr_attr_t& attributes) {
+  const auto made = context.net->allocate_memory(size);
+  if (!made.ok()) {
+    throw std::runtime_error(absl::StrCat("lci: alloc_mr: ", size, " bytes on rank ", rank(), ": ",
+                                          made.status().ToString()));
+  }
+  std::unique_ptr<mr_impl_t> mr;
+  try {
+    mr = std::make_unique<mr_impl_t>(context, attributes, made->address, size, made->region, true);
+  } catch (...) {
+    context.net->free_memory(*made);
+    throw;
+  }
+  context.users.fetch_add(1, std::memory_order_acq_rel);
+  regions_.fetch_add(1, std::memory_order_acq_rel);
+  return mr.release();
+}
+
 void runtime_impl_t::deregister_memory(mr_impl_t* region) {
-  region->context.net->deregister_memory(region->region);
+  if (region->allocated) {
+    region->context.net->free_memory({region->address, region->size, region->region});
+  } else {
+    region->context.net->deregister_memory(region->region);
+  }
   region->context.users.fetch_sub(1, std::memory_order_acq_rel);
   delete region;
   regions_.fetch_sub(1, std::memory_order_acq_rel);

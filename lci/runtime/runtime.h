@@ -70,7 +70,9 @@ class runtime_impl_t : public rt::live_object {
   void free_device(device_impl_t* device);
   mr_impl_t* register_memory(net_context_impl_t& context, void* address, size_t size,
                              const mr_attr_t& attributes);
+  // Also of what alloc_memory made: then the memory goes, too.
   void deregister_memory(mr_impl_t* region);
+  mr_impl_t* alloc_memory(net_context_impl_t& context, size_t size, const mr_attr_t& attributes);
 
   packet_pool_impl_t* alloc_packet_pool(const packet_pool_attr_t& attributes);
   void free_packet_pool(packet_pool_impl_t* pool);

@@ -170,7 +170,15 @@ void test_resources() {
   lci::mr_t mr = lci::register_memory_x(bytes, sizeof(bytes)).device(device).name("m")();
   expect_name(mr, "m", nullptr);
   EXPECT(!lci::get_rmr(mr).is_empty() && lci::RMR_NULL.is_empty());
+  EXPECT(lci::get_mr_address(mr) == bytes && lci::get_mr_size(mr) == sizeof(bytes));
   EXPECT(lci::MR_HOST.is_empty() && lci::MR_DEVICE != lci::MR_UNKNOWN);
+  lci::mr_t memory = lci::alloc_mr_x(100).device(device).name("a")();
+  expect_name(memory, "a", nullptr);
+  EXPECT(static_cast<char*>(lci::get_mr_address(memory))[99] == 0);
+  EXPECT_THROW(lci::deregister_memory(&memory), std::invalid_argument);
+  EXPECT_THROW(lci::free_mr(&mr), std::invalid_argument);
+  lci::free_mr(&memory);
+  EXPECT(memory.is_empty());
 
   lci::matching_engine_t engine = lci::alloc_matching_engine_x()
                                       .matching_engine_type(lci::attr_matching_engine_type_t::queue)

@@ -286,17 +286,31 @@ TEST_P(Conformance, LeasesHoldTheirBytesAndEndInAnyOrder) {
   });
 }
 
-TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) {
-  run([](rank_under_test& self) {
+// Allocated: by the network, else by us and registered.
+void expect_bytes_move(Conformance& test, bool allocated) {
+  test.run([allocated](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
     const int from = (self.rank + self.ranks - 1) % self.ranks;
     const size_t room = std::min<size_t>(self.dev.limits().max_rma, 1 << 20);
-    std::vector<unsigned char> exposed(room);
+    std::vector<unsigned char> own(allocated ? 0 : room);
     std::vector<unsigned char> local(room);
-    const auto mine = self.network.register_memory(exposed.data(), room);
+    context::allocation memory;
+    if (allocated) {
+      const auto made = self.network.allocate_memory(room);
+      ASSERT_TRUE(made.ok()) << made.status();
+      memory = *made;
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.address) % 4096, 0u);
+      EXPECT_EQ(memory.size, room);
+    } else {
+      const auto made = self.network.register_memory(own.data(), room);
+      ASSERT_TRUE(made.ok()) << made.status();
+      memory = {own.data(), room, *made};
+    }
+    const auto* exposed = static_cast<const unsigned char*>(memory.address);
+    EXPECT_EQ(std::count(exposed, exposed + room, 0), static_cast<std::ptrdiff_t>(room));
     const auto buffer = self.network.register_memory(local.data(), room);
-    ASSERT_TRUE(mine.ok() && buffer.ok());
-    const remote_region key = self.network.remote_key(*mine);
+    ASSERT_TRUE(buffer.ok());
+    const remote_region key = self.network.remote_key(memory.region);
     const auto keys = self.boot.allgather(
         "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
     ASSERT_TRUE(keys.ok());
@@ -343,7 +357,7 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) {
       ++round;
       self.poll_until([&] { return told == round; }, see);
       EXPECT_EQ(imm, 0xabcd0000u + size % 1000);
-      EXPECT_TRUE(has_bytes(exposed.data() + offset, from, seed, size));
+      EXPECT_TRUE(has_bytes(exposed + offset, from, seed, size));
       self.meet_polling(see);
       std::fill(local.begin(), local.end(), static_cast<unsigned char>(0));
       op get;
@@ -354,7 +368,65 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) {
       EXPECT_TRUE(has_bytes(local.data(), self.rank, seed, size)) << "what we put there";
       self.meet_polling(see);
     }
-    self.network.deregister_memory(*mine);
+    if (allocated) {
+      self.network.free_memory(memory);
+    } else {
+      self.network.deregister_memory(memory.region);
+    }
+    self.network.deregister_memory(*buffer);
+  });
+}
+
+TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) { expect_bytes_move(*this, false); }
+
+TEST_P(Conformance, PutGetAndPutImmReachAllocatedMemory) { expect_bytes_move(*this, true); }
+
+// Memory that was freed is closed, and comes back empty.
+TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {
+  run([](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    unsigned char value = 7;
+    const auto buffer = self.network.register_memory(&value, 1);
+    ASSERT_TRUE(buffer.ok());
+    std::vector<remote_region> seen;
+    for (size_t round = 0; round < 5; ++round) {
+      const size_t size = 5000 + round % 2;
+      const auto made = self.network.allocate_memory(size);
+      ASSERT_TRUE(made.ok()) << made.status();
+      auto* bytes = static_cast<unsigned char*>(made->address);
+      EXPECT_EQ(std::count(bytes, bytes + size, 0), static_cast<std::ptrdiff_t>(size));
+      const remote_region key = self.network.remote_key(made->region);
+      const auto keys = self.boot.allgather(
+          absl::StrCat("keys", round),
+          absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
+      ASSERT_TRUE(keys.ok());
+      seen.emplace_back();
+      std::memcpy(&seen.back(), (*keys)[static_cast<size_t>(to)].data(), sizeof(remote_region));
+      int finished = 0;
+      const auto see = [&](const completion& c) { finished += c.failed ? 1000 : 1; };
+      const auto put_to = [&](const remote_region& remote) {
+        op put;
+        put.kind = op_kind::put;
+        put.rank = to;
+        put.local = *buffer;
+        put.buffer = &value;
+        put.size = 1;
+        put.remote = remote;
+        put.remote_offset = size - 1;
+        const error_t result = self.post(put, see);
+        if (!result.is_posted()) return result.is_done();
+        const int before = finished;
+        self.poll_until([&] { return finished > before; }, see);
+        return finished == before + 1;
+      };
+      EXPECT_TRUE(put_to(seen.back()));
+      self.meet_polling(see);
+      EXPECT_EQ(bytes[size - 1], 7);
+      for (size_t old = 0; old < round; ++old) EXPECT_FALSE(put_to(seen[old]));
+      self.meet_polling(see);
+      EXPECT_EQ(bytes[size - 1], 7);
+      self.network.free_memory(*made);
+    }
     self.network.deregister_memory(*buffer);
   });
 }

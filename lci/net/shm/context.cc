@@ -56,7 +56,8 @@ peer::peer(peer&& other) noexcept
       process(other.process),
       pidfd(std::exchange(other.pidfd, -1)),
       by(other.by),
-      directory(std::move(other.directory)) {}
+      directory(std::move(other.directory)),
+      views(std::move(other.views)) {}
 
 bool peer::has_ended() const {
   if (pidfd < 0) return !boot::is_alive(process);
@@ -106,6 +107,7 @@ absl::StatusOr<std::string> shm_context::introduce() {
   ours_.proc_pid = self.pid;
   ours_.start_time = self.start_time;
   ours_.directory = own_directory_.name();
+  heap_.attach(ours_.directory.token);
   probe_ = ours_.directory.token;
   ours_.probe = reinterpret_cast<uintptr_t>(&probe_);
   return std::string(reinterpret_cast<const char*>(&ours_), sizeof(ours_));
@@ -144,6 +146,10 @@ absl::Status shm_context::meet(int other, const std::string& bytes) {
                         absl::StrCat("rank ", other, ": ", by.status().message()));
   }
   p.by = other == rank() ? reach::here : *by;
+  if (p.pid != ours_.pid) {
+    p.views = std::make_unique<heap_views>();
+    p.views->attach(theirs.proc_pid, theirs.directory.token);
+  }
   return absl::OkStatus();
 }
 
@@ -171,6 +177,22 @@ absl::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
 bool shm_context::any_asking() const {
   return std::any_of(peers_.begin(), peers_.end(),
                      [](const peer& p) { return p.by == reach::asking; });
+}
+
+absl::StatusOr<context::allocation> shm_context::allocate_memory(size_t size) {
+  const absl::StatusOr<segment_heap::block> made = heap_.allocate(size);
+  if (!made.ok()) return made.status();
+  const absl::StatusOr<local_region> opened = regions_.open(made->data, size, made->backing);
+  if (!opened.ok()) {
+    heap_.free(*made);
+    return opened.status();
+  }
+  return allocation{made->data, size, *opened};
+}
+
+void shm_context::free_memory(const allocation& freed) {
+  regions_.close(freed.region);
+  heap_.free({static_cast<unsigned char*>(freed.address), 0});
 }
 
 absl::StatusOr<std::unique_ptr<device>> shm_context::make_device(const device_config& config) {

@@ -10,6 +10,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/process.h"
 #include "lci/net/backend.h"
+#include "lci/net/shm/heap.h"
 #include "lci/net/shm/regions.h"
 #include "lci/net/shm/segment.h"
 #include "lci/net/shm/wire.h"
@@ -35,6 +36,12 @@ class peer {
   bool has_ended() const;
   // Between here and there, which is reached `here` or by `kernel`.
   bool copy(copy_direction direction, void* local, uint64_t remote, size_t size) const;
+  // Where the bytes are in our own addresses; null if they aren't.
+  unsigned char* mapped(const open_bytes& bytes) const {
+    if (bytes.backing == 0 || views == nullptr) return nullptr;
+    unsigned char* data = views->find(bytes.backing);
+    return data == nullptr ? nullptr : data + bytes.offset;
+  }
 
   const region_slot* regions() const {
     return reinterpret_cast<const region_slot*>(directory.data() + page_size);
@@ -45,6 +52,8 @@ class peer {
   int pidfd = -1;            // owned; -1 where the kernel has none
   reach by = reach::here;
   segment directory;  // read-only view of its registrations; of ourselves the original
+  // What we have mapped of its heap. Null for ourselves and threads of our process.
+  std::unique_ptr<heap_views> views;
 };
 
 // The ranks of one host, and the memory that they open to each other. Thread safety: as
@@ -64,6 +73,8 @@ class shm_context final : public context {
     return regions_.open(address, size);
   }
   void deregister_memory(local_region region) override { regions_.close(region); }
+  absl::StatusOr<allocation> allocate_memory(size_t size) override;
+  void free_memory(const allocation& freed) override;
   remote_region remote_key(local_region region) const override { return regions_.remote(region); }
 
   int rank() const { return boot_.rank(); }
@@ -84,6 +95,7 @@ class shm_context final : public context {
   boot::bootstrap& boot_;
   segment own_directory_;
   introduction ours_ = {};
+  segment_heap heap_;
   region_table regions_;
   std::vector<peer> peers_;  // by rank
   uint64_t probe_ = 0;       // what peers read to see whether they can: our directory's token

@@ -190,21 +190,29 @@ error_t shm_device::full(int rank) const {
 
 error_t shm_device::post_remote_copy(const op& operation) {
   const peer& target = context_.rank_at(operation.rank);
-  uint64_t address;
+  open_bytes open;
   if (!find_open(target.regions(), operation.remote, operation.remote_offset, operation.size,
-                 &address)) {
+                 &open)) {
     return errorcode_t::fatal;
   }
   const copy_direction direction =
       operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
-  if (target.by != reach::asking && operation.kind != op_kind::put_imm) {
-    return target.copy(direction, operation.buffer, address, operation.size) ? errorcode_t::done
-                                                                             : errorcode_t::fatal;
+  unsigned char* const mapped = target.mapped(open);
+  const auto copy = [&] {
+    if (mapped == nullptr) {
+      return target.copy(direction, operation.buffer, open.address, operation.size);
+    }
+    copy_within(direction, operation.buffer, reinterpret_cast<uintptr_t>(mapped), operation.size);
+    return true;
+  };
+  const bool asking = target.by == reach::asking && mapped == nullptr;
+  if (!asking && operation.kind != op_kind::put_imm) {
+    return copy() ? errorcode_t::done : errorcode_t::fatal;
   }
   ring_writer& to = writer(operation.rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(to.lock, std::adopt_lock);
-  if (target.by == reach::asking) {
+  if (asking) {
     // Again, under the lock: report_failure gives up what is open under the same lock.
     if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
     const error_t posted = requests_.post(operation, to);
@@ -212,9 +220,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
   }
   // The lock is held from the look for room to the message, so that the bytes are copied only once.
   if (!to.has_room(0)) return full(operation.rank);
-  if (!target.copy(direction, operation.buffer, address, operation.size)) {
-    return errorcode_t::fatal;
-  }
+  if (!copy()) return errorcode_t::fatal;
   to.write(message_kind::put_done, operation.imm, {});
   return errorcode_t::done;
 }

@@ -10,13 +10,14 @@
 
 namespace lci::net::shm {
 
-// Orders of a slot. Its owner closes it with key = 0, and opens it by storing base and size
-// (release, R1), then key (release, R2). A peer loads key (acquire, A2 pairs with R2), base and
-// size (acquire, A1 pairs with R1), then key again. If both times it is the key that the peer was
-// given, base and size are of that registration: had they been those of a later one, A1 would have
+// Orders of a slot. Its owner closes it with key = 0, and opens it by storing base, size and
+// backing (release, R1), then key (release, R2). A peer loads key (acquire, A2 pairs with R2), the
+// others (acquire, A1 pairs with R1), then key again. If both times it is the key that the peer was
+// given, the others are of that registration: had they been those of a later one, A1 would have
 // made the key = 0 before it visible to the second look, and keys are never given twice.
 
-absl::StatusOr<local_region> region_table::open(const void* address, size_t size) {
+absl::StatusOr<local_region> region_table::open(const void* address, size_t size,
+                                                uint64_t backing) {
   const std::lock_guard<std::mutex> guard(mutex_);
   uint32_t index;
   if (!free_.empty()) {
@@ -33,6 +34,7 @@ absl::StatusOr<local_region> region_table::open(const void* address, size_t size
   region_slot& slot = slots_[index];
   slot.base.store(reinterpret_cast<uintptr_t>(address), std::memory_order_release);  // R1
   slot.size.store(size, std::memory_order_release);                                  // R1
+  slot.backing.store(backing, std::memory_order_release);                            // R1
   slot.key.store(next_key_, std::memory_order_release);                              // R2
   if (++next_key_ == 0) next_key_ = 1;
   return local_region{index + uint64_t{1}};
@@ -64,15 +66,18 @@ size_t region_table::index_of(local_region region) const {
 }
 
 bool find_open(const region_slot* slots, remote_region region, uint64_t offset, size_t size,
-               uint64_t* address) {
+               open_bytes* found) {
   if (region.base >= directory_capacity || region.key == 0) return false;
   const region_slot& slot = slots[region.base];
   if (slot.key.load(std::memory_order_acquire) != region.key) return false;  // A2
   const uint64_t base = slot.base.load(std::memory_order_acquire);           // A1
   const uint64_t length = slot.size.load(std::memory_order_acquire);         // A1
+  const uint64_t backing = slot.backing.load(std::memory_order_acquire);     // A1
   if (slot.key.load(std::memory_order_relaxed) != region.key) return false;
   if (offset > length || size > length - offset) return false;
-  *address = base + offset;
+  // What a peer says of its own segment must fit; the rest is that peer's loss.
+  if (backing != 0 && length > pages_of(backing) * page_size) return false;
+  *found = {base + offset, backing, offset};
   return true;
 }
 

@@ -15,10 +15,17 @@
 
 namespace lci::net::shm {
 
-// Whether a directory holds the registration `region` and it covers these bytes; then also their
-// address in the process of its owner.
+// Bytes that a rank has opened.
+struct open_bytes {
+  uint64_t address = 0;  // in the process of its owner
+  uint64_t backing = 0;  // 0, or the segment of the owner's heap that they are in
+  uint64_t offset = 0;   // then: from the segment's second page
+};
+
+// Whether a directory holds the registration `region` and it covers these bytes; then also where
+// they are.
 bool find_open(const region_slot* slots, remote_region region, uint64_t offset, size_t size,
-               uint64_t* address);
+               open_bytes* found);
 
 enum class copy_direction { to_peer, from_peer };
 
@@ -40,7 +47,8 @@ class region_table {
     next_key_ = first_key;
   }
 
-  absl::StatusOr<local_region> open(const void* address, size_t size);
+  // `backing`: the segment that begins with `address`, if the memory is from the heap.
+  absl::StatusOr<local_region> open(const void* address, size_t size, uint64_t backing = 0);
   // When it has returned, no use() of the memory is under way.
   void close(local_region region);
   void close_all();
@@ -50,9 +58,9 @@ class region_table {
   template <class F>
   bool use(remote_region region, uint64_t offset, size_t size, const F& f) {
     const std::lock_guard<std::mutex> guard(mutex_);
-    uint64_t address;
-    if (!find_open(slots_, region, offset, size, &address)) return false;
-    f(reinterpret_cast<void*>(static_cast<uintptr_t>(address)));
+    open_bytes found;
+    if (!find_open(slots_, region, offset, size, &found)) return false;
+    f(reinterpret_cast<void*>(static_cast<uintptr_t>(found.address)));
     return true;
   }
 

@@ -50,6 +50,11 @@ void segment::close_descriptor() {
   fd_ = -1;
 }
 
+bool segment::discard(size_t begin) {
+  return fallocate(fd_, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, static_cast<off_t>(begin),
+                   static_cast<off_t>(size_ - begin)) == 0;
+}
+
 absl::Status segment::map(size_t bytes, bool writable) {
   void* data = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd_, 0);
   if (data == MAP_FAILED) {
@@ -63,6 +68,10 @@ absl::Status segment::map(size_t bytes, bool writable) {
 absl::StatusOr<segment> segment::create(const char* label, size_t bytes) {
   const absl::StatusOr<uint64_t> token = make_token();
   if (!token.ok()) return token.status();
+  return create(label, bytes, *token);
+}
+
+absl::StatusOr<segment> segment::create(const char* label, size_t bytes, uint64_t token) {
   segment result;
   result.fd_ = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (result.fd_ < 0) return failure("making shared memory (memfd_create)");
@@ -75,7 +84,7 @@ absl::StatusOr<segment> segment::create(const char* label, size_t bytes) {
     return failure("sealing shared memory");
   }
   if (absl::Status bad = result.map(bytes, /*writable=*/true); !bad.ok()) return bad;
-  *reinterpret_cast<segment_header*>(result.data_) = {layout_version, *token};
+  *reinterpret_cast<segment_header*>(result.data_) = {layout_version, token};
   return result;
 }
 

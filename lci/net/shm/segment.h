@@ -29,6 +29,8 @@ class segment {
   // `bytes` zero bytes behind a header with a new token; pages take memory only once they are
   // touched. `label` shows in /proc/<pid>/maps.
   static absl::StatusOr<segment> create(const char* label, size_t bytes);
+  // The same with a token that the peers know already.
+  static absl::StatusOr<segment> create(const char* label, size_t bytes, uint64_t token);
   // Maps `bytes` of what process `pid` (as /proc numbers it) created. An error if that is something
   // else: nothing is written to it before its size and its header are what they should be.
   static absl::StatusOr<segment> open(int64_t pid, const segment_name& name, size_t bytes,
@@ -38,6 +40,10 @@ class segment {
   segment_name name() const;
   // Ends the possibility for others to open it. What is mapped stays.
   void close_descriptor();
+
+  // Makes everything from byte `begin`, a multiple of a page, zero again, for all who map it, and
+  // gives the memory back. Needs the descriptor. False if the system refuses.
+  bool discard(size_t begin);
 
   unsigned char* data() const { return data_; }
   size_t size() const { return size_; }

@@ -30,7 +30,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c63697368300002;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c63697368300003;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t line_size = 64;
@@ -106,9 +106,22 @@ struct region_slot {
   std::atomic<uint64_t> key;  // 0: closed. Never given twice by a rank, and begins at random
   std::atomic<uint64_t> base;
   std::atomic<uint64_t> size;
-  uint64_t unused;
+  std::atomic<uint64_t> backing;  // 0, or the segment whose second page `base` is
 };
 static_assert(sizeof(region_slot) == 32);
+
+// A segment of a rank's heap: its file descriptor there, plus one, and its pages but the first.
+constexpr int backing_descriptor_bits = 24;
+constexpr int32_t max_backing_descriptor = (int32_t{1} << backing_descriptor_bits) - 1;
+constexpr uint64_t max_backing_pages = uint64_t{1} << (63 - backing_descriptor_bits);
+
+constexpr uint64_t make_backing(int32_t descriptor, uint64_t pages) {
+  return pages << backing_descriptor_bits | (static_cast<uint64_t>(descriptor) + 1);
+}
+constexpr int32_t descriptor_of(uint64_t backing) {
+  return static_cast<int32_t>(backing & max_backing_descriptor) - 1;
+}
+constexpr uint64_t pages_of(uint64_t backing) { return backing >> backing_descriptor_bits; }
 
 constexpr size_t directory_capacity = size_t{1} << 16;
 constexpr size_t directory_bytes = page_size + directory_capacity * sizeof(region_slot);

@@ -1,0 +1,36 @@
+#include "lci/net/backend.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+
+namespace lci::net {
+namespace {
+
+// An empty mapping is none.
+size_t mapped_bytes(size_t size) { return std::max<size_t>(size, 1); }
+
+}  // namespace
+
+absl::StatusOr<context::allocation> context::allocate_memory(size_t size) {
+  void* memory = mmap(nullptr, mapped_bytes(size), PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return absl::ResourceExhaustedError(absl::StrCat("no memory for ", size, " bytes"));
+  }
+  const absl::StatusOr<local_region> region = register_memory(memory, size);
+  if (!region.ok()) {
+    munmap(memory, mapped_bytes(size));
+    return region.status();
+  }
+  return allocation{memory, size, *region};
+}
+
+void context::free_memory(const allocation& freed) {
+  deregister_memory(freed.region);
+  munmap(freed.address, mapped_bytes(freed.size));
+}
+
+}  // namespace lci::net

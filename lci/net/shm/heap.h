@@ -1,0 +1,89 @@
+// Memory that a rank allocates through us, and that the others map: puts and gets to it are copies
+// within one process.
+#ifndef LCI_NET_SHM_HEAP_H_
+#define LCI_NET_SHM_HEAP_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lci/ds/mpmc_array.h"
+#include "lci/net/shm/segment.h"
+#include "lci/net/shm/wire.h"
+
+namespace lci::net::shm {
+
+// This rank's segments, each of which holds one allocation behind its first page. They live until
+// the heap ends: what is freed gives its pages back to the system at once, but stays as an empty
+// segment for the next allocation of that size. So a view that a peer has of it never goes stale,
+// and peers need not be asked before memory is freed.
+//
+// Thread safety: every member by any thread at any time; blocks for the others, and for the system.
+class segment_heap {
+ public:
+  struct block {
+    unsigned char* data = nullptr;  // zero bytes; its address is a multiple of a page
+    uint64_t backing = 0;           // names the segment in a region_slot
+  };
+
+  // Before any allocation. `token`: by which peers know that a file is a segment of this heap.
+  void attach(uint64_t token) { token_ = token; }
+
+  // At least `size` bytes. Takes one file descriptor for as many allocations as there ever were at
+  // a time.
+  absl::StatusOr<block> allocate(size_t size);
+  void free(const block& freed);
+
+ private:
+  struct entry {
+    segment memory;
+    bool used = false;
+  };
+
+  uint64_t token_ = 0;
+  std::mutex mutex_;
+  std::vector<entry> segments_;  // guarded by mutex_
+};
+
+// What this rank has mapped of the segments of another, each when it was first used.
+//
+// Thread safety: every member by any thread at any time. find is wait-free but for a segment's
+// first use, which makes system calls, and blocks for another's.
+class heap_views {
+ public:
+  // Whose they are: its process as /proc numbers it, and the token of its heap.
+  void attach(int64_t pid, uint64_t token) {
+    pid_ = pid;
+    token_ = token;
+  }
+
+  // Where the block begins that the other rank's directory names so. Null if there is no such
+  // segment, or it cannot be mapped; then it is not tried again.
+  unsigned char* find(uint64_t backing) {
+    const view* known = views_.get(static_cast<size_t>(descriptor_of(backing)));
+    if (__builtin_expect(known == nullptr || known->backing != backing, 0)) known = open(backing);
+    return known->data;
+  }
+
+ private:
+  struct view {
+    uint64_t backing = 0;
+    unsigned char* data = nullptr;  // of the block
+    segment memory;
+  };
+
+  const view* open(uint64_t backing);
+
+  int64_t pid_ = 0;
+  uint64_t token_ = 0;
+  ds::mpmc_array<const view*> views_;  // by descriptor
+  std::mutex mutex_;
+  std::vector<std::unique_ptr<view>> all_;  // guarded by mutex_
+};
+
+}  // namespace lci::net::shm
+
+#endif  // LCI_NET_SHM_HEAP_H_
