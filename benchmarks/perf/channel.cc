@@ -10,20 +10,9 @@
 namespace perf {
 namespace {
 
-constexpr size_t page = 4096;
 constexpr size_t cache_line = 64;
 
 size_t rounded_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
-
-char* written_memory(size_t size) {
-  void* memory = std::aligned_alloc(page, size);
-  if (memory == nullptr) {
-    throw std::runtime_error(absl::StrCat("no memory for buffers of ", size,
-                                          " bytes a thread: use a smaller --size or --window"));
-  }
-  std::memset(memory, 1, size);
-  return static_cast<char*>(memory);
-}
 
 }  // namespace
 
@@ -44,10 +33,9 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
       complete_name_(names_from + 3),
       finish_name_(names_from + 4),
       stride_(rounded_up(chosen.sizes.back() + 1, cache_line)),
-      landing_offset_(
-          rounded_up(stride_ * static_cast<size_t>(validate_ ? chosen.window : 1), page)),
-      memory_size_(2 * landing_offset_),
-      memory_(written_memory(memory_size_)) {
+      landing_offset_(rounded_up(stride_ * static_cast<size_t>(validate_ ? chosen.window : 1),
+                                 open_memory::page)),
+      memory_(chosen.memory, 2 * landing_offset_, runtime_, device_) {
   // Receives are completed by the library here, other messages by the partner's operation.
   const bool named = op_ != operation::send && !one_sided_;
   for (int batch = 0; batch < batches_; ++batch) {
@@ -70,8 +58,6 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
   lci::register_rcomp_x(acknowledgements_).runtime(runtime_).rcomp(acknowledgement_name_)();
   lci::register_rcomp_x(completes_).runtime(runtime_).rcomp(complete_name_)();
   lci::register_rcomp_x(finishes_).runtime(runtime_).rcomp(finish_name_)();
-  mr_ = lci::register_memory_x(memory_.get(), memory_size_).runtime(runtime_).device(device_)();
-  rmr_ = lci::get_rmr_x(mr_).runtime(runtime_)();
 }
 
 channel::~channel() {
@@ -82,7 +68,6 @@ channel::~channel() {
   for (lci::rcomp_t name : {acknowledgement_name_, complete_name_, finish_name_}) {
     lci::deregister_rcomp_x(name).runtime(runtime_)();
   }
-  lci::deregister_memory_x(&mr_).runtime(runtime_)();
   lci::free_comp(&acknowledgements_);
   lci::free_comp(&completes_);
   lci::free_comp(&finishes_);

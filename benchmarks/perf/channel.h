@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "benchmarks/perf/job.h"
+#include "benchmarks/perf/open_memory.h"
 #include "benchmarks/perf/options.h"
 #include "benchmarks/perf/signals.h"
 #include "lci.hpp"
@@ -44,7 +45,7 @@ class channel final : private message_sink {
   bool has_signal() const { return !one_sided_; }
 
   // Where the partner's puts and gets go. To be exchanged before the first message.
-  lci::rmr_t memory() const { return rmr_; }
+  lci::rmr_t memory() const { return memory_.rmr(); }
   void set_peer_memory(lci::rmr_t rmr) { peer_rmr_ = rmr; }
   // Of the messages from now on, both sides. No message is under way.
   void set_size(size_t size) { size_ = size; }
@@ -75,16 +76,12 @@ class channel final : private message_sink {
   void finish();
 
  private:
-  struct freeing {
-    void operator()(void* memory) const { std::free(memory); }
-  };
-
   void take(const lci::status_t& status) override;
   lci::status_t try_post(int batch, int slot, uint64_t number);
   void post_receive(int batch, int slot);
   void tell(lci::rcomp_t name);
-  char* source(int slot) const { return memory_.get() + offset_of(slot); }
-  char* landing(int slot) const { return memory_.get() + landing_offset_ + offset_of(slot); }
+  char* source(int slot) const { return memory_.data() + offset_of(slot); }
+  char* landing(int slot) const { return memory_.data() + landing_offset_ + offset_of(slot); }
   // Without --validate all messages share one buffer.
   size_t offset_of(int slot) const { return validate_ ? static_cast<size_t>(slot) * stride_ : 0; }
   int first_slot(int batch) const { return batch == 0 ? 0 : batch_sizes_[0]; }
@@ -122,10 +119,7 @@ class channel final : private message_sink {
   size_t size_ = 0;
   const size_t stride_;          // from one slot to the next
   const size_t landing_offset_;  // in memory_: sources first, then where messages land
-  const size_t memory_size_;
-  const std::unique_ptr<char, freeing> memory_;
-  lci::mr_t mr_;
-  lci::rmr_t rmr_;
+  const open_memory memory_;
   lci::rmr_t peer_rmr_;
 
   // Messages are numbered, in each direction, through all runs.

@@ -222,11 +222,13 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 TEST(lci_perf, sizes_of_nothing_one_byte_and_a_megabyte) {
-  for (const char* op : {"am", "send", "put", "put_signal", "get", "get_signal"}) {
+  for (const std::string op :
+       {"am", "send", "put", "put_signal", "get", "get_signal", "put --memory allocated",
+        "put_signal --memory allocated", "get --memory allocated"}) {
     for (const char* size : {"0", "1", "1M"}) {
       for (const char* test : {"latency", "bandwidth"}) {
-        const outcome result = run(2, std::string("--op ") + op + " --test " + test + " --size " +
-                                          size + " --iters 2 --window 3 --validate --format json");
+        const outcome result = run(2, "--op " + op + " --test " + test + " --size " + size +
+                                          " --iters 2 --window 3 --validate --format json");
         ASSERT_EQ(result.code, 0) << op << " " << size << ": " << result.text;
         const json_object line(result.text.substr(0, result.text.find('\n')));
         EXPECT_GT(line.number("messages_per_s"), 0);

@@ -43,6 +43,8 @@ constexpr named<completion_kind> completions[] = {
     {"sync", completion_kind::sync},
 };
 constexpr named<binding> bindings[] = {{"core", binding::core}, {"none", binding::none}};
+constexpr named<memory_kind> memories[] = {{"registered", memory_kind::registered},
+                                           {"allocated", memory_kind::allocated}};
 constexpr named<output_format> formats[] = {
     {"text", output_format::text}, {"csv", output_format::csv}, {"json", output_format::json}};
 // Not the simulated one, which joins no processes.
@@ -152,6 +154,7 @@ enum code {
   code_validate,
   code_backend,
   code_bind,
+  code_memory,
   code_format,
 };
 
@@ -169,6 +172,7 @@ const option long_options[] = {
     {"validate", no_argument, nullptr, code_validate},
     {"backend", required_argument, nullptr, code_backend},
     {"bind", required_argument, nullptr, code_bind},
+    {"memory", required_argument, nullptr, code_memory},
     {"format", required_argument, nullptr, code_format},
     {nullptr, 0, nullptr, 0},
 };
@@ -210,6 +214,9 @@ void read_one(int code, options* chosen) {
       break;
     case code_bind:
       chosen->bind = choice(bindings, "bind", optarg);
+      break;
+    case code_memory:
+      chosen->memory = choice(memories, "memory", optarg);
       break;
     default:
       chosen->format = choice(formats, "format", optarg);
@@ -276,6 +283,7 @@ const char* name_of(operation op) { return find_name(operations, op); }
 const char* name_of(test_kind test) { return find_name(tests, test); }
 const char* name_of(completion_kind completion) { return find_name(completions, completion); }
 const char* name_of(binding bind) { return find_name(bindings, bind); }
+const char* name_of(memory_kind memory) { return find_name(memories, memory); }
 const char* name_of(lci::attr_backend_t backend) { return find_name(backends, backend); }
 
 std::string describe(const options& chosen) {
@@ -283,7 +291,8 @@ std::string describe(const options& chosen) {
                       absl::StrJoin(chosen.sizes, ","), " threads ", chosen.threads, " devices ",
                       chosen.device_count, " completion ", name_of(chosen.completion), " window ",
                       chosen.window, " iters ", chosen.iters, " warmup ", chosen.warmup,
-                      " validate ", chosen.validate ? 1 : 0, " bind ", name_of(chosen.bind));
+                      " validate ", chosen.validate ? 1 : 0, " bind ", name_of(chosen.bind),
+                      " memory ", name_of(chosen.memory));
 }
 
 std::string help_text() {
@@ -315,6 +324,8 @@ usage: lcrun -n RANKS lci_perf [options]        RANKS is even
   --validate         every message's bytes are written anew and checked, which the figures include
   --backend B        auto, shm, ibv, ofi (auto)
   --bind B           core: each thread on a processor core of its own, as far as there are; none (core)
+  --memory M         what put and get reach: registered, the tool's own memory; allocated, the library's
+                     (alloc_mr), which the ranks of a host map (registered)
   --format F         text; csv; json: one object a line (text)
   -h, --help         this text
 

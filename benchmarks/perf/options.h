@@ -16,6 +16,7 @@ enum class operation { am, send, put, put_signal, get, get_signal };
 enum class test_kind { latency, rate, bandwidth, bibandwidth, connect };
 enum class completion_kind { queue, handler, counter, sync };
 enum class binding { core, none };
+enum class memory_kind { registered, allocated };
 enum class output_format { text, csv, json };
 
 struct options {
@@ -32,6 +33,7 @@ struct options {
   bool validate = false;
   lci::attr_backend_t backend = lci::attr_backend_t::none;  // none: what the library chooses
   binding bind = binding::core;
+  memory_kind memory = memory_kind::registered;
   output_format format = output_format::text;
   // What the bytes of messages are made from. Not on the command line: it is for the test that
   // makes ranks disagree about it.
@@ -63,6 +65,7 @@ const char* name_of(operation op);
 const char* name_of(test_kind test);
 const char* name_of(completion_kind completion);
 const char* name_of(binding bind);
+const char* name_of(memory_kind memory);
 const char* name_of(lci::attr_backend_t backend);
 
 // All that two ranks must agree on, in one line.

@@ -71,6 +71,8 @@ TEST(options, everything_can_be_chosen) {
                                 "shm",
                                 "--bind",
                                 "none",
+                                "--memory",
+                                "allocated",
                                 "--format",
                                 "json"});
   EXPECT_EQ(chosen.op, operation::get_signal);
@@ -86,6 +88,7 @@ TEST(options, everything_can_be_chosen) {
   EXPECT_TRUE(chosen.validate);
   EXPECT_EQ(chosen.backend, lci::attr_backend_t::shm);
   EXPECT_EQ(chosen.bind, binding::none);
+  EXPECT_EQ(chosen.memory, memory_kind::allocated);
   EXPECT_EQ(chosen.format, output_format::json);
 }
 
@@ -101,6 +104,9 @@ TEST(options, every_name_is_understood_and_is_the_one_that_is_printed) {
   }
   for (const char* name : {"core", "none"}) {
     EXPECT_STREQ(name_of(parse({"--bind", name}).bind), name);
+  }
+  for (const char* name : {"registered", "allocated"}) {
+    EXPECT_STREQ(name_of(parse({"--memory", name}).memory), name);
   }
   for (const char* name : {"auto", "shm", "ibv", "ofi"}) {
     EXPECT_STREQ(name_of(parse({"--backend", name}).backend), name);
@@ -145,7 +151,7 @@ TEST(options, help_is_found_among_others) {
   }
   for (const char* word :
        {"--op", "--test", "--size", "--threads", "--devices", "--completion", "--window", "--iters",
-        "--warmup", "--validate", "--backend", "--bind", "--format"}) {
+        "--warmup", "--validate", "--backend", "--bind", "--memory", "--format"}) {
     EXPECT_THAT(help_text(), HasSubstr(word));
   }
 }

@@ -38,6 +38,7 @@ std::vector<field> fields(const surroundings& where, const figures& result) {
       {"iterations", absl::StrCat(result.iterations), false},
       {"validate", chosen.validate ? "true" : "false", false},
       {"bind", name_of(chosen.bind), true},
+      {"memory", name_of(chosen.memory), true},
       {"latency_us_mean", decimal(result.latency_us_mean), false},
       {"latency_us_p50", decimal(result.latency_us_p50), false},
       {"latency_us_p90", decimal(result.latency_us_p90), false},
@@ -116,7 +117,8 @@ std::string text_header(const surroundings& where) {
                   ", threads ", chosen.threads, ", devices ", chosen.devices, " (",
                   chosen.device_count, "), completion ", name_of(chosen.completion));
   if (!is_about_time(chosen.test)) absl::StrAppend(&text, ", window ", chosen.window);
-  absl::StrAppend(&text, "\n# CPU ", where.processor, ", bind ", name_of(chosen.bind), "\n");
+  absl::StrAppend(&text, "\n# CPU ", where.processor, ", bind ", name_of(chosen.bind), ", memory ",
+                  name_of(chosen.memory), "\n");
   if (chosen.validate) absl::StrAppend(&text, "# data validated, which the figures include\n");
   if (!is_about_time(chosen.test)) {
     return absl::StrCat(

@@ -26,8 +26,9 @@ struct device_limits {
   size_t max_send = 0;    // bytes of a send that is not injected; at least max_inject
   size_t max_rma = 0;     // bytes of one put, put_imm or get; the runtime splits larger ones
   bool needs_registration =
-      true;                 // op::local must be given where op.h says so; else it is not used
-  bool has_put_imm = true;  // false: put_imm is never posted
+      true;                  // op::local must be given where op.h says so; else it is not used
+  bool has_put_imm = true;   // false: put_imm is never posted
+  bool rma_at_once = false;  // put, put_imm and get never answer `posted`
 };
 
 // What the runtime asks for when it makes a device.

@@ -65,6 +65,7 @@ device_limits choose_limits(const device_config& config, bool any_asking) {
   limits.max_inject = std::max<size_t>(config.max_message, 64);
   limits.max_send = limits.max_inject;
   limits.needs_registration = false;
+  limits.rma_at_once = !any_asking;
   // A put_imm holds the ring's lock while it copies: long enough that the system call is a small
   // part of it, short enough that other threads' messages don't wait long.
   limits.max_rma = any_asking ? limits.max_send : size_t{4} << 20;

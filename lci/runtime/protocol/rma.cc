@@ -11,6 +11,12 @@ namespace lci::rt {
 
 error_t rma::start(net::op_kind kind, const message& operation, net::remote_region remote,
                    uint64_t remote_offset, bool may_wait) {
+  const net::device_limits& limits = device_.net->limits();
+  if (limits.rma_at_once && operation.size <= device_.max_rma() &&
+      (!limits.needs_registration || operation.local.handle != 0)) {
+    const error_t result = start_at_once(kind, operation, remote, remote_offset);
+    if (!may_wait || !result.is_retry()) return result;
+  }
   state* made = states_.make();
   made->operation = operation;
   made->kind = kind;
@@ -21,10 +27,8 @@ error_t rma::start(net::op_kind kind, const message& operation, net::remote_regi
   made->remote_offset = remote_offset;
   made->local = operation.local;
   made->registered = false;
-  const imm_layout& imm = device_.runtime.imm();
-  made->tells = kind == net::op_kind::put && operation.rcomp != 0 &&
-                device_.net->limits().has_put_imm && imm.fits(operation.tag, operation.rcomp);
-  made->imm = made->tells ? imm.encode(operation.tag, operation.rcomp) : 0;
+  made->tells = tells(kind, operation);
+  made->imm = made->tells ? device_.runtime.imm().encode(operation.tag, operation.rcomp) : 0;
   if (device_.net->limits().needs_registration && operation.local.handle == 0) {
     auto registered = device_.network().register_memory(operation.buffer, operation.size);
     if (!registered.ok()) {
@@ -45,10 +49,43 @@ error_t rma::start(net::op_kind kind, const message& operation, net::remote_regi
   return result;
 }
 
+bool rma::tells(net::op_kind kind, const message& operation) const {
+  return kind == net::op_kind::put && operation.rcomp != 0 && device_.net->limits().has_put_imm &&
+         device_.runtime.imm().fits(operation.tag, operation.rcomp);
+}
+
+void rma::signal_target(const message& operation) {
+  const signal_header header{operation.tag, operation.rcomp, 0};
+  device_.submit(control_op(operation.rank, message_kind::signal, header), nullptr);
+}
+
+// No state is needed, and nothing is left open.
+error_t rma::start_at_once(net::op_kind kind, const message& operation, net::remote_region remote,
+                           uint64_t remote_offset) {
+  net::op op;
+  op.kind = kind;
+  op.rank = operation.rank;
+  op.buffer = operation.buffer;
+  op.size = operation.size;
+  op.local = operation.local;
+  op.remote = remote;
+  op.remote_offset = remote_offset;
+  const bool told = tells(kind, operation);
+  if (told) {
+    op.kind = net::op_kind::put_imm;
+    op.imm = device_.runtime.imm().encode(operation.tag, operation.rcomp);
+  }
+  const error_t result = device_.net->post(op);
+  if (result.is_done()) {
+    if (operation.rcomp != 0 && !told) signal_target(operation);
+    operation.release();
+  }
+  return result;
+}
+
 void rma::end(state* over, errorcode_t code) {
   if (code == errorcode_t::done && over->operation.rcomp != 0 && !over->tells) {
-    const signal_header header{over->operation.tag, over->operation.rcomp, 0};
-    device_.submit(control_op(over->rank, message_kind::signal, header), nullptr);
+    signal_target(over->operation);
   }
   if (over->registered) device_.network().deregister_memory(over->local);
   states_.recycle(over);

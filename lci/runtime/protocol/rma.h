@@ -46,6 +46,12 @@ class rma {
     bool registered = false;  // `local` is ours
     void finished(device_impl_t& device, errorcode_t code) override;
   };
+  // In one piece that completes at once. Retry: nothing happened.
+  error_t start_at_once(net::op_kind kind, const message& operation, net::remote_region remote,
+                        uint64_t remote_offset);
+  // Whether the network tells the target of a put.
+  bool tells(net::op_kind kind, const message& operation) const;
+  void signal_target(const message& operation);
   // Puts the state away, and tells the target if that is still to be done.
   void end(state* over, errorcode_t code);
 
