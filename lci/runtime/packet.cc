@@ -26,13 +26,9 @@ packet* packet::make_loose(size_t size) {
   return made;
 }
 
-void packet::put() {
-  if (pool_ != nullptr) {
-    pool_->put(this);
-  } else {
-    magic_ = 0;
-    std::free(this);
-  }
+void packet::free_loose() {
+  magic_ = 0;
+  std::free(this);
 }
 
 }  // namespace rt
@@ -95,13 +91,9 @@ rt::packet* packet_pool_impl_t::get_for(size_t size) {
   return packet != nullptr ? packet : rt::packet::make_loose(size);
 }
 
-void packet_pool_impl_t::put(rt::packet* packet) noexcept {
-  try {
-    stock_.put(packet);
-  } catch (const std::bad_alloc&) {
-    LCI_LOG(warn, "no memory for this thread's stock in packet pool \"", attr.name,
-            "\": a packet of ", attr.packet_size, " bytes is lost to it");
-  }
+void packet_pool_impl_t::report_lost() {
+  LCI_LOG(warn, "no memory for this thread's stock in packet pool \"", attr.name,
+          "\": a packet of ", attr.packet_size, " bytes is lost to it");
 }
 
 size_t packet_pool_impl_t::in_use() const {

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "lci/api/attr.hpp"
@@ -42,10 +43,11 @@ class alignas(64) packet {
   bool is_valid() const { return magic_ == magic; }
 
   // Gives it back to its pool, or frees it. Any thread.
-  void put();
+  inline void put();
 
  private:
   friend class lci::packet_pool_impl_t;
+  void free_loose();
   static constexpr uint64_t magic = 0x4c434920706b7400;  // "LCI pkt"
 
   packet_pool_impl_t* pool_;  // null: loose
@@ -84,7 +86,13 @@ class packet_pool_impl_t : public rt::live_object {
   rt::packet* get_for(size_t size);
   // If this is the calling thread's first use of the pool and there is no memory to note that, the
   // packet stays out of the pool, and the program is told in the log.
-  void put(rt::packet* packet) noexcept;
+  void put(rt::packet* packet) noexcept {
+    try {
+      stock_.put(packet);
+    } catch (const std::bad_alloc&) {
+      report_lost();
+    }
+  }
 
   // The packet whose bytes begin at `buffer`, if it is one of this pool.
   rt::packet* find(const void* buffer) const {
@@ -111,6 +119,7 @@ class packet_pool_impl_t : public rt::live_object {
  private:
   // Some that were never used, one of them for the caller. Null if there are none.
   rt::packet* grow();
+  void report_lost();
 
   struct registration {
     net_context_impl_t* context;
@@ -132,6 +141,14 @@ class packet_pool_impl_t : public rt::live_object {
   std::mutex regions_mutex_;
   std::vector<registration> regions_;  // guarded by regions_mutex_
 };
+
+inline void rt::packet::put() {
+  if (__builtin_expect(pool_ != nullptr, 1)) {
+    pool_->put(this);
+  } else {
+    free_loose();
+  }
+}
 
 }  // namespace lci
 

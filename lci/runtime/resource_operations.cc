@@ -18,14 +18,15 @@ const mr_t MR_UNKNOWN(reinterpret_cast<mr_impl_t*>(uintptr_t{2}));
 
 namespace {
 
+[[noreturn]] __attribute__((noinline)) void refuse(const char* call, const char* why) {
+  throw std::invalid_argument(absl::StrCat("lci: ", call, ": ", why));
+}
+
 // What stands behind a handle that is to be freed, or used in `call`.
 template <class Handle>
 auto* checked(const Handle& handle, const char* call) {
-  if (handle.is_empty()) {
-    throw std::invalid_argument(absl::StrCat("lci: ", call, ": the handle is empty"));
-  }
-  if (!handle.get_impl()->is_live()) {
-    throw std::invalid_argument(absl::StrCat("lci: ", call, ": it has been freed before"));
+  if (__builtin_expect(handle.is_empty() || !handle.get_impl()->is_live(), 0)) {
+    refuse(call, handle.is_empty() ? "the handle is empty" : "it has been freed before");
   }
   return handle.get_impl();
 }
@@ -201,7 +202,7 @@ void* get_upacket_x::operator()() const {
 void put_upacket_x::operator()() const {
   if (packet_ == nullptr || reinterpret_cast<uintptr_t>(packet_) % alignof(rt::packet) != 0 ||
       !rt::packet::of(packet_)->is_valid()) {
-    throw std::invalid_argument("lci: put_upacket: this is not a packet");
+    refuse("put_upacket", "this is not a packet");
   }
   rt::packet::of(packet_)->put();
 }
