@@ -2,24 +2,32 @@
 #define LCI_DS_OBJECT_POOL_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 #include "lci/ds/atomics.h"
 #include "lci/ds/spinlock.h"
+#include "lci/ds/stealing_pool.h"
 
 namespace lci::ds {
 
 // Objects that are used again instead of being freed: for the state of operations under way, so
-// that none is allocated per operation once as many exist as were ever needed at a time.
+// that none is allocated per operation once as many exist as were ever needed at a time. Each
+// thread has a stock of its own (stealing_pool), so that threads do not meet here.
 //
 // An object is constructed once, keeps what it held when it was recycled, and is destroyed with the
 // pool.
 //
 // Thread safety: make and recycle by any thread at any time, also the recycling of another thread's
-// object. They block only for each other, for a few instructions (and an allocation when the pool
-// grows).
+// object. Wait-free but for the exchange of a batch with another thread's stock, and an allocation
+// when the pool grows or a thread comes for the first time.
+//
+// Invariants
+//   1. An object is made, or in stock_, or in the list spare_.
+//   2. created_ is their number.
 template <class T, class Atomics = std_atomics>
 class object_pool {
  public:
@@ -29,36 +37,87 @@ class object_pool {
 
   // Never null. May throw std::bad_alloc.
   T* make() {
-    const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
-    if (free_.empty()) grow();
-    T* object = free_.back();
-    free_.pop_back();
-    return object;
+    entry* e = stock_.get();
+    if (__builtin_expect(e == nullptr, 0)) e = grow();
+    return e->object();
   }
 
-  // Objects that have been made and not recycled.
+  void recycle(T* object) noexcept {
+    auto* e = reinterpret_cast<entry*>(object);
+    try {
+      stock_.put(e);
+    } catch (const std::bad_alloc&) {  // this thread's first call
+      const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
+      e->next = spare_;
+      spare_ = e;
+      ++spares_;
+    }
+  }
+
+  // Objects that have been made and not recycled. Exact if nobody makes or recycles meanwhile; else
+  // an estimate. Not for fast paths.
   size_t in_use() const {
     const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
-    return chunks_.size() * chunk_size - free_.size();
-  }
-
-  void recycle(T* object) {
-    const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
-    free_.push_back(object);  // grow() has reserved room for every object there is
+    return created_ - spares_ - stock_.size();
   }
 
  private:
   static constexpr size_t chunk_size = 32;
+  static constexpr size_t return_threshold = 256;
 
-  void grow() {
-    free_.reserve((chunks_.size() + 1) * chunk_size);
-    chunks_.emplace_back(new T[chunk_size]);
-    for (size_t i = chunk_size; i > 0; --i) free_.push_back(&chunks_.back()[i - 1]);
+  struct entry {
+    alignas(T) unsigned char bytes[sizeof(T)];  // first: an object's address is its entry's
+    uint32_t owner;
+    entry* next;
+
+    T* object() { return std::launder(reinterpret_cast<T*>(bytes)); }
+  };
+  struct owner_of {
+    uint32_t operator()(const entry& e) const { return e.owner; }
+  };
+  // Its objects are alive.
+  class chunk {
+   public:
+    explicit chunk(uint32_t owner) : entries_(new entry[chunk_size]) {
+      for (; alive_ < chunk_size; ++alive_) {
+        new (entries_[alive_].bytes) T();
+        entries_[alive_].owner = owner;
+      }
+    }
+    ~chunk() {
+      for (size_t i = 0; i < alive_; ++i) entries_[i].object()->~T();
+    }
+    entry* at(size_t i) { return &entries_[i]; }
+
+   private:
+    const std::unique_ptr<entry[]> entries_;
+    size_t alive_ = 0;
+  };
+
+  __attribute__((noinline)) entry* grow() {
+    const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
+    if (spare_ != nullptr) {
+      entry* e = spare_;
+      spare_ = e->next;
+      --spares_;
+      return e;
+    }
+    chunks_.reserve(chunks_.size() + 1);
+    auto made = std::make_unique<chunk>(Atomics::thread_number());
+    stock_.reserve(chunk_size);
+    chunks_.push_back(std::move(made));
+    created_ += chunk_size;
+    chunk& newest = *chunks_.back();
+    for (size_t i = chunk_size; i > 1; --i) stock_.put(newest.at(i - 1));
+    return newest.at(0);
   }
 
+  stealing_pool<entry, owner_of, Atomics> stock_{return_threshold};
   mutable basic_spinlock<Atomics> lock_;
-  std::vector<T*> free_;                      // guarded by lock_
-  std::vector<std::unique_ptr<T[]>> chunks_;  // guarded by lock_
+  std::vector<std::unique_ptr<chunk>> chunks_;  // guarded by lock_
+  entry* spare_ = nullptr;                      // guarded by lock_: as stock_ could not take them
+  size_t spares_ = 0;                           // guarded by lock_
+  size_t created_ = 0;                          // guarded by lock_
 };
 
 }  // namespace lci::ds

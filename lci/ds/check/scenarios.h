@@ -229,6 +229,45 @@ class pool_scenario : public scenario {
   size_t uses_ = 0;
 };
 
+// Threads make objects, use them, and recycle each its own or, where it has one, the other's.
+template <class Pool>
+class object_scenario : public scenario {
+ public:
+  size_t threads() const override { return 2; }
+  void run(size_t number) override {
+    for (int round = 0; round < 2; ++round) {
+      pooled_element* first = pool_.make();
+      pooled_element* second = pool_.make();
+      use(first);
+      use(second);
+      pool_.recycle(first);
+      pooled_element* other = given_[1 - number].exchange(nullptr, std::memory_order_acquire);
+      if (other != nullptr) {
+        use(other);
+        pool_.recycle(other);
+      }
+      other = given_[number].exchange(second, std::memory_order_acq_rel);
+      if (other != nullptr) pool_.recycle(other);
+    }
+  }
+  std::string finish() override {
+    size_t left = 0;
+    for (auto& g : given_) left += g.load() != nullptr ? 1 : 0;
+    if (pool_.in_use() == left) return "";
+    return absl::StrCat(pool_.in_use(), " objects are in use, not ", left);
+  }
+
+ private:
+  void use(pooled_element* e) {
+    scheduled_atomics::plain_read(&e->content, sizeof e->content);
+    scheduled_atomics::plain_write(&e->content, sizeof e->content);
+    ++e->content;
+  }
+
+  Pool pool_;
+  scheduled_atomic<pooled_element*> given_[2] = {nullptr, nullptr};
+};
+
 // One thread gives out tickets and tells the others, who both try to take each.
 template <class Table>
 class ticket_scenario : public scenario {

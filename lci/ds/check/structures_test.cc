@@ -117,6 +117,12 @@ TEST(Structures, StealingPool) {
   }
 }
 
+TEST(Structures, ObjectPool) {
+  expect_right([] {
+    return std::make_unique<object_scenario<object_pool<pooled_element, scheduled_atomics>>>();
+  });
+}
+
 TEST(Structures, TicketTable) {
   expect_right([] {
     return std::make_unique<ticket_scenario<ticket_table<uint64_t, 32, scheduled_atomics>>>();
