@@ -45,9 +45,9 @@ TEST_P(Packet, PacketsOfTheProgramGoBackByThemselves) {
           std::vector<unsigned char> room(size);
           const status_t posted = self.receive(room, tag)();
           comp_t sent = alloc_sync_x().runtime(self.runtime)();
-          if (post_send_x(self.to, fill(), size, tag, sent)
-                  .comp_semantic(semantic)
-                  .runtime(self.runtime)()
+          if (accepted(post_send_x(self.to, fill(), size, tag, sent)
+                           .comp_semantic(semantic)
+                           .runtime(self.runtime))
                   .is_posted()) {
             sync_wait_x(sent, nullptr).runtime(self.runtime)();
           }
@@ -78,7 +78,8 @@ TEST_P(Packet, ActiveMessagesArriveInPacketsIfAskedFor) {
     comp_t queue = alloc_cq_x().zero_copy_am(true).runtime(self.runtime)();
     const rcomp_t rcomp = register_rcomp_x(queue).runtime(self.runtime)();
     self.meet();
-    for (size_t size : {size_t{0}, size_t{1}, size_t{8192}, size_t{8193}, size_t{100000}}) {
+    for (size_t size : {size_t{0}, size_t{1}, size_t{8192}, size_t{8193},
+                        less_if_simulated<size_t>(100000, 9000)}) {
       auto bytes = make_message(self.rank, 1, size);
       post_am_x(self.to, bytes.data(), size, COMP_NULL, rcomp).runtime(self.runtime)();
       status_t came;
@@ -135,7 +136,7 @@ TEST(PacketPool, PacketsThatOneThreadTakesAndAnotherGivesBackComeRound) {
         [threshold](rank_under_test& self) {
           packet_pool_impl_t& pool =
               *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
-          constexpr int rounds = 500;
+          const int rounds = less_if_simulated(500, 5);
           constexpr size_t at_a_time = 100;
           std::set<rt::packet*> seen;
           std::vector<rt::packet*> out;
@@ -181,7 +182,7 @@ TEST(PacketPool, ManyThreadsTakeEveryPacketOnce) {
         for (int t = 0; t < threads; ++t) {
           takers.emplace_back([&pool, &taken_twice, t] {
             std::vector<rt::packet*> mine;
-            for (int round = 0; round < 2000; ++round) {
+            for (int round = 0; round < less_if_simulated(2000, 50); ++round) {
               rt::packet* packet = pool.get();
               if (packet != nullptr) {
                 std::memset(packet->payload(), t, 64);

@@ -22,7 +22,7 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
     run(
         GetParam(),
         [](rank_under_test& self) {
-          constexpr size_t room = 100000;
+          const auto room = less_if_simulated<size_t>(100000, 5000);
           // The odd ranks' memory is allocated.
           const bool allocated = self.rank % 2 == 1;
           std::vector<unsigned char> own(allocated ? 0 : room, 0);
@@ -33,7 +33,7 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
           const rmr_t remote = self.exchange(mr)[static_cast<size_t>(self.to)];
           const int64_t largest_tag = static_cast<int64_t>(self.runtime.get_attr_max_imm_tag());
           for (size_t size : {size_t{0}, size_t{1}, size_t{999}, size_t{1000}, size_t{1001},
-                              size_t{2000}, size_t{54321}}) {
+                              size_t{2000}, less_if_simulated<size_t>(54321, 4321)}) {
             // Without signal, within the immediate bits, and beyond them.
             for (int64_t tag : {int64_t{-1}, int64_t{3}, largest_tag, largest_tag + 1}) {
               const size_t offset = room - size - 17;
@@ -41,7 +41,7 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
               post_put_x put(self.to, bytes.data(), size, self.sync, offset, remote);
               put.runtime(self.runtime);
               if (tag >= 0) put.tag(static_cast<tag_t>(tag)).remote_comp(self.rcomp);
-              status_t status = self.end_of(put());
+              status_t status = self.end_of(accepted(put));
               EXPECT_TRUE(status.is_done());
               EXPECT_EQ(status.buffer, bytes.data());
               if (tag >= 0) {
@@ -60,7 +60,7 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
               post_get_x get(self.to, bytes.data(), size, self.sync, offset, remote);
               get.runtime(self.runtime);
               if (tag >= 0) get.tag(static_cast<tag_t>(tag)).remote_comp(self.rcomp);
-              status = self.end_of(get());
+              status = self.end_of(accepted(get));
               EXPECT_TRUE(status.is_done());
               EXPECT_EQ(bytes, make_message(self.rank, size, size)) << "what we put there";
               if (tag >= 0) {
@@ -108,7 +108,7 @@ TEST_P(Rma, MemoryThatIsNotOpenIsAnExceptionAndUntouched) {
 
 TEST_P(Rma, AProgramMayRegisterItsLocalBuffers) {
   run(GetParam(), [](rank_under_test& self) {
-    constexpr size_t size = 50000;
+    const auto size = less_if_simulated<size_t>(50000, 9000);
     auto bytes = make_message(self.rank, 1, 2 * size);
     std::vector<unsigned char> room(2 * size);
     mr_t out = register_memory_x(bytes.data(), bytes.size()).runtime(self.runtime)();
@@ -123,7 +123,9 @@ TEST_P(Rma, AProgramMayRegisterItsLocalBuffers) {
     EXPECT_TRUE(sent.is_done());
     EXPECT_TRUE(self.end_of(received).is_done());
     const auto expected = make_message(self.from, 1, 2 * size);
-    EXPECT_TRUE(std::equal(room.begin() + 100, room.begin() + 100 + size, expected.begin() + 200));
+    EXPECT_TRUE(std::equal(room.begin() + 100,
+                           room.begin() + 100 + static_cast<std::ptrdiff_t>(size),
+                           expected.begin() + 200));
     EXPECT_EQ(room[99], 0);
     const auto send = [&](unsigned char* buffer, size_t n, mr_t mr) {
       return post_send_x(self.to, buffer, n, 1, COMP_NULL).mr(mr).runtime(self.runtime);

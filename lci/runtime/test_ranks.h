@@ -5,7 +5,11 @@
 #define LCI_RUNTIME_TEST_RANKS_H_
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <memory>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -13,7 +17,10 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/boot/in_process.h"
+#include "lci/net/sim/settings.h"
+#include "lci/net/sim/turns.h"
 #include "lci/runtime/runtime.h"
+#include "lci/runtime/test_bootstrap.h"
 
 namespace lci {
 
@@ -25,39 +32,86 @@ inline bool& simulated() {
   return is;
 }
 
-// Runs body(runtime) as every rank of a job, each in a thread, and ends the runtimes together.
-inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
-                    const runtime_attr_t& attr = runtime_attr_t(),
-                    const global_attr_t& defaults = global_attr_t()) {
-  auto boots = boot::make_in_process_job(ranks, patience);
-  global_attr_t all = defaults;
-  if (simulated()) all.backend = attr_backend_t::sim;
+// The greatest size that is tried: over the simulated network, where many seeds have their turn and
+// messages travel in pieces of 100 bytes, just beyond all boundaries of the protocols.
+inline size_t greatest_size() { return simulated() ? 9000 : ~size_t{0}; }
+
+// How often, or how large, by the network.
+template <class Number>
+Number less_if_simulated(Number usual, Number simulated_instead) {
+  return simulated() ? simulated_instead : usual;
+}
+
+// Runs body(bootstrap) as every rank of a job, each in a thread. Over the simulated network they
+// take turns, by its seed.
+inline void run_ranks(int ranks,
+                      const std::function<void(std::unique_ptr<boot::bootstrap>)>& body) {
+  std::unique_ptr<net::sim::turns> turns;
+  if (simulated()) {
+    turns = std::make_unique<net::sim::turns>(net::sim::settings::from_environment().value().seed,
+                                              static_cast<size_t>(ranks));
+  }
   std::vector<std::thread> threads;
-  for (auto& boot : boots) {
-    threads.emplace_back([&body, &attr, &all, own = std::move(boot)]() mutable {
-      runtime_impl_t runtime(std::move(own), attr, all);
-      body(&runtime);
-      wait_drained_x().runtime (&runtime)();
-      barrier_x().runtime (&runtime)();
+  for (auto& boot : boot::make_in_process_job(ranks, patience)) {
+    threads.emplace_back([&body, &turns, own = std::move(boot)]() mutable {
+      if (turns == nullptr) {
+        body(std::move(own));
+        return;
+      }
+      turns->join(static_cast<size_t>(own->rank()));
+      body(std::make_unique<turn_taking_bootstrap>(std::move(own)));
+      turns->leave();
     });
   }
   for (std::thread& thread : threads) thread.join();
 }
 
+// For a rank that is about to start threads of its own: all threads run as the machine likes from
+// now on.
+inline void end_turns() {
+  net::sim::turns* const turns = net::sim::turns::of_this_thread();
+  if (turns != nullptr) turns->end();
+}
+
+// Runs body(runtime) as every rank of a job, and ends the runtimes together.
+inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
+                    const runtime_attr_t& attr = runtime_attr_t(),
+                    const global_attr_t& defaults = global_attr_t()) {
+  global_attr_t all = defaults;
+  if (simulated()) all.backend = attr_backend_t::sim;
+  run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
+    runtime_impl_t runtime(std::move(boot), attr, all);
+    body(&runtime);
+    wait_drained_x().runtime (&runtime)();
+    barrier_x().runtime (&runtime)();
+  });
+}
+
 inline int rank_of(runtime_t runtime) { return runtime.get_impl()->rank(); }
 inline int size_of(runtime_t runtime) { return runtime.get_impl()->size(); }
 
-// Makes progress until it throws: what has been sent may take its time.
+// Posts until it is accepted: a network may refuse at any time.
+template <class Op>
+status_t accepted(const Op& op) {
+  for (;;) {
+    const status_t status = op();
+    if (!status.is_retry()) return status;
+    progress_x().runtime(op.get_runtime()).device(op.get_device())();
+  }
+}
+
+// Makes progress until it throws, which what has been sent may take its time to cause; the message.
 template <class Exception>
-void progress_until_throw(runtime_t runtime) {
+std::string progress_until_throw(runtime_t runtime) {
   for (int i = 0; i < 1000000; ++i) {
     try {
       progress_x().runtime(runtime)();
-    } catch (const Exception&) {
-      return;
+    } catch (const Exception& error) {
+      return error.what();
     }
   }
   ADD_FAILURE() << "progress did not throw";
+  return std::string();
 }
 
 // Byte i of a message from `rank` with `tag`.
@@ -92,7 +146,7 @@ struct rank_under_test {
   void meet() { barrier_x().runtime(runtime)(); }
   // What an operation with `sync` as completion object ended with.
   status_t end_of(const status_t& posted) {
-    EXPECT_FALSE(posted.is_retry());
+    EXPECT_FALSE(posted.is_retry()) << "post with accepted()";
     if (!posted.is_posted()) return posted;
     status_t status;
     sync_wait_x(sync, &status).runtime(runtime)();

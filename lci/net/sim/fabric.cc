@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "lci/base/check.h"
+#include "lci/net/sim/turns.h"
 
 namespace lci::net::sim {
 namespace {
@@ -187,6 +188,7 @@ bool fabric::execute(int rank, int uid, const op& operation, const pending* was)
 }
 
 error_t fabric::post(int rank, int uid, const op& operation) {
+  turns::pass();
   const std::lock_guard<std::mutex> guard(mutex_);
   check(rank, operation);
   device_state& device = device_of(rank, uid);
@@ -225,6 +227,7 @@ error_t fabric::post(int rank, int uid, const op& operation) {
 // ------------------------------------------------------------------------------------------
 
 error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* count) {
+  turns::pass();
   const std::lock_guard<std::mutex> guard(mutex_);
   *count = 0;
   ++now_;

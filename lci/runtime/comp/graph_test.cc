@@ -227,11 +227,12 @@ TEST(Graph, MistakesAreNamed) {
 }
 
 TEST(Graph, AChainOfManyNodesIsNoDeepRecursion) {
-  on_one_rank([](runtime_t runtime) {
+  const int nodes = less_if_simulated(200000, 1000);
+  on_one_rank([nodes](runtime_t runtime) {
     int count = 0;
     comp_t graph = make_graph(runtime);
     graph_node_t last = GRAPH_START;
-    for (int i = 0; i < 200000; ++i) {
+    for (int i = 0; i < nodes; ++i) {
       const graph_node_t next = graph_add_node_x(graph,
                                                  [](void* value) -> status_t {
                                                    ++*static_cast<int*>(value);
@@ -245,7 +246,7 @@ TEST(Graph, AChainOfManyNodesIsNoDeepRecursion) {
     graph_add_edge(graph, last, GRAPH_END);
     graph_start(graph);
     EXPECT_TRUE(graph_test(graph).is_done());
-    EXPECT_EQ(count, 200000);
+    EXPECT_EQ(count, nodes);
     free_graph(graph, runtime);
   });
 }
@@ -256,7 +257,7 @@ TEST(Graph, OperationsAreNodes) {
       const int n = size_of(runtime);
       const int to = (rank_of(runtime) + 1) % n;
       const int from = (rank_of(runtime) + n - 1) % n;
-      for (size_t size : {size_t{8}, size_t{50000}}) {
+      for (size_t size : {size_t{8}, less_if_simulated<size_t>(50000, 9000)}) {
         auto bytes = make_message(rank_of(runtime), 1, size);
         std::vector<unsigned char> room(size), answer(size);
         comp_t done = alloc_counter_x().runtime(runtime)();
@@ -295,7 +296,7 @@ TEST(Graph, OperationsAreNodes) {
 TEST(Graph, ManyThreadsCompleteItsNodes) {
   on_one_rank([](runtime_t runtime) {
     constexpr size_t nodes = 60;
-    constexpr int rounds = 40;
+    const int rounds = less_if_simulated(40, 2);
     struct work {
       std::mutex mutex;
       std::vector<graph_node_t> posted;

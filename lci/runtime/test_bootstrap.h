@@ -1,0 +1,53 @@
+// The bootstrap of a rank that takes turns with the others: it gives up its turn where it waits.
+#ifndef LCI_RUNTIME_TEST_BOOTSTRAP_H_
+#define LCI_RUNTIME_TEST_BOOTSTRAP_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lci/boot/bootstrap.h"
+#include "lci/net/sim/turns.h"
+
+namespace lci {
+
+class turn_taking_bootstrap final : public boot::bootstrap {
+  template <class Wait>
+  static auto waiting(const Wait& wait) {
+    net::sim::turns* const turns = net::sim::turns::of_this_thread();
+    return turns == nullptr ? wait() : turns->meet(wait);
+  }
+
+ public:
+  explicit turn_taking_bootstrap(std::unique_ptr<boot::bootstrap> real)
+      : bootstrap(real->position(), real->default_timeout()), real_(std::move(real)) {}
+
+  absl::string_view name() const override { return real_->name(); }
+  absl::string_view job_id() const override { return real_->job_id(); }
+  absl::Status put(absl::string_view key, absl::string_view value) override {
+    return real_->put(key, value);
+  }
+  absl::StatusOr<std::string> get(absl::string_view key, duration timeout) override {
+    return real_->get(key, timeout);
+  }
+  absl::Status barrier(absl::string_view name, duration timeout) override {
+    return waiting([&] { return real_->barrier(name, timeout); });
+  }
+  absl::StatusOr<std::vector<std::string>> allgather(absl::string_view name,
+                                                     absl::string_view value,
+                                                     duration timeout) override {
+    return waiting([&] { return real_->allgather(name, value, timeout); });
+  }
+  void abort(absl::string_view reason) override { real_->abort(reason); }
+
+ private:
+  const std::unique_ptr<boot::bootstrap> real_;
+};
+
+}  // namespace lci
+
+#endif  // LCI_RUNTIME_TEST_BOOTSTRAP_H_
