@@ -15,11 +15,11 @@
 namespace lci {
 namespace {
 
-class Packet : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(OneToFourRanks, Packet, testing::Values(1, 2, 3, 4));
+class Packet : public rank_test {};
+INSTANTIATE_TEST_SUITE_P(OneToFourRanks, Packet, testing::ValuesIn(one_to(4)));
 
 TEST_P(Packet, PacketsOfTheProgramGoBackByThemselves) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
     for (size_t size : {size_t{0}, size_t{1}, size_t{4000}, size_t{8192}}) {
       for (tag_t tag : {tag_t{2}, tag_t{1} << 50}) {
@@ -73,7 +73,7 @@ TEST_P(Packet, PacketsOfTheProgramGoBackByThemselves) {
 }
 
 TEST_P(Packet, ActiveMessagesArriveInPacketsIfAskedFor) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
     comp_t queue = alloc_cq_x().zero_copy_am(true).runtime(self.runtime)();
     const rcomp_t rcomp = register_rcomp_x(queue).runtime(self.runtime)();

@@ -14,8 +14,8 @@
 namespace lci {
 namespace {
 
-class PointToPoint : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(OneToFourRanks, PointToPoint, testing::Values(1, 2, 3, 4));
+class PointToPoint : public rank_test {};
+INSTANTIATE_TEST_SUITE_P(OneToFourRanks, PointToPoint, testing::ValuesIn(one_to(4)));
 
 // Around all that is a boundary with packets of 8192 bytes: cells, packets with and without header.
 const size_t sizes[] = {0,    1,    7,    8,    47,   48,   49,   63,    64,      65,
@@ -26,7 +26,7 @@ const size_t sizes[] = {0,    1,    7,    8,    47,   48,   49,   63,    64,    
 // -------------------------------------------------------------------------------
 
 TEST_P(PointToPoint, EverySizeWhoeverComesFirst) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     comp_t sent = alloc_counter_x().runtime(self.runtime)();
     int64_t posted = 0;
     for (bool receive_first : {true, false}) {
@@ -71,7 +71,7 @@ TEST_P(PointToPoint, EverySizeWhoeverComesFirst) {
 }
 
 TEST_P(PointToPoint, ManyOfAKeyMeetInTheOrderOfEagerSends) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     constexpr uint64_t count = 100;
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t value = i;
@@ -90,7 +90,7 @@ TEST_P(PointToPoint, ManyOfAKeyMeetInTheOrderOfEagerSends) {
 }
 
 TEST_P(PointToPoint, PoliciesSayWhatMatches) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     struct row {
       matching_policy_t policy;
       int from;
@@ -138,7 +138,7 @@ TEST_P(PointToPoint, PoliciesSayWhatMatches) {
 }
 
 TEST_P(PointToPoint, DifferentKeysEnginesAndPoliciesDoNotMeet) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     matching_engine_t engine = alloc_matching_engine_x().runtime(self.runtime)();
     self.meet();
     // Tags whose differences are beyond 32 and 46 bits, too.
@@ -181,7 +181,7 @@ TEST_P(PointToPoint, DifferentKeysEnginesAndPoliciesDoNotMeet) {
 }
 
 TEST_P(PointToPoint, EnginesOfBothTypesWithKeysOfTheProgram) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     // What counts is the tag's parity alone.
     const matching_make_key_t parity = [](int, tag_t tag, matching_policy_t) {
       return static_cast<matching_entry_key_t>(tag % 2);
@@ -216,7 +216,7 @@ TEST_P(PointToPoint, EnginesOfBothTypesWithKeysOfTheProgram) {
 }
 
 TEST_P(PointToPoint, AMessageLongerThanItsReceiveIsFatalForItAlone) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     for (bool receive_first : {true, false}) {
       for (size_t size : {size_t{100}, less_if_simulated<size_t>(100000, 9000)}) {
         std::vector<unsigned char> bytes(size, 1);
@@ -257,7 +257,7 @@ TEST_P(PointToPoint, AMessageLongerThanItsReceiveIsFatalForItAlone) {
 }
 
 TEST_P(PointToPoint, AnswersAsAskedFor) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     for (size_t size : {size_t{8}, less_if_simulated<size_t>(100000, 9000)}) {
       auto bytes = make_message(self.rank, 1, size);
       const auto expected = make_message(self.from, 1, size);
@@ -308,7 +308,7 @@ TEST_P(PointToPoint, AnswersAsAskedFor) {
 TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
   constexpr int threads = 8;
   const auto messages = less_if_simulated<uint64_t>(150, 10);
-  run(GetParam(), [messages](rank_under_test& self) {
+  run(ranks(), [messages](rank_under_test& self) {
     std::vector<device_t> devices;
     for (int t = 0; t < threads / 2; ++t)
       devices.push_back(alloc_device_x().runtime(self.runtime)());

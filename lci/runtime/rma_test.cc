@@ -11,8 +11,8 @@
 namespace lci {
 namespace {
 
-class Rma : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(OneToFourRanks, Rma, testing::Values(1, 2, 3, 4));
+class Rma : public rank_test {};
+INSTANTIATE_TEST_SUITE_P(OneToFourRanks, Rma, testing::ValuesIn(one_to(4)));
 
 TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
   // In one piece and in several.
@@ -20,7 +20,7 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
     global_attr_t defaults;
     defaults.max_msg_size = max_msg_size;
     run(
-        GetParam(),
+        ranks(),
         [](rank_under_test& self) {
           const auto room = less_if_simulated<size_t>(100000, 5000);
           // The odd ranks' memory is allocated.
@@ -82,7 +82,7 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
 }
 
 TEST_P(Rma, MemoryThatIsNotOpenIsAnExceptionAndUntouched) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     std::vector<unsigned char> open(3000, 1);
     std::vector<unsigned char> local(3000, 2);
     mr_t mr = register_memory_x(open.data() + 1000, 1000).runtime(self.runtime)();
@@ -107,7 +107,7 @@ TEST_P(Rma, MemoryThatIsNotOpenIsAnExceptionAndUntouched) {
 }
 
 TEST_P(Rma, AProgramMayRegisterItsLocalBuffers) {
-  run(GetParam(), [](rank_under_test& self) {
+  run(ranks(), [](rank_under_test& self) {
     const auto size = less_if_simulated<size_t>(50000, 9000);
     auto bytes = make_message(self.rank, 1, 2 * size);
     std::vector<unsigned char> room(2 * size);

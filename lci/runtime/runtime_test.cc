@@ -51,15 +51,15 @@ class message_counter : public comp_impl_t {
   std::atomic<int64_t> count{0};
 };
 
-class Ranks : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(OneToFour, Ranks, testing::Values(1, 2, 3, 4));
+class Ranks : public rank_test {};
+INSTANTIATE_TEST_SUITE_P(OneToFour, Ranks, testing::ValuesIn(one_to(4)));
 
 const size_t all_sizes[] = {
     0,    1,    7,    8,    47,   48,   49,    64,      1000,          4096,    8175,         8176,
     8177, 8191, 8192, 8193, 8208, 9000, 65536, 1 << 20, (4 << 20) - 1, 4 << 20, (8 << 20) + 3};
 
 TEST_P(Ranks, EverySizeToEveryRank) {
-  run_job(GetParam(), [](runtime_t runtime) {
+  run_job(ranks(), [](runtime_t runtime) {
     std::vector<size_t> sizes;
     for (size_t size : all_sizes) {
       if (size <= greatest_size()) sizes.push_back(size);
@@ -101,7 +101,7 @@ TEST_P(Ranks, EverySizeToEveryRank) {
 }
 
 TEST_P(Ranks, LargeTagsAndRcompsTravelInAHeader) {
-  run_job(GetParam(), [](runtime_t runtime) {
+  run_job(ranks(), [](runtime_t runtime) {
     comp_t queue = alloc_cq_x().runtime(runtime)();
     const rcomp_t first = reserve_rcomps_x(40000).runtime(runtime)();
     const rcomp_t rcomp = register_rcomp_x(queue).runtime(runtime).rcomp(first + 39999)();
@@ -125,7 +125,7 @@ TEST_P(Ranks, LargeTagsAndRcompsTravelInAHeader) {
 
 TEST_P(Ranks, BarrierHoldsEveryRankBack) {
   std::atomic<int> arrived{0};
-  run_job(GetParam(), [&](runtime_t runtime) {
+  run_job(ranks(), [&](runtime_t runtime) {
     for (int round = 1; round <= less_if_simulated(50, 5); ++round) {
       arrived.fetch_add(1);
       barrier_x().runtime(runtime)();
@@ -136,7 +136,7 @@ TEST_P(Ranks, BarrierHoldsEveryRankBack) {
 }
 
 TEST_P(Ranks, AllgatherKeepsTheOrderOfRanks) {
-  run_job(GetParam(), [](runtime_t runtime) {
+  run_job(ranks(), [](runtime_t runtime) {
     for (size_t size :
          {size_t{0}, size_t{1}, size_t{1000}, less_if_simulated<size_t>(300000, 9000)}) {
       const auto mine = make_message(rank_of(runtime), 5, size);
@@ -164,7 +164,7 @@ void append(const void* left, const void* right, void* dst, size_t n) {
 }
 
 TEST_P(Ranks, AllreduceAppliesTheOperatorInTheOrderOfRanks) {
-  run_job(GetParam(), [](runtime_t runtime) {
+  run_job(ranks(), [](runtime_t runtime) {
     uint64_t expected = 0;
     for (int r = 0; r < size_of(runtime); ++r)
       expected = expected * 10 + static_cast<uint64_t>(r) + 1;
@@ -182,7 +182,7 @@ TEST_P(Ranks, AllreduceAppliesTheOperatorInTheOrderOfRanks) {
 TEST_P(Ranks, ManyThreadsPostAndProgressOneDevice) {
   constexpr int threads = 4;
   const int messages = less_if_simulated(500, 20);
-  run_job(GetParam(), [messages](runtime_t runtime) {
+  run_job(ranks(), [messages](runtime_t runtime) {
     comp_t received = alloc_cq_x().runtime(runtime)();
     const rcomp_t rcomp = register_rcomp_x(received).runtime(runtime)();
     barrier_x().runtime(runtime)();
@@ -235,7 +235,7 @@ TEST_P(Ranks, ManyThreadsPostAndProgressOneDevice) {
 
 TEST_P(Ranks, ADevicePerThread) {
   constexpr int threads = 3;
-  run_job(GetParam(), [](runtime_t runtime) {
+  run_job(ranks(), [](runtime_t runtime) {
     comp_t received = alloc_counter_x().runtime(runtime)();
     const rcomp_t rcomp = register_rcomp_x(received).runtime(runtime)();
     barrier_x().runtime(runtime)();

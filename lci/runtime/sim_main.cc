@@ -40,6 +40,7 @@ class seed_of_each_iteration : public testing::EmptyTestEventListener {
 }  // namespace
 
 int main(int argc, char** argv) {
+  lci::simulated() = true;
   testing::InitGoogleTest(&argc, argv);
   const auto first = lci::base::env_int64("LCI_SIM_SEED", 1, 0, 1000000000);
   const auto count = lci::base::env_int64("LCI_TEST_SEEDS", 50, 1, 1000000);
@@ -48,7 +49,6 @@ int main(int argc, char** argv) {
                  std::string(count.status().message()).c_str());
     return 2;
   }
-  lci::simulated() = true;
   testing::GTEST_FLAG(repeat) = static_cast<int>(*count);
   testing::UnitTest::GetInstance()->listeners().Append(new seed_of_each_iteration(*first));
   return RUN_ALL_TESTS();

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <memory>
-#include <thread>
+#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -21,11 +21,12 @@ uint64_t seed() { return std::strtoull(std::getenv("LCI_SIM_SEED"), nullptr, 10)
 constexpr size_t sizes[] = {0, 1, 40, 64, 65, 900, 1000, 1001, 8192, 8193, 30000};
 
 // Every rank sends messages of all kinds to every rank, with retries and with the backlog; all
-// arrive, once, with their bytes.
-TEST(SimStress, EverythingArrivesOnce) {
+// arrive, once, with their bytes. The network's trace() of it.
+uint64_t send_everything_to_everybody() {
   constexpr int ranks = 3;
   constexpr size_t rounds = 30;
-  run_job(ranks, [](runtime_t runtime) {
+  uint64_t trace = 0;
+  run_job(ranks, [&trace](runtime_t runtime) {
     const int rank = rank_of(runtime);
     uint64_t random = seed() * 31 + static_cast<uint64_t>(rank);
     const auto pick = [&random](size_t n) { return net::sim::next_random(&random) % n; };
@@ -94,7 +95,20 @@ TEST(SimStress, EverythingArrivesOnce) {
     deregister_memory_x{&mr}.runtime(runtime)();
     free_comp_x{&inbox}.runtime(runtime)();
     free_comp_x{&done}.runtime(runtime)();
+    if (rank == 0) {
+      trace = net::sim::fabric_of(*runtime.get_impl()->default_net_context()->net)->trace();
+    }
   });
+  return trace;
+}
+
+TEST(SimStress, EverythingArrivesOnceAndASeedReplaysExactly) {
+  const uint64_t trace = send_everything_to_everybody();
+  EXPECT_EQ(send_everything_to_everybody(), trace);
+  const std::string own = std::getenv("LCI_SIM_SEED");
+  setenv("LCI_SIM_SEED", std::to_string(seed() + 1).c_str(), 1);
+  EXPECT_NE(send_everything_to_everybody(), trace);
+  setenv("LCI_SIM_SEED", own.c_str(), 1);
 }
 
 // A rank is lost in the middle of sends, receives, rendezvous and collectives. The others learn of
@@ -102,150 +116,87 @@ TEST(SimStress, EverythingArrivesOnce) {
 TEST(SimStress, ALostRankEndsWhatNeedsItAndNothingElse) {
   constexpr int ranks = 3;
   static constexpr int victim = 1;
-  auto boots = boot::make_in_process_job(ranks, patience);
-  std::vector<std::thread> threads;
-  for (auto& boot : boots) {
-    threads.emplace_back([own = std::move(boot)]() mutable {
-      global_attr_t defaults;
-      defaults.backend = attr_backend_t::sim;
-      // What is left of the lost rank's operations ends with its runtime: these outlive it.
-      struct counter : comp_impl_t {
-        void signal(status_t) override { ++count; }
-        std::atomic<int64_t> count{0};
-      };
-      std::vector<unsigned char> out(20000, 1);
-      std::vector<std::vector<unsigned char>> rooms(12, std::vector<unsigned char>(20000));
-      counter ended_count, collective_count;
-      const comp_t ended(&ended_count), collective(&collective_count);
-      runtime_impl_t impl(std::move(own), runtime_attr_t(), defaults);
-      const runtime_t runtime(&impl);
-      const int rank = impl.rank();
-      uint64_t random = seed() * 17 + static_cast<uint64_t>(rank);
-      int64_t posted = 0;
-      int failures = 0;
-      const auto progress = [&] {
+  run_ranks(ranks, [](std::unique_ptr<boot::bootstrap> own) {
+    global_attr_t defaults;
+    defaults.backend = attr_backend_t::sim;
+    // What is left of the lost rank's operations ends with its runtime: these outlive it.
+    struct counter : comp_impl_t {
+      void signal(status_t) override { ++count; }
+      std::atomic<int64_t> count{0};
+    };
+    std::vector<unsigned char> out(20000, 1);
+    std::vector<std::vector<unsigned char>> rooms(12, std::vector<unsigned char>(20000));
+    counter ended_count, collective_count;
+    const comp_t ended(&ended_count), collective(&collective_count);
+    runtime_impl_t impl(std::move(own), runtime_attr_t(), defaults);
+    const runtime_t runtime(&impl);
+    const int rank = impl.rank();
+    uint64_t random = seed() * 17 + static_cast<uint64_t>(rank);
+    int64_t posted = 0;
+    int failures = 0;
+    const auto progress = [&] {
+      try {
+        progress_x().runtime(runtime)();
+      } catch (const peer_failure_error& error) {
+        EXPECT_EQ(error.failed_rank(), int{victim});
+        ++failures;
+      }
+    };
+    const auto settle = [&](auto op) {
+      for (;;) {
         try {
-          progress_x().runtime(runtime)();
-        } catch (const peer_failure_error& error) {
-          EXPECT_EQ(error.failed_rank(), int{victim});
-          ++failures;
+          const status_t status = op.runtime(runtime)();
+          if (status.is_posted()) ++posted;
+          if (!status.is_retry()) return;
+        } catch (const peer_failure_error&) {
+          return;
         }
-      };
-      const auto settle = [&](auto op) {
-        for (;;) {
-          try {
-            const status_t status = op.runtime(runtime)();
-            if (status.is_posted()) ++posted;
-            if (!status.is_retry()) return;
-          } catch (const peer_failure_error&) {
-            return;
-          }
-          progress();
-        }
-      };
-      const uint64_t last_word = net::sim::next_random(&random) % 40;
-      allreduce_x(
-          out.data(), rooms[11].data(), 5000, 1,
-          [](const void*, const void* right, void* dst, size_t n) { std::memmove(dst, right, n); })
-          .comp(collective)
-          .runtime(runtime)();
-      for (uint64_t i = 0; i < 10; ++i) {
-        const int with = rank == victim ? 0 : victim;
-        const size_t size = i % 2 == 0 ? 100 : 20000;
-        settle(post_recv_x(with, rooms[i].data(), rooms[i].size(), i, ended));
-        settle(post_send_x(with, out.data(), size, i, ended));
-        for (uint64_t p = 0; rank == victim && p < last_word; ++p) progress();
+        progress();
       }
-      if (rank == victim) {
-        net::sim::fabric_of(*impl.default_net_context()->net)->lose(victim);
-      } else {
-        while (failures == 0) progress();
-        EXPECT_EQ(failures, 1) << "told once";
-        // Everything that needed the lost rank ends, one way or the other.
-        while (ended_count.count < posted) progress();
-        while (collective_count.count < 1) progress();
-        EXPECT_EQ(ended_count.count, posted);
-        EXPECT_THROW(post_send_x(victim, out.data(), 8, 0, ended).runtime(runtime)(),
-                     peer_failure_error);
-        EXPECT_THROW(barrier_x().runtime(runtime)(), peer_failure_error);
-        // The two that are left.
-        const int other = 2 - rank;
-        comp_t sync = alloc_sync_x().runtime(runtime)();
-        for (size_t size : {size_t{8}, size_t{20000}}) {
-          status_t received =
-              post_recv_x(other, rooms[0].data(), size, 99, sync).runtime(runtime)();
-          post_send_x(other, out.data(), size, 99, COMP_NULL).runtime(runtime)();
-          if (received.is_posted()) sync_wait_x(sync, &received).runtime(runtime)();
-          EXPECT_EQ(received.size, size);
-        }
-        // Neither leaves while the other needs it.
-        uint64_t word = 0;
-        status_t last = post_recv_x(other, &word, 8, 100, sync).runtime(runtime)();
-        post_send_x(other, out.data(), 8, 100, COMP_NULL).runtime(runtime)();
-        if (last.is_posted()) sync_wait_x(sync, &last).runtime(runtime)();
-        for (int i = 0; i < 2000; ++i) progress();
-        free_comp_x{&sync}.runtime(runtime)();
-      }
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-// Many ranks in one thread: the same seed gives the same run.
-uint64_t run_in_one_thread(uint64_t with_seed) {
-  setenv("LCI_SIM_SEED", std::to_string(with_seed).c_str(), 1);
-  constexpr int ranks = 4;
-  auto boots = boot::make_in_process_job(ranks, patience);
-  std::vector<std::unique_ptr<runtime_impl_t>> impls(ranks);
-  std::vector<std::thread> threads;
-  for (int r = 0; r < ranks; ++r) {
-    threads.emplace_back([&, r] {
-      global_attr_t defaults;
-      defaults.backend = attr_backend_t::sim;
-      impls[static_cast<size_t>(r)] = std::make_unique<runtime_impl_t>(
-          std::move(boots[static_cast<size_t>(r)]), runtime_attr_t(), defaults);
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-  uint64_t random = with_seed;
-  comp_t done = alloc_counter_x().runtime(impls[0].get())();
-  std::vector<std::vector<unsigned char>> rooms(ranks, std::vector<unsigned char>(9000));
-  std::vector<std::vector<unsigned char>> outs(ranks, std::vector<unsigned char>(9000, 3));
-  int64_t expected = 0;
-  for (uint64_t round = 0; round < 20; ++round) {
-    for (int r = 0; r < ranks; ++r) {
-      const runtime_t runtime(impls[static_cast<size_t>(r)].get());
-      const size_t size = net::sim::next_random(&random) % 9000;
-      if (post_recv_x((r + 1) % ranks, rooms[static_cast<size_t>(r)].data(), 9000, round, done)
-              .runtime(runtime)()
-              .is_posted()) {
-        ++expected;
-      }
-      if (post_send_x((r + 3) % ranks, outs[static_cast<size_t>(r)].data(), size, round, done)
-              .allow_retry(false)
-              .runtime(runtime)()
-              .is_posted()) {
-        ++expected;
-      }
+    };
+    const uint64_t last_word = net::sim::next_random(&random) % 40;
+    allreduce_x(
+        out.data(), rooms[11].data(), 5000, 1,
+        [](const void*, const void* right, void* dst, size_t n) { std::memmove(dst, right, n); })
+        .comp(collective)
+        .runtime(runtime)();
+    for (uint64_t i = 0; i < 10; ++i) {
+      const int with = rank == victim ? 0 : victim;
+      const size_t size = i % 2 == 0 ? 100 : 20000;
+      settle(post_recv_x(with, rooms[i].data(), rooms[i].size(), i, ended));
+      settle(post_send_x(with, out.data(), size, i, ended));
+      for (uint64_t p = 0; rank == victim && p < last_word; ++p) progress();
     }
-    while (counter_get_x(done).runtime(impls[0].get())() < expected) {
-      const size_t r = net::sim::next_random(&random) % ranks;
-      progress_x().runtime(impls[r].get())();
+    if (rank == victim) {
+      net::sim::fabric_of(*impl.default_net_context()->net)->lose(victim);
+    } else {
+      while (failures == 0) progress();
+      EXPECT_EQ(failures, 1) << "told once";
+      // Everything that needed the lost rank ends, one way or the other.
+      while (ended_count.count < posted) progress();
+      while (collective_count.count < 1) progress();
+      EXPECT_EQ(ended_count.count, posted);
+      EXPECT_THROW(post_send_x(victim, out.data(), 8, 0, ended).runtime(runtime)(),
+                   peer_failure_error);
+      EXPECT_THROW(barrier_x().runtime(runtime)(), peer_failure_error);
+      // The two that are left.
+      const int other = 2 - rank;
+      comp_t sync = alloc_sync_x().runtime(runtime)();
+      for (size_t size : {size_t{8}, size_t{20000}}) {
+        status_t received = post_recv_x(other, rooms[0].data(), size, 99, sync).runtime(runtime)();
+        post_send_x(other, out.data(), size, 99, COMP_NULL).runtime(runtime)();
+        if (received.is_posted()) sync_wait_x(sync, &received).runtime(runtime)();
+        EXPECT_EQ(received.size, size);
+      }
+      // Neither leaves while the other needs it.
+      uint64_t word = 0;
+      status_t last = post_recv_x(other, &word, 8, 100, sync).runtime(runtime)();
+      post_send_x(other, out.data(), 8, 100, COMP_NULL).runtime(runtime)();
+      if (last.is_posted()) sync_wait_x(sync, &last).runtime(runtime)();
+      for (int i = 0; i < 2000; ++i) progress();
+      free_comp_x{&sync}.runtime(runtime)();
     }
-  }
-  const uint64_t trace = net::sim::fabric_of(*impls[0]->default_net_context()->net)->trace();
-  for (int i = 0; i < 10000; ++i)
-    progress_x().runtime(impls[static_cast<size_t>(i % ranks)].get())();
-  free_comp_x{&done}.runtime(impls[0].get())();
-  return trace;
-}
-
-TEST(SimStress, ASeedReplaysExactly) {
-  const uint64_t first = seed();
-  const uint64_t once = run_in_one_thread(first);
-  EXPECT_EQ(run_in_one_thread(first), once);
-  EXPECT_NE(run_in_one_thread(first + 1), once);
-  setenv("LCI_SIM_SEED", std::to_string(first).c_str(), 1);
+  });
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ namespace lci {
 
 inline constexpr std::chrono::seconds patience{120};
 
-// Whether the ranks are joined by the simulated network; set before any test runs.
+// Whether the ranks are joined by the simulated network; set before tests are registered.
 inline bool& simulated() {
   static bool is = false;
   return is;
@@ -42,14 +42,37 @@ Number less_if_simulated(Number usual, Number simulated_instead) {
   return simulated() ? simulated_instead : usual;
 }
 
+inline net::sim::settings sim_settings() { return net::sim::settings::from_environment().value(); }
+
+// Something from 0 to n - 1 that the seed chooses; `what` tells this choice from others.
+inline size_t seed_choice(uint64_t what, size_t n) {
+  uint64_t random = sim_settings().seed * 0x9fb21c651e98df25 + what;
+  return net::sim::next_random(&random) % n;
+}
+
+// A test for several numbers of ranks: each, or over the simulated network the one that its seed
+// chooses.
+class rank_test : public testing::TestWithParam<std::pair<int, int>> {
+ protected:
+  static int ranks() {
+    const auto [least, greatest] = GetParam();
+    return least + static_cast<int>(seed_choice(1, static_cast<size_t>(greatest - least + 1)));
+  }
+};
+inline std::vector<std::pair<int, int>> one_to(int greatest) {
+  if (simulated()) return {{1, greatest}};
+  std::vector<std::pair<int, int>> each;
+  for (int ranks = 1; ranks <= greatest; ++ranks) each.emplace_back(ranks, ranks);
+  return each;
+}
+
 // Runs body(bootstrap) as every rank of a job, each in a thread. Over the simulated network they
 // take turns, by its seed.
 inline void run_ranks(int ranks,
                       const std::function<void(std::unique_ptr<boot::bootstrap>)>& body) {
   std::unique_ptr<net::sim::turns> turns;
   if (simulated()) {
-    turns = std::make_unique<net::sim::turns>(net::sim::settings::from_environment().value().seed,
-                                              static_cast<size_t>(ranks));
+    turns = std::make_unique<net::sim::turns>(sim_settings().seed, static_cast<size_t>(ranks));
   }
   std::vector<std::thread> threads;
   for (auto& boot : boot::make_in_process_job(ranks, patience)) {

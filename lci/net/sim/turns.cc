@@ -13,7 +13,7 @@ thread_local place own_place;
 
 // Calls that a turn lasts at most.
 uint64_t longest_of(uint64_t seed) {
-  constexpr uint64_t lengths[] = {1, 4, 16, 100};
+  constexpr uint64_t lengths[] = {3, 10, 50, 200};
   return lengths[next_random(&seed) % 4];
 }
 
