@@ -307,7 +307,7 @@ TEST_P(PointToPoint, AnswersAsAskedFor) {
 
 TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
   constexpr int threads = 8;
-  const auto messages = less_if_simulated<uint64_t>(150, 10);
+  const auto messages = less_if_simulated<uint64_t>(150, 5);
   run(ranks(), [messages](rank_under_test& self) {
     std::vector<device_t> devices;
     for (int t = 0; t < threads / 2; ++t)

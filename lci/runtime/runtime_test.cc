@@ -181,7 +181,7 @@ TEST_P(Ranks, AllreduceAppliesTheOperatorInTheOrderOfRanks) {
 
 TEST_P(Ranks, ManyThreadsPostAndProgressOneDevice) {
   constexpr int threads = 4;
-  const int messages = less_if_simulated(500, 20);
+  const int messages = less_if_simulated(500, 4);
   run_job(ranks(), [messages](runtime_t runtime) {
     comp_t received = alloc_cq_x().runtime(runtime)();
     const rcomp_t rcomp = register_rcomp_x(received).runtime(runtime)();
@@ -240,7 +240,7 @@ TEST_P(Ranks, ADevicePerThread) {
     const rcomp_t rcomp = register_rcomp_x(received).runtime(runtime)();
     barrier_x().runtime(runtime)();
     end_turns();
-    const int messages = less_if_simulated(100, 10);
+    const int messages = less_if_simulated(100, 5);
     const int64_t expected = int64_t{threads} * messages * size_of(runtime);
     std::vector<std::thread> workers;
     for (int t = 0; t < threads; ++t) {

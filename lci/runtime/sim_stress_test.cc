@@ -22,11 +22,10 @@ constexpr size_t sizes[] = {0, 1, 40, 64, 65, 900, 1000, 1001, 8192, 8193, 30000
 
 // Every rank sends messages of all kinds to every rank, with retries and with the backlog; all
 // arrive, once, with their bytes. The network's trace() of it.
-uint64_t send_everything_to_everybody() {
+uint64_t send_everything_to_everybody(size_t rounds) {
   constexpr int ranks = 3;
-  constexpr size_t rounds = 30;
   uint64_t trace = 0;
-  run_job(ranks, [&trace](runtime_t runtime) {
+  run_job(ranks, [&trace, rounds](runtime_t runtime) {
     const int rank = rank_of(runtime);
     uint64_t random = seed() * 31 + static_cast<uint64_t>(rank);
     const auto pick = [&random](size_t n) { return net::sim::next_random(&random) % n; };
@@ -102,12 +101,14 @@ uint64_t send_everything_to_everybody() {
   return trace;
 }
 
-TEST(SimStress, EverythingArrivesOnceAndASeedReplaysExactly) {
-  const uint64_t trace = send_everything_to_everybody();
-  EXPECT_EQ(send_everything_to_everybody(), trace);
+TEST(SimStress, EverythingArrivesOnce) { EXPECT_NE(send_everything_to_everybody(30), 0u); }
+
+TEST(SimStress, ASeedReplaysExactly) {
+  const uint64_t trace = send_everything_to_everybody(5);
+  EXPECT_EQ(send_everything_to_everybody(5), trace);
   const std::string own = std::getenv("LCI_SIM_SEED");
   setenv("LCI_SIM_SEED", std::to_string(seed() + 1).c_str(), 1);
-  EXPECT_NE(send_everything_to_everybody(), trace);
+  EXPECT_NE(send_everything_to_everybody(5), trace);
   setenv("LCI_SIM_SEED", own.c_str(), 1);
 }
 
