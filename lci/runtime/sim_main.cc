@@ -4,10 +4,15 @@
 //   LCI_SIM_SEED=first   and from which on; 1
 //   LCI_SIM_...          fixed for all of them: net/sim/settings.h
 // Each says first how to run it again, which does the same in the same order, up to where a test
-// starts threads of its own (end_turns() in test_ranks.h). The first that fails ends it.
+// starts threads of its own (end_turns() in test_ranks.h). The first that fails, is stopped or ends
+// the process says it again.
+#include <unistd.h>
+
+#include <csignal>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <utility>
 
@@ -19,13 +24,27 @@
 
 namespace {
 
+// What to say, at any time, of the seed under way; written when no other thread runs.
+char last_words[2000];
+
+// The process is ended (SIGABRT), or takes too long (SIGTERM, by Bazel).
+void die(int signal_number) {
+  // Nothing is to be done if they can't be written.
+  if (write(STDOUT_FILENO, last_words, std::strlen(last_words)) < 0) _exit(2);
+  std::signal(signal_number, SIG_DFL);
+  std::raise(signal_number);
+}
+
 class seed_of_each_iteration : public testing::EmptyTestEventListener {
  public:
   seed_of_each_iteration(int64_t first, std::string program)
       : first_(first), program_(std::move(program)) {}
   void OnTestIterationStart(const testing::UnitTest&, int iteration) override {
     setenv("LCI_SIM_SEED", std::to_string(first_ + iteration).c_str(), 1);
-    say("seed", "");
+    const std::string command = again();
+    std::printf("seed: %s\n", command.c_str());
+    std::fflush(stdout);
+    std::snprintf(last_words, sizeof(last_words), "failed; again: %s\n", command.c_str());
   }
   void OnTestEnd(const testing::TestInfo& test) override {
     if (!test.result()->Failed()) return;
@@ -34,17 +53,17 @@ class seed_of_each_iteration : public testing::EmptyTestEventListener {
   }
   void OnTestIterationEnd(const testing::UnitTest&, int) override {
     if (failed_.empty()) return;
-    say("failed; again", failed_);
+    std::printf("failed; again: %s%s\n", again().c_str(), failed_.c_str());
+    std::fflush(stdout);
     std::_Exit(1);
   }
 
  private:
-  // A line with the command that runs this seed again.
-  void say(const char* what, const std::string& filter) const {
-    std::printf("%s: LCI_TEST_SEEDS=1 %s %s%s\n", what,
-                lci::net::sim::settings::from_environment().value().to_string().c_str(),
-                program_.c_str(), filter.c_str());
-    std::fflush(stdout);
+  // The command that runs this seed alone.
+  std::string again() const {
+    return absl::StrCat("LCI_TEST_SEEDS=1 ",
+                        lci::net::sim::settings::from_environment().value().to_string(), " ",
+                        program_);
   }
 
   const int64_t first_;
@@ -73,5 +92,6 @@ int main(int argc, char** argv) {
   testing::GTEST_FLAG(repeat) = static_cast<int>(*count);
   testing::UnitTest::GetInstance()->listeners().Append(
       new seed_of_each_iteration(*first, name_of_program(argv[0])));
+  for (int each : {SIGABRT, SIGTERM}) std::signal(each, die);
   return RUN_ALL_TESTS();
 }

@@ -20,6 +20,11 @@ uint64_t seed() { return std::strtoull(std::getenv("LCI_SIM_SEED"), nullptr, 10)
 
 constexpr size_t sizes[] = {0, 1, 40, 64, 65, 900, 1000, 1001, 8192, 8193, 30000};
 
+// Of message number `n` of a pair of ranks.
+size_t size_of_message(int from, int to, size_t n) {
+  return sizes[(n * 5 + static_cast<size_t>(from) * 3 + static_cast<size_t>(to)) % 11];
+}
+
 // Every rank sends messages of all kinds to every rank, with retries and with the backlog; all
 // arrive, once, with their bytes. The network's trace() of it.
 uint64_t send_everything_to_everybody(size_t rounds) {
@@ -54,18 +59,19 @@ uint64_t send_everything_to_everybody(size_t rounds) {
     // A receive for every message that is sent, half of them before.
     std::vector<size_t> order;
     for (size_t i = 0; i < rounds * ranks; ++i) order.push_back(i);
+    std::vector<std::vector<unsigned char>*> rooms;
     const auto receive = [&](size_t i) {
       const int from = static_cast<int>(i % ranks);
       auto& room = keep(std::vector<unsigned char>(30000));
+      rooms.push_back(&room);
       settle(post_recv_x(from, room.data(), room.size(), i / ranks, done));
     };
     for (size_t i = 0; i < order.size() / 2; ++i) receive(i);
     for (size_t round = 0; round < rounds; ++round) {
       for (int to = 0; to < ranks; ++to) {
-        auto& bytes =
-            keep(make_message(rank, round, sizes[(round + static_cast<size_t>(to)) % 11]));
+        auto& bytes = keep(make_message(rank, round, size_of_message(rank, to, round)));
         settle(post_send_x(to, bytes.data(), bytes.size(), round, done));
-        auto& more = keep(make_message(rank, round, sizes[pick(11)]));
+        auto& more = keep(make_message(rank, round, size_of_message(rank, to, round + 1)));
         settle(post_am_x(to, more.data(), more.size(), done, rcomp).tag(round));
         auto& byte = keep({static_cast<unsigned char>(round + 1)});
         settle(post_put_x(to, byte.data(), 1, done, round * ranks + static_cast<size_t>(rank),
@@ -81,6 +87,7 @@ uint64_t send_everything_to_everybody(size_t rounds) {
       if (came.is_retry()) continue;
       ++count;
       ++seen[came.tag * ranks + static_cast<size_t>(came.rank)];
+      EXPECT_EQ(came.size, size_of_message(came.rank, rank, came.tag + 1));
       const auto bytes = make_message(came.rank, came.tag, came.size);
       EXPECT_TRUE(came.size == 0 || std::memcmp(came.buffer, bytes.data(), came.size) == 0);
       std::free(came.buffer);
@@ -88,6 +95,13 @@ uint64_t send_everything_to_everybody(size_t rounds) {
     EXPECT_EQ(seen, std::vector<int>(rounds * ranks, 1));
     while (counter_get_x(done).runtime(runtime)() < expected_done) progress_x().runtime(runtime)();
     EXPECT_EQ(counter_get_x(done).runtime(runtime)(), expected_done);
+    for (size_t i = 0; i < rooms.size(); ++i) {
+      const int from = static_cast<int>(i % ranks);
+      const tag_t tag = i / ranks;
+      auto expected = make_message(from, tag, size_of_message(from, rank, tag));
+      expected.resize(30000);
+      EXPECT_TRUE(*rooms[i] == expected) << "message " << tag << " of rank " << from;
+    }
     wait_drained_x().runtime(runtime)();
     barrier_x().runtime(runtime)();
     for (size_t i = 0; i < open.size(); ++i) EXPECT_EQ(open[i], i / ranks + 1);

@@ -1,5 +1,6 @@
 #include "lci/net/sim/turns.h"
 
+#include "lci/base/check.h"
 #include "lci/net/sim/settings.h"
 
 namespace lci::net::sim {
@@ -10,6 +11,9 @@ struct place {
   size_t number = 0;
 };
 thread_local place own_place;
+
+// No test has needed a twentieth of it.
+constexpr uint64_t most_calls = 10000000;
 
 // Calls that a turn lasts at most.
 uint64_t longest_of(uint64_t seed) {
@@ -79,7 +83,11 @@ void turns::pass() {
 
 void turns::pass_on(size_t number) {
   std::unique_lock<std::mutex> lock(mutex_);
-  if (ended_ || --left_ > 0) return;
+  if (ended_) return;
+  LCI_CHECK(++calls_ < most_calls,
+            "the ranks poll and poll: a message was lost, or one of them has "
+            "given up");
+  if (--left_ > 0) return;
   choose();
   wait_for_turn(number, &lock);
 }

@@ -13,6 +13,9 @@ namespace lci::net::sim {
 // keeps it for some calls of pass(), which the fabric makes at each post and poll, and hands it to
 // any of them. Some seeds let each rank go far ahead of the others, some hardly at all.
 //
+// Threads that wait for what never comes would call pass() for ever: after many more calls than any
+// test needs, it ends the process.
+//
 // Only threads that have joined take part; others run as the machine likes.
 class turns {
  public:
@@ -58,6 +61,7 @@ class turns {
   uint64_t random_;
   const uint64_t longest_;
   uint64_t left_ = 0;
+  uint64_t calls_ = 0;
   std::deque<seat> seats_;
   size_t expected_;  // threads that have not left for good
   size_t joined_ = 0;
