@@ -13,6 +13,9 @@ LCI_COPTS = [
     "-Wpedantic",
     "-Wshadow",
     "-Wconversion",
+    # Position independent code is otherwise compiled as if every function could be replaced at load
+    # time, so that none of another's own file is inlined: a third of the instructions of a message.
+    "-fno-semantic-interposition",
 ]
 
 # std::thread needs it on systems whose libc keeps pthread apart.
