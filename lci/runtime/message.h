@@ -28,17 +28,21 @@ struct matching_key {
   }
 };
 
-struct message {
-  int rank = -1;      // the other side
-  rcomp_t rcomp = 0;  // the receiver's completion object; 0: none, or matched by `engine`
-  void* buffer = nullptr;
-  size_t size = 0;  // bytes; of a receive: the most it can take
+// Which of the receiver's completion objects or receives a message is for.
+struct address {
   tag_t tag = 0;
-  comp_impl_t* comp = nullptr;  // ours, signalled when it completes later; null: nobody asks
-  void* user_context = nullptr;
-  matching_engine* engine = nullptr;  // send and receive
+  rcomp_t rcomp = 0;  // the receiver's completion object; 0: none, or matched by `engine`
   matching_policy_t policy = matching_policy_t::rank_tag;
   bool collective = false;
+  matching_engine* engine = nullptr;  // send and receive
+};
+
+struct message : address {
+  int rank = -1;  // the other side
+  void* buffer = nullptr;
+  size_t size = 0;              // bytes; of a receive: the most it can take
+  comp_impl_t* comp = nullptr;  // ours, signalled when it completes later; null: nobody asks
+  void* user_context = nullptr;
   bool network_semantic = false;  // complete only when the network says so
   packet* user_packet = nullptr;  // the packet whose bytes `buffer` is: ours once it is accepted
   net::local_region local;        // the program's registration of `buffer`, if it gave one,

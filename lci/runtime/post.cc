@@ -8,6 +8,7 @@
 #include "lci/api/comm.hpp"
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/protocol/choose.h"
+#include "lci/runtime/protocol/envelope.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/wait.h"
@@ -15,32 +16,41 @@
 namespace lci {
 namespace rt {
 
+namespace {
+
+// Off the fast path, as all that makes texts: it would take registers and a larger frame there.
+[[noreturn, gnu::noinline, gnu::cold]] void report_gone(const device_impl_t& device, int rank) {
+  throw peer_failure_error(rank, absl::StrCat("lci: can't send to rank ", rank,
+                                              ": it is gone (rank ", device.runtime.rank(), ")"));
+}
+
+}  // namespace
+
 error_t post_message(device_impl_t& device, const message& outgoing, bool may_wait) {
-  const message_shape shape{device.eager.header_size(outgoing), outgoing.size,
-                            outgoing.user_packet != nullptr, outgoing.network_semantic};
+  const envelope with = make_envelope(device.runtime.imm(), outgoing);
+  const message_shape shape{with.header_size, outgoing.size, outgoing.user_packet != nullptr,
+                            outgoing.network_semantic};
   error_t result;
   switch (choose_protocol(shape, device.limits())) {
     case protocol::inject:
-      result = device.eager.inject(outgoing, may_wait);
+      result = device.eager.inject(outgoing, with, may_wait);
       break;
     case protocol::buffer_copy:
-      result = device.eager.send_from_packet(outgoing, /*copy=*/true, may_wait);
+      result = device.eager.send_from_packet(outgoing, with, /*copy=*/true, may_wait);
       // Who can't wait for a packet goes the way that needs none.
       if (result.errorcode == errorcode_t::retry_nopacket && may_wait) {
         result = device.rendezvous.start(outgoing, may_wait);
       }
       break;
     case protocol::zero_copy:
-      result = device.eager.send_from_packet(outgoing, /*copy=*/false, may_wait);
+      result = device.eager.send_from_packet(outgoing, with, /*copy=*/false, may_wait);
       break;
     case protocol::rendezvous:
       result = device.rendezvous.start(outgoing, may_wait);
       break;
   }
   if (__builtin_expect(result.errorcode == errorcode_t::fatal, 0)) {
-    throw peer_failure_error(outgoing.rank,
-                             absl::StrCat("lci: can't send to rank ", outgoing.rank,
-                                          ": it is gone (rank ", device.runtime.rank(), ")"));
+    report_gone(device, outgoing.rank);
   }
   return result;
 }
@@ -163,6 +173,17 @@ class flag final : public comp_impl_t {
   std::atomic<bool> set_{false};
 };
 
+[[noreturn, gnu::noinline, gnu::cold]] void report_unreachable(const device_impl_t& device,
+                                                               int rank, post_form_t form) {
+  if (device.runtime.has_failed(rank)) {
+    throw peer_failure_error(rank,
+                             absl::StrCat("lci: ", name_of(form), ": rank ", rank, " is gone"));
+  }
+  throw std::runtime_error(absl::StrCat("lci: ", name_of(form), ": rank ", rank,
+                                        " is gone, or has closed the memory that rmr names "
+                                        "(deregister_memory)"));
+}
+
 // One attempt. `done`: *status is filled.
 error_t start(device_impl_t& device, transfer kind, const message& operation,
               const post_args_t& args, bool may_wait, status_t* status) {
@@ -180,15 +201,7 @@ error_t start(device_impl_t& device, transfer kind, const message& operation,
           device.rma.start(kind == transfer::put ? net::op_kind::put : net::op_kind::get, operation,
                            {args.rmr.base, args.rmr.key}, args.remote_disp, may_wait);
       if (__builtin_expect(result.errorcode == errorcode_t::fatal, 0)) {
-        if (device.runtime.has_failed(operation.rank)) {
-          throw peer_failure_error(
-              operation.rank,
-              absl::StrCat("lci: ", name_of(args.form), ": rank ", operation.rank, " is gone"));
-        }
-        throw std::runtime_error(absl::StrCat("lci: ", name_of(args.form), ": rank ",
-                                              operation.rank,
-                                              " is gone, or has closed the memory that rmr names "
-                                              "(deregister_memory)"));
+        report_unreachable(device, operation.rank, args.form);
       }
       break;
   }
@@ -226,12 +239,62 @@ error_t start_and_wait(device_impl_t& device, transfer kind, message operation,
   return errorcode_t::done;
 }
 
+target target_of(const post_args_t& args) {
+  if (args.endpoint.is_empty() && args.runtime.is_empty() && !args.device.is_empty()) {
+    device_impl_t* device = args.device.get_impl();
+    check_live(*device, "device");
+    return {&device->runtime, device};
+  }
+  return resolve(args.runtime, args.device, args.endpoint);
+}
+
+status_t status_of(const post_args_t& args, error_t result) {
+  status_t status;
+  status.error = result;
+  status.rank = args.rank;
+  status.buffer = args.local_buffer;
+  status.size = args.size;
+  status.tag = args.tag;
+  status.user_context = args.user_context;
+  return status;
+}
+
+// All but what post() deals with itself.
+[[gnu::noinline]] status_t post_any(device_impl_t& device, transfer kind, const address& to,
+                                    packet* user_packet, const post_args_t& args) {
+  const bool null_comp = args.local_comp == COMP_NULL;
+  const bool has_comp = !null_comp && args.local_comp != COMP_NULL_RETRY;
+  message operation;
+  static_cast<address&>(operation) = to;
+  operation.rank = args.rank;
+  operation.buffer = args.local_buffer;
+  operation.size = args.size;
+  operation.comp = has_comp ? args.local_comp.get_impl() : nullptr;
+  operation.user_context = args.user_context;
+  operation.network_semantic = args.comp_semantic == comp_semantic_t::network;
+  operation.user_packet = user_packet;
+  if (!(args.mr == MR_HOST)) use_mr(args, device, &operation);
+
+  const bool may_post = args.allow_posted && has_comp;
+  const bool may_retry = args.allow_retry && !null_comp;
+  status_t status;
+  const error_t result =
+      may_post ? start(device, kind, operation, args, !may_retry, &status)
+               : start_and_wait(device, kind, operation, args, may_retry, &status);
+  if (!result.is_done()) return status_of(args, result);
+  if (!args.allow_done) {
+    operation.comp->signal(status);
+    status.error = errorcode_t::posted;
+  }
+  return status;
+}
+
 }  // namespace
 }  // namespace rt
 
 status_t post(const post_args_t& args) {
   const rt::transfer kind = rt::classify(args);
-  const rt::target target = rt::resolve(args.runtime, args.device, args.endpoint);
+  const rt::target target = rt::target_of(args);
   device_impl_t& device = *target.device;
   rt::check_rank(args, kind, *target.runtime);
   if (__builtin_expect(args.local_buffer == nullptr && args.size > 0, 0)) {
@@ -246,46 +309,44 @@ status_t post(const post_args_t& args) {
     rt::refuse(args, "allow_done(false) needs a completion object");
   }
 
-  rt::message operation;
-  operation.rank = args.rank;
-  operation.buffer = args.local_buffer;
-  operation.size = args.size;
-  operation.tag = args.tag;
-  operation.rcomp = args.remote_comp;
-  operation.comp = has_comp ? args.local_comp.get_impl() : nullptr;
-  operation.user_context = args.user_context;
-  operation.network_semantic = args.comp_semantic == comp_semantic_t::network;
+  rt::address to;
+  to.tag = args.tag;
+  to.rcomp = args.remote_comp;
   if (kind == rt::transfer::send || kind == rt::transfer::receive) {
     rt::check_matching(args, kind);
-    operation.policy = args.matching_policy;
-    operation.engine = rt::resolve(*target.runtime, args.matching_engine);
+    to.policy = args.matching_policy;
+    to.engine = rt::resolve(*target.runtime, args.matching_engine);
   }
   if (kind == rt::transfer::put || kind == rt::transfer::get) rt::check_remote(args);
+  rt::packet* packet = nullptr;
   if (args.direction == direction_t::OUT) {
     packet_pool_impl_t& pool =
         args.packet_pool.is_empty() ? device.packets() : *args.packet_pool.get_impl();
     rt::check_live(pool, "packet pool");
-    operation.user_packet = pool.find(args.local_buffer);
-    if (__builtin_expect(operation.user_packet != nullptr && args.size > pool.attr.packet_size,
-                         0)) {
+    packet = pool.find(args.local_buffer);
+    if (__builtin_expect(packet != nullptr && args.size > pool.attr.packet_size, 0)) {
       rt::refuse(args, "size is ", args.size, ", and local_buffer a packet of ",
                  pool.attr.packet_size);
     }
   }
-  if (__builtin_expect(!(args.mr == MR_HOST), 0)) rt::use_mr(args, device, &operation);
 
-  const bool may_post = args.allow_posted && has_comp;
-  const bool may_retry = args.allow_retry && !null_comp;
-  status_t status;
-  const error_t result =
-      may_post ? rt::start(device, kind, operation, args, !may_retry, &status)
-               : rt::start_and_wait(device, kind, operation, args, may_retry, &status);
-  if (!result.is_done()) return operation.status(result.errorcode);
-  if (__builtin_expect(!args.allow_done, 0)) {
-    operation.comp->signal(status);
-    status.error = errorcode_t::posted;
+  // Most messages are small and leave at once. Their way has no state, so that it is short.
+  if ((kind == rt::transfer::am || kind == rt::transfer::send) && args.allow_done &&
+      args.mr == MR_HOST) {
+    const rt::envelope with = rt::make_envelope(target.runtime->imm(), to);
+    const rt::message_shape shape{with.header_size, args.size, packet != nullptr,
+                                  args.comp_semantic == comp_semantic_t::network};
+    if (rt::choose_protocol(shape, device.limits()) == rt::protocol::inject) {
+      const error_t result =
+          device.net->post(rt::inject_op(args.rank, with, args.local_buffer, args.size));
+      if (__builtin_expect(result.is_done(), 1)) {
+        if (packet != nullptr) packet->put();
+        return rt::status_of(args, result);
+      }
+      if (result.is_retry() && args.allow_retry && !null_comp) return rt::status_of(args, result);
+    }
   }
-  return status;
+  return rt::post_any(device, kind, to, packet, args);
 }
 
 }  // namespace lci

@@ -6,15 +6,6 @@
 #include "lci/runtime/live.h"
 
 namespace lci::rt {
-namespace {
-constexpr auto freed = static_cast<attr_comp_type_t>(0x66726565);  // "free"
-}  // namespace
-
-// Not an object any more, as the sanitizer sees it, if it has been freed.
-[[gnu::no_sanitize("vptr")]] bool is_live(const comp_impl_t& comp) {
-  return comp.attr.comp_type != freed;
-}
-
 [[gnu::no_sanitize("vptr")]] void library_comp::end(void* memory, size_t size, size_t alignment) {
   // As in live.h. The base comes first in all of them.
   *const_cast<volatile attr_comp_type_t*>(&static_cast<library_comp*>(memory)->attr.comp_type) =

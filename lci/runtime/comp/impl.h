@@ -24,12 +24,17 @@ class library_comp : public comp_impl_t {
     end(memory, size, static_cast<size_t>(alignment));
   }
 
+  static constexpr auto freed = static_cast<attr_comp_type_t>(0x66726565);  // "free"
+
  private:
   static void end(void* memory, size_t size, size_t alignment);
 };
 
-// False if the library has allocated and freed it.
-bool is_live(const comp_impl_t& comp);
+// False if the library has allocated and freed it: then it is not an object any more, as the
+// sanitizer sees it.
+[[gnu::no_sanitize("vptr")]] inline bool is_live(const comp_impl_t& comp) {
+  return comp.attr.comp_type != library_comp::freed;
+}
 
 // Calls a function. Thread safety: that of the function.
 class handler final : public library_comp {

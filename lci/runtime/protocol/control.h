@@ -8,9 +8,9 @@
 
 namespace lci::rt {
 
-inline match_header make_match_header(const message& outgoing) {
-  return {outgoing.tag, static_cast<uint16_t>(outgoing.engine->id),
-          static_cast<uint8_t>(outgoing.policy), static_cast<uint8_t>(outgoing.collective), 0};
+inline match_header make_match_header(const address& to) {
+  return {to.tag, static_cast<uint16_t>(to.engine->id), static_cast<uint8_t>(to.policy),
+          static_cast<uint8_t>(to.collective), 0};
 }
 
 // A policy that this version does not know matches nothing that anybody waits for.

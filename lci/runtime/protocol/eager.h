@@ -22,6 +22,8 @@
 
 namespace lci::rt {
 
+struct envelope;
+
 // The eager messages of one device.
 //
 // Thread safety: every member by any thread at any time; none blocks.
@@ -29,13 +31,10 @@ class eager {
  public:
   explicit eager(device_impl_t& device) : device_(device) {}
 
-  // Bytes of header that the message needs: 0 if all fits the immediate data.
-  size_t header_size(const message& outgoing) const;
-
   // The three ways. Answers as rt::post_message; `fatal` if the peer is gone; retry codes only if
   // not may_wait, but retry_nopacket in any case.
-  error_t inject(const message& outgoing, bool may_wait);
-  error_t send_from_packet(const message& outgoing, bool copy, bool may_wait);
+  error_t inject(const message& outgoing, const envelope& with, bool may_wait);
+  error_t send_from_packet(const message& outgoing, const envelope& with, bool copy, bool may_wait);
 
   // An active message has arrived: hands a copy of the bytes to the completion object that rcomp
   // names. Throws std::runtime_error, the message being dropped, if there is no such object or no
@@ -58,11 +57,6 @@ class eager {
     bool signals = false;    // the message's completion is this one
     void completed(device_impl_t& device, errorcode_t code) override;
   };
-
-  bool is_short_am(const message& outgoing) const;
-  bool is_short_tagged(const message& outgoing) const;
-  template <class Use>
-  error_t with_header(const message& outgoing, const Use& use) const;
 
   device_impl_t& device_;
   std::atomic<int64_t> open_{0};
