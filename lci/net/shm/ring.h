@@ -30,6 +30,28 @@
 
 namespace lci::net::shm {
 
+// memcpy for sizes that are mostly small: without a call for those up to 32 bytes. Copies at most
+// 8 bytes at a time, since what was written in such words a moment ago can't be read in larger ones
+// without a wait.
+inline void copy_bytes(void* to, const void* from, size_t size) {
+  auto* const t = static_cast<unsigned char*>(to);
+  const auto* const f = static_cast<const unsigned char*>(from);
+  const auto word = [&](size_t at) { std::memcpy(t + at, f + at, 8); };
+  if (size > 32) {
+    std::memcpy(to, from, size);
+  } else if (size >= 8) {
+    for (size_t at = 0; at + 8 < size; at += 8) word(at);
+    word(size - 8);
+  } else if (size >= 4) {
+    std::memcpy(t, f, 4);
+    std::memcpy(t + size - 4, f + size - 4, 4);
+  } else if (size > 0) {
+    t[0] = f[0];
+    t[size / 2] = f[size / 2];
+    t[size - 1] = f[size - 1];
+  }
+}
+
 // Bytes that reach the ring in one message, gathered.
 struct gather {
   const void* header = nullptr;
@@ -59,8 +81,8 @@ class alignas(line_size) ring_writer {
     first.header.imm = imm;
     first.header.kind = static_cast<uint32_t>(kind);
     unsigned char* to = first.bytes;
-    if (message.header_size > 0) std::memcpy(to, message.header, message.header_size);
-    if (message.size > 0) std::memcpy(to + message.header_size, message.bytes, message.size);
+    copy_bytes(to, message.header, message.header_size);
+    copy_bytes(to + message.header_size, message.bytes, message.size);
     first.header.stamp.store(stamp_of(written_, shift_), std::memory_order_release);  // R1
     written_ += span;
     return true;
