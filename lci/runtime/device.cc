@@ -58,8 +58,7 @@ net::local_region device_impl_t::region_of(const rt::packet& packet) {
   return packet.pool() == &packets_ ? packets_region_ : packet.pool()->region(context);
 }
 
-void* device_impl_t::allocate_for_am(const comp_impl_t& comp, size_t size, int sender) {
-  if (!comp.attr.zero_copy_am) return runtime.allocate(size, sender);
+void* device_impl_t::packet_for_am(size_t size, int sender) {
   try {
     return packets_.get_for(size)->payload();
   } catch (const std::bad_alloc&) {

@@ -68,6 +68,7 @@ class device_impl_t : public rt::live_object {
 
   // Memory for an active message from `sender` to `comp`: of the runtime's allocator, or a packet.
   // Throws std::runtime_error if there is none.
+  // Defined in runtime.h.
   void* allocate_for_am(const comp_impl_t& comp, size_t size, int sender);
   void free_of_am(const comp_impl_t& comp, void* buffer);
 
@@ -88,6 +89,7 @@ class device_impl_t : public rt::live_object {
   rt::raw_network raw;
 
  private:
+  void* packet_for_am(size_t size, int sender);
   void handle(const net::completion& completion);
   void handle_message(const net::completion& received);
   void handle_matched(int rank, const rt::match_header& header, const void* bytes, size_t size);

@@ -34,7 +34,9 @@ bool inside_progress() { return progress_depth > 0; }
 error_t device_impl_t::progress() {
   depth_guard guard;
   bool moved = !backlog.empty() && backlog.drain(*this);
-  net::completion completions[batch_size];
+  // Not initialised, which would take longer than a poll that finds nothing.
+  alignas(net::completion) unsigned char storage[batch_size * sizeof(net::completion)];
+  auto* const completions = reinterpret_cast<net::completion*>(storage);
   size_t count = 0;
   const error_t result = net->poll(completions, batch_size, &count);
   // An exception (a handler's, or a failed peer's) must not lose the completions behind it.

@@ -351,18 +351,13 @@ void runtime_impl_t::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
   rcomps_.set(rcomp, comp);
 }
 
-comp_impl_t* runtime_impl_t::find_rcomp(rcomp_t rcomp, int sender) const {
-  comp_impl_t* comp = rcomps_.get(rcomp);
-  if (__builtin_expect(comp == nullptr, 0)) {
-    throw std::runtime_error(absl::StrCat(
-        "lci: rank ", rank(), " dropped a message of rank ", sender, " for remote completion ",
-        rcomp, ", which is not registered here; register it before a barrier and send after it"));
-  }
-  return comp;
+void runtime_impl_t::report_no_rcomp(rcomp_t rcomp, int sender) const {
+  throw std::runtime_error(absl::StrCat(
+      "lci: rank ", rank(), " dropped a message of rank ", sender, " for remote completion ", rcomp,
+      ", which is not registered here; register it before a barrier and send after it"));
 }
 
-void* runtime_impl_t::allocate(size_t size, int sender) {
-  if (size == 0) return nullptr;
+void* runtime_impl_t::allocate_otherwise(size_t size, int sender) {
   void* buffer = nullptr;
   try {
     buffer = allocator_->allocate(size);

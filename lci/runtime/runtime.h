@@ -2,6 +2,7 @@
 #define LCI_RUNTIME_RUNTIME_H_
 
 #include <atomic>
+#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -87,15 +88,26 @@ class runtime_impl_t : public rt::live_object {
   rcomp_t reserve_rcomps(rcomp_t n);
   void set_rcomp(rcomp_t rcomp, comp_impl_t* comp);
   // Throws std::runtime_error, naming the sender, if nothing is registered as `rcomp`.
-  comp_impl_t* find_rcomp(rcomp_t rcomp, int sender) const;
+  comp_impl_t* find_rcomp(rcomp_t rcomp, int sender) const {
+    comp_impl_t* comp = rcomps_.get(rcomp);
+    if (__builtin_expect(comp == nullptr, 0)) report_no_rcomp(rcomp, sender);
+    return comp;
+  }
 
   // Memory for a message from `sender`; null for size 0. Throws std::runtime_error if there is
   // none.
-  void* allocate(size_t size, int sender);
+  void* allocate(size_t size, int sender) {
+    if (size == 0) return nullptr;
+    // No virtual call in nearly all programs.
+    void* const memory = allocator_ == &g_allocator_default ? std::malloc(size) : nullptr;
+    return __builtin_expect(memory != nullptr, 1) ? memory : allocate_otherwise(size, sender);
+  }
   allocator_base_t& allocator() { return *allocator_; }
   void set_allocator(allocator_base_t* allocator) { allocator_ = allocator; }
 
  private:
+  [[noreturn]] void report_no_rcomp(rcomp_t rcomp, int sender) const;
+  void* allocate_otherwise(size_t size, int sender);
   std::unique_ptr<net_context_impl_t> make_net_context(const net_context_attr_t& attributes);
   std::unique_ptr<device_impl_t> make_device(net_context_impl_t& context,
                                              packet_pool_impl_t& packets, device_attr_t attributes);
@@ -132,6 +144,10 @@ class runtime_impl_t : public rt::live_object {
   std::unique_ptr<net_context_impl_t> default_net_context_;
   std::unique_ptr<device_impl_t> default_device_;
 };
+
+inline void* device_impl_t::allocate_for_am(const comp_impl_t& comp, size_t size, int sender) {
+  return comp.attr.zero_copy_am ? packet_for_am(size, sender) : runtime.allocate(size, sender);
+}
 
 }  // namespace lci
 

@@ -277,13 +277,9 @@ bool shm_device::take(int rank, const incoming& message, batch* given) {
   switch (message.kind) {
     case message_kind::send:
       if (message.size > limits().max_send) return false;
-      *out = completion();
-      out->kind = completion_kind::recv;
-      out->rank = rank;
-      out->imm = message.imm;
-      out->size = message.size;
-      out->buffer = message.bytes;
-      out->lease = make_lease(rank, message.position);
+      *out = {completion_kind::recv, rank,    message.imm,
+              message.size,          message.bytes,
+              /*context=*/nullptr,   /*failed=*/false, make_lease(rank, message.position)};
       ++given->count;
       return true;
     case message_kind::put_done:

@@ -33,30 +33,13 @@ void ring_reader::attach(ring_control* control, cell* cells, uint32_t shift, siz
   spans_.reset(new std::atomic<uint32_t>[mask_ + 1]());
 }
 
-// A first cell has arrived. Its fields are copied once: the sender could change them between a
-// check and a use.
-ring_reader::result ring_reader::take(incoming* out) {
+// It fills the end, and was needed only because a message did not fit there.
+ring_reader::result ring_reader::skip_pad(uint64_t span, incoming* out) {
   const uint64_t index = read_ & mask_;
-  const uint64_t to_end = mask_ + 1 - index;
-  cell& first = cells_[index];
-  const auto* header = static_cast<const volatile cell_header*>(&first.header);
-  out->size = header->size;
-  out->imm = header->imm;
-  out->kind = static_cast<message_kind>(header->kind);
-  const uint64_t span = span_of(out->size);
-  if (out->kind == message_kind::pad) {
-    // Fills the end, and was needed only because a message did not fit there.
-    if (span != to_end || span >= max_span_) return result::corrupt;
-    spans_[index].store(static_cast<uint32_t>(span) | done_bit, std::memory_order_relaxed);
-    read_ += span;
-    return next(out);  // a pad at the front of the ring would be corrupt: no deeper than this
-  }
-  if (out->size > max_size_ || span > to_end) return result::corrupt;
-  out->bytes = first.bytes;
-  out->position = read_;
-  spans_[index].store(static_cast<uint32_t>(span), std::memory_order_relaxed);
+  if (span != mask_ + 1 - index || span >= max_span_) return result::corrupt;
+  spans_[index].store(static_cast<uint32_t>(span) | done_bit, std::memory_order_relaxed);
   read_ += span;
-  return result::message;
+  return next(out);  // a pad at the front of the ring would be corrupt: no deeper than this
 }
 
 void ring_reader::reclaim_front() {

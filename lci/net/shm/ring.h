@@ -25,32 +25,11 @@
 #include <cstring>
 #include <memory>
 
+#include "lci/base/copy.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/shm/wire.h"
 
 namespace lci::net::shm {
-
-// memcpy for sizes that are mostly small: without a call for those up to 32 bytes. Copies at most
-// 8 bytes at a time, since what was written in such words a moment ago can't be read in larger ones
-// without a wait.
-inline void copy_bytes(void* to, const void* from, size_t size) {
-  auto* const t = static_cast<unsigned char*>(to);
-  const auto* const f = static_cast<const unsigned char*>(from);
-  const auto word = [&](size_t at) { std::memcpy(t + at, f + at, 8); };
-  if (size > 32) {
-    std::memcpy(to, from, size);
-  } else if (size >= 8) {
-    for (size_t at = 0; at + 8 < size; at += 8) word(at);
-    word(size - 8);
-  } else if (size >= 4) {
-    std::memcpy(t, f, 4);
-    std::memcpy(t + size - 4, f + size - 4, 4);
-  } else if (size > 0) {
-    t[0] = f[0];
-    t[size / 2] = f[size / 2];
-    t[size - 1] = f[size - 1];
-  }
-}
 
 // Bytes that reach the ring in one message, gathered.
 struct gather {
@@ -81,8 +60,8 @@ class alignas(line_size) ring_writer {
     first.header.imm = imm;
     first.header.kind = static_cast<uint32_t>(kind);
     unsigned char* to = first.bytes;
-    copy_bytes(to, message.header, message.header_size);
-    copy_bytes(to + message.header_size, message.bytes, message.size);
+    base::copy_bytes(to, message.header, message.header_size);
+    base::copy_bytes(to + message.header_size, message.bytes, message.size);
     first.header.stamp.store(stamp_of(written_, shift_), std::memory_order_release);  // R1
     written_ += span;
     return true;
@@ -147,7 +126,20 @@ class alignas(line_size) ring_reader {
     if (first.header.stamp.load(std::memory_order_acquire) != stamp_of(read_, shift_)) {  // A1
       return result::none;
     }
-    return take(out);
+    // Its fields are copied once: the sender could change them between a check and a use.
+    const auto* header = static_cast<const volatile cell_header*>(&first.header);
+    out->size = header->size;
+    out->imm = header->imm;
+    out->kind = static_cast<message_kind>(header->kind);
+    const uint64_t index = read_ & mask_;
+    const uint64_t span = span_of(out->size);
+    if (__builtin_expect(out->kind == message_kind::pad, 0)) return skip_pad(span, out);
+    if (out->size > max_size_ || span > mask_ + 1 - index) return result::corrupt;
+    out->bytes = cells_[index].bytes;
+    out->position = read_;
+    spans_[index].store(static_cast<uint32_t>(span), std::memory_order_relaxed);
+    read_ += span;
+    return result::message;
   }
 
   // Ends the use of a message. Messages may be freed in any order; the sender has their cells back
@@ -173,7 +165,7 @@ class alignas(line_size) ring_reader {
  private:
   static constexpr uint32_t done_bit = uint32_t{1} << 31;
 
-  result take(incoming* out);
+  result skip_pad(uint64_t span, incoming* out);
   void reclaim_front();
 
   // Constant, so that threads that free don't wait for the one that reads.

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "lci/base/copy.h"
 #include "lci/base/log.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/protocol/envelope.h"
@@ -109,7 +110,7 @@ void eager::on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t 
   status.tag = tag;
   status.size = size;
   status.buffer = device_.allocate_for_am(*comp, size, rank);
-  if (size > 0) std::memcpy(status.buffer, bytes, size);
+  base::copy_bytes(status.buffer, bytes, size);
   comp->signal(status);
 }
 
