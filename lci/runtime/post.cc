@@ -85,6 +85,9 @@ template <class... Parts>
 }
 
 transfer classify(const post_args_t& args) {
+  if (__builtin_expect(args.form == post_form_t::am && args.remote_comp != 0, 1)) {
+    return transfer::am;
+  }
   const bool remote_buffer = !args.rmr.is_empty();
   const bool remote_comp = args.remote_comp != 0;
   if (args.form == post_form_t::am && !remote_comp) {
@@ -278,9 +281,9 @@ status_t status_of(const post_args_t& args, error_t result) {
   const bool may_post = args.allow_posted && has_comp;
   const bool may_retry = args.allow_retry && !null_comp;
   status_t status;
-  const error_t result =
-      may_post ? start(device, kind, operation, args, !may_retry, &status)
-               : start_and_wait(device, kind, operation, args, may_retry, &status);
+  const error_t result = may_post
+                             ? start(device, kind, operation, args, !may_retry, &status)
+                             : start_and_wait(device, kind, operation, args, may_retry, &status);
   if (!result.is_done()) return status_of(args, result);
   if (!args.allow_done) {
     operation.comp->signal(status);
@@ -289,64 +292,69 @@ status_t status_of(const post_args_t& args, error_t result) {
   return status;
 }
 
+// Checks what the options say, and starts the operation. `kind` is a constant where this is
+// inlined.
+[[gnu::always_inline]] inline status_t post_as(transfer kind, const post_args_t& args) {
+  const target target = target_of(args);
+  device_impl_t& device = *target.device;
+  check_rank(args, kind, *target.runtime);
+  if (__builtin_expect(args.local_buffer == nullptr && args.size > 0, 0)) {
+    refuse(args, "local_buffer is null and size is ", args.size);
+  }
+  const bool null_comp = args.local_comp == COMP_NULL;
+  const bool has_comp = !null_comp && args.local_comp != COMP_NULL_RETRY;
+  if (__builtin_expect(has_comp && !is_live(*args.local_comp.get_impl()), 0)) {
+    refuse(args, "local_comp has been freed");
+  }
+  if (__builtin_expect(!has_comp && !args.allow_done, 0)) {
+    refuse(args, "allow_done(false) needs a completion object");
+  }
+
+  address to;
+  to.tag = args.tag;
+  to.rcomp = args.remote_comp;
+  if (kind == transfer::send || kind == transfer::receive) {
+    check_matching(args, kind);
+    to.policy = args.matching_policy;
+    to.engine = resolve(*target.runtime, args.matching_engine);
+  }
+  if (kind == transfer::put || kind == transfer::get) check_remote(args);
+  packet* packet = nullptr;
+  if (args.direction == direction_t::OUT) {
+    packet_pool_impl_t& pool =
+        args.packet_pool.is_empty() ? device.packets() : *args.packet_pool.get_impl();
+    check_live(pool, "packet pool");
+    packet = pool.find(args.local_buffer);
+    if (__builtin_expect(packet != nullptr && args.size > pool.attr.packet_size, 0)) {
+      refuse(args, "size is ", args.size, ", and local_buffer a packet of ", pool.attr.packet_size);
+    }
+  }
+
+  // Most messages are small and leave at once. Their way has no state, so that it is short.
+  if ((kind == transfer::am || kind == transfer::send) && args.allow_done && args.mr == MR_HOST) {
+    const envelope with = make_envelope(target.runtime->imm(), to);
+    const message_shape shape{with.header_size, args.size, packet != nullptr,
+                              args.comp_semantic == comp_semantic_t::network};
+    if (__builtin_expect(choose_protocol(shape, device.limits()) == protocol::inject, 1)) {
+      const error_t result =
+          device.net->post(inject_op(args.rank, with, args.local_buffer, args.size));
+      if (__builtin_expect(result.is_done(), 1)) {
+        if (packet != nullptr) packet->put();
+        return status_of(args, errorcode_t::done);
+      }
+      if (result.is_retry() && args.allow_retry && !null_comp) return status_of(args, result);
+    }
+  }
+  return post_any(device, kind, to, packet, args);
+}
+
 }  // namespace
 }  // namespace rt
 
 status_t post(const post_args_t& args) {
   const rt::transfer kind = rt::classify(args);
-  const rt::target target = rt::target_of(args);
-  device_impl_t& device = *target.device;
-  rt::check_rank(args, kind, *target.runtime);
-  if (__builtin_expect(args.local_buffer == nullptr && args.size > 0, 0)) {
-    rt::refuse(args, "local_buffer is null and size is ", args.size);
-  }
-  const bool null_comp = args.local_comp == COMP_NULL;
-  const bool has_comp = !null_comp && args.local_comp != COMP_NULL_RETRY;
-  if (__builtin_expect(has_comp && !rt::is_live(*args.local_comp.get_impl()), 0)) {
-    rt::refuse(args, "local_comp has been freed");
-  }
-  if (__builtin_expect(!has_comp && !args.allow_done, 0)) {
-    rt::refuse(args, "allow_done(false) needs a completion object");
-  }
-
-  rt::address to;
-  to.tag = args.tag;
-  to.rcomp = args.remote_comp;
-  if (kind == rt::transfer::send || kind == rt::transfer::receive) {
-    rt::check_matching(args, kind);
-    to.policy = args.matching_policy;
-    to.engine = rt::resolve(*target.runtime, args.matching_engine);
-  }
-  if (kind == rt::transfer::put || kind == rt::transfer::get) rt::check_remote(args);
-  rt::packet* packet = nullptr;
-  if (args.direction == direction_t::OUT) {
-    packet_pool_impl_t& pool =
-        args.packet_pool.is_empty() ? device.packets() : *args.packet_pool.get_impl();
-    rt::check_live(pool, "packet pool");
-    packet = pool.find(args.local_buffer);
-    if (__builtin_expect(packet != nullptr && args.size > pool.attr.packet_size, 0)) {
-      rt::refuse(args, "size is ", args.size, ", and local_buffer a packet of ",
-                 pool.attr.packet_size);
-    }
-  }
-
-  // Most messages are small and leave at once. Their way has no state, so that it is short.
-  if ((kind == rt::transfer::am || kind == rt::transfer::send) && args.allow_done &&
-      args.mr == MR_HOST) {
-    const rt::envelope with = rt::make_envelope(target.runtime->imm(), to);
-    const rt::message_shape shape{with.header_size, args.size, packet != nullptr,
-                                  args.comp_semantic == comp_semantic_t::network};
-    if (rt::choose_protocol(shape, device.limits()) == rt::protocol::inject) {
-      const error_t result =
-          device.net->post(rt::inject_op(args.rank, with, args.local_buffer, args.size));
-      if (__builtin_expect(result.is_done(), 1)) {
-        if (packet != nullptr) packet->put();
-        return rt::status_of(args, result);
-      }
-      if (result.is_retry() && args.allow_retry && !null_comp) return rt::status_of(args, result);
-    }
-  }
-  return rt::post_any(device, kind, to, packet, args);
+  if (__builtin_expect(kind == rt::transfer::am, 1)) return rt::post_as(rt::transfer::am, args);
+  return rt::post_as(kind, args);
 }
 
 }  // namespace lci

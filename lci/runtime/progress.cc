@@ -25,6 +25,20 @@ struct depth_guard {
 // the cost of polling is spread.
 constexpr size_t batch_size = 16;
 
+// Gives the bytes of a message back, whatever happens.
+class lease_guard {
+ public:
+  lease_guard(net::device& device, const net::completion& received)
+      : device_(device), received_(received) {}
+  ~lease_guard() { device_.release(received_); }
+  lease_guard(const lease_guard&) = delete;
+  lease_guard& operator=(const lease_guard&) = delete;
+
+ private:
+  net::device& device_;
+  const net::completion& received_;
+};
+
 }  // namespace
 
 namespace rt {
@@ -42,8 +56,17 @@ error_t device_impl_t::progress() {
   // An exception (a handler's, or a failed peer's) must not lose the completions behind it.
   std::exception_ptr failure;
   for (size_t i = 0; i < count; ++i) {
+    const net::completion& completion = completions[i];
     try {
-      handle(completions[i]);
+      // Most: a small active message.
+      if (__builtin_expect(completion.kind == net::completion_kind::recv, 1) &&
+          rt::is_short(completion.imm)) {
+        const lease_guard lease(*net, completion);
+        eager.on_am(completion.rank, runtime.imm().tag(completion.imm),
+                    runtime.imm().rcomp(completion.imm), completion.buffer, completion.size);
+      } else {
+        handle(completion);
+      }
     } catch (...) {
       if (failure == nullptr) failure = std::current_exception();
     }
@@ -84,24 +107,6 @@ void device_impl_t::handle(const net::completion& completion) {
   }
 }
 
-namespace {
-
-// Gives the bytes of a message back, whatever happens.
-class lease_guard {
- public:
-  lease_guard(net::device& device, const net::completion& received)
-      : device_(device), received_(received) {}
-  ~lease_guard() { device_.release(received_); }
-  lease_guard(const lease_guard&) = delete;
-  lease_guard& operator=(const lease_guard&) = delete;
-
- private:
-  net::device& device_;
-  const net::completion& received_;
-};
-
-}  // namespace
-
 void device_impl_t::handle_matched(int rank, const rt::match_header& header, const void* bytes,
                                    size_t size) {
   runtime.find_engine(header.engine, rank).on_eager(*this, rt::key_of(header, rank), bytes, size);
@@ -110,12 +115,6 @@ void device_impl_t::handle_matched(int rank, const rt::match_header& header, con
 void device_impl_t::handle_message(const net::completion& received) {
   const lease_guard guard(*net, received);
   const int rank = received.rank;
-  if (rt::is_short(received.imm)) {
-    const rt::imm_layout& imm = runtime.imm();
-    eager.on_am(rank, imm.tag(received.imm), imm.rcomp(received.imm), received.buffer,
-                received.size);
-    return;
-  }
   if (rt::is_short_tagged(received.imm)) {
     const rt::match_header header{rt::short_tag(received.imm), rt::default_engine,
                                   static_cast<uint8_t>(matching_policy_t::rank_tag), 0, 0};

@@ -29,7 +29,7 @@ struct agreement {
 };
 
 void compare_with_peers(boot::bootstrap& boot, const rt::imm_layout& imm) {
-  const agreement ours{rt::wire_version, imm.tag_bits, imm.rcomp_bits};
+  const agreement ours{rt::wire_version, imm.tag_bits(), imm.rcomp_bits()};
   const absl::string_view bytes(reinterpret_cast<const char*>(&ours), sizeof(ours));
   auto all = boot.allgather("agreement", bytes, boot.default_timeout());
   if (!all.ok()) {
@@ -70,8 +70,7 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
       attr_(attributes),
       failed_(new std::atomic<bool>[static_cast<size_t>(boot_->size())]()) {
   check_imm_bits(attr_);
-  imm_.tag_bits = attr_.imm_nbits_tag;
-  imm_.rcomp_bits = attr_.imm_nbits_rcomp;
+  imm_ = rt::imm_layout(attr_.imm_nbits_tag, attr_.imm_nbits_rcomp);
   attr_.max_imm_tag = imm_.max_tag();
   attr_.max_imm_rcomp = imm_.max_rcomp();
   attr_.max_tag = ~uint64_t{0} - 1;  // the last one is ANY_TAG

@@ -34,20 +34,30 @@ constexpr net_imm_data_t short_bit = net_imm_data_t{1} << 31;
 constexpr int ticket_bits = 31;
 
 // The split of the 31 bits below short_bit between rcomp and tag.
-struct imm_layout {
-  int tag_bits = 16;
-  int rcomp_bits = 15;
+class imm_layout {
+ public:
+  explicit imm_layout(int tag_bits = 16, int rcomp_bits = 15)
+      : tag_bits_(tag_bits),
+        rcomp_bits_(rcomp_bits),
+        max_tag_((uint32_t{1} << tag_bits) - 1),
+        max_rcomp_((uint32_t{1} << rcomp_bits) - 1) {}
 
-  uint64_t max_tag() const { return (uint64_t{1} << tag_bits) - 1; }
-  uint64_t max_rcomp() const { return (uint64_t{1} << rcomp_bits) - 1; }
-  bool fits(tag_t tag, rcomp_t rcomp) const { return tag <= max_tag() && rcomp <= max_rcomp(); }
+  int tag_bits() const { return tag_bits_; }
+  int rcomp_bits() const { return rcomp_bits_; }
+  uint64_t max_tag() const { return max_tag_; }
+  uint64_t max_rcomp() const { return max_rcomp_; }
+  bool fits(tag_t tag, rcomp_t rcomp) const { return tag <= max_tag_ && rcomp <= max_rcomp_; }
   net_imm_data_t encode(tag_t tag, rcomp_t rcomp) const {
-    return short_bit | (rcomp << tag_bits) | static_cast<net_imm_data_t>(tag);
+    return short_bit | (rcomp << tag_bits_) | static_cast<net_imm_data_t>(tag);
   }
-  tag_t tag(net_imm_data_t imm) const { return imm & max_tag(); }
-  rcomp_t rcomp(net_imm_data_t imm) const {
-    return static_cast<rcomp_t>((imm >> tag_bits) & max_rcomp());
-  }
+  tag_t tag(net_imm_data_t imm) const { return imm & max_tag_; }
+  rcomp_t rcomp(net_imm_data_t imm) const { return (imm >> tag_bits_) & max_rcomp_; }
+
+ private:
+  int tag_bits_;
+  int rcomp_bits_;
+  uint32_t max_tag_;
+  uint32_t max_rcomp_;
 };
 
 inline bool is_short(net_imm_data_t imm) { return (imm & short_bit) != 0; }

@@ -261,27 +261,35 @@ bool shm_device::visit(int rank, batch* given) {
   for (int i = 0; i < messages_per_visit && !given->full(); ++i) {
     const ring_reader::result result = from.next(&message);
     if (result == ring_reader::result::none) return true;
+    given->moved = true;
+    active_rank_ = rank;
+    if (__builtin_expect(result == ring_reader::result::message &&
+                             message.kind == message_kind::send &&
+                             message.size <= limits().max_send,
+                         1)) {
+      *given->next() = {completion_kind::recv,
+                        rank,
+                        message.imm,
+                        message.size,
+                        message.bytes,
+                        /*context=*/nullptr,
+                        /*failed=*/false,
+                        make_lease(rank, message.position)};
+      ++given->count;
+      continue;
+    }
     if (result == ring_reader::result::corrupt || !take(rank, message, given)) {
       fail(rank, peer_state::corrupt, "it wrote a malformed message");
       return true;
     }
-    given->moved = true;
-    active_rank_ = rank;
   }
   return false;
 }
 
-// False if the message makes no sense.
+// All but a send. False if the message makes no sense.
 bool shm_device::take(int rank, const incoming& message, batch* given) {
   completion* out = given->next();
   switch (message.kind) {
-    case message_kind::send:
-      if (message.size > limits().max_send) return false;
-      *out = {completion_kind::recv, rank,    message.imm,
-              message.size,          message.bytes,
-              /*context=*/nullptr,   /*failed=*/false, make_lease(rank, message.position)};
-      ++given->count;
-      return true;
     case message_kind::put_done:
       *out = completion();
       out->kind = completion_kind::remote_put;
@@ -299,8 +307,9 @@ bool shm_device::take(int rank, const incoming& message, batch* given) {
       if (result == request_table::result::completed) ++given->count;
       return result != request_table::result::malformed;
     }
-    case message_kind::pad:
-      break;  // stays in the ring
+    case message_kind::send:  // too large
+    case message_kind::pad:   // stays in the ring
+      break;
   }
   return false;
 }

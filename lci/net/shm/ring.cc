@@ -12,6 +12,14 @@ bool ring_writer::refresh(uint64_t span) {
   return written_ + span - freed_ <= mask_ + 1;
 }
 
+bool ring_writer::make_room(uint64_t span) {
+  const uint64_t to_end = mask_ + 1 - (written_ & mask_);
+  if (span <= to_end) return reserve(span);
+  if (!reserve(to_end + span)) return false;
+  pad(to_end);
+  return true;
+}
+
 void ring_writer::pad(uint64_t span) {
   cell& first = cells_[written_ & mask_];
   first.header.size = static_cast<uint32_t>(span * line_size - sizeof(cell_header));

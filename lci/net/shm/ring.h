@@ -53,15 +53,19 @@ class alignas(line_size) ring_writer {
   // False if there is no room now; then nothing happened.
   bool write(message_kind kind, uint32_t imm, const gather& message) {
     const size_t size = message.header_size + message.size;
-    const uint64_t span = span_of(size);
-    if (!make_room(span)) return false;
+    const bool one_cell = size <= sizeof(cell::bytes);
+    const uint64_t span = one_cell ? 1 : span_of(size);
+    if (!(one_cell ? reserve(1) : make_room(span))) return false;
     cell& first = cells_[written_ & mask_];
     first.header.size = static_cast<uint32_t>(size);
     first.header.imm = imm;
     first.header.kind = static_cast<uint32_t>(kind);
     unsigned char* to = first.bytes;
-    base::copy_bytes(to, message.header, message.header_size);
-    base::copy_bytes(to + message.header_size, message.bytes, message.size);
+    if (message.header_size > 0) {
+      base::copy_bytes(to, message.header, message.header_size);
+      to += message.header_size;
+    }
+    base::copy_bytes(to, message.bytes, message.size);
     first.header.stamp.store(stamp_of(written_, shift_), std::memory_order_release);  // R1
     written_ += span;
     return true;
@@ -77,15 +81,7 @@ class alignas(line_size) ring_writer {
 
  private:
   // Room for `span` cells in one piece at written_, with a pad before it if need be.
-  bool make_room(uint64_t span) {
-    const uint64_t to_end = mask_ + 1 - (written_ & mask_);
-    if (__builtin_expect(span > to_end, 0)) {
-      if (!reserve(to_end + span)) return false;
-      pad(to_end);
-      return true;
-    }
-    return reserve(span);
-  }
+  bool make_room(uint64_t span);
   bool reserve(uint64_t span) {
     return __builtin_expect(written_ + span - freed_ <= mask_ + 1, 1) || refresh(span);
   }
