@@ -212,7 +212,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
   }
   ring_writer& to = writer(operation.rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
-  const std::lock_guard<ds::spinlock> guard(to.lock, std::adopt_lock);
+  const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
   if (asking) {
     // Again, under the lock: report_failure gives up what is open under the same lock.
     if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
@@ -231,7 +231,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
 error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   *count = 0;
   if (!poll_lock_.try_lock()) return errorcode_t::retry_lock;
-  const std::lock_guard<ds::spinlock> guard(poll_lock_, std::adopt_lock);
+  const std::lock_guard<ds::biased_lock> guard(poll_lock_, std::adopt_lock);
   batch given{out, max};
   if (__builtin_expect(!requests_.idle(), 0)) pay_replies();
   // Begins behind the rank that the last full batch ended with, so that none is served twice while
@@ -267,14 +267,11 @@ bool shm_device::visit(int rank, batch* given) {
                              message.kind == message_kind::send &&
                              message.size <= limits().max_send,
                          1)) {
-      *given->next() = {completion_kind::recv,
-                        rank,
-                        message.imm,
-                        message.size,
+      *given->next() = {completion_kind::recv, rank,
+                        message.imm,           message.size,
                         message.bytes,
                         /*context=*/nullptr,
-                        /*failed=*/false,
-                        make_lease(rank, message.position)};
+                        /*failed=*/false,      make_lease(rank, message.position)};
       ++given->count;
       continue;
     }
@@ -359,7 +356,7 @@ bool shm_device::report_failure(int rank, batch* given) {
   if (!visit(rank, given)) return false;
   ring_writer& to = writer(rank);
   if (!to.lock.try_lock()) return false;
-  const std::lock_guard<ds::spinlock> guard(to.lock, std::adopt_lock);
+  const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
   for (;;) {
     if (given->full()) return false;
     given->moved = true;

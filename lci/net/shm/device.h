@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "lci/ds/spinlock.h"
+#include "lci/ds/biased_lock.h"
 #include "lci/net/backend.h"
 #include "lci/net/shm/context.h"
 #include "lci/net/shm/requests.h"
@@ -84,9 +84,9 @@ class shm_device final : public device {
   request_table requests_;
   bool connected_ = false;
 
-  alignas(line_size) ds::spinlock poll_lock_;  // guards what follows
-  int next_rank_ = 0;                          // where the next poll begins
-  int active_rank_ = 0;                        // who sent the last message
+  alignas(line_size) ds::biased_lock poll_lock_;  // guards what follows
+  int next_rank_ = 0;                             // where the next poll begins
+  int active_rank_ = 0;                           // who sent the last message
   uint32_t polls_ = 0;
   bool unreported_ = false;  // some state is `ended` or `corrupt`
   std::chrono::steady_clock::time_point last_look_;

@@ -135,7 +135,7 @@ void request_table::pay(int rank, ring_writer& back) {
 
 bool request_table::send(const reply& owed, ring_writer& back) {
   if (!back.lock.try_lock()) return false;
-  const std::lock_guard<ds::spinlock> guard(back.lock, std::adopt_lock);
+  const std::lock_guard<ds::biased_lock> guard(back.lock, std::adopt_lock);
   remote_copy_header header = owed.header;
   if (owed.to != message_kind::get_request) {
     return back.write(message_kind::reply, 0, {&header, sizeof(header), nullptr, 0});

@@ -26,7 +26,7 @@
 #include <memory>
 
 #include "lci/base/copy.h"
-#include "lci/ds/spinlock.h"
+#include "lci/ds/biased_lock.h"
 #include "lci/net/shm/wire.h"
 
 namespace lci::net::shm {
@@ -77,8 +77,6 @@ class alignas(line_size) ring_writer {
   // Tells the receiver that nothing will follow, and that this is no failure.
   void close() { control_->closed.store(1, std::memory_order_release); }  // R4
 
-  ds::spinlock lock;
-
  private:
   // Room for `span` cells in one piece at written_, with a pad before it if need be.
   bool make_room(uint64_t span);
@@ -88,14 +86,17 @@ class alignas(line_size) ring_writer {
   bool refresh(uint64_t span);
   void pad(uint64_t span);
 
-  uint32_t shift_ = 0;
   uint64_t mask_ = 0;     // cells of the ring - 1
   uint64_t written_ = 0;  // position after the last message
   uint64_t freed_ = 0;    // the last known ring_control::freed
   cell* cells_ = nullptr;
   ring_control* control_ = nullptr;
+  uint32_t shift_ = 0;
+
+ public:
+  ds::biased_lock lock;  // here, so that what an owner of it uses is in one line with the above
 };
-static_assert(sizeof(ring_writer) == line_size);
+static_assert(sizeof(ring_writer) == 2 * line_size);
 
 // A message in the ring, its fields copied out and checked.
 struct incoming {

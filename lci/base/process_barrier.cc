@@ -1,0 +1,31 @@
+#include "lci/base/process_barrier.h"
+
+#include <linux/membarrier.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <cerrno>
+
+#include "lci/base/check.h"
+
+namespace lci::base {
+namespace {
+
+long membarrier(int command) { return syscall(SYS_membarrier, command, 0, 0); }
+
+}  // namespace
+
+bool has_process_barrier() {
+  static const bool ready = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0;
+  return ready;
+}
+
+void process_barrier() {
+  // A child that was forked off and has not registered is the one case in which it fails.
+  if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
+  const bool done = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
+                    membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;
+  LCI_CHECK(done, "membarrier gave error ", errno, ", though it had worked before");
+}
+
+}  // namespace lci::base

@@ -1,0 +1,120 @@
+#include "lci/ds/biased_lock.h"
+
+#include <atomic>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace lci::ds {
+namespace {
+
+void lock(biased_lock& lock) {
+  while (!lock.try_lock()) std::this_thread::yield();
+}
+
+void use(biased_lock& lock, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    ds::lock(lock);
+    lock.unlock();
+  }
+}
+
+void in_another_thread(const std::function<void()>& f) { std::thread(f).join(); }
+
+TEST(BiasedLock, TryLockFailsWhileItIsHeld) {
+  biased_lock lock;
+  for (int i = 0; i < 200; ++i) {  // before and after the thread owns it
+    ASSERT_TRUE(lock.try_lock());
+    in_another_thread([&] { EXPECT_FALSE(lock.try_lock()); });
+    lock.unlock();
+  }
+}
+
+TEST(BiasedLock, BelongsToWhoUsesItAloneUntilAnotherComes) {
+  if (!base::has_process_barrier()) GTEST_SKIP() << "the kernel has no membarrier";
+  biased_lock lock;
+  EXPECT_FALSE(lock.is_mine());
+  use(lock, 100);
+  EXPECT_TRUE(lock.is_mine());
+  in_another_thread([&] {
+    EXPECT_FALSE(lock.is_mine());
+    use(lock, 1);
+  });
+  EXPECT_FALSE(lock.is_mine());
+  use(lock, 100);
+  EXPECT_FALSE(lock.is_mine()) << "four times as many rounds are needed now";
+  use(lock, 200);
+  EXPECT_TRUE(lock.is_mine());
+}
+
+// While threads live, so that their numbers differ, only so many ever own it.
+TEST(BiasedLock, HasAFewOwnersAndWorksForOthers) {
+  if (!base::has_process_barrier()) GTEST_SKIP() << "the kernel has no membarrier";
+  biased_lock lock;
+  int owners = 0;
+  int rounds = 100;
+  const std::function<void(int)> next = [&](int depth) {
+    use(lock, rounds);
+    if (lock.is_mine()) {
+      ++owners;
+      rounds *= 4;
+    }
+    if (depth > 0) in_another_thread([&] { next(depth - 1); });
+    ASSERT_TRUE(lock.try_lock());
+    lock.unlock();
+  };
+  next(6);
+  EXPECT_EQ(owners, 4);
+}
+
+// One thread uses it mostly, so that it becomes the owner again and again; others come now and
+// then.
+TEST(BiasedLock, OneThreadAtATime) {
+  for (int round = 0; round < 20; ++round) {
+    biased_lock lock;
+    long counter = 0;  // not atomic
+    long failures = 0;
+    std::atomic<bool> stop{false};
+    long mine = 0;
+    std::vector<long> theirs(3);
+    std::vector<std::thread> threads;
+    for (size_t t = 0; t < theirs.size(); ++t) {
+      threads.emplace_back([&, t] {
+        for (int burst = 0; burst < 20; ++burst) {
+          for (int i = 0; i < (burst % 5 == 0 ? 300 : 3); ++i) {
+            ds::lock(lock);
+            ++counter;
+            lock.unlock();
+            ++theirs[t];
+          }
+          for (int i = 0; i < 20; ++i) std::this_thread::yield();
+        }
+      });
+    }
+    std::thread often([&] {
+      while (!stop.load()) {
+        for (int i = 0; i < 100; ++i) {
+          if (!lock.try_lock()) continue;
+          const long before = counter;
+          counter = before + 1;
+          if (counter != before + 1) ++failures;
+          lock.unlock();
+          ++mine;
+        }
+        std::this_thread::yield();
+      }
+    });
+    for (std::thread& thread : threads) thread.join();
+    stop.store(true);
+    often.join();
+    long all = mine;
+    for (const long one : theirs) all += one;
+    EXPECT_EQ(counter, all);
+    EXPECT_EQ(failures, 0);
+  }
+}
+
+}  // namespace
+}  // namespace lci::ds
