@@ -109,8 +109,7 @@ transfer classify(const post_args_t& args) {
   return transfer::receive;
 }
 
-void check_rank(const post_args_t& args, transfer kind, const runtime_impl_t& runtime) {
-  if (__builtin_expect(args.rank >= 0 && args.rank < runtime.size(), 1)) return;
+void check_odd_rank(const post_args_t& args, transfer kind, const runtime_impl_t& runtime) {
   const bool rank_counts = args.matching_policy == matching_policy_t::rank_only ||
                            args.matching_policy == matching_policy_t::rank_tag;
   if (kind == transfer::receive && args.rank == ANY_SOURCE && !rank_counts) return;
@@ -118,6 +117,12 @@ void check_rank(const post_args_t& args, transfer kind, const runtime_impl_t& ru
          kind == transfer::receive && args.rank == ANY_SOURCE
              ? "; ANY_SOURCE needs the matching_policy tag_only or none, here and at the sender"
              : "");
+}
+
+inline void check_rank(const post_args_t& args, transfer kind, const runtime_impl_t& runtime) {
+  if (__builtin_expect(args.rank < 0 || args.rank >= runtime.size(), 0)) {
+    check_odd_rank(args, kind, runtime);
+  }
 }
 
 void check_matching(const post_args_t& args, transfer kind) {
@@ -242,7 +247,7 @@ error_t start_and_wait(device_impl_t& device, transfer kind, message operation,
   return errorcode_t::done;
 }
 
-target target_of(const post_args_t& args) {
+[[gnu::always_inline]] inline target target_of(const post_args_t& args) {
   if (args.endpoint.is_empty() && args.runtime.is_empty() && !args.device.is_empty()) {
     device_impl_t* device = args.device.get_impl();
     check_live(*device, "device");
@@ -321,12 +326,15 @@ status_t status_of(const post_args_t& args, error_t result) {
   if (kind == transfer::put || kind == transfer::get) check_remote(args);
   packet* packet = nullptr;
   if (args.direction == direction_t::OUT) {
-    packet_pool_impl_t& pool =
-        args.packet_pool.is_empty() ? device.packets() : *args.packet_pool.get_impl();
-    check_live(pool, "packet pool");
-    packet = pool.find(args.local_buffer);
-    if (__builtin_expect(packet != nullptr && args.size > pool.attr.packet_size, 0)) {
-      refuse(args, "size is ", args.size, ", and local_buffer a packet of ", pool.attr.packet_size);
+    packet_pool_impl_t* pool = &device.packets();  // lives as long as the device
+    if (__builtin_expect(!args.packet_pool.is_empty(), 0)) {
+      pool = args.packet_pool.get_impl();
+      check_live(*pool, "packet pool");
+    }
+    packet = pool->find(args.local_buffer);
+    if (__builtin_expect(packet != nullptr && args.size > pool->attr.packet_size, 0)) {
+      refuse(args, "size is ", args.size, ", and local_buffer a packet of ",
+             pool->attr.packet_size);
     }
   }
 

@@ -171,10 +171,7 @@ shm_device::~shm_device() {
 
 error_t shm_device::post(const op& operation) {
   if (__builtin_expect(state(operation.rank) != peer_state::alive, 0)) return errorcode_t::fatal;
-  return operation.kind == op_kind::send ? post_send(operation) : post_remote_copy(operation);
-}
-
-error_t shm_device::post_send(const op& operation) {
+  if (__builtin_expect(operation.kind != op_kind::send, 0)) return post_remote_copy(operation);
   ring_writer& to = writer(operation.rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
   const bool written =

@@ -55,7 +55,6 @@ class shm_device final : public device {
   absl::Status connect(boot::bootstrap& boot, const device_config& config);
   absl::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
 
-  error_t post_send(const op& operation);
   error_t post_remote_copy(const op& operation);
   error_t full(int rank) const;
 

@@ -16,9 +16,9 @@ namespace lci::rt {
 struct envelope {
   net_imm_data_t imm;
   uint8_t header_size;  // 0 if all fits the immediate data
-  alignas(8) unsigned char header[sizeof(am_header)];
+  uint64_t header[2];
 };
-static_assert(sizeof(tagged_header) == sizeof(am_header));
+static_assert(sizeof(am_header) == 16 && sizeof(tagged_header) == 16);
 
 inline bool is_short_tagged(const address& to) {
   return to.rcomp == 0 && to.tag <= max_short_tag && to.engine->id == default_engine &&
