@@ -290,14 +290,14 @@ bool shm_device::take(int rank, const incoming& message, batch* given) {
       out->rank = rank;
       out->imm = message.imm;
       ++given->count;
-      reader(rank).free(message.position);
+      reader(rank).free(message.position, message.size);
       return true;
     case message_kind::put_request:
     case message_kind::put_imm_request:
     case message_kind::get_request:
     case message_kind::reply: {
       const request_table::result result = requests_.take(rank, message, writer(rank), out);
-      reader(rank).free(message.position);
+      reader(rank).free(message.position, message.size);
       if (result == request_table::result::completed) ++given->count;
       return result != request_table::result::malformed;
     }
@@ -314,7 +314,7 @@ void shm_device::pay_replies() {
 
 void shm_device::release(const completion& received) {
   const auto rank = static_cast<int>(received.lease >> lease_position_bits);
-  reader(rank).free(received.lease);
+  reader(rank).free(received.lease, received.size);
 }
 
 // ---- failures -----------------------------------------------------------------------------------

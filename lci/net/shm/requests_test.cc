@@ -56,7 +56,7 @@ struct side {
       const auto what = table.take(0, message, out.writer, &c);
       EXPECT_NE(what, request_table::result::malformed);
       if (what == request_table::result::completed) result.push_back(c);
-      in.reader.free(message.position);
+      in.reader.free(message.position, message.size);
     }
     in.reader.reclaim();
     return result;
@@ -211,7 +211,7 @@ TEST_F(Requests, WhateverAPeerWritesOnlyOpenMemoryChanges) {
     incoming reply;
     back_.reader.reclaim();
     while (back_.reader.next(&reply) == ring_reader::result::message) {
-      back_.reader.free(reply.position);
+      back_.reader.free(reply.position, reply.size);
     }
     back_.reader.reclaim();
   }

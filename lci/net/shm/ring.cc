@@ -1,8 +1,18 @@
 #include "lci/net/shm/ring.h"
 
+#include <algorithm>
+
 namespace lci::net::shm {
 
 // ---- sender -------------------------------------------------------------------------------------
+
+void ring_writer::attach(ring_control* control, cell* cells, uint32_t shift) {
+  control_ = control;
+  cells_ = cells;
+  shift_ = shift;
+  mask_ = (uint64_t{1} << shift) - 1;
+  inside_ = std::make_unique<uint64_t[]>(mask_ / 64 + 1);
+}
 
 bool ring_writer::refresh(uint64_t span) {
   const uint64_t freed = control_->freed.load(std::memory_order_acquire);  // A2
@@ -12,10 +22,30 @@ bool ring_writer::refresh(uint64_t span) {
   return written_ + span - freed_ <= mask_ + 1;
 }
 
+bool ring_writer::wipe(uint64_t span) {
+  if (!reserve(span + 1)) return false;
+  const uint64_t end = (written_ + span) & mask_;
+  cells_[end].header.stamp.store(0, std::memory_order_relaxed);
+  inside_[end / 64] &= ~(uint64_t{1} << (end % 64));
+  return true;
+}
+
+// Before the message of `span` cells at written_ is written.
+void ring_writer::note_inside(uint64_t span) {
+  uint64_t index = (written_ & mask_) + 1;
+  for (uint64_t left = span - 1; left > 0;) {
+    const uint64_t bit = index % 64;
+    const uint64_t count = std::min(left, 64 - bit);
+    inside_[index / 64] |= (~uint64_t{0} >> (64 - count)) << bit;
+    index += count;
+    left -= count;
+  }
+}
+
 bool ring_writer::make_room(uint64_t span) {
   const uint64_t to_end = mask_ + 1 - (written_ & mask_);
   if (span <= to_end) return reserve(span);
-  if (!reserve(to_end + span)) return false;
+  if (!reserve(to_end + span) || !ends_well(to_end)) return false;
   pad(to_end);
   return true;
 }
@@ -45,7 +75,7 @@ void ring_reader::attach(ring_control* control, cell* cells, uint32_t shift, siz
 ring_reader::result ring_reader::skip_pad(uint64_t span, incoming* out) {
   const uint64_t index = read_ & mask_;
   if (span != mask_ + 1 - index || span >= max_span_) return result::corrupt;
-  spans_[index].store(static_cast<uint32_t>(span) | done_bit, std::memory_order_relaxed);
+  spans_[index].store(static_cast<uint32_t>(span), std::memory_order_relaxed);
   read_ += span;
   return next(out);  // a pad at the front of the ring would be corrupt: no deeper than this
 }
@@ -54,9 +84,9 @@ void ring_reader::reclaim_front() {
   while (freed_ != read_) {
     std::atomic<uint32_t>& slot = spans_[freed_ & mask_];
     const uint32_t span = slot.load(std::memory_order_acquire);  // A3
-    if ((span & done_bit) == 0) break;
+    if (span == 0) break;
     slot.store(0, std::memory_order_relaxed);
-    freed_ += span & ~done_bit;
+    freed_ += span;
   }
   // Not each time, since it takes the line away from the sender. A quarter of the ring is enough
   // for any message, and what is not yet told is less than a quarter.

@@ -4,19 +4,19 @@
 //   R1 -> A1  stamp of a message's first cell: the sender stores it (release) after all else of the
 //             message; the receiver loads it (acquire) before it reads anything else.
 //   R2 -> A2  ring_control::freed: the receiver stores it (release) after its last read of the
-//             cells, and after it has wiped the stamps; the sender loads it (acquire) before it
-//             writes there again.
-//   R3 -> A3  spans_[]: the thread that frees a message marks it (release) after its last read and
-//             after the wiping; reclaim() loads it (acquire) before it hands the cells on by R2.
+//             cells; the sender loads it (acquire) before it writes there again.
+//   R3 -> A3  spans_[]: the thread that frees a message stores its span (release) after its last
+//             read; reclaim() loads it (acquire) before it hands the cells on by R2.
 //   R4 -> A4  ring_control::closed: the sender stores it (release) after its last message.
 // Invariants:
 //   1. Cells in [freed, written) hold messages that are on their way or being read; all others
-//      belong to the sender.
-//   2. The word where a stamp would stand is never a valid stamp of the coming lap in a cell that
-//      belongs to the sender: a first cell keeps the stamp of an older lap, the others are wiped
-//      when they are freed.
+//      belong to the sender. The receiver writes to none: lines move only one way.
+//   2. Before a message is published, the word behind it, where the next one's stamp will stand, is
+//      not that stamp: it is one of an older lap, or the sender has wiped it, since old bytes could
+//      look like one. (The receiver looks at no other cell.)
 //   3. A message is contiguous in memory, and spans at most a quarter of the ring.
-//   4. spans_[i] is non-zero exactly for the messages in [freed_, read_) that begin in cell i.
+//   4. spans_[i] is non-zero exactly for the messages in [freed_, read_) that begin in cell i and
+//      are freed.
 #ifndef LCI_NET_SHM_RING_H_
 #define LCI_NET_SHM_RING_H_
 
@@ -43,19 +43,16 @@ struct gather {
 // guards. close() may be called once nobody writes any more.
 class alignas(line_size) ring_writer {
  public:
-  void attach(ring_control* control, cell* cells, uint32_t shift) {
-    control_ = control;
-    cells_ = cells;
-    shift_ = shift;
-    mask_ = (uint64_t{1} << shift) - 1;
-  }
+  void attach(ring_control* control, cell* cells, uint32_t shift);
 
   // False if there is no room now; then nothing happened.
-  bool write(message_kind kind, uint32_t imm, const gather& message) {
+  [[gnu::always_inline]] bool write(message_kind kind, uint32_t imm, const gather& message) {
     const size_t size = message.header_size + message.size;
     const bool one_cell = size <= sizeof(cell::bytes);
     const uint64_t span = one_cell ? 1 : span_of(size);
     if (!(one_cell ? reserve(1) : make_room(span))) return false;
+    if (!ends_well(span)) return false;
+    if (!one_cell) note_inside(span);
     cell& first = cells_[written_ & mask_];
     first.header.size = static_cast<uint32_t>(size);
     first.header.imm = imm;
@@ -72,7 +69,10 @@ class alignas(line_size) ring_writer {
   }
 
   // Whether a message of `size` bytes could be written now.
-  bool has_room(size_t size) { return make_room(span_of(size)); }
+  bool has_room(size_t size) {
+    const uint64_t span = span_of(size);
+    return make_room(span) && ends_well(span);
+  }
 
   // Tells the receiver that nothing will follow, and that this is no failure.
   void close() { control_->closed.store(1, std::memory_order_release); }  // R4
@@ -84,6 +84,14 @@ class alignas(line_size) ring_writer {
     return __builtin_expect(written_ + span - freed_ <= mask_ + 1, 1) || refresh(span);
   }
   bool refresh(uint64_t span);
+  // Invariant 2 for a message of `span` cells at written_, for which there is room. False if that
+  // needs more room.
+  bool ends_well(uint64_t span) {
+    const uint64_t end = (written_ + span) & mask_;
+    return __builtin_expect((inside_[end / 64] >> (end % 64) & 1) == 0, 1) || wipe(span);
+  }
+  bool wipe(uint64_t span);
+  void note_inside(uint64_t span);
   void pad(uint64_t span);
 
   uint64_t mask_ = 0;     // cells of the ring - 1
@@ -91,6 +99,9 @@ class alignas(line_size) ring_writer {
   uint64_t freed_ = 0;    // the last known ring_control::freed
   cell* cells_ = nullptr;
   ring_control* control_ = nullptr;
+  // A bit a cell: set if it was inside a message, not its first. Then its first word may be
+  // anything (if it was first, that is an old stamp). The cell at written_ never has it.
+  std::unique_ptr<uint64_t[]> inside_;
   uint32_t shift_ = 0;
 
  public:
@@ -134,20 +145,15 @@ class alignas(line_size) ring_reader {
     if (out->size > max_size_ || span > mask_ + 1 - index) return result::corrupt;
     out->bytes = cells_[index].bytes;
     out->position = read_;
-    spans_[index].store(static_cast<uint32_t>(span), std::memory_order_relaxed);
     read_ += span;
     return result::message;
   }
 
   // Ends the use of a message. Messages may be freed in any order; the sender has their cells back
   // after a reclaim().
-  void free(uint64_t position) {
-    const uint64_t index = position & mask_;
-    const uint32_t span = spans_[index].load(std::memory_order_relaxed);
-    for (uint32_t i = 1; i < span; ++i) {
-      cells_[index + i].header.stamp.store(0, std::memory_order_relaxed);
-    }
-    spans_[index].store(span | done_bit, std::memory_order_release);  // R3
+  void free(uint64_t position, size_t size) {
+    spans_[position & mask_].store(static_cast<uint32_t>(span_of(size)),
+                                   std::memory_order_release);  // R3
   }
 
   // Gives the sender back what is freed at the front.
@@ -160,15 +166,13 @@ class alignas(line_size) ring_reader {
   }  // A4
 
  private:
-  static constexpr uint32_t done_bit = uint32_t{1} << 31;
-
   result skip_pad(uint64_t span, incoming* out);
   void reclaim_front();
 
   // Constant, so that threads that free don't wait for the one that reads.
   cell* cells_ = nullptr;
-  // spans_[position & mask_] is the span of a message that is handed out, with done_bit once it is
-  // freed; 0 otherwise. Not in the ring, where the sender could change it.
+  // spans_[position & mask_] is the span of a message that is freed, until it is reclaimed; else 0.
+  // Not in the ring, where the sender could change it.
   std::unique_ptr<std::atomic<uint32_t>[]> spans_;
   ring_control* control_ = nullptr;
   uint64_t mask_ = 0;  // cells of the ring - 1

@@ -62,11 +62,31 @@ TEST_F(Ring, OldBytesAreNeverTakenForMessages) {
       ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), message.bytes));
       incoming none;
       ASSERT_EQ(reader_.next(&none), ring_reader::result::none);
-      reader_.free(message.position);
+      reader_.free(message.position, message.size);
       reader_.reclaim();
       ASSERT_EQ(reader_.next(&none), ring_reader::result::none);
       ++number;
     }
+  }
+}
+
+// Messages full of the stamp that comes next where they lie, of lengths that move through the ring.
+TEST_F(Ring, TheLastMessageIsFollowedByNoneWhateverLiesThere) {
+  uint64_t position = 0;
+  for (int i = 0; i < 5000; ++i) {
+    const size_t size = static_cast<size_t>(i * 37 % 900);
+    std::vector<unsigned char> bytes(size);
+    const uint32_t stamp = stamp_of(position + cells, shift);
+    for (size_t at = 0; at + 4 <= size; at += 4) std::memcpy(&bytes[at], &stamp, sizeof(stamp));
+    ASSERT_TRUE(write(bytes, static_cast<uint32_t>(i)));
+    incoming message;
+    ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
+    ASSERT_EQ(message.imm, static_cast<uint32_t>(i));
+    ASSERT_EQ(message.size, size);
+    position = message.position + span_of(size);
+    ASSERT_EQ(reader_.next(&message), ring_reader::result::none) << i;
+    reader_.free(message.position, size);
+    reader_.reclaim();
   }
 }
 
@@ -82,7 +102,7 @@ TEST_F(Ring, FillsUpAndGoesOn) {
     }
     EXPECT_GE(positions.size(), cells * 3 / 4);
     EXPECT_LE(positions.size(), cells);
-    for (size_t i = positions.size(); i > 0; --i) reader_.free(positions[i - 1]);
+    for (size_t i = positions.size(); i > 0; --i) reader_.free(positions[i - 1], bytes.size());
     reader_.reclaim();
   }
 }
@@ -93,11 +113,11 @@ TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {
     ASSERT_TRUE(write(largest)) << i;
     incoming message;
     ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
-    reader_.free(message.position);
+    reader_.free(message.position, message.size);
     if (i % 3 == 0) {
       ASSERT_TRUE(write({1, 2, 3}));
       ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
-      reader_.free(message.position);
+      reader_.free(message.position, message.size);
     }
     reader_.reclaim();
   }
@@ -168,7 +188,7 @@ TEST_F(Ring, OneSenderManyFreeingThreads) {
         for (size_t i = 0; i < message.size; ++i) {
           if (message.bytes[i] != static_cast<unsigned char>(message.imm + i)) ++wrong;
         }
-        reader_.free(message.position);
+        reader_.free(message.position, message.size);
       }
     });
   }
