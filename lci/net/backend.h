@@ -26,9 +26,9 @@ struct device_limits {
   size_t max_send = 0;    // bytes of a send that is not injected; at least max_inject
   size_t max_rma = 0;     // bytes of one put, put_imm or get; the runtime splits larger ones
   bool needs_registration =
-      true;                  // op::local must be given where op.h says so; else it is not used
-  bool has_put_imm = true;   // false: put_imm is never posted
-  bool rma_at_once = false;  // put, put_imm and get never answer `posted`
+      true;                 // op::local must be given where op.h says so; else it is not used
+  bool has_put_imm = true;  // false: put_imm is never posted
+  size_t rma_at_once = 0;   // bytes: smaller put, put_imm and get never answer `posted`
 };
 
 // What the runtime asks for when it makes a device.
@@ -49,8 +49,9 @@ class device {
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing, makes no system
   // call except what moves the bytes of a put or get.
   //   done         complete; there will be no completion for it. The buffer is the caller's again;
-  //                for put the bytes are in the peer's memory, for get they are in the buffer, for
-  //                send the backend has a copy.
+  //                for put the bytes are in the peer's memory, for put_imm they will be when the
+  //                peer's completion is, for get they are in the buffer, for send the backend has a
+  //                copy.
   //   posted       one completion with op.context will come out of poll. Buffer and registration
   //                belong to the device until then. Never the answer to an injected send. A put or
   //                get may need the target to poll before it completes.

@@ -60,15 +60,18 @@ uint64_t make_lease(int rank, uint64_t position) {
          (position & ((uint64_t{1} << lease_position_bits) - 1));
 }
 
+// From so many bytes on a put goes through the ring if the target polls anyway: two ranks that copy
+// at the same time, within their caches, are faster than one that copies by a system call.
+constexpr size_t streams_from = 4096;
+
 device_limits choose_limits(const device_config& config, bool any_asking) {
   device_limits limits;
   limits.max_inject = std::max<size_t>(config.max_message, 64);
   limits.max_send = limits.max_inject;
   limits.needs_registration = false;
-  limits.rma_at_once = !any_asking;
-  // A put_imm holds the ring's lock while it copies: long enough that the system call is a small
-  // part of it, short enough that other threads' messages don't wait long.
-  limits.max_rma = any_asking ? limits.max_send : size_t{4} << 20;
+  limits.rma_at_once = any_asking ? 0 : limits.max_send + 1;
+  // What others' messages to the same rank may have to wait for.
+  limits.max_rma = size_t{4} << 20;
   return limits;
 }
 
@@ -196,6 +199,10 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const copy_direction direction =
       operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
   unsigned char* const mapped = target.mapped(open);
+  // Without a target that is known to poll, no bytes are made to wait for it.
+  const bool through_ring = mapped == nullptr && target.by != reach::here &&
+                            (target.by == reach::asking || operation.kind == op_kind::put_imm ||
+                             (operation.target_waits && operation.size >= streams_from));
   const auto copy = [&] {
     if (mapped == nullptr) {
       return target.copy(direction, operation.buffer, open.address, operation.size);
@@ -203,17 +210,18 @@ error_t shm_device::post_remote_copy(const op& operation) {
     copy_within(direction, operation.buffer, reinterpret_cast<uintptr_t>(mapped), operation.size);
     return true;
   };
-  const bool asking = target.by == reach::asking && mapped == nullptr;
-  if (!asking && operation.kind != op_kind::put_imm) {
+  if (!through_ring && operation.kind != op_kind::put_imm) {
     return copy() ? errorcode_t::done : errorcode_t::fatal;
   }
   ring_writer& to = writer(operation.rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
-  if (asking) {
+  if (through_ring) {
     // Again, under the lock: report_failure gives up what is open under the same lock.
     if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
-    const error_t posted = requests_.post(operation, to);
+    const bool at_once = operation.kind == op_kind::put_imm && operation.size <= limits().max_send;
+    const error_t posted =
+        at_once ? requests_.put_at_once(operation, to) : requests_.post(operation, to);
     return posted.is_retry() ? full(operation.rank) : posted;
   }
   // The lock is held from the look for room to the message, so that the bytes are copied only once.
@@ -230,7 +238,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   if (!poll_lock_.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(poll_lock_, std::adopt_lock);
   batch given{out, max};
-  if (__builtin_expect(!requests_.idle(), 0)) pay_replies();
+  if (__builtin_expect(!requests_.idle(), 0)) move_streams();
   // Begins behind the rank that the last full batch ended with, so that none is served twice while
   // another waits.
   for (int i = std::min(ranks_, rings_per_poll); i > 0 && !given.full(); --i) {
@@ -298,6 +306,8 @@ bool shm_device::take(int rank, const incoming& message, batch* given) {
     case message_kind::reply: {
       const request_table::result result = requests_.take(rank, message, writer(rank), out);
       reader(rank).free(message.position, message.size);
+      // At once: there may be a stream behind it that waits for room.
+      reader(rank).reclaim();
       if (result == request_table::result::completed) ++given->count;
       return result != request_table::result::malformed;
     }
@@ -308,8 +318,13 @@ bool shm_device::take(int rank, const incoming& message, batch* given) {
   return false;
 }
 
-void shm_device::pay_replies() {
-  for (int r = 0; r < ranks_; ++r) requests_.pay(r, writer(r));
+void shm_device::move_streams() {
+  for (int r = 0; r < ranks_; ++r) {
+    requests_.pay(r, writer(r));
+    if (!writer(r).lock.try_lock()) continue;
+    const std::lock_guard<ds::biased_lock> guard(writer(r).lock, std::adopt_lock);
+    requests_.go_on(r, writer(r));
+  }
 }
 
 void shm_device::release(const completion& received) {

@@ -60,7 +60,8 @@ class shm_device final : public device {
 
   bool visit(int rank, batch* given);
   bool take(int rank, const incoming& message, batch* given);
-  void pay_replies();
+  // Writes what is owed to peers, or was begun, as far as there is room.
+  void move_streams();
   void look_for_failures();
   void fail(int rank, peer_state how, const char* reason);
   void report_failures(batch* given);

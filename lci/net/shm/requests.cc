@@ -1,30 +1,20 @@
 #include "lci/net/shm/requests.h"
 
+#include <algorithm>
 #include <cstring>
 #include <mutex>
 
+#include "lci/base/log.h"
+
 namespace lci::net::shm {
 namespace {
-
-message_kind request_kind(op_kind kind) {
-  switch (kind) {
-    case op_kind::put:
-      return message_kind::put_request;
-    case op_kind::put_imm:
-      return message_kind::put_imm_request;
-    default:
-      return message_kind::get_request;
-  }
-}
 
 remote_region region_of(const remote_copy_header& header) { return {header.base, header.key}; }
 
 }  // namespace
 
-request_table::request_table(int ranks, region_table& regions, size_t max_bytes)
-    : regions_(regions),
-      max_bytes_(max_bytes),
-      with_(new conversation[static_cast<size_t>(ranks)]) {}
+request_table::request_table(int ranks, region_table& regions, size_t piece)
+    : regions_(regions), piece_(piece), with_(new conversation[static_cast<size_t>(ranks)]) {}
 
 // ---- requester ----------------------------------------------------------------------------------
 
@@ -33,17 +23,81 @@ error_t request_table::post(const op& operation, ring_writer& writer) {
   const uint32_t free = with.free.load(std::memory_order_acquire);  // F2
   if (free == 0) return errorcode_t::retry_nomem;
   const auto number = static_cast<uint32_t>(__builtin_ctz(free));
+  request& made = with.requests[number];
+  made.kind = operation.kind;
+  made.imm = operation.imm;
+  made.size = operation.size;
+  made.moved.store(0, std::memory_order_relaxed);
+  made.buffer = static_cast<unsigned char*>(operation.buffer);
+  made.context = operation.context;
+  made.remote = operation.remote;
+  made.offset = operation.remote_offset;
+
   const bool is_get = operation.kind == op_kind::get;
-  const remote_copy_header header{
-      number,        0, operation.remote.base, operation.remote.key, operation.remote_offset,
-      operation.size};
-  const gather message{&header, sizeof(header), operation.buffer, is_get ? 0 : operation.size};
-  if (!writer.has_room(message.header_size + message.size)) return errorcode_t::retry_nomem;
-  // All before the write: the reply may come at once, to another thread.
-  with.requests[number] = {operation.kind, operation.size, operation.buffer, operation.context};
+  const size_t first = is_get ? 0 : std::min(made.size, piece_);
+  // Puts take turns: pieces of one between those of another would help neither.
+  const bool waits = !is_get && with.count_unwritten > 0;
+  if (!waits && !writer.has_room(sizeof(remote_copy_header) + first)) {
+    return errorcode_t::retry_nomem;
+  }
+  // Before the write: the reply may come at once, to another thread.
   with.free.fetch_and(~(uint32_t{1} << number), std::memory_order_relaxed);
-  writer.write(request_kind(operation.kind), operation.imm, message);
+  if (is_get) {
+    const remote_copy_header header{number,          0,           made.remote.base,
+                                    made.remote.key, made.offset, made.size};
+    writer.write(message_kind::get_request, 0, {&header, sizeof(header), nullptr, 0});
+    return errorcode_t::posted;
+  }
+  with.unwritten[(with.first_unwritten + with.count_unwritten) % max_requests] = number;
+  ++with.count_unwritten;
+  unwritten_.fetch_add(1, std::memory_order_relaxed);
+  if (!waits) go_on(operation.rank, writer);
   return errorcode_t::posted;
+}
+
+error_t request_table::put_at_once(const op& operation, ring_writer& writer) {
+  const remote_copy_header header{0,
+                                  last_piece | no_reply,
+                                  operation.remote.base,
+                                  operation.remote.key,
+                                  operation.remote_offset,
+                                  operation.size};
+  const bool written = writer.write(message_kind::put_imm_request, operation.imm,
+                                    {&header, sizeof(header), operation.buffer, operation.size});
+  return written ? errorcode_t::done : errorcode_t::retry_nomem;
+}
+
+void request_table::go_on(int rank, ring_writer& writer) {
+  conversation& with = with_[static_cast<size_t>(rank)];
+  while (with.count_unwritten > 0) {
+    const uint32_t number = with.unwritten[with.first_unwritten];
+    request& oldest = with.requests[number];
+    do {
+      // Once the last piece is written, the request may be over, and another's.
+      const bool last = oldest.size - oldest.moved.load(std::memory_order_relaxed) <= piece_;
+      if (!write_piece(oldest, number, writer)) return;
+      if (last) break;
+    } while (true);
+    with.first_unwritten = (with.first_unwritten + 1) % max_requests;
+    --with.count_unwritten;
+    unwritten_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+bool request_table::write_piece(request& of, uint32_t number, ring_writer& writer) {
+  const size_t moved = of.moved.load(std::memory_order_relaxed);
+  const size_t bytes = std::min(of.size - moved, piece_);
+  if (!writer.has_room(sizeof(remote_copy_header) + bytes)) return false;
+  const bool last = moved + bytes == of.size;
+  const remote_copy_header header{number,        last ? last_piece : 0, of.remote.base,
+                                  of.remote.key, of.offset + moved,     bytes};
+  const bool tells = last && of.kind == op_kind::put_imm;
+  const unsigned char* const from = of.buffer + moved;
+  const net_imm_data_t imm = of.imm;
+  of.moved.store(moved + bytes, std::memory_order_relaxed);
+  writer.write(tells ? message_kind::put_imm_request : message_kind::put_request, imm,
+               {&header, sizeof(header), from, bytes});
+  return true;
 }
 
 void request_table::close(int rank, uint32_t operation, bool failed, completion* out) {
@@ -64,15 +118,26 @@ request_table::result request_table::take_reply(int rank, const incoming& messag
   if (message.size < sizeof(header)) return result::malformed;
   std::memcpy(&header, message.bytes, sizeof(header));
   if (header.operation >= max_requests ||
-      (with.free.load(std::memory_order_relaxed) >> header.operation & 1) != 0) {
+      (with.free.load(std::memory_order_acquire) >> header.operation & 1) != 0) {
     return result::malformed;
   }
-  const request& answered = with.requests[header.operation];
-  const bool brings_bytes = answered.kind == op_kind::get && header.ok != 0;
+  request& answered = with.requests[header.operation];
   const size_t bytes = message.size - sizeof(header);
-  if (bytes != (brings_bytes ? answered.size : 0)) return result::malformed;
-  if (bytes > 0) std::memcpy(answered.buffer, message.bytes + sizeof(header), bytes);
-  close(rank, header.operation, header.ok == 0, out);
+  const size_t moved = answered.moved.load(std::memory_order_relaxed);
+  if (answered.kind != op_kind::get || header.flag == 0) {
+    // The last piece of a put was counted before it was written, and this is the answer to it.
+    if (bytes != 0 || (answered.kind != op_kind::get && moved != answered.size)) {
+      return result::malformed;
+    }
+    close(rank, header.operation, header.flag == 0, out);
+    return result::completed;
+  }
+  const size_t left = answered.size - moved;
+  if (header.size != left || bytes != std::min(left, piece_)) return result::malformed;
+  if (bytes > 0) std::memcpy(answered.buffer + moved, message.bytes + sizeof(header), bytes);
+  answered.moved.store(moved + bytes, std::memory_order_relaxed);
+  if (bytes < left) return result::nothing;
+  close(rank, header.operation, /*failed=*/false, out);
   return result::completed;
 }
 
@@ -80,6 +145,8 @@ bool request_table::give_up(int rank, completion* out) {
   conversation& with = with_[static_cast<size_t>(rank)];
   owed_.fetch_sub(with.count_owed, std::memory_order_relaxed);
   with.count_owed = 0;
+  unwritten_.fetch_sub(with.count_unwritten, std::memory_order_relaxed);
+  with.count_unwritten = 0;
   const uint32_t open = ~with.free.load(std::memory_order_acquire);
   if (open == 0) return false;
   close(rank, static_cast<uint32_t>(__builtin_ctz(open)), /*failed=*/true, out);
@@ -90,38 +157,72 @@ bool request_table::give_up(int rank, completion* out) {
 
 request_table::result request_table::take(int rank, const incoming& message, ring_writer& back,
                                           completion* out) {
-  return message.kind == message_kind::reply ? take_reply(rank, message, out)
-                                             : take_request(rank, message, back, out);
+  switch (message.kind) {
+    case message_kind::reply:
+      return take_reply(rank, message, out);
+    case message_kind::get_request:
+      return take_get(rank, message, back);
+    default:
+      return take_put(rank, message, back, out);
+  }
 }
 
-request_table::result request_table::take_request(int rank, const incoming& message,
-                                                  ring_writer& back, completion* out) {
+request_table::result request_table::take_put(int rank, const incoming& message, ring_writer& back,
+                                              completion* out) {
   conversation& with = with_[static_cast<size_t>(rank)];
   reply answer{message.kind, {}};
   remote_copy_header& header = answer.header;
   if (message.size < sizeof(header)) return result::malformed;
   std::memcpy(&header, message.bytes, sizeof(header));
-  const bool is_get = message.kind == message_kind::get_request;
   const size_t bytes = message.size - sizeof(header);
-  if (header.size > max_bytes_ || bytes != (is_get ? 0 : header.size)) return result::malformed;
-  if (with.count_owed == max_requests) return result::malformed;
-  header.ok = 1;
-  if (!is_get) {
-    const unsigned char* from = message.bytes + sizeof(header);
-    header.ok = regions_.use(region_of(header), header.offset, bytes, [&](void* to) {
-      if (bytes > 0) std::memcpy(to, from, bytes);
-    });
+  const bool tells = message.kind == message_kind::put_imm_request;
+  const bool last = (header.flag & last_piece) != 0;
+  const bool silent = (header.flag & no_reply) != 0;
+  if (header.size != bytes || bytes > piece_ || header.operation >= max_requests ||
+      (tells && !last) || (silent && !tells)) {
+    return result::malformed;
   }
-  with.owed[(with.first_owed + with.count_owed) % max_requests] = answer;
-  ++with.count_owed;
-  owed_.fetch_add(1, std::memory_order_relaxed);
-  pay(rank, back);
-  if (message.kind != message_kind::put_imm_request || header.ok == 0) return result::nothing;
+  if (last && !silent && with.count_owed == max_requests) return result::malformed;
+  const unsigned char* from = message.bytes + sizeof(header);
+  bool open = regions_.use(region_of(header), header.offset, bytes, [&](void* to) {
+    if (bytes > 0) std::memcpy(to, from, bytes);
+  });
+  if (!silent) {
+    const uint32_t bit = uint32_t{1} << header.operation;
+    if (!open) with.refused |= bit;
+    if (!last) return result::nothing;
+    open = (with.refused & bit) == 0;
+    with.refused &= ~bit;
+    header.flag = open ? 1 : 0;
+    owe(rank, answer, back);
+  } else if (!open) {
+    LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
+  }
+  if (!tells || !open) return result::nothing;
   *out = completion();
   out->kind = completion_kind::remote_put;
   out->rank = rank;
   out->imm = message.imm;
   return result::completed;
+}
+
+request_table::result request_table::take_get(int rank, const incoming& message,
+                                              ring_writer& back) {
+  reply answer{message.kind, {}};
+  if (message.size != sizeof(answer.header)) return result::malformed;
+  std::memcpy(&answer.header, message.bytes, sizeof(answer.header));
+  if (with_[static_cast<size_t>(rank)].count_owed == max_requests) return result::malformed;
+  answer.header.flag = 1;
+  owe(rank, answer, back);
+  return result::nothing;
+}
+
+void request_table::owe(int rank, const reply& answer, ring_writer& back) {
+  conversation& with = with_[static_cast<size_t>(rank)];
+  with.owed[(with.first_owed + with.count_owed) % max_requests] = answer;
+  ++with.count_owed;
+  owed_.fetch_add(1, std::memory_order_relaxed);
+  pay(rank, back);
 }
 
 void request_table::pay(int rank, ring_writer& back) {
@@ -133,20 +234,30 @@ void request_table::pay(int rank, ring_writer& back) {
   }
 }
 
-bool request_table::send(const reply& owed, ring_writer& back) {
+// True when all of it is in the ring.
+bool request_table::send(reply& owed, ring_writer& back) {
   if (!back.lock.try_lock()) return false;
   const std::lock_guard<ds::biased_lock> guard(back.lock, std::adopt_lock);
-  remote_copy_header header = owed.header;
+  remote_copy_header& header = owed.header;
   if (owed.to != message_kind::get_request) {
     return back.write(message_kind::reply, 0, {&header, sizeof(header), nullptr, 0});
   }
-  bool sent = false;
-  const bool open = regions_.use(region_of(header), header.offset, header.size, [&](void* from) {
-    sent = back.write(message_kind::reply, 0, {&header, sizeof(header), from, header.size});
-  });
-  if (open) return sent;
-  header.ok = 0;
-  return back.write(message_kind::reply, 0, {&header, sizeof(header), nullptr, 0});
+  for (;;) {
+    const size_t bytes = std::min<uint64_t>(header.size, piece_);
+    bool sent = false;
+    // The whole rest must be open, not only this piece: else the sum could wrap around.
+    const bool open = regions_.use(region_of(header), header.offset, header.size, [&](void* from) {
+      sent = back.write(message_kind::reply, 0, {&header, sizeof(header), from, bytes});
+    });
+    if (!open) {
+      header.flag = 0;
+      return back.write(message_kind::reply, 0, {&header, sizeof(header), nullptr, 0});
+    }
+    if (!sent) return false;
+    header.offset += bytes;
+    header.size -= bytes;
+    if (header.size == 0) return true;
+  }
 }
 
 }  // namespace lci::net::shm

@@ -12,22 +12,30 @@
 
 namespace lci::net::shm {
 
-// Puts and gets between ranks that can't copy each other's memory: each is a request and a reply
-// through the rings, and the target copies when it polls. Both sides of the conversation.
+// Puts and gets that go through the rings, because ranks can't copy each other's memory, or because
+// two that copy at the same time are faster than one: each is a request, in pieces, and a reply,
+// and the target copies when it polls. Both sides of the conversation. Large ones are streams: both
+// sides copy pieces into and out of the ring as far as there is room, whenever they post or poll.
 //
 // A rank has at most max_requests open at each other, so the other one can remember the replies
 // that it owes while its ring back is full: it always goes on reading requests, and two ranks whose
 // rings are full of requests to each other can't wait for each other for ever.
 //
-// Thread safety: post() under the lock of the ring that is given; all else, but idle(), by one
-// thread at a time, which is the one that polls.
+// Thread safety: post() and go_on() under the lock of the ring that is given; all else, but idle(),
+// by one thread at a time, which is the one that polls; give_up() is both.
 class request_table {
  public:
-  // No put or get is larger than `max_bytes`.
-  request_table(int ranks, region_table& regions, size_t max_bytes);
+  // A message has at most `piece` bytes of a put or get.
+  request_table(int ranks, region_table& regions, size_t piece);
 
-  // Whether `op` can be posted now: room for it among the open requests and in the ring.
+  // Posted; or retry_nomem if there is no room for it among the open requests, or none in the ring
+  // for its first piece.
   error_t post(const op& operation, ring_writer& writer);
+  // Done: a put_imm of one piece at most is in the ring, and nobody will say more of it here. Or
+  // retry_nomem.
+  error_t put_at_once(const op& operation, ring_writer& writer);
+  // Writes more of the puts to `rank` that are not all in the ring.
+  void go_on(int rank, ring_writer& writer);
 
   enum class result { nothing, completed, malformed };
   // Deals with a request or reply of `rank`. `back` is the ring to it. `completed`: *out is filled.
@@ -35,8 +43,11 @@ class request_table {
 
   // Sends replies that are owed to `rank`, as far as there is room.
   void pay(int rank, ring_writer& back);
-  // Whether no replies are owed to anybody.
-  bool idle() const { return owed_.load(std::memory_order_relaxed) == 0; }
+  // Whether no replies are owed to anybody, and all puts are in their rings.
+  bool idle() const {
+    return owed_.load(std::memory_order_relaxed) == 0 &&
+           unwritten_.load(std::memory_order_relaxed) == 0;
+  }
 
   // Forgets what is owed to `rank`, and gives up one request that is open there, into *out. False
   // when there is none.
@@ -45,9 +56,14 @@ class request_table {
  private:
   struct request {
     op_kind kind;
+    net_imm_data_t imm;
     size_t size;
-    void* buffer;
+    // Put: bytes that are in the ring; written under its lock. Get: bytes that have come.
+    std::atomic<size_t> moved;
+    unsigned char* buffer;
     void* context;
+    remote_region remote;
+    uint64_t offset;
   };
   struct reply {
     message_kind to;
@@ -57,22 +73,33 @@ class request_table {
     // Bit i: requests[i] is free. Cleared by post, set by whoever polls; F1 (release) after the
     // last use of the request, F2 (acquire) before the next.
     std::atomic<uint32_t> free{~uint32_t{0}};
+    request requests[max_requests];
+    // Puts that are not all in the ring, oldest first: unwritten[first_unwritten], and
+    // count_unwritten in all, cyclic. Under the ring's lock.
+    uint32_t first_unwritten = 0;
+    uint32_t count_unwritten = 0;
+    uint32_t unwritten[max_requests];
+
     uint32_t first_owed = 0;  // owed[first_owed], and count_owed in all, cyclic
     uint32_t count_owed = 0;
-    request requests[max_requests];
     reply owed[max_requests];
+    uint32_t refused = 0;  // bit i: a piece of the peer's put i was not for open memory
   };
   static_assert(max_requests == 32, "one bit each in `free`");
 
-  result take_request(int rank, const incoming& message, ring_writer& back, completion* out);
+  bool write_piece(request& of, uint32_t number, ring_writer& writer);
+  result take_put(int rank, const incoming& message, ring_writer& back, completion* out);
+  result take_get(int rank, const incoming& message, ring_writer& back);
+  void owe(int rank, const reply& answer, ring_writer& back);
   result take_reply(int rank, const incoming& message, completion* out);
-  bool send(const reply& owed, ring_writer& back);
+  bool send(reply& owed, ring_writer& back);
   void close(int rank, uint32_t operation, bool failed, completion* out);
 
   region_table& regions_;
-  const size_t max_bytes_;
+  const size_t piece_;
   const std::unique_ptr<conversation[]> with_;  // by rank
   std::atomic<uint32_t> owed_{0};               // all count_owed together
+  std::atomic<uint32_t> unwritten_{0};          // all count_unwritten together
 };
 
 }  // namespace lci::net::shm

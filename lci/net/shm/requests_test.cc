@@ -108,6 +108,87 @@ TEST_F(Requests, PutAndGetMoveTheBytesAndTellWhoIsToKnow) {
   EXPECT_TRUE(target_.table.idle());
 }
 
+// Larger than the ring, several at once, both ways.
+TEST_F(Requests, StreamsGoOnAsThereIsRoom) {
+  constexpr size_t large = 50000;
+  std::vector<unsigned char> open(3 * large, 0);
+  const local_region opened = target_.regions.open(open.data(), open.size()).value();
+  std::vector<unsigned char> bytes(3 * large);
+  for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(i * 7 + i / 251);
+  std::vector<unsigned char> got(3 * large, 0);
+  const auto make = [&](op_kind kind, size_t part, std::vector<unsigned char>* local) {
+    op made = asker_.make(kind, target_, part * large, local->data() + part * large, large);
+    made.remote = target_.regions.remote(opened);
+    return made;
+  };
+  const auto finish = [&](size_t expected_here, size_t expected_there) {
+    size_t here = 0;
+    size_t there = 0;
+    for (int turn = 0; turn < 10000 && (here < expected_here || there < expected_there); ++turn) {
+      for (const completion& c : target_.progress(there_, back_)) {
+        EXPECT_EQ(c.kind, completion_kind::remote_put);
+        EXPECT_EQ(open, bytes) << "the others were posted before";
+        ++there;
+      }
+      for (const completion& c : asker_.progress(back_, there_)) {
+        EXPECT_FALSE(c.failed);
+        ++here;
+      }
+      asker_.table.go_on(0, there_.writer);
+    }
+    EXPECT_EQ(here, expected_here);
+    EXPECT_EQ(there, expected_there);
+    EXPECT_TRUE(asker_.table.idle() && target_.table.idle());
+  };
+  for (size_t part = 0; part < 3; ++part) {
+    const op_kind kind = part == 2 ? op_kind::put_imm : op_kind::put;
+    ASSERT_TRUE(asker_.table.post(make(kind, part, &bytes), there_.writer).is_posted());
+  }
+  EXPECT_FALSE(asker_.table.idle());
+  finish(3, 1);
+  EXPECT_EQ(open, bytes);
+  for (size_t part = 0; part < 3; ++part) {
+    ASSERT_TRUE(asker_.table.post(make(op_kind::get, part, &got), there_.writer).is_posted());
+  }
+  finish(3, 0);
+  EXPECT_EQ(got, bytes);
+}
+
+TEST_F(Requests, APutAtOnceNeedsNoReply) {
+  std::vector<unsigned char> bytes(max_bytes, 9);
+  const op put = asker_.make(op_kind::put_imm, target_, 1, bytes.data(), 200);
+  int posted = 0;
+  while (asker_.table.put_at_once(put, there_.writer).is_done()) ++posted;
+  EXPECT_GT(posted, 8);
+  EXPECT_EQ(target_.progress(there_, back_).size(), static_cast<size_t>(posted));
+  EXPECT_EQ(std::count(target_.memory.begin(), target_.memory.end(), 9), 200);
+  EXPECT_TRUE(asker_.progress(back_, there_).empty());
+  // Closed meanwhile: dropped, and nobody is told.
+  ASSERT_TRUE(asker_.table.put_at_once(put, there_.writer).is_done());
+  target_.regions.close(target_.region);
+  EXPECT_TRUE(target_.progress(there_, back_).empty());
+}
+
+// A reply before the last piece was written would end an operation that still reads its buffer.
+TEST_F(Requests, AReplyToAPutThatIsUnderWayIsMalformed) {
+  std::vector<unsigned char> bytes(50000, 9);
+  const local_region opened = target_.regions.open(bytes.data(), bytes.size()).value();
+  op put = asker_.make(op_kind::put, target_, 0, bytes.data(), bytes.size());
+  put.remote = target_.regions.remote(opened);
+  ASSERT_TRUE(asker_.table.post(put, there_.writer).is_posted());
+  for (const uint32_t flag : {0u, 1u}) {
+    remote_copy_header header{0, flag, 0, 0, 0, 0};
+    incoming early;
+    early.kind = message_kind::reply;
+    early.imm = 0;
+    early.size = sizeof(header);
+    early.bytes = reinterpret_cast<unsigned char*>(&header);
+    early.position = 0;
+    completion out;
+    EXPECT_EQ(asker_.table.take(0, early, there_.writer, &out), request_table::result::malformed);
+  }
+}
+
 TEST_F(Requests, MemoryThatWasClosedMeanwhileFailsTheOperation) {
   std::vector<unsigned char> bytes(8, 9);
   for (op_kind kind : {op_kind::put, op_kind::put_imm, op_kind::get}) {
@@ -183,7 +264,7 @@ TEST_F(Requests, WhateverAPeerWritesOnlyOpenMemoryChanges) {
     };
     remote_copy_header header;
     header.operation = static_cast<uint32_t>(pick({0, 1, 31, 32, 0xffffffff, random()}));
-    header.ok = static_cast<uint32_t>(pick({0, 1, 2, random()}));
+    header.flag = static_cast<uint32_t>(pick({0, 1, 2, 3, random()}));
     header.base = pick({open.base, open.base, open.base + 1, directory_capacity, random()});
     header.key = pick({open.key, open.key, 0, open.key + 1, random()});
     header.offset = pick({0, 1, 511, 512, 513, ~uint64_t{0}, random()});

@@ -41,9 +41,9 @@ enum class message_kind : uint32_t {
   pad = 1,              // no message; `size` is what fills its cells
   send = 2,             // a send of the runtime
   put_done = 3,         // the bytes of a put_imm are in place; `imm` says which
-  put_request = 4,      // write these bytes, then reply
-  put_imm_request = 5,  // the same, and tell the target, with `imm`
-  get_request = 6,      // reply with these bytes
+  put_request = 4,      // write these bytes, a piece of a put; after the last piece, reply
+  put_imm_request = 5,  // the last piece of one that the target is told of, with `imm`
+  get_request = 6,      // reply with these bytes, in pieces
   reply = 7,            // answers one of the three
 };
 
@@ -82,13 +82,18 @@ static_assert(sizeof(ring_control) == 2 * line_size);
 
 struct remote_copy_header {
   uint32_t operation;  // the requester's number for it; a reply repeats it
-  uint32_t ok;         // reply: 1, or 0 if the memory was not open
+  uint32_t flag;       // put: see below; reply: 1, or 0 if the memory was not open
   uint64_t base;       // request: as in remote_region
   uint64_t key;
-  uint64_t offset;
-  uint64_t size;  // bytes to copy
+  uint64_t offset;  // put: of the piece
+  uint64_t size;    // bytes to copy; put: of the piece; reply to a get: that are not here yet,
+                    // this piece among them
 };
 static_assert(sizeof(remote_copy_header) == 40);
+
+// Flags of a piece of a put.
+constexpr uint32_t last_piece = 1;
+constexpr uint32_t no_reply = 2;  // the only piece of a put that the target is told of
 
 // Requests that one rank may have open at another, on one device. The other one keeps room to
 // remember so many replies.

@@ -12,7 +12,7 @@ namespace lci::rt {
 error_t rma::start(net::op_kind kind, const message& operation, net::remote_region remote,
                    uint64_t remote_offset, bool may_wait) {
   const net::device_limits& limits = device_.net->limits();
-  if (limits.rma_at_once && operation.size <= device_.max_rma() &&
+  if (operation.size < limits.rma_at_once && operation.size <= device_.max_rma() &&
       (!limits.needs_registration || operation.local.handle != 0)) {
     const error_t result = start_at_once(kind, operation, remote, remote_offset);
     if (!may_wait || !result.is_retry()) return result;
