@@ -47,7 +47,8 @@ class device {
   const device_limits& limits() const { return limits_; }
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing, makes no system
-  // call except what moves the bytes of a put or get.
+  // call except what moves the bytes of a put or get, or settles who uses the device alone, which
+  // gets ever rarer (ds/biased_lock.h).
   //   done         complete; there will be no completion for it. The buffer is the caller's again;
   //                for put the bytes are in the peer's memory, for put_imm they will be when the
   //                peer's completion is, for get they are in the buffer, for send the backend has a

@@ -19,6 +19,10 @@ namespace lci::rt {
 class library_comp : public comp_impl_t {
  public:
   using comp_impl_t::comp_impl_t;
+  static void* operator new(size_t size) { return ::operator new(size); }
+  static void* operator new(size_t size, std::align_val_t alignment) {
+    return ::operator new(size, alignment);
+  }
   static void operator delete(void* memory, size_t size) { end(memory, size, 0); }
   static void operator delete(void* memory, size_t size, std::align_val_t alignment) {
     end(memory, size, static_cast<size_t>(alignment));
