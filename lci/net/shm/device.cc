@@ -60,10 +60,6 @@ uint64_t make_lease(int rank, uint64_t position) {
          (position & ((uint64_t{1} << lease_position_bits) - 1));
 }
 
-// From so many bytes on a put goes through the ring if the target polls anyway: two ranks that copy
-// at the same time, within their caches, are faster than one that copies by a system call.
-constexpr size_t streams_from = 4096;
-
 device_limits choose_limits(const device_config& config, bool any_asking) {
   device_limits limits;
   limits.max_inject = std::max<size_t>(config.max_message, 64);
@@ -199,10 +195,12 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const copy_direction direction =
       operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
   unsigned char* const mapped = target.mapped(open);
-  // Without a target that is known to poll, no bytes are made to wait for it.
-  const bool through_ring = mapped == nullptr && target.by != reach::here &&
-                            (target.by == reach::asking || operation.kind == op_kind::put_imm ||
-                             (operation.target_waits && operation.size >= streams_from));
+  // Small bytes that the target is told of travel with the word. (Large ones would, too, if two
+  // ranks that copy at the same time were always faster than one system call; they are not with
+  // more ranks than processors.)
+  const bool at_once = operation.kind == op_kind::put_imm && operation.size <= limits().max_send;
+  const bool through_ring =
+      mapped == nullptr && target.by != reach::here && (target.by == reach::asking || at_once);
   const auto copy = [&] {
     if (mapped == nullptr) {
       return target.copy(direction, operation.buffer, open.address, operation.size);
@@ -219,7 +217,6 @@ error_t shm_device::post_remote_copy(const op& operation) {
   if (through_ring) {
     // Again, under the lock: report_failure gives up what is open under the same lock.
     if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
-    const bool at_once = operation.kind == op_kind::put_imm && operation.size <= limits().max_send;
     const error_t posted =
         at_once ? requests_.put_at_once(operation, to) : requests_.post(operation, to);
     return posted.is_retry() ? full(operation.rank) : posted;
