@@ -85,10 +85,13 @@ TEST(Explorer, KnowsReleaseAndAcquire) {
   EXPECT_EQ(message_passing_outcomes(release, relaxed), all);
 }
 
-// Each thread writes one and reads the other: both may read 0, unless all is sequentially
-// consistent.
+// Each thread writes one and reads the other, with what is given between the two: both may read 0,
+// unless all is sequentially consistent.
+void nothing() {}
 std::set<std::pair<int, int>> store_buffering_outcomes(std::memory_order write,
-                                                       std::memory_order read) {
+                                                       std::memory_order read,
+                                                       void (*between)() = nothing,
+                                                       void (*between_other)() = nothing) {
   struct store_buffering : program {
     scheduled_atomic<int> x{0};
     scheduled_atomic<int> y{0};
@@ -101,10 +104,12 @@ std::set<std::pair<int, int>> store_buffering_outcomes(std::memory_order write,
     store_buffering* self = p.get();
     p->bodies = {[=] {
                    self->x.store(1, write);
+                   between();
                    self->seen_y = self->y.load(read);
                  },
                  [=] {
                    self->y.store(1, write);
+                   between_other();
                    self->seen_x = self->x.load(read);
                  }};
     p->end = [self, &outcomes] {
@@ -122,6 +127,100 @@ TEST(Explorer, KnowsThatStoresMayBeLate) {
             (std::set<std::pair<int, int>>{{0, 0}, {0, 1}, {1, 0}, {1, 1}}));
   EXPECT_EQ(store_buffering_outcomes(std::memory_order_seq_cst, std::memory_order_seq_cst),
             (std::set<std::pair<int, int>>{{0, 1}, {1, 0}, {1, 1}}));
+}
+
+TEST(Explorer, KnowsProcessBarriers) {
+  const auto outcomes = [](void (*between)(), void (*between_other)()) {
+    return store_buffering_outcomes(std::memory_order_relaxed, std::memory_order_relaxed, between,
+                                    between_other);
+  };
+  const std::set<std::pair<int, int>> ordered = {{0, 1}, {1, 0}, {1, 1}};
+  std::set<std::pair<int, int>> all = ordered;
+  all.insert({0, 0});
+  constexpr auto process = scheduled_atomics::process_barrier;
+  constexpr auto light = scheduled_atomics::light_barrier;
+  EXPECT_EQ(outcomes(process, light), ordered);
+  EXPECT_EQ(outcomes(light, process), ordered);
+  EXPECT_EQ(outcomes(process, process), ordered);
+  EXPECT_EQ(outcomes(light, light), all);
+  // The compiler may exchange what no light barrier keeps apart.
+  EXPECT_EQ(outcomes(process, nothing), all);
+  EXPECT_EQ(outcomes(nothing, process), all);
+}
+
+// Each thread is interrupted on its own: the first is before its light barrier, the second after
+// its own, though the second has seen what the first did later.
+TEST(Explorer, AProcessBarrierIsNotOneMoment) {
+  struct three : program {
+    scheduled_atomic<int> x{0};
+    scheduled_atomic<int> first{0};
+    scheduled_atomic<int> second{0};
+    scheduled_atomic<int> flag{0};
+    bool second_saw_flag = false;
+    int second_saw_x = 0;
+    int caller_saw_first = 0;
+    int caller_saw_second = 0;
+  };
+  constexpr auto relaxed = std::memory_order_relaxed;
+  bool seen = false;
+  bool wrong = false;
+  const exploration e = explore_all(
+      [&] {
+        auto p = std::make_unique<three>();
+        three* self = p.get();
+        p->bodies = {[=] {
+                       self->first.store(1, relaxed);
+                       scheduled_atomics::light_barrier();
+                       self->flag.store(1, relaxed);
+                     },
+                     [=] {
+                       self->second_saw_flag = self->flag.load(relaxed) != 0;
+                       self->second.store(1, relaxed);
+                       scheduled_atomics::light_barrier();
+                       self->second_saw_x = self->x.load(relaxed);
+                     },
+                     [=] {
+                       self->x.store(1, relaxed);
+                       scheduled_atomics::process_barrier();
+                       self->caller_saw_first = self->first.load(relaxed);
+                       self->caller_saw_second = self->second.load(relaxed);
+                     }};
+        p->end = [&, self] {
+          if (self->second_saw_x == 0) {
+            if (self->caller_saw_second == 0) wrong = true;
+            if (self->second_saw_flag && self->caller_saw_first == 0) seen = true;
+          }
+          return std::string();
+        };
+        return p;
+      },
+      2, 2);
+  EXPECT_TRUE(e.complete);
+  EXPECT_FALSE(wrong);
+  EXPECT_TRUE(seen);
+}
+
+TEST(Explorer, ProcessBarriersHandOverNoOrdinaryMemory) {
+  struct handover : program {
+    int plain = 0;
+    scheduled_atomic<int> flag{0};
+  };
+  const exploration e = explore_all([] {
+    auto p = std::make_unique<handover>();
+    handover* self = p.get();
+    p->bodies = {[self] {
+                   scheduled_atomics::plain_write(&self->plain, sizeof self->plain);
+                   scheduled_atomics::light_barrier();
+                   self->flag.store(1, std::memory_order_relaxed);
+                 },
+                 [self] {
+                   if (self->flag.load(std::memory_order_relaxed) == 0) return;
+                   scheduled_atomics::process_barrier();
+                   scheduled_atomics::plain_read(&self->plain, sizeof self->plain);
+                 }};
+    return p;
+  });
+  EXPECT_THAT(e.failure, HasSubstr("data race: thread 2 reads what thread 1 wrote"));
 }
 
 TEST(Explorer, AThreadNeverReadsBackwards) {

@@ -15,9 +15,10 @@ namespace lci::ds::check {
 // A value that remembers its last few, because a thread may read an old one: any that is not older,
 // in the order of this atomic's writes, than one that the thread knows to have been written or has
 // read, or knows another to have read (C++17, [intro.races]). Release and acquire make the writer's
-// knowledge the reader's, also through a sequence of read-modify-writes. What is left out: that an
-// operation's own value may come from the future (no processor does it), and the common order of
-// all sequentially consistent operations; these read the newest.
+// knowledge the reader's, also through a sequence of read-modify-writes; a process barrier shows
+// writes without making them known (scheduler.h). What is left out: that an operation's own value
+// may come from the future (no processor does it), and the common order of all sequentially
+// consistent operations; these read the newest.
 //
 // Outside a run, and in its thread 0, a plain variable.
 template <class U>
@@ -45,7 +46,7 @@ class scheduled_atomic {
     if (order != std::memory_order_seq_cst) age = s->choose_value(admissible(*s));
     version& v = at(age);
     if (v.first_read.of[s->self()] == 0) v.first_read.of[s->self()] = now;
-    if (acquires(order)) s->clock().join(v.released);
+    if (acquires(order)) s->known().join(v.released);
     return v.value;
   }
 
@@ -62,12 +63,12 @@ class scheduled_atomic {
     begin(s);
     const version& v = newest();
     if (v.value == expected) {
-      if (s != nullptr && acquires(success)) s->clock().join(v.released);
+      if (s != nullptr && acquires(success)) s->known().join(v.released);
       write_now(desired, success, true);
       return true;
     }
     expected = v.value;
-    if (s != nullptr && acquires(failure)) s->clock().join(v.released);
+    if (s != nullptr && acquires(failure)) s->known().join(v.released);
     return false;
   }
   bool compare_exchange_strong(U& expected, U desired,
@@ -103,7 +104,7 @@ class scheduled_atomic {
     U value{};
     size_t writer = 0;
     uint32_t write = 0;       // the writer's operation
-    vector_clock released;    // what who reads it with acquire learns
+    knowledge released;       // what who reads it with acquire learns
     vector_clock first_read;  // each thread's operation that read it first; 0: none
   };
 
@@ -137,9 +138,9 @@ class scheduled_atomic {
   size_t admissible(const scheduler& s) const {
     for (size_t age = 0; age + 1 < count_; ++age) {
       const version& v = at(age);
-      if (s.knows(v.writer, v.write)) return age + 1;
+      if (s.sees(v.writer, v.write)) return age + 1;
       for (size_t t = 0; t < v.first_read.of.size(); ++t) {
-        if (v.first_read.of[t] != 0 && s.knows(t, v.first_read.of[t])) return age + 1;
+        if (v.first_read.of[t] != 0 && s.sees(t, v.first_read.of[t])) return age + 1;
       }
     }
     return count_;
@@ -150,7 +151,7 @@ class scheduled_atomic {
     scheduler* s = scheduler::active();
     begin(s);
     const U old = newest().value;
-    if (s != nullptr && acquires(order)) s->clock().join(newest().released);
+    if (s != nullptr && acquires(order)) s->known().join(newest().released);
     write_now(change(old), order, true);
     return old;
   }
@@ -171,7 +172,7 @@ class scheduled_atomic {
     made.value = value;
     made.writer = s->self();
     made.write = s->tick();
-    if (releases(order)) made.released = s->clock();
+    if (releases(order)) made.released = s->known();
     if (modifies) made.released.join(newest().released);
     last_ = (last_ + 1) % history;
     newest() = made;
@@ -202,8 +203,8 @@ class scheduled_wide_atomic {
       return false;
     }
     if (s != nullptr) {
-      s->clock().join(first_.newest().released);
-      s->clock().join(second_.newest().released);
+      s->known().join(first_.newest().released);
+      s->known().join(second_.newest().released);
     }
     // Both release the same: what was known before either was written.
     first_.write_now(desired_first, std::memory_order_acq_rel, true);
@@ -223,14 +224,14 @@ class scheduled_clock {
   uint64_t operator()() {
     scheduler& s = *scheduler::active();
     s.step();
-    s.clock().join(known_);
+    s.known().join(known_);
     s.tick();
-    known_ = s.clock();
+    known_ = s.known();
     return count_++;
   }
 
  private:
-  vector_clock known_;
+  knowledge known_;
   uint64_t count_ = 0;
 };
 
@@ -255,6 +256,13 @@ struct scheduled_atomics {
   static uint32_t thread_number() {
     const scheduler* s = scheduler::active();
     return s == nullptr ? 0 : static_cast<uint32_t>(s->self());
+  }
+  static bool has_process_barrier() { return true; }
+  static void process_barrier() {
+    if (scheduler* s = scheduler::active()) s->process_barrier();
+  }
+  static void light_barrier() {
+    if (scheduler* s = scheduler::active()) s->light_barrier();
   }
   static void plain_read(const void* address, size_t size) {
     if (scheduler* s = scheduler::active()) s->plain_read(address, size);

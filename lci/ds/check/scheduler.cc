@@ -41,7 +41,7 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies) {
   LCI_CHECK(!bodies.empty() && bodies.size() <= max_threads, bodies.size(), " threads");
   threads_.resize(bodies.size());
   for (size_t i = 0; i < bodies.size(); ++i) {
-    clocks_[i + 1] = clocks_[0];
+    known_[i + 1] = known_[0];
     threads_[i].runs = std::make_unique<fiber>([this, of = bodies[i]] { body(of); });
   }
   next_ = threads_.size() == 1 ? 1 : 1 + choices_.choose(choice_kind::next, threads_.size());
@@ -50,7 +50,7 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies) {
     threads_[self_ - 1].runs->resume();
   }
   self_ = 0;
-  for (const vector_clock& clock : clocks_) clocks_[0].join(clock);
+  for (const knowledge& known : known_) known_[0].join(known);
   for (fellow& t : threads_) {
     if (t.state != thread_state::finished) abandon(std::move(t.runs));
   }
@@ -133,6 +133,36 @@ size_t scheduler::choose_value(size_t count) {
   return choices_.choose(choice_kind::read, count);
 }
 
+void scheduler::see_barriers() {
+  known().visible.join(shown_[self_]);
+  at_light_barrier_[self_] = known().visible;
+}
+
+void scheduler::light_barrier() {
+  step();
+  see_barriers();
+}
+
+void scheduler::process_barrier() {
+  light_barrier();
+  const vector_clock shown = known().visible;
+  vector_clock seen;
+  std::array<size_t, max_threads> others{};
+  size_t left = 0;
+  for (size_t t = 1; t <= threads_.size(); ++t) {
+    if (t != self_) others[left++] = t;
+  }
+  while (left > 0) {
+    step();
+    const size_t chosen = left == 1 ? 0 : choices_.choose(choice_kind::next, left);
+    shown_[others[chosen]].join(shown);
+    seen.join(at_light_barrier_[others[chosen]]);
+    others[chosen] = others[--left];
+  }
+  known().visible.join(seen);
+  see_barriers();
+}
+
 template <class Use>
 void scheduler::for_each_granule(const void* address, size_t size, const Use& use) {
   const auto begin = reinterpret_cast<uintptr_t>(address);
@@ -146,7 +176,7 @@ void scheduler::plain_read(const void* address, size_t size) {
       fail(absl::StrCat("data race: thread ", self_, " reads what thread ", g.writer,
                         " wrote, with no order between them"));
     }
-    g.reads.of[self_] = clock().of[self_];
+    g.reads.of[self_] = known().happened.of[self_];
   });
 }
 
@@ -163,7 +193,7 @@ void scheduler::plain_write(const void* address, size_t size) {
     }
     g = granule();
     g.writer = self_;
-    g.write = clock().of[self_];
+    g.write = known().happened.of[self_];
   });
 }
 

@@ -31,6 +31,20 @@ struct vector_clock {
   }
 };
 
+// What a thread knows of the operations of each.
+struct knowledge {
+  // Those that happened before what it does next.
+  vector_clock happened;
+  // Also those that a process barrier showed it. It reads no older values of atomics, but nobody
+  // has handed ordinary memory to it: only a release and an acquire do.
+  vector_clock visible;
+
+  void join(const knowledge& other) {
+    happened.join(other.happened);
+    visible.join(other.visible);
+  }
+};
+
 // One run of some threads. While it is alive it is what scheduled_atomics work with.
 //
 // Thread safety: none; one at a time in each thread of the system.
@@ -60,14 +74,28 @@ class scheduler {
   // The thread has changed something.
   void changed();
   size_t self() const { return self_; }
-  vector_clock& clock() { return clocks_[self_]; }
+  knowledge& known() { return known_[self_]; }
   // Begins an operation: its number among those of the thread.
-  uint32_t tick() { return ++clocks_[self_].of[self_]; }
+  uint32_t tick() {
+    ++known().visible.of[self_];
+    return ++known().happened.of[self_];
+  }
   bool knows(size_t thread, uint32_t operation) const {
-    return clocks_[self_].of[thread] >= operation;
+    return known_[self_].happened.of[thread] >= operation;
+  }
+  bool sees(size_t thread, uint32_t operation) const {
+    return known_[self_].visible.of[thread] >= operation;
   }
   // Which of `count` values to read: 0 is the newest.
   size_t choose_value(size_t count);
+
+  // The two sides of the asymmetric fence (lci/ds/atomics.h). Each other thread's processor is
+  // interrupted at a moment of its own, and the compiler may have moved any of the thread's
+  // operations to the other side of it, but for a light barrier between. So the caller sees what
+  // the thread did before its last light barrier, and the thread sees what the caller did before
+  // the call, though not before its next light barrier.
+  void light_barrier();
+  void process_barrier();
 
   // Ordinary reads and writes: a failure if another thread's write, or for a write also its read,
   // is neither before nor after.
@@ -89,6 +117,7 @@ class scheduler {
 
   void give_way(bool must);
   void body(const std::function<void()>& of);
+  void see_barriers();
   template <class Use>
   void for_each_granule(const void* address, size_t size, const Use& use);
 
@@ -100,7 +129,10 @@ class scheduler {
   size_t next_ = 0;  // who goes on, when the running thread has paused
   std::string failure_;
   std::vector<fellow> threads_;  // thread i at i - 1
-  std::array<vector_clock, max_threads + 1> clocks_;
+  std::array<knowledge, max_threads + 1> known_;
+  // What process barriers have for each thread's next light barrier; what it saw at its last.
+  std::array<vector_clock, max_threads + 1> shown_;
+  std::array<vector_clock, max_threads + 1> at_light_barrier_;
   std::unordered_map<uintptr_t, granule> plain_;
 };
 
