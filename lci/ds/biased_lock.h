@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "lci/base/process_barrier.h"
 #include "lci/base/thread_number.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/spinlock.h"
@@ -26,18 +25,25 @@ namespace lci::ds {
 // Invariants
 //   1. At most one thread is between a successful try_lock and its unlock.
 //   2. owner_ is changed only with lock_ held; from a thread to nobody only before a
-//      process_barrier, and from nobody to a thread only when all of inside_ are false.
-//   3. inside_[i] is written only by one thread, the one that owned the lock as owner i (who may
-//      notice late that it does no longer): another owner's has another number. When there are no
-//      more numbers, only those who had one own the lock again.
+//      process_barrier, and from nobody to a thread only after all of inside_ were false.
+//   3. inside_[i] is written only by one thread, the one that owned the lock as owner i: another
+//      owner's has another number. It may notice late that it does so no longer; then it resets
+//      inside_[i] without having entered. When there are no more numbers, only those who had one
+//      own the lock again.
 // Memory orders
 //   A1 -> A2  the spinlock's.
 //   B1 -> B2  inside_: who leaves as owner resets its own (release); who has lock_ sees that
 //             (acquire) before it enters.
-//   C         the owner sets its inside_, keeps the compiler from reordering, reads owner_; another
-//             writes owner_, has a process_barrier, reads inside_. One of them sees what the other
-//             wrote, so not both enter.
-template <class Atomics>
+//   B3 -> B2  who finds that it is not the owner any more resets its own, too (release): who sees
+//             that, and not the reset before, enters after its last section as owner.
+//   C         the owner sets its inside_, has a light_barrier, reads owner_; another writes owner_,
+//             has a process_barrier, reads inside_. One of them sees what the other wrote, so not
+//             both enter. Who gets lock_ later has no process_barrier of its own, but sees inside_
+//             no older than who had: lock_ hands that on.
+//
+// A thread owns it after FirstRounds rounds, then after four times as many each time, until they
+// are MostRounds: a test wants fewer.
+template <class Atomics, uint32_t FirstRounds = 64, uint32_t MostRounds = uint32_t{1} << 30>
 class basic_biased_lock {
  public:
   basic_biased_lock() = default;
@@ -49,17 +55,18 @@ class basic_biased_lock {
     if (__builtin_expect((owner & thread_bits) == known_number(), 1)) {
       const uint32_t slot = owner >> slot_shift;
       inside_[slot].store(true, std::memory_order_relaxed);
-      std::atomic_signal_fence(std::memory_order_seq_cst);  // C
+      Atomics::light_barrier();  // C
       if (__builtin_expect(owner_.load(std::memory_order_relaxed) == owner, 1)) {
-        held_by_ = slot;
+        hold_by(slot);
         return true;
       }
-      inside_[slot].store(false, std::memory_order_release);  // B1
+      inside_[slot].store(false, std::memory_order_release);  // B3
     }
     return try_lock_as_anybody();
   }
 
   void unlock() {
+    Atomics::plain_read(&held_by_, sizeof held_by_);
     const uint32_t slot = held_by_;
     if (__builtin_expect(slot < slots, 1)) {
       inside_[slot].store(false, std::memory_order_release);  // B1
@@ -79,8 +86,6 @@ class basic_biased_lock {
   static constexpr uint32_t slot_shift = 30;
   static constexpr uint32_t thread_bits = (uint32_t{1} << slot_shift) - 1;
   static constexpr uint32_t nobody = thread_bits;  // no thread's number
-  static constexpr uint32_t first_rounds = 64;
-  static constexpr uint32_t most_rounds = uint32_t{1} << 30;
 
   // Without the question whether there is one: a thread without a number owns nothing.
   static uint32_t known_number() {
@@ -93,14 +98,15 @@ class basic_biased_lock {
     if (!lock_.try_lock()) return false;
     if (owner_.load(std::memory_order_relaxed) != nobody) {
       owner_.store(nobody, std::memory_order_relaxed);
-      base::process_barrier();  // C
+      Atomics::process_barrier();  // C
     }
     for (const auto& inside : inside_) {
       if (!inside.load(std::memory_order_acquire)) continue;  // B2
       lock_.unlock();
       return false;
     }
-    held_by_ = slots;
+    hold_by(slots);
+    Atomics::plain_write(&last_, sizeof last_);
     if (last_ != me) rounds_ = 0;
     last_ = me;
     if (++rounds_ >= needed_rounds_) become_owner(me);
@@ -110,15 +116,20 @@ class basic_biased_lock {
   // With lock_ held.
   void become_owner(uint32_t me) {
     rounds_ = 0;
-    if (needed_rounds_ < most_rounds) needed_rounds_ *= 4;
+    if (needed_rounds_ < MostRounds) needed_rounds_ *= 4;
     uint32_t slot = 0;
     while (slot < used_slots_ && owners_[slot] != me) ++slot;
-    if (slot == slots || me >= nobody || !base::has_process_barrier()) return;
+    if (slot == slots || me >= nobody || !Atomics::has_process_barrier()) return;
     if (slot == used_slots_) owners_[used_slots_++] = me;
     inside_[slot].store(true, std::memory_order_relaxed);
     owner_.store(me | slot << slot_shift, std::memory_order_relaxed);
-    held_by_ = slot;
+    hold_by(slot);
     lock_.unlock();
+  }
+
+  void hold_by(uint32_t slot) {
+    Atomics::plain_write(&held_by_, sizeof held_by_);
+    held_by_ = slot;
   }
 
   template <class U>
@@ -132,7 +143,7 @@ class basic_biased_lock {
   uint8_t used_slots_ = 0;
   uint32_t last_ = nobody;
   uint32_t rounds_ = 0;  // of last_, since it was another thread
-  uint32_t needed_rounds_ = first_rounds;
+  uint32_t needed_rounds_ = FirstRounds;
   uint32_t owners_[slots] = {};  // who ever was, by their numbers
 };
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lci/base/process_barrier.h"
 
 namespace lci::ds {
 namespace {

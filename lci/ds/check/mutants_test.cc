@@ -16,6 +16,14 @@
 #include "lci/ds/check/array_publish_unordered.h"
 #include "lci/ds/check/array_push_over.h"
 #include "lci/ds/check/array_take_unordered.h"
+#include "lci/ds/check/biased_enter_unordered.h"
+#include "lci/ds/check/biased_leave_unordered.h"
+#include "lci/ds/check/biased_no_light_barrier.h"
+#include "lci/ds/check/biased_no_process_barrier.h"
+#include "lci/ds/check/biased_no_second_look.h"
+#include "lci/ds/check/biased_not_revoked.h"
+#include "lci/ds/check/biased_not_withdrawn.h"
+#include "lci/ds/check/biased_withdraw_unordered.h"
 #include "lci/ds/check/explore.h"
 #include "lci/ds/check/lock_not_exclusive.h"
 #include "lci/ds/check/lock_unordered.h"
@@ -94,6 +102,30 @@ TEST(Mutants, Spinlock) {
   using unordered = lock_unordered::basic_spinlock<scheduled_atomics>;
   expect_found([] { return std::make_unique<lock_scenario<not_exclusive>>(2); }, "data race");
   expect_found([] { return std::make_unique<lock_scenario<unordered>>(2); }, "data race");
+}
+
+template <class Lock>
+maker biased(const std::vector<size_t>& sections) {
+  return [=] { return std::make_unique<biased_lock_scenario<Lock>>(sections); };
+}
+
+TEST(Mutants, BiasedLock) {
+  using no_process_barrier = biased_no_process_barrier::basic_biased_lock<scheduled_atomics, 1>;
+  using no_light_barrier = biased_no_light_barrier::basic_biased_lock<scheduled_atomics, 1>;
+  using no_second_look = biased_no_second_look::basic_biased_lock<scheduled_atomics, 1>;
+  using not_revoked = biased_not_revoked::basic_biased_lock<scheduled_atomics, 1>;
+  using leave_unordered = biased_leave_unordered::basic_biased_lock<scheduled_atomics, 1>;
+  using enter_unordered = biased_enter_unordered::basic_biased_lock<scheduled_atomics, 1>;
+  using withdraw_unordered = biased_withdraw_unordered::basic_biased_lock<scheduled_atomics, 1>;
+  using not_withdrawn = biased_not_withdrawn::basic_biased_lock<scheduled_atomics, 1>;
+  expect_found(biased<no_process_barrier>({2, 1}), "data race");
+  expect_found(biased<no_light_barrier>({2, 1}), "data race");
+  expect_found(biased<no_second_look>({2, 1}), "data race");
+  expect_found(biased<not_revoked>({2, 1}), "data race");
+  expect_found(biased<leave_unordered>({2, 1}), "data race");
+  expect_found(biased<enter_unordered>({2, 1}), "data race");
+  expect_found(biased<withdraw_unordered>({2, 2}), "data race");
+  expect_found(biased<not_withdrawn>({2, 1}), "the lock is held");
 }
 
 TEST(Mutants, StealingPool) {

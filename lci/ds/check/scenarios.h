@@ -8,6 +8,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -129,6 +130,56 @@ class lock_scenario : public scenario {
   const size_t threads_;
   Lock lock_;
   size_t count_ = 0;
+};
+
+// Threads use a number under a lock that is only tried: each thread so many times as its place in
+// `sections` says, or less often where it gave up. Lock is a basic_biased_lock.
+template <class Lock>
+class biased_lock_scenario : public scenario {
+ public:
+  // `owned`: who makes the scenario, none of the threads, owns the lock at first.
+  explicit biased_lock_scenario(std::vector<size_t> sections, bool owned = false)
+      : sections_(std::move(sections)) {
+    while (owned && !lock_.is_mine()) enter();
+  }
+  size_t threads() const override { return sections_.size(); }
+  void run(size_t number) override {
+    for (size_t i = 0; i < sections_[number]; ++i) enter();
+  }
+  std::string finish() override {
+    if (together_) return "two threads had the lock at once";
+    if (count_ != entered_) return absl::StrCat(count_, " additions of ", entered_);
+    if (!lock_.try_lock()) return "the lock is held, though all have left";
+    lock_.unlock();
+    return "";
+  }
+
+ private:
+  // An attempt may fail because of another that fails, so two threads that wait could keep each
+  // other waiting for as long as the schedule has it.
+  static constexpr int attempts = 4;
+
+  void enter() {
+    for (int i = 0; !lock_.try_lock(); scheduled_atomics::pause()) {
+      if (++i == attempts) return;
+    }
+    ++entered_;
+    // Two steps, so that others may come in between.
+    if (inside_.fetch_add(1, std::memory_order_relaxed) != 0) together_ = true;
+    scheduled_atomics::plain_read(&count_, sizeof count_);
+    const size_t seen = count_;
+    scheduled_atomics::plain_write(&count_, sizeof count_);
+    count_ = seen + 1;
+    inside_.fetch_sub(1, std::memory_order_relaxed);
+    lock_.unlock();
+  }
+
+  const std::vector<size_t> sections_;
+  Lock lock_;
+  scheduled_atomic<int> inside_{0};
+  bool together_ = false;
+  size_t count_ = 0;
+  size_t entered_ = 0;
 };
 
 // A writer sets elements of an array, so that it grows; readers get some, twice.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lci/ds/biased_lock.h"
 #include "lci/ds/check/adapters.h"
 #include "lci/ds/check/explore.h"
 #include "lci/ds/check/scenarios.h"
@@ -98,6 +99,26 @@ TEST(Structures, Spinlock) {
     expect_right([&] {
       return std::make_unique<lock_scenario<basic_spinlock<scheduled_atomics>>>(threads);
     });
+  }
+}
+
+// Who has the lock owns it at once, each time or the first, or after four sections in a row.
+TEST(Structures, BiasedLock) {
+  using at_once = basic_biased_lock<scheduled_atomics, 1, 1>;
+  using at_first = basic_biased_lock<scheduled_atomics, 1>;
+  using later = basic_biased_lock<scheduled_atomics, 4>;
+  for (const std::vector<size_t>& sections : std::vector<std::vector<size_t>>{
+           {1, 1}, {3, 1}, {2, 2}, {6, 6}, {2, 1, 1}, {2, 2, 2}, {1, 1, 1, 1}}) {
+    SCOPED_TRACE(testing::PrintToString(sections));
+    expect_right([&] { return std::make_unique<biased_lock_scenario<at_once>>(sections); });
+    expect_right([&] { return std::make_unique<biased_lock_scenario<at_first>>(sections); });
+    // There are four owners at most: then the last of four threads is none.
+    expect_right([&] { return std::make_unique<biased_lock_scenario<at_once>>(sections, true); });
+  }
+  for (const std::vector<size_t>& sections :
+       std::vector<std::vector<size_t>>{{5, 1}, {8, 2}, {6, 6}, {8, 1, 1}}) {
+    SCOPED_TRACE(testing::PrintToString(sections));
+    expect_right([&] { return std::make_unique<biased_lock_scenario<later>>(sections); });
   }
 }
 
