@@ -16,6 +16,10 @@ LCI_COPTS = [
     # Position independent code is otherwise compiled as if every function could be replaced at load
     # time, so that none of another's own file is inlined: a third of the instructions of a message.
     "-fno-semantic-interposition",
+    # Likewise every look at a variable of the thread is otherwise a call, for which all registers
+    # have to be saved. (A shared object that has the library in it can still be loaded at run time:
+    # the few bytes fit into what the loader keeps free.)
+    "-ftls-model=initial-exec",
 ]
 
 # std::thread needs it on systems whose libc keeps pthread apart.

@@ -40,10 +40,11 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
   const bool named = op_ != operation::send && !one_sided_;
   for (int batch = 0; batch < batches_; ++batch) {
     const auto at = static_cast<size_t>(batch);
+    const bool alone = chosen.threads == 1;
     completions_[at] =
-        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch), nullptr);
+        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch), alone, nullptr);
     arrivals_[at] =
-        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch),
+        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch), alone,
                                   op_ == operation::am ? static_cast<message_sink*>(this) : nullptr,
                                   static_cast<int>(short_tag(batch)));
     if (named) {
@@ -77,7 +78,8 @@ payload_key channel::key(int maker, uint64_t number) const {
   return {seed_, maker, thread_, number};
 }
 
-// Checked messages are told apart by their tags, so that each has a place to land in.
+// Checked messages are told apart by their tags, so that each has a place to land in. Others carry
+// no number, as in other benchmarks.
 lci::tag_t channel::tag_of_send(int slot) const {
   const auto thread = static_cast<lci::tag_t>(thread_);
   return validate_ ? thread << 32 | static_cast<lci::tag_t>(slot) : thread;
@@ -94,7 +96,7 @@ lci::status_t channel::try_post(int batch, int slot, uint64_t number) {
     case operation::am:
       return lci::post_am_x(peer_, source(slot), size_, comp, name)
           .device(device_)
-          .tag(number << 16 | short_tag(batch))
+          .tag(validate_ ? number << 16 | short_tag(batch) : short_tag(batch))
           .user_context(&completion)
           .allow_done(allow_done)();
     case operation::send:

@@ -27,8 +27,9 @@ class signals {
   // user_context of the operation, which must be its address; where there is none (messages), by
   // the low 16 bits of the tag, which must be `number`, below max_numbers and of one object at a
   // time.
-  signals(lci::runtime_t runtime, completion_kind kind, int per_round, message_sink* sink,
-          int number = no_number);
+  // alone: no thread but one signals, and it is the one that waits.
+  signals(lci::runtime_t runtime, completion_kind kind, int per_round, bool alone,
+          message_sink* sink, int number = no_number);
   ~signals();
   signals(const signals&) = delete;
   signals& operator=(const signals&) = delete;
@@ -53,6 +54,7 @@ class signals {
 
   const completion_kind kind_;
   const int per_round_;
+  const bool alone_;
   message_sink* const sink_;
   lci::comp_t comp_;
   bool is_own_ = false;                  // comp_ is a freeing_counter

@@ -7,15 +7,13 @@
 
 namespace lci::base {
 
-// std::memcpy for sizes that are mostly small: no call for those up to 32 bytes; and null pointers
-// are good for 0 bytes. Up to there it copies 8 bytes at a time at most: what was written in such
-// words a moment ago can't be read in larger ones without a wait.
-inline void copy_bytes(void* to, const void* from, size_t size) {
+// std::memcpy for few bytes: makes no call, and null pointers are good for 0 bytes. Copies 8 bytes
+// at a time at most: what was written in such words a moment ago can't be read in larger ones
+// without a wait.
+[[gnu::always_inline]] inline void copy_short(void* to, const void* from, size_t size) {
   auto* const t = static_cast<unsigned char*>(to);
   const auto* const f = static_cast<const unsigned char*>(from);
-  if (__builtin_expect(size > 32, 0)) {
-    std::memcpy(to, from, size);
-  } else if (size >= 8) {
+  if (__builtin_expect(size >= 8, 1)) {
     for (size_t at = 0; at + 8 < size; at += 8) std::memcpy(t + at, f + at, 8);
     std::memcpy(t + size - 8, f + size - 8, 8);
   } else if (size >= 4) {
@@ -25,6 +23,15 @@ inline void copy_bytes(void* to, const void* from, size_t size) {
     t[0] = f[0];
     t[size / 2] = f[size / 2];
     t[size - 1] = f[size - 1];
+  }
+}
+
+// The same for sizes that are mostly small.
+inline void copy_bytes(void* to, const void* from, size_t size) {
+  if (__builtin_expect(size > 32, 0)) {
+    std::memcpy(to, from, size);
+  } else {
+    copy_short(to, from, size);
   }
 }
 

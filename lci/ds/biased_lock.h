@@ -51,29 +51,39 @@ class basic_biased_lock {
   basic_biased_lock& operator=(const basic_biased_lock&) = delete;
 
   bool try_lock() {
-    const uint32_t owner = owner_.load(std::memory_order_relaxed);
-    if (__builtin_expect((owner & thread_bits) == known_number(), 1)) {
-      const uint32_t slot = owner >> slot_shift;
-      inside_[slot].store(true, std::memory_order_relaxed);
-      Atomics::light_barrier();  // C
-      if (__builtin_expect(owner_.load(std::memory_order_relaxed) == owner, 1)) {
-        hold_by(slot);
-        return true;
-      }
-      inside_[slot].store(false, std::memory_order_release);  // B3
-    }
-    return try_lock_as_anybody();
+    const uint32_t slot = try_lock_as_owner();
+    if (__builtin_expect(slot == slots, 0)) return try_lock_as_anybody();
+    hold_by(slot);
+    return true;
   }
 
   void unlock() {
     Atomics::plain_read(&held_by_, sizeof held_by_);
     const uint32_t slot = held_by_;
     if (__builtin_expect(slot < slots, 1)) {
-      inside_[slot].store(false, std::memory_order_release);  // B1
+      leave(slot);
     } else {
       lock_.unlock();
     }
   }
+
+  // Holds the lock, if the calling thread is its owner, without a call: for a short way beside the
+  // one that takes try_lock.
+  class owner_guard {
+   public:
+    [[gnu::always_inline]] explicit owner_guard(basic_biased_lock& lock)
+        : lock_(lock), slot_(lock.try_lock_as_owner()) {}
+    [[gnu::always_inline]] ~owner_guard() {
+      if (*this) lock_.leave(slot_);
+    }
+    owner_guard(const owner_guard&) = delete;
+    owner_guard& operator=(const owner_guard&) = delete;
+    explicit operator bool() const { return __builtin_expect(slot_ != slots, 1); }
+
+   private:
+    basic_biased_lock& lock_;
+    const uint32_t slot_;
+  };
 
   // Whether the calling thread is the owner. Exact for the owner; another may become it.
   bool is_mine() const {
@@ -92,6 +102,20 @@ class basic_biased_lock {
     if constexpr (std::is_same_v<Atomics, std_atomics>) return base::internal::this_thread_number;
     return Atomics::thread_number();
   }
+
+  // The owner's number, or slots if the calling thread is not the owner.
+  [[gnu::always_inline]] uint32_t try_lock_as_owner() {
+    const uint32_t owner = owner_.load(std::memory_order_relaxed);
+    if (__builtin_expect((owner & thread_bits) != known_number(), 0)) return slots;
+    const uint32_t slot = owner >> slot_shift;
+    inside_[slot].store(true, std::memory_order_relaxed);
+    Atomics::light_barrier();  // C
+    if (__builtin_expect(owner_.load(std::memory_order_relaxed) == owner, 1)) return slot;
+    inside_[slot].store(false, std::memory_order_release);  // B3
+    return slots;
+  }
+
+  void leave(uint32_t slot) { inside_[slot].store(false, std::memory_order_release); }  // B1
 
   [[gnu::noinline]] bool try_lock_as_anybody() {
     const uint32_t me = Atomics::thread_number();

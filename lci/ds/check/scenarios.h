@@ -144,7 +144,9 @@ class biased_lock_scenario : public scenario {
   }
   size_t threads() const override { return sections_.size(); }
   void run(size_t number) override {
-    for (size_t i = 0; i < sections_[number]; ++i) enter();
+    for (size_t i = 0; i < sections_[number]; ++i) {
+      if (i % 2 == 0 || !enter_as_owner()) enter();
+    }
   }
   std::string finish() override {
     if (together_) return "two threads had the lock at once";
@@ -163,6 +165,18 @@ class biased_lock_scenario : public scenario {
     for (int i = 0; !lock_.try_lock(); scheduled_atomics::pause()) {
       if (++i == attempts) return;
     }
+    section();
+    lock_.unlock();
+  }
+
+  bool enter_as_owner() {
+    const typename Lock::owner_guard guard(lock_);
+    if (!guard) return false;
+    section();
+    return true;
+  }
+
+  void section() {
     ++entered_;
     // Two steps, so that others may come in between.
     if (inside_.fetch_add(1, std::memory_order_relaxed) != 0) together_ = true;
@@ -171,7 +185,6 @@ class biased_lock_scenario : public scenario {
     scheduled_atomics::plain_write(&count_, sizeof count_);
     count_ = seen + 1;
     inside_.fetch_sub(1, std::memory_order_relaxed);
-    lock_.unlock();
   }
 
   const std::vector<size_t> sections_;

@@ -28,6 +28,7 @@ constexpr int rings_per_poll = 8;
 constexpr int messages_per_visit = 256;
 
 constexpr size_t max_message_bytes = size_t{16} << 20;
+static_assert(max_message_bytes + sizeof(remote_copy_header) < max_message_size);
 
 // Of how many cells a mailbox' rings are, as a power of two.
 uint32_t choose_ring_shift(size_t max_size, int ranks) {
@@ -168,16 +169,31 @@ shm_device::~shm_device() {
 
 // ---- posting ------------------------------------------------------------------------------------
 
+// Most are small, to a ring that one thread has nearly to itself.
 error_t shm_device::post(const op& operation) {
-  if (__builtin_expect(state(operation.rank) != peer_state::alive, 0)) return errorcode_t::fatal;
-  if (__builtin_expect(operation.kind != op_kind::send, 0)) return post_remote_copy(operation);
+  const gather message{operation.header, operation.header_size, operation.buffer, operation.size};
+  if (__builtin_expect(state(operation.rank) == peer_state::alive &&
+                           operation.kind == op_kind::send && ring_writer::fits_a_cell(message),
+                       1)) {
+    ring_writer& to = writer(operation.rank);
+    const ds::biased_lock::owner_guard guard(to.lock);
+    if (guard && to.write_at_once(message_kind::send, operation.imm, message)) {
+      return errorcode_t::done;
+    }
+  }
+  return post_any(operation);
+}
+
+error_t shm_device::post_any(const op& operation) {
+  if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
+  if (operation.kind != op_kind::send) return post_remote_copy(operation);
   ring_writer& to = writer(operation.rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
   const bool written =
       to.write(message_kind::send, operation.imm,
                {operation.header, operation.header_size, operation.buffer, operation.size});
   to.lock.unlock();
-  return __builtin_expect(written, 1) ? error_t(errorcode_t::done) : full(operation.rank);
+  return written ? error_t(errorcode_t::done) : full(operation.rank);
 }
 
 // Nobody will make room in the ring to a rank that has ended its device.
@@ -231,9 +247,17 @@ error_t shm_device::post_remote_copy(const op& operation) {
 // ---- polling ------------------------------------------------------------------------------------
 
 error_t shm_device::poll(completion* out, size_t max, size_t* count) {
+  if (const ds::biased_lock::owner_guard guard(poll_lock_); guard) {
+    return poll_alone(out, max, count);
+  }
   *count = 0;
   if (!poll_lock_.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(poll_lock_, std::adopt_lock);
+  return poll_alone(out, max, count);
+}
+
+// With poll_lock_ held.
+error_t shm_device::poll_alone(completion* out, size_t max, size_t* count) {
   batch given{out, max};
   if (__builtin_expect(!requests_.idle(), 0)) move_streams();
   // Begins behind the rank that the last full batch ended with, so that none is served twice while
@@ -241,7 +265,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   for (int i = std::min(ranks_, rings_per_poll); i > 0 && !given.full(); --i) {
     const int rank = next_rank_;
     next_rank_ = rank + 1 == ranks_ ? 0 : rank + 1;
-    visit(rank, &given);
+    if (!reader(rank).is_idle()) visit(rank, &given);
   }
   // Those who talk with us are not kept waiting by those who don't.
   if (ranks_ > rings_per_poll && !given.full()) visit(active_rank_, &given);
@@ -259,8 +283,8 @@ bool shm_device::visit(int rank, batch* given) {
   }
   ring_reader& from = reader(rank);
   from.reclaim();
-  incoming message;
   for (int i = 0; i < messages_per_visit && !given->full(); ++i) {
+    incoming message;
     const ring_reader::result result = from.next(&message);
     if (result == ring_reader::result::none) return true;
     given->moved = true;
@@ -277,7 +301,8 @@ bool shm_device::visit(int rank, batch* given) {
       ++given->count;
       continue;
     }
-    if (result == ring_reader::result::corrupt || !take(rank, message, given)) {
+    const incoming other = message;  // a copy: `message` stays in registers
+    if (result == ring_reader::result::corrupt || !take(rank, other, given)) {
       fail(rank, peer_state::corrupt, "it wrote a malformed message");
       return true;
     }

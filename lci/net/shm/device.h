@@ -55,9 +55,11 @@ class shm_device final : public device {
   absl::Status connect(boot::bootstrap& boot, const device_config& config);
   absl::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
 
+  error_t post_any(const op& operation);
   error_t post_remote_copy(const op& operation);
   error_t full(int rank) const;
 
+  error_t poll_alone(completion* out, size_t max, size_t* count);
   bool visit(int rank, batch* given);
   bool take(int rank, const incoming& message, batch* given);
   // Writes what is owed to peers, or was begun, as far as there is room.

@@ -14,6 +14,21 @@ void ring_writer::attach(ring_control* control, cell* cells, uint32_t shift) {
   inside_ = std::make_unique<uint64_t[]>(mask_ / 64 + 1);
 }
 
+bool ring_writer::write(message_kind kind, uint32_t imm, const gather& message) {
+  const size_t size = message.header_size + message.size;
+  const uint64_t span = span_of(size);
+  if (!make_room(span) || !ends_well(span)) return false;
+  if (span > 1) note_inside(span);
+  unsigned char* to = cells_[written_ & mask_].bytes;
+  if (message.header_size > 0) {
+    base::copy_bytes(to, message.header, message.header_size);
+    to += message.header_size;
+  }
+  base::copy_bytes(to, message.bytes, message.size);
+  publish(kind, imm, size, span);
+  return true;
+}
+
 bool ring_writer::refresh(uint64_t span) {
   const uint64_t freed = control_->freed.load(std::memory_order_acquire);  // A2
   // The value is a peer's: one that cannot be makes no room.
@@ -25,7 +40,7 @@ bool ring_writer::refresh(uint64_t span) {
 bool ring_writer::wipe(uint64_t span) {
   if (!reserve(span + 1)) return false;
   const uint64_t end = (written_ + span) & mask_;
-  cells_[end].header.stamp.store(0, std::memory_order_relaxed);
+  cells_[end].header.word.store(0, std::memory_order_relaxed);
   inside_[end / 64] &= ~(uint64_t{1} << (end % 64));
   return true;
 }
@@ -51,12 +66,7 @@ bool ring_writer::make_room(uint64_t span) {
 }
 
 void ring_writer::pad(uint64_t span) {
-  cell& first = cells_[written_ & mask_];
-  first.header.size = static_cast<uint32_t>(span * line_size - sizeof(cell_header));
-  first.header.imm = 0;
-  first.header.kind = static_cast<uint32_t>(message_kind::pad);
-  first.header.stamp.store(stamp_of(written_, shift_), std::memory_order_release);  // R1
-  written_ += span;
+  publish(message_kind::pad, 0, span * line_size - sizeof(cell_header), span);
 }
 
 // ---- receiver -----------------------------------------------------------------------------------
@@ -71,13 +81,14 @@ void ring_reader::attach(ring_control* control, cell* cells, uint32_t shift, siz
   spans_.reset(new std::atomic<uint32_t>[mask_ + 1]());
 }
 
-// It fills the end, and was needed only because a message did not fit there.
-ring_reader::result ring_reader::skip_pad(uint64_t span, incoming* out) {
+// It fills the end, and was needed only because a message did not fit there. False if it can't be
+// one. (A pad at the front of the ring can't: there are never two in a row.)
+bool ring_reader::skip_pad(uint64_t span) {
   const uint64_t index = read_ & mask_;
-  if (span != mask_ + 1 - index || span >= max_span_) return result::corrupt;
+  if (span != mask_ + 1 - index || span >= max_span_) return false;
   spans_[index].store(static_cast<uint32_t>(span), std::memory_order_relaxed);
   read_ += span;
-  return next(out);  // a pad at the front of the ring would be corrupt: no deeper than this
+  return true;
 }
 
 void ring_reader::reclaim_front() {
@@ -88,8 +99,6 @@ void ring_reader::reclaim_front() {
     slot.store(0, std::memory_order_relaxed);
     freed_ += span;
   }
-  // Not each time, since it takes the line away from the sender. A quarter of the ring is enough
-  // for any message, and what is not yet told is less than a quarter.
   if (freed_ - published_ > mask_ / 4) {
     control_->freed.store(freed_, std::memory_order_release);  // R2
     published_ = freed_;

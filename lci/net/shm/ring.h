@@ -1,7 +1,7 @@
 // The two ends of a ring: messages from one rank to another, in order, through shared memory.
 //
 // Memory orders, numbered here and named below and in ring.cc:
-//   R1 -> A1  stamp of a message's first cell: the sender stores it (release) after all else of the
+//   R1 -> A1  word of a message's first cell: the sender stores it (release) after all else of the
 //             message; the receiver loads it (acquire) before it reads anything else.
 //   R2 -> A2  ring_control::freed: the receiver stores it (release) after its last read of the
 //             cells; the sender loads it (acquire) before it writes there again.
@@ -46,26 +46,23 @@ class alignas(line_size) ring_writer {
   void attach(ring_control* control, cell* cells, uint32_t shift);
 
   // False if there is no room now; then nothing happened.
-  [[gnu::always_inline]] bool write(message_kind kind, uint32_t imm, const gather& message) {
-    const size_t size = message.header_size + message.size;
-    const bool one_cell = size <= sizeof(cell::bytes);
-    const uint64_t span = one_cell ? 1 : span_of(size);
-    if (!(one_cell ? reserve(1) : make_room(span))) return false;
-    if (!ends_well(span)) return false;
-    if (!one_cell) note_inside(span);
-    cell& first = cells_[written_ & mask_];
-    first.header.size = static_cast<uint32_t>(size);
-    first.header.imm = imm;
-    first.header.kind = static_cast<uint32_t>(kind);
-    unsigned char* to = first.bytes;
-    if (message.header_size > 0) {
-      base::copy_bytes(to, message.header, message.header_size);
-      to += message.header_size;
-    }
-    base::copy_bytes(to, message.bytes, message.size);
-    first.header.stamp.store(stamp_of(written_, shift_), std::memory_order_release);  // R1
-    written_ += span;
+  bool write(message_kind kind, uint32_t imm, const gather& message);
+
+  // The same for one that fits into a cell, as most do (fits_a_cell), where that needs no more than
+  // the writing: false also if it does. Calls nothing, so that the caller has nothing to save.
+  [[gnu::always_inline]] bool write_at_once(message_kind kind, uint32_t imm,
+                                            const gather& message) {
+    const uint64_t end = (written_ + 1) & mask_;
+    if (__builtin_expect(written_ - freed_ > mask_, 0)) return false;
+    if (__builtin_expect((inside_[end / 64] >> (end % 64) & 1) != 0, 0)) return false;
+    unsigned char* const to = cells_[written_ & mask_].bytes;
+    if (message.header_size > 0) base::copy_short(to, message.header, message.header_size);
+    base::copy_short(to + message.header_size, message.bytes, message.size);
+    publish(kind, imm, message.header_size + message.size, 1);
     return true;
+  }
+  static bool fits_a_cell(const gather& message) {
+    return message.header_size + message.size <= sizeof(cell::bytes);
   }
 
   // Whether a message of `size` bytes could be written now.
@@ -93,6 +90,14 @@ class alignas(line_size) ring_writer {
   bool wipe(uint64_t span);
   void note_inside(uint64_t span);
   void pad(uint64_t span);
+  // Makes a message of `span` cells at written_, where its bytes are, the receiver's.
+  void publish(message_kind kind, uint32_t imm, size_t size, uint64_t span) {
+    cell_header& header = cells_[written_ & mask_].header;
+    header.imm = imm;
+    header.word.store(make_word(stamp_of(written_, shift_), kind, static_cast<uint32_t>(size)),
+                      std::memory_order_release);  // R1
+    written_ += span;
+  }
 
   uint64_t mask_ = 0;     // cells of the ring - 1
   uint64_t written_ = 0;  // position after the last message
@@ -111,11 +116,11 @@ static_assert(sizeof(ring_writer) == 2 * line_size);
 
 // A message in the ring, its fields copied out and checked.
 struct incoming {
-  message_kind kind;
-  uint32_t imm;
-  uint32_t size;
-  unsigned char* bytes;
-  uint64_t position;
+  message_kind kind = message_kind::pad;
+  uint32_t imm = 0;
+  uint32_t size = 0;
+  unsigned char* bytes = nullptr;
+  uint64_t position = 0;
 };
 
 // Thread safety: free() by any thread at any time, once per message, wait-free. All else one thread
@@ -129,24 +134,33 @@ class alignas(line_size) ring_reader {
 
   // The next message, which stays where it is until its position is freed. After a malformed one
   // (`corrupt`) the ring is read no more.
-  result next(incoming* out) {
-    const cell& first = cells_[read_ & mask_];
-    if (first.header.stamp.load(std::memory_order_acquire) != stamp_of(read_, shift_)) {  // A1
-      return result::none;
+  [[gnu::always_inline]] result next(incoming* out) {
+    for (;;) {
+      const uint64_t index = read_ & mask_;
+      cell& first = cells_[index];
+      // Each field is copied once: the sender could change it between a check and a use.
+      const uint64_t word = first.header.word.load(std::memory_order_acquire);  // A1
+      if (stamp_in(word) != stamp_of(read_, shift_)) return result::none;
+      const uint64_t span = span_of(size_in(word));
+      if (__builtin_expect(kind_in(word) == message_kind::pad, 0)) {
+        if (!skip_pad(span)) return result::corrupt;
+        continue;
+      }
+      if (size_in(word) > max_size_ || span > mask_ + 1 - index) return result::corrupt;
+      out->kind = kind_in(word);
+      out->imm = static_cast<const volatile cell_header*>(&first.header)->imm;
+      out->size = size_in(word);
+      out->bytes = first.bytes;
+      out->position = read_;
+      read_ += span;
+      return result::message;
     }
-    // Its fields are copied once: the sender could change them between a check and a use.
-    const auto* header = static_cast<const volatile cell_header*>(&first.header);
-    out->size = header->size;
-    out->imm = header->imm;
-    out->kind = static_cast<message_kind>(header->kind);
-    const uint64_t index = read_ & mask_;
-    const uint64_t span = span_of(out->size);
-    if (__builtin_expect(out->kind == message_kind::pad, 0)) return skip_pad(span, out);
-    if (out->size > max_size_ || span > mask_ + 1 - index) return result::corrupt;
-    out->bytes = cells_[index].bytes;
-    out->position = read_;
-    read_ += span;
-    return result::message;
+  }
+
+  // Neither next() nor reclaim() would do anything. A look, which is cheaper.
+  bool is_idle() const {
+    const uint64_t word = cells_[read_ & mask_].header.word.load(std::memory_order_relaxed);
+    return stamp_in(word) != stamp_of(read_, shift_) && read_ - published_ <= mask_ / 4;
   }
 
   // Ends the use of a message. Messages may be freed in any order; the sender has their cells back
@@ -156,9 +170,11 @@ class alignas(line_size) ring_reader {
                                    std::memory_order_release);  // R3
   }
 
-  // Gives the sender back what is freed at the front.
+  // Gives the sender back what is freed at the front, once that is more than a quarter of the ring:
+  // not each time, since it takes the line away from the sender. A quarter is enough for any
+  // message, and what is not yet told is no more than that.
   void reclaim() {
-    if (freed_ != read_) reclaim_front();
+    if (__builtin_expect(read_ - published_ > mask_ / 4, 0)) reclaim_front();
   }
 
   bool sender_closed() const {
@@ -166,7 +182,7 @@ class alignas(line_size) ring_reader {
   }  // A4
 
  private:
-  result skip_pad(uint64_t span, incoming* out);
+  bool skip_pad(uint64_t span);
   void reclaim_front();
 
   // Constant, so that threads that free don't wait for the one that reads.

@@ -125,13 +125,11 @@ TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {
 
 TEST_F(Ring, AMalformedMessageIsCorrupt) {
   const auto result_of = [this](uint32_t size, message_kind kind) {
-    cells_[0].header.size = size;
-    cells_[0].header.kind = static_cast<uint32_t>(kind);
-    cells_[0].header.stamp.store(stamp_of(0, shift));
+    cells_[0].header.word.store(make_word(stamp_of(0, shift), kind, size));
     incoming message;
     return reader_.next(&message);
   };
-  for (uint32_t size : {0xffffffffu, 0x80000000u, 1u << 20, cells * 64u, uint32_t{max_size} + 1}) {
+  for (uint32_t size : {max_message_size, 1u << 20, cells * 64u, uint32_t{max_size} + 1}) {
     EXPECT_EQ(result_of(size, message_kind::send), ring_reader::result::corrupt) << size;
   }
   // A pad can't fill the whole ring, nor end before its end, nor run over it.

@@ -10,10 +10,9 @@
 //     then        per sending rank: ring_control (2 lines), ring_cells x cell
 //
 //   cell, 64 bytes; a message is one or more consecutive cells, the first of which begins with
-//     byte  0     stamp    0, or (lap | 2^31), where lap = position / ring_cells: written last
-//           4     size     bytes of the message
+//     byte  0     word     written last, in one store: its stamp, 0 or (lap | 2^31), where
+//                          lap = position / ring_cells; message_kind; bytes of the message
 //           8     imm      immediate data
-//          12     kind     message_kind
 //          16     the bytes, running on over the following cells
 //   Where a message would run over the end of the ring, a `pad` fills the cells up to the end.
 //
@@ -30,28 +29,43 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c63697368300003;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c63697368300004;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t line_size = 64;
 
 // ---- rings --------------------------------------------------------------------------------------
 
-enum class message_kind : uint32_t {
-  pad = 1,              // no message; `size` is what fills its cells
-  send = 2,             // a send of the runtime
-  put_done = 3,         // the bytes of a put_imm are in place; `imm` says which
+enum class message_kind : uint32_t {  // less than 16
+  pad = 1,                            // no message; `size` is what fills its cells
+  send = 2,                           // a send of the runtime
+  put_done = 3,                       // the bytes of a put_imm are in place; `imm` says which
   put_request = 4,      // write these bytes, a piece of a put; after the last piece, reply
   put_imm_request = 5,  // the last piece of one that the target is told of, with `imm`
   get_request = 6,      // reply with these bytes, in pieces
   reply = 7,            // answers one of the three
 };
 
+// What a message is, in one word, which is written and read at once: its stamp (see stamp_of)
+// above, then its kind, then its size in bytes.
+constexpr int stamp_shift = 32;
+constexpr int kind_shift = 28;
+constexpr uint32_t max_message_size = (uint32_t{1} << kind_shift) - 1;
+
+constexpr uint64_t make_word(uint32_t stamp, message_kind kind, uint32_t size) {
+  return static_cast<uint64_t>(stamp) << stamp_shift | static_cast<uint64_t>(kind) << kind_shift |
+         size;
+}
+constexpr uint32_t stamp_in(uint64_t word) { return static_cast<uint32_t>(word >> stamp_shift); }
+constexpr message_kind kind_in(uint64_t word) {
+  return static_cast<message_kind>(static_cast<uint32_t>(word) >> kind_shift);
+}
+constexpr uint32_t size_in(uint64_t word) { return static_cast<uint32_t>(word) & max_message_size; }
+
 struct cell_header {
-  std::atomic<uint32_t> stamp;
-  uint32_t size;
+  std::atomic<uint64_t> word;
   uint32_t imm;
-  uint32_t kind;
+  uint32_t unused;  // bytes begin at a multiple of 16
 };
 static_assert(sizeof(cell_header) == 16);
 

@@ -40,6 +40,12 @@ class library_comp : public comp_impl_t {
   return comp.attr.comp_type != library_comp::freed;
 }
 
+// Whether it is of that type; then it is live.
+[[gnu::no_sanitize("vptr")]] inline bool is_of_type(const comp_impl_t& comp,
+                                                    attr_comp_type_t type) {
+  return comp.attr.comp_type == type;
+}
+
 // Calls a function. Thread safety: that of the function.
 class handler final : public library_comp {
  public:

@@ -19,7 +19,8 @@ const comp_t& COMP_NULL_EXPECT_DONE_OR_RETRY = COMP_NULL_RETRY;
 
 namespace {
 
-comp_impl_t* checked(comp_t comp, const char* call) {
+// Why the call can't be made on `comp`. Apart, so that the checks cost a comparison each.
+[[noreturn, gnu::cold, gnu::noinline]] void refuse(comp_t comp, const char* call) {
   if (comp == COMP_NULL || comp == COMP_NULL_RETRY) {
     throw std::invalid_argument(absl::StrCat("lci: ", call, ": the completion object is empty"));
   }
@@ -27,19 +28,23 @@ comp_impl_t* checked(comp_t comp, const char* call) {
     throw std::invalid_argument(
         absl::StrCat("lci: ", call, ": the completion object has been freed"));
   }
+  throw std::invalid_argument(absl::StrCat("lci: ", call, ": completion object \"",
+                                           comp.get_impl()->attr.name,
+                                           "\" is of another kind than this call is for"));
+}
+
+bool is_object(comp_t comp) { return comp != COMP_NULL && comp != COMP_NULL_RETRY; }
+
+comp_impl_t* checked(comp_t comp, const char* call) {
+  if (!is_object(comp) || !rt::is_live(*comp.get_impl())) refuse(comp, call);
   return comp.get_impl();
 }
 
-// The object behind a handle, which must be of the given kind.
+// The object behind a handle, which must be of the given kind (and then has not been freed).
 template <class Impl>
 Impl* checked(comp_t comp, attr_comp_type_t type, const char* call) {
-  comp_impl_t* impl = checked(comp, call);
-  if (impl->attr.comp_type != type) {
-    throw std::invalid_argument(absl::StrCat("lci: ", call, ": completion object \"",
-                                             impl->attr.name,
-                                             "\" is of another kind than this call is for"));
-  }
-  return static_cast<Impl*>(impl);
+  if (!is_object(comp) || !rt::is_of_type(*comp.get_impl(), type)) refuse(comp, call);
+  return static_cast<Impl*>(comp.get_impl());
 }
 
 template <class Op>
