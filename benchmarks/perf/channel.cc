@@ -94,24 +94,24 @@ lci::status_t channel::try_post(int batch, int slot, uint64_t number) {
   const lci::rcomp_t name = arrival_names_ + static_cast<lci::rcomp_t>(batch);
   switch (op_) {
     case operation::am:
-      return lci::post_am_x(peer_, source(slot), size_, comp, name)
+      return lci::post_am_x(peer_, source(slot), size(), comp, name)
           .device(device_)
           .tag(validate_ ? number << 16 | short_tag(batch) : short_tag(batch))
           .user_context(&completion)
           .allow_done(allow_done)();
     case operation::send:
-      return lci::post_send_x(peer_, source(slot), size_, tag_of_send(slot), comp)
+      return lci::post_send_x(peer_, source(slot), size(), tag_of_send(slot), comp)
           .device(device_)
           .user_context(&completion)
           .allow_done(allow_done)();
     case operation::put:
-      return lci::post_put_x(peer_, source(slot), size_, comp, landing_offset_ + offset_of(slot),
+      return lci::post_put_x(peer_, source(slot), size(), comp, landing_offset_ + offset_of(slot),
                              peer_rmr_)
           .device(device_)
           .user_context(&completion)
           .allow_done(allow_done)();
     case operation::put_signal:
-      return lci::post_put_x(peer_, source(slot), size_, comp, landing_offset_ + offset_of(slot),
+      return lci::post_put_x(peer_, source(slot), size(), comp, landing_offset_ + offset_of(slot),
                              peer_rmr_)
           .device(device_)
           .remote_comp(name)
@@ -119,12 +119,12 @@ lci::status_t channel::try_post(int batch, int slot, uint64_t number) {
           .user_context(&completion)
           .allow_done(allow_done)();
     case operation::get:
-      return lci::post_get_x(peer_, landing(slot), size_, comp, offset_of(slot), peer_rmr_)
+      return lci::post_get_x(peer_, landing(slot), size(), comp, offset_of(slot), peer_rmr_)
           .device(device_)
           .user_context(&completion)
           .allow_done(allow_done)();
     case operation::get_signal:
-      return lci::post_get_x(peer_, landing(slot), size_, comp, offset_of(slot), peer_rmr_)
+      return lci::post_get_x(peer_, landing(slot), size(), comp, offset_of(slot), peer_rmr_)
           .device(device_)
           .remote_comp(name)
           .tag(short_tag(batch))
@@ -140,7 +140,7 @@ void channel::post_batch(int batch) {
   posted_from_[static_cast<size_t>(batch)] = posted_;
   for (int i = 0; i < count; ++i, ++posted_) {
     const int slot = first_slot(batch) + i;
-    if (validate_ && !fetches) fill_payload(key(rank_, posted_), source(slot), size_);
+    if (validate_ && !fetches) fill_payload(key(rank_, posted_), source(slot), size());
     waiter patience;
     for (;;) {
       const lci::status_t status = try_post(batch, slot, posted_);
@@ -159,7 +159,7 @@ bool channel::batch_is_complete(int batch) {
   if (validate_ && (op_ == operation::get || op_ == operation::get_signal)) {
     for (int i = 0; i < batch_size(batch); ++i) {
       check_payload(key(peer_, posted_from_[static_cast<size_t>(batch)] + static_cast<uint64_t>(i)),
-                    landing(first_slot(batch) + i), size_);
+                    landing(first_slot(batch) + i), size());
     }
   }
   if (one_sided_ && validate_) tell(complete_name_);
@@ -178,7 +178,7 @@ bool channel::next_is_acknowledged() {
 void channel::post_receive(int batch, int slot) {
   signals& arrival = *arrivals_[static_cast<size_t>(batch)];
   const auto receive =
-      lci::post_recv_x(peer_, landing(slot), size_, tag_of_send(slot), arrival.comp())
+      lci::post_recv_x(peer_, landing(slot), size(), tag_of_send(slot), arrival.comp())
           .device(device_)
           .user_context(&arrival)
           .allow_done(arrival.allows_done());
@@ -204,7 +204,7 @@ void channel::expect_batch(int batch) {
     if (op_ == operation::send) {
       post_receive(batch, slot);
     } else if (validate_ && (op_ == operation::get || op_ == operation::get_signal)) {
-      fill_payload(key(rank_, expected_), source(slot), size_);
+      fill_payload(key(rank_, expected_), source(slot), size());
     }
   }
 }
@@ -224,13 +224,13 @@ void channel::check_batch(int batch) {
     // The messages themselves have been checked by take.
     if (places_[at].load(std::memory_order_relaxed) == count * (count - 1) / 2) return;
     throw payload_error(absl::StrCat("wrong messages: of a batch of ", count, " messages of ",
-                                     size_, " bytes from rank ", peer_, ", thread ", thread_,
+                                     size(), " bytes from rank ", peer_, ", thread ", thread_,
                                      ", some came twice and others not at all"));
   }
   if (op_ == operation::get || op_ == operation::get_signal) return;  // nothing came here
   const uint64_t from = expected_from_[at].load(std::memory_order_relaxed);
   for (uint64_t i = 0; i < count; ++i) {
-    check_payload(key(peer_, from + i), landing(first_slot(batch) + static_cast<int>(i)), size_);
+    check_payload(key(peer_, from + i), landing(first_slot(batch) + static_cast<int>(i)), size());
   }
 }
 
@@ -240,13 +240,13 @@ void channel::take(const lci::status_t& status) {
     const auto batch = static_cast<size_t>(status.tag & 1);
     const uint64_t number = status.tag >> 16;
     const uint64_t place = number - expected_from_[batch].load(std::memory_order_relaxed);
-    if (status.size != size_ || status.rank != peer_ ||
+    if (status.size != size() || status.rank != peer_ ||
         place >= static_cast<uint64_t>(batch_sizes_[batch])) {
       throw payload_error(absl::StrCat("wrong message: number ", number, " with ", status.size,
                                        " bytes from rank ", status.rank, " came to where one of ",
-                                       size_, " bytes from rank ", peer_, " was expected"));
+                                       size(), " bytes from rank ", peer_, " was expected"));
     }
-    check_payload(key(peer_, number), status.buffer, size_);
+    check_payload(key(peer_, number), status.buffer, size());
     places_[batch].fetch_add(place, std::memory_order_relaxed);
   }
   std::free(status.buffer);

@@ -48,7 +48,7 @@ class channel final : private message_sink {
   lci::rmr_t memory() const { return memory_.rmr(); }
   void set_peer_memory(lci::rmr_t rmr) { peer_rmr_ = rmr; }
   // Of the messages from now on, both sides. No message is under way.
-  void set_size(size_t size) { size_ = size; }
+  void set_size(size_t size) { size_.store(size, std::memory_order_relaxed); }
 
   bool progress() { return lci::progress_x().device(device_)().is_done(); }
   template <class Done>
@@ -83,6 +83,7 @@ class channel final : private message_sink {
   char* source(int slot) const { return memory_.data() + offset_of(slot); }
   char* landing(int slot) const { return memory_.data() + landing_offset_ + offset_of(slot); }
   // Without --validate all messages share one buffer.
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
   size_t offset_of(int slot) const { return validate_ ? static_cast<size_t>(slot) * stride_ : 0; }
   int first_slot(int batch) const { return batch == 0 ? 0 : batch_sizes_[0]; }
   lci::tag_t tag_of_send(int slot) const;
@@ -116,7 +117,9 @@ class channel final : private message_sink {
   int64_t completes_seen_ = 0;
   int64_t finishes_seen_ = 0;
 
-  size_t size_ = 0;
+  // What comes from the partner is ordered behind a change by the messages that the ranks meet
+  // with.
+  std::atomic<size_t> size_{0};
   const size_t stride_;          // from one slot to the next
   const size_t landing_offset_;  // in memory_: sources first, then where messages land
   const open_memory memory_;

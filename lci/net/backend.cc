@@ -7,6 +7,17 @@
 #include "absl/strings/str_cat.h"
 
 namespace lci::net {
+
+error_t device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
+  op operation;
+  operation.kind = op_kind::send;
+  operation.inject = true;
+  operation.rank = rank;
+  operation.imm = imm;
+  operation.buffer = const_cast<void*>(buffer);  // a send only reads it
+  operation.size = size;
+  return post(operation);
+}
 namespace {
 
 // An empty mapping is none.

@@ -70,6 +70,10 @@ class device {
   // Thread safety: any thread at any time, also inside the processing of a completion.
   virtual error_t post(const op& operation) = 0;
 
+  // post() of an injected send without a header: most of all posts, and nothing but these four
+  // values. As it is here it calls post; a network may have a shorter way.
+  virtual error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size);
+
   // Moves the network forward and writes up to `max` completions to `out`. Never blocks. `*count`
   // says how many were written. Returns done when anything moved (also without a completion), retry
   // when there was nothing to do, retry_lock when another thread is polling (then *count is 0).

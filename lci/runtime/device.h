@@ -89,6 +89,7 @@ class device_impl_t : public rt::live_object {
   rt::raw_network raw;
 
  private:
+  bool drain_backlog();
   void* packet_for_am(size_t size, int sender);
   void handle(const net::completion& completion);
   void handle_message(const net::completion& received);

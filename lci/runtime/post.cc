@@ -247,15 +247,6 @@ error_t start_and_wait(device_impl_t& device, transfer kind, message operation,
   return errorcode_t::done;
 }
 
-[[gnu::always_inline]] inline target target_of(const post_args_t& args) {
-  if (args.endpoint.is_empty() && args.runtime.is_empty() && !args.device.is_empty()) {
-    device_impl_t* device = args.device.get_impl();
-    check_live(*device, "device");
-    return {&device->runtime, device};
-  }
-  return resolve(args.runtime, args.device, args.endpoint);
-}
-
 status_t status_of(const post_args_t& args, error_t result) {
   status_t status;
   status.error = result;
@@ -300,7 +291,7 @@ status_t status_of(const post_args_t& args, error_t result) {
 // Checks what the options say, and starts the operation. `kind` is a constant where this is
 // inlined.
 [[gnu::always_inline]] inline status_t post_as(transfer kind, const post_args_t& args) {
-  const target target = target_of(args);
+  const target target = target_of(args.runtime, args.device, args.endpoint);
   device_impl_t& device = *target.device;
   check_rank(args, kind, *target.runtime);
   if (__builtin_expect(args.local_buffer == nullptr && args.size > 0, 0)) {
@@ -345,7 +336,9 @@ status_t status_of(const post_args_t& args, error_t result) {
                               args.comp_semantic == comp_semantic_t::network};
     if (__builtin_expect(choose_protocol(shape, device.limits()) == protocol::inject, 1)) {
       const error_t result =
-          device.net->post(inject_op(args.rank, with, args.local_buffer, args.size));
+          __builtin_expect(with.header_size == 0, 1)
+              ? device.net->inject(args.rank, with.imm, args.local_buffer, args.size)
+              : device.net->post(inject_op(args.rank, with, args.local_buffer, args.size));
       if (__builtin_expect(result.is_done(), 1)) {
         if (packet != nullptr) packet->put();
         return status_of(args, errorcode_t::done);

@@ -46,13 +46,14 @@ bool inside_progress() { return progress_depth > 0; }
 }  // namespace rt
 
 error_t device_impl_t::progress() {
-  depth_guard guard;
-  bool moved = !backlog.empty() && backlog.drain(*this);
+  const bool moved = __builtin_expect(!backlog.empty(), 0) && drain_backlog();
   // Not initialised, which would take longer than a poll that finds nothing.
   alignas(net::completion) unsigned char storage[batch_size * sizeof(net::completion)];
   auto* const completions = reinterpret_cast<net::completion*>(storage);
   size_t count = 0;
   const error_t result = net->poll(completions, batch_size, &count);
+  if (count == 0) return moved ? error_t(errorcode_t::done) : result;
+  const depth_guard guard;
   // An exception (a handler's, or a failed peer's) must not lose the completions behind it.
   std::exception_ptr failure;
   for (size_t i = 0; i < count; ++i) {
@@ -72,8 +73,12 @@ error_t device_impl_t::progress() {
     }
   }
   if (failure != nullptr) std::rethrow_exception(failure);
-  moved = moved || result.is_done();
-  return moved ? error_t(errorcode_t::done) : result;
+  return errorcode_t::done;
+}
+
+[[gnu::noinline]] bool device_impl_t::drain_backlog() {
+  const depth_guard guard;
+  return backlog.drain(*this);
 }
 
 void device_impl_t::handle(const net::completion& completion) {

@@ -2,6 +2,7 @@
 #define LCI_RUNTIME_RESOLVE_H_
 
 #include "lci/api/resource.hpp"
+#include "lci/runtime/device.h"
 #include "lci/runtime/live.h"
 #include "lci/runtime/matching.h"
 
@@ -23,10 +24,22 @@ struct target {
 // or global runtime, and its default device. Throw std::logic_error if there is none,
 // std::invalid_argument if what is given does not belong together.
 runtime_impl_t* resolve(runtime_t runtime);
+// (What programs do who care for speed is inlined: they name the device.)
+[[gnu::always_inline]] inline target target_of(runtime_t runtime, device_t device,
+                                               endpoint_t endpoint);
 target resolve(runtime_t runtime, device_t device, endpoint_t endpoint = endpoint_t());
 matching_engine* resolve(runtime_impl_t& runtime, matching_engine_t engine);
 packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool);
 net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context);
+
+inline target target_of(runtime_t runtime, device_t device, endpoint_t endpoint) {
+  if (__builtin_expect(endpoint.is_empty() && runtime.is_empty() && !device.is_empty(), 1)) {
+    device_impl_t* const impl = device.get_impl();
+    check_live(*impl, "device");
+    return {&impl->runtime, impl};
+  }
+  return resolve(runtime, device, endpoint);
+}
 
 }  // namespace lci::rt
 

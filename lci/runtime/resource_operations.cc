@@ -256,7 +256,7 @@ allocator_base_t* get_allocator_x::operator()() const {
 }
 
 error_t progress_x::operator()() const {
-  return rt::resolve(get_runtime(), get_device(), get_endpoint()).device->progress();
+  return rt::target_of(get_runtime(), get_device(), get_endpoint()).device->progress();
 }
 
 error_t test_drained_x::operator()() const {

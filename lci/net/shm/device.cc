@@ -169,31 +169,33 @@ shm_device::~shm_device() {
 
 // ---- posting ------------------------------------------------------------------------------------
 
-// Most are small, to a ring that one thread has nearly to itself.
 error_t shm_device::post(const op& operation) {
-  const gather message{operation.header, operation.header_size, operation.buffer, operation.size};
-  if (__builtin_expect(state(operation.rank) == peer_state::alive &&
-                           operation.kind == op_kind::send && ring_writer::fits_a_cell(message),
-                       1)) {
-    ring_writer& to = writer(operation.rank);
-    const ds::biased_lock::owner_guard guard(to.lock);
-    if (guard && to.write_at_once(message_kind::send, operation.imm, message)) {
-      return errorcode_t::done;
-    }
+  if (__builtin_expect(operation.kind != op_kind::send, 0)) {
+    if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
+    return post_remote_copy(operation);
   }
-  return post_any(operation);
+  return send(operation.rank, operation.imm,
+              {operation.header, operation.header_size, operation.buffer, operation.size});
 }
 
-error_t shm_device::post_any(const op& operation) {
-  if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
-  if (operation.kind != op_kind::send) return post_remote_copy(operation);
-  ring_writer& to = writer(operation.rank);
+// Most are small, to a ring that one thread has nearly to itself: their way makes no call.
+error_t shm_device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
+  const gather message{nullptr, 0, buffer, size};
+  if (__builtin_expect(state(rank) == peer_state::alive && ring_writer::fits_a_cell(message), 1)) {
+    ring_writer& to = writer(rank);
+    const ds::biased_lock::owner_guard guard(to.lock);
+    if (guard && to.write_at_once(message_kind::send, imm, message)) return errorcode_t::done;
+  }
+  return send(rank, imm, {nullptr, 0, buffer, size});
+}
+
+error_t shm_device::send(int rank, net_imm_data_t imm, const gather& message) {
+  if (__builtin_expect(state(rank) != peer_state::alive, 0)) return errorcode_t::fatal;
+  ring_writer& to = writer(rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
-  const bool written =
-      to.write(message_kind::send, operation.imm,
-               {operation.header, operation.header_size, operation.buffer, operation.size});
+  const bool written = to.write(message_kind::send, imm, message);
   to.lock.unlock();
-  return written ? error_t(errorcode_t::done) : full(operation.rank);
+  return __builtin_expect(written, 1) ? error_t(errorcode_t::done) : full(rank);
 }
 
 // Nobody will make room in the ring to a rank that has ended its device.
@@ -247,17 +249,9 @@ error_t shm_device::post_remote_copy(const op& operation) {
 // ---- polling ------------------------------------------------------------------------------------
 
 error_t shm_device::poll(completion* out, size_t max, size_t* count) {
-  if (const ds::biased_lock::owner_guard guard(poll_lock_); guard) {
-    return poll_alone(out, max, count);
-  }
   *count = 0;
   if (!poll_lock_.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(poll_lock_, std::adopt_lock);
-  return poll_alone(out, max, count);
-}
-
-// With poll_lock_ held.
-error_t shm_device::poll_alone(completion* out, size_t max, size_t* count) {
   batch given{out, max};
   if (__builtin_expect(!requests_.idle(), 0)) move_streams();
   // Begins behind the rank that the last full batch ended with, so that none is served twice while
@@ -265,7 +259,7 @@ error_t shm_device::poll_alone(completion* out, size_t max, size_t* count) {
   for (int i = std::min(ranks_, rings_per_poll); i > 0 && !given.full(); --i) {
     const int rank = next_rank_;
     next_rank_ = rank + 1 == ranks_ ? 0 : rank + 1;
-    if (!reader(rank).is_idle()) visit(rank, &given);
+    if (!reader(rank).is_idle()) read(rank, &given);
   }
   // Those who talk with us are not kept waiting by those who don't.
   if (ranks_ > rings_per_poll && !given.full()) visit(active_rank_, &given);
@@ -276,7 +270,10 @@ error_t shm_device::poll_alone(completion* out, size_t max, size_t* count) {
 }
 
 // True if there is nothing more to read.
-bool shm_device::visit(int rank, batch* given) {
+bool shm_device::visit(int rank, batch* given) { return read(rank, given); }
+
+// The same, where it is worth its place.
+[[gnu::always_inline]] inline bool shm_device::read(int rank, batch* given) {
   // Only we change it.
   if (states_[static_cast<size_t>(rank)].load(std::memory_order_relaxed) > peer_state::ended) {
     return true;

@@ -27,6 +27,7 @@ class shm_device final : public device {
   ~shm_device() override;
 
   error_t post(const op& operation) override;
+  error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   // Every post is complete when it returns, or waits for the peer; but peers may wait for replies.
@@ -55,12 +56,12 @@ class shm_device final : public device {
   absl::Status connect(boot::bootstrap& boot, const device_config& config);
   absl::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
 
-  error_t post_any(const op& operation);
+  error_t send(int rank, net_imm_data_t imm, const gather& message);
   error_t post_remote_copy(const op& operation);
   error_t full(int rank) const;
 
-  error_t poll_alone(completion* out, size_t max, size_t* count);
   bool visit(int rank, batch* given);
+  bool read(int rank, batch* given);
   bool take(int rank, const incoming& message, batch* given);
   // Writes what is owed to peers, or was begun, as far as there is room.
   void move_streams();

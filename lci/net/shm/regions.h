@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lci/base/unwatched.h"
 #include "lci/net/op.h"
 #include "lci/net/shm/wire.h"
 
@@ -54,12 +55,14 @@ class region_table {
   void close_all();
   remote_region remote(local_region region) const;
 
-  // Calls f(address of the bytes) if they are open here, as a peer asks for. False if they aren't.
+  // Calls f(address of the bytes) if they are open here, as a peer in another process asks for.
+  // False if they aren't.
   template <class F>
   bool use(remote_region region, uint64_t offset, size_t size, const F& f) {
     const std::lock_guard<std::mutex> guard(mutex_);
     open_bytes found;
     if (!find_open(slots_, region, offset, size, &found)) return false;
+    const base::unwatched access;  // the order comes through the peer's process
     f(reinterpret_cast<void*>(static_cast<uintptr_t>(found.address)));
     return true;
   }

@@ -19,13 +19,15 @@ bool ring_writer::write(message_kind kind, uint32_t imm, const gather& message) 
   const uint64_t span = span_of(size);
   if (!make_room(span) || !ends_well(span)) return false;
   if (span > 1) note_inside(span);
-  unsigned char* to = cells_[written_ & mask_].bytes;
+  cell& first = cells_[written_ & mask_];
+  unsigned char* to = first.bytes;
   if (message.header_size > 0) {
     base::copy_bytes(to, message.header, message.header_size);
     to += message.header_size;
   }
   base::copy_bytes(to, message.bytes, message.size);
-  publish(kind, imm, size, span);
+  publish(&first.header, stamp_of(written_, shift_), kind, imm, size);
+  written_ += span;
   return true;
 }
 
@@ -66,7 +68,9 @@ bool ring_writer::make_room(uint64_t span) {
 }
 
 void ring_writer::pad(uint64_t span) {
-  publish(message_kind::pad, 0, span * line_size - sizeof(cell_header), span);
+  publish(&cells_[written_ & mask_].header, stamp_of(written_, shift_), message_kind::pad, 0,
+          span * line_size - sizeof(cell_header));
+  written_ += span;
 }
 
 // ---- receiver -----------------------------------------------------------------------------------

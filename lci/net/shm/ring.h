@@ -52,13 +52,18 @@ class alignas(line_size) ring_writer {
   // the writing: false also if it does. Calls nothing, so that the caller has nothing to save.
   [[gnu::always_inline]] bool write_at_once(message_kind kind, uint32_t imm,
                                             const gather& message) {
-    const uint64_t end = (written_ + 1) & mask_;
-    if (__builtin_expect(written_ - freed_ > mask_, 0)) return false;
+    // Copies, which the bytes that are written can't change, as the compiler sees it.
+    const uint64_t position = written_;
+    const uint64_t mask = mask_;
+    const uint64_t end = (position + 1) & mask;
+    if (__builtin_expect(position - freed_ > mask, 0)) return false;
     if (__builtin_expect((inside_[end / 64] >> (end % 64) & 1) != 0, 0)) return false;
-    unsigned char* const to = cells_[written_ & mask_].bytes;
-    if (message.header_size > 0) base::copy_short(to, message.header, message.header_size);
-    base::copy_short(to + message.header_size, message.bytes, message.size);
-    publish(kind, imm, message.header_size + message.size, 1);
+    const uint32_t stamp = stamp_of(position, shift_);
+    cell& only = cells_[position & mask];
+    written_ = position + 1;
+    if (message.header_size > 0) base::copy_short(only.bytes, message.header, message.header_size);
+    base::copy_short(only.bytes + message.header_size, message.bytes, message.size);
+    publish(&only.header, stamp, kind, imm, message.header_size + message.size);
     return true;
   }
   static bool fits_a_cell(const gather& message) {
@@ -90,13 +95,12 @@ class alignas(line_size) ring_writer {
   bool wipe(uint64_t span);
   void note_inside(uint64_t span);
   void pad(uint64_t span);
-  // Makes a message of `span` cells at written_, where its bytes are, the receiver's.
-  void publish(message_kind kind, uint32_t imm, size_t size, uint64_t span) {
-    cell_header& header = cells_[written_ & mask_].header;
-    header.imm = imm;
-    header.word.store(make_word(stamp_of(written_, shift_), kind, static_cast<uint32_t>(size)),
-                      std::memory_order_release);  // R1
-    written_ += span;
+  // Makes a message whose bytes are in place the receiver's.
+  static void publish(cell_header* header, uint32_t stamp, message_kind kind, uint32_t imm,
+                      size_t size) {
+    header->imm = imm;
+    header->word.store(make_word(stamp, kind, static_cast<uint32_t>(size)),
+                       std::memory_order_release);  // R1
   }
 
   uint64_t mask_ = 0;     // cells of the ring - 1
