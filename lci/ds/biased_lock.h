@@ -115,7 +115,9 @@ class basic_biased_lock {
     return slots;
   }
 
-  void leave(uint32_t slot) { inside_[slot].store(false, std::memory_order_release); }  // B1
+  void leave(uint32_t slot) {
+    inside_[slot].store(false, std::memory_order_release);  // B1
+  }
 
   [[gnu::noinline]] bool try_lock_as_anybody() {
     const uint32_t me = Atomics::thread_number();
