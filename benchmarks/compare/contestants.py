@@ -44,14 +44,15 @@ def point_words(op, point):
     return [word for name, value in options.items() for word in ("--" + name, str(value))]
 
 
-def lci_command(programs, op, devices, point, iterations):
-    words = point_words(op, point) + ["--devices", devices, "--iters", str(iterations), "--format", "json"]
+def lci_command(programs, op, devices, completion, point, iterations):
+    words = point_words(op, point) + ["--devices", devices, "--completion", completion]
+    words += ["--iters", str(iterations), "--format", "json"]
     return [programs["lcrun"], "-n", "2", programs["lci_perf"]] + words
 
 
-def lci(key, name, op, devices, takes):
+def lci(key, name, op, devices, completion, takes):
     def measure(programs, point, iterations):
-        text = run_programs([lci_command(programs, op, devices, point, iterations)], TIMEOUT_SECONDS)
+        text = run_programs([lci_command(programs, op, devices, completion, point, iterations)], TIMEOUT_SECONDS)
         return parse_result(text)
 
     return Contestant(key, name, "LCI", ("lcrun", "lci_perf"), takes, measure, paced=True)
@@ -169,9 +170,12 @@ def one_thread(point):
 
 
 CONTESTANTS = [
-    lci("lci_am", "LCI active message", "am", "dedicated", lambda point: point.test != "bandwidth"),
-    lci("lci_send", "LCI send/receive", "send", "dedicated", always),
-    lci("lci_shared", "LCI am, one shared device", "am", "shared", lambda point: point.threads > 1),
+    # As the peers' programs do: a function is called for each active message (UCX), an object is waited for
+    # for a window of receives (MPI, UCX tag).
+    lci("lci_am", "LCI active message", "am", "dedicated", "handler", lambda point: point.test != "bandwidth"),
+    lci("lci_queue", "LCI am, completion queue", "am", "dedicated", "queue", small),
+    lci("lci_send", "LCI send/receive", "send", "dedicated", "sync", always),
+    lci("lci_shared", "LCI am, one shared device", "am", "shared", "handler", lambda point: point.threads > 1),
     mpi("Open MPI", "Open MPI", "single", "mpirun.openmpi", ["--bind-to", "none"], "mpi_bench_openmpi", one_thread),
     mpi("Open MPI", "Open MPI, THREAD_MULTIPLE", "multiple", "mpirun.openmpi", ["--bind-to", "none"],
         "mpi_bench_openmpi", always),

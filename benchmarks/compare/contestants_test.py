@@ -11,7 +11,7 @@ from testing import latency_result, rate_result
 class ContestantsTest(unittest.TestCase):
     def test_all_of_them_are_there(self):
         self.assertEqual([one.key for one in contestants.CONTESTANTS], [
-            "lci_am", "lci_send", "lci_shared", "openmpi_single", "openmpi_multiple", "mpich_single", "mpich_multiple",
+            "lci_am", "lci_queue", "lci_send", "lci_shared", "openmpi_single", "openmpi_multiple", "mpich_single", "mpich_multiple",
             "ucx_tag", "ucx_am", "ucx_perftest", "line", "ring", "copy", "vm_readv"])
         self.assertEqual({one.family for one in contestants.CONTESTANTS if one.is_peer}, {"Open MPI", "MPICH", "UCX"})
 
@@ -40,11 +40,11 @@ class ContestantsTest(unittest.TestCase):
 
     def test_lci_perf_is_called_by_its_options(self):
         point = points.make_point("bandwidth", 65536, 1)
-        command = contestants.lci_command({"lcrun": "L", "lci_perf": "P"}, "send", "dedicated", point, 123)
+        command = contestants.lci_command({"lcrun": "L", "lci_perf": "P"}, "send", "dedicated", "sync", point, 123)
         self.assertEqual(
             " ".join(command),
             "L -n 2 P --op send --test bandwidth --size 65536 --threads 1 --window 16 --bind core --devices dedicated "
-            "--iters 123 --format json")
+            "--completion sync --iters 123 --format json")
 
     def test_more_threads_than_cores_are_not_bound(self):
         command = contestants.pair_words("tag", points.make_point("latency", 8, 2))
