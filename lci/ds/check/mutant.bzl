@@ -2,10 +2,10 @@
 
 load("//lci:build_defs.bzl", "lci_cc_library")
 
-def mutant(name, header, find, replace, deps):
-    """A library whose header <name>.h is //lci/ds:<header> with one change.
+def mutant(name, header, find, replace, deps, package = "//lci/ds", namespace = "lci::ds"):
+    """A library whose header <name>.h is <package>:<header> with one change.
 
-    What it declares is in the namespace lci::ds::<name>. The build fails if the text to be changed
+    What it declares is in the namespace <namespace>::<name>. The build fails if the text to be changed
     is not there exactly once: then the structure has changed, and so must the mutant.
 
     Args:
@@ -14,10 +14,12 @@ def mutant(name, header, find, replace, deps):
       find: the text to change, of one line.
       replace: what it becomes.
       deps: what the structure depends on.
+      package: where the header is.
+      namespace: what it declares its names in.
     """
     native.genrule(
         name = name + "_h",
-        srcs = ["//lci/ds:" + header],
+        srcs = [package + ":" + header],
         outs = [name + ".h"],
         cmd = """
           count=$$(grep -cF '{find}' $<)
@@ -28,12 +30,13 @@ def mutant(name, header, find, replace, deps):
           awk -v find='{find}' -v replace='{replace}' '
             {{ at = index($$0, find)
                if (at) $$0 = substr($$0, 1, at - 1) replace substr($$0, at + length(find))
-               sub(/^namespace lci::ds {{/, "namespace lci::ds::{name} {{")
-               gsub(/LCI_DS_/, "LCI_DS_CHECK_{name}_")
+               sub(/^namespace {namespace} {{/, "namespace {namespace}::{name} {{")
+               gsub(/LCI_[A-Z]+_[A-Z_]*H_/, "&{name}_")
                print }}' $< > $@""".format(
             name = name,
             header = header,
             find = find,
+            namespace = namespace,
             replace = replace,
         ),
     )

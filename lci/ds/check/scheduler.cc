@@ -77,11 +77,12 @@ void scheduler::give_way(bool must) {
     }
   };
   collect(thread_state::ready);
-  const bool finished = threads_[self_ - 1].state == thread_state::finished;
+  const thread_state now = threads_[self_ - 1].state;
+  const bool over = now == thread_state::finished || now == thread_state::stopped;
   if (must && count == 0) {
     // Those that wait look again: what they saw may have been old.
     collect(thread_state::waiting);
-    if (!finished) others[count++] = self_;
+    if (!over) others[count++] = self_;
     for (fellow& t : threads_) {
       if (t.state == thread_state::waiting) t.state = thread_state::ready;
     }
@@ -101,22 +102,34 @@ void scheduler::give_way(bool must) {
       if (chosen > 0) next_ = others[chosen - 1];
     }
   }
-  if (!finished && next_ != self_) threads_[self_ - 1].runs->pause();
+  // One that has finished returns.
+  if (now != thread_state::finished && next_ != self_) threads_[self_ - 1].runs->pause();
 }
 
 void scheduler::step() {
   // What destructors do for an exception is one step: the language keeps one list of exceptions for
   // all fibers.
   if (self_ == 0 || std::uncaught_exceptions() > 0) return;
-  if (++steps_ > most_steps_) {
+  take_step();
+  if (steps_ > most_steps_) {
     fail(absl::StrCat("not finished after ", most_steps_, " steps"));
   }
   give_way(false);
 }
 
+void scheduler::take_step() {
+  ++steps_;
+  fellow& running = threads_[self_ - 1];
+  if (running.steps_left == 0) {
+    running.state = thread_state::stopped;
+    give_way(true);  // for ever
+  }
+  if (running.steps_left != SIZE_MAX) --running.steps_left;
+}
+
 void scheduler::wait() {
   if (self_ == 0 || std::uncaught_exceptions() > 0) return;
-  ++steps_;
+  take_step();
   threads_[self_ - 1].state = thread_state::waiting;
   give_way(true);
 }

@@ -73,6 +73,9 @@ class scheduler {
   void wait();
   // The thread has changed something.
   void changed();
+  // The thread stops for ever after that many more steps, as if its process were killed. Nothing on
+  // its stack is destroyed.
+  void stop_after(size_t steps) { threads_[self_ - 1].steps_left = steps; }
   size_t self() const { return self_; }
   knowledge& known() { return known_[self_]; }
   // Begins an operation: its number among those of the thread.
@@ -103,10 +106,11 @@ class scheduler {
   void plain_write(const void* address, size_t size);
 
  private:
-  enum class thread_state { ready, waiting, finished };
+  enum class thread_state { ready, waiting, finished, stopped };
   struct fellow {
     std::unique_ptr<fiber> runs;
     thread_state state = thread_state::ready;
+    size_t steps_left = SIZE_MAX;
   };
   // Eight bytes of memory.
   struct granule {
@@ -116,6 +120,7 @@ class scheduler {
   };
 
   void give_way(bool must);
+  void take_step();
   void body(const std::function<void()>& of);
   void see_barriers();
   template <class Use>

@@ -27,6 +27,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "lci/ds/atomics.h"
+
 namespace lci::net::shm {
 
 constexpr uint64_t layout_version = 0x6c63697368300004;  // peers compare it at start
@@ -62,17 +64,21 @@ constexpr message_kind kind_in(uint64_t word) {
 }
 constexpr uint32_t size_in(uint64_t word) { return static_cast<uint32_t>(word) & max_message_size; }
 
-struct cell_header {
-  std::atomic<uint64_t> word;
+template <class Atomics>
+struct basic_cell_header {
+  typename Atomics::template atomic<uint64_t> word;
   uint32_t imm;
   uint32_t unused;  // bytes begin at a multiple of 16
 };
+using cell_header = basic_cell_header<ds::std_atomics>;
 static_assert(sizeof(cell_header) == 16);
 
-struct alignas(line_size) cell {
-  cell_header header;
+template <class Atomics>
+struct alignas(line_size) basic_cell {
+  basic_cell_header<Atomics> header;
   unsigned char bytes[line_size - sizeof(cell_header)];
 };
+using cell = basic_cell<ds::std_atomics>;
 static_assert(sizeof(cell) == line_size);
 static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(std::atomic<uint32_t>) == 4);
 static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
@@ -88,10 +94,14 @@ constexpr uint64_t span_of(uint64_t size) {
 }
 
 // Lines that the two sides of a ring write; each has one writer.
-struct ring_control {
-  alignas(line_size) std::atomic<uint64_t> freed;   // receiver: cells below are free again
-  alignas(line_size) std::atomic<uint32_t> closed;  // sender: 1 when it ended its device properly
+template <class Atomics>
+struct basic_ring_control {
+  // receiver: cells below are free again
+  alignas(line_size) typename Atomics::template atomic<uint64_t> freed;
+  // sender: 1 when it ended its device properly
+  alignas(line_size) typename Atomics::template atomic<uint32_t> closed;
 };
+using ring_control = basic_ring_control<ds::std_atomics>;
 static_assert(sizeof(ring_control) == 2 * line_size);
 
 struct remote_copy_header {

@@ -1,0 +1,31 @@
+// A message as the ends of a ring take and give it.
+#ifndef LCI_NET_SHM_MESSAGE_H_
+#define LCI_NET_SHM_MESSAGE_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "lci/net/shm/wire.h"
+
+namespace lci::net::shm {
+
+// Bytes that reach the ring in one message, gathered.
+struct gather {
+  const void* header = nullptr;
+  size_t header_size = 0;
+  const void* bytes = nullptr;
+  size_t size = 0;
+};
+
+// A message in the ring, its fields copied out and checked.
+struct incoming {
+  message_kind kind = message_kind::pad;
+  uint32_t imm = 0;
+  uint32_t size = 0;
+  unsigned char* bytes = nullptr;
+  uint64_t position = 0;
+};
+
+}  // namespace lci::net::shm
+
+#endif  // LCI_NET_SHM_MESSAGE_H_

@@ -1,0 +1,143 @@
+// A ring's two ends as threads of the schedule explorer (lci/ds/check).
+#ifndef LCI_NET_SHM_RING_SCENARIO_H_
+#define LCI_NET_SHM_RING_SCENARIO_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lci/ds/check/explore.h"
+#include "lci/ds/check/scheduled_atomics.h"
+#include "lci/net/shm/ring_reader.h"
+#include "lci/net/shm/ring_writer.h"
+
+namespace lci::net::shm {
+
+// Thread 0 sends messages of these sizes, thread 1 takes them out, and thread 2 reads their bytes
+// and frees them, as the thread does to which a message was given. The bytes that lie over words of
+// cells are those of messages of the next lap that nobody sent.
+template <template <class> class Writer, template <class> class Reader>
+class ring_scenario : public ds::check::scenario {
+ public:
+  // The sender is killed after `sender_steps` steps.
+  explicit ring_scenario(std::vector<size_t> sizes, size_t sender_steps = SIZE_MAX)
+      : sizes_(std::move(sizes)),
+        sender_steps_(sender_steps),
+        cells_(new basic_cell<atomics>[size_t{1} << shift]()),
+        given_(new atomics::atomic<uint64_t>[sizes_.size()]()) {
+    writer_.attach(&control_, cells_.get(), shift);
+    reader_.attach(&control_, cells_.get(), shift, 2 * line_size - sizeof(cell_header));
+  }
+
+  size_t threads() const override { return 3; }
+  void run(size_t number) override {
+    if (number == 0) send();
+    if (number == 1) receive();
+    if (number == 2) read();
+  }
+  std::string finish() override {
+    if (!wrong_.empty() || sender_steps_ != SIZE_MAX) return wrong_;
+    return read_ == sizes_.size() ? "" : absl::StrCat(read_, " messages of ", sizes_.size());
+  }
+
+ private:
+  using atomics = ds::check::scheduled_atomics;
+  static constexpr uint32_t shift = 3;  // cells: 8, so that messages have up to 2
+  // Looks in vain until the receiver takes a sender that may be killed for dead.
+  static constexpr int most_looks = 4;
+
+  static unsigned char byte_of(size_t message, size_t at) {
+    const size_t in_cell = (sizeof(cell_header) + at) % line_size;
+    if (in_cell >= sizeof(uint64_t)) return static_cast<unsigned char>(16 * message + at);
+    const uint64_t word = make_word(stamp_of(size_t{1} << shift, shift), message_kind::send, 8);
+    return static_cast<unsigned char>(word >> 8 * in_cell);
+  }
+
+  void send() {
+    if (sender_steps_ != SIZE_MAX) ds::check::scheduler::active()->stop_after(sender_steps_);
+    std::vector<unsigned char> bytes;
+    for (size_t m = 0; m < sizes_.size(); ++m) {
+      bytes.resize(sizes_[m]);
+      for (size_t at = 0; at < bytes.size(); ++at) bytes[at] = byte_of(m, at);
+      const gather message{nullptr, 0, bytes.data(), bytes.size()};
+      const auto imm = static_cast<uint32_t>(m);
+      if (writer_.fits_a_cell(message) && writer_.write_at_once(message_kind::send, imm, message)) {
+        continue;
+      }
+      while (!writer_.write(message_kind::send, imm, message)) atomics::pause();
+    }
+  }
+
+  void receive() {
+    size_t m = 0;
+    for (int looks = 0; m < sizes_.size() && !gave_up(looks);) {
+      reader_.reclaim();
+      incoming found;
+      const auto result = reader_.next(&found);
+      if (result == Reader<atomics>::result::none) {
+        ++looks;
+        atomics::pause();
+        continue;
+      }
+      looks = 0;
+      if (result == Reader<atomics>::result::corrupt || found.kind != message_kind::send ||
+          found.imm != m || found.size != sizes_[m]) {
+        wrong_ = absl::StrCat("message ", m, " came as number ", found.imm, " of ", found.size,
+                              " bytes");
+        break;
+      }
+      given_[m++].store(found.position + 1, std::memory_order_release);
+    }
+    given_out_.store(m + 1, std::memory_order_release);
+  }
+
+  bool gave_up(int looks) const { return sender_steps_ != SIZE_MAX && looks >= most_looks; }
+
+  void read() {
+    for (size_t m = 0; m < sizes_.size(); ++m) {
+      uint64_t position = 0;
+      while ((position = given_[m].load(std::memory_order_acquire)) == 0) {
+        const uint64_t last = given_out_.load(std::memory_order_acquire);
+        if (last != 0 && m + 1 >= last) return;
+        atomics::pause();
+      }
+      check(m, position - 1);
+      reader_.free(position - 1, sizes_[m]);
+      ++read_;
+    }
+  }
+
+  void check(size_t m, uint64_t position) {
+    const size_t first = position & ((size_t{1} << shift) - 1);
+    for (size_t at = 0; at < sizes_[m]; ++at) {
+      const size_t place = sizeof(cell_header) + at;
+      const size_t in_cell = place % line_size;
+      if (in_cell < sizeof(cell_header)) continue;  // not kept apart here
+      const unsigned char* byte =
+          &cells_[first + place / line_size].bytes[in_cell - sizeof(cell_header)];
+      if (at % 8 == 0) atomics::plain_read(byte, 1);
+      if (*byte != byte_of(m, at)) wrong_ = absl::StrCat("byte ", at, " of message ", m);
+    }
+  }
+
+  const std::vector<size_t> sizes_;
+  const size_t sender_steps_;
+  basic_ring_control<atomics> control_;
+  const std::unique_ptr<basic_cell<atomics>[]> cells_;
+  // The position of each message, plus one, once it was found; how many were, plus one, at the end.
+  const std::unique_ptr<atomics::atomic<uint64_t>[]> given_;
+  atomics::atomic<uint64_t> given_out_{0};
+  Writer<atomics> writer_;
+  Reader<atomics> reader_;
+  size_t read_ = 0;
+  std::string wrong_;
+};
+
+}  // namespace lci::net::shm
+
+#endif  // LCI_NET_SHM_RING_SCENARIO_H_
