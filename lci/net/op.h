@@ -34,6 +34,8 @@ struct op {
   // The device must be done with `header` and `buffer` when post returns `done`, and may not answer
   // `posted`. Only for send, and only up to device_limits::max_inject bytes (header + buffer).
   bool inject = false;
+  // Put and put_imm: the target polls until it is told that all is there.
+  bool target_waits = false;
   uint8_t header_size = 0;  // bytes of `header`, at most max_header_size; only with inject
   int rank = 0;             // the other side; may be this rank
   net_imm_data_t imm = 0;   // send and put_imm: all 32 bits arrive

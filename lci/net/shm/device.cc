@@ -61,6 +61,12 @@ uint64_t make_lease(int rank, uint64_t position) {
          (position & ((uint64_t{1} << lease_position_bits) - 1));
 }
 
+// Two ranks that copy at the same time, within their caches, are faster than one that copies by a
+// system call; but not if they have to wait for the same processor.
+size_t choose_stream_size(const device_config& config, int ranks) {
+  return ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? config.stream_size : SIZE_MAX;
+}
+
 device_limits choose_limits(const device_config& config, bool any_asking) {
   device_limits limits;
   limits.max_inject = std::max<size_t>(config.max_message, 64);
@@ -74,10 +80,11 @@ device_limits choose_limits(const device_config& config, bool any_asking) {
 
 }  // namespace
 
-shm_device::shm_device(shm_context& context, const device_limits& limits)
+shm_device::shm_device(shm_context& context, const device_limits& limits, size_t stream_size)
     : device(limits),
       context_(context),
       ranks_(context.size()),
+      stream_size_(stream_size),
       mailboxes_(static_cast<size_t>(ranks_)),
       writers_(new ring_writer[static_cast<size_t>(ranks_)]),
       readers_(new ring_reader[static_cast<size_t>(ranks_)]),
@@ -89,7 +96,8 @@ absl::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
   std::unique_ptr<shm_device> made(
-      new shm_device(context, choose_limits(config, context.any_asking())));
+      new shm_device(context, choose_limits(config, context.any_asking()),
+                     choose_stream_size(config, context.size())));
   if (absl::Status bad = made->connect(boot, config); !bad.ok()) return bad;
   return std::unique_ptr<device>(std::move(made));
 }
@@ -213,12 +221,12 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const copy_direction direction =
       operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
   unsigned char* const mapped = target.mapped(open);
-  // Small bytes that the target is told of travel with the word. (Large ones would, too, if two
-  // ranks that copy at the same time were always faster than one system call; they are not with
-  // more ranks than processors.)
+  // Small bytes that the target is told of travel with the word. Without a target that is known to
+  // poll, no large ones are made to wait for it.
   const bool at_once = operation.kind == op_kind::put_imm && operation.size <= limits().max_send;
-  const bool through_ring =
-      mapped == nullptr && target.by != reach::here && (target.by == reach::asking || at_once);
+  const bool streams = operation.target_waits && operation.size >= stream_size_;
+  const bool through_ring = mapped == nullptr && target.by != reach::here &&
+                            (target.by == reach::asking || at_once || streams);
   const auto copy = [&] {
     if (mapped == nullptr) {
       return target.copy(direction, operation.buffer, open.address, operation.size);

@@ -52,7 +52,7 @@ class shm_device final : public device {
     completion* next() { return &out[count]; }
   };
 
-  shm_device(shm_context& context, const device_limits& limits);
+  shm_device(shm_context& context, const device_limits& limits, size_t stream_size);
   absl::Status connect(boot::bootstrap& boot, const device_config& config);
   absl::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
 
@@ -78,6 +78,7 @@ class shm_device final : public device {
 
   shm_context& context_;
   const int ranks_;
+  const size_t stream_size_;  // see device_config
   // By rank, ours among them. Ranks that are threads of one process share one mapping: race
   // detectors go by the address, and would not see the order that the rings make otherwise.
   std::vector<std::shared_ptr<segment>> mailboxes_;

@@ -13,8 +13,8 @@
 namespace lci::net::shm {
 
 // Puts and gets that go through the rings, because ranks can't copy each other's memory, or because
-// few bytes travel best with the word of them: each is a request, in pieces, and a reply, and the
-// target copies when it polls. Both sides of the conversation. Large ones are streams: both
+// two that copy at the same time are faster than one: each is a request, in pieces, and a reply,
+// and the target copies when it polls. Both sides of the conversation. Large ones are streams: both
 // sides copy pieces into and out of the ring as far as there is room, whenever they post or poll.
 //
 // A rank has at most max_requests open at each other, so the other one can remember the replies

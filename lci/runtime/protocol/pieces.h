@@ -25,6 +25,7 @@ class pieces : public continuation {
   uint64_t remote_offset = 0;
   bool tells = false;  // the last piece is a put_imm with `imm`
   net_imm_data_t imm = 0;
+  bool target_waits = false;  // as in net::op
 
   // Posts the first piece, and those after it for as long as they complete at once.
   //   done    all is over

@@ -93,6 +93,7 @@ void rendezvous::on_rtr(int rank, const rtr_header& header) {
   state->receiver_ticket = header.receiver_ticket;
   state->tells = last_put_tells();
   state->imm = header.receiver_ticket;
+  state->target_waits = true;
   const error_t result = state->start(device_, /*may_wait=*/true);
   if (!result.is_posted()) state->finished(device_, result.errorcode);
 }
