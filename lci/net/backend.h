@@ -37,7 +37,7 @@ struct device_config {
   size_t max_message =
       8192;  // the runtime wants to send messages of this many bytes (header included)
   // shm: a put of so many bytes or more whose target waits goes as a stream that both ranks copy.
-  size_t stream_size = 32768;
+  size_t stream_size = size_t{2} << 20;
 };
 
 class device {

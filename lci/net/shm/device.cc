@@ -95,9 +95,9 @@ shm_device::shm_device(shm_context& context, const device_limits& limits, size_t
 absl::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
-  std::unique_ptr<shm_device> made(
-      new shm_device(context, choose_limits(config, context.any_asking()),
-                     choose_stream_size(config, context.size())));
+  std::unique_ptr<shm_device> made(new shm_device(context,
+                                                  choose_limits(config, context.any_asking()),
+                                                  choose_stream_size(config, context.size())));
   if (absl::Status bad = made->connect(boot, config); !bad.ok()) return bad;
   return std::unique_ptr<device>(std::move(made));
 }
