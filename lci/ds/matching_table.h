@@ -17,6 +17,57 @@
 
 namespace lci::ds {
 
+// An entry of a list of matching_table's, which is known by its first entry.
+struct matching_link {
+  matching_link* next;
+  matching_link* last;  // of the list: only its first entry knows
+};
+
+// How a matching_table chains values into lists. make(make_value) is a link that stands for what
+// make_value() returns: throws what that throws, having changed nothing. value_of(link) is that
+// value, and recycle(link) ends it.
+
+// Any values, for which links of a pool stand, but for those in line.
+template <class Atomics>
+class pooled_links {
+ public:
+  static constexpr bool in_values = false;
+
+  template <class MakeValue>
+  matching_link* make(const MakeValue& make_value) {
+    node* const made = nodes_.make();
+    try {
+      made->value = make_value();
+    } catch (...) {
+      nodes_.recycle(made);
+      throw;
+    }
+    return made;
+  }
+  static void* value_of(matching_link* link) { return static_cast<node*>(link)->value; }
+  void recycle(matching_link* link) { nodes_.recycle(static_cast<node*>(link)); }
+
+ private:
+  struct node : matching_link {
+    void* value;
+  };
+  object_pool<node, Atomics> nodes_;
+};
+
+// Values that are matching_link*, of objects that have it as a base: the table's while they wait.
+// Then nothing is allocated for them, and a place in line is that of a list.
+class own_links {
+ public:
+  static constexpr bool in_values = true;
+
+  template <class MakeValue>
+  static matching_link* make(const MakeValue& make_value) {
+    return static_cast<matching_link*>(make_value());
+  }
+  static void* value_of(matching_link* link) { return link; }
+  static void recycle(matching_link*) {}
+};
+
 // Pairs entries of two kinds that have the same key: an insertion finds the oldest waiting entry of
 // the other kind and takes it out, or waits itself. A hash table of buckets of one cache line with
 // a lock each, so that an insertion at low load touches one line (SC'25 paper, section 5.1.3). What
@@ -24,14 +75,15 @@ namespace lci::ds {
 // entries with one key cost no more than one, and the search is over the keys of a bucket.
 //
 // Thread safety: every member by any thread at any time, construction and destruction excepted.
-// They block only for another's look into the same bucket. Nothing is allocated unless more entries
-// stand behind the lines than ever before.
+// They block only for another's look into the same bucket. Nothing is allocated unless more queues,
+// or (with pooled_links) more entries, stand behind the lines than ever before.
 //
 // Invariants, for each bucket, under its lock
 //   1. The entries in line are in the order of insertion. An entry goes there only if none of its
-//      key and kind stands behind, so those in line are older.
+//      key and kind stands behind, so those in line are older. With own_links there is one list for
+//      each key and kind, in line or behind.
 //   2. No two waiting entries of different kinds would match.
-template <class Atomics>
+template <class Atomics, class Links = pooled_links<Atomics>>
 class basic_matching_table {
  public:
   using entry_type = matching_type;
@@ -66,30 +118,32 @@ class basic_matching_table {
   void* insert(uint64_t key, entry_type type, const Same& same, const Make& make) {
     bucket& b = bucket_of(key);
     const std::lock_guard<basic_spinlock<Atomics>> guard(b.lock);
+    matching_link** own = nullptr;  // the list that this entry would join
     for (uint32_t i = 0; i < b.count; ++i) {
-      if (b.line[i].key == key && b.type(i) != type && same(b.line[i].value)) {
-        void* found = b.line[i].value;
-        b.remove_from_line(i);
-        return found;
+      if (b.line[i].key != key) continue;
+      if (b.type(i) != type) {
+        void* const found = take_from_line(b, i, same);
+        if (__builtin_expect(found != nullptr, 1)) return found;
+      } else if constexpr (Links::in_values) {
+        own = &b.line[i].value;
       }
     }
-    queue* own = nullptr;
     if (__builtin_expect(b.more != nullptr, 0)) {
-      void* found = take_behind(b, key, type, same);
+      void* const found = take_from_behind(b, key, type, same, &own);
       if (found != nullptr) return found;
-      own = b.more;
-      while (own != nullptr && (own->key != key || own->type != type)) own = own->next;
     }
-    if (own == nullptr && b.count < line_entries) {
-      b.append({key, make()}, type);
+    if (own != nullptr) {
+      append(own, links_.make(make));
+    } else if (__builtin_expect(b.count < line_entries, 1)) {
+      b.append({key, value_in_line(make)}, type);
     } else {
-      wait_behind(b, own, key, type, make);
+      begin_queue(b, key, type, make);
     }
     return nullptr;
   }
 
   // Takes out every waiting entry for which take(value, type) is true, bucket by bucket under its
-  // lock: `take` may not call back. Not for fast paths.
+  // lock: `take` may not call back or throw. Not for fast paths.
   template <class Take>
   void remove_if(const Take& take) {
     for (size_t index = 0; index <= mask_; ++index) {
@@ -97,22 +151,22 @@ class basic_matching_table {
       const std::lock_guard<basic_spinlock<Atomics>> guard(b.lock);
       // From the back, since a removal moves what is behind it.
       for (uint32_t i = b.count; i > 0; --i) {
-        if (take(b.line[i - 1].value, b.type(i - 1))) b.remove_from_line(i - 1);
-      }
-      for (queue* q = b.more; q != nullptr;) {
-        queue* const next_queue = q->next;
-        const entry_type type = q->type;
-        node* before = nullptr;
-        for (node* n = q->first; n != nullptr;) {
-          node* const next = n->next;
-          if (take(n->value, type)) {
-            remove(b, q, before, n);  // with its last node the queue goes
-          } else {
-            before = n;
-          }
-          n = next;
+        auto& value = b.line[i - 1].value;
+        const entry_type type = b.type(i - 1);
+        if constexpr (Links::in_values) {
+          filter(&value, type, take);
+          if (value == nullptr) b.remove_from_line(i - 1);
+        } else {
+          if (take(value, type)) b.remove_from_line(i - 1);
         }
-        q = next_queue;
+      }
+      for (queue** link = &b.more; *link != nullptr;) {
+        filter(&(*link)->first, (*link)->type, take);
+        if ((*link)->first == nullptr) {
+          end_queue(link);
+        } else {
+          link = &(*link)->next;
+        }
       }
     }
   }
@@ -124,9 +178,18 @@ class basic_matching_table {
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
       const std::lock_guard<basic_spinlock<Atomics>> guard(b.lock);
-      for (uint32_t i = 0; i < b.count; ++i) use(b.line[i].key, b.line[i].value, b.type(i));
+      for (uint32_t i = 0; i < b.count; ++i) {
+        const item& at = b.line[i];
+        if constexpr (Links::in_values) {
+          for (matching_link* l = at.value; l != nullptr; l = l->next) use(at.key, l, b.type(i));
+        } else {
+          use(at.key, at.value, b.type(i));
+        }
+      }
       for (queue* q = b.more; q != nullptr; q = q->next) {
-        for (node* n = q->first; n != nullptr; n = n->next) use(q->key, n->value, q->type);
+        for (matching_link* l = q->first; l != nullptr; l = l->next) {
+          use(q->key, Links::value_of(l), q->type);
+        }
       }
     }
   }
@@ -134,29 +197,26 @@ class basic_matching_table {
  private:
   static constexpr uint32_t line_entries = 3;
 
-  // Entries behind a line. A queue is not empty.
-  struct node {
-    void* value;
-    node* next;
-  };
+  // Entries behind a line: those of one key and type. Not empty.
   struct queue {
     uint64_t key;
     entry_type type;
-    node* first;
-    node* last;
+    matching_link* first;
     queue* next;
   };
 
+  // With own_links the first of a list.
+  using line_value = std::conditional_t<Links::in_values, matching_link*, void*>;
   struct item {
     uint64_t key;
-    void* value;
+    line_value value;
   };
 
   // 64 bytes. All zero is empty and unlocked.
   struct alignas(64) bucket {
     basic_spinlock<Atomics> lock;
     uint8_t count;
-    uint8_t types;  // bit i: the type of line[i]
+    uint8_t types;  // bit i: the type of line[i]; 0 from bit `count` on
     queue* more;
     item line[line_entries];
 
@@ -164,18 +224,15 @@ class basic_matching_table {
 
     void append(const item& added, entry_type added_type) {
       line[count] = added;
-      types = static_cast<uint8_t>((types & ~(1u << count)) |
-                                   (static_cast<uint32_t>(added_type) << count));
+      types = static_cast<uint8_t>(types | static_cast<uint32_t>(added_type) << count);
       ++count;
     }
 
     void remove_from_line(uint32_t i) {
-      const uint8_t old_count = count;
-      const uint8_t old_types = types;
-      count = static_cast<uint8_t>(i);
-      for (uint32_t next = i + 1; next < old_count; ++next) {
-        append(line[next], static_cast<entry_type>(old_types >> next & 1u));
-      }
+      const uint32_t before = types & ((1u << i) - 1);
+      types = static_cast<uint8_t>(before | (types >> (i + 1) << i));
+      --count;
+      for (; i < count; ++i) line[i] = line[i + 1];
     }
   };
   // With other atomics (tests) buckets are constructed one by one, and may be larger.
@@ -189,65 +246,136 @@ class basic_matching_table {
     return buckets_[(key >> 32) & mask_];
   }
 
-  // The oldest entry behind the line that matches, taken out; or null.
+  template <class Make>
+  static line_value value_in_line(const Make& make) {
+    if constexpr (Links::in_values) {
+      matching_link* first = nullptr;
+      append(&first, own_links::make(make));
+      return first;
+    } else {
+      return make();
+    }
+  }
+
+  // The oldest of what line[i] stands for that matches, taken out; or null.
   template <class Same>
-  __attribute__((noinline)) void* take_behind(bucket& b, uint64_t key, entry_type type,
-                                              const Same& same) {
-    for (queue* q = b.more; q != nullptr; q = q->next) {
-      if (q->key != key || q->type == type) continue;
-      node* before = nullptr;
-      for (node* n = q->first; n != nullptr; before = n, n = n->next) {
-        if (!same(n->value)) continue;
-        void* found = n->value;
-        remove(b, q, before, n);
-        return found;
+  static void* take_from_line(bucket& b, uint32_t i, const Same& same) {
+    void* found = nullptr;
+    bool empty = true;
+    if constexpr (Links::in_values) {
+      found = take(&b.line[i].value, same);
+      empty = b.line[i].value == nullptr;
+    } else if (same(b.line[i].value)) {
+      found = b.line[i].value;
+    }
+    if (found != nullptr && empty) b.remove_from_line(i);
+    return found;
+  }
+
+  // The oldest entry behind the line that matches, taken out; or null, and then *own is the queue
+  // of this key and type, if there is one.
+  template <class Same>
+  __attribute__((noinline)) void* take_from_behind(bucket& b, uint64_t key, entry_type type,
+                                                   const Same& same, matching_link*** own) {
+    for (queue** link = &b.more; *link != nullptr; link = &(*link)->next) {
+      queue& q = **link;
+      if (q.key != key) continue;
+      if (q.type == type) {
+        *own = &q.first;
+        continue;
       }
-      return nullptr;  // there is one queue for each key and type
+      matching_link* const found =
+          take(&q.first, [&same](matching_link* l) { return same(Links::value_of(l)); });
+      if (found == nullptr) continue;
+      void* const value = Links::value_of(found);
+      links_.recycle(found);
+      if (q.first == nullptr) end_queue(link);
+      return value;
     }
     return nullptr;
   }
 
   template <class Make>
-  __attribute__((noinline)) void wait_behind(bucket& b, queue* own, uint64_t key, entry_type type,
+  __attribute__((noinline)) void begin_queue(bucket& b, uint64_t key, entry_type type,
                                              const Make& make) {
-    node* const added = nodes_.make();
-    queue* made = nullptr;
+    queue* const made = queues_.make();
+    made->first = nullptr;
     try {
-      if (own == nullptr) made = queues_.make();
-      *added = {make(), nullptr};
+      append(&made->first, links_.make(make));
     } catch (...) {
-      if (made != nullptr) queues_.recycle(made);
-      nodes_.recycle(added);
+      queues_.recycle(made);
       throw;
     }
-    if (made != nullptr) {
-      *made = {key, type, added, added, b.more};
-      b.more = made;
+    made->key = key;
+    made->type = type;
+    made->next = b.more;
+    b.more = made;
+  }
+
+  // One that is empty.
+  void end_queue(queue** link) {
+    queue* const over = *link;
+    *link = over->next;
+    queues_.recycle(over);
+  }
+
+  // ---- lists: *list is the first entry, or null ----
+
+  static void append(matching_link** list, matching_link* added) {
+    matching_link* const first = *list;
+    added->next = nullptr;
+    if (first == nullptr) {
+      added->last = added;
+      *list = added;
     } else {
-      own->last->next = added;
-      own->last = added;
+      first->last->next = added;
+      first->last = added;
     }
   }
 
-  // `before` is the node before it, or null. An emptied queue goes.
-  void remove(bucket& b, queue* q, node* before, node* removed) {
-    (before == nullptr ? q->first : before->next) = removed->next;
-    if (q->last == removed) q->last = before;
-    nodes_.recycle(removed);
-    if (q->first != nullptr) return;
-    queue** link = &b.more;
-    while (*link != q) link = &(*link)->next;
-    *link = q->next;
-    queues_.recycle(q);
+  // The first for which same(link) is true, taken out; or null.
+  template <class Same>
+  static matching_link* take(matching_link** list, const Same& same) {
+    matching_link* const first = *list;
+    matching_link* before = nullptr;
+    for (matching_link* l = first; l != nullptr; before = l, l = l->next) {
+      if (!same(l)) continue;
+      if (before != nullptr) {
+        before->next = l->next;
+        if (first->last == l) first->last = before;
+      } else {
+        *list = l->next;
+        if (l->next != nullptr) l->next->last = l->last;
+      }
+      return l;
+    }
+    return nullptr;
+  }
+
+  // Leaves those for which take(value, type) is false.
+  template <class Take>
+  void filter(matching_link** list, entry_type type, const Take& take) {
+    matching_link* next = *list;
+    *list = nullptr;
+    while (next != nullptr) {
+      matching_link* const l = next;
+      next = l->next;
+      if (take(Links::value_of(l), type)) {
+        links_.recycle(l);
+      } else {
+        append(list, l);
+      }
+    }
   }
 
   const size_t mask_;
   bucket* buckets_ = nullptr;
-  object_pool<node, Atomics> nodes_;
+  Links links_;
   object_pool<queue, Atomics> queues_;
 };
 
 using matching_table = basic_matching_table<std_atomics>;
+using linked_matching_table = basic_matching_table<std_atomics, own_links>;
 
 }  // namespace lci::ds
 

@@ -26,9 +26,46 @@ struct table_of_many : matching_table {
   table_of_many() : matching_table(1024) {}
 };
 
+// A table whose values are links: value(n) is that of number n.
+class linked_table_of_two {
+ public:
+  void* insert(uint64_t key, void* added, type kind) {
+    return insert(
+        key, kind, [](const void*) { return true; }, [added] { return added; });
+  }
+  template <class Same, class Make>
+  void* insert(uint64_t key, type kind, const Same& same, const Make& make) {
+    void* found = table_.insert(
+        key, kind, [&](const void* link) { return same(value_of(link)); },
+        [&]() -> void* { return &links_[reinterpret_cast<uintptr_t>(make())]; });
+    return found == nullptr ? nullptr : value_of(found);
+  }
+  template <class Take>
+  void remove_if(const Take& take) {
+    table_.remove_if([&](void* link, type kind) {
+      if (!take(value_of(link), kind)) return false;
+      *static_cast<matching_link*>(link) = {nullptr, nullptr};  // it is ours again
+      return true;
+    });
+  }
+  template <class Use>
+  void for_each(const Use& use) {
+    table_.for_each([&](uint64_t key, void* link, type kind) { use(key, value_of(link), kind); });
+  }
+
+ private:
+  void* value_of(const void* link) const {
+    return value(static_cast<uintptr_t>(static_cast<const matching_link*>(link) - links_.data()));
+  }
+
+  std::vector<matching_link> links_ = std::vector<matching_link>(300001);
+  linked_matching_table table_{2};
+};
+
 template <class Matching>
 class Matchings : public testing::Test {};
-using MatchingTypes = testing::Types<table_of_one, table_of_two, table_of_many, matching_queue>;
+using MatchingTypes =
+    testing::Types<table_of_one, table_of_two, table_of_many, linked_table_of_two, matching_queue>;
 TYPED_TEST_SUITE(Matchings, MatchingTypes);
 
 TYPED_TEST(Matchings, PairsTheTwoTypes) {

@@ -33,13 +33,18 @@ class basic_spinlock {
 
   void lock() {
     if (!locked_.exchange(true, std::memory_order_acquire)) return;  // A2, uncontended
-    typename Atomics::backoff wait;
-    while (!try_lock()) wait.idle();
+    wait();
   }
 
   void unlock() { locked_.store(false, std::memory_order_release); }  // A1
 
  private:
+  // Out of line, so that who need not wait makes no call.
+  __attribute__((noinline)) void wait() {
+    typename Atomics::backoff backoff;
+    while (!try_lock()) backoff.idle();
+  }
+
   typename Atomics::template atomic<bool> locked_{false};
 };
 

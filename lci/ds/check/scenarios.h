@@ -17,6 +17,7 @@
 #include "lci/ds/check/linearizable.h"
 #include "lci/ds/check/scheduled_atomics.h"
 #include "lci/ds/check/specifications.h"
+#include "lci/ds/matching_table.h"
 
 namespace lci::ds::check {
 
@@ -61,7 +62,7 @@ class queue_scenario : public scenario {
 };
 
 // Inserts into a matching structure: 's' a send, 'r' a receive, all with one key. What a matched
-// value points to must be visible.
+// value points to must be visible. (A value may be of a table with own_links.)
 template <class Matching>
 class matching_scenario : public scenario {
  public:
@@ -72,16 +73,18 @@ class matching_scenario : public scenario {
   void run(size_t number) override {
     for (size_t i = 0; i < scripts_[number].size(); ++i) {
       const bool is_send = scripts_[number][i] == 's';
-      uint64_t& mine = payloads_[number][i];
+      payload& mine = payloads_[number][i];
       log_.record(number, [&] {
-        scheduled_atomics::plain_write(&mine, sizeof mine);
-        mine = 10 * (number + 1) + i;
-        void* found = matching_.insert(
-            7, &mine, is_send ? Matching::entry_type::send : Matching::entry_type::recv);
+        scheduled_atomics::plain_write(&mine.number, sizeof mine.number);
+        mine.number = 10 * (number + 1) + i;
+        void* found =
+            matching_.insert(7, static_cast<matching_link*>(&mine),
+                             is_send ? Matching::entry_type::send : Matching::entry_type::recv);
         uint64_t matched = 0;
         if (found != nullptr) {
-          scheduled_atomics::plain_read(found, sizeof mine);
-          matched = *static_cast<uint64_t*>(found);
+          const auto* theirs = static_cast<payload*>(static_cast<matching_link*>(found));
+          scheduled_atomics::plain_read(&theirs->number, sizeof theirs->number);
+          matched = theirs->number;
         }
         return insertion{7, is_send, 10 * (number + 1) + i, matched};
       });
@@ -93,7 +96,10 @@ class matching_scenario : public scenario {
 
  private:
   const std::vector<std::string> scripts_;
-  std::array<std::array<uint64_t, 8>, max_threads> payloads_{};
+  struct payload : matching_link {
+    uint64_t number;
+  };
+  std::array<std::array<payload, 8>, max_threads> payloads_{};
   Matching matching_;
   recorder<insertion, scheduled_clock> log_;
 };

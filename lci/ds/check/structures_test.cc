@@ -79,6 +79,10 @@ struct one_bucket : basic_matching_table<scheduled_atomics> {
   one_bucket() : basic_matching_table(1) {}
 };
 
+struct linked_bucket : basic_matching_table<scheduled_atomics, own_links> {
+  linked_bucket() : basic_matching_table(1) {}
+};
+
 template <class Matching>
 void expect_right_matching() {
   for (const std::vector<std::string>& scripts : std::vector<std::vector<std::string>>{
@@ -89,6 +93,8 @@ void expect_right_matching() {
 }
 
 TEST(Structures, MatchingTable) { expect_right_matching<one_bucket>(); }
+
+TEST(Structures, LinkedMatchingTable) { expect_right_matching<linked_bucket>(); }
 
 TEST(Structures, MatchingQueue) {
   expect_right_matching<basic_matching_queue<scheduled_atomics>>();
