@@ -15,8 +15,9 @@
 namespace lci::ds {
 
 // Objects that are used again instead of being freed: for the state of operations under way, so
-// that none is allocated per operation once as many exist as were ever needed at a time. Each
-// thread has a stock of its own (stealing_pool), so that threads do not meet here.
+// that none is allocated per operation once as many exist as were ever needed at a time, and a few
+// dozen for each thread. Each thread has a stock of its own (stealing_pool, with magazines that are
+// not stolen from, since the pool can grow), so that threads do not meet here.
 //
 // An object is constructed once, keeps what it held when it was recycled, and is destroyed with the
 // pool.
@@ -112,7 +113,7 @@ class object_pool {
     return newest.at(0);
   }
 
-  stealing_pool<entry, owner_of, Atomics> stock_{return_threshold};
+  stealing_pool<entry, owner_of, Atomics, /*PrivateMagazines=*/true> stock_{return_threshold};
   mutable basic_spinlock<Atomics> lock_;
   std::vector<std::unique_ptr<chunk>> chunks_;  // guarded by lock_
   entry* spare_ = nullptr;                      // guarded by lock_: as stock_ could not take them

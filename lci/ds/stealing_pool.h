@@ -27,6 +27,10 @@ namespace lci::ds {
 // busy elsewhere or long gone. (A place stays when its thread ends, and the next thread with that
 // number takes it over.)
 //
+// With PrivateMagazines only deques are stolen from: a get from the magazine costs no more than a
+// put, and each place keeps a magazine of elements, at most, out of the others' reach. For a pool
+// that can make more.
+//
 // Owner is a function object: owner(element) is the number (base::thread_number) of the thread that
 // called reserve() for it. It must not change while the element is in the pool.
 //
@@ -39,14 +43,15 @@ namespace lci::ds {
 // Invariants
 //   1. An element in the pool is in one slot of one magazine, or in one deque, or is being moved
 //      between two of these by one thread.
-//   2. A slot becomes empty by an exchange, of any thread, whose result has the element; it becomes
-//      full by a store of the place's thread only. Outside [bottom, top) slots are empty.
+//   2. A slot becomes empty by an exchange, of any thread, whose result has the element (with
+//      PrivateMagazines also by a store, and only of the place's thread); it becomes full by a
+//      store of the place's thread only. Outside [bottom, top) slots are empty.
 //   3. A deque has room for all elements that its place's thread owns and return_threshold of
 //      others; a place takes no more of others. So a put always finds room.
 // Orders
 //   A1, the release of a slot's store, pairs with A2, the acquire of the exchange: the element's
 //   content. Deques do the same by their locks.
-template <class T, class Owner, class Atomics = std_atomics>
+template <class T, class Owner, class Atomics = std_atomics, bool PrivateMagazines = false>
 class stealing_pool {
  public:
   // Slots of a magazine.
@@ -75,6 +80,13 @@ class stealing_pool {
   // it is the thread's first call and memory cannot be had.
   T* get() {
     place& mine = my_place();
+    if constexpr (PrivateMagazines) {
+      if (__builtin_expect(mine.top == mine.bottom, 0)) return refill(mine);
+      slot_type& newest = mine.slot(--mine.top);
+      T* const element = newest.load(std::memory_order_relaxed);
+      newest.store(nullptr, std::memory_order_relaxed);
+      return element;
+    }
     while (mine.top != mine.bottom) {
       T* element = mine.slot(--mine.top).exchange(nullptr, std::memory_order_acquire);  // A2
       if (__builtin_expect(element != nullptr, 1)) return element;
@@ -190,9 +202,10 @@ class stealing_pool {
     }
     // Everybody's deque first: what is in a magazine is about to be used.
     const size_t places = places_.size();
+    const size_t looks = PrivateMagazines ? places : 2 * places;
     mine.random = mine.random * 6364136223846793005u + 1442695040888963407u;
     const size_t first = static_cast<size_t>(mine.random >> 33) % places;
-    for (size_t i = 0; i < 2 * places; ++i) {
+    for (size_t i = 0; i < looks; ++i) {
       place* victim = places_.find((first + i) % places);
       if (victim == nullptr || victim == &mine) continue;
       T* got[batch];
