@@ -93,7 +93,6 @@ class device_impl_t : public rt::live_object {
   void* packet_for_am(size_t size, int sender);
   void handle(const net::completion& completion);
   void handle_message(const net::completion& received);
-  void handle_matched(int rank, const rt::match_header& header, const void* bytes, size_t size);
 
   packet_pool_impl_t& packets_;
   net::local_region packets_region_;

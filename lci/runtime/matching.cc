@@ -2,8 +2,8 @@
 
 #include <cstring>
 #include <utility>
-#include <vector>
 
+#include "lci/base/copy.h"
 #include "lci/base/log.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/runtime.h"
@@ -12,11 +12,23 @@ namespace lci::rt {
 
 using entry_type = ds::matching_type;
 
-matching_engine::entries_type matching_engine::make_entries(attr_matching_engine_type_t type) {
-  if (type == attr_matching_engine_type_t::map) {
-    return entries_type(std::in_place_type<ds::matching_table>);
-  }
-  return entries_type(std::in_place_type<ds::matching_queue>);
+namespace {
+
+void* to_value(matching_engine::entry* e) { return static_cast<ds::matching_link*>(e); }
+matching_engine::entry* to_entry(void* value) {
+  return static_cast<matching_engine::entry*>(static_cast<ds::matching_link*>(value));
+}
+const matching_engine::entry* to_entry(const void* value) {
+  return static_cast<const matching_engine::entry*>(static_cast<const ds::matching_link*>(value));
+}
+
+}  // namespace
+
+// A table and a queue.
+template <class Variant>
+Variant matching_engine::make_entries(attr_matching_engine_type_t type) {
+  if (type == attr_matching_engine_type_t::map) return Variant(std::in_place_index<0>);
+  return Variant(std::in_place_index<1>);
 }
 
 matching_engine::matching_engine(runtime_impl_t& owner, const matching_engine_attr_t& attributes,
@@ -24,30 +36,31 @@ matching_engine::matching_engine(runtime_impl_t& owner, const matching_engine_at
     : runtime(owner),
       attr(attributes),
       make_key_(make_key),
-      entries_(make_entries(attributes.matching_engine_type)) {}
+      entries_(make_entries<entries_type>(attributes.matching_engine_type)) {}
 
 matching_engine::~matching_engine() {
   // Messages that nobody received hold packets.
   if (unexpected_.in_use() == 0) return;
   const auto put_packet = [](uint64_t, void* value, entry_type type) {
     if (type != entry_type::send) return;
-    packet* bytes = static_cast<unexpected*>(static_cast<entry*>(value))->bytes;
+    packet* bytes = static_cast<unexpected*>(to_entry(value))->bytes;
     if (bytes != nullptr) bytes->put();
   };
   std::visit([&](auto& entries) { entries.for_each(put_packet); }, entries_);
 }
 
 // Equal for equal keys.
-uint64_t matching_engine::hash(const matching_key& key) const {
-  if (make_key_ != nullptr && !key.collective) return make_key_(key.rank, key.tag, key.policy);
+[[gnu::always_inline]] inline uint64_t matching_engine::hash(const matching_key& key) const {
+  if (__builtin_expect(make_key_ != nullptr, 0) && !key.collective) {
+    return make_key_(key.rank, key.tag, key.policy);
+  }
   const auto rank = static_cast<uint64_t>(key.rank + 1) * 0xc2b2ae3d27d4eb4f;
+  if (__builtin_expect(key.policy == matching_policy_t::rank_tag, 1)) return key.tag + rank;
   switch (key.policy) {
     case matching_policy_t::rank_only:
       return rank;
     case matching_policy_t::tag_only:
       return key.tag;
-    case matching_policy_t::rank_tag:
-      return key.tag + rank;
     default:
       return 0;
   }
@@ -56,104 +69,135 @@ uint64_t matching_engine::hash(const matching_key& key) const {
 // The oldest entry of the other type that matches, taken out; or null, and what make() returns
 // waits.
 template <class Make>
-matching_engine::entry* matching_engine::find_or_wait(const matching_key& key, entry_type type,
-                                                      const Make& make) {
+[[gnu::always_inline]] inline matching_engine::entry* matching_engine::find_or_wait(
+    const matching_key& key, entry_type type, const Make& make) {
   const auto same = [this, &key](const void* value) {
-    const matching_key& other = static_cast<const entry*>(value)->key;
+    const matching_key& other = to_entry(value)->key;
     // The program's own keys say all.
-    if (make_key_ != nullptr && !key.collective && !other.collective) return true;
+    if (__builtin_expect(make_key_ != nullptr, 0) && !key.collective && !other.collective) {
+      return true;
+    }
     return other == key;
   };
-  const auto make_entry = [&make]() -> void* { return static_cast<entry*>(make()); };
-  void* found = std::visit(
-      [&](auto& entries) { return entries.insert(hash(key), type, same, make_entry); }, entries_);
-  return static_cast<entry*>(found);
-}
-
-matching_engine::unexpected matching_engine::take(unexpected* arrived) {
-  const unexpected taken = *arrived;
-  unexpected_.recycle(arrived);
-  return taken;
+  const auto make_value = [&make] { return to_value(make()); };
+  const uint64_t hashed = hash(key);
+  auto* const table = std::get_if<0>(&entries_);
+  void* const found = __builtin_expect(table != nullptr, 1)
+                          ? table->insert(hashed, type, same, make_value)
+                          : std::get<1>(entries_).insert(hashed, type, same, make_value);
+  return to_entry(found);
 }
 
 error_t matching_engine::post_recv(const message& incoming, status_t* status) {
-  const matching_key key = incoming.key(incoming.rank);
-  entry* match = find_or_wait(key, entry_type::recv, [&] {
-    receive* waiting = receives_.make();
-    waiting->key = key;
-    waiting->incoming = incoming;
-    return waiting;
-  });
-  if (match == nullptr) {
+  receive* posted = make_receive();
+  posted->key = incoming.key(incoming.rank);
+  posted->buffer = incoming.buffer;
+  posted->size = incoming.size;
+  posted->comp = incoming.comp;
+  posted->user_context = incoming.user_context;
+  posted->local = incoming.local;
+  posted->local_offset = incoming.local_offset;
+  return post_recv(posted, status);
+}
+
+error_t matching_engine::post_recv(receive* posted, status_t* status) {
+  // As soon as it waits it may be over.
+  const int rank = posted->key.rank;
+  const bool collective = posted->key.collective;
+  entry* match;
+  try {
+    match = find_or_wait(posted->key, entry_type::recv, [posted] { return posted; });
+  } catch (...) {
+    receives_.recycle(posted);
+    throw;
+  }
+  if (__builtin_expect(match == nullptr, 1)) {
     // It may have failed before the receive was there to be found.
-    if (__builtin_expect(runtime.any_failed(), 0) && incoming.rank >= 0) {
-      if (incoming.collective) fail_peer(runtime.first_failed());
-      if (runtime.has_failed(incoming.rank)) fail_peer(incoming.rank);
+    if (__builtin_expect(runtime.any_failed(), 0) && rank >= 0) {
+      if (collective) fail_peer(runtime.first_failed());
+      if (runtime.has_failed(rank)) fail_peer(rank);
     }
     return errorcode_t::posted;
   }
-  const unexpected arrived = take(static_cast<unexpected*>(match));
+  return take(posted, static_cast<unexpected*>(match), status);
+}
+
+// What has arrived before its receive.
+error_t matching_engine::take(receive* posted, unexpected* found, status_t* status) {
+  const unexpected arrived = *found;
+  unexpected_.recycle(found);
+  const receive incoming = *posted;
+  receives_.recycle(posted);
   if (!arrived.eager) {
     accept(*arrived.device, incoming, arrived.announced);
     return errorcode_t::posted;
   }
-  message received = incoming;
-  received.rank = arrived.announced.rank;
-  received.tag = arrived.announced.tag;
-  const void* bytes = arrived.bytes == nullptr ? nullptr : arrived.bytes->payload();
-  const size_t size = arrived.announced.size;
-  const bool fits = size <= incoming.size;
-  if (fits && size > 0) std::memcpy(incoming.buffer, bytes, size);
-  if (arrived.bytes != nullptr) arrived.bytes->put();
+  const announcement& message = arrived.announced;
+  const bool fits = message.size <= incoming.size;
+  if (arrived.bytes != nullptr) {
+    if (fits) std::memcpy(incoming.buffer, arrived.bytes->payload(), message.size);
+    arrived.bytes->put();
+  }
   if (!fits) {
-    LCI_LOG(error, "rank ", received.rank, " sent ", size, " bytes to a receive of ",
-            incoming.size);
-    received.signal(errorcode_t::fatal);
+    refuse(incoming, message.rank, message.tag, message.size);
     return errorcode_t::posted;
   }
-  received.size = size;
-  received.release();
-  *status = received.status(errorcode_t::done);
+  *status = incoming.status(errorcode_t::done, message.rank, message.tag, message.size);
   return errorcode_t::done;
+}
+
+// It is longer than the receive: that is over.
+[[gnu::noinline, gnu::cold]] void matching_engine::refuse(const receive& incoming, int rank,
+                                                          tag_t tag, size_t size) {
+  LCI_LOG(error, "rank ", rank, " sent ", size, " bytes to a receive of ", incoming.size);
+  incoming.signal(errorcode_t::fatal, rank, tag, incoming.size);
 }
 
 void matching_engine::on_eager(device_impl_t& device, const matching_key& key, const void* bytes,
                                size_t size) {
-  entry* match = find_or_wait(key, entry_type::send, [&] {
-    unexpected* arrived = unexpected_.make();
-    arrived->bytes = nullptr;
-    if (size > 0) {
-      try {
-        arrived->bytes = device.packets().get_for(size);
-      } catch (...) {
-        unexpected_.recycle(arrived);
-        throw;
-      }
-      // The bytes are lent only for the length of this call.
-      std::memcpy(arrived->bytes->payload(), bytes, size);
-    }
-    arrived->key = key;
-    arrived->device = &device;
-    arrived->announced.rank = key.rank;
-    arrived->announced.tag = key.tag;
-    arrived->announced.size = size;
-    arrived->eager = true;
-    return arrived;
-  });
+  entry* match =
+      find_or_wait(key, entry_type::send, [&] { return keep(device, key, bytes, size); });
   if (match == nullptr) return;
-  auto* waiting = static_cast<receive*>(match);
-  message incoming = waiting->incoming;
-  receives_.recycle(waiting);
-  incoming.rank = key.rank;
-  incoming.tag = key.tag;
-  if (size > incoming.size) {
-    LCI_LOG(error, "rank ", key.rank, " sent ", size, " bytes to a receive of ", incoming.size);
-    incoming.signal(errorcode_t::fatal);
+  auto* const waiting = static_cast<receive*>(match);
+  if (__builtin_expect(size > waiting->size, 0)) {
+    const receive incoming = *waiting;
+    receives_.recycle(waiting);
+    refuse(incoming, key.rank, key.tag, size);
     return;
   }
-  if (size > 0) std::memcpy(incoming.buffer, bytes, size);
-  incoming.size = size;
-  incoming.signal(errorcode_t::done);
+  void* const buffer = waiting->buffer;
+  comp_impl_t* const comp = waiting->comp;
+  void* const user_context = waiting->user_context;
+  receives_.recycle(waiting);
+  base::copy_bytes(buffer, bytes, size);
+  if (comp != nullptr) {
+    comp->signal(status_of_arrival(key.rank, buffer, size, key.tag, user_context));
+  }
+}
+
+// An eager message that nobody waits for. The bytes are lent only for the length of this call.
+[[gnu::noinline]] matching_engine::unexpected* matching_engine::keep(device_impl_t& device,
+                                                                     const matching_key& key,
+                                                                     const void* bytes,
+                                                                     size_t size) {
+  unexpected* arrived = unexpected_.make();
+  arrived->bytes = nullptr;
+  if (size > 0) {
+    try {
+      arrived->bytes = device.packets().get_for(size);
+    } catch (...) {
+      unexpected_.recycle(arrived);
+      throw;
+    }
+    std::memcpy(arrived->bytes->payload(), bytes, size);
+  }
+  arrived->key = key;
+  arrived->device = &device;
+  arrived->announced.rank = key.rank;
+  arrived->announced.tag = key.tag;
+  arrived->announced.size = size;
+  arrived->eager = true;
+  return arrived;
 }
 
 void matching_engine::on_announced(device_impl_t& device, const announcement& announced) {
@@ -169,49 +213,61 @@ void matching_engine::on_announced(device_impl_t& device, const announcement& an
   });
   if (match == nullptr) return;
   auto* waiting = static_cast<receive*>(match);
-  const message incoming = waiting->incoming;
+  const receive incoming = *waiting;
   receives_.recycle(waiting);
   accept(device, incoming, announced);
 }
 
-void matching_engine::accept(device_impl_t& device, const message& incoming,
+void matching_engine::accept(device_impl_t& device, const receive& incoming,
                              const announcement& announced) {
-  message received = incoming;
-  received.rank = announced.rank;
-  received.tag = announced.tag;
   if (announced.size > incoming.size) {
-    LCI_LOG(error, "rank ", announced.rank, " wants to send ", announced.size,
-            " bytes to a receive of ", incoming.size);
     device.rendezvous.reject(announced);
-    received.signal(errorcode_t::fatal);
+    refuse(incoming, announced.rank, announced.tag, announced.size);
     return;
   }
+  message received;
+  received.rank = announced.rank;
+  received.tag = announced.tag;
+  received.policy = incoming.key.policy;
+  received.collective = incoming.key.collective;
+  received.engine = this;
+  received.buffer = incoming.buffer;
   received.size = announced.size;
+  received.comp = incoming.comp;
+  received.user_context = incoming.user_context;
+  received.local = incoming.local;
+  received.local_offset = incoming.local_offset;
   device.rendezvous.accept(announced, received);
 }
 
 void matching_engine::fail_peer(int rank) {
-  std::vector<receive*> failed;
+  // Those taken out, chained: nothing here can fail.
+  ds::matching_link* failed = nullptr;
+  ds::matching_link** end = &failed;
   const auto take_if_hopeless = [&](void* value, entry_type type) {
     if (type != entry_type::recv) return false;
-    const matching_key& key = static_cast<entry*>(value)->key;
+    const matching_key& key = to_entry(value)->key;
     const bool ranks_count =
         key.policy == matching_policy_t::rank_only || key.policy == matching_policy_t::rank_tag;
     if (!key.collective && (!ranks_count || key.rank != rank)) return false;
-    failed.push_back(static_cast<receive*>(static_cast<entry*>(value)));
+    *end = static_cast<ds::matching_link*>(value);
+    (*end)->next = nullptr;
+    end = &(*end)->next;
     return true;
   };
   std::visit([&](auto& entries) { entries.remove_if(take_if_hopeless); }, entries_);
-  for (receive* waiting : failed) {
-    const message incoming = waiting->incoming;
+  while (failed != nullptr) {
+    auto* const waiting = static_cast<receive*>(failed);
+    failed = failed->next;
+    const receive incoming = *waiting;
     receives_.recycle(waiting);
-    incoming.signal(errorcode_t::fatal);
+    incoming.signal(errorcode_t::fatal, incoming.key.rank, incoming.key.tag, incoming.size);
   }
 }
 
 void* matching_engine::insert(uint64_t key, void* value, matching_entry_type_t type) {
   std::call_once(values_once_, [this] {
-    values_.reset(new entries_type(make_entries(attr.matching_engine_type)));
+    values_.reset(new values_type(make_entries<values_type>(attr.matching_engine_type)));
   });
   const entry_type kind = type == matching_entry_type_t::send ? entry_type::send : entry_type::recv;
   return std::visit([&](auto& entries) { return entries.insert(key, value, kind); }, *values_);

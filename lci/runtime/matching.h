@@ -35,13 +35,44 @@ class matching_engine : public live_object {
   matching_engine(const matching_engine&) = delete;
   matching_engine& operator=(const matching_engine&) = delete;
 
-  // Posts a receive.
-  //   done    a message that was here already has been copied to incoming.buffer: *status says
-  //   which posted  incoming.comp will be signalled, possibly before the call returns: with the
-  //   message's
-  //           rank, tag and size; with `fatal` if that is more than incoming.size, or the peer has
-  //           failed
+  // What the table holds: a receive, or a message that has none yet.
+  struct entry : ds::matching_link {
+    matching_key key;
+  };
+  struct receive : entry {
+    void* buffer = nullptr;
+    size_t size = 0;              // bytes: the most it can take
+    comp_impl_t* comp = nullptr;  // null: nobody asks
+    void* user_context = nullptr;
+    net::local_region local;  // as of a message
+    uint64_t local_offset = 0;
+
+    status_t status(errorcode_t code, int rank, tag_t tag, size_t bytes) const {
+      status_t result(code);
+      result.rank = rank;
+      result.buffer = buffer;
+      result.size = bytes;
+      result.tag = tag;
+      result.user_context = user_context;
+      return result;
+    }
+    void signal(errorcode_t code, int rank, tag_t tag, size_t bytes) const {
+      if (comp != nullptr) comp->signal(status(code, rank, tag, bytes));
+    }
+  };
+
+  // Begins a receive, whose members the caller then sets, all of them, for post_recv, which must
+  // follow. Throws std::bad_alloc.
+  receive* make_receive() { return receives_.make(); }
+
+  // Posts a receive, which is the engine's again, whatever happens.
+  //   done    a message that was here already has been copied to its buffer: *status says which
+  //   posted  its comp will be signalled, possibly before the call returns: with the message's
+  //           rank, tag and size; with `fatal` if that is more than the receive's size, or the peer
+  //           has failed
   // Throws std::bad_alloc, having done nothing.
+  error_t post_recv(receive* posted, status_t* status);
+  // The same of a message.
   error_t post_recv(const message& incoming, status_t* status);
 
   // What progress found on `device`. `bytes` is read before the call returns.
@@ -67,14 +98,7 @@ class matching_engine : public live_object {
   uint32_t id = 0;  // how other ranks name it
 
  private:
-  // What the table holds: a receive, or a message that is here, or announced, and has no receive
-  // yet.
-  struct entry {
-    matching_key key;
-  };
-  struct receive : entry {
-    message incoming;
-  };
+  // A message that is here, or announced, and has no receive yet.
   struct unexpected : entry {
     device_impl_t* device = nullptr;  // the conversation stays on the device that it began on
     announcement announced;
@@ -83,24 +107,28 @@ class matching_engine : public live_object {
   };
 
   // By the attribute matching_engine_type.
-  using entries_type = std::variant<ds::matching_table, ds::matching_queue>;
-  static entries_type make_entries(attr_matching_engine_type_t type);
+  using entries_type = std::variant<ds::linked_matching_table, ds::matching_queue>;
+  using values_type = std::variant<ds::matching_table, ds::matching_queue>;
+  template <class Variant>
+  static Variant make_entries(attr_matching_engine_type_t type);
 
   uint64_t hash(const matching_key& key) const;
   template <class Make>
   entry* find_or_wait(const matching_key& key, ds::matching_type type, const Make& make);
-  unexpected take(unexpected* arrived);
-  void accept(device_impl_t& device, const message& incoming, const announcement& announced);
+  error_t take(receive* posted, unexpected* found, status_t* status);
+  unexpected* keep(device_impl_t& device, const matching_key& key, const void* bytes, size_t size);
+  void accept(device_impl_t& device, const receive& incoming, const announcement& announced);
+  void refuse(const receive& incoming, int rank, tag_t tag, size_t size);
 
   const matching_make_key_t make_key_;  // null: by the fields of the key
-  entries_type entries_;                // values: entry*, from the pools below
+  entries_type entries_;                // values: matching_link* of entries from the pools below
   ds::object_pool<receive> receives_;
   ds::object_pool<unexpected> unexpected_;
 
   std::atomic<uint32_t> collectives_{0};
 
   std::once_flag values_once_;
-  std::unique_ptr<entries_type> values_;  // of insert(key, value, type)
+  std::unique_ptr<values_type> values_;  // of insert(key, value, type)
 };
 
 }  // namespace rt

@@ -2,6 +2,10 @@
 #ifndef LCI_RUNTIME_MESSAGE_H_
 #define LCI_RUNTIME_MESSAGE_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+
 #include "lci/api/comp.hpp"
 #include "lci/api/types.hpp"
 #include "lci/net/op.h"
@@ -10,6 +14,24 @@
 namespace lci::rt {
 
 class matching_engine;
+
+// The status of what has just arrived, to be signalled: the copy that signal() takes is read in
+// words of 16 bytes, and what is written in smaller ones would have to wait for them.
+[[gnu::always_inline]] inline status_t status_of_arrival(int rank, void* buffer, size_t size,
+                                                         tag_t tag, void* user_context = nullptr) {
+  using pair = unsigned long long __attribute__((vector_size(16)));
+  static_assert(offsetof(status_t, rank) == 4 && offsetof(status_t, buffer) == 8);
+  static_assert(offsetof(status_t, size) == 16 && offsetof(status_t, tag) == 24);
+  const pair first = {static_cast<uint32_t>(errorcode_t::done) |
+                          static_cast<unsigned long long>(static_cast<uint32_t>(rank)) << 32,
+                      reinterpret_cast<uintptr_t>(buffer)};
+  const pair second = {size, tag};
+  status_t status;
+  std::memcpy(reinterpret_cast<char*>(&status), &first, 16);
+  std::memcpy(reinterpret_cast<char*>(&status) + 16, &second, 16);
+  status.user_context = user_context;
+  return status;
+}
 
 // By what a send and a receive are matched.
 struct matching_key {
@@ -20,11 +42,11 @@ struct matching_key {
 
   friend bool operator==(const matching_key& a, const matching_key& b) {
     if (a.policy != b.policy || a.collective != b.collective) return false;
-    const bool ranks_count =
-        a.policy == matching_policy_t::rank_only || a.policy == matching_policy_t::rank_tag;
-    const bool tags_count =
-        a.policy == matching_policy_t::tag_only || a.policy == matching_policy_t::rank_tag;
-    return (!ranks_count || a.rank == b.rank) && (!tags_count || a.tag == b.tag);
+    if (__builtin_expect(a.policy == matching_policy_t::rank_tag, 1)) {
+      return a.rank == b.rank && a.tag == b.tag;
+    }
+    return (a.policy != matching_policy_t::rank_only || a.rank == b.rank) &&
+           (a.policy != matching_policy_t::tag_only || a.tag == b.tag);
   }
 };
 

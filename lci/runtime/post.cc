@@ -84,28 +84,27 @@ template <class... Parts>
   throw std::invalid_argument(absl::StrCat("lci: ", name_of(args.form), ": ", parts...));
 }
 
-transfer classify(const post_args_t& args) {
-  if (__builtin_expect(args.form == post_form_t::am && args.remote_comp != 0, 1)) {
+[[noreturn, gnu::noinline, gnu::cold]] void refuse_meaningless(const post_args_t& args) {
+  if (args.form == post_form_t::am) refuse(args, "remote_comp is 0, which names nothing");
+  if (args.form == post_form_t::put || args.form == post_form_t::get) refuse(args, "rmr is empty");
+  refuse(args,
+         "direction IN with remote_comp and no rmr means nothing (a receive has no completion "
+         "object at the sender)");
+}
+
+inline transfer classify(const post_args_t& args) {
+  const bool remote_comp = args.remote_comp != 0;
+  if (args.form == post_form_t::am) {
+    if (__builtin_expect(!remote_comp, 0)) refuse_meaningless(args);
     return transfer::am;
   }
-  const bool remote_buffer = !args.rmr.is_empty();
-  const bool remote_comp = args.remote_comp != 0;
-  if (args.form == post_form_t::am && !remote_comp) {
-    refuse(args, "remote_comp is 0, which names nothing");
+  const bool out = args.direction == direction_t::OUT;
+  if (!args.rmr.is_empty()) return out ? transfer::put : transfer::get;
+  if (__builtin_expect(args.form == post_form_t::put || args.form == post_form_t::get, 0)) {
+    refuse_meaningless(args);
   }
-  if ((args.form == post_form_t::put || args.form == post_form_t::get) && !remote_buffer) {
-    refuse(args, "rmr is empty");
-  }
-  if (args.direction == direction_t::OUT) {
-    if (remote_buffer) return transfer::put;
-    return remote_comp ? transfer::am : transfer::send;
-  }
-  if (remote_buffer) return transfer::get;
-  if (remote_comp) {
-    refuse(args,
-           "direction IN with remote_comp and no rmr means nothing (a receive has no "
-           "completion object at the sender)");
-  }
+  if (out) return remote_comp ? transfer::am : transfer::send;
+  if (__builtin_expect(remote_comp, 0)) refuse_meaningless(args);
   return transfer::receive;
 }
 
@@ -125,7 +124,7 @@ inline void check_rank(const post_args_t& args, transfer kind, const runtime_imp
   }
 }
 
-void check_matching(const post_args_t& args, transfer kind) {
+[[gnu::noinline]] void check_odd_matching(const post_args_t& args, transfer kind) {
   const auto policy = static_cast<int>(args.matching_policy);
   if (policy < 0 || policy >= static_cast<int>(matching_policy_t::max)) {
     refuse(args, "matching_policy is ", policy, ", which is none");
@@ -137,6 +136,21 @@ void check_matching(const post_args_t& args, transfer kind) {
                      ? "ANY_TAG needs the matching_policy rank_only or none, here and at the sender"
                      : "tag is ANY_TAG; at most the runtime's max_tag can be sent");
   }
+}
+
+inline void check_matching(const post_args_t& args, transfer kind) {
+  if (__builtin_expect(args.matching_policy != matching_policy_t::rank_tag || args.tag == ANY_TAG,
+                       0)) {
+    check_odd_matching(args, kind);
+  }
+}
+
+inline matching_engine* engine_of(const post_args_t& args, runtime_impl_t& runtime) {
+  if (__builtin_expect(args.matching_engine.is_empty(), 1)) {
+    matching_engine* const otherwise = runtime.default_matching_engine();
+    if (__builtin_expect(otherwise != nullptr, 1)) return otherwise;
+  }
+  return resolve(runtime, args.matching_engine);
 }
 
 void check_remote(const post_args_t& args) {
@@ -288,8 +302,7 @@ status_t status_of(const post_args_t& args, error_t result) {
   return status;
 }
 
-// Checks what the options say, and starts the operation. `kind` is a constant where this is
-// inlined.
+// Checks what the options say, and starts the operation.
 [[gnu::always_inline]] inline status_t post_as(transfer kind, const post_args_t& args) {
   const target target = target_of(args.runtime, args.device, args.endpoint);
   device_impl_t& device = *target.device;
@@ -312,11 +325,11 @@ status_t status_of(const post_args_t& args, error_t result) {
   if (kind == transfer::send || kind == transfer::receive) {
     check_matching(args, kind);
     to.policy = args.matching_policy;
-    to.engine = resolve(*target.runtime, args.matching_engine);
+    to.engine = engine_of(args, *target.runtime);
   }
   if (kind == transfer::put || kind == transfer::get) check_remote(args);
   packet* packet = nullptr;
-  if (args.direction == direction_t::OUT) {
+  if (kind == transfer::send || kind == transfer::am || kind == transfer::put) {
     packet_pool_impl_t* pool = &device.packets();  // lives as long as the device
     if (__builtin_expect(!args.packet_pool.is_empty(), 0)) {
       pool = args.packet_pool.get_impl();
@@ -346,16 +359,47 @@ status_t status_of(const post_args_t& args, error_t result) {
       if (result.is_retry() && args.allow_retry && !null_comp) return status_of(args, result);
     }
   }
+  // Likewise a receive, which is written only where it waits.
+  if (kind == transfer::receive && has_comp && args.allow_done && args.allow_posted &&
+      args.mr == MR_HOST) {
+    matching_engine::receive* const posted = to.engine->make_receive();
+    posted->key = {args.tag, args.rank, args.matching_policy, false};
+    posted->buffer = args.local_buffer;
+    posted->size = args.size;
+    posted->comp = args.local_comp.get_impl();
+    posted->user_context = args.user_context;
+    posted->local = net::local_region();
+    posted->local_offset = 0;
+    status_t status;
+    const error_t result = to.engine->post_recv(posted, &status);
+    return __builtin_expect(result.is_done(), 0) ? status : status_of(args, result);
+  }
   return post_any(device, kind, to, packet, args);
+}
+
+// One kind each, so that all that depends on it is decided by the compiler.
+template <transfer Kind>
+[[gnu::noinline]] status_t post_known(const post_args_t& args) {
+  return post_as(Kind, args);
 }
 
 }  // namespace
 }  // namespace rt
 
 status_t post(const post_args_t& args) {
-  const rt::transfer kind = rt::classify(args);
-  if (__builtin_expect(kind == rt::transfer::am, 1)) return rt::post_as(rt::transfer::am, args);
-  return rt::post_as(kind, args);
+  switch (rt::classify(args)) {
+    case rt::transfer::am:
+      return rt::post_known<rt::transfer::am>(args);
+    case rt::transfer::send:
+      return rt::post_known<rt::transfer::send>(args);
+    case rt::transfer::receive:
+      return rt::post_known<rt::transfer::receive>(args);
+    case rt::transfer::put:
+      return rt::post_known<rt::transfer::put>(args);
+    case rt::transfer::get:
+      return rt::post_known<rt::transfer::get>(args);
+  }
+  __builtin_unreachable();
 }
 
 }  // namespace lci

@@ -59,12 +59,18 @@ error_t device_impl_t::progress() {
   for (size_t i = 0; i < count; ++i) {
     const net::completion& completion = completions[i];
     try {
-      // Most: a small active message.
-      if (__builtin_expect(completion.kind == net::completion_kind::recv, 1) &&
-          rt::is_short(completion.imm)) {
+      // Most: a small active message, or one for the default matching engine.
+      const bool arrived = __builtin_expect(completion.kind == net::completion_kind::recv, 1);
+      if (arrived && rt::is_short(completion.imm)) {
         const lease_guard lease(*net, completion);
         eager.on_am(completion.rank, runtime.imm().tag(completion.imm),
                     runtime.imm().rcomp(completion.imm), completion.buffer, completion.size);
+      } else if (arrived && rt::is_short_tagged(completion.imm)) {
+        const lease_guard lease(*net, completion);
+        const rt::matching_key key{rt::short_tag(completion.imm), completion.rank,
+                                   matching_policy_t::rank_tag, false};
+        runtime.find_engine(rt::default_engine, completion.rank)
+            .on_eager(*this, key, completion.buffer, completion.size);
       } else {
         handle(completion);
       }
@@ -112,20 +118,10 @@ void device_impl_t::handle(const net::completion& completion) {
   }
 }
 
-void device_impl_t::handle_matched(int rank, const rt::match_header& header, const void* bytes,
-                                   size_t size) {
-  runtime.find_engine(header.engine, rank).on_eager(*this, rt::key_of(header, rank), bytes, size);
-}
-
+// All but the short ones.
 void device_impl_t::handle_message(const net::completion& received) {
   const lease_guard guard(*net, received);
   const int rank = received.rank;
-  if (rt::is_short_tagged(received.imm)) {
-    const rt::match_header header{rt::short_tag(received.imm), rt::default_engine,
-                                  static_cast<uint8_t>(matching_policy_t::rank_tag), 0, 0};
-    handle_matched(rank, header, received.buffer, received.size);
-    return;
-  }
   switch (static_cast<rt::message_kind>(received.imm)) {
     case rt::message_kind::am: {
       rt::am_header header;
@@ -138,8 +134,10 @@ void device_impl_t::handle_message(const net::completion& received) {
     case rt::message_kind::tagged: {
       rt::tagged_header header;
       if (!rt::decode(received.buffer, received.size, &header)) break;
-      handle_matched(rank, header, static_cast<const char*>(received.buffer) + sizeof(header),
-                     received.size - sizeof(header));
+      runtime.find_engine(header.engine, rank)
+          .on_eager(*this, rt::key_of(header, rank),
+                    static_cast<const char*>(received.buffer) + sizeof(header),
+                    received.size - sizeof(header));
       return;
     }
     case rt::message_kind::rts: {

@@ -317,14 +317,10 @@ void runtime_impl_t::free_matching_engine(matching_engine_impl_t* engine) {
   matching_engines_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-rt::matching_engine& runtime_impl_t::find_engine(uint32_t id, int sender) const {
-  matching_engine_impl_t* engine = engines_.get(id);
-  if (__builtin_expect(engine == nullptr, 0)) {
-    throw std::runtime_error(absl::StrCat(
-        "lci: rank ", rank(), " dropped a message of rank ", sender, " for matching engine ", id,
-        ", which it does not have; allocate it before a barrier and send after it"));
-  }
-  return *engine;
+void runtime_impl_t::report_no_engine(uint32_t id, int sender) const {
+  throw std::runtime_error(absl::StrCat(
+      "lci: rank ", rank(), " dropped a message of rank ", sender, " for matching engine ", id,
+      ", which it does not have; allocate it before a barrier and send after it"));
 }
 
 // ---- remote completion objects ------------------------------------------------------------------

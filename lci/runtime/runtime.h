@@ -82,7 +82,11 @@ class runtime_impl_t : public rt::live_object {
                                                 matching_make_key_t make_key);
   void free_matching_engine(matching_engine_impl_t* engine);
   // As a message names it. Throws std::runtime_error, naming the sender, if there is none.
-  rt::matching_engine& find_engine(uint32_t id, int sender) const;
+  rt::matching_engine& find_engine(uint32_t id, int sender) const {
+    matching_engine_impl_t* engine = engines_.get(id);
+    if (__builtin_expect(engine == nullptr, 0)) report_no_engine(id, sender);
+    return *engine;
+  }
 
   // Completion objects that other ranks can name.
   rcomp_t reserve_rcomps(rcomp_t n);
@@ -107,6 +111,7 @@ class runtime_impl_t : public rt::live_object {
 
  private:
   [[noreturn]] void report_no_rcomp(rcomp_t rcomp, int sender) const;
+  [[noreturn]] void report_no_engine(uint32_t id, int sender) const;
   void* allocate_otherwise(size_t size, int sender);
   std::unique_ptr<net_context_impl_t> make_net_context(const net_context_attr_t& attributes);
   std::unique_ptr<device_impl_t> make_device(net_context_impl_t& context,

@@ -107,19 +107,7 @@ void eager::on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t 
   comp_impl_t* comp = device_.runtime.find_rcomp(rcomp, rank);
   void* const buffer = device_.allocate_for_am(*comp, size, rank);
   base::copy_bytes(buffer, bytes, size);
-  // The copy that signal() takes is read in words of 16 bytes: written in smaller ones, it would
-  // have to wait for them.
-  using pair = unsigned long long __attribute__((vector_size(16)));
-  static_assert(offsetof(status_t, rank) == 4 && offsetof(status_t, buffer) == 8);
-  static_assert(offsetof(status_t, size) == 16 && offsetof(status_t, tag) == 24);
-  const pair first = {static_cast<uint32_t>(errorcode_t::done) |
-                          static_cast<unsigned long long>(static_cast<uint32_t>(rank)) << 32,
-                      reinterpret_cast<uintptr_t>(buffer)};
-  const pair second = {size, tag};
-  status_t status;
-  std::memcpy(reinterpret_cast<char*>(&status), &first, 16);
-  std::memcpy(reinterpret_cast<char*>(&status) + 16, &second, 16);
-  comp->signal(status);
+  comp->signal(status_of_arrival(rank, buffer, size, tag));
 }
 
 }  // namespace lci::rt
