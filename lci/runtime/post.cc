@@ -377,7 +377,7 @@ status_t status_of(const post_args_t& args, error_t result) {
   return post_any(device, kind, to, packet, args);
 }
 
-// One kind each, so that all that depends on it is decided by the compiler.
+// One kind each, so that the compiler decides all that depends on it.
 template <transfer Kind>
 [[gnu::noinline]] status_t post_known(const post_args_t& args) {
   return post_as(Kind, args);
@@ -389,7 +389,7 @@ template <transfer Kind>
 status_t post(const post_args_t& args) {
   switch (rt::classify(args)) {
     case rt::transfer::am:
-      return rt::post_known<rt::transfer::am>(args);
+      return rt::post_as(rt::transfer::am, args);  // here, without one more call
     case rt::transfer::send:
       return rt::post_known<rt::transfer::send>(args);
     case rt::transfer::receive:
