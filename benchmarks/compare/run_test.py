@@ -63,7 +63,7 @@ class RunTest(unittest.TestCase):
         launches = results.load(os.path.join(self.out, "launches.jsonl"))
         self.assertEqual({one.state for one in launches}, {"near"})
         self.assertEqual({one.contestant for one in launches},
-                         {"lci_am", "lci_send", "lci_shared", "line", "ring", "copy", "vm_readv"})
+                         {"lci_am", "lci_queue", "lci_send", "lci_shared", "line", "ring", "copy", "vm_readv"})
 
     def test_a_comparison_without_peers_is_none(self):
         code, output, _ = self.main("--no-install", "--rounds", "3", "--only", "UCX|line")
