@@ -60,11 +60,10 @@ class ring_scenario : public ds::check::scenario {
 
   void send() {
     if (sender_steps_ != SIZE_MAX) ds::check::scheduler::active()->stop_after(sender_steps_);
-    std::vector<unsigned char> bytes;
     for (size_t m = 0; m < sizes_.size(); ++m) {
-      bytes.resize(sizes_[m]);
-      for (size_t at = 0; at < bytes.size(); ++at) bytes[at] = byte_of(m, at);
-      const gather message{nullptr, 0, bytes.data(), bytes.size()};
+      sending_.resize(sizes_[m]);
+      for (size_t at = 0; at < sending_.size(); ++at) sending_[at] = byte_of(m, at);
+      const gather message{nullptr, 0, sending_.data(), sending_.size()};
       const auto imm = static_cast<uint32_t>(m);
       if (writer_.fits_a_cell(message) && writer_.write_at_once(message_kind::send, imm, message)) {
         continue;
@@ -134,6 +133,7 @@ class ring_scenario : public ds::check::scenario {
   atomics::atomic<uint64_t> given_out_{0};
   Writer<atomics> writer_;
   Reader<atomics> reader_;
+  std::vector<unsigned char> sending_;  // not on the stack of a thread that may be killed
   size_t read_ = 0;
   std::string wrong_;
 };
