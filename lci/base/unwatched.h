@@ -2,15 +2,9 @@
 #ifndef LCI_BASE_UNWATCHED_H_
 #define LCI_BASE_UNWATCHED_H_
 
-#if defined(__SANITIZE_THREAD__)
-#define LCI_BASE_WATCHED 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LCI_BASE_WATCHED 1
-#endif
-#endif
+#include "lci/base/sanitizer.h"
 
-#ifdef LCI_BASE_WATCHED
+#ifdef LCI_BASE_THREAD_SANITIZER
 extern "C" {
 void AnnotateIgnoreReadsBegin(const char* file, int line);
 void AnnotateIgnoreReadsEnd(const char* file, int line);
@@ -26,7 +20,7 @@ namespace lci::base {
 // meanwhile is ordered by messages through that process, which the detector does not see.
 class unwatched {
  public:
-#ifdef LCI_BASE_WATCHED
+#ifdef LCI_BASE_THREAD_SANITIZER
   unwatched() {
     AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);

@@ -13,14 +13,8 @@
 
 #ifdef LCI_DS_HAS_WIDE_ATOMIC
 
-#if defined(__SANITIZE_THREAD__)
-#define LCI_DS_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LCI_DS_THREAD_SANITIZER 1
-#endif
-#endif
-#ifdef LCI_DS_THREAD_SANITIZER
+#include "lci/base/sanitizer.h"
+#ifdef LCI_BASE_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -47,7 +41,7 @@ class alignas(16) wide_atomic {
   // Whether both were as expected; then both are now as desired. Sequentially consistent.
   bool compare_exchange(uint64_t expected_first, uint64_t expected_second, uint64_t desired_first,
                         uint64_t desired_second) {
-#ifdef LCI_DS_THREAD_SANITIZER
+#ifdef LCI_BASE_THREAD_SANITIZER
     __tsan_release(this);  // it does not see through the assembly
 #endif
     bool exchanged;
@@ -56,7 +50,7 @@ class alignas(16) wide_atomic {
                    "+d"(expected_second)
                  : "b"(desired_first), "c"(desired_second)
                  : "memory");
-#ifdef LCI_DS_THREAD_SANITIZER
+#ifdef LCI_BASE_THREAD_SANITIZER
     if (exchanged) __tsan_acquire(this);
 #endif
     return exchanged;

@@ -48,13 +48,7 @@ class matching_engine : public live_object {
     uint64_t local_offset = 0;
 
     status_t status(errorcode_t code, int rank, tag_t tag, size_t bytes) const {
-      status_t result(code);
-      result.rank = rank;
-      result.buffer = buffer;
-      result.size = bytes;
-      result.tag = tag;
-      result.user_context = user_context;
-      return result;
+      return make_status(code, rank, buffer, bytes, tag, user_context);
     }
     void signal(errorcode_t code, int rank, tag_t tag, size_t bytes) const {
       if (comp != nullptr) comp->signal(status(code, rank, tag, bytes));

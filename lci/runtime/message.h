@@ -15,6 +15,18 @@ namespace lci::rt {
 
 class matching_engine;
 
+inline status_t make_status(error_t error, int rank, void* buffer, size_t size, tag_t tag,
+                            void* user_context) {
+  status_t status;
+  status.error = error;
+  status.rank = rank;
+  status.buffer = buffer;
+  status.size = size;
+  status.tag = tag;
+  status.user_context = user_context;
+  return status;
+}
+
 // The status of what has just arrived, to be signalled: the copy that signal() takes is read in
 // words of 16 bytes, and what is written in smaller ones would have to wait for them.
 [[gnu::always_inline]] inline status_t status_of_arrival(int rank, void* buffer, size_t size,
@@ -73,13 +85,7 @@ struct message : address {
   matching_key key(int sender) const { return {tag, sender, policy, collective}; }
 
   status_t status(errorcode_t code) const {
-    status_t result(code);
-    result.rank = rank;
-    result.buffer = buffer;
-    result.size = size;
-    result.tag = tag;
-    result.user_context = user_context;
-    return result;
+    return make_status(code, rank, buffer, size, tag, user_context);
   }
   // It is over: gives the program's packet back.
   void release() const {

@@ -262,14 +262,7 @@ error_t start_and_wait(device_impl_t& device, transfer kind, message operation,
 }
 
 status_t status_of(const post_args_t& args, error_t result) {
-  status_t status;
-  status.error = result;
-  status.rank = args.rank;
-  status.buffer = args.local_buffer;
-  status.size = args.size;
-  status.tag = args.tag;
-  status.user_context = args.user_context;
-  return status;
+  return make_status(result, args.rank, args.local_buffer, args.size, args.tag, args.user_context);
 }
 
 // All but what post() deals with itself.

@@ -4,25 +4,12 @@
 #include <utility>
 
 #include "lci/base/check.h"
+#include "lci/base/sanitizer.h"
 
-#if defined(__SANITIZE_ADDRESS__)
-#define LCI_FIBER_ADDRESS_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define LCI_FIBER_ADDRESS_SANITIZER 1
-#endif
-#endif
-#if defined(__SANITIZE_THREAD__)
-#define LCI_FIBER_THREAD_SANITIZER 1
-#elif defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define LCI_FIBER_THREAD_SANITIZER 1
-#endif
-#endif
-#ifdef LCI_FIBER_ADDRESS_SANITIZER
+#ifdef LCI_BASE_ADDRESS_SANITIZER
 #include <sanitizer/common_interface_defs.h>
 #endif
-#ifdef LCI_FIBER_THREAD_SANITIZER
+#ifdef LCI_BASE_THREAD_SANITIZER
 #include <sanitizer/tsan_interface.h>
 #endif
 
@@ -44,14 +31,14 @@ fiber::fiber(std::function<void()> body)
   const auto self = reinterpret_cast<uintptr_t>(this);
   makecontext(&own_, reinterpret_cast<void (*)()>(&fiber::start), 2,
               static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));
-#ifdef LCI_FIBER_THREAD_SANITIZER
+#ifdef LCI_BASE_THREAD_SANITIZER
   own_name_ = __tsan_create_fiber(0);
 #endif
 }
 
 fiber::~fiber() {
   LCI_CHECK(finished_, "a fiber is destroyed before its body has returned");
-#ifdef LCI_FIBER_THREAD_SANITIZER
+#ifdef LCI_BASE_THREAD_SANITIZER
   __tsan_destroy_fiber(own_name_);
 #endif
 }
@@ -61,43 +48,43 @@ void fiber::start(unsigned high, unsigned low) {
 }
 
 void fiber::run() {
-#ifdef LCI_FIBER_ADDRESS_SANITIZER
+#ifdef LCI_BASE_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(nullptr, &resumer_stack_, &resumer_stack_size_);
 #endif
   body_();
   finished_ = true;
-#ifdef LCI_FIBER_ADDRESS_SANITIZER
+#ifdef LCI_BASE_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(nullptr, resumer_stack_, resumer_stack_size_);
 #endif
-#ifdef LCI_FIBER_THREAD_SANITIZER
+#ifdef LCI_BASE_THREAD_SANITIZER
   __tsan_switch_to_fiber(resumer_name_, 0);
 #endif
   setcontext(&resumer_);
 }
 
 void fiber::resume() {
-#ifdef LCI_FIBER_ADDRESS_SANITIZER
+#ifdef LCI_BASE_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(&resumer_name_, stack_.get(), stack_size);
 #endif
-#ifdef LCI_FIBER_THREAD_SANITIZER
+#ifdef LCI_BASE_THREAD_SANITIZER
   resumer_name_ = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(own_name_, 0);
 #endif
   swapcontext(&resumer_, &own_);
-#ifdef LCI_FIBER_ADDRESS_SANITIZER
+#ifdef LCI_BASE_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(resumer_name_, nullptr, nullptr);
 #endif
 }
 
 void fiber::pause() {
-#ifdef LCI_FIBER_ADDRESS_SANITIZER
+#ifdef LCI_BASE_ADDRESS_SANITIZER
   __sanitizer_start_switch_fiber(&own_name_, resumer_stack_, resumer_stack_size_);
 #endif
-#ifdef LCI_FIBER_THREAD_SANITIZER
+#ifdef LCI_BASE_THREAD_SANITIZER
   __tsan_switch_to_fiber(resumer_name_, 0);
 #endif
   swapcontext(&own_, &resumer_);
-#ifdef LCI_FIBER_ADDRESS_SANITIZER
+#ifdef LCI_BASE_ADDRESS_SANITIZER
   __sanitizer_finish_switch_fiber(own_name_, &resumer_stack_, &resumer_stack_size_);
 #endif
 }
