@@ -20,6 +20,8 @@ LCI_COPTS = [
     # have to be saved. (A shared object that has the library in it can still be loaded at run time:
     # the few bytes fit into what the loader keeps free.)
     "-ftls-model=initial-exec",
+    # Bazel keeps it, which costs a register and three instructions a call: 4 % of a message's time.
+    "-fomit-frame-pointer",
 ]
 
 # std::thread needs it on systems whose libc keeps pthread apart.

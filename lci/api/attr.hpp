@@ -75,7 +75,7 @@
   X(bool, alloc_progress_endpoint, false, "make an endpoint for what progress sends")              \
   X(bool, use_reg_cache, false, "keep registrations of buffers for use again")                     \
   X(attr_ibv_td_strategy_t, ibv_td_strategy, attr_ibv_td_strategy_t::per_qp, "ibv: thread domains") \
-  X(size_t, shm_stream_size, size_t{2} << 20, "shm: from so many bytes on a send goes as a stream that both sides copy at the same time, smaller ones by one system call; all by that where there are more ranks than processors")
+  X(size_t, shm_joint_copy_size, size_t{64} << 10, "shm: from so many bytes on both ranks of a send copy, each a part, at the same time; below, the sender alone")
 
 #define LCI_DEVICE_READONLY_ATTRS(X)                                                               \
   X(int, uid, -1, "number of the device within its net context, in the order of allocation")

@@ -36,8 +36,8 @@ struct device_config {
   int uid = 0;  // 0, 1, 2, ... in the order of allocation; equal on all ranks
   size_t max_message =
       8192;  // the runtime wants to send messages of this many bytes (header included)
-  // shm: a put of so many bytes or more whose target waits goes as a stream that both ranks copy.
-  size_t stream_size = size_t{2} << 20;
+  // shm: a put of so many bytes or more whose target waits is copied by both ranks.
+  size_t joint_copy_size = size_t{64} << 10;
 };
 
 class device {

@@ -59,6 +59,7 @@ enum class completion_kind : uint8_t {
   peer_failed,  // `rank` is gone; reported once per device and rank. Posts to it return fatal.
 };
 
+// What its kind does not have may hold anything after a poll.
 struct completion {
   completion_kind kind = completion_kind::send;
   int rank = -1;

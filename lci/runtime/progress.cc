@@ -1,5 +1,6 @@
 // What happens when progress is made: poll the network, and hand each completion to the
 // conversation that it belongs to.
+#include <cstdint>
 #include <exception>
 #include <stdexcept>
 
@@ -48,7 +49,9 @@ bool inside_progress() { return progress_depth > 0; }
 error_t device_impl_t::progress() {
   const bool moved = __builtin_expect(!backlog.empty(), 0) && drain_backlog();
   // Not initialised, which would take longer than a poll that finds nothing.
-  alignas(net::completion) unsigned char storage[batch_size * sizeof(net::completion)];
+  // (Of words, since the compiler guards the stack behind arrays of characters.)
+  static_assert(alignof(net::completion) == alignof(uint64_t));
+  uint64_t storage[batch_size * sizeof(net::completion) / sizeof(uint64_t)];
   auto* const completions = reinterpret_cast<net::completion*>(storage);
   size_t count = 0;
   const error_t result = net->poll(completions, batch_size, &count);

@@ -179,7 +179,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   net::device_config config;
   config.uid = attributes.uid;
   config.max_message = packets.attr.packet_size + net::max_header_size;
-  config.stream_size = attributes.shm_stream_size;
+  config.joint_copy_size = attributes.shm_joint_copy_size;
   auto network = context.net->make_device(config);
   if (!network.ok()) {
     throw std::runtime_error(absl::StrCat("lci: rank ", rank(), " can't make device ",

@@ -32,13 +32,15 @@ static_assert(max_message_bytes + sizeof(remote_copy_header) < max_message_size)
 
 // Of how many cells a mailbox' rings are, as a power of two.
 uint32_t choose_ring_shift(size_t max_size, int ranks) {
-  const size_t wanted = net::ring_bytes(span_of(max_size) * line_size, ranks);
+  const size_t wanted = net::ring_bytes(span_of(max_size) * cell_size, ranks);
   uint32_t shift = 6;
-  while (line_size << shift < wanted) ++shift;
+  while (cell_size << shift < wanted) ++shift;
   return shift;
 }
 
-size_t bytes_of_ring(uint32_t shift) { return sizeof(ring_control) + (sizeof(cell) << shift); }
+size_t bytes_of_ring(uint32_t shift) {
+  return sizeof(ring_control) + joint_slots * sizeof(joint_slot) + (sizeof(cell) << shift);
+}
 
 size_t mailbox_bytes(uint32_t shift, int ranks) {
   const size_t bytes = page_size + static_cast<size_t>(ranks) * bytes_of_ring(shift);
@@ -50,21 +52,18 @@ ring_control* control_at(const segment& mailbox, uint32_t shift, int sender) {
                                          static_cast<size_t>(sender) * bytes_of_ring(shift));
 }
 
+joint_slot* joint_slots_at(const segment& mailbox, uint32_t shift, int sender) {
+  return reinterpret_cast<joint_slot*>(control_at(mailbox, shift, sender) + 1);
+}
+
 cell* cells_at(const segment& mailbox, uint32_t shift, int sender) {
-  return reinterpret_cast<cell*>(control_at(mailbox, shift, sender) + 1);
+  return reinterpret_cast<cell*>(joint_slots_at(mailbox, shift, sender) + joint_slots);
 }
 
-// A lease is the rank that the message came from above, and its position in that rank's ring below.
-constexpr int lease_position_bits = 44;
-uint64_t make_lease(int rank, uint64_t position) {
-  return static_cast<uint64_t>(rank) << lease_position_bits |
-         (position & ((uint64_t{1} << lease_position_bits) - 1));
-}
-
-// Two ranks that copy at the same time, within their caches, are faster than one that copies by a
-// system call; but not if they have to wait for the same processor.
-size_t choose_stream_size(const device_config& config, int ranks) {
-  return ranks <= sysconf(_SC_NPROCESSORS_ONLN) ? config.stream_size : SIZE_MAX;
+// A lease is the rank that the message came from above, and its first cell in that rank's ring
+// below.
+uint64_t make_lease(int rank, uint32_t first_cell) {
+  return static_cast<uint64_t>(rank) << 32 | first_cell;
 }
 
 device_limits choose_limits(const device_config& config, bool any_asking) {
@@ -80,24 +79,28 @@ device_limits choose_limits(const device_config& config, bool any_asking) {
 
 }  // namespace
 
-shm_device::shm_device(shm_context& context, const device_limits& limits, size_t stream_size)
+shm_device::shm_device(shm_context& context, const device_limits& limits, size_t joint_copy_size)
     : device(limits),
       context_(context),
       ranks_(context.size()),
-      stream_size_(stream_size),
+      joint_copy_size_(joint_copy_size),
       mailboxes_(static_cast<size_t>(ranks_)),
       writers_(new ring_writer[static_cast<size_t>(ranks_)]),
       readers_(new ring_reader[static_cast<size_t>(ranks_)]),
       states_(new std::atomic<peer_state>[static_cast<size_t>(ranks_)]()),
       requests_(ranks_, context.regions(), limits.max_send),
+      joint_(ranks_, context.regions(),
+             [&context](int rank, copy_direction direction, void* local, uint64_t remote,
+                        size_t size) {
+               return context.rank_at(rank).copy(direction, local, remote, size);
+             }),
       last_look_(std::chrono::steady_clock::now()) {}
 
 absl::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
-  std::unique_ptr<shm_device> made(new shm_device(context,
-                                                  choose_limits(config, context.any_asking()),
-                                                  choose_stream_size(config, context.size())));
+  std::unique_ptr<shm_device> made(
+      new shm_device(context, choose_limits(config, context.any_asking()), config.joint_copy_size));
   if (absl::Status bad = made->connect(boot, config); !bad.ok()) return bad;
   return std::unique_ptr<device>(std::move(made));
 }
@@ -166,6 +169,8 @@ absl::Status shm_device::connect(int rank, const std::string& bytes, uint32_t sh
   writers_[i].attach(control_at(theirs, shift, context_.rank()),
                      cells_at(theirs, shift, context_.rank()), shift);
   readers_[i].attach(control_at(ours, shift, rank), cells_at(ours, shift, rank), shift, max_size);
+  joint_.attach(rank, joint_slots_at(theirs, shift, context_.rank()),
+                joint_slots_at(ours, shift, rank));
   return absl::OkStatus();
 }
 
@@ -188,11 +193,10 @@ error_t shm_device::post(const op& operation) {
 
 // Most are small, to a ring that one thread has nearly to itself: their way makes no call.
 error_t shm_device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
-  const gather message{nullptr, 0, buffer, size};
-  if (__builtin_expect(state(rank) == peer_state::alive && ring_writer::fits_a_cell(message), 1)) {
+  if (__builtin_expect(state(rank) == peer_state::alive && ring_writer::is_short(size), 1)) {
     ring_writer& to = writer(rank);
     const ds::biased_lock::owner_guard guard(to.lock);
-    if (guard && to.write_at_once(message_kind::send, imm, message)) return errorcode_t::done;
+    if (guard && to.write_at_once(message_kind::send, imm, buffer, size)) return errorcode_t::done;
   }
   return send(rank, imm, {nullptr, 0, buffer, size});
 }
@@ -221,12 +225,12 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const copy_direction direction =
       operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
   unsigned char* const mapped = target.mapped(open);
-  // Small bytes that the target is told of travel with the word. Without a target that is known to
-  // poll, no large ones are made to wait for it.
+  // Small bytes that the target is told of travel with the word.
   const bool at_once = operation.kind == op_kind::put_imm && operation.size <= limits().max_send;
-  const bool streams = operation.target_waits && operation.size >= stream_size_;
-  const bool through_ring = mapped == nullptr && target.by != reach::here &&
-                            (target.by == reach::asking || at_once || streams);
+  const bool through_ring =
+      mapped == nullptr && target.by != reach::here && (target.by == reach::asking || at_once);
+  const bool joint = mapped == nullptr && target.by == reach::kernel && operation.target_waits &&
+                     operation.size >= joint_copy_size_;
   const auto copy = [&] {
     if (mapped == nullptr) {
       return target.copy(direction, operation.buffer, open.address, operation.size);
@@ -234,23 +238,28 @@ error_t shm_device::post_remote_copy(const op& operation) {
     copy_within(direction, operation.buffer, reinterpret_cast<uintptr_t>(mapped), operation.size);
     return true;
   };
-  if (!through_ring && operation.kind != op_kind::put_imm) {
+  if (!through_ring && !joint && operation.kind != op_kind::put_imm) {
     return copy() ? errorcode_t::done : errorcode_t::fatal;
   }
   ring_writer& to = writer(operation.rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
+  // Again, under the lock: report_failure gives up what is open under the same lock.
+  if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
+  if (joint) {
+    const error_t posted = joint_.put(operation, open.address, to);
+    if (!posted.is_retry()) return posted;
+  }
   if (through_ring) {
-    // Again, under the lock: report_failure gives up what is open under the same lock.
-    if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
     const error_t posted =
         at_once ? requests_.put_at_once(operation, to) : requests_.post(operation, to);
     return posted.is_retry() ? full(operation.rank) : posted;
   }
   // The lock is held from the look for room to the message, so that the bytes are copied only once.
-  if (!to.has_room(0)) return full(operation.rank);
+  const bool tells = operation.kind == op_kind::put_imm;
+  if (tells && !to.has_room(0)) return full(operation.rank);
   if (!copy()) return errorcode_t::fatal;
-  to.write(message_kind::put_done, operation.imm, {});
+  if (tells) to.write(message_kind::put_done, operation.imm, {});
   return errorcode_t::done;
 }
 
@@ -260,8 +269,9 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   *count = 0;
   if (!poll_lock_.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(poll_lock_, std::adopt_lock);
-  batch given{out, max};
+  batch given{out, out + max};
   if (__builtin_expect(!requests_.idle(), 0)) move_streams();
+  if (__builtin_expect(!joint_.idle(), 0)) finish_joint(&given);
   // Begins behind the rank that the last full batch ended with, so that none is served twice while
   // another waits.
   for (int i = std::min(ranks_, rings_per_poll); i > 0 && !given.full(); --i) {
@@ -273,7 +283,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   if (ranks_ > rings_per_poll && !given.full()) visit(active_rank_, &given);
   if (++polls_ % polls_between_looks == 0) look_for_failures();
   if (__builtin_expect(unreported_, 0)) report_failures(&given);
-  *count = given.count;
+  *count = static_cast<size_t>(given.next - out);
   return given.moved ? errorcode_t::done : errorcode_t::retry;
 }
 
@@ -288,55 +298,78 @@ bool shm_device::visit(int rank, batch* given) { return read(rank, given); }
   }
   ring_reader& from = reader(rank);
   from.reclaim();
-  for (int i = 0; i < messages_per_visit && !given->full(); ++i) {
+  const size_t max_send = limits().max_send;
+  completion* next = given->next;
+  bool empty = false;
+  for (int others = 0; next != given->end && others < messages_per_visit;) {
     incoming message;
     const ring_reader::result result = from.next(&message);
-    if (result == ring_reader::result::none) return true;
-    given->moved = true;
-    active_rank_ = rank;
+    empty = result == ring_reader::result::none;
+    if (empty) break;
     if (__builtin_expect(result == ring_reader::result::message &&
-                             message.kind == message_kind::send &&
-                             message.size <= limits().max_send,
+                             message.kind == message_kind::send && message.size <= max_send,
                          1)) {
-      *given->next() = {completion_kind::recv, rank,
-                        message.imm,           message.size,
-                        message.bytes,
-                        /*context=*/nullptr,
-                        /*failed=*/false,      make_lease(rank, message.position)};
-      ++given->count;
+      // All that a receive has.
+      next->kind = completion_kind::recv;
+      next->rank = rank;
+      next->imm = message.imm;
+      next->size = message.size;
+      next->buffer = message.bytes;
+      next->lease = make_lease(rank, message.first_cell);
+      ++next;
       continue;
     }
-    const incoming other = message;  // a copy: `message` stays in registers
-    if (result == ring_reader::result::corrupt || !take(rank, other, given)) {
+    given->next = next;
+    given->moved = true;
+    if (result == ring_reader::result::corrupt || !take(rank, message, given)) {
       fail(rank, peer_state::corrupt, "it wrote a malformed message");
       return true;
     }
+    next = given->next;
+    ++others;
   }
-  return false;
+  if (next != given->next) {
+    given->next = next;
+    given->moved = true;
+  }
+  if (given->moved) active_rank_ = rank;
+  return empty;
 }
 
 // All but a send. False if the message makes no sense.
-bool shm_device::take(int rank, const incoming& message, batch* given) {
-  completion* out = given->next();
+[[gnu::noinline]] bool shm_device::take(int rank, incoming message, batch* given) {
+  completion* const out = given->next;
   switch (message.kind) {
     case message_kind::put_done:
       *out = completion();
       out->kind = completion_kind::remote_put;
       out->rank = rank;
       out->imm = message.imm;
-      ++given->count;
-      reader(rank).free(message.position, message.size);
+      ++given->next;
+      reader(rank).free(message.first_cell, message.size);
       return true;
     case message_kind::put_request:
     case message_kind::put_imm_request:
     case message_kind::get_request:
     case message_kind::reply: {
       const request_table::result result = requests_.take(rank, message, writer(rank), out);
-      reader(rank).free(message.position, message.size);
+      reader(rank).free(message.first_cell, message.size);
       // At once: there may be a stream behind it that waits for room.
       reader(rank).reclaim();
-      if (result == request_table::result::completed) ++given->count;
+      if (result == request_table::result::completed) ++given->next;
       return result != request_table::result::malformed;
+    }
+    case message_kind::joint_put: {
+      const bool sound = joint_.take(rank, message);
+      reader(rank).free(message.first_cell, message.size);
+      return sound;
+    }
+    case message_kind::joint_done: {
+      bool told = false;
+      const bool sound = joint_.take_done(rank, message, out, &told);
+      reader(rank).free(message.first_cell, message.size);
+      if (told) ++given->next;
+      return sound;
     }
     case message_kind::send:  // too large
     case message_kind::pad:   // stays in the ring
@@ -354,9 +387,21 @@ void shm_device::move_streams() {
   }
 }
 
+// What the targets of our puts have finished.
+void shm_device::finish_joint(batch* given) {
+  for (int r = 0; r < ranks_ && !given->full(); ++r) {
+    if (!writer(r).lock.try_lock()) continue;
+    const std::lock_guard<ds::biased_lock> guard(writer(r).lock, std::adopt_lock);
+    while (!given->full() && joint_.finish(r, given->next)) {
+      ++given->next;
+      given->moved = true;
+    }
+  }
+}
+
 void shm_device::release(const completion& received) {
-  const auto rank = static_cast<int>(received.lease >> lease_position_bits);
-  reader(rank).free(received.lease, received.size);
+  const auto rank = static_cast<int>(received.lease >> 32);
+  reader(rank).free(static_cast<uint32_t>(received.lease), received.size);
 }
 
 // ---- failures -----------------------------------------------------------------------------------
@@ -399,13 +444,13 @@ bool shm_device::report_failure(int rank, batch* given) {
   for (;;) {
     if (given->full()) return false;
     given->moved = true;
-    if (!requests_.give_up(rank, given->next())) break;
-    ++given->count;
+    if (!requests_.give_up(rank, given->next) && !joint_.give_up(rank, given->next)) break;
+    ++given->next;
   }
-  *given->next() = completion();
-  given->next()->kind = completion_kind::peer_failed;
-  given->next()->rank = rank;
-  ++given->count;
+  *given->next = completion();
+  given->next->kind = completion_kind::peer_failed;
+  given->next->rank = rank;
+  ++given->next;
   states_[static_cast<size_t>(rank)].store(peer_state::reported, std::memory_order_release);
   return true;
 }

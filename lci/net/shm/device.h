@@ -11,6 +11,7 @@
 #include "lci/ds/biased_lock.h"
 #include "lci/net/backend.h"
 #include "lci/net/shm/context.h"
+#include "lci/net/shm/joint_copy.h"
 #include "lci/net/shm/requests.h"
 #include "lci/net/shm/ring.h"
 #include "lci/net/shm/segment.h"
@@ -43,16 +44,14 @@ class shm_device final : public device {
   };
   // What one poll has to give away.
   struct batch {
-    completion* out;
-    size_t max;
-    size_t count = 0;
+    completion* next;
+    completion* const end;
     bool moved = false;
 
-    bool full() const { return count == max; }
-    completion* next() { return &out[count]; }
+    bool full() const { return next == end; }
   };
 
-  shm_device(shm_context& context, const device_limits& limits, size_t stream_size);
+  shm_device(shm_context& context, const device_limits& limits, size_t joint_copy_size);
   absl::Status connect(boot::bootstrap& boot, const device_config& config);
   absl::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
 
@@ -62,9 +61,10 @@ class shm_device final : public device {
 
   bool visit(int rank, batch* given);
   bool read(int rank, batch* given);
-  bool take(int rank, const incoming& message, batch* given);
+  bool take(int rank, incoming message, batch* given);
   // Writes what is owed to peers, or was begun, as far as there is room.
   void move_streams();
+  void finish_joint(batch* given);
   void look_for_failures();
   void fail(int rank, peer_state how, const char* reason);
   void report_failures(batch* given);
@@ -78,7 +78,7 @@ class shm_device final : public device {
 
   shm_context& context_;
   const int ranks_;
-  const size_t stream_size_;  // see device_config
+  const size_t joint_copy_size_;  // see device_config
   // By rank, ours among them. Ranks that are threads of one process share one mapping: race
   // detectors go by the address, and would not see the order that the rings make otherwise.
   std::vector<std::shared_ptr<segment>> mailboxes_;
@@ -86,6 +86,7 @@ class shm_device final : public device {
   std::unique_ptr<ring_reader[]> readers_;  // by rank
   std::unique_ptr<std::atomic<peer_state>[]> states_;
   request_table requests_;
+  joint_copies joint_;
   bool connected_ = false;
 
   alignas(line_size) ds::biased_lock poll_lock_;  // guards what follows

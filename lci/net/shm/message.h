@@ -23,7 +23,7 @@ struct incoming {
   uint32_t imm = 0;
   uint32_t size = 0;
   unsigned char* bytes = nullptr;
-  uint64_t position = 0;
+  uint32_t first_cell = 0;
 };
 
 }  // namespace lci::net::shm

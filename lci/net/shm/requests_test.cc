@@ -11,7 +11,7 @@
 namespace lci::net::shm {
 namespace {
 
-constexpr uint32_t shift = 7;
+constexpr uint32_t shift = 9;  // 8 KiB
 constexpr size_t max_bytes = 256;
 constexpr size_t max_message = max_bytes + sizeof(remote_copy_header);
 
@@ -56,7 +56,7 @@ struct side {
       const auto what = table.take(0, message, out.writer, &c);
       EXPECT_NE(what, request_table::result::malformed);
       if (what == request_table::result::completed) result.push_back(c);
-      in.reader.free(message.position, message.size);
+      in.reader.free(message.first_cell, message.size);
     }
     in.reader.reclaim();
     return result;
@@ -183,7 +183,7 @@ TEST_F(Requests, AReplyToAPutThatIsUnderWayIsMalformed) {
     early.imm = 0;
     early.size = sizeof(header);
     early.bytes = reinterpret_cast<unsigned char*>(&header);
-    early.position = 0;
+    early.first_cell = 0;
     completion out;
     EXPECT_EQ(asker_.table.take(0, early, there_.writer, &out), request_table::result::malformed);
   }
@@ -282,7 +282,7 @@ TEST_F(Requests, WhateverAPeerWritesOnlyOpenMemoryChanges) {
     message.imm = 0;
     message.size = static_cast<uint32_t>(size);
     message.bytes = content.get();
-    message.position = 0;
+    message.first_cell = 0;
     side& to = i % 2 == 0 ? target_ : asker_;
     completion out;
     const auto result = to.table.take(0, message, back_.writer, &out);
@@ -292,7 +292,7 @@ TEST_F(Requests, WhateverAPeerWritesOnlyOpenMemoryChanges) {
     incoming reply;
     back_.reader.reclaim();
     while (back_.reader.next(&reply) == ring_reader::result::message) {
-      back_.reader.free(reply.position, reply.size);
+      back_.reader.free(reply.first_cell, reply.size);
     }
     back_.reader.reclaim();
   }

@@ -33,9 +33,9 @@ using right = ring_scenario<basic_ring_writer, basic_ring_reader>;
 // small ones where the insides of large ones were.
 const std::vector<std::vector<size_t>> scripts = {
     {8, 8, 8, 8, 8, 8, 8, 8, 8, 8},
-    {56, 56, 56, 56, 8, 8, 8, 8, 8},
-    {8, 56, 56, 56, 56, 0, 8},
-    {56, 8, 56, 8, 56, 8, 56},
+    {24, 24, 24, 24, 8, 8, 8, 8, 8},
+    {8, 24, 24, 24, 24, 0, 8},
+    {24, 8, 24, 8, 24, 8, 24},
 };
 
 // LCI_EXPLORE_RUNS=100000 for a night.

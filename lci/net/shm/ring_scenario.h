@@ -31,7 +31,7 @@ class ring_scenario : public ds::check::scenario {
         cells_(new basic_cell<atomics>[size_t{1} << shift]()),
         given_(new atomics::atomic<uint64_t>[sizes_.size()]()) {
     writer_.attach(&control_, cells_.get(), shift);
-    reader_.attach(&control_, cells_.get(), shift, 2 * line_size - sizeof(cell_header));
+    reader_.attach(&control_, cells_.get(), shift, 2 * cell_size - word_size);
   }
 
   size_t threads() const override { return 3; }
@@ -52,9 +52,9 @@ class ring_scenario : public ds::check::scenario {
   static constexpr int most_looks = 4;
 
   static unsigned char byte_of(size_t message, size_t at) {
-    const size_t in_cell = (sizeof(cell_header) + at) % line_size;
-    if (in_cell >= sizeof(uint64_t)) return static_cast<unsigned char>(16 * message + at);
-    const uint64_t word = make_word(stamp_of(size_t{1} << shift, shift), message_kind::send, 8);
+    const size_t in_cell = (word_size + at) % cell_size;
+    if (in_cell >= word_size) return static_cast<unsigned char>(16 * message + at);
+    const uint64_t word = make_word(message_kind::send, 8, 0);
     return static_cast<unsigned char>(word >> 8 * in_cell);
   }
 
@@ -65,7 +65,8 @@ class ring_scenario : public ds::check::scenario {
       for (size_t at = 0; at < sending_.size(); ++at) sending_[at] = byte_of(m, at);
       const gather message{nullptr, 0, sending_.data(), sending_.size()};
       const auto imm = static_cast<uint32_t>(m);
-      if (writer_.fits_a_cell(message) && writer_.write_at_once(message_kind::send, imm, message)) {
+      if (writer_.is_short(message.size) &&
+          writer_.write_at_once(message_kind::send, imm, message.bytes, message.size)) {
         continue;
       }
       while (!writer_.write(message_kind::send, imm, message)) atomics::pause();
@@ -90,7 +91,7 @@ class ring_scenario : public ds::check::scenario {
                               " bytes");
         break;
       }
-      given_[m++].store(found.position + 1, std::memory_order_release);
+      given_[m++].store(uint64_t{found.first_cell} + 1, std::memory_order_release);
     }
     given_out_.store(m + 1, std::memory_order_release);
   }
@@ -99,26 +100,25 @@ class ring_scenario : public ds::check::scenario {
 
   void read() {
     for (size_t m = 0; m < sizes_.size(); ++m) {
-      uint64_t position = 0;
-      while ((position = given_[m].load(std::memory_order_acquire)) == 0) {
+      uint64_t found = 0;
+      while ((found = given_[m].load(std::memory_order_acquire)) == 0) {
         const uint64_t last = given_out_.load(std::memory_order_acquire);
         if (last != 0 && m + 1 >= last) return;
         atomics::pause();
       }
-      check(m, position - 1);
-      reader_.free(position - 1, sizes_[m]);
+      const auto first_cell = static_cast<uint32_t>(found - 1);
+      check(m, first_cell);
+      reader_.free(first_cell, sizes_[m]);
       ++read_;
     }
   }
 
-  void check(size_t m, uint64_t position) {
-    const size_t first = position & ((size_t{1} << shift) - 1);
+  void check(size_t m, size_t first) {
     for (size_t at = 0; at < sizes_[m]; ++at) {
-      const size_t place = sizeof(cell_header) + at;
-      const size_t in_cell = place % line_size;
-      if (in_cell < sizeof(cell_header)) continue;  // not kept apart here
-      const unsigned char* byte =
-          &cells_[first + place / line_size].bytes[in_cell - sizeof(cell_header)];
+      const size_t place = word_size + at;
+      const size_t in_cell = place % cell_size;
+      if (in_cell < word_size) continue;  // not kept apart here
+      const unsigned char* byte = &cells_[first + place / cell_size].bytes[in_cell - word_size];
       if (at % 8 == 0) atomics::plain_read(byte, 1);
       if (*byte != byte_of(m, at)) wrong_ = absl::StrCat("byte ", at, " of message ", m);
     }
@@ -128,7 +128,7 @@ class ring_scenario : public ds::check::scenario {
   const size_t sender_steps_;
   basic_ring_control<atomics> control_;
   const std::unique_ptr<basic_cell<atomics>[]> cells_;
-  // The position of each message, plus one, once it was found; how many were, plus one, at the end.
+  // The cell of each message, plus one, once it was found; how many were, plus one, at the end.
   const std::unique_ptr<atomics::atomic<uint64_t>[]> given_;
   atomics::atomic<uint64_t> given_out_{0};
   Writer<atomics> writer_;

@@ -14,9 +14,9 @@
 namespace lci::net::shm {
 namespace {
 
-constexpr uint32_t shift = 6;
+constexpr uint32_t shift = 8;
 constexpr uint32_t cells = 1 << shift;
-constexpr size_t max_size = cells / 4 * line_size - sizeof(cell_header);
+constexpr size_t max_size = cells / 4 * cell_size - word_size;
 
 // Both ends of a ring in this process.
 class Ring : public testing::Test {
@@ -38,21 +38,21 @@ class Ring : public testing::Test {
 
 TEST_F(Ring, SpanCountsTheHeader) {
   EXPECT_EQ(span_of(0), 1u);
-  EXPECT_EQ(span_of(48), 1u);
-  EXPECT_EQ(span_of(49), 2u);
-  EXPECT_EQ(span_of(112), 2u);
-  EXPECT_EQ(span_of(113), 3u);
+  EXPECT_EQ(span_of(8), 1u);
+  EXPECT_EQ(span_of(9), 2u);
+  EXPECT_EQ(span_of(24), 2u);
+  EXPECT_EQ(span_of(25), 3u);
 }
 
-// Every size at every position, over many laps, with bytes that look like stamps.
+// Every size at every cell, over many laps, with bytes that look like words of messages.
 TEST_F(Ring, OldBytesAreNeverTakenForMessages) {
   uint32_t number = 0;
   for (int lap = 0; lap < 200; ++lap) {
-    for (size_t size : {0, 8, 48, 49, 300, 700, 1000}) {
+    for (size_t size : {0, 8, 9, 24, 25, 300, 700, 1000}) {
       std::vector<unsigned char> bytes(size);
       for (size_t i = 0; i + 4 <= size; i += 4) {
-        const uint32_t stamp = stamp_bit | static_cast<uint32_t>(number / 16 + i % 7);
-        std::memcpy(&bytes[i], &stamp, sizeof(stamp));
+        const auto like = static_cast<uint32_t>(make_word(message_kind::send, 8, 0));
+        std::memcpy(&bytes[i], &like, sizeof(like));
       }
       ASSERT_TRUE(write(bytes, number));
       incoming message;
@@ -62,7 +62,7 @@ TEST_F(Ring, OldBytesAreNeverTakenForMessages) {
       ASSERT_TRUE(std::equal(bytes.begin(), bytes.end(), message.bytes));
       incoming none;
       ASSERT_EQ(reader_.next(&none), ring_reader::result::none);
-      reader_.free(message.position, message.size);
+      reader_.free(message.first_cell, message.size);
       reader_.reclaim();
       ASSERT_EQ(reader_.next(&none), ring_reader::result::none);
       ++number;
@@ -70,22 +70,20 @@ TEST_F(Ring, OldBytesAreNeverTakenForMessages) {
   }
 }
 
-// Messages full of the stamp that comes next where they lie, of lengths that move through the ring.
+// Messages full of what could be words, of lengths that move through the ring.
 TEST_F(Ring, TheLastMessageIsFollowedByNoneWhateverLiesThere) {
-  uint64_t position = 0;
   for (int i = 0; i < 5000; ++i) {
     const size_t size = static_cast<size_t>(i * 37 % 900);
     std::vector<unsigned char> bytes(size);
-    const uint32_t stamp = stamp_of(position + cells, shift);
-    for (size_t at = 0; at + 4 <= size; at += 4) std::memcpy(&bytes[at], &stamp, sizeof(stamp));
+    const auto like = static_cast<uint32_t>(make_word(message_kind::send, 8, 0));
+    for (size_t at = 0; at + 4 <= size; at += 4) std::memcpy(&bytes[at], &like, sizeof(like));
     ASSERT_TRUE(write(bytes, static_cast<uint32_t>(i)));
     incoming message;
     ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
     ASSERT_EQ(message.imm, static_cast<uint32_t>(i));
     ASSERT_EQ(message.size, size);
-    position = message.position + span_of(size);
     ASSERT_EQ(reader_.next(&message), ring_reader::result::none) << i;
-    reader_.free(message.position, size);
+    reader_.free(message.first_cell, size);
     reader_.reclaim();
   }
 }
@@ -93,16 +91,16 @@ TEST_F(Ring, TheLastMessageIsFollowedByNoneWhateverLiesThere) {
 TEST_F(Ring, FillsUpAndGoesOn) {
   const std::vector<unsigned char> bytes(8, 1);
   for (int lap = 0; lap < 5; ++lap) {
-    std::vector<uint64_t> positions;
+    std::vector<uint32_t> taken;
     while (write(bytes)) {
     }
     incoming message;
     while (reader_.next(&message) == ring_reader::result::message) {
-      positions.push_back(message.position);
+      taken.push_back(message.first_cell);
     }
-    EXPECT_GE(positions.size(), cells * 3 / 4);
-    EXPECT_LE(positions.size(), cells);
-    for (size_t i = positions.size(); i > 0; --i) reader_.free(positions[i - 1], bytes.size());
+    EXPECT_GE(taken.size(), cells * 3 / 4);
+    EXPECT_LT(taken.size(), cells);
+    for (size_t i = taken.size(); i > 0; --i) reader_.free(taken[i - 1], bytes.size());
     reader_.reclaim();
   }
 }
@@ -113,11 +111,11 @@ TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {
     ASSERT_TRUE(write(largest)) << i;
     incoming message;
     ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
-    reader_.free(message.position, message.size);
+    reader_.free(message.first_cell, message.size);
     if (i % 3 == 0) {
       ASSERT_TRUE(write({1, 2, 3}));
       ASSERT_EQ(reader_.next(&message), ring_reader::result::message);
-      reader_.free(message.position, message.size);
+      reader_.free(message.first_cell, message.size);
     }
     reader_.reclaim();
   }
@@ -125,16 +123,17 @@ TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {
 
 TEST_F(Ring, AMalformedMessageIsCorrupt) {
   const auto result_of = [this](uint32_t size, message_kind kind) {
-    cells_[0].header.word.store(make_word(stamp_of(0, shift), kind, size));
+    cells_[0].word.store(make_word(kind, size, 0));
     incoming message;
     return reader_.next(&message);
   };
-  for (uint32_t size : {max_message_size, 1u << 20, cells * 64u, uint32_t{max_size} + 1}) {
+  for (uint32_t size :
+       {max_message_size, 1u << 20, cells * uint32_t{cell_size}, uint32_t{max_size} + 1}) {
     EXPECT_EQ(result_of(size, message_kind::send), ring_reader::result::corrupt) << size;
   }
   // A pad can't fill the whole ring, nor end before its end, nor run over it.
   for (uint32_t span : {cells, 1u, cells + 1}) {
-    const auto size = static_cast<uint32_t>(span * line_size - sizeof(cell_header));
+    const auto size = static_cast<uint32_t>(span * cell_size - word_size);
     EXPECT_EQ(result_of(size, message_kind::pad), ring_reader::result::corrupt) << size;
   }
   EXPECT_EQ(result_of(max_size, message_kind::send), ring_reader::result::message);
@@ -186,7 +185,7 @@ TEST_F(Ring, OneSenderManyFreeingThreads) {
         for (size_t i = 0; i < message.size; ++i) {
           if (message.bytes[i] != static_cast<unsigned char>(message.imm + i)) ++wrong;
         }
-        reader_.free(message.position, message.size);
+        reader_.free(message.first_cell, message.size);
       }
     });
   }

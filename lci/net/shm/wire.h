@@ -7,13 +7,14 @@
 //
 //   mailbox of a rank (one per device; every peer maps it and writes only its own ring and flag)
 //     page 0      segment_header
-//     then        per sending rank: ring_control (2 lines), ring_cells x cell
+//     then        per sending rank: ring_control (2 lines), joint_slots x joint_slot (a line each),
+//                 ring_cells x cell
 //
-//   cell, 64 bytes; a message is one or more consecutive cells, the first of which begins with
-//     byte  0     word     written last, in one store: its stamp, 0 or (lap | 2^31), where
-//                          lap = position / ring_cells; message_kind; bytes of the message
-//           8     imm      immediate data
-//          16     the bytes, running on over the following cells
+//   cell, 16 bytes, so that several small messages share a line and move together; a message is one
+//   or more consecutive cells, the first of which begins with
+//     byte  0     word     0 until the message is there, then, written in one store: immediate
+//                          data, message_kind, bytes of the message
+//           8     the bytes, running on over the following cells
 //   Where a message would run over the end of the ring, a `pad` fills the cells up to the end.
 //
 //   Between ranks that can't copy each other's memory, a put or get is a request and a reply, both
@@ -31,7 +32,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c63697368300004;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c63697368300005;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t line_size = 64;
@@ -46,52 +47,39 @@ enum class message_kind : uint32_t {  // less than 16
   put_imm_request = 5,  // the last piece of one that the target is told of, with `imm`
   get_request = 6,      // reply with these bytes, in pieces
   reply = 7,            // answers one of the three
+  joint_put = 8,        // help to copy (joint_copy.h)
+  joint_done = 9,       // no more help is needed
 };
 
-// What a message is, in one word, which is written and read at once: its stamp (see stamp_of)
-// above, then its kind, then its size in bytes.
-constexpr int stamp_shift = 32;
+// What a message is, in one word, which is written and read at once: its immediate data above, then
+// its kind, then its size in bytes. Never 0.
+constexpr int imm_shift = 32;
 constexpr int kind_shift = 28;
 constexpr uint32_t max_message_size = (uint32_t{1} << kind_shift) - 1;
 
-constexpr uint64_t make_word(uint32_t stamp, message_kind kind, uint32_t size) {
-  return static_cast<uint64_t>(stamp) << stamp_shift | static_cast<uint64_t>(kind) << kind_shift |
-         size;
+constexpr uint64_t make_word(message_kind kind, uint32_t size, uint32_t imm) {
+  return static_cast<uint64_t>(imm) << imm_shift | static_cast<uint32_t>(kind) << kind_shift | size;
 }
-constexpr uint32_t stamp_in(uint64_t word) { return static_cast<uint32_t>(word >> stamp_shift); }
+constexpr uint32_t imm_in(uint64_t word) { return static_cast<uint32_t>(word >> imm_shift); }
 constexpr message_kind kind_in(uint64_t word) {
   return static_cast<message_kind>(static_cast<uint32_t>(word) >> kind_shift);
 }
 constexpr uint32_t size_in(uint64_t word) { return static_cast<uint32_t>(word) & max_message_size; }
 
 template <class Atomics>
-struct basic_cell_header {
+struct basic_cell {
   typename Atomics::template atomic<uint64_t> word;
-  uint32_t imm;
-  uint32_t unused;  // bytes begin at a multiple of 16
-};
-using cell_header = basic_cell_header<ds::std_atomics>;
-static_assert(sizeof(cell_header) == 16);
-
-template <class Atomics>
-struct alignas(line_size) basic_cell {
-  basic_cell_header<Atomics> header;
-  unsigned char bytes[line_size - sizeof(cell_header)];
+  unsigned char bytes[8];
 };
 using cell = basic_cell<ds::std_atomics>;
-static_assert(sizeof(cell) == line_size);
+constexpr size_t cell_size = 16;
+constexpr size_t word_size = sizeof(uint64_t);
+static_assert(sizeof(cell) == cell_size && offsetof(cell, bytes) == word_size);
 static_assert(std::atomic<uint32_t>::is_always_lock_free && sizeof(std::atomic<uint32_t>) == 4);
 static_assert(std::atomic<uint64_t>::is_always_lock_free && sizeof(std::atomic<uint64_t>) == 8);
 
-constexpr uint32_t stamp_bit = uint32_t{1} << 31;
-// A ring has 2^shift cells.
-constexpr uint32_t stamp_of(uint64_t position, uint32_t shift) {
-  return static_cast<uint32_t>(position >> shift) | stamp_bit;
-}
 // Cells that a message of `size` bytes takes.
-constexpr uint64_t span_of(uint64_t size) {
-  return (sizeof(cell_header) + size + line_size - 1) / line_size;
-}
+constexpr uint64_t span_of(uint64_t size) { return (word_size + size + cell_size - 1) / cell_size; }
 
 // Lines that the two sides of a ring write; each has one writer.
 template <class Atomics>
@@ -122,6 +110,26 @@ constexpr uint32_t no_reply = 2;  // the only piece of a put that the target is 
 // Requests that one rank may have open at another, on one device. The other one keeps room to
 // remember so many replies.
 constexpr uint32_t max_requests = 32;
+
+// A put that both ranks copy; see joint_copy.h.
+constexpr uint32_t joint_slots = 8;  // that may be under way in one direction
+struct alignas(line_size) joint_slot {
+  std::atomic<uint64_t> taken;  // pieces: by the requester below, by the target above
+  std::atomic<uint32_t> end;    // 0 until the target has no more to do with it; see below
+};
+constexpr uint32_t joint_copied = 1;
+constexpr uint32_t joint_failed = 2;  // not all that the target has taken
+
+struct joint_header {  // the bytes of a joint_put and of its joint_done
+  uint32_t number;     // of its slot
+  uint32_t flag;       // 1: the target's program is told of it
+  uint64_t base;       // as in remote_region
+  uint64_t key;
+  uint64_t offset;
+  uint64_t size;
+  uint64_t source;  // address, in the requester's process
+};
+static_assert(sizeof(joint_header) == 48);
 
 // ---- segments -----------------------------------------------------------------------------------
 

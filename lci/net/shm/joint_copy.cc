@@ -1,0 +1,175 @@
+#include "lci/net/shm/joint_copy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "lci/base/log.h"
+
+namespace lci::net::shm {
+namespace {
+
+// Large enough that a system call for each costs little, and small enough that neither waits long
+// for the other's last one.
+size_t piece_of(size_t size) {
+  constexpr size_t least = size_t{32} << 10;
+  constexpr size_t most = size_t{256} << 10;
+  return std::clamp(size / 8, least, most);
+}
+uint64_t pieces_of(size_t size) { return (size + piece_of(size) - 1) / piece_of(size); }
+
+// The requester takes pieces from the front, and the target from the back: where they use the same
+// memory again and again, each mostly has its part in its own cache.
+enum class side { front, back };
+constexpr int back_shift = 32;
+
+// Calls copy(offset, size) for pieces that nobody else has taken. Returns how many; *whole is false
+// if one failed.
+template <class Copy>
+uint64_t copy_pieces(joint_slot* slot, side from, size_t size, const Copy& copy, bool* whole) {
+  const size_t piece = piece_of(size);
+  const uint64_t count = pieces_of(size);
+  const uint64_t step = from == side::front ? 1 : uint64_t{1} << back_shift;
+  uint64_t own = 0;
+  *whole = true;
+  // The peer could set the counters back: no more than there are.
+  while (own < count) {
+    const uint64_t taken = slot->taken.fetch_add(step, std::memory_order_relaxed);
+    const uint64_t at_front = taken & UINT32_MAX;
+    const uint64_t at_back = taken >> back_shift;
+    if (at_front + at_back >= count) break;
+    ++own;
+    const size_t begin = (from == side::front ? at_front : count - 1 - at_back) * piece;
+    *whole = copy(begin, std::min(piece, size - begin));
+    if (!*whole) break;
+  }
+  return own;
+}
+
+}  // namespace
+
+joint_copies::joint_copies(int ranks, region_table& regions, copier copy)
+    : regions_(regions),
+      copy_(std::move(copy)),
+      with_(new conversation[static_cast<size_t>(ranks)]) {}
+
+void joint_copies::attach(int rank, joint_slot* outgoing, joint_slot* incoming) {
+  with_[static_cast<size_t>(rank)].outgoing = outgoing;
+  with_[static_cast<size_t>(rank)].incoming = incoming;
+}
+
+// ---- requester ----------------------------------------------------------------------------------
+
+error_t joint_copies::put(const op& operation, uint64_t remote, ring_writer& writer) {
+  conversation& with = with_[static_cast<size_t>(operation.rank)];
+  const uint32_t free = ~with.used & ((uint32_t{1} << joint_slots) - 1);
+  // Room for both messages: what the one promises, the other must be able to keep.
+  if (free == 0 || !writer.has_room(2 * (sizeof(joint_header) + cell_size))) {
+    return errorcode_t::retry_nomem;
+  }
+  const auto number = static_cast<uint32_t>(__builtin_ctz(free));
+  joint_slot& slot = with.outgoing[number];
+  slot.taken.store(0, std::memory_order_relaxed);
+  slot.end.store(0, std::memory_order_relaxed);
+  const bool tells = operation.kind == op_kind::put_imm;
+  joint_header header{number,
+                      tells ? 1u : 0u,
+                      operation.remote.base,
+                      operation.remote.key,
+                      operation.remote_offset,
+                      operation.size,
+                      reinterpret_cast<uintptr_t>(operation.buffer)};
+  writer.write(message_kind::joint_put, operation.imm, {&header, sizeof(header), nullptr, 0});
+  with.used |= uint32_t{1} << number;
+  open_.fetch_add(1, std::memory_order_relaxed);
+
+  auto* const local = static_cast<unsigned char*>(operation.buffer);
+  bool whole = false;
+  const uint64_t copied = copy_pieces(
+      &slot, side::front, operation.size,
+      [&](size_t at, size_t size) {
+        return copy_(operation.rank, copy_direction::to_peer, local + at, remote + at, size);
+      },
+      &whole);
+  if (!whole) header.flag = 0;  // nobody is told of what is not there
+  writer.write(message_kind::joint_done, operation.imm, {&header, sizeof(header), nullptr, 0});
+  request& made = with.requests[number];
+  made.context = operation.context;
+  made.waits = whole && copied < pieces_of(operation.size);
+  if (!whole) return errorcode_t::fatal;
+  return made.waits ? errorcode_t::posted : errorcode_t::done;
+}
+
+bool joint_copies::finish(int rank, completion* out) { return close(rank, /*all=*/false, out); }
+
+bool joint_copies::give_up(int rank, completion* out) { return close(rank, /*all=*/true, out); }
+
+bool joint_copies::close(int rank, bool all, completion* out) {
+  conversation& with = with_[static_cast<size_t>(rank)];
+  for (uint32_t left = with.used; left != 0; left &= left - 1) {
+    const auto number = static_cast<uint32_t>(__builtin_ctz(left));
+    const uint32_t end = with.outgoing[number].end.load(std::memory_order_acquire);  // J1
+    if (end == 0 && !all) continue;
+    with.used &= ~(uint32_t{1} << number);
+    open_.fetch_sub(1, std::memory_order_relaxed);
+    if (!with.requests[number].waits) continue;
+    *out = completion();
+    out->kind = completion_kind::put;
+    out->rank = rank;
+    out->context = with.requests[number].context;
+    out->failed = end != joint_copied;
+    return true;
+  }
+  return false;
+}
+
+// ---- target -------------------------------------------------------------------------------------
+
+bool joint_copies::take(int rank, const incoming& message) {
+  conversation& with = with_[static_cast<size_t>(rank)];
+  joint_header header;
+  if (message.size != sizeof(header)) return false;
+  std::memcpy(&header, message.bytes, sizeof(header));
+  if (header.number >= joint_slots) return false;
+  joint_slot* const slot = &with.incoming[header.number];
+  // First all of it, so that the size is one that memory can have.
+  const remote_region region{header.base, header.key};
+  bool whole = regions_.use(region, header.offset, header.size, [](void*) {});
+  if (whole) {
+    copy_pieces(
+        slot, side::back, header.size,
+        [&](size_t at, size_t size) {
+          bool copied = false;
+          // Each piece anew: memory can't be closed while one is copied, and waits no longer.
+          return regions_.use(region, header.offset + at, size, [&](void* to) {
+            copied = copy_(rank, copy_direction::from_peer, to, header.source + at, size);
+          }) && copied;
+        },
+        &whole);
+  }
+  const uint32_t bit = uint32_t{1} << header.number;
+  with.failed = whole ? with.failed & ~bit : with.failed | bit;
+  // J1 (release): pieces are in place, and the requester's bytes are not read any more.
+  slot->end.store(whole ? joint_copied : joint_failed, std::memory_order_release);
+  return true;
+}
+
+bool joint_copies::take_done(int rank, const incoming& message, completion* out, bool* told) {
+  conversation& with = with_[static_cast<size_t>(rank)];
+  joint_header header;
+  if (message.size != sizeof(header)) return false;
+  std::memcpy(&header, message.bytes, sizeof(header));
+  if (header.number >= joint_slots) return false;
+  *told = header.flag != 0 && (with.failed >> header.number & 1) == 0;
+  if (header.flag != 0 && !*told) {
+    LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
+  }
+  if (!*told) return true;
+  *out = completion();
+  out->kind = completion_kind::remote_put;
+  out->rank = rank;
+  out->imm = message.imm;
+  return true;
+}
+
+}  // namespace lci::net::shm
