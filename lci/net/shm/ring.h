@@ -11,9 +11,8 @@
 // Invariants:
 //   1. Cells in [freed, written) hold messages that are on their way or being read; all others
 //      belong to the sender. The receiver writes to none: lines move only one way.
-//   2. Before a message is published, the word behind it, where the next one's will stand, is 0:
-//   the
-//      sender wipes it. (The receiver looks at no other cell.)
+//   2. Before a message is published, the sender wipes the word behind it, where the next one's
+//      will stand: it is 0 until then. (The receiver looks at no other cell.)
 //   3. A message is contiguous in memory, and spans at most a quarter of the ring.
 //   4. spans_[i] is non-zero exactly for the messages that begin in cell i, were handed out, and
 //      are freed but not yet reclaimed.
