@@ -59,6 +59,7 @@ class shm_device final : public device {
   error_t post_remote_copy(const op& operation);
   error_t full(int rank) const;
 
+  error_t poll_all(completion* out, size_t max, size_t* count);
   bool visit(int rank, batch* given);
   bool read(int rank, batch* given);
   bool take(int rank, incoming message, batch* given);
@@ -91,7 +92,7 @@ class shm_device final : public device {
 
   alignas(line_size) ds::biased_lock poll_lock_;  // guards what follows
   int next_rank_ = 0;                             // where the next poll begins
-  int active_rank_ = 0;                           // who sent the last message
+  int active_rank_;                               // who sent the last message; or ours
   uint32_t polls_ = 0;
   bool unreported_ = false;  // some state is `ended` or `corrupt`
   std::chrono::steady_clock::time_point last_look_;

@@ -14,7 +14,7 @@
 #include "lci/net/shm/reader_credit_unordered.h"
 #include "lci/net/shm/reader_free_unordered.h"
 #include "lci/net/shm/reader_reclaim_unordered.h"
-#include "lci/net/shm/reader_stamp_unordered.h"
+#include "lci/net/shm/reader_word_unordered.h"
 #include "lci/net/shm/ring_scenario.h"
 #include "lci/net/shm/writer_credit_unordered.h"
 #include "lci/net/shm/writer_no_wipe.h"
@@ -91,8 +91,8 @@ TEST(RingExplore, FindsErrorsOfTheWriter) {
 }
 
 TEST(RingExplore, FindsErrorsOfTheReader) {
-  expect_found<basic_ring_writer, reader_stamp_unordered::basic_ring_reader>(scripts[0],
-                                                                             "data race");
+  expect_found<basic_ring_writer, reader_word_unordered::basic_ring_reader>(scripts[0],
+                                                                            "data race");
   expect_found<basic_ring_writer, reader_credit_unordered::basic_ring_reader>(scripts[0],
                                                                               "data race");
   expect_found<basic_ring_writer, reader_free_unordered::basic_ring_reader>(scripts[0],

@@ -35,9 +35,7 @@ class alignas(line_size) basic_ring_reader {
   // (`corrupt`) the ring is read no more.
   [[gnu::always_inline]] result next(incoming* out) {
     for (;;) {
-      cell_type& first = cells_[next_];
-      // Once: the sender could change it between a check and a use.
-      const uint64_t word = first.word.load(std::memory_order_acquire);  // A1
+      const uint64_t word = look();
       if (word == 0) return result::none;
       const auto span = static_cast<uint32_t>(span_of(size_in(word)));
       if (__builtin_expect(kind_in(word) == message_kind::pad, 0)) {
@@ -47,14 +45,19 @@ class alignas(line_size) basic_ring_reader {
       if (__builtin_expect(size_in(word) > max_size_ || span > count_ - next_, 0)) {
         return result::corrupt;
       }
-      out->kind = kind_in(word);
-      out->imm = imm_in(word);
-      out->size = size_in(word);
-      out->bytes = first.bytes;
-      out->first_cell = next_;
-      advance(span);
+      hand_out(word, span, out);
       return result::message;
     }
+  }
+
+  // The same if it is of that kind and has at most `max_size` bytes. False if it isn't, or there is
+  // none: then nothing happened, and next() says what there is.
+  [[gnu::always_inline]] bool next_of(message_kind kind, uint32_t max_size, incoming* out) {
+    const uint64_t word = look();
+    const auto span = static_cast<uint32_t>(span_of(size_in(word)));
+    if (kind_in(word) != kind || size_in(word) > max_size || span > count_ - next_) return false;
+    hand_out(word, span, out);
+    return true;
   }
 
   // Neither next() nor reclaim() would do anything. A look, which is cheaper.
@@ -81,6 +84,17 @@ class alignas(line_size) basic_ring_reader {
   }
 
  private:
+  // Once for each message: the sender could change it between a check and a use.
+  uint64_t look() const { return cells_[next_].word.load(std::memory_order_acquire); }  // A1
+
+  [[gnu::always_inline]] void hand_out(uint64_t word, uint32_t span, incoming* out) {
+    out->kind = kind_in(word);
+    out->imm = imm_in(word);
+    out->size = size_in(word);
+    out->bytes = cells_[next_].bytes;
+    out->first_cell = next_;
+    advance(span);
+  }
   void advance(uint32_t span) {
     unpublished_ += span;
     next_ += span;

@@ -31,7 +31,7 @@ class ring_scenario : public ds::check::scenario {
         cells_(new basic_cell<atomics>[size_t{1} << shift]()),
         given_(new atomics::atomic<uint64_t>[sizes_.size()]()) {
     writer_.attach(&control_, cells_.get(), shift);
-    reader_.attach(&control_, cells_.get(), shift, 2 * cell_size - word_size);
+    reader_.attach(&control_, cells_.get(), shift, max_size);
   }
 
   size_t threads() const override { return 3; }
@@ -48,6 +48,7 @@ class ring_scenario : public ds::check::scenario {
  private:
   using atomics = ds::check::scheduled_atomics;
   static constexpr uint32_t shift = 3;  // cells: 8, so that messages have up to 2
+  static constexpr uint32_t max_size = 2 * cell_size - word_size;
   // Looks in vain until the receiver takes a sender that may be killed for dead.
   static constexpr int most_looks = 4;
 
@@ -78,7 +79,8 @@ class ring_scenario : public ds::check::scenario {
     for (int looks = 0; m < sizes_.size() && !gave_up(looks);) {
       reader_.reclaim();
       incoming found;
-      const auto result = reader_.next(&found);
+      const bool at_once = m % 2 == 0 && reader_.next_of(message_kind::send, max_size, &found);
+      const auto result = at_once ? Reader<atomics>::result::message : reader_.next(&found);
       if (result == Reader<atomics>::result::none) {
         ++looks;
         atomics::pause();
