@@ -3,7 +3,6 @@
 //   tag  tagged messages
 //   am   active messages that arrive with their data (eager ones, so no large --size)
 // Built and started by benchmarks/compare/run.
-#include <sched.h>
 #include <ucp/api/ucp.h>
 
 #include <cstdio>
@@ -15,6 +14,7 @@
 #include "benchmarks/compare/pair_bench.h"
 #include "benchmarks/compare/pair_options.h"
 #include "benchmarks/compare/two_processes.h"
+#include "lci/base/backoff.h"
 
 namespace compare {
 namespace {
@@ -76,17 +76,17 @@ class ucx_lane {
   ucp_worker_h worker() const { return worker_; }
   ucp_ep_h endpoint() const { return endpoint_; }
 
-  // Progresses until the condition holds. Idle for long, it lets other threads run: on the
+  // Progresses until the condition holds, and lets other threads run as lci_perf does: on the
   // comparison's machines there may be more threads than processors, and UCX would otherwise wait
   // out its time slices.
   template <class Condition>
   void progress_until(const Condition& condition) {
-    for (int idle = 0; !condition();) {
+    lci::base::poll_backoff backoff;
+    while (!condition()) {
       if (ucp_worker_progress(worker_) != 0) {
-        idle = 0;
-      } else if (++idle == 256) {
-        sched_yield();
-        idle = 0;
+        backoff.reset();
+      } else {
+        backoff.idle();
       }
     }
   }

@@ -2,30 +2,26 @@
 #ifndef BENCHMARKS_PERF_JOB_H_
 #define BENCHMARKS_PERF_JOB_H_
 
-#include <sched.h>
-
 #include <vector>
 
 #include "lci.hpp"
+#include "lci/base/backoff.h"
 
 namespace perf {
 
-// Pauses, then yields the processor, in a loop that waits: there may be more threads than cores.
+// In a loop that waits: there may be more threads than cores.
 class waiter {
  public:
   void after(bool moved) {
     if (moved) {
-      idle_ = 0;
-    } else if (idle_ < idle_polls) {
-      ++idle_;
+      backoff_.reset();
     } else {
-      sched_yield();
+      backoff_.idle();
     }
   }
 
  private:
-  static constexpr int idle_polls = 100;
-  int idle_ = 0;
+  lci::base::poll_backoff backoff_;
 };
 
 // A runtime with its devices.

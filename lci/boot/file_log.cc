@@ -66,7 +66,7 @@ absl::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, steady::time_p
   // Not the blocking form: a holder may be stopped, and the caller has a timeout. It is held for
   // microseconds, so the pauses and yields nearly always suffice; the naps are for that holder.
   base::backoff backoff;
-  for (int yields = 0;; backoff.idle()) {
+  for (;; backoff.idle()) {
     if (::flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return file_lock(fd);
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return io_error("flock");
@@ -74,8 +74,8 @@ absl::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, steady::time_p
       return absl::DeadlineExceededError(
           "file bootstrap: another process keeps the job's file locked; is one stopped?");
     }
-    if (backoff.yielding() && ++yields > 32) {
-      const timespec nap = {0, std::min(yields * 2'000L, 1'000'000L)};
+    if (backoff.yields() > 32) {
+      const timespec nap = {0, std::min(static_cast<long>(backoff.yields()) * 2000, 1000000L)};
       ::nanosleep(&nap, nullptr);
     }
   }
