@@ -352,6 +352,23 @@ status_t status_of(const post_args_t& args, error_t result) {
       if (result.is_retry() && args.allow_retry && !null_comp) return status_of(args, result);
     }
   }
+  // Likewise most puts and gets, where the network needs no registration.
+  if ((kind == transfer::put || kind == transfer::get) && args.allow_done && args.mr == MR_HOST &&
+      device.rma.ends_at_once(args.size, {})) {
+    net::op op;
+    op.kind = kind == transfer::put ? net::op_kind::put : net::op_kind::get;
+    op.rank = args.rank;
+    op.buffer = args.local_buffer;
+    op.size = args.size;
+    op.remote = {args.rmr.base, args.rmr.key};
+    op.remote_offset = args.remote_disp;
+    const error_t result = device.rma.post_at_once(op, args.tag, args.remote_comp);
+    if (__builtin_expect(result.is_done(), 1)) {
+      if (packet != nullptr) packet->put();
+      return status_of(args, errorcode_t::done);
+    }
+    if (result.is_retry() && args.allow_retry && !null_comp) return status_of(args, result);
+  }
   // Likewise a receive, which is written only where it waits.
   if (kind == transfer::receive && has_comp && args.allow_done && args.allow_posted &&
       args.mr == MR_HOST) {

@@ -11,10 +11,17 @@ namespace lci::rt {
 
 error_t rma::start(net::op_kind kind, const message& operation, net::remote_region remote,
                    uint64_t remote_offset, bool may_wait) {
-  const net::device_limits& limits = device_.net->limits();
-  if (operation.size < limits.rma_at_once && operation.size <= device_.max_rma() &&
-      (!limits.needs_registration || operation.local.handle != 0)) {
-    const error_t result = start_at_once(kind, operation, remote, remote_offset);
+  if (ends_at_once(operation.size, operation.local)) {
+    net::op op;
+    op.kind = kind;
+    op.rank = operation.rank;
+    op.buffer = operation.buffer;
+    op.size = operation.size;
+    op.local = operation.local;
+    op.remote = remote;
+    op.remote_offset = remote_offset;
+    const error_t result = post_at_once(op, operation.tag, operation.rcomp);
+    if (result.is_done()) operation.release();
     if (!may_wait || !result.is_retry()) return result;
   }
   state* made = states_.make();
@@ -27,7 +34,7 @@ error_t rma::start(net::op_kind kind, const message& operation, net::remote_regi
   made->remote_offset = remote_offset;
   made->local = operation.local;
   made->registered = false;
-  made->tells = tells(kind, operation);
+  made->tells = tells(kind, operation.tag, operation.rcomp);
   made->imm = made->tells ? device_.runtime.imm().encode(operation.tag, operation.rcomp) : 0;
   if (device_.net->limits().needs_registration && operation.local.handle == 0) {
     auto registered = device_.network().register_memory(operation.buffer, operation.size);
@@ -49,43 +56,36 @@ error_t rma::start(net::op_kind kind, const message& operation, net::remote_regi
   return result;
 }
 
-bool rma::tells(net::op_kind kind, const message& operation) const {
-  return kind == net::op_kind::put && operation.rcomp != 0 && device_.net->limits().has_put_imm &&
-         device_.runtime.imm().fits(operation.tag, operation.rcomp);
+bool rma::tells(net::op_kind kind, tag_t tag, rcomp_t rcomp) const {
+  return kind == net::op_kind::put && rcomp != 0 && device_.net->limits().has_put_imm &&
+         device_.runtime.imm().fits(tag, rcomp);
 }
 
-void rma::signal_target(const message& operation) {
-  const signal_header header{operation.tag, operation.rcomp, 0};
-  device_.submit(control_op(operation.rank, message_kind::signal, header), nullptr);
+void rma::signal_target(int rank, tag_t tag, rcomp_t rcomp) {
+  const signal_header header{tag, rcomp, 0};
+  device_.submit(control_op(rank, message_kind::signal, header), nullptr);
 }
 
-// No state is needed, and nothing is left open.
-error_t rma::start_at_once(net::op_kind kind, const message& operation, net::remote_region remote,
-                           uint64_t remote_offset) {
-  net::op op;
-  op.kind = kind;
-  op.rank = operation.rank;
-  op.buffer = operation.buffer;
-  op.size = operation.size;
-  op.local = operation.local;
-  op.remote = remote;
-  op.remote_offset = remote_offset;
-  const bool told = tells(kind, operation);
+bool rma::ends_at_once(size_t size, net::local_region local) const {
+  const net::device_limits& limits = device_.net->limits();
+  return size < limits.rma_at_once && size <= device_.max_rma() &&
+         (!limits.needs_registration || local.handle != 0);
+}
+
+error_t rma::post_at_once(net::op operation, tag_t tag, rcomp_t rcomp) {
+  const bool told = tells(operation.kind, tag, rcomp);
   if (told) {
-    op.kind = net::op_kind::put_imm;
-    op.imm = device_.runtime.imm().encode(operation.tag, operation.rcomp);
+    operation.kind = net::op_kind::put_imm;
+    operation.imm = device_.runtime.imm().encode(tag, rcomp);
   }
-  const error_t result = device_.net->post(op);
-  if (result.is_done()) {
-    if (operation.rcomp != 0 && !told) signal_target(operation);
-    operation.release();
-  }
+  const error_t result = device_.net->post(operation);
+  if (result.is_done() && rcomp != 0 && !told) signal_target(operation.rank, tag, rcomp);
   return result;
 }
 
 void rma::end(state* over, errorcode_t code) {
   if (code == errorcode_t::done && over->operation.rcomp != 0 && !over->tells) {
-    signal_target(over->operation);
+    signal_target(over->operation.rank, over->operation.tag, over->operation.rcomp);
   }
   if (over->registered) device_.network().deregister_memory(over->local);
   states_.recycle(over);

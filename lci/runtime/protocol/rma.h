@@ -34,6 +34,13 @@ class rma {
   error_t start(net::op_kind kind, const message& operation, net::remote_region remote,
                 uint64_t remote_offset, bool may_wait);
 
+  // Whether a put or get of so many bytes, with such a registration (or none), is over as soon as
+  // the network takes it.
+  bool ends_at_once(size_t size, net::local_region local) const;
+  // Posts one: its kind is put or get, and it has neither immediate data nor context. Done, fatal,
+  // or retry: then nothing happened.
+  error_t post_at_once(net::op operation, tag_t tag, rcomp_t rcomp);
+
   // What progress found: an initiator says that its operation is over. Throws std::runtime_error if
   // there is no such completion object.
   void on_signal(int rank, tag_t tag, rcomp_t rcomp);
@@ -46,12 +53,9 @@ class rma {
     bool registered = false;  // `local` is ours
     void finished(device_impl_t& device, errorcode_t code) override;
   };
-  // In one piece that completes at once. Retry: nothing happened.
-  error_t start_at_once(net::op_kind kind, const message& operation, net::remote_region remote,
-                        uint64_t remote_offset);
   // Whether the network tells the target of a put.
-  bool tells(net::op_kind kind, const message& operation) const;
-  void signal_target(const message& operation);
+  bool tells(net::op_kind kind, tag_t tag, rcomp_t rcomp) const;
+  void signal_target(int rank, tag_t tag, rcomp_t rcomp);
   // Puts the state away, and tells the target if that is still to be done.
   void end(state* over, errorcode_t code);
 
