@@ -11,11 +11,13 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lci/api/types.hpp"
 #include "lci/boot/bootstrap.h"
+#include "lci/net/capacity.h"
 #include "lci/net/op.h"
 
 namespace lci::net {
@@ -38,6 +40,8 @@ struct device_config {
       8192;  // the runtime wants to send messages of this many bytes (header included)
   // shm: a put of so many bytes or more whose target waits is copied by both ranks.
   size_t joint_copy_size = size_t{64} << 10;
+  // Of a network that has queues; the defaults of the attributes.
+  queue_lengths queues = {768, 256, 4096};
 };
 
 class device {
@@ -49,8 +53,8 @@ class device {
   const device_limits& limits() const { return limits_; }
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing, makes no system
-  // call except what moves the bytes of a put or get, or settles who uses the device alone, which
-  // gets ever rarer (ds/biased_lock.h).
+  // call except what moves the bytes, or settles who uses the device alone, which gets ever rarer
+  // (ds/biased_lock.h).
   //   done         complete; there will be no completion for it. The buffer is the caller's again;
   //                for put the bytes are in the peer's memory, for put_imm they will be when the
   //                peer's completion is, for get they are in the buffer, for send the backend has a
@@ -145,8 +149,16 @@ class context {
   context() = default;
 };
 
+// What the program chose of a network, and equal on all ranks. A backend ignores what it has no
+// choice of.
+struct context_config {
+  std::string provider;   // ofi: of libfabric; empty: the best that all ranks have
+  std::string interface;  // the network's name of it ("eth0"); empty: the best
+};
+
 // Makes the context of this rank. Collective; `boot` outlives the context.
-using context_factory = absl::StatusOr<std::unique_ptr<context>> (*)(boot::bootstrap& boot);
+using context_factory = absl::StatusOr<std::unique_ptr<context>> (*)(boot::bootstrap& boot,
+                                                                     const context_config& config);
 
 // What the library knows of a backend before it is used. registry.cc lists them all.
 struct backend_entry {

@@ -67,7 +67,9 @@ struct completion {
   size_t size = 0;
   void* buffer = nullptr;   // recv: where the bytes lie, aligned to 8
   void* context = nullptr;  // posted operations: op::context
-  bool failed = false;      // posted operations: the peer went away before it was complete
+  // Posted operations: the peer went away before it was complete; or, of a put or get, the memory
+  // turned out not to be accessible (see device::post, fatal).
+  bool failed = false;
   uint64_t lease = 0;       // recv: give it to device::release when the bytes are no longer read
 };
 

@@ -1,6 +1,7 @@
 // All backends of this library. Listed rather than registering themselves: the linker drops what
 // nobody refers to from a static library.
 #include "lci/net/backend.h"
+#include "lci/net/ofi/backend.h"
 #include "lci/net/shm/backend.h"
 #include "lci/net/sim/backend.h"
 
@@ -9,6 +10,7 @@ namespace {
 
 const backend_entry* const all_backends[] = {
     &shm::backend,
+    &ofi::backend,
     &sim::backend,
 };
 
@@ -19,8 +21,8 @@ const backend_entry* find_backend(attr_backend_t id) {
   for (const backend_entry* entry : all_backends) {
     if (id != attr_backend_t::none) {
       if (entry->id == id) return entry;
-    } else if (entry->preference >= 0 && entry->available() &&
-               (best == nullptr || entry->preference > best->preference)) {
+    } else if (entry->preference >= 0 &&
+               (best == nullptr || entry->preference > best->preference) && entry->available()) {
       best = entry;
     }
   }

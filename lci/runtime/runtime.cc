@@ -178,6 +178,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   attributes.uid = context.next_uid.fetch_add(1, std::memory_order_relaxed);
   net::device_config config;
   config.uid = attributes.uid;
+  config.queues = *queues;
   config.max_message = packets.attr.packet_size + net::max_header_size;
   config.joint_copy_size = attributes.shm_joint_copy_size;
   auto network = context.net->make_device(config);

@@ -104,7 +104,7 @@ namespace {
 
 void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool meet_at_end,
               const std::function<void(rank_under_test&)>& body) {
-  auto network = backend.make(boot);
+  auto network = backend.make(boot, Conformance::GetParam().config);
   ASSERT_TRUE(network.ok()) << network.status();
   device_config config;
   config.max_message = max_message;
@@ -454,7 +454,17 @@ TEST_P(Conformance, MemoryThatIsNotOpenIsFatalAndUntouched) {
       operation.size = size;
       operation.remote = region;
       operation.remote_offset = offset;
-      return self.post(operation, ignore).errorcode;
+      const error_t result = self.post(operation, ignore);
+      if (!result.is_posted()) return result.errorcode;
+      bool over = false;
+      bool failed = false;
+      self.poll_until([&] { return over; },
+                      [&](const completion& c) {
+                        EXPECT_EQ(c.kind, completion_kind::put);
+                        over = true;
+                        failed = c.failed;
+                      });
+      return failed ? errorcode_t::fatal : errorcode_t::done;
     };
     remote_region forged = remote;
     forged.key ^= 0x5555;
@@ -467,14 +477,14 @@ TEST_P(Conformance, MemoryThatIsNotOpenIsFatalAndUntouched) {
     EXPECT_EQ(put(forged, 0, 10), errorcode_t::fatal);
     EXPECT_EQ(put(wild, 0, 10), errorcode_t::fatal);
     EXPECT_EQ(put(remote_region(), 0, 10), errorcode_t::fatal);
-    self.meet();
+    self.meet_polling(ignore);
     self.network.deregister_memory(*mine);
-    self.meet();
+    self.meet_polling(ignore);
     EXPECT_EQ(put(remote, 0, 10), errorcode_t::fatal) << "after it was deregistered";
     const auto again = self.network.register_memory(exposed.data() + 1000, n);
-    self.meet();
+    self.meet_polling(ignore);
     EXPECT_EQ(put(remote, 0, 10), errorcode_t::fatal) << "the old key of memory registered anew";
-    self.meet();
+    self.meet_polling(ignore);
     EXPECT_EQ(std::count(exposed.begin(), exposed.end(), 1), 3000);
     self.network.deregister_memory(*again);
     self.network.deregister_memory(*buffer);

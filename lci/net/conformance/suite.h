@@ -20,6 +20,7 @@ struct backend_under_test {
   int ranks;
   // Ranks are processes of their own, and may be killed; else threads of the test.
   bool processes = false;
+  context_config config = {};
 };
 
 // What one rank of a test has.

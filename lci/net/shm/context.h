@@ -64,7 +64,8 @@ class peer {
 // where it doesn't. off: never, also not between ranks that are threads of one process (for tests).
 class shm_context final : public context {
  public:
-  static absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot);
+  static absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
+                                                       const context_config& config);
   ~shm_context() override;
 
   const char* name() const override { return "shm"; }

@@ -10,7 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
 #include "lci/net/capacity.h"
-#include "lci/net/shm/exchange.h"
+#include "lci/net/exchange.h"
 
 namespace lci::net::shm {
 namespace {

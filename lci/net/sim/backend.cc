@@ -81,7 +81,7 @@ struct invitation {
   uint64_t shared;  // address of a std::shared_ptr<fabric> that lives until all have copied it
 };
 
-absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot) {
+absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const context_config&) {
   std::shared_ptr<fabric> shared;
   invitation ours{getpid(), 0};
   absl::Status status;

@@ -1,9 +1,9 @@
-#include "lci/net/shm/exchange.h"
+#include "lci/net/exchange.h"
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 
-namespace lci::net::shm {
+namespace lci::net {
 namespace {
 
 // First byte of what travels: what follows is the value, or what went wrong.
@@ -35,4 +35,4 @@ absl::Status agree(boot::bootstrap& boot, absl::string_view name, const absl::St
   return exchange(boot, name, ours.ok() ? absl::StatusOr<std::string>("") : ours).status();
 }
 
-}  // namespace lci::net::shm
+}  // namespace lci::net

@@ -1,0 +1,236 @@
+// Polling: what libfabric reports, and what comes of it.
+#include <rdma/fi_errno.h>
+
+#include <cstring>
+#include <mutex>
+
+#include "absl/strings/str_cat.h"
+#include "lci/base/log.h"
+#include "lci/net/ofi/device.h"
+
+namespace lci::net::ofi {
+namespace {
+
+constexpr size_t entries_per_read = 16;
+// The clock is read once in so many polls.
+constexpr uint32_t polls_between_looks = 256;
+
+completion make_completion(completion_kind kind, int rank, uint32_t imm) {
+  completion made;
+  made.kind = kind;
+  made.rank = rank;
+  made.imm = imm;
+  return made;
+}
+
+}  // namespace
+
+error_t ofi_device::post(const op& operation) {
+  if (!lock_->try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::spinlock> guard(*lock_, std::adopt_lock);
+  if (__builtin_expect(with(operation.rank).state != peer_state::alive, 0)) {
+    return errorcode_t::fatal;
+  }
+  if (operation.kind != op_kind::send) return post_rma(operation);
+  outgoing_record record;
+  record.imm = operation.imm;
+  record.header = operation.header;
+  record.header_size = operation.header_size;
+  record.body = operation.buffer;
+  record.body_size = operation.size;
+  return append(operation.rank, record, claim::post) ? errorcode_t::done
+                                                     : errorcode_t::retry_nomem;
+}
+
+error_t ofi_device::poll(completion* out, size_t max, size_t* count) {
+  *count = 0;
+  if (!lock_->try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::spinlock> guard(*lock_, std::adopt_lock);
+  batch given{out, max};
+  moved_ = false;
+  take_returned();
+  give(&given);
+  read_completions(given);
+  give(&given);
+  if (!waiting_.empty()) work_off();
+  if (++polls_ % polls_between_looks == 0) look_for_failures();
+  if (__builtin_expect(suspects_ > 0, 0)) judge();
+  *count = given.count;
+  return moved_ || given.count > 0 ? errorcode_t::done : errorcode_t::retry;
+}
+
+bool ofi_device::drained() {
+  if (!lock_->try_lock()) return false;
+  const std::lock_guard<ds::spinlock> guard(*lock_, std::adopt_lock);
+  if (free_accesses_.size() != access_count_) return false;
+  for (const peer& other : peers_) {
+    if (other.state != peer_state::alive) continue;
+    if (other.open != nullptr || other.in_flight > 0 || !other.owes.empty() ||
+        other.free_requests != ~uint32_t{0}) {
+      return false;
+    }
+  }
+  return true;
+}
+
+// With packets left to be read there is no room for what more would come of it.
+void ofi_device::read_completions(const batch& given) {
+  while (arrived_.empty() && (!given.full() || given.max == 0)) {
+    fi_cq_data_entry entries[entries_per_read];
+    const ssize_t read = fi_cq_read(own_->end.cq(), entries, entries_per_read);
+    if (read > 0) {
+      moved_ = true;
+      quiet_polls_ = 0;
+      for (ssize_t i = 0; i < read; ++i) take(entries[i]);
+      if (static_cast<size_t>(read) < entries_per_read) return;
+    } else if (read == -FI_EAVAIL) {
+      moved_ = true;
+      quiet_polls_ = 0;
+      take_error();
+    } else {
+      ++quiet_polls_;
+      if (read != -FI_EAGAIN && read != 0) {
+        LCI_LOG(error, "ofi: reading completions: ", fi_strerror(static_cast<int>(-read)));
+      }
+      return;
+    }
+  }
+}
+
+void ofi_device::take(const fi_cq_data_entry& entry) {
+  // Of a peer's write: it completes nothing of ours.
+  if ((entry.flags & FI_REMOTE_WRITE) != 0 ||
+      ((entry.flags & FI_RMA) != 0 && (entry.flags & FI_REMOTE_CQ_DATA) != 0)) {
+    take_remote_write(entry.data);
+    return;
+  }
+  auto* over = static_cast<operation*>(entry.op_context);
+  switch (over->what) {
+    case operation::kind::receive:
+      receive(static_cast<packet&>(*over), entry.len);
+      return;
+    case operation::kind::packet:
+      sent(static_cast<packet&>(*over));
+      return;
+    case operation::kind::access:
+      finished(static_cast<access&>(*over), /*failed=*/false);
+      return;
+  }
+}
+
+void ofi_device::take_remote_write(uint64_t data) {
+  const uint32_t rank = immediate_layout::rank(data);
+  if (rank >= peers_.size()) {
+    LCI_LOG(warn, "ofi: a write came with the number of no rank: ", rank);
+    return;
+  }
+  const auto from = static_cast<int>(rank);
+  ready_.push_back(
+      make_completion(completion_kind::remote_put, from, immediate_layout::imm(data)));
+  with(from).with.owe();
+  if (with(from).with.owes_many()) wait(from);
+}
+
+void ofi_device::take_error() {
+  fi_cq_err_entry error = {};
+  if (fi_cq_readerr(own_->end.cq(), &error, 0) <= 0) return;
+  auto* over = static_cast<operation*>(error.op_context);
+  if (over == nullptr) {
+    LCI_LOG(warn, "ofi: an error of no operation: ", fi_strerror(error.err));
+    return;
+  }
+  switch (over->what) {
+    case operation::kind::receive: {
+      // Nobody's bytes, or those of a connection that broke; its other end is told by what we send.
+      LCI_LOG(debug, "ofi: a receive failed: ", fi_strerror(error.err));
+      auto& here = static_cast<packet&>(*over);
+      here.costs = false;
+      recycle(here);
+      return;
+    }
+    case operation::kind::packet: {
+      const int rank = over->rank;
+      sent(static_cast<packet&>(*over));
+      suspect(rank, absl::StrCat("a packet did not reach it: ", fi_strerror(error.err)));
+      return;
+    }
+    case operation::kind::access: {
+      const int rank = over->rank;
+      finished(static_cast<access&>(*over), /*failed=*/true);
+      // Of memory that is not open only the one who asked is to hear.
+      if (error.err != FI_EACCES && error.err != FI_EPERM && error.err != FI_EINVAL &&
+          error.err != FI_ENOKEY) {
+        suspect(rank, absl::StrCat("its memory could not be reached: ", fi_strerror(error.err)));
+      }
+      return;
+    }
+  }
+}
+
+void ofi_device::give(batch* given) {
+  while (!given->full() && !ready_.empty()) {
+    given->add(ready_.front());
+    ready_.pop_front();
+  }
+  while (!given->full() && !arrived_.empty()) {
+    packet& here = *arrived_.front();
+    read_packet(here, given);
+    if (here.position < here.size) return;  // full
+    arrived_.pop_front();
+    stop_using(here);
+  }
+  // Of those who get nothing (max is 0): packets without records are done with all the same.
+  while (given->max == 0 && !arrived_.empty() &&
+         arrived_.front()->position == arrived_.front()->size) {
+    packet& here = *arrived_.front();
+    arrived_.pop_front();
+    stop_using(here);
+  }
+}
+
+void ofi_device::read_packet(packet& here, batch* given) {
+  const int rank = here.rank;
+  while (here.position < here.size && !given->full()) {
+    incoming_record record;
+    size_t position = here.position;
+    if (with(rank).state == peer_state::corrupt ||
+        !read_record(here.bytes, here.size, &position, &record) || !take(here, record, given)) {
+      suspect_corrupt(rank, "it sent a malformed message");
+      here.position = here.size;
+      return;
+    }
+    here.position = static_cast<uint32_t>(position);
+    moved_ = true;
+  }
+}
+
+bool ofi_device::take(packet& from, const incoming_record& record, batch* given) {
+  switch (record.kind) {
+    case record_kind::send: {
+      if (record.size > limits().max_send) return false;
+      completion received = make_completion(completion_kind::recv, from.rank, record.imm);
+      received.size = record.size;
+      received.buffer = record.bytes;
+      received.lease = reinterpret_cast<uintptr_t>(&from);
+      from.users.fetch_add(1, std::memory_order_relaxed);
+      given->add(received);
+      return true;
+    }
+    case record_kind::put_done:
+      given->add(make_completion(completion_kind::remote_put, from.rank, record.imm));
+      return true;
+    case record_kind::put:
+    case record_kind::pull:
+    case record_kind::get:
+    case record_kind::push:
+      return take_request(from.rank, record, given);
+    case record_kind::reply:
+      return take_reply(from.rank, record, given);
+    case record_kind::bye:
+      take_bye(from.rank);
+      return true;
+  }
+  return false;
+}
+
+}  // namespace lci::net::ofi

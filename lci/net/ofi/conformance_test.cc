@@ -1,0 +1,41 @@
+#include <rdma/fabric.h>
+
+#include <vector>
+
+#include "lci/net/conformance/suite.h"
+#include "lci/net/ofi/backend.h"
+#include "lci/net/ofi/provider.h"
+
+namespace lci::net::conformance {
+namespace {
+
+// The provider is LCI_TEST_PROVIDER. Without it on this machine there is nothing to instantiate; that
+// is said by a test of its own, which is skipped.
+std::vector<backend_under_test> all() {
+  const char* provider = std::getenv("LCI_TEST_PROVIDER");
+  std::vector<backend_under_test> made;
+  ofi::wanted_provider wanted;
+  wanted.name = provider == nullptr ? "" : provider;
+  wanted.one_host = true;
+  if (!ofi::list_providers(wanted).ok()) return made;
+  for (const bool processes : {false, true}) {
+    for (int ranks = 1; ranks <= 4; ++ranks) {
+      made.push_back({"ofi", &ofi::backend, ranks, processes, {wanted.name, ""}});
+    }
+  }
+  return made;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ofi, Conformance, testing::ValuesIn(all()), name_of);
+
+TEST(OfiProvider, IsOnThisMachine) {
+  const char* provider = std::getenv("LCI_TEST_PROVIDER");
+  ofi::wanted_provider wanted;
+  wanted.name = provider == nullptr ? "" : provider;
+  const auto found = ofi::list_providers(wanted);
+  if (!found.ok()) GTEST_SKIP() << "NOTHING WAS TESTED: " << found.status();
+  EXPECT_TRUE(ofi::names(wanted.name, found->front()));
+}
+
+}  // namespace
+}  // namespace lci::net::conformance

@@ -1,0 +1,175 @@
+#include "lci/net/ofi/context.h"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "lci/base/log.h"
+#include "lci/net/exchange.h"
+#include "lci/net/ofi/device.h"
+#include "lci/net/ofi/wire.h"
+
+namespace lci::net::ofi {
+namespace {
+
+// Told to the other ranks when a context is made; the names of the providers follow, one a line.
+struct introduction {
+  uint64_t version;
+  uint64_t domain;  // of processes that see each other
+  int64_t pid;
+  uint64_t start_time;
+};
+
+uint64_t hash(absl::string_view text) {
+  uint64_t value = 0xcbf29ce484222325;  // FNV-1a
+  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return value;
+}
+
+introduction introduce_ourselves() {
+  const boot::process_id self = boot::this_process();
+  return {wire_version, hash(boot::process_domain()), self.pid, self.start_time};
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot,
+                                                           const context_config& config) {
+  uint64_t first_key = 0;
+  // So few bytes are never interrupted, nor cut short.
+  if (getrandom(&first_key, sizeof(first_key), 0) != sizeof(first_key)) {
+    return absl::InternalError("no random bytes (getrandom)");
+  }
+  std::unique_ptr<ofi_context> made(new ofi_context(boot, first_key));
+  wanted_provider wanted;
+  wanted.name = config.provider;
+  wanted.interface = config.interface;
+  wanted.one_host = boot.position().local_size == boot.size();
+
+  const introduction ours = introduce_ourselves();
+  made->pid_ = getpid();
+  absl::StatusOr<std::vector<std::string>> providers = list_providers(wanted);
+  absl::StatusOr<std::string> told = providers.status();
+  if (providers.ok()) {
+    told = absl::StrCat(
+        absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
+        absl::StrJoin(*providers, "\n"));
+  }
+  const auto all = exchange(boot, "ofi-ranks", told);
+  if (!all.ok()) return all.status();
+  std::vector<std::vector<std::string>> lists;
+  for (size_t r = 0; r < all->size(); ++r) {
+    const std::string& bytes = (*all)[r];
+    introduction theirs = {};
+    if (bytes.size() >= sizeof(theirs)) std::memcpy(&theirs, bytes.data(), sizeof(theirs));
+    if (theirs.version != wire_version) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "rank ", r, " and rank ", boot.rank(),
+          " have different versions of the ofi backend; start all ranks with the same program"));
+    }
+    made->peers_.push_back({{theirs.pid, theirs.start_time}, theirs.domain != ours.domain});
+    lists.push_back(absl::StrSplit(bytes.substr(sizeof(theirs)), '\n'));
+  }
+  const absl::StatusOr<std::string> chosen = choose_common(lists);
+  if (!chosen.ok()) return chosen.status();  // on all ranks
+  wanted.name = *chosen;
+  if (absl::Status bad = agree(boot, "ofi-open", made->open(wanted)); !bad.ok()) return bad;
+  return std::unique_ptr<context>(std::move(made));
+}
+
+absl::Status ofi_context::open(const wanted_provider& wanted) {
+  absl::StatusOr<provider> found = find_provider(wanted);
+  if (!found.ok()) return found.status();
+  provider_ = *std::move(found);
+  regions_.set_key_bytes(provider_.info->domain_attr->mr_key_size);
+  fid_fabric* fabric = nullptr;
+  if (const int bad = fi_fabric(provider_.info->fabric_attr, &fabric, nullptr); bad != 0) {
+    return failure(absl::StrCat("opening the fabric of ", provider_.name()), bad);
+  }
+  fabric_.reset(fabric);
+  if (provider_.shares_domain()) {
+    // All that libfabric locks for us in return is this provider's choice.
+    provider_.info->domain_attr->threading = FI_THREAD_SAFE;
+    absl::StatusOr<std::unique_ptr<domain>> shared = domain::open(*fabric_, provider_);
+    if (!shared.ok()) return shared.status();
+    shared_domain_ = *std::move(shared);
+    if (absl::Status bad = add_domain(*shared_domain_); !bad.ok()) return bad;
+  }
+  static constexpr const char* modes[] = {"by the provider", "asked of the target",
+                                          "in messages"};
+  if (rank() == 0) {
+    LCI_LOG(info, "ofi: provider ", provider_.name(), " on ", provider_.info->domain_attr->name,
+            "; puts and gets ", modes[static_cast<int>(provider_.rma)]);
+  }
+  return absl::OkStatus();
+}
+
+ofi_context::~ofi_context() {
+  if (is_ours()) return;
+  // In a child that was forked off, libfabric's objects are the parent's.
+  static_cast<void>(shared_domain_.release());
+  static_cast<void>(fabric_.release());
+}
+
+bool ofi_context::is_ours() const { return getpid() == pid_; }
+
+bool ofi_context::has_ended(int rank) const {
+  const peer& other = peers_[static_cast<size_t>(rank)];
+  return !other.elsewhere && !boot::is_alive(other.process);
+}
+
+absl::Status ofi_context::add_domain(domain& added) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  absl::Status status;
+  regions_.for_each([&](const region_table::region& open) {
+    if (status.ok()) status = added.add(open);
+  });
+  if (status.ok()) domains_.push_back(&added);
+  return status;
+}
+
+void ofi_context::remove_domain(domain& removed) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  domains_.erase(std::remove(domains_.begin(), domains_.end(), &removed), domains_.end());
+}
+
+absl::StatusOr<local_region> ofi_context::register_memory(void* address, size_t size) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  region_table::region& opened = regions_.open(address, size);
+  for (size_t i = 0; i < domains_.size(); ++i) {
+    absl::Status bad = domains_[i]->add(opened);
+    if (bad.ok()) continue;
+    while (i > 0) domains_[--i]->remove(opened.index);
+    regions_.close(opened);
+    return bad;
+  }
+  return region_table::local(opened);
+}
+
+void ofi_context::deregister_memory(local_region region) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  region_table::region& closed = regions_.at(region);
+  for (domain* each : domains_) each->remove(closed.index);
+  regions_.close(closed);
+}
+
+remote_region ofi_context::remote_key(local_region region) const {
+  const region_table::region& open = regions_.at(region);
+  if (provider_.rma != rma_mode::native) return region_table::remote(open);
+  const uint64_t base = (provider_.mr_mode() & FI_MR_VIRT_ADDR) != 0
+                            ? reinterpret_cast<uintptr_t>(open.address)
+                            : 0;
+  return {base, shared_domain_ == nullptr ? open.key : shared_domain_->key(open.index)};
+}
+
+absl::StatusOr<std::unique_ptr<device>> ofi_context::make_device(const device_config& config) {
+  return ofi_device::make(*this, boot_, config);
+}
+
+}  // namespace lci::net::ofi

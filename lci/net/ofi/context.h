@@ -1,0 +1,79 @@
+#ifndef LCI_NET_OFI_CONTEXT_H_
+#define LCI_NET_OFI_CONTEXT_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lci/boot/bootstrap.h"
+#include "lci/boot/process.h"
+#include "lci/net/backend.h"
+#include "lci/net/ofi/domain.h"
+#include "lci/net/ofi/fid.h"
+#include "lci/net/ofi/provider.h"
+#include "lci/net/ofi/regions.h"
+
+namespace lci::net::ofi {
+
+// The ranks of a job, on any hosts, through one provider of libfabric. Thread safety: as
+// net::context says. A registration is one in each device's domain, made at once: a peer may reach
+// the memory through any of them.
+class ofi_context final : public context {
+ public:
+  static absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
+                                                       const context_config& config);
+  ~ofi_context() override;
+
+  const char* name() const override { return "ofi"; }
+  absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
+  absl::StatusOr<local_region> register_memory(void* address, size_t size) override;
+  void deregister_memory(local_region region) override;
+  remote_region remote_key(local_region region) const override;
+
+  int rank() const { return boot_.rank(); }
+  int size() const { return boot_.size(); }
+  const provider& from() const { return provider_; }
+  fid_fabric& fabric() const { return *fabric_; }
+  const region_table& regions() const { return regions_; }
+
+  // Whether the process of a rank has ended, as far as this host can see it: never of one elsewhere.
+  bool has_ended(int rank) const;
+  // Its process is not to be seen from here.
+  bool is_elsewhere(int rank) const { return peers_[static_cast<size_t>(rank)].elsewhere; }
+  // False in a child that was forked off: nothing here belongs to it.
+  bool is_ours() const;
+
+  // A device's domain, or the one that all share. Complete (see domain::bind) when it is added;
+  // then it has all regions, and gets those to come.
+  domain* shared_domain() const { return shared_domain_.get(); }
+  absl::Status add_domain(domain& added);
+  void remove_domain(domain& removed);
+
+ private:
+  struct peer {
+    boot::process_id process;
+    bool elsewhere = false;
+  };
+
+  ofi_context(boot::bootstrap& boot, uint64_t first_key) : boot_(boot), regions_(first_key) {}
+  absl::Status open(const wanted_provider& wanted);
+
+  boot::bootstrap& boot_;
+  pid_t pid_ = 0;
+  std::vector<peer> peers_;  // by rank
+  provider provider_;
+  fid_ptr<fid_fabric> fabric_;
+  region_table regions_;
+  std::mutex mutex_;
+  std::vector<domain*> domains_;  // guarded by mutex_
+  std::unique_ptr<domain> shared_domain_;
+};
+
+}  // namespace lci::net::ofi
+
+#endif  // LCI_NET_OFI_CONTEXT_H_

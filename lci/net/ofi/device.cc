@@ -1,0 +1,288 @@
+#include "lci/net/ofi/device.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lci/base/backoff.h"
+#include "lci/base/log.h"
+#include "lci/net/exchange.h"
+
+namespace lci::net::ofi {
+namespace {
+
+constexpr size_t max_message_bytes = size_t{1} << 20;
+constexpr size_t max_rma_bytes = size_t{1} << 30;
+
+size_t choose_packet_bytes(const device_config& config) {
+  // Room for a request with some bytes in any case.
+  const size_t largest = std::max<size_t>(config.max_message, 4 * sizeof(request_header));
+  return sizeof(packet_header) + record_span(std::min(largest, max_message_bytes));
+}
+
+// Bytes of a put that travel with the question.
+size_t bytes_with_request(size_t packet_bytes) {
+  return packet_bytes - sizeof(packet_header) - sizeof(record_header) - sizeof(request_header);
+}
+
+device_limits choose_limits(const provider& from, const device_config& config) {
+  device_limits limits;
+  limits.max_inject = std::clamp<size_t>(config.max_message, 64, max_message_bytes);
+  limits.max_send = limits.max_inject;
+  limits.needs_registration = from.rma != rma_mode::messages;
+  limits.max_rma = from.rma == rma_mode::messages
+                       ? bytes_with_request(choose_packet_bytes(config))
+                       : std::min(from.info->ep_attr->max_msg_size, max_rma_bytes);
+  return limits;
+}
+
+uint8_t choose_credits_each(const ofi_context& context, const device_config& config) {
+  const size_t receives =
+      std::min(config.queues.receives, context.from().info->rx_attr->size);
+  return static_cast<uint8_t>(choose_credits(receives, static_cast<size_t>(context.size()) - 1));
+}
+
+// Told when a device is made; the endpoint's address follows.
+struct offer {
+  uint64_t packet_bytes;
+  uint32_t credits;
+  uint16_t rma;
+  uint16_t token;
+};
+static_assert(sizeof(offer) == 16);
+
+}  // namespace
+
+ofi_device::ofi_device(ofi_context& context, const device_config& config)
+    : device(choose_limits(context.from(), config)),
+      context_(context),
+      ranks_(context.size()),
+      config_(config),
+      rma_(context.from().rma),
+      packet_bytes_(choose_packet_bytes(config)),
+      credits_each_(choose_credits_each(context, config)),
+      immediate_(context.from().info->domain_attr->cq_data_size),
+      token_(static_cast<uint16_t>(reinterpret_cast<uintptr_t>(this) >> 6)),
+      own_(new resources),
+      peers_(static_cast<size_t>(ranks_)),
+      last_look_(std::chrono::steady_clock::now()),
+      last_probe_(last_look_) {}
+
+absl::StatusOr<std::unique_ptr<device>> ofi_device::make(ofi_context& context,
+                                                         boot::bootstrap& boot,
+                                                         const device_config& config) {
+  std::unique_ptr<ofi_device> made(new ofi_device(context, config));
+  if (absl::Status bad = made->connect(boot); !bad.ok()) {
+    return absl::Status(bad.code(), absl::StrCat("device ", config.uid, ", provider ",
+                                                 context.from().name(), ": ", bad.message()));
+  }
+  made->connected_ = true;
+  return std::unique_ptr<device>(std::move(made));
+}
+
+absl::Status ofi_device::open() {
+  if (config_.max_message > max_message_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("packets of ", config_.max_message,
+                                                   " bytes; the ofi backend has room for ",
+                                                   max_message_bytes, " at most"));
+  }
+  const provider& from = context_.from();
+  own_->in = context_.shared_domain();
+  if (own_->in == nullptr) {
+    absl::StatusOr<std::unique_ptr<domain>> opened = domain::open(context_.fabric(), from);
+    if (!opened.ok()) return opened.status();
+    own_->own_domain = *std::move(opened);
+    own_->in = own_->own_domain.get();
+    lock_ = &own_->in->lock;
+  }
+  const size_t sends = config_.queues.sends();
+  const size_t receives = receives_needed(credits_each_, static_cast<size_t>(ranks_) - 1);
+  // One entry for each packet on the way, each read or write, and each receive. (A write with
+  // immediate data takes the sender's credit for a receive.)
+  absl::StatusOr<endpoint> opened =
+      endpoint::open(own_->in->get(), from, sends + sends + receives + 1);
+  if (!opened.ok()) return opened.status();
+  own_->end = *std::move(opened);
+  if (own_->own_domain != nullptr) {
+    own_->in->bind(own_->end.ep());
+    if (absl::Status bad = context_.add_domain(*own_->in); !bad.ok()) return bad;
+  }
+  absl::Status bad = own_->outgoing.make(*own_->in, sends, packet_bytes_, operation::kind::packet);
+  if (bad.ok()) {
+    bad = own_->incoming.make(*own_->in, receives, packet_bytes_, operation::kind::receive);
+  }
+  if (!bad.ok()) return bad;
+  for (size_t i = 0; i < sends; ++i) free_packets_.push_back(&own_->outgoing.at(i));
+  accesses_.reset(new access[sends]);
+  access_count_ = sends;
+  for (size_t i = 0; i < sends; ++i) {
+    accesses_[i].what = operation::kind::access;
+    free_accesses_.push_back(&accesses_[i]);
+  }
+  for (size_t i = 0; i < receives; ++i) {
+    if (!repost(own_->incoming.at(i))) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("it takes only ", i, " receives of the ", receives, " for ", ranks_,
+                       " ranks; choose another (ofi_provider_name), or start fewer"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ofi_device::connect(boot::bootstrap& boot) {
+  const auto told = [&]() -> absl::StatusOr<std::string> {
+    if (absl::Status bad = open(); !bad.ok()) return bad;
+    const absl::StatusOr<std::string> name = own_->end.name();
+    if (!name.ok()) return name.status();
+    const offer ours{packet_bytes_, credits_each_, static_cast<uint16_t>(rma_), token_};
+    return absl::StrCat(absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
+                        *name);
+  };
+  const auto all = exchange(boot, absl::StrCat("ofi-device-", config_.uid), told());
+  if (!all.ok()) return all.status();
+  absl::Status status;
+  for (int r = 0; r < ranks_ && status.ok(); ++r) {
+    status = insert(r, (*all)[static_cast<size_t>(r)]);
+    if (!status.ok()) {
+      status = absl::Status(status.code(), absl::StrCat("rank ", r, ": ", status.message()));
+    }
+  }
+  // Everybody can receive before anybody sends.
+  status = agree(boot, absl::StrCat("ofi-opened-", config_.uid), status);
+  if (!status.ok()) return status;
+  return greet(boot);
+}
+
+absl::Status ofi_device::insert(int rank, const std::string& bytes) {
+  offer theirs;
+  if (bytes.size() <= sizeof(theirs)) return absl::FailedPreconditionError("offers no endpoint");
+  std::memcpy(&theirs, bytes.data(), sizeof(theirs));
+  if (theirs.packet_bytes != packet_bytes_ || theirs.credits != credits_each_ ||
+      theirs.rma != static_cast<uint16_t>(rma_)) {
+    return absl::FailedPreconditionError(
+        "has packets of another size, other queues or another LCI_OFI_RMA; give all ranks the same "
+        "attributes and variables");
+  }
+  peer& other = with(rank);
+  other.token = theirs.token;
+  other.with.set(credits_each_);
+  other.requests.reset(new request[max_requests]);
+  if (is_us(rank)) return absl::OkStatus();  // what we send to ourselves never leaves
+  const absl::StatusOr<fi_addr_t> address =
+      own_->end.insert(absl::string_view(bytes).substr(sizeof(theirs)));
+  if (!address.ok()) return address.status();
+  other.address = *address;
+  return absl::OkStatus();
+}
+
+// A packet each way between any two ranks, so that what connects them is there before anybody may
+// count on it, and a way that is not is found now and by name.
+absl::Status ofi_device::greet(boot::bootstrap& boot) {
+  const auto deadline = std::chrono::steady_clock::now() + boot.default_timeout();
+  completion none;
+  batch nothing{&none, 0};
+  const auto progress = [&] {
+    const std::lock_guard<ds::spinlock> guard(*lock_);
+    read_completions(nothing);
+    give(&nothing);
+    look_for_failures();
+  };
+  absl::Status status;
+  base::backoff backoff;
+  for (bool all = false; !all && status.ok(); backoff.idle()) {
+    int missing = -1;
+    for (int r = 0; r < ranks_; ++r) {
+      peer& other = with(r);
+      if (is_us(r) || other.state != peer_state::alive) continue;
+      const std::lock_guard<ds::spinlock> guard(*lock_);
+      if (!other.greeting_sent) other.greeting_sent = send_free(r, nullptr);
+      if (!other.greeted || !other.greeting_sent || other.in_flight > 0) missing = r;
+    }
+    progress();
+    all = missing < 0;
+    status = first_failure();
+    if (status.ok() && !all && std::chrono::steady_clock::now() > deadline) {
+      status = absl::DeadlineExceededError(
+          absl::StrCat("rank ", missing, " and rank ", context_.rank(),
+                       " can't reach each other; is there a firewall between them, or another "
+                       "interface (device_name) that both have?"));
+    }
+  }
+  // Others may need us to move on while they are not yet there.
+  std::atomic<bool> met{false};
+  absl::Status agreed;
+  std::thread meeting([&] {
+    agreed = agree(boot, absl::StrCat("ofi-greeted-", config_.uid), status);
+    met.store(true, std::memory_order_release);
+  });
+  while (!met.load(std::memory_order_acquire)) {
+    progress();
+    backoff.idle();
+  }
+  meeting.join();
+  return agreed;
+}
+
+absl::Status ofi_device::first_failure() const {
+  for (int r = 0; r < ranks_; ++r) {
+    if (peers_[static_cast<size_t>(r)].state != peer_state::alive) {
+      return absl::UnavailableError(absl::StrCat("rank ", r, " went away (seen by rank ",
+                                                 context_.rank(), ")"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+ofi_device::~ofi_device() {
+  if (!context_.is_ours()) {
+    // In a child that was forked off, all this is the parent's.
+    static_cast<void>(own_.release());
+    return;
+  }
+  if (connected_) end();
+  if (own_->own_domain != nullptr) context_.remove_domain(*own_->own_domain);
+}
+
+// Hands what was sent to the network for good, and says goodbye, so that nobody takes our going for
+// a failure. Needs the others only where there is more than the network holds for them.
+void ofi_device::end() {
+  const auto patience = std::chrono::seconds(60);
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  base::backoff backoff;
+  while (!has_said_goodbye()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      LCI_LOG(warn, "ofi: device ", config_.uid, " ended with bytes that the network did not take");
+      break;
+    }
+    // What still comes is nobody's any more.
+    completion dropped[8];
+    size_t count = 0;
+    poll(dropped, 8, &count);
+    for (size_t i = 0; i < count; ++i) {
+      if (dropped[i].kind == completion_kind::recv) release(dropped[i]);
+    }
+    if (count == 0) backoff.idle();
+  }
+}
+
+bool ofi_device::has_said_goodbye() {
+  const std::lock_guard<ds::spinlock> guard(*lock_);
+  bool all = true;
+  for (int r = 0; r < ranks_; ++r) {
+    peer& other = with(r);
+    if (is_us(r) || other.state != peer_state::alive) continue;
+    if (other.open == nullptr && other.owes.empty() && !other.bye_sent) {
+      outgoing_record bye;
+      bye.kind = record_kind::bye;
+      other.bye_sent = send_free(r, &bye);
+    }
+    if (!other.bye_sent || other.in_flight > 0) all = false;
+  }
+  return all;
+}
+
+}  // namespace lci::net::ofi

@@ -1,0 +1,165 @@
+#ifndef LCI_NET_OFI_DEVICE_H_
+#define LCI_NET_OFI_DEVICE_H_
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lci/ds/spinlock.h"
+#include "lci/net/backend.h"
+#include "lci/net/ofi/context.h"
+#include "lci/net/ofi/domain.h"
+#include "lci/net/ofi/endpoint.h"
+#include "lci/net/ofi/immediate.h"
+#include "lci/net/ofi/packets.h"
+#include "lci/net/ofi/peer.h"
+#include "lci/net/ofi/wire.h"
+
+namespace lci::net::ofi {
+
+// An endpoint with a completion queue and, where it can be, a domain of its own.
+//
+// A send is copied into a packet. With nothing on the way to that rank the packet leaves at once;
+// else it waits for more to share it with, until it is full or the device is polled. So a lone
+// message is not kept waiting, and many small ones cost few calls of the provider.
+//
+// Thread safety: as net::device says. One lock, which post and poll only try, keeps threads from
+// waiting in the provider, whose own locks block (SC'25 paper, section 5.2.4); release takes none.
+class ofi_device final : public device {
+ public:
+  static absl::StatusOr<std::unique_ptr<device>> make(ofi_context& context, boot::bootstrap& boot,
+                                                      const device_config& config);
+  ~ofi_device() override;
+
+  error_t post(const op& operation) override;
+  error_t poll(completion* out, size_t max, size_t* count) override;
+  void release(const completion& received) override;
+  bool drained() override;
+
+ private:
+  // What one poll has to give away.
+  struct batch {
+    completion* out;
+    size_t max;
+    size_t count = 0;
+
+    bool full() const { return count == max; }
+    void add(const completion& given) { out[count++] = given; }
+  };
+  // What a process that was forked off must not touch. Closed from below.
+  struct resources {
+    std::unique_ptr<domain> own_domain;
+    domain* in = nullptr;  // own_domain, or the one that all devices share
+    packet_memory outgoing;
+    packet_memory incoming;
+    endpoint end;
+  };
+  // Who may take the last of what there is.
+  enum class claim : uint8_t { post, progress };
+
+  ofi_device(ofi_context& context, const device_config& config);
+
+  // ---- making and ending (device.cc)
+  absl::Status open();
+  absl::Status connect(boot::bootstrap& boot);
+  absl::Status insert(int rank, const std::string& offer);
+  absl::Status greet(boot::bootstrap& boot);
+  absl::Status first_failure() const;
+  void end();
+  bool has_said_goodbye();
+
+  // ---- packets (traffic.cc)
+  // False: there is no room now.
+  bool append(int rank, const outgoing_record& record, claim by);
+  packet* take_packet(claim by);
+  bool flush(int rank);
+  bool send_free(int rank, const outgoing_record* record);
+  void receive(packet& here, size_t size);
+  void sent(packet& over);
+  void recycle(packet& over);
+  bool repost(packet& over);
+  void stop_using(packet& used);
+  void take_returned();
+  void work_off();
+  void wait(int rank);
+
+  // ---- completions (completions.cc)
+  void read_completions(const batch& given);
+  void take(const fi_cq_data_entry& entry);
+  void take_error();
+  void take_remote_write(uint64_t data);
+  void give(batch* given);
+  void read_packet(packet& here, batch* given);
+  // False if the record makes no sense.
+  bool take(packet& from, const incoming_record& record, batch* given);
+
+  // ---- puts and gets (rma.cc)
+  error_t post_rma(const op& operation);
+  error_t post_to_ourselves(const op& operation);
+  error_t post_native(const op& operation);
+  error_t post_request(const op& operation);
+  bool take_request(int rank, const incoming_record& record, batch* given);
+  bool take_reply(int rank, const incoming_record& record, batch* given);
+  completion close_request(int rank, uint32_t number, bool failed);
+  void pay(int rank);
+  bool answer(int rank, const owed& front);
+  bool start(int rank, const owed& front);
+  void finished(access& over, bool failed);
+  access* take_access(claim by);
+  int64_t write(access& by, const op& operation, const region_table::region& local);
+
+  // ---- failures (failures.cc)
+  void look_for_failures();
+  void suspect(int rank, const std::string& reason);
+  void suspect_corrupt(int rank, const char* reason);
+  void judge();
+  void report(int rank);
+  void forget(int rank);
+  void take_bye(int rank);
+  void probe();
+
+  peer& with(int rank) { return peers_[static_cast<size_t>(rank)]; }
+  bool is_us(int rank) const { return rank == context_.rank(); }
+
+  ofi_context& context_;
+  const int ranks_;
+  const device_config config_;
+  const rma_mode rma_;
+  const size_t packet_bytes_;
+  const uint8_t credits_each_;
+  const immediate_layout immediate_;
+  const uint16_t token_;
+  std::unique_ptr<resources> own_;
+  bool connected_ = false;
+
+  ds::spinlock own_lock_;  // used where the domain is shared
+  ds::spinlock* lock_ = &own_lock_;
+  returned_packets returned_;
+
+  // Guarded by the lock.
+  std::vector<peer> peers_;                // by rank
+  std::vector<packet*> free_packets_;      // to send
+  std::vector<packet*> unposted_;          // to receive, refused by libfabric for now
+  std::unique_ptr<access[]> accesses_;
+  std::vector<access*> free_accesses_;
+  size_t access_count_ = 0;
+  std::vector<int> waiting_;               // ranks with peer::waiting
+  std::deque<packet*> arrived_;            // being read, from the front
+  std::deque<completion> ready_;           // to be given before those in arrived_
+  bool moved_ = false;                     // during this poll
+  uint32_t polls_ = 0;
+  uint32_t quiet_polls_ = 0;  // in a row, in which nothing arrived
+  int suspects_ = 0;          // peers in state suspected or corrupt
+  int next_probe_ = 0;
+  std::chrono::steady_clock::time_point last_look_;
+  std::chrono::steady_clock::time_point last_probe_;
+};
+
+}  // namespace lci::net::ofi
+
+#endif  // LCI_NET_OFI_DEVICE_H_

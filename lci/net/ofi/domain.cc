@@ -1,0 +1,81 @@
+#include "lci/net/ofi/domain.h"
+
+#include <algorithm>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace lci::net::ofi {
+
+absl::StatusOr<std::unique_ptr<domain>> domain::open(fid_fabric& fabric, const provider& from) {
+  std::unique_ptr<domain> made(new domain());
+  fid_domain* opened = nullptr;
+  if (const int bad = fi_domain(&fabric, from.info.get(), &opened, nullptr); bad != 0) {
+    return failure(absl::StrCat("opening a domain of ", from.name()), bad);
+  }
+  made->domain_.reset(opened);
+  made->needs_local_ = (from.mr_mode() & FI_MR_LOCAL) != 0;
+  made->by_address_ = (from.mr_mode() & FI_MR_VIRT_ADDR) != 0;
+  made->binds_ = (from.mr_mode() & FI_MR_ENDPOINT) != 0;
+  made->remote_ = from.rma != rma_mode::messages;
+  return made;
+}
+
+domain::~domain() {
+  for (size_t i = 0; i < used_; ++i) {
+    if (fid_mr* left = registrations_.get(i); left != nullptr) fi_close(&left->fid);
+  }
+}
+
+absl::Status domain::add(const region_table::region& opened) {
+  // An empty one is never read nor written, and providers refuse it.
+  if (opened.size == 0 || (!remote_ && !needs_local_)) return absl::OkStatus();
+  const std::lock_guard<ds::spinlock> guard(lock);
+  constexpr uint64_t access =
+      FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+  fid_mr* made = nullptr;
+  int bad = fi_mr_reg(domain_.get(), opened.address, opened.size, access, 0, opened.key, 0, &made,
+                      nullptr);
+  fid_ptr<fid_mr> owned(made);
+  if (bad == 0 && binds_ && endpoint_ != nullptr) {
+    bad = fi_mr_bind(made, &endpoint_->fid, 0);
+    if (bad == 0) bad = fi_mr_enable(made);
+  }
+  if (bad != 0) return failure(absl::StrCat("registering ", opened.size, " bytes"), bad);
+  registrations_.set(opened.index, made);
+  used_ = std::max<size_t>(used_, opened.index + size_t{1});
+  static_cast<void>(owned.release());
+  return absl::OkStatus();
+}
+
+void domain::remove(uint32_t index) {
+  fid_mr* gone = registrations_.get(index);
+  if (gone == nullptr) return;
+  const std::lock_guard<ds::spinlock> guard(lock);
+  registrations_.set(index, nullptr);
+  fi_close(&gone->fid);
+}
+
+absl::StatusOr<fid_ptr<fid_mr>> domain::register_local(void* address, size_t size) {
+  if (!needs_local_) return fid_ptr<fid_mr>();
+  const std::lock_guard<ds::spinlock> guard(lock);
+  fid_mr* made = nullptr;
+  // A key of ours that no region has: their numbers begin at random.
+  int bad = fi_mr_reg(domain_.get(), address, size, FI_SEND | FI_RECV, 0,
+                      reinterpret_cast<uintptr_t>(address) >> 12, 0, &made, nullptr);
+  fid_ptr<fid_mr> owned(made);
+  if (bad == 0 && binds_ && endpoint_ != nullptr) {
+    bad = fi_mr_bind(made, &endpoint_->fid, 0);
+    if (bad == 0) bad = fi_mr_enable(made);
+  }
+  if (bad != 0) return failure(absl::StrCat("registering ", size, " bytes of packets"), bad);
+  return owned;
+}
+
+uint64_t domain::key(uint32_t index) const {
+  fid_mr* registration = registrations_.get(index);
+  return registration == nullptr ? 0 : fi_mr_key(registration);
+}
+
+}  // namespace lci::net::ofi

@@ -1,0 +1,60 @@
+#include "lci/net/ofi/endpoint.h"
+
+#include <rdma/fi_cm.h>
+#include <rdma/fi_errno.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace lci::net::ofi {
+
+absl::StatusOr<endpoint> endpoint::open(fid_domain& domain, const provider& from,
+                                        size_t completions) {
+  endpoint made;
+  fi_av_attr addresses = {};
+  addresses.type = from.info->domain_attr->av_type;
+  fid_av* av = nullptr;
+  if (const int bad = fi_av_open(&domain, &addresses, &av, nullptr); bad != 0) {
+    return failure("opening an address vector", bad);
+  }
+  made.av_.reset(av);
+  fi_cq_attr queue = {};
+  queue.size = completions;
+  queue.format = FI_CQ_FORMAT_DATA;
+  queue.wait_obj = FI_WAIT_NONE;
+  fid_cq* cq = nullptr;
+  if (const int bad = fi_cq_open(&domain, &queue, &cq, nullptr); bad != 0) {
+    return failure(absl::StrCat("opening a completion queue of ", completions, " entries"), bad);
+  }
+  made.cq_.reset(cq);
+  fid_ep* ep = nullptr;
+  if (const int bad = fi_endpoint(&domain, from.info.get(), &ep, nullptr); bad != 0) {
+    return failure(absl::StrCat("opening an endpoint of ", from.name()), bad);
+  }
+  made.ep_.reset(ep);
+  int bad = fi_ep_bind(ep, &av->fid, 0);
+  if (bad == 0) bad = fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV);
+  if (bad == 0) bad = fi_enable(ep);
+  if (bad != 0) return failure(absl::StrCat("enabling an endpoint of ", from.name()), bad);
+  return made;
+}
+
+absl::StatusOr<std::string> endpoint::name() const {
+  std::string name(1024, '\0');
+  size_t length = name.size();
+  const int bad = fi_getname(&ep_->fid, &name[0], &length);
+  if (bad != 0) return failure("asking for an endpoint's address", bad);
+  name.resize(length);
+  return name;
+}
+
+absl::StatusOr<fi_addr_t> endpoint::insert(absl::string_view name) {
+  fi_addr_t address = FI_ADDR_UNSPEC;
+  const std::string copy(name);  // ends with a zero, as addresses that are text must
+  const int inserted = fi_av_insert(av_.get(), copy.c_str(), 1, &address, 0, nullptr);
+  if (inserted != 1) {
+    return failure("inserting an address", inserted < 0 ? inserted : -FI_EINVAL);
+  }
+  return address;
+}
+
+}  // namespace lci::net::ofi

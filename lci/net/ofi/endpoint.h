@@ -1,0 +1,43 @@
+#ifndef LCI_NET_OFI_ENDPOINT_H_
+#define LCI_NET_OFI_ENDPOINT_H_
+
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+#include <rdma/fi_eq.h>
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lci/net/ofi/fid.h"
+#include "lci/net/ofi/provider.h"
+
+namespace lci::net::ofi {
+
+// An endpoint of reliable datagrams with all that belongs to it. Movable. Thread safety: none; its
+// device has a lock.
+class endpoint {
+ public:
+  // Its completion queue has `completions` entries: as many as there are ever operations under way,
+  // since one that overflows is lost for good.
+  static absl::StatusOr<endpoint> open(fid_domain& domain, const provider& from,
+                                       size_t completions);
+
+  // Its address, for insert() on other ranks.
+  absl::StatusOr<std::string> name() const;
+  absl::StatusOr<fi_addr_t> insert(absl::string_view name);
+
+  fid_ep* ep() const { return ep_.get(); }
+  fid_cq* cq() const { return cq_.get(); }
+
+ private:
+  // Closed from below.
+  fid_ptr<fid_av> av_;
+  fid_ptr<fid_cq> cq_;
+  fid_ptr<fid_ep> ep_;
+};
+
+}  // namespace lci::net::ofi
+
+#endif  // LCI_NET_OFI_ENDPOINT_H_

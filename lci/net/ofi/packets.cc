@@ -1,0 +1,40 @@
+#include "lci/net/ofi/packets.h"
+
+#include <sys/mman.h>
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace lci::net::ofi {
+
+packet_memory::~packet_memory() {
+  registration_.reset();
+  if (memory_ != nullptr) munmap(memory_, size_);
+}
+
+absl::Status packet_memory::make(domain& from, size_t count, size_t bytes, operation::kind what) {
+  if (count == 0) return absl::OkStatus();
+  constexpr size_t line = 64;
+  const size_t stride = (bytes + line - 1) / line * line;
+  size_ = count * stride;
+  void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("no memory for ", count, " packets of ", bytes, " bytes"));
+  }
+  memory_ = memory;
+  absl::StatusOr<fid_ptr<fid_mr>> registered = from.register_local(memory_, size_);
+  if (!registered.ok()) return registered.status();
+  registration_ = *std::move(registered);
+  packets_.reset(new packet[count]);
+  count_ = count;
+  for (size_t i = 0; i < count; ++i) {
+    packets_[i].what = what;
+    packets_[i].bytes = static_cast<unsigned char*>(memory_) + i * stride;
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace lci::net::ofi

@@ -1,0 +1,82 @@
+#ifndef LCI_NET_OFI_PACKETS_H_
+#define LCI_NET_OFI_PACKETS_H_
+
+#include <rdma/fabric.h>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "lci/net/ofi/domain.h"
+#include "lci/net/ofi/wire.h"
+
+namespace lci::net::ofi {
+
+// What is given to libfabric as the context of an operation. It writes to the first member until the
+// operation is complete (modes FI_CONTEXT and FI_CONTEXT2).
+struct operation {
+  fi_context2 context;
+  enum class kind : uint8_t { receive, packet, access } what = kind::receive;
+  int rank = -1;  // the other side, where it is known
+};
+
+// Bytes to send, or room to receive them.
+struct packet : operation {
+  unsigned char* bytes = nullptr;
+  uint32_t size = 0;               // of bytes
+  uint32_t position = 0;           // of the next record to be read
+  std::atomic<uint32_t> users{0};  // leases of its bytes, and we while we read it
+  packet* next = nullptr;          // in returned_packets
+  bool costs = false;              // it had a credit
+
+  packet_header& header() { return *reinterpret_cast<packet_header*>(bytes); }
+};
+
+// So many packets, in one piece of memory that takes no more than is used of it.
+class packet_memory {
+ public:
+  packet_memory() = default;
+  ~packet_memory();
+  packet_memory(const packet_memory&) = delete;
+  packet_memory& operator=(const packet_memory&) = delete;
+
+  absl::Status make(domain& from, size_t count, size_t bytes, operation::kind what);
+
+  size_t count() const { return count_; }
+  packet& at(size_t index) const { return packets_[index]; }
+  void* descriptor() const { return registration_ == nullptr ? nullptr : fi_mr_desc(&*registration_); }
+
+ private:
+  size_t count_ = 0;
+  std::unique_ptr<packet[]> packets_;
+  void* memory_ = nullptr;
+  size_t size_ = 0;
+  fid_ptr<fid_mr> registration_;
+};
+
+// Packets that nobody reads any more. Any thread puts them in; one at a time takes all of them.
+//   R: a release in put, so that A: an acquire in take_all sees every use of a packet that ended
+//   before it was put.
+class returned_packets {
+ public:
+  void put(packet& over) {
+    packet* head = head_.load(std::memory_order_relaxed);
+    do {
+      over.next = head;
+    } while (!head_.compare_exchange_weak(head, &over, std::memory_order_release,  // R
+                                          std::memory_order_relaxed));
+  }
+  bool empty() const { return head_.load(std::memory_order_relaxed) == nullptr; }
+  // A list by `next`.
+  packet* take_all() { return head_.exchange(nullptr, std::memory_order_acquire); }  // A
+
+ private:
+  std::atomic<packet*> head_{nullptr};
+};
+
+}  // namespace lci::net::ofi
+
+#endif  // LCI_NET_OFI_PACKETS_H_

@@ -1,0 +1,216 @@
+#include "lci/net/ofi/provider.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <rdma/fi_errno.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "lci/base/env.h"
+
+namespace lci::net::ofi {
+namespace {
+
+constexpr absl::string_view order[] = {"cxi",   "efa", "psm3", "opx",     "psm2",
+                                       "verbs", "tcp", "net",  "sockets", "shm"};
+
+constexpr uint32_t api_version = FI_VERSION(1, 14);
+
+absl::StatusOr<rma_mode> read_mode(rma_mode by_itself) {
+  static constexpr base::enum_name<int> accepted[] = {
+      {"auto", -1},
+      {"native", static_cast<int>(rma_mode::native)},
+      {"asked", static_cast<int>(rma_mode::asked)},
+      {"messages", static_cast<int>(rma_mode::messages)}};
+  const absl::StatusOr<int> mode = base::env_enum<int>("LCI_OFI_RMA", -1, accepted);
+  if (!mode.ok()) return mode.status();
+  return *mode < 0 ? by_itself : static_cast<rma_mode>(*mode);
+}
+
+info_ptr make_hints(const wanted_provider& wanted) {
+  info_ptr hints(fi_allocinfo());
+  if (hints == nullptr) return hints;
+  hints->ep_attr->type = FI_EP_RDM;
+  hints->caps = FI_MSG;
+  hints->mode = FI_CONTEXT | FI_CONTEXT2;
+  hints->tx_attr->msg_order = FI_ORDER_SAS;
+  hints->rx_attr->msg_order = FI_ORDER_SAS;
+  hints->domain_attr->threading = FI_THREAD_DOMAIN;
+  hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
+  hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT;
+  // Freed by fi_freeinfo.
+  if (!wanted.name.empty()) hints->fabric_attr->prov_name = strdup(wanted.name.c_str());
+  if (!wanted.interface.empty()) hints->domain_attr->name = strdup(wanted.interface.c_str());
+  return hints;
+}
+
+int64_t ask(const fi_info& hints, info_ptr* found) {
+  fi_info* list = nullptr;
+  const int code = fi_getinfo(api_version, nullptr, nullptr, 0, &hints, &list);
+  found->reset(list);
+  return code;
+}
+
+bool is_loopback(const fi_info& info) {
+  const auto* address = static_cast<const sockaddr*>(info.src_addr);
+  if (address == nullptr) return false;
+  if (info.addr_format == FI_SOCKADDR_IN) {
+    const auto* v4 = reinterpret_cast<const sockaddr_in*>(address);
+    return ntohl(v4->sin_addr.s_addr) >> 24 == 127;
+  }
+  if (info.addr_format != FI_SOCKADDR_IN6) return false;
+  return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(address)->sin6_addr);
+}
+
+bool is_link_local(const fi_info& info) {
+  return info.addr_format == FI_SOCKADDR_IN6 && info.src_addr != nullptr &&
+         IN6_IS_ADDR_LINKLOCAL(&static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr);
+}
+
+// The smaller the better. Interfaces of equal worth stay in libfabric's order.
+int distance(const fi_info& info, const wanted_provider& wanted) {
+  const bool internet = info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6;
+  if (!internet) return 0;
+  if (is_link_local(info)) return 3;  // can't be reached without the number of an interface
+  const bool fits = !wanted.interface.empty() || is_loopback(info) == wanted.one_host;
+  return (fits ? 0 : 2) + (info.addr_format == FI_SOCKADDR_IN ? 0 : 1);
+}
+
+// A copy of the best of a list, without the rest of it.
+info_ptr pick(const fi_info& list, const wanted_provider& wanted) {
+  const fi_info* best = nullptr;
+  for (const fi_info* info = &list; info != nullptr; info = info->next) {
+    if (!wanted.name.empty() && !names(wanted.name, info->fabric_attr->prov_name)) continue;
+    // The first name is the best: the same core layered otherwise comes later.
+    if (best == nullptr || (std::strcmp(info->fabric_attr->prov_name,
+                                        best->fabric_attr->prov_name) == 0 &&
+                            distance(*info, wanted) < distance(*best, wanted))) {
+      best = info;
+    }
+  }
+  return info_ptr(best == nullptr ? nullptr : fi_dupinfo(best));
+}
+
+}  // namespace
+
+absl::string_view core_of(absl::string_view provider) {
+  return provider.substr(0, provider.find(';'));
+}
+
+bool names(absl::string_view asked_for, absl::string_view provider) {
+  return asked_for == provider || asked_for == core_of(provider);
+}
+
+int preference(absl::string_view provider) {
+  const auto* found = std::find(std::begin(order), std::end(order), core_of(provider));
+  return static_cast<int>(found - std::begin(order));
+}
+
+rma_mode preferred_mode(absl::string_view provider) {
+  const absl::string_view core = core_of(provider);
+  for (const absl::string_view ends_connection : {"tcp", "net", "shm", "udp"}) {
+    if (core == ends_connection) return rma_mode::asked;
+  }
+  return rma_mode::native;
+}
+
+absl::Status failure(absl::string_view what, int64_t code) {
+  return absl::UnavailableError(
+      absl::StrCat("libfabric: ", what, ": ", fi_strerror(static_cast<int>(-code))));
+}
+
+absl::StatusOr<std::string> choose_common(absl::Span<const std::vector<std::string>> of_ranks) {
+  std::string best;
+  if (!of_ranks.empty()) {
+    for (const std::string& name : of_ranks[0]) {
+      const bool common = std::all_of(of_ranks.begin(), of_ranks.end(), [&](const auto& theirs) {
+        return std::find(theirs.begin(), theirs.end(), name) != theirs.end();
+      });
+      if (common && (best.empty() || preference(name) < preference(best))) best = name;
+    }
+  }
+  if (!best.empty()) return best;
+  std::string lists;
+  for (size_t r = 0; r < of_ranks.size() && r < 8; ++r) {
+    absl::StrAppend(&lists, r == 0 ? "" : "; ", "rank ", r, ": ", absl::StrJoin(of_ranks[r], ", "));
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("no provider of libfabric is on all ranks (", lists, ")"));
+}
+
+absl::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& wanted) {
+  info_ptr hints = make_hints(wanted);
+  if (hints == nullptr) return absl::ResourceExhaustedError("no memory");
+  hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
+  info_ptr list;
+  const int64_t code = ask(*hints, &list);
+  std::vector<std::string> found;
+  for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
+    const std::string name = info->fabric_attr->prov_name;
+    if (!wanted.name.empty() && !names(wanted.name, name)) continue;
+    if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
+  }
+  if (!found.empty()) return found;
+  return absl::UnavailableError(absl::StrCat(
+      "libfabric has no provider of reliable datagrams with messages",
+      wanted.name.empty() ? "" : absl::StrCat(" named \"", wanted.name, "\" (ofi_provider_name)"),
+      wanted.interface.empty() ? "" : absl::StrCat(" on \"", wanted.interface, "\" (device_name)"),
+      code == 0 ? "" : absl::StrCat(": ", fi_strerror(static_cast<int>(-code))),
+      "; fi_info -t FI_EP_RDM shows those there are"));
+}
+
+absl::StatusOr<provider> find_provider(const wanted_provider& wanted) {
+  const absl::StatusOr<rma_mode> mode = read_mode(preferred_mode(wanted.name));
+  if (!mode.ok()) return mode.status();
+  struct attempt {
+    rma_mode rma;
+    bool delivers;
+    int more_mr_modes;
+  };
+  // The first that the provider agrees to. To be asked, keys must be ours: the same on all devices
+  // of a rank, which each have a domain of their own.
+  static constexpr attempt attempts[] = {
+      {rma_mode::native, true, 0},
+      {rma_mode::native, true, FI_MR_PROV_KEY},
+      {rma_mode::native, false, 0},
+      {rma_mode::native, false, FI_MR_PROV_KEY},
+      {rma_mode::asked, false, 0},
+      {rma_mode::messages, false, 0},
+      {rma_mode::messages, false, FI_MR_PROV_KEY},
+  };
+  int64_t code = -FI_ENODATA;
+  for (const attempt& tried : attempts) {
+    if (tried.rma < *mode) continue;
+    info_ptr hints = make_hints(wanted);
+    if (hints == nullptr) return absl::ResourceExhaustedError("no memory");
+    if (tried.rma != rma_mode::messages) hints->caps |= FI_RMA;
+    if (tried.rma == rma_mode::asked) {
+      // What was written is there before the reply that says so.
+      hints->tx_attr->msg_order |= FI_ORDER_SAW;
+      hints->rx_attr->msg_order |= FI_ORDER_SAW;
+    }
+    if (tried.delivers) hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+    hints->domain_attr->mr_mode |= tried.more_mr_modes;
+    info_ptr list;
+    code = ask(*hints, &list);
+    if (code != 0) continue;
+    info_ptr info = pick(*list, wanted);
+    if (info == nullptr) continue;
+    info->tx_attr->op_flags = 0;  // each operation says what it needs
+    provider found;
+    found.info = std::move(info);
+    found.rma = tried.rma;
+    found.delivers = tried.delivers;
+    return found;
+  }
+  return failure(absl::StrCat("opening provider ", wanted.name), code);
+}
+
+}  // namespace lci::net::ofi

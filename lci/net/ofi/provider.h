@@ -1,0 +1,82 @@
+// Which of libfabric's providers, and what it can do.
+//
+// Chosen by name (attribute ofi_provider_name, so LCI_ATTR_OFI_PROVIDER_NAME), else the first of
+//   cxi, efa, psm3, opx, psm2, verbs, tcp, net, sockets
+// that every rank has; of shm, udp and those we know nothing about only if there is none of these.
+// A name may be that of the core ("tcp") or whole ("tcp;ofi_rxm").
+#ifndef LCI_NET_OFI_PROVIDER_H_
+#define LCI_NET_OFI_PROVIDER_H_
+
+#include <rdma/fabric.h>
+#include <rdma/fi_domain.h>
+#include <rdma/fi_endpoint.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+
+namespace lci::net::ofi {
+
+// How puts and gets are done.
+enum class rma_mode {
+  native,    // fi_write and fi_read: the target does nothing
+  asked,     // the target is asked, looks whether the memory is open, and then reads or writes the
+             // requester's; few bytes travel with the question or the answer
+  messages,  // the target is asked, and all bytes travel with the question or the answer
+};
+
+// A provider that ends the connection, or never answers, when it is asked for memory that is not
+// open (or is no more) would let one wrong access end two ranks' conversation for good. `asked` is
+// for those; the others tell the one who asked, and go on. Found by trying, or by documentation.
+rma_mode preferred_mode(absl::string_view provider);
+
+// 0, 1, ...: the smaller the better.
+int preference(absl::string_view provider);
+// "tcp" of "tcp;ofi_rxm".
+absl::string_view core_of(absl::string_view provider);
+bool names(absl::string_view asked_for, absl::string_view provider);
+
+// The best that is in everybody's list. An error says who has what.
+absl::StatusOr<std::string> choose_common(absl::Span<const std::vector<std::string>> of_ranks);
+
+// How fi_getinfo's errors, and all others of libfabric, read. `code` is negative, as returned.
+absl::Status failure(absl::string_view what, int64_t code);
+
+struct free_info {
+  void operator()(fi_info* info) const { fi_freeinfo(info); }
+};
+using info_ptr = std::unique_ptr<fi_info, free_info>;
+
+struct wanted_provider {
+  std::string name;       // empty: any
+  std::string interface;  // empty: the loopback if all ranks are on one host, else the first other
+  bool one_host = false;
+};
+
+// All that can be used here, each once. An error if there is none.
+absl::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& wanted);
+
+struct provider {
+  info_ptr info;
+  rma_mode rma = rma_mode::messages;
+  bool delivers = false;  // a completion may mean that the bytes are there (FI_DELIVERY_COMPLETE)
+
+  const char* name() const { return info->fabric_attr->prov_name; }
+  int mr_mode() const { return info->domain_attr->mr_mode; }
+  // Keys are the provider's, and so differ from one domain to the next. A region has one: all
+  // devices then share a domain.
+  bool shares_domain() const { return (mr_mode() & FI_MR_PROV_KEY) != 0; }
+};
+
+// Opens the provider of that name. LCI_OFI_RMA=auto|native|asked|messages overrides
+// preferred_mode(), as far as the provider goes along.
+absl::StatusOr<provider> find_provider(const wanted_provider& wanted);
+
+}  // namespace lci::net::ofi
+
+#endif  // LCI_NET_OFI_PROVIDER_H_

@@ -1,0 +1,80 @@
+#ifndef LCI_NET_OFI_REGIONS_H_
+#define LCI_NET_OFI_REGIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "lci/ds/mpmc_array.h"
+#include "lci/ds/spinlock.h"
+#include "lci/net/op.h"
+
+namespace lci::net::ofi {
+
+// This rank's registered memory: what our own posts refer to, and what peers that ask us to copy
+// may reach. What the provider knows of it is in domain.h.
+//
+// Thread safety: every member by any thread at any time. open and close wait for each other only,
+// and close for a use() of that region.
+class region_table {
+ public:
+  struct region {
+    uint32_t index = 0;
+    uint64_t key = 0;  // guarded by lock where peers ask. 0: closed
+    unsigned char* address = nullptr;
+    size_t size = 0;
+    ds::spinlock lock;
+  };
+
+  // Keys are never given twice, and begin at random, so that those of other ranks and of earlier jobs
+  // are not taken for ours.
+  explicit region_table(uint64_t first_key) : next_key_(first_key) {}
+  // So many bytes of a key are used. Before the first open.
+  void set_key_bytes(size_t bytes);
+
+  region& open(void* address, size_t size);
+  // When it has returned, no use() of the memory is under way.
+  void close(region& closed);
+
+  // As given by open.
+  region& at(local_region local) const { return *slots_.get(local.handle - 1); }
+  static local_region local(const region& open) { return {open.index + uint64_t{1}}; }
+  // As a peer asks for it.
+  static remote_region remote(const region& open) { return {open.index, open.key}; }
+
+  // Calls f(region, address of the bytes) if they are open. False if they are not.
+  template <class F>
+  bool use(remote_region wanted, uint64_t offset, size_t size, const F& f) const {
+    region* found = wanted.key == 0 || wanted.base > UINT32_MAX ? nullptr : slots_.get(wanted.base);
+    if (found == nullptr) return false;
+    const std::lock_guard<ds::spinlock> guard(found->lock);
+    if (found->key != wanted.key || offset > found->size || size > found->size - offset) {
+      return false;
+    }
+    f(*found, found->address + offset);
+    return true;
+  }
+
+  // Calls f(region) for each that is open. None is opened or closed meanwhile.
+  template <class F>
+  void for_each(const F& f) const {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    for (const auto& slot : owned_) {
+      if (slot->key != 0) f(*slot);
+    }
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<std::unique_ptr<region>> owned_;  // guarded by mutex_
+  std::vector<uint32_t> free_;                  // guarded by mutex_
+  uint64_t next_key_;                           // guarded by mutex_
+  uint64_t key_mask_ = ~uint64_t{0};
+  ds::mpmc_array<region*> slots_;
+};
+
+}  // namespace lci::net::ofi
+
+#endif  // LCI_NET_OFI_REGIONS_H_
