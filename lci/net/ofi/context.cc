@@ -54,14 +54,13 @@ absl::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
 
   const introduction ours = introduce_ourselves();
   made->pid_ = getpid();
-  absl::StatusOr<std::vector<std::string>> providers = list_providers(wanted);
-  absl::StatusOr<std::string> told = providers.status();
-  if (providers.ok()) {
-    told = absl::StrCat(
-        absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
-        absl::StrJoin(*providers, "\n"));
-  }
-  const auto all = exchange(boot, "ofi-ranks", told);
+  const auto told = [&]() -> absl::StatusOr<std::string> {
+    const absl::StatusOr<std::vector<std::string>> providers = list_providers(wanted);
+    if (!providers.ok()) return providers.status();
+    return absl::StrCat(absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
+                        absl::StrJoin(*providers, "\n"));
+  };
+  const auto all = exchange(boot, "ofi-ranks", told());
   if (!all.ok()) return all.status();
   std::vector<std::vector<std::string>> lists;
   for (size_t r = 0; r < all->size(); ++r) {
