@@ -112,7 +112,10 @@ void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool meet_at_
   ASSERT_TRUE(made.ok()) << made.status();
   rank_under_test rank{boot.rank(), boot.size(), boot, **network, **made};
   body(rank);
-  if (meet_at_end) rank.meet();
+  if (!meet_at_end) return;
+  // Others may still wait for what this rank has sent.
+  rank.poll_until([&] { return rank.dev.drained(); }, ignore);
+  rank.meet();
 }
 
 }  // namespace

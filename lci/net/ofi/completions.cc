@@ -98,9 +98,11 @@ void ofi_device::read_completions(const batch& given) {
 }
 
 void ofi_device::take(const fi_cq_data_entry& entry) {
-  // Of a peer's write: it completes nothing of ours.
+  // Of a peer's write: it completes nothing of ours. (Some providers repeat FI_REMOTE_CQ_DATA to the
+  // writer.)
+  constexpr uint64_t written_here = FI_RMA | FI_REMOTE_CQ_DATA;
   if ((entry.flags & FI_REMOTE_WRITE) != 0 ||
-      ((entry.flags & FI_RMA) != 0 && (entry.flags & FI_REMOTE_CQ_DATA) != 0)) {
+      (entry.flags & (written_here | FI_WRITE)) == written_here) {
     take_remote_write(entry.data);
     return;
   }
