@@ -129,6 +129,7 @@ void ofi_device::take_remote_write(uint64_t data) {
   const auto from = static_cast<int>(rank);
   ready_.push_back(
       make_completion(completion_kind::remote_put, from, immediate_layout::imm(data)));
+  if (is_us(from)) return;
   with(from).with.owe();
   if (with(from).with.owes_many()) wait(from);
 }

@@ -91,7 +91,7 @@ absl::Status ofi_context::open(const wanted_provider& wanted) {
   if (const int bad = fi_fabric(provider_.info->fabric_attr, &fabric, nullptr); bad != 0) {
     return failure(absl::StrCat("opening the fabric of ", provider_.name()), bad);
   }
-  fabric_.reset(fabric);
+  fabric_.reset(fabric, close_fid<fid_fabric>());
   if (provider_.shares_domain()) {
     // All that libfabric locks for us in return is this provider's choice.
     provider_.info->domain_attr->threading = FI_THREAD_SAFE;
@@ -113,7 +113,7 @@ ofi_context::~ofi_context() {
   if (is_ours()) return;
   // In a child that was forked off, libfabric's objects are the parent's.
   static_cast<void>(shared_domain_.release());
-  static_cast<void>(fabric_.release());
+  static_cast<void>(new std::shared_ptr<fid_fabric>(std::move(fabric_)));
 }
 
 bool ofi_context::is_ours() const { return getpid() == pid_; }

@@ -38,7 +38,7 @@ class ofi_context final : public context {
   int rank() const { return boot_.rank(); }
   int size() const { return boot_.size(); }
   const provider& from() const { return provider_; }
-  fid_fabric& fabric() const { return *fabric_; }
+  const std::shared_ptr<fid_fabric>& fabric() const { return fabric_; }
   const region_table& regions() const { return regions_; }
 
   // Whether the process of a rank has ended, as far as this host can see it: never of one elsewhere.
@@ -67,7 +67,7 @@ class ofi_context final : public context {
   pid_t pid_ = 0;
   std::vector<peer> peers_;  // by rank
   provider provider_;
-  fid_ptr<fid_fabric> fabric_;
+  std::shared_ptr<fid_fabric> fabric_;
   region_table regions_;
   std::mutex mutex_;
   std::vector<domain*> domains_;  // guarded by mutex_

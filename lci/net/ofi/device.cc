@@ -1,5 +1,7 @@
 #include "lci/net/ofi/device.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <atomic>
 #include <cstring>
@@ -52,8 +54,10 @@ struct offer {
   uint32_t credits;
   uint16_t rma;
   uint16_t token;
+  int64_t pid;
+  uint64_t shared;  // for ranks of that same process: the address of its resources
 };
-static_assert(sizeof(offer) == 16);
+static_assert(sizeof(offer) == 32);
 
 }  // namespace
 
@@ -91,9 +95,10 @@ absl::Status ofi_device::open() {
                                                    max_message_bytes, " at most"));
   }
   const provider& from = context_.from();
+  own_->fabric = context_.fabric();
   own_->in = context_.shared_domain();
   if (own_->in == nullptr) {
-    absl::StatusOr<std::unique_ptr<domain>> opened = domain::open(context_.fabric(), from);
+    absl::StatusOr<std::unique_ptr<domain>> opened = domain::open(*own_->fabric, from);
     if (!opened.ok()) return opened.status();
     own_->own_domain = *std::move(opened);
     own_->in = own_->own_domain.get();
@@ -138,7 +143,8 @@ absl::Status ofi_device::connect(boot::bootstrap& boot) {
     if (absl::Status bad = open(); !bad.ok()) return bad;
     const absl::StatusOr<std::string> name = own_->end.name();
     if (!name.ok()) return name.status();
-    const offer ours{packet_bytes_, credits_each_, static_cast<uint16_t>(rma_), token_};
+    const offer ours{packet_bytes_, credits_each_, static_cast<uint16_t>(rma_), token_, getpid(),
+                     reinterpret_cast<uintptr_t>(&own_)};
     return absl::StrCat(absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
                         *name);
   };
@@ -171,11 +177,15 @@ absl::Status ofi_device::insert(int rank, const std::string& bytes) {
   other.token = theirs.token;
   other.with.set(credits_each_);
   other.requests.reset(new request[max_requests]);
-  if (is_us(rank)) return absl::OkStatus();  // what we send to ourselves never leaves
+  // What we send to ourselves never leaves; what the provider writes for us does.
+  if (is_us(rank) && rma_ != rma_mode::native) return absl::OkStatus();
   const absl::StatusOr<fi_addr_t> address =
       own_->end.insert(absl::string_view(bytes).substr(sizeof(theirs)));
   if (!address.ok()) return address.status();
   other.address = *address;
+  if (!is_us(rank) && theirs.pid == getpid() && core_of(context_.from().name()) == "shm") {
+    others_.push_back(*reinterpret_cast<const std::shared_ptr<resources>*>(theirs.shared));
+  }
   return absl::OkStatus();
 }
 
@@ -240,7 +250,7 @@ absl::Status ofi_device::first_failure() const {
 ofi_device::~ofi_device() {
   if (!context_.is_ours()) {
     // In a child that was forked off, all this is the parent's.
-    static_cast<void>(own_.release());
+    static_cast<void>(new std::shared_ptr<resources>(std::move(own_)));
     return;
   }
   if (connected_) end();

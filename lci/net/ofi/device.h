@@ -1,6 +1,8 @@
 #ifndef LCI_NET_OFI_DEVICE_H_
 #define LCI_NET_OFI_DEVICE_H_
 
+#include <sys/types.h>
+
 #include <chrono>
 #include <cstdint>
 #include <deque>
@@ -53,6 +55,7 @@ class ofi_device final : public device {
   };
   // What a process that was forked off must not touch. Closed from below.
   struct resources {
+    std::shared_ptr<fid_fabric> fabric;
     std::unique_ptr<domain> own_domain;
     domain* in = nullptr;  // own_domain, or the one that all devices share
     packet_memory outgoing;
@@ -134,7 +137,10 @@ class ofi_device final : public device {
   const uint8_t credits_each_;
   const immediate_layout immediate_;
   const uint16_t token_;
-  std::unique_ptr<resources> own_;
+  std::shared_ptr<resources> own_;
+  // The provider shm reaches straight into endpoints of its own process, also when they are closed:
+  // those of ranks that are threads of it stay open as long as we may send to them.
+  std::vector<std::shared_ptr<resources>> others_;
   bool connected_ = false;
 
   ds::spinlock own_lock_;  // used where the domain is shared
