@@ -594,6 +594,8 @@ TEST_P(Conformance, ALostRankIsReportedOnceBehindWhatItSent) {
       for (int to = 0; to < victim; ++to) {
         ASSERT_TRUE(self.post(make_send(to, &value, 8, 7), ignore).is_done());
       }
+      // What it has handed to the network for good outlives it; a copy of its own would not.
+      self.poll_until([&] { return self.dev.drained(); }, ignore);
       raise(SIGKILL);
     }
     int words = 0;

@@ -42,7 +42,10 @@ info_ptr make_hints(const wanted_provider& wanted) {
   hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-  hints->domain_attr->data_progress = FI_PROGRESS_MANUAL;
+  // The sends of sockets are complete when the receiver has said that they are there. With a thread
+  // of the provider's that does not wait for the program to poll.
+  hints->domain_attr->data_progress =
+      core_of(wanted.name) == "sockets" ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT;
   // Freed by fi_freeinfo.
