@@ -70,7 +70,7 @@ struct completion {
   // Posted operations: the peer went away before it was complete; or, of a put or get, the memory
   // turned out not to be accessible (see device::post, fatal).
   bool failed = false;
-  uint64_t lease = 0;       // recv: give it to device::release when the bytes are no longer read
+  uint64_t lease = 0;  // recv: give it to device::release when the bytes are no longer read
 };
 
 }  // namespace lci::net

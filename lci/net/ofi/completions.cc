@@ -38,8 +38,7 @@ error_t ofi_device::post(const op& operation) {
   record.header_size = operation.header_size;
   record.body = operation.buffer;
   record.body_size = operation.size;
-  return append(operation.rank, record, claim::post) ? errorcode_t::done
-                                                     : errorcode_t::retry_nomem;
+  return append(operation.rank, record, claim::post) ? errorcode_t::done : errorcode_t::retry_nomem;
 }
 
 error_t ofi_device::poll(completion* out, size_t max, size_t* count) {
@@ -98,8 +97,8 @@ void ofi_device::read_completions(const batch& given) {
 }
 
 void ofi_device::take(const fi_cq_data_entry& entry) {
-  // Of a peer's write: it completes nothing of ours. (Some providers repeat FI_REMOTE_CQ_DATA to the
-  // writer.)
+  // Of a peer's write: it completes nothing of ours. (Some providers repeat FI_REMOTE_CQ_DATA to
+  // the writer.)
   constexpr uint64_t written_here = FI_RMA | FI_REMOTE_CQ_DATA;
   if ((entry.flags & FI_REMOTE_WRITE) != 0 ||
       (entry.flags & (written_here | FI_WRITE)) == written_here) {
@@ -127,8 +126,7 @@ void ofi_device::take_remote_write(uint64_t data) {
     return;
   }
   const auto from = static_cast<int>(rank);
-  ready_.push_back(
-      make_completion(completion_kind::remote_put, from, immediate_layout::imm(data)));
+  ready_.push_back(make_completion(completion_kind::remote_put, from, immediate_layout::imm(data)));
   if (is_us(from)) return;
   with(from).with.owe();
   if (with(from).with.owes_many()) wait(from);

@@ -9,8 +9,8 @@
 namespace lci::net::conformance {
 namespace {
 
-// The provider is LCI_TEST_PROVIDER. Without it on this machine there is nothing to instantiate; that
-// is said by a test of its own, which is skipped.
+// The provider is LCI_TEST_PROVIDER. Without it on this machine there is nothing to instantiate;
+// that is said by a test of its own, which is skipped.
 std::vector<backend_under_test> all() {
   const char* provider = std::getenv("LCI_TEST_PROVIDER");
   std::vector<backend_under_test> made;

@@ -100,8 +100,7 @@ absl::Status ofi_context::open(const wanted_provider& wanted) {
     shared_domain_ = *std::move(shared);
     if (absl::Status bad = add_domain(*shared_domain_); !bad.ok()) return bad;
   }
-  static constexpr const char* modes[] = {"by the provider", "asked of the target",
-                                          "in messages"};
+  static constexpr const char* modes[] = {"by the provider", "asked of the target", "in messages"};
   if (rank() == 0) {
     LCI_LOG(info, "ofi: provider ", provider_.name(), " on ", provider_.info->domain_attr->name,
             "; puts and gets ", modes[static_cast<int>(provider_.rma)]);
@@ -161,9 +160,8 @@ void ofi_context::deregister_memory(local_region region) {
 remote_region ofi_context::remote_key(local_region region) const {
   const region_table::region& open = regions_.at(region);
   if (provider_.rma != rma_mode::native) return region_table::remote(open);
-  const uint64_t base = (provider_.mr_mode() & FI_MR_VIRT_ADDR) != 0
-                            ? reinterpret_cast<uintptr_t>(open.address)
-                            : 0;
+  const uint64_t base =
+      (provider_.mr_mode() & FI_MR_VIRT_ADDR) != 0 ? reinterpret_cast<uintptr_t>(open.address) : 0;
   return {base, shared_domain_ == nullptr ? open.key : shared_domain_->key(open.index)};
 }
 

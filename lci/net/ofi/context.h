@@ -41,7 +41,8 @@ class ofi_context final : public context {
   const std::shared_ptr<fid_fabric>& fabric() const { return fabric_; }
   const region_table& regions() const { return regions_; }
 
-  // Whether the process of a rank has ended, as far as this host can see it: never of one elsewhere.
+  // Whether the process of a rank has ended, as far as this host can see it: never of one
+  // elsewhere.
   bool has_ended(int rank) const;
   // Its process is not to be seen from here.
   bool is_elsewhere(int rank) const { return peers_[static_cast<size_t>(rank)].elsewhere; }

@@ -8,10 +8,10 @@
 namespace lci::net::ofi {
 
 // Receives of a device come from sums, not from hope: every rank may have `each` packets on the way
-// to, or in the hands of, another one, which has posted as many receives for it. A receive goes back
-// to its sender as a credit, beside the bytes of any packet, or in a packet of its own once half of
-// them are owed. Such a packet costs no credit itself, so two ranks that have none left still give
-// each other theirs.
+// to, or in the hands of, another one, which has posted as many receives for it. A receive goes
+// back to its sender as a credit, beside the bytes of any packet, or in a packet of its own once
+// half of them are owed. Such a packet costs no credit itself, so two ranks that have none left
+// still give each other theirs.
 //
 // How many of those can be on the way from A to B: each carries half of B's credits at least, and B
 // has no more than all of them outstanding at A, so two (for one credit: one). Beside them come the
@@ -31,8 +31,8 @@ inline size_t choose_credits(size_t receives, size_t peers) {
   constexpr size_t most = 64;
   if (peers == 0) return most;
   const size_t share = receives / peers;
-  return std::clamp<size_t>(
-      share > receives_without_credit ? share - receives_without_credit : 1, 1, most);
+  return std::clamp<size_t>(share > receives_without_credit ? share - receives_without_credit : 1,
+                            1, most);
 }
 
 // Between this rank and another. Thread safety: that of a plain value.

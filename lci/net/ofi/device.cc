@@ -46,8 +46,7 @@ device_limits choose_limits(const provider& from, const device_config& config) {
 }
 
 uint8_t choose_credits_each(const ofi_context& context, const device_config& config) {
-  const size_t receives =
-      std::min(config.queues.receives, context.from().info->rx_attr->size);
+  const size_t receives = std::min(config.queues.receives, context.from().info->rx_attr->size);
   return static_cast<uint8_t>(choose_credits(receives, static_cast<size_t>(context.size()) - 1));
 }
 
@@ -146,8 +145,8 @@ absl::Status ofi_device::connect(boot::bootstrap& boot) {
     if (absl::Status bad = open(); !bad.ok()) return bad;
     const absl::StatusOr<std::string> name = own_->end.name();
     if (!name.ok()) return name.status();
-    const offer ours{packet_bytes_, credits_each_, static_cast<uint16_t>(rma_), token_, getpid(),
-                     reinterpret_cast<uintptr_t>(&own_)};
+    const offer ours{packet_bytes_, credits_each_, static_cast<uint16_t>(rma_),
+                     token_,        getpid(),      reinterpret_cast<uintptr_t>(&own_)};
     return absl::StrCat(absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
                         *name);
   };
@@ -243,8 +242,8 @@ absl::Status ofi_device::greet(boot::bootstrap& boot) {
 absl::Status ofi_device::first_failure() const {
   for (int r = 0; r < ranks_; ++r) {
     if (peers_[static_cast<size_t>(r)].state != peer_state::alive) {
-      return absl::UnavailableError(absl::StrCat("rank ", r, " went away (seen by rank ",
-                                                 context_.rank(), ")"));
+      return absl::UnavailableError(
+          absl::StrCat("rank ", r, " went away (seen by rank ", context_.rank(), ")"));
     }
   }
   return absl::OkStatus();

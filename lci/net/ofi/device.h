@@ -148,16 +148,16 @@ class ofi_device final : public device {
   returned_packets returned_;
 
   // Guarded by the lock.
-  std::vector<peer> peers_;                // by rank
-  std::vector<packet*> free_packets_;      // to send
-  std::vector<packet*> unposted_;          // to receive, refused by libfabric for now
+  std::vector<peer> peers_;            // by rank
+  std::vector<packet*> free_packets_;  // to send
+  std::vector<packet*> unposted_;      // to receive, refused by libfabric for now
   std::unique_ptr<access[]> accesses_;
   std::vector<access*> free_accesses_;
   size_t access_count_ = 0;
-  std::vector<int> waiting_;               // ranks with peer::waiting
-  std::deque<packet*> arrived_;            // being read, from the front
-  std::deque<completion> ready_;           // to be given before those in arrived_
-  bool moved_ = false;                     // during this poll
+  std::vector<int> waiting_;      // ranks with peer::waiting
+  std::deque<packet*> arrived_;   // being read, from the front
+  std::deque<completion> ready_;  // to be given before those in arrived_
+  bool moved_ = false;            // during this poll
   uint32_t polls_ = 0;
   uint32_t quiet_polls_ = 0;  // in a row, in which nothing arrived
   int suspects_ = 0;          // peers in state suspected or corrupt

@@ -20,8 +20,8 @@ namespace lci::net::ofi {
 // itself, so that its locks (and its cache of registrations) are nobody else's (SC'25 paper,
 // section 5.2.4); unless the provider chooses keys, see provider::shares_domain.
 //
-// Thread safety: add and remove by one thread at a time; they take `lock`. The rest by any thread at
-// any time.
+// Thread safety: add and remove by one thread at a time; they take `lock`. The rest by any thread
+// at any time.
 class domain {
  public:
   static absl::StatusOr<std::unique_ptr<domain>> open(fid_fabric& fabric, const provider& from);
@@ -60,7 +60,7 @@ class domain {
   bool needs_local_ = false;
   bool by_address_ = false;
   bool binds_ = false;
-  bool remote_ = false;  // memory is reached from elsewhere
+  bool remote_ = false;                    // memory is reached from elsewhere
   ds::mpmc_array<fid_mr*> registrations_;  // by index of region
   size_t used_ = 0;                        // of registrations_
 };

@@ -15,8 +15,8 @@
 
 namespace lci::net::ofi {
 
-// What is given to libfabric as the context of an operation. It writes to the first member until the
-// operation is complete (modes FI_CONTEXT and FI_CONTEXT2).
+// What is given to libfabric as the context of an operation. It writes to the first member until
+// the operation is complete (modes FI_CONTEXT and FI_CONTEXT2).
 struct operation {
   fi_context2 context;
   enum class kind : uint8_t { receive, packet, access } what = kind::receive;
@@ -47,7 +47,9 @@ class packet_memory {
 
   size_t count() const { return count_; }
   packet& at(size_t index) const { return packets_[index]; }
-  void* descriptor() const { return registration_ == nullptr ? nullptr : fi_mr_desc(&*registration_); }
+  void* descriptor() const {
+    return registration_ == nullptr ? nullptr : fi_mr_desc(&*registration_);
+  }
 
  private:
   size_t count_ = 0;

@@ -92,9 +92,9 @@ info_ptr pick(const fi_info& list, const wanted_provider& wanted) {
   for (const fi_info* info = &list; info != nullptr; info = info->next) {
     if (!wanted.name.empty() && !names(wanted.name, info->fabric_attr->prov_name)) continue;
     // The first name is the best: the same core layered otherwise comes later.
-    if (best == nullptr || (std::strcmp(info->fabric_attr->prov_name,
-                                        best->fabric_attr->prov_name) == 0 &&
-                            distance(*info, wanted) < distance(*best, wanted))) {
+    if (best == nullptr ||
+        (std::strcmp(info->fabric_attr->prov_name, best->fabric_attr->prov_name) == 0 &&
+         distance(*info, wanted) < distance(*best, wanted))) {
       best = info;
     }
   }

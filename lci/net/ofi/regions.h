@@ -28,8 +28,8 @@ class region_table {
     ds::spinlock lock;
   };
 
-  // Keys are never given twice, and begin at random, so that those of other ranks and of earlier jobs
-  // are not taken for ours.
+  // Keys are never given twice, and begin at random, so that those of other ranks and of earlier
+  // jobs are not taken for ours.
   explicit region_table(uint64_t first_key) : next_key_(first_key) {}
   // So many bytes of a key are used. Before the first open.
   void set_key_bytes(size_t bytes);

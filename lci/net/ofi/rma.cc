@@ -48,16 +48,16 @@ error_t ofi_device::post_rma(const op& operation) {
 
 error_t ofi_device::post_to_ourselves(const op& operation) {
   const bool is_get = operation.kind == op_kind::get;
-  const bool open = context_.regions().use(
-      operation.remote, operation.remote_offset, operation.size,
-      [&](const region_table::region&, unsigned char* there) {
-        if (operation.size == 0) return;
-        if (is_get) {
-          std::memmove(operation.buffer, there, operation.size);
-        } else {
-          std::memmove(there, operation.buffer, operation.size);
-        }
-      });
+  const bool open =
+      context_.regions().use(operation.remote, operation.remote_offset, operation.size,
+                             [&](const region_table::region&, unsigned char* there) {
+                               if (operation.size == 0) return;
+                               if (is_get) {
+                                 std::memmove(operation.buffer, there, operation.size);
+                               } else {
+                                 std::memmove(there, operation.buffer, operation.size);
+                               }
+                             });
   if (!open) return errorcode_t::fatal;
   if (operation.kind == op_kind::put_imm) {
     ready_.push_back(make_remote_put(operation.rank, operation.imm));
@@ -85,8 +85,7 @@ error_t ofi_device::post_native(const op& operation) {
     outgoing_record told;
     told.kind = record_kind::put_done;
     told.imm = operation.imm;
-    return append(operation.rank, told, claim::post) ? errorcode_t::done
-                                                     : errorcode_t::retry_nomem;
+    return append(operation.rank, told, claim::post) ? errorcode_t::done : errorcode_t::retry_nomem;
   }
   const bool by_write = tells && immediate_.fits();
   // Its entry in the target's completion queue has to have room there.
@@ -103,9 +102,9 @@ error_t ofi_device::post_native(const op& operation) {
   const uint64_t address = operation.remote.base + operation.remote_offset;
   int64_t bad;
   if (operation.kind == op_kind::get) {
-    bad = fi_read(own_->end.ep(), operation.buffer, operation.size,
-                  own_->in->descriptor(local.index), to.address, address, operation.remote.key,
-                  &by->context);
+    bad =
+        fi_read(own_->end.ep(), operation.buffer, operation.size, own_->in->descriptor(local.index),
+                to.address, address, operation.remote.key, &by->context);
   } else {
     iovec bytes{operation.buffer, operation.size};
     void* descriptor = own_->in->descriptor(local.index);
@@ -130,8 +129,8 @@ error_t ofi_device::post_native(const op& operation) {
   free_accesses_.push_back(by);
   if (bad == -FI_EAGAIN) return errorcode_t::retry_nomem;
   if (bad != -FI_EACCES && bad != -FI_EINVAL && bad != -FI_ENOKEY) {
-    suspect(operation.rank, absl::StrCat("its memory could not be reached: ",
-                                         fi_strerror(static_cast<int>(-bad))));
+    suspect(operation.rank,
+            absl::StrCat("its memory could not be reached: ", fi_strerror(static_cast<int>(-bad))));
   }
   return errorcode_t::fatal;
 }
@@ -231,9 +230,9 @@ bool ofi_device::take_request(int rank, const incoming_record& record, batch* gi
   std::memcpy(&header, record.bytes, sizeof(header));
   const size_t bytes = record.size - sizeof(header);
   if (bytes != (record.kind == record_kind::put ? header.size : 0)) return false;
-  if (record.kind == record_kind::get &&
-      header.size > packet_bytes_ - sizeof(packet_header) - sizeof(record_header) -
-                        sizeof(reply_header)) {
+  if (record.kind == record_kind::get && header.size > packet_bytes_ - sizeof(packet_header) -
+                                                           sizeof(record_header) -
+                                                           sizeof(reply_header)) {
     return false;
   }
   if ((record.kind == record_kind::pull || record.kind == record_kind::push) &&
@@ -243,11 +242,11 @@ bool ofi_device::take_request(int rank, const incoming_record& record, batch* gi
   ++from.being_asked;
   if (record.kind == record_kind::put) {
     asked.to = record_kind::reply;
-    asked.ok = context_.regions().use(
-        region_of(header), header.offset, bytes,
-        [&](const region_table::region&, unsigned char* to) {
-          if (bytes > 0) std::memcpy(to, record.bytes + sizeof(header), bytes);
-        });
+    asked.ok = context_.regions().use(region_of(header), header.offset, bytes,
+                                      [&](const region_table::region&, unsigned char* to) {
+                                        if (bytes > 0)
+                                          std::memcpy(to, record.bytes + sizeof(header), bytes);
+                                      });
     if (asked.ok && header.tells != 0) given->add(make_remote_put(rank, record.imm));
   }
   from.owes.push_back(asked);
@@ -330,8 +329,8 @@ bool ofi_device::start(int rank, const owed& front) {
     return false;
   }
   if (open) {
-    suspect(rank, absl::StrCat("its memory could not be reached: ",
-                               fi_strerror(static_cast<int>(-bad))));
+    suspect(rank,
+            absl::StrCat("its memory could not be reached: ", fi_strerror(static_cast<int>(-bad))));
   }
   finished(*by, /*failed=*/true);
   return true;

@@ -179,9 +179,8 @@ void ofi_device::recycle(packet& over) {
 }
 
 bool ofi_device::repost(packet& over) {
-  const int64_t bad =
-      fi_recv(own_->end.ep(), over.bytes, packet_bytes_, own_->incoming.descriptor(),
-              FI_ADDR_UNSPEC, &over.context);
+  const int64_t bad = fi_recv(own_->end.ep(), over.bytes, packet_bytes_,
+                              own_->incoming.descriptor(), FI_ADDR_UNSPEC, &over.context);
   if (bad == 0) over.costs = false;
   return bad == 0;
 }

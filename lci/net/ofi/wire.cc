@@ -6,8 +6,8 @@ namespace lci::net::ofi {
 
 void write_record(const outgoing_record& record, unsigned char* to) {
   const size_t size = record.header_size + record.body_size;
-  const record_header header{
-      static_cast<uint32_t>(size) | static_cast<uint32_t>(record.kind) << 24, record.imm};
+  const record_header header{static_cast<uint32_t>(size) | static_cast<uint32_t>(record.kind) << 24,
+                             record.imm};
   std::memcpy(to, &header, sizeof(header));
   to += sizeof(header);
   if (record.header_size > 0) std::memcpy(to, record.header, record.header_size);

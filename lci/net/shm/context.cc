@@ -15,8 +15,8 @@
 #include "absl/strings/str_cat.h"
 #include "lci/base/env.h"
 #include "lci/base/log.h"
-#include "lci/net/shm/device.h"
 #include "lci/net/exchange.h"
+#include "lci/net/shm/device.h"
 
 namespace lci::net::shm {
 namespace {
@@ -72,7 +72,7 @@ bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t s
 }
 
 absl::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot,
-                                                            const context_config&) {
+                                                           const context_config&) {
   std::unique_ptr<shm_context> made(new shm_context(boot));
   const auto all = exchange(boot, "shm-ranks", made->introduce());
   if (!all.ok()) return all.status();

@@ -1,0 +1,102 @@
+#include "lci/net/ofi/credits.h"
+
+#include <random>
+
+#include "gtest/gtest.h"
+#include "lci/net/ofi/immediate.h"
+
+namespace lci::net::ofi {
+namespace {
+
+TEST(Credits, AreSharedAmongThePeers) {
+  EXPECT_EQ(choose_credits(4096, 1), 64u);
+  EXPECT_EQ(choose_credits(4096, 64), 61u);
+  EXPECT_EQ(choose_credits(256, 3), 64u);
+  EXPECT_EQ(choose_credits(256, 200), 1u);  // one is needed, whatever it takes
+  EXPECT_EQ(receives_needed(61, 64), 4096u);
+}
+
+TEST(Credits, NoMoreComeBackThanWereSpent) {
+  credits ours;
+  ours.set(2);
+  EXPECT_FALSE(ours.earn(1));
+  ours.spend();
+  ours.spend();
+  EXPECT_FALSE(ours.any());
+  EXPECT_FALSE(ours.earn(3));
+  EXPECT_TRUE(ours.earn(2));
+  EXPECT_TRUE(ours.any());
+}
+
+TEST(Credits, APacketThatDidNotLeaveTakesNoneAlong) {
+  credits ours;
+  ours.set(4);
+  ours.owe();
+  EXPECT_FALSE(ours.owes_many());
+  ours.owe();
+  EXPECT_TRUE(ours.owes_many());
+  const uint8_t paid = ours.pay();
+  EXPECT_EQ(paid, 2);
+  EXPECT_FALSE(ours.owes_many());
+  ours.unpay(paid);
+  EXPECT_TRUE(ours.owes_many());
+}
+
+// Two ranks that send, receive and give back in any order: never more packets at one of them than
+// it has receives, and always something that can happen while one of them has something to send.
+TEST(Credits, ReceivesSufficeAndNobodyIsStuck) {
+  for (const int number : {1, 2, 3, 5, 64}) {
+    const auto each = static_cast<uint8_t>(number);
+    std::mt19937 random(each);
+    struct side {
+      credits with;
+      size_t costly = 0;  // packets on the way to it, with a credit
+      size_t free = 0;    // and without
+      size_t given_back[256] = {};
+      size_t first = 0, last = 0;  // of given_back: credits in each packet on the way to it
+    } sides[2];
+    for (side& s : sides) s.with.set(each);
+    const auto send = [&](int from, bool costs) {
+      side& to = sides[1 - from];
+      to.given_back[to.last++ % 256] = sides[from].with.pay() + (costs ? size_t{1000} : size_t{0});
+      ++(costs ? to.costly : to.free);
+      if (costs) sides[from].with.spend();
+      ASSERT_LE(to.costly + to.free, receives_needed(each, 1) - 1);  // one is for the first and bye
+    };
+    size_t sent = 0;
+    for (int step = 0; step < 20000; ++step) {
+      const int who = static_cast<int>(random() % 2);
+      side& s = sides[who];
+      if (random() % 3 != 0) {
+        if (s.with.any()) {
+          send(who, true);
+          ++sent;
+        }
+      } else if (s.first != s.last) {
+        const size_t packet = s.given_back[s.first++ % 256];
+        ASSERT_TRUE(s.with.earn(static_cast<uint8_t>(packet % 1000)));
+        --(packet >= 1000 ? s.costly : s.free);
+        if (packet >= 1000) s.with.owe();
+        if (s.with.owes_many() && random() % 2 == 0) send(who, false);
+      }
+    }
+    EXPECT_GT(sent, 1000u) << "with " << int{each};
+  }
+}
+
+TEST(Immediate, EightBytesHoldTheRankToo) {
+  EXPECT_TRUE(immediate_layout(8).fits());
+  for (const int rank : {0, 1, 0x7fffffff}) {
+    const uint64_t data = immediate_layout::encode(rank, 0xdeadbeef);
+    EXPECT_EQ(immediate_layout::rank(data), static_cast<uint32_t>(rank));
+    EXPECT_EQ(immediate_layout::imm(data), 0xdeadbeef);
+  }
+}
+
+TEST(Immediate, FourBytesDoNotAndNoneIsSqueezedIn) {
+  EXPECT_FALSE(immediate_layout(4).fits());
+  EXPECT_FALSE(immediate_layout(0).fits());
+}
+
+}  // namespace
+}  // namespace lci::net::ofi

@@ -1,0 +1,65 @@
+#include "lci/net/ofi/provider.h"
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace lci::net::ofi {
+namespace {
+
+using testing::HasSubstr;
+
+std::string choose(const std::vector<std::vector<std::string>>& lists) {
+  const auto chosen = choose_common(lists);
+  return chosen.ok() ? *chosen : "error: " + std::string(chosen.status().message());
+}
+
+TEST(Provider, HardwareComesBeforeSockets) {
+  EXPECT_LT(preference("cxi"), preference("verbs;ofi_rxm"));
+  EXPECT_LT(preference("verbs;ofi_rxm"), preference("tcp;ofi_rxm"));
+  EXPECT_LT(preference("tcp;ofi_rxm"), preference("net"));
+  EXPECT_LT(preference("net"), preference("sockets"));
+  EXPECT_LT(preference("sockets"), preference("shm"));
+  EXPECT_LT(preference("shm"), preference("one nobody knows"));
+}
+
+TEST(Provider, TheBestThatAllHave) {
+  EXPECT_EQ(choose({{"shm", "net", "tcp;ofi_rxm"}}), "tcp;ofi_rxm");
+  EXPECT_EQ(choose({{"net", "cxi"}, {"sockets", "net"}, {"net"}}), "net");
+  EXPECT_EQ(choose({{"strange"}, {"strange", "net"}}), "strange");
+}
+
+TEST(Provider, WithoutACommonOneTheErrorSaysWhoHasWhat) {
+  EXPECT_THAT(choose({{"net", "cxi"}, {"tcp;ofi_rxm"}}),
+              testing::AllOf(HasSubstr("error"), HasSubstr("rank 0: net, cxi"),
+                             HasSubstr("rank 1: tcp;ofi_rxm")));
+}
+
+TEST(Provider, ANameMayBeThatOfTheCore) {
+  EXPECT_TRUE(names("tcp", "tcp;ofi_rxm"));
+  EXPECT_TRUE(names("tcp;ofi_rxm", "tcp;ofi_rxm"));
+  EXPECT_TRUE(names("net", "net"));
+  EXPECT_FALSE(names("ofi_rxm", "tcp;ofi_rxm"));
+  EXPECT_FALSE(names("tc", "tcp;ofi_rxm"));
+  EXPECT_EQ(core_of("tcp;ofi_rxm"), "tcp");
+  EXPECT_EQ(core_of("net"), "net");
+}
+
+TEST(Provider, WhatEndsConnectionsIsAsked) {
+  EXPECT_EQ(preferred_mode("tcp;ofi_rxm"), rma_mode::asked);
+  EXPECT_EQ(preferred_mode("shm"), rma_mode::asked);
+  EXPECT_EQ(preferred_mode("sockets"), rma_mode::native);
+  EXPECT_EQ(preferred_mode("cxi"), rma_mode::native);
+}
+
+TEST(Provider, ANameThatIsNotThereIsAnErrorThatSaysSo) {
+  wanted_provider wanted;
+  wanted.name = "nonesuch";
+  const auto found = list_providers(wanted);
+  ASSERT_FALSE(found.ok());
+  EXPECT_THAT(std::string(found.status().message()),
+              testing::AllOf(HasSubstr("nonesuch"), HasSubstr("ofi_provider_name")));
+  EXPECT_FALSE(find_provider(wanted).ok());
+}
+
+}  // namespace
+}  // namespace lci::net::ofi
