@@ -67,17 +67,17 @@ TEST(Credits, ReceivesSufficeAndNobodyIsStuck) {
     for (int step = 0; step < 20000; ++step) {
       const int who = static_cast<int>(random() % 2);
       side& s = sides[who];
-      if (random() % 3 != 0) {
-        if (s.with.any()) {
-          send(who, true);
-          ++sent;
-        }
-      } else if (s.first != s.last) {
+      const auto choice = random() % 4;
+      if (choice < 2 && s.with.any()) {
+        send(who, true);
+        ++sent;
+      } else if (choice == 2 && s.first != s.last) {
         const size_t packet = s.given_back[s.first++ % 256];
         ASSERT_TRUE(s.with.earn(static_cast<uint8_t>(packet % 1000)));
         --(packet >= 1000 ? s.costly : s.free);
         if (packet >= 1000) s.with.owe();
-        if (s.with.owes_many() && random() % 2 == 0) send(who, false);
+      } else if (choice == 3 && s.with.owes_many()) {
+        send(who, false);
       }
     }
     EXPECT_GT(sent, 1000u) << "with " << int{each};
