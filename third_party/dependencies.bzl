@@ -25,6 +25,25 @@ cc_library(
 )
 """
 
+# Its headers alone are for who loads the library only when it is wanted.
+_LIBFABRIC = """
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
+package(default_visibility = ["//visibility:public"])
+
+cc_library(
+    name = "libfabric",
+    linkopts = ["-lfabric"],
+    deps = [":headers"],
+)
+
+cc_library(
+    name = "headers",
+    hdrs = glob(["include/**/*.h"]),
+    includes = ["include"],
+)
+"""
+
 _GTEST = """
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
@@ -118,7 +137,7 @@ def lci_dependencies():
     if not native.existing_rule("libfabric"):
         system_library(
             name = "libfabric",
-            build = _SHARED.format(name = "libfabric", library = "fabric"),
+            build = _LIBFABRIC,
             headers = ["rdma/fabric.h"] + ["rdma/fi_%s.h" % part for part in [
                 "atomic",
                 "cm",

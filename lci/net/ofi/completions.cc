@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
 #include "lci/net/ofi/device.h"
+#include "lci/net/ofi/library.h"
 
 namespace lci::net::ofi {
 namespace {
@@ -61,6 +62,9 @@ error_t ofi_device::poll(completion* out, size_t max, size_t* count) {
 bool ofi_device::drained() {
   if (!lock_->try_lock()) return false;
   const std::lock_guard<ds::spinlock> guard(*lock_, std::adopt_lock);
+  // Much of what seems to be under way is over, and only has to be asked for.
+  read_completions(batch{nullptr, 0});
+  if (!waiting_.empty()) work_off();
   if (free_accesses_.size() != access_count_) return false;
   for (const peer& other : peers_) {
     if (other.state != peer_state::alive) continue;
@@ -89,7 +93,7 @@ void ofi_device::read_completions(const batch& given) {
     } else {
       ++quiet_polls_;
       if (read != -FI_EAGAIN && read != 0) {
-        LCI_LOG(error, "ofi: reading completions: ", fi_strerror(static_cast<int>(-read)));
+        LCI_LOG(error, "ofi: reading completions: ", describe(read));
       }
       return;
     }
@@ -137,13 +141,13 @@ void ofi_device::take_error() {
   if (fi_cq_readerr(own_->end.cq(), &error, 0) <= 0) return;
   auto* over = static_cast<operation*>(error.op_context);
   if (over == nullptr) {
-    LCI_LOG(warn, "ofi: an error of no operation: ", fi_strerror(error.err));
+    LCI_LOG(warn, "ofi: an error of no operation: ", describe(error.err));
     return;
   }
   switch (over->what) {
     case operation::kind::receive: {
       // Nobody's bytes, or those of a connection that broke; its other end is told by what we send.
-      LCI_LOG(debug, "ofi: a receive failed: ", fi_strerror(error.err));
+      LCI_LOG(debug, "ofi: a receive failed: ", describe(error.err));
       auto& here = static_cast<packet&>(*over);
       here.costs = false;
       recycle(here);
@@ -152,7 +156,7 @@ void ofi_device::take_error() {
     case operation::kind::packet: {
       const int rank = over->rank;
       sent(static_cast<packet&>(*over));
-      suspect(rank, absl::StrCat("a packet did not reach it: ", fi_strerror(error.err)));
+      suspect(rank, absl::StrCat("a packet did not reach it: ", describe(error.err)));
       return;
     }
     case operation::kind::access: {
@@ -161,7 +165,7 @@ void ofi_device::take_error() {
       // Of memory that is not open only the one who asked is to hear.
       if (error.err != FI_EACCES && error.err != FI_EPERM && error.err != FI_EINVAL &&
           error.err != FI_ENOKEY) {
-        suspect(rank, absl::StrCat("its memory could not be reached: ", fi_strerror(error.err)));
+        suspect(rank, absl::StrCat("its memory could not be reached: ", describe(error.err)));
       }
       return;
     }

@@ -88,7 +88,7 @@ absl::Status ofi_context::open(const wanted_provider& wanted) {
   provider_ = *std::move(found);
   regions_.set_key_bytes(provider_.info->domain_attr->mr_key_size);
   fid_fabric* fabric = nullptr;
-  if (const int bad = fi_fabric(provider_.info->fabric_attr, &fabric, nullptr); bad != 0) {
+  if (const int bad = libfabric().fabric(provider_.info->fabric_attr, &fabric, nullptr); bad != 0) {
     return failure(absl::StrCat("opening the fabric of ", provider_.name()), bad);
   }
   fabric_.reset(fabric, close_fid<fid_fabric>());

@@ -33,7 +33,7 @@ absl::StatusOr<rma_mode> read_mode(rma_mode by_itself) {
 }
 
 info_ptr make_hints(const wanted_provider& wanted) {
-  info_ptr hints(fi_allocinfo());
+  info_ptr hints(libfabric().dupinfo(nullptr));
   if (hints == nullptr) return hints;
   hints->ep_attr->type = FI_EP_RDM;
   hints->caps = FI_MSG;
@@ -56,7 +56,7 @@ info_ptr make_hints(const wanted_provider& wanted) {
 
 int64_t ask(const fi_info& hints, info_ptr* found) {
   fi_info* list = nullptr;
-  const int code = fi_getinfo(api_version, nullptr, nullptr, 0, &hints, &list);
+  const int code = libfabric().getinfo(api_version, nullptr, nullptr, 0, &hints, &list);
   found->reset(list);
   return code;
 }
@@ -98,7 +98,7 @@ info_ptr pick(const fi_info& list, const wanted_provider& wanted) {
       best = info;
     }
   }
-  return info_ptr(best == nullptr ? nullptr : fi_dupinfo(best));
+  return info_ptr(best == nullptr ? nullptr : libfabric().dupinfo(best));
 }
 
 }  // namespace
@@ -125,8 +125,7 @@ rma_mode preferred_mode(absl::string_view provider) {
 }
 
 absl::Status failure(absl::string_view what, int64_t code) {
-  return absl::UnavailableError(
-      absl::StrCat("libfabric: ", what, ": ", fi_strerror(static_cast<int>(-code))));
+  return absl::UnavailableError(absl::StrCat("libfabric: ", what, ": ", describe(code)));
 }
 
 absl::StatusOr<std::string> choose_common(absl::Span<const std::vector<std::string>> of_ranks) {
@@ -149,6 +148,7 @@ absl::StatusOr<std::string> choose_common(absl::Span<const std::vector<std::stri
 }
 
 absl::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& wanted) {
+  if (absl::Status bad = load_library(); !bad.ok()) return bad;
   info_ptr hints = make_hints(wanted);
   if (hints == nullptr) return absl::ResourceExhaustedError("no memory");
   hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
@@ -165,11 +165,12 @@ absl::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& w
       "libfabric has no provider of reliable datagrams with messages",
       wanted.name.empty() ? "" : absl::StrCat(" named \"", wanted.name, "\" (ofi_provider_name)"),
       wanted.interface.empty() ? "" : absl::StrCat(" on \"", wanted.interface, "\" (device_name)"),
-      code == 0 ? "" : absl::StrCat(": ", fi_strerror(static_cast<int>(-code))),
+      code == 0 ? "" : absl::StrCat(": ", describe(code)),
       "; fi_info -t FI_EP_RDM shows those there are"));
 }
 
 absl::StatusOr<provider> find_provider(const wanted_provider& wanted) {
+  if (absl::Status bad = load_library(); !bad.ok()) return bad;
   const absl::StatusOr<rma_mode> mode = read_mode(preferred_mode(wanted.name));
   if (!mode.ok()) return mode.status();
   struct attempt {

@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "lci/net/ofi/library.h"
 
 namespace lci::net::ofi {
 
@@ -48,7 +49,7 @@ absl::StatusOr<std::string> choose_common(absl::Span<const std::vector<std::stri
 absl::Status failure(absl::string_view what, int64_t code);
 
 struct free_info {
-  void operator()(fi_info* info) const { fi_freeinfo(info); }
+  void operator()(fi_info* info) const { libfabric().freeinfo(info); }
 };
 using info_ptr = std::unique_ptr<fi_info, free_info>;
 

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "lci/net/ofi/device.h"
+#include "lci/net/ofi/library.h"
 
 namespace lci::net::ofi {
 namespace {
@@ -129,8 +130,7 @@ error_t ofi_device::post_native(const op& operation) {
   free_accesses_.push_back(by);
   if (bad == -FI_EAGAIN) return errorcode_t::retry_nomem;
   if (bad != -FI_EACCES && bad != -FI_EINVAL && bad != -FI_ENOKEY) {
-    suspect(operation.rank,
-            absl::StrCat("its memory could not be reached: ", fi_strerror(static_cast<int>(-bad))));
+    suspect(operation.rank, absl::StrCat("its memory could not be reached: ", describe(bad)));
   }
   return errorcode_t::fatal;
 }
@@ -329,8 +329,7 @@ bool ofi_device::start(int rank, const owed& front) {
     return false;
   }
   if (open) {
-    suspect(rank,
-            absl::StrCat("its memory could not be reached: ", fi_strerror(static_cast<int>(-bad))));
+    suspect(rank, absl::StrCat("its memory could not be reached: ", describe(bad)));
   }
   finished(*by, /*failed=*/true);
   return true;

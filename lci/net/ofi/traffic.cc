@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
 #include "lci/net/ofi/device.h"
+#include "lci/net/ofi/library.h"
 
 namespace lci::net::ofi {
 namespace {
@@ -59,8 +60,7 @@ bool ofi_device::flush(int rank) {
     if (bad != 0) {
       to.with.unpay(paid);
       if (bad != -FI_EAGAIN) {
-        suspect(rank, absl::StrCat("a packet could not be sent to it: ",
-                                   fi_strerror(static_cast<int>(-bad))));
+        suspect(rank, absl::StrCat("a packet could not be sent to it: ", describe(bad)));
       }
       return false;
     }
@@ -93,8 +93,7 @@ bool ofi_device::send_free(int rank, const outgoing_record* record) {
   to.with.unpay(paid);
   free_packets_.push_back(leaving);
   if (bad != -FI_EAGAIN) {
-    suspect(rank, absl::StrCat("a packet could not be sent to it: ",
-                               fi_strerror(static_cast<int>(-bad))));
+    suspect(rank, absl::StrCat("a packet could not be sent to it: ", describe(bad)));
   }
   return false;
 }
