@@ -9,6 +9,7 @@
 #include <thread>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "lci/base/backoff.h"
 #include "lci/base/log.h"
@@ -185,6 +186,12 @@ absl::Status ofi_device::insert(int rank, const std::string& bytes) {
       own_->end.insert(absl::string_view(bytes).substr(sizeof(theirs)));
   if (!address.ok()) return address.status();
   other.address = *address;
+  constexpr absl::string_view of_shm = "fi_shm://";
+  const absl::string_view name = absl::string_view(bytes).substr(sizeof(theirs));
+  if (absl::StartsWith(name, of_shm)) {
+    // Ends with a zero.
+    other.shared_memory = absl::StrCat("/", name.substr(of_shm.size()).data());
+  }
   if (!is_us(rank) && theirs.pid == getpid() && core_of(context_.from().name()) == "shm") {
     others_.push_back(*reinterpret_cast<const std::shared_ptr<resources>*>(theirs.shared));
   }

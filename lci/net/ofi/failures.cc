@@ -1,4 +1,6 @@
 // Ranks that are gone: how that is found out, and what it ends.
+#include <sys/mman.h>
+
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
@@ -69,6 +71,9 @@ void ofi_device::judge() {
 void ofi_device::report(int rank) {
   with(rank).state = peer_state::failed;
   --suspects_;
+  // Nobody else clears up behind it.
+  const std::string& left = with(rank).shared_memory;
+  if (!left.empty() && context_.has_ended(rank)) shm_unlink(left.c_str());
   forget(rank);
   completion failed;
   failed.kind = completion_kind::peer_failed;

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "lci/net/ofi/credits.h"
@@ -52,6 +53,7 @@ struct peer {
   bool bye_sent = false;
   uint16_t token = 0;  // of its device
   fi_addr_t address = FI_ADDR_UNSPEC;
+  std::string shared_memory;  // what the provider shm leaves in /dev/shm if it is killed; or empty
   credits with;
   packet* open = nullptr;  // being filled; leaves at the next progress, or when it is full
   uint32_t in_flight = 0;  // packets that libfabric has

@@ -3,6 +3,7 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
+#include <sys/random.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -99,6 +100,21 @@ info_ptr pick(const fi_info& list, const wanted_provider& wanted) {
     }
   }
   return info_ptr(best == nullptr ? nullptr : libfabric().dupinfo(best));
+}
+
+// The provider shm names what it makes in /dev/shm by the number of the process. A process that was
+// killed leaves that behind, and a later one of the same number could not use the name: ours is
+// random.
+absl::Status name_uniquely(fi_info* info) {
+  uint64_t random = 0;
+  if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
+    return absl::InternalError("no random bytes (getrandom)");
+  }
+  const std::string name = absl::StrCat("fi_shm://lci-", absl::Hex(random));
+  std::free(info->src_addr);
+  info->src_addr = strdup(name.c_str());  // freed by fi_freeinfo
+  info->src_addrlen = name.size() + 1;
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -208,6 +224,9 @@ absl::StatusOr<provider> find_provider(const wanted_provider& wanted) {
     info_ptr info = pick(*list, wanted);
     if (info == nullptr) continue;
     info->tx_attr->op_flags = 0;  // each operation says what it needs
+    if (core_of(info->fabric_attr->prov_name) == "shm") {
+      if (absl::Status bad = name_uniquely(info.get()); !bad.ok()) return bad;
+    }
     provider found;
     found.info = std::move(info);
     found.rma = tried.rma;
