@@ -582,6 +582,122 @@ TEST_P(Conformance, ManyThreadsPostPollAndRelease) {
   });
 }
 
+// Nobody polls while the ways fill up; then each put that was taken has an end, and is heard of
+// once.
+TEST_P(Conformance, ManyPutsAtOnceAllCompleteAndAreToldOnce) {
+  run([](rank_under_test& self) {
+    constexpr size_t most = 3000;
+    const int to = (self.rank + 1) % self.ranks;
+    const int from = (self.rank + self.ranks - 1) % self.ranks;
+    std::vector<uint64_t> exposed(most);
+    std::vector<uint64_t> local(most);
+    const auto mine = self.network.register_memory(exposed.data(), most * 8);
+    const auto buffer = self.network.register_memory(local.data(), most * 8);
+    ASSERT_TRUE(mine.ok() && buffer.ok());
+    const remote_region key = self.network.remote_key(*mine);
+    const auto keys = self.boot.allgather(
+        "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
+    ASSERT_TRUE(keys.ok());
+    op put;
+    put.kind = op_kind::put_imm;
+    put.rank = to;
+    put.size = 8;
+    put.local = *buffer;
+    std::memcpy(&put.remote, (*keys)[static_cast<size_t>(to)].data(), sizeof(put.remote));
+    size_t posted = 0;
+    uint64_t accepted = 0;
+    for (int refused = 0; refused < 100 && accepted < most;) {
+      local[accepted] = accepted + 1;
+      put.buffer = &local[accepted];
+      put.remote_offset = accepted * 8;
+      put.imm = static_cast<net_imm_data_t>(accepted);
+      const error_t result = self.dev.post(put);
+      if (result.is_retry()) {
+        ++refused;
+        continue;
+      }
+      ASSERT_TRUE(result.is_done() || result.is_posted());
+      posted += result.is_posted() ? 1 : 0;
+      ++accepted;
+      refused = 0;
+    }
+    EXPECT_GT(accepted, 0u);
+    const auto counts = self.boot.allgather(
+        "accepted", absl::string_view(reinterpret_cast<const char*>(&accepted), sizeof(accepted)),
+        patience);
+    ASSERT_TRUE(counts.ok());
+    uint64_t expected;
+    std::memcpy(&expected, (*counts)[static_cast<size_t>(from)].data(), sizeof(expected));
+    size_t completed = 0;
+    std::set<net_imm_data_t> told;
+    const auto see = [&](const completion& c) {
+      if (c.kind == completion_kind::remote_put) {
+        EXPECT_EQ(c.rank, from);
+        ASSERT_LT(c.imm, expected);
+        EXPECT_TRUE(told.insert(c.imm).second) << c.imm << " was told twice";
+        EXPECT_EQ(exposed[c.imm], c.imm + 1);
+      } else {
+        EXPECT_EQ(c.kind, completion_kind::put);
+        EXPECT_FALSE(c.failed);
+        ++completed;
+      }
+    };
+    self.poll_until([&] { return completed == posted && told.size() == expected; }, see);
+    self.meet_polling(see);
+    EXPECT_EQ(completed, posted);
+    self.network.deregister_memory(*mine);
+    self.network.deregister_memory(*buffer);
+  });
+}
+
+// Each thread makes a device while the others make theirs, and has it to itself.
+TEST_P(Conformance, ThreadsWithDevicesOfTheirOwn) {
+  constexpr int threads = 3;
+  constexpr uint64_t messages = 300;
+  run([](rank_under_test& self) {
+    std::vector<std::unique_ptr<device>> devices(threads);
+    std::vector<std::thread> workers;
+    for (int t = 0; t < threads; ++t) {
+      workers.emplace_back([&, t] {
+        device_config config;
+        config.uid = 1 + t;
+        auto made = self.network.make_device(config);
+        ASSERT_TRUE(made.ok()) << made.status();
+        devices[static_cast<size_t>(t)] = *std::move(made);
+        rank_under_test mine{self.rank, self.ranks, self.boot, self.network,
+                             *devices[static_cast<size_t>(t)]};
+        // Memory that is registered while the others' devices are made and used.
+        std::vector<uint64_t> words(messages);
+        const auto region = self.network.register_memory(words.data(), messages * 8);
+        ASSERT_TRUE(region.ok()) << region.status();
+        std::vector<uint64_t> next(static_cast<size_t>(self.ranks), 0);
+        uint64_t received = 0;
+        const auto take = [&](const completion& c) {
+          ASSERT_EQ(c.kind, completion_kind::recv);
+          ASSERT_EQ(c.size, 8u);
+          uint64_t word;
+          std::memcpy(&word, c.buffer, 8);
+          EXPECT_EQ(word, next[static_cast<size_t>(c.rank)]++);
+          EXPECT_EQ(c.imm, static_cast<net_imm_data_t>(t)) << "from another device";
+          ++received;
+        };
+        for (uint64_t m = 0; m < messages; ++m) {
+          words[m] = m;
+          for (int to = 0; to < self.ranks; ++to) {
+            const op send = make_send(to, &words[m], 8, static_cast<net_imm_data_t>(t));
+            ASSERT_TRUE(mine.post(send, take).is_done());
+          }
+        }
+        const uint64_t expected = messages * static_cast<uint64_t>(self.ranks);
+        mine.poll_until([&] { return received == expected && mine.dev.drained(); }, take);
+        self.network.deregister_memory(*region);
+      });
+    }
+    for (std::thread& worker : workers) worker.join();
+    self.meet();
+  });
+}
+
 // The last rank dies after a last word; the others hear the word, then once that it is gone, and go
 // on with each other.
 TEST_P(Conformance, ALostRankIsReportedOnceBehindWhatItSent) {

@@ -13,6 +13,8 @@ namespace lci::net::ofi {
 namespace {
 
 constexpr size_t entries_per_read = 16;
+// What only keeps us busy (receives that fail as soon as they are posted) must not keep us here.
+constexpr int reads_per_poll = 64;
 // The clock is read once in so many polls.
 constexpr uint32_t polls_between_looks = 256;
 
@@ -78,25 +80,33 @@ bool ofi_device::drained() {
 
 // With packets left to be read there is no room for what more would come of it.
 void ofi_device::read_completions(const batch& given) {
-  while (arrived_.empty() && (!given.full() || given.max == 0)) {
+  for (int i = 0; i < reads_per_poll; ++i) {
+    if (!arrived_.empty() || (given.full() && given.max > 0)) return;
     fi_cq_data_entry entries[entries_per_read];
     const ssize_t read = fi_cq_read(own_->end.cq(), entries, entries_per_read);
     if (read > 0) {
       moved_ = true;
-      quiet_polls_ = 0;
-      for (ssize_t i = 0; i < read; ++i) take(entries[i]);
-      if (static_cast<size_t>(read) < entries_per_read) return;
+      for (ssize_t e = 0; e < read; ++e) take(entries[e]);
+      if (static_cast<size_t>(read) < entries_per_read) {
+        ++emptied_;
+        return;
+      }
     } else if (read == -FI_EAVAIL) {
       moved_ = true;
-      quiet_polls_ = 0;
       take_error();
     } else {
-      ++quiet_polls_;
-      if (read != -FI_EAGAIN && read != 0) {
-        LCI_LOG(error, "ofi: reading completions: ", describe(read));
-      }
+      ++emptied_;
+      if (__builtin_expect(read != -FI_EAGAIN && read != 0, 0)) break_down(read);
       return;
     }
+  }
+}
+
+// The completion queue has overrun, or its hardware is gone: nothing is heard of anybody any more.
+void ofi_device::break_down(int64_t code) {
+  for (int r = 0; r < ranks_; ++r) {
+    suspect(r, absl::StrCat("no completions of device ", config_.uid,
+                            " can be read: ", describe(code)));
   }
 }
 
@@ -130,6 +140,8 @@ void ofi_device::take_remote_write(uint64_t data) {
     return;
   }
   const auto from = static_cast<int>(rank);
+  const peer_state state = with(from).state;
+  if (state != peer_state::alive && state != peer_state::suspected) return;
   ready_.push_back(make_completion(completion_kind::remote_put, from, immediate_layout::imm(data)));
   if (is_us(from)) return;
   with(from).with.owe();

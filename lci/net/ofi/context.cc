@@ -92,9 +92,7 @@ absl::Status ofi_context::open(const wanted_provider& wanted) {
     return failure(absl::StrCat("opening the fabric of ", provider_.name()), bad);
   }
   fabric_.reset(fabric, close_fid<fid_fabric>());
-  if (provider_.shares_domain()) {
-    // All that libfabric locks for us in return is this provider's choice.
-    provider_.info->domain_attr->threading = FI_THREAD_SAFE;
+  if (provider_.shares_domain) {
     absl::StatusOr<std::unique_ptr<domain>> shared = domain::open(*fabric_, provider_);
     if (!shared.ok()) return shared.status();
     shared_domain_ = *std::move(shared);

@@ -40,6 +40,7 @@ class ofi_context final : public context {
   const provider& from() const { return provider_; }
   const std::shared_ptr<fid_fabric>& fabric() const { return fabric_; }
   const region_table& regions() const { return regions_; }
+  region_table& regions() { return regions_; }
 
   // Whether the process of a rank has ended, as far as this host can see it: never of one
   // elsewhere.

@@ -1,5 +1,6 @@
 #include "lci/net/ofi/device.h"
 
+#include <rdma/fi_errno.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -14,6 +15,7 @@
 #include "lci/base/backoff.h"
 #include "lci/base/log.h"
 #include "lci/net/exchange.h"
+#include "lci/net/ofi/provider.h"
 
 namespace lci::net::ofi {
 namespace {
@@ -109,19 +111,27 @@ absl::Status ofi_device::open() {
   }
   const size_t sends = config_.queues.sends();
   const size_t receives = receives_needed(credits_each_, static_cast<size_t>(ranks_) - 1);
-  // One entry for each packet on the way, each read or write, and each receive. (A write with
-  // immediate data takes the sender's credit for a receive.)
-  absl::StatusOr<endpoint> opened =
-      endpoint::open(own_->in->get(), from, sends + sends + receives + 1);
+  arrived_.reserve(sends + receives);
+  ready_.reserve(sends + receives);
+  waiting_.reserve(static_cast<size_t>(ranks_));
+  const size_t completions = sends       // packets on the way
+                             + sends     // reads and writes
+                             + sends     // those of them that write to ourselves, once more
+                             + receives  // or a peer's write, which takes the credit for one
+                             + 1;        // a provider may want one to stay free
+  absl::StatusOr<endpoint> opened = endpoint::open(own_->in->get(), from, completions);
   if (!opened.ok()) return opened.status();
   own_->end = *std::move(opened);
   if (own_->own_domain != nullptr) {
     own_->in->bind(own_->end.ep());
     if (absl::Status bad = context_.add_domain(*own_->in); !bad.ok()) return bad;
   }
-  absl::Status bad = own_->outgoing.make(*own_->in, sends, packet_bytes_, operation::kind::packet);
+  region_table& regions = context_.regions();
+  absl::Status bad = own_->outgoing.make(*own_->in, sends, packet_bytes_, operation::kind::packet,
+                                         regions.take_key());
   if (bad.ok()) {
-    bad = own_->incoming.make(*own_->in, receives, packet_bytes_, operation::kind::receive);
+    bad = own_->incoming.make(*own_->in, receives, packet_bytes_, operation::kind::receive,
+                              regions.take_key());
   }
   if (!bad.ok()) return bad;
   for (size_t i = 0; i < sends; ++i) free_packets_.push_back(&own_->outgoing.at(i));
@@ -131,12 +141,15 @@ absl::Status ofi_device::open() {
     accesses_[i].what = operation::kind::access;
     free_accesses_.push_back(&accesses_[i]);
   }
+  // Other threads may register memory in the same domain.
+  const std::lock_guard<ds::spinlock> guard(*lock_);
   for (size_t i = 0; i < receives; ++i) {
-    if (!repost(own_->incoming.at(i))) {
-      return absl::ResourceExhaustedError(
-          absl::StrCat("it takes only ", i, " receives of the ", receives, " for ", ranks_,
-                       " ranks; choose another (ofi_provider_name), or start fewer"));
-    }
+    const int64_t refused = repost(own_->incoming.at(i));
+    if (refused == 0) continue;
+    if (refused != -FI_EAGAIN) return failure("posting a receive", refused);
+    return absl::ResourceExhaustedError(
+        absl::StrCat("it takes only ", i, " receives of the ", receives, " for ", ranks_,
+                     " ranks; choose another (ofi_provider_name), or start fewer"));
   }
   return absl::OkStatus();
 }
@@ -182,6 +195,7 @@ absl::Status ofi_device::insert(int rank, const std::string& bytes) {
   other.requests.reset(new request[max_requests]);
   // What we send to ourselves never leaves; what the provider writes for us does.
   if (is_us(rank) && rma_ != rma_mode::native) return absl::OkStatus();
+  const std::lock_guard<ds::spinlock> guard(*lock_);
   const absl::StatusOr<fi_addr_t> address =
       own_->end.insert(absl::string_view(bytes).substr(sizeof(theirs)));
   if (!address.ok()) return address.status();
@@ -192,7 +206,8 @@ absl::Status ofi_device::insert(int rank, const std::string& bytes) {
     // Ends with a zero.
     other.shared_memory = absl::StrCat("/", name.substr(of_shm.size()).data());
   }
-  if (!is_us(rank) && theirs.pid == getpid() && core_of(context_.from().name()) == "shm") {
+  const bool in_this_process = theirs.pid == getpid() && !context_.is_elsewhere(rank);
+  if (!is_us(rank) && in_this_process && core_of(context_.from().name()) == "shm") {
     others_.push_back(*reinterpret_cast<const std::shared_ptr<resources>*>(theirs.shared));
   }
   return absl::OkStatus();
@@ -260,6 +275,7 @@ ofi_device::~ofi_device() {
   if (!context_.is_ours()) {
     // In a child that was forked off, all this is the parent's.
     static_cast<void>(new std::shared_ptr<resources>(std::move(own_)));
+    static_cast<void>(new auto(std::move(others_)));
     return;
   }
   if (connected_) end();

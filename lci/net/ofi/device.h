@@ -5,7 +5,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "lci/net/ofi/context.h"
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/endpoint.h"
+#include "lci/net/ofi/fifo.h"
 #include "lci/net/ofi/immediate.h"
 #include "lci/net/ofi/packets.h"
 #include "lci/net/ofi/peer.h"
@@ -55,6 +55,13 @@ class ofi_device final : public device {
   };
   // What a process that was forked off must not touch. Closed from below.
   struct resources {
+    resources() = default;
+    resources(const resources&) = delete;
+    resources& operator=(const resources&) = delete;
+    ~resources() {
+      if (own_domain != nullptr) own_domain->remove_all();
+    }
+
     std::shared_ptr<fid_fabric> fabric;
     std::unique_ptr<domain> own_domain;
     domain* in = nullptr;  // own_domain, or the one that all devices share
@@ -85,7 +92,7 @@ class ofi_device final : public device {
   void receive(packet& here, size_t size);
   void sent(packet& over);
   void recycle(packet& over);
-  bool repost(packet& over);
+  int64_t repost(packet& over);
   void stop_using(packet& used);
   void take_returned();
   void work_off();
@@ -95,6 +102,7 @@ class ofi_device final : public device {
   void read_completions(const batch& given);
   void take(const fi_cq_data_entry& entry);
   void take_error();
+  void break_down(int64_t code);
   void take_remote_write(uint64_t data);
   void give(batch* given);
   void read_packet(packet& here, batch* given);
@@ -154,13 +162,13 @@ class ofi_device final : public device {
   std::unique_ptr<access[]> accesses_;
   std::vector<access*> free_accesses_;
   size_t access_count_ = 0;
-  std::vector<int> waiting_;      // ranks with peer::waiting
-  std::deque<packet*> arrived_;   // being read, from the front
-  std::deque<completion> ready_;  // to be given before those in arrived_
-  bool moved_ = false;            // during this poll
+  std::vector<int> waiting_;  // ranks with peer::waiting
+  fifo<packet*> arrived_;     // being read, from the front
+  fifo<completion> ready_;    // to be given before those in arrived_
+  bool moved_ = false;        // during this poll
   uint32_t polls_ = 0;
-  uint32_t quiet_polls_ = 0;  // in a row, in which nothing arrived
-  int suspects_ = 0;          // peers in state suspected or corrupt
+  uint32_t emptied_ = 0;  // times that a read left nothing in the completion queue
+  int suspects_ = 0;      // peers in state suspected or corrupt
   int next_probe_ = 0;
   std::chrono::steady_clock::time_point last_look_;
   std::chrono::steady_clock::time_point last_probe_;

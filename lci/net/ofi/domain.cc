@@ -22,18 +22,18 @@ absl::StatusOr<std::unique_ptr<domain>> domain::open(fid_fabric& fabric, const p
   return made;
 }
 
-domain::~domain() {
-  for (size_t i = 0; i < used_; ++i) {
-    if (fid_mr* left = registrations_.get(i); left != nullptr) fi_close(&left->fid);
-  }
+domain::~domain() { remove_all(); }
+
+void domain::remove_all() {
+  for (size_t i = 0; i < used_; ++i) remove(static_cast<uint32_t>(i));
 }
 
 absl::Status domain::add(const region_table::region& opened) {
-  // An empty one is never read nor written, and providers refuse it.
-  if (opened.size == 0 || (!remote_ && !needs_local_)) return absl::OkStatus();
+  // An empty one is never read nor written, and providers refuse it. Where all travels in packets,
+  // the provider sees no other memory.
+  if (opened.size == 0 || !remote_) return absl::OkStatus();
   const std::lock_guard<ds::spinlock> guard(lock);
-  constexpr uint64_t access =
-      FI_SEND | FI_RECV | FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+  constexpr uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   fid_mr* made = nullptr;
   int bad = fi_mr_reg(domain_.get(), opened.address, opened.size, access, 0, opened.key, 0, &made,
                       nullptr);
@@ -57,13 +57,11 @@ void domain::remove(uint32_t index) {
   fi_close(&gone->fid);
 }
 
-absl::StatusOr<fid_ptr<fid_mr>> domain::register_local(void* address, size_t size) {
+absl::StatusOr<fid_ptr<fid_mr>> domain::register_local(void* address, size_t size, uint64_t key) {
   if (!needs_local_) return fid_ptr<fid_mr>();
   const std::lock_guard<ds::spinlock> guard(lock);
   fid_mr* made = nullptr;
-  // A key of ours that no region has: their numbers begin at random.
-  int bad = fi_mr_reg(domain_.get(), address, size, FI_SEND | FI_RECV, 0,
-                      reinterpret_cast<uintptr_t>(address) >> 12, 0, &made, nullptr);
+  int bad = fi_mr_reg(domain_.get(), address, size, FI_SEND | FI_RECV, 0, key, 0, &made, nullptr);
   fid_ptr<fid_mr> owned(made);
   if (bad == 0 && binds_ && endpoint_ != nullptr) {
     bad = fi_mr_bind(made, &endpoint_->fid, 0);

@@ -18,7 +18,7 @@ namespace lci::net::ofi {
 
 // A domain of libfabric, and the registrations of this rank's memory in it. A device has one to
 // itself, so that its locks (and its cache of registrations) are nobody else's (SC'25 paper,
-// section 5.2.4); unless the provider chooses keys, see provider::shares_domain.
+// section 5.2.4); unless they share one, see provider::shares_domain.
 //
 // Thread safety: add and remove by one thread at a time; they take `lock`. The rest by any thread
 // at any time.
@@ -33,8 +33,11 @@ class domain {
 
   absl::Status add(const region_table::region& opened);
   void remove(uint32_t index);
-  // Any other memory of ours: for the packets.
-  absl::StatusOr<fid_ptr<fid_mr>> register_local(void* address, size_t size);
+  // Any other memory of ours: for the packets. `key` is nobody else's (region_table::take_key).
+  absl::StatusOr<fid_ptr<fid_mr>> register_local(void* address, size_t size, uint64_t key);
+  // Ends all registrations that add() has made and remove() not ended. An endpoint that they are
+  // bound to can't be closed before.
+  void remove_all();
 
   // Null where local memory needs no registration, or that has size 0.
   void* descriptor(uint32_t index) const {

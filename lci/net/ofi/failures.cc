@@ -15,8 +15,9 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds time_between_looks{100};
 // What a rank had sent before it went is still on its way through the host. It is here when nothing
-// has come in so many polls, over so long.
-constexpr uint32_t polls_of_silence = 64;
+// of it has come in so many reads that left no completion behind, over so long. (What others send
+// does not count, or they could keep a failure from being seen.)
+constexpr uint32_t reads_of_silence = 64;
 constexpr milliseconds time_of_silence{100};
 // Each rank on another host gets a packet in this time, or one of them in a hundredth of it. Who is
 // gone does not take it, which the provider tells us.
@@ -42,7 +43,7 @@ void ofi_device::suspect(int rank, const std::string& reason) {
   LCI_LOG(info, "ofi: rank ", rank, " seems to have failed: ", reason);
   other.state = peer_state::suspected;
   other.since = steady_clock::now();
-  quiet_polls_ = 0;
+  other.heard = emptied_;
   ++suspects_;
 }
 
@@ -58,7 +59,7 @@ void ofi_device::judge() {
   if (!arrived_.empty()) return;
   for (int r = 0; r < ranks_; ++r) {
     const peer& other = with(r);
-    if (other.state == peer_state::suspected && quiet_polls_ >= polls_of_silence &&
+    if (other.state == peer_state::suspected && emptied_ - other.heard >= reads_of_silence &&
         steady_clock::now() - other.since >= time_of_silence) {
       LCI_LOG(warn, "rank ", r, " has failed");
       report(r);

@@ -9,11 +9,6 @@
 namespace lci::net::ofi {
 namespace {
 
-struct loaded_library {
-  library functions;
-  absl::Status status;
-};
-
 template <class Function>
 void find(void* handle, const char* name, Function* function, absl::Status* status) {
   *function = reinterpret_cast<Function>(dlsym(handle, name));
@@ -22,33 +17,35 @@ void find(void* handle, const char* name, Function* function, absl::Status* stat
   }
 }
 
-loaded_library load() {
-  loaded_library made;
+const absl::StatusOr<library>& loaded() {
   // 1 is the version of the interface that its headers describe, the same since 2015.
-  void* handle = dlopen("libfabric.so.1", RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
-    made.status = absl::UnavailableError(
-        absl::StrCat("libfabric can't be loaded; install it (Debian: libfabric1): ", dlerror()));
-    return made;
-  }
-  find(handle, "fi_getinfo", &made.functions.getinfo, &made.status);
-  find(handle, "fi_freeinfo", &made.functions.freeinfo, &made.status);
-  find(handle, "fi_dupinfo", &made.functions.dupinfo, &made.status);
-  find(handle, "fi_fabric", &made.functions.fabric, &made.status);
-  find(handle, "fi_strerror", &made.functions.strerror, &made.status);
-  return made;
-}
-
-const loaded_library& loaded() {
-  static const loaded_library once = load();
+  static const absl::StatusOr<library> once = load_library_from("libfabric.so.1");
   return once;
 }
 
 }  // namespace
 
-absl::Status load_library() { return loaded().status; }
+absl::StatusOr<library> load_library_from(const char* file) {
+  void* handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
+  if (handle == nullptr) {
+    return absl::UnavailableError(absl::StrCat(
+        "libfabric can't be loaded; install it (Debian: libfabric1) or choose another backend: ",
+        dlerror()));
+  }
+  library made;
+  absl::Status status;
+  find(handle, "fi_getinfo", &made.getinfo, &status);
+  find(handle, "fi_freeinfo", &made.freeinfo, &status);
+  find(handle, "fi_dupinfo", &made.dupinfo, &status);
+  find(handle, "fi_fabric", &made.fabric, &status);
+  find(handle, "fi_strerror", &made.strerror, &status);
+  if (!status.ok()) return status;
+  return made;
+}
 
-const library& libfabric() { return loaded().functions; }
+absl::Status load_library() { return loaded().status(); }
+
+const library& libfabric() { return *loaded(); }
 
 const char* describe(int64_t code) {
   return libfabric().strerror(static_cast<int>(std::abs(code)));

@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace lci::net::ofi {
 
@@ -23,8 +24,9 @@ struct library {
   decltype(&::fi_strerror) strerror = nullptr;
 };
 
-// Loads it the first time; for good, since it can't be unloaded. An error says what the loader
-// said.
+// Looks its functions up in a file that the loader finds. An error says what the loader said.
+absl::StatusOr<library> load_library_from(const char* file);
+// libfabric.so.1 the first time; for good, since it can't be unloaded.
 absl::Status load_library();
 // After load_library() was ok.
 const library& libfabric();

@@ -13,7 +13,8 @@ packet_memory::~packet_memory() {
   if (memory_ != nullptr) munmap(memory_, size_);
 }
 
-absl::Status packet_memory::make(domain& from, size_t count, size_t bytes, operation::kind what) {
+absl::Status packet_memory::make(domain& from, size_t count, size_t bytes, operation::kind what,
+                                 uint64_t key) {
   if (count == 0) return absl::OkStatus();
   constexpr size_t line = 64;
   const size_t stride = (bytes + line - 1) / line * line;
@@ -25,7 +26,7 @@ absl::Status packet_memory::make(domain& from, size_t count, size_t bytes, opera
         absl::StrCat("no memory for ", count, " packets of ", bytes, " bytes"));
   }
   memory_ = memory;
-  absl::StatusOr<fid_ptr<fid_mr>> registered = from.register_local(memory_, size_);
+  absl::StatusOr<fid_ptr<fid_mr>> registered = from.register_local(memory_, size_, key);
   if (!registered.ok()) return registered.status();
   registration_ = *std::move(registered);
   packets_.reset(new packet[count]);

@@ -43,7 +43,8 @@ class packet_memory {
   packet_memory(const packet_memory&) = delete;
   packet_memory& operator=(const packet_memory&) = delete;
 
-  absl::Status make(domain& from, size_t count, size_t bytes, operation::kind what);
+  // `key`: for domain::register_local.
+  absl::Status make(domain& from, size_t count, size_t bytes, operation::kind what, uint64_t key);
 
   size_t count() const { return count_; }
   packet& at(size_t index) const { return packets_[index]; }

@@ -57,6 +57,7 @@ struct peer {
   credits with;
   packet* open = nullptr;  // being filled; leaves at the next progress, or when it is full
   uint32_t in_flight = 0;  // packets that libfabric has
+  uint32_t heard = 0;      // ofi_device::emptied_ when a packet of it came last
   std::chrono::steady_clock::time_point since;  // suspected
 
   // As the one who asks: bit i of `free_requests`: requests[i] is free.

@@ -22,6 +22,13 @@ constexpr absl::string_view order[] = {"cxi",   "efa", "psm3", "opx",     "psm2"
 
 constexpr uint32_t api_version = FI_VERSION(1, 14);
 
+absl::StatusOr<bool> read_sharing() {
+  static constexpr base::enum_name<int> accepted[] = {{"auto", 0}, {"shared", 1}};
+  const absl::StatusOr<int> shared = base::env_enum<int>("LCI_OFI_DOMAIN", 0, accepted);
+  if (!shared.ok()) return shared.status();
+  return *shared != 0;
+}
+
 absl::StatusOr<rma_mode> read_mode(rma_mode by_itself) {
   static constexpr base::enum_name<int> accepted[] = {
       {"auto", -1},
@@ -189,22 +196,18 @@ absl::StatusOr<provider> find_provider(const wanted_provider& wanted) {
   if (absl::Status bad = load_library(); !bad.ok()) return bad;
   const absl::StatusOr<rma_mode> mode = read_mode(preferred_mode(wanted.name));
   if (!mode.ok()) return mode.status();
+  const absl::StatusOr<bool> shared = read_sharing();
+  if (!shared.ok()) return shared.status();
   struct attempt {
     rma_mode rma;
-    bool delivers;
-    int more_mr_modes;
+    bool provider_keys;
   };
-  // The first that the provider agrees to. To be asked, keys must be ours: the same on all devices
-  // of a rank, which each have a domain of their own.
-  static constexpr attempt attempts[] = {
-      {rma_mode::native, true, 0},
-      {rma_mode::native, true, FI_MR_PROV_KEY},
-      {rma_mode::native, false, 0},
-      {rma_mode::native, false, FI_MR_PROV_KEY},
-      {rma_mode::asked, false, 0},
-      {rma_mode::messages, false, 0},
-      {rma_mode::messages, false, FI_MR_PROV_KEY},
-  };
+  // The first that the provider agrees to. Whose choice keys are makes a difference only where
+  // peers have to know them beforehand.
+  static constexpr attempt attempts[] = {{rma_mode::native, false},
+                                         {rma_mode::native, true},
+                                         {rma_mode::asked, true},
+                                         {rma_mode::messages, true}};
   int64_t code = -FI_ENODATA;
   for (const attempt& tried : attempts) {
     if (tried.rma < *mode) continue;
@@ -216,13 +219,23 @@ absl::StatusOr<provider> find_provider(const wanted_provider& wanted) {
       hints->tx_attr->msg_order |= FI_ORDER_SAW;
       hints->rx_attr->msg_order |= FI_ORDER_SAW;
     }
-    if (tried.delivers) hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
-    hints->domain_attr->mr_mode |= tried.more_mr_modes;
+    // A put is complete when its bytes are there. One who can't tell is asked.
+    if (tried.rma == rma_mode::native) hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
+    if (tried.provider_keys) hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
+    const bool shares = *shared || (tried.provider_keys && tried.rma == rma_mode::native);
+    if (shares) {
+      hints->domain_attr->threading = FI_THREAD_SAFE;
+      // Memory that belongs to one endpoint is not reached through the others.
+      hints->domain_attr->mr_mode &= ~FI_MR_ENDPOINT;
+    }
     info_ptr list;
     code = ask(*hints, &list);
     if (code != 0) continue;
     info_ptr info = pick(*list, wanted);
-    if (info == nullptr) continue;
+    if (info == nullptr) {
+      code = -FI_ENODATA;
+      continue;
+    }
     info->tx_attr->op_flags = 0;  // each operation says what it needs
     if (core_of(info->fabric_attr->prov_name) == "shm") {
       if (absl::Status bad = name_uniquely(info.get()); !bad.ok()) return bad;
@@ -230,7 +243,7 @@ absl::StatusOr<provider> find_provider(const wanted_provider& wanted) {
     provider found;
     found.info = std::move(info);
     found.rma = tried.rma;
-    found.delivers = tried.delivers;
+    found.shares_domain = shares;
     return found;
   }
   return failure(absl::StrCat("opening provider ", wanted.name), code);

@@ -65,17 +65,19 @@ absl::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& w
 struct provider {
   info_ptr info;
   rma_mode rma = rma_mode::messages;
-  bool delivers = false;  // a completion may mean that the bytes are there (FI_DELIVERY_COMPLETE)
+  // All devices have one domain, that any thread may use at any time; else each has its own. Keys
+  // of the provider's choice differ from one domain to the next; peers that reach memory by
+  // themselves know one of them.
+  bool shares_domain = false;
 
   const char* name() const { return info->fabric_attr->prov_name; }
   int mr_mode() const { return info->domain_attr->mr_mode; }
-  // Keys are the provider's, and so differ from one domain to the next. A region has one: all
-  // devices then share a domain.
-  bool shares_domain() const { return (mr_mode() & FI_MR_PROV_KEY) != 0; }
 };
 
-// Opens the provider of that name. LCI_OFI_RMA=auto|native|asked|messages overrides
-// preferred_mode(), as far as the provider goes along.
+// Opens the provider of that name. As far as it goes along,
+//   LCI_OFI_RMA=auto|native|asked|messages overrides preferred_mode()
+//   LCI_OFI_DOMAIN=auto|shared overrides that devices have domains of their own. Shared, they
+//     wait for each other in the provider, but memory is registered once instead of once for each.
 absl::StatusOr<provider> find_provider(const wanted_provider& wanted);
 
 }  // namespace lci::net::ofi

@@ -6,6 +6,17 @@ void region_table::set_key_bytes(size_t bytes) {
   if (bytes < sizeof(uint64_t)) key_mask_ = (uint64_t{1} << 8 * bytes) - 1;
 }
 
+uint64_t region_table::next_key() {
+  next_key_ = (next_key_ + 1) & key_mask_;
+  if (next_key_ == 0) next_key_ = 1;
+  return next_key_;
+}
+
+uint64_t region_table::take_key() {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return next_key();
+}
+
 region_table::region& region_table::open(void* address, size_t size) {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (free_.empty()) {
@@ -21,9 +32,7 @@ region_table::region& region_table::open(void* address, size_t size) {
   const std::lock_guard<ds::spinlock> slot(opened.lock);
   opened.address = static_cast<unsigned char*>(address);
   opened.size = size;
-  next_key_ = (next_key_ + 1) & key_mask_;
-  if (next_key_ == 0) next_key_ = 1;
-  opened.key = next_key_;
+  opened.key = next_key();
   return opened;
 }
 

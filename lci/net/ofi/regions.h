@@ -28,13 +28,15 @@ class region_table {
     ds::spinlock lock;
   };
 
-  // Keys are never given twice, and begin at random, so that those of other ranks and of earlier
-  // jobs are not taken for ours.
+  // Keys are given anew only when all others have been, and begin at random, so that those of other
+  // ranks and of earlier jobs are not taken for ours.
   explicit region_table(uint64_t first_key) : next_key_(first_key) {}
   // So many bytes of a key are used. Before the first open.
   void set_key_bytes(size_t bytes);
 
   region& open(void* address, size_t size);
+  // One that no region has: the provider's memory has keys, too.
+  uint64_t take_key();
   // When it has returned, no use() of the memory is under way.
   void close(region& closed);
 
@@ -67,6 +69,8 @@ class region_table {
   }
 
  private:
+  uint64_t next_key();  // with mutex_
+
   mutable std::mutex mutex_;
   std::vector<std::unique_ptr<region>> owned_;  // guarded by mutex_
   std::vector<uint32_t> free_;                  // guarded by mutex_

@@ -49,6 +49,9 @@ error_t ofi_device::post_rma(const op& operation) {
 
 error_t ofi_device::post_to_ourselves(const op& operation) {
   const bool is_get = operation.kind == op_kind::get;
+  const bool tells = operation.kind == op_kind::put_imm;
+  // What nobody polls for is bounded here, too.
+  if (tells && ready_.size() >= config_.queues.sends_of_posts) return errorcode_t::retry_nomem;
   const bool open =
       context_.regions().use(operation.remote, operation.remote_offset, operation.size,
                              [&](const region_table::region&, unsigned char* there) {
@@ -60,9 +63,7 @@ error_t ofi_device::post_to_ourselves(const op& operation) {
                                }
                              });
   if (!open) return errorcode_t::fatal;
-  if (operation.kind == op_kind::put_imm) {
-    ready_.push_back(make_remote_put(operation.rank, operation.imm));
-  }
+  if (tells) ready_.push_back(make_remote_put(operation.rank, operation.imm));
   return errorcode_t::done;
 }
 
@@ -119,9 +120,8 @@ error_t ofi_device::post_native(const op& operation) {
     message.rma_iov_count = 1;
     message.context = &by->context;
     message.data = immediate_layout::encode(context_.rank(), operation.imm);
-    const uint64_t until = context_.from().delivers ? FI_DELIVERY_COMPLETE : FI_TRANSMIT_COMPLETE;
     bad = fi_writemsg(own_->end.ep(), &message,
-                      FI_COMPLETION | until | (by_write ? FI_REMOTE_CQ_DATA : 0));
+                      FI_COMPLETION | FI_DELIVERY_COMPLETE | (by_write ? FI_REMOTE_CQ_DATA : 0));
   }
   if (bad == 0) {
     if (by_write && !is_us(operation.rank)) to.with.spend();
@@ -303,7 +303,9 @@ bool ofi_device::answer(int rank, const owed& front) {
   }
 }
 
-// Reads or writes the requester's memory, into or from ours, if that is open.
+// Reads or writes the requester's memory, into or from ours, if that is open. It has to stay so
+// until the provider is done: who closes memory that a peer is putting into, or getting from, takes
+// it away under the provider, as with one that needs not be asked.
 bool ofi_device::start(int rank, const owed& front) {
   access* by = take_access(claim::progress);
   if (by == nullptr) return false;

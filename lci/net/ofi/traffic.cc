@@ -129,6 +129,7 @@ void ofi_device::receive(packet& here, size_t size) {
     return;
   }
   from.greeted = true;
+  from.heard = emptied_;
   // What waits for credits.
   if (from.open != nullptr) wait(source);
   here.size = static_cast<uint32_t>(size);
@@ -167,7 +168,7 @@ void ofi_device::recycle(packet& over) {
   }
   const bool costs = over.costs;
   const int rank = over.rank;
-  if (!repost(over)) {
+  if (repost(over) != 0) {
     unposted_.push_back(&over);
     return;
   }
@@ -177,11 +178,12 @@ void ofi_device::recycle(packet& over) {
   if (from.with.owes_many()) wait(rank);
 }
 
-bool ofi_device::repost(packet& over) {
+// 0, or libfabric's error.
+int64_t ofi_device::repost(packet& over) {
   const int64_t bad = fi_recv(own_->end.ep(), over.bytes, packet_bytes_,
                               own_->incoming.descriptor(), FI_ADDR_UNSPEC, &over.context);
   if (bad == 0) over.costs = false;
-  return bad == 0;
+  return bad;
 }
 
 // The rank has something to send, or to do for another.

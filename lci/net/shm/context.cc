@@ -126,7 +126,8 @@ absl::Status shm_context::meet(int other, const std::string& bytes) {
     return absl::FailedPreconditionError(
         absl::StrCat("rank ", other, " and rank ", rank(),
                      " are on different hosts (or in containers that do not share their process "
-                     "numbers); the shm backend joins the ranks of one host only"));
+                     "numbers); the shm backend joins the ranks of one host only; "
+                     "LCI_ATTR_BACKEND=ofi joins any"));
   }
   peers_.emplace_back();
   peer& p = peers_.back();
