@@ -58,7 +58,6 @@ info_ptr make_hints(const wanted_provider& wanted) {
   hints->domain_attr->mr_mode = FI_MR_LOCAL | FI_MR_VIRT_ADDR | FI_MR_ALLOCATED | FI_MR_ENDPOINT;
   // Freed by fi_freeinfo.
   if (!wanted.name.empty()) hints->fabric_attr->prov_name = strdup(wanted.name.c_str());
-  if (!wanted.interface.empty()) hints->domain_attr->name = strdup(wanted.interface.c_str());
   return hints;
 }
 
@@ -94,11 +93,22 @@ int distance(const fi_info& info, const wanted_provider& wanted) {
   return (fits ? 0 : 2) + (info.addr_format == FI_SOCKADDR_IN ? 0 : 1);
 }
 
+// The interface is not among the hints: layered providers (ofi_rxm) don't look at it.
+bool is_on(const fi_info& info, const std::string& interface) {
+  return interface.empty() ||
+         (info.domain_attr->name != nullptr && interface == info.domain_attr->name);
+}
+
+void add_once(const std::string& name, std::vector<std::string>* list) {
+  if (std::find(list->begin(), list->end(), name) == list->end()) list->push_back(name);
+}
+
 // A copy of the best of a list, without the rest of it.
 info_ptr pick(const fi_info& list, const wanted_provider& wanted) {
   const fi_info* best = nullptr;
   for (const fi_info* info = &list; info != nullptr; info = info->next) {
     if (!wanted.name.empty() && !names(wanted.name, info->fabric_attr->prov_name)) continue;
+    if (!is_on(*info, wanted.interface)) continue;
     // The first name is the best: the same core layered otherwise comes later.
     if (best == nullptr ||
         (std::strcmp(info->fabric_attr->prov_name, best->fabric_attr->prov_name) == 0 &&
@@ -178,16 +188,21 @@ absl::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& w
   info_ptr list;
   const int64_t code = ask(*hints, &list);
   std::vector<std::string> found;
+  std::vector<std::string> interfaces;
   for (const fi_info* info = list.get(); info != nullptr; info = info->next) {
     const std::string name = info->fabric_attr->prov_name;
     if (!wanted.name.empty() && !names(wanted.name, name)) continue;
-    if (std::find(found.begin(), found.end(), name) == found.end()) found.push_back(name);
+    if (info->domain_attr->name != nullptr) add_once(info->domain_attr->name, &interfaces);
+    if (is_on(*info, wanted.interface)) add_once(name, &found);
   }
   if (!found.empty()) return found;
   return absl::UnavailableError(absl::StrCat(
       "libfabric has no provider of reliable datagrams with messages",
       wanted.name.empty() ? "" : absl::StrCat(" named \"", wanted.name, "\" (ofi_provider_name)"),
-      wanted.interface.empty() ? "" : absl::StrCat(" on \"", wanted.interface, "\" (device_name)"),
+      wanted.interface.empty()
+          ? ""
+          : absl::StrCat(" on \"", wanted.interface, "\" (device_name), only on ",
+                         interfaces.empty() ? "none" : absl::StrJoin(interfaces, ", ")),
       code == 0 ? "" : absl::StrCat(": ", describe(code)),
       "; fi_info -t FI_EP_RDM shows those there are"));
 }

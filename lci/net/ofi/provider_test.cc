@@ -61,5 +61,28 @@ TEST(Provider, ANameThatIsNotThereIsAnErrorThatSaysSo) {
   EXPECT_FALSE(find_provider(wanted).ok());
 }
 
+TEST(Provider, TheInterfaceIsTheOneThatWasAskedFor) {
+  int tried = 0;
+  for (const char* name : {"tcp", "net", "sockets"}) {
+    wanted_provider wanted;
+    wanted.name = name;
+    wanted.interface = "lo";
+    if (!list_providers(wanted).ok()) continue;
+    ++tried;
+    // Also where the loopback would not be chosen.
+    wanted.one_host = false;
+    const auto found = find_provider(wanted);
+    ASSERT_TRUE(found.ok()) << found.status();
+    EXPECT_STREQ(found->info->domain_attr->name, "lo") << name;
+    wanted.interface = "nonesuch0";
+    const auto missing = list_providers(wanted);
+    ASSERT_FALSE(missing.ok()) << name;
+    EXPECT_THAT(std::string(missing.status().message()),
+                testing::AllOf(HasSubstr("nonesuch0"), HasSubstr("device_name"), HasSubstr("lo")));
+    EXPECT_FALSE(find_provider(wanted).ok()) << name;
+  }
+  if (tried == 0) GTEST_SKIP() << "NOTHING WAS TESTED: no provider has an interface lo";
+}
+
 }  // namespace
 }  // namespace lci::net::ofi
