@@ -1,5 +1,6 @@
 #include <rdma/fabric.h>
 
+#include <cstdlib>
 #include <vector>
 
 #include "lci/net/conformance/suite.h"
@@ -9,8 +10,9 @@
 namespace lci::net::conformance {
 namespace {
 
-// The provider is LCI_TEST_PROVIDER. Without it on this machine there is nothing to instantiate;
-// that is said by a test of its own, which is skipped.
+// The provider is LCI_TEST_PROVIDER, with LCI_TEST_RANKS ranks, or each of 1 to 4. Without it on
+// this machine there is nothing to instantiate; that is said by a test of its own, which is
+// skipped.
 std::vector<backend_under_test> all() {
   const char* provider = std::getenv("LCI_TEST_PROVIDER");
   std::vector<backend_under_test> made;
@@ -18,8 +20,11 @@ std::vector<backend_under_test> all() {
   wanted.name = provider == nullptr ? "" : provider;
   wanted.one_host = true;
   if (!ofi::list_providers(wanted).ok()) return made;
+  const char* only = std::getenv("LCI_TEST_RANKS");
+  const int given = only == nullptr ? 0 : std::atoi(only);
   for (const bool processes : {false, true}) {
     for (int ranks = 1; ranks <= 4; ++ranks) {
+      if (given != 0 && ranks != given) continue;
       made.push_back({"ofi", &ofi::backend, ranks, processes, {wanted.name, ""}});
     }
   }
