@@ -11,7 +11,7 @@ if(NOT TARGET LCI::lci)
     IMPORTED_LOCATION "${_lci_prefix}/lib/liblci.a"
     INTERFACE_COMPILE_FEATURES cxx_std_17
     INTERFACE_INCLUDE_DIRECTORIES "${_lci_prefix}/include"
-    INTERFACE_LINK_LIBRARIES Threads::Threads)
+    INTERFACE_LINK_LIBRARIES "Threads::Threads;${CMAKE_DL_LIBS}")
 endif()
 
 unset(_lci_prefix)

@@ -2,9 +2,9 @@
 
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
-# What a program gets from its compiler anyway. The pkg-config and CMake files carry no other flag, so
-# anything else must not be needed.
-_LINK_FLAGS_EVERY_PROGRAM_HAS = ["-pthread", "-lpthread"]
+# What the pkg-config and CMake files say; anything else must not be needed. (The last is part of the C
+# library since glibc 2.34.)
+_LINK_FLAGS_EVERY_PROGRAM_HAS = ["-pthread", "-lpthread", "-ldl"]
 
 def _own_objects(library):
     return library.pic_objects or library.objects or []
