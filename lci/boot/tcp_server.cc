@@ -20,6 +20,7 @@
 #include "lci/boot/job_id.h"
 #include "lci/boot/rendezvous.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/boot/token.h"
 
 namespace lci::boot {
 namespace {
@@ -34,16 +35,6 @@ constexpr size_t max_strangers = 128;
 constexpr size_t read_size = size_t{64} << 10;
 constexpr int accepts_per_step = 64;
 constexpr int events_per_step = 64;
-
-// Takes the same time for all tokens of one length.
-bool same_token(absl::string_view a, absl::string_view b) {
-  if (a.size() != b.size()) return false;
-  volatile unsigned char difference = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
-  }
-  return difference == 0;
-}
 
 class server final : public tcp_server, private rendezvous::output {
  public:

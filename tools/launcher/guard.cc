@@ -38,8 +38,12 @@ bool has_mark(absl::string_view environment, absl::string_view mark) {
 
 }  // namespace
 
-int signal_marked(const std::string& job_id, int signal) {
-  const std::string mark = absl::StrCat("LCI_JOB_ID=", job_id, absl::string_view("\0", 1));
+std::string mark_of(const std::string& job_id, int node) {
+  return absl::StrCat("LCI_JOB_NODE=", job_id, ".", node);
+}
+
+int signal_marked(const std::string& mark, int signal) {
+  const std::string whole = absl::StrCat(mark, absl::string_view("\0", 1));
   DIR* proc = opendir("/proc");
   if (proc == nullptr) return 0;
   int found = 0;
@@ -48,7 +52,7 @@ int signal_marked(const std::string& job_id, int signal) {
     const pid_t pid = std::atoi(entry->d_name);
     if (pid <= 0 || pid == getpid()) continue;
     if (!read_file(absl::StrCat("/proc/", pid, "/environ"), &environment)) continue;
-    if (!has_mark(environment, mark)) continue;  // also empty: a zombie
+    if (!has_mark(environment, whole)) continue;  // also empty: a zombie
     kill(pid, signal);
     ++found;
   }
@@ -56,11 +60,11 @@ int signal_marked(const std::string& job_id, int signal) {
   return found;
 }
 
-void end_marked(const std::string& job_id) {
-  while (signal_marked(job_id, SIGKILL) > 0) sched_yield();
+void end_marked(const std::string& mark) {
+  while (signal_marked(mark, SIGKILL) > 0) sched_yield();
 }
 
-bool guard::start(const std::string& job_id) {
+bool guard::start(const std::string& mark) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   const pid_t child = fork();
@@ -85,11 +89,16 @@ bool guard::start(const std::string& job_id) {
   sigprocmask(SIG_BLOCK, &all, nullptr);
   const int null = open("/dev/null", O_RDWR);
   for (int fd = 0; null >= 0 && fd < 3; ++fd) dup2(null, fd);
+  // Nor anything of ours: whoever waits for the end of a pipe or connection would wait for the
+  // guard.
+  constexpr int pipe = 3;
+  if (ends[0] != pipe) dup2(ends[0], pipe);
+  close_range(pipe + 1, ~0u, 0);
   char dismissed = 0;
   ssize_t n;
-  while ((n = read(ends[0], &dismissed, 1)) < 0 && errno == EINTR) {
+  while ((n = read(pipe, &dismissed, 1)) < 0 && errno == EINTR) {
   }
-  if (n == 0) end_marked(job_id);
+  if (n == 0) end_marked(mark);
   _exit(0);
 }
 

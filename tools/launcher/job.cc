@@ -4,18 +4,16 @@
 #include <ftw.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -25,14 +23,16 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lci/boot/tcp_server.h"
-#include "tools/launcher/guard.h"
+#include "tools/launcher/addresses.h"
+#include "tools/launcher/crew.h"
+#include "tools/launcher/event_loop.h"
+#include "tools/launcher/local_crew.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
+#include "tools/launcher/remote_crew.h"
 
 namespace lci::launcher {
 namespace {
-
-using clock = std::chrono::steady_clock;
 
 // Forwarded to the ranks; SIGCHLD is for ourselves.
 constexpr int forwarded_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
@@ -41,70 +41,60 @@ constexpr int forwarded_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 constexpr int timeout_exit_code = 124;  // as timeout(1)
 constexpr int start_exit_code = 1;
 
-void say(const std::string& line) {
-  const std::string text = absl::StrCat("lcrun: ", line, "\n");
-  if (write(STDERR_FILENO, text.data(), text.size()) < 0) return;
-}
+void say(const std::string& line) { write_all(STDERR_FILENO, absl::StrCat("lcrun: ", line, "\n")); }
 
 std::string errno_text() { return std::strerror(errno); }
 
-// A pipe or file that a rank writes to, seen from here.
-struct stream {
-  int fd = -1;
-  line_splitter lines;
-};
-
-struct rank_process {
-  pid_t pid = -1;  // -1: has not been started, or has ended
-};
-
-class job {
+class job final : crew::events {
  public:
-  job(const launch_options& options, job_plan plan) : options_(options), plan_(std::move(plan)) {}
+  job(const launch_options& options, job_plan plan)
+      : options_(options), plan_(std::move(plan)), exited_(static_cast<size_t>(plan_.ranks)) {}
+  ~job() { loop_.forget(server_watched_); }
   int run();
 
  private:
   bool prepare();
-  bool prepare_rendezvous();
-  bool start_ranks();
-  bool open_streams(const rank_plan& rank, rank_streams* streams);
-  void loop();
-  int poll_timeout() const;
-  void wait_for_events();
+  bool prepare_rendezvous(const std::string& bind);
+  bool prepare_file_rendezvous();
+  bool prepare_crew();
+  bool prepare_output_files();
+  void watch_sinks();
   void read_signals();
-  void reap();
-  void rank_ended(int rank, int status);
   void look_at_rendezvous();
-  void look_at_clock();
-  void read_stream(stream* from);
-  void fail(int code, const std::string& what);
+  void look_for_ranks_that_left();
+  void time_out();
   void begin_ending();
-  void signal_ranks(int signal);
+  void end_by(steady::time_point when);
   void forward(int signal);
-  int running() const;
   void finish();
-  void close_streams();
+
+  void failed(int code, const std::string& what) override;
+  void rank_ended(int rank, int status) override;
+  void rank_output(int rank, int stream, absl::string_view bytes) override;
+  size_t output_room() const override { return out_.full() || error_.full() ? 0 : SIZE_MAX; }
+  void said(const std::string& line) override { say(line); }
 
   const launch_options& options_;
   job_plan plan_;
-  std::vector<rank_process> ranks_;
-  std::vector<stream> streams_;
+  event_loop loop_;
   sink out_{STDOUT_FILENO};
   sink error_{STDERR_FILENO};
+  event_loop::id out_watched_ = 0;
+  event_loop::id error_watched_ = 0;
+  std::map<std::pair<int, int>, line_splitter> lines_;  // by rank and stream
   std::unique_ptr<boot::tcp_server> server_;
+  event_loop::id server_watched_ = 0;
   std::string boot_dir_;
-  guard guard_;
+  std::vector<bool> exited_;  // by rank: with exit code 0, and not yet seen to have left the job
+  std::unique_ptr<crew> crew_;
   int signals_ = -1;
-  int null_ = -1;
   int interrupts_ = 0;
   bool abort_seen_ = false;
-  std::optional<clock::time_point> deadline_;  // of --timeout
-  std::optional<clock::time_point> kill_at_;   // the end of the grace
-  std::optional<int> exit_code_;               // of the first failure
+  event_loop::id kill_timer_ = 0;  // the end of the grace
+  std::optional<int> exit_code_;   // of the first failure
 };
 
 // ---- start
-// ---------------------------------------------------------------------------------------
 
 bool job::prepare() {
   sigset_t watched;
@@ -114,40 +104,68 @@ bool job::prepare() {
   sigprocmask(SIG_BLOCK, &watched, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-  null_ = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (signals_ < 0 || null_ < 0) {
+  if (signals_ < 0) {
     say(absl::StrCat("can't start: ", errno_text()));
     return false;
   }
-  // What ranks leave behind becomes ours.
-  prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (!guard_.start(plan_.id)) {
-    say(absl::StrCat("can't start the guard: ", errno_text()));
-    return false;
-  }
-  if (!options_.output_dir.empty() && mkdir(options_.output_dir.c_str(), 0777) != 0 &&
-      errno != EEXIST) {
-    say(absl::StrCat("--output-dir ", options_.output_dir, ": ", errno_text()));
-    return false;
-  }
-  return prepare_rendezvous();
+  raise_file_limit();
+  loop_.watch(signals_, POLLIN, [this] { read_signals(); });
+  out_watched_ = loop_.watch(out_.fd(), 0, [this] { out_.write_some(); });
+  error_watched_ = loop_.watch(error_.fd(), 0, [this] { error_.write_some(); });
+  return prepare_crew();
 }
 
-bool job::prepare_rendezvous() {
-  if (options_.boot == bootstrap_kind::file) {
-    const char* tmp = std::getenv("TMPDIR");
-    boot_dir_ = absl::StrCat(tmp != nullptr && *tmp != 0 ? tmp : "/tmp", "/lcrun-XXXXXX");
-    if (mkdtemp(boot_dir_.data()) == nullptr) {
-      say(absl::StrCat("can't make the job's directory ", boot_dir_, ": ", errno_text()));
-      boot_dir_.clear();
-      return false;
+bool job::prepare_crew() {
+  if (!plan_.helpers) {
+    const bool ready = options_.boot == bootstrap_kind::file ? prepare_file_rendezvous()
+                                                             : prepare_rendezvous("127.0.0.1:0");
+    if (!ready) return false;
+    if (server_ != nullptr) {
+      plan_.environment.push_back(absl::StrCat("LCI_BOOT_ADDR=", server_->address()));
+      plan_.environment.push_back(absl::StrCat("LCI_BOOT_TOKEN=", plan_.token));
     }
-    plan_.environment.push_back(absl::StrCat("LCI_BOOT_DIR=", boot_dir_));
+    local_crew_options how;
+    how.verbose = options_.verbose;
+    how.output_dir = options_.output_dir;
+    how.output = !options_.output_dir.empty() ? local_crew_options::capture::files
+                 : options_.label             ? local_crew_options::capture::pipes
+                                              : local_crew_options::capture::none;
+    crew_ = make_local_crew(&loop_, this, own_share(plan_, options_), how);
     return true;
   }
+  const absl::StatusOr<reachable> at = find_reachable(options_.interface);
+  if (!at.ok()) {
+    say(std::string(at.status().message()));
+    return false;
+  }
+  if (!prepare_output_files() || !prepare_rendezvous(absl::StrCat(at->bind, ":0"))) return false;
+  const std::string& address = server_->address();
+  auto made =
+      make_remote_crew(&loop_, this, options_, plan_, *at, address.substr(address.rfind(':') + 1));
+  if (!made.ok()) {
+    say(std::string(made.status().message()));
+    return false;
+  }
+  crew_ = *std::move(made);
+  return true;
+}
+
+bool job::prepare_file_rendezvous() {
+  const char* tmp = std::getenv("TMPDIR");
+  boot_dir_ = absl::StrCat(tmp != nullptr && *tmp != 0 ? tmp : "/tmp", "/lcrun-XXXXXX");
+  if (mkdtemp(boot_dir_.data()) == nullptr) {
+    say(absl::StrCat("can't make the job's directory ", boot_dir_, ": ", errno_text()));
+    boot_dir_.clear();
+    return false;
+  }
+  plan_.environment.push_back(absl::StrCat("LCI_BOOT_DIR=", boot_dir_));
+  return true;
+}
+
+bool job::prepare_rendezvous(const std::string& bind) {
   boot::tcp_server::options serve;
-  serve.bind_address = "127.0.0.1:0";
-  serve.size = options_.ranks;
+  serve.bind_address = bind;
+  serve.size = plan_.ranks;
   serve.token = plan_.token;
   serve.job_id = plan_.id;
   auto server = boot::tcp_server::listen(serve);
@@ -156,124 +174,81 @@ bool job::prepare_rendezvous() {
     return false;
   }
   server_ = *std::move(server);
-  plan_.environment.push_back(absl::StrCat("LCI_BOOT_ADDR=", server_->address()));
-  plan_.environment.push_back(absl::StrCat("LCI_BOOT_TOKEN=", plan_.token));
+  server_watched_ = loop_.watch(server_->poll_fd(), POLLIN, [this] { look_at_rendezvous(); });
   return true;
 }
 
-// What goes through us is read from a pipe; everything else the ranks write themselves.
-bool job::open_streams(const rank_plan& rank, rank_streams* streams) {
-  streams->in = rank.rank == options_.stdin_rank ? -1 : null_;
-  const auto open_one = [&](const char* name, sink* to, int* rank_end) {
-    if (!options_.output_dir.empty()) {
-      const std::string path = absl::StrCat(options_.output_dir, "/rank.", rank.rank, ".", name);
-      *rank_end = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      if (*rank_end < 0) say(absl::StrCat(path, ": ", errno_text()));
-      return *rank_end >= 0;
-    }
-    if (!options_.label) return true;
-    int ends[2];
-    if (pipe2(ends, O_CLOEXEC) != 0) {
-      say(absl::StrCat("no pipe for rank ", rank.rank, ": ", errno_text()));
-      return false;
-    }
-    fcntl(ends[0], F_SETFL, O_NONBLOCK);
-    streams_.push_back({ends[0], line_splitter(to, absl::StrCat("[", rank.rank, "] "))});
-    *rank_end = ends[1];
-    return true;
-  };
-  return open_one("stdout", &out_, &streams->out) && open_one("stderr", &error_, &streams->error);
-}
-
-bool job::start_ranks() {
-  ranks_.resize(plan_.ranks.size());
-  for (const rank_plan& rank : plan_.ranks) {
-    rank_streams streams;
-    bool started = open_streams(rank, &streams);
-    if (started) {
-      const absl::StatusOr<pid_t> pid = spawn(plan_, rank, streams);
-      started = pid.ok();
-      if (started) {
-        ranks_[static_cast<size_t>(rank.rank)].pid = *pid;
-      } else {
-        say(std::string(pid.status().message()));
+// Of ranks elsewhere; they are there although a rank writes nothing.
+bool job::prepare_output_files() {
+  if (options_.output_dir.empty()) return true;
+  if (mkdir(options_.output_dir.c_str(), 0777) != 0 && errno != EEXIST) {
+    say(absl::StrCat("--output-dir ", options_.output_dir, ": ", errno_text()));
+    return false;
+  }
+  for (int rank = 0; rank < plan_.ranks; ++rank) {
+    for (int stream : {1, 2}) {
+      const std::string path = output_file(options_.output_dir, rank, stream);
+      const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      if (fd < 0) {
+        say(absl::StrCat(path, ": ", errno_text()));
+        return false;
       }
+      close(fd);
     }
-    if (streams.out >= 0) close(streams.out);
-    if (streams.error >= 0) close(streams.error);
-    if (!started) return false;
   }
   return true;
 }
 
 int job::run() {
-  if (!prepare()) {
-    guard_.dismiss();
-    return start_exit_code;
+  if (!prepare()) return start_exit_code;
+  if (options_.verbose) say(describe(plan_, options_));
+  if (options_.timeout.count() > 0) {
+    loop_.at(steady::now() + options_.timeout, [this] { time_out(); });
   }
-  if (options_.verbose) say(describe(plan_));
-  if (options_.timeout.count() > 0) deadline_ = clock::now() + options_.timeout;
-  if (!start_ranks()) {
-    exit_code_ = start_exit_code;
-    begin_ending();
+  crew_->start();
+  while (crew_->busy()) {
+    watch_sinks();
+    crew_->before_wait();
+    loop_.run_once();
   }
-  loop();
   finish();
   return exit_code_.value_or(0);
 }
 
-// ---- the loop
-// ------------------------------------------------------------------------------------
+// ---- while it runs
 
-int job::running() const {
-  return static_cast<int>(
-      std::count_if(ranks_.begin(), ranks_.end(), [](const rank_process& r) { return r.pid > 0; }));
+void job::watch_sinks() {
+  loop_.change(out_watched_, static_cast<short>(out_.empty() ? 0 : POLLOUT));
+  loop_.change(error_watched_, static_cast<short>(error_.empty() ? 0 : POLLOUT));
 }
 
-void job::loop() {
-  reap();
-  while (running() > 0) wait_for_events();
-}
-
-int job::poll_timeout() const {
-  std::optional<clock::time_point> next = deadline_;
-  if (kill_at_ && (!next || *kill_at_ < *next)) next = kill_at_;
-  if (!next) return -1;
-  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*next - clock::now());
-  return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 1 << 30));
-}
-
-void job::wait_for_events() {
-  std::vector<pollfd> watched = {{signals_, POLLIN, 0},
-                                 {server_ != nullptr ? server_->poll_fd() : -1, POLLIN, 0},
-                                 {out_.empty() ? -1 : out_.fd(), POLLOUT, 0},
-                                 {error_.empty() ? -1 : error_.fd(), POLLOUT, 0}};
-  const size_t first_stream = watched.size();
-  const bool room = !out_.full() && !error_.full();
-  for (const stream& s : streams_) watched.push_back({room ? s.fd : -1, POLLIN, 0});
-  if (poll(watched.data(), watched.size(), poll_timeout()) < 0 && errno != EINTR) {
-    fail(start_exit_code, absl::StrCat("poll: ", errno_text()));
+void job::rank_output(int rank, int stream, absl::string_view bytes) {
+  if (!options_.output_dir.empty()) {
+    const std::string path = output_file(options_.output_dir, rank, stream);
+    const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    write_all(fd, bytes);
+    if (fd >= 0) close(fd);
+    return;
   }
-  if (watched[2].revents != 0) out_.write_some();
-  if (watched[3].revents != 0) error_.write_some();
-  for (size_t i = 0; i < streams_.size(); ++i) {
-    if (watched[first_stream + i].revents != 0) read_stream(&streams_[i]);
+  sink* to = stream == 1 ? &out_ : &error_;
+  if (options_.label) {
+    const auto key = std::make_pair(rank, stream);
+    auto found = lines_.find(key);
+    if (found == lines_.end()) {
+      const std::string prefix = plan_.helpers
+                                     ? absl::StrCat("[", rank, " ", crew_->host_of(rank), "] ")
+                                     : absl::StrCat("[", rank, "] ");
+      found = lines_.emplace(key, line_splitter(to, prefix)).first;
+    }
+    if (bytes.empty()) {
+      found->second.finish();
+    } else {
+      found->second.add(bytes);
+    }
+  } else {
+    to->append(bytes);
   }
-  if (watched[1].revents != 0) look_at_rendezvous();
-  if (watched[0].revents != 0) read_signals();
-  look_at_clock();
-}
-
-void job::read_stream(stream* from) {
-  char block[65536];
-  const ssize_t n = read(from->fd, block, sizeof(block));
-  if (n > 0) {
-    from->lines.add(absl::string_view(block, static_cast<size_t>(n)));
-  } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
-    from->lines.finish();
-    close(from->fd);
-    from->fd = -1;
-  }
+  watch_sinks();
 }
 
 void job::read_signals() {
@@ -286,75 +261,81 @@ void job::read_signals() {
       forward(static_cast<int>(info.ssi_signo));
     }
   }
-  if (child) reap();
-}
-
-void job::reap() {
-  for (;;) {
+  while (child) {
     int status = 0;
     const pid_t pid = waitpid(-1, &status, WNOHANG);
     if (pid < 0 && errno == EINTR) continue;
-    // The guard is a child too, so there is always one while it runs.
     if (pid <= 0) return;
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (ranks_[rank].pid == pid) rank_ended(static_cast<int>(rank), status);
-    }
+    crew_->child_ended(pid, status);
   }
 }
 
 void job::rank_ended(int rank, int status) {
-  ranks_[static_cast<size_t>(rank)].pid = -1;
-  if (options_.verbose) say(absl::StrCat("rank ", rank, " ended: ", describe_status(status)));
+  if (options_.verbose) {
+    say(absl::StrCat("rank ", rank, " on ", crew_->host_of(rank),
+                     " ended: ", describe_status(status)));
+  }
   // What the rank told the rendezvous before it ended comes first: an abort says more than an exit
   // code.
   look_at_rendezvous();
   if (status != 0) {
-    fail(exit_code_of(status), absl::StrCat("rank ", rank, " on ", plan_.host,
-                                            " failed first: ", describe_status(status)));
+    failed(exit_code_of(status), absl::StrCat("rank ", rank, " on ", crew_->host_of(rank),
+                                              " failed first: ", describe_status(status)));
     return;
   }
-  if (server_ != nullptr && running() > 0 &&
-      server_->state(rank) == boot::tcp_server::rank_state::lost) {
+  exited_[static_cast<size_t>(rank)] = true;
+  look_for_ranks_that_left();
+}
+
+// Of a rank on another host we may hear of its end before its connection ends.
+void job::look_for_ranks_that_left() {
+  if (server_ == nullptr || exit_code_ || !crew_->busy()) return;
+  for (size_t i = 0; i < exited_.size(); ++i) {
+    const int rank = static_cast<int>(i);
+    if (!exited_[i] || server_->state(rank) == boot::tcp_server::rank_state::connected) continue;
+    exited_[i] = false;
+    if (server_->state(rank) != boot::tcp_server::rank_state::lost) continue;
     server_->abort(rank, "it ended without g_runtime_fina while other ranks go on");
     server_->step();
-    fail(start_exit_code, absl::StrCat("rank ", rank, " on ", plan_.host,
-                                       " ended, with exit code 0, without g_runtime_fina "
-                                       "(global_finalize) while other ranks go on"));
+    failed(start_exit_code, absl::StrCat("rank ", rank, " on ", crew_->host_of(rank),
+                                         " ended, with exit code 0, without g_runtime_fina "
+                                         "(global_finalize) while other ranks go on"));
+    return;
   }
 }
 
 void job::look_at_rendezvous() {
   if (server_ == nullptr) return;
   server_->step();
+  look_for_ranks_that_left();
   const auto report = server_->aborted();
   if (!report || abort_seen_) return;
   abort_seen_ = true;
-  fail(start_exit_code, absl::StrCat("rank ", report->rank, " on ", plan_.host,
-                                     " aborted the job: ", report->reason));
+  failed(start_exit_code, absl::StrCat("rank ", report->rank, " on ",
+                                       crew_->host_of(report->rank < 0 ? 0 : report->rank),
+                                       " aborted the job: ", printable(report->reason)));
 }
 
-void job::look_at_clock() {
-  const auto now = clock::now();
-  if (deadline_ && now >= *deadline_) {
-    deadline_.reset();
-    std::vector<int> left;
-    for (size_t rank = 0; rank < ranks_.size(); ++rank) {
-      if (ranks_[rank].pid > 0) left.push_back(static_cast<int>(rank));
-    }
-    fail(timeout_exit_code, absl::StrCat("--timeout: still running: rank ",
-                                         absl::StrJoin(left, ", "), " on ", plan_.host));
+void job::time_out() {
+  std::string left;
+  std::vector<int> ranks;
+  for (int rank = 0; rank < plan_.ranks; ++rank) {
+    if (crew_->is_running(rank)) ranks.push_back(rank);
+    const bool last_of_host =
+        rank + 1 == plan_.ranks || &crew_->host_of(rank + 1) != &crew_->host_of(rank);
+    if (!last_of_host || ranks.empty()) continue;
+    absl::StrAppend(&left, left.empty() ? "" : "; ", "rank ", absl::StrJoin(ranks, ", "), " on ",
+                    crew_->host_of(rank));
+    ranks.clear();
   }
-  if (kill_at_ && now >= *kill_at_) {
-    kill_at_.reset();
-    signal_ranks(SIGKILL);
-  }
+  failed(timeout_exit_code, left.empty() ? "--timeout: not all hosts were there"
+                                         : absl::StrCat("--timeout: still running: ", left));
 }
 
 // ---- end
-// ------------------------------------------------------------------------------------------
 
 // Only the first failure counts: what follows is mostly its consequence.
-void job::fail(int code, const std::string& what) {
+void job::failed(int code, const std::string& what) {
   if (exit_code_) return;
   exit_code_ = code;
   say(what);
@@ -362,78 +343,46 @@ void job::fail(int code, const std::string& what) {
 }
 
 void job::begin_ending() {
-  signal_ranks(SIGTERM);
-  signal_ranks(SIGCONT);  // one that is stopped would not hear it
-  if (!kill_at_) kill_at_ = clock::now() + options_.grace;
+  crew_->signal(SIGTERM);
+  crew_->signal(SIGCONT);  // one that is stopped would not hear it
+  if (kill_timer_ == 0) end_by(steady::now() + options_.grace);
 }
 
-void job::signal_ranks(int signal) {
-  for (const rank_process& rank : ranks_) {
-    if (rank.pid > 0) kill(-rank.pid, signal);
-  }
+void job::end_by(steady::time_point when) {
+  loop_.cancel(kill_timer_);
+  kill_timer_ = loop_.at(when, [this] { crew_->signal(SIGKILL); });
 }
 
 void job::forward(int signal) {
   if (signal == SIGTSTP) {
-    signal_ranks(SIGTSTP);
+    crew_->signal(SIGTSTP);
     raise(SIGSTOP);
     return;
   }
   const bool ends = signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
   if (ends && ++interrupts_ > 1) {
-    signal_ranks(SIGKILL);
+    crew_->signal(SIGKILL);
     return;
   }
-  signal_ranks(signal);
-  if (ends) {
-    if (options_.verbose) say(absl::StrCat("forwarded signal ", signal));
-    kill_at_ = clock::now() + options_.grace;
-  }
+  crew_->signal(signal);
+  if (!ends) return;
+  if (options_.verbose) say(absl::StrCat("forwarded signal ", signal));
+  end_by(steady::now() + options_.grace);
 }
 
 // The ranks have ended. What they left behind ends too, and what they wrote is written.
 void job::finish() {
-  guard_.dismiss();
-  int status = 0;
-  pid_t pid;
-  do {
-    pid = waitpid(-1, &status, WNOHANG);
-  } while (pid > 0 || (pid < 0 && errno == EINTR));
-  if (pid == 0) {  // children that are not ours: left behind by ranks
-    if (options_.verbose) say("ending processes that the ranks have left behind");
-    end_marked(plan_.id);
-    while (waitpid(-1, &status, 0) > 0 || errno == EINTR) {
-    }
+  crew_->finish(exit_code_.value_or(0));
+  for (auto& [key, lines] : lines_) lines.finish();
+  while (!out_.empty() || !error_.empty()) {
+    watch_sinks();
+    loop_.run_once();
   }
-  close_streams();
   if (!boot_dir_.empty()) {
     nftw(
         boot_dir_.c_str(),
         [](const char* path, const struct stat*, int, struct FTW*) { return remove(path); }, 8,
         FTW_DEPTH | FTW_PHYS);
-  }
-}
-
-// Nobody writes any more, so the pipes hold all that there is.
-void job::close_streams() {
-  for (stream& s : streams_) {
-    while (s.fd >= 0) {
-      pollfd ready{s.fd, POLLIN, 0};
-      if (poll(&ready, 1, 0) <= 0) break;
-      read_stream(&s);
-    }
-    if (s.fd >= 0) {
-      s.lines.finish();
-      close(s.fd);
-      s.fd = -1;
-    }
-  }
-  for (sink* to : {&out_, &error_}) {
-    while (!to->empty()) {
-      pollfd ready{to->fd(), POLLOUT, 0};
-      if (poll(&ready, 1, -1) < 0 && errno != EINTR) break;
-      to->write_some();
-    }
   }
 }
 

@@ -1,4 +1,4 @@
-// lcrun: starts the ranks of a job on this machine.
+// lcrun: starts the ranks of a job, on this machine and others.
 #include <unistd.h>
 
 #include <string>
@@ -6,6 +6,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "lci/version.h"
+#include "tools/launcher/helper.h"
 #include "tools/launcher/job.h"
 #include "tools/launcher/options.h"
 #include "tools/launcher/plan.h"
@@ -29,6 +30,7 @@ int refuse(const absl::Status& status, int code) {
 
 int main(int argc, char** argv) {
   using namespace lci::launcher;  // NOLINT: this file is its main
+  if (argc == 2 && argv[1] == absl::string_view(helper_argument)) return run_helper();
   const absl::StatusOr<launch_options> options = parse_options(argc, argv, environ);
   if (!options.ok()) return refuse(options.status(), usage_exit_code);
   if (options->help) {
@@ -42,6 +44,14 @@ int main(int argc, char** argv) {
   for (const std::string& name : unknown_variables(environ)) {
     print(STDERR_FILENO, absl::StrCat("lcrun: warning: no option is called ", name, "\n"));
   }
+  if (options->node_rank > 0) {
+    if (options->endpoint.empty()) {
+      return refuse(absl::InvalidArgumentError(
+                        "--node-rank needs --rdzv-endpoint: where host 0 is, or its file"),
+                    usage_exit_code);
+    }
+    return run_helper_by_hand(*options);
+  }
   const absl::StatusOr<job_plan> plan = make_plan(*options, environ);
   if (!plan.ok()) {
     switch (plan.status().code()) {
@@ -54,7 +64,7 @@ int main(int argc, char** argv) {
     }
   }
   if (options->dry_run) {
-    print(STDOUT_FILENO, describe(*plan));
+    print(STDOUT_FILENO, describe(*plan, *options));
     return 0;
   }
   return run_job(*options, *plan);

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
 #include "lci/base/env.h"
+#include "tools/launcher/hosts.h"
 
 namespace lci::launcher {
 namespace {
@@ -68,10 +69,19 @@ absl::Status set_enum(absl::string_view source, absl::string_view text, launch_o
   return value.status();
 }
 
-absl::Status set_ranks(absl::string_view source, absl::string_view text, launch_options& options) {
-  absl::StatusOr<int64_t> n = base::parse_int64(source, text, 1, max_ranks);
-  if (n.ok()) options.ranks = static_cast<int>(*n);
+template <int launch_options::*member, int min, int max>
+absl::Status set_number(absl::string_view source, absl::string_view text, launch_options& options) {
+  absl::StatusOr<int64_t> n = base::parse_int64(source, text, min, max);
+  if (n.ok()) options.*member = static_cast<int>(*n);
   return n.status();
+}
+
+// Of two ways to name the hosts the one that is said last counts, so that a command line wins over
+// variables.
+template <std::string launch_options::*member, std::string launch_options::*other>
+absl::Status set_hosts(absl::string_view source, absl::string_view text, launch_options& options) {
+  (options.*other).clear();
+  return set_text<member>(source, text, options);
 }
 
 absl::Status add_export(absl::string_view source, absl::string_view text, launch_options& options) {
@@ -111,7 +121,8 @@ absl::Status set_bootstrap(absl::string_view source, absl::string_view text,
 
 // getopt sees --np also as -np, as it does every long name with one dash (the custom of mpirun).
 constexpr option_spec option_specs[] = {
-    {"np", 'n', "N", "start N ranks (1 if not given)", set_ranks},
+    {"np", 'n', "N", "start N ranks (if not given: 1, or as many as the hosts have\nslots)",
+     set_number<&launch_options::ranks, 1, max_ranks>},
     {"x", 'x', "NAME[=VALUE]",
      "set a variable for the ranks, or hand on lcrun's, which must be\n"
      "set; may be repeated (in LCRUN_X: several, separated by ';')",
@@ -119,12 +130,12 @@ constexpr option_spec option_specs[] = {
     {"wdir", 0, "DIR", "the ranks' working directory; a relative program is\nstill looked up here",
      set_text<&launch_options::wdir>},
     {"label", 'l', nullptr,
-     "put \"[rank] \" before each line; lines of two ranks never mix\n"
-     "(without -l ranks write straight to lcrun's own output)",
+     "put \"[rank] \" (on several hosts \"[rank host] \") before each\n"
+     "line; lines of two ranks never mix",
      set_switch<&launch_options::label>},
     {"output-dir", 0, "DIR",
-     "write each rank's output to DIR/rank.R.out and DIR/rank.R.err\n"
-     "instead; with -l to both",
+     "write each rank's output to DIR/rank.R.stdout and .stderr\n"
+     "instead, on this machine",
      set_text<&launch_options::output_dir>},
     {"stdin", 0, "RANK|none",
      "the rank that gets lcrun's standard input (0 if not given);\n"
@@ -141,6 +152,47 @@ constexpr option_spec option_specs[] = {
     {"boot", 0, "tcp|file",
      "how ranks find each other: a server in lcrun, or a directory\n(tcp if not given)",
      set_bootstrap},
+    {"hostfile", 'f', "FILE",
+     "the hosts: lines \"host\", \"host slots=N\" or \"host:N\", N ranks\n"
+     "each (1 if not given)",
+     set_hosts<&launch_options::host_file, &launch_options::host_list>},
+    {"machinefile", 0, "FILE", "the same",
+     set_hosts<&launch_options::host_file, &launch_options::host_list>},
+    {"host", 'H', "HOST[:N],...", "the hosts, said here",
+     set_hosts<&launch_options::host_list, &launch_options::host_file>},
+    {"ppn", 0, "N", "N ranks per host, whatever its slots",
+     set_number<&launch_options::per_host, 1, max_ranks>},
+    {"nnodes", 0, "N", "only the first N of the hosts",
+     set_number<&launch_options::nodes, 1, max_hosts>},
+    {"launch-agent", 0, "COMMAND",
+     "what starts a program on another host, with %h for the host\n"
+     "(if not given: ssh, in an allocation of Slurm srun)",
+     set_text<&launch_options::agent>},
+    {"remote-lcrun", 0, "PATH", "lcrun on the other hosts (the same path as here if not given)",
+     set_text<&launch_options::remote_lcrun>},
+    {"iface", 0, "NAME|ADDRESS", "the network interface by which other hosts reach this lcrun",
+     set_text<&launch_options::interface>},
+    {"fan-out", 0, "N",
+     "hosts that one lcrun starts (32 if not given); those beyond\n"
+     "are started by the first",
+     set_number<&launch_options::fan_out, 1, max_hosts>},
+    {"start-timeout", 0, "SECONDS", "until all hosts must be there (60 if not given)",
+     set_seconds<&launch_options::start_timeout>},
+    {"host-timeout", 0, "SECONDS",
+     "a host that does not answer for so long is lost, and the job\nends (30 if not given, at "
+     "least 1)",
+     set_seconds<&launch_options::host_timeout>},
+    {"node-rank", 0, "K",
+     "start only host K of the --nnodes; lcrun is started by hand on\n"
+     "each, with the same program; host 0 serves the others and has\n"
+     "the output",
+     set_number<&launch_options::node_rank, 0, max_hosts - 1>},
+    {"rdzv-endpoint", 0, "HOST:PORT|FILE",
+     "with --node-rank: where host 0 serves; LCI_BOOT_TOKEN is then the\n"
+     "same secret on all. Or the file that --report-uri has written",
+     set_text<&launch_options::endpoint>},
+    {"report-uri", 0, "FILE|-", "write where this lcrun serves, and its secret, to a file",
+     set_text<&launch_options::report_uri>},
     {"dry-run", 0, nullptr, "print what would be run, and run nothing",
      set_switch<&launch_options::dry_run>},
     {"verbose", 'v', nullptr, "say what is done", set_switch<&launch_options::verbose>},
@@ -248,11 +300,6 @@ absl::StatusOr<launch_options> parse_options(int argc, char* const* argv,
   if (options.command.empty() || options.command[0].empty()) {
     return usage_error("no program to start: usage is lcrun [options] program [args]");
   }
-  if (options.stdin_rank >= options.ranks) {
-    return absl::InvalidArgumentError(absl::StrCat("--stdin=", options.stdin_rank,
-                                                   ": there is no such rank among ", options.ranks,
-                                                   "; ranks count from 0"));
-  }
   return options;
 }
 
@@ -272,7 +319,9 @@ std::vector<std::string> unknown_variables(char* const* environment) {
 std::string help_text() {
   std::string text =
       "usage: lcrun [options] program [args]\n"
-      "Starts a program as N ranks of one job, and ends all of them when one fails.\n\n";
+      "Starts a program as N ranks of one job, here or on several hosts, and ends all of them when "
+      "one\n"
+      "fails.\n\n";
   constexpr int column = 30;
   for (const option_spec& spec : option_specs) {
     std::string left = spec.letter != 0 ? absl::StrFormat("  -%c", spec.letter) : "    ";

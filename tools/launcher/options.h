@@ -16,7 +16,7 @@ enum class bootstrap_kind { file, tcp };
 struct launch_options {
   static constexpr int no_rank = -1;
 
-  int ranks = 1;
+  int ranks = 0;                     // 0: not said
   std::vector<std::string> exports;  // -x, in order: NAME or NAME=VALUE
   std::string wdir;                  // empty: the directory lcrun was started in
   bool label = false;
@@ -26,6 +26,19 @@ struct launch_options {
   std::chrono::milliseconds grace{5000};
   binding bind_to = binding::none;
   bootstrap_kind boot = bootstrap_kind::tcp;
+  std::string host_file;     // the last of this and
+  std::string host_list;     // this one counts, the other is empty
+  int per_host = 0;          // ranks; 0: not said
+  int nodes = 0;             // hosts; 0: not said
+  std::string agent;         // empty: agent.h's default
+  std::string remote_lcrun;  // empty: this lcrun's path
+  std::string interface;     // empty: all
+  std::string report_uri;    // a file, or "-"
+  int node_rank = -1;        // -1: hosts are not started by hand
+  std::string endpoint;      // host:port, or a file that --report-uri has written
+  int fan_out = 32;          // hosts that one lcrun starts
+  std::chrono::milliseconds host_timeout{30000};
+  std::chrono::milliseconds start_timeout{60000};
   bool dry_run = false;
   bool verbose = false;
   bool version = false;

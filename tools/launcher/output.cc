@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "absl/strings/str_cat.h"
+
 namespace lci::launcher {
 
 void sink::write_some() {
@@ -48,6 +50,28 @@ void line_splitter::add(absl::string_view bytes) {
 
 void line_splitter::finish() {
   if (!line_.empty()) flush_line();
+}
+
+void write_all(int fd, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t n = write(fd, bytes.data(), bytes.size());
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return;
+    bytes.remove_prefix(static_cast<size_t>(n));
+  }
+}
+
+std::string printable(absl::string_view text) {
+  std::string result(text);
+  for (char& c : result) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n' && c != '\t') || byte == 0x7f) c = '?';
+  }
+  return result;
+}
+
+std::string output_file(const std::string& dir, int rank, int stream) {
+  return absl::StrCat(dir, "/rank.", rank, stream == 1 ? ".stdout" : ".stderr");
 }
 
 }  // namespace lci::launcher

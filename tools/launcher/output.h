@@ -55,6 +55,15 @@ class line_splitter {
   std::string line_;
 };
 
+// Writes all of it to a descriptor that blocks, or gives up when nobody reads there.
+void write_all(int fd, absl::string_view bytes);
+
+// What may come from another machine, for a terminal: without control characters.
+std::string printable(absl::string_view text);
+
+// Where --output-dir has the output of a rank's stream 1 or 2.
+std::string output_file(const std::string& dir, int rank, int stream);
+
 }  // namespace lci::launcher
 
 #endif  // LCI_TOOLS_LAUNCHER_OUTPUT_H_

@@ -5,14 +5,25 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
+#include <sstream>
+#include <utility>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
+#include "lci/base/env.h"
+#include "lci/boot/tcp_wire.h"
+#include "tools/launcher/agent.h"
+#include "tools/launcher/guard.h"
+#include "tools/launcher/hosts.h"
 
 namespace lci::launcher {
 namespace {
@@ -27,19 +38,25 @@ absl::StatusOr<std::string> random_hex(size_t bytes) {
   return text;
 }
 
+bool is_directory(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+}  // namespace
+
 std::string host_name() {
   char name[256] = {};
   if (gethostname(name, sizeof(name) - 1) != 0) return "localhost";
   return name;
 }
 
-bool is_directory(const std::string& path) {
-  struct stat status;
-  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+absl::Status check_directory(const std::string& wdir) {
+  if (wdir.empty() || is_directory(wdir)) return absl::OkStatus();
+  return absl::NotFoundError(absl::StrCat("--wdir ", wdir, " is not a directory"));
 }
 
-// Where a program of this name is, as a shell would find it. Relative names are looked up from
-// `wdir`, where the ranks will be.
+// Relative names are looked up from `wdir`, where the ranks will be.
 absl::StatusOr<std::string> find_program(const std::string& name, const std::string& wdir) {
   std::vector<std::string> candidates;
   if (absl::string_view(name).find('/') != absl::string_view::npos) {
@@ -64,6 +81,8 @@ absl::StatusOr<std::string> find_program(const std::string& name, const std::str
       absl::StrCat("program \"", name, "\" not found", candidates.size() > 1 ? " in PATH" : ""));
 }
 
+namespace {
+
 std::vector<int> allowed_cores() {
   std::vector<int> cores;
   cpu_set_t set;
@@ -87,6 +106,195 @@ absl::string_view name_of(absl::string_view assignment) {
   return assignment.substr(0, assignment.find('='));
 }
 
+absl::StatusOr<std::string> read_text(const std::string& path) {
+  std::ifstream file(path);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::strerror(errno)));
+  return text.str();
+}
+
+// Empty: nothing says which, so it is this machine.
+absl::StatusOr<std::vector<host_slots>> find_hosts(const launch_options& options,
+                                                   std::string* default_agent_text) {
+  *default_agent_text = default_agent;
+  if (!options.host_list.empty()) return parse_host_list("--host", options.host_list);
+  if (!options.host_file.empty()) {
+    const absl::StatusOr<std::string> text = read_text(options.host_file);
+    if (!text.ok()) return text.status();
+    return parse_host_file(options.host_file, *text);
+  }
+  const absl::optional<std::string> nodes = base::env_text("SLURM_JOB_NODELIST");
+  if (!nodes) return std::vector<host_slots>();
+  if (find_program("srun", "").ok()) *default_agent_text = slurm_agent;
+  return parse_slurm(*nodes, base::env_string("SLURM_TASKS_PER_NODE", ""));
+}
+
+absl::StatusOr<std::string> own_path() {
+  char path[4096];
+  const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
+  if (size <= 0 || static_cast<size_t>(size) == sizeof(path)) {
+    return absl::InternalError("can't find lcrun's own path; give --remote-lcrun");
+  }
+  return std::string(path, static_cast<size_t>(size));
+}
+
+// The hosts that are started by hand. Their names are not known yet.
+absl::Status plan_by_hand(const launch_options& options, job_plan* job) {
+  if (options.nodes == 0) {
+    return absl::InvalidArgumentError("--node-rank 0 needs --nnodes: how many hosts there will be");
+  }
+  if (options.node_rank >= options.nodes) {
+    return absl::InvalidArgumentError(absl::StrCat("--node-rank ", options.node_rank,
+                                                   ": there are ", options.nodes,
+                                                   " hosts, which count from 0"));
+  }
+  if (options.endpoint.empty() && options.report_uri.empty()) {
+    return absl::InvalidArgumentError(
+        "--node-rank 0 needs --rdzv-endpoint host:port or --report-uri file, for the others to "
+        "find "
+        "it");
+  }
+  if (options.ranks == 0 && options.per_host == 0) {
+    return absl::InvalidArgumentError("--node-rank 0 needs -n or --ppn: how many ranks to start");
+  }
+  const int ranks = options.ranks > 0 ? options.ranks : options.per_host * options.nodes;
+  const int per_host =
+      options.per_host > 0 ? options.per_host : (ranks + options.nodes - 1) / options.nodes;
+  for (int node = 0; node < options.nodes; ++node) {
+    host_plan host;
+    host.name = node == 0 ? host_name() : absl::StrCat("node ", node);
+    host.first_rank = job->ranks;
+    // Evenly; with --ppn the first are filled.
+    host.ranks = options.per_host > 0 ? std::min(per_host, ranks - job->ranks)
+                                      : ranks / options.nodes + (node < ranks % options.nodes);
+    if (host.ranks < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(ranks, " ranks are too few for ", options.nodes, " hosts"));
+    }
+    job->ranks += host.ranks;
+    job->hosts.push_back(host);
+  }
+  if (job->ranks != ranks) {
+    return absl::InvalidArgumentError(absl::StrCat(ranks, " ranks do not fit on ", options.nodes,
+                                                   " hosts with --ppn ", per_host, " each"));
+  }
+  job->helpers = true;
+  return absl::OkStatus();
+}
+
+absl::Status plan_hosts(const launch_options& options, job_plan* job) {
+  const absl::StatusOr<std::string> self = own_path();
+  if (!self.ok()) return self.status();
+  const std::vector<std::string> own_helper = {*self, helper_argument};
+  if (options.node_rank >= 0) {
+    const absl::Status s = plan_by_hand(options, job);
+    if (s.ok()) job->hosts[0].start = own_helper;
+    return s;
+  }
+  std::string default_agent_text;
+  absl::StatusOr<std::vector<host_slots>> hosts = find_hosts(options, &default_agent_text);
+  if (!hosts.ok()) return hosts.status();
+  const bool said = !hosts->empty();
+  if (!said) hosts->push_back({host_name(), 1});
+  if (options.nodes > static_cast<int>(hosts->size())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--nnodes ", options.nodes, ", but ",
+        said ? absl::StrCat("there are ", hosts->size(), " hosts")
+             : "no hosts are named: give --host or --hostfile, or start each by --node-rank"));
+  }
+  if (options.nodes > 0) hosts->resize(static_cast<size_t>(options.nodes));
+  const absl::StatusOr<std::vector<int>> shares =
+      share_out(*hosts, options.ranks, options.per_host);
+  if (!shares.ok()) return shares.status();
+  const absl::StatusOr<std::vector<std::string>> agent =
+      split_words(options.agent.empty() ? default_agent_text : options.agent);
+  if (!agent.ok()) {
+    return absl::InvalidArgumentError(absl::StrCat("--launch-agent: ", agent.status().message()));
+  }
+  bool elsewhere = false;
+  for (size_t i = 0; i < hosts->size(); ++i) {
+    if ((*shares)[i] == 0) continue;
+    host_plan host;
+    host.name = (*hosts)[i].name;
+    host.first_rank = job->ranks;
+    host.ranks = (*shares)[i];
+    const bool here = options.agent.empty() && (!said || is_this_host(host.name));
+    elsewhere |= said && !here;
+    host.start = here ? own_helper
+                      : agent_command(*agent, host.name,
+                                      {options.remote_lcrun.empty() ? *self : options.remote_lcrun,
+                                       helper_argument});
+    job->ranks += host.ranks;
+    job->hosts.push_back(std::move(host));
+  }
+  job->helpers = elsewhere || job->hosts.size() > 1;
+  return absl::OkStatus();
+}
+
+// What goes with the job to other hosts: the rest of the environment is theirs.
+bool travels(absl::string_view assignment) {
+  return absl::StartsWith(assignment, "LCI_") || absl::StartsWith(assignment, "FI_");
+}
+
+absl::Status plan_environment(const launch_options& options, char* const* environment,
+                              job_plan* job) {
+  for (char* const* entry = environment; *entry != nullptr; ++entry) {
+    job->environment.push_back(*entry);
+    if (travels(*entry)) job->sent.push_back(*entry);
+  }
+  std::vector<std::string> assignments = {
+      absl::StrCat("LCI_BOOT=", options.boot == bootstrap_kind::tcp ? "tcp" : "file"),
+      absl::StrCat("LCI_SIZE=", job->ranks), absl::StrCat("LCI_JOB_ID=", job->id)};
+  for (const std::string& exported : options.exports) {
+    if (exported.find('=') != std::string::npos) {
+      assignments.push_back(exported);
+    } else if (const char* value = std::getenv(exported.c_str())) {
+      assignments.push_back(absl::StrCat(exported, "=", value));
+    } else {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "-x ", exported, ": this variable is not set; give -x ", exported, "=VALUE"));
+    }
+  }
+  for (const std::string& assignment : assignments) {
+    set_variable(&job->environment, assignment);
+    set_variable(&job->sent, assignment);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status plan_secrets(const launch_options& options, job_plan* job) {
+  absl::StatusOr<std::string> id = random_hex(8);
+  if (!id.ok()) return id.status();
+  absl::StatusOr<std::string> token = random_hex(16);
+  if (!token.ok()) return token.status();
+  job->id = *std::move(id);
+  job->token = *std::move(token);
+  if (options.node_rank < 0) return absl::OkStatus();
+  const absl::StatusOr<std::string> said = token_by_hand();
+  if (!said.ok()) return said.status();
+  if (!said->empty()) {
+    job->token = *said;
+  } else if (!options.endpoint.empty()) {
+    return absl::InvalidArgumentError(
+        "--rdzv-endpoint needs a secret: set LCI_BOOT_TOKEN to the same text (such as 32 random "
+        "hexadecimal digits) on all hosts");
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> token_by_hand() {
+  const std::string token = base::env_string("LCI_BOOT_TOKEN", "");
+  if (token.size() > boot::tcp_wire::max_token_size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("LCI_BOOT_TOKEN has ", token.size(), " bytes; at most ",
+                     boot::tcp_wire::max_token_size, " are accepted"));
+  }
+  return token;
+}
+
 void set_variable(std::vector<std::string>* environment, const std::string& assignment) {
   for (std::string& existing : *environment) {
     if (name_of(existing) == name_of(assignment)) {
@@ -97,69 +305,90 @@ void set_variable(std::vector<std::string>* environment, const std::string& assi
   environment->push_back(assignment);
 }
 
-}  // namespace
-
 absl::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment) {
   job_plan job;
-  job.host = host_name();
   job.command = options.command;
   job.wdir = options.wdir;
-  if (!job.wdir.empty() && !is_directory(job.wdir)) {
-    return absl::NotFoundError(absl::StrCat("--wdir ", job.wdir, " is not a directory"));
+  job.stdin_rank = options.stdin_rank;
+  for (const absl::Status& s : {plan_secrets(options, &job), plan_hosts(options, &job)}) {
+    if (!s.ok()) return s;
   }
-  absl::StatusOr<std::string> program = find_program(options.command[0], job.wdir);
-  if (!program.ok()) return program.status();
-  job.program = *std::move(program);
-  absl::StatusOr<std::string> id = random_hex(8);
-  if (!id.ok()) return id.status();
-  absl::StatusOr<std::string> token = random_hex(16);
-  if (!token.ok()) return token.status();
-  job.id = *std::move(id);
-  job.token = *std::move(token);
-
-  for (char* const* entry = environment; *entry != nullptr; ++entry) {
-    job.environment.push_back(*entry);
+  if (job.stdin_rank >= job.ranks) {
+    return absl::InvalidArgumentError(absl::StrCat("--stdin=", job.stdin_rank,
+                                                   ": there is no such rank among ", job.ranks,
+                                                   "; ranks count from 0"));
   }
-  for (const std::string& exported : options.exports) {
-    if (exported.find('=') != std::string::npos) {
-      set_variable(&job.environment, exported);
-    } else if (std::getenv(exported.c_str()) == nullptr) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "-x ", exported, ": this variable is not set; give -x ", exported, "=VALUE"));
-    }
+  if (job.helpers && options.boot == bootstrap_kind::file) {
+    return absl::InvalidArgumentError("--boot file is for one host; leave it out");
   }
-  for (const std::string& assignment :
-       {absl::StrCat("LCI_BOOT=", options.boot == bootstrap_kind::tcp ? "tcp" : "file"),
-        absl::StrCat("LCI_SIZE=", options.ranks), absl::StrCat("LCI_LOCAL_SIZE=", options.ranks),
-        absl::StrCat("LCI_JOB_ID=", job.id)}) {
-    set_variable(&job.environment, assignment);
+  if (const absl::Status s = plan_environment(options, environment, &job); !s.ok()) return s;
+  // Other hosts may have what this one has not.
+  const bool here = !job.helpers || std::any_of(job.hosts.begin(), job.hosts.end(), [](auto& h) {
+    return h.start.size() == 2 && h.start[1] == helper_argument;
+  });
+  if (here) {
+    if (const absl::Status s = check_directory(job.wdir); !s.ok()) return s;
+    absl::StatusOr<std::string> program = find_program(job.command[0], job.wdir);
+    if (!program.ok()) return program.status();
+    job.program = *std::move(program);
   }
-  const std::vector<int> cores =
-      options.bind_to == binding::core ? allowed_cores() : std::vector<int>();
-  for (int r = 0; r < options.ranks; ++r) {
-    rank_plan rank;
-    rank.rank = r;
-    rank.cores = cores_of(r, options.ranks, cores);
-    rank.environment = {absl::StrCat("LCI_RANK=", r), absl::StrCat("LCI_LOCAL_RANK=", r)};
-    job.ranks.push_back(std::move(rank));
+  if (job.helpers && job.wdir.empty()) {
+    char path[4096];
+    if (getcwd(path, sizeof(path)) != nullptr) job.wdir = path;
   }
   return job;
 }
 
-std::vector<std::string> full_environment(const job_plan& job, const rank_plan& rank) {
-  std::vector<std::string> all = job.environment;
-  for (const std::string& assignment : rank.environment) set_variable(&all, assignment);
-  return all;
+share own_share(const job_plan& job, const launch_options& options) {
+  share own;
+  own.host = job.hosts[0].name;
+  own.program = job.program;
+  own.command = job.command;
+  own.wdir = job.wdir;
+  own.environment = job.environment;
+  own.mark = mark_of(job.id, 0);
+  own.ranks = job.ranks;
+  own.stdin_rank = job.stdin_rank;
+  own.bind_to = options.bind_to;
+  return own;
 }
 
-std::string describe(const job_plan& job) {
-  std::string text = absl::StrCat("job ", job.id, ": ", job.ranks.size(), " ranks of ", job.program,
+rank_plan plan_rank(const share& share, int local_rank) {
+  rank_plan plan;
+  plan.rank = share.first_rank + local_rank;
+  if (share.bind_to == binding::core) {
+    plan.cores = cores_of(local_rank, share.ranks, allowed_cores());
+  }
+  plan.environment = share.environment;
+  for (const std::string& assignment :
+       {absl::StrCat("LCI_RANK=", plan.rank), absl::StrCat("LCI_LOCAL_RANK=", local_rank),
+        absl::StrCat("LCI_LOCAL_SIZE=", share.ranks), share.mark}) {
+    set_variable(&plan.environment, assignment);
+  }
+  return plan;
+}
+
+std::string describe(const job_plan& job, const launch_options& options) {
+  std::string text = absl::StrCat("job ", job.id, ": ", job.ranks, " ranks of ",
+                                  job.program.empty() ? job.command[0] : job.program,
                                   job.wdir.empty() ? "" : absl::StrCat(" in ", job.wdir), "\n");
-  for (const rank_plan& rank : job.ranks) {
-    absl::StrAppend(
-        &text, "  rank ", rank.rank, " on ", job.host,
-        rank.cores.empty() ? "" : absl::StrCat(", cores ", absl::StrJoin(rank.cores, ",")), ": ",
-        absl::StrJoin(job.command, " "), "\n");
+  for (const host_plan& host : job.hosts) {
+    if (job.helpers) {
+      absl::StrAppend(
+          &text, "  ", host.name, ": ",
+          host.start.empty() ? "lcrun is started there by hand" : absl::StrJoin(host.start, " "),
+          "\n");
+    }
+    share there = own_share(job, options);
+    there.ranks = host.ranks;
+    for (int local = 0; local < host.ranks; ++local) {
+      // Which cores another host has is seen there.
+      const std::vector<int> cores =
+          job.helpers ? std::vector<int>() : plan_rank(there, local).cores;
+      absl::StrAppend(&text, "  rank ", host.first_rank + local, " on ", host.name,
+                      cores.empty() ? "" : absl::StrCat(", cores ", absl::StrJoin(cores, ",")),
+                      ": ", absl::StrJoin(job.command, " "), "\n");
+    }
   }
   return text;
 }

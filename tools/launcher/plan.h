@@ -9,32 +9,77 @@
 
 namespace lci::launcher {
 
+// lcrun's only argument where it is a helper (helper.h).
+inline constexpr char helper_argument[] = "--lcrun-helper";
+
 // What is to be started, worked out before anything is: --dry-run prints it.
-struct rank_plan {
-  int rank = 0;
-  std::vector<int> cores;                // empty: not bound
-  std::vector<std::string> environment;  // NAME=VALUE, what this rank has besides the job's
+
+// A host, and its ranks, which follow each other.
+struct host_plan {
+  std::string name;
+  int first_rank = 0;
+  int ranks = 0;
+  std::vector<std::string> start;  // the command that starts a helper there; empty: by hand
 };
 
 struct job_plan {
-  std::string id;       // random; in the environment of every process of the job
-  std::string token;    // random; what a rank shows to the rendezvous
-  std::string host;     // this machine's name, for messages
-  std::string program;  // the file that will run
+  std::string id;     // random; in the environment of every process of the job
+  std::string token;  // what a rank shows to the rendezvous: random, or LCI_BOOT_TOKEN (by hand)
   std::vector<std::string> command;
-  std::string wdir;
-  std::vector<std::string> environment;  // NAME=VALUE for all ranks, ours included
-  std::vector<rank_plan> ranks;
+  std::string program;                   // the file that will run here; empty: only elsewhere
+  std::string wdir;                      // empty: where lcrun is; never with helpers
+  std::vector<std::string> environment;  // NAME=VALUE for the ranks of a job without helpers, whole
+  std::vector<std::string> sent;         // NAME=VALUE that helpers add to their own
+  int ranks = 0;
+  int stdin_rank = 0;  // or launch_options::no_rank
+  // At least one, each with ranks. Where there is one, which is this machine, and no agent is asked
+  // for, its ranks are started by lcrun itself; else each host has a helper.
+  std::vector<host_plan> hosts;
+  bool helpers = false;
 };
 
-// NotFound or PermissionDenied if the program or the directory can't be used; InvalidArgument for a
-// variable to be passed on that is not set.
+// NotFound or PermissionDenied if the program or the directory can't be used here; InvalidArgument
+// for what the options ask for and does not fit together or to the environment.
 absl::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment);
 
-// The environment of one rank, whole.
-std::vector<std::string> full_environment(const job_plan& job, const rank_plan& rank);
+// The ranks of one host, for who starts them there.
+struct share {
+  std::string host;
+  std::string program;
+  std::vector<std::string> command;
+  std::string wdir;                      // empty: where we are
+  std::vector<std::string> environment;  // NAME=VALUE, whole but for what differs between ranks
+  std::string mark;                      // guard.h
+  int first_rank = 0;
+  int ranks = 0;
+  int stdin_rank = launch_options::no_rank;
+  binding bind_to = binding::none;
+};
 
-std::string describe(const job_plan& job);
+// One rank of a share.
+struct rank_plan {
+  int rank = 0;
+  std::vector<int> cores;                // empty: not bound
+  std::vector<std::string> environment;  // whole
+};
+rank_plan plan_rank(const share& share, int local_rank);
+
+// The share of a job without helpers.
+share own_share(const job_plan& job, const launch_options& options);
+
+// The file that a shell in `wdir` would run for this name. NotFound, PermissionDenied.
+absl::StatusOr<std::string> find_program(const std::string& name, const std::string& wdir);
+absl::Status check_directory(const std::string& wdir);
+
+// NAME=VALUE of `assignment` replaces NAME's value or is added.
+void set_variable(std::vector<std::string>* environment, const std::string& assignment);
+
+std::string host_name();
+
+// LCI_BOOT_TOKEN, which hosts that are started by hand show each other; empty if not set.
+absl::StatusOr<std::string> token_by_hand();
+
+std::string describe(const job_plan& job, const launch_options& options);
 
 }  // namespace lci::launcher
 

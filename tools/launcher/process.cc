@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -30,10 +31,14 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-[[noreturn]] void run_in_child(const job_plan& job, const rank_plan& rank,
-                               const rank_streams& streams, pid_t parent,
-                               const std::vector<char*>& arguments,
-                               const std::vector<char*>& environment) {
+// The limit of descriptors that this process was started with.
+rlimit& first_file_limit() {
+  static rlimit limit = {};
+  return limit;
+}
+
+// What every child has in common.
+void become_child(pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // it died before we could ask for that
@@ -41,6 +46,13 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
+  if (first_file_limit().rlim_max != 0) setrlimit(RLIMIT_NOFILE, &first_file_limit());
+}
+
+[[noreturn]] void run_in_child(const share& job, const rank_plan& rank, const rank_streams& streams,
+                               pid_t parent, const std::vector<char*>& arguments,
+                               const std::vector<char*>& environment) {
+  become_child(parent);
   if (streams.in >= 0 && dup2(streams.in, STDIN_FILENO) < 0) fail_in_child(rank, "stdin");
   if (streams.out >= 0 && dup2(streams.out, STDOUT_FILENO) < 0) fail_in_child(rank, "stdout");
   if (streams.error >= 0 && dup2(streams.error, STDERR_FILENO) < 0) fail_in_child(rank, "stderr");
@@ -59,18 +71,43 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-absl::StatusOr<pid_t> spawn(const job_plan& job, const rank_plan& rank,
+absl::StatusOr<pid_t> spawn(const share& share, const rank_plan& rank,
                             const rank_streams& streams) {
-  const std::vector<std::string> variables = full_environment(job, rank);
-  const std::vector<char*> environment = pointers(variables);
-  const std::vector<char*> arguments = pointers(job.command);
+  const std::vector<char*> environment = pointers(rank.environment);
+  const std::vector<char*> arguments = pointers(share.command);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
     return absl::ErrnoToStatus(errno, absl::StrCat("no process for rank ", rank.rank));
   }
-  if (child == 0) run_in_child(job, rank, streams, parent, arguments, environment);
+  if (child == 0) run_in_child(share, rank, streams, parent, arguments, environment);
   setpgid(child, child);  // here too: whoever comes first
+  return child;
+}
+
+void raise_file_limit() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_max == 0) return;
+  first_file_limit() = limit;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+absl::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int in, int out,
+                                  int error) {
+  const std::vector<char*> arguments = pointers(command);
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) return absl::ErrnoToStatus(errno, absl::StrCat("no process for ", command[0]));
+  if (child == 0) {
+    become_child(parent);
+    if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error, 2) < 0) _exit(126);
+    execvp(arguments[0], arguments.data());
+    const std::string line = absl::StrCat(command[0], ": ", std::strerror(errno), "\n");
+    if (write(STDERR_FILENO, line.data(), line.size()) < 0) _exit(126);
+    _exit(127);
+  }
+  setpgid(child, child);
   return child;
 }
 

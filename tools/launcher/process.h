@@ -4,6 +4,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "tools/launcher/plan.h"
@@ -20,8 +21,16 @@ struct rank_streams {
 // Starts one rank: in a process group of its own, bound to its cores, with the default signal
 // dispositions, and such that it dies if this process does. A failure after the fork is told on the
 // rank's stderr, and it exits with 127.
-absl::StatusOr<pid_t> spawn(const job_plan& job, const rank_plan& rank,
-                            const rank_streams& streams);
+absl::StatusOr<pid_t> spawn(const share& share, const rank_plan& rank, const rank_streams& streams);
+
+// Many ranks and hosts need many descriptors here: as many as the hard limit allows. What spawn and
+// start_agent start has the limit that was.
+void raise_file_limit();
+
+// Starts `command`, found in PATH, in a process group of its own, such that it dies if this process
+// does, with these three descriptors. An exit code of 127 says that there is no such program.
+absl::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int in, int out,
+                                  int error);
 
 // "exit code 3", "signal 11 (SIGSEGV)".
 std::string describe_status(int wait_status);

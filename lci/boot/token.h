@@ -1,0 +1,23 @@
+// The secret of a job.
+#ifndef LCI_BOOT_TOKEN_H_
+#define LCI_BOOT_TOKEN_H_
+
+#include <cstddef>
+
+#include "absl/strings/string_view.h"
+
+namespace lci::boot {
+
+// Takes the same time for all tokens of one length.
+inline bool same_token(absl::string_view a, absl::string_view b) {
+  if (a.size() != b.size()) return false;
+  volatile unsigned char difference = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference = static_cast<unsigned char>(difference | (a[i] ^ b[i]));
+  }
+  return difference == 0;
+}
+
+}  // namespace lci::boot
+
+#endif  // LCI_BOOT_TOKEN_H_

@@ -1,0 +1,91 @@
+# Three hosts on this machine, for tests to source: network namespaces, each with one end of a cable (a veth pair) whose
+# other end is at a bridge in a fourth. Nothing outside of them changes; they go when the test ends.
+#   host 1 to 3 are called ${hosts[0]} to ${hosts[2]} and have the addresses 10.99.0.1 to 10.99.0.3
+# A test that can't have them passes, and says loudly that it has checked nothing.
+
+work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/hosts.XXXXXX")
+hosts=("lci$$a" "lci$$b" "lci$$c")
+switch=lci$$s
+
+# What a stopped job would leave in a namespace goes with it.
+remove_hosts() {
+  local name pid
+  for name in "${hosts[@]}" "$switch"; do
+    for pid in $(ip netns pids "$name" 2> /dev/null); do kill -KILL "$pid" 2> /dev/null; done
+    ip netns del "$name" 2> /dev/null
+  done
+  rm -rf "$work"
+}
+trap remove_hosts EXIT
+
+skip() {
+  echo "SKIPPED, NOTHING WAS CHECKED: $*"
+  exit 0
+}
+
+fail() {
+  echo "FAILED: $*" >&2
+  for file in "$work"/out "$work"/err; do
+    if [[ -s $file ]]; then sed "s/^/  ${file##*/}: /" "$file" >&2; fi
+  done
+  exit 1
+}
+
+make_hosts() {
+  command -v ip > /dev/null || skip "there is no ip (package iproute2)"
+  ip netns add "$switch" 2> "$work/why" || skip "network namespaces are not permitted here: $(< "$work/why")"
+  ip -n "$switch" link add bridge type bridge 2> "$work/why" || skip "no bridges here: $(< "$work/why")"
+  ip -n "$switch" link set bridge up
+  local i name
+  for i in 0 1 2; do
+    name=${hosts[i]}
+    ip netns add "$name"
+    ip -n "$name" link set lo up
+    ip -n "$switch" link add "cable$i" type veth peer name eth0 netns "$name" 2> "$work/why" ||
+      skip "no veth pairs here: $(< "$work/why")"
+    ip -n "$switch" link set "cable$i" master bridge up
+    ip -n "$name" addr add "10.99.0.$((i + 1))/24" dev eth0
+    ip -n "$name" link set eth0 up
+  done
+}
+
+# on HOST COMMAND...
+on() { ip netns exec "$@"; }
+
+# run CODE ARGUMENTS: lcrun, on the first host; its exit code must be CODE. Output in $work/out and err.
+run() {
+  local expected=$1 code=0
+  shift
+  on "${hosts[0]}" "$lcrun" "$@" > "$work/out" 2> "$work/err" < /dev/null || code=$?
+  ((code == expected)) || fail "exit code $code, not $expected: lcrun $*"
+}
+
+says() { grep -qE -- "$2" "$work/$1" || fail "std$1 does not say '$2'"; }
+
+# Until ranks 0 to N-1 have made their files in DIR; the test's time limit is the only deadline.
+wait_for_ranks() {
+  local rank
+  for ((rank = 0; rank < $2; ++rank)); do
+    until [[ -e $1/$rank ]]; do read -rt 0.02 < <(:) || :; done
+  done
+}
+
+# Until no process is left of those in the namespace that have been started by the job.
+wait_until_empty() {
+  while [[ -n $(job_processes "$1") ]]; do read -rt 0.02 < <(:) || :; done
+}
+
+# Processes of a host that belong to a job: ranks, helpers, guards.
+job_processes() {
+  local pid
+  for pid in $(ip netns pids "$1"); do
+    if grep -qE '^(lcrun|lci-guard|meet|testee|hello|kmer)$' "/proc/$pid/comm" 2> /dev/null; then echo "$pid"; fi
+  done
+}
+
+nothing_is_left() {
+  local name
+  for name in "${hosts[@]}"; do
+    [[ -z $(job_processes "$name") ]] || fail "$name has processes left: $(job_processes "$name")"
+  done
+}

@@ -1,0 +1,107 @@
+#include "tools/launcher/agents.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "tools/launcher/process.h"
+
+namespace lci::launcher {
+
+agents::~agents() {
+  for (auto& [node, one] : running_) {
+    ::kill(-one.pid, SIGKILL);
+    loop_->forget(one.watched);
+    if (one.output >= 0) close(one.output);
+  }
+}
+
+void agents::start(int node, const std::vector<std::string>& command, const wire::errand& errand) {
+  std::string text;
+  wire::append_preamble(&text);
+  wire::append_frame(&text, errand);
+  int in[2], out[2];
+  if (pipe2(in, O_CLOEXEC) != 0) {
+    to_->agent_ended(node, absl::StrCat("no pipe: ", std::strerror(errno)));
+    return;
+  }
+  if (pipe2(out, O_CLOEXEC) != 0) {
+    close(in[0]);
+    close(in[1]);
+    to_->agent_ended(node, absl::StrCat("no pipe: ", std::strerror(errno)));
+    return;
+  }
+  const absl::StatusOr<pid_t> pid = start_agent(command, in[0], out[1], out[1]);
+  // An errand fits into a pipe, so this never waits. An agent that does not read it says so itself.
+  if (pid.ok() && write(in[1], text.data(), text.size()) < 0 && errno != EPIPE)
+    ::kill(*pid, SIGKILL);
+  for (int fd : {in[0], in[1], out[1]}) close(fd);
+  if (!pid.ok()) {
+    close(out[0]);
+    to_->agent_ended(node, std::string(pid.status().message()));
+    return;
+  }
+  fcntl(out[0], F_SETFL, O_NONBLOCK);
+  agent& mine = running_[node];
+  mine.pid = *pid;
+  mine.output = out[0];
+  mine.watched = loop_->watch(out[0], POLLIN, [this, node, &mine] { read(node, &mine); });
+}
+
+// False if there is nothing (more) now.
+bool agents::read(int node, agent* from) {
+  char block[4096];
+  const ssize_t n = ::read(from->output, block, sizeof(block));
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  if (n <= 0) {
+    loop_->change(from->watched, 0);
+    return false;
+  }
+  for (const char c : absl::string_view(block, static_cast<size_t>(n))) {
+    if (c == '\n' || from->line.size() == wire::max_words) take_line(node, from);
+    if (c != '\n' && c != '\r') from->line.push_back(c);
+  }
+  return true;
+}
+
+void agents::take_line(int node, agent* from) {
+  if (from->line.empty()) return;
+  from->last_line = std::exchange(from->line, "");
+  to_->agent_said(node, from->last_line);
+}
+
+bool agents::child_ended(pid_t pid, int status) {
+  for (auto at = running_.begin(); at != running_.end(); ++at) {
+    if (at->second.pid != pid) continue;
+    const int node = at->first;
+    agent& one = at->second;
+    while (read(node, &one)) {
+    }
+    take_line(node, &one);
+    const std::string how =
+        absl::StrCat(describe_status(status), one.last_line.empty() ? "" : ": ", one.last_line);
+    loop_->forget(one.watched);
+    close(one.output);
+    running_.erase(at);
+    to_->agent_ended(node, how);
+    return true;
+  }
+  return false;
+}
+
+void agents::kill(int node) {
+  const auto found = running_.find(node);
+  if (found != running_.end()) ::kill(-found->second.pid, SIGKILL);
+}
+
+void agents::kill_all() {
+  for (const auto& [node, one] : running_) ::kill(-one.pid, SIGKILL);
+}
+
+}  // namespace lci::launcher

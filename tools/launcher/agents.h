@@ -1,0 +1,62 @@
+// The launch agents that run: each starts a helper on one host, and says here what it has to say.
+#ifndef LCI_TOOLS_LAUNCHER_AGENTS_H_
+#define LCI_TOOLS_LAUNCHER_AGENTS_H_
+
+#include <sys/types.h>
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tools/launcher/event_loop.h"
+#include "tools/launcher/wire.h"
+
+namespace lci::launcher {
+
+// Thread safety: the loop's thread.
+class agents {
+ public:
+  class events {
+   public:
+    // A line of its output.
+    virtual void agent_said(int node, const std::string& line) = 0;
+    // "exit code 255: <its last line>"; also when it could not be started.
+    virtual void agent_ended(int node, const std::string& how) = 0;
+
+   protected:
+    ~events() = default;
+  };
+
+  agents(event_loop* loop, events* to) : loop_(loop), to_(to) {}
+  // Kills those that run.
+  ~agents();
+
+  // `command` gets the errand on its standard input: no other user can read it there, as they can
+  // an argument.
+  void start(int node, const std::vector<std::string>& command, const wire::errand& errand);
+  // False if this was none of them.
+  bool child_ended(pid_t pid, int status);
+  void kill(int node);
+  void kill_all();
+  bool any() const { return !running_.empty(); }
+
+ private:
+  struct agent {
+    pid_t pid = -1;
+    int output = -1;
+    event_loop::id watched = 0;
+    std::string line;
+    std::string last_line;
+  };
+
+  bool read(int node, agent* from);
+  void take_line(int node, agent* from);
+
+  event_loop* const loop_;
+  events* const to_;
+  std::map<int, agent> running_;  // by node
+};
+
+}  // namespace lci::launcher
+
+#endif  // LCI_TOOLS_LAUNCHER_AGENTS_H_

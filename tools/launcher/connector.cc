@@ -1,0 +1,118 @@
+#include "tools/launcher/connector.h"
+
+#include <netdb.h>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace lci::launcher {
+
+connector::connector(event_loop* loop, const std::vector<std::string>& addresses,
+                     std::string job_id, done then)
+    : loop_(loop), job_id_(std::move(job_id)), then_(std::move(then)) {
+  for (const std::string& address : addresses) begin(address);
+  soon_ = loop_->at(steady::now(), [this] {
+    soon_ = 0;
+    give_up_if_none_is_left();
+  });
+}
+
+connector::~connector() {
+  loop_->cancel(soon_);
+  for (const auto& one : attempts_) {
+    loop_->forget(one->watched);
+    if (one->greeter != nullptr) one->greeter->close();
+  }
+}
+
+void connector::begin(const std::string& address) {
+  const absl::StatusOr<boot::host_port> parsed = boot::parse_address(address);
+  if (!parsed.ok()) {
+    why_ = std::string(parsed.status().message());
+    return;
+  }
+  addrinfo hints = {};
+  hints.ai_socktype = SOCK_STREAM;
+  hints.ai_flags = AI_NUMERICSERV;
+  addrinfo* list = nullptr;
+  if (const int error = getaddrinfo(parsed->host.c_str(), parsed->port.c_str(), &hints, &list);
+      error != 0) {
+    why_ = absl::StrCat(address, ": ", gai_strerror(error));
+    return;
+  }
+  for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
+    auto one = std::make_unique<attempt>();
+    one->address = address;
+    one->socket.reset(socket(entry->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
+    if (!one->socket || (connect(one->socket.get(), entry->ai_addr, entry->ai_addrlen) != 0 &&
+                         errno != EINPROGRESS)) {
+      why_ = absl::StrCat(address, ": ", std::strerror(errno));
+      continue;
+    }
+    one->watched =
+        loop_->watch(one->socket.get(), POLLOUT, [this, which = one.get()] { connected(which); });
+    attempts_.push_back(std::move(one));
+  }
+  freeaddrinfo(list);
+}
+
+void connector::connected(attempt* which) {
+  int error = 0;
+  socklen_t size = sizeof(error);
+  getsockopt(which->socket.get(), SOL_SOCKET, SO_ERROR, &error, &size);
+  loop_->forget(std::exchange(which->watched, 0));
+  if (error != 0) {
+    failed(which, std::strerror(error));
+    return;
+  }
+  which->greeter = std::make_shared<link>(loop_, std::move(which->socket),
+                                          static_cast<link::owner*>(this), wire::max_stranger_body);
+  which->greeter->start();
+}
+
+void connector::failed(attempt* which, const std::string& why) {
+  why_ = absl::StrCat(which->address, ": ", why);
+  attempts_.erase(std::find_if(attempts_.begin(), attempts_.end(),
+                               [&](const auto& one) { return one.get() == which; }));
+  give_up_if_none_is_left();
+}
+
+void connector::give_up_if_none_is_left() {
+  if (!attempts_.empty() || std::exchange(told_, true)) return;
+  then_(nullptr, why_);
+}
+
+bool connector::on_frame(link& from, wire::kind kind, absl::string_view body) {
+  wire::greeting greeting;
+  if (kind != wire::kind::greeting || !wire::decode(body, &greeting)) return false;
+  attempt* which = attempt_of(from);
+  if (!job_id_.empty() && greeting.job_id != job_id_) {
+    from.close();
+    failed(which, "the lcrun of another job");
+    return true;
+  }
+  const std::shared_ptr<link> found = std::move(which->greeter);
+  which->greeter = nullptr;
+  if (!std::exchange(told_, true)) {
+    then_(found, "");
+  } else {
+    found->close();
+  }
+  return true;
+}
+
+void connector::on_end(link& from, const std::string& why) { failed(attempt_of(from), why); }
+
+connector::attempt* connector::attempt_of(const link& who) {
+  return std::find_if(attempts_.begin(), attempts_.end(),
+                      [&](const auto& one) { return one->greeter.get() == &who; })
+      ->get();
+}
+
+}  // namespace lci::launcher

@@ -1,0 +1,48 @@
+// Which hosts a job runs on, and how many ranks each has.
+#ifndef LCI_TOOLS_LAUNCHER_HOSTS_H_
+#define LCI_TOOLS_LAUNCHER_HOSTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lci::launcher {
+
+struct host_slots {
+  std::string name;  // as the launch agent wants it: a name, an address, user@name
+  int slots = 1;     // ranks that the host is meant for, at least 1
+};
+
+constexpr int max_hosts = 65536;
+constexpr int max_slots = 1 << 20;
+
+// All three below: each host once, in the order of its first mention; slots of several mentions add
+// up. InvalidArgument names `source`, the bad word and what is accepted. A name holds letters,
+// digits and . _ - : @ [ ] % and does not begin with a dash (an agent would take it for an option).
+
+// "a:2,b,[::1]:4"; one slot where none is said.
+absl::StatusOr<std::vector<host_slots>> parse_host_list(absl::string_view source,
+                                                        absl::string_view text);
+
+// The text of a host file. A line is "host", "host slots=2" or "host:2"; '#' begins a comment.
+absl::StatusOr<std::vector<host_slots>> parse_host_file(absl::string_view source,
+                                                        absl::string_view text);
+
+// SLURM_JOB_NODELIST ("n[1-3,07],login") and SLURM_TASKS_PER_NODE ("2(x3),1"; one each if empty).
+absl::StatusOr<std::vector<host_slots>> parse_slurm(absl::string_view node_list,
+                                                    absl::string_view tasks_per_node);
+
+// Whether `name` is localhost, or the name of this machine with or without its domain.
+bool is_this_host(absl::string_view name);
+
+// How many ranks each host gets. The slots are filled in order; when all are full, in order again.
+// With `ranks` 0 all slots are filled once. With `per_host` above 0 that many ranks per host are
+// the slots, and the limit.
+absl::StatusOr<std::vector<int>> share_out(const std::vector<host_slots>& hosts, int ranks,
+                                           int per_host);
+
+}  // namespace lci::launcher
+
+#endif  // LCI_TOOLS_LAUNCHER_HOSTS_H_

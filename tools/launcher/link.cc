@@ -1,0 +1,128 @@
+#include "tools/launcher/link.h"
+
+#include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace lci::launcher {
+
+link::link(event_loop* loop, boot::unique_fd socket, owner* to, size_t max_body)
+    : loop_(loop), socket_(std::move(socket)), owner_(to), max_body_(max_body) {}
+
+link::~link() { loop_->forget(watched_); }
+
+void link::start() {
+  watched_ = loop_->watch(socket_.get(), POLLIN, [this] { ready(); });
+  wire::append_preamble(&out_);
+  flush();
+}
+
+void link::set_timeout(std::chrono::milliseconds timeout) {
+  const auto set = [this](int level, int option, int value) {
+    setsockopt(socket_.get(), level, option, &value, sizeof(value));
+  };
+  const int ms = static_cast<int>(std::clamp<int64_t>(timeout.count(), 1000, 1 << 30));
+  set(IPPROTO_TCP, TCP_NODELAY, 1);
+  set(SOL_SOCKET, SO_KEEPALIVE, 1);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, std::clamp(ms / 3000, 1, 32767));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, std::clamp(ms / 6000, 1, 32767));
+  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
+  // Decides for the keep-alives, too.
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
+}
+
+void link::hand_over(owner* to, size_t max_body) {
+  owner_ = to;
+  max_body_ = max_body;
+}
+
+void link::flush() {
+  size_t written = 0;
+  while (written < out_.size()) {
+    const ssize_t n =
+        ::send(socket_.get(), out_.data() + written, out_.size() - written, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    // A connection that has ended shows when it is read; what has arrived before is read first.
+    if (n < 0) break;
+    written += static_cast<size_t>(n);
+  }
+  out_.erase(0, written);
+  loop_->change(watched_, static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT));
+}
+
+void link::ready() {
+  const std::shared_ptr<link> alive = shared_from_this();
+  if (!out_.empty()) flush();
+  receive();
+}
+
+void link::receive() {
+  char block[65536];
+  const ssize_t n = ::recv(socket_.get(), block, sizeof(block), 0);
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (n <= 0) {
+    end(n == 0 ? "the connection was closed" : strerror(errno));
+    return;
+  }
+  in_.append(block, static_cast<size_t>(n));
+  size_t used = 0;
+  while (open_ && take_one(&used)) {
+  }
+  in_.erase(0, used);
+  if (open_ && !bad_.empty()) end(bad_);
+}
+
+bool link::take_one(size_t* used) {
+  if (!bad_.empty()) return false;
+  const absl::string_view rest = absl::string_view(in_).substr(*used);
+  if (!greeted_) {
+    if (rest.size() < wire::preamble_size) return false;
+    bad_ = wire::check_preamble(rest.substr(0, wire::preamble_size));
+    greeted_ = true;
+    *used += wire::preamble_size;
+    return bad_.empty();
+  }
+  wire::kind which{};
+  absl::string_view body;
+  switch (wire::take_frame(rest, max_body_, &which, &body)) {
+    case wire::taken::incomplete:
+      return false;
+    case wire::taken::too_large:
+      bad_ = "it sent a frame that is too large";
+      return false;
+    case wire::taken::frame:
+      break;
+  }
+  *used += wire::header_size + body.size();
+  if (!owner_->on_frame(*this, which, body)) {
+    bad_ = absl::StrCat("it sent a malformed frame of kind ", static_cast<int>(which));
+    return false;
+  }
+  return true;
+}
+
+void link::end(const std::string& why) {
+  if (!open_) return;
+  close();
+  owner_->on_end(*this, why);
+}
+
+void link::close() {
+  if (!open_) return;
+  flush();
+  open_ = false;
+  loop_->forget(watched_);
+  watched_ = 0;
+  // The descriptor stays until the link goes: callers may still ask for it.
+  shutdown(socket_.get(), SHUT_RDWR);
+}
+
+}  // namespace lci::launcher

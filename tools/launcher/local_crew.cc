@@ -1,0 +1,241 @@
+#include "tools/launcher/local_crew.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tools/launcher/guard.h"
+#include "tools/launcher/output.h"
+#include "tools/launcher/process.h"
+
+namespace lci::launcher {
+namespace {
+
+constexpr int start_exit_code = 1;
+
+std::string errno_text() { return std::strerror(errno); }
+
+class local_crew final : public crew {
+ public:
+  local_crew(event_loop* loop, events* to, share what, const local_crew_options& options)
+      : loop_(loop), to_(to), share_(std::move(what)), options_(options) {}
+  ~local_crew() override {
+    for (const stream& s : streams_) {
+      loop_->forget(s.watched);
+      if (s.fd >= 0) close(s.fd);
+    }
+    if (null_ >= 0) close(null_);
+  }
+
+  void start() override;
+  bool busy() const override { return running_ > 0; }
+  bool is_running(int rank) const override {
+    const auto local = static_cast<size_t>(rank - share_.first_rank);
+    return local < pids_.size() && pids_[local] > 0;
+  }
+  const std::string& host_of(int) const override { return share_.host; }
+  void signal(int signal) override {
+    for (pid_t pid : pids_) {
+      if (pid > 0) kill(-pid, signal);
+    }
+  }
+  bool child_ended(pid_t pid, int status) override;
+  void before_wait() override;
+  void finish(int code) override;
+
+ private:
+  // A pipe that a rank writes to, seen from here.
+  struct stream {
+    int rank;
+    int number;  // 1 or 2
+    int fd;
+    event_loop::id watched;
+  };
+
+  bool prepare();
+  bool start_rank(int local_rank);
+  bool open_stream(int rank, int number, int* rank_end);
+  // False at the end, or when there is nothing at the moment.
+  bool read_stream(stream* from);
+  void close_stream(stream* s);
+  void end_left_behind();
+  bool fail(const std::string& what) {
+    to_->failed(start_exit_code, what);
+    return false;
+  }
+
+  event_loop* const loop_;
+  events* const to_;
+  const share share_;
+  const local_crew_options options_;
+  guard guard_;
+  int null_ = -1;
+  int running_ = 0;
+  bool reading_ = true;
+  std::vector<pid_t> pids_;  // by local rank; -1: has not been started, or has ended
+  std::vector<stream> streams_;
+};
+
+bool local_crew::prepare() {
+  null_ = open("/dev/null", O_RDWR | O_CLOEXEC);
+  if (null_ < 0) return fail(absl::StrCat("can't open /dev/null: ", errno_text()));
+  // What ranks leave behind becomes ours.
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  if (!guard_.start(share_.mark)) {
+    return fail(absl::StrCat("can't start the guard: ", errno_text()));
+  }
+  if (options_.output == local_crew_options::capture::files &&
+      mkdir(options_.output_dir.c_str(), 0777) != 0 && errno != EEXIST) {
+    return fail(absl::StrCat("--output-dir ", options_.output_dir, ": ", errno_text()));
+  }
+  return true;
+}
+
+void local_crew::start() {
+  pids_.assign(static_cast<size_t>(share_.ranks), -1);
+  streams_.reserve(2 * pids_.size());
+  if (!prepare()) return;
+  for (int local_rank = 0; local_rank < share_.ranks; ++local_rank) {
+    if (!start_rank(local_rank)) return;
+  }
+  // The callbacks hold places in streams_, which does not grow any more.
+  for (stream& s : streams_) {
+    s.watched = loop_->watch(s.fd, POLLIN, [this, &s] { read_stream(&s); });
+  }
+}
+
+bool local_crew::start_rank(int local_rank) {
+  const rank_plan plan = plan_rank(share_, local_rank);
+  rank_streams streams;
+  streams.in = plan.rank == share_.stdin_rank ? options_.stdin_fd : null_;
+  bool started =
+      open_stream(plan.rank, 1, &streams.out) && open_stream(plan.rank, 2, &streams.error);
+  if (started) {
+    const absl::StatusOr<pid_t> pid = spawn(share_, plan, streams);
+    started = pid.ok();
+    if (started) {
+      pids_[static_cast<size_t>(local_rank)] = *pid;
+      ++running_;
+    } else {
+      fail(std::string(pid.status().message()));
+    }
+  }
+  if (streams.out >= 0) close(streams.out);
+  if (streams.error >= 0) close(streams.error);
+  return started;
+}
+
+bool local_crew::open_stream(int rank, int number, int* rank_end) {
+  switch (options_.output) {
+    case local_crew_options::capture::none:
+      return true;
+    case local_crew_options::capture::files: {
+      const std::string path = output_file(options_.output_dir, rank, number);
+      *rank_end = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+      return *rank_end >= 0 || fail(absl::StrCat(path, ": ", errno_text()));
+    }
+    case local_crew_options::capture::pipes:
+      break;
+  }
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return fail(absl::StrCat("no pipe for rank ", rank, ": ", errno_text()));
+  }
+  fcntl(ends[0], F_SETFL, O_NONBLOCK);
+  streams_.push_back({rank, number, ends[0], 0});
+  *rank_end = ends[1];
+  return true;
+}
+
+bool local_crew::child_ended(pid_t pid, int status) {
+  const auto found = std::find(pids_.begin(), pids_.end(), pid);
+  if (found == pids_.end()) return false;
+  *found = -1;
+  --running_;
+  to_->rank_ended(share_.first_rank + static_cast<int>(found - pids_.begin()), status);
+  return true;
+}
+
+void local_crew::before_wait() {
+  if (reading_ == (to_->output_room() > 0)) return;
+  reading_ = !reading_;
+  const short wanted = reading_ ? POLLIN : 0;
+  for (const stream& s : streams_) loop_->change(s.watched, wanted);
+}
+
+bool local_crew::read_stream(stream* from) {
+  char block[65536];
+  const size_t room = std::min(sizeof(block), to_->output_room());
+  if (room == 0) return false;
+  const ssize_t n = read(from->fd, block, room);
+  if (n > 0) {
+    to_->rank_output(from->rank, from->number, absl::string_view(block, static_cast<size_t>(n)));
+    return true;
+  }
+  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
+  close_stream(from);
+  return false;
+}
+
+void local_crew::close_stream(stream* s) {
+  if (s->fd < 0) return;
+  loop_->forget(s->watched);
+  close(s->fd);
+  s->fd = -1;
+  to_->rank_output(s->rank, s->number, "");
+}
+
+void local_crew::finish(int) {
+  guard_.dismiss();
+  end_left_behind();
+  // Nobody writes any more, so the pipes hold all that there is.
+  for (stream& s : streams_) {
+    while (s.fd >= 0) {
+      if (to_->output_room() == 0) {
+        before_wait();
+        loop_->run_once();
+      } else if (!read_stream(&s)) {
+        close_stream(&s);
+      }
+    }
+  }
+}
+
+void local_crew::end_left_behind() {
+  if (options_.other_children) {
+    end_marked(share_.mark);
+    return;
+  }
+  // What was left behind is our child now; mostly there is nothing, and /proc need not be read.
+  int status = 0;
+  pid_t pid;
+  do {
+    pid = waitpid(-1, &status, WNOHANG);
+  } while (pid > 0 || (pid < 0 && errno == EINTR));
+  if (pid == 0) {  // children that are not ours: left behind by ranks
+    if (options_.verbose) to_->said("ending processes that the ranks have left behind");
+    end_marked(share_.mark);
+    while (waitpid(-1, &status, 0) > 0 || errno == EINTR) {
+    }
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<crew> make_local_crew(event_loop* loop, crew::events* to, share what,
+                                      const local_crew_options& options) {
+  return std::make_unique<local_crew>(loop, to, std::move(what), options);
+}
+
+}  // namespace lci::launcher
