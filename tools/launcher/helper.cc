@@ -34,8 +34,11 @@ namespace lci::launcher {
 namespace {
 
 constexpr int failed_exit_code = 1;
-constexpr std::chrono::milliseconds retry_pause(200);  // until host 0 is there, by hand
-constexpr std::chrono::seconds agents_end(5);          // that their hosts have finished
+// A neighbour that has just come back is still taken for dead by the kernel. By hand host 0 may
+// come later, and there is no limit.
+constexpr std::chrono::milliseconds retry_pause(200);
+constexpr int max_tries = 3;
+constexpr std::chrono::seconds agents_end(5);  // that their hosts have finished
 
 class helper final : crew::events, link::owner, agents::events {
  public:
@@ -101,6 +104,7 @@ class helper final : crew::events, link::owner, agents::events {
   std::unique_ptr<connector> connector_;
   steady::time_point connect_until_;
   std::string connect_error_;
+  int tries_ = 0;
   std::string token_;
   std::shared_ptr<link> link_;  // null: not yet, or not any more
   bool adopted_ = false;
@@ -151,7 +155,7 @@ void helper::connect() {
 void helper::connected(std::shared_ptr<link> to, const std::string& why) {
   if (to == nullptr) {
     connect_error_ = why;
-    if (by_hand_ == nullptr) {
+    if (by_hand_ == nullptr && ++tries_ == max_tries) {
       stop(failed_exit_code, absl::StrCat("can't reach lcrun: ", why));
     } else {
       loop_.at(steady::now() + retry_pause, [this] {
