@@ -180,12 +180,20 @@ wait "$first" && wait "$second" || fail "by hand: $(cat "$work/out1" "$work/out2
 says out '^\[0 .*\] rank 0 of 4: 0/2 1/2 0/1 0/1, next squared 1'
 says out '^\[3 .*\] rank 3 of 4'
 unset LCI_BOOT_TOKEN
-by_hand 1 --rdzv-endpoint "$work/uri" "$meet" > "$work/out1" 2>&1 & first=$!
-by_hand 2 --rdzv-endpoint "$work/uri" "$testee" exit-of-rank-1 0 > "$work/out2" 2>&1 & second=$!
-by_hand 0 --report-uri "$work/uri" -n 3 "$testee" exit-of-rank-1 9 > "$work/out" 2> "$work/err" && fail "by hand: no failure"
-wait "$first" && fail "host 1 knows nothing of the failure"
+# Each runs its own command line; all hear how the job ended.
+by_hand 1 --rdzv-endpoint "$work/uri" "$testee" exit-of-rank-1 9 > "$work/out1" 2>&1 & first=$!
+by_hand 2 --rdzv-endpoint "$work/uri" "$testee" stay > "$work/out2" 2>&1 & second=$!
+for job in 0 first second; do
+  code=0
+  if [[ $job == 0 ]]; then
+    by_hand 0 --report-uri "$work/uri" -n 3 "$testee" stay > "$work/out" 2> "$work/err" || code=$?
+  else
+    wait "${!job}" || code=$?
+  fi
+  ((code == 9)) || fail "by hand: exit code $code of $job"
+done
+says err 'rank 1 on .* failed first: exit code 9'
 [[ $(stat -c %a "$work/uri") == 600 ]] || fail "the secret can be read"
-wait "$second"
 nothing_is_left
 # A wrong secret, and a wrong number of hosts.
 LCI_BOOT_TOKEN=right by_hand 0 --rdzv-endpoint 10.99.0.1:4567 --start-timeout 3 -n 3 "$meet" > "$work/out" 2> "$work/err" & zeroth=$!
