@@ -3,6 +3,7 @@
 #   host 1 to 3 are called ${hosts[0]} to ${hosts[2]} and have the addresses 10.99.0.1 to 10.99.0.3
 # A test that can't have them passes, and says loudly that it has checked nothing.
 
+PATH=$PATH:/usr/sbin:/sbin
 work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/hosts.XXXXXX")
 hosts=("lci$$a" "lci$$b" "lci$$c")
 switch=lci$$s
@@ -87,5 +88,52 @@ nothing_is_left() {
   local name
   for name in "${hosts[@]}"; do
     [[ -z $(job_processes "$name") ]] || fail "$name has processes left: $(job_processes "$name")"
+  done
+}
+
+# ---- with ssh. $sshd: the daemon's path
+
+# Runs on the first host, which then has a name and a /dev/shm of its own, as those with sshd have.
+on_first() {
+  ip netns exec "${hosts[0]}" unshare --uts --mount sh -c \
+    'hostname "$0" && mount -t tmpfs none /dev/shm && exec "$@"' "${hosts[0]}" "$@"
+}
+
+make_ssh_hosts() {
+  ssh-keygen -q -t ed25519 -N '' -f "$work/host_key" && ssh-keygen -q -t ed25519 -N '' -f "$work/key" ||
+    fail "no keys"
+  cp "$work/key.pub" "$work/authorized_keys"
+  cat > "$work/sshd_config" << EOF
+HostKey $work/host_key
+AuthorizedKeysFile $work/authorized_keys
+PidFile none
+StrictModes no
+UsePAM no
+PermitRootLogin yes
+PasswordAuthentication no
+MaxStartups 100
+EOF
+  cat > "$work/ssh_config" << EOF
+UserKnownHostsFile $work/known_hosts
+IdentityFile $work/key
+IdentitiesOnly yes
+Port 2222
+EOF
+  local i name
+  for i in 0 1 2; do
+    name=${hosts[i]}
+    printf 'Host %s\nHostName 10.99.0.%d\n' "$name" $((i + 1)) >> "$work/ssh_config"
+    echo "[10.99.0.$((i + 1))]:2222 $(cut -d ' ' -f 1,2 "$work/host_key.pub")" >> "$work/known_hosts"
+    # sshd wants /run/sshd, which only a running system has.
+    ip netns exec "$name" unshare --uts --mount sh -c '
+      hostname "$0" && mount -t tmpfs none /dev/shm && mount -t tmpfs none /run && mkdir /run/sshd &&
+      exec "$@"' "$name" "$sshd" -D -e -f "$work/sshd_config" -o "ListenAddress=10.99.0.$((i + 1)):2222" \
+      2> "$work/sshd.$i" &
+  done
+  for i in 0 1 2; do
+    until grep -q 'Server listening' "$work/sshd.$i"; do
+      [[ -n $(ip netns pids "${hosts[i]}") ]] || fail "no sshd: $(< "$work/sshd.$i")"
+      read -rt 0.02 < <(:) || :
+    done
   done
 }

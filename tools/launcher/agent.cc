@@ -66,7 +66,7 @@ std::vector<std::string> agent_command(const std::vector<std::string>& agent,
     host_said |= absl::StrContains(absl::StrReplaceAll(word, {{"%%", ""}}), "%h");
     command.push_back(filled);
   }
-  const absl::string_view name = base_name(command[0]);
+  const std::string name(base_name(agent[0]));
   if ((name == "docker" || name == "podman" || name == "kubectl") && command.size() > 1 &&
       command[1] == "exec") {
     command.insert(command.begin() + 2, "-i");
