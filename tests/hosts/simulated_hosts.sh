@@ -124,9 +124,10 @@ EOF
     name=${hosts[i]}
     printf 'Host %s\nHostName 10.99.0.%d\n' "$name" $((i + 1)) >> "$work/ssh_config"
     echo "[10.99.0.$((i + 1))]:2222 $(cut -d ' ' -f 1,2 "$work/host_key.pub")" >> "$work/known_hosts"
-    # sshd wants /run/sshd, which only a running system has.
+    # sshd wants /run/sshd, which only a running system has. What a login does here is not our business.
     ip netns exec "$name" unshare --uts --mount sh -c '
-      hostname "$0" && mount -t tmpfs none /dev/shm && mount -t tmpfs none /run && mkdir /run/sshd &&
+      hostname "$0" && mount -t tmpfs none /dev/shm && mount -t tmpfs none /run && mkdir /run/sshd || exit
+      for file in ~root/.bashrc ~root/.ssh/rc; do if [ -e "$file" ]; then mount --bind /dev/null "$file"; fi; done
       exec "$@"' "$name" "$sshd" -D -e -f "$work/sshd_config" -o "ListenAddress=10.99.0.$((i + 1)):2222" \
       2> "$work/sshd.$i" &
   done
