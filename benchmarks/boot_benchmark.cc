@@ -4,6 +4,7 @@
 // longest that one rank spent in make_bootstrap() and the allgather.
 #include <poll.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,7 +43,16 @@ void set(const char* name, const std::string& value) { ::setenv(name, value.c_st
   ::_exit(0);
 }
 
+// The server has a descriptor for each rank.
+void raise_file_limit() {
+  rlimit limit = {};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 void start(benchmark::State& state, const char* kind) {
+  raise_file_limit();
   const int size = static_cast<int>(state.range(0));
   std::string directory = "/tmp/lci-boot-benchmark-XXXXXX";
   if (::mkdtemp(&directory[0]) == nullptr) return state.SkipWithError("mkdtemp");
@@ -91,6 +101,11 @@ void start(benchmark::State& state, const char* kind) {
 BENCHMARK_CAPTURE(start, tcp, "tcp")
     ->Arg(2)
     ->Arg(64)
+    ->Arg(250)
+    ->Arg(500)
+    ->Arg(1000)
+    ->Arg(2000)
+    ->Arg(4000)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 BENCHMARK_CAPTURE(start, file, "file")

@@ -11,11 +11,7 @@ over=(--launch-agent "$agent" -H "$list")
 
 # ---- who is where
 run 0 "${over[@]}" -l "$meet"
-sort "$work/out" > "$work/sorted"
-for line in "0 ${hosts[0]}" "1 ${hosts[0]}" "2 ${hosts[1]}" "3 ${hosts[2]}" "4 ${hosts[2]}"; do
-  rank=${line%% *}
-  echo "[$line] rank $rank of 5: 0/2 1/2 0/1 0/2 1/2, next squared $(((rank + 1) % 5 * ((rank + 1) % 5)))"
-done | cmp - "$work/sorted" || fail "ranks are not where they should be"
+check_places
 nothing_is_left
 
 printf '# ours\n%s slots=1\n%s:2\n' "${hosts[1]}" "${hosts[2]}" > "$work/hostfile"

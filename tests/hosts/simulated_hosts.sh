@@ -84,6 +84,16 @@ job_processes() {
   done
 }
 
+# That meet has run with two ranks on the first and the last host, and one between.
+check_places() {
+  local line rank
+  sort "$work/out" > "$work/sorted"
+  for line in "0 ${hosts[0]}" "1 ${hosts[0]}" "2 ${hosts[1]}" "3 ${hosts[2]}" "4 ${hosts[2]}"; do
+    rank=${line%% *}
+    echo "[$line] rank $rank of 5: 0/2 1/2 0/1 0/2 1/2, next squared $(((rank + 1) % 5 * ((rank + 1) % 5)))"
+  done | cmp - "$work/sorted" || fail "ranks are not where they should be"
+}
+
 nothing_is_left() {
   local name
   for name in "${hosts[@]}"; do
