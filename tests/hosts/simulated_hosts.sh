@@ -50,6 +50,9 @@ make_hosts() {
   done
 }
 
+# A launch agent that gives each host also a name and a /dev/shm of its own, as machines have.
+machine_agent="ip netns exec %h unshare --uts --mount sh -c 'hostname \$0 && mount -t tmpfs none /dev/shm && exec \"\$@\"' %h"
+
 # on HOST COMMAND...
 on() { ip netns exec "$@"; }
 
@@ -80,7 +83,7 @@ wait_until_empty() {
 job_processes() {
   local pid
   for pid in $(ip netns pids "$1"); do
-    if grep -qE '^(lcrun|lci-guard|meet|testee|hello|kmer)$' "/proc/$pid/comm" 2> /dev/null; then echo "$pid"; fi
+    if grep -qE '^(lcrun|lci-guard|meet|testee|hello|kmer|pingpong)$' "/proc/$pid/comm" 2> /dev/null; then echo "$pid"; fi
   done
 }
 
