@@ -73,7 +73,7 @@
   X(uint64_t, ofi_lock_mode, 0, "ofi: which calls are wrapped in try-locks; 0: those that need it") \
   X(bool, alloc_default_endpoint, true, "make a default endpoint with the device")                 \
   X(bool, alloc_progress_endpoint, false, "make an endpoint for what progress sends")              \
-  X(bool, use_reg_cache, false, "keep registrations of buffers for use again")                     \
+  X(bool, use_reg_cache, false, "keep registrations of buffers that the program has not registered, for use again; only if their memory stays mapped as long as the net context") \
   X(attr_ibv_td_strategy_t, ibv_td_strategy, attr_ibv_td_strategy_t::per_qp, "ibv: thread domains") \
   X(size_t, shm_joint_copy_size, size_t{64} << 10, "shm: from so many bytes on both ranks of a send copy, each a part, at the same time; below, the sender alone")
 

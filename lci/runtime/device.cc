@@ -58,6 +58,23 @@ net::local_region device_impl_t::region_of(const rt::packet& packet) {
   return packet.pool() == &packets_ ? packets_region_ : packet.pool()->region(context);
 }
 
+absl::StatusOr<rt::registrations::use> device_impl_t::register_for_use(void* buffer, size_t size) {
+  if (net->limits().needs_registration) return context.registrations.acquire(buffer, size);
+  const absl::StatusOr<net::local_region> made = network().register_memory(buffer, size);
+  if (!made.ok()) return made.status();
+  rt::registrations::use given;
+  given.local = *made;
+  return given;
+}
+
+void device_impl_t::end_use(const rt::registrations::use& over) {
+  if (over.found == nullptr) {
+    network().deregister_memory(over.local);
+  } else {
+    context.registrations.release(over, attr.use_reg_cache);
+  }
+}
+
 void* device_impl_t::packet_for_am(size_t size, int sender) {
   try {
     return packets_.get_for(size)->payload();

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <memory>
 
+#include "absl/status/statusor.h"
 #include "lci/api/attr.hpp"
 #include "lci/api/types.hpp"
 #include "lci/net/backend.h"
@@ -16,6 +17,7 @@
 #include "lci/runtime/protocol/rendezvous.h"
 #include "lci/runtime/protocol/rma.h"
 #include "lci/runtime/raw.h"
+#include "lci/runtime/registrations.h"
 
 namespace lci {
 
@@ -65,6 +67,10 @@ class device_impl_t : public rt::live_object {
   packet_pool_impl_t& packets() { return packets_; }
   // The registration of a packet, if the network wants one.
   net::local_region region_of(const rt::packet& packet);
+  // A registration of a buffer for as long as an operation uses it. Where the network wants none,
+  // peers do: then it is a new one each time, which costs no more than a look-up.
+  absl::StatusOr<rt::registrations::use> register_for_use(void* buffer, size_t size);
+  void end_use(const rt::registrations::use& over);
 
   // Memory for an active message from `sender` to `comp`: of the runtime's allocator, or a packet.
   // Throws std::runtime_error if there is none.

@@ -8,6 +8,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/net/backend.h"
 #include "lci/runtime/live.h"
+#include "lci/runtime/registrations.h"
 
 namespace lci {
 
@@ -28,6 +29,7 @@ class net_context_impl_t : public rt::live_object {
   runtime_impl_t& runtime;
   net_context_attr_t attr;
   const std::unique_ptr<net::context> net;
+  rt::registrations registrations{*net};
   std::atomic<int> next_uid{0};  // of the devices
   std::atomic<int> users{0};     // devices and registrations of the program
 };

@@ -221,6 +221,7 @@ mr_impl_t* runtime_impl_t::register_memory(net_context_impl_t& context, void* ad
                                           ": ", registered.status().ToString()));
   }
   auto made = std::make_unique<mr_impl_t>(context, attributes, address, size, *registered, false);
+  context.registrations.add(*registered, address, size);
   context.users.fetch_add(1, std::memory_order_acq_rel);
   regions_.fetch_add(1, std::memory_order_acq_rel);
   return made.release();
@@ -240,17 +241,23 @@ mr_impl_t* runtime_impl_t::alloc_memory(net_context_impl_t& context, size_t size
     context.net->free_memory(*made);
     throw;
   }
+  context.registrations.add(made->region, made->address, size);
   context.users.fetch_add(1, std::memory_order_acq_rel);
   regions_.fetch_add(1, std::memory_order_acq_rel);
   return mr.release();
 }
 
 void runtime_impl_t::deregister_memory(mr_impl_t* region) {
-  if (region->allocated) {
-    region->context.net->free_memory({region->address, region->size, region->region});
-  } else {
-    region->context.net->deregister_memory(region->region);
-  }
+  net::context& net = *region->context.net;
+  const net::context::allocation closed{region->address, region->size, region->region};
+  const bool allocated = region->allocated;
+  region->context.registrations.remove(region->region, region->address, [&net, closed, allocated] {
+    if (allocated) {
+      net.free_memory(closed);
+    } else {
+      net.deregister_memory(closed.region);
+    }
+  });
   region->context.users.fetch_sub(1, std::memory_order_acq_rel);
   delete region;
   regions_.fetch_sub(1, std::memory_order_acq_rel);

@@ -30,14 +30,15 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
   if (outgoing.user_packet != nullptr) {
     state->local = device_.region_of(*outgoing.user_packet);
   } else if (device_.net->limits().needs_registration && outgoing.local.handle == 0) {
-    auto registered = device_.network().register_memory(outgoing.buffer, outgoing.size);
+    auto registered = device_.register_for_use(outgoing.buffer, outgoing.size);
     if (!registered.ok()) {
       outgoing_pool_.recycle(state);
       throw std::runtime_error(absl::StrCat("lci: can't register the send buffer of ",
                                             outgoing.size,
                                             " bytes: ", registered.status().ToString()));
     }
-    state->local = *registered;
+    state->use = *registered;
+    state->local = state->use.local;
     state->registered = true;
   }
   open_.fetch_add(1, std::memory_order_relaxed);
@@ -119,7 +120,7 @@ void rendezvous::on_reject(int rank, const reject_header& header) {
 
 void rendezvous::finish(outgoing_state* state, errorcode_t code) {
   const message outgoing = state->outgoing;
-  if (state->registered) device_.network().deregister_memory(state->local);
+  if (state->registered) device_.end_use(state->use);
   outgoing_pool_.recycle(state);
   open_.fetch_sub(1, std::memory_order_release);
   outgoing.signal(code);
@@ -146,10 +147,11 @@ void rendezvous::on_am_announced(const announcement& announced, rcomp_t rcomp) {
 void rendezvous::accept(const announcement& announced, const message& incoming) {
   incoming_state* state = incoming_pool_.make();
   state->incoming = incoming;
-  state->local = incoming.local;
+  state->use.local = incoming.local;
+  state->use.offset = incoming.local_offset;
   state->registered = incoming.local.handle == 0;
   if (state->registered) {
-    auto registered = device_.network().register_memory(incoming.buffer, incoming.size);
+    auto registered = device_.register_for_use(incoming.buffer, incoming.size);
     if (!registered.ok()) {
       incoming_pool_.recycle(state);
       reject(announced);
@@ -162,14 +164,13 @@ void rendezvous::accept(const announcement& announced, const message& incoming) 
                                             " bytes from rank ", announced.rank, ": ",
                                             registered.status().ToString()));
     }
-    state->local = *registered;
+    state->use = *registered;
   }
   open_.fetch_add(1, std::memory_order_relaxed);
   const int owner = owner_of(incoming);
   const uint32_t ticket = incoming_.insert(state, owner);
 
-  const uint64_t offset = state->registered ? 0 : incoming.local_offset;
-  const rtr_header header{device_.network().remote_key(state->local), offset,
+  const rtr_header header{device_.network().remote_key(state->use.local), state->use.offset,
                           announced.sender_ticket, ticket};
   const net::op op = control_op(announced.rank, message_kind::rtr, header);
   const error_t result = device_.try_submit(op, nullptr);
@@ -197,7 +198,7 @@ void rendezvous::on_end(int rank, uint32_t receiver_ticket) {
 
 void rendezvous::finish(incoming_state* state, errorcode_t code) {
   const message incoming = state->incoming;
-  if (state->registered) device_.network().deregister_memory(state->local);
+  if (state->registered) device_.end_use(state->use);
   incoming_pool_.recycle(state);
   open_.fetch_sub(1, std::memory_order_release);
   if (code == errorcode_t::fatal && incoming.rcomp != 0) {

@@ -28,6 +28,7 @@
 #include "lci/runtime/backlog.h"
 #include "lci/runtime/message.h"
 #include "lci/runtime/protocol/pieces.h"
+#include "lci/runtime/registrations.h"
 #include "lci/runtime/wire.h"
 
 namespace lci::rt {
@@ -84,14 +85,15 @@ class rendezvous {
  private:
   struct outgoing_state final : pieces {
     message outgoing;
-    bool registered = false;  // `local` is ours
+    bool registered = false;  // `local` is that of `use`
+    registrations::use use;
     uint32_t receiver_ticket = 0;
     void finished(device_impl_t& device, errorcode_t code) override;
   };
   struct incoming_state {
     message incoming;
-    net::local_region local;
-    bool registered = false;  // likewise
+    registrations::use use;   // of the program's registration, or
+    bool registered = false;  // to be ended by us
   };
 
   // In the tables: the other rank, collectives apart.

@@ -37,14 +37,15 @@ error_t rma::start(net::op_kind kind, const message& operation, net::remote_regi
   made->tells = tells(kind, operation.tag, operation.rcomp);
   made->imm = made->tells ? device_.runtime.imm().encode(operation.tag, operation.rcomp) : 0;
   if (device_.net->limits().needs_registration && operation.local.handle == 0) {
-    auto registered = device_.network().register_memory(operation.buffer, operation.size);
+    auto registered = device_.register_for_use(operation.buffer, operation.size);
     if (!registered.ok()) {
       states_.recycle(made);
       throw std::runtime_error(absl::StrCat("lci: can't register the local buffer of ",
                                             operation.size,
                                             " bytes: ", registered.status().ToString()));
     }
-    made->local = *registered;
+    made->use = *registered;
+    made->local = made->use.local;
     made->registered = true;
   }
   open_.fetch_add(1, std::memory_order_relaxed);
@@ -87,7 +88,7 @@ void rma::end(state* over, errorcode_t code) {
   if (code == errorcode_t::done && over->operation.rcomp != 0 && !over->tells) {
     signal_target(over->operation.rank, over->operation.tag, over->operation.rcomp);
   }
-  if (over->registered) device_.network().deregister_memory(over->local);
+  if (over->registered) device_.end_use(over->use);
   states_.recycle(over);
   open_.fetch_sub(1, std::memory_order_release);
 }

@@ -18,6 +18,7 @@
 #include "lci/net/op.h"
 #include "lci/runtime/message.h"
 #include "lci/runtime/protocol/pieces.h"
+#include "lci/runtime/registrations.h"
 #include "lci/runtime/wire.h"
 
 namespace lci::rt {
@@ -50,7 +51,8 @@ class rma {
  private:
   struct state final : pieces {
     message operation;
-    bool registered = false;  // `local` is ours
+    bool registered = false;  // `local` is that of `use`
+    registrations::use use;
     void finished(device_impl_t& device, errorcode_t code) override;
   };
   // Whether the network tells the target of a put.
