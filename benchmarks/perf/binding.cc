@@ -84,9 +84,15 @@ std::vector<processor> allowed_processors() {
   return result;
 }
 
-void bind_this_thread(int place) {
+int place_of(int position, int all, int places) {
+  if (all <= places) return position;
+  return static_cast<int>(int64_t{position} * places / all);
+}
+
+void bind_this_thread(const standing& of_rank, int thread) {
   static const std::vector<int> all = places(allowed_processors());
-  const int processor = all[static_cast<size_t>(place) % all.size()];
+  const int place = place_of(of_rank.first + thread, of_rank.all, static_cast<int>(all.size()));
+  const int processor = all[static_cast<size_t>(place)];
   cpu_set_t set;
   CPU_ZERO(&set);
   CPU_SET(processor, &set);
@@ -97,12 +103,13 @@ void bind_this_thread(int place) {
   }
 }
 
-int first_place(int threads) {
+standing find_standing(int threads) {
   const uint64_t own = neighbourhood();
   std::vector<uint64_t> everybody(static_cast<size_t>(lci::get_rank_n()));
   lci::allgather(&own, everybody.data(), sizeof(own));
-  const auto end = everybody.begin() + lci::get_rank_me();
-  return static_cast<int>(std::count(everybody.begin(), end, own)) * threads;
+  const auto before = std::count(everybody.begin(), everybody.begin() + lci::get_rank_me(), own);
+  const auto ranks = std::count(everybody.begin(), everybody.end(), own);
+  return {static_cast<int>(before) * threads, static_cast<int>(ranks) * threads};
 }
 
 std::string processor_name() {

@@ -19,12 +19,23 @@ std::vector<int> places(std::vector<processor> processors);
 // The processors that this process may use.
 std::vector<processor> allowed_processors();
 
-// Binds the calling thread to the given place, modulo their number. Throws std::runtime_error.
-void bind_this_thread(int place);
+// Where a rank's threads stand in the row of all threads that may use the same processors.
+struct standing {
+  int first = 0;  // its first thread
+  int all = 1;    // threads in the row
+};
 
-// The place of this rank's first thread, so that ranks of a machine that may use the same
-// processors take different ones. Collective, on the global runtime.
-int first_place(int threads);
+// Of this rank, which has so many threads. Collective, on the global runtime.
+standing find_standing(int threads);
+
+// Which of so many places the thread at `position` of a row of `all` takes: each has its own, if
+// there are enough; else those that follow each other share one, so that ranks, as long as there is
+// a place for each, have theirs to themselves.
+int place_of(int position, int all, int places);
+
+// Binds the calling thread, of this number in its rank, to its processor. Throws
+// std::runtime_error.
+void bind_this_thread(const standing& of_rank, int thread);
 
 // "Intel(R) ... (2 processors)"
 std::string processor_name();

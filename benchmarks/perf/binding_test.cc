@@ -3,6 +3,7 @@
 #include <sched.h>
 
 #include <thread>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -19,17 +20,31 @@ TEST(binding, cores_come_before_their_second_threads) {
   EXPECT_THAT(places({{7, 7}}), ElementsAre(7));
 }
 
+TEST(binding, each_thread_has_a_place_of_its_own_or_shares_it_with_its_neighbours) {
+  const auto row = [](int all, int places) {
+    std::vector<int> result;
+    for (int i = 0; i < all; ++i) result.push_back(place_of(i, all, places));
+    return result;
+  };
+  EXPECT_THAT(row(2, 4), ElementsAre(0, 1));
+  EXPECT_THAT(row(3, 3), ElementsAre(0, 1, 2));
+  EXPECT_THAT(row(4, 2), ElementsAre(0, 0, 1, 1));
+  EXPECT_THAT(row(5, 2), ElementsAre(0, 0, 0, 1, 1));
+  EXPECT_THAT(row(3, 1), ElementsAre(0, 0, 0));
+}
+
 TEST(binding, a_thread_stays_where_it_is_bound) {
   const std::vector<int> all = places(allowed_processors());
   ASSERT_FALSE(all.empty());
-  for (size_t place = 0; place <= all.size(); ++place) {
+  const auto count = static_cast<int>(all.size());
+  for (int place = 0; place < count; ++place) {
     std::thread([&] {
-      bind_this_thread(static_cast<int>(place));
+      bind_this_thread({place, count}, 0);
       cpu_set_t set;
       ASSERT_EQ(sched_getaffinity(0, sizeof(set), &set), 0);
       EXPECT_EQ(CPU_COUNT(&set), 1);
-      EXPECT_TRUE(CPU_ISSET(all[place % all.size()], &set));
-      EXPECT_EQ(sched_getcpu(), all[place % all.size()]);
+      EXPECT_TRUE(CPU_ISSET(all[static_cast<size_t>(place)], &set));
+      EXPECT_EQ(sched_getcpu(), all[static_cast<size_t>(place)]);
     }).join();
   }
 }

@@ -47,8 +47,8 @@ uint64_t connect_once(const options& chosen) {
 
 }  // namespace
 
-void measure_connections(const options& chosen, int first_place, const report& tell) {
-  if (first_place >= 0) bind_this_thread(first_place);
+void measure_connections(const options& chosen, const standing* bound, const report& tell) {
+  if (bound != nullptr) bind_this_thread(*bound, 0);
   for (const size_t size : chosen.sizes) {
     options of_this_size = chosen;
     of_this_size.sizes = {size};

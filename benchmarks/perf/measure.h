@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <functional>
 
+#include "benchmarks/perf/binding.h"
 #include "benchmarks/perf/histogram.h"
 #include "benchmarks/perf/options.h"
 
@@ -41,10 +42,11 @@ times combined(const times& own);
 figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_t messages,
                      int samples_per_latency);
 
-// All sizes. Collective, on the global runtime; rank 0 is told of each size when it is measured.
+// All sizes. bound: see binding.h; null: threads are not bound.
+// Collective, on the global runtime; rank 0 is told of each size when it is measured.
 using report = std::function<void(const figures&)>;
-void measure_messages(const options& chosen, int first_place, const report& tell);
-void measure_connections(const options& chosen, int first_place, const report& tell);
+void measure_messages(const options& chosen, const standing* bound, const report& tell);
+void measure_connections(const options& chosen, const standing* bound, const report& tell);
 
 }  // namespace perf
 

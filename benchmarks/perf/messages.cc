@@ -31,10 +31,10 @@ struct thread_times {
 
 class messages_test {
  public:
-  messages_test(const options& chosen, int first_place)
+  messages_test(const options& chosen, const standing* bound)
       : options_(chosen),
         job_(lci::get_g_runtime(), chosen.device_count),
-        team_(job_, chosen.threads, first_place),
+        team_(job_, chosen.threads, bound),
         channels_(job_, chosen),
         pattern_(make_pattern(chosen, job_)) {
     team_.run([this](int thread) { channels_.make(thread); });
@@ -102,8 +102,8 @@ class messages_test {
 
 }  // namespace
 
-void measure_messages(const options& chosen, int first_place, const report& tell) {
-  messages_test test(chosen, first_place);
+void measure_messages(const options& chosen, const standing* bound, const report& tell) {
+  messages_test test(chosen, bound);
   for (const size_t size : chosen.sizes) {
     const figures result = test.measure(size);
     if (lci::get_rank_me() == 0) tell(result);

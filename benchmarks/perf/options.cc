@@ -323,7 +323,8 @@ usage: lcrun -n RANKS lci_perf [options]        RANKS is even
   --warmup N         as many before that do not count (a tenth)
   --validate         every message's bytes are written anew and checked, which the figures include
   --backend B        auto, shm, ibv, ofi (auto)
-  --bind B           core: each thread on a processor core of its own, as far as there are; none (core)
+  --bind B           core: each thread on a processor core of its own; if there are too few, neighbours share one, and
+                     ranks have theirs to themselves as far as there are; none (core)
   --memory M         what put and get reach: registered, the tool's own memory; allocated, the library's
                      (alloc_mr), which the ranks of a host map (registered)
   --format F         text; csv; json: one object a line (text)

@@ -57,15 +57,15 @@ void print(const std::string& text) {
 }
 
 void measure(const options& chosen) {
-  const int place = first_place(chosen.threads);
+  const standing row = find_standing(chosen.threads);  // collective
   const surroundings where = look_around(chosen);
   if (lci::get_rank_me() == 0) print(header(where));
   const auto tell = [&where](const figures& result) { print(line(where, result)); };
-  const bool bound = chosen.bind == binding::core;
+  const standing* const bound = chosen.bind == binding::core ? &row : nullptr;
   if (chosen.test == test_kind::connect) {
-    measure_connections(chosen, bound ? place : -1, tell);
+    measure_connections(chosen, bound, tell);
   } else {
-    measure_messages(chosen, bound ? place : -1, tell);
+    measure_messages(chosen, bound, tell);
   }
 }
 

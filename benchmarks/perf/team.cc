@@ -6,16 +6,14 @@
 #include <thread>
 #include <vector>
 
-#include "benchmarks/perf/binding.h"
-
 namespace perf {
 
-team::team(const job& the_job, int threads, int first_place)
-    : job_(the_job), threads_(threads), first_place_(first_place) {}
+team::team(const job& the_job, int threads, const standing* bound)
+    : job_(the_job), threads_(threads), bound_(bound) {}
 
 void team::run_one(const std::function<void(int)>& body, int thread) {
   try {
-    if (first_place_ >= 0) bind_this_thread(first_place_ + thread);
+    if (bound_ != nullptr) bind_this_thread(*bound_, thread);
     body(thread);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "lci_perf: rank %d: %s\n", job_.rank(), error.what());

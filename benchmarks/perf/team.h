@@ -5,14 +5,15 @@
 #include <atomic>
 #include <functional>
 
+#include "benchmarks/perf/binding.h"
 #include "benchmarks/perf/job.h"
 
 namespace perf {
 
 class team {
  public:
-  // first_place: of thread 0 among the places of binding.h; negative: threads are not bound.
-  team(const job& the_job, int threads, int first_place);
+  // bound: see binding.h; null: threads are not bound.
+  team(const job& the_job, int threads, const standing* bound);
 
   // Calls body(thread) in all threads, of which this one is number 0, and waits for them. If one
   // throws, the process ends with an error: its partners can't be told.
@@ -26,7 +27,7 @@ class team {
 
   const job& job_;
   const int threads_;
-  const int first_place_;
+  const standing* const bound_;
   std::atomic<int> waiting_{0};
   std::atomic<uint64_t> rounds_{0};
 };

@@ -10,15 +10,26 @@
 namespace lci::base {
 namespace {
 
+// Rounds until the yield that comes next.
+unsigned rounds_to_yield(poll_backoff* wait) {
+  const unsigned yields = wait->yields();
+  unsigned rounds = 0;
+  for (wait->idle(); wait->yields() == yields; wait->idle()) ++rounds;
+  EXPECT_EQ(wait->yields(), yields + 1);
+  return rounds;
+}
+
 TEST(backoff, yields_after_so_many_rounds_as_there_is_a_crowd_or_not) {
   for (int i = 0; i < 100; ++i) {
-    const unsigned rounds =
-        crowd::found() ? poll_backoff::rounds_in_crowd : poll_backoff::rounds_alone;
+    const bool in_crowd = crowd::found();
     poll_backoff wait;
-    for (unsigned round = 0; round < rounds; ++round) wait.idle();
-    EXPECT_EQ(wait.yields(), 0u);
-    wait.idle();
-    EXPECT_EQ(wait.yields(), 1u);
+    const unsigned rounds = rounds_to_yield(&wait);
+    if (in_crowd) {
+      EXPECT_GE(rounds, poll_backoff::least_rounds_in_crowd);
+      EXPECT_LE(rounds, poll_backoff::most_rounds_in_crowd);
+    } else {
+      EXPECT_EQ(rounds, poll_backoff::rounds_alone);
+    }
     wait.reset();
     EXPECT_EQ(wait.yields(), 0u);
   }
@@ -46,6 +57,52 @@ TEST(backoff, a_crowd_is_found) {
   }
   for (std::thread& thread : all) thread.join();
   EXPECT_EQ(have_found.load(), threads);
+}
+
+// Short waits, none of which lasts until it yields.
+TEST(backoff, many_short_waits_in_a_crowd_give_the_processor_away_in_the_end) {
+  const unsigned threads = 2 * std::max(1u, std::thread::hardware_concurrency());
+  std::atomic<unsigned> have_yielded{0};
+  std::vector<std::thread> all;
+  for (unsigned i = 0; i < threads; ++i) {
+    all.emplace_back([&] {
+      bool counted = false;
+      while (have_yielded.load() < threads) {
+        unsigned rounds = 0;
+        unsigned yields = 0;
+        while (crowd::found() && yields == 0 && rounds < poll_backoff::most_idle_rounds) {
+          poll_backoff wait;
+          wait.idle();
+          ++rounds;
+          yields = wait.yields();
+        }
+        if (yields > 0 && !counted) {
+          counted = true;
+          ++have_yielded;
+        }
+        for (int pauses = 0; pauses < 1000; ++pauses) cpu_pause();
+        crowd::yield();
+      }
+    });
+  }
+  for (std::thread& thread : all) thread.join();
+  EXPECT_EQ(have_yielded.load(), threads);
+}
+
+// Two threads that wait for the same number of rounds each time would swap their processors in
+// step.
+TEST(backoff, threads_have_different_random_numbers) {
+  const auto numbers = [] {
+    std::vector<unsigned> result;
+    std::thread([&] {
+      for (int i = 0; i < 16; ++i) result.push_back(crowd::random(1000));
+    }).join();
+    return result;
+  };
+  std::vector<unsigned> own;
+  for (int i = 0; i < 16; ++i) own.push_back(crowd::random(1000));
+  for (unsigned number : own) EXPECT_LT(number, 1000u);
+  EXPECT_NE(numbers(), own);
 }
 
 // More threads than cores hand a token around; without yields each hand-over lasts a time slice.
