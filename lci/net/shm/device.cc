@@ -288,8 +288,9 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   if (!poll_lock_.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(poll_lock_, std::adopt_lock);
   // Mostly there are more messages from where the last one came from, or nothing at all. Every so
-  // often that way is not taken, so that nobody else has to wait for long.
-  if (__builtin_expect(++polls_ % polls_of_one != 0, 1)) {
+  // often that way is not taken, so that nobody else has to wait for long; nor while large puts are
+  // under way, of which only so many can be.
+  if (__builtin_expect(++polls_ % polls_of_one != 0 && joint_.idle(), 1)) {
     const int rank = active_rank_;
     ring_reader& from = reader(rank);
     const auto most = static_cast<uint32_t>(limits().max_send);

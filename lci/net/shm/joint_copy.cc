@@ -62,7 +62,9 @@ void joint_copies::attach(int rank, joint_slot* outgoing, joint_slot* incoming) 
 
 error_t joint_copies::put(const op& operation, uint64_t remote, ring_writer& writer) {
   conversation& with = with_[static_cast<size_t>(operation.rank)];
-  const uint32_t free = ~with.used & ((uint32_t{1} << joint_slots) - 1);
+  constexpr uint32_t all = (uint32_t{1} << joint_slots) - 1;
+  if (with.used == all) reclaim(with);
+  const uint32_t free = ~with.used & all;
   // Room for both messages: what the one promises, the other must be able to keep.
   if (free == 0 || !writer.has_room(2 * (sizeof(joint_header) + cell_size))) {
     return errorcode_t::retry_nomem;
@@ -103,6 +105,18 @@ error_t joint_copies::put(const op& operation, uint64_t remote, ring_writer& wri
 bool joint_copies::finish(int rank, completion* out) { return close(rank, /*all=*/false, out); }
 
 bool joint_copies::give_up(int rank, completion* out) { return close(rank, /*all=*/true, out); }
+
+void joint_copies::reclaim(conversation& with) {
+  for (uint32_t left = with.used; left != 0; left &= left - 1) {
+    const auto number = static_cast<uint32_t>(__builtin_ctz(left));
+    if (with.requests[number].waits ||
+        with.outgoing[number].end.load(std::memory_order_acquire) == 0) {  // J1
+      continue;
+    }
+    with.used &= ~(uint32_t{1} << number);
+    open_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
 
 bool joint_copies::close(int rank, bool all, completion* out) {
   conversation& with = with_[static_cast<size_t>(rank)];

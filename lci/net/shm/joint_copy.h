@@ -74,6 +74,9 @@ class joint_copies {
     request requests[joint_slots];
   };
 
+  // Frees slots that the target is done with and that finish() has nothing to say about: a program
+  // may post many puts between two polls.
+  void reclaim(conversation& with);
   bool close(int rank, bool all, completion* out);
 
   region_table& regions_;

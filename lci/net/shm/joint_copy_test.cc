@@ -189,11 +189,29 @@ TEST_F(JointCopy, SlotsAreUsedAgainOnlyOnceTheTargetHasSeenThem) {
   EXPECT_TRUE(put(0, 40000).is_retry());
   std::vector<completion> told;
   ASSERT_TRUE(poll(&told));
-  completion out;
-  EXPECT_FALSE(requester_.finish(0, &out));
   EXPECT_TRUE(put(0, 40000).is_done());
   EXPECT_TRUE(put(0, 40000).is_retry());
   EXPECT_EQ(poll_all().size(), joint_slots + 1);
+  completion out;
+  EXPECT_FALSE(requester_.finish(0, &out));
+  EXPECT_TRUE(requester_.idle());
+}
+
+TEST_F(JointCopy, SlotsThatSomebodyWaitsForAreKeptForThem) {
+  std::vector<completion> told;
+  before_copy_ = [&] {
+    while (poll(&told)) {
+    }
+  };
+  for (uint32_t i = 0; i < joint_slots; ++i) EXPECT_TRUE(put(i, 100000).is_posted()) << i;
+  EXPECT_TRUE(put(joint_slots, 100000).is_retry());
+  EXPECT_EQ(told.size() + poll_all().size(), joint_slots);
+  std::vector<void*> contexts;
+  for (completion out; requester_.finish(0, &out);) contexts.push_back(out.context);
+  std::sort(contexts.begin(), contexts.end());
+  ASSERT_EQ(contexts.size(), joint_slots);
+  for (uint32_t i = 0; i < joint_slots; ++i) EXPECT_EQ(contexts[i], source_.data() + i);
+  EXPECT_TRUE(requester_.idle());
 }
 
 TEST_F(JointCopy, WhatWaitsForATargetThatIsGoneIsGivenUp) {

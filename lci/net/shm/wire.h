@@ -32,7 +32,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c63697368300005;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c63697368300006;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t line_size = 64;
@@ -112,7 +112,7 @@ constexpr uint32_t no_reply = 2;  // the only piece of a put that the target is 
 constexpr uint32_t max_requests = 32;
 
 // A put that both ranks copy; see joint_copy.h.
-constexpr uint32_t joint_slots = 8;  // that may be under way in one direction
+constexpr uint32_t joint_slots = 16;  // that may be under way in one direction
 struct alignas(line_size) joint_slot {
   std::atomic<uint64_t> taken;  // pieces: by the requester below, by the target above
   std::atomic<uint32_t> end;    // 0 until the target has no more to do with it; see below
