@@ -217,7 +217,7 @@ bool run_rank(lci::boot::test_job& job, int rank) {
   bind_to_core(rank);
   auto boot = job.connect(rank);
   if (!boot.ok()) return false;
-  auto network = net::find_backend(lci::attr_backend_t::none)->make(**boot, {});
+  auto network = net::find_backend(lci::attr_backend_t::none, /*one_host=*/true)->make(**boot, {});
   if (!network.ok()) {
     std::fprintf(stderr, "%s\n", network.status().ToString().c_str());
     return false;

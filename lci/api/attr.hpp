@@ -51,7 +51,7 @@
   X(attr_comp_type_t, comp_type, attr_comp_type_t::custom, "kind of the completion object")
 
 #define LCI_NET_CONTEXT_ATTRS(X)                                                                   \
-  X(attr_backend_t, backend, attr_backend_t::none, "transport; none: the best one available")      \
+  X(attr_backend_t, backend, attr_backend_t::none, "transport; none: shm if all ranks are on one host, else mixed: that between ranks of a host, and ofi between hosts") \
   X(std::string, ofi_provider_name, "", "ofi: provider; empty: the best one available")            \
   X(size_t, max_msg_size, size_t{1} << 30, "bytes of one put or get at most; larger ones are split") \
   X(size_t, max_inject_size, 64, "bytes that leave without a packet where the network copies them; at least that where it copies more by itself") \

@@ -123,7 +123,7 @@ enum class attr_comp_type_t { sync, counter, cq, handler, graph, custom };
 enum class attr_cq_type_t { array_atomic, lcrq };
 
 // Transport of a net context. `none` lets the library choose; `sim` is a simulation, for tests.
-enum class attr_backend_t { none, ibv, ofi, ucx, shm, sim };
+enum class attr_backend_t { none, ibv, ofi, ucx, shm, sim, mixed };
 
 // How waiting sends and receives are kept: in one list, searched from its front, or in a hash
 // table.

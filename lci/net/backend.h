@@ -168,9 +168,10 @@ struct backend_entry {
   bool (*available)();  // cheap, local, no side effects: can this host use it at all?
   context_factory make;
 };
-// attr_backend_t::none chooses by preference. Null if there is no such backend
-// in this binary.
-const backend_entry* find_backend(attr_backend_t id);
+// attr_backend_t::none chooses: by preference where all ranks are on one host, else one that joins
+// those of a host with one way and hosts with another. Null if there is no such backend in this
+// binary.
+const backend_entry* find_backend(attr_backend_t id, bool one_host);
 
 }  // namespace lci::net
 

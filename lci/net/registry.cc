@@ -1,6 +1,7 @@
 // All backends of this library. Listed rather than registering themselves: the linker drops what
 // nobody refers to from a static library.
 #include "lci/net/backend.h"
+#include "lci/net/mixed/backend.h"
 #include "lci/net/ofi/backend.h"
 #include "lci/net/shm/backend.h"
 #include "lci/net/sim/backend.h"
@@ -11,12 +12,16 @@ namespace {
 const backend_entry* const all_backends[] = {
     &shm::backend,
     &ofi::backend,
+    &mixed::backend,
     &sim::backend,
 };
 
 }  // namespace
 
-const backend_entry* find_backend(attr_backend_t id) {
+const backend_entry* find_backend(attr_backend_t id, bool one_host) {
+  if (id == attr_backend_t::none && (!one_host || mixed::has_given_hosts())) {
+    return &mixed::backend;
+  }
   const backend_entry* best = nullptr;
   for (const backend_entry* entry : all_backends) {
     if (id != attr_backend_t::none) {

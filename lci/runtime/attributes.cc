@@ -33,8 +33,10 @@ absl::StatusOr<size_t> read(const char* variable, size_t fallback) {
 
 absl::StatusOr<attr_backend_t> read(const char* variable, attr_backend_t fallback) {
   static constexpr base::enum_name<attr_backend_t> names[] = {
-      {"none", attr_backend_t::none}, {"ibv", attr_backend_t::ibv}, {"ofi", attr_backend_t::ofi},
-      {"ucx", attr_backend_t::ucx},   {"shm", attr_backend_t::shm}, {"sim", attr_backend_t::sim},
+      {"auto", attr_backend_t::none}, {"none", attr_backend_t::none},
+      {"ibv", attr_backend_t::ibv},   {"ofi", attr_backend_t::ofi},
+      {"ucx", attr_backend_t::ucx},   {"shm", attr_backend_t::shm},
+      {"sim", attr_backend_t::sim},   {"mixed", attr_backend_t::mixed},
   };
   return base::env_enum<attr_backend_t>(variable, fallback, names);
 }

@@ -9,7 +9,9 @@ namespace lci {
 namespace {
 
 std::unique_ptr<net::context> attach(boot::bootstrap& boot, net_context_attr_t* attr) {
-  const net::backend_entry* entry = net::find_backend(attr->backend);
+  const boot::job_position& position = boot.position();
+  const net::backend_entry* entry =
+      net::find_backend(attr->backend, position.local_size == position.size);
   if (entry == nullptr || !entry->available()) {
     throw std::runtime_error(
         absl::StrCat("lci: the backend asked for (LCI_ATTR_BACKEND) is ",

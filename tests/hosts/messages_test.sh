@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Messages between hosts, through libfabric: hello, and the k-mers of a sequencer's reads of E. coli over three hosts, whose
+# Messages between hosts through libfabric, and within them through shared memory: hello, and the k-mers of a sequencer's reads of E. coli over three hosts, whose
 # histogram equals jellyfish's to the last byte, also while a cable is slow; and the death of a host and a cut cable while
 # messages fly. usage: messages_test.sh LCRUN HELLO KMER PINGPONG
 set -uo pipefail
@@ -7,16 +7,37 @@ lcrun=$(realpath "$1") hello=$(realpath "$2") kmer=$(realpath "$3") pingpong=$(r
 genome=/usr/share/doc/bowtie/examples/genomes/NC_008253.fna.gz
 . "$(dirname "$0")/simulated_hosts.sh"
 make_hosts
-export LCI_ATTR_BACKEND=ofi
 over=(--launch-agent "$machine_agent" -H "${hosts[0]}:2,${hosts[1]}:2,${hosts[2]}:2")
 
+# hello OPTIONS...: six ranks on three hosts. It logs which way they talk.
+hello() {
+  LCI_LOG_LEVEL=info run 0 "${over[@]}" "$@" "$hello"
+  local rank before
+  for rank in 0 1 2 3 4 5; do
+    before=$(((rank + 5) % 6))
+    says out "^rank $rank of 6: hello from rank $before on ${hosts[before / 2]}$"
+  done
+  nothing_is_left
+}
+export LCI_ATTR_BACKEND=ofi
 run 0 "${over[@]}" "$hello"
 if grep -q 'libfabric is not installed' "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
+hello
+says err "ofi: provider"
+grep -q "shared memory" "$work/err" && fail "shared memory, with LCI_ATTR_BACKEND=ofi"
+unset LCI_ATTR_BACKEND
+hello
+says err "ofi: provider"
 for rank in 0 1 2 3 4 5; do
-  before=$(((rank + 5) % 6))
-  says out "^rank $rank of 6: hello from rank $before on ${hosts[before / 2]}$"
+  says err "rank $rank reaches 2 of 6 ranks through shared memory, the others through libfabric"
 done
-nothing_is_left
+# One host has no need of it.
+LCI_LOG_LEVEL=info run 0 --launch-agent "$machine_agent" -H "${hosts[1]}:3" "$hello"
+says out "^rank 2 of 3: hello from rank 1 on ${hosts[1]}$"
+grep -qE "ofi|libfabric" "$work/err" && fail "libfabric on one host"
+# These hosts have one kernel: it may be forced on them.
+LCI_ATTR_BACKEND=shm hello
+grep -qE "ofi|libfabric" "$work/err" && fail "libfabric, with LCI_ATTR_BACKEND=shm"
 
 # Two hosts play until there is only one, or none is reached.
 play() {
@@ -64,6 +85,7 @@ count() {
 count 1
 count 2
 count 2 --ppn 1
+LCI_ATTR_BACKEND=ofi count 2
 if on "${hosts[2]}" tc qdisc add dev eth0 root tbf rate 20mbit burst 16kb latency 200ms 2> "$work/why"; then
   count 1
 else

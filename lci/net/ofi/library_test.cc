@@ -24,16 +24,21 @@ std::string mapped_files() {
 // The only test of this program that may not load libfabric: it comes first.
 TEST(Library, IsNotLoadedBeforeItsBackendIsUsed) {
   ASSERT_THAT(mapped_files(), HasSubstr("libc"));
-  const backend_entry* chosen = find_backend(attr_backend_t::none);
+  const backend_entry* chosen = find_backend(attr_backend_t::none, /*one_host=*/true);
   ASSERT_NE(chosen, nullptr);
   EXPECT_STREQ(chosen->name, "shm");
-  const backend_entry* ofi = find_backend(attr_backend_t::ofi);
+  const backend_entry* ofi = find_backend(attr_backend_t::ofi, /*one_host=*/true);
   ASSERT_NE(ofi, nullptr);
   EXPECT_LT(ofi->preference, chosen->preference);
-  auto boots = boot::make_in_process_job(1, std::chrono::seconds(60));
-  {
-    const auto network = chosen->make(*boots[0], {});
+  // The one for several hosts has no use for it either if there is only one.
+  const backend_entry* joining = find_backend(attr_backend_t::none, /*one_host=*/false);
+  ASSERT_NE(joining, nullptr);
+  EXPECT_STREQ(joining->name, "mixed");
+  for (const backend_entry* each : {chosen, joining}) {
+    auto boots = boot::make_in_process_job(1, std::chrono::seconds(60));
+    const auto network = each->make(*boots[0], {});
     ASSERT_TRUE(network.ok()) << network.status();
+    EXPECT_STREQ((*network)->name(), "shm");
   }
   EXPECT_THAT(mapped_files(), Not(HasSubstr("libfabric")));
   ASSERT_TRUE(ofi->available());

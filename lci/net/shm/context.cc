@@ -2,7 +2,6 @@
 
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -17,21 +16,10 @@
 #include "lci/base/log.h"
 #include "lci/net/exchange.h"
 #include "lci/net/shm/device.h"
+#include "lci/net/shm/host.h"
 
 namespace lci::net::shm {
 namespace {
-
-// Equal exactly for processes that share a kernel and can name each other by process number, both
-// in system calls and in /proc. (Nearly: the tokens of the segments have the last word.)
-uint64_t host_number() {
-  struct stat ns = {};
-  if (stat("/proc/self/ns/pid", &ns) != 0) ns.st_ino = 0;
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : absl::StrCat(boot::process_domain(), "/", ns.st_ino)) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return hash;
-}
 
 // Where Yama restricts tracing, processes of one user may copy each other's memory only if asked
 // to. It answers EINVAL where there is no such restriction.

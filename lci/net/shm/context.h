@@ -77,6 +77,8 @@ class shm_context final : public context {
   absl::StatusOr<allocation> allocate_memory(size_t size) override;
   void free_memory(const allocation& freed) override;
   remote_region remote_key(local_region region) const override { return regions_.remote(region); }
+  // A key of the caller's choice, as region_table says.
+  void rename(local_region region, uint64_t key) { regions_.rename(region, key); }
 
   int rank() const { return boot_.rank(); }
   int size() const { return boot_.size(); }

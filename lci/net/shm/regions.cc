@@ -14,7 +14,8 @@ namespace lci::net::shm {
 // backing (release, R1), then key (release, R2). A peer loads key (acquire, A2 pairs with R2), the
 // others (acquire, A1 pairs with R1), then key again. If both times it is the key that the peer was
 // given, the others are of that registration: had they been those of a later one, A1 would have
-// made the key = 0 before it visible to the second look, and keys are never given twice.
+// made the key = 0 before it visible to the second look, and keys are never given twice. (Those
+// given by rename may be: then only who asks for memory that is closed is misled.)
 
 absl::StatusOr<local_region> region_table::open(const void* address, size_t size,
                                                 uint64_t backing) {
@@ -50,6 +51,11 @@ void region_table::close(local_region region) {
 void region_table::close_all() {
   const std::lock_guard<std::mutex> guard(mutex_);
   for (uint32_t i = 0; i < used_; ++i) slots_[i].key.store(0, std::memory_order_relaxed);
+}
+
+void region_table::rename(local_region region, uint64_t key) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  slots_[index_of(region)].key.store(key, std::memory_order_release);  // R2
 }
 
 remote_region region_table::remote(local_region region) const {

@@ -53,6 +53,8 @@ class region_table {
   // When it has returned, no use() of the memory is under way.
   void close(local_region region);
   void close_all();
+  // Gives it another key, not 0, before anybody has been told of it.
+  void rename(local_region region, uint64_t key);
   remote_region remote(local_region region) const;
 
   // Calls f(address of the bytes) if they are open here, as a peer in another process asks for.

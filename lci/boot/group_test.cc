@@ -1,0 +1,75 @@
+#include "lci/boot/group.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lci/boot/test_job.h"
+
+namespace lci::boot {
+namespace {
+
+using testing::HasSubstr;
+
+std::vector<int> group_of(int rank) {
+  return rank % 2 == 0 ? std::vector<int>{0, 2, 4} : std::vector<int>{1, 3};
+}
+
+class Group : public testing::TestWithParam<test_job::variant> {};
+
+INSTANTIATE_TEST_SUITE_P(All, Group,
+                         testing::Values(test_job::variant::in_process, test_job::variant::file,
+                                         test_job::variant::tcp),
+                         [](const auto& each) { return std::string(test_job::name(each.param)); });
+
+TEST_P(Group, IsAJobOfItsOwn) {
+  test_job job(GetParam(), 5);
+  job.run([](bootstrap& boot) {
+    group_bootstrap group(boot, "x", group_of(boot.rank()));
+    EXPECT_EQ(group.rank(), boot.rank() / 2);
+    EXPECT_EQ(group.size(), boot.rank() % 2 == 0 ? 3 : 2);
+    EXPECT_EQ(group.position().local_size, group.size());
+    // A name is used once in each group, and may be that of a key.
+    const std::string value = absl::StrCat("rank", std::string(1, '\0'), boot.rank());
+    const auto all = group.allgather("a", value, test_timeout);
+    ASSERT_TRUE(all.ok()) << all.status();
+    std::vector<std::string> expected;
+    for (const int member : group_of(boot.rank())) {
+      expected.push_back(absl::StrCat("rank", std::string(1, '\0'), member));
+    }
+    EXPECT_EQ(*all, expected);
+    const auto nothing = group.allgather("empty", "", test_timeout);
+    ASSERT_TRUE(nothing.ok()) << nothing.status();
+    EXPECT_EQ(*nothing, std::vector<std::string>(expected.size()));
+    if (group.rank() == 0) {
+      EXPECT_TRUE(group.put("a", value).ok());
+    }
+    EXPECT_TRUE(group.barrier("a", test_timeout).ok());
+    const auto of_first = group.get("a", test_timeout);
+    ASSERT_TRUE(of_first.ok()) << of_first.status();
+    EXPECT_EQ(*of_first, expected[0]);
+    EXPECT_EQ(group.barrier("a", test_timeout).code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_TRUE(boot.barrier("end", test_timeout).ok());
+  });
+}
+
+TEST_P(Group, DoesNotWaitForOthersAndNamesWhoIsMissing) {
+  test_job job(GetParam(), 5);
+  job.run([](bootstrap& boot) {
+    group_bootstrap group(boot, "x", group_of(boot.rank()));
+    if (boot.rank() % 2 == 1) {
+      EXPECT_TRUE(group.barrier("b", test_timeout).ok());
+    } else if (boot.rank() != 2) {
+      const absl::Status late = group.barrier("b", std::chrono::milliseconds(200));
+      EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded) << late;
+      EXPECT_THAT(std::string(late.message()), HasSubstr("rank 2 did not arrive"));
+    }
+    EXPECT_TRUE(boot.barrier("end", test_timeout).ok());
+  });
+}
+
+}  // namespace
+}  // namespace lci::boot

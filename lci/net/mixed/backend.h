@@ -1,0 +1,23 @@
+// Two networks as one: ranks of one host reach each other through memory that they share (shm), all
+// others through libfabric (ofi).
+//
+// The ranks tell each other their hosts when a context is made. If all are on one it is one of shm;
+// if no two are, one of ofi: a job pays for this backend only if it has a use for it.
+//
+//   LCI_HOSTS=0,0,1 says, for tests, that the ranks are on hosts of these numbers, in turn (as far
+//   as those that share a number really are on one).
+#ifndef LCI_NET_MIXED_BACKEND_H_
+#define LCI_NET_MIXED_BACKEND_H_
+
+#include "lci/net/backend.h"
+
+namespace lci::net::mixed {
+
+extern const backend_entry backend;
+
+// Ranks whose launcher has put them on one host may be told to be on several (LCI_HOSTS).
+bool has_given_hosts();
+
+}  // namespace lci::net::mixed
+
+#endif  // LCI_NET_MIXED_BACKEND_H_

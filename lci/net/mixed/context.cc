@@ -1,0 +1,95 @@
+#include "lci/net/mixed/context.h"
+
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "lci/base/log.h"
+#include "lci/net/exchange.h"
+#include "lci/net/mixed/device.h"
+#include "lci/net/mixed/names.h"
+#include "lci/net/ofi/backend.h"
+#include "lci/net/shm/backend.h"
+#include "lci/net/shm/wire.h"
+
+namespace lci::net::mixed {
+
+static_assert(shm::directory_capacity <= near_bases);
+
+absl::StatusOr<std::unique_ptr<context>> mixed_context::make(boot::bootstrap& boot,
+                                                             const context_config& config) {
+  absl::StatusOr<hosts> found = find_hosts(boot);
+  if (!found.ok()) return found.status();
+  if (found->largest == boot.size()) return shm::backend.make(boot, config);
+  if (found->largest == 1) return ofi::backend.make(boot, config);
+  std::unique_ptr<mixed_context> made(new mixed_context(boot, *std::move(found)));
+  absl::StatusOr<std::unique_ptr<context>> near = shm::backend.make(made->group_, config);
+  if (absl::Status bad = agree(boot, "mixed-near", near.status()); !bad.ok()) return bad;
+  made->near_.reset(static_cast<shm::shm_context*>(near->release()));
+  absl::StatusOr<std::unique_ptr<context>> far = ofi::backend.make(boot, config);
+  if (!far.ok()) return far.status();  // on all ranks
+  made->far_ = *std::move(far);
+  LCI_LOG(info, "rank ", boot.rank(), " reaches ", made->hosts_.neighbours.size(), " of ",
+          boot.size(), " ranks through shared memory, the others through libfabric");
+  return std::unique_ptr<context>(std::move(made));
+}
+
+absl::StatusOr<std::unique_ptr<device>> mixed_context::make_device(const device_config& config) {
+  absl::StatusOr<std::unique_ptr<device>> near = near_->make_device(config);
+  const std::string name = absl::StrCat("mixed-near-", config.uid);
+  if (absl::Status bad = agree(boot_, name, near.status()); !bad.ok()) return bad;
+  absl::StatusOr<std::unique_ptr<device>> far = far_->make_device(config);
+  if (!far.ok()) return far.status();
+  return std::unique_ptr<device>(new mixed_device(hosts_, *std::move(near), *std::move(far)));
+}
+
+absl::StatusOr<local_region> mixed_context::join_far(local_region near, void* address,
+                                                     size_t size) {
+  const absl::StatusOr<local_region> far = far_->register_memory(address, size);
+  if (!far.ok()) return far.status();
+  const remote_region name = far_->remote_key(*far);
+  if (!has_room(name)) {
+    far_->deregister_memory(*far);
+    return absl::UnimplementedError(absl::StrCat(
+        "libfabric names memory by the address ", absl::Hex(name.base), ", which has more than ",
+        near_shift, " bits; LCI_ATTR_BACKEND=ofi does without shared memory"));
+  }
+  near_->rename(near, near_key(name.key));
+  return join(near, *far);
+}
+
+absl::StatusOr<local_region> mixed_context::register_memory(void* address, size_t size) {
+  const absl::StatusOr<local_region> near = near_->register_memory(address, size);
+  if (!near.ok()) return near.status();
+  absl::StatusOr<local_region> both = join_far(*near, address, size);
+  if (!both.ok()) near_->deregister_memory(*near);
+  return both;
+}
+
+void mixed_context::deregister_memory(local_region region) {
+  far_->deregister_memory(far_of(region));
+  near_->deregister_memory(near_of(region));
+}
+
+absl::StatusOr<context::allocation> mixed_context::allocate_memory(size_t size) {
+  absl::StatusOr<allocation> made = near_->allocate_memory(size);
+  if (!made.ok()) return made.status();
+  const absl::StatusOr<local_region> both = join_far(made->region, made->address, size);
+  if (!both.ok()) {
+    near_->free_memory(*made);
+    return both.status();
+  }
+  made->region = *both;
+  return made;
+}
+
+void mixed_context::free_memory(const allocation& freed) {
+  far_->deregister_memory(far_of(freed.region));
+  near_->free_memory({freed.address, freed.size, near_of(freed.region)});
+}
+
+remote_region mixed_context::remote_key(local_region region) const {
+  return join(near_->remote_key(near_of(region)), far_->remote_key(far_of(region)));
+}
+
+}  // namespace lci::net::mixed

@@ -1,0 +1,49 @@
+#ifndef LCI_NET_MIXED_CONTEXT_H_
+#define LCI_NET_MIXED_CONTEXT_H_
+
+#include <memory>
+#include <utility>
+
+#include "absl/status/statusor.h"
+#include "lci/boot/bootstrap.h"
+#include "lci/boot/group.h"
+#include "lci/net/backend.h"
+#include "lci/net/mixed/hosts.h"
+#include "lci/net/shm/context.h"
+
+namespace lci::net::mixed {
+
+// A context of each of two networks. Near: the ranks of this host; far: all ranks (those of this
+// host are reached through it by nobody). Thread safety: as net::context says.
+class mixed_context final : public context {
+ public:
+  static absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
+                                                       const context_config& config);
+
+  const char* name() const override { return "mixed"; }
+  absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
+  absl::StatusOr<local_region> register_memory(void* address, size_t size) override;
+  void deregister_memory(local_region region) override;
+  absl::StatusOr<allocation> allocate_memory(size_t size) override;
+  void free_memory(const allocation& freed) override;
+  remote_region remote_key(local_region region) const override;
+
+  const hosts& who_is_where() const { return hosts_; }
+
+ private:
+  mixed_context(boot::bootstrap& boot, hosts found)
+      : boot_(boot), hosts_(std::move(found)), group_(boot, "h", hosts_.neighbours) {}
+  // The far registration of memory that is registered near, and one name for both. On an error
+  // there is no far one.
+  absl::StatusOr<local_region> join_far(local_region near, void* address, size_t size);
+
+  boot::bootstrap& boot_;
+  const hosts hosts_;
+  boot::group_bootstrap group_;
+  std::unique_ptr<shm::shm_context> near_;
+  std::unique_ptr<context> far_;
+};
+
+}  // namespace lci::net::mixed
+
+#endif  // LCI_NET_MIXED_CONTEXT_H_

@@ -1,0 +1,120 @@
+#include "lci/net/mixed/device.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lci/net/mixed/names.h"
+
+namespace lci::net::mixed {
+namespace {
+
+constexpr uint64_t near_lease = uint64_t{1} << 63;
+
+// What a poll that finds nothing near adds, and one that does; and when it is time for a look at
+// the far network.
+constexpr uint32_t idle_weight = 8;
+constexpr uint32_t busy_weight = 1;
+constexpr uint32_t weight_of_look = 32;
+
+device_limits common_limits(const device_limits& near, const device_limits& far) {
+  device_limits both;
+  both.max_inject = std::min(near.max_inject, far.max_inject);
+  both.max_send = std::min(near.max_send, far.max_send);
+  both.max_rma = std::min(near.max_rma, far.max_rma);
+  both.needs_registration = near.needs_registration || far.needs_registration;
+  both.has_put_imm = near.has_put_imm && far.has_put_imm;
+  both.rma_at_once = std::min(near.rma_at_once, far.rma_at_once);
+  return both;
+}
+
+}  // namespace
+
+mixed_device::mixed_device(const hosts& where, std::unique_ptr<device> near,
+                           std::unique_ptr<device> far)
+    : device(common_limits(near->limits(), far->limits())),
+      hosts_(where),
+      near_(std::move(near)),
+      far_(std::move(far)) {}
+
+error_t mixed_device::post(const op& operation) {
+  const int near = near_index(operation.rank);
+  op routed = operation;
+  if (near >= 0) {
+    routed.rank = near;
+    routed.local = near_of(operation.local);
+    routed.remote = near_of(operation.remote);
+    return near_->post(routed);
+  }
+  routed.local = far_of(operation.local);
+  routed.remote = far_of(operation.remote);
+  return far_->post(routed);
+}
+
+error_t mixed_device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
+  const int near = near_index(rank);
+  return near >= 0 ? near_->inject(near, imm, buffer, size) : far_->inject(rank, imm, buffer, size);
+}
+
+error_t mixed_device::poll(completion* out, size_t max, size_t* count) {
+  *count = 0;
+  error_t far = errorcode_t::retry;
+  const uint32_t since_look = since_look_.load(std::memory_order_relaxed);
+  if (since_look >= weight_of_look) {
+    since_look_.store(0, std::memory_order_relaxed);
+    // First, or neighbours that always fill `out` would keep it from being heard.
+    far = poll_far(out, max, count);
+    if (*count == max) return far;
+  }
+  size_t more = 0;
+  const error_t near = poll_near(out + *count, max - *count, &more);
+  *count += more;
+  const uint32_t weight = near.is_done() ? busy_weight : idle_weight;
+  since_look_.store(since_look_.load(std::memory_order_relaxed) + weight,
+                    std::memory_order_relaxed);
+  return far.is_done() ? far : near;
+}
+
+error_t mixed_device::poll_near(completion* out, size_t max, size_t* count) {
+  const error_t result = near_->poll(out, max, count);
+  for (size_t i = 0; i < *count; ++i) {
+    completion& given = out[i];
+    switch (given.kind) {
+      case completion_kind::recv:
+        given.lease |= near_lease;
+        [[fallthrough]];
+      case completion_kind::remote_put:
+      case completion_kind::peer_failed:
+        given.rank = hosts_.neighbours[static_cast<size_t>(given.rank)];
+        break;
+      case completion_kind::send:
+      case completion_kind::put:
+      case completion_kind::get:
+        break;  // they have none
+    }
+  }
+  return result;
+}
+
+error_t mixed_device::poll_far(completion* out, size_t max, size_t* count) {
+  const error_t result = far_->poll(out, max, count);
+  // Of neighbours it can tell only what the near network tells as well, and in its order.
+  completion* const end = std::remove_if(out, out + *count, [this](const completion& given) {
+    return given.kind == completion_kind::peer_failed && near_index(given.rank) >= 0;
+  });
+  *count = static_cast<size_t>(end - out);
+  return result;
+}
+
+void mixed_device::release(const completion& received) {
+  if ((received.lease & near_lease) == 0) {
+    far_->release(received);
+    return;
+  }
+  completion of_near = received;
+  of_near.lease &= ~near_lease;
+  near_->release(of_near);
+}
+
+bool mixed_device::drained() { return near_->drained() && far_->drained(); }
+
+}  // namespace lci::net::mixed

@@ -1,0 +1,50 @@
+#ifndef LCI_NET_MIXED_DEVICE_H_
+#define LCI_NET_MIXED_DEVICE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lci/net/backend.h"
+#include "lci/net/mixed/hosts.h"
+
+namespace lci::net::mixed {
+
+// A device of each of two networks. What is for a rank of this host goes to the near one, and comes
+// from it; so the order between two ranks is that of one network. Which lease is whose is said by
+// its upmost bit, which neither uses.
+//
+// A look at the far network costs a system call with some providers, about as long as a message
+// takes to a neighbour: one poll of some looks there, and one of more while there is something near
+// (see device.cc).
+//
+// Thread safety: as net::device says.
+class mixed_device final : public device {
+ public:
+  mixed_device(const hosts& where, std::unique_ptr<device> near, std::unique_ptr<device> far);
+
+  error_t post(const op& operation) override;
+  error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
+  error_t poll(completion* out, size_t max, size_t* count) override;
+  void release(const completion& received) override;
+  bool drained() override;
+
+ private:
+  // -1: elsewhere
+  int near_index(int rank) const { return hosts_.index[static_cast<size_t>(rank)]; }
+  error_t poll_near(completion* out, size_t max, size_t* count);
+  error_t poll_far(completion* out, size_t max, size_t* count);
+
+  const hosts& hosts_;
+  // Counted by all threads that poll (not each by itself: one may poll several devices in turn).
+  // What one of them adds may get lost.
+  alignas(64) std::atomic<uint32_t> since_look_{0};
+  // The far one ends first: it may need neighbours to poll theirs, who may wait for nothing near.
+  alignas(64) const std::unique_ptr<device> near_;
+  const std::unique_ptr<device> far_;
+};
+
+}  // namespace lci::net::mixed
+
+#endif  // LCI_NET_MIXED_DEVICE_H_

@@ -1,0 +1,31 @@
+#ifndef LCI_NET_MIXED_HOSTS_H_
+#define LCI_NET_MIXED_HOSTS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "lci/boot/bootstrap.h"
+
+namespace lci::net::mixed {
+
+// Which ranks are on this rank's host.
+struct hosts {
+  std::vector<int> neighbours;  // ascending, this rank among them
+  std::vector<int> index;       // by rank: where it is in neighbours; -1: it is elsewhere
+  int largest = 1;              // ranks that share a host, on the host that has most
+};
+
+// "0,0,1": the number of each rank's host, repeated as often as there are ranks.
+absl::StatusOr<std::vector<int>> parse_hosts(absl::string_view text, int ranks);
+
+// Element r of `numbers` is equal for ranks on one host.
+hosts group_by_host(const std::vector<std::string>& numbers, int rank);
+
+// Collective.
+absl::StatusOr<hosts> find_hosts(boot::bootstrap& boot);
+
+}  // namespace lci::net::mixed
+
+#endif  // LCI_NET_MIXED_HOSTS_H_

@@ -1,0 +1,14 @@
+#ifndef LCI_NET_SHM_HOST_H_
+#define LCI_NET_SHM_HOST_H_
+
+#include <cstdint>
+
+namespace lci::net::shm {
+
+// Equal exactly for processes that share a kernel and can name each other by process number, both
+// in system calls and in /proc. (Nearly: the tokens of the segments have the last word.)
+uint64_t host_number();
+
+}  // namespace lci::net::shm
+
+#endif  // LCI_NET_SHM_HOST_H_
