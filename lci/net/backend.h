@@ -40,6 +40,8 @@ struct device_config {
       8192;  // the runtime wants to send messages of this many bytes (header included)
   // shm: a put of so many bytes or more whose target waits is copied by both ranks.
   size_t joint_copy_size = size_t{64} << 10;
+  // ofi: bytes of a packet that small messages to one rank gather in.
+  size_t gather_size = 8192;
   // Of a network that has queues; the defaults of the attributes.
   queue_lengths queues = {768, 256, 4096};
 };

@@ -21,6 +21,7 @@ struct backend_under_test {
   // Ranks are processes of their own, and may be killed; else threads of the test.
   bool processes = false;
   context_config config = {};
+  size_t gather_size = device_config().gather_size;
 };
 
 // What one rank of a test has.

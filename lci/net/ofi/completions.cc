@@ -44,12 +44,25 @@ error_t ofi_device::post(const op& operation) {
   return append(operation.rank, record, claim::post) ? errorcode_t::done : errorcode_t::retry_nomem;
 }
 
+error_t ofi_device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
+  if (!lock_->try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::spinlock> guard(*lock_, std::adopt_lock);
+  if (__builtin_expect(with(rank).state != peer_state::alive, 0)) return errorcode_t::fatal;
+  outgoing_record record;
+  record.imm = imm;
+  record.body = buffer;
+  record.body_size = size;
+  return append(rank, record, claim::post) ? errorcode_t::done : errorcode_t::retry_nomem;
+}
+
 error_t ofi_device::poll(completion* out, size_t max, size_t* count) {
   *count = 0;
   if (!lock_->try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(*lock_, std::adopt_lock);
   batch given{out, max};
   moved_ = false;
+  // Before anything else: others wait for it.
+  if (!waiting_.empty()) work_off();
   take_returned();
   give(&given);
   read_completions(given);

@@ -73,6 +73,7 @@ ofi_device::ofi_device(ofi_context& context, const device_config& config)
       config_(config),
       rma_(context.from().rma),
       packet_bytes_(choose_packet_bytes(config)),
+      gather_(config.gather_size, packet_bytes_),
       credits_each_(choose_credits_each(context, config)),
       immediate_(context.from().info->domain_attr->cq_data_size),
       token_(static_cast<uint16_t>(reinterpret_cast<uintptr_t>(this) >> 6)),

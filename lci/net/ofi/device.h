@@ -17,6 +17,7 @@
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/endpoint.h"
 #include "lci/net/ofi/fifo.h"
+#include "lci/net/ofi/gather.h"
 #include "lci/net/ofi/immediate.h"
 #include "lci/net/ofi/packets.h"
 #include "lci/net/ofi/peer.h"
@@ -26,9 +27,8 @@ namespace lci::net::ofi {
 
 // An endpoint with a completion queue and, where it can be, a domain of its own.
 //
-// A send is copied into a packet. With nothing on the way to that rank the packet leaves at once;
-// else it waits for more to share it with, until it is full or the device is polled. So a lone
-// message is not kept waiting, and many small ones cost few calls of the provider.
+// A send is copied into a packet, which leaves at once, or waits for more to share it with, until
+// it is full or the device is polled (gather.h).
 //
 // Thread safety: as net::device says. One lock, which post and poll only try, keeps threads from
 // waiting in the provider, whose own locks block (SC'25 paper, section 5.2.4); release takes none.
@@ -39,6 +39,7 @@ class ofi_device final : public device {
   ~ofi_device() override;
 
   error_t post(const op& operation) override;
+  error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
@@ -142,6 +143,7 @@ class ofi_device final : public device {
   const device_config config_;
   const rma_mode rma_;
   const size_t packet_bytes_;
+  const gather_limit gather_;
   const uint8_t credits_each_;
   const immediate_layout immediate_;
   const uint16_t token_;

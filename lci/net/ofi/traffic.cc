@@ -9,17 +9,11 @@
 #include "lci/net/ofi/library.h"
 
 namespace lci::net::ofi {
-namespace {
-
-// A packet with less room than a small message takes is full.
-constexpr size_t full_below = record_span(32);
-
-}  // namespace
 
 bool ofi_device::append(int rank, const outgoing_record& record, claim by) {
   peer& to = with(rank);
   const size_t span = record.span();
-  if (to.open != nullptr && to.open->size + span > packet_bytes_ && !flush(rank)) return false;
+  if (to.open != nullptr && !gather_.takes(to.open->size, span) && !flush(rank)) return false;
   if (to.open == nullptr) {
     packet* fresh = take_packet(by);
     if (fresh == nullptr) return false;
@@ -30,8 +24,11 @@ bool ofi_device::append(int rank, const outgoing_record& record, claim by) {
   }
   write_record(record, to.open->bytes + to.open->size);
   to.open->size += static_cast<uint32_t>(span);
-  const bool is_full = to.open->size + full_below > packet_bytes_;
-  if (is_full || (to.in_flight == 0 && !is_us(rank))) flush(rank);
+  to.gathered.add();
+  if (gather_.is_full(to.open->size) ||
+      (!is_us(rank) && !to.gathered.keeps(to.in_flight > 0, polls_))) {
+    flush(rank);
+  }
   return true;
 }
 
@@ -68,6 +65,7 @@ bool ofi_device::flush(int rank) {
   }
   to.with.spend();
   to.open = nullptr;
+  to.gathered.left(polls_);
   return true;
 }
 

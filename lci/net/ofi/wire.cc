@@ -10,10 +10,10 @@ void write_record(const outgoing_record& record, unsigned char* to) {
                              record.imm};
   std::memcpy(to, &header, sizeof(header));
   to += sizeof(header);
+  // What fills it up is not what was there before: no bytes of ours leave by accident.
+  if (size % 8 != 0) std::memset(to + padded(size) - 8, 0, 8);
   if (record.header_size > 0) std::memcpy(to, record.header, record.header_size);
   if (record.body_size > 0) std::memcpy(to + record.header_size, record.body, record.body_size);
-  // What fills it up is not what was there before: no bytes of ours leave by accident.
-  std::memset(to + size, 0, padded(size) - size);
 }
 
 bool read_record(unsigned char* bytes, size_t size, size_t* position, incoming_record* record) {

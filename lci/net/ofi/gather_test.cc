@@ -1,0 +1,254 @@
+#include "lci/net/ofi/gather.h"
+
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/boot/in_process.h"
+#include "lci/net/backend.h"
+#include "lci/net/ofi/backend.h"
+#include "lci/net/ofi/provider.h"
+
+namespace lci::net::ofi {
+namespace {
+
+TEST(GatherLimit, IsNoMoreThanAPacket) {
+  const gather_limit limit(size_t{1} << 40, 1000);
+  EXPECT_TRUE(limit.takes(8, 992));
+  EXPECT_FALSE(limit.takes(8, 993));
+}
+
+TEST(GatherLimit, IsFullWhenASmallMessageHasNoRoom) {
+  const gather_limit limit(256, 8192);
+  EXPECT_FALSE(limit.is_full(256 - record_span(32)));
+  EXPECT_TRUE(limit.is_full(256 - record_span(32) + 1));
+}
+
+TEST(GatherLimit, NoneKeepsNothing) {
+  const gather_limit limit(0, 8192);
+  EXPECT_TRUE(limit.is_full(0));
+  EXPECT_FALSE(limit.takes(0, 1));
+}
+
+TEST(Gatherer, ALoneMessageLeaves) {
+  gatherer to;
+  for (uint32_t poll = 0; poll < 3; ++poll) {
+    to.add();
+    EXPECT_FALSE(to.keeps(false, poll));
+    EXPECT_TRUE(to.keeps(true, poll));
+    to.left(poll);
+  }
+}
+
+TEST(Gatherer, AfterABurstTheNextOneIsKept) {
+  gatherer to;
+  to.add();
+  to.add();
+  to.left(10);
+  to.add();
+  EXPECT_TRUE(to.keeps(false, 11));
+  to.left(11);  // alone, after all
+  to.add();
+  EXPECT_FALSE(to.keeps(false, 12));
+}
+
+TEST(Gatherer, ABurstIsForgotten) {
+  gatherer to;
+  const uint32_t start = 0xffffffff;  // the count of polls wraps around
+  for (int i = 0; i < 2; ++i) to.add();
+  to.left(start);
+  EXPECT_TRUE(to.keeps(false, start + gatherer::memory_in_polls));
+  EXPECT_FALSE(to.keeps(false, start + gatherer::memory_in_polls + 1));
+  for (int i = 0; i < 2; ++i) to.add();
+  to.left(0);
+  to.forget();
+  EXPECT_FALSE(to.keeps(false, 0));
+}
+
+// Two ranks, both driven by the test's thread, so that it decides who polls.
+class Gathering : public testing::Test {
+ protected:
+  static constexpr const char* provider = "tcp;ofi_rxm";
+
+  void SetUp() override {
+    wanted_provider wanted;
+    wanted.name = provider;
+    wanted.one_host = true;
+    const auto found = list_providers(wanted);
+    if (!found.ok()) GTEST_SKIP() << "NOTHING WAS TESTED: " << found.status();
+  }
+
+  void open(size_t gather_size) {
+    as_each_rank([&](size_t rank) {
+      auto made = backend.make(*boots_[rank], {provider, ""});
+      ASSERT_TRUE(made.ok()) << made.status();
+      networks_[rank] = *std::move(made);
+      device_config config;
+      config.gather_size = gather_size;
+      auto device = networks_[rank]->make_device(config);
+      ASSERT_TRUE(device.ok()) << device.status();
+      devices_[rank] = *std::move(device);
+    });
+    ASSERT_NE(devices_[0], nullptr);
+    ASSERT_NE(devices_[1], nullptr);
+    settle();
+  }
+  void TearDown() override {
+    as_each_rank([&](size_t rank) { devices_[rank].reset(); });
+    as_each_rank([&](size_t rank) { networks_[rank].reset(); });
+  }
+
+  // Nothing is on the way any more.
+  void settle() {
+    while (!devices_[0]->drained() || !devices_[1]->drained()) {
+      poll(0);
+      poll(1);
+    }
+  }
+  void send(uint32_t imm) {
+    const uint64_t bytes = uint64_t{imm} * 0x0101010101010101;
+    error_t posted;
+    do {
+      posted = devices_[0]->inject(1, imm, &bytes, sizeof(bytes));
+    } while (posted.is_retry());
+    ASSERT_TRUE(posted.is_done());
+  }
+  // Receptions are kept in received_, with their leases.
+  void poll(size_t rank) {
+    completion out[8];
+    size_t count = 0;
+    devices_[rank]->poll(out, 8, &count);
+    for (size_t i = 0; i < count; ++i) {
+      ASSERT_EQ(out[i].kind, completion_kind::recv);
+      received_.push_back(out[i]);
+    }
+  }
+  // Polls the receiver until it has `count` messages, and then often enough for more to show.
+  void receive(size_t count) {
+    while (received_.size() < count) poll(1);
+    for (int i = 0; i < 500; ++i) poll(1);
+  }
+  void release(size_t i) { devices_[1]->release(received_[i]); }
+  void release_all() {
+    for (size_t i = 0; i < received_.size(); ++i) release(i);
+    received_.clear();
+  }
+  bool is_intact(size_t i, uint32_t imm) const {
+    uint64_t bytes = 0;
+    if (received_[i].imm != imm || received_[i].size != sizeof(bytes)) return false;
+    std::memcpy(&bytes, received_[i].buffer, sizeof(bytes));
+    return bytes == uint64_t{imm} * 0x0101010101010101;
+  }
+
+  std::vector<completion> received_;
+  std::array<std::unique_ptr<device>, 2> devices_;
+
+ private:
+  template <class Body>
+  void as_each_rank(Body body) {
+    std::thread other([&] { body(1); });
+    body(0);
+    other.join();
+  }
+
+  std::vector<std::unique_ptr<boot::bootstrap>> boots_ =
+      boot::make_in_process_job(2, std::chrono::seconds(60));
+  std::array<std::unique_ptr<context>, 2> networks_;
+};
+
+TEST_F(Gathering, ALoneMessageNeedsNoPoll) {
+  open(8192);
+  for (uint32_t i = 0; i < 3; ++i) {
+    send(i);
+    receive(i + 1);
+    settle();
+  }
+  for (uint32_t i = 0; i < 3; ++i) EXPECT_TRUE(is_intact(i, i));
+  release_all();
+}
+
+TEST_F(Gathering, ThoseBehindOneOnTheWayLeaveWithAPoll) {
+  open(8192);
+  for (uint32_t i = 0; i < 4; ++i) send(i);
+  receive(1);
+  ASSERT_EQ(received_.size(), 1);
+  poll(0);
+  receive(4);
+  ASSERT_EQ(received_.size(), 4);
+  for (uint32_t i = 0; i < 4; ++i) EXPECT_TRUE(is_intact(i, i));
+  release_all();
+}
+
+TEST_F(Gathering, AfterABurstTheFirstMessageOfTheNextLeavesWithTheOthers) {
+  open(8192);
+  for (uint32_t i = 0; i < 3; ++i) send(i);
+  poll(0);
+  receive(3);
+  for (int i = 0; i < 8; ++i) poll(0);  // nothing is on the way
+  send(3);
+  receive(3);
+  ASSERT_EQ(received_.size(), 3);
+  poll(0);
+  receive(4);
+  settle();
+  // That one was alone, and so is this one.
+  send(4);
+  receive(5);
+  release_all();
+}
+
+TEST_F(Gathering, AFullPacketNeedsNoPoll) {
+  open(256);
+  // The first; and as many as fit with room for less than one of 32 bytes.
+  const uint32_t fit =
+      (256 - record_span(32) - sizeof(packet_header)) / record_span(sizeof(uint64_t)) + 1;
+  for (uint32_t i = 0; i < 1 + fit + 2; ++i) send(i);
+  receive(1 + fit);
+  ASSERT_EQ(received_.size(), 1 + fit);
+  poll(0);
+  receive(1 + fit + 2);
+  for (uint32_t i = 0; i < 1 + fit + 2; ++i) EXPECT_TRUE(is_intact(i, i));
+  release_all();
+}
+
+TEST_F(Gathering, WithoutItEachLeavesByItself) {
+  open(0);
+  for (uint32_t i = 0; i < 20; ++i) send(i);
+  receive(20);
+  for (uint32_t i = 0; i < 20; ++i) EXPECT_TRUE(is_intact(i, i));
+  release_all();
+}
+
+TEST_F(Gathering, APacketIsInUseUntilAllItsMessagesAreReleased) {
+  open(8192);
+  for (uint32_t i = 0; i < 4; ++i) send(i);
+  poll(0);
+  receive(4);
+  ASSERT_EQ(received_.size(), 4);
+  release(3);
+  release(1);
+  release(0);
+  const completion kept = received_[2];
+  received_.clear();
+  // More packets than there are receives for.
+  for (uint32_t i = 0; i < 300; ++i) {
+    send(100 + i);
+    while (received_.empty()) {
+      poll(0);
+      poll(1);
+    }
+    EXPECT_TRUE(is_intact(0, 100 + i));
+    release_all();
+  }
+  received_.push_back(kept);
+  EXPECT_TRUE(is_intact(0, 2));
+  release_all();
+}
+
+}  // namespace
+}  // namespace lci::net::ofi
