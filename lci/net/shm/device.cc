@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "lci/base/copy.h"
 #include "lci/base/log.h"
 #include "lci/net/capacity.h"
 #include "lci/net/exchange.h"
@@ -239,7 +240,11 @@ error_t shm_device::post_remote_copy(const op& operation) {
     if (mapped == nullptr) {
       return target.copy(direction, operation.buffer, open.address, operation.size);
     }
-    copy_within(direction, operation.buffer, reinterpret_cast<uintptr_t>(mapped), operation.size);
+    if (direction == copy_direction::to_peer && operation.size <= line_size) {
+      base::copy_short(mapped, operation.buffer, operation.size);
+    } else {
+      copy_within(direction, operation.buffer, reinterpret_cast<uintptr_t>(mapped), operation.size);
+    }
     return true;
   };
   if (!through_ring && !joint && operation.kind != op_kind::put_imm) {
