@@ -284,6 +284,7 @@ inline void fill(completion* out, int rank, const incoming& message) {
   out->size = message.size;
   out->buffer = message.bytes;
   out->lease = make_lease(rank, message.first_cell);
+  out->is_small = false;
 }
 
 }  // namespace
@@ -301,8 +302,19 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
     const auto most = static_cast<uint32_t>(limits().max_send);
     size_t taken = 0;
     incoming message;
-    while (taken < max && from.next_of(message_kind::send, most, &message)) {
-      fill(&out[taken++], rank, message);
+    for (; taken < max; ++taken) {
+      completion& given = out[taken];
+      uint32_t size = 0;
+      if (from.take_small(message_kind::send, &given.imm, &size, given.small)) {
+        given.kind = completion_kind::recv;
+        given.rank = rank;
+        given.size = size;
+        given.is_small = true;
+      } else if (from.next_of(message_kind::send, most, &message)) {
+        fill(&given, rank, message);
+      } else {
+        break;
+      }
     }
     if (taken > 0) {
       from.reclaim();
@@ -438,6 +450,7 @@ void shm_device::finish_joint(batch* given) {
 }
 
 void shm_device::release(const completion& received) {
+  if (received.is_small) return;  // taken with its bytes
   const auto rank = static_cast<int>(received.lease >> 32);
   reader(rank).free(static_cast<uint32_t>(received.lease), received.size);
 }
