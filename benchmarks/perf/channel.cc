@@ -20,8 +20,6 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
     : op_(chosen.op),
       one_sided_(is_one_sided(chosen.op)),
       validate_(chosen.validate),
-      lent_(chosen.completion == completion_kind::handler ||
-            chosen.completion == completion_kind::counter),
       seed_(chosen.payload_seed),
       rank_(the_job.rank()),
       peer_(the_job.peer()),
@@ -251,7 +249,7 @@ void channel::take(const lci::status_t& status) {
     check_payload(key(peer_, number), status.buffer, size());
     places_[batch].fetch_add(place, std::memory_order_relaxed);
   }
-  if (!lent_) std::free(status.buffer);
+  std::free(status.buffer);
 }
 
 // ---- both -----------------------------------------------------------------------------------
@@ -269,6 +267,8 @@ void channel::finish() {
   tell(finish_name_);
   ++finishes_seen_;
   wait_until([this] { return lci::counter_get(finishes_) >= finishes_seen_; });
+  // This thread may be the only one that polls the device, and won't any more.
+  wait_until([this] { return lci::test_drained_x().device(device_)().is_done(); });
 }
 
 }  // namespace perf

@@ -362,7 +362,7 @@ status_t status_of(const post_args_t& args, error_t result) {
     op.size = args.size;
     op.remote = {args.rmr.base, args.rmr.key};
     op.remote_offset = args.remote_disp;
-    const error_t result = device.rma.post_at_once(&op, args.tag, args.remote_comp);
+    const error_t result = device.rma.post_at_once(op, args.tag, args.remote_comp);
     if (__builtin_expect(result.is_done(), 1)) {
       if (packet != nullptr) packet->put();
       return status_of(args, errorcode_t::done);

@@ -114,7 +114,6 @@ void ofi_device::forget(int rank) {
   if (gone.open != nullptr) {
     free_packets_.push_back(gone.open);
     gone.open = nullptr;
-    gone.gathered.forget();
   }
 }
 

@@ -35,41 +35,6 @@ TEST(GatherLimit, NoneKeepsNothing) {
   EXPECT_FALSE(limit.takes(0, 1));
 }
 
-TEST(Gatherer, ALoneMessageLeaves) {
-  gatherer to;
-  for (uint32_t poll = 0; poll < 3; ++poll) {
-    to.add();
-    EXPECT_FALSE(to.keeps(false, poll));
-    EXPECT_TRUE(to.keeps(true, poll));
-    to.left(poll);
-  }
-}
-
-TEST(Gatherer, AfterABurstTheNextOneIsKept) {
-  gatherer to;
-  to.add();
-  to.add();
-  to.left(10);
-  to.add();
-  EXPECT_TRUE(to.keeps(false, 11));
-  to.left(11);  // alone, after all
-  to.add();
-  EXPECT_FALSE(to.keeps(false, 12));
-}
-
-TEST(Gatherer, ABurstIsForgotten) {
-  gatherer to;
-  const uint32_t start = 0xffffffff;  // the count of polls wraps around
-  for (int i = 0; i < 2; ++i) to.add();
-  to.left(start);
-  EXPECT_TRUE(to.keeps(false, start + gatherer::memory_in_polls));
-  EXPECT_FALSE(to.keeps(false, start + gatherer::memory_in_polls + 1));
-  for (int i = 0; i < 2; ++i) to.add();
-  to.left(0);
-  to.forget();
-  EXPECT_FALSE(to.keeps(false, 0));
-}
-
 // Two ranks, both driven by the test's thread, so that it decides who polls.
 class Gathering : public testing::Test {
  protected:
@@ -184,21 +149,15 @@ TEST_F(Gathering, ThoseBehindOneOnTheWayLeaveWithAPoll) {
   release_all();
 }
 
-TEST_F(Gathering, AfterABurstTheFirstMessageOfTheNextLeavesWithTheOthers) {
+TEST_F(Gathering, ALoneMessageAfterABurstNeedsNoPoll) {
   open(8192);
   for (uint32_t i = 0; i < 3; ++i) send(i);
   poll(0);
   receive(3);
-  for (int i = 0; i < 8; ++i) poll(0);  // nothing is on the way
-  send(3);
-  receive(3);
-  ASSERT_EQ(received_.size(), 3);
-  poll(0);
-  receive(4);
   settle();
-  // That one was alone, and so is this one.
-  send(4);
-  receive(5);
+  send(3);
+  receive(4);
+  EXPECT_TRUE(is_intact(3, 3));
   release_all();
 }
 

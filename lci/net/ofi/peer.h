@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "lci/net/ofi/credits.h"
-#include "lci/net/ofi/gather.h"
 #include "lci/net/ofi/packets.h"
 #include "lci/net/ofi/wire.h"
 #include "lci/net/op.h"
@@ -56,8 +55,7 @@ struct peer {
   fi_addr_t address = FI_ADDR_UNSPEC;
   std::string shared_memory;  // what the provider shm leaves in /dev/shm if it is killed; or empty
   credits with;
-  packet* open = nullptr;  // being filled
-  gatherer gathered;       // in it
+  packet* open = nullptr;  // being filled; see gather.h
   uint32_t in_flight = 0;  // packets that libfabric has
   uint32_t heard = 0;      // ofi_device::emptied_ when a packet of it came last
   std::chrono::steady_clock::time_point since;  // suspected

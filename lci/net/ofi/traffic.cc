@@ -24,11 +24,7 @@ bool ofi_device::append(int rank, const outgoing_record& record, claim by) {
   }
   write_record(record, to.open->bytes + to.open->size);
   to.open->size += static_cast<uint32_t>(span);
-  to.gathered.add();
-  if (gather_.is_full(to.open->size) ||
-      (!is_us(rank) && !to.gathered.keeps(to.in_flight > 0, polls_))) {
-    flush(rank);
-  }
+  if (gather_.is_full(to.open->size) || (to.in_flight == 0 && !is_us(rank))) flush(rank);
   return true;
 }
 
@@ -65,7 +61,6 @@ bool ofi_device::flush(int rank) {
   }
   to.with.spend();
   to.open = nullptr;
-  to.gathered.left(polls_);
   return true;
 }
 
