@@ -29,6 +29,7 @@ MPI_FLAGS = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
 COMPILED = {
     "mpi_bench_openmpi": ("mpicxx.openmpi", ["mpi_bench.cc", "pair_options.cc"], MPI_FLAGS, "libopenmpi-dev"),
     "mpi_bench_mpich": ("mpicxx.mpich", ["mpi_bench.cc", "pair_options.cc"], MPI_FLAGS, "libmpich-dev"),
+    "ofi_bench": ("g++", ["ofi_bench.cc", "two_processes.cc", "pair_options.cc"], ["-lfabric"], "libfabric-dev"),
     "ucx_bench": ("g++", ["ucx_bench.cc", "two_processes.cc", "pair_options.cc"], ["-lucp", "-lucs"], "libucx-dev"),
 }
 

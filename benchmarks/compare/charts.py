@@ -5,14 +5,15 @@ import svg
 from contestants import CONTESTANTS
 
 # Colours that colour-blind people tell apart (Okabe and Ito): one a family; shape and dashes for its members.
-COLORS = {"LCI": "#d55e00", "Open MPI": "#0072b2", "MPICH": "#009e73", "UCX": "#cc79a7", "limit": "#777777"}
+COLORS = {"LCI": "#d55e00", "Open MPI": "#0072b2", "MPICH": "#009e73", "UCX": "#cc79a7", "libfabric": "#56b4e9",
+          "limit": "#777777"}
 SHAPES = ["circle", "square", "triangle", "diamond"]
 DASHES = ["", "7,4", "2,3", "9,3,2,3"]
 
 
 def series_of(contestant, table, wanted):
     """wanted: of (x, point)."""
-    members = [one for one in CONTESTANTS if one.family == contestant.family]
+    members = [one for one in CONTESTANTS if (one.family, one.over) == (contestant.family, contestant.over)]
     place = members.index(contestant)
     values = []
     for x, point in wanted:

@@ -14,6 +14,8 @@ TIMEOUT_SECONDS = 60
 
 # mpirun of Open MPI refuses root, which containers are, unless it is told twice.
 OPEN_MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
+OPEN_MPI_TCP = ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
+UCX_TCP = {"UCX_TLS": "tcp"}
 
 
 class Contestant(NamedTuple):
@@ -24,6 +26,7 @@ class Contestant(NamedTuple):
     takes: Callable  # point -> bool: whether it has to do with the point
     measure: Callable  # (programs, point, iterations) -> result
     paced: bool = False  # whether `iterations` is to be chosen for it; else it measures by time
+    over: str = ""  # what bytes go through; empty: what each library likes best on one machine
 
     @property
     def is_peer(self):
@@ -50,37 +53,42 @@ def lci_command(programs, op, devices, completion, point, iterations):
     return [programs["lcrun"], "-n", "2", programs["lci_perf"]] + words
 
 
-def lci(key, name, op, devices, completion, takes):
-    def measure(programs, point, iterations):
-        text = run_programs([lci_command(programs, op, devices, completion, point, iterations)], TIMEOUT_SECONDS)
-        return parse_result(text)
+def lci(key, name, op, devices, completion, takes, provider=None):
+    """provider: of libfabric, over TCP; without one, shared memory."""
+    environment = {} if provider is None else {"LCI_ATTR_BACKEND": "ofi", "LCI_ATTR_OFI_PROVIDER_NAME": provider}
 
-    return Contestant(key, name, "LCI", ("lcrun", "lci_perf"), takes, measure, paced=True)
+    def measure(programs, point, iterations):
+        command = lci_command(programs, op, devices, completion, point, iterations)
+        return parse_result(run_programs([command], TIMEOUT_SECONDS, environment))
+
+    return Contestant(key, name, "LCI", ("lcrun", "lci_perf"), takes, measure, paced=True,
+                      over="" if provider is None else "tcp")
 
 
 def pair_words(op, point):
     return point_words(op, point) + ["--seconds", str(point.seconds)]
 
 
-def mpi(library, name, op, launcher, no_binding, program, takes):
+def mpi(library, name, op, launcher, options, program, takes, over=""):
     # The program binds its threads itself, so that every library has them on the same processors.
     def measure(programs, point, _iterations):
-        command = [programs[launcher], "-n", "2"] + no_binding + [programs[program]] + pair_words(op, point)
+        command = [programs[launcher], "-n", "2"] + options + [programs[program]] + pair_words(op, point)
         return parse_result(run_programs([command], TIMEOUT_SECONDS, OPEN_MPI_ENVIRONMENT))
 
-    key = "%s_%s" % (program.replace("mpi_bench_", ""), op)
-    return Contestant(key, name, library, (launcher, program), takes, measure)
+    key = "_".join([program.replace("mpi_bench_", ""), op] + [over] * bool(over))
+    return Contestant(key, name, library, (launcher, program), takes, measure, over=over)
 
 
-def forked(key, name, family, program, op, takes, window=None):
+def forked(key, name, family, program, op, takes, window=None, environment=None, over=""):
     """A program that is both ranks."""
 
     def measure(programs, point, _iterations):
         if window is not None:
             point = point._replace(window=window)
-        return parse_result(run_programs([[programs[program]] + pair_words(op, point)], TIMEOUT_SECONDS))
+        command = [programs[program]] + pair_words(op, point)
+        return parse_result(run_programs([command], TIMEOUT_SECONDS, environment))
 
-    return Contestant(key, name, family, (program,), takes, measure)
+    return Contestant(key, name, family, (program,), takes, measure, over=over)
 
 
 def free_port():
@@ -194,16 +202,30 @@ CONTESTANTS = [
            lambda point: point.threads == 1 and point.test != "rate" and point.size > 56),
     forked("vm_readv", "limit: process_vm_readv", "limit", "physical", "vm_readv",
            lambda point: point.threads == 1 and point.test == "bandwidth"),
+    # Through the kernel's TCP, as between machines.
+    lci("lci_am_tcp", "LCI am, tcp;ofi_rxm", "am", "dedicated", "handler", lambda point: point.test != "bandwidth",
+        "tcp;ofi_rxm"),
+    lci("lci_send_tcp", "LCI send/receive, tcp;ofi_rxm", "send", "dedicated", "sync", always, "tcp;ofi_rxm"),
+    lci("lci_am_net", "LCI am, net", "am", "dedicated", "handler", lambda point: point.test != "bandwidth", "net"),
+    lci("lci_send_net", "LCI send/receive, net", "send", "dedicated", "sync", always, "net"),
+    mpi("Open MPI", "Open MPI, TCP", "single", "mpirun.openmpi", OPEN_MPI_TCP, "mpi_bench_openmpi", one_thread, "tcp"),
+    mpi("Open MPI", "Open MPI, TCP, MULTIPLE", "multiple", "mpirun.openmpi", OPEN_MPI_TCP, "mpi_bench_openmpi", always,
+        "tcp"),
+    forked("ofi_tcp", "libfabric, tcp;ofi_rxm", "libfabric", "ofi_bench", "tcp;ofi_rxm", one_thread, over="tcp"),
+    forked("ofi_net", "libfabric, net", "libfabric", "ofi_bench", "net", one_thread, over="tcp"),
+    forked("ucx_tag_tcp", "UCX tag, TCP", "UCX", "ucx_bench", "tag", always, environment=UCX_TCP, over="tcp"),
+    forked("ucx_am_tcp", "UCX active message, TCP", "UCX", "ucx_bench", "am", small, environment=UCX_TCP, over="tcp"),
 ]
+OVER = sorted({contestant.over for contestant in CONTESTANTS})
 
 
 def by_key(key):
     return next(contestant for contestant in CONTESTANTS if contestant.key == key)
 
 
-def reference_for(point) -> str:
+def reference_for(point, over="") -> str:
     """The key of the contestant that the others are compared with."""
-    return "lci_send" if point.test == "bandwidth" else "lci_am"
+    return "_".join(["lci", "send" if point.test == "bandwidth" else "am"] + [over] * bool(over))
 
 
 class Paces:

@@ -1,5 +1,6 @@
 import socket
 import unittest
+from unittest import mock
 
 import building
 import contestants
@@ -10,10 +11,14 @@ from testing import latency_result, rate_result
 
 class ContestantsTest(unittest.TestCase):
     def test_all_of_them_are_there(self):
-        self.assertEqual([one.key for one in contestants.CONTESTANTS], [
+        self.assertEqual([one.key for one in contestants.CONTESTANTS if not one.over], [
             "lci_am", "lci_queue", "lci_send", "lci_shared", "openmpi_single", "openmpi_multiple", "mpich_single", "mpich_multiple",
             "ucx_tag", "ucx_am", "ucx_perftest", "line", "ring", "copy", "vm_readv"])
-        self.assertEqual({one.family for one in contestants.CONTESTANTS if one.is_peer}, {"Open MPI", "MPICH", "UCX"})
+        self.assertEqual([one.key for one in contestants.CONTESTANTS if one.over == "tcp"], [
+            "lci_am_tcp", "lci_send_tcp", "lci_am_net", "lci_send_net", "openmpi_single_tcp", "openmpi_multiple_tcp",
+            "ofi_tcp", "ofi_net", "ucx_tag_tcp", "ucx_am_tcp"])
+        self.assertEqual({one.family for one in contestants.CONTESTANTS if one.is_peer},
+                         {"Open MPI", "MPICH", "UCX", "libfabric"})
 
     def test_their_names_fit_beside_a_plot(self):
         self.assertLessEqual(max(len(one.name) for one in contestants.CONTESTANTS), 30)
@@ -24,11 +29,31 @@ class ContestantsTest(unittest.TestCase):
         self.assertEqual(needed, made - {"cacheline_probe"})
 
     def test_every_point_has_the_library_and_every_peer(self):
-        for point in points.all_points() + points.all_points(quick=True):
-            takers = [one for one in contestants.CONTESTANTS if one.takes(point)]
-            with self.subTest(point.name):
-                self.assertEqual({one.family for one in takers if one.is_peer}, {"Open MPI", "MPICH", "UCX"})
-                self.assertIn(contestants.reference_for(point), [one.key for one in takers])
+        for over, families in (("", {"Open MPI", "MPICH", "UCX"}), ("tcp", {"Open MPI", "UCX"})):
+            for point in points.all_points() + points.all_points(quick=True):
+                takers = [one for one in contestants.CONTESTANTS if one.over == over and one.takes(point)]
+                alone = {"libfabric"} if over == "tcp" and point.threads == 1 else set()
+                with self.subTest(point.name, over=over):
+                    self.assertEqual({one.family for one in takers if one.is_peer}, families | alone)
+                    self.assertIn(contestants.reference_for(point, over), [one.key for one in takers])
+
+    def test_over_tcp_all_are_told_to_use_it(self):
+        told = []
+
+        def run_programs(commands, _timeout, environment=None):
+            told.append(" ".join(commands[0] + ["%s=%s" % pair for pair in sorted((environment or {}).items())]))
+            return '{"messages_per_s": 1, "bytes_per_s": 8, "size": 8}'
+
+        point = points.make_point("rate", 8, 1)
+        programs = {name: name for one in contestants.CONTESTANTS for name in one.needs}
+        with mock.patch.object(contestants, "run_programs", run_programs):
+            for one in contestants.CONTESTANTS:
+                if one.over == "tcp":
+                    one.measure(programs, point, 1)
+                    words = {"LCI": "LCI_ATTR_BACKEND=ofi", "Open MPI": "--mca btl tcp,self", "UCX": "UCX_TLS=tcp",
+                             "libfabric": "ofi_bench --op"}
+                    self.assertIn(words[one.family], told[-1])
+        self.assertEqual(len(told), 10)
 
     def test_several_threads_need_a_library_that_allows_them(self):
         two = points.make_point("rate", 8, 2)

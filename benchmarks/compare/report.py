@@ -43,11 +43,11 @@ def count_states(launches):
 
 def metric_rows(table, point, metric):
     """The contestants' figures of one metric, the best first: (contestant, summary, ratio)."""
-    reference = reference_for(point)
     rows = []
     for contestant in CONTESTANTS:
         summary = table.summary(contestant.key, point, metric)
         if summary is not None:
+            reference = reference_for(point, contestant.over)
             rows.append((contestant, summary, table.ratio(contestant.key, reference, point, metric)))
     return sorted(rows, key=lambda row: row[1].median, reverse=not metric.less_is_better)
 
