@@ -265,6 +265,15 @@ status_t status_of(const post_args_t& args, error_t result) {
   return make_status(result, args.rank, args.local_buffer, args.size, args.tag, args.user_context);
 }
 
+// What a post answers that was complete at once.
+inline status_t answer_done(const post_args_t& args, status_t status) {
+  if (__builtin_expect(!args.allow_done, 0)) {
+    args.local_comp.get_impl()->signal(status);
+    status.error = errorcode_t::posted;
+  }
+  return status;
+}
+
 // All but what post() deals with itself.
 [[gnu::noinline]] status_t post_any(device_impl_t& device, transfer kind, const address& to,
                                     packet* user_packet, const post_args_t& args) {
@@ -288,11 +297,7 @@ status_t status_of(const post_args_t& args, error_t result) {
                              ? start(device, kind, operation, args, !may_retry, &status)
                              : start_and_wait(device, kind, operation, args, may_retry, &status);
   if (!result.is_done()) return status_of(args, result);
-  if (!args.allow_done) {
-    operation.comp->signal(status);
-    status.error = errorcode_t::posted;
-  }
-  return status;
+  return answer_done(args, status);
 }
 
 // Checks what the options say, and starts the operation.
@@ -336,7 +341,7 @@ status_t status_of(const post_args_t& args, error_t result) {
   }
 
   // Most messages are small and leave at once. Their way has no state, so that it is short.
-  if ((kind == transfer::am || kind == transfer::send) && args.allow_done && args.mr == MR_HOST) {
+  if ((kind == transfer::am || kind == transfer::send) && args.mr == MR_HOST) {
     const envelope with = make_envelope(target.runtime->imm(), to);
     const message_shape shape{with.header_size, args.size, packet != nullptr,
                               args.comp_semantic == comp_semantic_t::network};
@@ -347,13 +352,13 @@ status_t status_of(const post_args_t& args, error_t result) {
               : device.net->post(inject_op(args.rank, with, args.local_buffer, args.size));
       if (__builtin_expect(result.is_done(), 1)) {
         if (packet != nullptr) packet->put();
-        return status_of(args, errorcode_t::done);
+        return answer_done(args, status_of(args, errorcode_t::done));
       }
       if (result.is_retry() && args.allow_retry && !null_comp) return status_of(args, result);
     }
   }
   // Likewise most puts and gets, where the network needs no registration.
-  if ((kind == transfer::put || kind == transfer::get) && args.allow_done && args.mr == MR_HOST &&
+  if ((kind == transfer::put || kind == transfer::get) && args.mr == MR_HOST &&
       device.rma.ends_at_once(args.size, {})) {
     net::op op;
     op.kind = kind == transfer::put ? net::op_kind::put : net::op_kind::get;
@@ -365,13 +370,12 @@ status_t status_of(const post_args_t& args, error_t result) {
     const error_t result = device.rma.post_at_once(op, args.tag, args.remote_comp);
     if (__builtin_expect(result.is_done(), 1)) {
       if (packet != nullptr) packet->put();
-      return status_of(args, errorcode_t::done);
+      return answer_done(args, status_of(args, errorcode_t::done));
     }
     if (result.is_retry() && args.allow_retry && !null_comp) return status_of(args, result);
   }
   // Likewise a receive, which is written only where it waits.
-  if (kind == transfer::receive && has_comp && args.allow_done && args.allow_posted &&
-      args.mr == MR_HOST) {
+  if (kind == transfer::receive && has_comp && args.allow_posted && args.mr == MR_HOST) {
     matching_engine::receive* const posted = to.engine->make_receive();
     posted->key = {args.tag, args.rank, args.matching_policy, false};
     posted->buffer = args.local_buffer;
@@ -382,7 +386,8 @@ status_t status_of(const post_args_t& args, error_t result) {
     posted->local_offset = 0;
     status_t status;
     const error_t result = to.engine->post_recv(posted, &status);
-    return __builtin_expect(result.is_done(), 0) ? status : status_of(args, result);
+    return __builtin_expect(result.is_done(), 0) ? answer_done(args, status)
+                                                 : status_of(args, result);
   }
   return post_any(device, kind, to, packet, args);
 }
