@@ -20,6 +20,8 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
     : op_(chosen.op),
       one_sided_(is_one_sided(chosen.op)),
       validate_(chosen.validate),
+      lent_(chosen.completion == completion_kind::handler ||
+            chosen.completion == completion_kind::counter),
       seed_(chosen.payload_seed),
       rank_(the_job.rank()),
       peer_(the_job.peer()),
@@ -249,7 +251,7 @@ void channel::take(const lci::status_t& status) {
     check_payload(key(peer_, number), status.buffer, size());
     places_[batch].fetch_add(place, std::memory_order_relaxed);
   }
-  std::free(status.buffer);
+  if (!lent_) std::free(status.buffer);
 }
 
 // ---- both -----------------------------------------------------------------------------------

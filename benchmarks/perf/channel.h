@@ -94,6 +94,7 @@ class channel final : private message_sink {
   const operation op_;
   const bool one_sided_;
   const bool validate_;
+  const bool lent_;  // active messages, to what they complete: see signals
   const uint64_t seed_;
   const int rank_;
   const int peer_;

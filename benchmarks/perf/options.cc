@@ -315,8 +315,8 @@ usage: lcrun -n RANKS lci_perf [options]        RANKS is even
   --devices D        shared: one for all threads; dedicated: one for each; or a number up to T, which
                      are dealt out in turn (shared)
   --completion KIND  how the end of an operation, and a message, is noticed: queue, handler, counter,
-                     sync (queue). A counter does not say where an active message is, so with am the
-                     tool brings one of its own, which frees it
+                     sync (queue). An active message is lent to a handler or counter (lend_am); for a
+                     queue or sync the library allocates a buffer for it, which the tool frees
   --window W         rate, bandwidth, bibandwidth: messages under way at most for each thread (64).
                      The receiver acknowledges every half of a window
   --iters N          round trips (latency), windows, or connections; measured twice, see below (by size)

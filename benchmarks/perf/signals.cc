@@ -13,10 +13,10 @@ std::array<std::atomic<signals*>, signals::max_numbers> by_number;
 
 }  // namespace
 
-// A counter that frees messages: the library's does not say where they are.
-class signals::freeing_counter final : public lci::comp_impl_t {
+// A counter that shows its messages to the sink, which the library's does not.
+class signals::showing_counter final : public lci::comp_impl_t {
  public:
-  explicit freeing_counter(signals* owner) : owner_(owner) {}
+  explicit showing_counter(signals* owner) : owner_(owner) { attr.lend_am = true; }
   void signal(lci::status_t status) override { owner_->count(status); }
 
  private:
@@ -34,11 +34,11 @@ signals::signals(lci::runtime_t runtime, completion_kind kind, int per_round, bo
       comp_ = lci::alloc_cq_x().runtime(runtime)();
       break;
     case completion_kind::handler:
-      comp_ = lci::alloc_handler_x(on_signal).runtime(runtime)();
+      comp_ = lci::alloc_handler_x(on_signal).lend_am(true).runtime(runtime)();
       break;
     case completion_kind::counter:
       is_own_ = sink != nullptr;
-      comp_ = is_own_ ? lci::comp_t(new freeing_counter(this))
+      comp_ = is_own_ ? lci::comp_t(new showing_counter(this))
                       : lci::alloc_counter_x().runtime(runtime)();
       break;
     case completion_kind::sync:

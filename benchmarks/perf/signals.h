@@ -27,7 +27,8 @@ class signals {
   // user_context of the operation, which must be its address; where there is none (messages), by
   // the low 16 bits of the tag, which must be `number`, below max_numbers and of one object at a
   // time.
-  // alone: no thread but one signals, and it is the one that waits.
+  // Active messages are lent to handlers and counters (lend_am); the others' are the sink's to
+  // free. alone: no thread but one signals, and it is the one that waits.
   signals(lci::runtime_t runtime, completion_kind kind, int per_round, bool alone,
           message_sink* sink, int number = no_number);
   ~signals();
@@ -47,7 +48,7 @@ class signals {
   bool round_is_over();
 
  private:
-  class freeing_counter;
+  class showing_counter;
   static void on_signal(lci::status_t status);
   void count(const lci::status_t& status);
   void look_at(const lci::status_t& status);
@@ -57,7 +58,7 @@ class signals {
   const bool alone_;
   message_sink* const sink_;
   lci::comp_t comp_;
-  bool is_own_ = false;                  // comp_ is a freeing_counter
+  bool is_own_ = false;                  // comp_ is a showing_counter
   int64_t done_ = 0;                     // without a signal, in this round
   int64_t popped_ = 0;                   // queue: in this round
   int64_t before_ = 0;                   // counter, handler: signals of earlier rounds

@@ -44,6 +44,7 @@
 #define LCI_COMP_ATTRS(X)                                                                          \
   X(int, sync_threshold, 1, "signals that a synchronizer waits for, at least 1")                   \
   X(bool, zero_copy_am, false, "active messages arrive in packets, to be given back by put_upacket") \
+  X(bool, lend_am, false, "the bytes of active messages stay the library's, and can be read until signal() returns") \
   X(attr_cq_type_t, cq_type, attr_cq_type_t::lcrq, "design of a completion queue")                 \
   X(int, cq_default_length, 65536, "statuses that an array_atomic queue holds")
 

@@ -150,7 +150,9 @@ inline status_t post_comm(direction_t direction, int rank, void* local_buffer, s
 // Active message: `size` bytes travel to `rank`, whose completion object `remote_comp` is signalled
 // with their copy (status: rank, buffer, size, tag). The receiver owns that buffer, which comes
 // from its runtime's allocator (malloc by default); for size 0 it is null. With zero_copy_am it is
-// a packet instead, to be given back with put_upacket, also for size 0.
+// a packet instead, to be given back with put_upacket, also for size 0. With lend_am the buffer
+// stays the library's, and can be read until the object's signal() returns, thus by a handler:
+// nothing is allocated, copied or freed for a small message.
 class post_am_x : public post_options<post_am_x>, public option::tag_option<post_am_x> {
  public:
   post_am_x(int rank, void* local_buffer, size_t size, comp_t local_comp, rcomp_t remote_comp)

@@ -100,10 +100,12 @@ class alloc_handler_x : public option::runtime_option<alloc_handler_x>,
  public:
   explicit alloc_handler_x(comp_handler_t handler) : handler_(handler) {}
   alloc_handler_x& zero_copy_am(bool value) { return zero_copy_am_ = value, *this; }
+  alloc_handler_x& lend_am(bool value) { return lend_am_ = value, *this; }
   comp_t operator()() const;
 
  private:
   std::optional<bool> zero_copy_am_;
+  std::optional<bool> lend_am_;
   comp_handler_t handler_;
 };
 inline comp_t alloc_handler(comp_handler_t handler) { return alloc_handler_x(handler)(); }
@@ -148,7 +150,12 @@ class alloc_counter_x : public option::runtime_option<alloc_counter_x>,
                         public option::name_option<alloc_counter_x>,
                         public option::user_context_option<alloc_counter_x> {
  public:
+  // Active messages that are only counted need no buffer.
+  alloc_counter_x& lend_am(bool value) { return lend_am_ = value, *this; }
   comp_t operator()() const;
+
+ private:
+  std::optional<bool> lend_am_;
 };
 inline comp_t alloc_counter() { return alloc_counter_x()(); }
 

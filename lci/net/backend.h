@@ -86,14 +86,15 @@ class device {
   // says how many were written. Returns done when anything moved (also without a completion), retry
   // when there was nothing to do, retry_lock when another thread is polling (then *count is 0).
   // Messages of one peer come out in the order of posting; when several threads poll, each gets a
-  // part of them. A recv completion lends its bytes: they stay readable, at the same place, until
-  // release(lease). A device whose leases are held back cannot receive more than its ring holds, so
-  // release soon; order does not matter. Nothing that a peer writes can make poll read outside the
-  // device's own memory: a malformed message ends that peer (peer_failed) and is logged. Thread
-  // safety: any thread at any time.
+  // part of them. A recv completion has its bytes (is_small), or lends them: they stay readable, at
+  // the same place, until release(lease). A device whose leases are held back cannot receive more
+  // than its ring holds, so release soon; order does not matter. Nothing that a peer writes can
+  // make poll read outside the device's own memory: a malformed message ends that peer
+  // (peer_failed) and is logged. Thread safety: any thread at any time.
   virtual error_t poll(completion* out, size_t max, size_t* count) = 0;
 
-  // Ends the loan of a recv completion. Each lease is released exactly once, by any thread.
+  // Ends the loan of a recv completion. Each lease is released exactly once, by any thread. Nothing
+  // to do for one that is_small.
   virtual void release(const completion& received) = 0;
 
   // True when every operation that was posted has been handed to the network for good: after it,

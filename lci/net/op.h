@@ -65,12 +65,19 @@ struct completion {
   int rank = -1;
   net_imm_data_t imm = 0;
   size_t size = 0;
-  void* buffer = nullptr;   // recv: where the bytes lie, aligned to 8
+  void* buffer = nullptr;   // recv, unless is_small: where the bytes lie, aligned to 8
   void* context = nullptr;  // posted operations: op::context
   // Posted operations: the peer went away before it was complete; or, of a put or get, the memory
   // turned out not to be accessible (see device::post, fatal).
   bool failed = false;
   uint64_t lease = 0;  // recv: give it to device::release when the bytes are no longer read
+  // recv: its bytes are so few that they are here, in `small`, and nothing is lent: release does
+  // nothing, and need not be called.
+  bool is_small = false;
+  alignas(8) unsigned char small[8];
+
+  // recv: the bytes of the message.
+  const void* bytes() const { return is_small ? small : buffer; }
 };
 
 }  // namespace lci::net

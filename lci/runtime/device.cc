@@ -84,8 +84,8 @@ void* device_impl_t::packet_for_am(size_t size, int sender) {
   }
 }
 
-void device_impl_t::free_of_am(const comp_impl_t& comp, void* buffer) {
-  if (comp.attr.zero_copy_am) {
+void device_impl_t::free_of_am(bool in_packet, void* buffer) {
+  if (in_packet) {
     rt::packet::of(buffer)->put();
   } else if (buffer != nullptr) {
     runtime.allocator().deallocate(buffer);

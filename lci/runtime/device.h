@@ -76,7 +76,8 @@ class device_impl_t : public rt::live_object {
   // Throws std::runtime_error if there is none.
   // Defined in runtime.h.
   void* allocate_for_am(const comp_impl_t& comp, size_t size, int sender);
-  void free_of_am(const comp_impl_t& comp, void* buffer);
+  // in_packet: as the object's zero_copy_am.
+  void free_of_am(bool in_packet, void* buffer);
 
   // Endpoints of the program, besides the default one.
   endpoint_impl_t* alloc_endpoint(endpoint_attr_t attributes);

@@ -100,6 +100,87 @@ TEST_P(Packet, ActiveMessagesArriveInPacketsIfAskedFor) {
   });
 }
 
+// Counts what is allocated and freed for active messages.
+struct counting_allocator final : allocator_base_t {
+  void* allocate(size_t size) override {
+    ++allocated;
+    return std::malloc(size);
+  }
+  void deallocate(void* memory) override {
+    ++freed;
+    std::free(memory);
+  }
+  std::atomic<int> allocated{0};
+  std::atomic<int> freed{0};
+};
+
+struct lent_messages {
+  static void on_message(status_t status) {
+    auto& self = *current;
+    self.sound =
+        status.size == self.expected.size() && (status.size > 0 || status.buffer == nullptr) &&
+        (status.size == 0 || std::memcmp(status.buffer, self.expected.data(), status.size) == 0);
+    ++self.came;
+    if (self.throws) throw std::runtime_error("a handler's own");
+  }
+  static thread_local lent_messages* current;  // each rank is a thread here
+  std::vector<unsigned char> expected;
+  bool sound = false;
+  bool throws = false;
+  int came = 0;
+};
+thread_local lent_messages* lent_messages::current = nullptr;
+
+TEST_P(Packet, ActiveMessagesAreLentIfAskedFor) {
+  run(ranks(), [](rank_under_test& self) {
+    counting_allocator allocator;
+    set_allocator_x{&allocator}.runtime(self.runtime)();
+    lent_messages messages;
+    lent_messages::current = &messages;
+    comp_t handler =
+        alloc_handler_x(lent_messages::on_message).lend_am(true).runtime(self.runtime)();
+    comp_t counter = alloc_counter_x().lend_am(true).runtime(self.runtime)();
+    const rcomp_t handler_rcomp = register_rcomp_x(handler).runtime(self.runtime)();
+    const rcomp_t counter_rcomp = register_rcomp_x(counter).runtime(self.runtime)();
+    self.meet();
+    int sent = 0;
+    for (size_t size : {size_t{0}, size_t{1}, size_t{8}, size_t{100}, size_t{8000},
+                        less_if_simulated<size_t>(100000, 9000)}) {
+      for (const bool throws : {false, true}) {
+        messages.expected = make_message(self.from, 1, size);
+        messages.sound = false;
+        self.meet();
+        auto bytes = make_message(self.rank, 1, size);
+        post_am_x(self.to, bytes.data(), size, COMP_NULL, handler_rcomp).runtime(self.runtime)();
+        post_am_x(self.to, bytes.data(), size, COMP_NULL, counter_rcomp).runtime(self.runtime)();
+        ++sent;
+        messages.throws = throws;  // not from a post that waits
+        int thrown = 0;
+        while (messages.came < sent || counter_get_x(counter).runtime(self.runtime)() < sent) {
+          try {
+            progress_x().runtime(self.runtime)();
+          } catch (const std::runtime_error&) {
+            ++thrown;
+          }
+        }
+        EXPECT_TRUE(messages.sound) << size;
+        EXPECT_LE(thrown, throws ? 1 : 0);
+        messages.throws = false;
+        wait_drained_x().runtime(self.runtime)();
+        self.meet();
+      }
+      if (size <= 8000 && !simulated()) {
+        EXPECT_EQ(allocator.allocated, 0) << size;
+      }
+    }
+    EXPECT_EQ(allocator.allocated, allocator.freed);
+    EXPECT_GT(allocator.freed, 0);
+    free_comp_x{&handler}.runtime(self.runtime)();
+    free_comp_x{&counter}.runtime(self.runtime)();
+    set_allocator_x{&g_allocator_default}.runtime(self.runtime)();
+  });
+}
+
 TEST(PacketPool, APoolThatRunsOutStillDelivers) {
   global_attr_t defaults;
   defaults.npackets = 4;

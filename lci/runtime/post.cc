@@ -367,7 +367,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
     op.size = args.size;
     op.remote = {args.rmr.base, args.rmr.key};
     op.remote_offset = args.remote_disp;
-    const error_t result = device.rma.post_at_once(op, args.tag, args.remote_comp);
+    const error_t result = device.rma.post_at_once(&op, args.tag, args.remote_comp);
     if (__builtin_expect(result.is_done(), 1)) {
       if (packet != nullptr) packet->put();
       return answer_done(args, status_of(args, errorcode_t::done));

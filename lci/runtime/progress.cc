@@ -31,7 +31,9 @@ class lease_guard {
  public:
   lease_guard(net::device& device, const net::completion& received)
       : device_(device), received_(received) {}
-  ~lease_guard() { device_.release(received_); }
+  ~lease_guard() {
+    if (!received_.is_small) device_.release(received_);
+  }
   lease_guard(const lease_guard&) = delete;
   lease_guard& operator=(const lease_guard&) = delete;
 
@@ -67,13 +69,13 @@ error_t device_impl_t::progress() {
       if (arrived && rt::is_short(completion.imm)) {
         const lease_guard lease(*net, completion);
         eager.on_am(completion.rank, runtime.imm().tag(completion.imm),
-                    runtime.imm().rcomp(completion.imm), completion.buffer, completion.size);
+                    runtime.imm().rcomp(completion.imm), completion.bytes(), completion.size);
       } else if (arrived && rt::is_short_tagged(completion.imm)) {
         const lease_guard lease(*net, completion);
         const rt::matching_key key{rt::short_tag(completion.imm), completion.rank,
                                    matching_policy_t::rank_tag, false};
         runtime.find_engine(rt::default_engine, completion.rank)
-            .on_eager(*this, key, completion.buffer, completion.size);
+            .on_eager(*this, key, completion.bytes(), completion.size);
       } else {
         handle(completion);
       }
@@ -128,24 +130,24 @@ void device_impl_t::handle_message(const net::completion& received) {
   switch (static_cast<rt::message_kind>(received.imm)) {
     case rt::message_kind::am: {
       rt::am_header header;
-      if (!rt::decode(received.buffer, received.size, &header)) break;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
       eager.on_am(rank, header.tag, header.rcomp,
-                  static_cast<const char*>(received.buffer) + sizeof(header),
+                  static_cast<const char*>(received.bytes()) + sizeof(header),
                   received.size - sizeof(header));
       return;
     }
     case rt::message_kind::tagged: {
       rt::tagged_header header;
-      if (!rt::decode(received.buffer, received.size, &header)) break;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
       runtime.find_engine(header.engine, rank)
           .on_eager(*this, rt::key_of(header, rank),
-                    static_cast<const char*>(received.buffer) + sizeof(header),
+                    static_cast<const char*>(received.bytes()) + sizeof(header),
                     received.size - sizeof(header));
       return;
     }
     case rt::message_kind::rts: {
       rt::rts_header header;
-      if (!rt::decode(received.buffer, received.size, &header)) break;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
       const rt::matching_key key = rt::key_of(header.match, rank);
       const rt::announcement announced{
           rank,       key.tag,       static_cast<size_t>(header.size), header.sender_ticket,
@@ -166,25 +168,25 @@ void device_impl_t::handle_message(const net::completion& received) {
     }
     case rt::message_kind::rtr: {
       rt::rtr_header header;
-      if (!rt::decode(received.buffer, received.size, &header)) break;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
       rendezvous.on_rtr(rank, header);
       return;
     }
     case rt::message_kind::reject: {
       rt::reject_header header;
-      if (!rt::decode(received.buffer, received.size, &header)) break;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
       rendezvous.on_reject(rank, header);
       return;
     }
     case rt::message_kind::fin: {
       rt::fin_header header;
-      if (!rt::decode(received.buffer, received.size, &header)) break;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
       rendezvous.on_end(rank, header.receiver_ticket);
       return;
     }
     case rt::message_kind::signal: {
       rt::signal_header header;
-      if (!rt::decode(received.buffer, received.size, &header)) break;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
       rma.on_signal(rank, header.tag, header.rcomp);
       return;
     }

@@ -184,8 +184,8 @@ TEST_P(Conformance, EverySizeArrivesOnceWithItsImmediateInOrder) {
       size_t& number = next[static_cast<size_t>(c.rank)];
       ASSERT_EQ(c.imm, 0xffffff00u + number);  // all 32 bits
       ASSERT_EQ(c.size, sizes[number]);
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(c.buffer) % 8, 0u);
-      EXPECT_TRUE(has_bytes(c.buffer, c.rank, number, c.size));
+      EXPECT_EQ(reinterpret_cast<uintptr_t>(c.bytes()) % 8, 0u);
+      EXPECT_TRUE(has_bytes(c.bytes(), c.rank, number, c.size));
       ++number;
       ++arrived;
     };
@@ -245,7 +245,7 @@ TEST_P(Conformance, AFullWayIsRetryAndLosesNothing) {
     uint64_t received = 0;
     const auto check = [&](const completion& c) {
       uint64_t number;
-      std::memcpy(&number, c.buffer, sizeof(number));
+      std::memcpy(&number, c.bytes(), sizeof(number));
       EXPECT_EQ(c.rank, from);
       EXPECT_EQ(number, received++);
     };
@@ -283,7 +283,7 @@ TEST_P(Conformance, LeasesHoldTheirBytesAndEndInAnyOrder) {
         }
       }
       for (size_t i : {3, 0, 5, 1, 4, 2}) {
-        EXPECT_TRUE(has_bytes(held[i].buffer, held[i].rank, round * burst + i, size));
+        EXPECT_TRUE(has_bytes(held[i].bytes(), held[i].rank, round * burst + i, size));
         self.dev.release(held[i]);
       }
     }
@@ -559,7 +559,7 @@ TEST_P(Conformance, ManyThreadsPostPollAndRelease) {
         const auto take = [&](const completion& c) {
           uint64_t words[20];
           ASSERT_GE(c.size, sizeof(uint64_t));
-          std::memcpy(words, c.buffer, c.size);
+          std::memcpy(words, c.bytes(), c.size);
           for (size_t i = 1; i < c.size / 8; ++i) EXPECT_EQ(words[i], words[0]);
           sum += words[0];
           ++received;
@@ -677,7 +677,7 @@ TEST_P(Conformance, ThreadsWithDevicesOfTheirOwn) {
           ASSERT_EQ(c.kind, completion_kind::recv);
           ASSERT_EQ(c.size, 8u);
           uint64_t word;
-          std::memcpy(&word, c.buffer, 8);
+          std::memcpy(&word, c.bytes(), 8);
           EXPECT_EQ(word, next[static_cast<size_t>(c.rank)]++);
           EXPECT_EQ(c.imm, static_cast<net_imm_data_t>(t)) << "from another device";
           ++received;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 
 #include "lci/net/shm/message.h"
@@ -59,6 +60,27 @@ class alignas(line_size) basic_ring_reader {
     hand_out(word, span, out);
     return true;
   }
+
+  // The same for a message of one cell, whose most_small bytes, which may be more than the message
+  // has, are copied to `small`: nothing is left to free. The bytes are read together with the word,
+  // before the sender, which writes the next message into the same line, has taken that away again.
+  [[gnu::always_inline]] bool take_small(message_kind kind, uint32_t* imm, uint32_t* size,
+                                         unsigned char* small) {
+    const uint64_t word = look();
+    if (kind_in(word) != kind || size_in(word) > most_small) return false;
+    Atomics::plain_read(cells_[next_].bytes, most_small);
+    std::memcpy(small, cells_[next_].bytes, most_small);
+    *imm = imm_in(word);
+    *size = size_in(word);
+    if (__builtin_expect(freed_ == published_ + unpublished_, 1)) {
+      ++freed_;  // all before it is free
+    } else {
+      spans_[next_].store(1, std::memory_order_relaxed);
+    }
+    advance(1);
+    return true;
+  }
+  static constexpr size_t most_small = cell_size - word_size;
 
   // Neither next() nor reclaim() would do anything. A look, which is cheaper.
   bool is_idle() const {

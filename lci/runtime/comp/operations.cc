@@ -101,7 +101,9 @@ void deregister_rcomp_x::operator()() const {
 comp_t alloc_handler_x::operator()() const {
   if (handler_ == nullptr) throw std::invalid_argument("lci: alloc_handler: handler is null");
   comp_attr_t attr = attributes(*this, attr_comp_type_t::handler);
-  attr.zero_copy_am = zero_copy_am_.value_or(get_g_default_attr().zero_copy_am);
+  const global_attr_t defaults = get_g_default_attr();
+  attr.zero_copy_am = zero_copy_am_.value_or(defaults.zero_copy_am);
+  attr.lend_am = lend_am_.value_or(defaults.lend_am);
   return new rt::handler(attr, handler_);
 }
 
@@ -123,7 +125,9 @@ status_t cq_pop_x::operator()() const {
 }
 
 comp_t alloc_counter_x::operator()() const {
-  return new rt::counter(attributes(*this, attr_comp_type_t::counter));
+  comp_attr_t attr = attributes(*this, attr_comp_type_t::counter);
+  attr.lend_am = lend_am_.value_or(get_g_default_attr().lend_am);
+  return new rt::counter(attr);
 }
 
 int64_t counter_get_x::operator()() const {

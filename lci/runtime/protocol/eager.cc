@@ -105,6 +105,10 @@ void eager::packet_state::completed(device_impl_t& device, errorcode_t code) {
 
 void eager::on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size) {
   comp_impl_t* comp = device_.runtime.find_rcomp(rcomp, rank);
+  if (comp->attr.lend_am) {
+    comp->signal(status_of_arrival(rank, size > 0 ? const_cast<void*>(bytes) : nullptr, size, tag));
+    return;
+  }
   void* const buffer = device_.allocate_for_am(*comp, size, rank);
   base::copy_bytes(buffer, bytes, size);
   comp->signal(status_of_arrival(rank, buffer, size, tag));

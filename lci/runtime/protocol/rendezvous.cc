@@ -156,7 +156,7 @@ void rendezvous::accept(const announcement& announced, const message& incoming) 
       incoming_pool_.recycle(state);
       reject(announced);
       if (incoming.rcomp != 0) {
-        device_.free_of_am(*incoming.comp, incoming.buffer);
+        device_.free_of_am(incoming.comp->attr.zero_copy_am, incoming.buffer);
       } else {
         incoming.signal(errorcode_t::fatal);
       }
@@ -203,9 +203,21 @@ void rendezvous::finish(incoming_state* state, errorcode_t code) {
   open_.fetch_sub(1, std::memory_order_release);
   if (code == errorcode_t::fatal && incoming.rcomp != 0) {
     // An active message that never came: nobody here waits for it.
-    device_.free_of_am(*incoming.comp, incoming.buffer);
+    device_.free_of_am(incoming.comp->attr.zero_copy_am, incoming.buffer);
     return;
   }
+  if (incoming.rcomp == 0 || !incoming.comp->attr.lend_am) {
+    incoming.signal(code);
+    return;
+  }
+  // The object may be gone after its signal, which may also throw.
+  struct lent {
+    ~lent() { device.free_of_am(in_packet, buffer); }
+    device_impl_t& device;
+    const bool in_packet;
+    void* const buffer;
+  };
+  const lent bytes{device_, incoming.comp->attr.zero_copy_am, incoming.buffer};
   incoming.signal(code);
 }
 

@@ -20,7 +20,7 @@ error_t rma::start(net::op_kind kind, const message& operation, net::remote_regi
     op.local = operation.local;
     op.remote = remote;
     op.remote_offset = remote_offset;
-    const error_t result = post_at_once(op, operation.tag, operation.rcomp);
+    const error_t result = post_at_once(&op, operation.tag, operation.rcomp);
     if (result.is_done()) operation.release();
     if (!may_wait || !result.is_retry()) return result;
   }
@@ -73,14 +73,14 @@ bool rma::ends_at_once(size_t size, net::local_region local) const {
          (!limits.needs_registration || local.handle != 0);
 }
 
-error_t rma::post_at_once(net::op operation, tag_t tag, rcomp_t rcomp) {
-  const bool told = tells(operation.kind, tag, rcomp);
+error_t rma::post_at_once(net::op* operation, tag_t tag, rcomp_t rcomp) {
+  const bool told = tells(operation->kind, tag, rcomp);
   if (told) {
-    operation.kind = net::op_kind::put_imm;
-    operation.imm = device_.runtime.imm().encode(tag, rcomp);
+    operation->kind = net::op_kind::put_imm;
+    operation->imm = device_.runtime.imm().encode(tag, rcomp);
   }
-  const error_t result = device_.net->post(operation);
-  if (result.is_done() && rcomp != 0 && !told) signal_target(operation.rank, tag, rcomp);
+  const error_t result = device_.net->post(*operation);
+  if (result.is_done() && rcomp != 0 && !told) signal_target(operation->rank, tag, rcomp);
   return result;
 }
 
