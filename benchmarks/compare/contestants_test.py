@@ -74,7 +74,7 @@ class ContestantsTest(unittest.TestCase):
     def test_more_threads_than_cores_are_not_bound(self):
         command = contestants.pair_words("tag", points.make_point("latency", 8, 2))
         self.assertEqual(" ".join(command),
-                         "--op tag --test latency --size 8 --threads 2 --window 2 --bind none --seconds 0.3")
+                         "--op tag --test latency --size 8 --threads 2 --window 2 --bind core --seconds 0.3")
 
 
 class PerftestTest(unittest.TestCase):

@@ -13,11 +13,6 @@ class Point(NamedTuple):
     seconds: float  # that a program measures for, about
 
     @property
-    def bind(self):
-        """With one thread a rank, each has a core; with more than there are cores, the kernel had better decide."""
-        return "core" if self.threads == 1 else "none"
-
-    @property
     def name(self):
         return "%s of %s, %s a rank" % (self.test, size_name(self.size), plural(self.threads, "thread"))
 
