@@ -90,6 +90,7 @@ class ofi_device final : public device {
   packet* take_packet(claim by);
   bool flush(int rank);
   bool send_free(int rank, const outgoing_record* record);
+  bool send(packet& leaving, bool free);
   void receive(packet& here, size_t size);
   void sent(packet& over);
   void recycle(packet& over);

@@ -46,18 +46,7 @@ bool ofi_device::flush(int rank) {
     leaving.users.store(1, std::memory_order_relaxed);
     arrived_.push_back(&leaving);
   } else {
-    const uint8_t paid = to.with.pay();
-    leaving.header() = {static_cast<uint32_t>(context_.rank()), to.token, paid, 0};
-    const int64_t bad = fi_send(own_->end.ep(), leaving.bytes, leaving.size,
-                                own_->outgoing.descriptor(), to.address, &leaving.context);
-    if (bad != 0) {
-      to.with.unpay(paid);
-      if (bad != -FI_EAGAIN) {
-        suspect(rank, absl::StrCat("a packet could not be sent to it: ", describe(bad)));
-      }
-      return false;
-    }
-    ++to.in_flight;
+    if (!send(leaving, /*free=*/false)) return false;
   }
   to.with.spend();
   to.open = nullptr;
@@ -66,7 +55,6 @@ bool ofi_device::flush(int rank) {
 
 // A packet of its own that costs no credit (see credits.h for who may). False if it has to wait.
 bool ofi_device::send_free(int rank, const outgoing_record* record) {
-  peer& to = with(rank);
   packet* leaving = take_packet(claim::progress);
   if (leaving == nullptr) return false;
   leaving->rank = rank;
@@ -75,18 +63,27 @@ bool ofi_device::send_free(int rank, const outgoing_record* record) {
     write_record(*record, leaving->bytes + leaving->size);
     leaving->size += static_cast<uint32_t>(record->span());
   }
+  if (send(*leaving, /*free=*/true)) return true;
+  free_packets_.push_back(leaving);
+  return false;
+}
+
+// Hands a packet that is filled to the provider, with the credits that its rank is owed. False, and
+// nothing happened, if it does not take it now. `free`: it costs no credit.
+bool ofi_device::send(packet& leaving, bool free) {
+  peer& to = with(leaving.rank);
   const uint8_t paid = to.with.pay();
-  leaving->header() = {static_cast<uint32_t>(context_.rank()), to.token, paid, 1};
-  const int64_t bad = fi_send(own_->end.ep(), leaving->bytes, leaving->size,
-                              own_->outgoing.descriptor(), to.address, &leaving->context);
+  leaving.header() = {static_cast<uint32_t>(context_.rank()), to.token, paid,
+                      static_cast<uint8_t>(free ? 1 : 0)};
+  const int64_t bad = fi_send(own_->end.ep(), leaving.bytes, leaving.size,
+                              own_->outgoing.descriptor(), to.address, &leaving.context);
   if (bad == 0) {
     ++to.in_flight;
     return true;
   }
   to.with.unpay(paid);
-  free_packets_.push_back(leaving);
   if (bad != -FI_EAGAIN) {
-    suspect(rank, absl::StrCat("a packet could not be sent to it: ", describe(bad)));
+    suspect(leaving.rank, absl::StrCat("a packet could not be sent to it: ", describe(bad)));
   }
   return false;
 }

@@ -106,6 +106,11 @@ bool joint_copies::finish(int rank, completion* out) { return close(rank, /*all=
 
 bool joint_copies::give_up(int rank, completion* out) { return close(rank, /*all=*/true, out); }
 
+void joint_copies::free_slot(conversation& with, uint32_t number) {
+  with.used &= ~(uint32_t{1} << number);
+  open_.fetch_sub(1, std::memory_order_relaxed);
+}
+
 void joint_copies::reclaim(conversation& with) {
   for (uint32_t left = with.used; left != 0; left &= left - 1) {
     const auto number = static_cast<uint32_t>(__builtin_ctz(left));
@@ -113,8 +118,7 @@ void joint_copies::reclaim(conversation& with) {
         with.outgoing[number].end.load(std::memory_order_acquire) == 0) {  // J1
       continue;
     }
-    with.used &= ~(uint32_t{1} << number);
-    open_.fetch_sub(1, std::memory_order_relaxed);
+    free_slot(with, number);
   }
 }
 
@@ -124,8 +128,7 @@ bool joint_copies::close(int rank, bool all, completion* out) {
     const auto number = static_cast<uint32_t>(__builtin_ctz(left));
     const uint32_t end = with.outgoing[number].end.load(std::memory_order_acquire);  // J1
     if (end == 0 && !all) continue;
-    with.used &= ~(uint32_t{1} << number);
-    open_.fetch_sub(1, std::memory_order_relaxed);
+    free_slot(with, number);
     if (!with.requests[number].waits) continue;
     *out = completion();
     out->kind = completion_kind::put;

@@ -78,6 +78,7 @@ class joint_copies {
   // may post many puts between two polls.
   void reclaim(conversation& with);
   bool close(int rank, bool all, completion* out);
+  void free_slot(conversation& with, uint32_t number);
 
   region_table& regions_;
   const copier copy_;
