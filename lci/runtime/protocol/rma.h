@@ -38,8 +38,8 @@ class rma {
   // Whether a put or get of so many bytes, with such a registration (or none), is over as soon as
   // the network takes it.
   bool ends_at_once(size_t size, net::local_region local) const;
-  // Posts one: its kind is put or get, and it has neither immediate data nor context, until this
-  // gives it them. Done, fatal, or retry: then nothing happened.
+  // Posts one: its kind is put or get, and it has neither context nor immediate data, which this
+  // gives a put that tells the target. Done, fatal, or retry: then nothing happened.
   // (Not by value: what has been written word by word is copied by larger loads, which wait.)
   error_t post_at_once(net::op* operation, tag_t tag, rcomp_t rcomp);
 
