@@ -63,10 +63,10 @@ error_t ofi_device::poll(completion* out, size_t max, size_t* count) {
   moved_ = false;
   // Before anything else: others wait for it.
   if (!waiting_.empty()) work_off();
-  take_returned();
-  give(&given);
+  if (!returned_.empty() || !over_.empty()) take_returned();
+  if (has_more_to_give()) give(&given);
   read_completions(given);
-  give(&given);
+  if (has_more_to_give()) give(&given);
   if (!waiting_.empty()) work_off();
   if (++polls_ % polls_between_looks == 0) look_for_failures();
   if (__builtin_expect(suspects_ > 0, 0)) judge();
@@ -81,14 +81,16 @@ bool ofi_device::drained() {
   read_completions(batch{nullptr, 0});
   if (!waiting_.empty()) work_off();
   if (free_accesses_.size() != access_count_) return false;
-  for (const peer& other : peers_) {
+  bool all = true;
+  for (int r = 0; r < ranks_; ++r) {
+    const peer& other = with(r);
     if (other.state != peer_state::alive) continue;
-    if (other.open != nullptr || other.in_flight > 0 || !other.owes.empty() ||
+    if (!confirm(r) || other.open != nullptr || other.in_flight > 0 || !other.owes.empty() ||
         other.free_requests != ~uint32_t{0}) {
-      return false;
+      all = false;
     }
   }
-  return true;
+  return all;
 }
 
 // With packets left to be read there is no room for what more would come of it.
@@ -96,6 +98,7 @@ void ofi_device::read_completions(const batch& given) {
   for (int i = 0; i < reads_per_poll; ++i) {
     if (!arrived_.empty() || (given.full() && given.max > 0)) return;
     fi_cq_data_entry entries[entries_per_read];
+    ++looks_;
     const ssize_t read = fi_cq_read(own_->end.cq(), entries, entries_per_read);
     if (read > 0) {
       moved_ = true;
@@ -240,6 +243,13 @@ bool ofi_device::take(packet& from, const incoming_record& record, batch* given)
       if (record.size > limits().max_send) return false;
       completion received = make_completion(completion_kind::recv, from.rank, record.imm);
       received.size = record.size;
+      if (record.size <= sizeof(received.small)) {
+        // All 8 are in the packet: records are filled up.
+        if (record.size > 0) std::memcpy(received.small, record.bytes, sizeof(received.small));
+        received.is_small = true;
+        given->add(received);
+        return true;
+      }
       received.buffer = record.bytes;
       received.lease = reinterpret_cast<uintptr_t>(&from);
       from.users.fetch_add(1, std::memory_order_relaxed);

@@ -4,10 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -48,6 +46,11 @@ device_limits choose_limits(const provider& from, const device_config& config) {
   return limits;
 }
 
+size_t choose_inject_bytes(const provider& from) {
+  if (!completes_in_order(from.name())) return 0;
+  return std::min(from.info->tx_attr->inject_size, most_injected_bytes);
+}
+
 uint8_t choose_credits_each(const ofi_context& context, const device_config& config) {
   const size_t receives = std::min(config.queues.receives, context.from().info->rx_attr->size);
   return static_cast<uint8_t>(choose_credits(receives, static_cast<size_t>(context.size()) - 1));
@@ -74,6 +77,7 @@ ofi_device::ofi_device(ofi_context& context, const device_config& config)
       rma_(context.from().rma),
       packet_bytes_(choose_packet_bytes(config)),
       gather_(config.gather_size, packet_bytes_),
+      inject_bytes_(choose_inject_bytes(context.from())),
       credits_each_(choose_credits_each(context, config)),
       immediate_(context.from().info->domain_attr->cq_data_size),
       token_(static_cast<uint16_t>(reinterpret_cast<uintptr_t>(this) >> 6)),
@@ -113,6 +117,7 @@ absl::Status ofi_device::open() {
   const size_t sends = config_.queues.sends();
   const size_t receives = receives_needed(credits_each_, static_cast<size_t>(ranks_) - 1);
   arrived_.reserve(sends + receives);
+  over_.reserve(sends + receives);
   ready_.reserve(sends + receives);
   waiting_.reserve(static_cast<size_t>(ranks_));
   const size_t completions = sends       // packets on the way
@@ -248,18 +253,10 @@ absl::Status ofi_device::greet(boot::bootstrap& boot) {
     }
   }
   // Others may need us to move on while they are not yet there.
-  std::atomic<bool> met{false};
-  absl::Status agreed;
-  std::thread meeting([&] {
-    agreed = agree(boot, absl::StrCat("ofi-greeted-", config_.uid), status);
-    met.store(true, std::memory_order_release);
-  });
-  while (!met.load(std::memory_order_acquire)) {
+  return agree_while(boot, absl::StrCat("ofi-greeted-", config_.uid), status, [&] {
     progress();
-    backoff.idle();
-  }
-  meeting.join();
-  return agreed;
+    return first_failure();
+  });
 }
 
 absl::Status ofi_device::first_failure() const {

@@ -87,10 +87,15 @@ class ofi_device final : public device {
   // ---- packets (traffic.cc)
   // False: there is no room now.
   bool append(int rank, const outgoing_record& record, claim by);
-  packet* take_packet(claim by);
+  packet* take_packet(int rank, claim by);
   bool flush(int rank);
   bool send_free(int rank, const outgoing_record* record);
+  bool inject_alone(int rank, const outgoing_record& record);
+  bool confirm(int rank);
+  void send_behind(int rank);
   bool send(packet& leaving, bool free);
+  template <class Hand>
+  bool hand_over(int rank, packet_header* header, bool free, Hand hand);
   void receive(packet& here, size_t size);
   void sent(packet& over);
   void recycle(packet& over);
@@ -106,6 +111,7 @@ class ofi_device final : public device {
   void take_error();
   void break_down(int64_t code);
   void take_remote_write(uint64_t data);
+  bool has_more_to_give() const { return !ready_.empty() || !arrived_.empty(); }
   void give(batch* given);
   void read_packet(packet& here, batch* given);
   // False if the record makes no sense.
@@ -145,6 +151,7 @@ class ofi_device final : public device {
   const rma_mode rma_;
   const size_t packet_bytes_;
   const gather_limit gather_;
+  const size_t inject_bytes_;  // of a packet that is injected; 0: none is
   const uint8_t credits_each_;
   const immediate_layout immediate_;
   const uint16_t token_;
@@ -161,15 +168,16 @@ class ofi_device final : public device {
   // Guarded by the lock.
   std::vector<peer> peers_;            // by rank
   std::vector<packet*> free_packets_;  // to send
-  std::vector<packet*> unposted_;      // to receive, refused by libfabric for now
   std::unique_ptr<access[]> accesses_;
   std::vector<access*> free_accesses_;
   size_t access_count_ = 0;
   std::vector<int> waiting_;  // ranks with peer::waiting
   fifo<packet*> arrived_;     // being read, from the front
+  fifo<packet*> over_;        // to be recycled: read to the end, or refused by libfabric for now
   fifo<completion> ready_;    // to be given before those in arrived_
   bool moved_ = false;        // during this poll
   uint32_t polls_ = 0;
+  uint32_t looks_ = 1;    // times that the completion queue was read
   uint32_t emptied_ = 0;  // times that a read left nothing in the completion queue
   int suspects_ = 0;      // peers in state suspected or corrupt
   int next_probe_ = 0;

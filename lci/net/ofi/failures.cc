@@ -138,14 +138,7 @@ void ofi_device::probe() {
     peer& other = with(rank);
     if (is_us(rank) || !context_.is_elsewhere(rank) || other.state != peer_state::alive) continue;
     // With anything on the way there is no need for more.
-    if (other.open == nullptr && other.in_flight == 0 && other.with.any()) {
-      if (packet* empty = take_packet(claim::progress); empty != nullptr) {
-        empty->rank = rank;
-        empty->size = sizeof(packet_header);
-        other.open = empty;
-        if (!flush(rank)) wait(rank);
-      }
-    }
+    if (other.open == nullptr && other.in_flight == 0 && other.with.any()) send_behind(rank);
     return;
   }
 }

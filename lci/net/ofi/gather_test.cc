@@ -39,6 +39,11 @@ TEST(GatherLimit, NoneKeepsNothing) {
 class Gathering : public testing::Test {
  protected:
   static constexpr const char* provider = "tcp;ofi_rxm";
+  // More bytes than a completion has room for, so that packets are lent.
+  using message = std::array<uint64_t, 2>;
+  static message make_message(uint32_t imm) {
+    return {uint64_t{imm} * 0x0101010101010101, ~uint64_t{imm}};
+  }
 
   void SetUp() override {
     wanted_provider wanted;
@@ -76,10 +81,10 @@ class Gathering : public testing::Test {
     }
   }
   void send(uint32_t imm) {
-    const uint64_t bytes = uint64_t{imm} * 0x0101010101010101;
+    const message sent = make_message(imm);
     error_t posted;
     do {
-      posted = devices_[0]->inject(1, imm, &bytes, sizeof(bytes));
+      posted = devices_[0]->inject(1, imm, sent.data(), sizeof(sent));
     } while (posted.is_retry());
     ASSERT_TRUE(posted.is_done());
   }
@@ -104,10 +109,9 @@ class Gathering : public testing::Test {
     received_.clear();
   }
   bool is_intact(size_t i, uint32_t imm) const {
-    uint64_t bytes = 0;
-    if (received_[i].imm != imm || received_[i].size != sizeof(bytes)) return false;
-    std::memcpy(&bytes, received_[i].buffer, sizeof(bytes));
-    return bytes == uint64_t{imm} * 0x0101010101010101;
+    const message expected = make_message(imm);
+    return received_[i].imm == imm && received_[i].size == sizeof(expected) &&
+           std::memcmp(received_[i].bytes(), expected.data(), sizeof(expected)) == 0;
   }
 
   std::vector<completion> received_;
@@ -149,15 +153,33 @@ TEST_F(Gathering, ThoseBehindOneOnTheWayLeaveWithAPoll) {
   release_all();
 }
 
-TEST_F(Gathering, ALoneMessageAfterABurstNeedsNoPoll) {
+TEST_F(Gathering, AfterABurstAllWaitForAPollAndAfterALoneOneNoneDoes) {
   open(8192);
   for (uint32_t i = 0; i < 3; ++i) send(i);
   poll(0);
   receive(3);
   settle();
   send(3);
+  receive(3);
+  EXPECT_EQ(received_.size(), 3);
+  EXPECT_FALSE(devices_[0]->drained());  // which is a poll, too
   receive(4);
-  EXPECT_TRUE(is_intact(3, 3));
+  settle();
+  send(4);
+  receive(5);
+  for (uint32_t i = 0; i < 5; ++i) EXPECT_TRUE(is_intact(i, i));
+  release_all();
+}
+
+// What was injected has no completion of its own.
+TEST_F(Gathering, ALoneMessageIsDrainedWhenTheNetworkHasIt) {
+  open(8192);
+  send(0);
+  EXPECT_FALSE(devices_[0]->drained());
+  settle();
+  EXPECT_TRUE(devices_[0]->drained());
+  receive(1);
+  EXPECT_TRUE(is_intact(0, 0));
   release_all();
 }
 
@@ -165,7 +187,7 @@ TEST_F(Gathering, AFullPacketNeedsNoPoll) {
   open(256);
   // The first; and as many as fit with room for less than one of 32 bytes.
   const uint32_t fit =
-      (256 - record_span(32) - sizeof(packet_header)) / record_span(sizeof(uint64_t)) + 1;
+      (256 - record_span(32) - sizeof(packet_header)) / record_span(2 * sizeof(uint64_t)) + 1;
   for (uint32_t i = 0; i < 1 + fit + 2; ++i) send(i);
   receive(1 + fit);
   ASSERT_EQ(received_.size(), 1 + fit);

@@ -23,11 +23,15 @@ struct operation {
   int rank = -1;  // the other side, where it is known
 };
 
+// Of a packet that leaves without libfabric's telling of it.
+constexpr size_t most_injected_bytes = 256;
+
 // Bytes to send, or room to receive them.
 struct packet : operation {
   unsigned char* bytes = nullptr;
   uint32_t size = 0;               // of bytes
   uint32_t position = 0;           // of the next record to be read
+  uint32_t records = 0;            // gathered
   std::atomic<uint32_t> users{0};  // leases of its bytes, and we while we read it
   packet* next = nullptr;          // in returned_packets
   bool costs = false;              // it had a credit

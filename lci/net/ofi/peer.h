@@ -55,9 +55,12 @@ struct peer {
   fi_addr_t address = FI_ADDR_UNSPEC;
   std::string shared_memory;  // what the provider shm leaves in /dev/shm if it is killed; or empty
   credits with;
-  packet* open = nullptr;  // being filled; see gather.h
-  uint32_t in_flight = 0;  // packets that libfabric has
-  uint32_t heard = 0;      // ofi_device::emptied_ when a packet of it came last
+  packet* open = nullptr;    // being filled; see gather.h
+  uint32_t in_flight = 0;    // packets that libfabric has, and will say when it has handed them on
+  bool unconfirmed = false;  // an injected one, of which it will not say, left after those
+  bool bursts = false;       // more than one message was in the last that gathered
+  uint32_t left_at = 0;      // ofi_device::looks_ when a packet left last
+  uint32_t heard = 0;        // ofi_device::emptied_ when a packet of it came last
   std::chrono::steady_clock::time_point since;  // suspected
 
   // As the one who asks: bit i of `free_requests`: requests[i] is free.

@@ -157,6 +157,11 @@ rma_mode preferred_mode(absl::string_view provider) {
   return rma_mode::native;
 }
 
+bool completes_in_order(absl::string_view provider) {
+  const absl::string_view core = core_of(provider);
+  return core == "tcp" || core == "net" || core == "verbs";
+}
+
 absl::Status failure(absl::string_view what, int64_t code) {
   return absl::UnavailableError(absl::StrCat("libfabric: ", what, ": ", describe(code)));
 }

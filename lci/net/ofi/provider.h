@@ -36,6 +36,10 @@ enum class rma_mode {
 // for those; the others tell the one who asked, and go on. Found by trying, or by documentation.
 rma_mode preferred_mode(absl::string_view provider);
 
+// Whether a send that is complete means that those to the same rank before it are, too: all of them
+// go through one connection, in a row. Found in libfabric's documentation of the provider.
+bool completes_in_order(absl::string_view provider);
+
 // 0, 1, ...: the smaller the better.
 int preference(absl::string_view provider);
 // "tcp" of "tcp;ofi_rxm".

@@ -12,27 +12,31 @@ namespace lci::net::ofi {
 
 bool ofi_device::append(int rank, const outgoing_record& record, claim by) {
   peer& to = with(rank);
+  const bool alone = to.open == nullptr && to.left_at != looks_ && !to.bursts && !is_us(rank);
+  if (alone && inject_alone(rank, record)) return true;
   const size_t span = record.span();
   if (to.open != nullptr && !gather_.takes(to.open->size, span) && !flush(rank)) return false;
   if (to.open == nullptr) {
-    packet* fresh = take_packet(by);
-    if (fresh == nullptr) return false;
-    fresh->rank = rank;
-    fresh->size = sizeof(packet_header);
-    to.open = fresh;
-    wait(rank);
+    to.open = take_packet(rank, by);
+    if (to.open == nullptr) return false;
   }
   write_record(record, to.open->bytes + to.open->size);
   to.open->size += static_cast<uint32_t>(span);
-  if (gather_.is_full(to.open->size) || (to.in_flight == 0 && !is_us(rank))) flush(rank);
+  ++to.open->records;
+  if ((alone || gather_.is_full(to.open->size)) && flush(rank)) return true;
+  wait(rank);
   return true;
 }
 
-packet* ofi_device::take_packet(claim by) {
+// With no bytes yet but the header's.
+packet* ofi_device::take_packet(int rank, claim by) {
   const size_t kept = by == claim::post ? config_.queues.sends_of_progress : 0;
   if (free_packets_.size() <= kept) return nullptr;
   packet* taken = free_packets_.back();
   free_packets_.pop_back();
+  taken->rank = rank;
+  taken->size = sizeof(packet_header);
+  taken->records = 0;
   return taken;
 }
 
@@ -49,16 +53,15 @@ bool ofi_device::flush(int rank) {
     if (!send(leaving, /*free=*/false)) return false;
   }
   to.with.spend();
+  to.bursts = leaving.records > 1;
   to.open = nullptr;
   return true;
 }
 
 // A packet of its own that costs no credit (see credits.h for who may). False if it has to wait.
 bool ofi_device::send_free(int rank, const outgoing_record* record) {
-  packet* leaving = take_packet(claim::progress);
+  packet* leaving = take_packet(rank, claim::progress);
   if (leaving == nullptr) return false;
-  leaving->rank = rank;
-  leaving->size = sizeof(packet_header);
   if (record != nullptr) {
     write_record(*record, leaving->bytes + leaving->size);
     leaving->size += static_cast<uint32_t>(record->span());
@@ -68,22 +71,67 @@ bool ofi_device::send_free(int rank, const outgoing_record* record) {
   return false;
 }
 
-// Hands a packet that is filled to the provider, with the credits that its rank is owed. False, and
-// nothing happened, if it does not take it now. `free`: it costs no credit.
+// Sends a message in a packet that is nobody's any more when libfabric has taken it: it tells of it
+// no more. False, and nothing happened, if the message is too large for that, or has to wait.
+bool ofi_device::inject_alone(int rank, const outgoing_record& record) {
+  peer& to = with(rank);
+  const size_t size = sizeof(packet_header) + record.span();
+  if (size > inject_bytes_ || !to.with.any()) return false;
+  alignas(packet_header) unsigned char bytes[most_injected_bytes];
+  write_record(record, bytes + sizeof(packet_header));
+  const bool left = hand_over(rank, reinterpret_cast<packet_header*>(bytes), /*free=*/false,
+                              [&] { return fi_inject(own_->end.ep(), bytes, size, to.address); });
+  if (!left) return false;
+  to.unconfirmed = true;
+  to.with.spend();
+  return true;
+}
+
+// Makes libfabric tell when it has handed on what was injected, by a packet behind it. True if
+// there is nothing to be told.
+bool ofi_device::confirm(int rank) {
+  peer& to = with(rank);
+  if (!to.unconfirmed) return true;
+  send_behind(rank);
+  return false;
+}
+
+// A packet with a completion, with what has gathered or with nothing. It costs a credit.
+void ofi_device::send_behind(int rank) {
+  peer& to = with(rank);
+  if (to.open == nullptr) to.open = take_packet(rank, claim::progress);
+  if (to.open != nullptr && !flush(rank)) wait(rank);
+}
+
+// Hands a packet that is filled to the provider. False, and nothing happened, if it does not take
+// it now. `free`: it costs no credit.
 bool ofi_device::send(packet& leaving, bool free) {
   peer& to = with(leaving.rank);
+  const bool left = hand_over(leaving.rank, &leaving.header(), free, [&] {
+    return fi_send(own_->end.ep(), leaving.bytes, leaving.size, own_->outgoing.descriptor(),
+                   to.address, &leaving.context);
+  });
+  if (!left) return false;
+  ++to.in_flight;
+  to.unconfirmed = false;
+  return true;
+}
+
+// The packet goes with the credits that its rank is owed.
+template <class Hand>
+bool ofi_device::hand_over(int rank, packet_header* header, bool free, Hand hand) {
+  peer& to = with(rank);
   const uint8_t paid = to.with.pay();
-  leaving.header() = {static_cast<uint32_t>(context_.rank()), to.token, paid,
-                      static_cast<uint8_t>(free ? 1 : 0)};
-  const int64_t bad = fi_send(own_->end.ep(), leaving.bytes, leaving.size,
-                              own_->outgoing.descriptor(), to.address, &leaving.context);
-  if (bad == 0) {
-    ++to.in_flight;
+  *header = {static_cast<uint32_t>(context_.rank()), to.token, paid,
+             static_cast<uint8_t>(free ? 1 : 0)};
+  const int64_t bad = hand();
+  if (__builtin_expect(bad == 0, 1)) {
+    to.left_at = looks_;
     return true;
   }
   to.with.unpay(paid);
   if (bad != -FI_EAGAIN) {
-    suspect(leaving.rank, absl::StrCat("a packet could not be sent to it: ", describe(bad)));
+    suspect(rank, absl::StrCat("a packet could not be sent to it: ", describe(bad)));
   }
   return false;
 }
@@ -127,20 +175,29 @@ void ofi_device::receive(packet& here, size_t size) {
   arrived_.push_back(&here);
 }
 
+// Recycles it at the next poll: what came in it is in a hurry.
 void ofi_device::stop_using(packet& used) {
-  if (used.users.fetch_sub(1, std::memory_order_acq_rel) == 1) recycle(used);
+  // Who is alone needs no atomic operation to know that.
+  if (used.users.load(std::memory_order_acquire) == 1 ||
+      used.users.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    over_.push_back(&used);
+  }
 }
 
 void ofi_device::release(const completion& received) {
+  if (received.is_small) return;
   auto& used = *reinterpret_cast<packet*>(static_cast<uintptr_t>(received.lease));
-  if (used.users.fetch_sub(1, std::memory_order_acq_rel) == 1) returned_.put(used);
+  if (used.users.load(std::memory_order_acquire) == 1 ||
+      used.users.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+    returned_.put(used);
+  }
 }
 
 void ofi_device::take_returned() {
-  if (__builtin_expect(!unposted_.empty(), 0)) {
-    std::vector<packet*> again;
-    again.swap(unposted_);
-    for (packet* over : again) recycle(*over);
+  for (size_t left = over_.size(); left > 0; --left) {
+    packet* const over = over_.front();
+    over_.pop_front();
+    recycle(*over);
   }
   if (returned_.empty()) return;
   for (packet* over = returned_.take_all(); over != nullptr;) {
@@ -159,7 +216,7 @@ void ofi_device::recycle(packet& over) {
   const bool costs = over.costs;
   const int rank = over.rank;
   if (repost(over) != 0) {
-    unposted_.push_back(&over);
+    over_.push_back(&over);
     return;
   }
   if (!costs) return;
