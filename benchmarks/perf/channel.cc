@@ -250,6 +250,9 @@ void channel::take(const lci::status_t& status) {
     }
     check_payload(key(peer_, number), status.buffer, size());
     places_[batch].fetch_add(place, std::memory_order_relaxed);
+  } else if (lent_) {
+    // They have not been moved anywhere yet: who measures their way waits until they are here.
+    read_payload(status.buffer, status.size);
   }
   if (!lent_) std::free(status.buffer);
 }

@@ -57,4 +57,13 @@ void check_payload(const payload_key& key, const void* buffer, size_t size) {
   }
 }
 
+void read_payload(const void* buffer, size_t size) {
+  const auto* from = static_cast<const unsigned char*>(buffer);
+  unsigned char here[1024];
+  for (size_t at = 0; at < size; at += sizeof(here)) {
+    std::memcpy(here, from + at, std::min(sizeof(here), size - at));
+    asm volatile("" : : "r"(here) : "memory");  // for all that the compiler knows, it is used
+  }
+}
+
 }  // namespace perf

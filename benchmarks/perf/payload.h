@@ -26,6 +26,9 @@ void fill_payload(const payload_key& key, void* buffer, size_t size);
 // Throws payload_error.
 void check_payload(const payload_key& key, const void* buffer, size_t size);
 
+// Reads every byte, so that the bytes have come to this processor when it returns.
+void read_payload(const void* buffer, size_t size);
+
 }  // namespace perf
 
 #endif  // BENCHMARKS_PERF_PAYLOAD_H_

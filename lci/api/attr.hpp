@@ -31,7 +31,7 @@
   X(uint64_t, max_rcomp, 0, "largest rcomp of an active message")
 
 #define LCI_PACKET_POOL_ATTRS(X)                                                                   \
-  X(size_t, packet_size, 8192, "bytes of a packet, which bounds what is sent by copy; 256 to 65536") \
+  X(size_t, packet_size, 8192, "bytes of a packet, which bounds what is sent by copy (but see shm_eager_size); 256 to 65536") \
   X(size_t, npackets, 65536, "packets of a pool at most; they take memory when first used")
 
 #define LCI_PACKET_POOL_READONLY_ATTRS(X)
@@ -77,6 +77,7 @@
   X(bool, alloc_progress_endpoint, false, "make an endpoint for what progress sends")              \
   X(bool, use_reg_cache, false, "keep registrations of buffers that the program has not registered, for use again; only if their memory stays mapped as long as the net context") \
   X(attr_ibv_td_strategy_t, ibv_td_strategy, attr_ibv_td_strategy_t::per_qp, "ibv: thread domains") \
+  X(size_t, shm_eager_size, size_t{32} << 10, "shm: messages of up to so many bytes are sent by copy, even if a packet holds less; at most what a quarter of a ring holds, which has 8 MiB divided by the ranks, but 64 to 256 KiB") \
   X(size_t, shm_joint_copy_size, size_t{64} << 10, "shm: from so many bytes on both ranks of a send copy, each a part, at the same time; below, the sender alone")
 
 #define LCI_DEVICE_READONLY_ATTRS(X)                                                               \

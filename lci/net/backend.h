@@ -38,6 +38,8 @@ struct device_config {
   int uid = 0;  // 0, 1, 2, ... in the order of allocation; equal on all ranks
   size_t max_message =
       8192;  // the runtime wants to send messages of this many bytes (header included)
+  // shm: the program wants to send messages of this many bytes by copy.
+  size_t eager_size = size_t{32} << 10;
   // shm: a put of so many bytes or more whose target waits is copied by both ranks.
   size_t joint_copy_size = size_t{64} << 10;
   // ofi: bytes of a packet that small messages to one rank gather in.

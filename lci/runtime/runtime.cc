@@ -180,6 +180,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   config.uid = attributes.uid;
   config.queues = *queues;
   config.max_message = packets.attr.packet_size + net::max_header_size;
+  config.eager_size = attributes.shm_eager_size;
   config.joint_copy_size = attributes.shm_joint_copy_size;
   config.gather_size = attributes.ofi_gather_size;
   auto network = context.net->make_device(config);

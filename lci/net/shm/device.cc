@@ -70,12 +70,20 @@ uint64_t make_lease(int rank, uint32_t first_cell) {
   return static_cast<uint64_t>(rank) << 32 | first_cell;
 }
 
-device_limits choose_limits(const device_config& config, bool any_asking) {
+// Bytes of a piece of a put or get that goes through the ring.
+size_t piece_of(const device_config& config) { return std::max<size_t>(config.max_message, 64); }
+
+device_limits choose_limits(const device_config& config, int ranks, bool any_asking) {
   device_limits limits;
-  limits.max_inject = std::max<size_t>(config.max_message, 64);
+  // Larger messages than the runtime needs, as far as that makes no ring larger.
+  const size_t quarter = net::ring_bytes(span_of(config.max_message) * cell_size, ranks) / 4;
+  const size_t wanted = std::min(config.eager_size, max_message_bytes) + max_header_size;
+  limits.max_inject =
+      std::max(piece_of(config),
+               std::min(wanted, quarter - word_size - sizeof(remote_copy_header) - cell_size));
   limits.max_send = limits.max_inject;
   limits.needs_registration = false;
-  limits.rma_at_once = any_asking ? 0 : limits.max_send + 1;
+  limits.rma_at_once = any_asking ? 0 : piece_of(config) + 1;
   // What others' messages to the same rank may have to wait for.
   limits.max_rma = size_t{4} << 20;
   return limits;
@@ -83,16 +91,17 @@ device_limits choose_limits(const device_config& config, bool any_asking) {
 
 }  // namespace
 
-shm_device::shm_device(shm_context& context, const device_limits& limits, size_t joint_copy_size)
-    : device(limits),
+shm_device::shm_device(shm_context& context, const device_config& config)
+    : device(choose_limits(config, context.size(), context.any_asking())),
       context_(context),
       ranks_(context.size()),
-      joint_copy_size_(joint_copy_size),
+      piece_(piece_of(config)),
+      joint_copy_size_(config.joint_copy_size),
       mailboxes_(static_cast<size_t>(ranks_)),
       writers_(new ring_writer[static_cast<size_t>(ranks_)]),
       readers_(new ring_reader[static_cast<size_t>(ranks_)]),
       states_(new std::atomic<peer_state>[static_cast<size_t>(ranks_)]()),
-      requests_(ranks_, context.regions(), limits.max_send),
+      requests_(ranks_, context.regions(), piece_),
       joint_(ranks_, context.regions(),
              [&context](int rank, copy_direction direction, void* local, uint64_t remote,
                         size_t size) {
@@ -104,8 +113,7 @@ shm_device::shm_device(shm_context& context, const device_limits& limits, size_t
 absl::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
-  std::unique_ptr<shm_device> made(
-      new shm_device(context, choose_limits(config, context.any_asking()), config.joint_copy_size));
+  std::unique_ptr<shm_device> made(new shm_device(context, config));
   if (absl::Status bad = made->connect(boot, config); !bad.ok()) return bad;
   return std::unique_ptr<device>(std::move(made));
 }
@@ -231,7 +239,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
       operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
   unsigned char* const mapped = target.mapped(open);
   // Small bytes that the target is told of travel with the word.
-  const bool at_once = operation.kind == op_kind::put_imm && operation.size <= limits().max_send;
+  const bool at_once = operation.kind == op_kind::put_imm && operation.size <= piece_;
   const bool through_ring =
       mapped == nullptr && target.by != reach::here && (target.by == reach::asking || at_once);
   const bool joint = mapped == nullptr && target.by == reach::kernel && operation.target_waits &&

@@ -51,7 +51,7 @@ class shm_device final : public device {
     bool full() const { return next == end; }
   };
 
-  shm_device(shm_context& context, const device_limits& limits, size_t joint_copy_size);
+  shm_device(shm_context& context, const device_config& config);
   absl::Status connect(boot::bootstrap& boot, const device_config& config);
   absl::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
 
@@ -79,6 +79,7 @@ class shm_device final : public device {
 
   shm_context& context_;
   const int ranks_;
+  const size_t piece_;            // bytes of a put that travel in one message, at most
   const size_t joint_copy_size_;  // see device_config
   // By rank, ours among them. Ranks that are threads of one process share one mapping: race
   // detectors go by the address, and would not see the order that the rings make otherwise.

@@ -33,10 +33,10 @@ constexpr bool fits(size_t header_size, size_t size, size_t limit) {
 }
 
 constexpr protocol choose_protocol(const message_shape& shape, const message_limits& limits) {
-  if (shape.size > limits.max_packet) return protocol::rendezvous;
   if (!shape.network_semantic && fits(shape.header_size, shape.size, limits.max_inject)) {
     return protocol::inject;
   }
+  if (shape.size > limits.max_packet) return protocol::rendezvous;
   if (!fits(shape.header_size, shape.size, limits.max_send)) return protocol::rendezvous;
   return shape.in_packet ? protocol::zero_copy : protocol::buffer_copy;
 }

@@ -69,8 +69,18 @@ TEST(ChooseProtocol, ANetworkThatInjectsEverything) {
                                      {{0, 8192, plain, memory}, protocol::inject},
                                      {{32, 8192, plain, memory}, protocol::inject},
                                      {{0, 8192, packet, memory}, protocol::inject},
-                                     {{0, 8193, plain, memory}, protocol::rendezvous},
+                                     {{0, 8225, plain, memory}, protocol::rendezvous},
                                  });
+}
+
+TEST(ChooseProtocol, ANetworkThatInjectsMoreThanAPacketHolds) {
+  expect_all({32800, 32800, 8192}, {
+                                       {{32, 32768, plain, memory}, protocol::inject},
+                                       {{32, 8192, packet, memory}, protocol::inject},
+                                       {{0, 32801, plain, memory}, protocol::rendezvous},
+                                       {{0, 8192, plain, network}, protocol::buffer_copy},
+                                       {{0, 8193, plain, network}, protocol::rendezvous},
+                                   });
 }
 
 }  // namespace
