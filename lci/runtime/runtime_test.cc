@@ -564,6 +564,7 @@ TEST(Runtime, BadAttributesAreNamed) {
 TEST(Runtime, SmallPacketsStillCarryEverything) {
   global_attr_t defaults;
   defaults.packet_size = 256;
+  defaults.shm_eager_size = 0;
   run_job(
       2,
       [](runtime_t runtime) {
