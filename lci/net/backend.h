@@ -15,6 +15,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "lci/api/types.hpp"
 #include "lci/boot/bootstrap.h"
 #include "lci/net/capacity.h"
@@ -55,6 +56,13 @@ class device {
   device& operator=(const device&) = delete;
 
   const device_limits& limits() const { return limits_; }
+
+  // limits().needs_registration, or, of a device that reaches ranks in several ways, whether the
+  // way to this one does.
+  virtual bool needs_registration(int rank) const {
+    static_cast<void>(rank);
+    return limits_.needs_registration;
+  }
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing, makes no system
   // call except what moves the bytes, or settles who uses the device alone, which gets ever rarer
@@ -115,7 +123,9 @@ class context {
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
-  virtual const char* name() const = 0;  // "shm", ...
+  // As in its backend_entry ("shm"), of the network that it is: one backend may make the context of
+  // another, where that has all that the job needs. The attribute `backend` says this one.
+  virtual const char* name() const = 0;
 
   // Collective over the ranks of the job for each uid: every rank makes the device of that uid.
   // Several may be under way at the same time in different threads. May block, bounded by the
@@ -177,6 +187,7 @@ struct backend_entry {
 // those of a host with one way and hosts with another. Null if there is no such backend in this
 // binary.
 const backend_entry* find_backend(attr_backend_t id, bool one_host);
+const backend_entry* find_backend(absl::string_view name);
 
 }  // namespace lci::net
 

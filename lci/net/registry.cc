@@ -34,4 +34,11 @@ const backend_entry* find_backend(attr_backend_t id, bool one_host) {
   return best;
 }
 
+const backend_entry* find_backend(absl::string_view name) {
+  for (const backend_entry* entry : all_backends) {
+    if (entry->name == name) return entry;
+  }
+  return nullptr;
+}
+
 }  // namespace lci::net

@@ -18,12 +18,12 @@ std::unique_ptr<net::context> attach(boot::bootstrap& boot, net_context_attr_t* 
                      entry == nullptr ? "not part of this library" : "not available on this host",
                      "; leave it unset for the default"));
   }
-  attr->backend = entry->id;
   auto network = entry->make(boot, {attr->ofi_provider_name, attr->device_name});
   if (!network.ok()) {
     throw std::runtime_error(absl::StrCat("lci: rank ", boot.rank(), " can't use backend ",
                                           entry->name, ": ", network.status().ToString()));
   }
+  attr->backend = net::find_backend((*network)->name())->id;
   return *std::move(network);
 }
 

@@ -24,6 +24,9 @@ class mixed_device final : public device {
  public:
   mixed_device(const hosts& where, std::unique_ptr<device> near, std::unique_ptr<device> far);
 
+  bool needs_registration(int rank) const override {
+    return (near_index(rank) >= 0 ? near_ : far_)->limits().needs_registration;
+  }
   error_t post(const op& operation) override;
   error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
   error_t poll(completion* out, size_t max, size_t* count) override;

@@ -77,6 +77,14 @@ TEST(MixedDevice, PromisesWhatBothDo) {
   EXPECT_FALSE(both.has_put_imm);
 }
 
+TEST(MixedDevice, OnlyTheOthersNeedRegistration) {
+  const joined made;
+  EXPECT_TRUE(made.both->needs_registration(0));
+  EXPECT_FALSE(made.both->needs_registration(1));
+  EXPECT_TRUE(made.both->needs_registration(2));
+  EXPECT_FALSE(made.both->needs_registration(3));
+}
+
 TEST(MixedDevice, PostsToTheNetworkOfTheRank) {
   joined made;
   op sent;

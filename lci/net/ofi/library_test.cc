@@ -30,6 +30,8 @@ TEST(Library, IsNotLoadedBeforeItsBackendIsUsed) {
   const backend_entry* ofi = find_backend(attr_backend_t::ofi, /*one_host=*/true);
   ASSERT_NE(ofi, nullptr);
   EXPECT_LT(ofi->preference, chosen->preference);
+  EXPECT_EQ(find_backend("ofi"), ofi);
+  EXPECT_EQ(find_backend("OFI"), nullptr);
   // The one for several hosts has no use for it either if there is only one.
   const backend_entry* joining = find_backend(attr_backend_t::none, /*one_host=*/false);
   ASSERT_NE(joining, nullptr);

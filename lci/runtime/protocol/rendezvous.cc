@@ -29,7 +29,7 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
   state->registered = false;
   if (outgoing.user_packet != nullptr) {
     state->local = device_.region_of(*outgoing.user_packet);
-  } else if (device_.net->limits().needs_registration && outgoing.local.handle == 0) {
+  } else if (device_.net->needs_registration(outgoing.rank) && outgoing.local.handle == 0) {
     auto registered = device_.register_for_use(outgoing.buffer, outgoing.size);
     if (!registered.ok()) {
       outgoing_pool_.recycle(state);

@@ -36,7 +36,7 @@ error_t rma::start(net::op_kind kind, const message& operation, net::remote_regi
   made->registered = false;
   made->tells = tells(kind, operation.tag, operation.rcomp);
   made->imm = made->tells ? device_.runtime.imm().encode(operation.tag, operation.rcomp) : 0;
-  if (device_.net->limits().needs_registration && operation.local.handle == 0) {
+  if (device_.net->needs_registration(operation.rank) && operation.local.handle == 0) {
     auto registered = device_.register_for_use(operation.buffer, operation.size);
     if (!registered.ok()) {
       states_.recycle(made);
