@@ -18,6 +18,9 @@ error_t device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t 
   operation.size = size;
   return post(operation);
 }
+
+bool device::add(int, remote_region, uint64_t, int64_t) { return false; }
+
 namespace {
 
 // An empty mapping is none.

@@ -31,6 +31,8 @@ struct device_limits {
   bool needs_registration =
       true;                 // op::local must be given where op.h says so; else it is not used
   bool has_put_imm = true;  // false: put_imm is never posted
+  int put_imm_bits = 32;    // that a put_imm carries: 8, 16, 32, or 64 with op::imm_high
+  bool has_add = false;     // add() can be of use
   size_t rma_at_once = 0;   // bytes: smaller put, put_imm and get never answer `posted`
 };
 
@@ -91,6 +93,13 @@ class device {
   // post() of an injected send without a header: most of all posts, and nothing but these four
   // values. As it is here it calls post; a network may have a shorter way.
   virtual error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size);
+
+  // Adds `value` to the 64-bit integer at that place of a peer's memory, which context::
+  // allocate_memory made, in one atomic step, without the peer. Who sees the sum there (acquire)
+  // sees the bytes of every put of this thread that was done before, or whose completion it had.
+  // False: nothing happened, and it cannot be done, now or ever. Never blocks. Thread safety: any
+  // thread at any time.
+  virtual bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value);
 
   // Moves the network forward and writes up to `max` completions to `out`. Never blocks. `*count`
   // says how many were written. Returns done when anything moved (also without a completion), retry

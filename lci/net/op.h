@@ -36,9 +36,10 @@ struct op {
   bool inject = false;
   // Put and put_imm: the target polls until it is told that all is there.
   bool target_waits = false;
-  uint8_t header_size = 0;  // bytes of `header`, at most max_header_size; only with inject
-  int rank = 0;             // the other side; may be this rank
-  net_imm_data_t imm = 0;   // send and put_imm: all 32 bits arrive
+  uint8_t header_size = 0;      // bytes of `header`, at most max_header_size; only with inject
+  int rank = 0;                 // the other side; may be this rank
+  net_imm_data_t imm = 0;       // send: all 32 bits arrive; put_imm: as device_limits says
+  net_imm_data_t imm_high = 0;  // put_imm, of 64 bits: these arrive, too
   const void* header = nullptr;
   void* buffer = nullptr;      // written only by get
   size_t size = 0;             // bytes of buffer; 0 is legal
@@ -55,7 +56,7 @@ enum class completion_kind : uint8_t {
   put,          //
   get,          //
   recv,         // a message arrived: rank, imm, buffer, size, lease
-  remote_put,   // a put_imm of a peer is visible in our memory: rank, imm
+  remote_put,   // a put_imm of a peer is visible in our memory: rank, imm, imm_high
   peer_failed,  // `rank` is gone; reported once per device and rank. Posts to it return fatal.
 };
 
@@ -64,6 +65,7 @@ struct completion {
   completion_kind kind = completion_kind::send;
   int rank = -1;
   net_imm_data_t imm = 0;
+  net_imm_data_t imm_high = 0;  // remote_put, where put_imm_bits is 64
   size_t size = 0;
   void* buffer = nullptr;   // recv, unless is_small: where the bytes lie, aligned to 8
   void* context = nullptr;  // posted operations: op::context

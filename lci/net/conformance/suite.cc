@@ -1,5 +1,6 @@
 #include "lci/net/conformance/suite.h"
 
+#include <sched.h>
 #include <signal.h>
 
 #include <algorithm>
@@ -23,6 +24,12 @@ constexpr std::chrono::seconds patience{120};
 constexpr size_t max_message = 8192;
 
 void ignore(const completion&) {}
+
+// The immediate data that a put_imm carries, all of them.
+net_imm_data_t imm_mask(const device& dev) {
+  const int bits = dev.limits().put_imm_bits;
+  return bits >= 32 ? ~net_imm_data_t{0} : (net_imm_data_t{1} << bits) - 1;
+}
 
 op make_send(int to, const void* bytes, size_t size, net_imm_data_t imm) {
   op send;
@@ -324,10 +331,12 @@ void expect_bytes_move(Conformance& test, bool allocated) {
     int finished = 0;
     int told = 0;
     net_imm_data_t imm = 0;
+    net_imm_data_t imm_high = 0;
     const auto see = [&](const completion& c) {
       if (c.kind == completion_kind::remote_put) {
         EXPECT_EQ(c.rank, from);
         imm = c.imm;
+        imm_high = c.imm_high;
         ++told;
       } else {
         EXPECT_EQ(c.context, &local);
@@ -356,11 +365,15 @@ void expect_bytes_move(Conformance& test, bool allocated) {
       put.kind = op_kind::put_imm;
       put.size = size;
       put.remote_offset = offset;
-      put.imm = static_cast<net_imm_data_t>(0xabcd0000u + size % 1000);
+      put.imm = static_cast<net_imm_data_t>(0xabcd0000u + size % 1000) & imm_mask(self.dev);
+      if (self.dev.limits().put_imm_bits == 64) put.imm_high = put.imm ^ 0xfedc0000u;
       complete(put);
       ++round;
       self.poll_until([&] { return told == round; }, see);
-      EXPECT_EQ(imm, 0xabcd0000u + size % 1000);
+      EXPECT_EQ(imm, put.imm);
+      if (put.imm_high != 0) {
+        EXPECT_EQ(imm_high, put.imm_high);
+      }
       EXPECT_TRUE(has_bytes(exposed + offset, from, seed, size));
       self.meet_polling(see);
       std::fill(local.begin(), local.end(), static_cast<unsigned char>(0));
@@ -495,6 +508,69 @@ TEST_P(Conformance, MemoryThatIsNotOpenIsFatalAndUntouched) {
   });
 }
 
+// Every rank adds to a counter of every rank, behind a put each.
+TEST_P(Conformance, AddsAreSeenBehindThePutsBeforeThem) {
+  run([](rank_under_test& self) {
+    if (!self.dev.limits().has_add) return;
+    const auto ranks = static_cast<size_t>(self.ranks);
+    const size_t room = 64 + 64 * ranks;
+    const auto memory = self.network.allocate_memory(room);
+    std::vector<unsigned char> local(64, static_cast<unsigned char>(self.rank + 1));
+    const auto buffer = self.network.register_memory(local.data(), local.size());
+    ASSERT_TRUE(memory.ok() && buffer.ok());
+    const remote_region key = self.network.remote_key(memory->region);
+    const auto keys = self.boot.allgather(
+        "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
+    ASSERT_TRUE(keys.ok());
+    int finished = 0;
+    const auto see = [&](const completion& c) {
+      EXPECT_FALSE(c.failed);
+      ++finished;
+    };
+    bool reached = true;
+    for (int r = 0; r < self.ranks; ++r) {
+      op put;
+      put.kind = op_kind::put;
+      put.rank = r;
+      put.local = *buffer;
+      put.buffer = local.data();
+      put.size = local.size();
+      std::memcpy(&put.remote, (*keys)[static_cast<size_t>(r)].data(), sizeof(put.remote));
+      put.remote_offset = 64 + 64 * static_cast<size_t>(self.rank);
+      put.context = &local;
+      const int before = finished;
+      const error_t result = self.post(put, see);
+      ASSERT_TRUE(result.is_done() || result.is_posted());
+      if (result.is_posted()) self.poll_until([&] { return finished > before; }, see);
+      EXPECT_FALSE(self.dev.add(r, put.remote, room - 7, 1)) << "beyond the end";
+      // A rank may be out of reach; then it always is.
+      const bool added = self.dev.add(r, put.remote, 8, int64_t{1} << 40);
+      EXPECT_EQ(self.dev.add(r, put.remote, 8, -1), added);
+      if (!added) reached = false;
+    }
+    const char word = reached ? 'y' : 'n';
+    const auto all = self.boot.allgather("reached", absl::string_view(&word, 1), patience);
+    ASSERT_TRUE(all.ok());
+    const bool everywhere =
+        std::all_of(all->begin(), all->end(), [](const std::string& each) { return each == "y"; });
+    auto* const counter = static_cast<int64_t*>(memory->address) + 1;
+    while (everywhere &&
+           __atomic_load_n(counter, __ATOMIC_ACQUIRE) != self.ranks * ((int64_t{1} << 40) - 1)) {
+      sched_yield();
+    }
+    if (everywhere) {
+      for (size_t r = 0; r < ranks; ++r) {
+        const auto* bytes = static_cast<const unsigned char*>(memory->address) + 64 + 64 * r;
+        EXPECT_EQ(std::vector<unsigned char>(bytes, bytes + 64),
+                  std::vector<unsigned char>(64, static_cast<unsigned char>(r + 1)));
+      }
+    }
+    self.meet_polling(see);
+    self.network.deregister_memory(*buffer);
+    self.network.free_memory(*memory);
+  });
+}
+
 TEST_P(Conformance, DevicesDoNotMix) {
   run([](rank_under_test& self) {
     device_config config;
@@ -607,7 +683,7 @@ TEST_P(Conformance, ManyPutsAtOnceAllCompleteAndAreToldOnce) {
     std::memcpy(&put.remote, (*keys)[static_cast<size_t>(to)].data(), sizeof(put.remote));
     size_t posted = 0;
     uint64_t accepted = 0;
-    for (int refused = 0; refused < 100 && accepted < most;) {
+    for (int refused = 0; refused < 100 && accepted < most && accepted <= imm_mask(self.dev);) {
       local[accepted] = accepted + 1;
       put.buffer = &local[accepted];
       put.remote_offset = accepted * 8;

@@ -84,6 +84,7 @@ device_limits choose_limits(const device_config& config, int ranks, bool any_ask
   limits.max_send = limits.max_inject;
   limits.needs_registration = false;
   limits.rma_at_once = any_asking ? 0 : piece_of(config) + 1;
+  limits.has_add = !any_asking;  // else the bytes themselves wait for the target
   // What others' messages to the same rank may have to wait for.
   limits.max_rma = size_t{4} << 20;
   return limits;
@@ -278,6 +279,20 @@ error_t shm_device::post_remote_copy(const op& operation) {
   if (!copy()) return errorcode_t::fatal;
   if (tells) to.write(message_kind::put_done, operation.imm, {});
   return errorcode_t::done;
+}
+
+bool shm_device::add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) {
+  if (state(rank) != peer_state::alive) return false;
+  const peer& target = context_.rank_at(rank);
+  open_bytes open;
+  if (!find_open(target.regions(), remote, remote_offset, sizeof(value), &open)) return false;
+  unsigned char* word = target.mapped(open);
+  if (word == nullptr) {
+    if (target.by != reach::here) return false;
+    word = reinterpret_cast<unsigned char*>(static_cast<uintptr_t>(open.address));
+  }
+  __atomic_fetch_add(reinterpret_cast<int64_t*>(word), value, __ATOMIC_RELEASE);
+  return true;
 }
 
 // ---- polling ------------------------------------------------------------------------------------

@@ -29,6 +29,7 @@ class shm_device final : public device {
 
   error_t post(const op& operation) override;
   error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
+  bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   // Every post is complete when it returns, or waits for the peer; but peers may wait for replies.

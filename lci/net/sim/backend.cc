@@ -18,6 +18,8 @@ device_limits limits_of(const settings& how) {
   limits.max_send = how.max_send;
   limits.max_rma = how.max_rma;
   limits.has_put_imm = how.has_put_imm;
+  limits.put_imm_bits = how.put_imm_bits;
+  limits.has_add = how.has_add;
   limits.needs_registration = how.needs_registration;
   return limits;
 }
@@ -31,6 +33,9 @@ class sim_device final : public device {
   ~sim_device() override { fabric_->close_device(rank_, uid_); }
 
   error_t post(const op& operation) override { return fabric_->post(rank_, uid_, operation); }
+  bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override {
+    return fabric_->add(rank_, rank, remote, remote_offset, value);
+  }
   error_t poll(completion* out, size_t max, size_t* count) override {
     return fabric_->poll(rank_, uid_, out, max, count);
   }

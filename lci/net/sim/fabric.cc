@@ -114,6 +114,12 @@ void fabric::check(int rank, const op& operation) const {
   LCI_CHECK(operation.inject || operation.header_size == 0, "a header without inject");
   LCI_CHECK(operation.header_size <= max_header_size, "a header of ", operation.header_size);
   LCI_CHECK(operation.kind != op_kind::put_imm || how_.has_put_imm, "put_imm");
+  if (operation.kind == op_kind::put_imm) {
+    const int bits = how_.put_imm_bits;
+    LCI_CHECK(bits >= 32 || operation.imm >> bits == 0, "immediate data of ", bits,
+              " bits: ", operation.imm);
+    LCI_CHECK(bits == 64 || operation.imm_high == 0, "immediate data of ", bits, " bits");
+  }
   const size_t most = operation.inject ? how_.max_inject : is_send ? how_.max_send : how_.max_rma;
   LCI_CHECK(operation.size + operation.header_size <= most, "size ", operation.size, " of at most ",
             most);
@@ -143,7 +149,8 @@ void fabric::enqueue(int rank, int uid, const op& operation, completion_kind kin
   channel& way = target.from[static_cast<size_t>(rank)];
   // In the order of posting: no earlier than the one before.
   way.last_due = std::max(way.last_due, due_in(own));
-  way.messages.push_back({kind, operation.imm, {}, way.last_due, ready, way.next_number++});
+  way.messages.push_back(
+      {kind, operation.imm, operation.imm_high, {}, way.last_due, ready, way.next_number++});
   if (kind != completion_kind::recv || !ready) return;
   std::vector<unsigned char>& bytes = way.messages.back().bytes;
   bytes.resize(operation.header_size + operation.size);
@@ -223,6 +230,25 @@ error_t fabric::post(int rank, int uid, const op& operation) {
   return errorcode_t::posted;
 }
 
+bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offset, int64_t value) {
+  turns::pass();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  LCI_CHECK(how_.has_add, "add");
+  record(3, static_cast<uint64_t>(peer), static_cast<uint64_t>(value));
+  if (ranks_[static_cast<size_t>(rank)].lost || ranks_[static_cast<size_t>(peer)].lost) {
+    return false;
+  }
+  op where;
+  where.rank = peer;
+  where.remote = remote;
+  where.remote_offset = remote_offset;
+  where.size = sizeof(value);
+  unsigned char* const word = find_remote(where);
+  if (word == nullptr) return false;
+  __atomic_fetch_add(reinterpret_cast<int64_t*>(word), value, __ATOMIC_RELEASE);
+  return true;
+}
+
 // ---- polling
 // ------------------------------------------------------------------------------------------
 
@@ -269,6 +295,7 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
       given.kind = arrived.kind;
       given.rank = static_cast<int>(sender);
       given.imm = arrived.imm;
+      given.imm_high = arrived.imm_high;
       if (arrived.kind == completion_kind::recv) {
         given.size = arrived.bytes.size();
         given.lease = device.next_lease++;

@@ -40,6 +40,7 @@ class fabric {
   void open_device(int rank, int uid);
   void close_device(int rank, int uid);
   error_t post(int rank, int uid, const op& operation);
+  bool add(int rank, int peer, remote_region remote, uint64_t remote_offset, int64_t value);
   error_t poll(int rank, int uid, completion* out, size_t max, size_t* count);
   void release(int rank, int uid, uint64_t lease);
   bool drained(int rank, int uid);
@@ -55,6 +56,7 @@ class fabric {
   struct message {
     completion_kind kind;  // recv or remote_put
     net_imm_data_t imm;
+    net_imm_data_t imm_high;
     std::vector<unsigned char> bytes;
     uint64_t due;
     bool ready;  // false: the sender's buffer has not been read

@@ -28,6 +28,9 @@ settings settings::of_seed(uint64_t seed) {
   made.max_rma = rmas[pick(3)];
   made.has_put_imm = pick(3) != 0;
   made.needs_registration = pick(2) == 0;
+  constexpr int bits[] = {8, 16, 32, 32, 32, 64};
+  made.put_imm_bits = bits[pick(6)];
+  made.has_add = pick(3) == 0;
   return made;
 }
 
@@ -62,18 +65,21 @@ absl::StatusOr<settings> settings::from_environment() {
   made.max_rma =
       static_cast<size_t>(number("LCI_SIM_MAX_RMA", static_cast<int64_t>(made.max_rma), 1, most));
   made.has_put_imm = flag("LCI_SIM_PUT_IMM", made.has_put_imm);
+  made.put_imm_bits = static_cast<int>(number("LCI_SIM_PUT_IMM_BITS", made.put_imm_bits, 8, 64));
+  made.has_add = flag("LCI_SIM_ADD", made.has_add);
   made.needs_registration = flag("LCI_SIM_REGISTRATION", made.needs_registration);
   if (!status.ok()) return status;
   return made;
 }
 
 std::string settings::to_string() const {
-  return absl::StrCat(
-      "LCI_SIM_SEED=", seed, " LCI_SIM_MAX_DELAY=", max_delay,
-      " LCI_SIM_REFUSE_PERCENT=", refuse_percent, " LCI_SIM_POST_PERCENT=", post_percent,
-      " LCI_SIM_QUEUE_LENGTH=", queue_length, " LCI_SIM_MAX_INJECT=", max_inject,
-      " LCI_SIM_MAX_SEND=", max_send, " LCI_SIM_MAX_RMA=", max_rma,
-      " LCI_SIM_PUT_IMM=", has_put_imm, " LCI_SIM_REGISTRATION=", needs_registration);
+  return absl::StrCat("LCI_SIM_SEED=", seed, " LCI_SIM_MAX_DELAY=", max_delay,
+                      " LCI_SIM_REFUSE_PERCENT=", refuse_percent,
+                      " LCI_SIM_POST_PERCENT=", post_percent,
+                      " LCI_SIM_QUEUE_LENGTH=", queue_length, " LCI_SIM_MAX_INJECT=", max_inject,
+                      " LCI_SIM_MAX_SEND=", max_send, " LCI_SIM_MAX_RMA=", max_rma,
+                      " LCI_SIM_PUT_IMM=", has_put_imm, " LCI_SIM_PUT_IMM_BITS=", put_imm_bits,
+                      " LCI_SIM_ADD=", has_add, " LCI_SIM_REGISTRATION=", needs_registration);
 }
 
 }  // namespace lci::net::sim

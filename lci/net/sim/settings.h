@@ -20,14 +20,16 @@ struct settings {
   size_t max_send = 8192;
   size_t max_rma = 1000;
   bool has_put_imm = true;
+  int put_imm_bits = 32;
+  bool has_add = false;
   bool needs_registration = true;
 
   // Everything but the seed follows from it.
   static settings of_seed(uint64_t seed);
   // Those of LCI_SIM_SEED (1 if unset), each overridden by LCI_SIM_MAX_DELAY,
   // LCI_SIM_REFUSE_PERCENT, LCI_SIM_POST_PERCENT, LCI_SIM_QUEUE_LENGTH, LCI_SIM_MAX_INJECT,
-  // LCI_SIM_MAX_SEND, LCI_SIM_MAX_RMA, LCI_SIM_PUT_IMM and LCI_SIM_REGISTRATION. The error names
-  // the variable.
+  // LCI_SIM_MAX_SEND, LCI_SIM_MAX_RMA, LCI_SIM_PUT_IMM, LCI_SIM_PUT_IMM_BITS, LCI_SIM_ADD and
+  // LCI_SIM_REGISTRATION. The error names the variable.
   static absl::StatusOr<settings> from_environment();
 
   // As variables, to run it again.
