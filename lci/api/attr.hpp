@@ -19,6 +19,10 @@
   X(size_t, packet_return_threshold, 4096, "packets a thread keeps before it gives those of others back") \
   X(int, imm_nbits_tag, 16, "bits of the immediate data that carry the tag, 0 to 16")              \
   X(int, imm_nbits_rcomp, 15, "bits of the immediate data that carry rcomp, 1 to 15")              \
+  X(int, imm_nbits_signal_part, 8, "bits, of the 30 that say which signal a put is for, that number the parts of one message; 0 to 16") \
+  X(size_t, signal_patience, 10000, "milliseconds after which signal_wait says what is missing, and again after twice the time; 0: never") \
+  X(int, nrails, 1, "devices that a put or get of blocks is spread over if none is named: the default one, and others that are made with the runtime; 1 to 16") \
+  X(size_t, rail_min_chunk, size_t{64} << 10, "bytes of a put or get of blocks that are worth a rail of their own; at least 1") \
   X(attr_rdv_protocol_t, rdv_protocol, attr_rdv_protocol_t::auto_select, "how a rendezvous ends")  \
   X(bool, alloc_default_device, true, "make a default device with the runtime")                    \
   X(bool, alloc_default_packet_pool, true, "make a default packet pool with the runtime")          \
@@ -46,10 +50,12 @@
   X(bool, zero_copy_am, false, "active messages arrive in packets, to be given back by put_upacket") \
   X(bool, lend_am, false, "the bytes of active messages stay the library's, and can be read until signal() returns") \
   X(attr_cq_type_t, cq_type, attr_cq_type_t::lcrq, "design of a completion queue")                 \
-  X(int, cq_default_length, 65536, "statuses that an array_atomic queue holds")
+  X(int, cq_default_length, 65536, "statuses that an array_atomic queue holds")                    \
+  X(int, signal_nbits_event, 32, "bits of a signal's counter for events, 1 to 40; one bit tells when there are too many, and the other ones count parts of messages")
 
 #define LCI_COMP_READONLY_ATTRS(X)                                                                 \
-  X(attr_comp_type_t, comp_type, attr_comp_type_t::custom, "kind of the completion object")
+  X(attr_comp_type_t, comp_type, attr_comp_type_t::custom, "kind of the completion object")        \
+  X(int64_t, signal_num_event, 0, "events that a signal waits for")
 
 #define LCI_NET_CONTEXT_ATTRS(X)                                                                   \
   X(attr_backend_t, backend, attr_backend_t::none, "transport; none: shm if all ranks are on one host, else mixed: that between ranks of a host, and ofi between hosts") \
@@ -78,13 +84,22 @@
   X(bool, use_reg_cache, false, "keep registrations of buffers that the program has not registered, for use again; only if their memory stays mapped as long as the net context") \
   X(attr_ibv_td_strategy_t, ibv_td_strategy, attr_ibv_td_strategy_t::per_qp, "ibv: thread domains") \
   X(size_t, shm_eager_size, size_t{32} << 10, "shm: messages of up to so many bytes are sent by copy, even if a packet holds less; at most what a quarter of a ring holds, which has 8 MiB divided by the ranks, but 64 to 256 KiB") \
-  X(size_t, shm_joint_copy_size, size_t{64} << 10, "shm: from so many bytes on both ranks of a send copy, each a part, at the same time; below, the sender alone")
+  X(size_t, shm_joint_copy_size, size_t{64} << 10, "shm: from so many bytes on both ranks of a send copy, each a part, at the same time; below, the sender alone") \
+  X(int, signal_level, -1, "support level of signals (UNR), 0 to 4, equal on all ranks; -1: the best that the network has") \
+  X(bool, progress_thread, false, "a thread of the library makes progress on the device: for programs that only wait for signals")
 
 #define LCI_DEVICE_READONLY_ATTRS(X)                                                               \
-  X(int, uid, -1, "number of the device within its net context, in the order of allocation")
+  X(int, uid, -1, "number of the device within its net context, in the order of allocation")       \
+  X(uint64_t, max_signals, 0, "signals of a rank that puts reach in the fastest way; those made later cost a message more") \
+  X(uint64_t, max_signal_parts, 0, "rails that one put to a signal is spread over at most")        \
+  X(bool, signal_needs_progress, true, "somebody must make progress at the target before a put counts there")
 
 #define LCI_MR_ATTRS(X)
 #define LCI_MR_READONLY_ATTRS(X)
+
+#define LCI_PLAN_ATTRS(X)
+#define LCI_PLAN_READONLY_ATTRS(X)                                                                 \
+  X(size_t, plan_size, 0, "puts and gets recorded")
 
 #define LCI_ENDPOINT_ATTRS(X)
 #define LCI_ENDPOINT_READONLY_ATTRS(X)                                                             \
@@ -108,6 +123,7 @@
   X(net_context, NET_CONTEXT)             \
   X(device, DEVICE)                       \
   X(mr, MR)                               \
+  X(plan, PLAN)                           \
   X(endpoint, ENDPOINT)
 // clang-format on
 

@@ -4,6 +4,7 @@
 #define LCI_API_LCI_HPP_
 
 #include "lci/api/attr.hpp"      // IWYU pragma: export
+#include "lci/api/block.hpp"     // IWYU pragma: export
 #include "lci/api/coll.hpp"      // IWYU pragma: export
 #include "lci/api/comm.hpp"      // IWYU pragma: export
 #include "lci/api/comp.hpp"      // IWYU pragma: export
@@ -11,8 +12,10 @@
 #include "lci/api/graph.hpp"     // IWYU pragma: export
 #include "lci/api/net.hpp"       // IWYU pragma: export
 #include "lci/api/option.hpp"    // IWYU pragma: export
+#include "lci/api/plan.hpp"      // IWYU pragma: export
 #include "lci/api/resource.hpp"  // IWYU pragma: export
 #include "lci/api/runtime.hpp"   // IWYU pragma: export
+#include "lci/api/signal.hpp"    // IWYU pragma: export
 #include "lci/api/types.hpp"     // IWYU pragma: export
 
 #endif  // LCI_API_LCI_HPP_

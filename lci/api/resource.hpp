@@ -41,6 +41,7 @@ class resource_handle {
 // matching_engine_t  where sends and receives find each other
 // comp_t             a completion object: where the end of an operation is reported
 // mr_t               memory that other ranks can put to and get from; see rmr_t
+// plan_t             puts and gets between blocks, recorded to be started together, often
 #define LCI_ATTR_GETTER(type_, name_, default_, doc_) type_ get_attr_##name_() const;
 #define LCI_RESOURCE_HANDLE(resource_, RESOURCE_)                             \
   class resource_##_impl_t;                                                   \

@@ -116,7 +116,7 @@ enum class comp_semantic_t { memory, network };
 enum class matching_policy_t { none = 0, rank_only = 1, tag_only = 2, rank_tag = 3, max = 4 };
 
 // What kind of completion object a comp_t is.
-enum class attr_comp_type_t { sync, counter, cq, handler, graph, custom };
+enum class attr_comp_type_t { sync, counter, cq, handler, graph, signal, custom };
 
 // The two completion-queue designs: a list of rings that grows (lcrq), and one ring of fixed
 // length (array_atomic) that is fatal to overrun.

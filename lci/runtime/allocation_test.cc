@@ -121,5 +121,45 @@ TEST(Allocation, NonePerMessage) {
   });
 }
 
+// Puts and gets of blocks, alone and as a plan, at every support level.
+TEST(Allocation, NonePerStartOfAPlan) {
+  for (int level = -1; level <= 4; ++level) {
+    global_attr_t defaults;
+    defaults.signal_level = level;
+    run_job(
+        1,
+        [](runtime_t runtime) {
+          std::vector<char> out(50000), in(50000);
+          mr_t out_mr = register_memory_x(out.data(), out.size()).runtime(runtime)();
+          mr_t in_mr = register_memory_x(in.data(), in.size()).runtime(runtime)();
+          comp_t sent = alloc_signal_x(1).runtime(runtime)();
+          comp_t arrived = alloc_signal_x(3).runtime(runtime)();
+          plan_t plan = alloc_plan_x().runtime(runtime).comp(sent)();
+          for (size_t size : {size_t{8}, size_t{8192}, size_t{50000}}) {
+            const block_t from = make_block_x(out_mr, 0, size).runtime(runtime)();
+            const block_t to = make_block_x(in_mr, 0, size).runtime(runtime).recv_signal(arrived)();
+            plan_put(plan, from, to);
+            plan_get(plan, make_block_x(in_mr, 0, size).runtime(runtime)(), from);
+          }
+          const block_t from = make_block_x(out_mr, 0, 100).runtime(runtime).send_signal(sent)();
+          const block_t to = make_block_x(in_mr, 0, 100).runtime(runtime)();
+          EXPECT_EQ(0, allocations_of([&] {
+                      plan_start(plan);
+                      for (comp_t each : {sent, arrived}) {
+                        signal_wait_x(each).runtime(runtime)();
+                        signal_reset_x(each).runtime(runtime)();
+                      }
+                      post_put_block_x(from, to).runtime(runtime)();
+                      signal_wait_x(sent).runtime(runtime)();
+                      signal_reset_x(sent).runtime(runtime)();
+                    }));
+          free_plan(&plan);
+          for (mr_t* mr : {&out_mr, &in_mr}) deregister_memory_x{mr}.runtime(runtime)();
+          for (comp_t* comp : {&sent, &arrived}) free_comp_x{comp}.runtime(runtime)();
+        },
+        runtime_attr_t(), defaults);
+  }
+}
+
 }  // namespace
 }  // namespace lci

@@ -9,6 +9,7 @@
 #include "lci/api/resource.hpp"
 #include "lci/base/env.h"
 #include "lci/runtime/device.h"
+#include "lci/runtime/plan.h"
 #include "lci/runtime/runtime.h"
 
 namespace lci {
@@ -146,6 +147,7 @@ const auto& attributes_of(const Impl& impl) {
   LCI_DEFINE_GETTER(net_context_t, type_, name_)
 #define LCI_GETTER_OF_device(type_, name_, default_, doc_) LCI_DEFINE_GETTER(device_t, type_, name_)
 #define LCI_GETTER_OF_mr(type_, name_, default_, doc_) LCI_DEFINE_GETTER(mr_t, type_, name_)
+#define LCI_GETTER_OF_plan(type_, name_, default_, doc_) LCI_DEFINE_GETTER(plan_t, type_, name_)
 #define LCI_GETTER_OF_endpoint(type_, name_, default_, doc_) \
   LCI_DEFINE_GETTER(endpoint_t, type_, name_)
 

@@ -13,16 +13,28 @@ void backlog::push(const net::op& operation, continuation* then) {
     std::memcpy(waiting.header, operation.header, operation.header_size);
   }
   std::lock_guard<ds::spinlock> guard(lock_);
-  entries_.push_back(waiting);
-  size_.store(entries_.size(), std::memory_order_relaxed);
+  const size_t n = size_.load(std::memory_order_relaxed);
+  if (n == entries_.size()) grow();
+  entries_[(first_ + n) % entries_.size()] = waiting;
+  size_.store(n + 1, std::memory_order_relaxed);
+}
+
+void backlog::grow() {
+  std::vector<entry> larger(entries_.empty() ? 16 : 2 * entries_.size());
+  for (size_t i = 0; i < entries_.size(); ++i) {
+    larger[i] = entries_[(first_ + i) % entries_.size()];
+  }
+  entries_.swap(larger);
+  first_ = 0;
 }
 
 bool backlog::pop(entry* out) {
   std::lock_guard<ds::spinlock> guard(lock_);
-  if (entries_.empty()) return false;
-  *out = entries_.front();
-  entries_.pop_front();
-  size_.store(entries_.size(), std::memory_order_relaxed);
+  const size_t n = size_.load(std::memory_order_relaxed);
+  if (n == 0) return false;
+  *out = entries_[first_];
+  first_ = (first_ + 1) % entries_.size();
+  size_.store(n - 1, std::memory_order_relaxed);
   return true;
 }
 

@@ -3,7 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
-#include <deque>
+#include <vector>
 
 #include "lci/api/types.hpp"
 #include "lci/ds/spinlock.h"
@@ -49,12 +49,15 @@ class backlog {
     continuation* then;
   };
   bool pop(entry* out);
+  void grow();
 
   // A pass over more than this would keep progress from polling.
   static constexpr int max_posts_per_drain = 16;
 
   ds::spinlock lock_;
-  std::deque<entry> entries_;  // guarded by lock_
+  // A ring. Its room stays, so that what waits now and then allocates only at first.
+  std::vector<entry> entries_;  // guarded by lock_
+  size_t first_ = 0;            // guarded by lock_
   std::atomic<size_t> size_{0};
 };
 

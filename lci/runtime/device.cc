@@ -8,11 +8,40 @@
 #include "lci/runtime/runtime.h"
 
 namespace lci {
+namespace {
+
+// The bits that a put_imm carries.
+int bits_of(const net::device_limits& limits) {
+  return limits.has_put_imm ? limits.put_imm_bits : 0;
+}
+
+// What the attributes say once the network is known (UNR paper, Table I).
+device_attr_t with_signal_limits(device_attr_t attr, const net::device_limits& limits,
+                                 int part_bits) {
+  const int bits = bits_of(limits);
+  if (attr.signal_level < 0) {
+    attr.signal_level = limits.has_add ? 4 : bits == 64 ? 3 : bits == 32 ? 2 : bits > 0 ? 1 : 0;
+  }
+  attr.signal_needs_progress = attr.signal_level < 4 || !limits.has_add;
+  const rt::signal_layout layout(bits, attr.signal_level, part_bits);
+  // By message, or added to by the sender: as many as there are numbers.
+  const bool unlimited = attr.signal_level == 0 || !attr.signal_needs_progress;
+  constexpr uint64_t most = ~uint32_t{0};
+  attr.max_signals = unlimited ? most : layout.max_signal();
+  attr.max_signal_parts = unlimited || attr.signal_level >= 3 ? most
+                          : attr.signal_level == 1            ? 1
+                                                   : std::max<uint64_t>(layout.max_part(), 1);
+  return attr;
+}
+
+}  // namespace
+
 device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& packets,
                              const device_attr_t& attributes, std::unique_ptr<net::device> network)
     : runtime(owner.runtime),
       context(owner),
-      attr(attributes),
+      attr(with_signal_limits(attributes, network->limits(),
+                              owner.runtime.attr().imm_nbits_signal_part)),
       net(std::move(network)),
       eager(*this),
       rendezvous(*this),
@@ -20,7 +49,11 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pack
       raw(*net),
       packets_(packets),
       limits_{net->limits().max_inject, net->limits().max_send, packets.attr.packet_size},
-      max_rma_(std::min(net->limits().max_rma, owner.attr.max_msg_size)) {
+      max_rma_(std::min(net->limits().max_rma, owner.attr.max_msg_size)),
+      puts_tell_(bits_of(net->limits()) >= 32),
+      adds_(!attr.signal_needs_progress),
+      signals_(bits_of(net->limits()), attr.signal_level,
+               owner.runtime.attr().imm_nbits_signal_part) {
   if (net->limits().needs_registration) packets_region_ = packets_.region(context);
   if (attr.alloc_default_endpoint) {
     endpoint_attr_t endpoint;
@@ -32,6 +65,7 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pack
 }
 
 device_impl_t::~device_impl_t() {
+  progress_thread_.reset();
   packets_.devices.fetch_sub(1, std::memory_order_acq_rel);
   context.users.fetch_sub(1, std::memory_order_acq_rel);
 }
@@ -50,6 +84,9 @@ void device_impl_t::submit(const net::op& operation, rt::continuation* then) {
 }
 
 bool device_impl_t::drained() {
+  for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
+    if (!(*rails_)[i]->drained()) return false;
+  }
   return backlog.empty() && rendezvous.idle() && eager.idle() && rma.idle() && net->drained();
 }
 

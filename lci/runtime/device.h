@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <memory>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "lci/api/attr.hpp"
@@ -12,6 +13,7 @@
 #include "lci/runtime/live.h"
 #include "lci/runtime/net_context.h"
 #include "lci/runtime/packet.h"
+#include "lci/runtime/progress_thread.h"
 #include "lci/runtime/protocol/choose.h"
 #include "lci/runtime/protocol/eager.h"
 #include "lci/runtime/protocol/rendezvous.h"
@@ -63,6 +65,11 @@ class device_impl_t : public rt::live_object {
 
   const rt::message_limits& limits() const { return limits_; }
   size_t max_rma() const { return max_rma_; }
+  // A put_imm carries what wire.h has for others than signals.
+  bool puts_tell() const { return puts_tell_; }
+  const rt::signal_layout& signals() const { return signals_; }
+  // Signals are added to by who puts (support level 4).
+  bool adds() const { return adds_; }
   net::context& network() { return *context.net; }
   packet_pool_impl_t& packets() { return packets_; }
   // The registration of a packet, if the network wants one.
@@ -78,6 +85,16 @@ class device_impl_t : public rt::live_object {
   void* allocate_for_am(const comp_impl_t& comp, size_t size, int sender);
   // in_packet: as the object's zero_copy_am.
   void free_of_am(bool in_packet, void* buffer);
+
+  // Devices that this one's progress and draining are of, too. Before any progress.
+  void set_rails(const std::vector<std::unique_ptr<device_impl_t>>* rails) {
+    if (!rails->empty()) rails_ = rails;
+  }
+
+  // As the attribute progress_thread says; once it has its rails.
+  void start_progress_thread() {
+    if (attr.progress_thread) progress_thread_ = std::make_unique<rt::progress_thread>(*this);
+  }
 
   // Endpoints of the program, besides the default one.
   endpoint_impl_t* alloc_endpoint(endpoint_attr_t attributes);
@@ -96,19 +113,26 @@ class device_impl_t : public rt::live_object {
   rt::raw_network raw;
 
  private:
+  error_t progress_rails();
+  error_t progress_alone();
   bool drain_backlog();
   void* packet_for_am(size_t size, int sender);
   void handle(const net::completion& completion);
   void handle_message(const net::completion& received);
 
+  const std::vector<std::unique_ptr<device_impl_t>>* rails_ = nullptr;
   packet_pool_impl_t& packets_;
   net::local_region packets_region_;
   const rt::message_limits limits_;
   const size_t max_rma_;
+  const bool puts_tell_;
+  const bool adds_;
+  const rt::signal_layout signals_;
 
   std::atomic<int> next_endpoint_uid_{0};
   std::atomic<int> extra_endpoints_{0};
   std::unique_ptr<endpoint_impl_t> default_endpoint_;
+  std::unique_ptr<rt::progress_thread> progress_thread_;  // last: it uses all
 };
 
 namespace rt {

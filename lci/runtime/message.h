@@ -78,6 +78,7 @@ struct message : address {
   comp_impl_t* comp = nullptr;  // ours, signalled when it completes later; null: nobody asks
   void* user_context = nullptr;
   bool network_semantic = false;  // complete only when the network says so
+  uint32_t part = 0;              // not 0: `comp` is a signal, of an event of which this is a part
   packet* user_packet = nullptr;  // the packet whose bytes `buffer` is: ours once it is accepted
   net::local_region local;        // the program's registration of `buffer`, if it gave one,
   uint64_t local_offset = 0;      // and where `buffer` begins in it
@@ -94,8 +95,13 @@ struct message : address {
   // It is over, and completes later than its post.
   void signal(errorcode_t code) const {
     release();
-    if (comp != nullptr) comp->signal(status(code));
+    if (__builtin_expect(part != 0, 0)) {
+      signal_part(code);
+    } else if (comp != nullptr) {
+      comp->signal(status(code));
+    }
   }
+  void signal_part(errorcode_t code) const;
 };
 
 }  // namespace lci::rt

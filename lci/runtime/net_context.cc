@@ -30,8 +30,12 @@ std::unique_ptr<net::context> attach(boot::bootstrap& boot, net_context_attr_t* 
 }  // namespace
 
 net_context_impl_t::net_context_impl_t(runtime_impl_t& owner, const net_context_attr_t& attributes,
-                                       std::unique_ptr<boot::bootstrap> boot)
-    : boot_(std::move(boot)), runtime(owner), attr(attributes), net(attach(*boot_, &attr)) {
+                                       std::unique_ptr<boot::bootstrap> boot, int own_number)
+    : boot_(std::move(boot)),
+      runtime(owner),
+      attr(attributes),
+      number(own_number),
+      net(attach(*boot_, &attr)) {
   if (attr.max_msg_size == 0) {
     throw std::invalid_argument("lci: attribute max_msg_size is 0, not at least 1");
   }

@@ -20,7 +20,7 @@ class net_context_impl_t : public rt::live_object {
  public:
   // Collective. Throws std::runtime_error.
   net_context_impl_t(runtime_impl_t& runtime, const net_context_attr_t& attributes,
-                     std::unique_ptr<boot::bootstrap> boot);
+                     std::unique_ptr<boot::bootstrap> boot, int number);
 
  private:
   const std::unique_ptr<boot::bootstrap> boot_;  // outlives `net`
@@ -28,10 +28,12 @@ class net_context_impl_t : public rt::live_object {
  public:
   runtime_impl_t& runtime;
   net_context_attr_t attr;
+  const int number;  // in the order of allocation, equal on all ranks
   const std::unique_ptr<net::context> net;
   rt::registrations registrations{*net};
   std::atomic<int> next_uid{0};  // of the devices
   std::atomic<int> users{0};     // devices and registrations of the program
+  std::atomic<uint64_t> next_serial{1};
 };
 
 // What stands behind an mr_t.
@@ -44,14 +46,16 @@ class mr_impl_t : public rt::live_object {
         address(memory),
         size(bytes),
         region(registered),
-        allocated(allocated_by_us) {}
+        allocated(allocated_by_us),
+        serial(owner.next_serial.fetch_add(1, std::memory_order_relaxed)) {}
 
   net_context_impl_t& context;
   const mr_attr_t attr;
   void* const address;
   const size_t size;
   const net::local_region region;
-  const bool allocated;  // by alloc_mr: else the memory is the program's
+  const bool allocated;   // by alloc_mr: else the memory is the program's
+  const uint64_t serial;  // of its net context's; never given twice
 };
 
 }  // namespace lci

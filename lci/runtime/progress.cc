@@ -60,6 +60,19 @@ bool inside_progress() { return progress_depth > 0; }
 }  // namespace rt
 
 error_t device_impl_t::progress() {
+  return __builtin_expect(rails_ == nullptr, 1) ? progress_alone() : progress_rails();
+}
+
+[[gnu::noinline]] error_t device_impl_t::progress_rails() {
+  error_t result = progress_alone();
+  for (const auto& rail : *rails_) {
+    const error_t moved = rail->progress_alone();
+    if (moved.is_done()) result = moved;
+  }
+  return result;
+}
+
+[[gnu::always_inline]] inline error_t device_impl_t::progress_alone() {
   const bool moved = __builtin_expect(!backlog.empty(), 0) && drain_backlog();
   // Not initialised, which would take longer than a poll that finds nothing.
   // (Of words, since the compiler guards the stack behind arrays of characters.)
@@ -118,7 +131,9 @@ void device_impl_t::handle(const net::completion& completion) {
       }
       return;
     case net::completion_kind::remote_put:
-      if (rt::is_short(completion.imm)) {
+      if (signals_.is_event(completion.imm)) {
+        rma.on_event(completion.rank, signals_.decode(completion.imm, completion.imm_high));
+      } else if (rt::is_short(completion.imm)) {
         rma.on_signal(completion.rank, runtime.imm().tag(completion.imm),
                       runtime.imm().rcomp(completion.imm));
       } else {
@@ -200,6 +215,12 @@ void device_impl_t::handle_message(const net::completion& received) {
       rt::signal_header header;
       if (!rt::decode(received.bytes(), received.size, &header)) break;
       rma.on_signal(rank, header.tag, header.rcomp);
+      return;
+    }
+    case rt::message_kind::event: {
+      rt::signal_event event;
+      if (!rt::decode(received.bytes(), received.size, &event)) break;
+      rma.on_event(rank, event);
       return;
     }
   }

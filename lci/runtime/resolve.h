@@ -15,6 +15,9 @@ inline void check_live(const live_object& object, const char* what) {
   if (__builtin_expect(!object.is_live(), 0)) refuse_freed(what);
 }
 
+// What stands behind an mr that is of a registration. Throws std::invalid_argument, naming `call`.
+mr_impl_t* registered(const mr_t& mr, const char* call);
+
 struct target {
   runtime_impl_t* runtime;
   device_impl_t* device;

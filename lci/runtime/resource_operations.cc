@@ -117,14 +117,15 @@ mr_t alloc_mr_x::operator()() const {
   return target.runtime->alloc_memory(target.device->context, size_, resolve(get_g_default_attr()));
 }
 
-namespace {
-
-mr_impl_t* registered(const mr_t& mr, const char* call) {
+mr_impl_t* rt::registered(const mr_t& mr, const char* call) {
   if (mr == MR_DEVICE || mr == MR_UNKNOWN) {
     throw std::invalid_argument(absl::StrCat("lci: ", call, ": this mr is of no registration"));
   }
   return checked(mr, call);
 }
+using rt::registered;
+
+namespace {
 
 // `allocated`: as it must have been made.
 void end(mr_t* mr, runtime_t runtime, bool allocated, const char* call) {

@@ -19,6 +19,14 @@ void check_imm_bits(const runtime_attr_t& attr) {
     throw std::invalid_argument(
         absl::StrCat("lci: attribute imm_nbits_rcomp is ", attr.imm_nbits_rcomp, ", not 1 to 15"));
   }
+  if (attr.imm_nbits_signal_part < 0 || attr.imm_nbits_signal_part > 16) {
+    throw std::invalid_argument(absl::StrCat("lci: attribute imm_nbits_signal_part is ",
+                                             attr.imm_nbits_signal_part, ", not 0 to 16"));
+  }
+  if (attr.nrails < 1 || attr.nrails > 16) {
+    throw std::invalid_argument(
+        absl::StrCat("lci: attribute nrails is ", attr.nrails, ", not 1 to 16"));
+  }
 }
 
 // What all ranks must agree on before the first message.
@@ -26,10 +34,13 @@ struct agreement {
   uint64_t wire_version;
   int32_t tag_bits;
   int32_t rcomp_bits;
+  int32_t signal_part_bits;
+  int32_t rails;
 };
 
-void compare_with_peers(boot::bootstrap& boot, const rt::imm_layout& imm) {
-  const agreement ours{rt::wire_version, imm.tag_bits(), imm.rcomp_bits()};
+void compare_with_peers(boot::bootstrap& boot, const runtime_attr_t& attr) {
+  const agreement ours{rt::wire_version, attr.imm_nbits_tag, attr.imm_nbits_rcomp,
+                       attr.imm_nbits_signal_part, attr.nrails};
   const absl::string_view bytes(reinterpret_cast<const char*>(&ours), sizeof(ours));
   auto all = boot.allgather("agreement", bytes, boot.default_timeout());
   if (!all.ok()) {
@@ -38,10 +49,11 @@ void compare_with_peers(boot::bootstrap& boot, const rt::imm_layout& imm) {
   }
   for (size_t rank = 0; rank < all->size(); ++rank) {
     if ((*all)[rank] != bytes) {
-      throw std::runtime_error(absl::StrCat(
-          "lci: rank ", rank, " and rank ", boot.rank(),
-          " run different versions of the library, or with different imm_nbits_tag or "
-          "imm_nbits_rcomp; start all ranks with the same program and LCI_ATTR_ variables"));
+      throw std::runtime_error(
+          absl::StrCat("lci: rank ", rank, " and rank ", boot.rank(),
+                       " run different versions of the library, or with different imm_nbits_tag, "
+                       "imm_nbits_rcomp, imm_nbits_signal_part or nrails; start all ranks with the "
+                       "same program and LCI_ATTR_ variables"));
     }
   }
 }
@@ -75,10 +87,13 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
   attr_.max_imm_rcomp = imm_.max_rcomp();
   attr_.max_tag = ~uint64_t{0} - 1;  // the last one is ANY_TAG
   attr_.max_rcomp = ~uint32_t{0};
-  compare_with_peers(*boot_, imm_);
+  compare_with_peers(*boot_, attr_);
   collective_engine_ = make_engine(matching_engine_part(defaults), nullptr);
   // Its number is given in any case.
   default_engine_ = make_engine(matching_engine_part(defaults), nullptr);
+  matching_engine_attr_t few;
+  few.matching_engine_type = attr_matching_engine_type_t::queue;
+  address_engine_ = make_engine(few, nullptr);
   if (!attr_.alloc_default_matching_engine) {
     engines_.set(default_engine_->id, nullptr);
     default_engine_.reset();
@@ -94,6 +109,15 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
     }
     default_device_ =
         make_device(*default_net_context_, *default_packet_pool_, device_part(defaults));
+    if (default_device_->net->limits().has_add) {
+      counters_ = std::make_unique<rt::counter_memory>(*default_net_context_->net);
+    }
+    for (int i = 1; i < attr_.nrails; ++i) {
+      rails_.push_back(
+          make_device(*default_net_context_, *default_packet_pool_, device_part(defaults)));
+    }
+    default_device_->set_rails(&rails_);
+    default_device_->start_progress_thread();
   }
 }
 
@@ -105,7 +129,8 @@ runtime_impl_t::~runtime_impl_t() {
   if (default_device_ != nullptr && !default_device_->rendezvous.idle()) {
     for (int r = 0; r < size(); ++r) default_device_->rendezvous.fail_peer(r);
   }
-  default_device_.reset();
+  default_device_.reset();  // with its progress thread, which uses the rails
+  rails_.clear();
   if (default_packet_pool_ != nullptr && default_net_context_ != nullptr) {
     default_packet_pool_->forget(*default_net_context_);
   }
@@ -123,6 +148,8 @@ std::string runtime_impl_t::left_over() const {
   add(matching_engines_.load(std::memory_order_acquire), "matching engine");
   if (default_device_ != nullptr) add(default_device_->extra_endpoints(), "endpoint");
   add(regions_.load(std::memory_order_acquire), "registered memory region");
+  add(signals_alive_.load(std::memory_order_acquire), "signal");
+  add(plans_.load(std::memory_order_acquire), "plan");
   return list;
 }
 
@@ -141,9 +168,9 @@ void runtime_impl_t::set_failed(int rank) {
 
 std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
     const net_context_attr_t& attributes) {
-  auto scope = std::make_unique<boot::scoped_bootstrap>(
-      *boot_, absl::StrCat("n", net_contexts_made_.fetch_add(1, std::memory_order_relaxed)));
-  return std::make_unique<net_context_impl_t>(*this, attributes, std::move(scope));
+  const int number = net_contexts_made_.fetch_add(1, std::memory_order_relaxed);
+  auto scope = std::make_unique<boot::scoped_bootstrap>(*boot_, absl::StrCat("n", number));
+  return std::make_unique<net_context_impl_t>(*this, attributes, std::move(scope), number);
 }
 
 net_context_impl_t* runtime_impl_t::alloc_net_context(const net_context_attr_t& attributes) {
@@ -175,6 +202,10 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   if (!queues.ok()) {
     throw std::invalid_argument(absl::StrCat("lci: ", queues.status().message()));
   }
+  if (attributes.signal_level < -1 || attributes.signal_level > 4) {
+    throw std::invalid_argument(absl::StrCat("lci: attribute signal_level is ",
+                                             attributes.signal_level, ", not 0 to 4, or -1"));
+  }
   attributes.uid = context.next_uid.fetch_add(1, std::memory_order_relaxed);
   net::device_config config;
   config.uid = attributes.uid;
@@ -195,6 +226,7 @@ device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,
                                             packet_pool_impl_t& packets,
                                             const device_attr_t& attributes) {
   std::unique_ptr<device_impl_t> device = make_device(context, packets, attributes);
+  device->start_progress_thread();
   devices_.fetch_add(1, std::memory_order_acq_rel);
   return device.release();
 }
@@ -312,7 +344,8 @@ matching_engine_impl_t* runtime_impl_t::alloc_matching_engine(
 }
 
 void runtime_impl_t::free_matching_engine(matching_engine_impl_t* engine) {
-  if (engine == default_engine_.get() || engine == collective_engine_.get()) {
+  if (engine == default_engine_.get() || engine == collective_engine_.get() ||
+      engine == address_engine_.get()) {
     throw std::logic_error("lci: free_matching_engine: the default one is freed with its runtime");
   }
   if (const size_t waiting = engine->waiting(); waiting != 0) {
@@ -333,35 +366,7 @@ void runtime_impl_t::report_no_engine(uint32_t id, int sender) const {
       ", which it does not have; allocate it before a barrier and send after it"));
 }
 
-// ---- remote completion objects ------------------------------------------------------------------
-
-rcomp_t runtime_impl_t::reserve_rcomps(rcomp_t n) {
-  const std::lock_guard<std::mutex> guard(rcomp_mutex_);
-  if (n > ~rcomp_t{0} - next_rcomp_) {
-    throw std::invalid_argument(absl::StrCat("lci: reserve_rcomps: ", n, " more than are left"));
-  }
-  const rcomp_t first = next_rcomp_;
-  next_rcomp_ += n;
-  return first;
-}
-
-void runtime_impl_t::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
-  const std::lock_guard<std::mutex> guard(rcomp_mutex_);
-  if (rcomp == 0 || rcomp >= next_rcomp_) {
-    throw std::invalid_argument(
-        absl::StrCat("lci: rcomp ", rcomp, " was not given by register_rcomp or reserve_rcomps"));
-  }
-  if (comp != nullptr && rcomps_.get(rcomp) != nullptr) {
-    throw std::logic_error(absl::StrCat("lci: register_rcomp: ", rcomp, " is in use"));
-  }
-  rcomps_.set(rcomp, comp);
-}
-
-void runtime_impl_t::report_no_rcomp(rcomp_t rcomp, int sender) const {
-  throw std::runtime_error(absl::StrCat(
-      "lci: rank ", rank(), " dropped a message of rank ", sender, " for remote completion ", rcomp,
-      ", which is not registered here; register it before a barrier and send after it"));
-}
+// ---- memory -------------------------------------------------------------------------------------
 
 void* runtime_impl_t::allocate_otherwise(size_t size, int sender) {
   void* buffer = nullptr;

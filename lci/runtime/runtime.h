@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <string>
+#include <vector>
 
 #include "lci/api/attr.hpp"
 #include "lci/api/comp.hpp"
@@ -18,6 +19,7 @@
 #include "lci/runtime/matching.h"
 #include "lci/runtime/net_context.h"
 #include "lci/runtime/packet.h"
+#include "lci/runtime/signal.h"
 #include "lci/runtime/wire.h"
 
 namespace lci {
@@ -62,6 +64,8 @@ class runtime_impl_t : public rt::live_object {
   packet_pool_impl_t* default_packet_pool() const { return default_packet_pool_.get(); }
   matching_engine_impl_t* default_matching_engine() const { return default_engine_.get(); }
   matching_engine_impl_t* collective_engine() const { return collective_engine_.get(); }
+  // Where the receivers of plans tell the senders their addresses.
+  matching_engine_impl_t* address_engine() const { return address_engine_.get(); }
 
   // Collective.
   net_context_impl_t* alloc_net_context(const net_context_attr_t& attributes);
@@ -98,6 +102,23 @@ class runtime_impl_t : public rt::live_object {
     return comp;
   }
 
+  // Signals, by the numbers that ranks name them by to each other. No number is given twice.
+  uint32_t add_signal(rt::event_signal* signal);
+  void remove_signal(uint32_t number);
+  // Throws std::runtime_error, naming the sender, if there is none (any more).
+  rt::event_signal* find_signal(uint32_t number, int sender) const {
+    rt::event_signal* signal = signals_.get(number);
+    if (__builtin_expect(signal == nullptr, 0)) report_no_signal(number, sender);
+    return signal;
+  }
+  void count_plans(int more) { plans_.fetch_add(more, std::memory_order_acq_rel); }
+  // Null if there is none.
+  rt::event_signal* signal_at(uint32_t number) const { return signals_.get(number); }
+  // Devices besides the default one that blocks' puts and gets are spread over.
+  const std::vector<std::unique_ptr<device_impl_t>>& rails() const { return rails_; }
+  // Where peers can add to counters; null if they can't.
+  rt::counter_memory* counters() const { return counters_.get(); }
+
   // Memory for a message from `sender`; null for size 0. Throws std::runtime_error if there is
   // none.
   void* allocate(size_t size, int sender) {
@@ -111,6 +132,7 @@ class runtime_impl_t : public rt::live_object {
 
  private:
   [[noreturn]] void report_no_rcomp(rcomp_t rcomp, int sender) const;
+  [[noreturn]] void report_no_signal(uint32_t number, int sender) const;
   [[noreturn]] void report_no_engine(uint32_t id, int sender) const;
   void* allocate_otherwise(size_t size, int sender);
   std::unique_ptr<net_context_impl_t> make_net_context(const net_context_attr_t& attributes);
@@ -130,6 +152,9 @@ class runtime_impl_t : public rt::live_object {
   rcomp_t next_rcomp_ = 1;  // guarded by rcomp_mutex_
   ds::mpmc_array<comp_impl_t*> rcomps_;
 
+  std::atomic<uint32_t> next_signal_{1};
+  ds::mpmc_array<rt::event_signal*> signals_;
+
   std::mutex engines_mutex_;  // likewise
   uint32_t next_engine_ = 0;  // guarded by engines_mutex_
   ds::mpmc_array<matching_engine_impl_t*> engines_;
@@ -141,13 +166,18 @@ class runtime_impl_t : public rt::live_object {
   std::atomic<int> regions_{0};
   std::atomic<int> packet_pools_{0};
   std::atomic<int> matching_engines_{0};
+  std::atomic<int> signals_alive_{0};
+  std::atomic<int> plans_{0};
 
   // What is declared last ends first.
   std::unique_ptr<packet_pool_impl_t> default_packet_pool_;
   std::unique_ptr<matching_engine_impl_t> collective_engine_;
+  std::unique_ptr<matching_engine_impl_t> address_engine_;
   std::unique_ptr<matching_engine_impl_t> default_engine_;
   std::unique_ptr<net_context_impl_t> default_net_context_;
+  std::unique_ptr<rt::counter_memory> counters_;  // of that context
   std::unique_ptr<device_impl_t> default_device_;
+  std::vector<std::unique_ptr<device_impl_t>> rails_;
 };
 
 inline void* device_impl_t::allocate_for_am(const comp_impl_t& comp, size_t size, int sender) {

@@ -10,13 +10,18 @@
 //     default
 //                                                                          engine, by rank and tag
 //     everything else           0  0      0 ............ 4  message_kind    a header of that kind
-//   immediate of a put         31  30 .................................. 0
-//     put with signal           1  rcomp ...............    tag
-//     end of a rendezvous       0  ticket of the receiver
-// where t is the attribute imm_nbits_tag.
+//   immediate of a put         31  30  29     p-1 ...................... 0
+//     put with remote_comp      1  rcomp ...............    tag
+//     put with signal           0  1   signal   part
+//     end of a rendezvous       0  0   ticket of the receiver
+// where t is the attribute imm_nbits_tag, and p imm_nbits_signal_part. Where a put carries 64 bits,
+// `part` is in the upper 32 and p is 0. Where it carries 8 or 16, they are a signal's number, its
+// part is 0, and everything else goes by message, as does what the bits can't hold. (UNR paper,
+// Table I: support levels 3, 1 and 0. At level 4 the sender adds to the signal's counter itself.)
 #ifndef LCI_RUNTIME_WIRE_H_
 #define LCI_RUNTIME_WIRE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <type_traits>
@@ -26,12 +31,12 @@
 
 namespace lci::rt {
 
-constexpr uint64_t wire_version = 0x4c43490000000002;  // "LCI", then the number
+constexpr uint64_t wire_version = 0x4c43490000000003;  // "LCI", then the number
 
 // ---- immediate data --------------------------------------------------------------------------
 
 constexpr net_imm_data_t short_bit = net_imm_data_t{1} << 31;
-constexpr int ticket_bits = 31;
+constexpr int ticket_bits = 30;
 
 // The split of the 31 bits below short_bit between rcomp and tag.
 class imm_layout {
@@ -73,11 +78,85 @@ inline net_imm_data_t encode_short_tagged(tag_t tag) {
 }
 inline tag_t short_tag(net_imm_data_t imm) { return imm & max_short_tag; }
 
+// ---- signals -----------------------------------------------------------------------------------
+
+// A put, or a part of one, that counts for a signal of the target.
+struct signal_event {
+  uint32_t signal = 0;  // its number there; 0: none
+  // 0: all of a message. Of a message of k parts, over as many devices, k is that of one of them,
+  // and 1 that of the other ones.
+  uint32_t part = 0;
+};
+
+// What an event adds to the counter of its signal, whose lower `event_bits` bits count the events
+// that are missing, and one more finds too many. Above these are the parts that are missing, plus
+// those not announced: the sum over a message is -1, in whatever order. (UNR paper, section IV-B.)
+inline int64_t addend_of(uint32_t part, int event_bits) {
+  const auto of_parts = [event_bits](int64_t n) { return n * (int64_t{1} << (event_bits + 1)); };
+  if (part == 0) return -1;
+  return part == 1 ? of_parts(-1) : of_parts(static_cast<int64_t>(part) - 1) - 1;
+}
+
+// How puts say whom they are for, as far as the network's immediate data allow.
+class signal_layout {
+ public:
+  signal_layout() = default;
+  // `network_bits`: see net::device_limits; 0: none. `level`: of UNR, 0 to 4, which allows so many.
+  signal_layout(int network_bits, int level, int part_bits);
+
+  // Those that the network tells by itself; the others take a message.
+  bool fits(const signal_event& event) const {
+    return event.signal <= max_signal_ && event.part <= max_part_;
+  }
+  uint32_t max_signal() const { return max_signal_; }
+  uint32_t max_part() const { return max_part_; }
+  net_imm_data_t encode(const signal_event& event) const {
+    if (narrow_) return event.signal;
+    return signal_bit | event.signal << part_bits_ | (wide_ ? 0 : event.part);
+  }
+  net_imm_data_t encode_high(const signal_event& event) const { return wide_ ? event.part : 0; }
+  bool is_event(net_imm_data_t imm) const {
+    return narrow_ || (imm & (short_bit | signal_bit)) == signal_bit;
+  }
+  // Of what is_event.
+  signal_event decode(net_imm_data_t imm, net_imm_data_t high) const {
+    if (narrow_) return {imm, 0};
+    const net_imm_data_t number = imm & (signal_bit - 1);
+    if (wide_) return {number, high};
+    return {number >> part_bits_, number & ((uint32_t{1} << part_bits_) - 1)};
+  }
+
+ private:
+  static constexpr int number_bits = 30;
+  static constexpr net_imm_data_t signal_bit = net_imm_data_t{1} << number_bits;
+
+  bool narrow_ = false;  // by the network, not by the level: so both sides agree
+  bool wide_ = false;
+  int part_bits_ = 0;
+  uint32_t max_signal_ = 0;
+  uint32_t max_part_ = 0;
+};
+
+inline signal_layout::signal_layout(int network_bits, int level, int part_bits)
+    : narrow_(network_bits < 32), wide_(network_bits == 64), part_bits_(wide_ ? 0 : part_bits) {
+  if (network_bits == 0 || level == 0) return;
+  const auto most = [](int bits) {
+    return static_cast<uint32_t>((uint64_t{1} << bits) - 1);  // 0 to 32
+  };
+  if (narrow_ || level == 1) {
+    max_signal_ = most(std::min({network_bits, 16, number_bits - part_bits_}));
+    return;
+  }
+  max_signal_ = most(number_bits - part_bits_);
+  max_part_ = most(wide_ && level >= 3 ? 32 : wide_ ? std::min(part_bits, 32) : part_bits_);
+}
+
 // ---- matching engines ------------------------------------------------------------------------
 
 // How ranks name them: in the order of allocation, from these on.
 constexpr uint16_t collective_engine = 0;
 constexpr uint16_t default_engine = 1;
+// 2: addresses for plans; see runtime_impl_t::address_engine
 
 // ---- headers -----------------------------------------------------------------------------------
 
@@ -88,7 +167,8 @@ enum class message_kind : net_imm_data_t {
   rtr = 4,     // rtr_header: ready to receive, answers rts; the sender now puts the bytes
   reject = 5,  // reject_header: can't receive, answers rts
   fin = 6,     // fin_header: the bytes of a rendezvous are in place, where no put says so itself
-  signal = 7,  // signal_header: a put or get with signal is over, likewise
+  signal = 7,  // signal_header: a put or get with remote_comp is over, likewise
+  event = 8,   // signal_event: a put or get with a signal, or a part of one, is over, likewise
 };
 
 struct am_header {
@@ -137,7 +217,7 @@ struct signal_header {
 
 static_assert(sizeof(am_header) == 16 && sizeof(tagged_header) == 16 && sizeof(rts_header) == 32);
 static_assert(sizeof(rtr_header) == 32 && sizeof(reject_header) == 4);
-static_assert(sizeof(fin_header) == 4 && sizeof(signal_header) == 16);
+static_assert(sizeof(fin_header) == 4 && sizeof(signal_header) == 16 && sizeof(signal_event) == 8);
 static_assert(sizeof(rts_header) <= net::max_header_size);
 
 constexpr net_imm_data_t encode(message_kind kind) { return static_cast<net_imm_data_t>(kind); }

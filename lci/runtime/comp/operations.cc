@@ -5,6 +5,7 @@
 #include "lci/api/comp.hpp"
 #include "lci/api/graph.hpp"
 #include "lci/api/runtime.hpp"
+#include "lci/runtime/comp/checked.h"
 #include "lci/runtime/comp/graph.h"
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/resolve.h"
@@ -17,14 +18,13 @@ namespace lci {
 const comp_t COMP_NULL_RETRY(reinterpret_cast<comp_impl_t*>(uintptr_t{1}));
 const comp_t& COMP_NULL_EXPECT_DONE_OR_RETRY = COMP_NULL_RETRY;
 
-namespace {
+namespace rt {
 
-// Why the call can't be made on `comp`. Apart, so that the checks cost a comparison each.
 [[noreturn, gnu::cold, gnu::noinline]] void refuse(comp_t comp, const char* call) {
-  if (comp == COMP_NULL || comp == COMP_NULL_RETRY) {
+  if (!is_object(comp)) {
     throw std::invalid_argument(absl::StrCat("lci: ", call, ": the completion object is empty"));
   }
-  if (!rt::is_live(*comp.get_impl())) {
+  if (!is_live(*comp.get_impl())) {
     throw std::invalid_argument(
         absl::StrCat("lci: ", call, ": the completion object has been freed"));
   }
@@ -33,19 +33,11 @@ namespace {
                                            "\" is of another kind than this call is for"));
 }
 
-bool is_object(comp_t comp) { return comp != COMP_NULL && comp != COMP_NULL_RETRY; }
+}  // namespace rt
 
-comp_impl_t* checked(comp_t comp, const char* call) {
-  if (!is_object(comp) || !rt::is_live(*comp.get_impl())) refuse(comp, call);
-  return comp.get_impl();
-}
+using rt::checked;
 
-// The object behind a handle, which must be of the given kind (and then has not been freed).
-template <class Impl>
-Impl* checked(comp_t comp, attr_comp_type_t type, const char* call) {
-  if (!is_object(comp) || !rt::is_of_type(*comp.get_impl(), type)) refuse(comp, call);
-  return static_cast<Impl*>(comp.get_impl());
-}
+namespace {
 
 template <class Op>
 comp_attr_t attributes(const Op& op, attr_comp_type_t type) {

@@ -20,6 +20,7 @@ error_t pieces::post_rest(device_impl_t& device, bool may_wait) {
     op.kind = tells && piece == left ? net::op_kind::put_imm : kind;
     op.rank = rank;
     op.imm = imm;
+    op.imm_high = imm_high;
     op.target_waits = target_waits;
     op.buffer = static_cast<char*>(buffer) + posted_;
     op.size = piece;

@@ -23,8 +23,9 @@ class pieces : public continuation {
   net::local_region local;
   net::remote_region remote;
   uint64_t remote_offset = 0;
-  bool tells = false;  // the last piece is a put_imm with `imm`
+  bool tells = false;  // the last piece is a put_imm with these
   net_imm_data_t imm = 0;
+  net_imm_data_t imm_high = 0;
   bool target_waits = false;  // as in net::op
 
   // Posts the first piece, and those after it for as long as they complete at once.

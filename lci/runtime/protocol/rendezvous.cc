@@ -75,8 +75,7 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
 }
 
 bool rendezvous::last_put_tells() const {
-  return device_.net->limits().has_put_imm &&
-         device_.runtime.attr().rdv_protocol != attr_rdv_protocol_t::write;
+  return device_.puts_tell() && device_.runtime.attr().rdv_protocol != attr_rdv_protocol_t::write;
 }
 
 void rendezvous::on_rtr(int rank, const rtr_header& header) {

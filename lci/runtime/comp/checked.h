@@ -1,0 +1,30 @@
+// The object behind a handle that a call was given.
+#ifndef LCI_RUNTIME_COMP_CHECKED_H_
+#define LCI_RUNTIME_COMP_CHECKED_H_
+
+#include "lci/api/comp.hpp"
+#include "lci/runtime/comp/impl.h"
+
+namespace lci::rt {
+
+// Throws std::invalid_argument that says why `call` can't be made on `comp`. Apart, so that the
+// checks cost a comparison each.
+[[noreturn]] void refuse(comp_t comp, const char* call);
+
+inline bool is_object(comp_t comp) { return comp != COMP_NULL && comp != COMP_NULL_RETRY; }
+
+inline comp_impl_t* checked(comp_t comp, const char* call) {
+  if (!is_object(comp) || !is_live(*comp.get_impl())) refuse(comp, call);
+  return comp.get_impl();
+}
+
+// It must be of the given kind (and then has not been freed).
+template <class Impl>
+Impl* checked(comp_t comp, attr_comp_type_t type, const char* call) {
+  if (!is_object(comp) || !is_of_type(*comp.get_impl(), type)) refuse(comp, call);
+  return static_cast<Impl*>(comp.get_impl());
+}
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_COMP_CHECKED_H_

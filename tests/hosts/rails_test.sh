@@ -1,0 +1,22 @@
+#!/usr/bin/env bash
+# A large put over two networks between two hosts, each a cable that carries 200 Mbit/s: at least 1.8 times as fast as over one. usage: rails_test.sh LCRUN RAILS
+set -uo pipefail
+lcrun=$(realpath "$1") rails=$(realpath "$2")
+. "$(dirname "$0")/simulated_hosts.sh"
+make_hosts
+ip -n "${hosts[0]}" link add eth1 type veth peer name eth1 netns "${hosts[1]}" || fail "no second cable"
+for i in 0 1; do
+  ip -n "${hosts[i]}" addr add "10.98.0.$((i + 1))/24" dev eth1
+  ip -n "${hosts[i]}" link set eth1 up
+  for interface in eth0 eth1; do
+    on "${hosts[i]}" tc qdisc add dev "$interface" root tbf rate 200mbit burst 64kb latency 200ms 2> "$work/why" ||
+      skip "no slow cables here: $(< "$work/why")"
+  done
+done
+export LCI_ATTR_BACKEND=ofi LCI_ATTR_DEVICE_NAME=eth0
+run 0 --launch-agent "$machine_agent" -H "${hosts[0]}:1,${hosts[1]}:1" "$rails" eth1
+if grep -q 'libfabric is not installed' "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
+cat "$work/out"
+awk '/one rail/ { exit !($(NF - 1) >= 1.8) }' "$work/out" || fail "less than 1.8 times"
+nothing_is_left
+echo PASSED
