@@ -1,4 +1,4 @@
-// Copying a few bytes, and fetching lines ahead of it.
+// Copying a few bytes.
 #ifndef LCI_BASE_COPY_H_
 #define LCI_BASE_COPY_H_
 
@@ -33,16 +33,6 @@ inline void copy_bytes(void* to, const void* from, size_t size) {
   } else {
     copy_short(to, from, size);
   }
-}
-
-// Begins to bring the line of `address` here, away from other processors, to be written soon.
-inline void fetch_for_write(const void* address) {
-#if defined(__x86_64__)
-  // What __builtin_prefetch makes of it needs an option; processors without it do nothing.
-  asm volatile("prefetchw %0" : : "m"(*static_cast<const unsigned char*>(address)));
-#else
-  __builtin_prefetch(address, 1);
-#endif
 }
 
 }  // namespace lci::base

@@ -1,6 +1,5 @@
 // What happens when progress is made: poll the network, and hand each completion to the
 // conversation that it belongs to.
-#include <algorithm>
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
@@ -26,16 +25,6 @@ struct depth_guard {
 // Completions taken per call: few enough that another thread soon gets its share, many enough that
 // the cost of polling is spread.
 constexpr size_t batch_size = 16;
-
-// Begins to bring the first bytes of a message here, while the one before it is dealt with: what
-// the processor fetches ahead by itself ends with that.
-inline void fetch(const net::completion& next) {
-  constexpr size_t line = 64;
-  constexpr size_t most = 6 * line;  // half of what a processor has under way
-  if (next.is_small || next.kind != net::completion_kind::recv) return;
-  const auto* const bytes = static_cast<const unsigned char*>(next.buffer);
-  for (size_t at = 0; at < std::min(next.size, most); at += line) __builtin_prefetch(bytes + at);
-}
 
 // Gives the bytes of a message back, whatever happens.
 class lease_guard {
@@ -87,7 +76,6 @@ error_t device_impl_t::progress() {
   std::exception_ptr failure;
   for (size_t i = 0; i < count; ++i) {
     const net::completion& completion = completions[i];
-    if (i + 1 < count) fetch(completions[i + 1]);
     try {
       // Most: a small active message, or one for the default matching engine.
       const bool arrived = __builtin_expect(completion.kind == net::completion_kind::recv, 1);
