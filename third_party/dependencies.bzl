@@ -13,27 +13,15 @@ cc_library(
 )
 """
 
+# The headers alone are for who loads the library only when it is wanted.
 _SHARED = """
-load("@rules_cc//cc:defs.bzl", "cc_library")
-
-cc_library(
-    name = "{name}",
-    hdrs = glob(["include/**/*.h"]),
-    includes = ["include"],
-    linkopts = ["-l{library}"],
-    visibility = ["//visibility:public"],
-)
-"""
-
-# Its headers alone are for who loads the library only when it is wanted.
-_LIBFABRIC = """
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
 package(default_visibility = ["//visibility:public"])
 
 cc_library(
-    name = "libfabric",
-    linkopts = ["-lfabric"],
+    name = "{name}",
+    linkopts = ["-l{library}"],
     deps = [":headers"],
 )
 
@@ -137,7 +125,7 @@ def lci_dependencies():
     if not native.existing_rule("libfabric"):
         system_library(
             name = "libfabric",
-            build = _LIBFABRIC,
+            build = _SHARED.format(name = "libfabric", library = "fabric"),
             headers = ["rdma/fabric.h"] + ["rdma/fi_%s.h" % part for part in [
                 "atomic",
                 "cm",

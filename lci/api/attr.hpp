@@ -64,6 +64,7 @@
   X(size_t, max_inject_size, 64, "bytes that leave without a packet where the network copies them; at least that where it copies more by itself") \
   X(int, ibv_gid_idx, -1, "ibv: index of the global identifier; -1: chosen")                       \
   X(bool, ibv_force_gid_auto_select, false, "ibv: choose it even on InfiniBand")                   \
+  X(int, ibv_eager_ranks, 64, "ibv: jobs of more ranks connect their queue pairs on first use, others at start") \
   X(std::string, device_name, "", "network interface; empty: the best one available")              \
   X(attr_ibv_odp_strategy_t, ibv_odp_strategy, attr_ibv_odp_strategy_t::none, "ibv: on-demand paging") \
   X(attr_ibv_prefetch_strategy_t, ibv_prefetch_strategy, attr_ibv_prefetch_strategy_t::none, "ibv: prefetching of paged memory") \

@@ -47,6 +47,7 @@ struct device_config {
   size_t joint_copy_size = size_t{64} << 10;
   // ofi: bytes of a packet that small messages to one rank gather in.
   size_t gather_size = 8192;
+  attr_ibv_td_strategy_t ibv_td_strategy = attr_ibv_td_strategy_t::per_qp;
   // Of a network that has queues; the defaults of the attributes.
   queue_lengths queues = {768, 256, 4096};
 };
@@ -177,7 +178,12 @@ class context {
 // choice of.
 struct context_config {
   std::string provider;   // ofi: of libfabric; empty: the best that all ranks have
-  std::string interface;  // the network's name of it ("eth0"); empty: the best
+  std::string interface;  // the network's name of it ("eth0", "mlx5_0:1"); empty: the best
+  int ibv_gid_index = -1;  // this and below as the attributes of that name
+  bool ibv_always_by_gid = false;  // ibv_force_gid_auto_select
+  attr_ibv_odp_strategy_t ibv_odp_strategy = attr_ibv_odp_strategy_t::none;
+  attr_ibv_prefetch_strategy_t ibv_prefetch_strategy = attr_ibv_prefetch_strategy_t::none;
+  int ibv_eager_ranks = 64;
 };
 
 // Makes the context of this rank. Collective; `boot` outlives the context.

@@ -36,6 +36,7 @@ absl::StatusOr<queue_lengths> sum_queues(size_t max_sends, size_t max_receives,
                                                    max_sends, " + ", max_receives,
                                                    ": completions would be lost"));
   }
+  queues.most_completions = max_completions;
   return queues;
 }
 

@@ -18,7 +18,15 @@ std::unique_ptr<net::context> attach(boot::bootstrap& boot, net_context_attr_t* 
                      entry == nullptr ? "not part of this library" : "not available on this host",
                      "; leave it unset for the default"));
   }
-  auto network = entry->make(boot, {attr->ofi_provider_name, attr->device_name});
+  net::context_config config;
+  config.provider = attr->ofi_provider_name;
+  config.interface = attr->device_name;
+  config.ibv_gid_index = attr->ibv_gid_idx;
+  config.ibv_always_by_gid = attr->ibv_force_gid_auto_select;
+  config.ibv_odp_strategy = attr->ibv_odp_strategy;
+  config.ibv_prefetch_strategy = attr->ibv_prefetch_strategy;
+  config.ibv_eager_ranks = attr->ibv_eager_ranks;
+  auto network = entry->make(boot, config);
   if (!network.ok()) {
     throw std::runtime_error(absl::StrCat("lci: rank ", boot.rank(), " can't use backend ",
                                           entry->name, ": ", network.status().ToString()));

@@ -13,15 +13,16 @@
 #include "absl/status/statusor.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
+#include "lci/net/fifo.h"
 #include "lci/net/ofi/context.h"
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/endpoint.h"
-#include "lci/net/ofi/fifo.h"
 #include "lci/net/ofi/gather.h"
 #include "lci/net/ofi/immediate.h"
 #include "lci/net/ofi/packets.h"
 #include "lci/net/ofi/peer.h"
 #include "lci/net/ofi/wire.h"
+#include "lci/net/returned_list.h"
 
 namespace lci::net::ofi {
 
@@ -163,7 +164,7 @@ class ofi_device final : public device {
 
   ds::spinlock own_lock_;  // used where the domain is shared
   ds::spinlock* lock_ = &own_lock_;
-  returned_packets returned_;
+  returned_list<packet> returned_;
 
   // Guarded by the lock.
   std::vector<peer> peers_;            // by rank

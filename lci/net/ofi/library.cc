@@ -1,21 +1,12 @@
 #include "lci/net/ofi/library.h"
 
-#include <dlfcn.h>
-
 #include <cstdlib>
 
 #include "absl/strings/str_cat.h"
+#include "lci/net/shared_library.h"
 
 namespace lci::net::ofi {
 namespace {
-
-template <class Function>
-void find(void* handle, const char* name, Function* function, absl::Status* status) {
-  *function = reinterpret_cast<Function>(dlsym(handle, name));
-  if (*function == nullptr && status->ok()) {
-    *status = absl::UnavailableError(absl::StrCat("libfabric has no ", name));
-  }
-}
 
 const absl::StatusOr<library>& loaded() {
   // 1 is the version of the interface that its headers describe, the same since 2015.
@@ -26,20 +17,19 @@ const absl::StatusOr<library>& loaded() {
 }  // namespace
 
 absl::StatusOr<library> load_library_from(const char* file) {
-  void* handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) {
+  absl::StatusOr<shared_library> opened = shared_library::open(file);
+  if (!opened.ok()) {
     return absl::UnavailableError(absl::StrCat(
         "libfabric can't be loaded; install it (Debian: libfabric1) or choose another backend: ",
-        dlerror()));
+        opened.status().message()));
   }
   library made;
-  absl::Status status;
-  find(handle, "fi_getinfo", &made.getinfo, &status);
-  find(handle, "fi_freeinfo", &made.freeinfo, &status);
-  find(handle, "fi_dupinfo", &made.dupinfo, &status);
-  find(handle, "fi_fabric", &made.fabric, &status);
-  find(handle, "fi_strerror", &made.strerror, &status);
-  if (!status.ok()) return status;
+  opened->find("fi_getinfo", &made.getinfo);
+  opened->find("fi_freeinfo", &made.freeinfo);
+  opened->find("fi_dupinfo", &made.dupinfo);
+  opened->find("fi_fabric", &made.fabric);
+  opened->find("fi_strerror", &made.strerror);
+  if (!opened->status().ok()) return opened->status();
   return made;
 }
 

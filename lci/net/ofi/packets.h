@@ -33,7 +33,7 @@ struct packet : operation {
   uint32_t position = 0;           // of the next record to be read
   uint32_t records = 0;            // gathered
   std::atomic<uint32_t> users{0};  // leases of its bytes, and we while we read it
-  packet* next = nullptr;          // in returned_packets
+  packet* next = nullptr;          // in a returned_list
   bool costs = false;              // it had a credit
 
   packet_header& header() { return *reinterpret_cast<packet_header*>(bytes); }
@@ -62,26 +62,6 @@ class packet_memory {
   void* memory_ = nullptr;
   size_t size_ = 0;
   fid_ptr<fid_mr> registration_;
-};
-
-// Packets that nobody reads any more. Any thread puts them in; one at a time takes all of them.
-//   R: a release in put, so that A: an acquire in take_all sees every use of a packet that ended
-//   before it was put.
-class returned_packets {
- public:
-  void put(packet& over) {
-    packet* head = head_.load(std::memory_order_relaxed);
-    do {
-      over.next = head;
-    } while (!head_.compare_exchange_weak(head, &over, std::memory_order_release,  // R
-                                          std::memory_order_relaxed));
-  }
-  bool empty() const { return head_.load(std::memory_order_relaxed) == nullptr; }
-  // A list by `next`.
-  packet* take_all() { return head_.exchange(nullptr, std::memory_order_acquire); }  // A
-
- private:
-  std::atomic<packet*> head_{nullptr};
 };
 
 }  // namespace lci::net::ofi

@@ -1,8 +1,8 @@
-#include "lci/net/ofi/fifo.h"
+#include "lci/net/fifo.h"
 
 #include "gtest/gtest.h"
 
-namespace lci::net::ofi {
+namespace lci::net {
 namespace {
 
 TEST(Fifo, WhatGoesInFirstComesOutFirstAroundTheEndAndWhileItGrows) {
@@ -28,4 +28,4 @@ TEST(Fifo, WhatGoesInFirstComesOutFirstAroundTheEndAndWhileItGrows) {
 }
 
 }  // namespace
-}  // namespace lci::net::ofi
+}  // namespace lci::net

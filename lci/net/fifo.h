@@ -1,10 +1,10 @@
-#ifndef LCI_NET_OFI_FIFO_H_
-#define LCI_NET_OFI_FIFO_H_
+#ifndef LCI_NET_FIFO_H_
+#define LCI_NET_FIFO_H_
 
 #include <cstddef>
 #include <vector>
 
-namespace lci::net::ofi {
+namespace lci::net {
 
 // A queue that takes memory only to hold more than ever before; std::deque does each time that it
 // comes to the end of a block. Thread safety: that of a plain value.
@@ -46,6 +46,6 @@ class fifo {
   size_t count_ = 0;
 };
 
-}  // namespace lci::net::ofi
+}  // namespace lci::net
 
-#endif  // LCI_NET_OFI_FIFO_H_
+#endif  // LCI_NET_FIFO_H_

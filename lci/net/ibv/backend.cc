@@ -1,0 +1,44 @@
+#include "lci/net/ibv/backend.h"
+
+#include <dirent.h>
+
+#include "lci/base/log.h"
+#include "lci/net/ibv/context.h"
+#include "lci/net/ibv/port.h"
+#include "lci/net/ibv/verbs.h"
+
+namespace lci::net::ibv {
+namespace {
+
+// The kernel's list: most hosts have none, and libibverbs need not be loaded to know it.
+bool has_devices() {
+  DIR* const listed = opendir("/sys/class/infiniband");
+  if (listed == nullptr) return false;
+  bool any = false;
+  while (const dirent* entry = readdir(listed)) any |= entry->d_name[0] != '.';
+  closedir(listed);
+  return any;
+}
+
+bool available() {
+  const absl::Status status = usable({});
+  if (!status.ok()) LCI_LOG(warn, "ibv: ", status.message());
+  return status.ok();
+}
+
+}  // namespace
+
+absl::Status usable(const context_config& config) {
+  if (!has_devices()) {
+    return absl::UnavailableError(
+        "this host has no RDMA device (/sys/class/infiniband is empty); choose another backend");
+  }
+  const absl::StatusOr<verbs>& loaded = load_verbs();
+  if (!loaded.ok()) return loaded.status();
+  return open_port(*loaded, wanted_from(config)).status();
+}
+
+const backend_entry backend = {attr_backend_t::ibv, "ibv", /*preference=*/6, available,
+                               rdma_context::make};
+
+}  // namespace lci::net::ibv

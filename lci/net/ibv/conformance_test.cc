@@ -1,0 +1,34 @@
+#include <cstdlib>
+#include <vector>
+
+#include "lci/net/conformance/suite.h"
+#include "lci/net/ibv/backend.h"
+
+namespace lci::net::conformance {
+namespace {
+
+// With LCI_TEST_RANKS ranks, or each of 1 to 4. Without a device on this machine there is nothing
+// to instantiate; that is said by a test of its own, which is skipped.
+std::vector<backend_under_test> all() {
+  std::vector<backend_under_test> made;
+  if (!ibv::usable({}).ok()) return made;
+  const char* only = std::getenv("LCI_TEST_RANKS");
+  const int given = only == nullptr ? 0 : std::atoi(only);
+  for (const bool processes : {false, true}) {
+    for (int ranks = 1; ranks <= 4; ++ranks) {
+      if (given != 0 && ranks != given) continue;
+      made.push_back({"ibv", &ibv::backend, ranks, processes});
+    }
+  }
+  return made;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ibv, Conformance, testing::ValuesIn(all()), name_of);
+
+TEST(IbvDevice, IsOnThisMachine) {
+  const absl::Status found = ibv::usable({});
+  if (!found.ok()) GTEST_SKIP() << "NOTHING WAS TESTED: " << found;
+}
+
+}  // namespace
+}  // namespace lci::net::conformance

@@ -1,0 +1,120 @@
+#include "lci/net/ibv/context.h"
+
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <set>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lci/base/log.h"
+#include "lci/net/exchange.h"
+#include "lci/net/ibv/device.h"
+
+namespace lci::net::ibv {
+namespace {
+
+std::string describe(const port_address& address) {
+  if (address.by_gid == 0) return absl::StrCat("LID ", address.lid);
+  std::string text = "GID ";
+  for (size_t i = 0; i < sizeof(address.gid); i += 2) {
+    const uint32_t part = uint32_t{address.gid[i]} << 8 | address.gid[i + 1];
+    absl::StrAppend(&text, i == 0 ? "" : ":", absl::Hex(part));
+  }
+  return text;
+}
+
+}  // namespace
+
+wanted_port wanted_from(const context_config& config) {
+  return {config.interface, config.ibv_gid_index, config.ibv_always_by_gid};
+}
+
+rdma_context::rdma_context(const verbs& with, boot::bootstrap& boot,
+                                         const context_config& config)
+    : verbs_(with), boot_(boot), config_(config), pid_(getpid()) {}
+
+absl::StatusOr<std::unique_ptr<context>> rdma_context::make(boot::bootstrap& boot,
+                                                                   const context_config& config) {
+  const absl::StatusOr<verbs>& loaded = load_verbs();
+  if (!loaded.ok()) return agree(boot, "ibv-ranks", loaded.status());
+  return make_with(*loaded, boot, config);
+}
+
+absl::StatusOr<std::unique_ptr<context>> rdma_context::make_with(
+    const verbs& with, boot::bootstrap& boot, const context_config& config) {
+  std::unique_ptr<rdma_context> made(new rdma_context(with, boot, config));
+  absl::StatusOr<port> opened = open_port(with, wanted_from(config));
+  if (opened.ok()) made->port_ = *std::move(opened);
+  if (absl::Status bad = made->meet(opened.status()); !bad.ok()) return bad;
+  const paging by =
+      supported_paging(with, made->port_, {config.ibv_odp_strategy, config.ibv_prefetch_strategy});
+  made->regions_ = std::make_unique<region_table>(with, made->port_, by);
+  if (made->rank() == 0) {
+    LCI_LOG(info, "ibv: port ", made->port_.name, ", ", describe(made->port_.address()));
+  }
+  return std::unique_ptr<context>(std::move(made));
+}
+
+// What all ranks have to know of each other before the first device is made.
+absl::Status rdma_context::meet(const absl::Status& opened) {
+  const introduction ours{wire_version, port_.address()};
+  const auto all = exchange(boot_, "ibv-ranks",
+                            opened.ok() ? absl::StatusOr<std::string>(std::string(as_bytes(ours)))
+                                        : opened);
+  if (!all.ok()) return all.status();
+  for (size_t r = 0; r < all->size(); ++r) {
+    introduction theirs = {};
+    const std::string& bytes = (*all)[r];
+    if (bytes.size() == sizeof(theirs)) std::memcpy(&theirs, bytes.data(), sizeof(theirs));
+    if (theirs.version != wire_version) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "rank ", r, " and rank ", rank(),
+          " have different versions of the ibv backend; start all ranks with the same program"));
+    }
+    if (theirs.address.link_layer != ours.address.link_layer ||
+        theirs.address.by_gid != ours.address.by_gid) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("rank ", r, " (", describe(theirs.address), ") and rank ", rank(), " (",
+                       describe(ours.address), " of ", port_.name,
+                       ") have ports of different kinds; attribute device_name picks others"));
+    }
+    addresses_.push_back(theirs.address);
+  }
+  return agree(boot_, "ibv-routes", find_routes());
+}
+
+// An address handle wants the same of the kernel as a connection does.
+absl::Status rdma_context::find_routes() const {
+  std::set<std::string> tried;
+  for (size_t r = 0; r < addresses_.size(); ++r) {
+    if (!tried.insert(std::string(as_bytes(addresses_[r]))).second) continue;
+    ibv_ah_attr way = port_.way_to(addresses_[r]);
+    ibv_ah* handle = verbs_.create_ah(port_.domain.get(), &way);
+    if (handle == nullptr) {
+      return failure(absl::StrCat("rank ", rank(), " (", port_.name, ") has no route to rank ", r,
+                                  " (", describe(addresses_[r]), ")"),
+                     errno);
+    }
+    verbs_.destroy_ah(handle);
+  }
+  return absl::OkStatus();
+}
+
+rdma_context::~rdma_context() {
+  if (is_ours()) return;
+  // In a child that was forked off, the kernel's objects are the parent's.
+  if (regions_ != nullptr) regions_->abandon();
+  static_cast<void>(port_.domain.release());
+  static_cast<void>(port_.context.release());
+}
+
+bool rdma_context::is_ours() const { return getpid() == pid_; }
+
+absl::StatusOr<std::unique_ptr<device>> rdma_context::make_device(
+    const device_config& config) {
+  return rdma_device::make(*this, boot_, config);
+}
+
+}  // namespace lci::net::ibv

@@ -1,0 +1,71 @@
+#ifndef LCI_NET_IBV_CONTEXT_H_
+#define LCI_NET_IBV_CONTEXT_H_
+
+#include <sys/types.h>
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lci/boot/bootstrap.h"
+#include "lci/net/backend.h"
+#include "lci/net/ibv/port.h"
+#include "lci/net/ibv/regions.h"
+#include "lci/net/ibv/verbs.h"
+#include "lci/net/ibv/wire.h"
+
+namespace lci::net::ibv {
+
+wanted_port wanted_from(const context_config& config);
+
+// The ranks of a job, on any hosts, each through one port of an RDMA device. Thread safety: as
+// net::context says.
+class rdma_context final : public context {
+ public:
+  static absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
+                                                       const context_config& config);
+  // With devices of the caller's; `with` outlives the context.
+  static absl::StatusOr<std::unique_ptr<context>> make_with(const verbs& with,
+                                                            boot::bootstrap& boot,
+                                                            const context_config& config);
+  ~rdma_context() override;
+
+  const char* name() const override { return "ibv"; }
+  absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
+  absl::StatusOr<local_region> register_memory(void* address, size_t size) override {
+    return regions_->open(address, size);
+  }
+  void deregister_memory(local_region region) override { regions_->close(region); }
+  remote_region remote_key(local_region region) const override { return regions_->remote(region); }
+
+  int rank() const { return boot_.rank(); }
+  int size() const { return boot_.size(); }
+  const verbs& with() const { return verbs_; }
+  const port& through() const { return port_; }
+  const region_table& regions() const { return *regions_; }
+  const context_config& config() const { return config_; }
+  const port_address& address_of(int rank) const { return addresses_[static_cast<size_t>(rank)]; }
+  // Queue pairs are connected when they are first used.
+  bool connects_late() const { return size() > config_.ibv_eager_ranks; }
+  // False in a child that was forked off: nothing here belongs to it.
+  bool is_ours() const;
+
+ private:
+  rdma_context(const verbs& with, boot::bootstrap& boot, const context_config& config);
+  absl::Status meet(const absl::Status& opened);
+  absl::Status find_routes() const;
+
+  const verbs& verbs_;
+  boot::bootstrap& boot_;
+  const context_config config_;
+  const pid_t pid_;
+  port port_;
+  std::unique_ptr<region_table> regions_;
+  std::vector<port_address> addresses_;  // by rank
+};
+
+}  // namespace lci::net::ibv
+
+#endif  // LCI_NET_IBV_CONTEXT_H_

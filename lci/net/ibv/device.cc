@@ -1,0 +1,259 @@
+#include "lci/net/ibv/device.h"
+
+#include <sys/random.h>
+
+#include <algorithm>
+#include <cstring>
+#include <mutex>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "lci/base/backoff.h"
+#include "lci/base/log.h"
+#include "lci/base/thread_number.h"
+#include "lci/net/exchange.h"
+
+namespace lci::net::ibv {
+namespace {
+
+constexpr size_t max_message_bytes = size_t{1} << 20;
+constexpr size_t max_rma_bytes = size_t{1} << 30;
+// What a device that ends waits for those who do not take what was sent to them.
+constexpr std::chrono::seconds time_to_end{60};
+
+size_t choose_packet_bytes(const device_config& config) {
+  return std::clamp<size_t>(config.max_message, 64, max_message_bytes);
+}
+
+device_limits choose_limits(const rdma_context& context, const device_config& config) {
+  device_limits limits;
+  limits.max_inject = choose_packet_bytes(config);
+  limits.max_send = limits.max_inject;
+  limits.max_rma = std::min<size_t>(context.through().attributes.max_msg_sz, max_rma_bytes);
+  return limits;
+}
+
+// Packets of 24 bits; at random, so that what is still on the way from an earlier job is not taken
+// for ours.
+uint32_t choose_first_packet() {
+  uint32_t number = 0;
+  if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0) number = 1;  // any does
+  return number & 0xffffff;
+}
+
+}  // namespace
+
+rdma_device::rdma_device(rdma_context& context, const device_config& config, const lengths& chosen)
+    : device(choose_limits(context, config)),
+      context_(context),
+      verbs_(context.with()),
+      ranks_(context.size()),
+      config_(config),
+      lengths_(chosen),
+      own_(new resources(context.with(), context.through())),
+      first_packet_(choose_first_packet()),
+      peers_(new peer[static_cast<size_t>(context.size())]),
+      sources_(2 * static_cast<size_t>(context.size())),
+      last_look_(std::chrono::steady_clock::now()) {}
+
+absl::StatusOr<std::unique_ptr<device>> rdma_device::make(rdma_context& context,
+                                                          boot::bootstrap& boot,
+                                                          const device_config& config) {
+  const ibv_device_attr& has = context.through().limits;
+  const absl::StatusOr<lengths> chosen = choose_lengths(
+      config.queues, static_cast<size_t>(context.size()),
+      {static_cast<size_t>(has.max_cqe), static_cast<size_t>(has.max_srq_wr),
+       static_cast<size_t>(has.max_qp_wr)});
+  const std::string name = absl::StrCat("ibv-lengths-", config.uid);
+  if (absl::Status bad = agree(boot, name, chosen.status()); !bad.ok()) return bad;
+  std::unique_ptr<rdma_device> made(new rdma_device(context, config, *chosen));
+  if (absl::Status bad = made->connect(boot); !bad.ok()) {
+    return absl::Status(bad.code(), absl::StrCat("device ", config.uid, ", port ",
+                                                 context.through().name, ": ", bad.message()));
+  }
+  made->connected_ = true;
+  return std::unique_ptr<device>(std::move(made));
+}
+
+absl::Status rdma_device::open() {
+  if (config_.max_message > max_message_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat("packets of ", config_.max_message,
+                                                   " bytes; the ibv backend has room for ",
+                                                   max_message_bytes, " at most"));
+  }
+  const size_t sends = config_.queues.sends();
+  const size_t packet_bytes = choose_packet_bytes(config_);
+  absl::Status bad =
+      own_->open(lengths_, sends, packet_bytes, ranks_, config_.ibv_td_strategy);
+  if (!bad.ok()) return bad;
+  max_inline_ = own_->max_inline();
+  all_packets_.reset(new packet[sends]);
+  packets_.reserve(sends);
+  for (size_t i = 0; i < sends; ++i) {
+    all_packets_[i] = {own_->outgoing.at(i), base::thread_number()};
+    packets_.put(&all_packets_[i]);
+  }
+  arrivals_.reset(new arrival[lengths_.receives]);
+  for (size_t i = lengths_.receives; i-- > 0;) {
+    arrival& here = arrivals_[i];
+    here.bytes = own_->incoming.at(i);
+    here.room = {reinterpret_cast<uintptr_t>(here.bytes), static_cast<uint32_t>(packet_bytes),
+                 own_->incoming.key()};
+    here.request.wr_id = receive_bit | i;
+    here.request.sg_list = &here.room;
+    here.request.num_sge = 1;
+    here.next = unposted_;
+    unposted_ = &here;
+  }
+  post_receives();
+  if (unposted_ != nullptr) {
+    return absl::ResourceExhaustedError(
+        absl::StrCat("the shared receive queue does not take ", lengths_.receives, " receives"));
+  }
+  waiting_.reserve(static_cast<size_t>(ranks_));
+  ready_.reserve(static_cast<size_t>(ranks_) + lengths_.depth);
+  return absl::OkStatus();
+}
+
+absl::Status rdma_device::connect(boot::bootstrap& boot) {
+  const auto told = [&]() -> absl::StatusOr<std::string> {
+    if (absl::Status bad = open(); !bad.ok()) return bad;
+    const offer ours{choose_packet_bytes(config_), first_packet_, own_->reads_at_once()};
+    std::string bytes(as_bytes(ours));
+    for (int r = 0; r < ranks_; ++r) {
+      if (absl::Status bad = own_->make_connection(r); !bad.ok()) return bad;
+      absl::StrAppend(&bytes, as_bytes(own_->with(r).numbers()));
+    }
+    return bytes;
+  };
+  const auto all = exchange(boot, absl::StrCat("ibv-device-", config_.uid), told());
+  if (!all.ok()) return all.status();
+  absl::Status status;
+  for (int r = 0; r < ranks_ && status.ok(); ++r) {
+    status = connect_to(r, (*all)[static_cast<size_t>(r)]);
+    if (!status.ok()) {
+      status = absl::Status(status.code(), absl::StrCat("rank ", r, ": ", status.message()));
+    }
+  }
+  // Everybody can receive before anybody sends.
+  status = agree(boot, absl::StrCat("ibv-opened-", config_.uid), status);
+  if (!status.ok()) return status;
+  return agree(boot, absl::StrCat("ibv-greeted-", config_.uid), greet(boot.default_timeout()));
+}
+
+far_end rdma_device::far_end_of(int rank, uint32_t number) {
+  const offer& theirs = with(rank).offered;
+  return {number, theirs.first_packet, context_.address_of(rank), theirs.reads_at_once};
+}
+
+absl::Status rdma_device::connect_to(int rank, absl::string_view bytes) {
+  peer& other = with(rank);
+  const size_t at =
+      sizeof(offer) + static_cast<size_t>(context_.rank()) * sizeof(queue_pair_numbers);
+  if (bytes.size() < at + sizeof(queue_pair_numbers)) {
+    return absl::FailedPreconditionError("offers no queue pairs");
+  }
+  std::memcpy(&other.offered, bytes.data(), sizeof(offer));
+  std::memcpy(&other.theirs, bytes.data() + at, sizeof(queue_pair_numbers));
+  if (other.offered.packet_bytes != choose_packet_bytes(config_)) {
+    return absl::FailedPreconditionError(
+        "has packets of another size; give all ranks the same attributes");
+  }
+  const connection& ours = own_->with(rank);
+  absl::Status bad =
+      own_->connect(*ours.messages, far_end_of(rank, other.theirs.messages), first_packet_);
+  if (bad.ok()) {
+    bad = own_->connect(*ours.writes, far_end_of(rank, other.theirs.written), first_packet_);
+  }
+  if (bad.ok()) bad = own_->listen(*ours.written, far_end_of(rank, other.theirs.writes));
+  if (!bad.ok()) return bad;
+  ds::spinlock* shared =
+      config_.ibv_td_strategy == attr_ibv_td_strategy_t::per_qp ? nullptr : &queues_lock_;
+  const auto index = static_cast<uint32_t>(rank) * 2;
+  other.messages.open(ours.messages.get(), index, lengths_.depth, shared);
+  other.writes.open(ours.writes.get(), index + 1, lengths_.depth, shared);
+  sources_.add(ours.messages->qp_num, rank);
+  sources_.add(ours.written->qp_num, rank);
+  other.state.store(peer_state::alive, std::memory_order_relaxed);
+  return absl::OkStatus();
+}
+
+// A marker to everybody: a way that is not there is found now and by name.
+absl::Status rdma_device::greet(std::chrono::nanoseconds patience) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  for (int r = 0; r < ranks_; ++r) send_marker(with(r));
+  base::backoff backoff;
+  for (;;) {
+    completion none;
+    size_t count = 0;
+    // No message comes before all ranks have greeted each other.
+    poll(&none, 1, &count);
+    int missing = -1;
+    for (int r = 0; r < ranks_; ++r) {
+      peer& other = with(r);
+      if (other.state.load(std::memory_order_relaxed) != peer_state::alive ||
+          std::chrono::steady_clock::now() > deadline) {
+        return absl::UnavailableError(
+            absl::StrCat("rank ", context_.rank(), " can't reach rank ", r,
+                         "; is there a firewall (RoCE is UDP port 4791), or another device "
+                         "(device_name) or GID (ibv_gid_idx) that both have?"));
+      }
+      if (!other.messages.is_empty()) missing = r;
+    }
+    if (missing < 0) return absl::OkStatus();
+    backoff.idle();
+  }
+}
+
+rdma_device::~rdma_device() {
+  if (!context_.is_ours()) {
+    // In a child that was forked off, all this is the parent's.
+    static_cast<void>(own_.release());
+    return;
+  }
+  if (connected_) end();
+}
+
+// Hands what was sent to the network for good, and says goodbye, so that nobody takes our going for
+// a failure. Needs the others only where they have no room for it.
+void rdma_device::end() {
+  const auto deadline = std::chrono::steady_clock::now() + time_to_end;
+  base::backoff backoff;
+  while (!has_said_goodbye()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      for (int r = 0; r < ranks_; ++r) {
+        const peer& other = with(r);
+        if (other.state.load(std::memory_order_relaxed) != peer_state::alive) continue;
+        LCI_LOG(warn, "ibv: device ", config_.uid, " of rank ", context_.rank(),
+                " ended before rank ", r, " had taken all that was sent to it (",
+                other.messages.under_way(), " messages, ", other.writes.under_way(),
+                " puts and gets)");
+      }
+      return;
+    }
+    // What still comes is nobody's any more.
+    completion dropped[8];
+    size_t count = 0;
+    poll(dropped, 8, &count);
+    for (size_t i = 0; i < count; ++i) {
+      if (dropped[i].kind == completion_kind::recv) release(dropped[i]);
+    }
+    if (count == 0) backoff.idle();
+  }
+}
+
+bool rdma_device::has_said_goodbye() {
+  bool all = true;
+  for (int r = 0; r < ranks_; ++r) {
+    peer& other = with(r);
+    if (is_us(r) || other.state.load(std::memory_order_relaxed) != peer_state::alive) continue;
+    if (!other.bye_sent && other.writes.is_empty()) {
+      other.bye_sent = send_control(r, {control_kind::bye, 0}, work::kind::bye);
+    }
+    // The last in its queue: what was before it has been taken, too.
+    if (!other.bye_taken) all = false;
+  }
+  return all;
+}
+
+}  // namespace lci::net::ibv

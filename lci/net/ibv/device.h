@@ -1,0 +1,155 @@
+#ifndef LCI_NET_IBV_DEVICE_H_
+#define LCI_NET_IBV_DEVICE_H_
+
+#include <infiniband/verbs.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "lci/ds/spinlock.h"
+#include "lci/ds/stealing_pool.h"
+#include "lci/net/backend.h"
+#include "lci/net/fifo.h"
+#include "lci/net/ibv/context.h"
+#include "lci/net/ibv/lengths.h"
+#include "lci/net/ibv/peer.h"
+#include "lci/net/ibv/resources.h"
+#include "lci/net/ibv/send_queue.h"
+#include "lci/net/ibv/source_table.h"
+#include "lci/net/ibv/wire.h"
+#include "lci/net/returned_list.h"
+
+namespace lci::net::ibv {
+
+// A completion queue, a shared receive queue, and for each rank three reliable connections
+// (resources.h), after the SC'25 paper, section 5.2.3.
+//
+// A message that fits goes into the send queue itself, a longer one into a packet, and arrives in a
+// packet of the target's. Puts and gets are RDMA writes and reads, and leave through a queue pair
+// of their own: a wrong one breaks it, which keeps messages, and what the peer is doing, as they
+// are; then it is made new, and what had followed is posted again (renewal.cc).
+//
+// Thread safety: as net::device says. Try-locks where the provider has locks: each send queue, or
+// all together (ibv_td_strategy), and the completion queue, with which the shared receive queue
+// goes. A poll takes a send queue's lock only where something is wrong, and a post no other lock.
+class rdma_device final : public device {
+ public:
+  static absl::StatusOr<std::unique_ptr<device>> make(rdma_context& context, boot::bootstrap& boot,
+                                                      const device_config& config);
+  ~rdma_device() override;
+
+  error_t post(const op& operation) override;
+  error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
+  error_t poll(completion* out, size_t max, size_t* count) override;
+  void release(const completion& received) override;
+  bool drained() override;
+
+ private:
+  // In the number of a work request: it is a receive.
+  static constexpr uint64_t receive_bit = uint64_t{1} << 63;
+
+  // What one poll has to give away.
+  struct batch {
+    completion* out;
+    size_t max;
+    size_t count = 0;
+
+    bool full() const { return count == max; }
+  };
+
+  rdma_device(rdma_context& context, const device_config& config, const lengths& chosen);
+
+  // ---- making and ending (device.cc)
+  absl::Status open();
+  absl::Status connect(boot::bootstrap& boot);
+  absl::Status connect_to(int rank, absl::string_view bytes);
+  absl::Status greet(std::chrono::nanoseconds patience);
+  void end();
+  bool has_said_goodbye();
+
+  // ---- posting (posts.cc)
+  error_t refuse(peer& to);
+  error_t post_send(const op& operation);
+  error_t post_rma(const op& operation);
+  // With the lock of the queue. 0 or errno.
+  int post_again(send_queue& through, const work& what);
+  // False if there is no room now.
+  bool send_control(int rank, const control& sent, work::kind what);
+  bool send_marker(peer& to);
+
+  // ---- completions (completions.cc)
+  void read_completions(batch* given);
+  void take(const ibv_wc& entry, batch* given);
+  void receive(const ibv_wc& entry, batch* given);
+  void take_control(int rank, const arrival& here, size_t size);
+  void sent(const ibv_wc& entry, batch* given);
+  void finish(int rank, work& over, bool failed, batch* given);
+  void give(batch* given, const completion& one);
+  void give_ready(batch* given);
+  void post_receives();
+
+  // ---- puts and gets that were wrong (renewal.cc)
+  void write_failed(int rank, const ibv_wc& entry, batch* given);
+  void renew_writes(int rank);
+  void renew_written(int rank, uint32_t first_packet);
+  void renewed(int rank);
+  void work_off();
+  void wait(int rank);
+
+  // ---- failures (failures.cc)
+  void look_for_failures();
+  void suspect(int rank, const std::string& reason);
+  void judge();
+  void report(int rank);
+  void stop(int rank);
+  void take_bye(int rank);
+
+  far_end far_end_of(int rank, uint32_t number);
+  void close(peer& gone, peer_state state);
+
+  peer& with(int rank) { return peers_[static_cast<size_t>(rank)]; }
+  bool is_us(int rank) const { return rank == context_.rank(); }
+
+  rdma_context& context_;
+  const verbs& verbs_;
+  const int ranks_;
+  const device_config config_;
+  const lengths lengths_;
+  std::unique_ptr<resources> own_;
+  uint32_t max_inline_ = 0;
+  const uint32_t first_packet_;  // that each of our queue pairs sends
+  bool connected_ = false;
+  ds::spinlock queues_lock_;       // of all send queues, where they share one
+  std::unique_ptr<peer[]> peers_;  // by rank
+
+  // To send what does not fit into a send queue. What a thread takes it mostly gives back.
+  struct owner_of {
+    uint32_t operator()(const packet& element) const { return element.owner; }
+  };
+  ds::stealing_pool<packet, owner_of> packets_{/*return_threshold=*/64};
+  std::unique_ptr<packet[]> all_packets_;
+  returned_list<arrival> returned_;
+
+  alignas(64) ds::spinlock lock_;  // of the completion queue, and all below
+  source_table sources_;
+  std::unique_ptr<arrival[]> arrivals_;
+  arrival* unposted_ = nullptr;  // to be received into, a list by `next`
+  std::vector<int> waiting_;     // ranks with peer::waiting
+  fifo<completion> ready_;       // to be given before all others
+  bool moved_ = false;           // during this poll
+  uint32_t polls_ = 0;
+  uint32_t emptied_ = 0;  // times that a read left nothing in the completion queue
+  int suspects_ = 0;      // peers in state suspected
+  int next_probe_ = 0;
+  std::chrono::steady_clock::time_point last_look_;
+};
+
+}  // namespace lci::net::ibv
+
+#endif  // LCI_NET_IBV_DEVICE_H_

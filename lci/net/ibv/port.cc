@@ -1,0 +1,192 @@
+#include "lci/net/ibv/port.h"
+
+#include <cerrno>
+#include <cstring>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+
+namespace lci::net::ibv {
+namespace {
+
+// ::ffff:a.b.c.d
+bool is_ipv4(const ibv_gid& gid) {
+  static constexpr uint8_t prefix[12] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff};
+  return std::memcmp(gid.raw, prefix, sizeof(prefix)) == 0;
+}
+
+// fe80::
+bool is_of_link(const ibv_gid& gid) { return gid.raw[0] == 0xfe && (gid.raw[1] & 0xc0) == 0x80; }
+
+bool is_empty(const ibv_gid& gid) {
+  static constexpr ibv_gid empty = {};
+  return std::memcmp(gid.raw, empty.raw, sizeof(empty.raw)) == 0;
+}
+
+int value_of(const ibv_gid_entry& entry) {
+  if (is_empty(entry.gid)) return 0;
+  if (entry.gid_type != IBV_GID_TYPE_ROCE_V2) return is_ipv4(entry.gid) ? 2 : 1;
+  return is_ipv4(entry.gid) ? 5 : is_of_link(entry.gid) ? 3 : 4;
+}
+
+// Bits a second, in some unit.
+uint64_t speed(const ibv_port_attr& port) {
+  return uint64_t{port.active_speed} * port.active_width;
+}
+
+absl::StatusOr<std::vector<ibv_gid_entry>> list_gids(const verbs& with, ibv_context* context) {
+  std::vector<ibv_gid_entry> entries(1024);
+  const ssize_t count = with.query_gid_table(context, entries.data(), entries.size());
+  if (count < 0) return failure("reading the table of GIDs", static_cast<int>(count));
+  entries.resize(static_cast<size_t>(count));
+  return entries;
+}
+
+absl::Status choose_address(const verbs& with, const wanted_port& wanted, port* made) {
+  const bool by_gid = made->is_roce() || wanted.gid_index >= 0 || wanted.always_by_gid;
+  if (!by_gid) {
+    if (made->attributes.lid != 0) return absl::OkStatus();
+  }
+  const auto entries = list_gids(with, made->context.get());
+  if (!entries.ok()) return entries.status();
+  made->gid_index =
+      wanted.gid_index >= 0 ? wanted.gid_index : choose_gid(*entries, made->number);
+  for (const ibv_gid_entry& entry : *entries) {
+    if (entry.port_num != made->number ||
+        static_cast<int>(entry.gid_index) != made->gid_index || is_empty(entry.gid)) {
+      continue;
+    }
+    made->gid = entry.gid;
+    return absl::OkStatus();
+  }
+  return absl::NotFoundError(
+      wanted.gid_index >= 0
+          ? absl::StrCat("has no GID of index ", wanted.gid_index,
+                         " (attribute ibv_gid_idx; -1 has one chosen)")
+          : "has no GID; has its interface an IP address?");
+}
+
+absl::StatusOr<port> open_number(const verbs& with, ibv_device* device, int number,
+                                 const wanted_port& wanted) {
+  port made;
+  made.context = own(with.open_device(device), with.close_device);
+  if (made.context == nullptr) return failure("opening it", errno);
+  if (const int bad = with.query_device(made.context.get(), &made.limits); bad != 0) {
+    return failure("asking for its limits", bad);
+  }
+  if (number < 1 || number > made.limits.phys_port_cnt) {
+    return absl::NotFoundError(absl::StrCat("has ", made.limits.phys_port_cnt, " ports"));
+  }
+  made.number = static_cast<uint8_t>(number);
+  made.name = absl::StrCat(with.get_device_name(device), ":", number);
+  if (const int bad = with.query_port(made.context.get(), made.number, &made.attributes);
+      bad != 0) {
+    return failure("asking for its state", bad);
+  }
+  if (made.attributes.state != IBV_PORT_ACTIVE) {
+    return absl::UnavailableError("is not active; is its interface up, with a cable?");
+  }
+  if (absl::Status bad = choose_address(with, wanted, &made); !bad.ok()) return bad;
+  return made;
+}
+
+// 1 if that can't be asked for; then nor can a port be opened.
+int count_ports(const verbs& with, ibv_device* device) {
+  const owned<ibv_context> opened = own(with.open_device(device), with.close_device);
+  ibv_device_attr limits = {};
+  if (opened == nullptr || with.query_device(opened.get(), &limits) != 0) return 1;
+  return limits.phys_port_cnt;
+}
+
+struct port_name {
+  absl::string_view device;
+  int port = 0;  // 0: any
+};
+
+absl::StatusOr<port_name> parse_name(absl::string_view text) {
+  const size_t colon = text.find(':');
+  if (colon == absl::string_view::npos) return port_name{text, 0};
+  port_name parsed{text.substr(0, colon), 0};
+  if (!absl::SimpleAtoi(text.substr(colon + 1), &parsed.port) || parsed.port < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attribute device_name is '", text, "', not as 'mlx5_0' or 'mlx5_0:1'"));
+  }
+  return parsed;
+}
+
+}  // namespace
+
+int choose_gid(absl::Span<const ibv_gid_entry> entries, uint32_t port) {
+  const ibv_gid_entry* best = nullptr;
+  for (const ibv_gid_entry& entry : entries) {
+    if (entry.port_num != port || value_of(entry) == 0) continue;
+    if (best == nullptr || value_of(entry) > value_of(*best)) best = &entry;
+  }
+  return best == nullptr ? -1 : static_cast<int>(best->gid_index);
+}
+
+port_address port::address() const {
+  port_address ours = {};
+  ours.lid = attributes.lid;
+  ours.link_layer = attributes.link_layer;
+  ours.by_gid = gid_index >= 0 ? 1 : 0;
+  if (gid_index >= 0) std::memcpy(ours.gid, gid.raw, sizeof(ours.gid));
+  ours.mtu = attributes.active_mtu;
+  return ours;
+}
+
+ibv_ah_attr port::way_to(const port_address& other) const {
+  ibv_ah_attr way = {};
+  way.port_num = number;
+  way.dlid = other.lid;
+  if (gid_index >= 0) {
+    way.is_global = 1;
+    std::memcpy(way.grh.dgid.raw, other.gid, sizeof(other.gid));
+    way.grh.sgid_index = static_cast<uint8_t>(gid_index);
+    way.grh.hop_limit = 64;
+  }
+  return way;
+}
+
+absl::StatusOr<port> open_port(const verbs& with, const wanted_port& wanted) {
+  const absl::StatusOr<port_name> name = parse_name(wanted.name);
+  if (!name.ok()) return name.status();
+  int count = 0;
+  ibv_device** devices = with.get_device_list(&count);
+  if (devices == nullptr) return failure("listing RDMA devices", errno);
+  const std::unique_ptr<ibv_device*, void (*)(ibv_device**)> freed(devices, with.free_device_list);
+  port best;
+  std::string reasons;
+  for (int i = 0; i < count; ++i) {
+    const absl::string_view device = with.get_device_name(devices[i]);
+    if (!name->device.empty() && device != name->device) {
+      absl::StrAppend(&reasons, "; ", device, " is not the one asked for");
+      continue;
+    }
+    const int first = name->port != 0 ? name->port : 1;
+    const int last = name->port != 0 ? name->port : count_ports(with, devices[i]);
+    for (int number = first; number <= last; ++number) {
+      absl::StatusOr<port> opened = open_number(with, devices[i], number, wanted);
+      if (!opened.ok()) {
+        absl::StrAppend(&reasons, "; ", device, ":", number, ": ", opened.status().message());
+      } else if (best.context == nullptr || speed(opened->attributes) > speed(best.attributes)) {
+        best = *std::move(opened);
+      }
+    }
+  }
+  if (best.context == nullptr) {
+    return absl::UnavailableError(
+        count == 0 ? "there is no RDMA device"
+                   : absl::StrCat("no RDMA device can be used", reasons));
+  }
+  best.domain = own(with.alloc_pd(best.context.get()), with.dealloc_pd);
+  if (best.domain == nullptr) {
+    return failure(absl::StrCat("making a protection domain of ", best.name), errno);
+  }
+  return best;
+}
+
+}  // namespace lci::net::ibv

@@ -1,0 +1,201 @@
+#include "lci/net/ibv/resources.h"
+
+#include <algorithm>
+#include <cerrno>
+
+#include "absl/strings/str_cat.h"
+#include "lci/base/log.h"
+
+namespace lci::net::ibv {
+namespace {
+
+// A peer that is gone ends what was sent to it after (1 + again) times the timeout, which is 4.096
+// us * 2^14 = 67 ms and may be four times that by the standard: 0.4 s, and 1.6 s at most. (7 would
+// be for ever on some devices.)
+constexpr uint8_t timeout_exponent = 14;
+constexpr uint8_t again = 5;
+// A peer that has no room for a message will have, or be gone: for ever.
+constexpr uint8_t again_without_room = 7;
+// 0.16 ms until then; in the standard's table of times.
+constexpr uint8_t pause_without_room = 9;
+constexpr int peers_may = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_LOCAL_WRITE;
+
+}  // namespace
+
+queue_pair_numbers connection::numbers() const {
+  return {messages->qp_num, writes->qp_num, written->qp_num};
+}
+
+resources::~resources() { connections_.clear(); }
+
+absl::Status resources::open(const lengths& chosen, size_t packets, size_t packet_bytes, int ranks,
+                             attr_ibv_td_strategy_t domains) {
+  lengths_ = chosen;
+  domains_ = domains;
+  ibv_context* context = port_.context.get();
+  completions_ =
+      own(verbs_.create_cq(context, static_cast<int>(chosen.completions), nullptr, nullptr, 0),
+          verbs_.destroy_cq);
+  if (completions_ == nullptr) {
+    return failure(absl::StrCat("making a completion queue of ", chosen.completions, " entries"),
+                   errno);
+  }
+  ibv_srq_init_attr queue = {};
+  queue.attr.max_wr = chosen.receives;
+  queue.attr.max_sge = 1;
+  receives_ = own(verbs_.create_srq(port_.domain.get(), &queue), verbs_.destroy_srq);
+  if (receives_ == nullptr) {
+    return failure(absl::StrCat("making a shared receive queue of ", chosen.receives, " entries"),
+                   errno);
+  }
+  absl::Status bad = outgoing.make(verbs_, port_.domain.get(), packets, packet_bytes);
+  if (bad.ok()) bad = incoming.make(verbs_, port_.domain.get(), chosen.receives, packet_bytes);
+  if (bad.ok()) bad = choose_inline();
+  if (!bad.ok()) return bad;
+  connections_.resize(static_cast<size_t>(ranks));
+  return absl::OkStatus();
+}
+
+// Devices say how much they grant only by granting it.
+absl::Status resources::choose_inline() {
+  // More makes every entry of a send queue larger for few messages that need it.
+  constexpr uint32_t most = 256;
+  for (uint32_t asked = most;; asked = asked > 32 ? asked / 2 : 0) {
+    const absl::StatusOr<owned<ibv_qp>> made = make_queue_pair(lengths_.depth, asked, false);
+    if (made.ok()) {
+      max_inline_ = asked;
+      return absl::OkStatus();
+    }
+    if (asked == 0) return made.status();
+  }
+}
+
+ibv_pd* resources::thread_domain() {
+  ibv_pd* plain = port_.domain.get();
+  if (domains_ == attr_ibv_td_strategy_t::none) return plain;
+  if (domains_ == attr_ibv_td_strategy_t::all_qp && !parents_.empty()) return parents_.back().get();
+  ibv_td_init_attr wanted = {};
+  owned<ibv_td> made = own(verbs_.alloc_td(port_.context.get(), &wanted), verbs_.dealloc_td);
+  if (made != nullptr) {
+    ibv_parent_domain_init_attr both = {};
+    both.pd = plain;
+    both.td = made.get();
+    owned<ibv_pd> parent =
+        own(verbs_.alloc_parent_domain(port_.context.get(), &both), verbs_.dealloc_pd);
+    if (parent != nullptr) {
+      thread_domains_.push_back(std::move(made));
+      parents_.push_back(std::move(parent));
+      return parents_.back().get();
+    }
+  }
+  LCI_LOG(info, "ibv: ", port_.name, " gives no ", parents_.empty() ? "" : "more ",
+          "thread domains: ", failure("asking for one", errno).message());
+  domains_ = attr_ibv_td_strategy_t::none;
+  return plain;
+}
+
+absl::StatusOr<owned<ibv_qp>> resources::make_queue_pair(uint32_t depth, uint32_t inlined,
+                                                         bool sends) {
+  ibv_qp_init_attr wanted = {};
+  wanted.send_cq = completions_.get();
+  wanted.recv_cq = completions_.get();
+  wanted.srq = receives_.get();
+  wanted.qp_type = IBV_QPT_RC;
+  wanted.cap.max_send_wr = depth;
+  wanted.cap.max_send_sge = 2;  // a header and a buffer
+  wanted.cap.max_inline_data = inlined;
+  owned<ibv_qp> made = own(
+      verbs_.create_qp(sends ? thread_domain() : port_.domain.get(), &wanted), verbs_.destroy_qp);
+  if (made == nullptr) return failure("making a queue pair", errno);
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_INIT;
+  attributes.port_num = port_.number;
+  attributes.qp_access_flags = peers_may;
+  const int bad =
+      verbs_.modify_qp(made.get(), &attributes,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  if (bad != 0) return failure("preparing a queue pair", bad);
+  return made;
+}
+
+absl::Status resources::make_connection(int rank) {
+  connection made;
+  auto queue_pair = make_queue_pair(lengths_.depth, max_inline_, /*sends=*/true);
+  if (!queue_pair.ok()) return queue_pair.status();
+  made.messages = *std::move(queue_pair);
+  queue_pair = make_queue_pair(lengths_.depth, max_inline_, /*sends=*/true);
+  if (!queue_pair.ok()) return queue_pair.status();
+  made.writes = *std::move(queue_pair);
+  queue_pair = make_queue_pair(1, 0, /*sends=*/false);
+  if (!queue_pair.ok()) return queue_pair.status();
+  made.written = *std::move(queue_pair);
+  with(rank) = std::move(made);
+  return absl::OkStatus();
+}
+
+uint32_t resources::reads_at_once() const {
+  constexpr int most = 16;
+  return static_cast<uint32_t>(
+      std::clamp(std::min(port_.limits.max_qp_rd_atom, port_.limits.max_qp_init_rd_atom), 1, most));
+}
+
+absl::Status resources::listen(ibv_qp& ours, const far_end& theirs) const {
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_RTR;
+  attributes.path_mtu = static_cast<ibv_mtu>(
+      std::min(static_cast<uint32_t>(port_.attributes.active_mtu), theirs.address.mtu));
+  attributes.dest_qp_num = theirs.number;
+  attributes.rq_psn = theirs.first_packet;
+  attributes.max_dest_rd_atomic = static_cast<uint8_t>(reads_at_once());
+  attributes.min_rnr_timer = pause_without_room;
+  attributes.ah_attr = port_.way_to(theirs.address);
+  const int bad = verbs_.modify_qp(&ours, &attributes,
+                                   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                                       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
+                                       IBV_QP_MIN_RNR_TIMER);
+  if (bad != 0) return failure("connecting a queue pair (is there a route?)", bad);
+  return absl::OkStatus();
+}
+
+absl::Status resources::connect(ibv_qp& ours, const far_end& theirs,
+                                uint32_t our_first_packet) const {
+  if (absl::Status bad = listen(ours, theirs); !bad.ok()) return bad;
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_RTS;
+  attributes.timeout = timeout_exponent;
+  attributes.retry_cnt = again;
+  attributes.rnr_retry = again_without_room;
+  attributes.sq_psn = our_first_packet;
+  attributes.max_rd_atomic =
+      static_cast<uint8_t>(std::min(reads_at_once(), std::max(theirs.reads_at_once, 1u)));
+  const int bad =
+      verbs_.modify_qp(&ours, &attributes,
+                       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
+                           IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+  if (bad != 0) return failure("starting a queue pair", bad);
+  return absl::OkStatus();
+}
+
+absl::Status resources::reset(ibv_qp& ours) const {
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_RESET;
+  int bad = verbs_.modify_qp(&ours, &attributes, IBV_QP_STATE);
+  if (bad == 0) {
+    attributes.qp_state = IBV_QPS_INIT;
+    attributes.port_num = port_.number;
+    attributes.qp_access_flags = peers_may;
+    bad = verbs_.modify_qp(&ours, &attributes,
+                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+  }
+  if (bad != 0) return failure("making a queue pair new", bad);
+  return absl::OkStatus();
+}
+
+void resources::stop(ibv_qp& ours) const {
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_ERR;
+  // One that can't even be stopped has nothing under way.
+  static_cast<void>(verbs_.modify_qp(&ours, &attributes, IBV_QP_STATE));
+}
+
+}  // namespace lci::net::ibv

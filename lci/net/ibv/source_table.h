@@ -1,0 +1,43 @@
+#ifndef LCI_NET_IBV_SOURCE_TABLE_H_
+#define LCI_NET_IBV_SOURCE_TABLE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace lci::net::ibv {
+
+// Whose the queue pair is that something arrived at: rank by queue pair number. Devices count
+// these, so most are found where they are looked for first. Thread safety: that of a plain value.
+class source_table {
+ public:
+  // For so many numbers.
+  explicit source_table(size_t count) {
+    size_t slots = 16;
+    while (slots < 4 * count) slots *= 2;
+    slots_.resize(slots);
+  }
+
+  void add(uint32_t number, int rank) {
+    size_t at = number & (slots_.size() - 1);
+    while (slots_[at].rank >= 0) at = (at + 1) & (slots_.size() - 1);
+    slots_[at] = {number, rank};
+  }
+  // -1: nobody's.
+  int find(uint32_t number) const {
+    for (size_t at = number & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
+      if (slots_[at].number == number || slots_[at].rank < 0) return slots_[at].rank;
+    }
+  }
+
+ private:
+  struct slot {
+    uint32_t number = 0;
+    int rank = -1;
+  };
+  std::vector<slot> slots_;
+};
+
+}  // namespace lci::net::ibv
+
+#endif  // LCI_NET_IBV_SOURCE_TABLE_H_

@@ -1,0 +1,108 @@
+#include "lci/net/ibv/verbs.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "lci/net/shared_library.h"
+
+namespace lci::net::ibv {
+namespace {
+
+// As libibverbs has them by name; the headers hide some behind macros of the same name.
+using query_port_function = int (*)(ibv_context*, uint8_t, ibv_port_attr*);
+using reg_mr_function = ibv_mr* (*)(ibv_pd*, void*, size_t, int);
+using query_gid_table_function = ssize_t (*)(ibv_context*, ibv_gid_entry*, size_t, uint32_t,
+                                             size_t);
+
+query_port_function old_query_port = nullptr;
+query_gid_table_function whole_gid_table = nullptr;
+
+// The function by name knows only the first fields; it leaves the others alone.
+int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attributes) {
+  std::memset(attributes, 0, sizeof(*attributes));
+  verbs_context* extended = verbs_get_ctx_op(context, query_port);
+  if (extended == nullptr) return old_query_port(context, port, attributes);
+  return extended->query_port(context, port, attributes, sizeof(*attributes));
+}
+
+ssize_t query_gid_table(ibv_context* context, ibv_gid_entry* entries, size_t count) {
+  return whole_gid_table(context, entries, count, 0, sizeof(*entries));
+}
+
+int query_device_ex(ibv_context* context, ibv_device_attr_ex* attributes) {
+  std::memset(attributes, 0, sizeof(*attributes));
+  verbs_context* extended = verbs_get_ctx_op(context, query_device_ex);
+  if (extended == nullptr) return EOPNOTSUPP;
+  return extended->query_device_ex(context, nullptr, attributes, sizeof(*attributes));
+}
+
+}  // namespace
+
+absl::StatusOr<verbs> load_verbs_from(const char* file) {
+  absl::StatusOr<shared_library> opened = shared_library::open(file);
+  if (!opened.ok()) {
+    return absl::UnavailableError(absl::StrCat(
+        "libibverbs can't be loaded; install it (Debian: libibverbs1 and ibverbs-providers) or "
+        "choose another backend: ",
+        opened.status().message()));
+  }
+  verbs made;
+  opened->find("ibv_get_device_list", &made.get_device_list);
+  opened->find("ibv_free_device_list", &made.free_device_list);
+  opened->find("ibv_get_device_name", &made.get_device_name);
+  opened->find("ibv_open_device", &made.open_device);
+  opened->find("ibv_close_device", &made.close_device);
+  opened->find("ibv_query_device", &made.query_device);
+  opened->find("ibv_query_port", &old_query_port);
+  opened->find("_ibv_query_gid_table", &whole_gid_table);
+  opened->find("ibv_alloc_pd", &made.alloc_pd);
+  opened->find("ibv_dealloc_pd", &made.dealloc_pd);
+  opened->find("ibv_reg_mr", &made.reg_mr);
+  opened->find("ibv_dereg_mr", &made.dereg_mr);
+  opened->find("ibv_create_cq", &made.create_cq);
+  opened->find("ibv_destroy_cq", &made.destroy_cq);
+  opened->find("ibv_create_srq", &made.create_srq);
+  opened->find("ibv_destroy_srq", &made.destroy_srq);
+  opened->find("ibv_create_qp", &made.create_qp);
+  opened->find("ibv_modify_qp", &made.modify_qp);
+  opened->find("ibv_destroy_qp", &made.destroy_qp);
+  opened->find("ibv_create_ah", &made.create_ah);
+  opened->find("ibv_destroy_ah", &made.destroy_ah);
+  opened->find("ibv_wc_status_str", &made.wc_status_str);
+  if (!opened->status().ok()) return opened->status();
+  made.query_port = query_port;
+  made.query_gid_table = query_gid_table;
+  made.query_device_ex = query_device_ex;
+  made.alloc_td = [](ibv_context* context, ibv_td_init_attr* attributes) {
+    return ibv_alloc_td(context, attributes);
+  };
+  made.dealloc_td = [](ibv_td* domain) { return ibv_dealloc_td(domain); };
+  made.alloc_parent_domain = [](ibv_context* context, ibv_parent_domain_init_attr* attributes) {
+    return ibv_alloc_parent_domain(context, attributes);
+  };
+  made.advise_mr = [](ibv_pd* domain, ibv_advise_mr_advice advice, uint32_t flags, ibv_sge* bytes,
+                      uint32_t count) {
+    return ibv_advise_mr(domain, advice, flags, bytes, count);
+  };
+  return made;
+}
+
+const absl::StatusOr<verbs>& load_verbs() {
+  // 1 is the version of the interface that its headers describe, the same since 2006.
+  static const absl::StatusOr<verbs> once = load_verbs_from("libibverbs.so.1");
+  return once;
+}
+
+absl::Status failure(absl::string_view what, int code) {
+  const int number = std::abs(code);
+  const std::string text = absl::StrCat(what, ": ", std::strerror(number));
+  if (number == ENOMEM) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        text, " (a common cause is too low a limit of locked memory, see ulimit -l)"));
+  }
+  return absl::UnavailableError(text);
+}
+
+}  // namespace lci::net::ibv

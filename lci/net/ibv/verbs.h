@@ -1,0 +1,76 @@
+// libibverbs, loaded when somebody wants it: it reads its configuration and loads the provider of
+// each device it finds, which a program that does not use this backend should not pay for.
+//
+// Everything that this backend asks of libibverbs is in this table, or in the `ops` of the
+// ibv_context that it opens (post and poll, which the headers inline): tests put devices of their
+// own behind both.
+#ifndef LCI_NET_IBV_VERBS_H_
+#define LCI_NET_IBV_VERBS_H_
+
+#include <infiniband/verbs.h>
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace lci::net::ibv {
+
+// Names and meanings are those of libibverbs.
+struct verbs {
+  decltype(&::ibv_get_device_list) get_device_list = nullptr;
+  decltype(&::ibv_free_device_list) free_device_list = nullptr;
+  decltype(&::ibv_get_device_name) get_device_name = nullptr;
+  decltype(&::ibv_open_device) open_device = nullptr;
+  decltype(&::ibv_close_device) close_device = nullptr;
+  decltype(&::ibv_query_device) query_device = nullptr;
+  int (*query_port)(ibv_context*, uint8_t port, ibv_port_attr*) = nullptr;
+  // Entries of all ports, at most `count`; how many there are, or -errno.
+  ssize_t (*query_gid_table)(ibv_context*, ibv_gid_entry* entries, size_t count) = nullptr;
+  decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
+  decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
+  ibv_mr* (*reg_mr)(ibv_pd*, void*, size_t, int access) = nullptr;
+  decltype(&::ibv_dereg_mr) dereg_mr = nullptr;
+  decltype(&::ibv_create_cq) create_cq = nullptr;
+  decltype(&::ibv_destroy_cq) destroy_cq = nullptr;
+  decltype(&::ibv_create_srq) create_srq = nullptr;
+  decltype(&::ibv_destroy_srq) destroy_srq = nullptr;
+  decltype(&::ibv_create_qp) create_qp = nullptr;
+  decltype(&::ibv_modify_qp) modify_qp = nullptr;
+  decltype(&::ibv_destroy_qp) destroy_qp = nullptr;
+  decltype(&::ibv_create_ah) create_ah = nullptr;
+  decltype(&::ibv_destroy_ah) destroy_ah = nullptr;
+  decltype(&::ibv_wc_status_str) wc_status_str = nullptr;
+  // What a device need not have. Answers as there: null with errno EOPNOTSUPP, or EOPNOTSUPP.
+  ibv_td* (*alloc_td)(ibv_context*, ibv_td_init_attr*) = nullptr;
+  int (*dealloc_td)(ibv_td*) = nullptr;
+  ibv_pd* (*alloc_parent_domain)(ibv_context*, ibv_parent_domain_init_attr*) = nullptr;
+  int (*query_device_ex)(ibv_context*, ibv_device_attr_ex*) = nullptr;
+  int (*advise_mr)(ibv_pd*, ibv_advise_mr_advice, uint32_t flags, ibv_sge*, uint32_t) = nullptr;
+};
+
+// Looks its functions up in a file that the loader finds. An error says what the loader said.
+absl::StatusOr<verbs> load_verbs_from(const char* file);
+// libibverbs.so.1 the first time; for good.
+const absl::StatusOr<verbs>& load_verbs();
+
+// "creating a queue pair: Cannot allocate memory". `code`: of errno, positive or negative.
+absl::Status failure(absl::string_view what, int code);
+
+// An object of libibverbs, ended by its function when it goes.
+template <class Object>
+struct ender {
+  int (*end)(Object*) = nullptr;
+  void operator()(Object* object) const { end(object); }
+};
+template <class Object>
+using owned = std::unique_ptr<Object, ender<Object>>;
+template <class Object>
+owned<Object> own(Object* object, int (*end)(Object*)) {
+  return owned<Object>(object, ender<Object>{end});
+}
+
+}  // namespace lci::net::ibv
+
+#endif  // LCI_NET_IBV_VERBS_H_

@@ -1,0 +1,88 @@
+// What travels between ranks: through the bootstrap, when contexts and devices are made, and as
+// messages.
+//
+//   verb on the wire        is
+//   send with immediate     a message of the runtime: `imm` is its op::imm, all 32 bits; the bytes
+//                           are its header and buffer, with nothing added
+//   write with immediate    a put_imm: `imm` is its op::imm, all 32 bits
+//   send without immediate  a `control` of this page
+//
+// Whose they are, and of which device, says the queue pair that they arrive at; so nothing of
+// either has to travel. Immediates are in network order, as verbs want them; all else is in the
+// order of the processor: a job is of one kind of machine (ranks compare `wire_version` at start,
+// which tells).
+#ifndef LCI_NET_IBV_WIRE_H_
+#define LCI_NET_IBV_WIRE_H_
+
+#include <endian.h>
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace lci::net::ibv {
+
+constexpr uint64_t wire_version = 0x6c63696962760001;
+
+inline uint32_t encode_immediate(uint32_t imm) { return htobe32(imm); }
+inline uint32_t decode_immediate(uint32_t on_wire) { return be32toh(on_wire); }
+
+// Where a port is. Equal for ports that are one.
+struct port_address {
+  uint8_t gid[16];  // used if by_gid
+  uint16_t lid;     // InfiniBand
+  uint8_t link_layer;
+  uint8_t by_gid;
+  uint32_t mtu;  // ibv_mtu
+};
+static_assert(sizeof(port_address) == 24);
+
+// Told when a context is made.
+struct introduction {
+  uint64_t version;
+  port_address address;
+};
+static_assert(sizeof(introduction) == 32);
+
+// One rank's queue pairs for another rank.
+struct queue_pair_numbers {
+  uint32_t messages;  // both ways
+  uint32_t writes;    // the owner's puts and gets leave here
+  uint32_t written;   // the other's arrive here
+};
+static_assert(sizeof(queue_pair_numbers) == 12);
+
+// Told when a device is made; with it, for each rank, its queue_pair_numbers, unless queue pairs are
+// made on first use.
+struct offer {
+  uint64_t packet_bytes;
+  uint32_t first_packet;   // number of the first packet that each of its queue pairs sends
+  uint32_t reads_at_once;  // that it serves, of one peer
+};
+static_assert(sizeof(offer) == 16);
+
+enum class control_kind : uint32_t {
+  bye = 1,    // the sender has ended its device
+  renew = 2,  // the queue pair that the sender writes through broke (a put or get of it was wrong):
+              // make the other end new, to begin with packet number `first_packet`
+  renewed = 3,  // done
+};
+
+struct control {
+  control_kind kind;
+  uint32_t first_packet;
+};
+static_assert(sizeof(control) == 8);
+
+// False if it makes no sense: bytes of a peer are never trusted.
+bool read_control(const void* bytes, uint64_t size, control* read);
+
+// The bytes of one of the above.
+template <class T>
+absl::string_view as_bytes(const T& value) {
+  return {reinterpret_cast<const char*>(&value), sizeof(value)};
+}
+
+}  // namespace lci::net::ibv
+
+#endif  // LCI_NET_IBV_WIRE_H_

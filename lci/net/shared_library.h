@@ -1,0 +1,38 @@
+#ifndef LCI_NET_SHARED_LIBRARY_H_
+#define LCI_NET_SHARED_LIBRARY_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace lci::net {
+
+// A shared library that a backend loads only when it is used. It stays loaded for good: those that
+// are loaded so (libfabric, libibverbs) can't be unloaded.
+class shared_library {
+ public:
+  // An error is what the loader said.
+  static absl::StatusOr<shared_library> open(const char* file);
+
+  // Null, and status() is an error that names it, if there is no such function.
+  template <class Function>
+  void find(const char* name, Function* function) {
+    *function = reinterpret_cast<Function>(look_up(name));
+  }
+
+  // Of all find() so far.
+  const absl::Status& status() const { return status_; }
+
+ private:
+  shared_library(const char* file, void* handle) : file_(file), handle_(handle) {}
+  void* look_up(const char* name);
+
+  std::string file_;
+  void* handle_;
+  absl::Status status_;
+};
+
+}  // namespace lci::net
+
+#endif  // LCI_NET_SHARED_LIBRARY_H_
