@@ -58,7 +58,7 @@
   X(int64_t, signal_num_event, 0, "events that a signal waits for")
 
 #define LCI_NET_CONTEXT_ATTRS(X)                                                                   \
-  X(attr_backend_t, backend, attr_backend_t::none, "transport; none: shm if all ranks are on one host, else mixed: that between ranks of a host, and ofi between hosts") \
+  X(attr_backend_t, backend, attr_backend_t::none, "transport; none: shm if all ranks are on one host, else mixed: that between ranks of a host, and between hosts ibv where all have it, else ofi") \
   X(std::string, ofi_provider_name, "", "ofi: provider; empty: the best one available")            \
   X(size_t, max_msg_size, size_t{1} << 30, "bytes of one put or get at most; larger ones are split") \
   X(size_t, max_inject_size, 64, "bytes that leave without a packet where the network copies them; at least that where it copies more by itself") \

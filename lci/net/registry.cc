@@ -1,6 +1,7 @@
 // All backends of this library. Listed rather than registering themselves: the linker drops what
 // nobody refers to from a static library.
 #include "lci/net/backend.h"
+#include "lci/net/ibv/backend.h"
 #include "lci/net/mixed/backend.h"
 #include "lci/net/ofi/backend.h"
 #include "lci/net/shm/backend.h"
@@ -11,6 +12,7 @@ namespace {
 
 const backend_entry* const all_backends[] = {
     &shm::backend,
+    &ibv::backend,
     &ofi::backend,
     &mixed::backend,
     &sim::backend,

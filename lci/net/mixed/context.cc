@@ -1,11 +1,14 @@
 #include "lci/net/mixed/context.h"
 
+#include <algorithm>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
 #include "lci/net/exchange.h"
+#include "lci/net/ibv/backend.h"
 #include "lci/net/mixed/device.h"
 #include "lci/net/mixed/names.h"
 #include "lci/net/ofi/backend.h"
@@ -14,6 +17,30 @@
 
 namespace lci::net::mixed {
 
+namespace {
+
+// Collective, with the same answer on all ranks.
+absl::StatusOr<std::unique_ptr<context>> make_far(boot::bootstrap& boot,
+                                                  const context_config& config) {
+  if (!config.provider.empty()) return ofi::backend.make(boot, config);
+  const absl::Status usable = ibv::usable(config);
+  const auto all = exchange(boot, "mixed-far", std::string(usable.ok() ? "ibv" : "ofi"));
+  if (!all.ok()) return all.status();
+  if (std::count(all->begin(), all->end(), "ibv") == boot.size()) {
+    absl::StatusOr<std::unique_ptr<context>> made = ibv::backend.make(boot, config);
+    if (made.ok()) return made;
+    if (boot.rank() == 0) {
+      LCI_LOG(warn, "mixed: through libfabric, since ibv can't join all ranks: ",
+              made.status().message());
+    }
+  } else if (usable.ok()) {
+    LCI_LOG(info, "mixed: through libfabric, since other ranks have no RDMA device");
+  }
+  return ofi::backend.make(boot, config);
+}
+
+}  // namespace
+
 static_assert(shm::directory_capacity <= near_bases);
 
 absl::StatusOr<std::unique_ptr<context>> mixed_context::make(boot::bootstrap& boot,
@@ -21,16 +48,16 @@ absl::StatusOr<std::unique_ptr<context>> mixed_context::make(boot::bootstrap& bo
   absl::StatusOr<hosts> found = find_hosts(boot);
   if (!found.ok()) return found.status();
   if (found->largest == boot.size()) return shm::backend.make(boot, config);
-  if (found->largest == 1) return ofi::backend.make(boot, config);
+  if (found->largest == 1) return make_far(boot, config);
   std::unique_ptr<mixed_context> made(new mixed_context(boot, *std::move(found)));
   absl::StatusOr<std::unique_ptr<context>> near = shm::backend.make(made->group_, config);
   if (absl::Status bad = agree(boot, "mixed-near", near.status()); !bad.ok()) return bad;
   made->near_.reset(static_cast<shm::shm_context*>(near->release()));
-  absl::StatusOr<std::unique_ptr<context>> far = ofi::backend.make(boot, config);
+  absl::StatusOr<std::unique_ptr<context>> far = make_far(boot, config);
   if (!far.ok()) return far.status();  // on all ranks
   made->far_ = *std::move(far);
   LCI_LOG(info, "rank ", boot.rank(), " reaches ", made->hosts_.neighbours.size(), " of ",
-          boot.size(), " ranks through shared memory, the others through libfabric");
+          boot.size(), " ranks through shared memory, the others through ", made->far_->name());
   return std::unique_ptr<context>(std::move(made));
 }
 
@@ -51,8 +78,8 @@ absl::StatusOr<local_region> mixed_context::join_far(local_region near, void* ad
   if (!has_room(name)) {
     far_->deregister_memory(*far);
     return absl::UnimplementedError(absl::StrCat(
-        "libfabric names memory by the address ", absl::Hex(name.base), ", which has more than ",
-        near_shift, " bits; LCI_ATTR_BACKEND=ofi does without shared memory"));
+        far_->name(), " names memory by the address ", absl::Hex(name.base), ", which has more than ",
+        near_shift, " bits; LCI_ATTR_BACKEND=", far_->name(), " does without shared memory"));
   }
   near_->rename(near, near_key(name.key));
   return join(near, *far);
