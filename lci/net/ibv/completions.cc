@@ -26,6 +26,7 @@ error_t rdma_device::poll(completion* out, size_t max, size_t* count) {
   read_completions(&given);
   post_receives();
   if (__builtin_expect(!waiting_.empty(), 0)) work_off();
+  if (__builtin_expect(late_, 0)) meet();
   if (++polls_ % polls_between_looks == 0) look_for_failures();
   if (__builtin_expect(suspects_ > 0, 0)) judge();
   *count = given.count;
@@ -93,9 +94,12 @@ void rdma_device::receive(const ibv_wc& entry, batch* given) {
     return;
   }
   const peer_state state = with(rank).state.load(std::memory_order_relaxed);
-  if (__builtin_expect(state != peer_state::alive && state != peer_state::suspected, 0)) {
-    put_back();
-    return;
+  if (__builtin_expect(state != peer_state::alive, 0)) {
+    if (state == peer_state::ended || state == peer_state::failed) {
+      put_back();
+      return;
+    }
+    open_for_posts(rank);  // if it was its answer that we waited for
   }
   completion received;
   received.rank = rank;

@@ -7,17 +7,21 @@
 namespace lci::net::conformance {
 namespace {
 
-// With LCI_TEST_RANKS ranks, or each of 1 to 4. Without a device on this machine there is nothing
-// to instantiate; that is said by a test of its own, which is skipped.
+// With LCI_TEST_RANKS ranks, or each of 1 to 4, and with LCI_TEST_EAGER_RANKS for the attribute
+// ibv_eager_ranks (0: connected on first use), if that is set. Without a device on this machine
+// there is nothing to instantiate; that is said by a test of its own, which is skipped.
 std::vector<backend_under_test> all() {
   std::vector<backend_under_test> made;
   if (!ibv::usable({}).ok()) return made;
   const char* only = std::getenv("LCI_TEST_RANKS");
   const int given = only == nullptr ? 0 : std::atoi(only);
+  const char* eager = std::getenv("LCI_TEST_EAGER_RANKS");
+  context_config config;
+  if (eager != nullptr) config.ibv_eager_ranks = std::atoi(eager);
   for (const bool processes : {false, true}) {
     for (int ranks = 1; ranks <= 4; ++ranks) {
       if (given != 0 && ranks != given) continue;
-      made.push_back({"ibv", &ibv::backend, ranks, processes});
+      made.push_back({"ibv", &ibv::backend, ranks, processes, config});
     }
   }
   return made;

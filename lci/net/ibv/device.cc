@@ -33,17 +33,18 @@ device_limits choose_limits(const rdma_context& context, const device_config& co
   return limits;
 }
 
-// Packets of 24 bits; at random, so that what is still on the way from an earlier job is not taken
-// for ours.
-uint32_t choose_first_packet() {
+// For packets' numbers, and the key of hails: what is still on the way from an earlier job must not
+// be taken for ours.
+uint32_t random_number() {
   uint32_t number = 0;
   if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0) number = 1;  // any does
-  return number & 0xffffff;
+  return number;
 }
 
 }  // namespace
 
-rdma_device::rdma_device(rdma_context& context, const device_config& config, const lengths& chosen)
+rdma_device::rdma_device(rdma_context& context, boot::bootstrap& boot, const device_config& config,
+                         const lengths& chosen)
     : device(choose_limits(context, config)),
       context_(context),
       verbs_(context.with()),
@@ -51,10 +52,18 @@ rdma_device::rdma_device(rdma_context& context, const device_config& config, con
       config_(config),
       lengths_(chosen),
       own_(new resources(context.with(), context.through())),
-      first_packet_(choose_first_packet()),
+      first_packet_(random_number() & 0xffffff),
+      late_(context.connects_late()),
+      patience_(boot.default_timeout()),
       peers_(new peer[static_cast<size_t>(context.size())]),
       sources_(2 * static_cast<size_t>(context.size())),
-      last_look_(std::chrono::steady_clock::now()) {}
+      last_look_(std::chrono::steady_clock::now()) {
+  if (config.ibv_td_strategy == attr_ibv_td_strategy_t::per_qp) return;
+  for (int r = 0; r < ranks_; ++r) {
+    with(r).messages.share(queues_lock_);
+    with(r).writes.share(queues_lock_);
+  }
+}
 
 absl::StatusOr<std::unique_ptr<device>> rdma_device::make(rdma_context& context,
                                                           boot::bootstrap& boot,
@@ -66,7 +75,7 @@ absl::StatusOr<std::unique_ptr<device>> rdma_device::make(rdma_context& context,
        static_cast<size_t>(has.max_qp_wr)});
   const std::string name = absl::StrCat("ibv-lengths-", config.uid);
   if (absl::Status bad = agree(boot, name, chosen.status()); !bad.ok()) return bad;
-  std::unique_ptr<rdma_device> made(new rdma_device(context, config, *chosen));
+  std::unique_ptr<rdma_device> made(new rdma_device(context, boot, config, *chosen));
   if (absl::Status bad = made->connect(boot); !bad.ok()) {
     return absl::Status(bad.code(), absl::StrCat("device ", config.uid, ", port ",
                                                  context.through().name, ": ", bad.message()));
@@ -111,6 +120,7 @@ absl::Status rdma_device::open() {
         absl::StrCat("the shared receive queue does not take ", lengths_.receives, " receives"));
   }
   waiting_.reserve(static_cast<size_t>(ranks_));
+  meetings_.reserve(static_cast<size_t>(ranks_));
   ready_.reserve(static_cast<size_t>(ranks_) + lengths_.depth);
   return absl::OkStatus();
 }
@@ -118,11 +128,17 @@ absl::Status rdma_device::open() {
 absl::Status rdma_device::connect(boot::bootstrap& boot) {
   const auto told = [&]() -> absl::StatusOr<std::string> {
     if (absl::Status bad = open(); !bad.ok()) return bad;
-    const offer ours{choose_packet_bytes(config_), first_packet_, own_->reads_at_once()};
+    offer ours{choose_packet_bytes(config_), first_packet_, own_->reads_at_once(), 0, 0};
+    if (late_) {
+      ours.hail_key = random_number() & 0x7fffffff;  // the upper half is the kernel's
+      if (absl::Status bad = own_->datagrams.open(ours.hail_key, ranks_); !bad.ok()) return bad;
+      ours.hail_number = own_->datagrams.number();
+    }
     std::string bytes(as_bytes(ours));
     for (int r = 0; r < ranks_; ++r) {
+      if (late_ && !is_us(r)) continue;
       if (absl::Status bad = own_->make_connection(r); !bad.ok()) return bad;
-      absl::StrAppend(&bytes, as_bytes(own_->with(r).numbers()));
+      if (!late_) absl::StrAppend(&bytes, as_bytes(own_->with(r).numbers()));
     }
     return bytes;
   };
@@ -130,7 +146,11 @@ absl::Status rdma_device::connect(boot::bootstrap& boot) {
   if (!all.ok()) return all.status();
   absl::Status status;
   for (int r = 0; r < ranks_ && status.ok(); ++r) {
-    status = connect_to(r, (*all)[static_cast<size_t>(r)]);
+    status = read_offer(r, (*all)[static_cast<size_t>(r)]);
+    if (status.ok() && (!late_ || is_us(r))) {
+      status = connect_to(r);
+      if (status.ok()) open_for_posts(r);
+    }
     if (!status.ok()) {
       status = absl::Status(status.code(), absl::StrCat("rank ", r, ": ", status.message()));
     }
@@ -141,24 +161,36 @@ absl::Status rdma_device::connect(boot::bootstrap& boot) {
   return agree(boot, absl::StrCat("ibv-greeted-", config_.uid), greet(boot.default_timeout()));
 }
 
+absl::Status rdma_device::read_offer(int rank, absl::string_view bytes) {
+  peer& other = with(rank);
+  const auto ranks = static_cast<size_t>(ranks_);
+  const size_t numbers = sizeof(queue_pair_numbers);
+  if (bytes.size() != sizeof(offer) + (late_ ? 0 : ranks * numbers)) {
+    return absl::FailedPreconditionError(
+        "does not connect as we do; give all ranks the same ibv_eager_ranks");
+  }
+  std::memcpy(&other.offered, bytes.data(), sizeof(offer));
+  if (!late_) {
+    const size_t at = sizeof(offer) + static_cast<size_t>(context_.rank()) * numbers;
+    std::memcpy(&other.theirs, bytes.data() + at, numbers);
+  } else if (is_us(rank)) {
+    other.theirs = own_->with(rank).numbers();
+  }
+  if (other.offered.packet_bytes != choose_packet_bytes(config_)) {
+    return absl::FailedPreconditionError(
+        "has packets of another size; give all ranks the same attributes");
+  }
+  return absl::OkStatus();
+}
+
 far_end rdma_device::far_end_of(int rank, uint32_t number) {
   const offer& theirs = with(rank).offered;
   return {number, theirs.first_packet, context_.address_of(rank), theirs.reads_at_once};
 }
 
-absl::Status rdma_device::connect_to(int rank, absl::string_view bytes) {
+// With peer::theirs. Messages and the peer's puts and gets can arrive from now on.
+absl::Status rdma_device::connect_to(int rank) {
   peer& other = with(rank);
-  const size_t at =
-      sizeof(offer) + static_cast<size_t>(context_.rank()) * sizeof(queue_pair_numbers);
-  if (bytes.size() < at + sizeof(queue_pair_numbers)) {
-    return absl::FailedPreconditionError("offers no queue pairs");
-  }
-  std::memcpy(&other.offered, bytes.data(), sizeof(offer));
-  std::memcpy(&other.theirs, bytes.data() + at, sizeof(queue_pair_numbers));
-  if (other.offered.packet_bytes != choose_packet_bytes(config_)) {
-    return absl::FailedPreconditionError(
-        "has packets of another size; give all ranks the same attributes");
-  }
   const connection& ours = own_->with(rank);
   absl::Status bad =
       own_->connect(*ours.messages, far_end_of(rank, other.theirs.messages), first_packet_);
@@ -167,21 +199,23 @@ absl::Status rdma_device::connect_to(int rank, absl::string_view bytes) {
   }
   if (bad.ok()) bad = own_->listen(*ours.written, far_end_of(rank, other.theirs.writes));
   if (!bad.ok()) return bad;
-  ds::spinlock* shared =
-      config_.ibv_td_strategy == attr_ibv_td_strategy_t::per_qp ? nullptr : &queues_lock_;
+  // Nobody else uses the queues as long as the state is unconnected.
   const auto index = static_cast<uint32_t>(rank) * 2;
-  other.messages.open(ours.messages.get(), index, lengths_.depth, shared);
-  other.writes.open(ours.writes.get(), index + 1, lengths_.depth, shared);
+  other.messages.open(ours.messages.get(), index, lengths_.depth);
+  other.writes.open(ours.writes.get(), index + 1, lengths_.depth);
   sources_.add(ours.messages->qp_num, rank);
   sources_.add(ours.written->qp_num, rank);
-  other.state.store(peer_state::alive, std::memory_order_relaxed);
+  other.meets = true;
+  other.is_connected = true;
   return absl::OkStatus();
 }
 
 // A marker to everybody: a way that is not there is found now and by name.
 absl::Status rdma_device::greet(std::chrono::nanoseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
-  for (int r = 0; r < ranks_; ++r) send_marker(with(r));
+  for (int r = 0; r < ranks_; ++r) {
+    if (with(r).is_connected) send_marker(with(r));
+  }
   base::backoff backoff;
   for (;;) {
     completion none;
@@ -191,6 +225,7 @@ absl::Status rdma_device::greet(std::chrono::nanoseconds patience) {
     int missing = -1;
     for (int r = 0; r < ranks_; ++r) {
       peer& other = with(r);
+      if (!other.is_connected) continue;
       if (other.state.load(std::memory_order_relaxed) != peer_state::alive ||
           std::chrono::steady_clock::now() > deadline) {
         return absl::UnavailableError(
@@ -246,7 +281,17 @@ bool rdma_device::has_said_goodbye() {
   bool all = true;
   for (int r = 0; r < ranks_; ++r) {
     peer& other = with(r);
-    if (is_us(r) || other.state.load(std::memory_order_relaxed) != peer_state::alive) continue;
+    const peer_state state = other.state.load(std::memory_order_relaxed);
+    if (is_us(r) || (state != peer_state::alive && state != peer_state::unconnected)) continue;
+    if (state == peer_state::unconnected) {
+      if (other.meets) {
+        all = false;  // it may have sent already
+      } else if (!other.bye_sent) {
+        other.bye_sent = say(r, hail_kind::bye);
+        if (!other.bye_sent) all = false;
+      }
+      continue;
+    }
     if (!other.bye_sent && other.writes.is_empty()) {
       other.bye_sent = send_control(r, {control_kind::bye, 0}, work::kind::bye);
     }

@@ -63,12 +63,14 @@ class rdma_device final : public device {
     bool full() const { return count == max; }
   };
 
-  rdma_device(rdma_context& context, const device_config& config, const lengths& chosen);
+  rdma_device(rdma_context& context, boot::bootstrap& boot, const device_config& config,
+              const lengths& chosen);
 
   // ---- making and ending (device.cc)
   absl::Status open();
   absl::Status connect(boot::bootstrap& boot);
-  absl::Status connect_to(int rank, absl::string_view bytes);
+  absl::Status read_offer(int rank, absl::string_view bytes);
+  absl::Status connect_to(int rank);
   absl::Status greet(std::chrono::nanoseconds patience);
   void end();
   bool has_said_goodbye();
@@ -102,6 +104,14 @@ class rdma_device final : public device {
   void work_off();
   void wait(int rank);
 
+  // ---- connecting on first use (meeting.cc)
+  void want(peer& to);
+  void meet();
+  void begin_meeting(int rank);
+  bool say(int rank, hail_kind kind);
+  void take_hail(const hail& got);
+  void open_for_posts(int rank);
+
   // ---- failures (failures.cc)
   void look_for_failures();
   void suspect(int rank, const std::string& reason);
@@ -111,7 +121,7 @@ class rdma_device final : public device {
   void take_bye(int rank);
 
   far_end far_end_of(int rank, uint32_t number);
-  void close(peer& gone, peer_state state);
+  void set_state(peer& other, peer_state state);
 
   peer& with(int rank) { return peers_[static_cast<size_t>(rank)]; }
   bool is_us(int rank) const { return rank == context_.rank(); }
@@ -124,6 +134,9 @@ class rdma_device final : public device {
   std::unique_ptr<resources> own_;
   uint32_t max_inline_ = 0;
   const uint32_t first_packet_;  // that each of our queue pairs sends
+  const bool late_;              // queue pairs are connected on first use
+  const std::chrono::nanoseconds patience_;  // with a rank that does not answer
+  std::atomic<bool> any_wanted_{false};
   bool connected_ = false;
   ds::spinlock queues_lock_;       // of all send queues, where they share one
   std::unique_ptr<peer[]> peers_;  // by rank
@@ -141,6 +154,7 @@ class rdma_device final : public device {
   std::unique_ptr<arrival[]> arrivals_;
   arrival* unposted_ = nullptr;  // to be received into, a list by `next`
   std::vector<int> waiting_;     // ranks with peer::waiting
+  std::vector<int> meetings_;    // ranks that are hailed
   fifo<completion> ready_;       // to be given before all others
   bool moved_ = false;           // during this poll
   uint32_t polls_ = 0;

@@ -36,20 +36,20 @@ void rdma_device::look_for_failures() {
 
 void rdma_device::suspect(int rank, const std::string& reason) {
   peer& other = with(rank);
-  if (other.state.load(std::memory_order_relaxed) != peer_state::alive) return;
+  const peer_state state = other.state.load(std::memory_order_relaxed);
+  if (state != peer_state::alive && state != peer_state::unconnected) return;
   LCI_LOG(info, "ibv: rank ", rank, " seems to have failed: ", reason);
-  close(other, peer_state::suspected);
+  set_state(other, peer_state::suspected);
   other.suspected_at = emptied_;
   ++suspects_;
 }
 
-// No post to it starts any more.
-void rdma_device::close(peer& gone, peer_state state) {
-  const std::lock_guard<ds::spinlock> guard(gone.messages.lock());
-  // A queue of a lock of its own.
-  std::unique_lock<ds::spinlock> other(gone.writes.lock(), std::defer_lock);
-  if (&gone.writes.lock() != &gone.messages.lock()) other.lock();
-  gone.state.store(state, std::memory_order_relaxed);
+// Every post that starts from now on sees it.
+void rdma_device::set_state(peer& other, peer_state state) {
+  const std::lock_guard<ds::spinlock> guard(other.messages.lock());
+  std::unique_lock<ds::spinlock> second(other.writes.lock(), std::defer_lock);
+  if (&other.writes.lock() != &other.messages.lock()) second.lock();
+  other.state.store(state, std::memory_order_relaxed);
 }
 
 // What it had sent before it went, and that it ended its device, came before what told us that it
@@ -67,7 +67,7 @@ void rdma_device::judge() {
 
 void rdma_device::report(int rank) {
   peer& gone = with(rank);
-  close(gone, peer_state::failed);
+  set_state(gone, peer_state::failed);
   --suspects_;
   moved_ = true;
   stop(rank);
@@ -80,6 +80,7 @@ void rdma_device::report(int rank) {
 // Ends all that is under way to a rank; what has not come out by itself does then.
 void rdma_device::stop(int rank) {
   peer& gone = with(rank);
+  if (!gone.is_connected) return;
   own_->stop(*gone.messages.qp());
   own_->stop(*gone.writes.qp());
   if (gone.stage != renewal::none && gone.flushed > 0) {
@@ -94,7 +95,7 @@ void rdma_device::stop(int rank) {
 void rdma_device::take_bye(int rank) {
   peer& gone = with(rank);
   if (gone.state.load(std::memory_order_relaxed) == peer_state::suspected) --suspects_;
-  close(gone, peer_state::ended);
+  set_state(gone, peer_state::ended);
   stop(rank);
 }
 

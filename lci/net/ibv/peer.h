@@ -3,6 +3,7 @@
 #define LCI_NET_IBV_PEER_H_
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 
 #include "lci/net/ibv/send_queue.h"
@@ -33,6 +34,8 @@ struct peer {
   send_queue writes;  // puts and gets
   bool writes_broken = false;  // guarded by the lock of writes
 
+  std::atomic<bool> wanted{false};  // somebody wants to post to it, and it is not connected
+
   // Of who polls.
   queue_pair_numbers theirs = {};
   offer offered = {};
@@ -40,6 +43,11 @@ struct peer {
   bool owes_renewed = false;
   renewal stage = renewal::none;
   uint32_t flushed = 0;  // of what is in `writes`, from the front, while it is broken
+  bool meets = false;         // queue pairs are made for it, see meeting.cc
+  bool is_connected = false;  // and know the peer's
+  std::chrono::steady_clock::time_point next_hail;
+  std::chrono::steady_clock::time_point give_up;
+  std::chrono::milliseconds pause{0};
   bool bye_sent = false;
   bool bye_taken = false;  // the peer's device has it
   std::atomic<bool> marked{false};  // a marker is under way

@@ -30,6 +30,7 @@ error_t answer(int code) {
 // The peer is not to be posted to.
 error_t rdma_device::refuse(peer& to) {
   if (to.state.load(std::memory_order_relaxed) == peer_state::unconnected) {
+    want(to);
     return errorcode_t::retry_nomem;
   }
   return errorcode_t::fatal;

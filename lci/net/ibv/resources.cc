@@ -88,7 +88,7 @@ ibv_pd* resources::thread_domain() {
       return parents_.back().get();
     }
   }
-  LCI_LOG(info, "ibv: ", port_.name, " gives no ", parents_.empty() ? "" : "more ",
+  LCI_LOG(debug, "ibv: ", port_.name, " gives no ", parents_.empty() ? "" : "more ",
           "thread domains: ", failure("asking for one", errno).message());
   domains_ = attr_ibv_td_strategy_t::none;
   return plain;

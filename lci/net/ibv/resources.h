@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lci/api/types.hpp"
+#include "lci/net/ibv/hails.h"
 #include "lci/net/ibv/lengths.h"
 #include "lci/net/ibv/memory.h"
 #include "lci/net/ibv/port.h"
@@ -46,7 +47,8 @@ struct far_end {
 // What a device has of libibverbs. Thread safety: none.
 class resources {
  public:
-  resources(const verbs& with, const port& through) : verbs_(with), port_(through) {}
+  resources(const verbs& with, const port& through)
+      : datagrams(with, through), verbs_(with), port_(through) {}
   // All of it ends, in the right order.
   ~resources();
   resources(const resources&) = delete;
@@ -72,6 +74,7 @@ class resources {
   // Reads that a queue pair of ours has under way, and serves.
   uint32_t reads_at_once() const;
 
+  hails datagrams;  // where connections are made on first use
   packet_memory outgoing;
   packet_memory incoming;
 

@@ -53,13 +53,14 @@ struct work {
 // the release of tail_ after it was read, with A2 of who writes the next one there.
 class send_queue {
  public:
-  // `shared`: a lock of several; null for one of its own.
-  void open(ibv_qp* qp, uint32_t index, uint32_t depth, ds::spinlock* shared) {
+  // It has one lock with others, not one of its own. Before anything else.
+  void share(ds::spinlock& lock) { lock_ = &lock; }
+  // With the lock, if others may have it.
+  void open(ibv_qp* qp, uint32_t index, uint32_t depth) {
     qp_ = qp;
     index_ = index;
     depth_ = depth;
     entries_.reset(new work[depth]);
-    if (shared != nullptr) lock_ = shared;
   }
 
   ds::spinlock& lock() { return *lock_; }

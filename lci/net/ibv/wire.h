@@ -6,6 +6,7 @@
 //                           are its header and buffer, with nothing added
 //   write with immediate    a put_imm: `imm` is its op::imm, all 32 bits
 //   send without immediate  a `control` of this page
+//   datagram                a `hail` of this page
 //
 // Whose they are, and of which device, says the queue pair that they arrive at; so nothing of
 // either has to travel. Immediates are in network order, as verbs want them; all else is in the
@@ -58,8 +59,26 @@ struct offer {
   uint64_t packet_bytes;
   uint32_t first_packet;   // number of the first packet that each of its queue pairs sends
   uint32_t reads_at_once;  // that it serves, of one peer
+  uint32_t hail_number;    // where it takes hails; 0 where all is connected at start
+  uint32_t hail_key;
 };
-static_assert(sizeof(offer) == 16);
+static_assert(sizeof(offer) == 24);
+
+// A datagram between ranks that are not connected yet (meeting.cc).
+enum class hail_kind : uint32_t {
+  ask = 1,     // these are my queue pairs for you; I do not know whether yours are connected
+  answer = 2,  // mine are
+  bye = 3,     // I have ended my device
+};
+
+struct hail {
+  uint64_t version;
+  hail_kind kind;
+  uint32_t rank;
+  queue_pair_numbers numbers;
+  uint32_t reserved;
+};
+static_assert(sizeof(hail) == 32);
 
 enum class control_kind : uint32_t {
   bye = 1,    // the sender has ended its device

@@ -1,0 +1,32 @@
+// The suite over devices that are not there (fake_verbs.h).
+#include <vector>
+
+#include "lci/net/conformance/suite.h"
+#include "lci/net/ibv/context.h"
+#include "lci/net/ibv/fake_verbs.h"
+
+namespace lci::net::conformance {
+namespace {
+
+const backend_entry fake = {attr_backend_t::ibv, "ibv", -1, [] { return true; },
+                            [](boot::bootstrap& boot, const context_config& config) {
+                              return ibv::rdma_context::make_with(ibv::fake_verbs(), boot, config);
+                            }};
+
+// Connected at start, and on first use; then with datagrams that get lost.
+std::vector<backend_under_test> all() {
+  ibv::settings_of_fake().datagrams_lost = 3;
+  std::vector<backend_under_test> made;
+  for (int ranks = 1; ranks <= 4; ++ranks) {
+    made.push_back({"ibv", &fake, ranks});
+    context_config late;
+    late.ibv_eager_ranks = 0;
+    made.push_back({"late", &fake, ranks, false, late});
+  }
+  return made;
+}
+
+INSTANTIATE_TEST_SUITE_P(FakeIbv, Conformance, testing::ValuesIn(all()), name_of);
+
+}  // namespace
+}  // namespace lci::net::conformance

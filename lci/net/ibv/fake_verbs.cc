@@ -1,0 +1,585 @@
+#include "lci/net/ibv/fake_verbs.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <mutex>
+
+namespace lci::net::ibv {
+namespace {
+
+struct cq_of_fake : ibv_cq {
+  std::deque<ibv_wc> entries;
+  bool broken = false;
+};
+
+struct receive {
+  uint64_t id;
+  unsigned char* bytes;
+  uint32_t size;
+};
+
+struct srq_of_fake : ibv_srq {
+  size_t capacity = 0;
+  std::deque<receive> receives;
+};
+
+struct send {
+  ibv_send_wr request = {};
+  std::vector<unsigned char> inlined;
+  std::vector<ibv_sge> pieces;
+  uint32_t size = 0;
+};
+
+struct qp_of_fake : ibv_qp {
+  uint32_t depth = 0;
+  uint32_t inline_bytes = 0;
+  uint32_t key = 0;
+  uint32_t peer = 0;
+  bool dead = false;
+  std::deque<send> sends;
+  std::deque<receive> receives;  // without a shared queue
+};
+
+struct context_of_fake : ibv_context {};
+
+struct fake_world {
+  std::mutex mutex;
+  fake_settings settings;
+  fake_counts counts;
+  std::vector<ibv_device> devices;
+  std::map<uint32_t, qp_of_fake*> queue_pairs;
+  std::map<uint32_t, ibv_mr*> registrations;  // by key
+  uint32_t next_number = 100;
+  uint32_t next_key = 1;
+  uint32_t datagrams = 0;
+};
+
+fake_world& world() {
+  static auto* once = new fake_world;
+  return *once;
+}
+
+using guard = std::lock_guard<std::mutex>;
+
+template <class T>
+int end(T* object) {
+  const guard held(world().mutex);
+  --world().counts.objects;
+  delete object;
+  return 0;
+}
+
+template <class T>
+T* begin() {
+  ++world().counts.objects;
+  return new T();
+}
+
+// ---- moving bytes, with the mutex ------------------------------------------------------------
+
+const ibv_mr* registration(uint32_t key, uint64_t address, size_t size) {
+  const auto found = world().registrations.find(key);
+  if (found == world().registrations.end()) return nullptr;
+  const auto base = reinterpret_cast<uintptr_t>(found->second->addr);
+  const size_t length = found->second->length;
+  return address >= base && size <= length && address - base <= length - size ? found->second
+                                                                              : nullptr;
+}
+
+void complete(cq_of_fake& queue, const ibv_wc& entry) {
+  if (queue.entries.size() == static_cast<size_t>(queue.cqe)) {
+    queue.broken = true;
+    ++world().counts.overruns;
+    return;
+  }
+  queue.entries.push_back(entry);
+}
+
+void complete_send(qp_of_fake& by, const send& over, ibv_wc_status status) {
+  if (status == IBV_WC_SUCCESS && (over.request.send_flags & IBV_SEND_SIGNALED) == 0) return;
+  ibv_wc entry = {};
+  entry.wr_id = over.request.wr_id;
+  entry.status = status;
+  entry.opcode = IBV_WC_SEND;
+  entry.qp_num = by.qp_num;
+  complete(*static_cast<cq_of_fake*>(by.send_cq), entry);
+}
+
+void complete_receive(qp_of_fake& at, const receive& room, const send& from, ibv_wc_opcode opcode,
+                      uint32_t bytes) {
+  ibv_wc entry = {};
+  entry.wr_id = room.id;
+  entry.status = bytes > room.size ? IBV_WC_LOC_LEN_ERR : IBV_WC_SUCCESS;
+  entry.opcode = opcode;
+  entry.byte_len = bytes;
+  entry.qp_num = at.qp_num;
+  if (from.request.opcode == IBV_WR_SEND_WITH_IMM ||
+      from.request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM) {
+    entry.wc_flags = IBV_WC_WITH_IMM;
+    entry.imm_data = from.request.imm_data;
+  }
+  complete(*static_cast<cq_of_fake*>(at.recv_cq), entry);
+}
+
+// False if a piece is not registered.
+bool gather(const send& from, unsigned char* to) {
+  if ((from.request.send_flags & IBV_SEND_INLINE) != 0) {
+    std::copy(from.inlined.begin(), from.inlined.end(), to);
+    return true;
+  }
+  for (const ibv_sge& piece : from.pieces) {
+    if (piece.length == 0) continue;
+    if (registration(piece.lkey, piece.addr, piece.length) == nullptr) return false;
+    std::memcpy(to, reinterpret_cast<const void*>(piece.addr), piece.length);
+    to += piece.length;
+  }
+  return true;
+}
+
+std::deque<receive>& receives_of(qp_of_fake& at) {
+  return at.srq == nullptr ? at.receives : static_cast<srq_of_fake*>(at.srq)->receives;
+}
+
+enum class outcome { done, later, local_error, remote_error, nobody };
+
+outcome execute(qp_of_fake& by, const send& front) {
+  const auto found = world().queue_pairs.find(by.peer);
+  if (found == world().queue_pairs.end()) return outcome::nobody;
+  qp_of_fake& at = *found->second;
+  if (at.dead || (at.state != IBV_QPS_RTR && at.state != IBV_QPS_RTS) || at.peer != by.qp_num) {
+    return outcome::nobody;
+  }
+  const bool is_send =
+      front.request.opcode == IBV_WR_SEND || front.request.opcode == IBV_WR_SEND_WITH_IMM;
+  const bool takes = is_send || front.request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
+  std::deque<receive>& rooms = receives_of(at);
+  if (takes && rooms.empty()) return outcome::later;
+  if (is_send) {
+    const receive room = rooms.front();
+    std::vector<unsigned char> bytes(front.size);
+    if (!gather(front, bytes.data())) return outcome::local_error;
+    rooms.pop_front();
+    if (front.size <= room.size) std::copy(bytes.begin(), bytes.end(), room.bytes);
+    complete_receive(at, room, front, IBV_WC_RECV, front.size);
+    return front.size <= room.size ? outcome::done : outcome::remote_error;
+  }
+  auto* there = reinterpret_cast<unsigned char*>(front.request.wr.rdma.remote_addr);
+  if (front.size > 0) {
+    if (registration(front.request.wr.rdma.rkey, front.request.wr.rdma.remote_addr, front.size) ==
+        nullptr) {
+      return outcome::remote_error;
+    }
+    if (front.request.opcode == IBV_WR_RDMA_READ) {
+      const ibv_sge& to = front.pieces[0];
+      if (registration(to.lkey, to.addr, to.length) == nullptr) return outcome::local_error;
+      std::memcpy(reinterpret_cast<void*>(to.addr), there, to.length);
+    } else if (!gather(front, there)) {
+      return outcome::local_error;
+    }
+  }
+  if (takes) {
+    complete_receive(at, rooms.front(), front, IBV_WC_RECV_RDMA_WITH_IMM, 0);
+    rooms.pop_front();
+  }
+  return outcome::done;
+}
+
+void break_down(qp_of_fake& by, ibv_wc_status first) {
+  by.state = IBV_QPS_ERR;
+  for (; !by.sends.empty(); by.sends.pop_front()) {
+    complete_send(by, by.sends.front(), first);
+    first = IBV_WC_WR_FLUSH_ERR;
+  }
+}
+
+void move_on(qp_of_fake& by) {
+  if (by.state == IBV_QPS_ERR) break_down(by, IBV_WC_WR_FLUSH_ERR);
+  while (!by.sends.empty() && !by.dead) {
+    switch (execute(by, by.sends.front())) {
+      case outcome::done:
+        complete_send(by, by.sends.front(), IBV_WC_SUCCESS);
+        by.sends.pop_front();
+        break;
+      case outcome::later:
+        return;
+      case outcome::local_error:
+        return break_down(by, IBV_WC_LOC_PROT_ERR);
+      case outcome::nobody:
+        return break_down(by, IBV_WC_RETRY_EXC_ERR);
+      case outcome::remote_error: {
+        qp_of_fake* at = world().queue_pairs[by.peer];
+        break_down(by, IBV_WC_REM_ACCESS_ERR);
+        if (at->state != IBV_QPS_ERR) break_down(*at, IBV_WC_WR_FLUSH_ERR);
+        return;
+      }
+    }
+  }
+}
+
+void move_all_on() {
+  for (auto& each : world().queue_pairs) {
+    if (each.second->qp_type == IBV_QPT_RC && !each.second->sends.empty()) move_on(*each.second);
+  }
+}
+
+void send_datagram(qp_of_fake& by, const send& front) {
+  complete_send(by, front, IBV_WC_SUCCESS);
+  if (world().datagrams++ % 10 < world().settings.datagrams_lost) return;
+  const auto found = world().queue_pairs.find(front.request.wr.ud.remote_qpn);
+  if (found == world().queue_pairs.end()) return;
+  qp_of_fake& at = *found->second;
+  constexpr uint32_t global_header = 40;
+  if (at.dead || at.key != front.request.wr.ud.remote_qkey || at.receives.empty()) return;
+  const receive room = at.receives.front();
+  if (room.size < global_header + front.size || !gather(front, room.bytes + global_header)) return;
+  at.receives.pop_front();
+  complete_receive(at, room, front, IBV_WC_RECV, global_header + front.size);
+}
+
+// ---- the verbs that headers inline ----------------------------------------------------------
+
+int post_send(ibv_qp* on, ibv_send_wr* request, ibv_send_wr** refused) {
+  const guard held(world().mutex);
+  auto& by = static_cast<qp_of_fake&>(*on);
+  for (; request != nullptr; request = request->next) {
+    send posted;
+    posted.request = *request;
+    for (int i = 0; i < request->num_sge; ++i) {
+      const ibv_sge& piece = request->sg_list[i];
+      posted.size += piece.length;
+      posted.pieces.push_back(piece);
+      if ((request->send_flags & IBV_SEND_INLINE) == 0 || piece.length == 0) continue;
+      const auto* bytes = reinterpret_cast<const unsigned char*>(piece.addr);
+      posted.inlined.insert(posted.inlined.end(), bytes, bytes + piece.length);
+    }
+    if (by.sends.size() == by.depth || posted.inlined.size() > by.inline_bytes) {
+      *refused = request;
+      return by.sends.size() == by.depth ? ENOMEM : EINVAL;
+    }
+    ++world().counts.posted;
+    world().counts.signalled += (request->send_flags & IBV_SEND_SIGNALED) != 0 ? 1 : 0;
+    if (by.qp_type == IBV_QPT_UD) {
+      send_datagram(by, posted);
+    } else {
+      by.sends.push_back(std::move(posted));
+      move_on(by);
+    }
+  }
+  return 0;
+}
+
+receive room_of(const ibv_recv_wr& request) {
+  return {request.wr_id, reinterpret_cast<unsigned char*>(request.sg_list[0].addr),
+          request.sg_list[0].length};
+}
+
+int post_recv(ibv_qp* on, ibv_recv_wr* request, ibv_recv_wr**) {
+  const guard held(world().mutex);
+  for (; request != nullptr; request = request->next) {
+    static_cast<qp_of_fake*>(on)->receives.push_back(room_of(*request));
+  }
+  return 0;
+}
+
+int post_srq_recv(ibv_srq* on, ibv_recv_wr* request, ibv_recv_wr** refused) {
+  const guard held(world().mutex);
+  auto& queue = static_cast<srq_of_fake&>(*on);
+  int result = 0;
+  for (; request != nullptr && result == 0; request = request->next) {
+    if (queue.receives.size() == queue.capacity) {
+      *refused = request;
+      result = ENOMEM;
+    } else {
+      queue.receives.push_back(room_of(*request));
+    }
+  }
+  move_all_on();
+  return result;
+}
+
+int poll_cq(ibv_cq* of, int count, ibv_wc* entries) {
+  const guard held(world().mutex);
+  auto& queue = static_cast<cq_of_fake&>(*of);
+  if (queue.broken) return -1;
+  int got = 0;
+  for (; got < count && !queue.entries.empty(); ++got) {
+    entries[got] = queue.entries.front();
+    queue.entries.pop_front();
+  }
+  return got;
+}
+
+// ---- the table --------------------------------------------------------------------------------
+
+ibv_device** get_device_list(int* count) {
+  const guard held(world().mutex);
+  const size_t known = world().settings.devices.size();
+  if (world().devices.size() != known) world().devices.resize(known);
+  auto** list = new ibv_device*[known + 1];
+  for (size_t i = 0; i < known; ++i) list[i] = &world().devices[i];
+  list[known] = nullptr;
+  *count = static_cast<int>(known);
+  return list;
+}
+
+void free_device_list(ibv_device** list) { delete[] list; }
+
+const char* get_device_name(ibv_device* of) {
+  return world().settings.devices[static_cast<size_t>(of - world().devices.data())].c_str();
+}
+
+ibv_context* open_device(ibv_device* device) {
+  const guard held(world().mutex);
+  auto* made = begin<context_of_fake>();
+  made->device = device;
+  made->ops.post_send = post_send;
+  made->ops.post_recv = post_recv;
+  made->ops.post_srq_recv = post_srq_recv;
+  made->ops.poll_cq = poll_cq;
+  return made;
+}
+
+int query_device(ibv_context*, ibv_device_attr* attributes) {
+  *attributes = {};
+  attributes->phys_port_cnt = static_cast<uint8_t>(world().settings.ports);
+  attributes->max_cqe = world().settings.max_cqe;
+  attributes->max_srq_wr = 32767;
+  attributes->max_qp_wr = 16384;
+  attributes->max_qp_rd_atom = 16;
+  attributes->max_qp_init_rd_atom = 16;
+  return 0;
+}
+
+int query_port(ibv_context*, uint8_t, ibv_port_attr* attributes) {
+  *attributes = {};
+  attributes->state = world().settings.active ? IBV_PORT_ACTIVE : IBV_PORT_DOWN;
+  attributes->active_mtu = IBV_MTU_4096;
+  attributes->max_msg_sz = 8 << 20;
+  attributes->lid = world().settings.lid;
+  attributes->link_layer = world().settings.link_layer;
+  attributes->active_speed = 1;
+  attributes->active_width = 1;
+  return 0;
+}
+
+ssize_t query_gid_table(ibv_context*, ibv_gid_entry* entries, size_t count) {
+  std::vector<ibv_gid_entry> known = world().settings.gids;
+  if (known.empty()) {
+    ibv_gid_entry one = {};
+    const uint8_t ipv4[16] = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 7, 0, 1};
+    std::memcpy(one.gid.raw, ipv4, sizeof(ipv4));
+    one.gid_index = 1;
+    one.port_num = 1;
+    one.gid_type = IBV_GID_TYPE_ROCE_V2;
+    known.push_back(one);
+  }
+  const size_t copied = std::min(count, known.size());
+  std::copy_n(known.begin(), copied, entries);
+  return static_cast<ssize_t>(copied);
+}
+
+ibv_pd* alloc_pd(ibv_context* context) {
+  const guard held(world().mutex);
+  auto* made = begin<ibv_pd>();
+  made->context = context;
+  return made;
+}
+
+ibv_mr* reg_mr(ibv_pd* domain, void* address, size_t size, int access) {
+  const guard held(world().mutex);
+  auto* made = begin<ibv_mr>();
+  made->pd = domain;
+  made->addr = address;
+  made->length = size;
+  made->lkey = made->rkey = world().next_key++;
+  world().registrations[made->lkey] = made;
+  if ((access & IBV_ACCESS_ON_DEMAND) != 0) ++world().counts.registrations_on_demand;
+  return made;
+}
+
+int dereg_mr(ibv_mr* over) {
+  {
+    const guard held(world().mutex);
+    world().registrations.erase(over->lkey);
+  }
+  return end(over);
+}
+
+ibv_cq* create_cq(ibv_context* context, int count, void*, ibv_comp_channel*, int) {
+  const guard held(world().mutex);
+  if (count > world().settings.max_cqe) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  auto* made = begin<cq_of_fake>();
+  made->context = context;
+  made->cqe = count;
+  return made;
+}
+
+ibv_srq* create_srq(ibv_pd* domain, ibv_srq_init_attr* wanted) {
+  const guard held(world().mutex);
+  auto* made = begin<srq_of_fake>();
+  made->context = domain->context;
+  made->capacity = wanted->attr.max_wr;
+  return made;
+}
+
+ibv_qp* create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
+  const guard held(world().mutex);
+  if (wanted->cap.max_inline_data > world().settings.max_inline) {
+    errno = EINVAL;
+    return nullptr;
+  }
+  auto* made = begin<qp_of_fake>();
+  made->context = domain->context;
+  made->send_cq = wanted->send_cq;
+  made->recv_cq = wanted->recv_cq;
+  made->srq = wanted->srq;
+  made->qp_type = wanted->qp_type;
+  made->depth = wanted->cap.max_send_wr;
+  made->inline_bytes = wanted->cap.max_inline_data;
+  made->qp_num = world().next_number++;
+  made->state = IBV_QPS_RESET;
+  world().queue_pairs[made->qp_num] = made;
+  return made;
+}
+
+void forget(cq_of_fake& queue, uint32_t number) {
+  queue.entries.erase(
+      std::remove_if(queue.entries.begin(), queue.entries.end(),
+                     [number](const ibv_wc& entry) { return entry.qp_num == number; }),
+      queue.entries.end());
+}
+
+int modify_qp(ibv_qp* modified, ibv_qp_attr* to, int mask) {
+  const guard held(world().mutex);
+  auto& qp = static_cast<qp_of_fake&>(*modified);
+  qp.state = to->qp_state;
+  if ((mask & IBV_QP_DEST_QPN) != 0) qp.peer = to->dest_qp_num;
+  if ((mask & IBV_QP_QKEY) != 0) qp.key = to->qkey;
+  if (to->qp_state == IBV_QPS_RESET) {
+    qp.sends.clear();
+    forget(static_cast<cq_of_fake&>(*qp.send_cq), qp.qp_num);
+    forget(static_cast<cq_of_fake&>(*qp.recv_cq), qp.qp_num);
+  }
+  if (to->qp_state == IBV_QPS_ERR) break_down(qp, IBV_WC_WR_FLUSH_ERR);
+  return 0;
+}
+
+int destroy_qp(ibv_qp* over) {
+  {
+    const guard held(world().mutex);
+    world().queue_pairs.erase(over->qp_num);
+    move_all_on();
+  }
+  return end(static_cast<qp_of_fake*>(over));
+}
+
+ibv_ah* create_ah(ibv_pd* domain, ibv_ah_attr*) {
+  const guard held(world().mutex);
+  if (!world().settings.has_routes) {
+    errno = ENETUNREACH;
+    return nullptr;
+  }
+  auto* made = begin<ibv_ah>();
+  made->context = domain->context;
+  return made;
+}
+
+ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr*) {
+  const guard held(world().mutex);
+  if (!world().settings.has_thread_domains ||
+      static_cast<uint32_t>(world().counts.thread_domains) >= world().settings.max_thread_domains) {
+    errno = EOPNOTSUPP;
+    return nullptr;
+  }
+  ++world().counts.thread_domains;
+  auto* made = begin<ibv_td>();
+  made->context = context;
+  return made;
+}
+
+ibv_pd* alloc_parent_domain(ibv_context* context, ibv_parent_domain_init_attr*) {
+  return alloc_pd(context);
+}
+
+int query_device_ex(ibv_context*, ibv_device_attr_ex* attributes) {
+  *attributes = {};
+  attributes->odp_caps.general_caps = world().settings.odp_general;
+  attributes->odp_caps.per_transport_caps.rc_odp_caps = world().settings.odp_rc;
+  return 0;
+}
+
+int advise_mr(ibv_pd*, ibv_advise_mr_advice advice, uint32_t, ibv_sge*, uint32_t) {
+  const guard held(world().mutex);
+  world().counts.advice.push_back(advice);
+  return 0;
+}
+
+verbs make_table() {
+  verbs made;
+  made.get_device_list = get_device_list;
+  made.free_device_list = free_device_list;
+  made.get_device_name = get_device_name;
+  made.open_device = open_device;
+  made.close_device = [](ibv_context* over) { return end(static_cast<context_of_fake*>(over)); };
+  made.query_device = query_device;
+  made.query_port = query_port;
+  made.query_gid_table = query_gid_table;
+  made.alloc_pd = alloc_pd;
+  made.dealloc_pd = [](ibv_pd* over) { return end(over); };
+  made.reg_mr = reg_mr;
+  made.dereg_mr = dereg_mr;
+  made.create_cq = create_cq;
+  made.destroy_cq = [](ibv_cq* over) { return end(static_cast<cq_of_fake*>(over)); };
+  made.create_srq = create_srq;
+  made.destroy_srq = [](ibv_srq* over) { return end(static_cast<srq_of_fake*>(over)); };
+  made.create_qp = create_qp;
+  made.modify_qp = modify_qp;
+  made.destroy_qp = destroy_qp;
+  made.create_ah = create_ah;
+  made.destroy_ah = [](ibv_ah* over) { return end(over); };
+  made.wc_status_str = [](ibv_wc_status status) {
+    return status == IBV_WC_SUCCESS ? "success" : "failure";
+  };
+  made.alloc_td = alloc_td;
+  made.dealloc_td = [](ibv_td* over) { return end(over); };
+  made.alloc_parent_domain = alloc_parent_domain;
+  made.query_device_ex = query_device_ex;
+  made.advise_mr = advise_mr;
+  return made;
+}
+
+}  // namespace
+
+void reset_fake() {
+  const guard held(world().mutex);
+  world().settings = fake_settings();
+  world().counts = fake_counts();
+}
+
+fake_settings& settings_of_fake() { return world().settings; }
+
+fake_counts counts_of_fake() {
+  const guard held(world().mutex);
+  return world().counts;
+}
+
+const verbs& fake_verbs() {
+  static const verbs table = make_table();
+  return table;
+}
+
+void kill_fake(const ibv_context* opened) {
+  const guard held(world().mutex);
+  for (auto& each : world().queue_pairs) {
+    if (each.second->context == opened) each.second->dead = true;
+  }
+  move_all_on();
+}
+
+}  // namespace lci::net::ibv

@@ -1,0 +1,116 @@
+#include "lci/net/ibv/hails.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+
+namespace lci::net::ibv {
+namespace {
+
+constexpr uint32_t sends = 64;
+// What a datagram begins with, used or not.
+constexpr size_t global_header = 40;
+constexpr size_t datagram = global_header + sizeof(hail);
+
+}  // namespace
+
+hails::~hails() {
+  for (ibv_ah* way : ways_) {
+    if (way != nullptr) verbs_.destroy_ah(way);
+  }
+}
+
+absl::Status hails::open(uint32_t key, int ranks) {
+  receives_ = static_cast<uint32_t>(std::clamp(ranks, 32, 512));
+  ways_.resize(static_cast<size_t>(ranks));
+  completions_ = own(verbs_.create_cq(port_.context.get(), static_cast<int>(receives_ + sends),
+                                      nullptr, nullptr, 0),
+                     verbs_.destroy_cq);
+  if (completions_ == nullptr) return failure("making a completion queue of datagrams", errno);
+  absl::Status bad = memory_.make(verbs_, port_.domain.get(), receives_ + sends, datagram);
+  if (!bad.ok()) return bad;
+  ibv_qp_init_attr wanted = {};
+  wanted.send_cq = completions_.get();
+  wanted.recv_cq = completions_.get();
+  wanted.qp_type = IBV_QPT_UD;
+  wanted.cap.max_send_wr = sends;
+  wanted.cap.max_recv_wr = receives_;
+  wanted.cap.max_send_sge = 1;
+  wanted.cap.max_recv_sge = 1;
+  queue_pair_ = own(verbs_.create_qp(port_.domain.get(), &wanted), verbs_.destroy_qp);
+  if (queue_pair_ == nullptr) return failure("making a queue pair of datagrams", errno);
+  ibv_qp_attr attributes = {};
+  attributes.qp_state = IBV_QPS_INIT;
+  attributes.port_num = port_.number;
+  attributes.qkey = key;
+  int code =
+      verbs_.modify_qp(queue_pair_.get(), &attributes,
+                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+  attributes.qp_state = IBV_QPS_RTR;
+  if (code == 0) code = verbs_.modify_qp(queue_pair_.get(), &attributes, IBV_QP_STATE);
+  attributes.qp_state = IBV_QPS_RTS;
+  if (code == 0) {
+    code = verbs_.modify_qp(queue_pair_.get(), &attributes, IBV_QP_STATE | IBV_QP_SQ_PSN);
+  }
+  if (code != 0) return failure("starting a queue pair of datagrams", code);
+  for (size_t i = 0; i < receives_; ++i) post_receive(i);
+  for (size_t i = 0; i < sends; ++i) free_sends_.push_back(receives_ + i);
+  return absl::OkStatus();
+}
+
+void hails::post_receive(size_t index) {
+  ibv_sge room = {reinterpret_cast<uintptr_t>(memory_.at(index)), datagram, memory_.key()};
+  ibv_recv_wr request = {};
+  request.wr_id = index;
+  request.sg_list = &room;
+  request.num_sge = 1;
+  ibv_recv_wr* refused = nullptr;
+  // There is always room, for there are no more than it was made for.
+  static_cast<void>(ibv_post_recv(queue_pair_.get(), &request, &refused));
+}
+
+bool hails::send(int rank, const port_address& to, uint32_t number, uint32_t key,
+                 const hail& sent) {
+  ibv_ah*& way = ways_[static_cast<size_t>(rank)];
+  if (way == nullptr) {
+    ibv_ah_attr attributes = port_.way_to(to);
+    way = verbs_.create_ah(port_.domain.get(), &attributes);
+  }
+  if (way == nullptr || free_sends_.empty()) return false;
+  const size_t index = free_sends_.back();
+  std::memcpy(memory_.at(index), &sent, sizeof(sent));
+  ibv_sge bytes = {reinterpret_cast<uintptr_t>(memory_.at(index)), sizeof(sent), memory_.key()};
+  ibv_send_wr request = {};
+  request.wr_id = index;
+  request.sg_list = &bytes;
+  request.num_sge = 1;
+  request.opcode = IBV_WR_SEND;
+  request.send_flags = IBV_SEND_SIGNALED;
+  request.wr.ud.ah = way;
+  request.wr.ud.remote_qpn = number;
+  request.wr.ud.remote_qkey = key;
+  ibv_send_wr* refused = nullptr;
+  if (ibv_post_send(queue_pair_.get(), &request, &refused) != 0) return false;
+  free_sends_.pop_back();
+  return true;
+}
+
+bool hails::next(hail* got) {
+  ibv_wc entry;
+  while (ibv_poll_cq(completions_.get(), 1, &entry) == 1) {
+    const auto index = static_cast<size_t>(entry.wr_id);
+    if (index >= receives_) {
+      free_sends_.push_back(index);
+      continue;
+    }
+    const bool whole = entry.status == IBV_WC_SUCCESS && entry.byte_len == datagram;
+    if (whole) std::memcpy(got, memory_.at(index) + global_header, sizeof(*got));
+    post_receive(index);
+    if (whole) return true;
+  }
+  return false;
+}
+
+}  // namespace lci::net::ibv

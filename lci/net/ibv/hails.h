@@ -1,0 +1,58 @@
+#ifndef LCI_NET_IBV_HAILS_H_
+#define LCI_NET_IBV_HAILS_H_
+
+#include <infiniband/verbs.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "lci/net/ibv/memory.h"
+#include "lci/net/ibv/port.h"
+#include "lci/net/ibv/verbs.h"
+#include "lci/net/ibv/wire.h"
+
+namespace lci::net::ibv {
+
+// Hails (wire.h) to and from ranks that there is no connection with: unreliable datagrams, of one
+// queue pair for all. Any of them may be lost. Thread safety: none.
+class hails {
+ public:
+  hails(const verbs& with, const port& through) : verbs_(with), port_(through) {}
+  ~hails();
+  hails(const hails&) = delete;
+  hails& operator=(const hails&) = delete;
+
+  // Takes hails with `key`, and room for as many as `ranks` send at a time, within reason.
+  absl::Status open(uint32_t key, int ranks);
+  uint32_t number() const { return queue_pair_->qp_num; }
+
+  // To the queue pair of that number and key. False: not now.
+  bool send(int rank, const port_address& to, uint32_t number, uint32_t key, const hail& sent);
+
+  // Calls f(hail) for each that has come.
+  template <class F>
+  void receive(const F& f) {
+    hail got;
+    while (next(&got)) f(got);
+  }
+
+ private:
+  bool next(hail* got);
+  void post_receive(size_t index);
+
+  const verbs& verbs_;
+  const port& port_;
+  uint32_t receives_ = 0;
+  packet_memory memory_;  // of receives, and behind them of sends
+  std::vector<size_t> free_sends_;
+  owned<ibv_cq> completions_;
+  owned<ibv_qp> queue_pair_;
+  std::vector<ibv_ah*> ways_;  // by rank; null: not yet
+};
+
+}  // namespace lci::net::ibv
+
+#endif  // LCI_NET_IBV_HAILS_H_

@@ -1,0 +1,126 @@
+// Connecting on first use: who wants to post to a rank hails it, again and again until it answers;
+// who is hailed answers, and hails back if it has not been answered itself. So each of the two knows
+// that the other's queue pairs are there before it posts, whichever of their hails are lost, and
+// also if both begin at the same time.
+#include <algorithm>
+#include <chrono>
+
+#include "lci/base/log.h"
+#include "lci/net/ibv/device.h"
+
+namespace lci::net::ibv {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+constexpr milliseconds first_pause{5};
+constexpr milliseconds longest_pause{200};
+// Without a word of anybody wanting something, hails are looked for once in so many polls.
+constexpr uint32_t polls_between_meetings = 64;
+
+}  // namespace
+
+// From post: who polls will do it.
+void rdma_device::want(peer& to) {
+  if (to.wanted.load(std::memory_order_relaxed)) return;
+  to.wanted.store(true, std::memory_order_relaxed);
+  any_wanted_.store(true, std::memory_order_release);
+}
+
+void rdma_device::meet() {
+  const bool any = any_wanted_.load(std::memory_order_relaxed);
+  if (!any && meetings_.empty() && polls_ % polls_between_meetings != 0) return;
+  if (any && any_wanted_.exchange(false, std::memory_order_acquire)) {
+    for (int r = 0; r < ranks_; ++r) {
+      if (with(r).wanted.load(std::memory_order_relaxed)) begin_meeting(r);
+    }
+  }
+  own_->datagrams.receive([&](const hail& got) { take_hail(got); });
+  if (meetings_.empty()) return;
+  const auto now = steady_clock::now();
+  for (size_t i = 0; i < meetings_.size();) {
+    const int rank = meetings_[i];
+    peer& other = with(rank);
+    if (other.state.load(std::memory_order_relaxed) == peer_state::unconnected) {
+      if (now >= other.next_hail && say(rank, hail_kind::ask)) {
+        other.pause = std::min(std::max(2 * other.pause, first_pause), longest_pause);
+        other.next_hail = now + other.pause;
+      }
+      if (now > other.give_up) suspect(rank, "it does not answer");
+      if (other.state.load(std::memory_order_relaxed) == peer_state::unconnected) {
+        ++i;
+        continue;
+      }
+    }
+    meetings_[i] = meetings_.back();
+    meetings_.pop_back();
+  }
+}
+
+void rdma_device::begin_meeting(int rank) {
+  peer& other = with(rank);
+  if (other.meets || other.state.load(std::memory_order_relaxed) != peer_state::unconnected) {
+    return;
+  }
+  other.meets = true;
+  if (absl::Status bad = own_->make_connection(rank); !bad.ok()) {
+    suspect(rank, std::string(bad.message()));
+    return;
+  }
+  moved_ = true;
+  other.give_up = steady_clock::now() + patience_;
+  other.next_hail = steady_clock::time_point();
+  meetings_.push_back(rank);
+}
+
+bool rdma_device::say(int rank, hail_kind kind) {
+  const peer& to = with(rank);
+  hail said = {};
+  said.version = wire_version;
+  said.kind = kind;
+  said.rank = static_cast<uint32_t>(context_.rank());
+  if (kind != hail_kind::bye) said.numbers = own_->with(rank).numbers();
+  return own_->datagrams.send(rank, context_.address_of(rank), to.offered.hail_number,
+                              to.offered.hail_key, said);
+}
+
+void rdma_device::take_hail(const hail& got) {
+  const auto rank = static_cast<int>(got.rank);
+  if (got.version != wire_version || got.rank >= static_cast<uint32_t>(ranks_) || is_us(rank)) {
+    LCI_LOG(warn, "ibv: dropped a datagram that is not of this job");
+    return;
+  }
+  peer& from = with(rank);
+  const peer_state state = from.state.load(std::memory_order_relaxed);
+  if (state != peer_state::unconnected && state != peer_state::alive) return;
+  if (got.kind == hail_kind::bye) {
+    if (state == peer_state::unconnected) take_bye(rank);
+    return;
+  }
+  if (from.bye_sent && !from.meets) {
+    say(rank, hail_kind::bye);  // once more; the first may be lost
+    return;
+  }
+  begin_meeting(rank);
+  if (from.state.load(std::memory_order_relaxed) == peer_state::suspected) return;
+  if (!from.is_connected) {
+    from.theirs = got.numbers;
+    if (absl::Status bad = connect_to(rank); !bad.ok()) {
+      suspect(rank, std::string(bad.message()));
+      return;
+    }
+  }
+  moved_ = true;
+  if (got.kind == hail_kind::ask) say(rank, hail_kind::answer);
+  if (got.kind == hail_kind::answer) open_for_posts(rank);
+}
+
+// The rank has shown that its queue pairs are connected, too.
+void rdma_device::open_for_posts(int rank) {
+  peer& other = with(rank);
+  if (other.state.load(std::memory_order_relaxed) != peer_state::unconnected) return;
+  set_state(other, peer_state::alive);
+}
+
+}  // namespace lci::net::ibv

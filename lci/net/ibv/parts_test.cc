@@ -1,0 +1,189 @@
+// The parts that a device is made of, each by itself.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "lci/net/ibv/fake_verbs.h"
+#include "lci/net/ibv/lengths.h"
+#include "lci/net/ibv/port.h"
+#include "lci/net/ibv/send_queue.h"
+#include "lci/net/ibv/source_table.h"
+#include "lci/net/ibv/verbs.h"
+#include "lci/net/ibv/wire.h"
+
+namespace lci::net::ibv {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+TEST(Verbs, WithoutTheLibraryTheErrorSaysWhatToInstall) {
+  const auto missing = load_verbs_from("libnonesuch.so.1");
+  ASSERT_FALSE(missing.ok());
+  EXPECT_THAT(std::string(missing.status().message()),
+              AllOf(HasSubstr("libnonesuch.so.1"), HasSubstr("libibverbs1")));
+}
+
+TEST(Verbs, AnotherLibraryOfThatNameIsRefused) {
+  const auto wrong = load_verbs_from("libc.so.6");
+  ASSERT_FALSE(wrong.ok());
+  EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("ibv_get_device_list"));
+}
+
+ibv_gid_entry entry(uint32_t index, uint32_t type, std::vector<uint8_t> first, bool ipv4,
+                    uint32_t port = 1) {
+  ibv_gid_entry made = {};
+  made.gid_index = index;
+  made.port_num = port;
+  made.gid_type = type;
+  std::copy(first.begin(), first.end(), made.gid.raw);
+  if (ipv4) {
+    made.gid.raw[10] = made.gid.raw[11] = 0xff;
+    made.gid.raw[12] = 10;
+  }
+  return made;
+}
+
+const ibv_gid_entry empty = entry(0, IBV_GID_TYPE_ROCE_V2, {}, false);
+const ibv_gid_entry old_ipv4 = entry(1, IBV_GID_TYPE_ROCE_V1, {}, true);
+const ibv_gid_entry old_link = entry(2, IBV_GID_TYPE_ROCE_V1, {0xfe, 0x80}, false);
+const ibv_gid_entry link = entry(3, IBV_GID_TYPE_ROCE_V2, {0xfe, 0x80}, false);
+const ibv_gid_entry ipv6 = entry(4, IBV_GID_TYPE_ROCE_V2, {0x20, 0x01}, false);
+const ibv_gid_entry ipv4 = entry(5, IBV_GID_TYPE_ROCE_V2, {}, true);
+const ibv_gid_entry ipv4_again = entry(6, IBV_GID_TYPE_ROCE_V2, {}, true);
+const ibv_gid_entry elsewhere = entry(7, IBV_GID_TYPE_ROCE_V2, {}, true, 2);
+
+TEST(Port, TheGidThatReachesFurthestIsChosen) {
+  EXPECT_EQ(choose_gid({elsewhere, empty}, 1), -1);
+  EXPECT_EQ(choose_gid({elsewhere, empty, old_link}, 1), 2);
+  EXPECT_EQ(choose_gid({old_link, old_ipv4}, 1), 1);
+  EXPECT_EQ(choose_gid({old_link, old_ipv4, link}, 1), 3);
+  EXPECT_EQ(choose_gid({link, ipv6, old_ipv4}, 1), 4);
+  EXPECT_EQ(choose_gid({link, ipv6, ipv4, ipv4_again, elsewhere}, 1), 5);
+  EXPECT_EQ(choose_gid({link, ipv6, ipv4, elsewhere}, 2), 7);
+}
+
+class PortOfFake : public testing::Test {
+ protected:
+  void SetUp() override { reset_fake(); }
+  void TearDown() override { EXPECT_EQ(counts_of_fake().objects, 0); }
+};
+
+std::string name_or_error(const wanted_port& wanted) {
+  const auto opened = open_port(fake_verbs(), wanted);
+  return opened.ok() ? opened->name : std::string(opened.status().message());
+}
+
+TEST_F(PortOfFake, IsFoundByName) {
+  settings_of_fake().devices = {"fake0", "fake1"};
+  settings_of_fake().ports = 2;
+  settings_of_fake().gids = {entry(0, IBV_GID_TYPE_ROCE_V2, {}, true, 1),
+                             entry(0, IBV_GID_TYPE_ROCE_V2, {}, true, 2)};
+  EXPECT_EQ(name_or_error({}), "fake0:1");
+  EXPECT_EQ(name_or_error({"fake1"}), "fake1:1");
+  EXPECT_EQ(name_or_error({"fake1:2"}), "fake1:2");
+  EXPECT_THAT(name_or_error({"fake1:3"}), HasSubstr("has 2 ports"));
+  EXPECT_THAT(name_or_error({"fake1:x"}), HasSubstr("device_name"));
+  EXPECT_THAT(name_or_error({"fake2"}), AllOf(HasSubstr("fake0"), HasSubstr("fake1")));
+}
+
+TEST_F(PortOfFake, ThatCantBeUsedSaysWhy) {
+  settings_of_fake().active = false;
+  EXPECT_THAT(name_or_error({}), AllOf(HasSubstr("fake0:1"), HasSubstr("not active")));
+  settings_of_fake().devices = {};
+  EXPECT_THAT(name_or_error({}), HasSubstr("no RDMA device"));
+}
+
+TEST_F(PortOfFake, OnEthernetRanksAreNamedByGid) {
+  settings_of_fake().gids = {link, ipv4, ipv6};
+  auto opened = open_port(fake_verbs(), {});
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->gid_index, 5);
+  const ibv_ah_attr way = opened->way_to(opened->address());
+  EXPECT_EQ(way.is_global, 1);
+  EXPECT_EQ(way.grh.sgid_index, 5);
+  EXPECT_EQ(std::memcmp(way.grh.dgid.raw, ipv4.gid.raw, 16), 0);
+  opened = open_port(fake_verbs(), {"", 4});
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(std::memcmp(opened->gid.raw, ipv6.gid.raw, 16), 0);
+  EXPECT_THAT(name_or_error({"", 9}), HasSubstr("ibv_gid_idx"));
+}
+
+TEST_F(PortOfFake, OnInfiniBandRanksAreNamedByLidUnlessAskedOtherwise) {
+  settings_of_fake().link_layer = IBV_LINK_LAYER_INFINIBAND;
+  settings_of_fake().lid = 7;
+  settings_of_fake().gids = {entry(0, IBV_GID_TYPE_IB, {0xfe, 0x80}, false)};
+  auto opened = open_port(fake_verbs(), {});
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->gid_index, -1);
+  EXPECT_EQ(opened->way_to(opened->address()).dlid, 7);
+  EXPECT_EQ(opened->way_to(opened->address()).is_global, 0);
+  for (const wanted_port& wanted : {wanted_port{"", 0, false}, wanted_port{"", -1, true}}) {
+    opened = open_port(fake_verbs(), wanted);
+    ASSERT_TRUE(opened.ok());
+    EXPECT_EQ(opened->way_to(opened->address()).is_global, 1);
+    EXPECT_EQ(opened->way_to(opened->address()).dlid, 7);
+  }
+  // Without a LID there is no other way.
+  settings_of_fake().lid = 0;
+  opened = open_port(fake_verbs(), {});
+  ASSERT_TRUE(opened.ok());
+  EXPECT_EQ(opened->gid_index, 0);
+}
+
+queue_lengths queues(size_t sends, size_t receives, size_t completions) {
+  return {sends - 1, 1, receives, completions};
+}
+
+TEST(Lengths, AreSumsThatFit) {
+  const device_capacity large = {4000000, 32000, 16000};
+  for (const size_t ranks : {1, 2, 4, 64, 1000, 4000}) {
+    const auto chosen = choose_lengths(queues(1024, 4096, 65536), ranks, large);
+    ASSERT_TRUE(chosen.ok()) << ranks;
+    EXPECT_GE(chosen->depth, 16u);
+    EXPECT_LE(chosen->depth, 256u);
+    EXPECT_LE(chosen->receives, 4096u);
+    EXPECT_EQ(chosen->completions, chosen->receives + 2 * ranks * chosen->depth);
+    EXPECT_LE(chosen->completions, std::max<size_t>(65536, 4096 + 2 * 16 * ranks));
+  }
+  EXPECT_EQ(choose_lengths(queues(1024, 4096, 65536), 2, large)->depth, 256u);
+  EXPECT_EQ(choose_lengths(queues(64, 4096, 65536), 2, large)->depth, 64u);
+  EXPECT_EQ(choose_lengths(queues(64, 4096, 65536), 1, large)->receives, 128u);
+  EXPECT_EQ(choose_lengths(queues(1024, 100, 65536), 4, large)->receives, 100u);
+  EXPECT_LE(choose_lengths(queues(1024, 4096, 65536), 4, {5000, 32000, 16000})->completions, 5000u);
+}
+
+TEST(Lengths, ThatDoNotFitAreNamed) {
+  const auto none = choose_lengths(queues(1024, 4096, 65536), 1000, {32767, 32000, 16000});
+  ASSERT_FALSE(none.ok());
+  EXPECT_THAT(std::string(none.status().message()), AllOf(HasSubstr("32767"), HasSubstr("1000")));
+}
+
+TEST(SourceTable, FindsWhatWasAddedAndNothingElse) {
+  source_table table(40);
+  // They collide, as those of several devices may.
+  for (uint32_t i = 0; i < 40; ++i) table.add(100 + i * 64, static_cast<int>(i));
+  for (uint32_t i = 0; i < 40; ++i) EXPECT_EQ(table.find(100 + i * 64), static_cast<int>(i));
+  EXPECT_EQ(table.find(101), -1);
+  EXPECT_EQ(table.find(0), -1);
+}
+
+TEST(Wire, ControlsThatMakeNoSenseAreRefused) {
+  const control good{control_kind::renew, 77};
+  control read = {};
+  ASSERT_TRUE(read_control(&good, sizeof(good), &read));
+  EXPECT_EQ(read.first_packet, 77u);
+  EXPECT_FALSE(read_control(&good, sizeof(good) - 1, &read));
+  EXPECT_FALSE(read_control(&good, sizeof(good) + 1, &read));
+  for (const uint32_t kind : {0u, 4u, ~0u}) {
+    const control bad{static_cast<control_kind>(kind), 0};
+    EXPECT_FALSE(read_control(&bad, sizeof(bad), &read));
+  }
+  EXPECT_EQ(decode_immediate(encode_immediate(0x12345678)), 0x12345678u);
+}
+
+}  // namespace
+}  // namespace lci::net::ibv
