@@ -107,6 +107,17 @@ error_t rank_under_test::post(const op& operation,
   return result;
 }
 
+void rank_under_test::connect() {
+  if (!testing::TestWithParam<backend_under_test>::GetParam().connects_late) return;
+  int heard = 0;
+  const auto hear = [&](const completion& c) { heard += c.kind == completion_kind::recv ? 1 : 0; };
+  for (int to = 0; to < ranks; ++to) {
+    ASSERT_TRUE(post(make_send(to, nullptr, 0, 0), hear).is_done());
+  }
+  poll_until([&] { return heard == ranks && dev.drained(); }, hear);
+  meet();  // who polled now would take what faster ranks go on to send
+}
+
 namespace {
 
 void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool meet_at_end,
@@ -224,6 +235,7 @@ TEST_P(Conformance, AFullWayIsRetryAndLosesNothing) {
   run([](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
     const int from = (self.rank + self.ranks - 1) % self.ranks;
+    self.connect();
     uint64_t accepted = 0;
     uint64_t value[128] = {};
     const size_t size = std::min(sizeof(value), self.dev.limits().max_inject);
@@ -267,6 +279,7 @@ TEST_P(Conformance, AFullWayIsRetryAndLosesNothing) {
 TEST_P(Conformance, LeasesHoldTheirBytesAndEndInAnyOrder) {
   run([](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
+    self.connect();
     for (size_t round = 0; round < 60; ++round) {
       constexpr size_t burst = 6;
       const size_t max = self.dev.limits().max_inject;
@@ -675,6 +688,7 @@ TEST_P(Conformance, ManyPutsAtOnceAllCompleteAndAreToldOnce) {
     const auto keys = self.boot.allgather(
         "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
     ASSERT_TRUE(keys.ok());
+    self.connect();
     op put;
     put.kind = op_kind::put_imm;
     put.rank = to;

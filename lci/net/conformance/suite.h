@@ -22,6 +22,7 @@ struct backend_under_test {
   bool processes = false;
   context_config config = {};
   size_t gather_size = device_config().gather_size;
+  bool connects_late = false;  // a rank that was never posted to can be once both have polled
 };
 
 // What one rank of a test has.
@@ -41,6 +42,9 @@ struct rank_under_test {
                   const std::function<void(const completion&)>& use);
   // Posts until it is not a retry, polling meanwhile (completions to `use`).
   error_t post(const op& operation, const std::function<void(const completion&)>& use);
+
+  // Where ranks connect late, all have when it returns; with no message under way.
+  void connect();
 
   int meetings = 0;
 };

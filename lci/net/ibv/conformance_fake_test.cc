@@ -22,6 +22,7 @@ std::vector<backend_under_test> all() {
     context_config late;
     late.ibv_eager_ranks = 0;
     made.push_back({"late", &fake, ranks, false, late});
+    made.back().connects_late = true;
   }
   return made;
 }

@@ -22,6 +22,7 @@ std::vector<backend_under_test> all() {
     for (int ranks = 1; ranks <= 4; ++ranks) {
       if (given != 0 && ranks != given) continue;
       made.push_back({"ibv", &ibv::backend, ranks, processes, config});
+      made.back().connects_late = ranks > config.ibv_eager_ranks;
     }
   }
   return made;

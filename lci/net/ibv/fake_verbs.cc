@@ -577,7 +577,9 @@ const verbs& fake_verbs() {
 void kill_fake(const ibv_context* opened) {
   const guard held(world().mutex);
   for (auto& each : world().queue_pairs) {
-    if (each.second->context == opened) each.second->dead = true;
+    if (each.second->context != opened) continue;
+    each.second->dead = true;
+    break_down(*each.second, IBV_WC_RETRY_EXC_ERR);
   }
   move_all_on();
 }
