@@ -177,9 +177,9 @@ class context {
 // What the program chose of a network, and equal on all ranks. A backend ignores what it has no
 // choice of.
 struct context_config {
-  std::string provider;   // ofi: of libfabric; empty: the best that all ranks have
-  std::string interface;  // the network's name of it ("eth0", "mlx5_0:1"); empty: the best
-  int ibv_gid_index = -1;  // this and below as the attributes of that name
+  std::string provider;            // ofi: of libfabric; empty: the best that all ranks have
+  std::string interface;           // the network's name of it ("eth0", "mlx5_0:1"); empty: the best
+  int ibv_gid_index = -1;          // this and below as the attributes of that name
   bool ibv_always_by_gid = false;  // ibv_force_gid_auto_select
   attr_ibv_odp_strategy_t ibv_odp_strategy = attr_ibv_odp_strategy_t::none;
   attr_ibv_prefetch_strategy_t ibv_prefetch_strategy = attr_ibv_prefetch_strategy_t::none;

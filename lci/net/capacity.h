@@ -20,7 +20,8 @@ struct queue_lengths {
   // their own, two ranks whose programs have filled their queues still answer each other.
   size_t sends_of_progress = 0;
   size_t receives = 0;  // posted ahead, each with a packet
-  size_t most_completions = 65536;  // entries that a completion queue may have; at least completions()
+  size_t most_completions =
+      65536;  // entries that a completion queue may have; at least completions()
   size_t sends() const { return sends_of_posts + sends_of_progress; }
   // One entry for each of the above: a completion queue that overflows is lost for good.
   size_t completions() const { return sends() + receives; }

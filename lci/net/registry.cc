@@ -11,11 +11,7 @@ namespace lci::net {
 namespace {
 
 const backend_entry* const all_backends[] = {
-    &shm::backend,
-    &ibv::backend,
-    &ofi::backend,
-    &mixed::backend,
-    &sim::backend,
+    &shm::backend, &ibv::backend, &ofi::backend, &mixed::backend, &sim::backend,
 };
 
 }  // namespace

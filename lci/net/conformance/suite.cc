@@ -617,6 +617,7 @@ TEST_P(Conformance, WhatWasSentBeforeTheEndArrives) {
     ASSERT_TRUE(second.ok());
     rank_under_test other{self.rank, self.ranks, self.boot, self.network, **second, 2000};
     const int to = (self.rank + 1) % self.ranks;
+    other.connect();
     uint64_t value = 42;
     bool seen = false;
     const auto see = [&](const completion& c) {

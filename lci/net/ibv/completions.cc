@@ -148,9 +148,7 @@ void rdma_device::post_receives() {
   ibv_recv_wr* refused = nullptr;
   const int bad = ibv_post_srq_recv(own_->receives(), &unposted_->request, &refused);
   // What is refused is asked for again.
-  unposted_ = bad == 0 || refused == nullptr
-                  ? nullptr
-                  : &arrivals_[refused->wr_id & ~receive_bit];
+  unposted_ = bad == 0 || refused == nullptr ? nullptr : &arrivals_[refused->wr_id & ~receive_bit];
 }
 
 void rdma_device::sent(const ibv_wc& entry, batch* given) {
@@ -170,8 +168,7 @@ void rdma_device::sent(const ibv_wc& entry, batch* given) {
     return;
   }
   suspect(rank, absl::StrCat("a message did not reach it: ", verbs_.wc_status_str(entry.status)));
-  to.messages.retire(position,
-                     [&](work& over) { finish(rank, over, /*failed=*/true, given); });
+  to.messages.retire(position, [&](work& over) { finish(rank, over, /*failed=*/true, given); });
 }
 
 void rdma_device::finish(int rank, work& over, bool failed, batch* given) {

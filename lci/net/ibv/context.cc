@@ -2,8 +2,10 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <set>
 #include <utility>
 
@@ -31,19 +33,19 @@ wanted_port wanted_from(const context_config& config) {
   return {config.interface, config.ibv_gid_index, config.ibv_always_by_gid};
 }
 
-rdma_context::rdma_context(const verbs& with, boot::bootstrap& boot,
-                                         const context_config& config)
+rdma_context::rdma_context(const verbs& with, boot::bootstrap& boot, const context_config& config)
     : verbs_(with), boot_(boot), config_(config), pid_(getpid()) {}
 
 absl::StatusOr<std::unique_ptr<context>> rdma_context::make(boot::bootstrap& boot,
-                                                                   const context_config& config) {
+                                                            const context_config& config) {
   const absl::StatusOr<verbs>& loaded = load_verbs();
   if (!loaded.ok()) return agree(boot, "ibv-ranks", loaded.status());
   return make_with(*loaded, boot, config);
 }
 
-absl::StatusOr<std::unique_ptr<context>> rdma_context::make_with(
-    const verbs& with, boot::bootstrap& boot, const context_config& config) {
+absl::StatusOr<std::unique_ptr<context>> rdma_context::make_with(const verbs& with,
+                                                                 boot::bootstrap& boot,
+                                                                 const context_config& config) {
   std::unique_ptr<rdma_context> made(new rdma_context(with, boot, config));
   absl::StatusOr<port> opened = open_port(with, wanted_from(config));
   if (opened.ok()) made->port_ = *std::move(opened);
@@ -60,9 +62,9 @@ absl::StatusOr<std::unique_ptr<context>> rdma_context::make_with(
 // What all ranks have to know of each other before the first device is made.
 absl::Status rdma_context::meet(const absl::Status& opened) {
   const introduction ours{wire_version, port_.address()};
-  const auto all = exchange(boot_, "ibv-ranks",
-                            opened.ok() ? absl::StatusOr<std::string>(std::string(as_bytes(ours)))
-                                        : opened);
+  const auto all =
+      exchange(boot_, "ibv-ranks",
+               opened.ok() ? absl::StatusOr<std::string>(std::string(as_bytes(ours))) : opened);
   if (!all.ok()) return all.status();
   for (size_t r = 0; r < all->size(); ++r) {
     introduction theirs = {};
@@ -110,10 +112,27 @@ rdma_context::~rdma_context() {
   static_cast<void>(port_.context.release());
 }
 
+void rdma_context::add_late(rdma_device& added) {
+  const std::lock_guard<ds::spinlock> guard(late_lock_);
+  late_.push_back(&added);
+}
+
+void rdma_context::remove_late(rdma_device& removed) {
+  const std::lock_guard<ds::spinlock> guard(late_lock_);
+  late_.erase(std::remove(late_.begin(), late_.end(), &removed), late_.end());
+}
+
+void rdma_context::meet_all_but(const rdma_device& one) {
+  if (!late_lock_.try_lock()) return;
+  const std::lock_guard<ds::spinlock> guard(late_lock_, std::adopt_lock);
+  for (rdma_device* each : late_) {
+    if (each != &one) each->answer_hails();
+  }
+}
+
 bool rdma_context::is_ours() const { return getpid() == pid_; }
 
-absl::StatusOr<std::unique_ptr<device>> rdma_context::make_device(
-    const device_config& config) {
+absl::StatusOr<std::unique_ptr<device>> rdma_context::make_device(const device_config& config) {
   return rdma_device::make(*this, boot_, config);
 }
 

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "lci/boot/bootstrap.h"
+#include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
 #include "lci/net/ibv/port.h"
 #include "lci/net/ibv/regions.h"
@@ -17,6 +18,8 @@
 #include "lci/net/ibv/wire.h"
 
 namespace lci::net::ibv {
+
+class rdma_device;
 
 wanted_port wanted_from(const context_config& config);
 
@@ -49,6 +52,12 @@ class rdma_context final : public context {
   const port_address& address_of(int rank) const { return addresses_[static_cast<size_t>(rank)]; }
   // Queue pairs are connected when they are first used.
   bool connects_late() const { return size() > config_.ibv_eager_ranks; }
+  // Devices that connect on first use: whoever polls one of them lets all of them answer, since a
+  // rank that waits in one device must not keep those waiting who want to reach it through another.
+  void add_late(rdma_device& added);
+  void remove_late(rdma_device& removed);
+  void meet_all_but(const rdma_device& one);
+
   // False in a child that was forked off: nothing here belongs to it.
   bool is_ours() const;
 
@@ -64,6 +73,8 @@ class rdma_context final : public context {
   port port_;
   std::unique_ptr<region_table> regions_;
   std::vector<port_address> addresses_;  // by rank
+  ds::spinlock late_lock_;
+  std::vector<rdma_device*> late_;  // guarded by late_lock_
 };
 
 }  // namespace lci::net::ibv

@@ -69,10 +69,10 @@ absl::StatusOr<std::unique_ptr<device>> rdma_device::make(rdma_context& context,
                                                           boot::bootstrap& boot,
                                                           const device_config& config) {
   const ibv_device_attr& has = context.through().limits;
-  const absl::StatusOr<lengths> chosen = choose_lengths(
-      config.queues, static_cast<size_t>(context.size()),
-      {static_cast<size_t>(has.max_cqe), static_cast<size_t>(has.max_srq_wr),
-       static_cast<size_t>(has.max_qp_wr)});
+  const absl::StatusOr<lengths> chosen =
+      choose_lengths(config.queues, static_cast<size_t>(context.size()),
+                     {static_cast<size_t>(has.max_cqe), static_cast<size_t>(has.max_srq_wr),
+                      static_cast<size_t>(has.max_qp_wr)});
   const std::string name = absl::StrCat("ibv-lengths-", config.uid);
   if (absl::Status bad = agree(boot, name, chosen.status()); !bad.ok()) return bad;
   std::unique_ptr<rdma_device> made(new rdma_device(context, boot, config, *chosen));
@@ -81,6 +81,7 @@ absl::StatusOr<std::unique_ptr<device>> rdma_device::make(rdma_context& context,
                                                  context.through().name, ": ", bad.message()));
   }
   made->connected_ = true;
+  if (made->late_) context.add_late(*made);
   return std::unique_ptr<device>(std::move(made));
 }
 
@@ -92,8 +93,7 @@ absl::Status rdma_device::open() {
   }
   const size_t sends = config_.queues.sends();
   const size_t packet_bytes = choose_packet_bytes(config_);
-  absl::Status bad =
-      own_->open(lengths_, sends, packet_bytes, ranks_, config_.ibv_td_strategy);
+  absl::Status bad = own_->open(lengths_, sends, packet_bytes, ranks_, config_.ibv_td_strategy);
   if (!bad.ok()) return bad;
   max_inline_ = own_->max_inline();
   all_packets_.reset(new packet[sends]);
@@ -246,7 +246,9 @@ rdma_device::~rdma_device() {
     static_cast<void>(own_.release());
     return;
   }
-  if (connected_) end();
+  if (!connected_) return;
+  end();
+  if (late_) context_.remove_late(*this);
 }
 
 // Hands what was sent to the network for good, and says goodbye, so that nobody takes our going for

@@ -50,6 +50,9 @@ class rdma_device final : public device {
   void release(const completion& received) override;
   bool drained() override;
 
+  // For another device of the context, which is being polled.
+  void answer_hails();
+
  private:
   // In the number of a work request: it is a receive.
   static constexpr uint64_t receive_bit = uint64_t{1} << 63;
@@ -107,6 +110,7 @@ class rdma_device final : public device {
   // ---- connecting on first use (meeting.cc)
   void want(peer& to);
   void meet();
+  void meet_now(bool any);
   void begin_meeting(int rank);
   bool say(int rank, hail_kind kind);
   void take_hail(const hail& got);
@@ -133,8 +137,8 @@ class rdma_device final : public device {
   const lengths lengths_;
   std::unique_ptr<resources> own_;
   uint32_t max_inline_ = 0;
-  const uint32_t first_packet_;  // that each of our queue pairs sends
-  const bool late_;              // queue pairs are connected on first use
+  const uint32_t first_packet_;              // that each of our queue pairs sends
+  const bool late_;                          // queue pairs are connected on first use
   const std::chrono::nanoseconds patience_;  // with a rank that does not answer
   std::atomic<bool> any_wanted_{false};
   bool connected_ = false;

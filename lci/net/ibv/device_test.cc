@@ -54,9 +54,8 @@ struct rank_of_test {
     return result;
   }
   size_t count(completion_kind kind) const {
-    return static_cast<size_t>(std::count_if(seen.begin(), seen.end(), [kind](const completion& c) {
-      return c.kind == kind;
-    }));
+    return static_cast<size_t>(std::count_if(
+        seen.begin(), seen.end(), [kind](const completion& c) { return c.kind == kind; }));
   }
 };
 

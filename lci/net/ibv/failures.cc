@@ -22,9 +22,9 @@ void rdma_device::look_for_failures() {
   const auto now = steady_clock::now();
   if (now - last_look_ < time_between_looks) return;
   last_look_ = now;
-  const int probes = static_cast<int>(
-      (ranks_ * time_between_looks.count() + time_between_probes.count() - 1) /
-      time_between_probes.count());
+  const int probes =
+      static_cast<int>((ranks_ * time_between_looks.count() + time_between_probes.count() - 1) /
+                       time_between_probes.count());
   for (int i = 0; i < probes; ++i) {
     const int rank = next_probe_;
     next_probe_ = rank + 1 == ranks_ ? 0 : rank + 1;

@@ -45,9 +45,8 @@ absl::Status hails::open(uint32_t key, int ranks) {
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = port_.number;
   attributes.qkey = key;
-  int code =
-      verbs_.modify_qp(queue_pair_.get(), &attributes,
-                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
+  int code = verbs_.modify_qp(queue_pair_.get(), &attributes,
+                              IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_QKEY);
   attributes.qp_state = IBV_QPS_RTR;
   if (code == 0) code = verbs_.modify_qp(queue_pair_.get(), &attributes, IBV_QP_STATE);
   attributes.qp_state = IBV_QPS_RTS;

@@ -1,9 +1,10 @@
 // Connecting on first use: who wants to post to a rank hails it, again and again until it answers;
-// who is hailed answers, and hails back if it has not been answered itself. So each of the two knows
-// that the other's queue pairs are there before it posts, whichever of their hails are lost, and
-// also if both begin at the same time.
+// who is hailed answers, and hails back if it has not been answered itself. So each of the two
+// knows that the other's queue pairs are there before it posts, whichever of their hails are lost,
+// and also if both begin at the same time.
 #include <algorithm>
 #include <chrono>
+#include <mutex>
 
 #include "lci/base/log.h"
 #include "lci/net/ibv/device.h"
@@ -30,7 +31,18 @@ void rdma_device::want(peer& to) {
 
 void rdma_device::meet() {
   const bool any = any_wanted_.load(std::memory_order_relaxed);
-  if (!any && meetings_.empty() && polls_ % polls_between_meetings != 0) return;
+  const bool look = polls_ % polls_between_meetings == 0;
+  if (look) context_.meet_all_but(*this);
+  if (look || any || !meetings_.empty()) meet_now(any);
+}
+
+void rdma_device::answer_hails() {
+  if (!lock_.try_lock()) return;  // it is being polled
+  const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
+  meet_now(any_wanted_.load(std::memory_order_relaxed));
+}
+
+void rdma_device::meet_now(bool any) {
   if (any && any_wanted_.exchange(false, std::memory_order_acquire)) {
     for (int r = 0; r < ranks_; ++r) {
       if (with(r).wanted.load(std::memory_order_relaxed)) begin_meeting(r);

@@ -18,8 +18,7 @@ absl::Status packet_memory::make(const verbs& with, ibv_pd* domain, size_t count
   constexpr size_t line = 64;
   stride_ = (bytes + line - 1) / line * line;
   size_ = std::max<size_t>(count * stride_, line);
-  void* memory =
-      mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
     return absl::ResourceExhaustedError(
         absl::StrCat("no memory for ", count, " packets of ", bytes, " bytes"));

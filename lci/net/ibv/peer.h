@@ -31,7 +31,7 @@ struct peer {
   // Written by who polls, and where that makes posts impossible under the locks of the queues.
   std::atomic<peer_state> state{peer_state::unconnected};
   send_queue messages;
-  send_queue writes;  // puts and gets
+  send_queue writes;           // puts and gets
   bool writes_broken = false;  // guarded by the lock of writes
 
   std::atomic<bool> wanted{false};  // somebody wants to post to it, and it is not connected
@@ -42,14 +42,14 @@ struct peer {
   bool waiting = false;  // in the device's list of those that something is to be done for
   bool owes_renewed = false;
   renewal stage = renewal::none;
-  uint32_t flushed = 0;  // of what is in `writes`, from the front, while it is broken
+  uint32_t flushed = 0;       // of what is in `writes`, from the front, while it is broken
   bool meets = false;         // queue pairs are made for it, see meeting.cc
   bool is_connected = false;  // and know the peer's
   std::chrono::steady_clock::time_point next_hail;
   std::chrono::steady_clock::time_point give_up;
   std::chrono::milliseconds pause{0};
   bool bye_sent = false;
-  bool bye_taken = false;  // the peer's device has it
+  bool bye_taken = false;           // the peer's device has it
   std::atomic<bool> marked{false};  // a marker is under way
   uint32_t suspected_at = 0;        // rdma_device::emptied_
 };

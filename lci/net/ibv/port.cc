@@ -52,21 +52,19 @@ absl::Status choose_address(const verbs& with, const wanted_port& wanted, port* 
   }
   const auto entries = list_gids(with, made->context.get());
   if (!entries.ok()) return entries.status();
-  made->gid_index =
-      wanted.gid_index >= 0 ? wanted.gid_index : choose_gid(*entries, made->number);
+  made->gid_index = wanted.gid_index >= 0 ? wanted.gid_index : choose_gid(*entries, made->number);
   for (const ibv_gid_entry& entry : *entries) {
-    if (entry.port_num != made->number ||
-        static_cast<int>(entry.gid_index) != made->gid_index || is_empty(entry.gid)) {
+    if (entry.port_num != made->number || static_cast<int>(entry.gid_index) != made->gid_index ||
+        is_empty(entry.gid)) {
       continue;
     }
     made->gid = entry.gid;
     return absl::OkStatus();
   }
-  return absl::NotFoundError(
-      wanted.gid_index >= 0
-          ? absl::StrCat("has no GID of index ", wanted.gid_index,
-                         " (attribute ibv_gid_idx; -1 has one chosen)")
-          : "has no GID; has its interface an IP address?");
+  return absl::NotFoundError(wanted.gid_index >= 0
+                                 ? absl::StrCat("has no GID of index ", wanted.gid_index,
+                                                " (attribute ibv_gid_idx; -1 has one chosen)")
+                                 : "has no GID; has its interface an IP address?");
 }
 
 absl::StatusOr<port> open_number(const verbs& with, ibv_device* device, int number,
@@ -178,9 +176,8 @@ absl::StatusOr<port> open_port(const verbs& with, const wanted_port& wanted) {
     }
   }
   if (best.context == nullptr) {
-    return absl::UnavailableError(
-        count == 0 ? "there is no RDMA device"
-                   : absl::StrCat("no RDMA device can be used", reasons));
+    return absl::UnavailableError(count == 0 ? "there is no RDMA device"
+                                             : absl::StrCat("no RDMA device can be used", reasons));
   }
   best.domain = own(with.alloc_pd(best.context.get()), with.dealloc_pd);
   if (best.domain == nullptr) {

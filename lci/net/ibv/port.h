@@ -18,8 +18,8 @@ struct wanted_port {
   // "mlx5_0" or "mlx5_0:2" (2: the port); empty: the fastest active one of all, the first of
   // several.
   std::string name;
-  int gid_index = -1;           // -1: chosen
-  bool always_by_gid = false;   // also on InfiniBand, where a LID does
+  int gid_index = -1;          // -1: chosen
+  bool always_by_gid = false;  // also on InfiniBand, where a LID does
 };
 
 // The best of a port's entries: an IPv4 address by RoCEv2, which every router between two hosts

@@ -137,10 +137,11 @@ error_t rdma_device::post_rma(const op& operation) {
 
 int rdma_device::post_again(send_queue& through, const work& what) {
   ibv_sge whole = piece(what.buffer, what.size, what.local_key);
-  ibv_send_wr request = make_request(what.operation == op_kind::get       ? IBV_WR_RDMA_READ
-                                     : what.operation == op_kind::put_imm ? IBV_WR_RDMA_WRITE_WITH_IMM
-                                                                          : IBV_WR_RDMA_WRITE,
-                                     &whole, what.size == 0 ? 0 : 1);
+  ibv_send_wr request =
+      make_request(what.operation == op_kind::get       ? IBV_WR_RDMA_READ
+                   : what.operation == op_kind::put_imm ? IBV_WR_RDMA_WRITE_WITH_IMM
+                                                        : IBV_WR_RDMA_WRITE,
+                   &whole, what.size == 0 ? 0 : 1);
   request.imm_data = encode_immediate(what.imm);
   request.wr.rdma.remote_addr = what.remote_address;
   request.wr.rdma.rkey = what.remote_key;

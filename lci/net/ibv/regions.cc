@@ -8,7 +8,8 @@
 namespace lci::net::ibv {
 namespace {
 
-constexpr int all_access = IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+constexpr int all_access =
+    IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
 // Bytes of an empty registration: it is named by peers, but no byte of it is ever reached.
 unsigned char nothing[1];

@@ -38,13 +38,13 @@ void rdma_device::write_failed(int rank, const ibv_wc& entry, batch* given) {
   }
   const auto fail = [&](work& over) { finish(rank, over, /*failed=*/true, given); };
   if (!is_alive || !is_of_memory(entry.status)) {
-    suspect(rank, absl::StrCat("its memory could not be reached: ",
-                               verbs_.wc_status_str(entry.status)));
+    suspect(rank,
+            absl::StrCat("its memory could not be reached: ", verbs_.wc_status_str(entry.status)));
     to.writes.retire(position, fail);
     return;
   }
-  LCI_LOG(debug, "ibv: a put to or get from rank ", rank, " failed: ",
-          verbs_.wc_status_str(entry.status));
+  LCI_LOG(debug, "ibv: a put to or get from rank ", rank,
+          " failed: ", verbs_.wc_status_str(entry.status));
   {
     const std::lock_guard<ds::spinlock> guard(to.writes.lock());
     to.writes_broken = true;

@@ -104,8 +104,8 @@ absl::StatusOr<owned<ibv_qp>> resources::make_queue_pair(uint32_t depth, uint32_
   wanted.cap.max_send_wr = depth;
   wanted.cap.max_send_sge = 2;  // a header and a buffer
   wanted.cap.max_inline_data = inlined;
-  owned<ibv_qp> made = own(
-      verbs_.create_qp(sends ? thread_domain() : port_.domain.get(), &wanted), verbs_.destroy_qp);
+  owned<ibv_qp> made = own(verbs_.create_qp(sends ? thread_domain() : port_.domain.get(), &wanted),
+                           verbs_.destroy_qp);
   if (made == nullptr) return failure("making a queue pair", errno);
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_INIT;
@@ -149,10 +149,10 @@ absl::Status resources::listen(ibv_qp& ours, const far_end& theirs) const {
   attributes.max_dest_rd_atomic = static_cast<uint8_t>(reads_at_once());
   attributes.min_rnr_timer = pause_without_room;
   attributes.ah_attr = port_.way_to(theirs.address);
-  const int bad = verbs_.modify_qp(&ours, &attributes,
-                                   IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
-                                       IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
-                                       IBV_QP_MIN_RNR_TIMER);
+  const int bad =
+      verbs_.modify_qp(&ours, &attributes,
+                       IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
+                           IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
   if (bad != 0) return failure("connecting a queue pair (is there a route?)", bad);
   return absl::OkStatus();
 }
@@ -168,10 +168,9 @@ absl::Status resources::connect(ibv_qp& ours, const far_end& theirs,
   attributes.sq_psn = our_first_packet;
   attributes.max_rd_atomic =
       static_cast<uint8_t>(std::min(reads_at_once(), std::max(theirs.reads_at_once, 1u)));
-  const int bad =
-      verbs_.modify_qp(&ours, &attributes,
-                       IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
-                           IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+  const int bad = verbs_.modify_qp(&ours, &attributes,
+                                   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
   if (bad != 0) return failure("starting a queue pair", bad);
   return absl::OkStatus();
 }

@@ -101,7 +101,8 @@ class send_queue {
 
   // ---- any thread
   uint32_t under_way() const {
-    const uint32_t tail = tail_.load(std::memory_order_acquire);  // first: it does not pass the head
+    const uint32_t tail =
+        tail_.load(std::memory_order_acquire);  // first: it does not pass the head
     return head_.load(std::memory_order_acquire) - tail;
   }
   bool is_empty() const { return under_way() == 0; }
@@ -129,7 +130,7 @@ class send_queue {
   std::unique_ptr<work[]> entries_;
   uint32_t index_ = 0;
   uint32_t depth_ = 0;
-  uint32_t unsignalled_ = 0;        // at the end of the queue
+  uint32_t unsignalled_ = 0;  // at the end of the queue
   std::atomic<uint32_t> head_{0};
   ds::spinlock own_lock_;
   alignas(64) std::atomic<uint32_t> tail_{0};

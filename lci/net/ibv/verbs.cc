@@ -99,8 +99,8 @@ absl::Status failure(absl::string_view what, int code) {
   const int number = std::abs(code);
   const std::string text = absl::StrCat(what, ": ", std::strerror(number));
   if (number == ENOMEM) {
-    return absl::ResourceExhaustedError(absl::StrCat(
-        text, " (a common cause is too low a limit of locked memory, see ulimit -l)"));
+    return absl::ResourceExhaustedError(
+        absl::StrCat(text, " (a common cause is too low a limit of locked memory, see ulimit -l)"));
   }
   return absl::UnavailableError(text);
 }

@@ -53,8 +53,8 @@ struct queue_pair_numbers {
 };
 static_assert(sizeof(queue_pair_numbers) == 12);
 
-// Told when a device is made; with it, for each rank, its queue_pair_numbers, unless queue pairs are
-// made on first use.
+// Told when a device is made; with it, for each rank, its queue_pair_numbers, unless queue pairs
+// are made on first use.
 struct offer {
   uint64_t packet_bytes;
   uint32_t first_packet;   // number of the first packet that each of its queue pairs sends

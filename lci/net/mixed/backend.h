@@ -4,8 +4,8 @@
 // The ranks tell each other their hosts when a context is made. If all are on one it is one of shm;
 // if no two are, one of ibv or ofi: a job pays for this backend only if it has a use for it.
 //
-// Between hosts: ibv, if every rank has an active port and a route to those of all others; else ofi,
-// also if the program names a provider of it.
+// Between hosts: ibv, if every rank has an active port and a route to those of all others; else
+// ofi, also if the program names a provider of it.
 //
 //   LCI_HOSTS=0,0,1 says, for tests, that the ranks are on hosts of these numbers, in turn (as far
 //   as those that share a number really are on one).

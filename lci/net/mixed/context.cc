@@ -77,9 +77,10 @@ absl::StatusOr<local_region> mixed_context::join_far(local_region near, void* ad
   const remote_region name = far_->remote_key(*far);
   if (!has_room(name)) {
     far_->deregister_memory(*far);
-    return absl::UnimplementedError(absl::StrCat(
-        far_->name(), " names memory by the address ", absl::Hex(name.base), ", which has more than ",
-        near_shift, " bits; LCI_ATTR_BACKEND=", far_->name(), " does without shared memory"));
+    return absl::UnimplementedError(
+        absl::StrCat(far_->name(), " names memory by the address ", absl::Hex(name.base),
+                     ", which has more than ", near_shift, " bits; LCI_ATTR_BACKEND=", far_->name(),
+                     " does without shared memory"));
   }
   near_->rename(near, near_key(name.key));
   return join(near, *far);
