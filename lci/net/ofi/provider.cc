@@ -86,9 +86,11 @@ bool is_link_local(const fi_info& info) {
 
 // The smaller the better. Interfaces of equal worth stay in libfabric's order.
 int distance(const fi_info& info, const wanted_provider& wanted) {
+  // A GID, beside the IP addresses of the same adapter. Over Ethernet nobody is reached by it.
+  if (info.addr_format == FI_SOCKADDR_IB) return 4;
   const bool internet = info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6;
   if (!internet) return 0;
-  if (is_link_local(info)) return 3;  // can't be reached without the number of an interface
+  if (is_link_local(info)) return 5;  // can't be reached without the number of an interface
   const bool fits = !wanted.interface.empty() || is_loopback(info) == wanted.one_host;
   return (fits ? 0 : 2) + (info.addr_format == FI_SOCKADDR_IN ? 0 : 1);
 }
