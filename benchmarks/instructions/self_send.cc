@@ -73,8 +73,7 @@ void run_phase(state& s, phase which, int rounds) {
 
 int run(int burst, int rounds) {
   lci::g_runtime_init();
-  lci::comp_t handler =
-      lci::alloc_handler_x([](lci::status_t) { ++arrived; }).lend_am(true)();
+  lci::comp_t handler = lci::alloc_handler_x([](lci::status_t) { ++arrived; }).lend_am(true)();
   state s;
   s.burst = burst;
   s.rcomp = lci::register_rcomp(handler);
