@@ -375,6 +375,7 @@ void test_operations() {
   lci::deregister_rcomp(rcomp);
   lci::free_comp(&queue);
   lci::free_comp(&sync);
+  lci::wait_drained();
   EXPECT(lci::test_drained().is_done());
 }
 

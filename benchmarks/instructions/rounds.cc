@@ -1,0 +1,156 @@
+// What an 8 B active message costs, for callgrind to count: `run` starts it and says what it means.
+//   rounds BURST ROUNDS PAUSE      two ranks, rank 1's stdout piped to rank 0's stdin; PAUSE in ms
+// Phases of ROUNDS rounds, behind one to warm up. In a round rank 0 posts BURST messages to
+// rank 1, which posts as many back as soon as it has them and says so through the pipe. Then rank 0
+// waits for PAUSE, so that they must be there, and polls until it has them. What is counted is the
+// part of rank 0 that goes through a function called counted_..., another in each phase. Rank 0
+// prints how many polls a round took.
+#include <poll.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <iterator>
+#include <stdexcept>
+
+#include "lci.hpp"
+
+namespace {
+
+int64_t arrived = 0;  // there is one thread
+
+struct state {
+  int burst;
+  useconds_t pause_us;
+  int peer;
+  lci::rcomp_t rcomp;
+  int64_t polls = 0;
+  uint64_t payload = 1;
+};
+
+void post(state& s) {
+  for (int i = 0; i < s.burst; ++i) {
+    if (lci::post_am(s.peer, &s.payload, sizeof(s.payload), lci::COMP_NULL, s.rcomp).is_retry()) {
+      throw std::runtime_error("no room for a burst");
+    }
+  }
+}
+
+
+}  // namespace
+
+// Known to callgrind by their names.
+extern "C" {
+__attribute__((noinline)) void counted_post(void* s) { post(*static_cast<state*>(s)); }
+__attribute__((noinline)) void counted_receive() { lci::progress(); }
+__attribute__((noinline)) void counted_poll() { lci::progress(); }
+__attribute__((noinline)) void counted_clock() {
+  timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+}
+__attribute__((noinline)) void phase_over(void*) { asm volatile("" ::: "memory"); }
+}
+
+namespace {
+
+// The clock: what a look at it costs there.
+enum class phase { warm_up, post, receive, poll, clock };
+
+// Rank 1 has answered. False if it has not for so long that it must wait for rank 0 to poll, which
+// sends what gathers in a burst.
+bool has_answered() {
+  pollfd pipe = {STDIN_FILENO, POLLIN, 0};
+  constexpr int patience_ms = 100;
+  if (poll(&pipe, 1, patience_ms) <= 0) return false;
+  char byte;
+  if (read(STDIN_FILENO, &byte, 1) != 1) throw std::runtime_error("rank 1 has gone");
+  return true;
+}
+
+void run_phase(state& s, phase which, int rounds) {
+  for (int i = 0; i < rounds; ++i) {
+    const int64_t all = arrived + s.burst;
+    which == phase::post ? counted_post(&s) : post(s);
+    bool answered = false;
+    while (arrived < all) {
+      if (!answered) answered = has_answered();
+      if (answered) usleep(s.pause_us);
+      if (which == phase::receive) {
+        counted_receive();
+      } else {
+        lci::progress();
+      }
+      ++s.polls;
+    }
+    if (which == phase::poll) {
+      // What came behind the messages, such as the completions of their sends, is no idle poll.
+      for (int more = 0; more < 8; ++more) lci::progress();
+      counted_poll();
+    }
+    if (which == phase::clock) counted_clock();
+    while (!answered) answered = has_answered();
+  }
+  phase_over(&s);
+}
+
+void answer(state& s, int rounds) {
+  for (int64_t i = 1; i <= rounds; ++i) {
+    while (arrived < i * s.burst) {
+      lci::progress();
+      usleep(100);  // the processors are rank 0's
+    }
+    post(s);
+    // What gathers leaves with the next polls.
+    for (int polls = 0; polls < 20; ++polls) {
+      lci::progress();
+      usleep(100);
+    }
+    if (write(STDOUT_FILENO, "", 1) != 1) throw std::runtime_error("rank 0 has gone");
+  }
+}
+
+int run(int burst, int rounds, int pause_ms) {
+  lci::g_runtime_init();
+  if (lci::get_rank_n() != 2) throw std::runtime_error("there must be two ranks");
+  lci::comp_t handler =
+      lci::alloc_handler_x([](lci::status_t) { ++arrived; }).lend_am(true)();
+  state s;
+  s.burst = burst;
+  s.pause_us = static_cast<useconds_t>(pause_ms) * 1000;
+  s.peer = 1 - lci::get_rank_me();
+  s.rcomp = lci::register_rcomp(handler);
+  lci::barrier();
+  constexpr phase phases[] = {phase::warm_up, phase::post, phase::receive,
+                              phase::poll, phase::clock};
+  if (lci::get_rank_me() == 0) {
+    for (const phase which : phases) run_phase(s, which, rounds);
+    const auto all = static_cast<double>(rounds * std::size(phases));
+    std::printf("%.2f polls a round\n", static_cast<double>(s.polls) / all);
+  } else {
+    answer(s, rounds * static_cast<int>(std::size(phases)));
+  }
+  lci::barrier();
+  lci::free_comp(&handler);
+  lci::g_runtime_fina();
+  return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  int numbers[3] = {};
+  for (int i = 0; i < 3 && argc == 4; ++i) numbers[i] = std::atoi(argv[i + 1]);
+  if (numbers[0] < 1 || numbers[1] < 1 || numbers[2] < 1) {
+    std::fprintf(stderr, "usage: rounds BURST ROUNDS PAUSE\n");
+    return 2;
+  }
+  try {
+    return run(numbers[0], numbers[1], numbers[2]);
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "rounds: %s\n", error.what());
+    return 1;
+  }
+}
