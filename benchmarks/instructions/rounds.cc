@@ -39,7 +39,6 @@ void post(state& s) {
   }
 }
 
-
 }  // namespace
 
 // Known to callgrind by their names.
@@ -115,16 +114,15 @@ void answer(state& s, int rounds) {
 int run(int burst, int rounds, int pause_ms) {
   lci::g_runtime_init();
   if (lci::get_rank_n() != 2) throw std::runtime_error("there must be two ranks");
-  lci::comp_t handler =
-      lci::alloc_handler_x([](lci::status_t) { ++arrived; }).lend_am(true)();
+  lci::comp_t handler = lci::alloc_handler_x([](lci::status_t) { ++arrived; }).lend_am(true)();
   state s;
   s.burst = burst;
   s.pause_us = static_cast<useconds_t>(pause_ms) * 1000;
   s.peer = 1 - lci::get_rank_me();
   s.rcomp = lci::register_rcomp(handler);
   lci::barrier();
-  constexpr phase phases[] = {phase::warm_up, phase::post, phase::receive,
-                              phase::poll, phase::clock};
+  constexpr phase phases[] = {phase::warm_up, phase::post, phase::receive, phase::poll,
+                              phase::clock};
   if (lci::get_rank_me() == 0) {
     for (const phase which : phases) run_phase(s, which, rounds);
     const auto all = static_cast<double>(rounds * std::size(phases));
