@@ -44,7 +44,13 @@ class fake_device final : public device {
 // Of rank 1 of 4, with rank 3 on its host.
 const hosts four_ranks = {{1, 3}, {-1, 0, -1, 1}, 2};
 
-device_limits limits(size_t each, bool flag) { return {each, each, each, flag, !flag, each}; }
+device_limits limits(size_t each, bool flag) {
+  device_limits made;
+  made.max_inject = made.max_send = made.max_rma = made.rma_at_once = each;
+  made.needs_registration = flag;
+  made.has_put_imm = !flag;
+  return made;
+}
 
 struct joined {
   joined() {
