@@ -387,7 +387,7 @@ void test_network() {
   const int rank = lci::get_rank_me();
   const int to = (rank + 1) % n;
   lci::device_t device = lci::alloc_device();
-  int64_t room[2] = {-1, -1};
+  int64_t room[3] = {-1, -1, -1};  // the last one for a get
   int64_t value[2] = {rank, rank + 1};
   lci::mr_t mr = lci::register_memory(room, sizeof(room));
   std::vector<lci::rmr_t> rmrs(static_cast<size_t>(n));
@@ -439,7 +439,7 @@ void test_network() {
   EXPECT(room[0] == from && room[1] == from + 1);
   EXPECT(received[0] == from && received[1] == from + 1);
   meet();
-  int64_t read = -1;
+  int64_t& read = room[2];
   until_done(lci::net_post_get_x(to, &read, 8, mr, 8, theirs).device(device).user_context(&read));
   lci::net_status_t status;
   while (lci::net_poll_cq_x(1, &status).device(device)() == 0) {
