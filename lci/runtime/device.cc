@@ -83,11 +83,15 @@ void device_impl_t::submit(const net::op& operation, rt::continuation* then) {
   if (try_submit(operation, then).is_retry()) backlog.push(operation, then);
 }
 
+bool device_impl_t::idle() {
+  return backlog.empty() && rendezvous.idle() && eager.idle() && rma.idle() && raw.idle();
+}
+
 bool device_impl_t::drained() {
   for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
     if (!(*rails_)[i]->drained()) return false;
   }
-  return backlog.empty() && rendezvous.idle() && eager.idle() && rma.idle() && net->drained();
+  return idle() && net->drained();
 }
 
 net::local_region device_impl_t::region_of(const rt::packet& packet) {

@@ -61,6 +61,8 @@ class device_impl_t : public rt::live_object {
   error_t progress();
 
   // No operation of this rank and no conversation with a peer is under way.
+  bool idle();
+  // Nor has the network anything more to do for those that were.
   bool drained();
 
   const rt::message_limits& limits() const { return limits_; }

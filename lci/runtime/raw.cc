@@ -32,6 +32,7 @@ void raw_network::post_receive(const receive& posted) {
 
 error_t raw_network::post(net::op op, packet* copy) {
   operation* state = operations_.make();
+  open_.fetch_add(1, std::memory_order_relaxed);
   *state = {op.context, copy};
   op.context = state;
   const error_t result = device_.post(op);
@@ -46,8 +47,13 @@ error_t raw_network::post(net::op op, packet* copy) {
     finished_.push_back(status);
   }
   if (copy != nullptr) copy->put();
-  operations_.recycle(state);
+  end(state);
   return result;
+}
+
+void raw_network::end(operation* state) {
+  operations_.recycle(state);
+  open_.fetch_sub(1, std::memory_order_relaxed);
 }
 
 size_t raw_network::poll(net_status_t* out, size_t max) {
@@ -98,7 +104,7 @@ bool raw_network::describe(const net::completion& completion, net_status_t* out)
   if (completion.failed) out->opcode = net_opcode_t::ERROR;
   auto* state = static_cast<operation*>(completion.context);
   const operation over = *state;
-  operations_.recycle(state);
+  end(state);
   out->user_context = over.user_context;
   if (over.copy == nullptr) return true;
   over.copy->put();

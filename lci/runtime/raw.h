@@ -2,7 +2,9 @@
 #ifndef LCI_RUNTIME_RAW_H_
 #define LCI_RUNTIME_RAW_H_
 
+#include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 
 #include "lci/api/types.hpp"
@@ -31,6 +33,8 @@ class raw_network {
   // its end is not reported; else it is, by poll.
   error_t post(net::op operation, packet* copy);
   size_t poll(net_status_t* out, size_t max);
+  // All operations are complete, and poll has seen it.
+  bool idle() const { return open_.load(std::memory_order_relaxed) == 0; }
 
  private:
   struct operation {
@@ -39,10 +43,12 @@ class raw_network {
   };
   // True if the program is to hear of it.
   bool describe(const net::completion& completion, net_status_t* out);
+  void end(operation* state);
   void receive_message(const net::completion& completion, net_status_t* out);
 
   net::device& device_;
   ds::object_pool<operation> operations_;
+  std::atomic<int64_t> open_{0};
   ds::spinlock lock_;
   std::deque<receive> receives_;       // guarded by lock_
   std::deque<net_status_t> finished_;  // guarded by lock_: what was complete at once

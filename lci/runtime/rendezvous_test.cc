@@ -24,7 +24,7 @@ TEST(Rendezvous, BothProtocols) {
       run(
           3,
           [](rank_under_test& self) {
-            for (size_t size : {less_if_simulated<size_t>(40000, 8193),
+            for (size_t size : {less_if_simulated<size_t>(40000, 8300),
                                 less_if_simulated<size_t>(100000, 9001)}) {
               auto bytes = make_message(self.rank, 1, size);
               std::vector<unsigned char> room(size);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lci/boot/scoped.h"
 #include "lci/net/capacity.h"
+#include "lci/runtime/wait.h"
 
 namespace lci {
 namespace {
@@ -240,10 +241,12 @@ void runtime_impl_t::free_device(device_impl_t* device) {
     throw std::logic_error(absl::StrCat("lci: free_device: ", device->extra_endpoints(),
                                         " endpoints of it have not been freed"));
   }
-  if (!device->drained()) {
+  if (!device->idle()) {
     throw std::logic_error(absl::StrCat("lci: free_device: operations are under way on device ",
                                         device->attr.uid, "; call wait_drained first"));
   }
+  // What peers have only to take, as a barrier's last message, is nobody's mistake.
+  rt::wait_until(device, "free_device", [device] { return device->drained(); });
   delete device;
   devices_.fetch_sub(1, std::memory_order_acq_rel);
 }

@@ -24,7 +24,7 @@ start() {
     read -rt 0.02 < <(:) || :
   done
   wait_for_ranks "$work/heard" 6
-  says err "rank 5 reaches 2 of 6 ranks through shared memory, the others through libfabric"
+  says err "rank 5 reaches 2 of 6 ranks through shared memory, the others through ofi"
 }
 ends() {
   wait "$job" && fail "$1: the job has ended well"

@@ -29,7 +29,7 @@ unset LCI_ATTR_BACKEND
 hello
 says err "ofi: provider"
 for rank in 0 1 2 3 4 5; do
-  says err "rank $rank reaches 2 of 6 ranks through shared memory, the others through libfabric"
+  says err "rank $rank reaches 2 of 6 ranks through shared memory, the others through ofi"
 done
 # One host has no need of it.
 LCI_LOG_LEVEL=info run 0 --launch-agent "$machine_agent" -H "${hosts[1]}:3" "$hello"
