@@ -572,8 +572,9 @@ TEST(Runtime, SmallPacketsStillCarryEverything) {
         const rcomp_t rcomp = register_rcomp_x(queue).runtime(runtime)();
         barrier_x().runtime(runtime)();
         const int to = 1 - rank_of(runtime);
-        constexpr size_t copied = 256 + net::max_header_size;
-        for (size_t size : {size_t{255}, copied, copied + 1, size_t{5000}}) {
+        constexpr size_t copied = 256;
+        // Between the last two, the network may take a message without a header.
+        for (size_t size : {size_t{255}, copied, copied + net::max_header_size + 1, size_t{5000}}) {
           auto message = make_message(rank_of(runtime), size, size);
           comp_t sync = alloc_sync_x().runtime(runtime)();
           const status_t status =
