@@ -224,7 +224,9 @@ bool rdma_device::drained() {
   for (int r = 0; r < ranks_; ++r) {
     peer& to = with(r);
     if (to.state.load(std::memory_order_relaxed) != peer_state::alive) continue;
-    if (to.waiting || !to.writes.is_empty()) all = false;
+    // A queue pair that is being made new, and has nothing in it, is nobody's operation: the peer
+    // may have stopped to poll, and would not answer.
+    if (to.owes_renewed || !to.writes.is_empty()) all = false;
     if (to.messages.is_empty()) continue;
     all = false;
     send_marker(to);
