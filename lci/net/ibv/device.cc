@@ -11,6 +11,7 @@
 #include "lci/base/backoff.h"
 #include "lci/base/log.h"
 #include "lci/base/thread_number.h"
+#include "lci/net/ending.h"
 #include "lci/net/exchange.h"
 
 namespace lci::net::ibv {
@@ -18,8 +19,6 @@ namespace {
 
 constexpr size_t max_message_bytes = size_t{1} << 20;
 constexpr size_t max_rma_bytes = size_t{1} << 30;
-// What a device that ends waits for those who do not take what was sent to them.
-constexpr std::chrono::seconds time_to_end{60};
 
 size_t choose_packet_bytes(const device_config& config) {
   return std::clamp<size_t>(config.max_message, 64, max_message_bytes);
@@ -254,28 +253,13 @@ rdma_device::~rdma_device() {
 // Hands what was sent to the network for good, and says goodbye, so that nobody takes our going for
 // a failure. Needs the others only where they have no room for it.
 void rdma_device::end() {
-  const auto deadline = std::chrono::steady_clock::now() + time_to_end;
-  base::backoff backoff;
-  while (!has_said_goodbye()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      for (int r = 0; r < ranks_; ++r) {
-        const peer& other = with(r);
-        if (other.state.load(std::memory_order_relaxed) != peer_state::alive) continue;
-        LCI_LOG(warn, "ibv: device ", config_.uid, " of rank ", context_.rank(),
-                " ended before rank ", r, " had taken all that was sent to it (",
-                other.messages.under_way(), " messages, ", other.writes.under_way(),
-                " puts and gets)");
-      }
-      return;
-    }
-    // What still comes is nobody's any more.
-    completion dropped[8];
-    size_t count = 0;
-    poll(dropped, 8, &count);
-    for (size_t i = 0; i < count; ++i) {
-      if (dropped[i].kind == completion_kind::recv) release(dropped[i]);
-    }
-    if (count == 0) backoff.idle();
+  if (poll_to_the_end(*this, [this] { return has_said_goodbye(); })) return;
+  for (int r = 0; r < ranks_; ++r) {
+    const peer& other = with(r);
+    if (other.state.load(std::memory_order_relaxed) != peer_state::alive) continue;
+    LCI_LOG(warn, "ibv: device ", config_.uid, " of rank ", context_.rank(), " ended before rank ",
+            r, " had taken all that was sent to it (", other.messages.under_way(), " messages, ",
+            other.writes.under_way(), " puts and gets)");
   }
 }
 

@@ -80,6 +80,7 @@ class rdma_device final : public device {
 
   // ---- posting (posts.cc)
   error_t refuse(peer& to);
+  error_t may_send(peer& to);
   error_t post_send(const op& operation);
   error_t post_rma(const op& operation);
   // With the lock of the queue. 0 or errno.

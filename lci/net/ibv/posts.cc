@@ -36,6 +36,14 @@ error_t rdma_device::refuse(peer& to) {
   return errorcode_t::fatal;
 }
 
+// With the lock of its queue: done, if a message to the peer can be posted now.
+inline error_t rdma_device::may_send(peer& to) {
+  if (__builtin_expect(to.state.load(std::memory_order_relaxed) != peer_state::alive, 0)) {
+    return refuse(to);
+  }
+  return to.messages.is_full() ? errorcode_t::retry_nomem : errorcode_t::done;
+}
+
 error_t rdma_device::post(const op& operation) {
   return operation.kind == op_kind::send ? post_send(operation) : post_rma(operation);
 }
@@ -46,10 +54,7 @@ error_t rdma_device::inject(int rank, net_imm_data_t imm, const void* buffer, si
   send_queue& queue = to.messages;
   if (!queue.lock().try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
-  if (__builtin_expect(to.state.load(std::memory_order_relaxed) != peer_state::alive, 0)) {
-    return refuse(to);
-  }
-  if (queue.is_full()) return errorcode_t::retry_nomem;
+  if (const error_t now = may_send(to); !now.is_done()) return now;
   ibv_sge whole = piece(buffer, size, 0);
   ibv_send_wr request = make_request(IBV_WR_SEND_WITH_IMM, &whole, 1);
   request.imm_data = encode_immediate(imm);
@@ -64,10 +69,7 @@ error_t rdma_device::post_send(const op& operation) {
   send_queue& queue = to.messages;
   if (!queue.lock().try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
-  if (__builtin_expect(to.state.load(std::memory_order_relaxed) != peer_state::alive, 0)) {
-    return refuse(to);
-  }
-  if (queue.is_full()) return errorcode_t::retry_nomem;
+  if (const error_t now = may_send(to); !now.is_done()) return now;
   ibv_sge pieces[2] = {piece(operation.header, operation.header_size, 0),
                        piece(operation.buffer, operation.size, 0)};
   const size_t size = operation.header_size + operation.size;

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "lci/base/backoff.h"
 #include "lci/base/log.h"
+#include "lci/net/ending.h"
 #include "lci/net/exchange.h"
 #include "lci/net/ofi/provider.h"
 
@@ -19,9 +20,6 @@ namespace lci::net::ofi {
 namespace {
 
 constexpr size_t max_message_bytes = size_t{1} << 20;
-// What a device that ends waits for those who do not take what was sent to them.
-constexpr std::chrono::seconds time_to_end{60};
-
 constexpr size_t max_rma_bytes = size_t{1} << 30;
 
 size_t choose_packet_bytes(const device_config& config) {
@@ -283,27 +281,13 @@ ofi_device::~ofi_device() {
 // Hands what was sent to the network for good, and says goodbye, so that nobody takes our going for
 // a failure. Needs the others only where there is more than the network holds for them.
 void ofi_device::end() {
-  const auto deadline = std::chrono::steady_clock::now() + time_to_end;
-  base::backoff backoff;
-  while (!has_said_goodbye()) {
-    if (std::chrono::steady_clock::now() > deadline) {
-      for (int r = 0; r < ranks_; ++r) {
-        const peer& other = with(r);
-        if (is_us(r) || other.state != peer_state::alive) continue;
-        LCI_LOG(warn, "ofi: device ", config_.uid, " of rank ", context_.rank(),
-                " ended before the network had taken all for rank ", r, " (", other.in_flight,
-                " packets on the way, ", other.open == nullptr ? "none" : "one", " not yet)");
-      }
-      break;
-    }
-    // What still comes is nobody's any more.
-    completion dropped[8];
-    size_t count = 0;
-    poll(dropped, 8, &count);
-    for (size_t i = 0; i < count; ++i) {
-      if (dropped[i].kind == completion_kind::recv) release(dropped[i]);
-    }
-    if (count == 0) backoff.idle();
+  if (poll_to_the_end(*this, [this] { return has_said_goodbye(); })) return;
+  for (int r = 0; r < ranks_; ++r) {
+    const peer& other = with(r);
+    if (is_us(r) || other.state != peer_state::alive) continue;
+    LCI_LOG(warn, "ofi: device ", config_.uid, " of rank ", context_.rank(),
+            " ended before the network had taken all for rank ", r, " (", other.in_flight,
+            " packets on the way, ", other.open == nullptr ? "none" : "one", " not yet)");
   }
 }
 
