@@ -82,6 +82,20 @@ cc_library(
 )
 """
 
+_FFTW = """
+load("@rules_cc//cc:defs.bzl", "cc_library")
+
+cc_library(
+    name = "fftw",
+    srcs = ["lib/libfftw3.a"],
+    hdrs = glob(["include/*.h"]),
+    includes = ["include"],
+    linkopts = ["-lm"],
+    linkstatic = True,
+    visibility = ["//visibility:public"],
+)
+"""
+
 _ZLIB = """
 load("@rules_cc//cc:defs.bzl", "cc_library")
 
@@ -99,7 +113,8 @@ def lci_dependencies():
     """Binds every library that the workspace has not declared to the distribution's package.
 
     Call it after the consumer's own declarations. Repositories: rules_cc, com_google_absl,
-    com_google_googletest, com_github_google_benchmark, libfabric, rdma_core, zlib, libcuckoo.
+    com_google_googletest, com_github_google_benchmark, libfabric, rdma_core, zlib, libcuckoo,
+    fftw.
     """
     if not native.existing_rule("rules_cc"):
         forwarding_rules_cc(name = "rules_cc")
@@ -163,4 +178,12 @@ def lci_dependencies():
             build = _HEADER_ONLY.format(name = "libcuckoo"),
             headers = ["libcuckoo"],
             package = "libcuckoo-dev",
+        )
+    if not native.existing_rule("fftw"):
+        system_library(
+            name = "fftw",
+            archives = ["libfftw3.a"],
+            build = _FFTW,
+            headers = ["fftw3.h"],
+            package = "libfftw3-dev",
         )

@@ -1,0 +1,65 @@
+// Who sends what to whom: the messages of the solver, in terms of its arrays.
+#ifndef EXAMPLES_POISSON_PATTERNS_H_
+#define EXAMPLES_POISSON_PATTERNS_H_
+
+#include <cstddef>
+
+#include "examples/poisson/decomposition.h"
+#include "examples/poisson/transport.h"
+
+namespace poisson {
+
+// The shapes of a rank's arrays. Numbers of one row are next to each other, then rows, then planes.
+class shapes {
+ public:
+  explicit shapes(const decomposition& part);
+
+  // With a row before and behind in y, and a plane below and above.
+  size_t potential_row() const { return x_; }
+  size_t potential_plane() const { return (y_ + 2) * x_; }
+  size_t potential_size() const { return (z_ + 2) * potential_plane(); }
+  // Complex numbers: [z][y][modes], and [z][all y][own modes].
+  size_t x_plane() const { return y_ * modes_; }
+  size_t x_size() const { return z_ * x_plane(); }
+  size_t y_plane() const { return all_y_ * own_modes_; }
+  size_t y_size() const { return z_ * y_plane(); }
+
+ private:
+  size_t x_, y_, z_, modes_, all_y_, own_modes_;
+};
+
+// Regions of the transport.
+struct regions {
+  int potential = 0;
+  int x_modes = 0;
+  int y_modes = 0;
+  int below = 0;  // a plane of modes each: what comes from below,
+  int above = 0;  // from above,
+  int up = 0;     // and what goes there
+  int down = 0;
+};
+
+// Rows of the potential at the borders in y, of slab `s`. With one rank in y: no messages.
+pattern halo_y(const decomposition& part, const regions& in, int s);
+// The plane of the potential at the top goes to the rank above, or that at the bottom below.
+pattern halo_up(const decomposition& part, const regions& in);
+pattern halo_down(const decomposition& part, const regions& in);
+
+// Slab `s` from pencils along x to pencils along y, and back; to the other ranks of the row.
+pattern transpose_forward(const decomposition& part, const regions& in, int s);
+pattern transpose_backward(const decomposition& part, const regions& in, int s);
+// What stays on the rank: `x` in its x_modes, `y` the same numbers in y_modes.
+struct both_layouts {
+  layout x;
+  layout y;
+};
+both_layouts transpose_own(const decomposition& part, int s);
+
+// The plane `up` of rank `from_z` (place in z) to `below` of the next one; and `down` of that to
+// `above` of the former. For ranks with another place: no messages.
+pattern link_up(const decomposition& part, const regions& in, int from_z);
+pattern link_down(const decomposition& part, const regions& in, int to_z);
+
+}  // namespace poisson
+
+#endif  // EXAMPLES_POISSON_PATTERNS_H_
