@@ -1,12 +1,7 @@
 #include "benchmarks/perf/options.h"
 
-#include <getopt.h>
-
 #include <algorithm>
-#include <limits>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/string_view.h"
@@ -14,17 +9,10 @@
 namespace perf {
 namespace {
 
-constexpr size_t max_size = size_t{1} << 30;
 // Tags of puts have 16 bits, of which a thread needs one value for each of its two batches.
 constexpr uint64_t max_threads = 1024;
 constexpr uint64_t max_window = 65536;
 constexpr uint64_t max_iterations = uint64_t{1} << 40;
-
-template <class Value>
-struct named {
-  const char* name;
-  Value value;
-};
 
 constexpr named<operation> operations[] = {
     {"am", operation::am},   {"send", operation::send},
@@ -53,82 +41,11 @@ constexpr named<lci::attr_backend_t> backends[] = {{"auto", lci::attr_backend_t:
                                                    {"ibv", lci::attr_backend_t::ibv},
                                                    {"ofi", lci::attr_backend_t::ofi}};
 
-template <class Value, size_t n>
-const char* find_name(const named<Value> (&all)[n], Value value) {
-  for (const named<Value>& one : all) {
-    if (one.value == value) return one.name;
-  }
-  return "unknown";
-}
-
-template <class Value, size_t n>
-Value choice(const named<Value> (&all)[n], absl::string_view option, absl::string_view text) {
-  std::vector<absl::string_view> names;
-  for (const named<Value>& one : all) {
-    if (text == one.name) return one.value;
-    names.push_back(one.name);
-  }
-  throw usage_error(
-      absl::StrCat("--", option, " ", text, ": must be one of ", absl::StrJoin(names, ", ")));
-}
-
-// A whole number without sign or spaces, which SimpleAtoi would take.
-bool plain_number(absl::string_view text, uint64_t* value) {
-  return !text.empty() && text.find_first_not_of("0123456789") == text.npos &&
-         absl::SimpleAtoi(text, value);
-}
-
-uint64_t number(absl::string_view option, absl::string_view text, uint64_t low, uint64_t high) {
-  uint64_t value = 0;
-  if (!plain_number(text, &value) || value < low || value > high) {
-    throw usage_error(
-        absl::StrCat("--", option, " ", text, ": must be a number from ", low, " to ", high));
-  }
-  return value;
-}
-
-// K, M and G (1024, ...) may follow. False if it is no size that can be sent.
-bool read_size(absl::string_view text, size_t* size) {
-  constexpr absl::string_view units = "KMG";
-  const size_t unit =
-      text.empty() ? units.npos
-                   : units.find(absl::ascii_toupper(static_cast<unsigned char>(text.back())));
-  const size_t shift = unit == units.npos ? 0 : 10 * (unit + 1);
-  if (shift > 0) text.remove_suffix(1);
-  uint64_t value = 0;
-  if (!plain_number(text, &value) || value > max_size >> shift) return false;
-  *size = value << shift;
-  return true;
-}
-
-bool is_power_of_two(size_t size) { return size > 0 && (size & (size - 1)) == 0; }
-
-std::vector<size_t> doubling(size_t from, size_t to) {
-  std::vector<size_t> sizes;
-  for (size_t size = from; size <= to; size *= 2) sizes.push_back(size);
-  return sizes;
-}
-
-std::vector<size_t> read_sizes(absl::string_view text) {
-  const size_t colon = text.find(':');
-  size_t from = 0;
-  size_t to = 0;
-  if (colon == text.npos) {
-    if (read_size(text, &from)) return {from};
-  } else if (read_size(text.substr(0, colon), &from) && read_size(text.substr(colon + 1), &to) &&
-             is_power_of_two(from) && is_power_of_two(to) && from <= to) {
-    return doubling(from, to);
-  }
-  throw usage_error(absl::StrCat("--size ", text,
-                                 ": must be N, or A:B, powers of two with A <= B; bytes, 0 to ",
-                                 max_size, " (A from 1), which K, M or G may follow"));
-}
-
 int read_devices(absl::string_view text, int threads) {
   if (text == "shared") return 1;
   if (text == "dedicated") return threads;
   uint64_t count = 0;
-  if (!plain_number(text, &count) || count < 1 || count > static_cast<uint64_t>(threads)) {
+  if (!is_number(text, &count) || count < 1 || count > static_cast<uint64_t>(threads)) {
     throw usage_error(absl::StrCat("--devices ", text,
                                    ": must be shared, dedicated or a number from 1 to --threads, ",
                                    threads));
@@ -140,118 +57,40 @@ bool has_window(test_kind test) {
   return test == test_kind::rate || test == test_kind::bandwidth || test == test_kind::bibandwidth;
 }
 
-enum code {
-  code_help = 'h',
-  code_op = 1000,
-  code_test,
-  code_size,
-  code_threads,
-  code_devices,
-  code_completion,
-  code_window,
-  code_iters,
-  code_warmup,
-  code_validate,
-  code_backend,
-  code_bind,
-  code_memory,
-  code_format,
-};
-
-const option long_options[] = {
-    {"help", no_argument, nullptr, code_help},
-    {"op", required_argument, nullptr, code_op},
-    {"test", required_argument, nullptr, code_test},
-    {"size", required_argument, nullptr, code_size},
-    {"threads", required_argument, nullptr, code_threads},
-    {"devices", required_argument, nullptr, code_devices},
-    {"completion", required_argument, nullptr, code_completion},
-    {"window", required_argument, nullptr, code_window},
-    {"iters", required_argument, nullptr, code_iters},
-    {"warmup", required_argument, nullptr, code_warmup},
-    {"validate", no_argument, nullptr, code_validate},
-    {"backend", required_argument, nullptr, code_backend},
-    {"bind", required_argument, nullptr, code_bind},
-    {"memory", required_argument, nullptr, code_memory},
-    {"format", required_argument, nullptr, code_format},
-    {nullptr, 0, nullptr, 0},
-};
-
-void read_one(int code, options* chosen) {
-  switch (code) {
-    case code_op:
-      chosen->op = choice(operations, "op", optarg);
-      break;
-    case code_test:
-      chosen->test = choice(tests, "test", optarg);
-      break;
-    case code_size:
-      chosen->sizes = read_sizes(optarg);
-      break;
-    case code_threads:
-      chosen->threads = static_cast<int>(number("threads", optarg, 1, max_threads));
-      break;
-    case code_devices:
-      chosen->devices = optarg;
-      break;
-    case code_completion:
-      chosen->completion = choice(completions, "completion", optarg);
-      break;
-    case code_window:
-      chosen->window = static_cast<int>(number("window", optarg, 1, max_window));
-      break;
-    case code_iters:
-      chosen->iters = number("iters", optarg, 1, max_iterations);
-      break;
-    case code_warmup:
-      chosen->warmup = static_cast<int64_t>(number("warmup", optarg, 0, max_iterations));
-      break;
-    case code_validate:
-      chosen->validate = true;
-      break;
-    case code_backend:
-      chosen->backend = choice(backends, "backend", optarg);
-      break;
-    case code_bind:
-      chosen->bind = choice(bindings, "bind", optarg);
-      break;
-    case code_memory:
-      chosen->memory = choice(memories, "memory", optarg);
-      break;
-    default:
-      chosen->format = choice(formats, "format", optarg);
-      break;
-  }
-}
-
 }  // namespace
 
 options parse_options(int argc, char** argv, bool* help) {
-  *help = false;
   options chosen;
-  // getopt's own messages would come from every rank, and ours say more. ":": a missing value is
-  // reported as such.
-  opterr = 0;
-  optind = 0;
-  for (int code; (code = getopt_long(argc, argv, ":h", long_options, nullptr)) != -1;) {
-    if (code == code_help) {
-      *help = true;
-      return {};
-    }
-    if (code == ':') {
-      throw usage_error(absl::StrCat(argv[optind - 1], ": its value is missing; see --help"));
-    }
-    if (code == '?') {
-      throw usage_error(
-          absl::StrCat(argv[optind - 1],
-                       ": not an option, or one without a value; see --help for those there are"));
-    }
-    read_one(code, &chosen);
-  }
-  if (optind < argc) {
-    throw usage_error(
-        absl::StrCat(argv[optind], ": not an option; see --help for those there are"));
-  }
+  // An option whose value is one of a list.
+  const auto one_of = [](const char* name, const auto& all, auto* to) {
+    return argument{name, [&all, to](absl::string_view option, absl::string_view text) {
+                      *to = read_choice(all, option, text);
+                    }};
+  };
+  const auto number = [](const char* name, uint64_t low, uint64_t high, auto* to) {
+    return argument{name, [low, high, to](absl::string_view option, absl::string_view text) {
+                      *to = static_cast<std::remove_reference_t<decltype(*to)>>(
+                          read_number(option, text, low, high));
+                    }};
+  };
+  const std::vector<argument> all = {
+      one_of("op", operations, &chosen.op),
+      one_of("test", tests, &chosen.test),
+      {"size", [&](auto option, auto text) { chosen.sizes = read_sizes(option, text); }},
+      number("threads", 1, max_threads, &chosen.threads),
+      {"devices", [&](auto, auto text) { chosen.devices = std::string(text); }},
+      one_of("completion", completions, &chosen.completion),
+      number("window", 1, max_window, &chosen.window),
+      number("iters", 1, max_iterations, &chosen.iters),
+      number("warmup", 0, max_iterations, &chosen.warmup),
+      {"validate", [&](auto, auto) { chosen.validate = true; }, false},
+      one_of("backend", backends, &chosen.backend),
+      one_of("bind", bindings, &chosen.bind),
+      one_of("memory", memories, &chosen.memory),
+      one_of("format", formats, &chosen.format),
+  };
+  *help = !read_arguments(argc, argv, all);
+  if (*help) return {};
   chosen.device_count = read_devices(chosen.devices, chosen.threads);
   if (!has_window(chosen.test)) chosen.window = 1;
   if (chosen.sizes.empty()) {

@@ -4,10 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
+#include "benchmarks/perf/arguments.h"
 #include "lci.hpp"
 
 namespace perf {
@@ -38,12 +38,6 @@ struct options {
   // What the bytes of messages are made from. Not on the command line: it is for the test that
   // makes ranks disagree about it.
   uint64_t payload_seed = 0;
-};
-
-// The command line is wrong; the message says how.
-class usage_error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
 };
 
 // Reads the command line. Throws usage_error, which names the option and what it may be. Sets *help

@@ -1,0 +1,30 @@
+// What a program that measures does around its measurements.
+#ifndef BENCHMARKS_PERF_PROGRAM_H_
+#define BENCHMARKS_PERF_PROGRAM_H_
+
+#include <functional>
+#include <string>
+
+#include "lci.hpp"
+
+namespace perf {
+
+// Calls `body`, which returns the exit code and throws usage_error if the command line is wrong,
+// and what LCI throws. Returns what main does.
+int run_main(const char* program, const std::function<int()>& body);
+
+// Initialises LCI with the backend (none: what the library chooses), and calls `measure` if ranks
+// are in pairs and all have the same options, of which `described` says all that must agree. All
+// ranks of the job call it, before LCI is initialised. Returns an exit code: 0, or 2 with a message
+// if the job does not suit.
+int run_program(const char* program, lci::attr_backend_t backend, const std::string& described,
+                const std::function<void()>& measure);
+
+// What a rank does that has been asked for help, or whose command line is wrong: rank 0 says so for
+// all, and they wait until it has, because the first that exits with an error ends the job. Returns
+// an exit code.
+int say_once(const char* program, const std::string& help, const std::string& problem);
+
+}  // namespace perf
+
+#endif  // BENCHMARKS_PERF_PROGRAM_H_
