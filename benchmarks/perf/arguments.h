@@ -70,6 +70,20 @@ std::vector<int> read_numbers(absl::string_view option, absl::string_view text, 
 // "N", or "A:B", all powers of two from A to B, in bytes, at most 1 GiB. Rising.
 std::vector<size_t> read_sizes(absl::string_view option, absl::string_view text);
 
+// Options with such values, which are written to *to. `all` lives as long as the argument.
+template <class Value, size_t n>
+argument choice_argument(const char* name, const named<Value> (&all)[n], Value* to) {
+  return {name, [&all, to](absl::string_view option, absl::string_view text) {
+            *to = read_choice(all, option, text);
+          }};
+}
+template <class Number>
+argument number_argument(const char* name, uint64_t low, uint64_t high, Number* to) {
+  return {name, [low, high, to](absl::string_view option, absl::string_view text) {
+            *to = static_cast<Number>(read_number(option, text, low, high));
+          }};
+}
+
 std::vector<size_t> doubling(size_t from, size_t to);
 
 }  // namespace perf

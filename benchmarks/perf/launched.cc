@@ -39,7 +39,7 @@ json_object::json_object(const std::string& text) : text_(text) {
     expect(':');
     skip_spaces();
     EXPECT_EQ(values_.count(key), 0U) << key << " twice in " << text_;
-    values_[key] = peek() == '"' ? read_text() : read_plain();
+    values_[key] = peek() == '"' ? read_text() : peek() == '[' ? read_list() : read_plain();
     skip_spaces();
     if (peek() != ',') break;
     ++at_;
@@ -102,6 +102,31 @@ std::string json_object::read_plain() {
   }
   if (at_ == from) fail();
   return text_.substr(from, at_ - from);
+}
+
+std::string json_object::read_list() {
+  const size_t from = at_;
+  expect('[');
+  while (good_ && peek() != ']') {
+    skip_spaces();
+    read_plain();
+    skip_spaces();
+    if (peek() != ',') break;
+    ++at_;
+  }
+  expect(']');
+  return text_.substr(from, at_ - from);
+}
+
+std::vector<double> json_object::numbers(const std::string& key) const {
+  std::vector<double> result;
+  std::string written = text(key);
+  for (char& c : written) {
+    if (c == '[' || c == ']' || c == ',') c = ' ';
+  }
+  std::istringstream stream(written);
+  for (double value; stream >> value;) result.push_back(value);
+  return result;
 }
 
 }  // namespace perf

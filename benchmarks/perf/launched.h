@@ -18,14 +18,15 @@ outcome run_launched(int ranks, const std::string& program, const std::string& a
 
 std::vector<std::string> lines_of(const std::string& text);
 
-// A JSON object of texts, numbers and truth values, which are kept as they are written (texts
-// without their quotes). Strict: anything else fails the test.
+// A JSON object of texts, numbers, truth values and lists of numbers, which are kept as they are
+// written (texts without their quotes). Strict: anything else fails the test.
 class json_object {
  public:
   explicit json_object(const std::string& text);
 
   const std::string& text(const std::string& key) const;
   double number(const std::string& key) const;
+  std::vector<double> numbers(const std::string& key) const;
 
  private:
   char peek() const { return at_ < text_.size() ? text_[at_] : '\0'; }
@@ -34,6 +35,7 @@ class json_object {
   void expect(char wanted);
   std::string read_text();
   std::string read_plain();
+  std::string read_list();
 
   const std::string text_;
   size_t at_ = 0;

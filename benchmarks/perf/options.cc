@@ -61,33 +61,21 @@ bool has_window(test_kind test) {
 
 options parse_options(int argc, char** argv, bool* help) {
   options chosen;
-  // An option whose value is one of a list.
-  const auto one_of = [](const char* name, const auto& all, auto* to) {
-    return argument{name, [&all, to](absl::string_view option, absl::string_view text) {
-                      *to = read_choice(all, option, text);
-                    }};
-  };
-  const auto number = [](const char* name, uint64_t low, uint64_t high, auto* to) {
-    return argument{name, [low, high, to](absl::string_view option, absl::string_view text) {
-                      *to = static_cast<std::remove_reference_t<decltype(*to)>>(
-                          read_number(option, text, low, high));
-                    }};
-  };
   const std::vector<argument> all = {
-      one_of("op", operations, &chosen.op),
-      one_of("test", tests, &chosen.test),
+      choice_argument("op", operations, &chosen.op),
+      choice_argument("test", tests, &chosen.test),
       {"size", [&](auto option, auto text) { chosen.sizes = read_sizes(option, text); }},
-      number("threads", 1, max_threads, &chosen.threads),
+      number_argument("threads", 1, max_threads, &chosen.threads),
       {"devices", [&](auto, auto text) { chosen.devices = std::string(text); }},
-      one_of("completion", completions, &chosen.completion),
-      number("window", 1, max_window, &chosen.window),
-      number("iters", 1, max_iterations, &chosen.iters),
-      number("warmup", 0, max_iterations, &chosen.warmup),
+      choice_argument("completion", completions, &chosen.completion),
+      number_argument("window", 1, max_window, &chosen.window),
+      number_argument("iters", 1, max_iterations, &chosen.iters),
+      number_argument("warmup", 0, max_iterations, &chosen.warmup),
       {"validate", [&](auto, auto) { chosen.validate = true; }, false},
-      one_of("backend", backends, &chosen.backend),
-      one_of("bind", bindings, &chosen.bind),
-      one_of("memory", memories, &chosen.memory),
-      one_of("format", formats, &chosen.format),
+      backend_argument(&chosen.backend),
+      binding_argument(&chosen.bind),
+      choice_argument("memory", memories, &chosen.memory),
+      choice_argument("format", formats, &chosen.format),
   };
   *help = !read_arguments(argc, argv, all);
   if (*help) return {};
@@ -117,6 +105,11 @@ uint64_t warmup_for(const options& chosen, size_t size) {
 }
 
 bool is_one_sided(operation op) { return op == operation::put || op == operation::get; }
+
+argument backend_argument(lci::attr_backend_t* to) {
+  return choice_argument("backend", backends, to);
+}
+argument binding_argument(binding* to) { return choice_argument("bind", bindings, to); }
 
 const char* name_of(operation op) { return find_name(operations, op); }
 const char* name_of(test_kind test) { return find_name(tests, test); }

@@ -54,6 +54,10 @@ uint64_t warmup_for(const options& chosen, size_t size);
 // put and get without signal: the target takes no part, so only the initiator knows when.
 bool is_one_sided(operation op);
 
+// Options of other programs, too.
+argument backend_argument(lci::attr_backend_t* to);
+argument binding_argument(binding* to);
+
 // As they are spelt on the command line.
 const char* name_of(operation op);
 const char* name_of(test_kind test);

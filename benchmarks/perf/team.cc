@@ -1,5 +1,6 @@
 #include "benchmarks/perf/team.h"
 
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -16,7 +17,8 @@ void team::run_one(const std::function<void(int)>& body, int thread) {
     if (bound_ != nullptr) bind_this_thread(*bound_, thread);
     body(thread);
   } catch (const std::exception& error) {
-    std::fprintf(stderr, "lci_perf: rank %d: %s\n", job_.rank(), error.what());
+    std::fprintf(stderr, "%s: rank %d: %s\n", program_invocation_short_name, job_.rank(),
+                 error.what());
     std::fflush(nullptr);
     std::_Exit(EXIT_FAILURE);
   }

@@ -1,0 +1,54 @@
+// The command lines of uccs_injection and uccs_waves.
+#ifndef BENCHMARKS_THREADS_OPTIONS_H_
+#define BENCHMARKS_THREADS_OPTIONS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "benchmarks/perf/options.h"
+
+namespace perf {
+
+// What both have.
+struct threads_options {
+  std::vector<int> threads;  // rising
+  lci::attr_backend_t backend = lci::attr_backend_t::none;
+  binding bind = binding::none;
+  output_format format = output_format::text;  // text or json
+};
+
+struct injection_options : threads_options {
+  int runs = 100;
+  int warmup = 10;             // runs before that do not count
+  uint64_t messages = 500000;  // of a run
+};
+
+struct waves_options : threads_options {
+  operation op = operation::put;  // or get
+  std::vector<size_t> sizes;      // of a ping, rising
+  bool dedicated = false;         // devices
+  int pings = 16;                 // of each thread in a wave
+  uint64_t waves = 0;             // 0: by size, see waves_for
+};
+
+// Throw usage_error, which names the option and what it may be. Set *help if the user asked for it;
+// the result then means nothing. Not thread-safe (getopt).
+injection_options parse_injection(int argc, char** argv, bool* help);
+waves_options parse_waves(int argc, char** argv, bool* help);
+
+// Waves of a measured run; a tenth as many before that do not count.
+uint64_t waves_for(const waves_options& chosen, size_t size, int threads);
+
+// What --help prints.
+std::string injection_help();
+std::string waves_help();
+
+// All that ranks must agree on, in one line.
+std::string describe(const injection_options& chosen);
+std::string describe(const waves_options& chosen);
+
+}  // namespace perf
+
+#endif  // BENCHMARKS_THREADS_OPTIONS_H_
