@@ -11,10 +11,8 @@
 
 namespace perf {
 
-outcome run_launched(int ranks, const std::string& program, const std::string& arguments) {
-  const std::string command = "tools/launcher/lcrun -n " + std::to_string(ranks) +
-                              " --timeout 100 " + program + " " + arguments + " 2>&1";
-  std::FILE* pipe = popen(command.c_str(), "r");
+outcome run_command(const std::string& command) {
+  std::FILE* pipe = popen((command + " 2>&1").c_str(), "r");
   outcome result;
   char buffer[4096];
   for (size_t n; (n = std::fread(buffer, 1, sizeof(buffer), pipe)) > 0;) {
@@ -23,6 +21,11 @@ outcome run_launched(int ranks, const std::string& program, const std::string& a
   const int status = pclose(pipe);
   result.code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
+}
+
+outcome run_launched(int ranks, const std::string& program, const std::string& arguments) {
+  return run_command("tools/launcher/lcrun -n " + std::to_string(ranks) + " --timeout 100 " +
+                     program + " " + arguments);
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

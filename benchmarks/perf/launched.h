@@ -13,6 +13,8 @@ struct outcome {
   std::string text;  // what it printed, errors included
 };
 
+// By the shell.
+outcome run_command(const std::string& command);
 // Starts it with lcrun, which must be among the test's data.
 outcome run_launched(int ranks, const std::string& program, const std::string& arguments);
 

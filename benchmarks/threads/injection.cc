@@ -53,8 +53,8 @@ class injection {
         team_(the_job, the_job.is_initiator() ? 1 : threads, bound) {
     lci::register_rcomp_x(handler_).rcomp(message_name_)();
     lci::register_rcomp_x(answers_).rcomp(answer_name_)();
-    // This thread, which is thread 0, may have been here with fewer others. The sender begins behind
-    // the barrier, inside of which the first messages may arrive.
+    // This thread, which is thread 0, may have been here with fewer others. The sender begins
+    // behind the barrier, inside of which the first messages may arrive.
     first_ = callbacks;
     lci::barrier();
   }
