@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lci/api/plan.hpp"
@@ -22,6 +23,22 @@ plan_impl_t::~plan_impl_t() {
   runtime.count_plans(-1);
 }
 
+namespace {
+
+// Whether these operations, between one block and another, are better done one after the other by
+// one step, than each by itself: none of them is ever waited for.
+bool are_runs(const std::vector<rt::block_operation>& operations) {
+  if (operations.size() < 2) return false;
+  for (const rt::block_operation& each : operations) {
+    if (each.legs() != 1) return false;
+    const rt::leg leg = each.leg_at(0);
+    if (!leg.device->rma.ends_at_once(leg.size, leg.local)) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 void plan_impl_t::wait_for_end() const {
   base::backoff backoff;
   while (!is_over()) backoff.idle();
@@ -33,32 +50,46 @@ void plan_impl_t::add(const std::vector<rt::block_operation>& operations, comp_i
         absl::StrCat("lci: plan \"", attr.name, "\" is running, and can't be added to"));
   }
   wait_for_end();
-  size_t legs = 0;
-  for (const rt::block_operation& each : operations) legs += static_cast<size_t>(each.legs());
-  size_t n = 0;
-  for (const rt::block_operation& operation : operations) {
-    for (int i = 0; i < operation.legs(); ++i) {
-      const rt::leg leg = operation.leg_at(i);
-      step& made = steps_.emplace_back();
-      made.plan = this;
-      made.device = leg.device;
-      made.mr = leg.mr;
-      made.serial = leg.serial;
-      made.comp = comp;
-      made.part = rt::part_number(n++, legs);
-      made.kind = leg.kind;
-      made.rank = leg.rank;
-      made.buffer = leg.buffer;
-      made.size = leg.size;
-      made.local = leg.local;
-      made.remote = leg.remote;
-      made.remote_offset = leg.remote_offset;
-      made.signal = leg.signal;
-      made.signal.part = made.part;
+  if (are_runs(operations)) {
+    step& made = add_step(operations.front().leg_at(0), comp, /*part=*/0);
+    for (const rt::block_operation& operation : operations) {
+      const rt::leg leg = operation.leg_at(0);
+      made.own_runs.push_back({leg.buffer, leg.size, leg.remote_offset});
+    }
+    made.runs = made.own_runs.data();
+    made.run_count = made.own_runs.size();
+  } else {
+    size_t legs = 0;
+    for (const rt::block_operation& each : operations) legs += static_cast<size_t>(each.legs());
+    size_t n = 0;
+    for (const rt::block_operation& operation : operations) {
+      for (int i = 0; i < operation.legs(); ++i) {
+        add_step(operation.leg_at(i), comp, rt::part_number(n++, legs));
+      }
     }
   }
   attr.plan_size += operations.size();
   told_.store(0, std::memory_order_relaxed);
+}
+
+plan_impl_t::step& plan_impl_t::add_step(const rt::leg& leg, comp_impl_t* comp, uint32_t part) {
+  step& made = steps_.emplace_back();
+  made.plan = this;
+  made.device = leg.device;
+  made.mr = leg.mr;
+  made.serial = leg.serial;
+  made.comp = comp;
+  made.part = part;
+  made.kind = leg.kind;
+  made.rank = leg.rank;
+  made.buffer = leg.buffer;
+  made.size = leg.size;
+  made.local = leg.local;
+  made.remote = leg.remote;
+  made.remote_offset = leg.remote_offset;
+  made.signal = leg.signal;
+  made.signal.part = part;
+  return made;
 }
 
 void plan_impl_t::start() {

@@ -18,8 +18,9 @@ namespace lci {
 
 class runtime_impl_t;
 
-// Each operation over each of its devices is a step, whose state is made when it is recorded. The
-// end of a round is told twice: by left_, before the local completion objects are told, so that who
+// Each operation over each of its devices is a step, whose state is made when it is recorded; but
+// the pieces of one message that the network moves while it is asked are one step together. The end
+// of a round is told twice: by left_, before the local completion objects are told, so that who
 // waits for these may start the plan again; and by rounds_ended_ behind them, so that who waits for
 // the plan may use them. A round may so begin before the end of the last one is told, which is a
 // few instructions away.
@@ -49,10 +50,12 @@ class plan_impl_t : public rt::live_object {
     uint64_t serial = 0;            // of it
     comp_impl_t* comp = nullptr;    // as in message
     uint32_t part = 0;
+    std::vector<run> own_runs;  // what `runs` points to
 
     void start();
     void over(device_impl_t& device, errorcode_t code) override;
   };
+  step& add_step(const rt::leg& leg, comp_impl_t* comp, uint32_t part);
   void end_step(const step& over, errorcode_t code);
   bool is_over() const {
     return rounds_ended_.load(std::memory_order_acquire) ==

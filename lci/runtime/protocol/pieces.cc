@@ -8,27 +8,37 @@ namespace lci::rt {
 
 error_t pieces::start(device_impl_t& device, bool may_wait) {
   posted_ = 0;
+  if (runs != nullptr) take_run(0);
   return post_rest(device, may_wait);
+}
+
+void pieces::take_run(size_t i) {
+  run_ = i;
+  posted_ = 0;
+  buffer = runs[i].buffer;
+  size = runs[i].size;
+  remote_offset = runs[i].remote_offset;
 }
 
 // The object may be gone once a post has answered `posted`, or is in the backlog.
 error_t pieces::post_rest(device_impl_t& device, bool may_wait) {
-  do {
+  net::op op;
+  op.kind = kind;
+  op.rank = rank;
+  op.imm = imm;
+  op.imm_high = imm_high;
+  op.target_waits = target_waits;
+  op.local = local;
+  op.remote = remote;
+  op.context = static_cast<continuation*>(this);
+  for (;;) {
     const size_t left = size - posted_;
     const size_t piece = std::min(left, device.max_rma());
-    net::op op;
-    op.kind = tells && piece == left ? net::op_kind::put_imm : kind;
-    op.rank = rank;
-    op.imm = imm;
-    op.imm_high = imm_high;
-    op.target_waits = target_waits;
+    if (tells && piece == left && is_last_run()) op.kind = net::op_kind::put_imm;
     op.buffer = static_cast<char*>(buffer) + posted_;
     op.size = piece;
-    op.local = local;
-    op.remote = remote;
     op.remote_offset = remote_offset + posted_;
-    op.context = static_cast<continuation*>(this);
-    const bool first = posted_ == 0;
+    const bool first = posted_ == 0 && (runs == nullptr || run_ == 0);
     posted_ += piece;
     const error_t result = device.net->post(op);
     if (result.is_retry()) {
@@ -37,12 +47,16 @@ error_t pieces::post_rest(device_impl_t& device, bool may_wait) {
       return errorcode_t::posted_backlog;
     }
     if (!result.is_done()) return result;
-  } while (posted_ < size);
-  return errorcode_t::done;
+    if (posted_ < size) continue;
+    if (is_last_run()) return errorcode_t::done;
+    take_run(run_ + 1);
+  }
 }
 
 void pieces::completed(device_impl_t& device, errorcode_t code) {
-  if (code != errorcode_t::fatal && posted_ < size) {
+  const bool ends_run = posted_ == size;
+  if (code != errorcode_t::fatal && !(ends_run && is_last_run())) {
+    if (ends_run) take_run(run_ + 1);
     const error_t result = post_rest(device, /*may_wait=*/true);
     if (result.is_posted()) return;
     code = result.errorcode;

@@ -11,6 +11,8 @@
 
 namespace lci::rt {
 
+// Or of many runs of bytes, one after the other, each in pieces.
+//
 // The next piece is posted when the one before is complete: so the last one, which may tell the
 // target, does not rely on any order of the network.
 class pieces : public continuation {
@@ -27,6 +29,15 @@ class pieces : public continuation {
   net_imm_data_t imm = 0;
   net_imm_data_t imm_high = 0;
   bool target_waits = false;  // as in net::op
+  // If not null: what to move instead of `buffer`, `size` and `remote_offset`, which then are those
+  // of the run that is under way. At least one; stays until it is finished.
+  struct run {
+    void* buffer;
+    size_t size;
+    uint64_t remote_offset;
+  };
+  const run* runs = nullptr;
+  size_t run_count = 0;
 
   // Posts the first piece, and those after it for as long as they complete at once.
   //   done    all is over
@@ -44,7 +55,11 @@ class pieces : public continuation {
   void completed(device_impl_t& device, errorcode_t code) final;
   error_t post_rest(device_impl_t& device, bool may_wait);
 
-  size_t posted_ = 0;  // bytes
+  bool is_last_run() const { return runs == nullptr || run_ + 1 == run_count; }
+  void take_run(size_t i);
+
+  size_t posted_ = 0;  // bytes of the run
+  size_t run_ = 0;
 };
 
 }  // namespace lci::rt
