@@ -90,7 +90,6 @@ cc_library(
     srcs = ["lib/libfftw3.a"],
     hdrs = glob(["include/*.h"]),
     includes = ["include"],
-    linkopts = ["-lm"],
     linkstatic = True,
     visibility = ["//visibility:public"],
 )
