@@ -15,9 +15,9 @@ constexpr int exit_good = 0;
 constexpr int exit_usage = 2;
 
 // Why this job can't be measured; empty: it can. The same in all ranks.
-std::string problem_of_job(const char* program, const std::string& described) {
+std::string problem_of_job(const char* program, const std::string& described, bool in_pairs) {
   const int ranks = lci::get_rank_n();
-  if (ranks % 2 != 0) {
+  if (in_pairs && ranks % 2 != 0) {
     return absl::StrCat("started with ", ranks, ranks == 1 ? " rank" : " ranks",
                         ", but ranks communicate in pairs: lcrun -n 2 ", program);
   }
@@ -46,7 +46,7 @@ int run_main(const char* program, const std::function<int()>& body) {
 }
 
 int run_program(const char* program, lci::attr_backend_t backend, const std::string& described,
-                const std::function<void()>& measure) {
+                const std::function<void()>& measure, bool in_pairs) {
   lci::global_initialize();
   if (backend != lci::attr_backend_t::none) {
     lci::global_attr_t attributes = lci::get_g_default_attr();
@@ -59,7 +59,7 @@ int run_program(const char* program, lci::attr_backend_t backend, const std::str
     if (backend == lci::attr_backend_t::none) throw;
     throw std::runtime_error(absl::StrCat("--backend ", name_of(backend), ": ", error.what()));
   }
-  const std::string problem = problem_of_job(program, described);
+  const std::string problem = problem_of_job(program, described, in_pairs);
   if (problem.empty()) {
     measure();
   } else if (lci::get_rank_me() == 0) {

@@ -35,6 +35,12 @@ struct alignas(64) thread_count {
   std::atomic<uint64_t> callbacks{0};
 };
 
+// What a rank has measured, run after run, of those that count.
+struct measured {
+  std::vector<uint64_t> nanoseconds;  // one each, of who sends (alone: of taking)
+  std::vector<uint64_t> callbacks;    // one for each thread, of who receives
+};
+
 // One number of threads.
 class injection {
  public:
@@ -42,15 +48,16 @@ class injection {
   injection(const injection_options& chosen, const job& the_job, int threads, lci::rcomp_t names,
             const standing* bound)
       : options_(chosen),
-        job_(the_job),
-        threads_(threads),
+        device_(the_job.device_of(0)),
+        sends_(!chosen.alone && the_job.is_initiator()),
+        to_(chosen.alone ? the_job.rank() : the_job.peer()),
         message_name_(names),
         answer_name_(names + 1),
         handler_(lci::alloc_handler_x(on_message).lend_am(true)()),
         answers_(lci::alloc_counter()),
         counts_(new thread_count[static_cast<size_t>(threads)]),
         before_(static_cast<size_t>(threads)),
-        team_(the_job, the_job.is_initiator() ? 1 : threads, bound) {
+        team_(the_job, sends_ ? 1 : threads, bound) {
     lci::register_rcomp_x(handler_).rcomp(message_name_)();
     lci::register_rcomp_x(answers_).rcomp(answer_name_)();
     // This thread, which is thread 0, may have been here with fewer others. The sender begins
@@ -67,90 +74,168 @@ class injection {
   injection(const injection&) = delete;
   injection& operator=(const injection&) = delete;
 
-  // For each run that counts, and after each other: of a sender its nanoseconds, of a receiver the
-  // callbacks of each thread. As many numbers in all ranks.
-  std::vector<uint64_t> measure() {
+  measured measure() {
     team_.run([this](int thread) {
-      if (job_.is_initiator()) {
+      if (sends_) {
         send();
-      } else {
+      } else if (!options_.alone) {
         receive(static_cast<size_t>(thread));
+      } else if (thread == 0) {
+        fill_and_take();
+      } else {
+        take(static_cast<size_t>(thread));
       }
     });
-    results_.resize(static_cast<size_t>(options_.runs) * static_cast<size_t>(threads_));
     lci::barrier();
-    return results_;
+    return result_;
   }
 
  private:
-  bool progress() const { return lci::progress_x().device(job_.device_of(0))().is_done(); }
+  bool progress() const { return lci::progress_x().device(device_)().is_done(); }
 
   template <class Post>
   void post(Post post_once) const {
     waiter patience;
     while (post_once().is_retry()) patience.after(progress());
   }
+  auto message(char* bytes) const {
+    return lci::post_am_x(to_, bytes, message_size, lci::COMP_NULL_RETRY, message_name_)
+        .device(device_);
+  }
+
+  // ---- who sends
+  // ---------------------------------------------------------------------------------
 
   void send() {
-    char message[message_size] = {};
+    char bytes[message_size] = {};
     for (int64_t run = -options_.warmup; run < options_.runs; ++run) {
       const uint64_t begin = now();
-      for (uint64_t i = 0; i < options_.messages; ++i) {
-        post(lci::post_am_x(job_.peer(), message, message_size, lci::COMP_NULL_RETRY, message_name_)
-                 .device(job_.device_of(0)));
-      }
+      for (uint64_t i = 0; i < options_.messages; ++i) post(message(bytes));
       waiter patience;
       while (lci::counter_get(answers_) <= run + options_.warmup) patience.after(progress());
-      if (run >= 0) results_.push_back(now() - begin);
+      if (run >= 0) result_.nanoseconds.push_back(now() - begin);
     }
   }
+
+  // ---- who receives
+  // ------------------------------------------------------------------------------
+
+  // What a thread has counted, and told the others of.
+  class own_count {
+   public:
+    own_count(injection& all, size_t thread)
+        : all_(all), thread_(thread), first_(thread == 0 ? all.first_ : 0), told_(first_) {}
+
+    // Callbacks of all threads, if this one has had some since the last call; else 0.
+    uint64_t tell() {
+      const uint64_t more = callbacks - told_;
+      if (more == 0) return 0;
+      told_ = callbacks;
+      all_.counts_[thread_].callbacks.store(told_ - first_, std::memory_order_relaxed);
+      // Release and acquire: who completes a run sees what all threads have counted.
+      return all_.total_.fetch_add(more, std::memory_order_acq_rel) + more;
+    }
+
+   private:
+    injection& all_;
+    const size_t thread_;
+    const uint64_t first_;
+    uint64_t told_;
+  };
 
   void receive(size_t thread) {
-    const uint64_t first = thread == 0 ? first_ : 0;
-    uint64_t told = first;
+    own_count own(*this, thread);
     waiter patience;
     while (!over_.load(std::memory_order_acquire)) {
-      const bool moved = progress();
-      patience.after(moved);
-      const uint64_t more = callbacks - told;
-      if (more == 0) continue;
-      told = callbacks;
-      counts_[thread].callbacks.store(told - first, std::memory_order_relaxed);
-      // Release and acquire: who completes a run sees what all threads have counted.
-      const uint64_t all = total_.fetch_add(more, std::memory_order_acq_rel) + more;
-      if (all % options_.messages == 0) end_run();
+      patience.after(progress());
+      const uint64_t all = own.tell();
+      if (all == 0 || all % options_.messages != 0) continue;
+      // Nothing comes before the answer is sent.
+      const bool last = end_run();
+      post(lci::post_am_x(to_, nullptr, 0, lci::COMP_NULL_RETRY, answer_name_).device(device_));
+      if (last) over_.store(true, std::memory_order_release);
     }
   }
 
-  // In the thread that found the run to be over: nothing comes before the answer is sent.
-  void end_run() {
+  // In a thread that sees what all have counted. True if it was the last one.
+  bool end_run() {
     const bool counts = ended_ >= options_.warmup;
     for (size_t thread = 0; thread < before_.size(); ++thread) {
       const uint64_t now = counts_[thread].callbacks.load(std::memory_order_relaxed);
-      if (counts) results_.push_back(now - before_[thread]);
+      if (counts) result_.callbacks.push_back(now - before_[thread]);
       before_[thread] = now;
     }
-    const bool last = ++ended_ == options_.warmup + options_.runs;
-    post(lci::post_am_x(job_.peer(), nullptr, 0, lci::COMP_NULL_RETRY, answer_name_)
-             .device(job_.device_of(0)));
-    if (last) over_.store(true, std::memory_order_release);
+    return ++ended_ == options_.warmup + options_.runs;
+  }
+
+  // ---- alone
+  // -------------------------------------------------------------------------------------
+
+  // Thread 0: sends as much as there is room for, which then all threads take.
+  void fill_and_take() {
+    own_count own(*this, 0);
+    char bytes[message_size] = {};
+    const auto others = static_cast<uint64_t>(before_.size() - 1);
+    for (bool last = false; !last;) {
+      uint64_t taking = 0;
+      for (uint64_t left = options_.messages; left > 0;) {
+        uint64_t sent = 0;
+        while (sent < left && !message(bytes)().is_retry()) ++sent;
+        left -= sent;
+        sent_ += sent;
+        const uint64_t begin = now();
+        const uint64_t round = rounds_.fetch_add(1, std::memory_order_release) + 1;
+        take_all(&own);
+        taking += now() - begin;
+        waiter patience;
+        while (at_end_.load(std::memory_order_acquire) != others * round) patience.after(false);
+      }
+      if (ended_ >= options_.warmup) result_.nanoseconds.push_back(taking);
+      last = end_run();
+    }
+    over_.store(true, std::memory_order_relaxed);
+    rounds_.fetch_add(1, std::memory_order_release);
+  }
+
+  void take(size_t thread) {
+    own_count own(*this, thread);
+    for (uint64_t round = 1;; ++round) {
+      waiter patience;
+      while (rounds_.load(std::memory_order_acquire) < round) patience.after(false);
+      if (over_.load(std::memory_order_relaxed)) return;
+      take_all(&own);
+      at_end_.fetch_add(1, std::memory_order_release);
+    }
+  }
+
+  void take_all(own_count* own) {
+    waiter patience;
+    while (total_.load(std::memory_order_relaxed) < sent_) {
+      patience.after(progress());
+      own->tell();
+    }
   }
 
   const injection_options& options_;
-  const job& job_;
-  const int threads_;
+  const lci::device_t device_;
+  const bool sends_;
+  const int to_;
   const lci::rcomp_t message_name_;
   const lci::rcomp_t answer_name_;
   lci::comp_t handler_;
   lci::comp_t answers_;
   std::unique_ptr<thread_count[]> counts_;
-  uint64_t first_ = 0;
+  uint64_t first_ = 0;  // callbacks of thread 0 before
+  measured result_;
   // Of the thread that ends a run; the answer and the messages of the next run order these.
   std::vector<uint64_t> before_;
-  std::vector<uint64_t> results_;
   int64_t ended_ = 0;
+  // Alone; of thread 0, for all while they take.
+  uint64_t sent_ = 0;
   alignas(64) std::atomic<uint64_t> total_{0};  // callbacks of all threads and runs
   alignas(64) std::atomic<bool> over_{false};
+  alignas(64) std::atomic<uint64_t> rounds_{0};  // alone: of taking, that have begun
+  alignas(64) std::atomic<uint64_t> at_end_{0};  // threads, in all rounds
   team team_;
 };
 
@@ -160,23 +245,29 @@ struct found {
   std::vector<spread> of_threads;
 };
 
-found summed_up(const injection_options& chosen, int threads, const std::vector<uint64_t>& own) {
+found summed_up(const injection_options& chosen, int threads, measured own) {
   const auto ranks = static_cast<size_t>(lci::get_rank_n());
-  std::vector<uint64_t> all(own.size() * ranks);
-  lci::allgather(own.data(), all.data(), own.size() * sizeof(uint64_t));
+  const auto runs = static_cast<size_t>(chosen.runs);
+  const auto of_run = static_cast<size_t>(threads) + 1;
+  own.nanoseconds.resize(runs);
+  own.callbacks.resize(runs * static_cast<size_t>(threads));
+  std::vector<uint64_t> row = own.nanoseconds;
+  row.insert(row.end(), own.callbacks.begin(), own.callbacks.end());
+  std::vector<uint64_t> all(row.size() * ranks);
+  lci::allgather(row.data(), all.data(), row.size() * sizeof(uint64_t));
   found result;
   result.of_threads.resize(static_cast<size_t>(threads));
   for (size_t rank = 0; rank < ranks; ++rank) {
-    const uint64_t* const of_rank = &all[rank * own.size()];
-    if (rank < ranks / 2) {
-      for (int run = 0; run < chosen.runs; ++run) {
-        result.rate.add(static_cast<double>(chosen.messages) * 1e9 /
-                        static_cast<double>(std::max<uint64_t>(1, of_rank[run])));
-      }
-      continue;
+    const uint64_t* const nanoseconds = &all[rank * of_run * runs];
+    const uint64_t* const counts = nanoseconds + runs;
+    const bool sends = chosen.alone || rank < ranks / 2;
+    const bool receives = chosen.alone || rank >= ranks / 2;
+    for (size_t run = 0; sends && run < runs; ++run) {
+      result.rate.add(static_cast<double>(chosen.messages) * 1e9 /
+                      static_cast<double>(std::max<uint64_t>(1, nanoseconds[run])));
     }
-    for (size_t i = 0; i < own.size(); ++i) {
-      result.of_threads[i % result.of_threads.size()].add(static_cast<double>(of_rank[i]));
+    for (size_t i = 0; receives && i < own.callbacks.size(); ++i) {
+      result.of_threads[i % result.of_threads.size()].add(static_cast<double>(counts[i]));
     }
   }
   for (const spread& one : result.of_threads) result.callbacks.add(one);
@@ -201,6 +292,7 @@ std::string json(const injection_options& chosen, int threads, const found& resu
       {"ranks", absl::StrCat(lci::get_rank_n()), false},
       {"backend", name_of(lci::get_default_net_context().get_attr_backend()), true},
       {"bind", name_of(chosen.bind), true},
+      {"alone", chosen.alone ? "true" : "false", false},
       {"size", absl::StrCat(message_size), false},
       {"messages", absl::StrCat(chosen.messages), false},
       {"runs", absl::StrCat(chosen.runs), false},
@@ -241,7 +333,8 @@ std::string text_header(const injection_options& chosen) {
   return absl::StrCat(
       "# ", program, ": ", chosen.runs, " runs of ", chosen.messages, " messages of ", message_size,
       " bytes, backend ", name_of(lci::get_default_net_context().get_attr_backend()), ", ",
-      lci::get_rank_n(), " ranks, bind ", name_of(chosen.bind), "\n# CPU ", processor_name(), "\n",
+      lci::get_rank_n(), chosen.alone ? " ranks, alone, bind " : " ranks, bind ",
+      name_of(chosen.bind), "\n# CPU ", processor_name(), "\n",
       absl::StrFormat("%-9s %35s %53s\n", "#", "million messages/s",
                       "callbacks of a thread in a run"),
       absl::StrFormat("%-9s %8s %8s %8s %8s %12s %10s %10s %10s %9s\n", "# Threads", "Mean", "Min",
@@ -272,7 +365,8 @@ int main(int argc, char** argv) {
     bool help = false;
     const perf::injection_options chosen = perf::parse_injection(argc, argv, &help);
     if (help) return perf::say_once(perf::program, perf::injection_help(), "");
-    return perf::run_program(perf::program, chosen.backend, perf::describe(chosen),
-                             [&chosen] { perf::measure(chosen); });
+    return perf::run_program(
+        perf::program, chosen.backend, perf::describe(chosen), [&chosen] { perf::measure(chosen); },
+        !chosen.alone);
   });
 }

@@ -50,7 +50,8 @@ injection_options parse_injection(int argc, char** argv, bool* help) {
   std::vector<argument> all = common(&chosen);
   add({number_argument("runs", 1, 100000, &chosen.runs),
        number_argument("warmup", 0, 100000, &chosen.warmup),
-       number_argument("messages", 1, max_count, &chosen.messages)},
+       number_argument("messages", 1, max_count, &chosen.messages),
+       {"alone", [&chosen](auto, auto) { chosen.alone = true; }, false}},
       &all);
   *help = !read_arguments(argc, argv, all);
   return chosen;
@@ -88,7 +89,7 @@ uint64_t waves_for(const waves_options& chosen, size_t size, int threads) {
 std::string describe(const injection_options& chosen) {
   return absl::StrCat("threads ", absl::StrJoin(chosen.threads, ","), " bind ",
                       name_of(chosen.bind), " runs ", chosen.runs, " warmup ", chosen.warmup,
-                      " messages ", chosen.messages);
+                      " messages ", chosen.messages, " alone ", chosen.alone ? 1 : 0);
 }
 
 std::string describe(const waves_options& chosen) {
@@ -111,6 +112,9 @@ usage: lcrun -n RANKS uccs_injection [options]    RANKS is even; the first half 
   --messages N   of a run (500000)
   --runs R       (100)
   --warmup R     runs before that do not count (10)
+  --alone        each rank sends to itself, as much as there is room for, which its threads then take: for the
+                 spread on a machine that has a core for each thread, but none for a sender beside them. Rates
+                 are those of taking; RANKS may be 1
 )",
       common_help,
       R"(
@@ -122,9 +126,9 @@ and runs, and, with several threads, of each.
 std::string waves_help() {
   return absl::StrCat(
       R"(Measures the bandwidth of puts or gets between two ranks in both directions, called by several threads at the
-same time. Each rank's threads call a wave of pings, and one more thread looks at the memory where the
-partner's (or, of gets, their own) arrive: when all have, it answers with a pong of 4 bytes, which the
-partner's threads wait for before their next wave. After A. Bouteiller, T. Herault, G. Bosilca, "A multithreaded
+same time. Each rank's threads call a wave of pings, and one more thread waits until all of the partner's have
+arrived in memory, at whose last 8 bytes it looks (gets: until all of its own rank's are complete). It answers
+with a pong of 4 bytes, which the partner's threads wait for before their next wave. After A. Bouteiller, T. Herault, G. Bosilca, "A multithreaded
 communication substrate for OpenSHMEM" (2014), figure 1.
 
 usage: lcrun -n RANKS uccs_waves [options]        RANKS is even; rank i with rank i + n/2

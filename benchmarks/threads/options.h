@@ -23,6 +23,7 @@ struct injection_options : threads_options {
   int runs = 100;
   int warmup = 10;             // runs before that do not count
   uint64_t messages = 500000;  // of a run
+  bool alone = false;          // a rank sends to itself
 };
 
 struct waves_options : threads_options {

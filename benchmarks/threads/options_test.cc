@@ -44,7 +44,7 @@ TEST(injection_options, defaults_are_those_of_the_paper) {
 TEST(injection_options, everything_can_be_chosen) {
   const injection_options chosen =
       injection({"--threads", "2:3", "--backend", "ofi", "--bind", "core", "--format", "json",
-                 "--runs", "7", "--warmup", "0", "--messages", "11"});
+                 "--runs", "7", "--warmup", "0", "--messages", "11", "--alone"});
   EXPECT_THAT(chosen.threads, ElementsAre(2, 3));
   EXPECT_EQ(chosen.backend, lci::attr_backend_t::ofi);
   EXPECT_EQ(chosen.bind, binding::core);
@@ -52,6 +52,7 @@ TEST(injection_options, everything_can_be_chosen) {
   EXPECT_EQ(chosen.runs, 7);
   EXPECT_EQ(chosen.warmup, 0);
   EXPECT_EQ(chosen.messages, 11U);
+  EXPECT_TRUE(chosen.alone);
 }
 
 TEST(waves_options, everything_can_be_chosen) {
@@ -99,8 +100,8 @@ TEST(threads_options, help_names_every_option) {
   bool help = false;
   parse(parse_injection, {"--help"}, &help);
   EXPECT_TRUE(help);
-  for (const char* name :
-       {"--threads", "--backend", "--bind", "--format", "--runs", "--warmup", "--messages"}) {
+  for (const char* name : {"--threads", "--backend", "--bind", "--format", "--runs", "--warmup",
+                           "--messages", "--alone"}) {
     EXPECT_THAT(injection_help(), HasSubstr(name));
   }
   for (const char* name : {"--threads", "--backend", "--bind", "--format", "--op", "--size",
@@ -117,6 +118,7 @@ TEST(threads_options, ranks_can_see_that_theirs_differ) {
   for (const char* name : {"--threads", "--size", "--pings", "--waves"}) {
     EXPECT_NE(describe(waves({})), describe(waves({name, "9"}))) << name;
   }
+  EXPECT_NE(describe(injection({})), describe(injection({"--alone"})));
   EXPECT_NE(describe(waves({})), describe(waves({"--op", "get"})));
   EXPECT_NE(describe(waves({})), describe(waves({"--devices", "dedicated"})));
 }

@@ -27,14 +27,17 @@ std::vector<std::string> lines_of_good(int ranks, const std::string& program,
   return result.code == 0 ? lines_of(result.text) : std::vector<std::string>();
 }
 
-class injection_test : public ::testing::TestWithParam<std::tuple<int, const char*>> {};
+struct injection_job {
+  int ranks;
+  const char* arguments;
+};
+class injection_test : public ::testing::TestWithParam<injection_job> {};
 
 TEST_P(injection_test, every_message_calls_back_once) {
-  const auto& [ranks, bind] = GetParam();
+  const auto& [ranks, arguments] = GetParam();
   const auto lines = lines_of_good(
       ranks, injection,
-      std::string("--threads 1:3 --runs 3 --warmup 1 --messages 2000 --format json --bind ") +
-          bind);
+      std::string("--threads 1:3 --runs 3 --warmup 1 --messages 2000 --format json ") + arguments);
   ASSERT_EQ(lines.size(), 3U);
   for (size_t i = 0; i < lines.size(); ++i) {
     const json_object line(lines[i]);
@@ -61,8 +64,11 @@ TEST_P(injection_test, every_message_calls_back_once) {
 }
 
 INSTANTIATE_TEST_SUITE_P(uccs, injection_test,
-                         ::testing::Combine(::testing::Values(2, 4),
-                                            ::testing::Values("none", "core")));
+                         ::testing::Values(injection_job{2, "--bind none"},
+                                           injection_job{2, "--bind core"},
+                                           injection_job{4, "--bind none"},
+                                           injection_job{1, "--alone --bind core"},
+                                           injection_job{3, "--alone"}));
 
 class waves_test
     : public ::testing::TestWithParam<std::tuple<int, const char*, const char*, const char*>> {};

@@ -141,8 +141,10 @@ class waves {
         patience.after(progress());
       }
     }
-    while (lci::counter_get(completed) < *posted ||
-           static_cast<uint64_t>(lci::counter_get(pongs_)) < wave ||
+    while (lci::counter_get(completed) < *posted) patience.after(progress());
+    if (gets_) got_.fetch_add(static_cast<uint64_t>(options_.pings), std::memory_order_release);
+    // The memory of gets is used again when all of our own are here, too.
+    while (static_cast<uint64_t>(lci::counter_get(pongs_)) < wave ||
            (gets_ && answered_.load(std::memory_order_acquire) < wave)) {
       patience.after(progress());
     }
@@ -163,12 +165,18 @@ class waves {
     const lci::device_t device = job_.device_of(0);
     const auto progress = [device] { return lci::progress_x().device(device)().is_done(); };
     waiter patience;
-    for (int ping = 0; ping < pings_; ++ping) {
-      uint64_t* const end = last_word(ping);
-      while (__atomic_load_n(end, __ATOMIC_ACQUIRE) == 0) patience.after(progress());
-      __atomic_store_n(end, 0, __ATOMIC_RELAXED);  // for the next wave
-      ++landed_;
+    if (gets_) {
+      const uint64_t wave = answered_.load(std::memory_order_relaxed) + 1;
+      const uint64_t all = wave * static_cast<uint64_t>(pings_);
+      while (got_.load(std::memory_order_acquire) < all) patience.after(progress());
+    } else {
+      for (int ping = 0; ping < pings_; ++ping) {
+        uint64_t* const end = last_word(ping);
+        while (__atomic_load_n(end, __ATOMIC_ACQUIRE) == 0) patience.after(progress());
+        __atomic_store_n(end, 0, __ATOMIC_RELAXED);  // for the next wave
+      }
     }
+    landed_ += static_cast<uint64_t>(pings_);
     char pong[pong_size] = {};
     // Before the pong: the partner's may come at once.
     answered_.fetch_add(1, std::memory_order_release);
@@ -218,6 +226,7 @@ class waves {
   size_t size_ = 0;
   uint64_t landed_ = 0;                            // of the thread that answers
   alignas(64) std::atomic<uint64_t> answered_{0};  // waves
+  alignas(64) std::atomic<uint64_t> got_{0};       // pings of gets that are complete
 };
 
 std::string json(const waves_options& chosen, int threads, size_t size, const result& one) {
