@@ -1,0 +1,329 @@
+#include "lci/base/write_watch.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <ucontext.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iterator>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "lci/base/check.h"
+#include "lci/base/sanitizer.h"
+
+namespace lci::base {
+
+#if defined(__x86_64__)
+namespace {
+
+constexpr size_t page_size = 4096;
+constexpr size_t line_size = 64;
+constexpr size_t max_lines = size_t{1} << 16;
+// Pages that one instruction writes to.
+constexpr size_t max_open = 4;
+// Stack of the handlers, which the body's own could not be: it may be anywhere.
+constexpr size_t handler_stack_size = size_t{64} << 10;
+constexpr greg_t trap_flag = 0x100;
+constexpr greg_t write_fault = 2;
+
+struct range {
+  uintptr_t first;
+  uintptr_t end;
+};
+
+struct written {
+  uintptr_t line;
+  const void* instruction;
+};
+
+// All that the handlers write to, in memory of its own that is not made read-only.
+struct watch_state {
+  range watched[1024];
+  size_t watched_count;
+  written lines[max_lines];  // a hash table; line 0: empty
+  size_t line_count;
+  // Pages that the instruction under way has been let into, with their bytes before.
+  uintptr_t open[max_open];
+  unsigned char before[max_open][page_size];
+  const void* instruction;
+  size_t open_count;
+  uint64_t steps;
+  unsigned char stack[handler_stack_size];
+};
+
+watch_state* state = nullptr;
+
+[[noreturn]] void give_up(const char* why) {
+  // From a signal handler.
+  if (write(STDERR_FILENO, why, std::strlen(why)) < 0) std::abort();
+  std::abort();
+}
+
+void note(uintptr_t line) {
+  // Most are written many times.
+  for (size_t i = line * 0x9e3779b97f4a7c15 % max_lines;; i = (i + 1) % max_lines) {
+    written& entry = state->lines[i];
+    if (entry.line == line) return;
+    if (entry.line != 0) continue;
+    if (++state->line_count == max_lines) give_up("write_watch: too many lines\n");
+    entry = {line, state->instruction};
+    return;
+  }
+}
+
+bool is_watched(uintptr_t address) {
+  for (size_t i = 0; i < state->watched_count; ++i) {
+    if (address >= state->watched[i].first && address < state->watched[i].end) return true;
+  }
+  return false;
+}
+
+void protect(uintptr_t first, size_t size, int protection) {
+  if (mprotect(reinterpret_cast<void*>(first), size, protection) != 0) {
+    give_up("write_watch: mprotect failed\n");
+  }
+}
+
+// A write: lets it through, once.
+void on_fault(int, siginfo_t* info, void* context) {
+  auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
+  if ((registers[REG_ERR] & write_fault) == 0 || !is_watched(address)) {
+    signal(SIGSEGV, SIG_DFL);  // a real one: it comes again
+    return;
+  }
+  const uintptr_t page = address / page_size * page_size;
+  if (state->open_count == max_open) give_up("write_watch: an instruction of too many pages\n");
+  state->instruction = reinterpret_cast<const void*>(registers[REG_RIP]);
+  std::memcpy(state->before[state->open_count], reinterpret_cast<const void*>(page), page_size);
+  state->open[state->open_count++] = page;
+  protect(page, page_size, PROT_READ | PROT_WRITE);
+  note(address / line_size);
+  registers[REG_EFL] |= trap_flag;
+}
+
+// The instruction is over.
+void on_step(int, siginfo_t*, void* context) {
+  for (; state->open_count > 0; --state->open_count) {
+    const uintptr_t page = state->open[state->open_count - 1];
+    const unsigned char* before = state->before[state->open_count - 1];
+    for (size_t offset = 0; offset < page_size; offset += line_size) {
+      if (std::memcmp(before + offset, reinterpret_cast<const void*>(page + offset), line_size) !=
+          0) {
+        note((page + offset) / line_size);
+      }
+    }
+    protect(page, page_size, PROT_READ);
+  }
+  static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
+}
+
+void on_counted_step(int, siginfo_t*, void*) { ++state->steps; }
+
+// Handlers and their stack for as long as it exists.
+class handlers {
+ public:
+  handlers(void (*fault)(int, siginfo_t*, void*), void (*step)(int, siginfo_t*, void*)) {
+    void* memory = mmap(nullptr, sizeof(watch_state), PROT_READ | PROT_WRITE,
+                        MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    LCI_CHECK(memory != MAP_FAILED, "mmap");
+    state = static_cast<watch_state*>(memory);
+    stack_t stack = {};
+    stack.ss_sp = state->stack;
+    stack.ss_size = sizeof(state->stack);
+    LCI_CHECK(sigaltstack(&stack, &old_stack_) == 0, "errno ", errno);
+    struct sigaction action = {};
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    action.sa_sigaction = step;
+    LCI_CHECK(sigaction(SIGTRAP, &action, &old_step_) == 0, "errno ", errno);
+    if (fault == nullptr) return;
+    action.sa_sigaction = fault;
+    has_fault_ = true;
+    LCI_CHECK(sigaction(SIGSEGV, &action, &old_fault_) == 0, "errno ", errno);
+  }
+  ~handlers() {
+    if (has_fault_) sigaction(SIGSEGV, &old_fault_, nullptr);
+    sigaction(SIGTRAP, &old_step_, nullptr);
+    sigaltstack(&old_stack_, nullptr);
+    munmap(state, sizeof(watch_state));
+    state = nullptr;
+  }
+  handlers(const handlers&) = delete;
+  handlers& operator=(const handlers&) = delete;
+
+ private:
+  stack_t old_stack_ = {};
+  struct sigaction old_fault_ = {};
+  struct sigaction old_step_ = {};
+  bool has_fault_ = false;
+};
+
+// What the calling thread has of its stack's mapping, thread-local variables among it.
+range own_stack() {
+  pthread_attr_t attributes;
+  void* first = nullptr;
+  size_t size = 0;
+  LCI_CHECK(pthread_getattr_np(pthread_self(), &attributes) == 0, "no attributes");
+  LCI_CHECK(pthread_attr_getstack(&attributes, &first, &size) == 0, "no stack");
+  pthread_attr_destroy(&attributes);
+  const auto begin = reinterpret_cast<uintptr_t>(first);
+  return {begin, begin + size};
+}
+
+// All memory that can be written, but `excepted`.
+void list_writable(const std::vector<range>& excepted) {
+  std::FILE* maps = std::fopen("/proc/self/maps", "re");
+  LCI_CHECK(maps != nullptr, "/proc/self/maps");
+  char line[512];
+  const auto add = [](uintptr_t first, uintptr_t end) {
+    if (first == end) return;
+    LCI_CHECK(state->watched_count < std::size(state->watched), "too many mappings");
+    state->watched[state->watched_count++] = {first, end};
+  };
+  while (std::fgets(line, sizeof(line), maps) != nullptr) {
+    unsigned long first = 0;
+    unsigned long end = 0;
+    char rights[5] = {};
+    if (std::sscanf(line, "%lx-%lx %4s", &first, &end, rights) != 3) continue;
+    if (std::strncmp(rights, "rw-", 3) != 0) continue;
+    // Of the process' first thread and of the kernel.
+    if (std::strstr(line, "[stack]") != nullptr || std::strstr(line, "[v") != nullptr) continue;
+    uintptr_t from = first;
+    // (In the order of their addresses.)
+    for (const range& hole : excepted) {
+      if (hole.end <= from || hole.first >= end) continue;
+      if (hole.first > from) add(from, hole.first);
+      from = hole.end;
+    }
+    if (from < end) add(from, end);
+  }
+  std::fclose(maps);
+}
+
+// Whether thread `id` of this process waits in the kernel, or is gone.
+bool is_asleep(const char* id) {
+  std::FILE* stat = std::fopen(absl::StrCat("/proc/self/task/", id, "/stat").c_str(), "re");
+  if (stat == nullptr) return true;
+  char line[512] = {};
+  const bool read = std::fgets(line, sizeof(line), stat) != nullptr;
+  std::fclose(stat);
+  // Behind the name, which may have any characters in it.
+  const char* end = std::strrchr(line, ')');
+  return !read || (end != nullptr && end[1] == ' ' && end[2] == 'S');
+}
+
+// Until all threads but the calling one wait in the kernel.
+void wait_for_others() {
+  const std::string self = absl::StrCat(gettid());
+  for (bool all = false; !all;) {
+    all = true;
+    DIR* const tasks = opendir("/proc/self/task");
+    LCI_CHECK(tasks != nullptr, "/proc/self/task");
+    while (const dirent* task = readdir(tasks)) {
+      if (task->d_name[0] != '.' && self != task->d_name) all = all && is_asleep(task->d_name);
+    }
+    closedir(tasks);
+    if (!all) sched_yield();
+  }
+}
+
+// (Below the stack pointer there may be variables of the function.)
+inline void set_trap_flag() {
+  asm volatile(
+      "leaq -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\t"
+      "leaq 128(%%rsp), %%rsp" ::
+          : "memory", "cc");
+}
+inline void clear_trap_flag() {
+  asm volatile(
+      "leaq -128(%%rsp), %%rsp\n\tpushfq\n\tandq $~0x100, (%%rsp)\n\tpopfq\n\t"
+      "leaq 128(%%rsp), %%rsp" ::
+          : "memory", "cc");
+}
+
+// Makes what is watched read-only as long as it exists.
+class read_only {
+ public:
+  read_only() { protect_all(PROT_READ); }
+  ~read_only() { protect_all(PROT_READ | PROT_WRITE); }
+  read_only(const read_only&) = delete;
+  read_only& operator=(const read_only&) = delete;
+
+ private:
+  static void protect_all(int protection) {
+    for (size_t i = 0; i < state->watched_count; ++i) {
+      const range& each = state->watched[i];
+      protect(each.first, each.end - each.first, protection);
+    }
+  }
+};
+
+}  // namespace
+
+bool can_watch_writes() {
+#if defined(LCI_BASE_ADDRESS_SANITIZER) || defined(LCI_BASE_THREAD_SANITIZER)
+  return false;
+#else
+  const char* preloaded = std::getenv("LD_PRELOAD");
+  return preloaded == nullptr || std::strstr(preloaded, "vgpreload") == nullptr;
+#endif
+}
+
+written_lines lines_written_by(const std::function<void()>& body) {
+  LCI_CHECK(can_watch_writes(), "see the header");
+  const handlers installed(on_fault, on_step);
+  const auto own = reinterpret_cast<uintptr_t>(state);
+  range recorder = {own, own + (sizeof(watch_state) + page_size - 1) / page_size * page_size};
+  range stack = own_stack();
+  std::vector<range> excepted = {recorder, stack};
+  if (stack.first < recorder.first) std::swap(excepted[0], excepted[1]);
+  list_writable(excepted);
+  wait_for_others();
+  {
+    const read_only watched;
+    body();
+  }
+  written_lines result;
+  for (const written& each : state->lines) {
+    if (each.line != 0) result.emplace(each.line, each.instruction);
+  }
+  return result;
+}
+
+uint64_t instructions_of(const std::function<void()>& body) {
+  LCI_CHECK(can_watch_writes(), "see the header");
+  const handlers installed(nullptr, on_counted_step);
+  set_trap_flag();
+  body();
+  clear_trap_flag();
+  return state->steps;
+}
+
+#else
+
+bool can_watch_writes() { return false; }
+written_lines lines_written_by(const std::function<void()>&) { LCI_CHECK(false, "see the header"); }
+uint64_t instructions_of(const std::function<void()>&) { LCI_CHECK(false, "see the header"); }
+
+#endif
+
+std::string describe_instruction(const void* instruction) {
+  Dl_info info;
+  if (dladdr(instruction, &info) == 0 || info.dli_fname == nullptr) return "(unknown)";
+  const auto at = reinterpret_cast<uintptr_t>(instruction);
+  const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
+  return absl::StrCat(info.dli_sname == nullptr ? "" : info.dli_sname, " (", info.dli_fname, "+0x",
+                      absl::Hex(at - base), ")");
+}
+
+}  // namespace lci::base
