@@ -52,10 +52,12 @@ struct lane {
 };
 
 constexpr size_t memory_size = 16384;
+// Small, since each byte of a message may be watched.
+constexpr size_t packet_size = 5000;
 
 void make_side(runtime_t runtime, side* made) {
   made->runtime = runtime;
-  made->device = alloc_device_x().runtime(runtime)();
+  made->device = alloc_device_x().runtime(runtime).shm_eager_size(packet_size)();
   made->engine = alloc_matching_engine_x().runtime(runtime)();
   made->queue = alloc_cq_x().runtime(runtime)();
   made->counter = alloc_counter_x().runtime(runtime)();
@@ -84,9 +86,7 @@ void with_lanes(size_t count, const std::function<void(std::vector<lane>&)>& bod
   run_ranks(2, [&](std::unique_ptr<boot::bootstrap> boot) {
     const int rank = boot->rank();
     global_attr_t attr;
-    // Small messages, since each of their bytes may be watched.
-    attr.packet_size = 5000;
-    attr.shm_eager_size = 5000;
+    attr.packet_size = packet_size;
     runtime_impl_t runtime(std::move(boot), runtime_attr_t(), attr);
     for (lane& each : lanes) make_side(&runtime, &each.ends[rank]);
     barrier_x().runtime (&runtime)();
@@ -142,7 +142,7 @@ void send_and_receive(side& from, side& to, size_t size) {
                .device(to.device)
                .matching_engine(to.engine)
                .allow_done(false));
-  post(from, post_send_x(rank_of(to.runtime), from.bytes.data(), size, 7, COMP_NULL)
+  post(from, post_send_x(rank_of(to.runtime), from.bytes.data(), size, 7, from.counter)
                  .device(from.device)
                  .matching_engine(from.engine));
   status_t status;
@@ -184,7 +184,7 @@ const std::vector<work>& all_work() {
       {"send_8", 100, [](side& from, side& to) { send_and_receive(from, to, 8); }},
       {"send_4096", 40, [](side& from, side& to) { send_and_receive(from, to, 4096); }},
       // (Of more bytes than a packet has.)
-      {"rendezvous", 20, [](side& from, side& to) { send_and_receive(from, to, 6000); }},
+      {"rendezvous", 6, [](side& from, side& to) { send_and_receive(from, to, 6000); }},
       {"put", 100, put},
       {"put_with_signal", 100, put_with_signal},
       {"get", 100, get},

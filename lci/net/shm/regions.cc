@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "lci/base/check.h"
+#include "lci/base/thread_number.h"
 
 namespace lci::net::shm {
 
@@ -17,58 +18,81 @@ namespace lci::net::shm {
 // made the key = 0 before it visible to the second look, and keys are never given twice. (Those
 // given by rename may be: then only who asks for memory that is closed is misled.)
 
-absl::StatusOr<local_region> region_table::open(const void* address, size_t size,
-                                                uint64_t backing) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  uint32_t index;
-  if (!free_.empty()) {
-    index = free_.back();
-    free_.pop_back();
-  } else if (used_ < directory_capacity) {
-    index = used_++;
-    if (free_.capacity() < used_) free_.reserve(2 * size_t{used_});  // so that close can't fail
+void region_table::attach(region_slot* slots, uint64_t first_key) {
+  slots_ = slots;
+  for (size_t i = 0; i < stripes; ++i) stripes_[i].next_key = first_key + i;
+}
+
+bool region_table::try_open(size_t in, const void* address, size_t size, uint64_t backing,
+                            local_region* made) {
+  stripe& own = stripes_[in];
+  const std::lock_guard<std::mutex> guard(own.mutex);
+  size_t index;
+  if (!own.free.empty()) {
+    index = own.free.back();
+    own.free.pop_back();
+  } else if (own.used < directory_capacity / stripes) {
+    index = slot_at(in, own.used++);
+    if (own.free.capacity() < own.used) own.free.reserve(2 * size_t{own.used});  // for close
   } else {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(directory_capacity,
-                     " memory regions are registered; deregister some, or send less at a time"));
+    return false;
   }
+  if (own.next_key == 0) own.next_key += stripes;
   region_slot& slot = slots_[index];
   slot.base.store(reinterpret_cast<uintptr_t>(address), std::memory_order_release);  // R1
   slot.size.store(size, std::memory_order_release);                                  // R1
   slot.backing.store(backing, std::memory_order_release);                            // R1
-  slot.key.store(next_key_, std::memory_order_release);                              // R2
-  if (++next_key_ == 0) next_key_ = 1;
-  return local_region{index + uint64_t{1}};
+  slot.key.store(own.next_key, std::memory_order_release);                           // R2
+  own.next_key += stripes;
+  *made = local_region{index + uint64_t{1}};
+  return true;
+}
+
+absl::StatusOr<local_region> region_table::open(const void* address, size_t size,
+                                                uint64_t backing) {
+  local_region made;
+  const size_t first = base::thread_number() % stripes;
+  for (size_t i = 0; i < stripes; ++i) {
+    if (try_open((first + i) % stripes, address, size, backing, &made)) return made;
+  }
+  return absl::ResourceExhaustedError(
+      absl::StrCat(directory_capacity,
+                   " memory regions are registered; deregister some, or send less at a time"));
 }
 
 void region_table::close(local_region region) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const size_t index = index_of(region);
-  slots_[index].key.store(0, std::memory_order_relaxed);
-  free_.push_back(static_cast<uint32_t>(index));
+  const size_t index = region.handle - 1;
+  stripe& home = stripe_of(index);
+  const std::lock_guard<std::mutex> guard(home.mutex);
+  checked(index).key.store(0, std::memory_order_relaxed);
+  home.free.push_back(static_cast<uint32_t>(index));
 }
 
 void region_table::close_all() {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  for (uint32_t i = 0; i < used_; ++i) slots_[i].key.store(0, std::memory_order_relaxed);
+  for (size_t i = 0; i < stripes; ++i) {
+    const std::lock_guard<std::mutex> guard(stripes_[i].mutex);
+    for (uint32_t nth = 0; nth < stripes_[i].used; ++nth) {
+      slots_[slot_at(i, nth)].key.store(0, std::memory_order_relaxed);
+    }
+  }
 }
 
 void region_table::rename(local_region region, uint64_t key) {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  slots_[index_of(region)].key.store(key, std::memory_order_release);  // R2
+  const size_t index = region.handle - 1;
+  const std::lock_guard<std::mutex> guard(stripe_of(index).mutex);
+  checked(index).key.store(key, std::memory_order_release);  // R2
 }
 
 remote_region region_table::remote(local_region region) const {
-  const std::lock_guard<std::mutex> guard(mutex_);
-  const size_t index = index_of(region);
-  return {index, slots_[index].key.load(std::memory_order_relaxed)};
+  const size_t index = region.handle - 1;
+  const std::lock_guard<std::mutex> guard(stripe_of(index).mutex);
+  return {index, checked(index).key.load(std::memory_order_relaxed)};
 }
 
-size_t region_table::index_of(local_region region) const {
-  const uint64_t index = region.handle - 1;
-  LCI_CHECK(index < used_ && slots_[index].key.load(std::memory_order_relaxed) != 0,
-            "local_region ", region.handle, " is not registered");
-  return index;
+region_slot& region_table::checked(size_t index) const {
+  LCI_CHECK(index < directory_capacity && slots_[index].key.load(std::memory_order_relaxed) != 0,
+            "local_region ", index + 1, " is not registered");
+  return slots_[index];
 }
 
 bool find_open(const region_slot* slots, remote_region region, uint64_t offset, size_t size,

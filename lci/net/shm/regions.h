@@ -36,17 +36,17 @@ bool copy_across(pid_t pid, copy_direction direction, void* local, uint64_t remo
 // The same between ranks of one process.
 void copy_within(copy_direction direction, void* local, uint64_t remote, size_t size);
 
-// This rank's registrations, in its directory.
+// This rank's registrations, in its directory. Slots are handed out in stripes, to each thread (of
+// some) from its own, since a large message is a registration and threads with devices of their own
+// must not meet here.
 //
-// Thread safety: every member by any thread at any time; blocks for another registration or use.
+// Thread safety: every member by any thread at any time; blocks for another registration or use in
+// the same stripe.
 class region_table {
  public:
   // `slots` stay mapped for the life of the table, which is their only writer. `first_key` is
   // random, so that keys of other ranks and of earlier jobs are not taken for ours.
-  void attach(region_slot* slots, uint64_t first_key) {
-    slots_ = slots;
-    next_key_ = first_key;
-  }
+  void attach(region_slot* slots, uint64_t first_key);
 
   // `backing`: the segment that begins with `address`, if the memory is from the heap.
   absl::StatusOr<local_region> open(const void* address, size_t size, uint64_t backing = 0);
@@ -61,7 +61,8 @@ class region_table {
   // False if they aren't.
   template <class F>
   bool use(remote_region region, uint64_t offset, size_t size, const F& f) {
-    const std::lock_guard<std::mutex> guard(mutex_);
+    if (region.base >= directory_capacity) return false;
+    const std::lock_guard<std::mutex> guard(stripe_of(region.base).mutex);
     open_bytes found;
     if (!find_open(slots_, region, offset, size, &found)) return false;
     const base::unwatched access;  // the order comes through the peer's process
@@ -70,13 +71,29 @@ class region_table {
   }
 
  private:
-  size_t index_of(local_region region) const;
+  static constexpr size_t stripes = 16;
+  // Slots that follow each other and are of one stripe: more than a line of them.
+  static constexpr size_t chunk = 64;
+  static_assert(directory_capacity % (stripes * chunk) == 0);
+
+  struct alignas(64) stripe {
+    std::mutex mutex;
+    std::vector<uint32_t> free;  // guarded by mutex
+    uint32_t used = 0;           // guarded by mutex: slots of the stripe that have ever been used
+    uint64_t next_key = 1;       // guarded by mutex: never given twice
+  };
+
+  // Of slot number `nth` of a stripe.
+  static constexpr size_t slot_at(size_t stripe, size_t nth) {
+    return (nth / chunk * stripes + stripe) * chunk + nth % chunk;
+  }
+  stripe& stripe_of(size_t slot) const { return stripes_[slot / chunk % stripes]; }
+  // With its stripe's mutex.
+  region_slot& checked(size_t index) const;
+  bool try_open(size_t in, const void* address, size_t size, uint64_t backing, local_region* made);
 
   region_slot* slots_ = nullptr;
-  mutable std::mutex mutex_;
-  std::vector<uint32_t> free_;  // guarded by mutex_
-  uint32_t used_ = 0;           // guarded by mutex_: slots that have ever been used
-  uint64_t next_key_ = 1;       // guarded by mutex_: never given twice
+  mutable stripe stripes_[stripes];
 };
 
 }  // namespace lci::net::shm
