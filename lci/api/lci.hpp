@@ -9,6 +9,7 @@
 #include "lci/api/comm.hpp"      // IWYU pragma: export
 #include "lci/api/comp.hpp"      // IWYU pragma: export
 #include "lci/api/device.hpp"    // IWYU pragma: export
+#include "lci/api/domains.hpp"   // IWYU pragma: export
 #include "lci/api/graph.hpp"     // IWYU pragma: export
 #include "lci/api/net.hpp"       // IWYU pragma: export
 #include "lci/api/option.hpp"    // IWYU pragma: export

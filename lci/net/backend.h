@@ -20,6 +20,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/net/capacity.h"
 #include "lci/net/op.h"
+#include "lci/net/registration_count.h"
 
 namespace lci::net {
 
@@ -166,12 +167,18 @@ class context {
   // Once, and before the context ends.
   virtual void free_memory(const allocation& freed);
 
+  // Registrations that this rank has with the network now: those of register_memory,
+  // allocate_memory and make_device, each as often as the network has it. Exact while none is made
+  // or ended. config::max_registrations bounds them: what needs more fails (ResourceExhausted).
+  virtual size_t registrations() const { return registrations_.now(); }
+
   // What a peer needs to name the region. Accessible for all ranks of the job until it is
   // deregistered.
   virtual remote_region remote_key(local_region region) const = 0;
 
  protected:
-  context() = default;
+  explicit context(size_t max_registrations = 0) : registrations_(max_registrations) {}
+  registration_count registrations_;
 };
 
 // What the program chose of a network, and equal on all ranks. A backend ignores what it has no
@@ -184,6 +191,7 @@ struct context_config {
   attr_ibv_odp_strategy_t ibv_odp_strategy = attr_ibv_odp_strategy_t::none;
   attr_ibv_prefetch_strategy_t ibv_prefetch_strategy = attr_ibv_prefetch_strategy_t::none;
   int ibv_eager_ranks = 64;
+  size_t max_registrations = 0;  // 0: no limit of ours
 };
 
 // Makes the context of this rank. Collective; `boot` outlives the context.

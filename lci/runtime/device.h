@@ -90,7 +90,16 @@ class device_impl_t : public rt::live_object {
 
   // Devices that this one's progress and draining are of, too. Before any progress.
   void set_rails(const std::vector<std::unique_ptr<device_impl_t>>* rails) {
-    if (!rails->empty()) rails_ = rails;
+    if (rails->empty()) return;
+    rails_ = rails;
+    others_mask_ = 0;
+  }
+
+  // Whose progress this one's makes, too, as the attribute am_poll_mask says. Before any progress.
+  void serve(device_impl_t* shared) {
+    if (attr.am_poll_mask < 0 || shared == nullptr) return;
+    shared_ = shared;
+    others_mask_ = static_cast<uint32_t>(attr.am_poll_mask);
   }
 
   // As the attribute progress_thread says; once it has its rails.
@@ -115,14 +124,18 @@ class device_impl_t : public rt::live_object {
   rt::raw_network raw;
 
  private:
-  error_t progress_rails();
+  error_t progress_with_others();
   error_t progress_alone();
   bool drain_backlog();
   void* packet_for_am(size_t size, int sender);
   void handle(const net::completion& completion);
   void handle_message(const net::completion& received);
 
+  // Others whose progress is made here, when the number of polls has none of these bits: rails, or
+  // the shared device.
+  uint32_t others_mask_ = ~uint32_t{0};
   const std::vector<std::unique_ptr<device_impl_t>>* rails_ = nullptr;
+  device_impl_t* shared_ = nullptr;
   packet_pool_impl_t& packets_;
   net::local_region packets_region_;
   const rt::message_limits limits_;
@@ -134,7 +147,11 @@ class device_impl_t : public rt::live_object {
   std::atomic<int> next_endpoint_uid_{0};
   std::atomic<int> extra_endpoints_{0};
   std::unique_ptr<endpoint_impl_t> default_endpoint_;
-  std::unique_ptr<rt::progress_thread> progress_thread_;  // last: it uses all
+
+  // Written by who polls.
+  alignas(64) std::atomic<uint32_t> polls_{0};  // some may get lost, where several threads poll
+  std::atomic<uint32_t> shared_polls_{0};       // of shared_, when we last looked
+  alignas(64) std::unique_ptr<rt::progress_thread> progress_thread_;  // last: it uses all
 };
 
 namespace rt {

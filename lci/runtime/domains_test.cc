@@ -1,315 +1,315 @@
-// Two threads on two devices have nothing in common: the separability of Ibrahim and Yelick, "On
-// the Conditions for Efficient Interoperability with Threads" (ICS'14), section 4. All memory that
-// one of them writes is watched, and each of its instructions is counted.
-#include <condition_variable>
+// The three conditions of "On the Conditions for Efficient Interoperability with Threads" (ICS'14),
+// but for separability, which has a test of its own, and the help that threads get to keep them.
+#include <algorithm>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
-#include <future>
-#include <memory>
-#include <mutex>
+#include <stdexcept>
 #include <string>
 #include <thread>
-#include <utility>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
-#include "lci/base/write_watch.h"
-#include "lci/boot/in_process.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/test_ranks.h"
 
 namespace lci {
 namespace {
 
-// Calls of the handler in this thread.
-thread_local int handled = 0;
+using testing::HasSubstr;
+using testing::ThrowsMessage;
 
-void handle(status_t status) {
-  ++handled;
-  std::free(status.buffer);
-}
+constexpr int polls = 3000;  // that find what is there, also over the simulated network
 
-// What a thread has to itself on one rank.
-struct side {
-  runtime_t runtime;
-  device_t device;
-  matching_engine_t engine;
-  comp_t queue;
-  comp_t counter;
-  comp_t handler;
-  rcomp_t of_queue = 0;
-  rcomp_t of_handler = 0;
-  mr_t memory;
-  rmr_t open;
-  std::vector<unsigned char> bytes = std::vector<unsigned char>(8192);
-};
+class Domains : public rank_test {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Domains, testing::ValuesIn(one_to(3)));
 
-// The devices of one number on two ranks. One thread plays both ends.
-struct lane {
-  side ends[2];
-};
+// ---- addressability -----------------------------------------------------------------------------
 
-constexpr size_t memory_size = 16384;
-// Small, since each byte of a message may be watched.
-constexpr size_t packet_size = 5000;
-
-void make_side(runtime_t runtime, side* made) {
-  made->runtime = runtime;
-  made->device = alloc_device_x().runtime(runtime).shm_eager_size(packet_size)();
-  made->engine = alloc_matching_engine_x().runtime(runtime)();
-  made->queue = alloc_cq_x().runtime(runtime)();
-  made->counter = alloc_counter_x().runtime(runtime)();
-  made->handler = alloc_handler_x(handle).runtime(runtime)();
-  made->of_queue = register_rcomp_x(made->queue).runtime(runtime)();
-  made->of_handler = register_rcomp_x(made->handler).runtime(runtime)();
-  made->memory = alloc_mr_x(memory_size).runtime(runtime)();
-  made->open = get_rmr_x(made->memory).runtime(runtime)();
-}
-
-void free_side(side* freed) {
-  wait_drained_x().runtime(freed->runtime).device(freed->device)();
-  free_mr_x{&freed->memory}();
-  free_comp_x{&freed->handler}();
-  free_comp_x{&freed->counter}();
-  free_comp_x{&freed->queue}();
-  free_matching_engine_x{&freed->engine}();
-  free_device_x{&freed->device}();
-}
-
-// Runs body(lanes) with so many, between two ranks of this process.
-void with_lanes(size_t count, const std::function<void(std::vector<lane>&)>& body) {
-  std::vector<lane> lanes(count);
-  std::promise<void> over;
-  const std::shared_future<void> end = over.get_future().share();
-  run_ranks(2, [&](std::unique_ptr<boot::bootstrap> boot) {
-    const int rank = boot->rank();
-    global_attr_t attr;
-    attr.packet_size = packet_size;
-    runtime_impl_t runtime(std::move(boot), runtime_attr_t(), attr);
-    for (lane& each : lanes) make_side(&runtime, &each.ends[rank]);
-    barrier_x().runtime (&runtime)();
-    if (rank == 0) {
-      body(lanes);
-      over.set_value();
-    } else {
-      end.wait();
+TEST_P(Domains, AMessageNamesTheDeviceItIsFor) {
+  run(ranks(), [](rank_under_test& self) {
+    std::vector<device_t> devices;
+    for (int i = 0; i < 3; ++i) {
+      devices.push_back(alloc_device_x().runtime(self.runtime).am_poll_mask(-1)());
     }
-    for (lane& each : lanes) free_side(&each.ends[rank]);
-    barrier_x().runtime (&runtime)();
+    self.meet();
+    uint32_t value = 17;
+    const auto post = [&] {
+      return post_am_x(self.to, &value, sizeof(value), COMP_NULL_RETRY, self.rcomp)
+          .runtime(self.runtime)
+          .device(devices[1])();
+    };
+    while (post().is_retry()) progress_x().runtime(self.runtime)();
+    self.meet();
+    for (int i = 0; i < polls; ++i) {
+      progress_x().runtime(self.runtime)();
+      progress_x().device(devices[0])();
+      progress_x().device(devices[2])();
+    }
+    EXPECT_TRUE(cq_pop_x(self.queue).runtime(self.runtime)().is_retry());
+    status_t status;
+    while ((status = cq_pop_x(self.queue).runtime(self.runtime)()).is_retry()) {
+      progress_x().device(devices[1])();
+    }
+    EXPECT_EQ(status.rank, self.from);
+    std::free(status.buffer);
+    wait_drained_x().runtime(self.runtime).device(devices[1])();
+    self.meet();
+    for (device_t& each : devices) free_device_x{&each}();
   });
 }
 
-// ---- what a thread does -------------------------------------------------------------------------
-
-void progress_on(const side& of) { progress_x().device(of.device)(); }
-
-status_t pop(const side& of) {
-  for (;;) {
-    const status_t status = cq_pop_x(of.queue).runtime(of.runtime)();
-    if (!status.is_retry()) return status;
-    progress_on(of);
-  }
-}
-
-template <class Op>
-void post(const side& from, const Op& op) {
-  for (;;) {
-    const status_t status = op();
-    if (!status.is_retry()) return;
-    progress_on(from);
-  }
-}
-
-void send_am(side& from, side& to, size_t size) {
-  post(from, post_am_x(rank_of(to.runtime), from.bytes.data(), size, COMP_NULL, to.of_queue)
-                 .device(from.device));
-  const status_t status = pop(to);
-  EXPECT_EQ(status.size, size);
-  std::free(status.buffer);
-}
-
-void am_to_handler(side& from, side& to) {
-  const int before = handled;
-  post(from, post_am_x(rank_of(to.runtime), from.bytes.data(), 8, COMP_NULL, to.of_handler)
-                 .device(from.device));
-  while (handled == before) progress_on(to);
-}
-
-void send_and_receive(side& from, side& to, size_t size) {
-  post(to, post_recv_x(rank_of(from.runtime), to.bytes.data(), to.bytes.size(), 7, to.queue)
-               .device(to.device)
-               .matching_engine(to.engine)
-               .allow_done(false));
-  post(from, post_send_x(rank_of(to.runtime), from.bytes.data(), size, 7, from.counter)
-                 .device(from.device)
-                 .matching_engine(from.engine));
-  status_t status;
-  // (A large one is a conversation.)
-  while ((status = cq_pop_x(to.queue).runtime(to.runtime)()).is_retry()) {
-    progress_on(to);
-    progress_on(from);
-  }
-  EXPECT_EQ(status.size, size);
-}
-
-void put(side& from, side& to) {
-  post(from, post_put_x(rank_of(to.runtime), from.bytes.data(), 8, from.counter, 64, to.open)
-                 .device(from.device));
-}
-
-void put_with_signal(side& from, side& to) {
-  post(from, post_put_x(rank_of(to.runtime), from.bytes.data(), 512, from.counter, 64, to.open)
-                 .device(from.device)
-                 .remote_comp(to.of_queue));
-  pop(to);
-}
-
-void get(side& from, side& to) {
-  post(from, post_get_x(rank_of(to.runtime), from.bytes.data(), 512, from.counter, 0, to.open)
-                 .device(from.device));
-}
-
-struct work {
-  const char* name;
-  int watched_rounds;  // each instruction of a long one takes its time
-  std::function<void(side&, side&)> once;
-};
-const std::vector<work>& all_work() {
-  static const std::vector<work> all = {
-      {"am_8", 100, [](side& from, side& to) { send_am(from, to, 8); }},
-      {"am_4096", 40, [](side& from, side& to) { send_am(from, to, 4096); }},
-      {"am_to_handler", 100, am_to_handler},
-      {"send_8", 100, [](side& from, side& to) { send_and_receive(from, to, 8); }},
-      {"send_4096", 40, [](side& from, side& to) { send_and_receive(from, to, 4096); }},
-      // (Of more bytes than a packet has.)
-      {"rendezvous", 6, [](side& from, side& to) { send_and_receive(from, to, 6000); }},
-      {"put", 100, put},
-      {"put_with_signal", 100, put_with_signal},
-      {"get", 100, get},
-      {"idle", 100, [](side& from, side&) { progress_on(from); }},
-  };
-  return all;
-}
-
-void rounds(lane& of, const work& what, int count) {
-  for (int i = 0; i < count; ++i) {
-    what.once(of.ends[0], of.ends[1]);
-    what.once(of.ends[1], of.ends[0]);
-  }
-}
-
-// Enough for every lock to have found its owner and every store of packets to be full.
-constexpr int warmup_rounds = 3000;
-
-// A thread that does what it is told, and waits in the kernel else.
-class worker {
- public:
-  worker() : thread_([this] { run(); }) {}
-  ~worker() {
-    give(nullptr);
-    thread_.join();
-  }
-  worker(const worker&) = delete;
-  worker& operator=(const worker&) = delete;
-
-  // Returns when the thread has done it.
-  void run(const std::function<void()>& task) {
-    give(&task);
-    std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return !given_; });
-  }
-
- private:
-  void give(const std::function<void()>* task) {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    task_ = task;
-    given_ = true;
-    changed_.notify_all();
-  }
-  void run() {
-    for (;;) {
-      std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [this] { return given_; });
-      const std::function<void()>* task = task_;
-      lock.unlock();
-      if (task == nullptr) return;
-      (*task)();
-      lock.lock();
-      given_ = false;
-      changed_.notify_all();
+TEST_P(Domains, AMessageNamesTheMatchingEngineItIsFor) {
+  run(ranks(), [](rank_under_test& self) {
+    matching_engine_t engines[2];
+    for (auto& each : engines) each = alloc_matching_engine_x().runtime(self.runtime)();
+    self.meet();
+    uint32_t received[2] = {0, 0};
+    comp_t counter = alloc_counter_x().runtime(self.runtime)();
+    for (uint32_t i = 0; i < 2; ++i) {
+      post_recv_x(self.from, &received[i], sizeof(uint32_t), 5, counter)
+          .runtime(self.runtime)
+          .matching_engine(engines[i])
+          .allow_done(false)();
     }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  const std::function<void()>* task_ = nullptr;
-  bool given_ = false;
-  std::thread thread_;  // last: it uses the others
-};
-
-class Separability : public testing::TestWithParam<size_t> {
- protected:
-  void SetUp() override {
-    if (!base::can_watch_writes()) GTEST_SKIP() << "not here: see lci/base/write_watch.h";
-  }
-  static const work& what() { return all_work()[GetParam()]; }
-};
-
-TEST_P(Separability, NoLineIsWrittenByTwoThreads) {
-  with_lanes(2, [](std::vector<lane>& lanes) {
-    worker workers[2];
-    base::written_lines lines[2];
-    for (size_t i = 0; i < 2; ++i) {
-      workers[i].run([&] { rounds(lanes[i], what(), warmup_rounds); });
+    for (uint32_t i = 2; i-- > 0;) {
+      uint32_t value = 100 + i;
+      accepted(post_send_x(self.to, &value, sizeof(value), 5, COMP_NULL)
+                   .runtime(self.runtime)
+                   .matching_engine(engines[i]));
     }
-    for (size_t i = 0; i < 2; ++i) {
-      workers[i].run([&] {
-        lines[i] = base::lines_written_by([&] { rounds(lanes[i], what(), what().watched_rounds); });
-      });
-    }
-    for (const auto& [line, instruction] : lines[0]) {
-      const auto other = lines[1].find(line);
-      if (other == lines[1].end()) continue;
-      ADD_FAILURE() << "line 0x" << std::hex << line * 64 << " is written at "
-                    << base::describe_instruction(instruction) << " and at "
-                    << base::describe_instruction(other->second);
-    }
-    // (The watch works.)
-    EXPECT_GT(lines[0].size(), 0u);
+    while (counter_get_x(counter).runtime(self.runtime)() < 2) progress_x().runtime(self.runtime)();
+    EXPECT_EQ(received[0], 100u);
+    EXPECT_EQ(received[1], 101u);
+    self.meet();
+    free_comp_x{&counter}.runtime(self.runtime)();
+    for (auto& each : engines) free_matching_engine_x{&each}();
   });
 }
 
-TEST_P(Separability, AThreadBesideOthersTakesTheWayOfASingleOne) {
-  uint64_t alone = 0;
-  uint64_t beside = 0;
-  for (const size_t threads : {1, 2}) {
-    with_lanes(threads, [&](std::vector<lane>& lanes) {
-      std::vector<worker> workers(threads);
-      for (size_t i = 0; i < threads; ++i) {
-        workers[i].run([&] { rounds(lanes[i], what(), warmup_rounds); });
+// ---- reachability -------------------------------------------------------------------------------
+
+TEST_P(Domains, MemoryIsReachedThroughEveryDeviceAlsoOfThoseMadeLater) {
+  run(ranks(), [](rank_under_test& self) {
+    device_t earlier = alloc_device_x().runtime(self.runtime)();
+    std::vector<uint64_t> memory(3);
+    const size_t before = count_registrations_x().runtime(self.runtime)();
+    mr_t mr =
+        register_memory_x(memory.data(), memory.size() * sizeof(uint64_t)).runtime(self.runtime)();
+    EXPECT_GT(count_registrations_x().runtime(self.runtime)(), before);
+    device_t later = alloc_device_x().runtime(self.runtime)();
+    const std::vector<rmr_t> all = self.exchange(mr);
+    const device_t devices[] = {get_default_device_x().runtime(self.runtime)(), earlier, later};
+    for (uint64_t i = 0; i < 3; ++i) {
+      uint64_t value = 1000 + i;
+      comp_t sync = alloc_sync_x().runtime(self.runtime)();
+      const status_t posted =
+          accepted(post_put_x(self.to, &value, sizeof(value), sync, i * sizeof(value),
+                              all[static_cast<size_t>(self.to)])
+                       .runtime(self.runtime)
+                       .device(devices[i]));
+      if (posted.is_posted()) {
+        while (!sync_test_x(sync, nullptr).runtime(self.runtime)()) {
+          progress_x().device(devices[i])();
+        }
       }
-      workers[0].run([&] {
-        (threads == 1 ? alone : beside) =
-            base::instructions_of([&] { rounds(lanes[0], what(), what().watched_rounds / 3); });
-      });
-    });
-  }
-  // Copies take some more or less by the alignment of their buffers.
-  EXPECT_LE(alone > beside ? alone - beside : beside - alone, alone / 100)
-      << "instructions: " << alone << " alone, " << beside << " beside another thread";
+      // The target may have to help.
+      wait_drained_x().runtime(self.runtime).device(devices[i])();
+      barrier_x().runtime(self.runtime).device(devices[i])();
+      EXPECT_EQ(memory[i], value);
+      uint64_t read = 0;
+      const status_t asked =
+          accepted(post_get_x(self.to, &read, sizeof(read), sync, i * sizeof(value),
+                              all[static_cast<size_t>(self.to)])
+                       .runtime(self.runtime)
+                       .device(devices[i]));
+      if (asked.is_posted()) {
+        while (!sync_test_x(sync, nullptr).runtime(self.runtime)()) {
+          progress_x().device(devices[i])();
+        }
+      }
+      EXPECT_EQ(read, value);
+      barrier_x().runtime(self.runtime).device(devices[i])();
+      wait_drained_x().runtime(self.runtime).device(devices[i])();
+      free_comp_x{&sync}.runtime(self.runtime)();
+    }
+    deregister_memory_x{&mr}.runtime(self.runtime)();
+    self.meet();
+    free_device_x{&later}();
+    free_device_x{&earlier}();
+    EXPECT_EQ(count_registrations_x().runtime(self.runtime)(), before);
+  });
 }
 
-std::vector<size_t> numbers() {
-  std::vector<size_t> each(all_work().size());
-  for (size_t i = 0; i < each.size(); ++i) each[i] = i;
-  return each;
+TEST_P(Domains, RegistrationsAreLimitedByAnAttribute) {
+  run_job(ranks(), [](runtime_t runtime) {
+    net_context_t context = alloc_net_context_x().runtime(runtime).max_registrations(2)();
+    device_t device = alloc_device_x().runtime(runtime).net_context(context)();
+    const size_t before = count_registrations_x().net_context(context)();
+    EXPECT_EQ(context.get_attr_max_registrations(), 2u);
+    std::vector<char> memory(100);
+    std::vector<mr_t> made;
+    const auto one_more = [&] {
+      made.push_back(register_memory_x(memory.data(), memory.size()).device(device)());
+    };
+    for (size_t i = before; i < 2; ++i) one_more();
+    EXPECT_THAT(one_more, ThrowsMessage<std::runtime_error>(HasSubstr("max_registrations")));
+    EXPECT_EQ(count_registrations_x().net_context(context)(), 2u);
+    for (mr_t& each : made) deregister_memory_x{&each}();
+    made.clear();
+    one_more();
+    deregister_memory_x{&made.back()}();
+    barrier_x().runtime(runtime)();
+    free_device_x{&device}();
+    free_net_context_x{&context}();
+  });
 }
-INSTANTIATE_TEST_SUITE_P(All, Separability, testing::ValuesIn(numbers()),
-                         [](const testing::TestParamInfo<size_t>& each) {
-                           return all_work()[each.param].name;
-                         });
+
+// ---- the shared device --------------------------------------------------------------------------
+
+TEST_P(Domains, WhoPollsAnotherDeviceReceivesWhatIsSentToTheDefaultOne) {
+  run(ranks(), [](rank_under_test& self) {
+    for (const int mask : {0, 7, 1023}) {
+      device_t own = alloc_device_x().runtime(self.runtime).am_poll_mask(mask)();
+      EXPECT_EQ(own.get_attr_am_poll_mask(), mask);
+      self.meet();
+      uint32_t value = 3;
+      accepted(post_am_x(self.to, &value, sizeof(value), COMP_NULL, self.rcomp)
+                   .runtime(self.runtime)
+                   .device(own));  // (retries poll that one)
+      accepted(
+          post_am_x(self.to, &value, sizeof(value), COMP_NULL, self.rcomp).runtime(self.runtime));
+      for (int arrived = 0; arrived < 2;) {
+        const status_t status = cq_pop_x(self.queue).runtime(self.runtime)();
+        if (status.is_retry()) {
+          progress_x().device(own)();
+          continue;
+        }
+        ++arrived;
+        std::free(status.buffer);
+      }
+      wait_drained_x().runtime(self.runtime).device(own)();
+      self.meet();
+      free_device_x{&own}();
+    }
+  });
+}
+
+TEST_P(Domains, AMaskThatIsNoneIsRefusedOnAllRanks) {
+  run(ranks(), [](rank_under_test& self) {
+    for (const int mask : {-2, 2, 5, 6, 100}) {
+      EXPECT_THAT([&] { alloc_device_x().runtime(self.runtime).am_poll_mask(mask)(); },
+                  ThrowsMessage<std::invalid_argument>(HasSubstr("am_poll_mask is")));
+    }
+    // Nothing has been taken from the others' count.
+    device_t made = alloc_device_x().runtime(self.runtime)();
+    self.meet();
+    free_device_x{&made}();
+  });
+}
+
+// ---- a device for each thread -------------------------------------------------------------------
+
+TEST_P(Domains, EachThreadHasADeviceOfItsOwn) {
+  constexpr int threads = 4;
+  run(ranks(), [](rank_under_test& self) {
+    thread_devices_t devices = alloc_thread_devices_x(threads).runtime(self.runtime)();
+    self.meet();
+    end_turns();
+    std::vector<device_t> of(threads);
+    std::atomic<int> ready{0};
+    std::vector<std::thread> all;
+    for (int t = 0; t < threads; ++t) {
+      all.emplace_back([&, t] {
+        of[static_cast<size_t>(t)] = get_thread_device(devices);
+        EXPECT_EQ(get_thread_device(devices), of[static_cast<size_t>(t)]);
+        ++ready;
+        // It keeps its device as long as it lives.
+        while (ready.load() < threads) std::this_thread::yield();
+      });
+    }
+    for (std::thread& each : all) each.join();
+    for (int t = 0; t < threads; ++t) {
+      EXPECT_EQ(std::count(of.begin(), of.end(), get_device_of_thread(devices, t)), 1);
+    }
+    // All have ended, so the first is free again.
+    EXPECT_EQ(get_thread_device(devices), get_device_of_thread(devices, 0));
+    std::thread([&] {
+      EXPECT_EQ(get_thread_device(devices), get_device_of_thread(devices, 1));
+      EXPECT_EQ(bind_thread_device(devices, 3), get_device_of_thread(devices, 3));
+      EXPECT_EQ(get_thread_device(devices), get_device_of_thread(devices, 3));
+      // What it had is free.
+      std::thread([&] {
+        EXPECT_EQ(get_thread_device(devices), get_device_of_thread(devices, 1));
+      }).join();
+    }).join();
+    self.meet();
+    free_thread_devices(&devices);
+    EXPECT_TRUE(devices.is_empty());
+  });
+}
+
+TEST_P(Domains, MoreThreadsThanDevicesShareThemEvenly) {
+  run(ranks(), [](rank_under_test& self) {
+    thread_devices_t devices = alloc_thread_devices_x(2).runtime(self.runtime)();
+    self.meet();
+    end_turns();
+    std::atomic<int> uses[2] = {{0}, {0}};
+    std::atomic<int> ready{0};
+    std::vector<std::thread> all;
+    for (int t = 0; t < 6; ++t) {
+      all.emplace_back([&] {
+        ++uses[get_thread_device(devices) == get_device_of_thread(devices, 0) ? 0 : 1];
+        ++ready;
+        while (ready.load() < 6) std::this_thread::yield();
+      });
+    }
+    for (std::thread& each : all) each.join();
+    EXPECT_EQ(uses[0].load(), 3);
+    EXPECT_EQ(uses[1].load(), 3);
+    self.meet();
+    free_thread_devices(&devices);
+  });
+}
+
+TEST_P(Domains, SetsOfDevicesComeAndGo) {
+  run(ranks(), [](rank_under_test& self) {
+    for (int round = 0; round < 3; ++round) {
+      thread_devices_t first = alloc_thread_devices_x(1).runtime(self.runtime)();
+      thread_devices_t second = alloc_thread_devices_x(2).runtime(self.runtime)();
+      self.meet();
+      EXPECT_EQ(bind_thread_device(second, 1), get_device_of_thread(second, 1));
+      EXPECT_EQ(get_thread_device(first), get_device_of_thread(first, 0));
+      EXPECT_EQ(get_thread_device(second), get_device_of_thread(second, 1));
+      self.meet();
+      free_thread_devices(&first);
+      free_thread_devices(&second);
+    }
+  });
+}
+
+TEST_P(Domains, MistakesWithThreadDevicesAreNamed) {
+  run(ranks(), [](rank_under_test& self) {
+    EXPECT_THAT([&] { alloc_thread_devices_x(0).runtime(self.runtime)(); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr("n is 0")));
+    thread_devices_t devices;
+    EXPECT_THAT([&] { get_thread_device(devices); },
+                ThrowsMessage<std::invalid_argument>(HasSubstr("the handle is empty")));
+    devices = alloc_thread_devices_x(2).runtime(self.runtime)();
+    for (const int number : {-1, 2}) {
+      EXPECT_THAT([&] { bind_thread_device(devices, number); },
+                  ThrowsMessage<std::invalid_argument>(HasSubstr("not 0 to 1")));
+      EXPECT_THAT([&] { get_device_of_thread(devices, number); },
+                  ThrowsMessage<std::invalid_argument>(HasSubstr("not 0 to 1")));
+    }
+    self.meet();
+    thread_devices_t same = devices;
+    free_thread_devices(&devices);
+    EXPECT_THAT([&] { get_thread_device(same); }, ThrowsMessage<std::invalid_argument>(testing::_));
+  });
+}
 
 }  // namespace
 }  // namespace lci

@@ -26,6 +26,7 @@ std::unique_ptr<net::context> attach(boot::bootstrap& boot, net_context_attr_t* 
   config.ibv_odp_strategy = attr->ibv_odp_strategy;
   config.ibv_prefetch_strategy = attr->ibv_prefetch_strategy;
   config.ibv_eager_ranks = attr->ibv_eager_ranks;
+  config.max_registrations = attr->max_registrations;
   auto network = entry->make(boot, config);
   if (!network.ok()) {
     throw std::runtime_error(absl::StrCat("lci: rank ", boot.rank(), " can't use backend ",

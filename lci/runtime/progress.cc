@@ -49,15 +49,29 @@ bool inside_progress() { return progress_depth > 0; }
 }  // namespace rt
 
 error_t device_impl_t::progress() {
-  return __builtin_expect(rails_ == nullptr, 1) ? progress_alone() : progress_rails();
+  // (No atomic addition, which would take as long as the rest.)
+  const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
+  polls_.store(polls, std::memory_order_relaxed);
+  return __builtin_expect((polls & others_mask_) != 0, 1) ? progress_alone()
+                                                          : progress_with_others();
 }
 
-[[gnu::noinline]] error_t device_impl_t::progress_rails() {
+[[gnu::noinline]] error_t device_impl_t::progress_with_others() {
   error_t result = progress_alone();
-  for (const auto& rail : *rails_) {
-    const error_t moved = rail->progress_alone();
+  for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
+    const error_t moved = (*rails_)[i]->progress_alone();
     if (moved.is_done()) result = moved;
   }
+  if (shared_ == nullptr) return result;
+  // Who finds that somebody has polled it since the last look leaves it to them: a device that one
+  // thread polls is cheaper to poll, and nobody has to wait for its lock.
+  uint32_t seen = shared_->polls_.load(std::memory_order_relaxed);
+  if (seen == shared_polls_.load(std::memory_order_relaxed)) {
+    const error_t moved = shared_->progress();
+    if (moved.is_done()) result = moved;
+    seen = shared_->polls_.load(std::memory_order_relaxed);
+  }
+  shared_polls_.store(seen, std::memory_order_relaxed);
   return result;
 }
 

@@ -207,6 +207,13 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
     throw std::invalid_argument(absl::StrCat("lci: attribute signal_level is ",
                                              attributes.signal_level, ", not 0 to 4, or -1"));
   }
+  // All bits below the highest one.
+  if (attributes.am_poll_mask < -1 || (static_cast<uint32_t>(attributes.am_poll_mask) &
+                                       (static_cast<uint32_t>(attributes.am_poll_mask) + 1)) != 0) {
+    throw std::invalid_argument(absl::StrCat("lci: attribute am_poll_mask is ",
+                                             attributes.am_poll_mask,
+                                             ", not 2^n - 1 (0, 1, 3, 7, ...), or -1"));
+  }
   attributes.uid = context.next_uid.fetch_add(1, std::memory_order_relaxed);
   net::device_config config;
   config.uid = attributes.uid;
@@ -228,6 +235,7 @@ device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,
                                             packet_pool_impl_t& packets,
                                             const device_attr_t& attributes) {
   std::unique_ptr<device_impl_t> device = make_device(context, packets, attributes);
+  device->serve(default_device_.get());
   device->start_progress_thread();
   devices_.fetch_add(1, std::memory_order_acq_rel);
   return device.release();

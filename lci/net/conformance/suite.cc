@@ -461,6 +461,27 @@ TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {
   });
 }
 
+TEST_P(Conformance, RegistrationsAreCountedUntilTheyEnd) {
+  run([](rank_under_test& self) {
+    const size_t before = self.network.registrations();
+    std::vector<char> memory(3);
+    std::vector<local_region> open;
+    for (char& each : memory) {
+      const auto made = self.network.register_memory(&each, 1);
+      ASSERT_TRUE(made.ok()) << made.status();
+      open.push_back(*made);
+    }
+    const auto allocated = self.network.allocate_memory(100);
+    ASSERT_TRUE(allocated.ok()) << allocated.status();
+    const size_t most = self.network.registrations();
+    // (A network that moves all bytes in messages has none.)
+    EXPECT_TRUE(most == before || most >= before + 4) << before << " and " << most;
+    self.network.free_memory(*allocated);
+    for (const local_region each : open) self.network.deregister_memory(each);
+    EXPECT_EQ(self.network.registrations(), before);
+  });
+}
+
 TEST_P(Conformance, MemoryThatIsNotOpenIsFatalAndUntouched) {
   run([](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;

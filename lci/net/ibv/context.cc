@@ -34,7 +34,11 @@ wanted_port wanted_from(const context_config& config) {
 }
 
 rdma_context::rdma_context(const verbs& with, boot::bootstrap& boot, const context_config& config)
-    : verbs_(with), boot_(boot), config_(config), pid_(getpid()) {}
+    : context(config.max_registrations),
+      verbs_(with),
+      boot_(boot),
+      config_(config),
+      pid_(getpid()) {}
 
 absl::StatusOr<std::unique_ptr<context>> rdma_context::make(boot::bootstrap& boot,
                                                             const context_config& config) {

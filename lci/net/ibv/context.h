@@ -38,9 +38,15 @@ class rdma_context final : public context {
   const char* name() const override { return "ibv"; }
   absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
   absl::StatusOr<local_region> register_memory(void* address, size_t size) override {
-    return regions_->open(address, size);
+    if (absl::Status none_left = registrations_.add(1); !none_left.ok()) return none_left;
+    absl::StatusOr<local_region> opened = regions_->open(address, size);
+    if (!opened.ok()) registrations_.remove(1);
+    return opened;
   }
-  void deregister_memory(local_region region) override { regions_->close(region); }
+  void deregister_memory(local_region region) override {
+    regions_->close(region);
+    registrations_.remove(1);
+  }
   remote_region remote_key(local_region region) const override { return regions_->remote(region); }
 
   int rank() const { return boot_.rank(); }

@@ -50,7 +50,10 @@ absl::StatusOr<std::unique_ptr<context>> mixed_context::make(boot::bootstrap& bo
   if (found->largest == boot.size()) return shm::backend.make(boot, config);
   if (found->largest == 1) return make_far(boot, config);
   std::unique_ptr<mixed_context> made(new mixed_context(boot, *std::move(found)));
-  absl::StatusOr<std::unique_ptr<context>> near = shm::backend.make(made->group_, config);
+  // The limit is for what an adapter has few of.
+  context_config near_config = config;
+  near_config.max_registrations = 0;
+  absl::StatusOr<std::unique_ptr<context>> near = shm::backend.make(made->group_, near_config);
   if (absl::Status bad = agree(boot, "mixed-near", near.status()); !bad.ok()) return bad;
   made->near_.reset(static_cast<shm::shm_context*>(near->release()));
   absl::StatusOr<std::unique_ptr<context>> far = make_far(boot, config);

@@ -27,6 +27,7 @@ class mixed_context final : public context {
   absl::StatusOr<allocation> allocate_memory(size_t size) override;
   void free_memory(const allocation& freed) override;
   remote_region remote_key(local_region region) const override;
+  size_t registrations() const override { return near_->registrations() + far_->registrations(); }
 
   const hosts& who_is_where() const { return hosts_; }
 

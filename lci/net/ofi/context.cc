@@ -46,7 +46,7 @@ absl::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
   if (getrandom(&first_key, sizeof(first_key), 0) != sizeof(first_key)) {
     return absl::InternalError("no random bytes (getrandom)");
   }
-  std::unique_ptr<ofi_context> made(new ofi_context(boot, first_key));
+  std::unique_ptr<ofi_context> made(new ofi_context(boot, first_key, config.max_registrations));
   wanted_provider wanted;
   wanted.name = config.provider;
   wanted.interface = config.interface;
@@ -93,7 +93,8 @@ absl::Status ofi_context::open(const wanted_provider& wanted) {
   }
   fabric_.reset(fabric, close_fid<fid_fabric>());
   if (provider_.shares_domain) {
-    absl::StatusOr<std::unique_ptr<domain>> shared = domain::open(*fabric_, provider_);
+    absl::StatusOr<std::unique_ptr<domain>> shared =
+        domain::open(*fabric_, provider_, registrations_);
     if (!shared.ok()) return shared.status();
     shared_domain_ = *std::move(shared);
     if (absl::Status bad = add_domain(*shared_domain_); !bad.ok()) return bad;

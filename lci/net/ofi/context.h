@@ -52,6 +52,7 @@ class ofi_context final : public context {
 
   // A device's domain, or the one that all share. Complete (see domain::bind) when it is added;
   // then it has all regions, and gets those to come.
+  registration_count& count() { return registrations_; }
   domain* shared_domain() const { return shared_domain_.get(); }
   absl::Status add_domain(domain& added);
   void remove_domain(domain& removed);
@@ -62,7 +63,8 @@ class ofi_context final : public context {
     bool elsewhere = false;
   };
 
-  ofi_context(boot::bootstrap& boot, uint64_t first_key) : boot_(boot), regions_(first_key) {}
+  ofi_context(boot::bootstrap& boot, uint64_t first_key, size_t max_registrations)
+      : context(max_registrations), boot_(boot), regions_(first_key) {}
   absl::Status open(const wanted_provider& wanted);
 
   boot::bootstrap& boot_;

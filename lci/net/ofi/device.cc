@@ -106,7 +106,8 @@ absl::Status ofi_device::open() {
   own_->fabric = context_.fabric();
   own_->in = context_.shared_domain();
   if (own_->in == nullptr) {
-    absl::StatusOr<std::unique_ptr<domain>> opened = domain::open(*own_->fabric, from);
+    absl::StatusOr<std::unique_ptr<domain>> opened =
+        domain::open(*own_->fabric, from, context_.count());
     if (!opened.ok()) return opened.status();
     own_->own_domain = *std::move(opened);
     own_->in = own_->own_domain.get();

@@ -8,8 +8,9 @@
 
 namespace lci::net::ofi {
 
-absl::StatusOr<std::unique_ptr<domain>> domain::open(fid_fabric& fabric, const provider& from) {
-  std::unique_ptr<domain> made(new domain());
+absl::StatusOr<std::unique_ptr<domain>> domain::open(fid_fabric& fabric, const provider& from,
+                                                     registration_count& count) {
+  std::unique_ptr<domain> made(new domain(count));
   fid_domain* opened = nullptr;
   if (const int bad = fi_domain(&fabric, from.info.get(), &opened, nullptr); bad != 0) {
     return failure(absl::StrCat("opening a domain of ", from.name()), bad);
@@ -32,6 +33,7 @@ absl::Status domain::add(const region_table::region& opened) {
   // An empty one is never read nor written, and providers refuse it. Where all travels in packets,
   // the provider sees no other memory.
   if (opened.size == 0 || !remote_) return absl::OkStatus();
+  if (absl::Status none_left = count_.add(1); !none_left.ok()) return none_left;
   const std::lock_guard<ds::spinlock> guard(lock);
   constexpr uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   fid_mr* made = nullptr;
@@ -42,7 +44,10 @@ absl::Status domain::add(const region_table::region& opened) {
     bad = fi_mr_bind(made, &endpoint_->fid, 0);
     if (bad == 0) bad = fi_mr_enable(made);
   }
-  if (bad != 0) return failure(absl::StrCat("registering ", opened.size, " bytes"), bad);
+  if (bad != 0) {
+    count_.remove(1);
+    return failure(absl::StrCat("registering ", opened.size, " bytes"), bad);
+  }
   registrations_.set(opened.index, made);
   used_ = std::max<size_t>(used_, opened.index + size_t{1});
   static_cast<void>(owned.release());
@@ -55,6 +60,7 @@ void domain::remove(uint32_t index) {
   const std::lock_guard<ds::spinlock> guard(lock);
   registrations_.set(index, nullptr);
   fi_close(&gone->fid);
+  count_.remove(1);
 }
 
 absl::StatusOr<fid_ptr<fid_mr>> domain::register_local(void* address, size_t size, uint64_t key) {

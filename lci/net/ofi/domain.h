@@ -13,6 +13,7 @@
 #include "lci/net/ofi/fid.h"
 #include "lci/net/ofi/provider.h"
 #include "lci/net/ofi/regions.h"
+#include "lci/net/registration_count.h"
 
 namespace lci::net::ofi {
 
@@ -24,7 +25,9 @@ namespace lci::net::ofi {
 // at any time.
 class domain {
  public:
-  static absl::StatusOr<std::unique_ptr<domain>> open(fid_fabric& fabric, const provider& from);
+  // What is added is counted in `count`, which outlives it.
+  static absl::StatusOr<std::unique_ptr<domain>> open(fid_fabric& fabric, const provider& from,
+                                                      registration_count& count);
   ~domain();
 
   fid_domain& get() const { return *domain_; }
@@ -56,8 +59,9 @@ class domain {
   ds::spinlock lock;
 
  private:
-  domain() = default;
+  explicit domain(registration_count& count) : count_(count) {}
 
+  registration_count& count_;
   fid_ptr<fid_domain> domain_;
   fid_ep* endpoint_ = nullptr;
   bool needs_local_ = false;

@@ -60,8 +60,8 @@ bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t s
 }
 
 absl::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot,
-                                                           const context_config&) {
-  std::unique_ptr<shm_context> made(new shm_context(boot));
+                                                           const context_config& config) {
+  std::unique_ptr<shm_context> made(new shm_context(boot, config));
   const auto all = exchange(boot, "shm-ranks", made->introduce());
   if (!all.ok()) return all.status();
   absl::Status status;
@@ -169,10 +169,22 @@ bool shm_context::any_asking() const {
                      [](const peer& p) { return p.by == reach::asking; });
 }
 
+absl::StatusOr<local_region> shm_context::open(void* address, size_t size, uint64_t backing) {
+  if (absl::Status none_left = registrations_.add(1); !none_left.ok()) return none_left;
+  absl::StatusOr<local_region> opened = regions_.open(address, size, backing);
+  if (!opened.ok()) registrations_.remove(1);
+  return opened;
+}
+
+void shm_context::close(local_region region) {
+  regions_.close(region);
+  registrations_.remove(1);
+}
+
 absl::StatusOr<context::allocation> shm_context::allocate_memory(size_t size) {
   const absl::StatusOr<segment_heap::block> made = heap_.allocate(size);
   if (!made.ok()) return made.status();
-  const absl::StatusOr<local_region> opened = regions_.open(made->data, size, made->backing);
+  const absl::StatusOr<local_region> opened = open(made->data, size, made->backing);
   if (!opened.ok()) {
     heap_.free(*made);
     return opened.status();
@@ -181,7 +193,7 @@ absl::StatusOr<context::allocation> shm_context::allocate_memory(size_t size) {
 }
 
 void shm_context::free_memory(const allocation& freed) {
-  regions_.close(freed.region);
+  close(freed.region);
   heap_.free({static_cast<unsigned char*>(freed.address), 0});
 }
 

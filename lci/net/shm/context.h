@@ -71,9 +71,9 @@ class shm_context final : public context {
   const char* name() const override { return "shm"; }
   absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
   absl::StatusOr<local_region> register_memory(void* address, size_t size) override {
-    return regions_.open(address, size);
+    return open(address, size, 0);
   }
-  void deregister_memory(local_region region) override { regions_.close(region); }
+  void deregister_memory(local_region region) override { close(region); }
   absl::StatusOr<allocation> allocate_memory(size_t size) override;
   void free_memory(const allocation& freed) override;
   remote_region remote_key(local_region region) const override { return regions_.remote(region); }
@@ -90,7 +90,11 @@ class shm_context final : public context {
   bool is_ours() const;
 
  private:
-  explicit shm_context(boot::bootstrap& boot) : boot_(boot) {}
+  shm_context(boot::bootstrap& boot, const context_config& config)
+      : context(config.max_registrations), boot_(boot) {}
+  // As region_table's; counted.
+  absl::StatusOr<local_region> open(void* address, size_t size, uint64_t backing);
+  void close(local_region region);
   absl::StatusOr<std::string> introduce();
   absl::Status meet(int rank, const std::string& bytes);
   absl::StatusOr<reach> find_reach(const peer& other, const introduction& theirs) const;

@@ -52,8 +52,8 @@ class sim_device final : public device {
 
 class sim_context final : public context {
  public:
-  sim_context(boot::bootstrap& boot, std::shared_ptr<fabric> shared)
-      : boot_(boot), fabric_(std::move(shared)) {}
+  sim_context(boot::bootstrap& boot, std::shared_ptr<fabric> shared, size_t max_registrations)
+      : context(max_registrations), boot_(boot), fabric_(std::move(shared)) {}
 
   const char* name() const override { return "sim"; }
   absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override {
@@ -64,10 +64,12 @@ class sim_context final : public context {
     return std::unique_ptr<device>(std::move(made));
   }
   absl::StatusOr<local_region> register_memory(void* address, size_t size) override {
+    if (absl::Status none_left = registrations_.add(1); !none_left.ok()) return none_left;
     return fabric_->register_memory(boot_.rank(), address, size);
   }
   void deregister_memory(local_region region) override {
     fabric_->deregister_memory(boot_.rank(), region);
+    registrations_.remove(1);
   }
   remote_region remote_key(local_region region) const override {
     return fabric_->remote_key(boot_.rank(), region);
@@ -86,7 +88,7 @@ struct invitation {
   uint64_t shared;  // address of a std::shared_ptr<fabric> that lives until all have copied it
 };
 
-absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const context_config&) {
+absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const context_config& config) {
   std::shared_ptr<fabric> shared;
   invitation ours{getpid(), 0};
   absl::Status status;
@@ -117,7 +119,8 @@ absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const conte
   }
   const absl::Status met = boot.barrier("sim-met", boot.default_timeout());
   if (!met.ok()) return met;
-  return std::unique_ptr<context>(std::make_unique<sim_context>(boot, std::move(shared)));
+  return std::unique_ptr<context>(
+      std::make_unique<sim_context>(boot, std::move(shared), config.max_registrations));
 }
 
 }  // namespace
