@@ -2,13 +2,15 @@
 
 #include <algorithm>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 
 namespace perf {
 namespace {
 
-constexpr int max_threads = 256;
 constexpr uint64_t max_count = uint64_t{1} << 40;
 // A ping is found to have landed by its last 8 bytes.
 constexpr size_t least_ping = 8;
@@ -78,6 +80,29 @@ waves_options parse_waves(int argc, char** argv, bool* help) {
   return chosen;
 }
 
+poll_mask_options parse_poll_mask(int argc, char** argv, bool* help) {
+  poll_mask_options chosen;
+  chosen.threads = {1, 2, 4};
+  chosen.masks = {0, 1, 3, 7, 15, 31, 63, 127, 255, 511};
+  std::vector<argument> all = common(&chosen);
+  add({number_argument("iters", 1, max_count, &chosen.iters),
+       {"masks",
+        [&chosen](auto option, auto text) {
+          chosen.masks.clear();
+          for (const absl::string_view one : absl::StrSplit(text, ',')) {
+            int mask = 0;
+            if (!absl::SimpleAtoi(one, &mask) || mask < 0 || (mask & (mask + 1)) != 0) {
+              throw usage_error(
+                  absl::StrCat("--", option, " ", text, ": must be 2^n - 1 each: 0, 1, 3, 7, ..."));
+            }
+            chosen.masks.push_back(mask);
+          }
+        }}},
+      &all);
+  *help = !read_arguments(argc, argv, all);
+  return chosen;
+}
+
 uint64_t waves_for(const waves_options& chosen, size_t size, int threads) {
   if (chosen.waves > 0) return chosen.waves;
   // Some 256 MB, and less where a wave takes long for another reason than its bytes.
@@ -97,6 +122,12 @@ std::string describe(const waves_options& chosen) {
                       name_of(chosen.bind), " op ", name_of(chosen.op), " sizes ",
                       absl::StrJoin(chosen.sizes, ","), " dedicated ", chosen.dedicated ? 1 : 0,
                       " pings ", chosen.pings, " waves ", chosen.waves);
+}
+
+std::string describe(const poll_mask_options& chosen) {
+  return absl::StrCat("threads ", absl::StrJoin(chosen.threads, ","), " bind ",
+                      name_of(chosen.bind), " masks ", absl::StrJoin(chosen.masks, ","), " iters ",
+                      chosen.iters);
 }
 
 std::string injection_help() {
@@ -143,6 +174,23 @@ usage: lcrun -n RANKS uccs_waves [options]        RANKS is even; rank i with ran
       common_help, R"(
 The bandwidth is of all ranks, in both directions.
 )");
+}
+
+std::string poll_mask_help() {
+  return absl::StrCat(
+      R"(Measures what a thread that polls a device of its own loses by serving the default device, too, and how long
+messages to that device take, by the attribute am_poll_mask: one poll in mask + 1 serves it. First one thread
+and the default device of a rank whose threads poll their own; then all threads with their partners through
+their own devices (the longest time counts). After K. Ibrahim, K. Yelick, "On the Conditions for Efficient
+Interoperability with Threads" (2014), figures 6 and 7.
+
+usage: lcrun -n RANKS gasnet_poll_mask [options]  RANKS is even; rank i with rank i + n/2
+
+  --masks M,...  (0,1,3,7,15,31,63,127,255,511)
+  --threads T    of a rank; A:B: all numbers from A to B (1, 2 and 4)
+  --iters N      round trips (20000)
+)",
+      common_help);
 }
 
 }  // namespace perf

@@ -1,4 +1,4 @@
-// The command lines of uccs_injection and uccs_waves.
+// The command lines of uccs_injection, uccs_waves and gasnet_poll_mask.
 #ifndef BENCHMARKS_THREADS_OPTIONS_H_
 #define BENCHMARKS_THREADS_OPTIONS_H_
 
@@ -11,7 +11,9 @@
 
 namespace perf {
 
-// What both have.
+constexpr int max_threads = 256;
+
+// What all have.
 struct threads_options {
   std::vector<int> threads;  // rising
   lci::attr_backend_t backend = lci::attr_backend_t::none;
@@ -34,10 +36,17 @@ struct waves_options : threads_options {
   uint64_t waves = 0;             // 0: by size, see waves_for
 };
 
+struct poll_mask_options : threads_options {
+  std::vector<int> masks;  // values of the attribute am_poll_mask, not negative
+  uint64_t iters = 20000;
+};
+
 // Throw usage_error, which names the option and what it may be. Set *help if the user asked for it;
 // the result then means nothing. Not thread-safe (getopt).
 injection_options parse_injection(int argc, char** argv, bool* help);
 waves_options parse_waves(int argc, char** argv, bool* help);
+
+poll_mask_options parse_poll_mask(int argc, char** argv, bool* help);
 
 // Waves of a measured run; a tenth as many before that do not count.
 uint64_t waves_for(const waves_options& chosen, size_t size, int threads);
@@ -45,10 +54,12 @@ uint64_t waves_for(const waves_options& chosen, size_t size, int threads);
 // What --help prints.
 std::string injection_help();
 std::string waves_help();
+std::string poll_mask_help();
 
 // All that ranks must agree on, in one line.
 std::string describe(const injection_options& chosen);
 std::string describe(const waves_options& chosen);
+std::string describe(const poll_mask_options& chosen);
 
 }  // namespace perf
 

@@ -19,6 +19,7 @@ using ::testing::HasSubstr;
 
 constexpr const char* injection = "benchmarks/threads/uccs_injection";
 constexpr const char* waves = "benchmarks/threads/uccs_waves";
+constexpr const char* poll_mask = "benchmarks/threads/gasnet_poll_mask";
 
 std::vector<std::string> lines_of_good(int ranks, const std::string& program,
                                        const std::string& arguments) {
@@ -102,6 +103,23 @@ INSTANTIATE_TEST_SUITE_P(uccs, waves_test,
                                             ::testing::Values("shared", "dedicated"),
                                             ::testing::Values("none", "core")));
 
+TEST(threads, every_mask_serves_both_devices) {
+  for (const int ranks : {2, 4}) {
+    const auto lines = lines_of_good(
+        ranks, poll_mask, "--threads 1:2 --masks 0,31,511 --iters 50 --bind core --format json");
+    ASSERT_EQ(lines.size(), 6U);
+    for (size_t i = 0; i < lines.size(); ++i) {
+      const json_object line(lines[i]);
+      EXPECT_EQ(line.text("benchmark"), "gasnet_poll_mask");
+      EXPECT_EQ(line.number("ranks"), ranks);
+      EXPECT_EQ(line.number("threads"), i < 3 ? 1 : 2);
+      EXPECT_EQ(line.number("mask"), i % 3 == 0 ? 0 : i % 3 == 1 ? 31 : 511);
+      EXPECT_GT(line.number("shared_us"), 0);
+      EXPECT_GT(line.number("own_us"), 0);
+    }
+  }
+}
+
 TEST(threads, text_has_a_line_for_each_measurement) {
   const auto rows = [](const std::vector<std::string>& lines) {
     size_t count = 0;
@@ -115,7 +133,7 @@ TEST(threads, text_has_a_line_for_each_measurement) {
 }
 
 TEST(threads, help_needs_no_partner) {
-  for (const char* program : {injection, waves}) {
+  for (const char* program : {injection, waves, poll_mask}) {
     const outcome result = run_launched(1, program, "--help");
     EXPECT_EQ(result.code, 0);
     EXPECT_THAT(result.text, HasSubstr("usage: lcrun"));
@@ -126,6 +144,8 @@ TEST(threads, what_can_not_be_is_refused_with_a_reason) {
   const std::vector<std::tuple<int, std::string, std::string, std::string>> refused = {
       {2, injection, "--threads 0", "uccs_injection: --threads 0: must be N, or A:B"},
       {1, injection, "--runs 1", "uccs_injection: started with 1 rank, but ranks communicate in"},
+      {2, poll_mask, "--masks 0,2",
+       "gasnet_poll_mask: --masks 0,2: must be 2^n - 1 each: 0, 1, 3, 7"},
       {2, waves, "--size 4", "uccs_waves: --size 4: a ping has at least 8 bytes"},
       {3, waves, "--waves 1", "uccs_waves: started with 3 ranks, but ranks communicate in pairs"},
   };
