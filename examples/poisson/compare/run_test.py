@@ -35,12 +35,13 @@ class Run(unittest.TestCase):
         self.assertEqual(run.best_slabs(SOME, "pscw"), 2)
 
     def test_ratios_are_of_the_same_round(self):
-        self.assertEqual(run.best_peer(SOME), "alltoallv")
+        self.assertEqual(run.best_of(SOME, run.TWO_SIDED), "alltoallv")
         self.assertEqual(run.ratios(SOME, "alltoallv"), (3, 2, 3))
 
     def test_report(self):
         text = run.report([("16", 2, SOME)])
-        self.assertIn("| 16, 2 | 11 (1) | 20 (1) | 30 (1) | 40 (1) | 50 (2) | 3.00 (2.00-3.00), alltoallv |", text)
+        self.assertIn("| 16, 2 | 11 (1) | 20 (1) | 30 (1) | 40 (1) | 50 (2) | 3.00 (2.00-3.00) | "
+                      "4.55 (4.17-5.00) |", text)
         self.assertIn("| 16, 2 | notified | 0 | 1 | 2 | 3 | 4 | 5 | 6 |", text)
 
     def test_commands(self):
