@@ -17,7 +17,8 @@ value() { sed -n "s/.*\"$1\": \([^,}]*\).*/\1/p" <<< "$2"; }
 # --check compares with the sequential solution. Grids that nothing divides evenly, one slab and as many as can be.
 for more in '--grid 24x21x18 --slabs 1' '--grid 24x21x18 --slabs 4' '--grid 10x7x9 --slabs 3 --iterations 30' \
   '--grid 16x9x30 --slabs 15 --contrast 0.9 --iterations 5' "--grid 16x12x12 --processes ${ranks}x1" \
-  "--grid 16x12x12 --slabs 2 --processes 1x$ranks" '--grid 16 --iterations 1' '--grid 16x12x15 --contrast 0 --iterations 2'; do
+  "--grid 16x12x12 --slabs 2 --processes 1x$ranks" '--grid 16 --iterations 1' \
+  '--grid 16x12x15 --contrast 0 --iterations 2'; do
   # shellcheck disable=SC2086  # words are wanted
   run $more --check --report || fail "$more"
 done
