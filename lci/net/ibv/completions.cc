@@ -57,6 +57,8 @@ void rdma_device::read_completions(batch* given) {
 void rdma_device::take(const ibv_wc& entry, batch* given) {
   if ((entry.wr_id & receive_bit) != 0) {
     receive(entry, given);
+  } else if (__builtin_expect((entry.wr_id & pulse_bit) != 0, 0)) {
+    take_pulse(static_cast<int>(entry.wr_id & ~pulse_bit), entry.status == IBV_WC_SUCCESS);
   } else {
     sent(entry, given);
   }

@@ -1,7 +1,5 @@
 #include "lci/net/ibv/device.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -32,14 +30,6 @@ device_limits choose_limits(const rdma_context& context, const device_config& co
   return limits;
 }
 
-// For packets' numbers, and the key of hails: what is still on the way from an earlier job must not
-// be taken for ours.
-uint32_t random_number() {
-  uint32_t number = 0;
-  if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0) number = 1;  // any does
-  return number;
-}
-
 }  // namespace
 
 rdma_device::rdma_device(rdma_context& context, boot::bootstrap& boot, const device_config& config,
@@ -51,7 +41,7 @@ rdma_device::rdma_device(rdma_context& context, boot::bootstrap& boot, const dev
       config_(config),
       lengths_(chosen),
       own_(new resources(context.with(), context.through())),
-      first_packet_(random_number() & 0xffffff),
+      first_packet_(random_number() & packet_numbers),
       late_(context.connects_late()),
       patience_(boot.default_timeout()),
       peers_(new peer[static_cast<size_t>(context.size())]),
@@ -197,6 +187,11 @@ absl::Status rdma_device::connect_to(int rank) {
     bad = own_->connect(*ours.writes, far_end_of(rank, other.theirs.written), first_packet_);
   }
   if (bad.ok()) bad = own_->listen(*ours.written, far_end_of(rank, other.theirs.writes));
+  if (bad.ok()) {
+    bad = own_->connect(*ours.pulse, far_end_of(rank, other.theirs.felt), first_packet_,
+                        insistence::of_pulse);
+  }
+  if (bad.ok()) bad = own_->listen(*ours.felt, far_end_of(rank, other.theirs.pulse));
   if (!bad.ok()) return bad;
   // Nobody else uses the queues as long as the state is unconnected.
   const auto index = static_cast<uint32_t>(rank) * 2;

@@ -56,6 +56,8 @@ class rdma_device final : public device {
  private:
   // In the number of a work request: it is a receive.
   static constexpr uint64_t receive_bit = uint64_t{1} << 63;
+  // It is a pulse of the rank in the lower bits.
+  static constexpr uint64_t pulse_bit = uint64_t{1} << 62;
 
   // What one poll has to give away.
   struct batch {
@@ -119,6 +121,8 @@ class rdma_device final : public device {
 
   // ---- failures (failures.cc)
   void look_for_failures();
+  void ask_for_pulse(int rank);
+  void take_pulse(int rank, bool answered);
   void suspect(int rank, const std::string& reason);
   void judge();
   void report(int rank);

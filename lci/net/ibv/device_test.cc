@@ -289,6 +289,53 @@ TEST_F(Device, AnIdleRankHearsOfALostOne) {
   });
 }
 
+// Rank 1 is silent, and rank 0 has sent to it. `then` is called in rank 0.
+void fall_silent(const std::function<void(rank_of_test&, const ibv_context*)>& then) {
+  std::atomic<const ibv_context*> silent{nullptr};
+  run(2, {}, [&](rank_of_test& self) {
+    exposed memory(self);
+    talk(self, 2);
+    if (self.rank == 1) silent = self.network.through().context.get();
+    self.meet();
+    if (self.rank == 0) {
+      silence_fake(silent, true);
+      const uint64_t value = 1;
+      ASSERT_TRUE(self.post(make_send(1, &value, sizeof(value))).is_done());
+      ASSERT_TRUE(self.post(memory.put(1, 0, 0)).is_posted());
+      const int before = counts_of_fake().unanswered;
+      self.poll_until([&] { return counts_of_fake().unanswered >= before + 10; });
+      EXPECT_EQ(self.count(completion_kind::peer_failed), 0u);
+      then(self, silent);
+    }
+    self.meet();
+    if (self.rank == 0) return;
+    // It hears of the other, or that it was given up.
+    self.poll_until([&] {
+      return self.count(completion_kind::recv) + self.count(completion_kind::peer_failed) >= 3;
+    });
+  });
+}
+
+TEST_F(Device, ARankThatIsSilentForAWhileIsNotLost) {
+  fall_silent([](rank_of_test& self, const ibv_context* silent) {
+    EXPECT_EQ(self.count(completion_kind::put), 0u);
+    silence_fake(silent, false);
+    self.poll_until([&] { return self.count(completion_kind::put) == 1; });
+    // Its pulse is felt again.
+    const int before = counts_of_fake().pulses;
+    self.poll_until([&] { return counts_of_fake().pulses >= before + 3; });
+    EXPECT_EQ(self.count(completion_kind::peer_failed), 0u);
+  });
+}
+
+TEST_F(Device, ARankThatStaysSilentIsLost) {
+  fall_silent([](rank_of_test& self, const ibv_context*) {
+    self.poll_until([&] { return self.count(completion_kind::peer_failed) == 1; });
+    self.poll_until([&] { return self.count(completion_kind::put) == 1; });
+    EXPECT_TRUE(self.seen.back().failed);
+  });
+}
+
 TEST_F(Device, RanksThatNeverMetEndInPeace) {
   configuration config;
   config.network.ibv_eager_ranks = 0;

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <mutex>
 
+#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
 #include "lci/net/ibv/device.h"
 
@@ -12,9 +13,14 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds time_between_looks{50};
-// Each rank is asked for a sign of life so often. That of its device, which answers whatever the
-// rank does; one that is gone does not, which ours tells us (resources.cc says when).
-constexpr milliseconds time_between_probes{250};
+// Each rank is asked for a sign of life so often, a pulse: a write of nothing, which its device
+// answers whatever the rank does. If nothing comes, it is asked for at once again: a machine that
+// is overloaded is silent for a while, too. A rank that is gone is found in patience to 2 s at
+// most, of which the last pulse has 0.3 (resources.cc).
+constexpr milliseconds time_between_pulses{250};
+constexpr milliseconds patience{1400};
+// Fewer in that time mean that nobody has polled.
+constexpr int least_misses = 5;
 
 }  // namespace
 
@@ -23,14 +29,60 @@ void rdma_device::look_for_failures() {
   if (now - last_look_ < time_between_looks) return;
   last_look_ = now;
   const int probes =
-      static_cast<int>((ranks_ * time_between_looks.count() + time_between_probes.count() - 1) /
-                       time_between_probes.count());
+      static_cast<int>((ranks_ * time_between_looks.count() + time_between_pulses.count() - 1) /
+                       time_between_pulses.count());
   for (int i = 0; i < probes; ++i) {
     const int rank = next_probe_;
     next_probe_ = rank + 1 == ranks_ ? 0 : rank + 1;
-    peer& other = with(rank);
-    if (is_us(rank) || other.state.load(std::memory_order_relaxed) != peer_state::alive) continue;
-    send_marker(other);
+    if (!is_us(rank)) ask_for_pulse(rank);
+  }
+}
+
+void rdma_device::ask_for_pulse(int rank) {
+  peer& other = with(rank);
+  if (other.pulse_asked || other.bye_sent ||
+      other.state.load(std::memory_order_relaxed) != peer_state::alive) {
+    return;
+  }
+  ibv_send_wr request = {};
+  request.wr_id = pulse_bit | static_cast<uint64_t>(rank);
+  request.opcode = IBV_WR_RDMA_WRITE;
+  request.send_flags = IBV_SEND_SIGNALED;
+  ibv_send_wr* refused = nullptr;
+  other.pulse_asked = ibv_post_send(own_->with(rank).pulse.get(), &request, &refused) == 0;
+  if (other.misses == 0) other.silent_since = steady_clock::now();
+}
+
+// The queue pair that was not answered is broken. Made new, it asks in the same packet as before:
+// whether the other end has seen that or not, it answers.
+void rdma_device::take_pulse(int rank, bool answered) {
+  peer& other = with(rank);
+  other.pulse_asked = false;
+  if (answered) {
+    ++other.pulses;
+    other.misses = 0;
+  }
+  if (answered || other.bye_sent ||
+      other.state.load(std::memory_order_relaxed) != peer_state::alive) {
+    return;
+  }
+  ++other.misses;
+  const auto silence = steady_clock::now() - other.silent_since;
+  if (other.misses >= least_misses && silence >= patience) {
+    suspect(rank, absl::StrCat("its device has not answered for ",
+                               std::chrono::duration_cast<milliseconds>(silence).count(), " ms"));
+    return;
+  }
+  ibv_qp& ours = *own_->with(rank).pulse;
+  absl::Status bad = own_->reset(ours);
+  if (bad.ok()) {
+    bad = own_->connect(ours, far_end_of(rank, other.theirs.felt),
+                        (first_packet_ + other.pulses) & packet_numbers, insistence::of_pulse);
+  }
+  if (bad.ok()) {
+    ask_for_pulse(rank);
+  } else {
+    suspect(rank, std::string(bad.message()));
   }
 }
 
@@ -83,6 +135,9 @@ void rdma_device::stop(int rank) {
   if (!gone.is_connected) return;
   own_->stop(*gone.messages.qp());
   own_->stop(*gone.writes.qp());
+  // Whether the rank is gone or only seemed to be: to it, we are.
+  own_->stop(*own_->with(rank).pulse);
+  own_->stop(*own_->with(rank).felt);
   if (gone.stage != renewal::none && gone.flushed > 0) {
     batch none{nullptr, 0};
     gone.writes.retire(gone.writes.tail() + gone.flushed - 1,

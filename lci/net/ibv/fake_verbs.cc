@@ -31,6 +31,7 @@ struct send {
   std::vector<unsigned char> inlined;
   std::vector<ibv_sge> pieces;
   uint32_t size = 0;
+  uint32_t packet = 0;  // each has one, however long it is
 };
 
 struct qp_of_fake : ibv_qp {
@@ -38,7 +39,11 @@ struct qp_of_fake : ibv_qp {
   uint32_t inline_bytes = 0;
   uint32_t key = 0;
   uint32_t peer = 0;
+  uint8_t timeout = 0;
   bool dead = false;
+  bool silent = false;
+  uint32_t next_packet = 0;      // that it sends
+  uint32_t expected_packet = 0;  // that it takes
   std::deque<send> sends;
   std::deque<receive> receives;  // without a shared queue
 };
@@ -145,13 +150,9 @@ std::deque<receive>& receives_of(qp_of_fake& at) {
 
 enum class outcome { done, later, local_error, remote_error, nobody };
 
-outcome execute(qp_of_fake& by, const send& front) {
-  const auto found = world().queue_pairs.find(by.peer);
-  if (found == world().queue_pairs.end()) return outcome::nobody;
-  qp_of_fake& at = *found->second;
-  if (at.dead || (at.state != IBV_QPS_RTR && at.state != IBV_QPS_RTS) || at.peer != by.qp_num) {
-    return outcome::nobody;
-  }
+constexpr uint32_t packet_numbers = 0xffffff;
+
+outcome carry_out(const send& front, qp_of_fake& at) {
   const bool is_send =
       front.request.opcode == IBV_WR_SEND || front.request.opcode == IBV_WR_SEND_WITH_IMM;
   const bool takes = is_send || front.request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -187,6 +188,29 @@ outcome execute(qp_of_fake& by, const send& front) {
   return outcome::done;
 }
 
+outcome execute(qp_of_fake& by, const send& front) {
+  const auto found = world().queue_pairs.find(by.peer);
+  if (found == world().queue_pairs.end()) return outcome::nobody;
+  qp_of_fake& at = *found->second;
+  if (at.dead || (at.state != IBV_QPS_RTR && at.state != IBV_QPS_RTS) || at.peer != by.qp_num) {
+    return outcome::nobody;
+  }
+  const uint32_t ahead = (front.packet - at.expected_packet) & packet_numbers;
+  if (at.silent) {
+    // A queue pair that is in a hurry gives up, whether only the answer is lost or all; others
+    // wait.
+    if (by.timeout >= 16) return outcome::later;
+    if (ahead == 0 && world().counts.unanswered % 2 == 0) ++at.expected_packet;
+    return outcome::nobody;
+  }
+  if (ahead > packet_numbers / 2) return outcome::done;  // seen before
+  if (ahead > 0) return outcome::nobody;                 // others before it never came
+  if (by.timeout < 16) ++world().counts.pulses;
+  const outcome now = carry_out(front, at);
+  if (now == outcome::done) at.expected_packet = (at.expected_packet + 1) & packet_numbers;
+  return now;
+}
+
 void break_down(qp_of_fake& by, ibv_wc_status first) {
   by.state = IBV_QPS_ERR;
   for (; !by.sends.empty(); by.sends.pop_front()) {
@@ -208,6 +232,7 @@ void move_on(qp_of_fake& by) {
       case outcome::local_error:
         return break_down(by, IBV_WC_LOC_PROT_ERR);
       case outcome::nobody:
+        ++world().counts.unanswered;
         return break_down(by, IBV_WC_RETRY_EXC_ERR);
       case outcome::remote_error: {
         qp_of_fake* at = world().queue_pairs[by.peer];
@@ -264,6 +289,8 @@ int post_send(ibv_qp* on, ibv_send_wr* request, ibv_send_wr** refused) {
     if (by.qp_type == IBV_QPT_UD) {
       send_datagram(by, posted);
     } else {
+      posted.packet = by.next_packet;
+      by.next_packet = (by.next_packet + 1) & packet_numbers;
       by.sends.push_back(std::move(posted));
       move_on(by);
     }
@@ -461,6 +488,9 @@ int modify_qp(ibv_qp* modified, ibv_qp_attr* to, int mask) {
   qp.state = to->qp_state;
   if ((mask & IBV_QP_DEST_QPN) != 0) qp.peer = to->dest_qp_num;
   if ((mask & IBV_QP_QKEY) != 0) qp.key = to->qkey;
+  if ((mask & IBV_QP_TIMEOUT) != 0) qp.timeout = to->timeout;
+  if ((mask & IBV_QP_SQ_PSN) != 0) qp.next_packet = to->sq_psn;
+  if ((mask & IBV_QP_RQ_PSN) != 0) qp.expected_packet = to->rq_psn;
   if (to->qp_state == IBV_QPS_RESET) {
     qp.sends.clear();
     forget(static_cast<cq_of_fake&>(*qp.send_cq), qp.qp_num);
@@ -582,6 +612,14 @@ void kill_fake(const ibv_context* opened) {
     break_down(*each.second, IBV_WC_RETRY_EXC_ERR);
   }
   move_all_on();
+}
+
+void silence_fake(const ibv_context* opened, bool silent) {
+  const guard held(world().mutex);
+  for (auto& each : world().queue_pairs) {
+    if (each.second->context == opened) each.second->silent = silent;
+  }
+  if (!silent) move_all_on();
 }
 
 }  // namespace lci::net::ibv

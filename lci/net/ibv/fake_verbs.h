@@ -38,6 +38,8 @@ struct fake_counts {
   int overruns = 0;  // of completion queues
   int signalled = 0;
   int posted = 0;
+  int unanswered = 0;  // that failed
+  int pulses = 0;      // that were answered
   int registrations_on_demand = 0;
   std::vector<ibv_advise_mr_advice> advice;
 };
@@ -51,6 +53,9 @@ const verbs& fake_verbs();
 
 // The process that has opened the device is gone, and its queue pairs with it.
 void kill_fake(const ibv_context* opened);
+
+// It answers nobody until it is told otherwise, as on a machine that is overloaded.
+void silence_fake(const ibv_context* opened, bool silent);
 
 }  // namespace lci::net::ibv
 

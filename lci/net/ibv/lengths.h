@@ -17,7 +17,7 @@ struct lengths {
   // (When it is empty, devices of peers wait and try again.)
   uint32_t receives = 0;
   // Each receive has one entry at most, and so has each work request, signalled or not: those of a
-  // queue pair that breaks down all have one.
+  // queue pair that breaks down all have one. So has one pulse of each rank.
   uint32_t completions = 0;
 };
 

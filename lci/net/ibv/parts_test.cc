@@ -146,8 +146,8 @@ TEST(Lengths, AreSumsThatFit) {
     EXPECT_GE(chosen->depth, 16u);
     EXPECT_LE(chosen->depth, 256u);
     EXPECT_LE(chosen->receives, 4096u);
-    EXPECT_EQ(chosen->completions, chosen->receives + 2 * ranks * chosen->depth);
-    EXPECT_LE(chosen->completions, std::max<size_t>(65536, 4096 + 2 * 16 * ranks));
+    EXPECT_EQ(chosen->completions, chosen->receives + 2 * ranks * chosen->depth + ranks);
+    EXPECT_LE(chosen->completions, std::max<size_t>(65536, 4096 + (2 * 16 + 1) * ranks));
   }
   EXPECT_EQ(choose_lengths(queues(1024, 4096, 65536), 2, large)->depth, 256u);
   EXPECT_EQ(choose_lengths(queues(64, 4096, 65536), 2, large)->depth, 64u);

@@ -42,12 +42,17 @@ struct peer {
   bool waiting = false;  // in the device's list of those that something is to be done for
   bool owes_renewed = false;
   renewal stage = renewal::none;
+  uint32_t first_write = 0;   // number of the first packet of the new queue pair for writes
   uint32_t flushed = 0;       // of what is in `writes`, from the front, while it is broken
   bool meets = false;         // queue pairs are made for it, see meeting.cc
   bool is_connected = false;  // and know the peer's
   std::chrono::steady_clock::time_point next_hail;
   std::chrono::steady_clock::time_point give_up;
   std::chrono::milliseconds pause{0};
+  bool pulse_asked = false;
+  uint32_t pulses = 0;  // that were answered
+  int misses = 0;       // pulses that were not, since the last that was
+  std::chrono::steady_clock::time_point silent_since;  // when the first of these was asked for
   bool bye_sent = false;
   bool bye_taken = false;           // the peer's device has it
   std::atomic<bool> marked{false};  // a marker is under way

@@ -60,9 +60,10 @@ void rdma_device::renew_writes(int rank) {
   peer& to = with(rank);
   if (to.stage == renewal::emptying && to.flushed == to.writes.under_way()) {
     to.stage = renewal::asking;
+    to.first_write = random_number() & packet_numbers;
   }
   if (to.stage == renewal::asking &&
-      send_control(rank, {control_kind::renew, first_packet_}, work::kind::packet)) {
+      send_control(rank, {control_kind::renew, to.first_write}, work::kind::packet)) {
     to.stage = renewal::asked;
     moved_ = true;
   }
@@ -95,7 +96,7 @@ void rdma_device::renewed(int rank) {
   ibv_qp& ours = *to.writes.qp();
   const std::lock_guard<ds::spinlock> guard(to.writes.lock());
   absl::Status bad = own_->reset(ours);
-  if (bad.ok()) bad = own_->connect(ours, far_end_of(rank, to.theirs.written), first_packet_);
+  if (bad.ok()) bad = own_->connect(ours, far_end_of(rank, to.theirs.written), to.first_write);
   to.stage = renewal::none;
   const uint32_t again = to.writes.under_way();
   to.writes.begin_again();

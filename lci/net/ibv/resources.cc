@@ -9,11 +9,17 @@
 namespace lci::net::ibv {
 namespace {
 
-// A peer that is gone ends what was sent to it after (1 + again) times the timeout, which is 4.096
-// us * 2^14 = 67 ms and may be four times that by the standard: 0.4 s, and 1.6 s at most. (7 would
-// be for ever on some devices.)
-constexpr uint8_t timeout_exponent = 14;
-constexpr uint8_t again = 5;
+// What a peer does not answer fails after (1 + again) timeouts of 4.096 us * 2^exponent, which by
+// the standard may be four times as long.
+struct patience {
+  uint8_t exponent;
+  uint8_t again;
+};
+// 1.9 to 7.5 s, for it cannot be taken back: who is gone is found by its pulse. (7 times again
+// would be for ever on some devices.)
+constexpr patience with_data{16, 6};
+// 0.07 to 0.27 s: a pulse is asked for again (failures.cc).
+constexpr patience with_pulse{13, 1};
 // A peer that has no room for a message will have, or be gone: for ever.
 constexpr uint8_t again_without_room = 7;
 // 0.16 ms until then; in the standard's table of times.
@@ -23,7 +29,7 @@ constexpr int peers_may = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV
 }  // namespace
 
 queue_pair_numbers connection::numbers() const {
-  return {messages->qp_num, writes->qp_num, written->qp_num};
+  return {messages->qp_num, writes->qp_num, written->qp_num, pulse->qp_num, felt->qp_num};
 }
 
 resources::~resources() { connections_.clear(); }
@@ -126,9 +132,11 @@ absl::Status resources::make_connection(int rank) {
   queue_pair = make_queue_pair(lengths_.depth, max_inline_, /*sends=*/true);
   if (!queue_pair.ok()) return queue_pair.status();
   made.writes = *std::move(queue_pair);
-  queue_pair = make_queue_pair(1, 0, /*sends=*/false);
-  if (!queue_pair.ok()) return queue_pair.status();
-  made.written = *std::move(queue_pair);
+  for (owned<ibv_qp>* each : {&made.written, &made.pulse, &made.felt}) {
+    queue_pair = make_queue_pair(1, 0, /*sends=*/false);
+    if (!queue_pair.ok()) return queue_pair.status();
+    *each = *std::move(queue_pair);
+  }
   with(rank) = std::move(made);
   return absl::OkStatus();
 }
@@ -157,13 +165,14 @@ absl::Status resources::listen(ibv_qp& ours, const far_end& theirs) const {
   return absl::OkStatus();
 }
 
-absl::Status resources::connect(ibv_qp& ours, const far_end& theirs,
-                                uint32_t our_first_packet) const {
+absl::Status resources::connect(ibv_qp& ours, const far_end& theirs, uint32_t our_first_packet,
+                                insistence how) const {
   if (absl::Status bad = listen(ours, theirs); !bad.ok()) return bad;
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_RTS;
-  attributes.timeout = timeout_exponent;
-  attributes.retry_cnt = again;
+  const patience waits = how == insistence::of_pulse ? with_pulse : with_data;
+  attributes.timeout = waits.exponent;
+  attributes.retry_cnt = waits.again;
   attributes.rnr_retry = again_without_room;
   attributes.sq_psn = our_first_packet;
   attributes.max_rd_atomic =

@@ -33,6 +33,8 @@ struct connection {
   owned<ibv_qp> messages;  // both ways
   owned<ibv_qp> writes;    // our puts and gets, and nothing from there
   owned<ibv_qp> written;   // the peer's, and nothing from here
+  owned<ibv_qp> pulse;     // shows whether the peer's device answers, see failures.cc
+  owned<ibv_qp> felt;      // the other end of the peer's pulse
   queue_pair_numbers numbers() const;
 };
 
@@ -43,6 +45,9 @@ struct far_end {
   port_address address = {};
   uint32_t reads_at_once = 0;  // that it serves
 };
+
+// How long a queue pair waits for an answer before what is in it fails.
+enum class insistence : uint8_t { of_data, of_pulse };
 
 // What a device has of libibverbs. Thread safety: none.
 class resources {
@@ -60,7 +65,8 @@ class resources {
   absl::Status make_connection(int rank);
   // From reset on to where requests arrive, and to where they leave, too. `our_first_packet`: that
   // we send.
-  absl::Status connect(ibv_qp& ours, const far_end& theirs, uint32_t our_first_packet) const;
+  absl::Status connect(ibv_qp& ours, const far_end& theirs, uint32_t our_first_packet,
+                       insistence how = insistence::of_data) const;
   // Unlike connect, it only receives.
   absl::Status listen(ibv_qp& ours, const far_end& theirs) const;
   absl::Status reset(ibv_qp& ours) const;

@@ -23,10 +23,15 @@
 
 namespace lci::net::ibv {
 
-constexpr uint64_t wire_version = 0x6c63696962760001;
+constexpr uint64_t wire_version = 0x6c63696962760002;
 
 inline uint32_t encode_immediate(uint32_t imm) { return htobe32(imm); }
 inline uint32_t decode_immediate(uint32_t on_wire) { return be32toh(on_wire); }
+
+// For packets' numbers and the key of hails: what is still on the way from an earlier job, or from
+// before a queue pair was made new, must not be taken for ours.
+uint32_t random_number();
+constexpr uint32_t packet_numbers = 0xffffff;  // bits that they have
 
 // Where a port is. Equal for ports that are one.
 struct port_address {
@@ -50,8 +55,10 @@ struct queue_pair_numbers {
   uint32_t messages;  // both ways
   uint32_t writes;    // the owner's puts and gets leave here
   uint32_t written;   // the other's arrive here
+  uint32_t pulse;     // asks the other's device whether it is there
+  uint32_t felt;      // answers the other's
 };
-static_assert(sizeof(queue_pair_numbers) == 12);
+static_assert(sizeof(queue_pair_numbers) == 20);
 
 // Told when a device is made; with it, for each rank, its queue_pair_numbers, unless queue pairs
 // are made on first use.
@@ -78,13 +85,13 @@ struct hail {
   queue_pair_numbers numbers;
   uint32_t reserved;
 };
-static_assert(sizeof(hail) == 32);
+static_assert(sizeof(hail) == 40);
 
 enum class control_kind : uint32_t {
   bye = 1,    // the sender has ended its device
   renew = 2,  // the queue pair that the sender writes through broke (a put or get of it was wrong):
               // make the other end new, to begin with packet number `first_packet`
-  renewed = 3,  // done
+  renewed = 3,  // done; it is as before
 };
 
 struct control {
