@@ -54,7 +54,7 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pack
       adds_(!attr.signal_needs_progress),
       signals_(bits_of(net->limits()), attr.signal_level,
                owner.runtime.attr().imm_nbits_signal_part) {
-  if (net->limits().needs_registration) packets_region_ = packets_.region(context);
+  if (net->limits().needs_registration) packets_regions_ = &packets_.regions(context);
   if (attr.alloc_default_endpoint) {
     endpoint_attr_t endpoint;
     endpoint.uid = next_endpoint_uid_++;
@@ -95,8 +95,9 @@ bool device_impl_t::drained() {
 }
 
 net::local_region device_impl_t::region_of(const rt::packet& packet) {
-  if (!net->limits().needs_registration) return {};
-  return packet.pool() == &packets_ ? packets_region_ : packet.pool()->region(context);
+  if (packets_regions_ == nullptr) return {};
+  return (packet.pool() == &packets_ ? *packets_regions_ : packet.pool()->regions(context))
+      .of(packet);
 }
 
 absl::StatusOr<rt::registrations::use> device_impl_t::register_for_use(void* buffer, size_t size) {

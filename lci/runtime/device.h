@@ -137,7 +137,7 @@ class device_impl_t : public rt::live_object {
   const std::vector<std::unique_ptr<device_impl_t>>* rails_ = nullptr;
   device_impl_t* shared_ = nullptr;
   packet_pool_impl_t& packets_;
-  net::local_region packets_region_;
+  rt::packet_regions* packets_regions_ = nullptr;  // of packets_; null: needs none
   const rt::message_limits limits_;
   const size_t max_rma_;
   const bool puts_tell_;

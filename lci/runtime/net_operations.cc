@@ -89,7 +89,12 @@ error_t post_copy(const Op& args, const request& asked) {
   if (copy == nullptr) return errorcode_t::retry_nopacket;
   if (asked.size > 0) std::memcpy(copy->payload(), asked.buffer, asked.size);
   op.buffer = copy->payload();
-  op.local = device.region_of(*copy);
+  try {
+    op.local = device.region_of(*copy);
+  } catch (...) {
+    copy->put();
+    throw;
+  }
   return checked(device.raw.post(op, copy), asked);
 }
 

@@ -31,6 +31,34 @@ void packet::free_loose() {
   std::free(this);
 }
 
+packet_regions::packet_regions(net::context& network, const packet_pool_impl_t& pool)
+    : network_(network),
+      pool_(pool),
+      slabs_(new std::atomic<uint64_t>[(pool.bytes_ >> slab_bits) + 1]()) {}
+
+packet_regions::~packet_regions() {
+  for (size_t slab = 0; slab <= pool_.bytes_ >> slab_bits; ++slab) {
+    const uint64_t known = slabs_[slab].load(std::memory_order_relaxed);
+    if (known != 0) network_.deregister_memory({known});
+  }
+}
+
+// With the last packet that begins in it.
+net::local_region packet_regions::enter(size_t slab) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const uint64_t known = slabs_[slab].load(std::memory_order_relaxed);
+  if (known != 0) return {known};
+  const size_t first = slab << slab_bits;
+  const size_t size = std::min((size_t{1} << slab_bits) + pool_.stride_, pool_.bytes_ - first);
+  const auto made = network_.register_memory(pool_.base_ + first, size);
+  if (!made.ok()) {
+    throw std::runtime_error(absl::StrCat("lci: can't register ", size, " bytes of packet pool \"",
+                                          pool_.attr.name, "\": ", made.status().ToString()));
+  }
+  slabs_[slab].store(made->handle, std::memory_order_release);
+  return *made;
+}
+
 }  // namespace rt
 
 namespace {
@@ -100,26 +128,19 @@ size_t packet_pool_impl_t::in_use() const {
   return used_.load(std::memory_order_relaxed) - stock_.size();
 }
 
-net::local_region packet_pool_impl_t::region(net_context_impl_t& context) {
+rt::packet_regions& packet_pool_impl_t::regions(net_context_impl_t& context) {
   const std::lock_guard<std::mutex> guard(regions_mutex_);
-  for (const registration& known : regions_) {
-    if (known.context == &context) return known.region;
+  for (const auto& known : regions_) {
+    if (known.first == &context) return *known.second;
   }
-  auto made = context.net->register_memory(base_, bytes_);
-  if (!made.ok()) {
-    throw std::runtime_error(
-        absl::StrCat("lci: can't register the ", bytes_, " bytes of packet pool \"", attr.name,
-                     "\" (fewer with LCI_ATTR_NPACKETS): ", made.status().ToString()));
-  }
-  regions_.push_back({&context, *made});
-  return *made;
+  regions_.emplace_back(&context, std::make_unique<rt::packet_regions>(*context.net, *this));
+  return *regions_.back().second;
 }
 
 void packet_pool_impl_t::forget(net_context_impl_t& context) {
   const std::lock_guard<std::mutex> guard(regions_mutex_);
   for (auto known = regions_.begin(); known != regions_.end(); ++known) {
-    if (known->context != &context) continue;
-    context.net->deregister_memory(known->region);
+    if (known->first != &context) continue;
     regions_.erase(known);
     return;
   }

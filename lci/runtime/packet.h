@@ -6,8 +6,10 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <new>
+#include <utility>
 #include <vector>
 
 #include "lci/api/attr.hpp"
@@ -58,6 +60,36 @@ class alignas(64) packet {
 };
 static_assert(sizeof(packet) == 64);
 
+// The registrations of a pool's packets with one net context, for a network that needs them: a slab
+// of 4 MiB at a time, when the first packet of it is sent in place. A pool has room for more
+// packets than most programs ever use, and an adapter holds in memory what is registered.
+//
+// Thread safety: every member by any thread at any time, construction and destruction excepted.
+class packet_regions {
+ public:
+  packet_regions(net::context& network, const packet_pool_impl_t& pool);
+  ~packet_regions();
+  packet_regions(const packet_regions&) = delete;
+  packet_regions& operator=(const packet_regions&) = delete;
+
+  // Throws std::runtime_error.
+  net::local_region of(const packet& one) {
+    const size_t slab = slab_of(one);
+    const uint64_t known = slabs_[slab].load(std::memory_order_acquire);
+    return __builtin_expect(known != 0, 1) ? net::local_region{known} : enter(slab);
+  }
+
+ private:
+  static constexpr int slab_bits = 22;
+  size_t slab_of(const packet& one) const;
+  net::local_region enter(size_t slab);
+
+  net::context& network_;
+  const packet_pool_impl_t& pool_;
+  std::mutex mutex_;                                // of who registers
+  std::unique_ptr<std::atomic<uint64_t>[]> slabs_;  // handles; 0: not registered
+};
+
 }  // namespace rt
 
 // What stands behind a packet_pool_t. The packets lie in one range of addresses, which takes memory
@@ -106,9 +138,8 @@ class packet_pool_impl_t : public rt::live_object {
   // Packets that are not in the pool now. Exact while nobody gets or puts any.
   size_t in_use() const;
 
-  // The network's registration of all packets, made when first asked for; empty for a network that
-  // needs none. Throws std::runtime_error.
-  net::local_region region(net_context_impl_t& context);
+  // For a network that needs registrations; until forget().
+  rt::packet_regions& regions(net_context_impl_t& context);
   // Before a net context ends.
   void forget(net_context_impl_t& context);
 
@@ -121,10 +152,7 @@ class packet_pool_impl_t : public rt::live_object {
   rt::packet* grow();
   void report_lost();
 
-  struct registration {
-    net_context_impl_t* context;
-    net::local_region region;
-  };
+  friend class rt::packet_regions;
 
   const size_t stride_;  // bytes from packet to packet
   size_t bytes_ = 0;
@@ -139,8 +167,14 @@ class packet_pool_impl_t : public rt::live_object {
   std::atomic<size_t> used_{0};  // packets that have ever been used; written under growth_
 
   std::mutex regions_mutex_;
-  std::vector<registration> regions_;  // guarded by regions_mutex_
+  // Guarded by regions_mutex_.
+  std::vector<std::pair<net_context_impl_t*, std::unique_ptr<rt::packet_regions>>> regions_;
 };
+
+inline size_t rt::packet_regions::slab_of(const packet& one) const {
+  return static_cast<size_t>(reinterpret_cast<const unsigned char*>(&one) - pool_.base_) >>
+         slab_bits;
+}
 
 inline void rt::packet::put() {
   if (__builtin_expect(pool_ != nullptr, 1)) {

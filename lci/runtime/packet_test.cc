@@ -15,6 +15,31 @@
 namespace lci {
 namespace {
 
+// A network that notes what is registered.
+class noting_network : public net::context {
+ public:
+  struct range {
+    const unsigned char* begin;
+    size_t size;
+  };
+  const char* name() const override { return "noting"; }
+  absl::StatusOr<std::unique_ptr<net::device>> make_device(const net::device_config&) override {
+    return absl::UnimplementedError("it has none");
+  }
+  absl::StatusOr<net::local_region> register_memory(void* address, size_t size) override {
+    if (full) return absl::ResourceExhaustedError("no more");
+    known.push_back({static_cast<const unsigned char*>(address), size});
+    ++open;
+    return net::local_region{known.size()};
+  }
+  void deregister_memory(net::local_region) override { --open; }
+  net::remote_region remote_key(net::local_region) const override { return {}; }
+
+  std::vector<range> known;
+  int open = 0;
+  bool full = false;
+};
+
 class Packet : public rank_test {};
 INSTANTIATE_TEST_SUITE_P(OneToFourRanks, Packet, testing::ValuesIn(one_to(4)));
 
@@ -289,6 +314,35 @@ TEST(PacketPool, ManyThreadsTakeEveryPacketOnce) {
         for (rt::packet* packet : all) packet->put();
       },
       defaults);
+}
+
+TEST(PacketRegions, CoverEveryPacketAndAreMadeWhenOneOfThemIsSent) {
+  runtime_t runtime = alloc_runtime();
+  packet_pool_t pool = alloc_packet_pool_x().runtime(runtime).npackets(2000)();
+  noting_network network;
+  {
+    rt::packet_regions regions(network, *pool.get_impl());
+    std::vector<rt::packet*> taken;
+    while (rt::packet* each = pool.get_impl()->get()) taken.push_back(each);
+    EXPECT_EQ(taken.size(), 2000u);
+    EXPECT_TRUE(network.known.empty());
+    network.full = true;
+    EXPECT_THROW(regions.of(*taken[0]), std::runtime_error);
+    network.full = false;
+    const net::local_region first = regions.of(*taken[0]);
+    EXPECT_EQ(regions.of(*taken[1]).handle, first.handle);
+    EXPECT_EQ(network.open, 1);
+    for (rt::packet* each : taken) {
+      const noting_network::range& in = network.known[regions.of(*each).handle - 1];
+      EXPECT_GE(each->header(net::max_header_size), in.begin);
+      EXPECT_LE(each->payload() + pool.get_impl()->attr.packet_size, in.begin + in.size);
+    }
+    EXPECT_EQ(network.open, 4);  // of 4 MiB
+    for (rt::packet* each : taken) each->put();
+  }
+  EXPECT_EQ(network.open, 0);
+  free_packet_pool(&pool);
+  free_runtime(&runtime);
 }
 
 }  // namespace

@@ -179,7 +179,7 @@ void register_packet_pool_x::operator()() const {
   device_impl_t* device = checked(device_, "register_packet_pool");
   owner(get_runtime(), pool->runtime, "register_packet_pool");
   owner(&pool->runtime, device->runtime, "register_packet_pool");
-  if (device->net->limits().needs_registration) pool->region(device->context);
+  if (device->net->limits().needs_registration) pool->regions(device->context);
 }
 
 void deregister_packet_pool_x::operator()() const {

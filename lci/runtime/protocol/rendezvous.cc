@@ -23,12 +23,14 @@ auto* rendezvous::take(Table* table, uint32_t ticket, int rank) {
 // ---- sender -------------------------------------------------------------------------------------
 
 error_t rendezvous::start(const message& outgoing, bool may_wait) {
+  const net::local_region local =
+      outgoing.user_packet == nullptr ? outgoing.local : device_.region_of(*outgoing.user_packet);
   outgoing_state* state = outgoing_pool_.make();
   state->outgoing = outgoing;
-  state->local = outgoing.local;
+  state->local = local;
   state->registered = false;
   if (outgoing.user_packet != nullptr) {
-    state->local = device_.region_of(*outgoing.user_packet);
+    // It is.
   } else if (device_.net->needs_registration(outgoing.rank) && outgoing.local.handle == 0) {
     auto registered = device_.register_for_use(outgoing.buffer, outgoing.size);
     if (!registered.ok()) {
