@@ -8,7 +8,8 @@ namespace lci::net::conformance {
 namespace {
 
 // With LCI_TEST_RANKS ranks, or each of 1 to 4, and with LCI_TEST_EAGER_RANKS for the attribute
-// ibv_eager_ranks (0: connected on first use), if that is set. Without a device on this machine
+// ibv_eager_ranks (0: connected on first use), if that is set. LCI_TEST_PROCESSES: ranks are never
+// threads. Without a device on this machine
 // there is nothing to instantiate; that is said by a test of its own, which is skipped.
 std::vector<backend_under_test> all() {
   std::vector<backend_under_test> made;
@@ -21,6 +22,7 @@ std::vector<backend_under_test> all() {
   for (const bool processes : {false, true}) {
     for (int ranks = 1; ranks <= 4; ++ranks) {
       if (given != 0 && ranks != given) continue;
+      if (!processes && std::getenv("LCI_TEST_PROCESSES") != nullptr) continue;
       made.push_back({"ibv", &ibv::backend, ranks, processes, config});
       made.back().connects_late = ranks > config.ibv_eager_ranks;
     }

@@ -11,6 +11,7 @@ namespace lci::net::conformance {
 namespace {
 
 // Between hosts, which are LCI_HOSTS: a provider of libfabric, or, if this is empty, ibv.
+// LCI_TEST_PROCESSES: ranks are never threads.
 const std::string& provider() {
   static const std::string name = std::getenv("LCI_TEST_PROVIDER");
   return name;
@@ -28,6 +29,7 @@ std::vector<backend_under_test> all() {
   std::vector<backend_under_test> made;
   if (!usable().ok()) return made;
   for (const bool processes : {false, true}) {
+    if (!processes && std::getenv("LCI_TEST_PROCESSES") != nullptr) continue;
     for (int ranks = 3; ranks <= 4; ++ranks) {
       made.push_back({"mixed", &mixed::backend, ranks, processes, {provider(), ""}});
     }
