@@ -1,6 +1,7 @@
 # Sourced by tools/test and tools/demo: steps with a heading and their time.
 
-# step HEADING COMMAND...: runs the command in a subshell that stops at its first error; returns its exit code.
+# step HEADING COMMAND...: runs the command in a subshell that stops at its first error; returns its exit code. 3 means that
+# it could not be made, and has said why.
 # $step_seconds is how long it took.
 step() {
   local heading=$1 start=$EPOCHREALTIME status errexit=$-
@@ -14,7 +15,8 @@ step() {
   status=$?
   [[ $errexit != *e* ]] || set -e
   step_seconds=$(seconds_since "$start")
-  printf '== %s: %s, %s s\n' "$heading" "$( ((status == 0)) && echo done || echo "FAILED (exit $status)")" "$step_seconds"
+  local -A endings=([0]=done [3]=SKIPPED)
+  printf '== %s: %s, %s s\n' "$heading" "${endings[$status]:-FAILED (exit $status)}" "$step_seconds"
   return "$status"
 }
 
