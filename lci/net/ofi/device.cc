@@ -73,6 +73,7 @@ ofi_device::ofi_device(ofi_context& context, const device_config& config)
       ranks_(context.size()),
       config_(config),
       rma_(context.from().rma),
+      writes_to_waiting_(context.from().writes_to_waiting()),
       packet_bytes_(choose_packet_bytes(config)),
       gather_(config.gather_size, packet_bytes_),
       inject_bytes_(choose_inject_bytes(context.from())),

@@ -150,6 +150,8 @@ class ofi_device final : public device {
   const int ranks_;
   const device_config config_;
   const rma_mode rma_;
+  // Memory of a peer that waits for a put is written to by ourselves, although we ask else.
+  const bool writes_to_waiting_;
   const size_t packet_bytes_;
   const gather_limit gather_;
   const size_t inject_bytes_;  // of a packet that is injected; 0: none is

@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lci/base/env.h"
+#include "lci/net/ofi/immediate.h"
 
 namespace lci::net::ofi {
 namespace {
@@ -162,6 +163,12 @@ rma_mode preferred_mode(absl::string_view provider) {
 bool completes_in_order(absl::string_view provider) {
   const absl::string_view core = core_of(provider);
   return core == "tcp" || core == "net" || core == "verbs";
+}
+
+bool provider::writes_to_waiting() const {
+  constexpr int otherwise_named = FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
+  return rma == rma_mode::asked && (mr_mode() & otherwise_named) == 0 &&
+         completes_in_order(name()) && immediate_layout(info->domain_attr->cq_data_size).fits();
 }
 
 absl::Status failure(absl::string_view what, int64_t code) {

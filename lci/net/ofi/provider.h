@@ -74,6 +74,10 @@ struct provider {
   // themselves know one of them.
   bool shares_domain = false;
 
+  // Where peers ask for puts: whether one that the target waits for can be written without, since
+  // its keys and addresses are those that peers are told, and the write can say that it is there.
+  bool writes_to_waiting() const;
+
   const char* name() const { return info->fabric_attr->prov_name; }
   int mr_mode() const { return info->domain_attr->mr_mode; }
 };

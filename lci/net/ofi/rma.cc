@@ -44,6 +44,12 @@ completion make_remote_put(int rank, uint32_t imm) {
 
 error_t ofi_device::post_rma(const op& operation) {
   if (rma_ == rma_mode::native) return post_native(operation);
+  // Nobody closes memory that a message is awaited in, so the provider does not run into memory
+  // that is not open, and the question and answer, half the way of a large message, are saved.
+  if (writes_to_waiting_ && operation.target_waits && operation.kind == op_kind::put_imm &&
+      operation.size > limits().max_send && !is_us(operation.rank)) {
+    return post_native(operation);
+  }
   return is_us(operation.rank) ? post_to_ourselves(operation) : post_request(operation);
 }
 
@@ -101,7 +107,9 @@ error_t ofi_device::post_native(const op& operation) {
   by->imm = operation.imm;
   by->user_context = operation.context;
   const region_table::region& local = context_.regions().at(operation.local);
-  const uint64_t address = operation.remote.base + operation.remote_offset;
+  // (Where peers ask, it is a region's number that they are told.)
+  const uint64_t address =
+      (rma_ == rma_mode::native ? operation.remote.base : 0) + operation.remote_offset;
   int64_t bad;
   if (operation.kind == op_kind::get) {
     bad =
@@ -120,8 +128,10 @@ error_t ofi_device::post_native(const op& operation) {
     message.rma_iov_count = 1;
     message.context = &by->context;
     message.data = immediate_layout::encode(context_.rank(), operation.imm);
+    // (Who waits is told by the write itself.)
     bad = fi_writemsg(own_->end.ep(), &message,
-                      FI_COMPLETION | FI_DELIVERY_COMPLETE | (by_write ? FI_REMOTE_CQ_DATA : 0));
+                      FI_COMPLETION | (rma_ == rma_mode::native ? FI_DELIVERY_COMPLETE : 0) |
+                          (by_write ? FI_REMOTE_CQ_DATA : 0));
   }
   if (bad == 0) {
     if (by_write && !is_us(operation.rank)) to.with.spend();
