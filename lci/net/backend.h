@@ -30,11 +30,12 @@ struct device_limits {
   size_t max_send = 0;    // bytes of a send that is not injected; at least max_inject
   size_t max_rma = 0;     // bytes of one put, put_imm or get; the runtime splits larger ones
   bool needs_registration =
-      true;                 // op::local must be given where op.h says so; else it is not used
-  bool has_put_imm = true;  // false: put_imm is never posted
-  int put_imm_bits = 32;    // that a put_imm carries: 8, 16, 32, or 64 with op::imm_high
-  bool has_add = false;     // add() can be of use
-  size_t rma_at_once = 0;   // bytes: smaller put, put_imm and get never answer `posted`
+      true;                       // op::local must be given where op.h says so; else it is not used
+  bool has_put_imm = true;        // false: put_imm is never posted
+  int put_imm_bits = 32;          // that a put_imm carries: 8, 16, 32, or 64 with op::imm_high
+  bool has_add = false;           // add() can be of use
+  bool polls_after_done = false;  // what is done may leave only while the sender polls: drained()
+  size_t rma_at_once = 0;         // bytes: smaller put, put_imm and get never answer `posted`
 };
 
 // What the runtime asks for when it makes a device.

@@ -1,9 +1,12 @@
 // The process-wide part: the bootstrap, the default attributes and the global runtime. Nothing
 // below this file knows of them.
+#include <algorithm>
 #include <atomic>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "lci/api/coll.hpp"
@@ -24,6 +27,7 @@ struct process_state {
   int runtimes = 0;     // made so far: the names of their scopes
   std::unique_ptr<boot::bootstrap> boot;
   global_attr_t attr;
+  std::vector<runtime_impl_t*> alive;  // in the order of allocation, as on all ranks
 };
 
 // Never destroyed: a program may leave main without finalizing.
@@ -48,15 +52,21 @@ runtime_t make_runtime(const Op& options) {
   process_state& state = process();
   std::unique_ptr<boot::bootstrap> scope;
   global_attr_t defaults;
+  std::vector<runtime_impl_t*> others;
   {
     const std::lock_guard<std::mutex> guard(state.mutex);
     scope =
         std::make_unique<boot::scoped_bootstrap>(*state.boot, absl::StrCat("r", state.runtimes++));
     defaults = state.attr;
+    others = state.alive;
   }
   const runtime_attr_t attr = options.resolve(defaults);
   if (options.get_device_name()) defaults.device_name = *options.get_device_name();
-  return new runtime_impl_t(std::move(scope), attr, defaults);
+  for (runtime_impl_t* other : others) other->gather();
+  auto made = std::make_unique<runtime_impl_t>(std::move(scope), attr, defaults);
+  const std::lock_guard<std::mutex> guard(state.mutex);
+  state.alive.push_back(made.get());
+  return made.release();
 }
 
 }  // namespace
@@ -138,6 +148,11 @@ void free_runtime(runtime_t* runtime) {
     } catch (const peer_failure_error& error) {
       LCI_LOG(error, "while the runtime was being freed: ", error.what());
     }
+  }
+  {
+    process_state& state = process();
+    const std::lock_guard<std::mutex> guard(state.mutex);
+    state.alive.erase(std::remove(state.alive.begin(), state.alive.end(), impl), state.alive.end());
   }
   delete impl;
   *runtime = runtime_t();

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "lci/boot/scoped.h"
 #include "lci/net/capacity.h"
+#include "lci/net/exchange.h"
 #include "lci/runtime/wait.h"
 
 namespace lci {
@@ -174,7 +175,22 @@ std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
   return std::make_unique<net_context_impl_t>(*this, attributes, std::move(scope), number);
 }
 
+void runtime_impl_t::gather() {
+  if (default_device_ == nullptr || !default_device_->net->limits().polls_after_done) return;
+  const absl::Status met = net::agree_while(*boot_, absl::StrCat("gather-", gathers_.fetch_add(1)),
+                                            absl::OkStatus(), [this] {
+                                              if (!rt::inside_progress())
+                                                default_device_->progress();
+                                              return absl::OkStatus();
+                                            });
+  if (!met.ok()) {
+    throw std::runtime_error(
+        absl::StrCat("lci: the ranks could not meet to make something: ", met.ToString()));
+  }
+}
+
 net_context_impl_t* runtime_impl_t::alloc_net_context(const net_context_attr_t& attributes) {
+  gather();
   std::unique_ptr<net_context_impl_t> made = make_net_context(attributes);
   net_contexts_.fetch_add(1, std::memory_order_acq_rel);
   return made.release();
@@ -234,6 +250,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
 device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,
                                             packet_pool_impl_t& packets,
                                             const device_attr_t& attributes) {
+  gather();
   std::unique_ptr<device_impl_t> device = make_device(context, packets, attributes);
   device->serve(default_device_.get());
   device->start_progress_thread();

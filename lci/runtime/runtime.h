@@ -67,6 +67,11 @@ class runtime_impl_t : public rt::live_object {
   // Where the receivers of plans tell the senders their addresses.
   matching_engine_impl_t* address_engine() const { return address_engine_.get(); }
 
+  // Collective: returns when all ranks have called it, and makes progress until then, unless this
+  // thread is inside a handler. Before they wait for each other in the bootstrap, without progress:
+  // over some networks what a rank has sent before leaves only while it polls, and another may need
+  // it to come there.
+  void gather();
   // Collective.
   net_context_impl_t* alloc_net_context(const net_context_attr_t& attributes);
   void free_net_context(net_context_impl_t* context);
@@ -159,6 +164,7 @@ class runtime_impl_t : public rt::live_object {
   uint32_t next_engine_ = 0;  // guarded by engines_mutex_
   ds::mpmc_array<matching_engine_impl_t*> engines_;
 
+  std::atomic<int> gathers_{0};
   std::atomic<int> net_contexts_made_{0};
   // Of the program.
   std::atomic<int> net_contexts_{0};

@@ -38,6 +38,7 @@ device_limits choose_limits(const provider& from, const device_config& config) {
   limits.max_inject = std::clamp<size_t>(config.max_message, 64, max_message_bytes);
   limits.max_send = limits.max_inject;
   limits.needs_registration = from.rma != rma_mode::messages;
+  limits.polls_after_done = true;
   limits.max_rma = from.rma == rma_mode::messages
                        ? bytes_with_request(choose_packet_bytes(config))
                        : std::min(from.info->ep_attr->max_msg_size, max_rma_bytes);
