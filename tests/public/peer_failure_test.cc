@@ -1,6 +1,6 @@
-// A rank that dies while others communicate with it: they get peer_failure_error that names it, and
-// go on with the rest. Run without lcrun, which would end the job: the ranks are children of this
-// program.
+// A rank that dies, among others that communicate with it, and among some that never did: they get
+// peer_failure_error that names it, and go on with the rest. Run without lcrun, which would end the
+// job: the ranks are children of this program.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,16 +14,21 @@
 
 namespace {
 
-constexpr int ranks = 3;
 constexpr int victim = 1;
+// Pipes. Each rank writes a byte when the victim may be killed, and when it needs nobody any more;
+// and leaves when the other pipe is closed.
+int said[2];
+int over[2];
 
-void survive() {
+// With a barrier, ranks have communicated before; without, nobody has, and all only wait.
+void survive(bool with_barrier) {
   const int rank = lci::get_rank_me();
-  const int friend_rank = rank == 0 ? 2 : 0;
+  const int ranks = lci::get_rank_n();
   lci::comp_t queue = lci::alloc_cq();
   const lci::rcomp_t rcomp = lci::register_rcomp(queue);
-  lci::barrier();
-  if (rank == victim) raise(SIGKILL);
+  if (with_barrier) lci::barrier();
+  EXPECT(write(said[1], "", 1) == 1);
+  while (rank == victim) lci::progress();
 
   int failed = -1;
   while (failed < 0) {
@@ -42,52 +47,74 @@ void survive() {
   }
   EXPECT(refused);
 
-  // The others are still there, for small messages and for large ones.
-  std::vector<char> large(300000, static_cast<char>(rank));
+  // The others are still there, for small messages and for large ones: one to the next of them, and
+  // then a word to each.
+  int next = (rank + 1) % ranks;
+  if (next == victim) ++next;
+  std::vector<char> large(300000, 'x');
   lci::comp_t sent = lci::alloc_sync();
-  EXPECT(lci::post_am(friend_rank, large.data(), large.size(), sent, rcomp).is_posted());
+  int words = 0;
+  const auto take = [&] {
+    lci::progress();
+    const lci::status_t status = lci::cq_pop(queue);
+    if (!status.is_done()) return size_t{0};
+    if (status.get_size() == 0) ++words;
+    if (status.get_size() > 0) {
+      EXPECT(static_cast<char*>(status.get_buffer())[status.get_size() - 1] == 'x');
+      std::free(status.get_buffer());
+    }
+    return status.get_size();
+  };
+  size_t got = 0;
   lci::status_t status;
   do {
-    lci::progress();
-    status = lci::cq_pop(queue);
+    status = lci::post_am(next, large.data(), large.size(), sent, rcomp);
+    got += take();
   } while (status.is_retry());
-  EXPECT(status.get_size() == large.size());
-  EXPECT(static_cast<char*>(status.get_buffer())[large.size() - 1] ==
-         static_cast<char>(friend_rank));
-  std::free(status.get_buffer());
+  EXPECT(status.is_posted());
+  while (got == 0) got = take();
+  EXPECT(got == large.size());
   lci::sync_wait(sent, &status);
   EXPECT(status.is_done());
-  // The last word between the two, so that neither leaves while the other waits.
-  lci::post_am(friend_rank, nullptr, 0, lci::COMP_NULL, rcomp);
-  do {
-    lci::progress();
-    status = lci::cq_pop(queue);
-  } while (status.is_retry());
+  for (int to = 0; to < ranks; ++to) {
+    if (to == rank || to == victim) continue;
+    while (lci::post_am(to, nullptr, 0, lci::COMP_NULL, rcomp).is_retry()) take();
+  }
+  while (words < ranks - 2) EXPECT(take() == 0);
+  lci::wait_drained();
+  EXPECT(write(said[1], "", 1) == 1);
+  close(said[1]);
+  char none = 0;
+  EXPECT(read(over[0], &none, 1) == 0);
   std::_Exit(0);  // a job with a dead rank can't be finalized together
 }
 
-int start_rank(int rank, const std::string& dir) {
+int start_rank(int rank, int ranks, void (*body)(), const std::string& dir) {
   const pid_t child = fork();
   if (child != 0) return child;
+  close(over[1]);
   setenv("LCI_BOOT", "file", 1);
   setenv("LCI_BOOT_DIR", dir.c_str(), 1);
   setenv("LCI_JOB_ID", "peer-failure", 1);
   setenv("LCI_RANK", std::to_string(rank).c_str(), 1);
   setenv("LCI_SIZE", std::to_string(ranks).c_str(), 1);
-  std::_Exit(run_test([] {
-    lci::g_runtime_init();
-    survive();
-  }));
+  std::_Exit(run_test(body));
 }
 
-}  // namespace
-
-int main() {
+int run_job(int ranks, void (*body)()) {
   const char* tmp = std::getenv("TEST_TMPDIR");
   std::string dir = std::string(tmp != nullptr ? tmp : "/tmp") + "/peer-failure-XXXXXX";
-  if (mkdtemp(dir.data()) == nullptr) return 1;
+  if (mkdtemp(dir.data()) == nullptr || pipe(said) != 0 || pipe(over) != 0) return 1;
   std::vector<pid_t> children;
-  for (int r = 0; r < ranks; ++r) children.push_back(start_rank(r, dir));
+  for (int r = 0; r < ranks; ++r) children.push_back(start_rank(r, ranks, body, dir));
+  close(said[1]);
+  char byte = 0;
+  for (int r = 0; r < ranks && read(said[0], &byte, 1) == 1; ++r) continue;
+  kill(children[victim], SIGKILL);
+  for (int r = 0; r < ranks - 1 && read(said[0], &byte, 1) == 1; ++r) continue;
+  close(over[1]);
+  close(said[0]);
+  close(over[0]);
   int failures = 0;
   for (int r = 0; r < ranks; ++r) {
     int status = 0;
@@ -95,9 +122,23 @@ int main() {
     const bool expected =
         r == victim ? WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL : status == 0;
     if (!expected) {
-      std::fprintf(stderr, "rank %d ended with status %d\n", r, status);
+      std::fprintf(stderr, "rank %d of %d ended with status %d\n", r, ranks, status);
       ++failures;
     }
   }
+  return failures;
+}
+
+}  // namespace
+
+int main() {
+  int failures = run_job(3, [] {
+    lci::g_runtime_init();
+    survive(/*with_barrier=*/true);
+  });
+  failures += run_job(4, [] {
+    lci::g_runtime_init();
+    survive(/*with_barrier=*/false);
+  });
   return failures == 0 ? 0 : 1;
 }

@@ -43,6 +43,7 @@ void rdma_device::read_completions(batch* given) {
     if (read > 0) moved_ = true;
     if (__builtin_expect(read < 0, 0)) {
       // It has overrun, or the device is gone: nothing is heard of anybody any more.
+      is_cut_off_ = true;
       for (int r = 0; r < ranks_; ++r) {
         suspect(r, absl::StrCat("the completion queue of device ", config_.uid, " is broken"));
       }

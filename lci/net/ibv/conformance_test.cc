@@ -7,10 +7,10 @@
 namespace lci::net::conformance {
 namespace {
 
-// With LCI_TEST_RANKS ranks, or each of 1 to 4, and with LCI_TEST_EAGER_RANKS for the attribute
-// ibv_eager_ranks (0: connected on first use), if that is set. LCI_TEST_PROCESSES: ranks are never
-// threads. Without a device on this machine
-// there is nothing to instantiate; that is said by a test of its own, which is skipped.
+// With LCI_TEST_RANKS ranks, or with each of 1 to 4, and with LCI_TEST_EAGER_RANKS for the
+// attribute ibv_eager_ranks (0: connected on first use), if that is set. LCI_TEST_PROCESSES: ranks
+// are never threads. Without a device on this machine there is nothing to instantiate; that is said
+// by a test of its own, which is skipped.
 std::vector<backend_under_test> all() {
   std::vector<backend_under_test> made;
   if (!ibv::usable({}).ok()) return made;
@@ -20,8 +20,7 @@ std::vector<backend_under_test> all() {
   context_config config;
   if (eager != nullptr) config.ibv_eager_ranks = std::atoi(eager);
   for (const bool processes : {false, true}) {
-    for (int ranks = 1; ranks <= 4; ++ranks) {
-      if (given != 0 && ranks != given) continue;
+    for (int ranks = given == 0 ? 1 : given; ranks <= (given == 0 ? 4 : given); ++ranks) {
       if (!processes && std::getenv("LCI_TEST_PROCESSES") != nullptr) continue;
       made.push_back({"ibv", &ibv::backend, ranks, processes, config});
       made.back().connects_late = ranks > config.ibv_eager_ranks;

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <map>
 #include <mutex>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -88,22 +88,26 @@ absl::Status rdma_context::meet(const absl::Status& opened) {
     }
     addresses_.push_back(theirs.address);
   }
+  circle_ = circle(addresses_);
   return agree(boot_, "ibv-routes", find_routes());
 }
 
 // An address handle wants the same of the kernel as a connection does.
-absl::Status rdma_context::find_routes() const {
-  std::set<std::string> tried;
+absl::Status rdma_context::find_routes() {
+  std::map<std::string, ibv_ah*> found;
   for (size_t r = 0; r < addresses_.size(); ++r) {
-    if (!tried.insert(std::string(as_bytes(addresses_[r]))).second) continue;
-    ibv_ah_attr way = port_.way_to(addresses_[r]);
-    ibv_ah* handle = verbs_.create_ah(port_.domain.get(), &way);
+    ibv_ah*& handle = found[std::string(as_bytes(addresses_[r]))];
+    if (handle == nullptr) {
+      ibv_ah_attr way = port_.way_to(addresses_[r]);
+      routes_.push_back(own(verbs_.create_ah(port_.domain.get(), &way), verbs_.destroy_ah));
+      handle = routes_.back().get();
+    }
     if (handle == nullptr) {
       return failure(absl::StrCat("rank ", rank(), " (", port_.name, ") has no route to rank ", r,
                                   " (", describe(addresses_[r]), ")"),
                      errno);
     }
-    verbs_.destroy_ah(handle);
+    ways_.push_back(handle);
   }
   return absl::OkStatus();
 }
@@ -112,6 +116,7 @@ rdma_context::~rdma_context() {
   if (is_ours()) return;
   // In a child that was forked off, the kernel's objects are the parent's.
   if (regions_ != nullptr) regions_->abandon();
+  for (owned<ibv_ah>& each : routes_) static_cast<void>(each.release());
   static_cast<void>(port_.domain.release());
   static_cast<void>(port_.context.release());
 }

@@ -12,6 +12,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
+#include "lci/net/ibv/circle.h"
 #include "lci/net/ibv/port.h"
 #include "lci/net/ibv/regions.h"
 #include "lci/net/ibv/verbs.h"
@@ -56,7 +57,11 @@ class rdma_context final : public context {
   const region_table& regions() const { return *regions_; }
   const context_config& config() const { return config_; }
   const port_address& address_of(int rank) const { return addresses_[static_cast<size_t>(rank)]; }
-  // Queue pairs are connected when they are first used.
+  // For datagrams. Made at start: to find the way to a host that is gone may take the kernel a
+  // second.
+  ibv_ah* way_to(int rank) const { return ways_[static_cast<size_t>(rank)]; }
+  const circle& ranks_around() const { return circle_; }
+  // Queue pairs are connected when they are first used, but for those of neighbours in the circle.
   bool connects_late() const { return size() > config_.ibv_eager_ranks; }
   // Devices that connect on first use: whoever polls one of them lets all of them answer, since a
   // rank that waits in one device must not keep those waiting who want to reach it through another.
@@ -70,7 +75,7 @@ class rdma_context final : public context {
  private:
   rdma_context(const verbs& with, boot::bootstrap& boot, const context_config& config);
   absl::Status meet(const absl::Status& opened);
-  absl::Status find_routes() const;
+  absl::Status find_routes();
 
   const verbs& verbs_;
   boot::bootstrap& boot_;
@@ -79,6 +84,9 @@ class rdma_context final : public context {
   port port_;
   std::unique_ptr<region_table> regions_;
   std::vector<port_address> addresses_;  // by rank
+  std::vector<owned<ibv_ah>> routes_;    // one for each port
+  std::vector<ibv_ah*> ways_;            // by rank
+  circle circle_;
   ds::spinlock late_lock_;
   std::vector<rdma_device*> late_;  // guarded by late_lock_
 };

@@ -125,9 +125,15 @@ absl::Status rdma_device::connect(boot::bootstrap& boot) {
     }
     std::string bytes(as_bytes(ours));
     for (int r = 0; r < ranks_; ++r) {
-      if (late_ && !is_us(r)) continue;
+      if (!connects_at_start(r)) continue;
       if (absl::Status bad = own_->make_connection(r); !bad.ok()) return bad;
       if (!late_) absl::StrAppend(&bytes, as_bytes(own_->with(r).numbers()));
+    }
+    if (late_) {
+      for (const int step : {-1, 1}) {
+        const int neighbour = context_.ranks_around().next(context_.rank(), step);
+        absl::StrAppend(&bytes, as_bytes(own_->with(neighbour).numbers()));
+      }
     }
     return bytes;
   };
@@ -136,7 +142,7 @@ absl::Status rdma_device::connect(boot::bootstrap& boot) {
   absl::Status status;
   for (int r = 0; r < ranks_ && status.ok(); ++r) {
     status = read_offer(r, (*all)[static_cast<size_t>(r)]);
-    if (status.ok() && (!late_ || is_us(r))) {
+    if (status.ok() && connects_at_start(r)) {
       status = connect_to(r);
       if (status.ok()) open_for_posts(r);
     }
@@ -152,19 +158,17 @@ absl::Status rdma_device::connect(boot::bootstrap& boot) {
 
 absl::Status rdma_device::read_offer(int rank, absl::string_view bytes) {
   peer& other = with(rank);
-  const auto ranks = static_cast<size_t>(ranks_);
   const size_t numbers = sizeof(queue_pair_numbers);
-  if (bytes.size() != sizeof(offer) + (late_ ? 0 : ranks * numbers)) {
+  if (bytes.size() != sizeof(offer) + (late_ ? 2 : static_cast<size_t>(ranks_)) * numbers) {
     return absl::FailedPreconditionError(
         "does not connect as we do; give all ranks the same ibv_eager_ranks");
   }
   std::memcpy(&other.offered, bytes.data(), sizeof(offer));
-  if (!late_) {
-    const size_t at = sizeof(offer) + static_cast<size_t>(context_.rank()) * numbers;
-    std::memcpy(&other.theirs, bytes.data() + at, numbers);
-  } else if (is_us(rank)) {
-    other.theirs = own_->with(rank).numbers();
-  }
+  // Which of them are for us. Of neither, if it is no neighbour.
+  const size_t ours = !late_ ? static_cast<size_t>(context_.rank())
+                             : (is_us(context_.ranks_around().next(rank, 1)) ? 1 : 0);
+  std::memcpy(&other.theirs, bytes.data() + sizeof(offer) + ours * numbers, numbers);
+  if (is_us(rank)) other.theirs = own_->with(rank).numbers();
   if (other.offered.packet_bytes != choose_packet_bytes(config_)) {
     return absl::FailedPreconditionError(
         "has packets of another size; give all ranks the same attributes");
@@ -259,16 +263,17 @@ void rdma_device::end() {
 }
 
 bool rdma_device::has_said_goodbye() {
-  bool all = true;
+  bool all = std::none_of(obituaries_.begin(), obituaries_.end(),
+                          [](const obituary& each) { return each.rounds == 0; });
   for (int r = 0; r < ranks_; ++r) {
     peer& other = with(r);
     const peer_state state = other.state.load(std::memory_order_relaxed);
     if (is_us(r) || (state != peer_state::alive && state != peer_state::unconnected)) continue;
     if (state == peer_state::unconnected) {
-      if (other.meets) {
+      if (other.is_connected) {
         all = false;  // it may have sent already
       } else if (!other.bye_sent) {
-        other.bye_sent = say(r, hail_kind::bye);
+        other.bye_sent = say(r, hail_kind::ended, context_.rank());
         if (!other.bye_sent) all = false;
       }
       continue;

@@ -59,6 +59,14 @@ class rdma_device final : public device {
   // It is a pulse of the rank in the lower bits.
   static constexpr uint64_t pulse_bit = uint64_t{1} << 62;
 
+  // All ranks are told, in turn, that `rank` has failed.
+  struct obituary {
+    int rank;
+    int next = 0;                                    // who is told next,
+    int rounds = 0;                                  // after so many times all of them,
+    std::chrono::steady_clock::time_point due = {};  // from then on
+  };
+
   // What one poll has to give away.
   struct batch {
     completion* out;
@@ -115,9 +123,18 @@ class rdma_device final : public device {
   void meet();
   void meet_now(bool any);
   void begin_meeting(int rank);
-  bool say(int rank, hail_kind kind);
+  bool say(int to, hail_kind kind, int about);
   void take_hail(const hail& got);
+  void take_numbers(const hail& got);
   void open_for_posts(int rank);
+
+  // ---- neighbours in the circle, where queue pairs are connected on first use (watching.cc)
+  bool connects_at_start(int rank) const;
+  int nearest(int rank, int step);
+  void close_circle(int lost);
+  void tell_of_lost();
+  void seek(int rank);
+  void take_word(const hail& got);
 
   // ---- failures (failures.cc)
   void look_for_failures();
@@ -161,11 +178,13 @@ class rdma_device final : public device {
   alignas(64) ds::spinlock lock_;  // of the completion queue, and all below
   source_table sources_;
   std::unique_ptr<arrival[]> arrivals_;
-  arrival* unposted_ = nullptr;  // to be received into, a list by `next`
-  std::vector<int> waiting_;     // ranks with peer::waiting
-  std::vector<int> meetings_;    // ranks that are hailed
-  fifo<completion> ready_;       // to be given before all others
-  bool moved_ = false;           // during this poll
+  arrival* unposted_ = nullptr;       // to be received into, a list by `next`
+  std::vector<int> waiting_;          // ranks with peer::waiting
+  std::vector<int> meetings_;         // ranks that are hailed
+  std::vector<obituary> obituaries_;  // that the others are told of
+  bool is_cut_off_ = false;           // what it finds out about others is its own fault
+  fifo<completion> ready_;            // to be given before all others
+  bool moved_ = false;                // during this poll
   uint32_t polls_ = 0;
   uint32_t emptied_ = 0;  // times that a read left nothing in the completion queue
   int suspects_ = 0;      // peers in state suspected

@@ -1,4 +1,5 @@
-// Ranks that are gone: how that is found out, and what it ends.
+// Ranks that are gone: how that is found out, and what it ends. (Of ranks that there is no
+// connection with: watching.cc.)
 #include <algorithm>
 #include <mutex>
 
@@ -127,6 +128,7 @@ void rdma_device::report(int rank) {
   failed.kind = completion_kind::peer_failed;
   failed.rank = rank;
   ready_.push_back(failed);
+  if (late_) close_circle(rank);
 }
 
 // Ends all that is under way to a rank; what has not come out by itself does then.

@@ -252,14 +252,22 @@ void move_all_on() {
 
 void send_datagram(qp_of_fake& by, const send& front) {
   complete_send(by, front, IBV_WC_SUCCESS);
+  if (by.dead || by.silent) return;
   if (world().datagrams++ % 10 < world().settings.datagrams_lost) return;
+  std::vector<unsigned char> bytes(front.size);
+  if (!gather(front, bytes.data())) return;
+  const auto& loses = world().settings.loses;
+  if (loses && loses(bytes.data(), bytes.size())) return;
   const auto found = world().queue_pairs.find(front.request.wr.ud.remote_qpn);
   if (found == world().queue_pairs.end()) return;
   qp_of_fake& at = *found->second;
   constexpr uint32_t global_header = 40;
-  if (at.dead || at.key != front.request.wr.ud.remote_qkey || at.receives.empty()) return;
+  if (at.dead || at.silent || at.key != front.request.wr.ud.remote_qkey || at.receives.empty()) {
+    return;
+  }
   const receive room = at.receives.front();
-  if (room.size < global_header + front.size || !gather(front, room.bytes + global_header)) return;
+  if (room.size < global_header + front.size) return;
+  std::copy(bytes.begin(), bytes.end(), room.bytes + global_header);
   at.receives.pop_front();
   complete_receive(at, room, front, IBV_WC_RECV, global_header + front.size);
 }

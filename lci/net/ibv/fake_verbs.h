@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -30,6 +31,8 @@ struct fake_settings {
   uint32_t odp_rc = 0;
   bool has_routes = true;
   uint32_t datagrams_lost = 0;  // of each 10
+  // Whether this one is lost; empty: none. Called by one thread at a time.
+  std::function<bool(const void* bytes, size_t size)> loses;
 };
 
 struct fake_counts {

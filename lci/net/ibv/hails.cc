@@ -16,15 +16,8 @@ constexpr size_t datagram = global_header + sizeof(hail);
 
 }  // namespace
 
-hails::~hails() {
-  for (ibv_ah* way : ways_) {
-    if (way != nullptr) verbs_.destroy_ah(way);
-  }
-}
-
 absl::Status hails::open(uint32_t key, int ranks) {
   receives_ = static_cast<uint32_t>(std::clamp(ranks, 32, 512));
-  ways_.resize(static_cast<size_t>(ranks));
   completions_ = own(verbs_.create_cq(port_.context.get(), static_cast<int>(receives_ + sends),
                                       nullptr, nullptr, 0),
                      verbs_.destroy_cq);
@@ -70,14 +63,8 @@ void hails::post_receive(size_t index) {
   static_cast<void>(ibv_post_recv(queue_pair_.get(), &request, &refused));
 }
 
-bool hails::send(int rank, const port_address& to, uint32_t number, uint32_t key,
-                 const hail& sent) {
-  ibv_ah*& way = ways_[static_cast<size_t>(rank)];
-  if (way == nullptr) {
-    ibv_ah_attr attributes = port_.way_to(to);
-    way = verbs_.create_ah(port_.domain.get(), &attributes);
-  }
-  if (way == nullptr || free_sends_.empty()) return false;
+bool hails::send(ibv_ah* way, uint32_t number, uint32_t key, const hail& sent) {
+  if (free_sends_.empty()) return false;
   const size_t index = free_sends_.back();
   std::memcpy(memory_.at(index), &sent, sizeof(sent));
   ibv_sge bytes = {reinterpret_cast<uintptr_t>(memory_.at(index)), sizeof(sent), memory_.key()};

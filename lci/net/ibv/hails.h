@@ -21,7 +21,6 @@ namespace lci::net::ibv {
 class hails {
  public:
   hails(const verbs& with, const port& through) : verbs_(with), port_(through) {}
-  ~hails();
   hails(const hails&) = delete;
   hails& operator=(const hails&) = delete;
 
@@ -29,8 +28,8 @@ class hails {
   absl::Status open(uint32_t key, int ranks);
   uint32_t number() const { return queue_pair_->qp_num; }
 
-  // To the queue pair of that number and key. False: not now.
-  bool send(int rank, const port_address& to, uint32_t number, uint32_t key, const hail& sent);
+  // To the queue pair of that number and key, by a way that outlives this. False: not now.
+  bool send(ibv_ah* way, uint32_t number, uint32_t key, const hail& sent);
 
   // Calls f(hail) for each that has come.
   template <class F>
@@ -50,7 +49,6 @@ class hails {
   std::vector<size_t> free_sends_;
   owned<ibv_cq> completions_;
   owned<ibv_qp> queue_pair_;
-  std::vector<ibv_ah*> ways_;  // by rank; null: not yet
 };
 
 }  // namespace lci::net::ibv

@@ -33,7 +33,7 @@ void rdma_device::meet() {
   const bool any = any_wanted_.load(std::memory_order_relaxed);
   const bool look = polls_ % polls_between_meetings == 0;
   if (look) context_.meet_all_but(*this);
-  if (look || any || !meetings_.empty()) meet_now(any);
+  if (look || any || !meetings_.empty() || !obituaries_.empty()) meet_now(any);
 }
 
 void rdma_device::answer_hails() {
@@ -49,13 +49,15 @@ void rdma_device::meet_now(bool any) {
     }
   }
   own_->datagrams.receive([&](const hail& got) { take_hail(got); });
+  if (!obituaries_.empty()) tell_of_lost();
   if (meetings_.empty()) return;
   const auto now = steady_clock::now();
   for (size_t i = 0; i < meetings_.size();) {
     const int rank = meetings_[i];
     peer& other = with(rank);
     if (other.state.load(std::memory_order_relaxed) == peer_state::unconnected) {
-      if (now >= other.next_hail && say(rank, hail_kind::ask)) {
+      if (now >= other.next_hail && say(rank, hail_kind::ask, rank)) {
+        if (other.pause > milliseconds::zero()) seek(rank);
         other.pause = std::min(std::max(2 * other.pause, first_pause), longest_pause);
         other.next_hail = now + other.pause;
       }
@@ -86,32 +88,43 @@ void rdma_device::begin_meeting(int rank) {
   meetings_.push_back(rank);
 }
 
-bool rdma_device::say(int rank, hail_kind kind) {
-  const peer& to = with(rank);
+// False if there is no room now.
+bool rdma_device::say(int to, hail_kind kind, int about) {
   hail said = {};
   said.version = wire_version;
   said.kind = kind;
   said.rank = static_cast<uint32_t>(context_.rank());
-  if (kind != hail_kind::bye) said.numbers = own_->with(rank).numbers();
-  return own_->datagrams.send(rank, context_.address_of(rank), to.offered.hail_number,
-                              to.offered.hail_key, said);
+  said.about = static_cast<uint32_t>(about);
+  if (kind == hail_kind::ask || kind == hail_kind::answer) {
+    said.numbers = own_->with(to).numbers();
+  }
+  const offer& there = with(to).offered;
+  return own_->datagrams.send(context_.way_to(to), there.hail_number, there.hail_key, said);
 }
 
 void rdma_device::take_hail(const hail& got) {
-  const auto rank = static_cast<int>(got.rank);
-  if (got.version != wire_version || got.rank >= static_cast<uint32_t>(ranks_) || is_us(rank)) {
+  if (!makes_sense(got, ranks_, context_.rank())) {
     LCI_LOG(warn, "ibv: dropped a datagram that is not of this job");
     return;
   }
-  peer& from = with(rank);
-  const peer_state state = from.state.load(std::memory_order_relaxed);
+  const auto rank = static_cast<int>(got.rank);
+  const peer_state state = with(rank).state.load(std::memory_order_relaxed);
+  const bool gives_us_up = got.kind == hail_kind::lost && is_us(static_cast<int>(got.about));
+  // To us it is lost. It is told so, and to it we are, too.
+  if (state == peer_state::failed && !gives_us_up) say(rank, hail_kind::lost, rank);
   if (state != peer_state::unconnected && state != peer_state::alive) return;
-  if (got.kind == hail_kind::bye) {
-    if (state == peer_state::unconnected) take_bye(rank);
-    return;
+  if (got.kind == hail_kind::ask || got.kind == hail_kind::answer) {
+    take_numbers(got);
+  } else {
+    take_word(got);
   }
-  if (from.bye_sent && !from.meets) {
-    say(rank, hail_kind::bye);  // once more; the first may be lost
+}
+
+void rdma_device::take_numbers(const hail& got) {
+  const auto rank = static_cast<int>(got.rank);
+  peer& from = with(rank);
+  if (from.bye_sent && !from.is_connected) {
+    say(rank, hail_kind::ended, context_.rank());  // once more; the first may be lost
     return;
   }
   begin_meeting(rank);
@@ -124,7 +137,7 @@ void rdma_device::take_hail(const hail& got) {
     }
   }
   moved_ = true;
-  if (got.kind == hail_kind::ask) say(rank, hail_kind::answer);
+  if (got.kind == hail_kind::ask) say(rank, hail_kind::answer, rank);
   if (got.kind == hail_kind::answer) open_for_posts(rank);
 }
 

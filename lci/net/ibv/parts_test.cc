@@ -2,10 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstring>
 #include <string>
 #include <vector>
 
+#include "lci/net/ibv/circle.h"
 #include "lci/net/ibv/fake_verbs.h"
 #include "lci/net/ibv/lengths.h"
 #include "lci/net/ibv/port.h"
@@ -183,6 +185,117 @@ TEST(Wire, ControlsThatMakeNoSenseAreRefused) {
     EXPECT_FALSE(read_control(&bad, sizeof(bad), &read));
   }
   EXPECT_EQ(decode_immediate(encode_immediate(0x12345678)), 0x12345678u);
+}
+
+hail make_hail(hail_kind kind, uint32_t from, uint32_t about) {
+  hail made = {};
+  made.version = wire_version;
+  made.kind = kind;
+  made.rank = from;
+  made.about = about;
+  return made;
+}
+
+TEST(Wire, DatagramsThatMakeNoSenseAreRefused) {
+  constexpr int ranks = 5;
+  constexpr int us = 2;
+  // Who may speak to us about whom.
+  const auto is_good = [](hail_kind kind, uint32_t from, uint32_t about) {
+    if (from == us || from >= ranks || about >= ranks) return false;
+    switch (kind) {
+      case hail_kind::ask:
+      case hail_kind::answer:
+        return about == us;
+      case hail_kind::ended:
+        return about != us;
+      case hail_kind::seek:
+      case hail_kind::alive:
+        return about != us && about != from;
+      case hail_kind::lost:
+        return about != from;
+    }
+    return false;
+  };
+  int good = 0;
+  for (uint32_t kind = 0; kind <= 8; ++kind) {
+    for (const uint32_t from : {0u, 1u, 2u, 4u, 5u, ~0u}) {
+      for (const uint32_t about : {0u, 1u, 2u, 4u, 5u, ~0u}) {
+        hail got = make_hail(static_cast<hail_kind>(kind), from, about);
+        EXPECT_EQ(makes_sense(got, ranks, us), is_good(got.kind, from, about))
+            << kind << " from " << from << " about " << about;
+        good += makes_sense(got, ranks, us) ? 1 : 0;
+        got.version = wire_version - 1;
+        EXPECT_FALSE(makes_sense(got, ranks, us));
+      }
+    }
+  }
+  EXPECT_EQ(good, 3 * (1 + 1 + 3 + 2 + 2 + 3));
+  hail got = make_hail(hail_kind::ask, 0, us);
+  got.numbers.felt = largest_number;
+  EXPECT_TRUE(makes_sense(got, ranks, us));
+  got.numbers.felt = largest_number + 1;
+  EXPECT_FALSE(makes_sense(got, ranks, us));
+}
+
+// Addresses of ranks by the letter of their port.
+std::vector<port_address> ports(const std::string& letters) {
+  std::vector<port_address> made;
+  for (const char letter : letters) {
+    made.emplace_back();
+    made.back().lid = static_cast<uint16_t>(letter);
+  }
+  return made;
+}
+
+// The letters of the ranks in the circle, from rank `first` on.
+std::string around(const std::string& letters, int first, int step) {
+  const circle made(ports(letters));
+  std::string seen;
+  int at = first;
+  do {
+    seen += letters[static_cast<size_t>(at)];
+    EXPECT_EQ(made.next(made.next(at, step), -step), at);
+    at = made.next(at, step);
+  } while (at != first && seen.size() < letters.size());
+  EXPECT_EQ(at, first);
+  return seen;
+}
+
+TEST(Circle, HasEachRankOnce) {
+  EXPECT_EQ(around("a", 0, 1), "a");
+  EXPECT_EQ(around("ab", 0, 1), "ab");
+  EXPECT_EQ(around("abc", 0, 1), "abc");
+  EXPECT_EQ(around("abc", 0, -1), "acb");
+  for (const char* letters : {"aaaa", "abcdefgh", "aabbcc", "abababab", "baaaaaaa", "aabcdeff"}) {
+    std::string seen = around(letters, 0, 1);
+    std::string all = letters;
+    std::sort(seen.begin(), seen.end());
+    std::sort(all.begin(), all.end());
+    EXPECT_EQ(seen, all);
+  }
+}
+
+TEST(Circle, RanksOfOneHostStandApart) {
+  EXPECT_EQ(around("aabb", 0, 1), "abab");
+  EXPECT_EQ(around("aabbcc", 0, 1), "abcabc");
+  // Host a has the most, and hosts b, c and on the rest, evenly or not.
+  for (size_t most = 1; most <= 12; ++most) {
+    for (size_t others = 1; others <= 30; ++others) {
+      for (size_t each = 1; each <= most; ++each) {
+        std::string letters(others, 'b');
+        for (size_t i = 0; i < others; ++i) letters[i] = static_cast<char>('b' + i / each);
+        letters += std::string(most, 'a');
+        const std::string seen = around(letters, 0, 1);
+        const std::string twice = seen + seen;
+        for (size_t i = 0; i < seen.size(); ++i) {
+          const bool before = twice[i] == twice[i + 1];
+          const bool after = twice[i + 1] == twice[i + 2];
+          EXPECT_FALSE(most <= others && before) << seen;
+          EXPECT_FALSE(most <= 2 * others && before && after) << seen;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

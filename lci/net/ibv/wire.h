@@ -23,7 +23,7 @@
 
 namespace lci::net::ibv {
 
-constexpr uint64_t wire_version = 0x6c63696962760002;
+constexpr uint64_t wire_version = 0x6c63696962760003;
 
 inline uint32_t encode_immediate(uint32_t imm) { return htobe32(imm); }
 inline uint32_t decode_immediate(uint32_t on_wire) { return be32toh(on_wire); }
@@ -59,9 +59,10 @@ struct queue_pair_numbers {
   uint32_t felt;      // answers the other's
 };
 static_assert(sizeof(queue_pair_numbers) == 20);
+constexpr uint32_t largest_number = 0xffffff;  // that one of them can be
 
-// Told when a device is made; with it, for each rank, its queue_pair_numbers, unless queue pairs
-// are made on first use.
+// Told when a device is made; with it, for each rank, its queue_pair_numbers; where queue pairs are
+// made on first use, only for the neighbours in the circle (circle.h), the one before it first.
 struct offer {
   uint64_t packet_bytes;
   uint32_t first_packet;   // number of the first packet that each of its queue pairs sends
@@ -71,21 +72,27 @@ struct offer {
 };
 static_assert(sizeof(offer) == 24);
 
-// A datagram between ranks that are not connected yet (meeting.cc).
+// A datagram between ranks that are not connected (meeting.cc), or of one (watching.cc).
 enum class hail_kind : uint32_t {
   ask = 1,     // these are my queue pairs for you; I do not know whether yours are connected
   answer = 2,  // mine are
-  bye = 3,     // I have ended my device
+  ended = 3,   // `about`, who may be the sender, has ended its device
+  seek = 4,    // `about` does not answer me: what do you know of it?
+  alive = 5,   // the device of `about` answers me
+  lost = 6,    // `about`, who may be the receiver, has failed
 };
 
 struct hail {
   uint64_t version;
   hail_kind kind;
-  uint32_t rank;
-  queue_pair_numbers numbers;
-  uint32_t reserved;
+  uint32_t rank;               // of the sender
+  queue_pair_numbers numbers;  // of ask and answer
+  uint32_t about;              // a rank; of ask and answer the receiver
 };
 static_assert(sizeof(hail) == 40);
+
+// Whether it can have been sent to rank `us`, of so many, in this job.
+bool makes_sense(const hail& got, int ranks, int us);
 
 enum class control_kind : uint32_t {
   bye = 1,    // the sender has ended its device

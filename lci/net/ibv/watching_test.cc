@@ -1,0 +1,203 @@
+// Ranks that are lost where queue pairs are connected on first use, over devices that are not there
+// (fake_verbs.h). Their ranks have one port, so that the circle is in the order of ranks.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "lci/net/ibv/fake_job.h"
+#include "lci/net/ibv/fake_verbs.h"
+#include "lci/net/ibv/wire.h"
+
+namespace lci::net::ibv {
+namespace {
+
+using testing::UnorderedElementsAreArray;
+
+constexpr int ranks = 6;
+
+class Watching : public Device {
+ protected:
+  // Nobody meets anybody at start but the neighbours.
+  void run(const std::function<void(rank_of_test&)>& body,
+           std::chrono::seconds with_silent_ranks = patience) {
+    configuration late;
+    late.network.ibv_eager_ranks = 0;
+    late.with_silent_ranks = with_silent_ranks;
+    ibv::run(ranks, late, body);
+  }
+  // Which datagrams are lost.
+  void lose(const std::function<bool(const hail&)>& loses) {
+    settings_of_fake().loses = [loses](const void* bytes, size_t size) {
+      hail sent;
+      EXPECT_EQ(size, sizeof(sent));
+      std::memcpy(&sent, bytes, sizeof(sent));
+      return loses(sent);
+    };
+  }
+};
+
+// With nobody there, as far as others can see.
+void die(rank_of_test& self) { kill_fake(self.network.through().context.get()); }
+
+std::vector<int> failed(const rank_of_test& self) {
+  std::vector<int> reported;
+  for (const completion& c : self.seen) {
+    if (c.kind == completion_kind::peer_failed) reported.push_back(c.rank);
+  }
+  return reported;
+}
+
+// Waits for nothing but to hear of the loss.
+void hear_of(rank_of_test& self, const std::set<int>& lost) {
+  self.poll_until([&] { return self.count(completion_kind::peer_failed) >= lost.size(); });
+  EXPECT_THAT(failed(self), UnorderedElementsAreArray(lost));
+}
+
+// All that are left send to each other, those that have never met, too.
+void talk_without(rank_of_test& self, const std::set<int>& lost) {
+  const uint64_t value = 1;
+  for (int to = 0; to < ranks; ++to) {
+    const auto code = self.post(make_send(to, &value, sizeof(value))).errorcode;
+    EXPECT_EQ(code, lost.count(to) != 0 ? errorcode_t::fatal : errorcode_t::done) << to;
+  }
+  self.poll_until([&] { return self.count(completion_kind::recv) == ranks - lost.size(); });
+  EXPECT_THAT(failed(self), UnorderedElementsAreArray(lost));
+}
+
+// Those in `lost` die at the same time, and all others hear of each of them once.
+void lose_ranks(rank_of_test& self, const std::set<int>& lost) {
+  if (lost.count(self.rank) != 0) {
+    die(self);
+  } else {
+    hear_of(self, lost);
+    talk_without(self, lost);
+  }
+  self.meet();
+}
+
+TEST_F(Watching, WhoOnlyWaitsHearsOfALostRankThatNobodyEverPostedTo) {
+  run([](rank_of_test& self) { lose_ranks(self, {2}); });
+}
+
+TEST_F(Watching, WhereDatagramsGetLostToo) {
+  settings_of_fake().datagrams_lost = 3;
+  run([](rank_of_test& self) { lose_ranks(self, {2}); });
+}
+
+TEST_F(Watching, OfTwoNeighboursThatAreLostTogether) {
+  run([](rank_of_test& self) { lose_ranks(self, {0, 5}); });
+}
+
+TEST_F(Watching, OfManyRanksThatAreLostTogether) {
+  run([](rank_of_test& self) { lose_ranks(self, {0, 1, 3, 4}); });
+}
+
+// Nobody is left who watches rank 2.
+TEST_F(Watching, ARankThatIsLostTogetherWithBothNeighboursDoesNotAnswer) {
+  run([](rank_of_test& self) { lose_ranks(self, {1, 2, 3}); }, std::chrono::seconds(5));
+}
+
+TEST_F(Watching, WhoPostsToALostRankHearsOfItFromItsNeighbours) {
+  // The neighbours tell nobody by themselves.
+  std::atomic<int> asked{0};
+  lose([&](const hail& sent) {
+    if (sent.kind == hail_kind::seek && sent.about == 2) ++asked;
+    return sent.kind == hail_kind::lost && asked == 0;
+  });
+  std::atomic<bool> over{false};
+  run([&](rank_of_test& self) {
+    if (self.rank == 2) {
+      die(self);
+    } else if (self.rank == 5) {
+      const uint64_t value = 1;
+      EXPECT_EQ(self.post(make_send(2, &value, sizeof(value))).errorcode, errorcode_t::fatal);
+      hear_of(self, {2});
+      EXPECT_GT(asked, 0);
+      over = true;
+    } else {
+      self.poll_until([&] { return over.load(); });
+    }
+    self.meet();
+  });
+}
+
+// Rank 3 loses its neighbour 2, then 4; then only rank 1 can know it from 3 itself.
+TEST_F(Watching, TheCircleClosesAgain) {
+  std::set<uint32_t> closed;  // from rank 1 to 3, and back
+  std::atomic<bool> is_closed{false};
+  lose([&](const hail& sent) {
+    if (sent.kind == hail_kind::answer && sent.rank + sent.about == 4) closed.insert(sent.rank);
+    if (closed.size() == 2) is_closed = true;
+    return false;
+  });
+  run([&](rank_of_test& self) {
+    if (self.rank == 2) {
+      die(self);
+      self.meet();
+      self.meet();
+      return;
+    }
+    hear_of(self, {2});
+    self.poll_until([&] { return is_closed.load(); });
+    self.meet();
+    if (self.rank == 3 || self.rank == 4) {
+      die(self);
+    } else {
+      hear_of(self, {2, 3, 4});
+      talk_without(self, {2, 3, 4});
+    }
+    self.meet();
+  });
+}
+
+// It comes back when all have given it up. It must not make them lose each other.
+TEST_F(Watching, ARankThatWasCutOffHearsThatItIsAloneAndTheOthersGoOn) {
+  std::atomic<int> gave_up{0};
+  std::atomic<bool> over{false};
+  run([&](rank_of_test& self) {
+    if (self.rank == 2) {
+      const ibv_context* ours = self.network.through().context.get();
+      silence_fake(ours, true);
+      self.poll_until([&] { return gave_up == ranks - 1; });
+      silence_fake(ours, false);
+      hear_of(self, {0, 1, 3, 4, 5});
+      over = true;
+    } else {
+      hear_of(self, {2});
+      ++gave_up;
+      self.poll_until([&] { return over.load(); });
+      talk_without(self, {2});
+    }
+    self.meet();
+  });
+}
+
+TEST_F(Watching, ARankThatHasEndedItsDeviceIsNotLostAlsoIfItsWordIs) {
+  lose([](const hail& sent) { return sent.kind == hail_kind::ended && sent.rank == sent.about; });
+  std::atomic<bool> ended{false};
+  std::atomic<int> told{0};
+  run([&](rank_of_test& self) {
+    if (self.rank == 2) {
+      self.owned_device.reset();
+      ended = true;
+    } else if (self.rank == 1 || self.rank == 3) {
+      self.poll_until([&] { return told == ranks - 3; });
+    } else {
+      self.poll_until([&] { return ended.load(); });
+      const uint64_t value = 1;
+      EXPECT_EQ(self.post(make_send(2, &value, sizeof(value))).errorcode, errorcode_t::fatal);
+      ++told;
+    }
+    self.meet();
+    EXPECT_EQ(self.count(completion_kind::peer_failed), 0u);
+  });
+}
+
+}  // namespace
+}  // namespace lci::net::ibv
