@@ -159,11 +159,12 @@ absl::Status rdma_device::connect(boot::bootstrap& boot) {
 absl::Status rdma_device::read_offer(int rank, absl::string_view bytes) {
   peer& other = with(rank);
   const size_t numbers = sizeof(queue_pair_numbers);
-  if (bytes.size() != sizeof(offer) + (late_ ? 2 : static_cast<size_t>(ranks_)) * numbers) {
+  const size_t size = sizeof(offer) + (late_ ? 2 : static_cast<size_t>(ranks_)) * numbers;
+  if (bytes.size() == size) std::memcpy(&other.offered, bytes.data(), sizeof(offer));
+  if (bytes.size() != size || (other.offered.hail_number != 0) != late_) {
     return absl::FailedPreconditionError(
         "does not connect as we do; give all ranks the same ibv_eager_ranks");
   }
-  std::memcpy(&other.offered, bytes.data(), sizeof(offer));
   // Which of them are for us. Of neither, if it is no neighbour.
   const size_t ours = !late_ ? static_cast<size_t>(context_.rank())
                              : (is_us(context_.ranks_around().next(rank, 1)) ? 1 : 0);

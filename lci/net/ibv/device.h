@@ -62,9 +62,9 @@ class rdma_device final : public device {
   // All ranks are told, in turn, that `rank` has failed.
   struct obituary {
     int rank;
-    int next = 0;                                    // who is told next,
-    int rounds = 0;                                  // after so many times all of them,
-    std::chrono::steady_clock::time_point due = {};  // from then on
+    int next = 0;                                    // who is told next
+    int rounds = 0;                                  // times that all have been told
+    std::chrono::steady_clock::time_point due = {};  // of the next round
   };
 
   // What one poll has to give away.

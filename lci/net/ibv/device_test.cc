@@ -316,6 +316,24 @@ TEST_F(Device, WithoutARouteTheErrorNamesTheRanks) {
   EXPECT_THAT(error_of(2, {}), testing::AllOf(HasSubstr("no route to rank"), HasSubstr("fake0:1")));
 }
 
+TEST_F(Device, RanksThatConnectInDifferentWaysSayWhichAttribute) {
+  std::string texts[2];
+  auto boots = boot::make_in_process_job(2, patience);
+  std::vector<std::thread> threads;
+  for (auto& boot : boots) {
+    threads.emplace_back([&, own = std::move(boot)] {
+      context_config config;
+      config.ibv_eager_ranks = own->rank() == 0 ? 1 : 2;
+      const auto network = rdma_context::make_with(fake_verbs(), *own, config);
+      ASSERT_TRUE(network.ok()) << network.status();
+      const auto made = (*network)->make_device({});
+      texts[own->rank()] = std::string(made.status().message());
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_THAT(texts, testing::Each(HasSubstr("ibv_eager_ranks")));
+}
+
 TEST_F(Device, QueuesThatTheDeviceDoesNotHaveAreNamed) {
   settings_of_fake().max_cqe = 40;
   auto boots = boot::make_in_process_job(1, patience);

@@ -27,12 +27,13 @@ constexpr int least_misses = 5;
 
 void rdma_device::look_for_failures() {
   const auto now = steady_clock::now();
-  if (now - last_look_ < time_between_looks) return;
+  const auto since = now - last_look_;
+  if (since < time_between_looks) return;
   last_look_ = now;
-  const int probes =
-      static_cast<int>((ranks_ * time_between_looks.count() + time_between_pulses.count() - 1) /
-                       time_between_pulses.count());
-  for (int i = 0; i < probes; ++i) {
+  // All of them in the time between pulses, however seldom this rank polls.
+  const steady_clock::duration pause = time_between_pulses;
+  const auto due = ranks_ * std::min<steady_clock::duration>(since, pause).count();
+  for (auto i = (due + pause.count() - 1) / pause.count(); i > 0; --i) {
     const int rank = next_probe_;
     next_probe_ = rank + 1 == ranks_ ? 0 : rank + 1;
     if (!is_us(rank)) ask_for_pulse(rank);

@@ -33,7 +33,7 @@ void rdma_device::meet() {
   const bool any = any_wanted_.load(std::memory_order_relaxed);
   const bool look = polls_ % polls_between_meetings == 0;
   if (look) context_.meet_all_but(*this);
-  if (look || any || !meetings_.empty() || !obituaries_.empty()) meet_now(any);
+  if (look || any || !meetings_.empty()) meet_now(any);
 }
 
 void rdma_device::answer_hails() {
