@@ -275,10 +275,10 @@ TEST(Circle, HasEachRankOnce) {
   }
 }
 
-TEST(Circle, RanksOfOneHostStandApart) {
+TEST(Circle, RanksOfOnePortStandApart) {
   EXPECT_EQ(around("aabb", 0, 1), "abab");
   EXPECT_EQ(around("aabbcc", 0, 1), "abcabc");
-  // Host a has the most, and hosts b, c and on the rest, evenly or not.
+  // Port a has the most, and ports b, c and on the rest, evenly or not.
   for (size_t most = 1; most <= 12; ++most) {
     for (size_t others = 1; others <= 30; ++others) {
       for (size_t each = 1; each <= most; ++each) {
