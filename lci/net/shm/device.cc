@@ -70,20 +70,18 @@ uint64_t make_lease(int rank, uint32_t first_cell) {
   return static_cast<uint64_t>(rank) << 32 | first_cell;
 }
 
-// Bytes of a piece of a put or get that goes through the ring.
-size_t piece_of(const device_config& config) { return std::max<size_t>(config.max_message, 64); }
-
 device_limits choose_limits(const device_config& config, int ranks, bool any_asking) {
   device_limits limits;
   // Larger messages than the runtime needs, as far as that makes no ring larger.
   const size_t quarter = net::ring_bytes(span_of(config.max_message) * cell_size, ranks) / 4;
   const size_t wanted = std::min(config.eager_size, max_message_bytes) + max_header_size;
   limits.max_inject =
-      std::max(piece_of(config),
-               std::min(wanted, quarter - word_size - sizeof(remote_copy_header) - cell_size));
+      std::max({size_t{64}, config.max_message,
+                std::min(wanted, quarter - word_size - sizeof(remote_copy_header) - cell_size)});
   limits.max_send = limits.max_inject;
   limits.needs_registration = false;
-  limits.rma_at_once = any_asking ? 0 : piece_of(config) + 1;
+  // What both ranks copy, or the ring carries in several pieces, is waited for.
+  limits.rma_at_once = any_asking ? 0 : std::min(limits.max_send + 1, config.joint_copy_size);
   limits.has_add = !any_asking;  // else the bytes themselves wait for the target
   // What others' messages to the same rank may have to wait for.
   limits.max_rma = size_t{4} << 20;
@@ -96,18 +94,21 @@ shm_device::shm_device(shm_context& context, const device_config& config)
     : device(choose_limits(config, context.size(), context.any_asking())),
       context_(context),
       ranks_(context.size()),
-      piece_(piece_of(config)),
+      piece_(limits().max_send),
       joint_copy_size_(config.joint_copy_size),
       mailboxes_(static_cast<size_t>(ranks_)),
       writers_(new ring_writer[static_cast<size_t>(ranks_)]),
       readers_(new ring_reader[static_cast<size_t>(ranks_)]),
       states_(new std::atomic<peer_state>[static_cast<size_t>(ranks_)]()),
-      requests_(ranks_, context.regions(), piece_),
-      joint_(ranks_, context.regions(),
-             [&context](int rank, copy_direction direction, void* local, uint64_t remote,
-                        size_t size) {
-               return context.rank_at(rank).copy(direction, local, remote, size);
-             }),
+      large_puts_(ranks_),
+      requests_(ranks_, context.regions(), piece_, large_puts_),
+      joint_(
+          ranks_, context.regions(),
+          [&context](int rank, copy_direction direction, void* local, uint64_t remote,
+                     size_t size) {
+            return context.rank_at(rank).copy(direction, local, remote, size);
+          },
+          large_puts_),
       active_rank_(context.rank()),
       last_look_(std::chrono::steady_clock::now()) {}
 
@@ -243,8 +244,8 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const bool at_once = operation.kind == op_kind::put_imm && operation.size <= piece_;
   const bool through_ring =
       mapped == nullptr && target.by != reach::here && (target.by == reach::asking || at_once);
-  const bool joint = mapped == nullptr && target.by == reach::kernel && operation.target_waits &&
-                     operation.size >= joint_copy_size_;
+  const bool by_both = mapped == nullptr && target.by == reach::kernel && operation.target_waits &&
+                       operation.size >= joint_copy_size_;
   const auto copy = [&] {
     if (mapped == nullptr) {
       return target.copy(direction, operation.buffer, open.address, operation.size);
@@ -256,7 +257,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
     }
     return true;
   };
-  if (!through_ring && !joint && operation.kind != op_kind::put_imm) {
+  if (!through_ring && !by_both && operation.kind != op_kind::put_imm) {
     return copy() ? errorcode_t::done : errorcode_t::fatal;
   }
   ring_writer& to = writer(operation.rank);
@@ -264,10 +265,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
   // Again, under the lock: report_failure gives up what is open under the same lock.
   if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
-  if (joint) {
-    const error_t posted = joint_.put(operation, open.address, to);
-    if (!posted.is_retry()) return posted;
-  }
+  if (by_both) return post_large(operation, open.address, to);
   if (through_ring) {
     const error_t posted =
         at_once ? requests_.put_at_once(operation, to) : requests_.post(operation, to);
@@ -279,6 +277,17 @@ error_t shm_device::post_remote_copy(const op& operation) {
   if (!copy()) return errorcode_t::fatal;
   if (tells) to.write(message_kind::put_done, operation.imm, {});
   return errorcode_t::done;
+}
+
+// With the ring's lock.
+error_t shm_device::post_large(const op& operation, uint64_t remote, ring_writer& to) {
+  const int64_t begin = large_puts::now();
+  const way through = large_puts_.next(operation.rank, operation.size);
+  const error_t posted = through == way::kernel ? joint_.put(operation, remote, to, begin)
+                                                : requests_.post(operation, to, begin);
+  if (posted.is_retry()) return full(operation.rank);
+  large_puts_.began(through, operation.rank, operation.size);
+  return posted;
 }
 
 bool shm_device::add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) {

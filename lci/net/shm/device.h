@@ -12,6 +12,7 @@
 #include "lci/net/backend.h"
 #include "lci/net/shm/context.h"
 #include "lci/net/shm/joint_copy.h"
+#include "lci/net/shm/large_puts.h"
 #include "lci/net/shm/requests.h"
 #include "lci/net/shm/ring.h"
 #include "lci/net/shm/segment.h"
@@ -58,6 +59,7 @@ class shm_device final : public device {
 
   error_t send(int rank, net_imm_data_t imm, const gather& message);
   error_t post_remote_copy(const op& operation);
+  error_t post_large(const op& operation, uint64_t remote, ring_writer& to);
   error_t full(int rank) const;
 
   error_t poll_all(completion* out, size_t max, size_t* count);
@@ -88,6 +90,7 @@ class shm_device final : public device {
   std::unique_ptr<ring_writer[]> writers_;  // by rank
   std::unique_ptr<ring_reader[]> readers_;  // by rank
   std::unique_ptr<std::atomic<peer_state>[]> states_;
+  large_puts large_puts_;
   request_table requests_;
   joint_copies joint_;
   bool connected_ = false;

@@ -102,7 +102,8 @@ TEST_F(Fuzz, RequestsReachOnlyWhatIsOpen) {
   int completed = 0;
   int malformed = 0;
   for (int run = 0; run < runs / 10; ++run) {
-    request_table table(1, target.regions, max_bytes);
+    large_puts timed(1);
+    request_table table(1, target.regions, max_bytes, timed);
     const auto control = std::make_unique<ring_control>();
     const std::unique_ptr<cell[]> ring(new cell[cells]());
     // Not on the stack, where the address sanitizer does not keep its alignment.
@@ -144,12 +145,15 @@ TEST_F(Fuzz, JointCopiesReachOnlyWhatIsOpen) {
   const remote_region region = target.regions.remote(target.region);
   const std::unique_ptr<joint_slot[]> slots(new joint_slot[joint_slots]());
   int copied = 0;
-  joint_copies joint(1, target.regions,
-                     [&](int, copy_direction, void* local, uint64_t, size_t size) {
-                       std::memset(local, 1, size);
-                       ++copied;
-                       return true;
-                     });
+  large_puts timed(1);
+  joint_copies joint(
+      1, target.regions,
+      [&](int, copy_direction, void* local, uint64_t, size_t size) {
+        std::memset(local, 1, size);
+        ++copied;
+        return true;
+      },
+      timed);
   joint.attach(0, nullptr, slots.get());
   int refused = 0;
   for (int run = 0; run < runs; ++run) {

@@ -48,9 +48,10 @@ uint64_t copy_pieces(joint_slot* slot, side from, size_t size, const Copy& copy,
 
 }  // namespace
 
-joint_copies::joint_copies(int ranks, region_table& regions, copier copy)
+joint_copies::joint_copies(int ranks, region_table& regions, copier copy, large_puts& timed)
     : regions_(regions),
       copy_(std::move(copy)),
+      timed_(timed),
       with_(new conversation[static_cast<size_t>(ranks)]) {}
 
 void joint_copies::attach(int rank, joint_slot* outgoing, joint_slot* incoming) {
@@ -60,7 +61,8 @@ void joint_copies::attach(int rank, joint_slot* outgoing, joint_slot* incoming) 
 
 // ---- requester ----------------------------------------------------------------------------------
 
-error_t joint_copies::put(const op& operation, uint64_t remote, ring_writer& writer) {
+error_t joint_copies::put(const op& operation, uint64_t remote, ring_writer& writer,
+                          int64_t begin) {
   conversation& with = with_[static_cast<size_t>(operation.rank)];
   constexpr uint32_t all = (uint32_t{1} << joint_slots) - 1;
   if (with.used == all) reclaim(with);
@@ -98,8 +100,12 @@ error_t joint_copies::put(const op& operation, uint64_t remote, ring_writer& wri
   request& made = with.requests[number];
   made.context = operation.context;
   made.waits = whole && copied < pieces_of(operation.size);
+  made.size = operation.size;
+  made.begin = begin;
   if (!whole) return errorcode_t::fatal;
-  return made.waits ? errorcode_t::posted : errorcode_t::done;
+  if (made.waits) return errorcode_t::posted;
+  timed_.note(way::kernel, operation.rank, operation.size, begin);
+  return errorcode_t::done;
 }
 
 bool joint_copies::finish(int rank, completion* out) { return close(rank, /*all=*/false, out); }
@@ -129,12 +135,14 @@ bool joint_copies::close(int rank, bool all, completion* out) {
     const uint32_t end = with.outgoing[number].end.load(std::memory_order_acquire);  // J1
     if (end == 0 && !all) continue;
     free_slot(with, number);
-    if (!with.requests[number].waits) continue;
+    const request& over = with.requests[number];
+    if (!over.waits) continue;
     *out = completion();
     out->kind = completion_kind::put;
     out->rank = rank;
-    out->context = with.requests[number].context;
+    out->context = over.context;
     out->failed = end != joint_copied;
+    if (!out->failed) timed_.note(way::kernel, rank, over.size, over.begin);
     return true;
   }
   return false;

@@ -25,6 +25,7 @@
 #include <memory>
 
 #include "lci/net/op.h"
+#include "lci/net/shm/large_puts.h"
 #include "lci/net/shm/regions.h"
 #include "lci/net/shm/ring.h"
 
@@ -38,17 +39,18 @@ class joint_copies {
   using copier = std::function<bool(int rank, copy_direction direction, void* local,
                                     uint64_t remote, size_t size)>;
 
-  joint_copies(int ranks, region_table& regions, copier copy);
+  // `timed`, which is told how long each put takes, outlives this.
+  joint_copies(int ranks, region_table& regions, copier copy, large_puts& timed);
 
   // The slots of the ring that this rank writes at `rank`, and of the one that it reads from it.
   void attach(int rank, joint_slot* outgoing, joint_slot* incoming);
 
-  // A put or put_imm to `remote`, which is open there.
+  // A put or put_imm, which began at `begin`, to `remote`, which is open there.
   //   done         it is visible there, or will be before what is posted later
   //   posted       finish() or give_up() will say when it is over
   //   retry_nomem  no slot is free, or there is no room in the ring: nothing happened
   //   fatal        the memory could not be copied
-  error_t put(const op& operation, uint64_t remote, ring_writer& writer);
+  error_t put(const op& operation, uint64_t remote, ring_writer& writer, int64_t begin);
   // Fills *out for a posted put to `rank` that the target has finished. False if there is none.
   bool finish(int rank, completion* out);
   // Likewise for one that it never will, since it is gone.
@@ -65,6 +67,8 @@ class joint_copies {
   struct request {
     void* context = nullptr;
     bool waits = false;  // for the target, with a completion
+    size_t size = 0;
+    int64_t begin = 0;
   };
   struct conversation {
     joint_slot* outgoing = nullptr;
@@ -82,6 +86,7 @@ class joint_copies {
 
   region_table& regions_;
   const copier copy_;
+  large_puts& timed_;
   const std::unique_ptr<conversation[]> with_;  // by rank
   std::atomic<uint32_t> open_{0};               // bits that are set in all `used`
 };

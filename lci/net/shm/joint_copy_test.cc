@@ -32,12 +32,15 @@ class JointCopy : public testing::Test {
               if (before_copy_) before_copy_();
               pieces_of_requester_.fetch_add(1);
               return copy(direction, local, remote, size);
-            }),
-        target_(1, regions_,
-                [this](int, copy_direction direction, void* local, uint64_t remote, size_t size) {
-                  pieces_of_target_.fetch_add(1);
-                  return copy(direction, local, remote, size);
-                }) {
+            },
+            timed_),
+        target_(
+            1, regions_,
+            [this](int, copy_direction direction, void* local, uint64_t remote, size_t size) {
+              pieces_of_target_.fetch_add(1);
+              return copy(direction, local, remote, size);
+            },
+            timed_) {
     writer_.attach(control_.get(), cells_.get(), shift);
     reader_.attach(control_.get(), cells_.get(), shift, sizeof(joint_header));
     requester_.attach(0, slots_.get(), nullptr);
@@ -62,7 +65,8 @@ class JointCopy : public testing::Test {
     operation.remote = regions_.remote(region_);
     operation.remote_offset = offset;
     operation.context = source_.data() + offset;
-    return requester_.put(operation, reinterpret_cast<uintptr_t>(memory_.data()) + offset, writer_);
+    return requester_.put(operation, reinterpret_cast<uintptr_t>(memory_.data()) + offset, writer_,
+                          large_puts::now());
   }
 
   // The target takes one message; false if there is none.
@@ -106,6 +110,7 @@ class JointCopy : public testing::Test {
   std::function<void()> before_copy_;
   std::atomic<int> pieces_of_requester_{0};
   std::atomic<int> pieces_of_target_{0};
+  large_puts timed_{1};
   joint_copies requester_;
   joint_copies target_;
 };

@@ -13,12 +13,15 @@ remote_region region_of(const remote_copy_header& header) { return {header.base,
 
 }  // namespace
 
-request_table::request_table(int ranks, region_table& regions, size_t piece)
-    : regions_(regions), piece_(piece), with_(new conversation[static_cast<size_t>(ranks)]) {}
+request_table::request_table(int ranks, region_table& regions, size_t piece, large_puts& timed)
+    : regions_(regions),
+      piece_(piece),
+      timed_(timed),
+      with_(new conversation[static_cast<size_t>(ranks)]) {}
 
 // ---- requester ----------------------------------------------------------------------------------
 
-error_t request_table::post(const op& operation, ring_writer& writer) {
+error_t request_table::post(const op& operation, ring_writer& writer, int64_t begin) {
   conversation& with = with_[static_cast<size_t>(operation.rank)];
   const uint32_t free = with.free.load(std::memory_order_acquire);  // F2
   if (free == 0) return errorcode_t::retry_nomem;
@@ -32,6 +35,7 @@ error_t request_table::post(const op& operation, ring_writer& writer) {
   made.context = operation.context;
   made.remote = operation.remote;
   made.offset = operation.remote_offset;
+  made.begin = begin;
 
   const bool is_get = operation.kind == op_kind::get;
   const size_t first = is_get ? 0 : std::min(made.size, piece_);
@@ -108,6 +112,7 @@ void request_table::close(int rank, uint32_t operation, bool failed, completion*
   out->rank = rank;
   out->context = closed.context;
   out->failed = failed;
+  if (closed.begin != 0 && !failed) timed_.note(way::ring, rank, closed.size, closed.begin);
   with.free.fetch_or(uint32_t{1} << operation, std::memory_order_release);  // F1
 }
 

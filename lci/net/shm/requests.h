@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "lci/net/op.h"
+#include "lci/net/shm/large_puts.h"
 #include "lci/net/shm/regions.h"
 #include "lci/net/shm/ring.h"
 
@@ -25,12 +26,13 @@ namespace lci::net::shm {
 // by one thread at a time, which is the one that polls; give_up() is both.
 class request_table {
  public:
-  // A message has at most `piece` bytes of a put or get.
-  request_table(int ranks, region_table& regions, size_t piece);
+  // A message has at most `piece` bytes of a put or get. `timed` outlives the table.
+  request_table(int ranks, region_table& regions, size_t piece, large_puts& timed);
 
   // Posted; or retry_nomem if there is no room for it among the open requests, or none in the ring
-  // for its first piece.
-  error_t post(const op& operation, ring_writer& writer);
+  // for its first piece. `begin`: when it began, if large_puts is to know how long it takes; else
+  // 0.
+  error_t post(const op& operation, ring_writer& writer, int64_t begin = 0);
   // Done: a put_imm of one piece at most is in the ring, and nobody will say more of it here. Or
   // retry_nomem.
   error_t put_at_once(const op& operation, ring_writer& writer);
@@ -64,6 +66,7 @@ class request_table {
     void* context;
     remote_region remote;
     uint64_t offset;
+    int64_t begin;
   };
   struct reply {
     message_kind to;
@@ -97,6 +100,7 @@ class request_table {
 
   region_table& regions_;
   const size_t piece_;
+  large_puts& timed_;
   const std::unique_ptr<conversation[]> with_;  // by rank
   std::atomic<uint32_t> owed_{0};               // all count_owed together
   std::atomic<uint32_t> unwritten_{0};          // all count_unwritten together

@@ -66,7 +66,8 @@ struct side {
   std::vector<unsigned char> memory;
   region_table regions;
   local_region region;
-  request_table table{1, regions, max_bytes};
+  large_puts timed{1};
+  request_table table{1, regions, max_bytes, timed};
 };
 
 class Requests : public testing::Test {
