@@ -11,6 +11,12 @@ namespace {
 // Which object the handler finds by the tag of a message.
 std::array<std::atomic<signals*>, signals::max_numbers> by_number;
 
+// Off the way of a message: what makes texts needs a larger frame.
+[[noreturn, gnu::noinline, gnu::cold]] void report(const lci::status_t& failed) {
+  throw std::runtime_error(absl::StrCat("an operation of ", failed.size, " bytes with rank ",
+                                        failed.rank, " failed; the log says why"));
+}
+
 }  // namespace
 
 // A counter that shows its messages to the sink, which the library's does not.
@@ -57,10 +63,7 @@ signals::~signals() {
 }
 
 void signals::look_at(const lci::status_t& status) {
-  if (status.error.errorcode == lci::errorcode_t::fatal) {
-    throw std::runtime_error(absl::StrCat("an operation of ", status.size, " bytes with rank ",
-                                          status.rank, " failed; the log says why"));
-  }
+  if (__builtin_expect(status.error.errorcode == lci::errorcode_t::fatal, 0)) report(status);
   if (sink_ != nullptr) sink_->take(status);
 }
 

@@ -72,6 +72,15 @@ struct post_args_t {
 };
 status_t post(const post_args_t& args);
 
+namespace rt {
+// A small message without options but these, which leaves at once, as most do: done. False: nothing
+// happened, and post() knows why. `device` empty: the default one.
+bool am_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
+                tag_t tag, rcomp_t remote_comp);
+bool send_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
+                  tag_t tag);
+}  // namespace rt
+
 // The options that every form has. (The forms are inline, so that an object that is made only to be
 // called costs no more than its post_args_t.)
 template <class Op>
@@ -108,6 +117,30 @@ class post_options : public option::runtime_option<Op>,
     args.allow_posted = this->get_allow_posted();
     args.allow_retry = this->get_allow_retry();
     return args;
+  }
+
+  // For the short ways: it has no option that they do not know. (The compiler mostly knows.)
+  bool is_plain() const {
+    return this->get_runtime().is_empty() && this->get_endpoint().is_empty() &&
+           this->get_packet_pool().is_empty() && this->get_mr() == mr_t() &&
+           this->get_comp_semantic() == comp_semantic_t::memory && this->get_allow_done();
+  }
+  bool am_at_once(tag_t tag, rcomp_t remote_comp) const {
+    return is_plain() && rt::am_at_once(this->get_device(), rank_, local_buffer_, size_,
+                                        local_comp_, tag, remote_comp);
+  }
+  bool send_at_once(tag_t tag) const {
+    return is_plain() &&
+           rt::send_at_once(this->get_device(), rank_, local_buffer_, size_, local_comp_, tag);
+  }
+  status_t done(tag_t tag) const {
+    status_t status = errorcode_t::done;
+    status.rank = rank_;
+    status.buffer = local_buffer_;
+    status.size = size_;
+    status.tag = tag;
+    status.user_context = this->get_user_context();
+    return status;
   }
 
  private:
@@ -158,6 +191,7 @@ class post_am_x : public post_options<post_am_x>, public option::tag_option<post
   post_am_x(int rank, void* local_buffer, size_t size, comp_t local_comp, rcomp_t remote_comp)
       : post_options(rank, local_buffer, size, local_comp), remote_comp_(remote_comp) {}
   status_t operator()() const {
+    if (__builtin_expect(am_at_once(get_tag(), remote_comp_), 1)) return done(get_tag());
     post_args_t args = this->args(post_form_t::am, direction_t::OUT);
     args.tag = get_tag();
     args.remote_comp = remote_comp_;
@@ -187,6 +221,11 @@ class post_matched_options : public post_options<Op>,
     args.tag = tag_;
     return args;
   }
+  bool is_of_default_engine() const {
+    return this->get_matching_engine().is_empty() &&
+           this->get_matching_policy() == matching_policy_t::rank_tag;
+  }
+  tag_t tag() const { return tag_; }
 
  private:
   tag_t tag_;
@@ -198,7 +237,10 @@ class post_send_x : public post_matched_options<post_send_x> {
  public:
   post_send_x(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
       : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
-  status_t operator()() const { return post(args(post_form_t::send, direction_t::OUT)); }
+  status_t operator()() const {
+    if (__builtin_expect(is_of_default_engine() && send_at_once(tag()), 1)) return done(tag());
+    return post(args(post_form_t::send, direction_t::OUT));
+  }
 };
 inline status_t post_send(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp) {
   return post_send_x(rank, local_buffer, size, tag, local_comp)();

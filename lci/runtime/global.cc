@@ -163,7 +163,9 @@ runtime_t g_runtime_init_x::operator()() const {
   if (g_runtime_users == 0) {
     global_initialize();
     try {
-      g_runtime.store(make_runtime(*this).get_impl());
+      runtime_impl_t* const made = make_runtime(*this).get_impl();
+      g_runtime.store(made);
+      rt::global_device.store(made->default_device());
     } catch (...) {
       global_finalize();
       throw;
@@ -178,12 +180,15 @@ void g_runtime_fina() {
   if (--g_runtime_users > 0) return;
   runtime_t runtime = g_runtime.load();
   free_runtime(&runtime);
+  rt::global_device.store(nullptr);
   g_runtime.store(nullptr);
 }
 
 runtime_t get_g_runtime() { return g_runtime.load(std::memory_order_relaxed); }
 
 namespace rt {
+
+std::atomic<device_impl_t*> global_device{nullptr};
 
 void refuse_freed(const char* what) {
   throw std::invalid_argument(absl::StrCat("lci: the ", what, " has been freed"));

@@ -398,7 +398,38 @@ template <transfer Kind>
   return post_as(Kind, args);
 }
 
+// The bytes of a message, if nothing is unusual about it; what is, post() deals with.
+inline bool inject_at_once(device_impl_t& device, int rank, net_imm_data_t imm, void* buffer,
+                           size_t size, comp_t local_comp) {
+  const bool is_usual =
+      static_cast<unsigned>(rank) < static_cast<unsigned>(device.runtime.size()) &&
+      (buffer != nullptr || size == 0) && size <= device.limits().max_inject &&
+      device.packets().find(buffer) == nullptr &&
+      (local_comp == COMP_NULL || local_comp == COMP_NULL_RETRY || is_live(*local_comp.get_impl()));
+  return __builtin_expect(is_usual, 1) && device.net->inject(rank, imm, buffer, size).is_done();
+}
+
 }  // namespace
+
+bool am_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
+                tag_t tag, rcomp_t remote_comp) {
+  device_impl_t* const through = known_device(device);
+  if (__builtin_expect(through == nullptr || remote_comp == 0, 0)) return false;
+  const imm_layout& layout = through->runtime.imm();
+  return __builtin_expect(layout.fits(tag, remote_comp), 1) &&
+         inject_at_once(*through, rank, layout.encode(tag, remote_comp), local_buffer, size,
+                        local_comp);
+}
+
+bool send_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
+                  tag_t tag) {
+  device_impl_t* const through = known_device(device);
+  return __builtin_expect(through != nullptr && tag <= max_short_tag &&
+                              through->runtime.default_matching_engine() != nullptr,
+                          1) &&
+         inject_at_once(*through, rank, encode_short_tagged(tag), local_buffer, size, local_comp);
+}
+
 }  // namespace rt
 
 status_t post(const post_args_t& args) {

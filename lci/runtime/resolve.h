@@ -1,6 +1,8 @@
 #ifndef LCI_RUNTIME_RESOLVE_H_
 #define LCI_RUNTIME_RESOLVE_H_
 
+#include <atomic>
+
 #include "lci/api/resource.hpp"
 #include "lci/runtime/device.h"
 #include "lci/runtime/live.h"
@@ -27,7 +29,9 @@ struct target {
 // or global runtime, and its default device. Throw std::logic_error if there is none,
 // std::invalid_argument if what is given does not belong together.
 runtime_impl_t* resolve(runtime_t runtime);
-// (What programs do who care for speed is inlined: they name the device.)
+// The default device of the global runtime; null while there is none.
+extern std::atomic<device_impl_t*> global_device;
+// (What most programs do is inlined: they name the device, or nothing.)
 [[gnu::always_inline]] inline target target_of(runtime_t runtime, device_t device,
                                                endpoint_t endpoint);
 target resolve(runtime_t runtime, device_t device, endpoint_t endpoint = endpoint_t());
@@ -35,11 +39,17 @@ matching_engine* resolve(runtime_impl_t& runtime, matching_engine_t engine);
 packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool);
 net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context);
 
+// That device, or the default one; null if there is none, or it has been freed.
+inline device_impl_t* known_device(device_t device) {
+  device_impl_t* const impl =
+      device.is_empty() ? global_device.load(std::memory_order_relaxed) : device.get_impl();
+  return __builtin_expect(impl != nullptr && impl->is_live(), 1) ? impl : nullptr;
+}
+
 inline target target_of(runtime_t runtime, device_t device, endpoint_t endpoint) {
-  if (__builtin_expect(endpoint.is_empty() && runtime.is_empty() && !device.is_empty(), 1)) {
-    device_impl_t* const impl = device.get_impl();
-    check_live(*impl, "device");
-    return {&impl->runtime, impl};
+  if (__builtin_expect(endpoint.is_empty() && runtime.is_empty(), 1)) {
+    device_impl_t* const impl = known_device(device);
+    if (__builtin_expect(impl != nullptr, 1)) return {&impl->runtime, impl};
   }
   return resolve(runtime, device, endpoint);
 }

@@ -23,6 +23,9 @@ constexpr std::chrono::milliseconds time_between_looks{100};
 // One poll in so many looks at more than the ring that had something last, if that has more.
 constexpr uint32_t polls_of_one = 16;
 static_assert(polls_between_looks % polls_of_one == 0);
+// The same where that ring has nothing.
+constexpr uint32_t idle_polls_of_one = 4;
+static_assert(polls_of_one % idle_polls_of_one == 0);
 // Rings that one poll looks at, besides the one that had something last. A look at an idle ring
 // costs two cache lines and an entry of the TLB, which with 64 ranks is longer than a message
 // takes.
@@ -353,6 +356,8 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
       *count = taken;
       return errorcode_t::done;
     }
+    // Where there is nothing, others are looked at less often than that way, too.
+    if (polls_ % idle_polls_of_one != 0 && requests_.idle()) return errorcode_t::retry;
   }
   return poll_all(out, max, count);
 }
