@@ -86,7 +86,7 @@
   X(bool, use_reg_cache, false, "keep registrations of buffers that the program has not registered, for use again; only if their memory stays mapped as long as the net context") \
   X(attr_ibv_td_strategy_t, ibv_td_strategy, attr_ibv_td_strategy_t::per_qp, "ibv: thread domains") \
   X(size_t, shm_eager_size, size_t{32} << 10, "shm: messages of up to so many bytes are sent by copy, even if a packet holds less; at most what a quarter of a ring holds, which has 8 MiB divided by the ranks, but 64 to 256 KiB") \
-  X(size_t, shm_joint_copy_size, size_t{64} << 10, "shm: from so many bytes on both ranks of a send copy, each a part, at the same time; below, the sender alone") \
+  X(size_t, shm_joint_copy_size, size_t{32} << 10, "shm: from so many bytes on both ranks of a send copy at the same time, each a part or one into a ring that the other copies out of, whichever has been faster lately; below, the sender alone") \
   X(int, am_poll_mask, 15, "who makes progress on the device serves the default one, too, if nobody else does, each time that the number of polls and this mask have no bit in common; 2^n - 1, or -1: never") \
   X(int, signal_level, -1, "support level of signals (UNR), 0 to 4, equal on all ranks; -1: the best that the network has") \
   X(bool, progress_thread, false, "a thread of the library makes progress on the device: for programs that only wait for signals")

@@ -46,7 +46,7 @@ struct device_config {
   // shm: the program wants to send messages of this many bytes by copy.
   size_t eager_size = size_t{32} << 10;
   // shm: a put of so many bytes or more whose target waits is copied by both ranks.
-  size_t joint_copy_size = size_t{64} << 10;
+  size_t joint_copy_size = size_t{32} << 10;
   // ofi: bytes of a packet that small messages to one rank gather in.
   size_t gather_size = 8192;
   attr_ibv_td_strategy_t ibv_td_strategy = attr_ibv_td_strategy_t::per_qp;

@@ -23,8 +23,10 @@ constexpr std::chrono::milliseconds time_between_looks{100};
 // One poll in so many looks at more than the ring that had something last, if that has more.
 constexpr uint32_t polls_of_one = 16;
 static_assert(polls_between_looks % polls_of_one == 0);
-// The same where that ring has nothing.
+// The same where that ring has nothing now, but had during the last polls_of_hope. Not for longer:
+// who polls seldom has to find with one poll what there is.
 constexpr uint32_t idle_polls_of_one = 4;
+constexpr uint32_t polls_of_hope = 64;
 static_assert(polls_of_one % idle_polls_of_one == 0);
 // Rings that one poll looks at, besides the one that had something last. A look at an idle ring
 // costs two cache lines and an entry of the TLB, which with 64 ranks is longer than a message
@@ -354,10 +356,14 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
     if (taken > 0) {
       from.reclaim();
       *count = taken;
+      last_found_ = polls_;
       return errorcode_t::done;
     }
-    // Where there is nothing, others are looked at less often than that way, too.
-    if (polls_ % idle_polls_of_one != 0 && requests_.idle()) return errorcode_t::retry;
+    // Who has just had one mostly waits for the next one from there.
+    if (polls_ - last_found_ < polls_of_hope && polls_ % idle_polls_of_one != 0 &&
+        requests_.idle()) {
+      return errorcode_t::retry;
+    }
   }
   return poll_all(out, max, count);
 }

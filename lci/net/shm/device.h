@@ -99,6 +99,7 @@ class shm_device final : public device {
   int next_rank_ = 0;                             // where the next poll begins
   int active_rank_;                               // who sent the last message; or ours
   uint32_t polls_ = 0;
+  uint32_t last_found_ = 0;  // polls_ when that rank's ring had something
   bool unreported_ = false;  // some state is `ended` or `corrupt`
   std::chrono::steady_clock::time_point last_look_;
 };
