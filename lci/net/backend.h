@@ -9,9 +9,11 @@
 #ifndef LCI_NET_BACKEND_H_
 #define LCI_NET_BACKEND_H_
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -52,6 +54,8 @@ struct device_config {
   attr_ibv_td_strategy_t ibv_td_strategy = attr_ibv_td_strategy_t::per_qp;
   // Of a network that has queues; the defaults of the attributes.
   queue_lengths queues = {768, 256, 4096};
+  // Somebody will sleep on wait_descriptors(), which may make all that the device does dearer.
+  bool sleeps = false;
 };
 
 class device {
@@ -123,6 +127,32 @@ class device {
   // this rank may stop polling without keeping a peer waiting for bytes of ours. Conservative: may
   // say false for a while.
   virtual bool drained() = 0;
+
+  // ---- For one thread that would rather sleep than poll in vain. Off the fast path.
+
+  // Where nothing tells of what comes, who sleeps looks again after this time; so does one to whom
+  // a device says that what it has left to do needs a poll soon.
+  static constexpr std::chrono::microseconds short_sleep{1000};
+  // Who sleeps longer would keep the device from what it does by time (asking for signs of life,
+  // repeating what may be lost) for too long.
+  static constexpr std::chrono::microseconds long_sleep{20000};
+
+  // What poll(2) finds readable, between an arm() and the next call of it, as soon as there is
+  // something to do: what a peer has sent, the end of an operation, or what another thread's post
+  // has left to a poll. (Not what a release gives back: that waits for the next poll.) The device's,
+  // as long as it lives; to be read by nobody. They may be readable for no reason, but not for ever
+  // while somebody arms and polls. Empty, if device_config::sleeps was not set, and where nothing
+  // tells: shared memory has nothing that a peer could make readable but by a system call, and to
+  // know whether anybody sleeps each message would have to read another rank's memory.
+  virtual std::vector<int> wait_descriptors() const { return {}; }
+
+  // To be called before each sleep, behind a poll that found nothing. For how long the caller may
+  // sleep, unless one of the descriptors becomes readable: long_sleep at most. 0: there is something
+  // to do, or another thread is doing something; poll first. The last look is part of this call:
+  // what it has not seen makes a descriptor readable. Does what the device does by time, so that who
+  // polls once between sleeps is enough for that. Never blocks; makes system calls. Thread safety:
+  // beside all others at any time, but by one thread at a time.
+  virtual std::chrono::microseconds arm() { return short_sleep; }
 
  protected:
   explicit device(const device_limits& limits) : limits_(limits) {}

@@ -12,11 +12,14 @@ void backlog::push(const net::op& operation, continuation* then) {
   if (operation.header_size > 0) {
     std::memcpy(waiting.header, operation.header, operation.header_size);
   }
-  std::lock_guard<ds::spinlock> guard(lock_);
-  const size_t n = size_.load(std::memory_order_relaxed);
-  if (n == entries_.size()) grow();
-  entries_[(first_ + n) % entries_.size()] = waiting;
-  size_.store(n + 1, std::memory_order_relaxed);
+  {
+    const std::lock_guard<ds::spinlock> guard(lock_);
+    const size_t n = size_.load(std::memory_order_relaxed);
+    if (n == entries_.size()) grow();
+    entries_[(first_ + n) % entries_.size()] = waiting;
+    size_.store(n + 1, std::memory_order_relaxed);
+  }
+  if (sleeper_ != nullptr) sleeper_->wake();
 }
 
 void backlog::grow() {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lci/api/types.hpp"
+#include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/op.h"
 
@@ -36,6 +37,9 @@ class backlog {
  public:
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
 
+  // Whom a push wakes. Before any; it outlives all of them.
+  void set_sleeper(base::wakeup* sleeper) { sleeper_ = sleeper; }
+
   // Copies the operation with its header. `then` may be null.
   void push(const net::op& operation, continuation* then);
 
@@ -59,6 +63,7 @@ class backlog {
   std::vector<entry> entries_;  // guarded by lock_
   size_t first_ = 0;            // guarded by lock_
   std::atomic<size_t> size_{0};
+  base::wakeup* sleeper_ = nullptr;
 };
 
 }  // namespace lci::rt

@@ -94,6 +94,42 @@ bool device_impl_t::drained() {
   return idle() && net->drained();
 }
 
+void device_impl_t::start_progress_thread() {
+  if (!attr.progress_thread) return;
+  progress_thread_ = std::make_unique<rt::progress_thread>(*this);
+  backlog.set_sleeper(&progress_thread_->sleeper());
+  for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
+    (*rails_)[i]->backlog.set_sleeper(&progress_thread_->sleeper());
+  }
+  progress_thread_->start();
+}
+
+std::vector<int> device_impl_t::wait_descriptors() const {
+  std::vector<int> all = net->wait_descriptors();
+  for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
+    for (const int each : (*rails_)[i]->net->wait_descriptors()) all.push_back(each);
+  }
+  return all;
+}
+
+std::chrono::microseconds device_impl_t::arm() {
+  std::chrono::microseconds least = arm_alone();
+  for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
+    least = std::min(least, (*rails_)[i]->arm_alone());
+  }
+  // Nothing tells us of the shared one, unless it has a thread and needs us less.
+  if (shared_ != nullptr && shared_->own_thread() == nullptr) {
+    least = std::min(least, net::device::short_sleep);
+  }
+  return least;
+}
+
+// What is in the backlog when the last poll was, the network did not take.
+std::chrono::microseconds device_impl_t::arm_alone() {
+  const std::chrono::microseconds longest = net->arm();
+  return backlog.empty() ? longest : std::min(longest, net::device::short_sleep);
+}
+
 net::local_region device_impl_t::region_of(const rt::packet& packet) {
   if (packets_regions_ == nullptr) return {};
   return (packet.pool() == &packets_ ? *packets_regions_ : packet.pool()->regions(context))

@@ -2,6 +2,7 @@
 #define LCI_RUNTIME_DEVICE_H_
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <vector>
 
@@ -103,9 +104,13 @@ class device_impl_t : public rt::live_object {
   }
 
   // As the attribute progress_thread says; once it has its rails.
-  void start_progress_thread() {
-    if (attr.progress_thread) progress_thread_ = std::make_unique<rt::progress_thread>(*this);
-  }
+  void start_progress_thread();
+  // Null: none.
+  const rt::progress_thread* own_thread() const { return progress_thread_.get(); }
+
+  // As those of net::device, for all whose progress this one's makes.
+  std::vector<int> wait_descriptors() const;
+  std::chrono::microseconds arm();
 
   // Endpoints of the program, besides the default one.
   endpoint_impl_t* alloc_endpoint(endpoint_attr_t attributes);
@@ -127,6 +132,7 @@ class device_impl_t : public rt::live_object {
   error_t progress_with_others();
   error_t progress_alone();
   bool drain_backlog();
+  std::chrono::microseconds arm_alone();
   void* packet_for_am(size_t size, int sender);
   void handle(const net::completion& completion);
   void handle_message(const net::completion& received);

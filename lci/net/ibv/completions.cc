@@ -33,6 +33,47 @@ error_t rdma_device::poll(completion* out, size_t max, size_t* count) {
   return moved_ || given.count > 0 ? errorcode_t::done : errorcode_t::retry;
 }
 
+std::vector<int> rdma_device::wait_descriptors() const {
+  if (!config_.sleeps) return {};
+  return {own_->channel->fd, sleeper_.descriptor()};
+}
+
+std::chrono::microseconds rdma_device::arm() {
+  constexpr std::chrono::microseconds not_now{0};
+  if (!lock_.try_lock()) return not_now;
+  const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
+  look_for_failures();
+  if (late_) context_.meet_all_but(*this);
+  if (!ready_.empty() || !returned_.empty()) return not_now;
+  if (!config_.sleeps) return short_sleep;
+  sleeper_.arm();
+  if (const absl::Status bad = own_->ask_for_events(); !bad.ok()) {
+    LCI_LOG(debug, "ibv: ", bad.message());
+    sleeper_.disarm();
+    return short_sleep;
+  }
+  // Only what comes after it was asked for makes an event.
+  if (completes_now()) {
+    sleeper_.disarm();
+    return not_now;
+  }
+  // What has to be tried or said again, without an event that tells when.
+  const bool soon =
+      !waiting_.empty() || !meetings_.empty() || unposted_ != nullptr || suspects_ > 0;
+  return soon ? short_sleep : long_sleep;
+}
+
+// Something was there that poll has to give, or to do.
+bool rdma_device::completes_now() {
+  if (any_wanted_.load(std::memory_order_relaxed)) return true;
+  if (late_ && own_->datagrams.receive([&](const hail& got) { take_hail(got); })) return true;
+  ibv_wc entry;
+  const int read = ibv_poll_cq(own_->completions(), 1, &entry);
+  batch none{nullptr, 0};
+  if (read > 0) take(entry, &none);
+  return read != 0;
+}
+
 // Each entry makes one completion at most, but for those of a rank that is gone.
 void rdma_device::read_completions(batch* given) {
   while (!given->full()) {

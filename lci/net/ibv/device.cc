@@ -1,6 +1,7 @@
 #include "lci/net/ibv/device.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstring>
 #include <mutex>
 #include <utility>
@@ -82,7 +83,13 @@ absl::Status rdma_device::open() {
   }
   const size_t sends = config_.queues.sends();
   const size_t packet_bytes = choose_packet_bytes(config_);
-  absl::Status bad = own_->open(lengths_, sends, packet_bytes, ranks_, config_.ibv_td_strategy);
+  absl::Status bad;
+  if (config_.sleeps) {
+    bad = own_->open_channel();
+    if (bad.ok() && !sleeper_.open()) bad = failure("making a descriptor to sleep on", errno);
+    if (!bad.ok()) return bad;
+  }
+  bad = own_->open(lengths_, sends, packet_bytes, ranks_, config_.ibv_td_strategy);
   if (!bad.ok()) return bad;
   max_inline_ = own_->max_inline();
   all_packets_.reset(new packet[sends]);
@@ -120,7 +127,7 @@ absl::Status rdma_device::connect(boot::bootstrap& boot) {
     offer ours{choose_packet_bytes(config_), first_packet_, own_->reads_at_once(), 0, 0};
     if (late_) {
       ours.hail_key = random_number() & 0x7fffffff;  // the upper half is the kernel's
-      if (absl::Status bad = own_->datagrams.open(ours.hail_key, ranks_); !bad.ok()) return bad;
+      if (absl::Status bad = own_->datagrams.open(ours.hail_key, ranks_, own_->channel.get()); !bad.ok()) return bad;
       ours.hail_number = own_->datagrams.number();
     }
     std::string bytes(as_bytes(ours));

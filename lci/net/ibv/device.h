@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/ds/stealing_pool.h"
 #include "lci/net/backend.h"
@@ -49,6 +50,8 @@ class rdma_device final : public device {
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
+  std::vector<int> wait_descriptors() const override;
+  std::chrono::microseconds arm() override;
 
   // For another device of the context, which is being polled.
   void answer_hails();
@@ -109,6 +112,7 @@ class rdma_device final : public device {
   void give(batch* given, const completion& one);
   void give_ready(batch* given);
   void post_receives();
+  bool completes_now();
 
   // ---- puts and gets that were wrong (renewal.cc)
   void write_failed(int rank, const ibv_wc& entry, batch* given);
@@ -163,6 +167,7 @@ class rdma_device final : public device {
   const bool late_;                          // queue pairs are connected on first use
   const std::chrono::nanoseconds patience_;  // with a rank that does not answer
   std::atomic<bool> any_wanted_{false};
+  base::wakeup sleeper_;  // open: somebody may sleep
   bool connected_ = false;
   ds::spinlock queues_lock_;       // of all send queues, where they share one
   std::unique_ptr<peer[]> peers_;  // by rank

@@ -1,5 +1,8 @@
 #include "lci/net/ibv/fake_verbs.h"
 
+#include <sys/eventfd.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -10,9 +13,14 @@
 namespace lci::net::ibv {
 namespace {
 
+struct channel_of_fake : ibv_comp_channel {
+  std::deque<ibv_cq*> events;
+};
+
 struct cq_of_fake : ibv_cq {
   std::deque<ibv_wc> entries;
   bool broken = false;
+  bool notifies = false;  // the next entry makes an event
 };
 
 struct receive {
@@ -94,7 +102,21 @@ const ibv_mr* registration(uint32_t key, uint64_t address, size_t size) {
                                                                               : nullptr;
 }
 
+void notify(cq_of_fake& queue) {
+  if (!queue.notifies) return;
+  queue.notifies = false;
+  static_cast<channel_of_fake*>(queue.channel)->events.push_back(&queue);
+  eventfd_write(queue.channel->fd, 1);
+}
+
+// The descriptor counts them.
+void drop_event(channel_of_fake& of) {
+  eventfd_t one;
+  eventfd_read(of.fd, &one);
+}
+
 void complete(cq_of_fake& queue, const ibv_wc& entry) {
+  notify(queue);
   if (queue.entries.size() == static_cast<size_t>(queue.cqe)) {
     queue.broken = true;
     ++world().counts.overruns;
@@ -347,6 +369,13 @@ int poll_cq(ibv_cq* of, int count, ibv_wc* entries) {
   return got;
 }
 
+int req_notify_cq(ibv_cq* of, int) {
+  const guard held(world().mutex);
+  if (of->channel == nullptr) return EINVAL;
+  static_cast<cq_of_fake*>(of)->notifies = true;
+  return 0;
+}
+
 // ---- the table --------------------------------------------------------------------------------
 
 ibv_device** get_device_list(int* count) {
@@ -374,6 +403,7 @@ ibv_context* open_device(ibv_device* device) {
   made->ops.post_recv = post_recv;
   made->ops.post_srq_recv = post_srq_recv;
   made->ops.poll_cq = poll_cq;
+  made->ops.req_notify_cq = req_notify_cq;
   return made;
 }
 
@@ -443,7 +473,45 @@ int dereg_mr(ibv_mr* over) {
   return end(over);
 }
 
-ibv_cq* create_cq(ibv_context* context, int count, void*, ibv_comp_channel*, int) {
+ibv_comp_channel* create_comp_channel(ibv_context* context) {
+  const guard held(world().mutex);
+  auto* made = begin<channel_of_fake>();
+  made->context = context;
+  made->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
+  return made;
+}
+
+int destroy_comp_channel(ibv_comp_channel* over) {
+  {
+    const guard held(world().mutex);
+    if (over->refcnt != 0) return EBUSY;
+  }
+  close(over->fd);
+  return end(static_cast<channel_of_fake*>(over));
+}
+
+// Only for a descriptor that does not block.
+int get_cq_event(ibv_comp_channel* of, ibv_cq** queue, void** context) {
+  const guard held(world().mutex);
+  auto& channel = *static_cast<channel_of_fake*>(of);
+  if (channel.events.empty()) {
+    errno = EAGAIN;
+    return -1;
+  }
+  *queue = channel.events.front();
+  *context = nullptr;
+  channel.events.pop_front();
+  drop_event(channel);
+  ++world().counts.unacknowledged;
+  return 0;
+}
+
+void ack_cq_events(ibv_cq*, unsigned int count) {
+  const guard held(world().mutex);
+  world().counts.unacknowledged -= static_cast<int>(count);
+}
+
+ibv_cq* create_cq(ibv_context* context, int count, void*, ibv_comp_channel* channel, int) {
   const guard held(world().mutex);
   if (count > world().settings.max_cqe) {
     errno = EINVAL;
@@ -452,7 +520,29 @@ ibv_cq* create_cq(ibv_context* context, int count, void*, ibv_comp_channel*, int
   auto* made = begin<cq_of_fake>();
   made->context = context;
   made->cqe = count;
+  made->channel = channel;
+  if (channel != nullptr) ++channel->refcnt;
   return made;
+}
+
+int destroy_cq(ibv_cq* over) {
+  {
+    const guard held(world().mutex);
+    if (over->channel != nullptr) {
+      auto& channel = *static_cast<channel_of_fake*>(over->channel);
+      for (size_t i = channel.events.size(); i > 0; --i) {
+        ibv_cq* const each = channel.events.front();
+        channel.events.pop_front();
+        if (each == over) {
+          drop_event(channel);
+        } else {
+          channel.events.push_back(each);
+        }
+      }
+      --channel.refcnt;
+    }
+  }
+  return end(static_cast<cq_of_fake*>(over));
 }
 
 ibv_srq* create_srq(ibv_pd* domain, ibv_srq_init_attr* wanted) {
@@ -573,7 +663,11 @@ verbs make_table() {
   made.reg_mr = reg_mr;
   made.dereg_mr = dereg_mr;
   made.create_cq = create_cq;
-  made.destroy_cq = [](ibv_cq* over) { return end(static_cast<cq_of_fake*>(over)); };
+  made.destroy_cq = destroy_cq;
+  made.create_comp_channel = create_comp_channel;
+  made.destroy_comp_channel = destroy_comp_channel;
+  made.get_cq_event = get_cq_event;
+  made.ack_cq_events = ack_cq_events;
   made.create_srq = create_srq;
   made.destroy_srq = [](ibv_srq* over) { return end(static_cast<srq_of_fake*>(over)); };
   made.create_qp = create_qp;

@@ -38,7 +38,8 @@ struct fake_settings {
 struct fake_counts {
   int objects = 0;  // that have not been ended
   int thread_domains = 0;
-  int overruns = 0;  // of completion queues
+  int overruns = 0;        // of completion queues
+  int unacknowledged = 0;  // events of them that were taken
   int signalled = 0;
   int posted = 0;
   int unanswered = 0;  // that failed

@@ -16,10 +16,10 @@ constexpr size_t datagram = global_header + sizeof(hail);
 
 }  // namespace
 
-absl::Status hails::open(uint32_t key, int ranks) {
+absl::Status hails::open(uint32_t key, int ranks, ibv_comp_channel* channel) {
   receives_ = static_cast<uint32_t>(std::clamp(ranks, 32, 512));
   completions_ = own(verbs_.create_cq(port_.context.get(), static_cast<int>(receives_ + sends),
-                                      nullptr, nullptr, 0),
+                                      nullptr, channel, 0),
                      verbs_.destroy_cq);
   if (completions_ == nullptr) return failure("making a completion queue of datagrams", errno);
   absl::Status bad = memory_.make(verbs_, port_.domain.get(), receives_ + sends, datagram);

@@ -24,18 +24,23 @@ class hails {
   hails(const hails&) = delete;
   hails& operator=(const hails&) = delete;
 
-  // Takes hails with `key`, and room for as many as `ranks` send at a time, within reason.
-  absl::Status open(uint32_t key, int ranks);
+  // Takes hails with `key`, and room for as many as `ranks` send at a time, within reason. Events of
+  // its completion queue go to `channel`, which may be null.
+  absl::Status open(uint32_t key, int ranks, ibv_comp_channel* channel);
   uint32_t number() const { return queue_pair_->qp_num; }
+  // Null before open().
+  ibv_cq* completions() const { return completions_.get(); }
 
   // To the queue pair of that number and key, by a way that outlives this. False: not now.
   bool send(ibv_ah* way, uint32_t number, uint32_t key, const hail& sent);
 
-  // Calls f(hail) for each that has come.
+  // Calls f(hail) for each that has come. False if none has.
   template <class F>
-  void receive(const F& f) {
+  bool receive(const F& f) {
+    bool any = false;
     hail got;
-    while (next(&got)) f(got);
+    for (; next(&got); any = true) f(got);
+    return any;
   }
 
  private:

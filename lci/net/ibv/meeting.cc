@@ -27,6 +27,7 @@ void rdma_device::want(peer& to) {
   if (to.wanted.load(std::memory_order_relaxed)) return;
   to.wanted.store(true, std::memory_order_relaxed);
   any_wanted_.store(true, std::memory_order_release);
+  sleeper_.wake();
 }
 
 void rdma_device::meet() {

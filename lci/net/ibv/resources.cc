@@ -1,5 +1,7 @@
 #include "lci/net/ibv/resources.h"
 
+#include <fcntl.h>
+
 #include <algorithm>
 #include <cerrno>
 
@@ -34,13 +36,34 @@ queue_pair_numbers connection::numbers() const {
 
 resources::~resources() { connections_.clear(); }
 
+absl::Status resources::open_channel() {
+  channel = own(verbs_.create_comp_channel(port_.context.get()), verbs_.destroy_comp_channel);
+  if (channel == nullptr) return failure("making a channel for events of completions", errno);
+  const int flags = fcntl(channel->fd, F_GETFL);
+  if (flags < 0 || fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK) != 0) {
+    return failure("making a channel for events that does not block", errno);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status resources::ask_for_events() {
+  ibv_cq* queue = nullptr;
+  void* context = nullptr;
+  while (verbs_.get_cq_event(channel.get(), &queue, &context) == 0) verbs_.ack_cq_events(queue, 1);
+  int bad = ibv_req_notify_cq(completions_.get(), /*solicited_only=*/0);
+  if (bad == 0 && datagrams.completions() != nullptr) {
+    bad = ibv_req_notify_cq(datagrams.completions(), 0);
+  }
+  return bad == 0 ? absl::OkStatus() : failure("asking for events of completions", bad);
+}
+
 absl::Status resources::open(const lengths& chosen, size_t packets, size_t packet_bytes, int ranks,
                              attr_ibv_td_strategy_t domains) {
   lengths_ = chosen;
   domains_ = domains;
   ibv_context* context = port_.context.get();
   completions_ =
-      own(verbs_.create_cq(context, static_cast<int>(chosen.completions), nullptr, nullptr, 0),
+      own(verbs_.create_cq(context, static_cast<int>(chosen.completions), nullptr, channel.get(), 0),
           verbs_.destroy_cq);
   if (completions_ == nullptr) {
     return failure(absl::StrCat("making a completion queue of ", chosen.completions, " entries"),

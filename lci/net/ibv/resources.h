@@ -59,6 +59,11 @@ class resources {
   resources(const resources&) = delete;
   resources& operator=(const resources&) = delete;
 
+  // Before open(), and before that of `datagrams`: events of the completion queues can be waited
+  // for.
+  absl::Status open_channel();
+  // After that. All events that have come are taken, and the next completion makes one.
+  absl::Status ask_for_events();
   absl::Status open(const lengths& chosen, size_t packets, size_t packet_bytes, int ranks,
                     attr_ibv_td_strategy_t domains);
   // Makes the queue pairs for a rank, not yet connected.
@@ -80,7 +85,8 @@ class resources {
   // Reads that a queue pair of ours has under way, and serves.
   uint32_t reads_at_once() const;
 
-  hails datagrams;  // where connections are made on first use
+  owned<ibv_comp_channel> channel;  // null: nobody waits; ends behind all completion queues
+  hails datagrams;                  // where connections are made on first use
   packet_memory outgoing;
   packet_memory incoming;
 

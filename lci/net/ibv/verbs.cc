@@ -63,6 +63,10 @@ absl::StatusOr<verbs> load_verbs_from(const char* file) {
   opened->find("ibv_dereg_mr", &made.dereg_mr);
   opened->find("ibv_create_cq", &made.create_cq);
   opened->find("ibv_destroy_cq", &made.destroy_cq);
+  opened->find("ibv_create_comp_channel", &made.create_comp_channel);
+  opened->find("ibv_destroy_comp_channel", &made.destroy_comp_channel);
+  opened->find("ibv_get_cq_event", &made.get_cq_event);
+  opened->find("ibv_ack_cq_events", &made.ack_cq_events);
   opened->find("ibv_create_srq", &made.create_srq);
   opened->find("ibv_destroy_srq", &made.destroy_srq);
   opened->find("ibv_create_qp", &made.create_qp);

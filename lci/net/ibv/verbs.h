@@ -2,7 +2,7 @@
 // each device it finds, which a program that does not use this backend should not pay for.
 //
 // Everything that this backend asks of libibverbs is in this table, or in the `ops` of the
-// ibv_context that it opens (post and poll, which the headers inline): tests put devices of their
+// ibv_context that it opens (post, poll and notify, which the headers inline): tests put devices of their
 // own behind both.
 #ifndef LCI_NET_IBV_VERBS_H_
 #define LCI_NET_IBV_VERBS_H_
@@ -34,6 +34,10 @@ struct verbs {
   decltype(&::ibv_dereg_mr) dereg_mr = nullptr;
   decltype(&::ibv_create_cq) create_cq = nullptr;
   decltype(&::ibv_destroy_cq) destroy_cq = nullptr;
+  decltype(&::ibv_create_comp_channel) create_comp_channel = nullptr;
+  decltype(&::ibv_destroy_comp_channel) destroy_comp_channel = nullptr;
+  decltype(&::ibv_get_cq_event) get_cq_event = nullptr;
+  decltype(&::ibv_ack_cq_events) ack_cq_events = nullptr;
   decltype(&::ibv_create_srq) create_srq = nullptr;
   decltype(&::ibv_destroy_srq) destroy_srq = nullptr;
   decltype(&::ibv_create_qp) create_qp = nullptr;

@@ -1,4 +1,5 @@
 // Polling: what libfabric reports, and what comes of it.
+#include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 
 #include <cstring>
@@ -91,6 +92,31 @@ bool ofi_device::drained() {
     }
   }
   return all;
+}
+
+std::vector<int> ofi_device::wait_descriptors() const {
+  if (sleeper_.descriptor() < 0) return {};
+  return {own_->end.descriptor(), sleeper_.descriptor()};
+}
+
+std::chrono::microseconds ofi_device::arm() {
+  constexpr std::chrono::microseconds not_now{0};
+  if (!lock_->try_lock()) return not_now;
+  const std::lock_guard<ds::spinlock> guard(*lock_, std::adopt_lock);
+  look_for_failures();
+  if (has_more_to_give() || !returned_.empty()) return not_now;
+  if (sleeper_.descriptor() < 0) return short_sleep;
+  // What a post leaves behind needs the lock, and so comes before this or finds it armed.
+  sleeper_.arm();
+  // Looks at the completion queue, too, behind what makes its descriptor unreadable.
+  fid* queue = &own_->end.cq()->fid;
+  if (fi_trywait(own_->fabric.get(), &queue, 1) != FI_SUCCESS) {
+    sleeper_.disarm();
+    return not_now;
+  }
+  // Of these, some may leave or be judged at any time, and nothing tells when.
+  const bool soon = !waiting_.empty() || !over_.empty() || suspects_ > 0;
+  return soon ? short_sleep : long_sleep;
 }
 
 // With packets left to be read there is no room for what more would come of it.

@@ -126,9 +126,13 @@ absl::Status ofi_device::open() {
                              + sends     // those of them that write to ourselves, once more
                              + receives  // or a peer's write, which takes the credit for one
                              + 1;        // a provider may want one to stay free
-  absl::StatusOr<endpoint> opened = endpoint::open(own_->in->get(), from, completions);
+  absl::StatusOr<endpoint> opened = endpoint::open(own_->in->get(), from, completions, config_.sleeps);
   if (!opened.ok()) return opened.status();
   own_->end = *std::move(opened);
+  if (own_->end.descriptor() >= 0 && !sleeper_.open()) {
+    return absl::ResourceExhaustedError(
+        "no descriptor for who sleeps on the device (eventfd); see ulimit -n");
+  }
   if (own_->own_domain != nullptr) {
     own_->in->bind(own_->end.ep());
     if (absl::Status bad = context_.add_domain(*own_->in); !bad.ok()) return bad;

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
 #include "lci/net/fifo.h"
@@ -44,6 +45,8 @@ class ofi_device final : public device {
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
+  std::vector<int> wait_descriptors() const override;
+  std::chrono::microseconds arm() override;
 
  private:
   // What one poll has to give away.
@@ -105,6 +108,10 @@ class ofi_device final : public device {
   void take_returned();
   void work_off();
   void wait(int rank);
+  // There is something for a poll, of which the completion queue says nothing.
+  void wake_sleeper() {
+    if (__builtin_expect(sleeper_.is_armed(), 0)) sleeper_.wake();
+  }
 
   // ---- completions (completions.cc)
   void read_completions(const batch& given);
@@ -175,6 +182,7 @@ class ofi_device final : public device {
   std::vector<access*> free_accesses_;
   size_t access_count_ = 0;
   std::vector<int> waiting_;  // ranks with peer::waiting
+  base::wakeup sleeper_;      // open: somebody may sleep, and the endpoint has a descriptor
   fifo<packet*> arrived_;     // being read, from the front
   fifo<packet*> over_;        // to be recycled: read to the end, or refused by libfabric for now
   fifo<completion> ready_;    // to be given before those in arrived_

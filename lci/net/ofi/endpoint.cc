@@ -8,7 +8,7 @@
 namespace lci::net::ofi {
 
 absl::StatusOr<endpoint> endpoint::open(fid_domain& domain, const provider& from,
-                                        size_t completions) {
+                                        size_t completions, bool waits) {
   endpoint made;
   fi_av_attr addresses = {};
   addresses.type = from.info->domain_attr->av_type;
@@ -17,25 +17,37 @@ absl::StatusOr<endpoint> endpoint::open(fid_domain& domain, const provider& from
     return failure("opening an address vector", bad);
   }
   made.av_.reset(av);
-  fi_cq_attr queue = {};
-  queue.size = completions;
-  queue.format = FI_CQ_FORMAT_DATA;
-  queue.wait_obj = FI_WAIT_NONE;
-  fid_cq* cq = nullptr;
-  if (const int bad = fi_cq_open(&domain, &queue, &cq, nullptr); bad != 0) {
-    return failure(absl::StrCat("opening a completion queue of ", completions, " entries"), bad);
+  absl::Status opened = made.open_queue(domain, completions, waits);
+  if (waits && !opened.ok()) {  // the provider may have nothing to wait on
+    opened = made.open_queue(domain, completions, /*waits=*/false);
   }
-  made.cq_.reset(cq);
+  if (!opened.ok()) return opened;
   fid_ep* ep = nullptr;
   if (const int bad = fi_endpoint(&domain, from.info.get(), &ep, nullptr); bad != 0) {
     return failure(absl::StrCat("opening an endpoint of ", from.name()), bad);
   }
   made.ep_.reset(ep);
   int bad = fi_ep_bind(ep, &av->fid, 0);
-  if (bad == 0) bad = fi_ep_bind(ep, &cq->fid, FI_TRANSMIT | FI_RECV);
+  if (bad == 0) bad = fi_ep_bind(ep, &made.cq_->fid, FI_TRANSMIT | FI_RECV);
   if (bad == 0) bad = fi_enable(ep);
   if (bad != 0) return failure(absl::StrCat("enabling an endpoint of ", from.name()), bad);
   return made;
+}
+
+absl::Status endpoint::open_queue(fid_domain& domain, size_t completions, bool waits) {
+  fi_cq_attr queue = {};
+  queue.size = completions;
+  queue.format = FI_CQ_FORMAT_DATA;
+  queue.wait_obj = waits ? FI_WAIT_FD : FI_WAIT_NONE;
+  fid_cq* cq = nullptr;
+  int bad = fi_cq_open(&domain, &queue, &cq, nullptr);
+  if (bad == 0) {
+    cq_.reset(cq);
+    if (waits) bad = fi_control(&cq->fid, FI_GETWAIT, &descriptor_);
+  }
+  if (bad == 0) return absl::OkStatus();
+  descriptor_ = -1;
+  return failure(absl::StrCat("opening a completion queue of ", completions, " entries"), bad);
 }
 
 absl::StatusOr<std::string> endpoint::name() const {

@@ -20,9 +20,10 @@ namespace lci::net::ofi {
 class endpoint {
  public:
   // Its completion queue has `completions` entries: as many as there are ever operations under way,
-  // since one that overflows is lost for good.
-  static absl::StatusOr<endpoint> open(fid_domain& domain, const provider& from,
-                                       size_t completions);
+  // since one that overflows is lost for good. `waits`: it has a descriptor that can be slept on,
+  // where the provider has any; that makes each of its calls dearer.
+  static absl::StatusOr<endpoint> open(fid_domain& domain, const provider& from, size_t completions,
+                                       bool waits);
 
   // Its address, for insert() on other ranks.
   absl::StatusOr<std::string> name() const;
@@ -30,8 +31,13 @@ class endpoint {
 
   fid_ep* ep() const { return ep_.get(); }
   fid_cq* cq() const { return cq_.get(); }
+  // Of the completion queue; -1: none.
+  int descriptor() const { return descriptor_; }
 
  private:
+  absl::Status open_queue(fid_domain& domain, size_t completions, bool waits);
+
+  int descriptor_ = -1;
   // Closed from below.
   fid_ptr<fid_av> av_;
   fid_ptr<fid_cq> cq_;

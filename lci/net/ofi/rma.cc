@@ -69,7 +69,10 @@ error_t ofi_device::post_to_ourselves(const op& operation) {
                                }
                              });
   if (!open) return errorcode_t::fatal;
-  if (tells) ready_.push_back(make_remote_put(operation.rank, operation.imm));
+  if (tells) {
+    ready_.push_back(make_remote_put(operation.rank, operation.imm));
+    wake_sleeper();
+  }
   return errorcode_t::done;
 }
 

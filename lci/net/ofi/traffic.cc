@@ -49,6 +49,7 @@ bool ofi_device::flush(int rank) {
     leaving.position = sizeof(packet_header);
     leaving.users.store(1, std::memory_order_relaxed);
     arrived_.push_back(&leaving);
+    wake_sleeper();
   } else {
     if (!send(leaving, /*free=*/false)) return false;
   }
@@ -239,6 +240,7 @@ void ofi_device::wait(int rank) {
   if (other.waiting) return;
   other.waiting = true;
   waiting_.push_back(rank);
+  wake_sleeper();
 }
 
 void ofi_device::work_off() {
