@@ -25,6 +25,7 @@ std::vector<backend_under_test> all() {
     made.push_back({"late", &fake, ranks, false, late});
     made.back().connects_late = true;
   }
+  for (backend_under_test& each : made) each.tells = true;
   return made;
 }
 

@@ -1,4 +1,5 @@
 // Polling: what libfabric reports, and what comes of it.
+#include <poll.h>
 #include <rdma/fi_eq.h>
 #include <rdma/fi_errno.h>
 
@@ -25,6 +26,11 @@ completion make_completion(completion_kind kind, int rank, uint32_t imm) {
   made.rank = rank;
   made.imm = imm;
   return made;
+}
+
+bool is_readable(int descriptor) {
+  pollfd now = {descriptor, POLLIN, 0};
+  return ::poll(&now, 1, 0) != 0;
 }
 
 }  // namespace
@@ -95,7 +101,7 @@ bool ofi_device::drained() {
 }
 
 std::vector<int> ofi_device::wait_descriptors() const {
-  if (sleeper_.descriptor() < 0) return {};
+  if (!tells_) return {};
   return {own_->end.descriptor(), sleeper_.descriptor()};
 }
 
@@ -104,13 +110,16 @@ std::chrono::microseconds ofi_device::arm() {
   if (!lock_->try_lock()) return not_now;
   const std::lock_guard<ds::spinlock> guard(*lock_, std::adopt_lock);
   look_for_failures();
-  if (has_more_to_give() || !returned_.empty()) return not_now;
-  if (sleeper_.descriptor() < 0) return short_sleep;
+  moved_ = false;
+  if (!waiting_.empty()) work_off();
+  if (moved_ || has_more_to_give() || !returned_.empty()) return not_now;
+  if (!tells_) return short_sleep;
   // What a post leaves behind needs the lock, and so comes before this or finds it armed.
   sleeper_.arm();
-  // Looks at the completion queue, too, behind what makes its descriptor unreadable.
+  // Some providers then look at what has come, some leave that to who finds it readable.
   fid* queue = &own_->end.cq()->fid;
-  if (fi_trywait(own_->fabric.get(), &queue, 1) != FI_SUCCESS) {
+  if (fi_trywait(own_->fabric.get(), &queue, 1) != FI_SUCCESS ||
+      is_readable(own_->end.descriptor())) {
     sleeper_.disarm();
     return not_now;
   }

@@ -129,7 +129,8 @@ absl::Status ofi_device::open() {
   absl::StatusOr<endpoint> opened = endpoint::open(own_->in->get(), from, completions, config_.sleeps);
   if (!opened.ok()) return opened.status();
   own_->end = *std::move(opened);
-  if (own_->end.descriptor() >= 0 && !sleeper_.open()) {
+  tells_ = own_->end.descriptor() >= 0;
+  if (tells_ && !sleeper_.open()) {
     return absl::ResourceExhaustedError(
         "no descriptor for who sleeps on the device (eventfd); see ulimit -n");
   }
@@ -257,11 +258,32 @@ absl::Status ofi_device::greet(boot::bootstrap& boot) {
                        "interface (device_name) that both have?"));
     }
   }
+  if (tells_ && status.ok() && !descriptor_settles()) {
+    LCI_LOG(info, "ofi: who sleeps on device ", config_.uid, " looks from time to time, since ",
+            context_.from().name(), " leaves its descriptor readable");
+    tells_ = false;
+  }
   // Others may need us to move on while they are not yet there.
   return agree_while(boot, absl::StrCat("ofi-greeted-", config_.uid), status, [&] {
     progress();
     return first_failure();
   });
+}
+
+// All greetings are here, so nothing comes. Some providers' descriptors stay readable for good after
+// the first completion (libfabric before 1.18.1: those of tcp without ofi_rxm, and net).
+bool ofi_device::descriptor_settles() {
+  constexpr int tries = 1000;
+  for (int i = 0; i < tries; ++i) {
+    if (arm() > std::chrono::microseconds(0)) return true;
+    completion none;
+    batch nothing{&none, 0};
+    const std::lock_guard<ds::spinlock> guard(*lock_);
+    read_completions(nothing);
+    give(&nothing);
+    take_returned();
+  }
+  return false;
 }
 
 absl::Status ofi_device::first_failure() const {

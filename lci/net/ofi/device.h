@@ -85,6 +85,7 @@ class ofi_device final : public device {
   absl::Status insert(int rank, const std::string& offer);
   absl::Status greet(boot::bootstrap& boot);
   absl::Status first_failure() const;
+  bool descriptor_settles();
   void end();
   bool has_said_goodbye();
 
@@ -182,7 +183,8 @@ class ofi_device final : public device {
   std::vector<access*> free_accesses_;
   size_t access_count_ = 0;
   std::vector<int> waiting_;  // ranks with peer::waiting
-  base::wakeup sleeper_;      // open: somebody may sleep, and the endpoint has a descriptor
+  base::wakeup sleeper_;
+  bool tells_ = false;  // who sleeps is told, by the endpoint's descriptor and sleeper_
   fifo<packet*> arrived_;     // being read, from the front
   fifo<packet*> over_;        // to be recycled: read to the end, or refused by libfabric for now
   fifo<completion> ready_;    // to be given before those in arrived_
