@@ -139,19 +139,19 @@ class device {
 
   // What poll(2) finds readable, between an arm() and the next call of it, as soon as there is
   // something to do: what a peer has sent, the end of an operation, or what another thread's post
-  // has left to a poll. (Not what a release gives back: that waits for the next poll.) The device's,
-  // as long as it lives; to be read by nobody. They may be readable for no reason, but not for ever
-  // while somebody arms and polls. Empty, if device_config::sleeps was not set, and where nothing
-  // tells: shared memory has nothing that a peer could make readable but by a system call, and to
-  // know whether anybody sleeps each message would have to read another rank's memory.
+  // has left to a poll. (Not what a release gives back: that waits for the next poll.) The
+  // device's, as long as it lives; to be read by nobody. They may be readable for no reason, but
+  // not for ever while somebody arms and polls. Empty, if device_config::sleeps was not set, and
+  // where nothing tells: shared memory has nothing that a peer could make readable but by a system
+  // call, and to know whether anybody sleeps each message would have to read another rank's memory.
   virtual std::vector<int> wait_descriptors() const { return {}; }
 
   // To be called before each sleep, behind a poll that found nothing. For how long the caller may
-  // sleep, unless one of the descriptors becomes readable: long_sleep at most. 0: there is something
-  // to do, or another thread is doing something; poll first. The last look is part of this call:
-  // what it has not seen makes a descriptor readable. Does what the device does by time, so that who
-  // polls once between sleeps is enough for that. Never blocks; makes system calls. Thread safety:
-  // beside all others at any time, but by one thread at a time.
+  // sleep, unless one of the descriptors becomes readable: long_sleep at most. 0: there is
+  // something to do, or another thread is doing something; poll first. The last look is part of
+  // this call: what it has not seen makes a descriptor readable. Does what the device does by time,
+  // so that who polls once between sleeps is enough for that. Never blocks; makes system calls.
+  // Thread safety: beside all others at any time, but by one thread at a time.
   virtual std::chrono::microseconds arm() { return short_sleep; }
 
  protected:

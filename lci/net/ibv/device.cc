@@ -127,7 +127,9 @@ absl::Status rdma_device::connect(boot::bootstrap& boot) {
     offer ours{choose_packet_bytes(config_), first_packet_, own_->reads_at_once(), 0, 0};
     if (late_) {
       ours.hail_key = random_number() & 0x7fffffff;  // the upper half is the kernel's
-      if (absl::Status bad = own_->datagrams.open(ours.hail_key, ranks_, own_->channel.get()); !bad.ok()) return bad;
+      if (absl::Status bad = own_->datagrams.open(ours.hail_key, ranks_, own_->channel.get());
+          !bad.ok())
+        return bad;
       ours.hail_number = own_->datagrams.number();
     }
     std::string bytes(as_bytes(ours));

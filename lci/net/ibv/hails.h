@@ -24,8 +24,8 @@ class hails {
   hails(const hails&) = delete;
   hails& operator=(const hails&) = delete;
 
-  // Takes hails with `key`, and room for as many as `ranks` send at a time, within reason. Events of
-  // its completion queue go to `channel`, which may be null.
+  // Takes hails with `key`, and room for as many as `ranks` send at a time, within reason. Events
+  // of its completion queue go to `channel`, which may be null.
   absl::Status open(uint32_t key, int ranks, ibv_comp_channel* channel);
   uint32_t number() const { return queue_pair_->qp_num; }
   // Null before open().

@@ -62,9 +62,9 @@ absl::Status resources::open(const lengths& chosen, size_t packets, size_t packe
   lengths_ = chosen;
   domains_ = domains;
   ibv_context* context = port_.context.get();
-  completions_ =
-      own(verbs_.create_cq(context, static_cast<int>(chosen.completions), nullptr, channel.get(), 0),
-          verbs_.destroy_cq);
+  completions_ = own(
+      verbs_.create_cq(context, static_cast<int>(chosen.completions), nullptr, channel.get(), 0),
+      verbs_.destroy_cq);
   if (completions_ == nullptr) {
     return failure(absl::StrCat("making a completion queue of ", chosen.completions, " entries"),
                    errno);

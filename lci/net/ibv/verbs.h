@@ -2,8 +2,8 @@
 // each device it finds, which a program that does not use this backend should not pay for.
 //
 // Everything that this backend asks of libibverbs is in this table, or in the `ops` of the
-// ibv_context that it opens (post, poll and notify, which the headers inline): tests put devices of their
-// own behind both.
+// ibv_context that it opens (post, poll and notify, which the headers inline): tests put devices of
+// their own behind both.
 #ifndef LCI_NET_IBV_VERBS_H_
 #define LCI_NET_IBV_VERBS_H_
 

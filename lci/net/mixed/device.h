@@ -34,7 +34,8 @@ class mixed_device final : public device {
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
-  // Of the far network. Nothing tells of what neighbours send: who sleeps looks for that in between.
+  // Of the far network. Nothing tells of what neighbours send: who sleeps looks for that in
+  // between.
   std::vector<int> wait_descriptors() const override { return far_->wait_descriptors(); }
   std::chrono::microseconds arm() override { return std::min(near_->arm(), far_->arm()); }
 

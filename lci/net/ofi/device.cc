@@ -126,7 +126,8 @@ absl::Status ofi_device::open() {
                              + sends     // those of them that write to ourselves, once more
                              + receives  // or a peer's write, which takes the credit for one
                              + 1;        // a provider may want one to stay free
-  absl::StatusOr<endpoint> opened = endpoint::open(own_->in->get(), from, completions, config_.sleeps);
+  absl::StatusOr<endpoint> opened =
+      endpoint::open(own_->in->get(), from, completions, config_.sleeps);
   if (!opened.ok()) return opened.status();
   own_->end = *std::move(opened);
   tells_ = own_->end.descriptor() >= 0;
@@ -270,8 +271,8 @@ absl::Status ofi_device::greet(boot::bootstrap& boot) {
   });
 }
 
-// All greetings are here, so nothing comes. Some providers' descriptors stay readable for good after
-// the first completion (libfabric before 1.18.1: those of tcp without ofi_rxm, and net).
+// All greetings are here, so nothing comes. Some providers' descriptors stay readable for good
+// after the first completion (libfabric before 1.18.1: those of tcp without ofi_rxm, and net).
 bool ofi_device::descriptor_settles() {
   constexpr int tries = 1000;
   for (int i = 0; i < tries; ++i) {

@@ -184,11 +184,11 @@ class ofi_device final : public device {
   size_t access_count_ = 0;
   std::vector<int> waiting_;  // ranks with peer::waiting
   base::wakeup sleeper_;
-  bool tells_ = false;  // who sleeps is told, by the endpoint's descriptor and sleeper_
-  fifo<packet*> arrived_;     // being read, from the front
-  fifo<packet*> over_;        // to be recycled: read to the end, or refused by libfabric for now
-  fifo<completion> ready_;    // to be given before those in arrived_
-  bool moved_ = false;        // during this poll
+  bool tells_ = false;      // who sleeps is told, by the endpoint's descriptor and sleeper_
+  fifo<packet*> arrived_;   // being read, from the front
+  fifo<packet*> over_;      // to be recycled: read to the end, or refused by libfabric for now
+  fifo<completion> ready_;  // to be given before those in arrived_
+  bool moved_ = false;      // during this poll
   uint32_t polls_ = 0;
   uint32_t looks_ = 1;    // times that the completion queue was read
   uint32_t emptied_ = 0;  // times that a read left nothing in the completion queue
