@@ -74,8 +74,8 @@ class device {
   }
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing, makes no system
-  // call except what moves the bytes, or settles who uses the device alone, which gets ever rarer
-  // (ds/biased_lock.h).
+  // call except what moves the bytes, wakes who sleeps on the device, or settles who uses it alone,
+  // which gets ever rarer (ds/biased_lock.h).
   //   done         complete; there will be no completion for it. The buffer is the caller's again;
   //                for put the bytes are in the peer's memory, for put_imm they will be when the
   //                peer's completion is, for get they are in the buffer, for send the backend has a

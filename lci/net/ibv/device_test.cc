@@ -54,6 +54,12 @@ struct exposed {
   std::vector<remote_region> remotes;
 };
 
+configuration sleeping() {
+  configuration config;
+  config.device.sleeps = true;
+  return config;
+}
+
 void talk(rank_of_test& self, int ranks) {
   const uint64_t value = 1;
   for (int to = 0; to < ranks; ++to) {
@@ -198,9 +204,9 @@ TEST_F(Device, ALostRankIsReportedWhereRanksConnectLate) {
   lose_a_rank(config);
 }
 
-TEST_F(Device, AnIdleRankHearsOfALostOne) {
+void hear_of_a_lost_rank(const configuration& config) {
   std::atomic<bool> killed{false};
-  run(2, {}, [&](rank_of_test& self) {
+  run(2, config, [&](rank_of_test& self) {
     self.meet();
     if (self.rank == 1) {
       kill_fake(self.network.through().context.get());
@@ -214,10 +220,15 @@ TEST_F(Device, AnIdleRankHearsOfALostOne) {
   });
 }
 
+TEST_F(Device, AnIdleRankHearsOfALostOne) { hear_of_a_lost_rank({}); }
+
+TEST_F(Device, ARankThatSleepsHearsOfALostOne) { hear_of_a_lost_rank(sleeping()); }
+
 // Rank 1 is silent, and rank 0 has sent to it. `then` is called in rank 0.
-void fall_silent(const std::function<void(rank_of_test&, const ibv_context*)>& then) {
+void fall_silent(const configuration& config,
+                 const std::function<void(rank_of_test&, const ibv_context*)>& then) {
   std::atomic<const ibv_context*> silent{nullptr};
-  run(2, {}, [&](rank_of_test& self) {
+  run(2, config, [&](rank_of_test& self) {
     exposed memory(self);
     talk(self, 2);
     if (self.rank == 1) silent = self.network.through().context.get();
@@ -242,7 +253,7 @@ void fall_silent(const std::function<void(rank_of_test&, const ibv_context*)>& t
 }
 
 TEST_F(Device, ARankThatIsSilentForAWhileIsNotLost) {
-  fall_silent([](rank_of_test& self, const ibv_context* silent) {
+  fall_silent({}, [](rank_of_test& self, const ibv_context* silent) {
     EXPECT_EQ(self.count(completion_kind::put), 0u);
     silence_fake(silent, false);
     self.poll_until([&] { return self.count(completion_kind::put) == 1; });
@@ -253,13 +264,17 @@ TEST_F(Device, ARankThatIsSilentForAWhileIsNotLost) {
   });
 }
 
-TEST_F(Device, ARankThatStaysSilentIsLost) {
-  fall_silent([](rank_of_test& self, const ibv_context*) {
+void stay_silent(const configuration& config) {
+  fall_silent(config, [](rank_of_test& self, const ibv_context*) {
     self.poll_until([&] { return self.count(completion_kind::peer_failed) == 1; });
     self.poll_until([&] { return self.count(completion_kind::put) == 1; });
     EXPECT_TRUE(self.seen.back().failed);
   });
 }
+
+TEST_F(Device, ARankThatStaysSilentIsLost) { stay_silent({}); }
+
+TEST_F(Device, ARankThatStaysSilentIsLostToOneThatSleeps) { stay_silent(sleeping()); }
 
 TEST_F(Device, RanksThatNeverMetEndInPeace) {
   configuration config;

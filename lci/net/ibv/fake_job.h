@@ -2,8 +2,11 @@
 #ifndef LCI_NET_IBV_FAKE_JOB_H_
 #define LCI_NET_IBV_FAKE_JOB_H_
 
+#include <poll.h>
+
 #include <algorithm>
 #include <chrono>
+#include <ctime>
 #include <functional>
 #include <memory>
 #include <string>
@@ -40,7 +43,19 @@ struct rank_of_test {
     }
   }
   void poll_until(const std::function<bool()>& done) {
-    for (base::backoff backoff; !done(); backoff.idle()) poll();
+    for (base::backoff backoff; !done(); wait(&backoff)) poll();
+  }
+  // Sleeps, where the device says for how long.
+  void wait(base::backoff* backoff) {
+    std::vector<pollfd> told;
+    for (const int each : dev.wait_descriptors()) told.push_back({each, POLLIN, 0});
+    const auto longest = told.empty() ? std::chrono::microseconds(0) : dev.arm();
+    const timespec until = {0, std::chrono::nanoseconds(longest).count()};
+    if (longest.count() == 0) {
+      backoff->idle();
+    } else {
+      ppoll(told.data(), told.size(), &until, nullptr);
+    }
   }
   error_t post(const op& operation) {
     error_t result;
@@ -95,6 +110,7 @@ class Device : public testing::Test {
   void TearDown() override {
     EXPECT_EQ(counts_of_fake().objects, 0) << "that were not ended";
     EXPECT_EQ(counts_of_fake().overruns, 0);
+    EXPECT_EQ(counts_of_fake().unacknowledged, 0) << "events, for which a real queue would wait";
   }
 };
 
