@@ -108,11 +108,13 @@ class ofi_device final : public device {
   void stop_using(packet& used);
   void take_returned();
   void work_off();
-  void wait(int rank);
-  // There is something for a poll, of which the completion queue says nothing.
-  void wake_sleeper() {
-    if (__builtin_expect(sleeper_.is_armed(), 0)) sleeper_.wake();
+  // The rank has something to send, or to do for another.
+  void wait(int rank) {
+    if (!with(rank).waiting) begin_to_wait(rank);
   }
+  void begin_to_wait(int rank);
+  // There is something for a poll, of which the completion queue says nothing.
+  void wake_sleeper();
 
   // ---- completions (completions.cc)
   void read_completions(const batch& given);

@@ -234,13 +234,15 @@ int64_t ofi_device::repost(packet& over) {
   return bad;
 }
 
-// The rank has something to send, or to do for another.
-void ofi_device::wait(int rank) {
-  peer& other = with(rank);
-  if (other.waiting) return;
-  other.waiting = true;
+// Out of line: each message that gathers only asks whether it is the first.
+[[gnu::noinline]] void ofi_device::begin_to_wait(int rank) {
+  with(rank).waiting = true;
   waiting_.push_back(rank);
   wake_sleeper();
+}
+
+[[gnu::noinline]] void ofi_device::wake_sleeper() {
+  if (sleeper_.is_armed()) sleeper_.wake();
 }
 
 void ofi_device::work_off() {
