@@ -43,6 +43,7 @@ std::chrono::microseconds rdma_device::arm() {
   if (!lock_.try_lock()) return not_now;
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
   look_for_failures();
+  if (!obituaries_.empty()) tell_of_lost();
   if (late_) context_.meet_all_but(*this);
   if (!ready_.empty() || !returned_.empty()) return not_now;
   if (!config_.sleeps) return short_sleep;
@@ -58,8 +59,8 @@ std::chrono::microseconds rdma_device::arm() {
     return not_now;
   }
   // What has to be tried or said again, without an event that tells when.
-  const bool soon =
-      !waiting_.empty() || !meetings_.empty() || unposted_ != nullptr || suspects_ > 0;
+  const bool soon = !waiting_.empty() || !meetings_.empty() || !obituaries_.empty() ||
+                    unposted_ != nullptr || suspects_ > 0;
   return soon ? short_sleep : long_sleep;
 }
 

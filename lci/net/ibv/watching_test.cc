@@ -28,6 +28,7 @@ class Watching : public Device {
            std::chrono::seconds with_silent_ranks = patience) {
     configuration late;
     late.network.ibv_eager_ranks = 0;
+    late.device.sleeps = sleeps_;
     late.with_silent_ranks = with_silent_ranks;
     ibv::run(ranks, late, body);
   }
@@ -40,6 +41,8 @@ class Watching : public Device {
       return loses(sent);
     };
   }
+
+  bool sleeps_ = false;
 };
 
 // With nobody there, as far as others can see.
@@ -82,6 +85,11 @@ void lose_ranks(rank_of_test& self, const std::set<int>& lost) {
 }
 
 TEST_F(Watching, WhoOnlyWaitsHearsOfALostRankThatNobodyEverPostedTo) {
+  run([](rank_of_test& self) { lose_ranks(self, {2}); });
+}
+
+TEST_F(Watching, WhoSleepsTellsTheOthersAndHearsOfIt) {
+  sleeps_ = true;
   run([](rank_of_test& self) { lose_ranks(self, {2}); });
 }
 

@@ -360,8 +360,8 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
       return errorcode_t::done;
     }
     // Who has just had one mostly waits for the next one from there.
-    if (polls_ - last_found_ < polls_of_hope && polls_ % idle_polls_of_one != 0 &&
-        from.is_idle() && requests_.idle()) {
+    if (polls_ - last_found_ < polls_of_hope && polls_ % idle_polls_of_one != 0 && from.is_idle() &&
+        requests_.idle()) {
       return errorcode_t::retry;
     }
   }
