@@ -35,10 +35,10 @@ void way_chooser::began(way through) {
 }
 
 void way_chooser::begin_phase() {
+  const bool was_trial = now_ != best_;
   compare();
-  in_trial_ = !in_trial_;
-  now_ = in_trial_ ? other(best_) : best_;
-  left_ = in_trial_ ? trial : between_trials;
+  now_ = was_trial ? best_ : other(best_);
+  left_ = was_trial ? between_trials : trial;
 }
 
 void way_chooser::compare() {

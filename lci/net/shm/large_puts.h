@@ -17,10 +17,11 @@ enum class way : uint8_t {
 };
 
 // Which of the two is faster depends on how far apart the processors are, and where they run is the
-// kernel's choice, or even a host's: through the ring it is two to three times faster between
-// processors of one cache, and half as fast between those of two sockets. So both are tried, a few
-// puts every so often, and the one that took less time for its bytes is used meanwhile. Of puts
-// that are under way together, each takes the time since the one before it was over.
+// kernel's choice, or even a host's: between processors of one cache the ring is two to three times
+// faster; where a line takes 126 ns, a copy in a pipeline has half of the bandwidth of the kernel's
+// (README, 1 MiB). So both are tried, a few puts every so often, and the one that took less time
+// for its bytes is used meanwhile. Of puts that are under way together, each takes the time since
+// the one before it was over.
 //
 // Times are in ns, from any one point on. Thread safety: any thread at any time; wait-free. What
 // another thread is just noting is not waited for, but left out.
@@ -49,9 +50,8 @@ class way_chooser {
   double& cost_of(way which) { return cost_[static_cast<size_t>(which)]; }
 
   ds::spinlock lock_;  // guards what follows
-  way now_ = way::kernel;
   way best_ = way::kernel;
-  bool in_trial_ = false;
+  way now_ = way::kernel;            // another than the best: a trial
   int left_ = trial;                 // puts of this phase
   std::array<spent, 2> lately_;      // by way, since it was last compared
   std::array<double, 2> cost_ = {};  // ns a byte, by way; 0: not known
