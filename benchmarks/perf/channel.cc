@@ -89,12 +89,15 @@ lci::tag_t channel::tag_of_send(int slot) const {
 
 // ---- initiator ------------------------------------------------------------------------------
 
-lci::status_t channel::try_post(int batch, int slot, uint64_t number) {
+// (Of one operation each, so that what does not depend on the message is decided once.)
+template <operation Op>
+[[gnu::always_inline]] inline lci::status_t channel::try_post(int batch, int slot,
+                                                              uint64_t number) {
   signals& completion = *completions_[static_cast<size_t>(batch)];
   const lci::comp_t comp = completion.comp();
   const bool allow_done = completion.allows_done();
   const lci::rcomp_t name = arrival_names_ + static_cast<lci::rcomp_t>(batch);
-  switch (op_) {
+  switch (Op) {
     case operation::am:
       return lci::post_am_x(peer_, source(slot), size(), comp, name)
           .device(device_)
@@ -136,8 +139,9 @@ lci::status_t channel::try_post(int batch, int slot, uint64_t number) {
   throw std::logic_error("no such operation");
 }
 
-void channel::post_batch(int batch) {
-  const bool fetches = op_ == operation::get || op_ == operation::get_signal;
+template <operation Op>
+void channel::post_all(int batch) {
+  constexpr bool fetches = Op == operation::get || Op == operation::get_signal;
   const int count = batch_size(batch);
   posted_from_[static_cast<size_t>(batch)] = posted_;
   for (int i = 0; i < count; ++i, ++posted_) {
@@ -145,7 +149,7 @@ void channel::post_batch(int batch) {
     if (validate_ && !fetches) fill_payload(key(rank_, posted_), source(slot), size());
     waiter patience;
     for (;;) {
-      const lci::status_t status = try_post(batch, slot, posted_);
+      const lci::status_t status = try_post<Op>(batch, slot, posted_);
       if (status.is_done()) {
         completions_[static_cast<size_t>(batch)]->count_done();
         break;
@@ -153,6 +157,23 @@ void channel::post_batch(int batch) {
       if (status.is_posted()) break;
       patience.after(progress());
     }
+  }
+}
+
+void channel::post_batch(int batch) {
+  switch (op_) {
+    case operation::am:
+      return post_all<operation::am>(batch);
+    case operation::send:
+      return post_all<operation::send>(batch);
+    case operation::put:
+      return post_all<operation::put>(batch);
+    case operation::put_signal:
+      return post_all<operation::put_signal>(batch);
+    case operation::get:
+      return post_all<operation::get>(batch);
+    case operation::get_signal:
+      return post_all<operation::get_signal>(batch);
   }
 }
 

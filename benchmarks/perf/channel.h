@@ -77,7 +77,10 @@ class channel final : private message_sink {
 
  private:
   void take(const lci::status_t& status) override;
+  template <operation Op>
   lci::status_t try_post(int batch, int slot, uint64_t number);
+  template <operation Op>
+  void post_all(int batch);
   void post_receive(int batch, int slot);
   void tell(lci::rcomp_t name);
   char* source(int slot) const { return memory_.data() + offset_of(slot); }

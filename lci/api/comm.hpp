@@ -79,10 +79,17 @@ bool am_at_once(device_t device, int rank, void* local_buffer, size_t size, comp
                 tag_t tag, rcomp_t remote_comp);
 bool send_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
                   tag_t tag);
+// Likewise a put, and one with a signal.
+bool put_at_once(device_t device, int rank, const void* local_buffer, size_t size,
+                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr);
+bool put_signal_at_once(device_t device, int rank, const void* local_buffer, size_t size,
+                        comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
+                        rcomp_t remote_comp);
 }  // namespace rt
 
 // The options that every form has. (The forms are inline, so that an object that is made only to be
-// called costs no more than its post_args_t.)
+// called costs no more than its post_args_t. Those that mostly take a short way are so always: then
+// the compiler keeps what they have in registers, and makes of it an object only for post().)
 template <class Op>
 class post_options : public option::runtime_option<Op>,
                      public option::device_option<Op>,
@@ -133,6 +140,10 @@ class post_options : public option::runtime_option<Op>,
     return is_plain() &&
            rt::send_at_once(this->get_device(), rank_, local_buffer_, size_, local_comp_, tag);
   }
+  int rank() const { return rank_; }
+  const void* local_buffer() const { return local_buffer_; }
+  size_t size() const { return size_; }
+  comp_t local_comp() const { return local_comp_; }
   status_t done(tag_t tag) const {
     status_t status = errorcode_t::done;
     status.rank = rank_;
@@ -190,7 +201,7 @@ class post_am_x : public post_options<post_am_x>, public option::tag_option<post
  public:
   post_am_x(int rank, void* local_buffer, size_t size, comp_t local_comp, rcomp_t remote_comp)
       : post_options(rank, local_buffer, size, local_comp), remote_comp_(remote_comp) {}
-  status_t operator()() const {
+  [[gnu::always_inline]] status_t operator()() const {
     if (__builtin_expect(am_at_once(get_tag(), remote_comp_), 1)) return done(get_tag());
     post_args_t args = this->args(post_form_t::am, direction_t::OUT);
     args.tag = get_tag();
@@ -237,7 +248,7 @@ class post_send_x : public post_matched_options<post_send_x> {
  public:
   post_send_x(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
       : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
-  status_t operator()() const {
+  [[gnu::always_inline]] status_t operator()() const {
     if (__builtin_expect(is_of_default_engine() && send_at_once(tag()), 1)) return done(tag());
     return post(args(post_form_t::send, direction_t::OUT));
   }
@@ -278,6 +289,15 @@ class post_rma_options : public post_options<Op>,
     args.rmr = rmr_;
     return args;
   }
+  bool put_at_once() const {
+    if (!this->is_plain()) return false;
+    return this->get_remote_comp() == 0
+               ? rt::put_at_once(this->get_device(), this->rank(), this->local_buffer(),
+                                 this->size(), this->local_comp(), remote_disp_, rmr_)
+               : rt::put_signal_at_once(this->get_device(), this->rank(), this->local_buffer(),
+                                        this->size(), this->local_comp(), remote_disp_, rmr_,
+                                        this->get_tag(), this->get_remote_comp());
+  }
 
  private:
   uintptr_t remote_disp_;
@@ -292,7 +312,10 @@ class post_put_x : public post_rma_options<post_put_x> {
   post_put_x(int rank, void* local_buffer, size_t size, comp_t local_comp, uintptr_t remote_disp,
              rmr_t rmr)
       : post_rma_options(rank, local_buffer, size, local_comp, remote_disp, rmr) {}
-  status_t operator()() const { return post(args(post_form_t::put, direction_t::OUT)); }
+  [[gnu::always_inline]] status_t operator()() const {
+    if (__builtin_expect(put_at_once(), 1)) return done(get_tag());
+    return post(args(post_form_t::put, direction_t::OUT));
+  }
 };
 inline status_t post_put(int rank, void* local_buffer, size_t size, comp_t local_comp,
                          uintptr_t remote_disp, rmr_t rmr) {

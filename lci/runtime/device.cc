@@ -50,6 +50,8 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pack
       packets_(packets),
       limits_{net->limits().max_inject, net->limits().max_send, packets.attr.packet_size},
       max_rma_(std::min(net->limits().max_rma, owner.attr.max_msg_size)),
+      plain_rma_(
+          net->limits().needs_registration ? 0 : std::min(net->limits().rma_at_once, max_rma_ + 1)),
       puts_tell_(bits_of(net->limits()) >= 32),
       adds_(!attr.signal_needs_progress),
       signals_(bits_of(net->limits()), attr.signal_level,

@@ -68,6 +68,8 @@ class device_impl_t : public rt::live_object {
 
   const rt::message_limits& limits() const { return limits_; }
   size_t max_rma() const { return max_rma_; }
+  // Smaller puts and gets are over as soon as the network takes them, and need no registration.
+  size_t plain_rma() const { return plain_rma_; }
   // A put_imm carries what wire.h has for others than signals.
   bool puts_tell() const { return puts_tell_; }
   const rt::signal_layout& signals() const { return signals_; }
@@ -146,6 +148,7 @@ class device_impl_t : public rt::live_object {
   rt::packet_regions* packets_regions_ = nullptr;  // of packets_; null: needs none
   const rt::message_limits limits_;
   const size_t max_rma_;
+  const size_t plain_rma_;
   const bool puts_tell_;
   const bool adds_;
   const rt::signal_layout signals_;

@@ -398,15 +398,29 @@ template <transfer Kind>
   return post_as(Kind, args);
 }
 
-// The bytes of a message, if nothing is unusual about it; what is, post() deals with.
+// What the short ways have in common: false for what post() has more to say about.
+[[gnu::always_inline]] inline bool is_usual_post(device_impl_t& device, int rank,
+                                                 const void* buffer, size_t size,
+                                                 comp_t local_comp) {
+  return static_cast<unsigned>(rank) < static_cast<unsigned>(device.runtime.size()) &&
+         (buffer != nullptr || size == 0) && device.packets().find(buffer) == nullptr &&
+         (local_comp == COMP_NULL || local_comp == COMP_NULL_RETRY ||
+          is_live(*local_comp.get_impl()));
+}
+
+[[gnu::always_inline]] inline bool is_usual_put(device_impl_t& device, int rank, const void* buffer,
+                                                size_t size, comp_t local_comp,
+                                                uintptr_t remote_disp, const rmr_t& rmr) {
+  return is_usual_post(device, rank, buffer, size, local_comp) && size < device.plain_rma() &&
+         remote_disp <= rmr.size && size <= rmr.size - remote_disp;
+}
+
 inline bool inject_at_once(device_impl_t& device, int rank, net_imm_data_t imm, void* buffer,
                            size_t size, comp_t local_comp) {
-  const bool is_usual =
-      static_cast<unsigned>(rank) < static_cast<unsigned>(device.runtime.size()) &&
-      (buffer != nullptr || size == 0) && size <= device.limits().max_inject &&
-      device.packets().find(buffer) == nullptr &&
-      (local_comp == COMP_NULL || local_comp == COMP_NULL_RETRY || is_live(*local_comp.get_impl()));
-  return __builtin_expect(is_usual, 1) && device.net->inject(rank, imm, buffer, size).is_done();
+  return __builtin_expect(is_usual_post(device, rank, buffer, size, local_comp) &&
+                              size <= device.limits().max_inject,
+                          1) &&
+         device.net->inject(rank, imm, buffer, size).is_done();
 }
 
 }  // namespace
@@ -428,6 +442,31 @@ bool send_at_once(device_t device, int rank, void* local_buffer, size_t size, co
                               through->runtime.default_matching_engine() != nullptr,
                           1) &&
          inject_at_once(*through, rank, encode_short_tagged(tag), local_buffer, size, local_comp);
+}
+
+bool put_at_once(device_t device, int rank, const void* local_buffer, size_t size,
+                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr) {
+  device_impl_t* const through = known_device(device);
+  return __builtin_expect(through != nullptr && is_usual_put(*through, rank, local_buffer, size,
+                                                             local_comp, remote_disp, rmr),
+                          1) &&
+         through->net->put(rank, local_buffer, size, {rmr.base, rmr.key}, remote_disp).is_done();
+}
+
+bool put_signal_at_once(device_t device, int rank, const void* local_buffer, size_t size,
+                        comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
+                        rcomp_t remote_comp) {
+  device_impl_t* const through = known_device(device);
+  if (__builtin_expect(through == nullptr || !through->puts_tell(), 0)) return false;
+  const imm_layout& layout = through->runtime.imm();
+  return __builtin_expect(
+             layout.fits(tag, remote_comp) &&
+                 is_usual_put(*through, rank, local_buffer, size, local_comp, remote_disp, rmr),
+             1) &&
+         through->net
+             ->put_imm(rank, layout.encode(tag, remote_comp), local_buffer, size,
+                       {rmr.base, rmr.key}, remote_disp)
+             .is_done();
 }
 
 }  // namespace rt

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <set>
 #include <vector>
 
@@ -36,11 +37,7 @@ void expect_bytes_move(Conformance& test, bool allocated) {
     const auto buffer = self.network.register_memory(local.data(), room);
     ASSERT_TRUE(buffer.ok());
     const remote_region key = self.network.remote_key(memory.region);
-    const auto keys = self.boot.allgather(
-        "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
-    ASSERT_TRUE(keys.ok());
-    remote_region remote;
-    std::memcpy(&remote, (*keys)[static_cast<size_t>(to)].data(), sizeof(remote));
+    const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
 
     int finished = 0;
     int told = 0;
@@ -112,6 +109,99 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) { expect_bytes_move(*th
 
 TEST_P(Conformance, PutGetAndPutImmReachAllocatedMemory) { expect_bytes_move(*this, true); }
 
+// What the short ways of posting do is what post() does.
+void expect_short_puts(Conformance& test, bool allocated) {
+  test.run([allocated](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    const int from = (self.rank + self.ranks - 1) % self.ranks;
+    if (self.dev.needs_registration(to)) return;
+    constexpr size_t room = 4096;
+    std::vector<unsigned char> own(allocated ? 0 : room);
+    context::allocation memory;
+    if (allocated) {
+      const auto made = self.network.allocate_memory(room);
+      ASSERT_TRUE(made.ok()) << made.status();
+      memory = *made;
+    } else {
+      const auto made = self.network.register_memory(own.data(), room);
+      ASSERT_TRUE(made.ok()) << made.status();
+      memory = {own.data(), room, *made};
+    }
+    const auto* exposed = static_cast<const unsigned char*>(memory.address);
+    const remote_region key = self.network.remote_key(memory.region);
+    const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
+    std::vector<net_imm_data_t> told;
+    const auto see = [&](const completion& c) {
+      EXPECT_EQ(c.kind, completion_kind::remote_put);
+      EXPECT_EQ(c.rank, from);
+      told.push_back(c.imm);
+    };
+    const auto done = [&](const std::function<error_t()>& post) {
+      error_t result = errorcode_t::retry;
+      self.poll_until(
+          [&] {
+            result = post();
+            return !result.is_retry();
+          },
+          see);
+      return result.is_done();
+    };
+    std::vector<unsigned char> expected(room);
+    std::vector<net_imm_data_t> tells;
+    size_t place = 3;
+    for (size_t size : {0, 1, 7, 8, 9, 24, 31, 32, 33, 39, 40, 41, 56, 57, 64, 65, 200, 1000}) {
+      if (size >= self.dev.limits().rma_at_once) continue;
+      for (const bool tell : {false, true}) {
+        std::vector<unsigned char> bytes = make_bytes(self.rank, place, size);
+        const auto imm = static_cast<net_imm_data_t>(0x80001000u + place) & imm_mask(self.dev);
+        EXPECT_TRUE(done([&] {
+          return tell ? self.dev.put_imm(to, imm, bytes.data(), size, remote, place)
+                      : self.dev.put(to, bytes.data(), size, remote, place);
+        })) << size;
+        bytes.assign(size, 0);  // it is ours again
+        bytes = make_bytes(from, place, size);
+        std::copy(bytes.begin(), bytes.end(),
+                  expected.begin() + static_cast<std::ptrdiff_t>(place));
+        if (tell) tells.push_back(imm);
+        place += size + 1;
+      }
+    }
+    self.poll_until([&] { return told.size() == tells.size(); }, see);
+    EXPECT_EQ(told, tells);
+    self.meet_polling(see);
+    EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
+    // What post() refuses.
+    remote_region forged = remote;
+    forged.key ^= 0x5555;
+    remote_region wild = remote;
+    wild.base = ~uint64_t{0};
+    const uint64_t word = ~uint64_t{0};
+    if (self.dev.limits().rma_at_once > sizeof(word)) {
+      const auto refused = [&](remote_region region, uint64_t offset) {
+        return !done([&] { return self.dev.put(to, &word, sizeof(word), region, offset); }) &&
+               !done([&] { return self.dev.put_imm(to, 1, &word, sizeof(word), region, offset); });
+      };
+      EXPECT_TRUE(refused(remote, room - 7));
+      EXPECT_TRUE(refused(remote, ~uint64_t{0} - 3));
+      EXPECT_TRUE(refused(forged, 0));
+      EXPECT_TRUE(refused(wild, 0));
+      EXPECT_TRUE(refused(remote_region(), 0));
+    }
+    self.meet_polling(see);
+    EXPECT_EQ(told, tells);
+    EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
+    if (allocated) {
+      self.network.free_memory(memory);
+    } else {
+      self.network.deregister_memory(memory.region);
+    }
+  });
+}
+
+TEST_P(Conformance, ShortPutsMoveBytesAndTell) { expect_short_puts(*this, false); }
+
+TEST_P(Conformance, ShortPutsReachAllocatedMemory) { expect_short_puts(*this, true); }
+
 // Memory that was freed is closed, and comes back empty.
 TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {
   run([](rank_under_test& self) {
@@ -127,12 +217,7 @@ TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {
       auto* bytes = static_cast<unsigned char*>(made->address);
       EXPECT_EQ(std::count(bytes, bytes + size, 0), static_cast<std::ptrdiff_t>(size));
       const remote_region key = self.network.remote_key(made->region);
-      const auto keys = self.boot.allgather(
-          absl::StrCat("keys", round),
-          absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
-      ASSERT_TRUE(keys.ok());
-      seen.emplace_back();
-      std::memcpy(&seen.back(), (*keys)[static_cast<size_t>(to)].data(), sizeof(remote_region));
+      seen.push_back(self.exchange(key)[static_cast<size_t>(to)]);
       int finished = 0;
       const auto see = [&](const completion& c) { finished += c.failed ? 1000 : 1; };
       const auto put_to = [&](const remote_region& remote) {
@@ -193,10 +278,7 @@ TEST_P(Conformance, MemoryThatIsNotOpenIsFatalAndUntouched) {
     const auto buffer = self.network.register_memory(local.data(), local.size());
     ASSERT_TRUE(mine.ok() && buffer.ok());
     const remote_region key = self.network.remote_key(*mine);
-    const auto keys = self.boot.allgather(
-        "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
-    remote_region remote;
-    std::memcpy(&remote, (*keys)[static_cast<size_t>(to)].data(), sizeof(remote));
+    const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
     const auto put = [&](remote_region region, uint64_t offset, size_t size) {
       op operation;
       operation.kind = op_kind::put;
@@ -254,9 +336,7 @@ TEST_P(Conformance, AddsAreSeenBehindThePutsBeforeThem) {
     const auto buffer = self.network.register_memory(local.data(), local.size());
     ASSERT_TRUE(memory.ok() && buffer.ok());
     const remote_region key = self.network.remote_key(memory->region);
-    const auto keys = self.boot.allgather(
-        "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
-    ASSERT_TRUE(keys.ok());
+    const auto keys = self.exchange(key);
     int finished = 0;
     const auto see = [&](const completion& c) {
       EXPECT_FALSE(c.failed);
@@ -270,7 +350,7 @@ TEST_P(Conformance, AddsAreSeenBehindThePutsBeforeThem) {
       put.local = *buffer;
       put.buffer = local.data();
       put.size = local.size();
-      std::memcpy(&put.remote, (*keys)[static_cast<size_t>(r)].data(), sizeof(put.remote));
+      put.remote = keys[static_cast<size_t>(r)];
       put.remote_offset = 64 + 64 * static_cast<size_t>(self.rank);
       put.context = &local;
       const int before = finished;
@@ -283,11 +363,9 @@ TEST_P(Conformance, AddsAreSeenBehindThePutsBeforeThem) {
       EXPECT_EQ(self.dev.add(r, put.remote, 8, -1), added);
       if (!added) reached = false;
     }
-    const char word = reached ? 'y' : 'n';
-    const auto all = self.boot.allgather("reached", absl::string_view(&word, 1), patience);
-    ASSERT_TRUE(all.ok());
+    const std::vector<char> all = self.exchange(static_cast<char>(reached));
     const bool everywhere =
-        std::all_of(all->begin(), all->end(), [](const std::string& each) { return each == "y"; });
+        std::all_of(all.begin(), all.end(), [](char each) { return each != 0; });
     auto* const counter = static_cast<int64_t*>(memory->address) + 1;
     while (everywhere &&
            __atomic_load_n(counter, __ATOMIC_ACQUIRE) != self.ranks * ((int64_t{1} << 40) - 1)) {
@@ -319,16 +397,14 @@ TEST_P(Conformance, ManyPutsAtOnceAllCompleteAndAreToldOnce) {
     const auto buffer = self.network.register_memory(local.data(), most * 8);
     ASSERT_TRUE(mine.ok() && buffer.ok());
     const remote_region key = self.network.remote_key(*mine);
-    const auto keys = self.boot.allgather(
-        "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
-    ASSERT_TRUE(keys.ok());
+    const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
     self.connect();
     op put;
     put.kind = op_kind::put_imm;
     put.rank = to;
     put.size = 8;
     put.local = *buffer;
-    std::memcpy(&put.remote, (*keys)[static_cast<size_t>(to)].data(), sizeof(put.remote));
+    put.remote = remote;
     size_t posted = 0;
     uint64_t accepted = 0;
     for (int refused = 0; refused < 100 && accepted < most && accepted <= imm_mask(self.dev);) {
@@ -347,12 +423,7 @@ TEST_P(Conformance, ManyPutsAtOnceAllCompleteAndAreToldOnce) {
       refused = 0;
     }
     EXPECT_GT(accepted, 0u);
-    const auto counts = self.boot.allgather(
-        "accepted", absl::string_view(reinterpret_cast<const char*>(&accepted), sizeof(accepted)),
-        patience);
-    ASSERT_TRUE(counts.ok());
-    uint64_t expected;
-    std::memcpy(&expected, (*counts)[static_cast<size_t>(from)].data(), sizeof(expected));
+    const uint64_t expected = self.exchange(accepted)[static_cast<size_t>(from)];
     size_t completed = 0;
     std::set<net_imm_data_t> told;
     const auto see = [&](const completion& c) {

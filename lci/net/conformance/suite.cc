@@ -1,6 +1,7 @@
 #include "lci/net/conformance/suite.h"
 
 #include <atomic>
+#include <cstring>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,6 +17,17 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Conformance);
 
 void rank_under_test::meet() {
   ASSERT_TRUE(boot.barrier("meeting-" + std::to_string(meetings++), patience).ok());
+}
+
+void rank_under_test::exchange(const void* mine, size_t size, void* all) {
+  const auto given =
+      boot.allgather("exchange-" + std::to_string(exchanges++),
+                     absl::string_view(static_cast<const char*>(mine), size), patience);
+  ASSERT_TRUE(given.ok()) << given.status();
+  for (size_t r = 0; r < given->size(); ++r) {
+    ASSERT_EQ((*given)[r].size(), size);
+    std::memcpy(static_cast<char*>(all) + r * size, (*given)[r].data(), size);
+  }
 }
 
 void rank_under_test::meet_polling(const std::function<void(const completion&)>& use) {

@@ -8,6 +8,8 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "lci/net/backend.h"
@@ -44,10 +46,23 @@ struct rank_under_test {
   // Posts until it is not a retry, polling meanwhile (completions to `use`).
   error_t post(const op& operation, const std::function<void(const completion&)>& use);
 
+  // What each rank has given for `mine`, by rank. All ranks come here.
+  template <class T>
+  std::vector<T> exchange(const T& mine) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    std::vector<T> all(static_cast<size_t>(ranks));
+    exchange(&mine, sizeof(T), all.data());
+    return all;
+  }
+
   // Where ranks connect late, all have when it returns; with no message under way.
   void connect();
 
   int meetings = 0;
+  int exchanges = 0;
+
+ private:
+  void exchange(const void* mine, size_t size, void* all);
 };
 
 class Conformance : public testing::TestWithParam<backend_under_test> {

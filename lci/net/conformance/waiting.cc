@@ -151,9 +151,7 @@ TEST_P(Conformance, WhoSleepsHearsOfEverything) {
     const auto buffer = self.network.register_memory(local.data(), size);
     ASSERT_TRUE(mine.ok() && buffer.ok());
     const remote_region key = self.network.remote_key(*mine);
-    const auto keys = self.boot.allgather(
-        "keys", absl::string_view(reinterpret_cast<const char*>(&key), sizeof(key)), patience);
-    ASSERT_TRUE(keys.ok());
+    const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
     int messages = 0;
     int puts = 0;
     int ended = 0;
@@ -184,7 +182,7 @@ TEST_P(Conformance, WhoSleepsHearsOfEverything) {
       put.local = *buffer;
       put.buffer = local.data();
       put.size = size;
-      std::memcpy(&put.remote, (*keys)[static_cast<size_t>(to)].data(), sizeof(put.remote));
+      put.remote = remote;
       const error_t result = post(put);
       ASSERT_TRUE(result.is_done() || result.is_posted());
       ended += result.is_done() ? 1 : 0;

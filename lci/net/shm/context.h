@@ -42,6 +42,12 @@ class peer {
     unsigned char* data = views->find(bytes.backing);
     return data == nullptr ? nullptr : data + bytes.offset;
   }
+  // The same, but null if mapped() never was asked for that segment: makes no call.
+  unsigned char* mapped_before(const open_bytes& bytes) const {
+    if (bytes.backing == 0 || views == nullptr) return nullptr;
+    unsigned char* const data = views->find_known(bytes.backing);
+    return data == nullptr ? nullptr : data + bytes.offset;
+  }
 
   const region_slot* regions() const {
     return reinterpret_cast<const region_slot*>(directory.data() + page_size);

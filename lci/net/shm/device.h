@@ -30,6 +30,10 @@ class shm_device final : public device {
 
   error_t post(const op& operation) override;
   error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
+  error_t put(int rank, const void* buffer, size_t size, remote_region remote,
+              uint64_t remote_offset) override;
+  error_t put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
+                  remote_region remote, uint64_t remote_offset) override;
   bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
@@ -59,10 +63,12 @@ class shm_device final : public device {
 
   error_t send(int rank, net_imm_data_t imm, const gather& message);
   error_t post_remote_copy(const op& operation);
+  error_t post_told_put(const op& operation, ring_writer& to);
   error_t post_large(const op& operation, uint64_t remote, ring_writer& to);
   error_t full(int rank) const;
 
   error_t poll_all(completion* out, size_t max, size_t* count);
+  bool take_told(ring_reader& from, int rank, completion* out);
   bool visit(int rank, batch* given);
   bool read(int rank, batch* given);
   bool take(int rank, incoming message, batch* given);

@@ -63,9 +63,14 @@ class heap_views {
   // Where the block begins that the other rank's directory names so. Null if there is no such
   // segment, or it cannot be mapped; then it is not tried again.
   unsigned char* find(uint64_t backing) {
-    const view* known = views_.get(static_cast<size_t>(descriptor_of(backing)));
-    if (__builtin_expect(known == nullptr || known->backing != backing, 0)) known = open(backing);
+    const view* known = find_view(backing);
+    if (__builtin_expect(known == nullptr, 0)) known = open(backing);
     return known->data;
+  }
+  // The same, but null if find() never was asked for it: makes no call.
+  unsigned char* find_known(uint64_t backing) const {
+    const view* const known = find_view(backing);
+    return __builtin_expect(known != nullptr, 1) ? known->data : nullptr;
   }
 
  private:
@@ -75,6 +80,10 @@ class heap_views {
     segment memory;
   };
 
+  const view* find_view(uint64_t backing) const {
+    const view* const there = views_.get(static_cast<size_t>(descriptor_of(backing)));
+    return there != nullptr && there->backing == backing ? there : nullptr;
+  }
   const view* open(uint64_t backing);
 
   int64_t pid_ = 0;

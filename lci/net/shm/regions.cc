@@ -50,6 +50,10 @@ bool region_table::try_open(size_t in, const void* address, size_t size, uint64_
 
 absl::StatusOr<local_region> region_table::open(const void* address, size_t size,
                                                 uint64_t backing) {
+  if (size > max_region_size) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        size, " bytes are registered at once; the shm backend has room for ", max_region_size));
+  }
   local_region made;
   const size_t first = base::thread_number() % stripes;
   for (size_t i = 0; i < stripes; ++i) {
@@ -93,22 +97,6 @@ region_slot& region_table::checked(size_t index) const {
   LCI_CHECK(index < directory_capacity && slots_[index].key.load(std::memory_order_relaxed) != 0,
             "local_region ", index + 1, " is not registered");
   return slots_[index];
-}
-
-bool find_open(const region_slot* slots, remote_region region, uint64_t offset, size_t size,
-               open_bytes* found) {
-  if (region.base >= directory_capacity || region.key == 0) return false;
-  const region_slot& slot = slots[region.base];
-  if (slot.key.load(std::memory_order_acquire) != region.key) return false;  // A2
-  const uint64_t base = slot.base.load(std::memory_order_acquire);           // A1
-  const uint64_t length = slot.size.load(std::memory_order_acquire);         // A1
-  const uint64_t backing = slot.backing.load(std::memory_order_acquire);     // A1
-  if (slot.key.load(std::memory_order_relaxed) != region.key) return false;
-  if (offset > length || size > length - offset) return false;
-  // What a peer says of its own segment must fit; the rest is that peer's loss.
-  if (backing != 0 && length > pages_of(backing) * page_size) return false;
-  *found = {base + offset, backing, offset};
-  return true;
 }
 
 void copy_within(copy_direction direction, void* local, uint64_t remote, size_t size) {

@@ -25,8 +25,21 @@ struct open_bytes {
 
 // Whether a directory holds the registration `region` and it covers these bytes; then also where
 // they are.
-bool find_open(const region_slot* slots, remote_region region, uint64_t offset, size_t size,
-               open_bytes* found);
+[[gnu::always_inline]] inline bool find_open(const region_slot* slots, remote_region region,
+                                             uint64_t offset, size_t size, open_bytes* found) {
+  if (region.base >= directory_capacity || region.key == 0) return false;
+  const region_slot& slot = slots[region.base];
+  if (slot.key.load(std::memory_order_acquire) != region.key) return false;  // A2
+  const uint64_t base = slot.base.load(std::memory_order_acquire);           // A1
+  const uint64_t length = slot.size.load(std::memory_order_acquire);         // A1
+  const uint64_t backing = slot.backing.load(std::memory_order_acquire);     // A1
+  if (slot.key.load(std::memory_order_relaxed) != region.key) return false;
+  if (offset > length || size > length - offset) return false;
+  // What a peer says of its own segment must fit; the rest is that peer's loss.
+  if (backing != 0 && length > pages_of(backing) * page_size) return false;
+  *found = {base + offset, backing, offset};
+  return true;
+}
 
 enum class copy_direction { to_peer, from_peer };
 

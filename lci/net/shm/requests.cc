@@ -4,8 +4,6 @@
 #include <cstring>
 #include <mutex>
 
-#include "lci/base/log.h"
-
 namespace lci::net::shm {
 namespace {
 
@@ -57,18 +55,6 @@ error_t request_table::post(const op& operation, ring_writer& writer, int64_t be
   unwritten_.fetch_add(1, std::memory_order_relaxed);
   if (!waits) go_on(operation.rank, writer);
   return errorcode_t::posted;
-}
-
-error_t request_table::put_at_once(const op& operation, ring_writer& writer) {
-  const remote_copy_header header{0,
-                                  last_piece | no_reply,
-                                  operation.remote.base,
-                                  operation.remote.key,
-                                  operation.remote_offset,
-                                  operation.size};
-  const bool written = writer.write(message_kind::put_imm_request, operation.imm,
-                                    {&header, sizeof(header), operation.buffer, operation.size});
-  return written ? errorcode_t::done : errorcode_t::retry_nomem;
 }
 
 void request_table::go_on(int rank, ring_writer& writer) {
@@ -182,27 +168,21 @@ request_table::result request_table::take_put(int rank, const incoming& message,
   const size_t bytes = message.size - sizeof(header);
   const bool tells = message.kind == message_kind::put_imm_request;
   const bool last = (header.flag & last_piece) != 0;
-  const bool silent = (header.flag & no_reply) != 0;
   if (header.size != bytes || bytes > piece_ || header.operation >= max_requests ||
-      (tells && !last) || (silent && !tells)) {
+      (tells && !last) || (last && with.count_owed == max_requests)) {
     return result::malformed;
   }
-  if (last && !silent && with.count_owed == max_requests) return result::malformed;
   const unsigned char* from = message.bytes + sizeof(header);
   bool open = regions_.use(region_of(header), header.offset, bytes, [&](void* to) {
     if (bytes > 0) std::memcpy(to, from, bytes);
   });
-  if (!silent) {
-    const uint32_t bit = uint32_t{1} << header.operation;
-    if (!open) with.refused |= bit;
-    if (!last) return result::nothing;
-    open = (with.refused & bit) == 0;
-    with.refused &= ~bit;
-    header.flag = open ? 1 : 0;
-    owe(rank, answer, back);
-  } else if (!open) {
-    LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
-  }
+  const uint32_t bit = uint32_t{1} << header.operation;
+  if (!open) with.refused |= bit;
+  if (!last) return result::nothing;
+  open = (with.refused & bit) == 0;
+  with.refused &= ~bit;
+  header.flag = open ? 1 : 0;
+  owe(rank, answer, back);
   if (!tells || !open) return result::nothing;
   *out = completion();
   out->kind = completion_kind::remote_put;

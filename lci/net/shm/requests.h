@@ -33,9 +33,6 @@ class request_table {
   // for its first piece. `begin`: when it began, if large_puts is to know how long it takes; else
   // 0.
   error_t post(const op& operation, ring_writer& writer, int64_t begin = 0);
-  // Done: a put_imm of one piece at most is in the ring, and nobody will say more of it here. Or
-  // retry_nomem.
-  error_t put_at_once(const op& operation, ring_writer& writer);
   // Writes more of the puts to `rank` that are not all in the ring.
   void go_on(int rank, ring_writer& writer);
 

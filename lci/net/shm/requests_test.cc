@@ -155,21 +155,6 @@ TEST_F(Requests, StreamsGoOnAsThereIsRoom) {
   EXPECT_EQ(got, bytes);
 }
 
-TEST_F(Requests, APutAtOnceNeedsNoReply) {
-  std::vector<unsigned char> bytes(max_bytes, 9);
-  const op put = asker_.make(op_kind::put_imm, target_, 1, bytes.data(), 200);
-  int posted = 0;
-  while (asker_.table.put_at_once(put, there_.writer).is_done()) ++posted;
-  EXPECT_GT(posted, 8);
-  EXPECT_EQ(target_.progress(there_, back_).size(), static_cast<size_t>(posted));
-  EXPECT_EQ(std::count(target_.memory.begin(), target_.memory.end(), 9), 200);
-  EXPECT_TRUE(asker_.progress(back_, there_).empty());
-  // Closed meanwhile: dropped, and nobody is told.
-  ASSERT_TRUE(asker_.table.put_at_once(put, there_.writer).is_done());
-  target_.regions.close(target_.region);
-  EXPECT_TRUE(target_.progress(there_, back_).empty());
-}
-
 // A reply before the last piece was written would end an operation that still reads its buffer.
 TEST_F(Requests, AReplyToAPutThatIsUnderWayIsMalformed) {
   std::vector<unsigned char> bytes(50000, 9);

@@ -87,6 +87,9 @@ class alignas(line_size) basic_ring_reader {
     return cells_[next_].word.load(std::memory_order_relaxed) == 0 && unpublished_ <= quarter_;
   }
 
+  // next() would find nothing.
+  bool has_none() const { return cells_[next_].word.load(std::memory_order_relaxed) == 0; }
+
   // Ends the use of a message. Messages may be freed in any order; the sender has their cells back
   // after a reclaim().
   void free(uint32_t first_cell, size_t size) {

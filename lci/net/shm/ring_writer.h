@@ -67,6 +67,19 @@ class alignas(line_size) basic_ring_writer {
   }
   static bool is_short(size_t size) { return size <= line_size - word_size; }
 
+  // The same with a header, of words, before the bytes, with which it is short.
+  template <class Header>
+  [[gnu::always_inline]] bool write_at_once(message_kind kind, uint32_t imm, const Header& header,
+                                            const void* bytes, size_t size) {
+    static_assert(sizeof(Header) % sizeof(uint64_t) == 0 && sizeof(Header) < line_size);
+    unsigned char whole[line_size];
+    std::memcpy(whole, &header, sizeof(header));
+    base::copy_short(whole + sizeof(header), bytes, size);
+    return write_at_once(kind, imm, whole, sizeof(header) + size);
+  }
+  // Whether write_at_once would write so many bytes.
+  bool can_write_at_once(size_t size) const { return written_ + span_of(size) < wiped_; }
+
   // Whether a message of `size` bytes could be written now.
   bool has_room(size_t size) {
     const uint64_t span = span_of(size);

@@ -21,6 +21,7 @@
 //   messages of the rings. Their bytes:
 //     request     remote_copy_header, then for a put the bytes to write
 //     reply       remote_copy_header, then for a get that succeeded the bytes read
+//   A put that the target is told of and that fits into one message is that message and no more.
 #ifndef LCI_NET_SHM_WIRE_H_
 #define LCI_NET_SHM_WIRE_H_
 
@@ -49,6 +50,7 @@ enum class message_kind : uint32_t {  // less than 16
   reply = 7,            // answers one of the three
   joint_put = 8,        // help to copy (joint_copy.h)
   joint_done = 9,       // no more help is needed
+  told_put = 10,        // write these bytes, and tell the program with `imm`; nobody answers
 };
 
 // What a message is, in one word, which is written and read at once: its immediate data above, then
@@ -103,9 +105,17 @@ struct remote_copy_header {
 };
 static_assert(sizeof(remote_copy_header) == 40);
 
-// Flags of a piece of a put.
+// Flag of a piece of a put.
 constexpr uint32_t last_piece = 1;
-constexpr uint32_t no_reply = 2;  // the only piece of a put that the target is told of
+
+// The bytes of a told_put, before those to write. So few that with 8 bytes to write and the word
+// they fill half a line.
+struct told_put_header {
+  uint64_t key;    // as in remote_region
+  uint64_t place;  // base as in remote_region below, the offset above
+};
+static_assert(sizeof(told_put_header) == 16);
+constexpr int told_put_offset_shift = 16;
 
 // Requests that one rank may have open at another, on one device. The other one keeps room to
 // remember so many replies.
@@ -161,6 +171,8 @@ constexpr int32_t descriptor_of(uint64_t backing) {
 constexpr uint64_t pages_of(uint64_t backing) { return backing >> backing_descriptor_bits; }
 
 constexpr size_t directory_capacity = size_t{1} << 16;
+static_assert(directory_capacity == size_t{1} << told_put_offset_shift);
+constexpr uint64_t max_region_size = uint64_t{1} << (64 - told_put_offset_shift);
 constexpr size_t directory_bytes = page_size + directory_capacity * sizeof(region_slot);
 
 // ---- introductions ------------------------------------------------------------------------------

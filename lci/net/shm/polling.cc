@@ -1,0 +1,302 @@
+// What a device's poll does.
+#include <algorithm>
+#include <mutex>
+
+#include "lci/base/log.h"
+#include "lci/net/shm/device.h"
+#include "lci/net/shm/told_put.h"
+
+namespace lci::net::shm {
+namespace {
+
+// The clock is read once in this many polls, and peers are looked at once in this time.
+constexpr uint32_t polls_between_looks = 256;
+constexpr std::chrono::milliseconds time_between_looks{100};
+
+// One poll in so many looks at more than the ring that had something last, if that has more.
+constexpr uint32_t polls_of_one = 16;
+static_assert(polls_between_looks % polls_of_one == 0);
+// The same where that ring has nothing now, but had during the last polls_of_hope. Not for longer:
+// who polls seldom has to find with one poll what there is.
+constexpr uint32_t idle_polls_of_one = 4;
+constexpr uint32_t polls_of_hope = 64;
+static_assert(polls_of_one % idle_polls_of_one == 0);
+// Rings that one poll looks at, besides the one that had something last. A look at an idle ring
+// costs two cache lines and an entry of the TLB, which with 64 ranks is longer than a message
+// takes.
+constexpr int rings_per_poll = 8;
+// Messages that one poll takes from a ring, so that requests, which give no completion, can't keep
+// it there.
+constexpr int messages_per_visit = 256;
+
+// A lease is the rank that the message came from above, and its first cell in that rank's ring
+// below.
+uint64_t make_lease(int rank, uint32_t first_cell) {
+  return static_cast<uint64_t>(rank) << 32 | first_cell;
+}
+
+// All that a receive has.
+inline void fill(completion* out, int rank, const incoming& message) {
+  out->kind = completion_kind::recv;
+  out->rank = rank;
+  out->imm = message.imm;
+  out->size = message.size;
+  out->buffer = message.bytes;
+  out->lease = make_lease(rank, message.first_cell);
+  out->is_small = false;
+}
+
+}  // namespace
+
+error_t shm_device::poll(completion* out, size_t max, size_t* count) {
+  *count = 0;
+  if (!poll_lock_.try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::biased_lock> guard(poll_lock_, std::adopt_lock);
+  // Mostly there are more messages from where the last one came from, or nothing at all. Every so
+  // often that way is not taken, so that nobody else has to wait for long; nor while large puts are
+  // under way, of which only so many can be.
+  if (__builtin_expect(++polls_ % polls_of_one != 0 && joint_.idle(), 1)) {
+    const int rank = active_rank_;
+    ring_reader& from = reader(rank);
+    const auto most = static_cast<uint32_t>(limits().max_send);
+    size_t taken = 0;
+    incoming message;
+    for (; taken < max; ++taken) {
+      completion& given = out[taken];
+      uint32_t size = 0;
+      if (from.take_small(message_kind::send, &given.imm, &size, given.small)) {
+        given.kind = completion_kind::recv;
+        given.rank = rank;
+        given.size = size;
+        given.is_small = true;
+      } else if (from.next_of(message_kind::send, most, &message)) {
+        fill(&given, rank, message);
+      } else if (from.has_none() || !take_told(from, rank, &given)) {
+        break;
+      }
+    }
+    if (taken > 0) {
+      from.reclaim();
+      *count = taken;
+      last_found_ = polls_;
+      return errorcode_t::done;
+    }
+    // Who has just had one mostly waits for the next one from there.
+    if (polls_ - last_found_ < polls_of_hope && polls_ % idle_polls_of_one != 0 && from.is_idle() &&
+        requests_.idle()) {
+      return errorcode_t::retry;
+    }
+  }
+  return poll_all(out, max, count);
+}
+
+// The next message, if it tells the program of a put. False if it has nothing for it.
+bool shm_device::take_told(ring_reader& from, int rank, completion* out) {
+  uint32_t size = 0;
+  if (from.take_small(message_kind::put_done, &out->imm, &size, out->small)) {
+    out->kind = completion_kind::remote_put;
+    out->rank = rank;
+    out->imm_high = 0;
+    return true;
+  }
+  incoming message;
+  const auto most = static_cast<uint32_t>(piece_ + sizeof(told_put_header));
+  if (!from.next_of(message_kind::told_put, most, &message)) return false;
+  const told_put_result result = take_told_put(context_.regions(), rank, message, out);
+  if (result == told_put_result::malformed) {
+    fail(rank, peer_state::corrupt, "it wrote a malformed message");
+    return false;
+  }
+  from.free(message.first_cell, message.size);
+  return result == told_put_result::told;
+}
+
+[[gnu::noinline]] error_t shm_device::poll_all(completion* out, size_t max, size_t* count) {
+  batch given{out, out + max};
+  if (__builtin_expect(!requests_.idle(), 0)) move_streams();
+  if (__builtin_expect(!joint_.idle(), 0)) finish_joint(&given);
+  // Begins behind the rank that the last full batch ended with, so that none is served twice while
+  // another waits.
+  for (int i = std::min(ranks_, rings_per_poll); i > 0 && !given.full(); --i) {
+    const int rank = next_rank_;
+    next_rank_ = rank + 1 == ranks_ ? 0 : rank + 1;
+    if (!reader(rank).is_idle()) read(rank, &given);
+  }
+  // Those who talk with us are not kept waiting by those who don't.
+  if (ranks_ > rings_per_poll && !given.full()) visit(active_rank_, &given);
+  if (polls_ % polls_between_looks == 0) look_for_failures();
+  if (__builtin_expect(unreported_, 0)) report_failures(&given);
+  *count = static_cast<size_t>(given.next - out);
+  return given.moved ? errorcode_t::done : errorcode_t::retry;
+}
+
+// True if there is nothing more to read.
+bool shm_device::visit(int rank, batch* given) { return read(rank, given); }
+
+// The same, where it is worth its place.
+[[gnu::always_inline]] inline bool shm_device::read(int rank, batch* given) {
+  // Only we change it.
+  if (states_[static_cast<size_t>(rank)].load(std::memory_order_relaxed) > peer_state::ended) {
+    return true;
+  }
+  ring_reader& from = reader(rank);
+  from.reclaim();
+  const size_t max_send = limits().max_send;
+  completion* next = given->next;
+  bool empty = false;
+  for (int others = 0; next != given->end && others < messages_per_visit;) {
+    incoming message;
+    const ring_reader::result result = from.next(&message);
+    empty = result == ring_reader::result::none;
+    if (empty) break;
+    if (__builtin_expect(result == ring_reader::result::message &&
+                             message.kind == message_kind::send && message.size <= max_send,
+                         1)) {
+      fill(next++, rank, message);
+      continue;
+    }
+    given->next = next;
+    given->moved = true;
+    if (result == ring_reader::result::corrupt || !take(rank, message, given)) {
+      fail(rank, peer_state::corrupt, "it wrote a malformed message");
+      return true;
+    }
+    next = given->next;
+    ++others;
+  }
+  if (next != given->next) {
+    given->next = next;
+    given->moved = true;
+  }
+  if (given->moved) active_rank_ = rank;
+  return empty;
+}
+
+// All but a send. False if the message makes no sense.
+[[gnu::noinline]] bool shm_device::take(int rank, incoming message, batch* given) {
+  completion* const out = given->next;
+  switch (message.kind) {
+    case message_kind::put_done:
+      *out = completion();
+      out->kind = completion_kind::remote_put;
+      out->rank = rank;
+      out->imm = message.imm;
+      ++given->next;
+      reader(rank).free(message.first_cell, message.size);
+      return true;
+    case message_kind::put_request:
+    case message_kind::put_imm_request:
+    case message_kind::get_request:
+    case message_kind::reply: {
+      const request_table::result result = requests_.take(rank, message, writer(rank), out);
+      reader(rank).free(message.first_cell, message.size);
+      // At once: there may be a stream behind it that waits for room.
+      reader(rank).reclaim();
+      if (result == request_table::result::completed) ++given->next;
+      return result != request_table::result::malformed;
+    }
+    case message_kind::told_put: {
+      const told_put_result result = take_told_put(context_.regions(), rank, message, out);
+      reader(rank).free(message.first_cell, message.size);
+      if (result == told_put_result::told) ++given->next;
+      return result != told_put_result::malformed;
+    }
+    case message_kind::joint_put: {
+      const bool sound = joint_.take(rank, message);
+      reader(rank).free(message.first_cell, message.size);
+      return sound;
+    }
+    case message_kind::joint_done: {
+      bool told = false;
+      const bool sound = joint_.take_done(rank, message, out, &told);
+      reader(rank).free(message.first_cell, message.size);
+      if (told) ++given->next;
+      return sound;
+    }
+    case message_kind::send:  // too large
+    case message_kind::pad:   // stays in the ring
+      break;
+  }
+  return false;
+}
+
+void shm_device::move_streams() {
+  for (int r = 0; r < ranks_; ++r) {
+    requests_.pay(r, writer(r));
+    if (!writer(r).lock.try_lock()) continue;
+    const std::lock_guard<ds::biased_lock> guard(writer(r).lock, std::adopt_lock);
+    requests_.go_on(r, writer(r));
+  }
+}
+
+// What the targets of our puts have finished.
+void shm_device::finish_joint(batch* given) {
+  for (int r = 0; r < ranks_ && !given->full(); ++r) {
+    if (!writer(r).lock.try_lock()) continue;
+    const std::lock_guard<ds::biased_lock> guard(writer(r).lock, std::adopt_lock);
+    while (!given->full() && joint_.finish(r, given->next)) {
+      ++given->next;
+      given->moved = true;
+    }
+  }
+}
+
+void shm_device::release(const completion& received) {
+  if (received.is_small) return;  // taken with its bytes
+  const auto rank = static_cast<int>(received.lease >> 32);
+  reader(rank).free(static_cast<uint32_t>(received.lease), received.size);
+}
+
+// ---- failures -----------------------------------------------------------------------------------
+
+void shm_device::look_for_failures() {
+  const auto now = std::chrono::steady_clock::now();
+  if (now - last_look_ < time_between_looks) return;
+  last_look_ = now;
+  for (int r = 0; r < ranks_; ++r) {
+    if (r == context_.rank() || state(r) != peer_state::alive) continue;
+    // One that ended its device before it ended is no failure.
+    if (reader(r).sender_closed() || !context_.rank_at(r).has_ended()) continue;
+    // It may have ended its device between the two looks.
+    if (!reader(r).sender_closed()) fail(r, peer_state::ended, "its process has ended");
+  }
+}
+
+void shm_device::fail(int rank, peer_state how, const char* reason) {
+  LCI_LOG(warn, "rank ", rank, " has failed: ", reason);
+  active_rank_ = context_.rank();  // its ring may be read no more
+  states_[static_cast<size_t>(rank)].store(how, std::memory_order_release);
+  unreported_ = true;
+}
+
+void shm_device::report_failures(batch* given) {
+  unreported_ = false;
+  for (int r = 0; r < ranks_; ++r) {
+    const peer_state now = state(r);
+    if (now != peer_state::ended && now != peer_state::corrupt) continue;
+    if (!report_failure(r, given)) unreported_ = true;
+  }
+}
+
+// First all that it had sent, then all that waits for it, then that it is gone. False if there is
+// more to do than the batch has room for, or another thread is posting to it.
+bool shm_device::report_failure(int rank, batch* given) {
+  if (!visit(rank, given)) return false;
+  ring_writer& to = writer(rank);
+  if (!to.lock.try_lock()) return false;
+  const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
+  for (;;) {
+    if (given->full()) return false;
+    given->moved = true;
+    if (!requests_.give_up(rank, given->next) && !joint_.give_up(rank, given->next)) break;
+    ++given->next;
+  }
+  *given->next = completion();
+  given->next->kind = completion_kind::peer_failed;
+  given->next->rank = rank;
+  ++given->next;
+  states_[static_cast<size_t>(rank)].store(peer_state::reported, std::memory_order_release);
+  return true;
+}
+
+}  // namespace lci::net::shm

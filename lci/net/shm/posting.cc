@@ -1,0 +1,179 @@
+// What a device's posts do.
+#include <cstring>
+#include <mutex>
+
+#include "lci/base/copy.h"
+#include "lci/net/shm/device.h"
+#include "lci/net/shm/told_put.h"
+
+namespace lci::net::shm {
+namespace {
+
+[[gnu::noinline]] error_t copy_to(unsigned char* mapped, const void* buffer, size_t size) {
+  std::memcpy(mapped, buffer, size);
+  return errorcode_t::done;
+}
+
+}  // namespace
+
+error_t shm_device::post(const op& operation) {
+  if (__builtin_expect(operation.kind != op_kind::send, 0)) {
+    if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
+    return post_remote_copy(operation);
+  }
+  return send(operation.rank, operation.imm,
+              {operation.header, operation.header_size, operation.buffer, operation.size});
+}
+
+// Most are small, to a ring that one thread has nearly to itself: their way makes no call.
+error_t shm_device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
+  if (__builtin_expect(state(rank) == peer_state::alive && ring_writer::is_short(size), 1)) {
+    ring_writer& to = writer(rank);
+    const ds::biased_lock::owner_guard guard(to.lock);
+    if (guard && to.write_at_once(message_kind::send, imm, buffer, size)) return errorcode_t::done;
+  }
+  return send(rank, imm, {nullptr, 0, buffer, size});
+}
+
+error_t shm_device::send(int rank, net_imm_data_t imm, const gather& message) {
+  if (__builtin_expect(state(rank) != peer_state::alive, 0)) return errorcode_t::fatal;
+  ring_writer& to = writer(rank);
+  if (!to.lock.try_lock()) return errorcode_t::retry_lock;
+  const bool written = to.write(message_kind::send, imm, message);
+  to.lock.unlock();
+  return __builtin_expect(written, 1) ? error_t(errorcode_t::done) : full(rank);
+}
+
+// Nobody will make room in the ring to a rank that has ended its device.
+error_t shm_device::full(int rank) const {
+  return reader(rank).sender_closed() ? errorcode_t::fatal : errorcode_t::retry_nomem;
+}
+
+// Most are small, and for memory that is mapped here: their way makes no call.
+error_t shm_device::put(int rank, const void* buffer, size_t size, remote_region remote,
+                        uint64_t remote_offset) {
+  open_bytes open;
+  if (__builtin_expect(
+          state(rank) == peer_state::alive &&
+              find_open(context_.rank_at(rank).regions(), remote, remote_offset, size, &open),
+          1)) {
+    unsigned char* const mapped = context_.rank_at(rank).mapped_before(open);
+    if (__builtin_expect(mapped != nullptr, 1)) {
+      if (__builtin_expect(size > line_size, 0)) return copy_to(mapped, buffer, size);
+      base::copy_short(mapped, buffer, size);
+      return errorcode_t::done;
+    }
+  }
+  return device::put(rank, buffer, size, remote, remote_offset);
+}
+
+// Likewise, and those for memory that isn't, through a ring that one thread has nearly to itself.
+error_t shm_device::put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
+                            remote_region remote, uint64_t remote_offset) {
+  constexpr size_t most = line_size - word_size - sizeof(told_put_header);
+  open_bytes open;
+  if (__builtin_expect(
+          size <= most && state(rank) == peer_state::alive &&
+              find_open(context_.rank_at(rank).regions(), remote, remote_offset, size, &open),
+          1)) {
+    const peer& target = context_.rank_at(rank);
+    ring_writer& to = writer(rank);
+    const ds::biased_lock::owner_guard guard(to.lock);
+    if (guard && open.backing == 0 && target.by != reach::here) {
+      if (to.write_at_once(message_kind::told_put, imm, make_told_put(remote, remote_offset),
+                           buffer, size)) {
+        return errorcode_t::done;
+      }
+    } else if (guard && to.can_write_at_once(0)) {
+      unsigned char* const mapped = target.mapped_before(open);
+      if (mapped != nullptr) {
+        base::copy_short(mapped, buffer, size);
+        to.write_at_once(message_kind::put_done, imm, nullptr, 0);
+        return errorcode_t::done;
+      }
+    }
+  }
+  return device::put_imm(rank, imm, buffer, size, remote, remote_offset);
+}
+
+error_t shm_device::post_remote_copy(const op& operation) {
+  const peer& target = context_.rank_at(operation.rank);
+  open_bytes open;
+  if (!find_open(target.regions(), operation.remote, operation.remote_offset, operation.size,
+                 &open)) {
+    return errorcode_t::fatal;
+  }
+  const copy_direction direction =
+      operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
+  unsigned char* const mapped = target.mapped(open);
+  const bool at_once = operation.kind == op_kind::put_imm && operation.size <= piece_;
+  const bool through_ring =
+      mapped == nullptr && target.by != reach::here && (target.by == reach::asking || at_once);
+  const bool by_both = mapped == nullptr && target.by == reach::kernel && operation.target_waits &&
+                       operation.size >= joint_copy_size_;
+  const auto copy = [&] {
+    if (mapped == nullptr) {
+      return target.copy(direction, operation.buffer, open.address, operation.size);
+    }
+    if (direction == copy_direction::to_peer && operation.size <= line_size) {
+      base::copy_short(mapped, operation.buffer, operation.size);
+    } else {
+      copy_within(direction, operation.buffer, reinterpret_cast<uintptr_t>(mapped), operation.size);
+    }
+    return true;
+  };
+  if (!through_ring && !by_both && operation.kind != op_kind::put_imm) {
+    return copy() ? errorcode_t::done : errorcode_t::fatal;
+  }
+  ring_writer& to = writer(operation.rank);
+  if (!to.lock.try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
+  // Again, under the lock: report_failure gives up what is open under the same lock.
+  if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
+  if (by_both) return post_large(operation, open.address, to);
+  if (through_ring) {
+    const error_t posted = at_once ? post_told_put(operation, to) : requests_.post(operation, to);
+    return posted.is_retry() ? full(operation.rank) : posted;
+  }
+  // The lock is held from the look for room to the message, so that the bytes are copied only once.
+  const bool tells = operation.kind == op_kind::put_imm;
+  if (tells && !to.has_room(0)) return full(operation.rank);
+  if (!copy()) return errorcode_t::fatal;
+  if (tells) to.write(message_kind::put_done, operation.imm, {});
+  return errorcode_t::done;
+}
+
+// With the ring's lock. Done, or retry_nomem.
+error_t shm_device::post_told_put(const op& operation, ring_writer& to) {
+  const told_put_header header = make_told_put(operation.remote, operation.remote_offset);
+  const bool written = to.write(message_kind::told_put, operation.imm,
+                                {&header, sizeof(header), operation.buffer, operation.size});
+  return written ? errorcode_t::done : errorcode_t::retry_nomem;
+}
+
+// With the ring's lock.
+error_t shm_device::post_large(const op& operation, uint64_t remote, ring_writer& to) {
+  const int64_t begin = large_puts::now();
+  const way through = large_puts_.next(operation.rank, operation.size);
+  const error_t posted = through == way::kernel ? joint_.put(operation, remote, to, begin)
+                                                : requests_.post(operation, to, begin);
+  if (posted.is_retry()) return full(operation.rank);
+  large_puts_.began(through, operation.rank, operation.size);
+  return posted;
+}
+
+bool shm_device::add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) {
+  if (state(rank) != peer_state::alive) return false;
+  const peer& target = context_.rank_at(rank);
+  open_bytes open;
+  if (!find_open(target.regions(), remote, remote_offset, sizeof(value), &open)) return false;
+  unsigned char* word = target.mapped(open);
+  if (word == nullptr) {
+    if (target.by != reach::here) return false;
+    word = reinterpret_cast<unsigned char*>(static_cast<uintptr_t>(open.address));
+  }
+  __atomic_fetch_add(reinterpret_cast<int64_t*>(word), value, __ATOMIC_RELEASE);
+  return true;
+}
+
+}  // namespace lci::net::shm
