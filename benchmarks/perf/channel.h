@@ -77,6 +77,7 @@ class channel final : private message_sink {
 
  private:
   void take(const lci::status_t& status) override;
+  void check(const lci::status_t& status);
   template <operation Op>
   lci::status_t try_post(int batch, int slot, uint64_t number);
   template <operation Op>

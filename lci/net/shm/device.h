@@ -68,6 +68,7 @@ class shm_device final : public device {
   error_t full(int rank) const;
 
   error_t poll_all(completion* out, size_t max, size_t* count);
+  size_t take_usual(ring_reader& from, int rank, completion* out, size_t max);
   bool take_told(ring_reader& from, int rank, completion* out);
   bool visit(int rank, batch* given);
   bool read(int rank, batch* given);

@@ -58,23 +58,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   if (__builtin_expect(++polls_ % polls_of_one != 0 && joint_.idle(), 1)) {
     const int rank = active_rank_;
     ring_reader& from = reader(rank);
-    const auto most = static_cast<uint32_t>(limits().max_send);
-    size_t taken = 0;
-    incoming message;
-    for (; taken < max; ++taken) {
-      completion& given = out[taken];
-      uint32_t size = 0;
-      if (from.take_small(message_kind::send, &given.imm, &size, given.small)) {
-        given.kind = completion_kind::recv;
-        given.rank = rank;
-        given.size = size;
-        given.is_small = true;
-      } else if (from.next_of(message_kind::send, most, &message)) {
-        fill(&given, rank, message);
-      } else if (from.has_none() || !take_told(from, rank, &given)) {
-        break;
-      }
-    }
+    const size_t taken = take_usual(from, rank, out, max);
     if (taken > 0) {
       from.reclaim();
       *count = taken;
@@ -90,6 +74,28 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   return poll_all(out, max, count);
 }
 
+// What comes most, as far as there is no other message: how many. (Here, without one more call.)
+[[gnu::always_inline]] inline size_t shm_device::take_usual(ring_reader& from, int rank,
+                                                            completion* out, size_t max) {
+  const auto most = static_cast<uint32_t>(limits().max_send);
+  incoming message;
+  for (size_t taken = 0; taken < max; ++taken) {
+    completion& given = out[taken];
+    uint32_t size = 0;
+    if (from.take_small(message_kind::send, &given.imm, &size, given.small)) {
+      given.kind = completion_kind::recv;
+      given.rank = rank;
+      given.size = size;
+      given.is_small = true;
+    } else if (from.next_of(message_kind::send, 0, most, &message)) {
+      fill(&given, rank, message);
+    } else if (from.has_none() || !take_told(from, rank, &given)) {
+      return taken;
+    }
+  }
+  return max;
+}
+
 // The next message, if it tells the program of a put. False if it has nothing for it.
 bool shm_device::take_told(ring_reader& from, int rank, completion* out) {
   uint32_t size = 0;
@@ -100,15 +106,12 @@ bool shm_device::take_told(ring_reader& from, int rank, completion* out) {
     return true;
   }
   incoming message;
-  const auto most = static_cast<uint32_t>(piece_ + sizeof(told_put_header));
-  if (!from.next_of(message_kind::told_put, most, &message)) return false;
-  const told_put_result result = take_told_put(context_.regions(), rank, message, out);
-  if (result == told_put_result::malformed) {
-    fail(rank, peer_state::corrupt, "it wrote a malformed message");
-    return false;
-  }
+  constexpr uint32_t least = sizeof(told_put_header);
+  const auto most = static_cast<uint32_t>(piece_ + least);
+  if (!from.next_of(message_kind::told_put, least, most, &message)) return false;
+  const bool told = take_told_put(context_.regions(), rank, message, out) == told_put_result::told;
   from.free(message.first_cell, message.size);
-  return result == told_put_result::told;
+  return told;
 }
 
 [[gnu::noinline]] error_t shm_device::poll_all(completion* out, size_t max, size_t* count) {
@@ -141,32 +144,25 @@ bool shm_device::visit(int rank, batch* given) { return read(rank, given); }
   }
   ring_reader& from = reader(rank);
   from.reclaim();
-  const size_t max_send = limits().max_send;
-  completion* next = given->next;
   bool empty = false;
-  for (int others = 0; next != given->end && others < messages_per_visit;) {
+  for (int others = 0; others < messages_per_visit; ++others) {
+    const size_t taken =
+        take_usual(from, rank, given->next, static_cast<size_t>(given->end - given->next));
+    given->next += taken;
+    if (taken > 0) given->moved = true;
+    if (given->full()) break;
     incoming message;
     const ring_reader::result result = from.next(&message);
     empty = result == ring_reader::result::none;
     if (empty) break;
-    if (__builtin_expect(result == ring_reader::result::message &&
-                             message.kind == message_kind::send && message.size <= max_send,
-                         1)) {
-      fill(next++, rank, message);
-      continue;
-    }
-    given->next = next;
     given->moved = true;
-    if (result == ring_reader::result::corrupt || !take(rank, message, given)) {
+    if (result == ring_reader::result::message && message.kind == message_kind::send &&
+        message.size <= limits().max_send) {
+      fill(given->next++, rank, message);  // behind a pad
+    } else if (result == ring_reader::result::corrupt || !take(rank, message, given)) {
       fail(rank, peer_state::corrupt, "it wrote a malformed message");
       return true;
     }
-    next = given->next;
-    ++others;
-  }
-  if (next != given->next) {
-    given->next = next;
-    given->moved = true;
   }
   if (given->moved) active_rank_ = rank;
   return empty;

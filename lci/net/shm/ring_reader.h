@@ -51,12 +51,16 @@ class alignas(line_size) basic_ring_reader {
     }
   }
 
-  // The same if it is of that kind and has at most `max_size` bytes. False if it isn't, or there is
-  // none: then nothing happened, and next() says what there is.
-  [[gnu::always_inline]] bool next_of(message_kind kind, uint32_t max_size, incoming* out) {
+  // The same if it is of that kind and has `min_size` to `max_size` bytes. False if it isn't, or
+  // there is none: then nothing happened, and next() says what there is.
+  [[gnu::always_inline]] bool next_of(message_kind kind, uint32_t min_size, uint32_t max_size,
+                                      incoming* out) {
     const uint64_t word = look();
     const auto span = static_cast<uint32_t>(span_of(size_in(word)));
-    if (kind_in(word) != kind || size_in(word) > max_size || span > count_ - next_) return false;
+    if (kind_in(word) != kind || size_in(word) < min_size || size_in(word) > max_size ||
+        span > count_ - next_) {
+      return false;
+    }
     hand_out(word, span, out);
     return true;
   }
@@ -72,12 +76,15 @@ class alignas(line_size) basic_ring_reader {
     std::memcpy(small, cells_[next_].bytes, most_small);
     *imm = imm_in(word);
     *size = size_in(word);
-    if (__builtin_expect(freed_ == published_ + unpublished_, 1)) {
-      ++freed_;  // all before it is free
+    const bool is_front = freed_ == published_ + unpublished_;  // all before it is free
+    if (__builtin_expect(is_front, 1)) {
+      ++freed_;
     } else {
       spans_[next_].store(1, std::memory_order_relaxed);
     }
     advance(1);
+    // Soon it is the front again, unless somebody keeps a message.
+    if (__builtin_expect(!is_front, 0)) free_front();
     return true;
   }
   static constexpr size_t most_small = cell_size - word_size;
@@ -135,7 +142,8 @@ class alignas(line_size) basic_ring_reader {
     return true;
   }
 
-  [[gnu::noinline]] void reclaim_front() {
+  // Moves freed_ on as far as all is free.
+  [[gnu::noinline]] void free_front() {
     const uint64_t read = published_ + unpublished_;
     while (freed_ != read) {
       auto& slot = spans_[freed_ & (count_ - 1)];
@@ -144,6 +152,11 @@ class alignas(line_size) basic_ring_reader {
       slot.store(0, std::memory_order_relaxed);
       freed_ += span;
     }
+  }
+
+  [[gnu::noinline]] void reclaim_front() {
+    free_front();
+    const uint64_t read = published_ + unpublished_;
     if (freed_ - published_ > quarter_) {
       control_->freed.store(freed_, std::memory_order_release);  // R2
       published_ = freed_;

@@ -85,7 +85,7 @@ class ring_scenario : public ds::check::scenario {
         ++m;
         continue;
       }
-      const bool at_once = m % 2 == 0 && reader_.next_of(message_kind::send, max_size, &found);
+      const bool at_once = m % 2 == 0 && reader_.next_of(message_kind::send, 0, max_size, &found);
       const auto result = at_once ? Reader<atomics>::result::message : reader_.next(&found);
       if (result == Reader<atomics>::result::none) {
         ++looks;

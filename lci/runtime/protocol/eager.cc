@@ -4,6 +4,7 @@
 
 #include "lci/base/copy.h"
 #include "lci/base/log.h"
+#include "lci/runtime/comp/impl.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/protocol/envelope.h"
 #include "lci/runtime/runtime.h"
@@ -106,7 +107,12 @@ void eager::packet_state::completed(device_impl_t& device, errorcode_t code) {
 void eager::on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size) {
   comp_impl_t* comp = device_.runtime.find_rcomp(rcomp, rank);
   if (comp->attr.lend_am) {
-    comp->signal(status_of_arrival(rank, size > 0 ? const_cast<void*>(bytes) : nullptr, size, tag));
+    void* const lent = size > 0 ? const_cast<void*>(bytes) : nullptr;
+    if (is_of_type(*comp, attr_comp_type_t::handler)) {  // mostly; without one more copy
+      static_cast<const handler*>(comp)->call(status_of_arrival(rank, lent, size, tag));
+    } else {
+      comp->signal(status_of_arrival(rank, lent, size, tag));
+    }
     return;
   }
   void* const buffer = device_.allocate_for_am(*comp, size, rank);
