@@ -79,9 +79,11 @@ bool am_at_once(device_t device, int rank, void* local_buffer, size_t size, comp
                 tag_t tag, rcomp_t remote_comp);
 bool send_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
                   tag_t tag);
-// Likewise a put, and one with a signal.
+// Likewise a put or get, and a put with a signal.
 bool put_at_once(device_t device, int rank, const void* local_buffer, size_t size,
                  comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr);
+bool get_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
+                 uintptr_t remote_disp, const rmr_t& rmr);
 bool put_signal_at_once(device_t device, int rank, const void* local_buffer, size_t size,
                         comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
                         rcomp_t remote_comp);
@@ -141,7 +143,7 @@ class post_options : public option::runtime_option<Op>,
            rt::send_at_once(this->get_device(), rank_, local_buffer_, size_, local_comp_, tag);
   }
   int rank() const { return rank_; }
-  const void* local_buffer() const { return local_buffer_; }
+  void* local_buffer() const { return local_buffer_; }
   size_t size() const { return size_; }
   comp_t local_comp() const { return local_comp_; }
   status_t done(tag_t tag) const {
@@ -298,6 +300,11 @@ class post_rma_options : public post_options<Op>,
                                         this->size(), this->local_comp(), remote_disp_, rmr_,
                                         this->get_tag(), this->get_remote_comp());
   }
+  bool get_at_once() const {
+    return this->is_plain() && this->get_remote_comp() == 0 &&
+           rt::get_at_once(this->get_device(), this->rank(), this->local_buffer(), this->size(),
+                           this->local_comp(), remote_disp_, rmr_);
+  }
 
  private:
   uintptr_t remote_disp_;
@@ -330,7 +337,10 @@ class post_get_x : public post_rma_options<post_get_x> {
   post_get_x(int rank, void* local_buffer, size_t size, comp_t local_comp, uintptr_t remote_disp,
              rmr_t rmr)
       : post_rma_options(rank, local_buffer, size, local_comp, remote_disp, rmr) {}
-  status_t operator()() const { return post(args(post_form_t::get, direction_t::IN)); }
+  [[gnu::always_inline]] status_t operator()() const {
+    if (__builtin_expect(get_at_once(), 1)) return done(get_tag());
+    return post(args(post_form_t::get, direction_t::IN));
+  }
 };
 inline status_t post_get(int rank, void* local_buffer, size_t size, comp_t local_comp,
                          uintptr_t remote_disp, rmr_t rmr) {

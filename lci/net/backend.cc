@@ -21,12 +21,12 @@ error_t device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t 
 
 namespace {
 
-op put_op(op_kind kind, int rank, const void* buffer, size_t size, remote_region remote,
-          uint64_t remote_offset) {
+op remote_op(op_kind kind, int rank, const void* buffer, size_t size, remote_region remote,
+             uint64_t remote_offset) {
   op operation;
   operation.kind = kind;
   operation.rank = rank;
-  operation.buffer = const_cast<void*>(buffer);  // a put only reads it
+  operation.buffer = const_cast<void*>(buffer);  // only a get writes it
   operation.size = size;
   operation.remote = remote;
   operation.remote_offset = remote_offset;
@@ -37,14 +37,19 @@ op put_op(op_kind kind, int rank, const void* buffer, size_t size, remote_region
 
 error_t device::put(int rank, const void* buffer, size_t size, remote_region remote,
                     uint64_t remote_offset) {
-  return post(put_op(op_kind::put, rank, buffer, size, remote, remote_offset));
+  return post(remote_op(op_kind::put, rank, buffer, size, remote, remote_offset));
 }
 
 error_t device::put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
                         remote_region remote, uint64_t remote_offset) {
-  op operation = put_op(op_kind::put_imm, rank, buffer, size, remote, remote_offset);
+  op operation = remote_op(op_kind::put_imm, rank, buffer, size, remote, remote_offset);
   operation.imm = imm;
   return post(operation);
+}
+
+error_t device::get(int rank, void* buffer, size_t size, remote_region remote,
+                    uint64_t remote_offset) {
+  return post(remote_op(op_kind::get, rank, buffer, size, remote, remote_offset));
 }
 
 bool device::add(int, remote_region, uint64_t, int64_t) { return false; }

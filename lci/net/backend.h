@@ -101,12 +101,14 @@ class device {
   // values. As it is here it calls post; a network may have a shorter way.
   virtual error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size);
 
-  // post() of a put, and of a put_imm, of less than limits().rma_at_once bytes, where no
+  // post() of a put, a put_imm or a get of less than limits().rma_at_once bytes, where no
   // registration is needed: likewise.
   virtual error_t put(int rank, const void* buffer, size_t size, remote_region remote,
                       uint64_t remote_offset);
   virtual error_t put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
                           remote_region remote, uint64_t remote_offset);
+  virtual error_t get(int rank, void* buffer, size_t size, remote_region remote,
+                      uint64_t remote_offset);
 
   // Adds `value` to the 64-bit integer at that place of a peer's memory, which context::
   // allocate_memory made, in one atomic step, without the peer. Who sees the sum there (acquire)

@@ -408,7 +408,7 @@ template <transfer Kind>
           is_live(*local_comp.get_impl()));
 }
 
-[[gnu::always_inline]] inline bool is_usual_put(device_impl_t& device, int rank, const void* buffer,
+[[gnu::always_inline]] inline bool is_usual_rma(device_impl_t& device, int rank, const void* buffer,
                                                 size_t size, comp_t local_comp,
                                                 uintptr_t remote_disp, const rmr_t& rmr) {
   return is_usual_post(device, rank, buffer, size, local_comp) && size < device.plain_rma() &&
@@ -447,10 +447,19 @@ bool send_at_once(device_t device, int rank, void* local_buffer, size_t size, co
 bool put_at_once(device_t device, int rank, const void* local_buffer, size_t size,
                  comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr) {
   device_impl_t* const through = known_device(device);
-  return __builtin_expect(through != nullptr && is_usual_put(*through, rank, local_buffer, size,
+  return __builtin_expect(through != nullptr && is_usual_rma(*through, rank, local_buffer, size,
                                                              local_comp, remote_disp, rmr),
                           1) &&
          through->net->put(rank, local_buffer, size, {rmr.base, rmr.key}, remote_disp).is_done();
+}
+
+bool get_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
+                 uintptr_t remote_disp, const rmr_t& rmr) {
+  device_impl_t* const through = known_device(device);
+  return __builtin_expect(through != nullptr && is_usual_rma(*through, rank, local_buffer, size,
+                                                             local_comp, remote_disp, rmr),
+                          1) &&
+         through->net->get(rank, local_buffer, size, {rmr.base, rmr.key}, remote_disp).is_done();
 }
 
 bool put_signal_at_once(device_t device, int rank, const void* local_buffer, size_t size,
@@ -461,7 +470,7 @@ bool put_signal_at_once(device_t device, int rank, const void* local_buffer, siz
   const imm_layout& layout = through->runtime.imm();
   return __builtin_expect(
              layout.fits(tag, remote_comp) &&
-                 is_usual_put(*through, rank, local_buffer, size, local_comp, remote_disp, rmr),
+                 is_usual_rma(*through, rank, local_buffer, size, local_comp, remote_disp, rmr),
              1) &&
          through->net
              ->put_imm(rank, layout.encode(tag, remote_comp), local_buffer, size,

@@ -110,13 +110,16 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) { expect_bytes_move(*th
 TEST_P(Conformance, PutGetAndPutImmReachAllocatedMemory) { expect_bytes_move(*this, true); }
 
 // What the short ways of posting do is what post() does.
-void expect_short_puts(Conformance& test, bool allocated) {
+void expect_short_ways(Conformance& test, bool allocated) {
   test.run([allocated](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
     const int from = (self.rank + self.ranks - 1) % self.ranks;
     // (Of a device that reaches ranks in several ways, all or none.)
     const std::vector<char> needs = self.exchange(char{self.dev.needs_registration(to)});
-    if (std::any_of(needs.begin(), needs.end(), [](char each) { return each != 0; })) return;
+    if (std::any_of(needs.begin(), needs.end(), [](char each) { return each != 0; }) ||
+        self.dev.limits().rma_at_once < 2) {
+      return;
+    }
     constexpr size_t room = 4096;
     std::vector<unsigned char> own(allocated ? 0 : room);
     context::allocation memory;
@@ -149,6 +152,8 @@ void expect_short_puts(Conformance& test, bool allocated) {
       return result.is_done();
     };
     std::vector<unsigned char> expected(room);
+    std::vector<unsigned char> ours(room);
+    std::vector<unsigned char> got;
     std::vector<net_imm_data_t> tells;
     size_t place = 3;
     for (size_t size : {0, 1, 7, 8, 9, 24, 31, 32, 33, 39, 40, 41, 56, 57, 64, 65, 200, 1000}) {
@@ -161,9 +166,11 @@ void expect_short_puts(Conformance& test, bool allocated) {
                       : self.dev.put(to, bytes.data(), size, remote, place);
         })) << size;
         bytes.assign(size, 0);  // it is ours again
+        const auto there = static_cast<std::ptrdiff_t>(place);
         bytes = make_bytes(from, place, size);
-        std::copy(bytes.begin(), bytes.end(),
-                  expected.begin() + static_cast<std::ptrdiff_t>(place));
+        std::copy(bytes.begin(), bytes.end(), expected.begin() + there);
+        bytes = make_bytes(self.rank, place, size);
+        std::copy(bytes.begin(), bytes.end(), ours.begin() + there);
         if (tell) tells.push_back(imm);
         place += size + 1;
       }
@@ -172,15 +179,25 @@ void expect_short_puts(Conformance& test, bool allocated) {
     EXPECT_EQ(told, tells);
     self.meet_polling(see);
     EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
+    for (size_t at = 0; at < room;) {  // there, it is what we have put
+      const size_t size = std::min({room - at, at / 7 + 1, self.dev.limits().rma_at_once - 1});
+      std::vector<unsigned char> bytes(size);
+      EXPECT_TRUE(done([&] { return self.dev.get(to, bytes.data(), size, remote, at); })) << size;
+      got.insert(got.end(), bytes.begin(), bytes.end());
+      at += size;
+    }
+    EXPECT_EQ(got, ours);
+    self.meet_polling(see);
     // What post() refuses.
     remote_region forged = remote;
     forged.key ^= 0x5555;
     remote_region wild = remote;
     wild.base = ~uint64_t{0};
-    const uint64_t word = ~uint64_t{0};
-    if (self.dev.limits().rma_at_once > sizeof(word)) {
+    uint64_t word = ~uint64_t{0};
+    if (sizeof(word) < self.dev.limits().rma_at_once) {
       const auto refused = [&](remote_region region, uint64_t offset) {
-        return !done([&] { return self.dev.put(to, &word, sizeof(word), region, offset); }) &&
+        return !done([&] { return self.dev.get(to, &word, sizeof(word), region, offset); }) &&
+               !done([&] { return self.dev.put(to, &word, sizeof(word), region, offset); }) &&
                !done([&] { return self.dev.put_imm(to, 1, &word, sizeof(word), region, offset); });
       };
       EXPECT_TRUE(refused(remote, room - 7));
@@ -200,9 +217,9 @@ void expect_short_puts(Conformance& test, bool allocated) {
   });
 }
 
-TEST_P(Conformance, ShortPutsMoveBytesAndTell) { expect_short_puts(*this, false); }
+TEST_P(Conformance, ShortWaysOfPutsAndGetsMoveBytesAndTell) { expect_short_ways(*this, false); }
 
-TEST_P(Conformance, ShortPutsReachAllocatedMemory) { expect_short_puts(*this, true); }
+TEST_P(Conformance, ShortWaysOfPutsAndGetsReachAllocatedMemory) { expect_short_ways(*this, true); }
 
 // Memory that was freed is closed, and comes back empty.
 TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {

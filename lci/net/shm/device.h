@@ -34,6 +34,8 @@ class shm_device final : public device {
               uint64_t remote_offset) override;
   error_t put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
                   remote_region remote, uint64_t remote_offset) override;
+  error_t get(int rank, void* buffer, size_t size, remote_region remote,
+              uint64_t remote_offset) override;
   bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
@@ -63,6 +65,7 @@ class shm_device final : public device {
 
   error_t send(int rank, net_imm_data_t imm, const gather& message);
   error_t post_remote_copy(const op& operation);
+  unsigned char* find_mapped(int rank, remote_region remote, uint64_t offset, size_t size) const;
   error_t post_told_put(const op& operation, ring_writer& to);
   error_t post_large(const op& operation, uint64_t remote, ring_writer& to);
   error_t full(int rank) const;

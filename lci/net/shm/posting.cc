@@ -9,8 +9,8 @@
 namespace lci::net::shm {
 namespace {
 
-[[gnu::noinline]] error_t copy_to(unsigned char* mapped, const void* buffer, size_t size) {
-  std::memcpy(mapped, buffer, size);
+[[gnu::noinline]] error_t copy(void* to, const void* from, size_t size) {
+  std::memcpy(to, from, size);
   return errorcode_t::done;
 }
 
@@ -49,25 +49,41 @@ error_t shm_device::full(int rank) const {
   return reader(rank).sender_closed() ? errorcode_t::fatal : errorcode_t::retry_nomem;
 }
 
-// Most are small, and for memory that is mapped here: their way makes no call.
-error_t shm_device::put(int rank, const void* buffer, size_t size, remote_region remote,
-                        uint64_t remote_offset) {
+// Where bytes that a rank has opened are mapped here, if they were used before; else null. Most
+// puts and gets are small, and of such memory: their way makes no call.
+[[gnu::always_inline]] inline unsigned char* shm_device::find_mapped(int rank, remote_region remote,
+                                                                     uint64_t offset,
+                                                                     size_t size) const {
   open_bytes open;
-  if (__builtin_expect(
-          state(rank) == peer_state::alive &&
-              find_open(context_.rank_at(rank).regions(), remote, remote_offset, size, &open),
-          1)) {
-    unsigned char* const mapped = context_.rank_at(rank).mapped_before(open);
-    if (__builtin_expect(mapped != nullptr, 1)) {
-      if (__builtin_expect(size > line_size, 0)) return copy_to(mapped, buffer, size);
-      base::copy_short(mapped, buffer, size);
-      return errorcode_t::done;
-    }
-  }
-  return device::put(rank, buffer, size, remote, remote_offset);
+  const bool found = state(rank) == peer_state::alive &&
+                     find_open(context_.rank_at(rank).regions(), remote, offset, size, &open);
+  return __builtin_expect(found, 1) ? context_.rank_at(rank).mapped_before(open) : nullptr;
 }
 
-// Likewise, and those for memory that isn't, through a ring that one thread has nearly to itself.
+error_t shm_device::put(int rank, const void* buffer, size_t size, remote_region remote,
+                        uint64_t remote_offset) {
+  unsigned char* const mapped = find_mapped(rank, remote, remote_offset, size);
+  if (__builtin_expect(mapped == nullptr, 0)) {
+    return device::put(rank, buffer, size, remote, remote_offset);
+  }
+  if (__builtin_expect(size > line_size, 0)) return copy(mapped, buffer, size);
+  base::copy_short(mapped, buffer, size);
+  return errorcode_t::done;
+}
+
+error_t shm_device::get(int rank, void* buffer, size_t size, remote_region remote,
+                        uint64_t remote_offset) {
+  const unsigned char* const mapped = find_mapped(rank, remote, remote_offset, size);
+  if (__builtin_expect(mapped == nullptr, 0)) {
+    return device::get(rank, buffer, size, remote, remote_offset);
+  }
+  if (__builtin_expect(size > line_size, 0)) return copy(buffer, mapped, size);
+  base::copy_short(buffer, mapped, size);
+  return errorcode_t::done;
+}
+
+// And those that tell the target, also of memory that isn't mapped: through a ring that one thread
+// has nearly to itself.
 error_t shm_device::put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
                             remote_region remote, uint64_t remote_offset) {
   constexpr size_t most = line_size - word_size - sizeof(told_put_header);
