@@ -44,7 +44,7 @@ def draw_all(table, quick=False):
 
     def wanted(test, sizes, threads):
         # x is the size, unless there is only one.
-        made = [points.make_point(test, size, count, quick) for size in sizes for count in threads]
+        made = [points.make_point(test, size, count, quick=quick) for size in sizes for count in threads]
         return [(point.size if len(sizes) > 1 else point.threads, point) for point in made]
 
     what = "median and range; processors: %s" % table.state

@@ -13,8 +13,19 @@ class Point(NamedTuple):
     seconds: float  # that a program measures for, about
 
     @property
+    def row(self):
+        """What make_point makes it of."""
+        return self[:4]
+
+    @property
+    def depth(self):
+        """Said of those that have more messages under way than others."""
+        return ", %d under way" % self.window if self.window > window_for(self.test, self.size) else ""
+
+    @property
     def name(self):
-        return "%s of %s, %s a rank" % (self.test, size_name(self.size), plural(self.threads, "thread"))
+        threads = plural(self.threads, "thread")
+        return "%s of %s, %s a rank%s" % (self.test, size_name(self.size), threads, self.depth)
 
 
 class Metric(NamedTuple):
@@ -52,20 +63,31 @@ def window_for(test, size):
     return 64 if size <= 16384 else 16 if size <= 262144 else 8
 
 
-def make_point(test, size, threads, quick=False):
+# A program that does not wait for an answer after each few messages: what the way itself takes. With 64, a part of the
+# time is that of the answers.
+DEEP = 1024
+
+
+def row(test, size, threads, window=None):
+    return (test, size, threads, window or window_for(test, size))
+
+
+def make_point(test, size, threads, window=None, quick=False):
     seconds = 0.1 if threads == 1 else 0.3  # several time slices of the kernel's
-    return Point(test, size, threads, window_for(test, size), 0.01 if quick else seconds)
+    return Point(*row(test, size, threads, window), 0.01 if quick else seconds)
 
 
 # Rows of the tables.
 TABLE = [
-    ("latency", 8, 1),
-    ("rate", 8, 1),
-    ("bandwidth", 4096, 1),
-    ("bandwidth", 65536, 1),
-    ("bandwidth", 1 << 20, 1),
-    ("latency", 8, 2),
-    ("rate", 8, 2),
+    row("latency", 8, 1),
+    row("rate", 8, 1),
+    row("rate", 8, 1, DEEP),
+    row("bandwidth", 4096, 1),
+    row("bandwidth", 65536, 1),
+    row("bandwidth", 1 << 20, 1),
+    row("latency", 8, 2),
+    row("rate", 8, 2),
+    row("rate", 8, 2, DEEP),
 ]
 
 # For the plots as well.
@@ -80,9 +102,9 @@ def all_points(quick=False):
         wanted = [("latency", 8, 1), ("latency", 1024, 1), ("rate", 8, 1), ("bandwidth", 65536, 1), ("rate", 8, 2)]
     else:
         wanted = list(TABLE)
-        wanted += [("latency", size, 1) for size in LATENCY_SIZES]
-        wanted += [("bandwidth", size, 1) for size in BANDWIDTH_SIZES]
-        wanted += [("rate", 8, threads) for threads in RATE_THREADS]
+        wanted += [row("latency", size, 1) for size in LATENCY_SIZES]
+        wanted += [row("bandwidth", size, 1) for size in BANDWIDTH_SIZES]
+        wanted += [row("rate", 8, threads) for threads in RATE_THREADS]
         # Of the tables and plots together, each once.
         wanted = list(dict.fromkeys(wanted))
     return [make_point(*one, quick=quick) for one in wanted]

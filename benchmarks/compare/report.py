@@ -78,7 +78,7 @@ def text_report(launches, quick=False):
 def column_name(point, metric):
     what = {"latency": "one way", "rate": "rate", "bandwidth": "bandwidth"}[point.test]
     label = " (%s)" % metric.label if metric.label and point.threads > 1 else ""
-    return "%s %s%s, %s" % (points.size_name(point.size), what, label, metric.unit)
+    return "%s %s%s%s, %s" % (points.size_name(point.size), what, label, point.depth, metric.unit)
 
 
 def markdown_table(table, wanted):
@@ -115,7 +115,7 @@ def markdown_report(launches, machine, quick=False):
     for threads, heading in ((1, "Two ranks of one thread each"), (2, "Two ranks of two threads each")):
         wanted = [
             point for point in points.all_points(quick)
-            if point.threads == threads and (quick or point[:3] in points.TABLE)
+            if point.threads == threads and (quick or point.row in points.TABLE)
         ]
         parts.append("%s:\n\n%s" % (heading, markdown_table(table, wanted).rstrip()))
     return "\n\n".join(parts) + "\n\n" + "\n".join(count_states(launches)) + "\n"

@@ -62,16 +62,19 @@ class MarkdownTest(unittest.TestCase):
         launches = three("lci_am", latency_result(0.09)) + three("ucx_tag", latency_result(0.18))
         launches += three("mpich_single", latency_result(0.135)) + three("line", latency_result(0.06))
         launches += three("lci_am", rate_result(60e6), test="rate")
+        launches += three("lci_am", rate_result(80e6), test="rate", window=1024)
         launches += [launch("ucx_tag", test="rate", result=rate_result(rate)) for rate in (10e6, 20e6, 30e6)]
         text = report.markdown_report(launches, "A machine")
         self.assertIn("A machine. Median", text)
         lines = text.splitlines()
         heading = next(line for line in lines if "8 B one way" in line)
-        self.assertTrue(heading.startswith("| | 8 B one way, us | 8 B rate, M/s | 4 KiB bandwidth, GB/s |"))
-        self.assertIn("| LCI active message | 0.090 (0.090–0.090) | 60.0 (60.0–60.0) |  |  |  |", lines)
-        self.assertIn("| UCX tag | 0.180 (0.180–0.180) | 20.0 (10.0–30.0) |  |  |  |", lines)
+        self.assertTrue(heading.startswith(
+            "| | 8 B one way, us | 8 B rate, M/s | 8 B rate, 1024 under way, M/s | 4 KiB bandwidth, GB/s |"))
+        self.assertIn(
+            "| LCI active message | 0.090 (0.090–0.090) | 60.0 (60.0–60.0) | 80.0 (80.0–80.0) |  |  |  |", lines)
+        self.assertIn("| UCX tag | 0.180 (0.180–0.180) | 20.0 (10.0–30.0) |  |  |  |  |", lines)
         # Of the peers: a limit is none.
-        self.assertIn("| **LCI against the best peer, times better** | 1.50 | 3.00 |  |  |  |", lines)
+        self.assertIn("| **LCI against the best peer, times better** | 1.50 | 3.00 |  |  |  |  |", lines)
         self.assertFalse(any("THREAD_MULTIPLE" in line for line in lines))
 
 

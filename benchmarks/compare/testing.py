@@ -27,8 +27,8 @@ def rate_result(rate, **more):
 
 
 def launch(contestant="lci_am", test="latency", threads=1, size=8, result=None, before=NEAR, after=NEAR, number=1,
-           error="", quick=False):
-    point = points.make_point(test, size, threads, quick)
+           error="", quick=False, window=None):
+    point = points.make_point(test, size, threads, window, quick)
     return Launch(contestant, point, number, before, after, 0.01, result, error)
 
 
