@@ -92,7 +92,8 @@ TEST_F(ToldPut, WhateverAPeerWritesOnlyOpenMemoryChanges) {
     if (random() % 8 == 0) header.key = random();
     if (random() % 8 == 0) header.place = random();
     std::vector<unsigned char> bytes(random() % 100, 7);
-    std::memcpy(bytes.data(), &header, std::min(bytes.size(), sizeof(header)));
+    std::copy_n(reinterpret_cast<const unsigned char*>(&header),
+                std::min(bytes.size(), sizeof(header)), bytes.begin());
     const told_put_result result = take(&bytes);
     EXPECT_EQ(result == told_put_result::malformed, bytes.size() < sizeof(header));
     told += result == told_put_result::told;
