@@ -2,12 +2,14 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <link.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <ucontext.h>
 #include <unistd.h>
+#include <unwind.h>
 
 #include <cerrno>
 #include <cstdio>
@@ -19,7 +21,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "lci/base/check.h"
+#include "lci/base/library_call.h"
 #include "lci/base/sanitizer.h"
+#include "lci/base/watched_calls.h"
 
 namespace lci::base {
 
@@ -43,7 +47,18 @@ struct range {
 
 struct written {
   uintptr_t line;
+  writers by;
+};
+
+// Whose doing an instruction is.
+enum class place : uint8_t {
+  program,
+  caller,  // the C library and the like, and system calls: on behalf of who called
+  library,
+};
+struct writer {
   const void* instruction;
+  bool is_library;
 };
 
 // All that the handlers write to, in memory of its own that is not made read-only.
@@ -55,7 +70,7 @@ struct watch_state {
   // Pages that the instruction under way has been let into, with their bytes before.
   uintptr_t open[max_open];
   unsigned char before[max_open][page_size];
-  const void* instruction;
+  writer by;
   size_t open_count;
   uint64_t steps;
   unsigned char stack[handler_stack_size];
@@ -73,12 +88,83 @@ void note(uintptr_t line) {
   // Most are written many times.
   for (size_t i = line * 0x9e3779b97f4a7c15 % max_lines;; i = (i + 1) % max_lines) {
     written& entry = state->lines[i];
-    if (entry.line == line) return;
-    if (entry.line != 0) continue;
-    if (++state->line_count == max_lines) give_up("write_watch: too many lines\n");
-    entry = {line, state->instruction};
+    if (entry.line == 0) {
+      if (++state->line_count == max_lines) give_up("write_watch: too many lines\n");
+      entry.line = line;
+    } else if (entry.line != line) {
+      continue;
+    }
+    const void*& first = state->by.is_library ? entry.by.library : entry.by.program;
+    if (first == nullptr) first = state->by.instruction;
     return;
   }
+}
+
+// Code that was there when the program began.
+class code_at_start {
+ public:
+  code_at_start() { dl_iterate_phdr(add, this); }
+
+  place at(uintptr_t address) const {
+    for (size_t i = 0; i < count_; ++i) {
+      if (address < code_[i].first || address >= code_[i].end) continue;
+      return i < of_program_ && !is_watched_call(address) ? place::program : place::caller;
+    }
+    return place::library;
+  }
+
+ private:
+  // The program is the first of the objects.
+  static int add(dl_phdr_info* object, size_t, void* to) {
+    auto& made = *static_cast<code_at_start*>(to);
+    const bool is_program = made.objects_++ == 0;
+    for (size_t i = 0; i < object->dlpi_phnum && made.count_ < std::size(made.code_); ++i) {
+      const auto& segment = object->dlpi_phdr[i];
+      if (segment.p_type != PT_LOAD || (segment.p_flags & PF_X) == 0) continue;
+      const uintptr_t first = object->dlpi_addr + segment.p_vaddr;
+      made.code_[made.count_++] = {first, first + segment.p_memsz};
+      if (is_program) made.of_program_ = made.count_;
+    }
+    return 0;
+  }
+
+  range code_[128] = {};
+  size_t count_ = 0;
+  size_t of_program_ = 0;  // the first of them
+  size_t objects_ = 0;
+};
+const code_at_start at_start;
+
+// A walk along the callers of an instruction, until one says whose doing it is.
+struct search {
+  const void* interrupted;
+  bool inside;  // of what was interrupted, not of the handler any more
+  writer found;
+};
+
+_Unwind_Reason_Code visit(_Unwind_Context* frame, void* of) {
+  auto& looking = *static_cast<search*>(of);
+  int is_interrupted = 0;
+  uintptr_t address = _Unwind_GetIPInfo(frame, &is_interrupted);
+  if (reinterpret_cast<const void*>(address) == looking.interrupted && is_interrupted != 0) {
+    looking.inside = true;
+  }
+  if (!looking.inside) return _URC_NO_REASON;
+  if (is_interrupted == 0) --address;  // of the call, not of what is behind it
+  const place here = at_start.at(address);
+  if (here == place::caller) return _URC_NO_REASON;
+  looking.found = {reinterpret_cast<const void*>(address), here == place::library};
+  return _URC_END_OF_STACK;
+}
+
+// The program's, if that can't be found out.
+writer find_writer(const void* instruction) {
+  if (library_call::is_under_way()) return {instruction, true};
+  const place here = at_start.at(reinterpret_cast<uintptr_t>(instruction));
+  if (here != place::caller) return {instruction, here == place::library};
+  search looking = {instruction, false, {instruction, false}};
+  _Unwind_Backtrace(visit, &looking);
+  return looking.found;
 }
 
 bool is_watched(uintptr_t address) {
@@ -104,7 +190,10 @@ void on_fault(int, siginfo_t* info, void* context) {
   }
   const uintptr_t page = address / page_size * page_size;
   if (state->open_count == max_open) give_up("write_watch: an instruction of too many pages\n");
-  state->instruction = reinterpret_cast<const void*>(registers[REG_RIP]);
+  // (Still the same if it is let into a second page.)
+  if (state->open_count == 0) {
+    state->by = find_writer(reinterpret_cast<const void*>(registers[REG_RIP]));
+  }
   std::memcpy(state->before[state->open_count], reinterpret_cast<const void*>(page), page_size);
   state->open[state->open_count++] = page;
   protect(page, page_size, PROT_READ | PROT_WRITE);
@@ -287,15 +376,18 @@ written_lines lines_written_by(const std::function<void()>& body) {
   range stack = own_stack();
   std::vector<range> excepted = {recorder, stack};
   if (stack.first < recorder.first) std::swap(excepted[0], excepted[1]);
+  // The first walk makes what all need.
+  find_writer(reinterpret_cast<const void*>(&std::memcpy));
   list_writable(excepted);
   wait_for_others();
   {
     const read_only watched;
+    const watched_calls bounced;
     body();
   }
   written_lines result;
   for (const written& each : state->lines) {
-    if (each.line != 0) result.emplace(each.line, each.instruction);
+    if (each.line != 0) result.emplace(each.line, each.by);
   }
   return result;
 }

@@ -15,14 +15,27 @@ namespace lci::base {
 // the memory.
 bool can_watch_writes();
 
-// The lines of 64 bytes, by number (address / 64), and the first instruction that wrote there.
-using written_lines = std::map<uintptr_t, const void*>;
+// The first instructions that wrote to a line: one of the program, and one of a library. Null:
+// none.
+//
+// A library is what was loaded after the program had begun (by dlopen), or is under way in a
+// library_call. What the program was linked with and so is there from the start (the C library,
+// that of C++) writes for its caller, whose call then is the instruction; so does the kernel.
+// Callers are found by their unwind tables.
+struct writers {
+  const void* program = nullptr;
+  const void* library = nullptr;
+};
+
+// The lines of 64 bytes, by number (address / 64).
+using written_lines = std::map<uintptr_t, writers>;
 
 // Runs `body`, and says which lines of memory it has written, those of the calling thread's stack
 // and thread-local variables excepted. All memory that can be written is made read-only meanwhile:
 // each write faults, is let through by a single step, and noted. What the kernel writes for the
-// program fails (EFAULT): the body makes no such system call. A write that reaches into a second
-// line and changes nothing there is not seen to.
+// program is noted if the call is one of watched_calls.h; else it fails (EFAULT). Memory that is
+// mapped in the body is not watched. A write that reaches into a second line and changes nothing
+// there is not seen to.
 //
 // One call at a time in a process, not from its first thread. It begins when all other threads wait
 // in the kernel, which they must go on to do: a write of theirs ends the process.

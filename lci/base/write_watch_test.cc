@@ -1,5 +1,11 @@
 #include "lci/base/write_watch.h"
 
+#include <dlfcn.h>
+#include <poll.h>
+#include <sys/epoll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -9,6 +15,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lci/base/library_call.h"
 
 namespace lci::base {
 namespace {
@@ -70,6 +77,97 @@ TEST_F(WriteWatch, SeesAllLinesOfACopy) {
     for (const line& each : to) EXPECT_EQ(lines.count(number(&each)), 1u);
     EXPECT_EQ(std::memcmp(from.data(), to.data(), to.size() * sizeof(line)), 0);
   });
+}
+
+// Where a writer is of the program, and of a library.
+bool is_of_program(const writers& by) { return by.program != nullptr && by.library == nullptr; }
+bool is_of_library(const writers& by) { return by.program == nullptr && by.library != nullptr; }
+
+TEST_F(WriteWatch, TellsTheProgramFromLibraries) {
+  void* const library = dlopen("lci/base/libwritten.so", RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(library, nullptr) << dlerror();
+  const auto write = reinterpret_cast<void (*)(void*)>(dlsym(library, "write_from_library"));
+  const auto copy =
+      reinterpret_cast<void (*)(void*, const void*, size_t)>(dlsym(library, "copy_from_library"));
+  const auto call = reinterpret_cast<void (*)(void (*)())>(dlsym(library, "call_from_library"));
+  in_thread([&] {
+    const std::vector<line> from(20);
+    std::vector<line> to(100);
+    written_lines lines = lines_written_by([&] {
+      write(&to[0]);
+      copy(&to[1], &from[0], from.size() * sizeof(line));
+      std::memcpy(&to[30], &from[0], from.size() * sizeof(line));
+      call([] { counted.fetch_add(1); });  // its own, whoever calls it
+      {
+        const library_call standing_for_one;
+        std::memcpy(&to[60], &from[0], from.size() * sizeof(line));
+      }
+      write(&to[90]);
+      static_cast<volatile line*>(&to[90])->bytes[1] = 1;
+    });
+    EXPECT_TRUE(is_of_library(lines[number(&to[0])]));
+    for (size_t i = 0; i < from.size(); ++i) {
+      EXPECT_TRUE(is_of_library(lines[number(&to[1 + i])]));
+      EXPECT_TRUE(is_of_program(lines[number(&to[30 + i])]));
+      EXPECT_TRUE(is_of_library(lines[number(&to[60 + i])]));
+    }
+    EXPECT_TRUE(is_of_program(lines[number(&counted)]));
+    EXPECT_NE(lines[number(&to[90])].program, nullptr);
+    EXPECT_NE(lines[number(&to[90])].library, nullptr);
+  });
+}
+
+TEST_F(WriteWatch, SeesWhatTheKernelWrites) {
+  int pair[2];
+  ASSERT_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, pair), 0);
+  const int set = epoll_create1(EPOLL_CLOEXEC);
+  epoll_event wanted = {};
+  wanted.events = EPOLLIN;
+  ASSERT_EQ(epoll_ctl(set, EPOLL_CTL_ADD, pair[1], &wanted), 0);
+  ASSERT_EQ(write(pair[0], "abcdefghij", 10), 10);
+  in_thread([&] {
+    struct of_kernel {
+      line bytes[5];
+      alignas(64) pollfd polled;
+      alignas(64) epoll_event event;
+      alignas(64) socklen_t size;
+      alignas(64) int type;
+    };
+    const std::unique_ptr<of_kernel> to(new of_kernel());
+    to->polled = {pair[1], POLLIN, 0};
+    to->size = sizeof(to->type);
+    const written_lines lines = lines_written_by([&] {
+      EXPECT_EQ(poll(&to->polled, 1, 0), 1);
+      EXPECT_EQ(epoll_wait(set, &to->event, 1, 0), 1);
+      EXPECT_EQ(getsockopt(pair[1], SOL_SOCKET, SO_TYPE, &to->type, &to->size), 0);
+      EXPECT_EQ(read(pair[1], &to->bytes[0], 2), 2);
+      EXPECT_EQ(recv(pair[1], &to->bytes[1], 3, 0), 3);
+      iovec parts[2] = {{&to->bytes[2], 1}, {&to->bytes[3], 9}};
+      msghdr message = {};
+      message.msg_iov = parts;
+      message.msg_iovlen = 2;
+      EXPECT_EQ(recvmsg(pair[1], &message, 0), 5);
+    });
+    for (const void* each :
+         {static_cast<const void*>(&to->bytes[0]), static_cast<const void*>(&to->bytes[1]),
+          static_cast<const void*>(&to->bytes[2]), static_cast<const void*>(&to->bytes[3]),
+          static_cast<const void*>(&to->polled), static_cast<const void*>(&to->event),
+          static_cast<const void*>(&to->size), static_cast<const void*>(&to->type)}) {
+      ASSERT_EQ(lines.count(number(each)), 1u);
+      EXPECT_TRUE(is_of_program(lines.at(number(each))));
+    }
+    EXPECT_EQ(lines.count(number(&to->bytes[4])), 0u);
+    EXPECT_EQ(std::memcmp(&to->bytes[0], "ab", 2), 0);
+    EXPECT_EQ(std::memcmp(&to->bytes[1], "cde", 3), 0);
+    EXPECT_EQ(std::memcmp(&to->bytes[2], "f", 1), 0);
+    EXPECT_EQ(std::memcmp(&to->bytes[3], "ghij", 4), 0);
+    EXPECT_EQ(to->polled.revents, POLLIN);
+    EXPECT_EQ(to->event.events, EPOLLIN);
+    EXPECT_EQ(to->type, SOCK_STREAM);
+  });
+  close(set);
+  close(pair[0]);
+  close(pair[1]);
 }
 
 TEST_F(WriteWatch, CountsInstructions) {

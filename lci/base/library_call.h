@@ -1,0 +1,27 @@
+// For tests: where a double that is linked into the program stands for a library.
+#ifndef LCI_BASE_LIBRARY_CALL_H_
+#define LCI_BASE_LIBRARY_CALL_H_
+
+namespace lci::base {
+
+// While one lives, what the thread does counts as a library's (write_watch.h).
+class library_call {
+ public:
+  library_call() { ++depth(); }
+  ~library_call() { --depth(); }
+  library_call(const library_call&) = delete;
+  library_call& operator=(const library_call&) = delete;
+
+  // In the calling thread.
+  static bool is_under_way() { return depth() > 0; }
+
+ private:
+  static int& depth() {
+    static thread_local int of_thread = 0;
+    return of_thread;
+  }
+};
+
+}  // namespace lci::base
+
+#endif  // LCI_BASE_LIBRARY_CALL_H_
