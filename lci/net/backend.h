@@ -251,6 +251,9 @@ struct backend_entry {
 // binary.
 const backend_entry* find_backend(attr_backend_t id, bool one_host);
 const backend_entry* find_backend(absl::string_view name);
+// For tests: `by` (which outlives all use) is found instead of the backend with its id. Before any
+// is looked for.
+void replace_backend(const backend_entry& by);
 
 }  // namespace lci::net
 

@@ -10,7 +10,7 @@
 namespace lci::net {
 namespace {
 
-const backend_entry* const all_backends[] = {
+const backend_entry* all_backends[] = {
     &shm::backend, &ibv::backend, &ofi::backend, &mixed::backend, &sim::backend,
 };
 
@@ -37,6 +37,12 @@ const backend_entry* find_backend(absl::string_view name) {
     if (entry->name == name) return entry;
   }
   return nullptr;
+}
+
+void replace_backend(const backend_entry& by) {
+  for (const backend_entry*& entry : all_backends) {
+    if (entry->id == by.id) entry = &by;
+  }
 }
 
 }  // namespace lci::net

@@ -2,16 +2,11 @@
 #include <vector>
 
 #include "lci/net/conformance/suite.h"
-#include "lci/net/ibv/context.h"
+#include "lci/net/ibv/fake_backend.h"
 #include "lci/net/ibv/fake_verbs.h"
 
 namespace lci::net::conformance {
 namespace {
-
-const backend_entry fake = {attr_backend_t::ibv, "ibv", -1, [] { return true; },
-                            [](boot::bootstrap& boot, const context_config& config) {
-                              return ibv::rdma_context::make_with(ibv::fake_verbs(), boot, config);
-                            }};
 
 // Connected at start, and on first use; then with datagrams that get lost, and with ranks that are
 // no neighbours, of which less than four have none.
@@ -19,10 +14,10 @@ std::vector<backend_under_test> all() {
   ibv::settings_of_fake().datagrams_lost = 3;
   std::vector<backend_under_test> made;
   for (int ranks = 1; ranks <= 5; ++ranks) {
-    if (ranks <= 4) made.push_back({"ibv", &fake, ranks});
+    if (ranks <= 4) made.push_back({"ibv", &ibv::fake_backend, ranks});
     context_config late;
     late.ibv_eager_ranks = 0;
-    made.push_back({"late", &fake, ranks, false, late});
+    made.push_back({"late", &ibv::fake_backend, ranks, false, late});
     made.back().connects_late = true;
   }
   for (backend_under_test& each : made) each.tells = true;

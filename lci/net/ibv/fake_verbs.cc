@@ -10,6 +10,8 @@
 #include <map>
 #include <mutex>
 
+#include "lci/base/library_call.h"
+
 namespace lci::net::ibv {
 namespace {
 
@@ -75,7 +77,15 @@ fake_world& world() {
   return *once;
 }
 
-using guard = std::lock_guard<std::mutex>;
+// What is done under it counts as a library's doing for who watches writes.
+class guard {
+ public:
+  explicit guard(std::mutex& mutex) : held_(mutex) {}
+
+ private:
+  const base::library_call here_;
+  const std::lock_guard<std::mutex> held_;
+};
 
 template <class T>
 int end(T* object) {

@@ -1,0 +1,13 @@
+#ifndef LCI_NET_IBV_FAKE_BACKEND_H_
+#define LCI_NET_IBV_FAKE_BACKEND_H_
+
+#include "lci/net/backend.h"
+
+namespace lci::net::ibv {
+
+// The backend over devices that are not there (fake_verbs.h).
+extern const backend_entry fake_backend;
+
+}  // namespace lci::net::ibv
+
+#endif  // LCI_NET_IBV_FAKE_BACKEND_H_

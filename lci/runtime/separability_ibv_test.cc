@@ -1,0 +1,18 @@
+// Threads that have devices of libibverbs, or of what stands for it where there is no adapter.
+#include "lci/net/backend.h"
+#include "lci/net/ibv/fake_backend.h"
+#include "lci/runtime/separability.h"
+
+namespace lci::separability {
+namespace {
+
+std::vector<parameter> all() {
+  net::replace_backend(net::ibv::fake_backend);
+  // The fake has one lock.
+  return all_work_over({{"ibv", attr_backend_t::ibv, "", true, -1}});
+}
+
+INSTANTIATE_TEST_SUITE_P(OverVerbs, Separability, testing::ValuesIn(all()), name_of);
+
+}  // namespace
+}  // namespace lci::separability
