@@ -2,21 +2,25 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <limits.h>
 #include <link.h>
+#include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
 
+#include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
-#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -72,11 +76,19 @@ struct watch_state {
   unsigned char before[max_open][page_size];
   writer by;
   size_t open_count;
-  uint64_t steps;
+  instruction_count steps;
   unsigned char stack[handler_stack_size];
 };
 
 watch_state* state = nullptr;
+
+// The thread whose writes are watched; 0: none.
+std::atomic<int> watched_thread{0};
+static_assert(sizeof(watched_thread) == sizeof(int));
+
+void futex(int operation, int value) {
+  syscall(SYS_futex, &watched_thread, operation, value, nullptr, nullptr, 0);
+}
 
 [[noreturn]] void give_up(const char* why) {
   // From a signal handler.
@@ -180,8 +192,23 @@ void protect(uintptr_t first, size_t size, int protection) {
   }
 }
 
+// Another thread writes, which the kernel has woken for something else (a stop and continue of the
+// process): it does so again when all may.
+void wait_for_end(int watched) {
+  const int error = errno;
+  while (watched_thread.load(std::memory_order_acquire) == watched) {
+    futex(FUTEX_WAIT_PRIVATE, watched);
+  }
+  errno = error;
+}
+
 // A write: lets it through, once.
 void on_fault(int, siginfo_t* info, void* context) {
+  const int watched = watched_thread.load(std::memory_order_relaxed);
+  if (gettid() != watched) {
+    if (watched == 0) signal(SIGSEGV, SIG_DFL);  // a real one: it comes again
+    return wait_for_end(watched);
+  }
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   if ((registers[REG_ERR] & write_fault) == 0 || !is_watched(address)) {
@@ -217,7 +244,14 @@ void on_step(int, siginfo_t*, void* context) {
   static_cast<ucontext_t*>(context)->uc_mcontext.gregs[REG_EFL] &= ~trap_flag;
 }
 
-void on_counted_step(int, siginfo_t*, void*) { ++state->steps; }
+void on_counted_step(int, siginfo_t*, void* context) {
+  ++state->steps.all;
+  const auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
+  if (!library_call::is_under_way() &&
+      at_start.at(static_cast<uintptr_t>(registers[REG_RIP])) == place::program) {
+    ++state->steps.program;
+  }
+}
 
 // Handlers and their stack for as long as it exists.
 class handlers {
@@ -257,6 +291,9 @@ class handlers {
   bool has_fault_ = false;
 };
 
+// Where the first thread's control block is.
+const auto first_thread = reinterpret_cast<uintptr_t>(pthread_self());
+
 // What the calling thread has of its stack's mapping, thread-local variables among it.
 range own_stack() {
   pthread_attr_t attributes;
@@ -292,7 +329,7 @@ void list_writable(const std::vector<range>& excepted) {
     for (const range& hole : excepted) {
       if (hole.end <= from || hole.first >= end) continue;
       if (hole.first > from) add(from, hole.first);
-      from = hole.end;
+      from = std::max(from, hole.end);
     }
     if (from < end) add(from, end);
   }
@@ -326,6 +363,32 @@ void wait_for_others() {
   }
 }
 
+// What a thread that wakes up needs to come to wait_for_end: the part of its stack at which it
+// waits, with the handler's frame, and its control block behind, to which the kernel writes.
+std::vector<range> needs_of_others() {
+  constexpr uintptr_t around = uintptr_t{64} << 10;
+  std::vector<range> all = {{first_thread / page_size * page_size - page_size,
+                             first_thread / page_size * page_size + 2 * page_size}};
+  const std::string self = absl::StrCat(gettid());
+  DIR* const tasks = opendir("/proc/self/task");
+  LCI_CHECK(tasks != nullptr, "/proc/self/task");
+  while (const dirent* task = readdir(tasks)) {
+    if (task->d_name[0] == '.' || self == task->d_name) continue;
+    std::FILE* call =
+        std::fopen(absl::StrCat("/proc/self/task/", task->d_name, "/syscall").c_str(), "re");
+    if (call == nullptr) continue;
+    unsigned long stack = 0;
+    // Number and six arguments, the stack pointer, where it is.
+    if (std::fscanf(call, "%*s %*s %*s %*s %*s %*s %*s %lx", &stack) == 1) {
+      const uintptr_t page = stack / page_size * page_size;
+      all.push_back({page - around, page + around});
+    }
+    std::fclose(call);
+  }
+  closedir(tasks);
+  return all;
+}
+
 // (Below the stack pointer there may be variables of the function.)
 inline void set_trap_flag() {
   asm volatile(
@@ -343,8 +406,15 @@ inline void clear_trap_flag() {
 // Makes what is watched read-only as long as it exists.
 class read_only {
  public:
-  read_only() { protect_all(PROT_READ); }
-  ~read_only() { protect_all(PROT_READ | PROT_WRITE); }
+  read_only() {
+    watched_thread.store(gettid(), std::memory_order_release);
+    protect_all(PROT_READ);
+  }
+  ~read_only() {
+    protect_all(PROT_READ | PROT_WRITE);
+    watched_thread.store(0, std::memory_order_release);
+    futex(FUTEX_WAKE_PRIVATE, INT_MAX);
+  }
   read_only(const read_only&) = delete;
   read_only& operator=(const read_only&) = delete;
 
@@ -372,14 +442,15 @@ written_lines lines_written_by(const std::function<void()>& body) {
   LCI_CHECK(can_watch_writes(), "see the header");
   const handlers installed(on_fault, on_step);
   const auto own = reinterpret_cast<uintptr_t>(state);
-  range recorder = {own, own + (sizeof(watch_state) + page_size - 1) / page_size * page_size};
-  range stack = own_stack();
-  std::vector<range> excepted = {recorder, stack};
-  if (stack.first < recorder.first) std::swap(excepted[0], excepted[1]);
   // The first walk makes what all need.
   find_writer(reinterpret_cast<const void*>(&std::memcpy));
-  list_writable(excepted);
   wait_for_others();
+  std::vector<range> excepted = needs_of_others();
+  excepted.push_back({own, own + (sizeof(watch_state) + page_size - 1) / page_size * page_size});
+  excepted.push_back(own_stack());
+  std::sort(excepted.begin(), excepted.end(),
+            [](const range& one, const range& other) { return one.first < other.first; });
+  list_writable(excepted);
   {
     const read_only watched;
     const watched_calls bounced;
@@ -392,7 +463,7 @@ written_lines lines_written_by(const std::function<void()>& body) {
   return result;
 }
 
-uint64_t instructions_of(const std::function<void()>& body) {
+instruction_count instructions_of(const std::function<void()>& body) {
   LCI_CHECK(can_watch_writes(), "see the header");
   const handlers installed(nullptr, on_counted_step);
   set_trap_flag();
@@ -405,7 +476,9 @@ uint64_t instructions_of(const std::function<void()>& body) {
 
 bool can_watch_writes() { return false; }
 written_lines lines_written_by(const std::function<void()>&) { LCI_CHECK(false, "see the header"); }
-uint64_t instructions_of(const std::function<void()>&) { LCI_CHECK(false, "see the header"); }
+instruction_count instructions_of(const std::function<void()>&) {
+  LCI_CHECK(false, "see the header");
+}
 
 #endif
 

@@ -38,11 +38,19 @@ using written_lines = std::map<uintptr_t, writers>;
 // there is not seen to.
 //
 // One call at a time in a process, not from its first thread. It begins when all other threads wait
-// in the kernel, which they must go on to do: a write of theirs ends the process.
+// in the kernel, which they go on to do: one that is woken nevertheless, as by a stop and continue
+// of the process, waits for the body's end before it writes to what is watched. (That is not the
+// part of its stack at which it waits: 64 KiB above and below.)
 written_lines lines_written_by(const std::function<void()>& body);
 
-// Instructions that the calling thread executes in `body`. One call at a time in a process.
-uint64_t instructions_of(const std::function<void()>& body);
+// Instructions that the calling thread executes in `body`: all, and those of the program itself,
+// without libraries (what the program was linked with among them) and library_calls.
+struct instruction_count {
+  uint64_t all = 0;
+  uint64_t program = 0;
+};
+// One call at a time in a process.
+instruction_count instructions_of(const std::function<void()>& body);
 
 // "function+0x12 (program)", for messages.
 std::string describe_instruction(const void* instruction);

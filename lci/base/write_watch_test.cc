@@ -2,8 +2,10 @@
 
 #include <dlfcn.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <atomic>
@@ -170,18 +172,47 @@ TEST_F(WriteWatch, SeesWhatTheKernelWrites) {
   close(pair[1]);
 }
 
+TEST_F(WriteWatch, HoldsThreadsThatAreWokenUntilItIsOver) {
+  // A child, since what stops it stops all its threads.
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    in_thread([] {
+      const std::unique_ptr<line> written(new line);
+      volatile line* const to = written.get();
+      for (int i = 0; i < 20; ++i) {
+        const written_lines lines = lines_written_by([&] {
+          to->bytes[0] = 1;
+          kill(getpid(), SIGSTOP);
+          to->bytes[1] = 1;
+        });
+        if (lines.size() != 1) _exit(1);
+      }
+    });
+    _exit(0);
+  }
+  int status = 0;
+  while (waitpid(child, &status, WUNTRACED) == child && WIFSTOPPED(status)) kill(child, SIGCONT);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << status;
+}
+
 TEST_F(WriteWatch, CountsInstructions) {
   const auto loop = [](int rounds) {
     return instructions_of([rounds] {
       for (volatile int i = 0; i < rounds; i = i + 1) {
       }
+      const library_call standing_for_one;
+      for (volatile int i = 0; i < rounds; i = i + 1) {
+      }
     });
   };
-  const uint64_t few = loop(100);
-  const uint64_t more = loop(200);
-  const uint64_t most = loop(300);
-  EXPECT_GE(more - few, 200u);
-  EXPECT_EQ(more - few, most - more);
+  const instruction_count few = loop(100);
+  const instruction_count more = loop(200);
+  const instruction_count most = loop(300);
+  EXPECT_GE(more.program - few.program, 200u);
+  EXPECT_EQ(more.program - few.program, most.program - more.program);
+  EXPECT_EQ(more.all - few.all, 2 * (more.program - few.program));
+  EXPECT_EQ(more.all - few.all, most.all - more.all);
 }
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "lci/base/own_lines.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/exchange_cell.h"
 #include "lci/ds/exchange_ring.h"
@@ -173,7 +174,7 @@ class lcrq {
     if (used_slots_ == slabs_.size() * slab_slots) {
       if (used_slots_ + slab_slots > cell::max_slots) throw std::bad_alloc();
       slabs_.reserve(slabs_.size() + 1);
-      auto slab = std::unique_ptr<slot[]>(new slot[slab_slots]);
+      auto slab = base::make_line_array<slot>(slab_slots);
       slab_at_.set(slabs_.size(), slab.get());
       slabs_.push_back(std::move(slab));
     }
@@ -235,10 +236,10 @@ class lcrq {
   per_thread<place, Atomics> places_;
   mpmc_array<slot*, Atomics> slab_at_;  // read only if names are not addresses
   alignas(contention_distance) mutable lock_type change_;
-  std::vector<std::unique_ptr<ring>> rings_;    // guarded by change_
-  std::vector<ring*> spare_;                    // guarded by change_; closed and drained
-  std::vector<std::unique_ptr<slot[]>> slabs_;  // guarded by change_
-  size_t used_slots_ = 0;                       // guarded by change_
+  std::vector<std::unique_ptr<ring>> rings_;   // guarded by change_
+  std::vector<ring*> spare_;                   // guarded by change_; closed and drained
+  std::vector<base::line_array<slot>> slabs_;  // guarded by change_
+  size_t used_slots_ = 0;                      // guarded by change_
 };
 
 }  // namespace lci::ds

@@ -8,6 +8,7 @@
 #include <new>
 #include <vector>
 
+#include "lci/base/own_lines.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/spinlock.h"
 #include "lci/ds/stealing_pool.h"
@@ -79,7 +80,7 @@ class object_pool {
   // Its objects are alive.
   class chunk {
    public:
-    explicit chunk(uint32_t owner) : entries_(new entry[chunk_size]) {
+    explicit chunk(uint32_t owner) : entries_(base::make_line_array<entry>(chunk_size)) {
       for (; alive_ < chunk_size; ++alive_) {
         new (entries_[alive_].bytes) T();
         entries_[alive_].owner = owner;
@@ -91,7 +92,7 @@ class object_pool {
     entry* at(size_t i) { return &entries_[i]; }
 
    private:
-    const std::unique_ptr<entry[]> entries_;
+    const base::line_array<entry> entries_;
     size_t alive_ = 0;
   };
 

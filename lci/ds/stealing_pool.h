@@ -9,6 +9,7 @@
 #include <mutex>
 
 #include "lci/base/check.h"
+#include "lci/base/own_lines.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/per_thread.h"
 #include "lci/ds/spinlock.h"
@@ -131,7 +132,7 @@ class stealing_pool {
       if (wanted <= capacity_) return;
       size_t capacity = batch;
       while (capacity < wanted) capacity *= 2;
-      std::unique_ptr<T*[]> grown(new T*[capacity]);
+      base::line_array<T*> grown = base::make_line_array<T*>(capacity);
       const size_t count = size();
       for (size_t i = 0; i < count; ++i) grown[i] = elements_[(first_ + i) & (capacity_ - 1)];
       elements_ = std::move(grown);
@@ -158,7 +159,7 @@ class stealing_pool {
     size_t size() const { return size_.load(std::memory_order_relaxed); }
 
    private:
-    std::unique_ptr<T*[]> elements_;
+    base::line_array<T*> elements_;
     size_t capacity_ = 0;  // 0 or a power of two
     size_t first_ = 0;
     typename Atomics::template atomic<size_t> size_{0};

@@ -2,7 +2,8 @@
 #define LCI_NET_FIFO_H_
 
 #include <cstddef>
-#include <vector>
+
+#include "lci/base/own_lines.h"
 
 namespace lci::net {
 
@@ -35,13 +36,13 @@ class fifo {
     return at < slots_.size() ? at : at - slots_.size();
   }
   void grow(size_t count) {
-    std::vector<T> larger(count);
+    base::line_vector<T> larger(count);
     for (size_t i = 0; i < count_; ++i) larger[i] = slots_[slot(i)];
     slots_.swap(larger);
     first_ = 0;
   }
 
-  std::vector<T> slots_;
+  base::line_vector<T> slots_;
   size_t first_ = 0;
   size_t count_ = 0;
 };

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "lci/api/types.hpp"
+#include "lci/base/own_lines.h"
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/op.h"
@@ -60,8 +61,8 @@ class backlog {
 
   ds::spinlock lock_;
   // A ring. Its room stays, so that what waits now and then allocates only at first.
-  std::vector<entry> entries_;  // guarded by lock_
-  size_t first_ = 0;            // guarded by lock_
+  base::line_vector<entry> entries_;  // guarded by lock_
+  size_t first_ = 0;                  // guarded by lock_
   std::atomic<size_t> size_{0};
   base::wakeup* sleeper_ = nullptr;
 };

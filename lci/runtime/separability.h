@@ -23,12 +23,12 @@ struct network {
   const char* name;
   attr_backend_t backend;
   std::string provider = {};  // of libfabric
-  // What a library of the network's writes may be common; what this library writes may not, even if
-  // the other writer is that one.
+  // A library moves the bytes. Its own instructions are not counted, and of ours those of the
+  // shortest round: how often a message is looked for is the kernel's doing.
+  bool has_library = false;
+  // That library writes lines in both threads. They are named in the test's output; to a line that
+  // we write it may not write in the other thread even then.
   bool library_shares = false;
-  // Instructions of one thread are as many, by so many in a hundred, whether or not there are
-  // others. Less than 0: they are not counted, for they vary with what the kernel does.
-  int instructions_vary = 1;
 };
 
 struct work;

@@ -9,7 +9,8 @@ namespace {
 std::vector<parameter> all() {
   net::replace_backend(net::ibv::fake_backend);
   // The fake has one lock.
-  return all_work_over({{"ibv", attr_backend_t::ibv, "", true, -1}});
+  return all_work_over(
+      {{"ibv", attr_backend_t::ibv, "", /*has_library=*/true, /*library_shares=*/true}});
 }
 
 INSTANTIATE_TEST_SUITE_P(OverVerbs, Separability, testing::ValuesIn(all()), name_of);

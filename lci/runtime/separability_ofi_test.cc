@@ -14,7 +14,7 @@ std::vector<parameter> all() {
     wanted.name = provider;
     wanted.one_host = true;
     if (!net::ofi::list_providers(wanted).ok()) continue;
-    networks.push_back({name, attr_backend_t::ofi, provider, true, -1});
+    networks.push_back({name, attr_backend_t::ofi, provider, /*has_library=*/true});
   }
   return all_work_over(networks);
 }

@@ -98,7 +98,7 @@ absl::Status rdma_device::open() {
     all_packets_[i] = {own_->outgoing.at(i), base::thread_number()};
     packets_.put(&all_packets_[i]);
   }
-  arrivals_.reset(new arrival[lengths_.receives]);
+  arrivals_ = base::make_line_array<arrival>(lengths_.receives);
   for (size_t i = lengths_.receives; i-- > 0;) {
     arrival& here = arrivals_[i];
     here.bytes = own_->incoming.at(i);

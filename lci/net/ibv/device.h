@@ -12,6 +12,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lci/base/own_lines.h"
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/ds/stealing_pool.h"
@@ -182,9 +183,9 @@ class rdma_device final : public device {
 
   alignas(64) ds::spinlock lock_;  // of the completion queue, and all below
   source_table sources_;
-  std::unique_ptr<arrival[]> arrivals_;
+  base::line_array<arrival> arrivals_;
   arrival* unposted_ = nullptr;       // to be received into, a list by `next`
-  std::vector<int> waiting_;          // ranks with peer::waiting
+  base::line_vector<int> waiting_;    // ranks with peer::waiting
   std::vector<int> meetings_;         // ranks that are hailed
   std::vector<obituary> obituaries_;  // that the others are told of
   bool is_cut_off_ = false;           // what it finds out about others is its own fault

@@ -148,7 +148,7 @@ absl::Status ofi_device::open() {
   }
   if (!bad.ok()) return bad;
   for (size_t i = 0; i < sends; ++i) free_packets_.push_back(&own_->outgoing.at(i));
-  accesses_.reset(new access[sends]);
+  accesses_ = base::make_line_array<access>(sends);
   access_count_ = sends;
   for (size_t i = 0; i < sends; ++i) {
     accesses_[i].what = operation::kind::access;
@@ -205,7 +205,7 @@ absl::Status ofi_device::insert(int rank, const std::string& bytes) {
   peer& other = with(rank);
   other.token = theirs.token;
   other.with.set(credits_each_);
-  other.requests.reset(new request[max_requests]);
+  other.requests = base::make_line_array<request>(max_requests);
   // What we send to ourselves never leaves; what the provider writes for us does.
   if (is_us(rank) && rma_ != rma_mode::native) return absl::OkStatus();
   const std::lock_guard<ds::spinlock> guard(*lock_);

@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lci/base/own_lines.h"
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
@@ -34,7 +35,7 @@ namespace lci::net::ofi {
 //
 // Thread safety: as net::device says. One lock, which post and poll only try, keeps threads from
 // waiting in the provider, whose own locks block (SC'25 paper, section 5.2.4); release takes none.
-class ofi_device final : public device {
+class alignas(base::line_size) ofi_device final : public device {
  public:
   static absl::StatusOr<std::unique_ptr<device>> make(ofi_context& context, boot::bootstrap& boot,
                                                       const device_config& config);
@@ -179,12 +180,12 @@ class ofi_device final : public device {
   returned_list<packet> returned_;
 
   // Guarded by the lock.
-  std::vector<peer> peers_;            // by rank
-  std::vector<packet*> free_packets_;  // to send
-  std::unique_ptr<access[]> accesses_;
-  std::vector<access*> free_accesses_;
+  base::line_vector<peer> peers_;            // by rank
+  base::line_vector<packet*> free_packets_;  // to send
+  base::line_array<access> accesses_;
+  base::line_vector<access*> free_accesses_;
   size_t access_count_ = 0;
-  std::vector<int> waiting_;  // ranks with peer::waiting
+  base::line_vector<int> waiting_;  // ranks with peer::waiting
   base::wakeup sleeper_;
   bool tells_ = false;      // who sleeps is told, by the endpoint's descriptor and sleeper_
   fifo<packet*> arrived_;   // being read, from the front

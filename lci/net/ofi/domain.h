@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "lci/base/own_lines.h"
 #include "lci/ds/mpmc_array.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/ofi/fid.h"
@@ -23,7 +24,7 @@ namespace lci::net::ofi {
 //
 // Thread safety: add and remove by one thread at a time; they take `lock`. The rest by any thread
 // at any time.
-class domain {
+class alignas(base::line_size) domain {
  public:
   // What is added is counted in `count`, which outlives it.
   static absl::StatusOr<std::unique_ptr<domain>> open(fid_fabric& fabric, const provider& from,

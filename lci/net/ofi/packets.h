@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "lci/base/own_lines.h"
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/wire.h"
 
@@ -58,7 +59,7 @@ class packet_memory {
 
  private:
   size_t count_ = 0;
-  std::unique_ptr<packet[]> packets_;
+  base::line_array<packet> packets_;
   void* memory_ = nullptr;
   size_t size_ = 0;
   fid_ptr<fid_mr> registration_;

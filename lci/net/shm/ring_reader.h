@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "lci/base/own_lines.h"
 #include "lci/net/shm/message.h"
 #include "lci/net/shm/wire.h"
 
@@ -29,7 +30,8 @@ class alignas(line_size) basic_ring_reader {
     quarter_ = (count_ - 1) / 4;
     max_size_ = static_cast<uint32_t>(max_size);
     max_span_ = static_cast<uint32_t>(span_of(max_size));
-    spans_.reset(new typename Atomics::template atomic<uint32_t>[count_]());
+    spans_ = base::make_line_array<typename Atomics::template atomic<uint32_t>>(count_);
+    for (uint32_t i = 0; i < count_; ++i) spans_[i].store(0, std::memory_order_relaxed);
   }
 
   // The next message, which stays where it is until its first cell is freed. After a malformed one
@@ -168,7 +170,7 @@ class alignas(line_size) basic_ring_reader {
   cell_type* cells_ = nullptr;
   // spans_[i] is the span of the message that begins in cell i and is freed, until it is reclaimed;
   // else 0. Not in the ring, where the sender could change it.
-  std::unique_ptr<typename Atomics::template atomic<uint32_t>[]> spans_;
+  base::line_array<typename Atomics::template atomic<uint32_t>> spans_;
   control_type* control_ = nullptr;
   uint32_t count_ = 0;  // cells of the ring
   uint32_t quarter_ = 0;

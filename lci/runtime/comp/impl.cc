@@ -16,7 +16,7 @@ namespace lci::rt {
 synchronizer::synchronizer(const comp_attr_t& attributes)
     : library_comp(attributes),
       threshold_(attributes.sync_threshold),
-      statuses_(new status_t[static_cast<size_t>(attributes.sync_threshold)]) {}
+      statuses_(base::make_line_array<status_t>(static_cast<size_t>(attributes.sync_threshold))) {}
 
 void synchronizer::signal(status_t status) {
   // S1: acquire pairs with S4, so that this status is not written before the last round's are read.

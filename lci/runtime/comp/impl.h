@@ -10,6 +10,7 @@
 #include <string>
 
 #include "lci/api/comp.hpp"
+#include "lci/base/own_lines.h"
 #include "lci/ds/array_queue.h"
 #include "lci/ds/lcrq.h"
 
@@ -58,8 +59,9 @@ class handler final : public library_comp {
   const comp_handler_t function_;
 };
 
-// Counts. Wait-free.
-class counter final : public library_comp {
+// Counts. Wait-free. Its line is its own, as those of all objects that different threads may
+// signal.
+class alignas(64) counter final : public library_comp {
  public:
   explicit counter(const comp_attr_t& attributes) : library_comp(attributes) {}
   // Release pairs with the acquire in get: who sees the count sees what was done before the signal.
@@ -75,7 +77,7 @@ class counter final : public library_comp {
 // Invariants, within a round:
 //   I1  0 <= filled_ <= tickets_, and exactly `filled_` of the first `tickets_` statuses are
 //   written I2  the round ends only in take(), which only runs when filled_ == threshold
-class synchronizer final : public library_comp {
+class alignas(64) synchronizer final : public library_comp {
  public:
   explicit synchronizer(const comp_attr_t& attributes);
   void signal(status_t status) override;
@@ -87,7 +89,7 @@ class synchronizer final : public library_comp {
   const int threshold_;
   std::atomic<int> tickets_{0};
   std::atomic<int> filled_{0};
-  const std::unique_ptr<status_t[]> statuses_;
+  const base::line_array<status_t> statuses_;
 };
 
 // Statuses in the order of completion.
