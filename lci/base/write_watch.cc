@@ -487,8 +487,10 @@ std::string describe_instruction(const void* instruction) {
   if (dladdr(instruction, &info) == 0 || info.dli_fname == nullptr) return "(unknown)";
   const auto at = reinterpret_cast<uintptr_t>(instruction);
   const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
-  return absl::StrCat(info.dli_sname == nullptr ? "" : info.dli_sname, " (", info.dli_fname, "+0x",
-                      absl::Hex(at - base), ")");
+  const char* slash = std::strrchr(info.dli_fname, '/');
+  return absl::StrCat(info.dli_sname == nullptr ? "" : info.dli_sname, " (",
+                      slash == nullptr ? info.dli_fname : slash + 1, "+0x", absl::Hex(at - base),
+                      ")");
 }
 
 }  // namespace lci::base

@@ -54,7 +54,7 @@ void copy_within(copy_direction direction, void* local, uint64_t remote, size_t 
 // must not meet here.
 //
 // Thread safety: every member by any thread at any time; blocks for another registration or use in
-// the same stripe.
+// the same stripe, but for remote(), which takes no lock.
 class region_table {
  public:
   // `slots` stay mapped for the life of the table, which is their only writer. `first_key` is
@@ -101,7 +101,7 @@ class region_table {
     return (nth / chunk * stripes + stripe) * chunk + nth % chunk;
   }
   stripe& stripe_of(size_t slot) const { return stripes_[slot / chunk % stripes]; }
-  // With its stripe's mutex.
+  // It is open, which either its stripe's mutex or the caller keeps.
   region_slot& checked(size_t index) const;
   bool try_open(size_t in, const void* address, size_t size, uint64_t backing, local_region* made);
 
