@@ -311,12 +311,12 @@ class worker {
   std::thread thread_;  // last: it uses the others
 };
 
-// The lines that both have written, and by whom. False if there are none.
+// The lines that both have written, and by whom.
 struct common_lines {
-  int of_program = 0;                // a write of this library's is among them
-  int of_library = 0;                // all are writes of another
+  int of_program = 0;                // to which we write, in one of the threads at least
+  std::string report;                // where these are written
+  int of_library = 0;                // to which only the network's library writes
   std::set<std::string> in_library;  // at these instructions
-  std::string report;                // of the former
 };
 common_lines compare(const base::written_lines& one, const base::written_lines& other) {
   common_lines found;
@@ -331,18 +331,18 @@ common_lines compare(const base::written_lines& one, const base::written_lines& 
     }
     ++found.of_program;
     absl::StrAppend(&found.report, "  line 0x", absl::Hex(line * 64), ":");
-    for (const base::writers& each : {first, second}) {
-      for (const void* at : {each.program, each.library}) {
+    for (const base::writers* each : {&first, &second}) {
+      for (const void* at : {each->program, each->library}) {
         if (at != nullptr) absl::StrAppend(&found.report, " ", base::describe_instruction(at));
       }
-      absl::StrAppend(&found.report, &each == &first ? " and" : "\n");
+      absl::StrAppend(&found.report, each == &first ? " and" : "\n");
     }
   }
   return found;
 }
 
 // Of which the shortest is counted.
-constexpr int counted_rounds = 5;
+constexpr int counted_rounds = 8;
 
 uint64_t instructions(const network& over, lane& of, const work& what) {
   if (!over.has_library) {
@@ -424,8 +424,12 @@ std::vector<parameter> all_work_over(const std::vector<network>& networks) {
   return all;
 }
 
+std::ostream& operator<<(std::ostream& to, const parameter& one) {
+  return to << one.over.name << "_" << one.what->name;
+}
+
 std::string name_of(const testing::TestParamInfo<parameter>& info) {
-  return absl::StrCat(info.param.over.name, "_", info.param.what->name);
+  return testing::PrintToString(info.param);
 }
 
 }  // namespace lci::separability

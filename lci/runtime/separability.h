@@ -10,7 +10,7 @@
 #ifndef LCI_RUNTIME_SEPARABILITY_H_
 #define LCI_RUNTIME_SEPARABILITY_H_
 
-#include <functional>
+#include <ostream>
 #include <string>
 #include <vector>
 
@@ -42,6 +42,9 @@ class Separability : public testing::TestWithParam<parameter> {
  protected:
   void SetUp() override;
 };
+
+// Its name.
+std::ostream& operator<<(std::ostream& to, const parameter& one);
 
 std::vector<parameter> all_work_over(const std::vector<network>& networks);
 std::string name_of(const testing::TestParamInfo<parameter>& info);

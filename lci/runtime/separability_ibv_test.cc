@@ -1,4 +1,5 @@
-// Threads that have devices of libibverbs, or of what stands for it where there is no adapter.
+// Threads that have devices of libibverbs. It is the fake that stands for it, so this is about all
+// but libibverbs itself.
 #include "lci/net/backend.h"
 #include "lci/net/ibv/fake_backend.h"
 #include "lci/runtime/separability.h"
@@ -8,7 +9,7 @@ namespace {
 
 std::vector<parameter> all() {
   net::replace_backend(net::ibv::fake_backend);
-  // The fake has one lock.
+  // The fake has one lock, and counts what it is asked for.
   return all_work_over(
       {{"ibv", attr_backend_t::ibv, "", /*has_library=*/true, /*library_shares=*/true}});
 }
