@@ -81,6 +81,7 @@
   X(double, net_send_reserved_pct, 0.25, "part of net_max_sends kept for answers to peers, 0 to 0.9") \
   X(uint64_t, ofi_lock_mode, 0, "ofi: which calls are wrapped in try-locks; 0: those that need it") \
   X(size_t, ofi_gather_size, 8192, "ofi: bytes of a packet in which small messages to one rank gather while others are on the way there; 0: each leaves by itself") \
+  X(size_t, ofi_piece_size, 0, "ofi, over TCP: bytes of a large message that are written at once; 0: 480 KiB where the kernel paces what it sends (congestion control bbr), else all") \
   X(bool, alloc_default_endpoint, true, "make a default endpoint with the device")                 \
   X(bool, alloc_progress_endpoint, false, "make an endpoint for what progress sends")              \
   X(bool, use_reg_cache, false, "keep registrations of buffers that the program has not registered, for use again; only if their memory stays mapped as long as the net context") \

@@ -51,6 +51,8 @@ struct device_config {
   size_t joint_copy_size = size_t{32} << 10;
   // ofi: bytes of a packet that small messages to one rank gather in.
   size_t gather_size = 8192;
+  // ofi, over TCP: device::awaited_piece(); 0: chosen.
+  size_t piece_size = 0;
   attr_ibv_td_strategy_t ibv_td_strategy = attr_ibv_td_strategy_t::per_qp;
   // Of a network that has queues; the defaults of the attributes.
   queue_lengths queues = {768, 256, 4096};
@@ -71,6 +73,14 @@ class device {
   virtual bool needs_registration(int rank) const {
     static_cast<void>(rank);
     return limits_.needs_registration;
+  }
+
+  // Bytes of a put or put_imm whose target waits for it (op::target_waits) that get to that rank
+  // fastest at once: the runtime posts larger ones in such pieces, each when the one before is
+  // complete. 1 to limits().max_rma, which is what bounds a post.
+  virtual size_t awaited_piece(int rank) const {
+    static_cast<void>(rank);
+    return limits_.max_rma;
   }
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing, makes no system

@@ -4,15 +4,42 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <iostream>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
+#include "lci/net/ofi/provider.h"
+#include "lci/runtime/device.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/test_ranks.h"
 
 namespace lci {
 namespace {
+
+// One message of each size, sent and as an active message.
+void exchange_messages(rank_under_test& self, const std::vector<size_t>& sizes) {
+  for (const size_t size : sizes) {
+    auto bytes = make_message(self.rank, 1, size);
+    std::vector<unsigned char> room(size);
+    const status_t received = self.receive(room, 1)();
+    comp_t sent = alloc_sync_x().runtime(self.runtime)();
+    EXPECT_TRUE(accepted(post_send_x(self.to, bytes.data(), size, 1, sent).runtime(self.runtime))
+                    .is_posted());
+    EXPECT_TRUE(self.end_of(received).is_done());
+    EXPECT_EQ(room, make_message(self.from, 1, size));
+    sync_wait_x(sent, nullptr).runtime(self.runtime)();
+    EXPECT_TRUE(
+        accepted(post_am_x(self.to, bytes.data(), size, sent, self.rcomp).runtime(self.runtime))
+            .is_posted());
+    const status_t came = self.pop();
+    EXPECT_EQ(came.size, size);
+    EXPECT_EQ(0, std::memcmp(came.buffer, room.data(), size));
+    std::free(came.buffer);
+    sync_wait_x(sent, nullptr).runtime(self.runtime)();
+    free_comp_x{&sent}.runtime(self.runtime)();
+  }
+}
 
 TEST(Rendezvous, BothProtocols) {
   for (auto protocol : {attr_rdv_protocol_t::write, attr_rdv_protocol_t::writeimm}) {
@@ -24,28 +51,39 @@ TEST(Rendezvous, BothProtocols) {
       run(
           3,
           [](rank_under_test& self) {
-            for (size_t size : {less_if_simulated<size_t>(40000, 8300),
-                                less_if_simulated<size_t>(100000, 9001)}) {
-              auto bytes = make_message(self.rank, 1, size);
-              std::vector<unsigned char> room(size);
-              const status_t received = self.receive(room, 1)();
-              comp_t sent = alloc_sync_x().runtime(self.runtime)();
-              EXPECT_TRUE(
-                  accepted(post_send_x(self.to, bytes.data(), size, 1, sent).runtime(self.runtime))
-                      .is_posted());
-              EXPECT_TRUE(self.end_of(received).is_done());
-              EXPECT_EQ(room, make_message(self.from, 1, size));
-              sync_wait_x(sent, nullptr).runtime(self.runtime)();
-              EXPECT_TRUE(accepted(post_am_x(self.to, bytes.data(), size, sent, self.rcomp)
-                                       .runtime(self.runtime))
-                              .is_posted());
-              const status_t came = self.pop();
-              EXPECT_EQ(came.size, size);
-              EXPECT_EQ(0, std::memcmp(came.buffer, room.data(), size));
-              std::free(came.buffer);
-              sync_wait_x(sent, nullptr).runtime(self.runtime)();
-              free_comp_x{&sent}.runtime(self.runtime)();
-            }
+            exchange_messages(self, {less_if_simulated<size_t>(40000, 8300),
+                                     less_if_simulated<size_t>(100000, 9001)});
+          },
+          defaults, attr);
+    }
+  }
+}
+
+// In pieces of the network's choice, the last of which may be smaller than what is sent by copy.
+TEST(Rendezvous, InPiecesOverTcp) {
+  if (simulated()) GTEST_SKIP() << "is about another network";
+  static constexpr size_t piece = 10000;
+  for (const char* provider : {"tcp;ofi_rxm", "net"}) {
+    net::ofi::wanted_provider wanted;
+    wanted.name = provider;
+    wanted.one_host = true;
+    if (!net::ofi::list_providers(wanted).ok()) {
+      std::cout << "NOT TESTED: " << provider << " is not on this machine\n";
+      continue;
+    }
+    for (auto protocol : {attr_rdv_protocol_t::write, attr_rdv_protocol_t::writeimm}) {
+      runtime_attr_t attr;
+      attr.rdv_protocol = protocol;
+      global_attr_t defaults;
+      defaults.backend = attr_backend_t::ofi;
+      defaults.ofi_provider_name = provider;
+      defaults.ofi_piece_size = piece;
+      run(
+          2,
+          [](rank_under_test& self) {
+            EXPECT_EQ(self.runtime.get_impl()->default_device()->net->awaited_piece(self.to),
+                      piece);
+            exchange_messages(self, {piece, piece + 1, 2 * piece, 10 * piece - 1, 10 * piece + 1});
           },
           defaults, attr);
     }

@@ -18,6 +18,7 @@ class fake_device final : public device {
  public:
   explicit fake_device(const device_limits& limits) : device(limits) {}
 
+  size_t awaited_piece(int rank) const override { return piece + static_cast<size_t>(rank); }
   error_t post(const op& operation) override {
     posted.push_back(operation);
     return errorcode_t::posted;
@@ -33,6 +34,7 @@ class fake_device final : public device {
   void release(const completion& received) override { released.push_back(received.lease); }
   bool drained() override { return is_drained; }
 
+  size_t piece = 0;
   int polls = 0;
   std::deque<completion> ready;
   bool endless = false;  // what is ready comes again and again
@@ -89,6 +91,18 @@ TEST(MixedDevice, OnlyTheOthersNeedRegistration) {
   EXPECT_FALSE(made.both->needs_registration(1));
   EXPECT_TRUE(made.both->needs_registration(2));
   EXPECT_FALSE(made.both->needs_registration(3));
+}
+
+TEST(MixedDevice, PiecesAreThoseOfTheWayToTheRank) {
+  const joined made;
+  made.near->piece = 60;
+  made.far->piece = 10;
+  EXPECT_EQ(made.both->awaited_piece(0), 10u);
+  EXPECT_EQ(made.both->awaited_piece(1), 60u);
+  EXPECT_EQ(made.both->awaited_piece(2), 12u);
+  EXPECT_EQ(made.both->awaited_piece(3), 61u);
+  made.near->piece = 100;
+  EXPECT_EQ(made.both->awaited_piece(1), made.both->limits().max_rma) << "which bounds a post";
 }
 
 TEST(MixedDevice, PostsToTheNetworkOfTheRank) {

@@ -14,6 +14,7 @@
 #include "lci/base/log.h"
 #include "lci/net/ending.h"
 #include "lci/net/exchange.h"
+#include "lci/net/ofi/pacing.h"
 #include "lci/net/ofi/provider.h"
 
 namespace lci::net::ofi {
@@ -43,6 +44,14 @@ device_limits choose_limits(const provider& from, const device_config& config) {
                        ? bytes_with_request(choose_packet_bytes(config))
                        : std::min(from.info->ep_attr->max_msg_size, max_rma_bytes);
   return limits;
+}
+
+size_t choose_awaited_piece(const provider& from, const device_config& config,
+                            const device_limits& limits) {
+  if (!from.writes_to_waiting() || !is_over_tcp(from.name())) return limits.max_rma;
+  // What is no larger than a packet is not written.
+  return std::clamp(choose_piece(config.piece_size, congestion_control()), limits.max_send + 1,
+                    limits.max_rma);
 }
 
 size_t choose_inject_bytes(const provider& from) {
@@ -75,6 +84,7 @@ ofi_device::ofi_device(ofi_context& context, const device_config& config)
       config_(config),
       rma_(context.from().rma),
       writes_to_waiting_(context.from().writes_to_waiting()),
+      awaited_piece_(choose_awaited_piece(context.from(), config, limits_)),
       packet_bytes_(choose_packet_bytes(config)),
       gather_(config.gather_size, packet_bytes_),
       inject_bytes_(choose_inject_bytes(context.from())),

@@ -41,6 +41,7 @@ class alignas(base::line_size) ofi_device final : public device {
                                                       const device_config& config);
   ~ofi_device() override;
 
+  size_t awaited_piece(int) const override { return awaited_piece_; }
   error_t post(const op& operation) override;
   error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
@@ -142,7 +143,6 @@ class alignas(base::line_size) ofi_device final : public device {
   bool start(int rank, const owed& front);
   void finished(access& over, bool failed);
   access* take_access(claim by);
-  int64_t write(access& by, const op& operation, const region_table::region& local);
 
   // ---- failures (failures.cc)
   void look_for_failures();
@@ -163,6 +163,7 @@ class alignas(base::line_size) ofi_device final : public device {
   const rma_mode rma_;
   // Memory of a peer that waits for a put is written to by ourselves, although we ask else.
   const bool writes_to_waiting_;
+  const size_t awaited_piece_;
   const size_t packet_bytes_;
   const gather_limit gather_;
   const size_t inject_bytes_;  // of a packet that is injected; 0: none is

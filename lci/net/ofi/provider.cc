@@ -165,6 +165,11 @@ bool completes_in_order(absl::string_view provider) {
   return core == "tcp" || core == "net" || core == "verbs";
 }
 
+bool is_over_tcp(absl::string_view provider) {
+  const absl::string_view core = core_of(provider);
+  return core == "tcp" || core == "net";
+}
+
 bool provider::writes_to_waiting() const {
   constexpr int otherwise_named = FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
   return rma == rma_mode::asked && (mr_mode() & otherwise_named) == 0 &&

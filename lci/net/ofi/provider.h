@@ -40,6 +40,10 @@ rma_mode preferred_mode(absl::string_view provider);
 // go through one connection, in a row. Found in libfabric's documentation of the provider.
 bool completes_in_order(absl::string_view provider);
 
+// Through connections of the kernel's TCP, with nothing of the provider's own between bytes and
+// socket.
+bool is_over_tcp(absl::string_view provider);
+
 // 0, 1, ...: the smaller the better.
 int preference(absl::string_view provider);
 // "tcp" of "tcp;ofi_rxm".

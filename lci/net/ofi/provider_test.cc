@@ -51,6 +51,13 @@ TEST(Provider, WhatEndsConnectionsIsAsked) {
   EXPECT_EQ(preferred_mode("cxi"), rma_mode::native);
 }
 
+TEST(Provider, WhatGoesOverTcp) {
+  EXPECT_TRUE(is_over_tcp("tcp;ofi_rxm"));
+  EXPECT_TRUE(is_over_tcp("net"));
+  EXPECT_FALSE(is_over_tcp("verbs;ofi_rxm"));
+  EXPECT_FALSE(is_over_tcp("shm"));
+}
+
 TEST(Provider, ANameThatIsNotThereIsAnErrorThatSaysSo) {
   wanted_provider wanted;
   wanted.name = "nonesuch";

@@ -31,9 +31,11 @@ error_t pieces::post_rest(device_impl_t& device, bool may_wait) {
   op.local = local;
   op.remote = remote;
   op.context = static_cast<continuation*>(this);
+  const size_t most =
+      target_waits ? std::min(device.max_rma(), device.net->awaited_piece(rank)) : device.max_rma();
   for (;;) {
     const size_t left = size - posted_;
-    const size_t piece = std::min(left, device.max_rma());
+    const size_t piece = std::min(left, most);
     if (tells && piece == left && is_last_run()) op.kind = net::op_kind::put_imm;
     op.buffer = static_cast<char*>(buffer) + posted_;
     op.size = piece;

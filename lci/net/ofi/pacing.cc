@@ -1,0 +1,35 @@
+#include "lci/net/ofi/pacing.h"
+
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cstdint>
+#include <cstring>
+
+#include "absl/strings/match.h"
+
+namespace lci::net::ofi {
+
+std::string congestion_control() {
+  const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  if (socket < 0) return "";
+  char name[64] = {};
+  socklen_t size = sizeof(name) - 1;
+  const int bad = getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name, &size);
+  close(socket);
+  return bad == 0 ? std::string(name) : std::string();
+}
+
+bool is_paced(absl::string_view congestion_control) {
+  return absl::StartsWith(congestion_control, "bbr");  // bbr, bbr2, bbr3
+}
+
+size_t choose_piece(size_t attribute, absl::string_view congestion_control) {
+  constexpr size_t paced = size_t{480} << 10;
+  if (attribute != 0) return attribute;
+  return is_paced(congestion_control) ? paced : SIZE_MAX;
+}
+
+}  // namespace lci::net::ofi

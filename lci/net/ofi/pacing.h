@@ -1,0 +1,33 @@
+// Whether the kernel paces what leaves through TCP, and what that means for large messages.
+#ifndef LCI_NET_OFI_PACING_H_
+#define LCI_NET_OFI_PACING_H_
+
+#include <cstddef>
+#include <string>
+
+#include "absl/strings/string_view.h"
+
+namespace lci::net::ofi {
+
+// What new connections of this process get ("cubic", "bbr"), unless a route says otherwise. Empty
+// if the kernel does not tell.
+std::string congestion_control();
+
+// Whether it sends by a clock, at the rate that it believes the way to have, and not whenever there
+// is room.
+bool is_paced(absl::string_view congestion_control);
+
+// Bytes of a large message that are written at once. `attribute`: ofi_piece_size.
+//
+// BBR takes for the way's rate the highest at which bytes have arrived lately, which is what the
+// receiver took while the connection was busy: who always has bytes waiting is slowed by each delay
+// of the receiver, for long after it. What arrives while nothing waits behind it only counts if it
+// is faster. So messages that leave in pieces, with a moment in between, keep the rate up. Over the
+// loopback messages of 1 MiB, several at a time, had 1.4 to 1.65 times the bandwidth with pieces of
+// 448 to 480 KiB; no more than before with 512 KiB, and less than that gain with 256 KiB and below.
+// Without pacing (cubic) pieces only cost: nothing to 20 %.
+size_t choose_piece(size_t attribute, absl::string_view congestion_control);
+
+}  // namespace lci::net::ofi
+
+#endif  // LCI_NET_OFI_PACING_H_
