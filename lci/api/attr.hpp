@@ -80,7 +80,7 @@
   X(size_t, net_max_cqes, 65536, "entries of the network's completion queue, where it has one")    \
   X(double, net_send_reserved_pct, 0.25, "part of net_max_sends kept for answers to peers, 0 to 0.9") \
   X(uint64_t, ofi_lock_mode, 0, "ofi: which calls are wrapped in try-locks; 0: those that need it") \
-  X(size_t, ofi_gather_size, 8192, "ofi: bytes of a packet in which small messages to one rank gather while others are on the way there; 0: each leaves by itself") \
+  X(size_t, ofi_gather_size, size_t{64} << 10, "ofi: bytes of a packet in which small messages to one rank gather while others are on the way there: over TCP packets are made so large (tcp;ofi_rxm: 16 KiB at most; smaller in jobs of many ranks), elsewhere no larger than for one message; 0: each leaves by itself") \
   X(size_t, ofi_piece_size, 0, "ofi, over TCP: bytes of a large message that are written at once; 0: 480 KiB where the kernel paces what it sends (congestion control bbr), else all") \
   X(bool, alloc_default_endpoint, true, "make a default endpoint with the device")                 \
   X(bool, alloc_progress_endpoint, false, "make an endpoint for what progress sends")              \

@@ -50,7 +50,7 @@ struct device_config {
   // shm: a put of so many bytes or more whose target waits is copied by both ranks.
   size_t joint_copy_size = size_t{32} << 10;
   // ofi: bytes of a packet that small messages to one rank gather in.
-  size_t gather_size = 8192;
+  size_t gather_size = size_t{64} << 10;
   // ofi, over TCP: device::awaited_piece(); 0: chosen.
   size_t piece_size = 0;
   attr_ibv_td_strategy_t ibv_td_strategy = attr_ibv_td_strategy_t::per_qp;

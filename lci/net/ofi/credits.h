@@ -24,15 +24,16 @@ constexpr size_t receives_needed(size_t each, size_t peers) {
   return (each + receives_without_credit) * peers;
 }
 
+// More than the packets that are on the way at any time buy nothing; they only take memory.
+constexpr size_t most_credits = 64;
+
 // What a device with room for `receives` can give each of its peers. At least 1: then the receives
 // must be more.
 inline size_t choose_credits(size_t receives, size_t peers) {
-  // More than the packets that are on the way at any time buy nothing; they only take memory.
-  constexpr size_t most = 64;
-  if (peers == 0) return most;
+  if (peers == 0) return most_credits;
   const size_t share = receives / peers;
   return std::clamp<size_t>(share > receives_without_credit ? share - receives_without_credit : 1,
-                            1, most);
+                            1, most_credits);
 }
 
 // Between this rank and another. Thread safety: that of a plain value.

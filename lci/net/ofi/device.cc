@@ -23,15 +23,22 @@ namespace {
 constexpr size_t max_message_bytes = size_t{1} << 20;
 constexpr size_t max_rma_bytes = size_t{1} << 30;
 
-size_t choose_packet_bytes(const device_config& config) {
+size_t choose_message_bytes(const device_config& config) {
   // Room for a request with some bytes in any case.
   const size_t largest = std::max<size_t>(config.max_message, 4 * sizeof(request_header));
   return sizeof(packet_header) + record_span(std::min(largest, max_message_bytes));
 }
 
+size_t packet_bytes_for(const ofi_context& context, const device_config& config) {
+  return choose_packet_bytes(
+      choose_message_bytes(config), config.gather_size, sent_at_once(context.from().name()),
+      config.queues.receives,
+      receives_needed(most_credits, static_cast<size_t>(context.size()) - 1));
+}
+
 // Bytes of a put that travel with the question.
-size_t bytes_with_request(size_t packet_bytes) {
-  return packet_bytes - sizeof(packet_header) - sizeof(record_header) - sizeof(request_header);
+size_t bytes_with_request(size_t message_bytes) {
+  return message_bytes - sizeof(packet_header) - sizeof(record_header) - sizeof(request_header);
 }
 
 device_limits choose_limits(const provider& from, const device_config& config) {
@@ -41,7 +48,7 @@ device_limits choose_limits(const provider& from, const device_config& config) {
   limits.needs_registration = from.rma != rma_mode::messages;
   limits.polls_after_done = true;
   limits.max_rma = from.rma == rma_mode::messages
-                       ? bytes_with_request(choose_packet_bytes(config))
+                       ? bytes_with_request(choose_message_bytes(config))
                        : std::min(from.info->ep_attr->max_msg_size, max_rma_bytes);
   return limits;
 }
@@ -85,7 +92,8 @@ ofi_device::ofi_device(ofi_context& context, const device_config& config)
       rma_(context.from().rma),
       writes_to_waiting_(context.from().writes_to_waiting()),
       awaited_piece_(choose_awaited_piece(context.from(), config, limits_)),
-      packet_bytes_(choose_packet_bytes(config)),
+      message_bytes_(choose_message_bytes(config)),
+      packet_bytes_(packet_bytes_for(context, config)),
       gather_(config.gather_size, packet_bytes_),
       inject_bytes_(choose_inject_bytes(context.from())),
       credits_each_(choose_credits_each(context, config)),

@@ -164,7 +164,8 @@ class alignas(base::line_size) ofi_device final : public device {
   // Memory of a peer that waits for a put is written to by ourselves, although we ask else.
   const bool writes_to_waiting_;
   const size_t awaited_piece_;
-  const size_t packet_bytes_;
+  const size_t message_bytes_;  // of a packet with one message, of any size
+  const size_t packet_bytes_;   // that it has room for
   const gather_limit gather_;
   const size_t inject_bytes_;  // of a packet that is injected; 0: none is
   const uint8_t credits_each_;

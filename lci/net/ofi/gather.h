@@ -1,6 +1,7 @@
 #ifndef LCI_NET_OFI_GATHER_H_
 #define LCI_NET_OFI_GATHER_H_
 
+#include <algorithm>
 #include <cstddef>
 
 #include "lci/net/ofi/wire.h"
@@ -22,6 +23,21 @@ namespace lci::net::ofi {
 // What is on the way, and how a packet is laid out, others know (peer.h, wire.h). A packet's
 // messages are in order, so what is gathered arrives as it was posted.
 //
+// Bytes of packets. `for_one`: with room for one message, which each has; more is for gathering.
+//   attribute    ofi_gather_size
+//   at_once      what the provider sends without asking the receiver first; 0: it has a price for
+//                each byte of room (registered memory), so there is no more than for_one
+//   receives     that a device may post, `needed` of which it does with as many credits as are of
+//                use (credits.h)
+// The room of the receives is what it would be with packets for one message: few ranks have large
+// packets, and many have many.
+constexpr size_t choose_packet_bytes(size_t for_one, size_t attribute, size_t at_once,
+                                     size_t receives, size_t needed) {
+  if (needed == 0) return for_one;
+  const size_t room = receives * for_one / needed;
+  return std::max(for_one, std::min({attribute, at_once, room}));
+}
+
 // How much gathers at most, on a device.
 class gather_limit {
  public:

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -35,6 +36,24 @@ TEST(GatherLimit, NoneKeepsNothing) {
   EXPECT_FALSE(limit.takes(0, 1));
 }
 
+TEST(PacketBytes, AreThoseOfAMessageWhereRoomHasAPrice) {
+  EXPECT_EQ(choose_packet_bytes(8000, 65536, /*at_once=*/0, 4096, 67), 8000u);
+}
+
+TEST(PacketBytes, AreWhatGathersWhereItHasNone) {
+  EXPECT_EQ(choose_packet_bytes(8000, 65536, SIZE_MAX, 4096, 67), 65536u);
+  EXPECT_EQ(choose_packet_bytes(8000, 65536, 16384, 4096, 67), 16384u);
+  EXPECT_EQ(choose_packet_bytes(8000, 300, SIZE_MAX, 4096, 67), 8000u);
+  EXPECT_EQ(choose_packet_bytes(8000, 0, SIZE_MAX, 4096, 67), 8000u);
+}
+
+TEST(PacketBytes, ShareTheRoomOfTheReceives) {
+  EXPECT_EQ(choose_packet_bytes(8000, SIZE_MAX, SIZE_MAX, 4096, 2048), 16000u);
+  EXPECT_EQ(choose_packet_bytes(8000, SIZE_MAX, SIZE_MAX, 4096, 100000), 8000u);
+  EXPECT_EQ(choose_packet_bytes(8000, SIZE_MAX, SIZE_MAX, 4096, /*needed=*/0), 8000u)
+      << "who is alone receives nothing";
+}
+
 // Two ranks, both driven by the test's thread, so that it decides who polls.
 class Gathering : public testing::Test {
  protected:
@@ -43,6 +62,13 @@ class Gathering : public testing::Test {
   using message = std::array<uint64_t, 2>;
   static message make_message(uint32_t imm) {
     return {uint64_t{imm} * 0x0101010101010101, ~uint64_t{imm}};
+  }
+
+  using large = std::array<unsigned char, 5000>;
+  static large make_large(uint32_t imm) {
+    large bytes;
+    for (size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<unsigned char>(imm + i * 7);
+    return bytes;
   }
 
   void SetUp() override {
@@ -82,6 +108,15 @@ class Gathering : public testing::Test {
   }
   void send(uint32_t imm) {
     const message sent = make_message(imm);
+    error_t posted;
+    do {
+      posted = devices_[0]->inject(1, imm, sent.data(), sizeof(sent));
+    } while (posted.is_retry());
+    ASSERT_TRUE(posted.is_done());
+  }
+  // One of which a packet with room for one message of 8 KiB holds no two.
+  void send_large(uint32_t imm) {
+    const large sent = make_large(imm);
     error_t posted;
     do {
       posted = devices_[0]->inject(1, imm, sent.data(), sizeof(sent));
@@ -180,6 +215,27 @@ TEST_F(Gathering, ALoneMessageIsDrainedWhenTheNetworkHasIt) {
   EXPECT_TRUE(devices_[0]->drained());
   receive(1);
   EXPECT_TRUE(is_intact(0, 0));
+  release_all();
+}
+
+TEST_F(Gathering, LargerPacketsHoldSeveralLargeMessages) {
+  open(65536);
+  send_large(0);  // alone
+  for (uint32_t i = 1; i < 4; ++i) send_large(i);
+  receive(1);
+  EXPECT_EQ(received_.size(), 1) << "three share a packet, and wait for a poll";
+  send_large(4);
+  receive(4);
+  EXPECT_EQ(received_.size(), 4) << "for the fourth there was no room";
+  poll(0);
+  receive(5);
+  ASSERT_EQ(received_.size(), 5);
+  for (uint32_t i = 0; i < 5; ++i) {
+    const large expected = make_large(i);
+    EXPECT_EQ(received_[i].imm, i);
+    ASSERT_EQ(received_[i].size, sizeof(expected));
+    EXPECT_EQ(std::memcmp(received_[i].bytes(), expected.data(), sizeof(expected)), 0);
+  }
   release_all();
 }
 

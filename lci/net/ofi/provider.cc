@@ -10,6 +10,7 @@
 #include <cstring>
 #include <iterator>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "lci/base/env.h"
@@ -168,6 +169,13 @@ bool completes_in_order(absl::string_view provider) {
 bool is_over_tcp(absl::string_view provider) {
   const absl::string_view core = core_of(provider);
   return core == "tcp" || core == "net";
+}
+
+size_t sent_at_once(absl::string_view provider) {
+  if (!is_over_tcp(provider)) return 0;
+  // ofi_rxm's eager limit (FI_OFI_RXM_EAGER_LIMIT), which it does not tell.
+  if (absl::StrContains(provider, "ofi_rxm")) return size_t{16} << 10;
+  return SIZE_MAX;
 }
 
 bool provider::writes_to_waiting() const {

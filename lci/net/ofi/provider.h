@@ -44,6 +44,10 @@ bool completes_in_order(absl::string_view provider);
 // socket.
 bool is_over_tcp(absl::string_view provider);
 
+// Bytes of a message that leave at once although no buffer of the provider's is registered for
+// them, so that memory for larger packets costs nothing until it is used. 0 for all others.
+size_t sent_at_once(absl::string_view provider);
+
 // 0, 1, ...: the smaller the better.
 int preference(absl::string_view provider);
 // "tcp" of "tcp;ofi_rxm".

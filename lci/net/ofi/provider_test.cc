@@ -58,6 +58,13 @@ TEST(Provider, WhatGoesOverTcp) {
   EXPECT_FALSE(is_over_tcp("shm"));
 }
 
+TEST(Provider, LargerPacketsOnlyWhereTheyCostNothing) {
+  EXPECT_EQ(sent_at_once("tcp;ofi_rxm"), 16384u);
+  EXPECT_GE(sent_at_once("net"), size_t{1} << 20);
+  EXPECT_EQ(sent_at_once("verbs;ofi_rxm"), 0u);
+  EXPECT_EQ(sent_at_once("shm"), 0u);
+}
+
 TEST(Provider, ANameThatIsNotThereIsAnErrorThatSaysSo) {
   wanted_provider wanted;
   wanted.name = "nonesuch";

@@ -177,7 +177,7 @@ error_t ofi_device::post_request(const op& operation) {
   if (to.free_requests == 0) return errorcode_t::retry_nomem;
   const auto number = static_cast<uint32_t>(__builtin_ctz(to.free_requests));
   const bool is_get = operation.kind == op_kind::get;
-  const size_t room = packet_bytes_ - sizeof(packet_header) - sizeof(record_header) -
+  const size_t room = message_bytes_ - sizeof(packet_header) - sizeof(record_header) -
                       (is_get ? sizeof(reply_header) : sizeof(request_header));
   const bool together = operation.size <= room;
   request_header header = {};
@@ -244,7 +244,7 @@ bool ofi_device::take_request(int rank, const incoming_record& record, batch* gi
   std::memcpy(&header, record.bytes, sizeof(header));
   const size_t bytes = record.size - sizeof(header);
   if (bytes != (record.kind == record_kind::put ? header.size : 0)) return false;
-  if (record.kind == record_kind::get && header.size > packet_bytes_ - sizeof(packet_header) -
+  if (record.kind == record_kind::get && header.size > message_bytes_ - sizeof(packet_header) -
                                                            sizeof(record_header) -
                                                            sizeof(reply_header)) {
     return false;
