@@ -363,27 +363,38 @@ void wait_for_others() {
   }
 }
 
-// What a thread that wakes up needs to come to wait_for_end: the part of its stack at which it
-// waits, with the handler's frame, and its control block behind, to which the kernel writes.
+// The kernel knows an address in the control block of each thread, which has its stack's end.
+uintptr_t control_block(pid_t thread) {
+  void* head = nullptr;
+  size_t size = 0;
+  const long bad = syscall(SYS_get_robust_list, thread, &head, &size);
+  return bad == 0 ? reinterpret_cast<uintptr_t>(head) : 0;
+}
+
+// What a thread that wakes up needs to come to wait_for_end: its stack from where it waits, with
+// room for the handler, to its control block, to which the kernel writes.
 std::vector<range> needs_of_others() {
-  constexpr uintptr_t around = uintptr_t{64} << 10;
-  std::vector<range> all = {{first_thread / page_size * page_size - page_size,
-                             first_thread / page_size * page_size + 2 * page_size}};
+  constexpr uintptr_t room = uintptr_t{64} << 10;
+  const auto page_of = [](uintptr_t address) { return address / page_size * page_size; };
+  std::vector<range> all = {{page_of(first_thread), page_of(first_thread) + 2 * page_size}};
+  const uintptr_t behind = own_stack().end - control_block(gettid());  // alike in all
   const std::string self = absl::StrCat(gettid());
   DIR* const tasks = opendir("/proc/self/task");
   LCI_CHECK(tasks != nullptr, "/proc/self/task");
   while (const dirent* task = readdir(tasks)) {
+    // (The first one's stack is not watched at all.)
     if (task->d_name[0] == '.' || self == task->d_name) continue;
+    const int number = std::atoi(task->d_name);
+    const uintptr_t block = control_block(number);
+    if (number == getpid() || block == 0) continue;
     std::FILE* call =
         std::fopen(absl::StrCat("/proc/self/task/", task->d_name, "/syscall").c_str(), "re");
     if (call == nullptr) continue;
     unsigned long stack = 0;
     // Number and six arguments, the stack pointer, where it is.
-    if (std::fscanf(call, "%*s %*s %*s %*s %*s %*s %*s %lx", &stack) == 1) {
-      const uintptr_t page = stack / page_size * page_size;
-      all.push_back({page - around, page + around});
-    }
+    const int read = std::fscanf(call, "%*s %*s %*s %*s %*s %*s %*s %lx", &stack);
     std::fclose(call);
+    if (read == 1 && stack < block) all.push_back({page_of(stack) - room, block + behind});
   }
   closedir(tasks);
   return all;

@@ -39,8 +39,8 @@ using written_lines = std::map<uintptr_t, writers>;
 //
 // One call at a time in a process, not from its first thread. It begins when all other threads wait
 // in the kernel, which they go on to do: one that is woken nevertheless, as by a stop and continue
-// of the process, waits for the body's end before it writes to what is watched. (That is not the
-// part of its stack at which it waits: 64 KiB above and below.)
+// of the process, waits for the body's end before it writes to what is watched. (That is not its
+// own stack, from 64 KiB below where it waits.)
 written_lines lines_written_by(const std::function<void()>& body);
 
 // Instructions that the calling thread executes in `body`: all, and those of the program itself,
