@@ -43,7 +43,7 @@ error_t request_table::post(const op& operation, ring_writer& writer, int64_t be
     return errorcode_t::retry_nomem;
   }
   // Before the write: the reply may come at once, to another thread.
-  with.free.fetch_and(~(uint32_t{1} << number), std::memory_order_relaxed);
+  with.free.fetch_and(~(uint32_t{1} << number), std::memory_order_release);  // F3
   if (is_get) {
     const remote_copy_header header{number,          0,           made.remote.base,
                                     made.remote.key, made.offset, made.size};
@@ -109,7 +109,7 @@ request_table::result request_table::take_reply(int rank, const incoming& messag
   if (message.size < sizeof(header)) return result::malformed;
   std::memcpy(&header, message.bytes, sizeof(header));
   if (header.operation >= max_requests ||
-      (with.free.load(std::memory_order_acquire) >> header.operation & 1) != 0) {
+      (with.free.load(std::memory_order_acquire) >> header.operation & 1) != 0) {  // F3
     return result::malformed;
   }
   request& answered = with.requests[header.operation];

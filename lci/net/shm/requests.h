@@ -71,7 +71,8 @@ class request_table {
   };
   struct conversation {
     // Bit i: requests[i] is free. Cleared by post, set by whoever polls; F1 (release) after the
-    // last use of the request, F2 (acquire) before the next.
+    // last use of the request, F2 (acquire) before the next. F3: who takes a reply sees the
+    // request.
     std::atomic<uint32_t> free{~uint32_t{0}};
     request requests[max_requests];
     // Puts that are not all in the ring, oldest first: unwritten[first_unwritten], and

@@ -168,11 +168,12 @@ void rendezvous::accept(const announcement& announced, const message& incoming) 
     state->use = *registered;
   }
   open_.fetch_add(1, std::memory_order_relaxed);
+  // Before the insertion, behind which the state is whoever's takes it out again.
+  rtr_header header{device_.network().remote_key(state->use.local), state->use.offset,
+                    announced.sender_ticket, 0};
   const int owner = owner_of(incoming);
   const uint32_t ticket = incoming_.insert(state, owner);
-
-  const rtr_header header{device_.network().remote_key(state->use.local), state->use.offset,
-                          announced.sender_ticket, ticket};
+  header.receiver_ticket = ticket;
   const net::op op = control_op(announced.rank, message_kind::rtr, header);
   const error_t result = device_.try_submit(op, nullptr);
   if (result.is_retry()) {
