@@ -12,6 +12,31 @@
 
 namespace lci::net::conformance {
 
+// Opens `size` bytes to the others: those of `own`, or, if that is empty, what the network
+// allocates.
+void open_memory(rank_under_test& self, size_t size, std::vector<unsigned char>* own,
+                 context::allocation* opened) {
+  if (!own->empty()) {
+    const auto made = self.network.register_memory(own->data(), size);
+    ASSERT_TRUE(made.ok()) << made.status();
+    *opened = {own->data(), size, *made};
+    return;
+  }
+  const auto made = self.network.allocate_memory(size);
+  ASSERT_TRUE(made.ok()) << made.status();
+  *opened = *made;
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(opened->address) % 4096, 0u);
+  EXPECT_EQ(opened->size, size);
+}
+
+void close_memory(rank_under_test& self, bool allocated, const context::allocation& opened) {
+  if (allocated) {
+    self.network.free_memory(opened);
+  } else {
+    self.network.deregister_memory(opened.region);
+  }
+}
+
 // Allocated: by the network, else by us and registered.
 void expect_bytes_move(Conformance& test, bool allocated) {
   test.run([allocated](rank_under_test& self) {
@@ -21,17 +46,7 @@ void expect_bytes_move(Conformance& test, bool allocated) {
     std::vector<unsigned char> own(allocated ? 0 : room);
     std::vector<unsigned char> local(room);
     context::allocation memory;
-    if (allocated) {
-      const auto made = self.network.allocate_memory(room);
-      ASSERT_TRUE(made.ok()) << made.status();
-      memory = *made;
-      EXPECT_EQ(reinterpret_cast<uintptr_t>(memory.address) % 4096, 0u);
-      EXPECT_EQ(memory.size, room);
-    } else {
-      const auto made = self.network.register_memory(own.data(), room);
-      ASSERT_TRUE(made.ok()) << made.status();
-      memory = {own.data(), room, *made};
-    }
+    ASSERT_NO_FATAL_FAILURE(open_memory(self, room, &own, &memory));
     const auto* exposed = static_cast<const unsigned char*>(memory.address);
     EXPECT_EQ(std::count(exposed, exposed + room, 0), static_cast<std::ptrdiff_t>(room));
     const auto buffer = self.network.register_memory(local.data(), room);
@@ -96,11 +111,7 @@ void expect_bytes_move(Conformance& test, bool allocated) {
       EXPECT_TRUE(has_bytes(local.data(), self.rank, seed, size)) << "what we put there";
       self.meet_polling(see);
     }
-    if (allocated) {
-      self.network.free_memory(memory);
-    } else {
-      self.network.deregister_memory(memory.region);
-    }
+    close_memory(self, allocated, memory);
     self.network.deregister_memory(*buffer);
   });
 }
@@ -123,15 +134,7 @@ void expect_short_ways(Conformance& test, bool allocated) {
     constexpr size_t room = 4096;
     std::vector<unsigned char> own(allocated ? 0 : room);
     context::allocation memory;
-    if (allocated) {
-      const auto made = self.network.allocate_memory(room);
-      ASSERT_TRUE(made.ok()) << made.status();
-      memory = *made;
-    } else {
-      const auto made = self.network.register_memory(own.data(), room);
-      ASSERT_TRUE(made.ok()) << made.status();
-      memory = {own.data(), room, *made};
-    }
+    ASSERT_NO_FATAL_FAILURE(open_memory(self, room, &own, &memory));
     const auto* exposed = static_cast<const unsigned char*>(memory.address);
     const remote_region key = self.network.remote_key(memory.region);
     const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
@@ -209,11 +212,7 @@ void expect_short_ways(Conformance& test, bool allocated) {
     self.meet_polling(see);
     EXPECT_EQ(told, tells);
     EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
-    if (allocated) {
-      self.network.free_memory(memory);
-    } else {
-      self.network.deregister_memory(memory.region);
-    }
+    close_memory(self, allocated, memory);
   });
 }
 

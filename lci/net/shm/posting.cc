@@ -122,6 +122,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const copy_direction direction =
       operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
   unsigned char* const mapped = target.mapped(open);
+  // Small bytes that the target is told of travel with the word.
   const bool at_once = operation.kind == op_kind::put_imm && operation.size <= piece_;
   const bool through_ring =
       mapped == nullptr && target.by != reach::here && (target.by == reach::asking || at_once);
