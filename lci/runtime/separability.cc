@@ -144,12 +144,20 @@ status_t post(const side& from, const side& to, const Op& op) {
   }
 }
 
-// With the counter of the one who posts.
-void wait_for(const side& from, const side& to, const status_t& posted, int64_t counted_before) {
+// Posts what signals the counter of the one who posts, calls `meanwhile`, and waits for its end.
+template <class Op, class Meanwhile>
+void complete(const side& from, const side& to, const Op& op, const Meanwhile& meanwhile) {
+  const auto counted = [&from] { return counter_get_x(from.counter).runtime(from.runtime)(); };
+  const int64_t before = counted();
+  const status_t posted = post(from, to, op);
+  meanwhile();
   if (!posted.is_posted()) return;
-  while (counter_get_x(from.counter).runtime(from.runtime)() == counted_before) progress(from, to);
+  while (counted() == before) progress(from, to);
 }
-int64_t counted(const side& of) { return counter_get_x(of.counter).runtime(of.runtime)(); }
+template <class Op>
+void complete(const side& from, const side& to, const Op& op) {
+  complete(from, to, op, [] {});
+}
 
 void send_am(side& from, side& to, size_t size) {
   post(from, to,
@@ -176,47 +184,35 @@ void send_and_receive(side& from, side& to, size_t size, bool named = true) {
            .matching_engine(to.engine)
            .mr(named ? to.buffer_memory : mr_t())
            .allow_done(false));
-  const int64_t before = counted(from);
-  const status_t posted =
-      post(from, to,
+  complete(from, to,
            post_send_x(rank_of(to.runtime), from.buffer(), size, 7, from.counter)
                .device(from.device)
                .matching_engine(from.engine)
-               .mr(named ? from.buffer_memory : mr_t()));
-  EXPECT_EQ(pop(from, to).size, size);
-  wait_for(from, to, posted, before);
+               .mr(named ? from.buffer_memory : mr_t()),
+           [&] { EXPECT_EQ(pop(from, to).size, size); });
 }
 
 void put(side& from, side& to) {
-  const int64_t before = counted(from);
-  const status_t posted =
-      post(from, to,
+  complete(from, to,
            post_put_x(rank_of(to.runtime), from.buffer(), 8, from.counter, 64, to.open)
                .device(from.device)
                .mr(from.buffer_memory));
-  wait_for(from, to, posted, before);
 }
 
 void put_with_signal(side& from, side& to) {
-  const int64_t before = counted(from);
-  const status_t posted =
-      post(from, to,
+  complete(from, to,
            post_put_x(rank_of(to.runtime), from.buffer(), 512, from.counter, 64, to.open)
                .device(from.device)
                .mr(from.buffer_memory)
-               .remote_comp(to.of_queue));
-  pop(from, to);
-  wait_for(from, to, posted, before);
+               .remote_comp(to.of_queue),
+           [&] { pop(from, to); });
 }
 
 void get(side& from, side& to) {
-  const int64_t before = counted(from);
-  const status_t posted =
-      post(from, to,
+  complete(from, to,
            post_get_x(rank_of(to.runtime), from.buffer(), 512, from.counter, 0, to.open)
                .device(from.device)
                .mr(from.buffer_memory));
-  wait_for(from, to, posted, before);
 }
 
 }  // namespace
