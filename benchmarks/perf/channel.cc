@@ -12,16 +12,22 @@ namespace {
 
 constexpr size_t cache_line = 64;
 
+// Active messages, to what they complete: see signals.
+bool lends(const options& chosen) {
+  return chosen.completion == completion_kind::handler ||
+         chosen.completion == completion_kind::counter;
+}
+
 size_t rounded_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 
 }  // namespace
 
 channel::channel(const job& the_job, const options& chosen, int thread, lci::rcomp_t names_from)
-    : op_(chosen.op),
+    : message_sink(lends(chosen) && !chosen.validate),
+      op_(chosen.op),
       one_sided_(is_one_sided(chosen.op)),
       validate_(chosen.validate),
-      lent_(chosen.completion == completion_kind::handler ||
-            chosen.completion == completion_kind::counter),
+      lent_(lends(chosen)),
       seed_(chosen.payload_seed),
       rank_(the_job.rank()),
       peer_(the_job.peer()),
@@ -42,11 +48,10 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
   const bool named = op_ != operation::send && !one_sided_;
   for (int batch = 0; batch < batches_; ++batch) {
     const auto at = static_cast<size_t>(batch);
-    const bool alone = chosen.threads == 1;
     completions_[at] =
-        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch), alone, nullptr);
+        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch), nullptr);
     arrivals_[at] =
-        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch), alone,
+        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch),
                                   op_ == operation::am ? static_cast<message_sink*>(this) : nullptr,
                                   static_cast<int>(short_tag(batch)));
     if (named) {
@@ -74,6 +79,13 @@ channel::~channel() {
   lci::free_comp(&acknowledgements_);
   lci::free_comp(&completes_);
   lci::free_comp(&finishes_);
+}
+
+void channel::begin_run() {
+  for (int batch = 0; batch < batches_; ++batch) {
+    completions_[static_cast<size_t>(batch)]->wait_here();
+    arrivals_[static_cast<size_t>(batch)]->wait_here();
+  }
 }
 
 payload_key channel::key(int maker, uint64_t number) const {
@@ -177,16 +189,14 @@ void channel::post_batch(int batch) {
   }
 }
 
-bool channel::batch_is_complete(int batch) {
-  if (!completions_[static_cast<size_t>(batch)]->round_is_over()) return false;
-  if (validate_ && (op_ == operation::get || op_ == operation::get_signal)) {
+void channel::check_completed(int batch) {
+  if (op_ == operation::get || op_ == operation::get_signal) {
     for (int i = 0; i < batch_size(batch); ++i) {
       check_payload(key(peer_, posted_from_[static_cast<size_t>(batch)] + static_cast<uint64_t>(i)),
                     landing(first_slot(batch) + i), size());
     }
   }
-  if (one_sided_ && validate_) tell(complete_name_);
-  return true;
+  if (one_sided_) tell(complete_name_);
 }
 
 bool channel::next_is_acknowledged() {
@@ -217,7 +227,7 @@ void channel::post_receive(int batch, int slot) {
   }
 }
 
-void channel::expect_batch(int batch) {
+void channel::prepare_for(int batch) {
   const auto at = static_cast<size_t>(batch);
   // What the partner sends afterwards is ordered behind these by the message that lets it.
   expected_from_[at].store(expected_, std::memory_order_relaxed);
@@ -226,21 +236,19 @@ void channel::expect_batch(int batch) {
     const int slot = first_slot(batch) + i;
     if (op_ == operation::send) {
       post_receive(batch, slot);
-    } else if (validate_ && (op_ == operation::get || op_ == operation::get_signal)) {
+    } else if (op_ == operation::get || op_ == operation::get_signal) {
       fill_payload(key(rank_, expected_), source(slot), size());
     }
   }
 }
 
-bool channel::batch_has_arrived(int batch) {
-  if (!one_sided_) return arrivals_[static_cast<size_t>(batch)]->round_is_over();
+bool channel::next_is_complete() {
   if (lci::counter_get(completes_) <= completes_seen_) return false;
   ++completes_seen_;
   return true;
 }
 
-void channel::check_batch(int batch) {
-  if (!validate_) return;
+void channel::check_arrived(int batch) {
   const auto at = static_cast<size_t>(batch);
   const auto count = static_cast<uint64_t>(batch_size(batch));
   if (op_ == operation::am) {
@@ -257,14 +265,10 @@ void channel::check_batch(int batch) {
   }
 }
 
-// An active message.
-void channel::take(const lci::status_t& status) {
-  if (__builtin_expect(validate_, 0)) {
-    check(status);
-  } else if (lent_) {
-    // They have not been moved anywhere yet: who measures their way waits until they are here.
-    read_payload(status.buffer, status.size);
-  }
+// An active message, but for one that is lent and not to be checked: that has not been moved
+// anywhere yet, so who measures its way waits until it is here (message_sink).
+void channel::take_otherwise(const lci::status_t& status) {
+  if (__builtin_expect(validate_, 0)) check(status);
   if (!lent_) std::free(status.buffer);
 }
 

@@ -20,8 +20,8 @@ struct payload_key;
 
 // Messages go in batches: two halves of the window, so that one is on its way while the other is
 // acknowledged; one batch if the window is 1. Either side of a channel may be initiator (calls the
-// operation) and target at the same time. Not thread-safe: it belongs to one thread, but any thread
-// that makes progress may signal its completion objects.
+// operation) and target at the same time. Not thread-safe: it belongs to one thread (begin_run),
+// but any thread that makes progress may signal its completion objects.
 //
 // What the target says back about a batch (0-byte active messages to counters):
 //   with a signal at the target   an acknowledgement when all of the batch have come and, for
@@ -50,6 +50,9 @@ class channel final : private message_sink {
   // Of the messages from now on, both sides. No message is under way.
   void set_size(size_t size) { size_.store(size, std::memory_order_relaxed); }
 
+  // The calling thread is its owner from now on. Before the ranks meet for a run.
+  void begin_run();
+
   bool progress() { return lci::progress_x().device(device_)().is_done(); }
   template <class Done>
   void wait_until(Done done);
@@ -58,26 +61,40 @@ class channel final : private message_sink {
   // Calls the operation for all messages of a batch; those of its last round are over.
   void post_batch(int batch);
   // Once for each batch, in order: true if all have completed here.
-  bool batch_is_complete(int batch);
+  bool batch_is_complete(int batch) {
+    if (!completions_[static_cast<size_t>(batch)]->round_is_over()) return false;
+    if (validate_) check_completed(batch);
+    return true;
+  }
   // Once for each batch, in order: true if the partner has acknowledged it, or never does.
   bool next_is_acknowledged();
 
   // ---- target; only if it learns of batches
   bool target_learns() const { return !one_sided_ || validate_; }
   // Gets ready for a batch: before the initiator may send it.
-  void expect_batch(int batch);
+  void expect_batch(int batch) {
+    if (op_ == operation::send || validate_) prepare_for(batch);
+  }
   // Once for each batch, in order: true if all of it is here (of a get: has been fetched).
-  bool batch_has_arrived(int batch);
+  bool batch_has_arrived(int batch) {
+    return one_sided_ ? next_is_complete() : arrivals_[static_cast<size_t>(batch)]->round_is_over();
+  }
   // After that: checks it.
-  void check_batch(int batch);
+  void check_batch(int batch) {
+    if (validate_) check_arrived(batch);
+  }
   void acknowledge();
 
   // Both sides, when they have nothing more to do: waits until the partner has come here, too.
   void finish();
 
  private:
-  void take(const lci::status_t& status) override;
+  void take_otherwise(const lci::status_t& status) override;
   void check(const lci::status_t& status);
+  void check_completed(int batch);
+  void check_arrived(int batch);
+  void prepare_for(int batch);
+  bool next_is_complete();
   template <operation Op>
   lci::status_t try_post(int batch, int slot, uint64_t number);
   template <operation Op>
@@ -98,7 +115,7 @@ class channel final : private message_sink {
   const operation op_;
   const bool one_sided_;
   const bool validate_;
-  const bool lent_;  // active messages, to what they complete: see signals
+  const bool lent_;
   const uint64_t seed_;
   const int rank_;
   const int peer_;

@@ -61,6 +61,7 @@ class messages_test {
  private:
   uint64_t run(int thread, uint64_t n, histogram* samples, uint64_t* begin) {
     channel& way = channels_.of(thread);
+    way.begin_run();
     pattern_->prepare(way, n);
     team_.sync(thread);
     *begin = now();

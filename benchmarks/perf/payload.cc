@@ -57,31 +57,13 @@ void check_payload(const payload_key& key, const void* buffer, size_t size) {
   }
 }
 
-namespace {
-
-[[gnu::noinline]] void read_large(const unsigned char* from, size_t size) {
+void read_long_payload(const unsigned char* from, size_t size) {
   unsigned char here[1024];
   for (size_t at = 0; at < size; at += sizeof(here)) {
     std::memcpy(here, from + at, std::min(sizeof(here), size - at));
+    // For all that the compiler knows, what is read is used.
     asm volatile("" : : "r"(here) : "memory");
   }
-}
-
-}  // namespace
-
-void read_payload(const void* buffer, size_t size) {
-  const auto* from = static_cast<const unsigned char*>(buffer);
-  // For all that the compiler knows, what is read is used.
-  if (size < 64) {
-    for (; size >= sizeof(uint64_t); size -= sizeof(uint64_t), from += sizeof(uint64_t)) {
-      uint64_t word;
-      std::memcpy(&word, from, sizeof(word));
-      asm volatile("" : : "r"(word));
-    }
-    for (; size > 0; --size, ++from) asm volatile("" : : "r"(*from));
-    return;
-  }
-  read_large(from, size);
 }
 
 }  // namespace perf

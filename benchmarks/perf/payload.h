@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <stdexcept>
 
 namespace perf {
@@ -26,8 +27,25 @@ void fill_payload(const payload_key& key, void* buffer, size_t size);
 // Throws payload_error.
 void check_payload(const payload_key& key, const void* buffer, size_t size);
 
+void read_long_payload(const unsigned char* from, size_t size);
+
 // Reads every byte, so that the bytes have come to this processor when it returns.
-void read_payload(const void* buffer, size_t size);
+inline void read_payload(const void* buffer, size_t size) {
+  const auto* from = static_cast<const unsigned char*>(buffer);
+  if (__builtin_expect(size >= 64, 0)) return read_long_payload(from, size);
+  // For all that the compiler knows, what is read is used.
+  if (size < sizeof(uint64_t)) {
+    for (; size > 0; --size, ++from) asm volatile("" : : "r"(*from));
+    return;
+  }
+  uint64_t word;
+  for (const auto* const last = from + size - sizeof(word);; from += sizeof(word)) {
+    if (from > last) from = last;  // some bytes twice
+    std::memcpy(&word, from, sizeof(word));
+    asm volatile("" : : "r"(word));
+    if (from == last) return;
+  }
+}
 
 }  // namespace perf
 

@@ -11,6 +11,12 @@ namespace {
 // Which object the handler finds by the tag of a message.
 std::array<std::atomic<signals*>, signals::max_numbers> by_number;
 
+// A value that no other thread has meanwhile.
+const void* this_thread() {
+  thread_local char here;
+  return &here;
+}
+
 // Off the way of a message: what makes texts needs a larger frame.
 [[noreturn, gnu::noinline, gnu::cold]] void report(const lci::status_t& failed) {
   throw std::runtime_error(absl::StrCat("an operation of ", failed.size, " bytes with rank ",
@@ -18,6 +24,21 @@ std::array<std::atomic<signals*>, signals::max_numbers> by_number;
 }
 
 }  // namespace
+
+inline void signals::look_at(const lci::status_t& status) {
+  if (__builtin_expect(status.error.errorcode == lci::errorcode_t::fatal, 0)) report(status);
+  if (sink_ != nullptr) sink_->take(status);
+}
+
+[[gnu::always_inline]] inline void signals::count(const lci::status_t& status) {
+  look_at(status);
+  if (__builtin_expect(owner_ == this_thread(), 1)) {
+    ++counted_;
+    return;
+  }
+  // Release pairs with the acquire in round_is_over: who sees the count may look at the message.
+  counted_elsewhere_.fetch_add(1, std::memory_order_release);
+}
 
 // A counter that shows its messages to the sink, which the library's does not.
 class signals::showing_counter final : public lci::comp_impl_t {
@@ -29,9 +50,9 @@ class signals::showing_counter final : public lci::comp_impl_t {
   signals* const owner_;
 };
 
-signals::signals(lci::runtime_t runtime, completion_kind kind, int per_round, bool alone,
-                 message_sink* sink, int number)
-    : kind_(kind), per_round_(per_round), alone_(alone), sink_(sink) {
+signals::signals(lci::runtime_t runtime, completion_kind kind, int per_round, message_sink* sink,
+                 int number)
+    : kind_(kind), per_round_(per_round), sink_(sink) {
   if (number != no_number) {
     by_number[static_cast<size_t>(number)].store(this, std::memory_order_release);
   }
@@ -62,20 +83,7 @@ signals::~signals() {
   }
 }
 
-void signals::look_at(const lci::status_t& status) {
-  if (__builtin_expect(status.error.errorcode == lci::errorcode_t::fatal, 0)) report(status);
-  if (sink_ != nullptr) sink_->take(status);
-}
-
-void signals::count(const lci::status_t& status) {
-  look_at(status);
-  if (alone_) {  // as a program with one thread counts
-    counted_.store(counted_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-    return;
-  }
-  // Release pairs with the acquire in round_is_over: who sees the count may look at the message.
-  counted_.fetch_add(1, std::memory_order_release);
-}
+void signals::wait_here() { owner_ = this_thread(); }
 
 void signals::on_signal(lci::status_t status) {
   auto* target = static_cast<signals*>(status.user_context);
@@ -85,7 +93,7 @@ void signals::on_signal(lci::status_t status) {
   target->count(status);
 }
 
-bool signals::round_is_over() {
+bool signals::other_round_is_over() {
   switch (kind_) {
     case completion_kind::queue:
       while (popped_ + done_ < per_round_) {
@@ -97,14 +105,8 @@ bool signals::round_is_over() {
       popped_ = 0;
       break;
     case completion_kind::handler:
-    case completion_kind::counter: {
-      const bool library_counts = kind_ == completion_kind::counter && !is_own_;
-      const int64_t all =
-          library_counts ? lci::counter_get(comp_) : counted_.load(std::memory_order_acquire);
-      if (all - before_ + done_ < per_round_) return false;
-      before_ = all;
-      break;
-    }
+    case completion_kind::counter:
+      return all_are_counted(is_own_ ? counted() : lci::counter_get(comp_));
     case completion_kind::sync:
       if (!lci::sync_test(comp_, statuses_.data())) return false;
       for (const lci::status_t& status : statuses_) look_at(status);
