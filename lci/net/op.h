@@ -63,20 +63,20 @@ enum class completion_kind : uint8_t {
 // What its kind does not have may hold anything after a poll.
 struct completion {
   completion_kind kind = completion_kind::send;
+  // Posted operations: the peer went away before it was complete; or, of a put or get, the memory
+  // turned out not to be accessible (see device::post, fatal).
+  bool failed = false;
+  // recv: its bytes are so few that they are here, in `small`, and nothing is lent: release does
+  // nothing, and need not be called.
+  bool is_small = false;
   int rank = -1;
   net_imm_data_t imm = 0;
   net_imm_data_t imm_high = 0;  // remote_put, where put_imm_bits is 64
   size_t size = 0;
-  void* buffer = nullptr;   // recv, unless is_small: where the bytes lie, aligned to 8
-  void* context = nullptr;  // posted operations: op::context
-  // Posted operations: the peer went away before it was complete; or, of a put or get, the memory
-  // turned out not to be accessible (see device::post, fatal).
-  bool failed = false;
-  uint64_t lease = 0;  // recv: give it to device::release when the bytes are no longer read
-  // recv: its bytes are so few that they are here, in `small`, and nothing is lent: release does
-  // nothing, and need not be called.
-  bool is_small = false;
   alignas(8) unsigned char small[8];
+  void* buffer = nullptr;   // recv, unless is_small: where the bytes lie, aligned to 8
+  uint64_t lease = 0;       // recv: give it to device::release when the bytes are no longer read
+  void* context = nullptr;  // posted operations: op::context
 
   // recv: the bytes of the message.
   const void* bytes() const { return is_small ? small : buffer; }

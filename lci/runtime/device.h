@@ -136,6 +136,7 @@ class device_impl_t : public rt::live_object {
   bool drain_backlog();
   std::chrono::microseconds arm_alone();
   void* packet_for_am(size_t size, int sender);
+  void on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size);
   void handle(const net::completion& completion);
   void handle_message(const net::completion& received);
 

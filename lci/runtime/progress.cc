@@ -6,7 +6,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/runtime/comp/impl.h"
 #include "lci/runtime/device.h"
+#include "lci/runtime/message.h"
 #include "lci/runtime/protocol/control.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/wire.h"
@@ -25,22 +27,6 @@ struct depth_guard {
 // Completions taken per call: few enough that another thread soon gets its share, many enough that
 // the cost of polling is spread.
 constexpr size_t batch_size = 16;
-
-// Gives the bytes of a message back, whatever happens.
-class lease_guard {
- public:
-  lease_guard(net::device& device, const net::completion& received)
-      : device_(device), received_(received) {}
-  ~lease_guard() {
-    if (!received_.is_small) device_.release(received_);
-  }
-  lease_guard(const lease_guard&) = delete;
-  lease_guard& operator=(const lease_guard&) = delete;
-
- private:
-  net::device& device_;
-  const net::completion& received_;
-};
 
 }  // namespace
 
@@ -75,6 +61,20 @@ error_t device_impl_t::progress() {
   return result;
 }
 
+// Throws std::runtime_error, the message being dropped, if there is no such completion object or no
+// memory.
+[[gnu::always_inline]] inline void device_impl_t::on_am(int rank, tag_t tag, rcomp_t rcomp,
+                                                        const void* bytes, size_t size) {
+  comp_impl_t& comp = *runtime.find_rcomp(rcomp, rank);
+  // The shortest way that there is: nothing is called but the program's function.
+  if (__builtin_expect(comp.attr.lend_am && rt::is_of_type(comp, attr_comp_type_t::handler), 1)) {
+    void* const lent = size > 0 ? const_cast<void*>(bytes) : nullptr;
+    static_cast<const rt::handler&>(comp).called()(rt::status_of_arrival(rank, lent, size, tag));
+    return;
+  }
+  eager.on_am(comp, rank, tag, bytes, size);
+}
+
 [[gnu::always_inline]] inline error_t device_impl_t::progress_alone() {
   const bool moved = __builtin_expect(!backlog.empty(), 0) && drain_backlog();
   // Not initialised, which would take longer than a poll that finds nothing.
@@ -82,6 +82,7 @@ error_t device_impl_t::progress() {
   static_assert(alignof(net::completion) == alignof(uint64_t));
   uint64_t storage[batch_size * sizeof(net::completion) / sizeof(uint64_t)];
   auto* const completions = reinterpret_cast<net::completion*>(storage);
+  const rt::imm_layout imm = runtime.imm();
   size_t count = 0;
   const error_t result = net->poll(completions, batch_size, &count);
   if (count == 0) return moved ? error_t(errorcode_t::done) : result;
@@ -90,15 +91,13 @@ error_t device_impl_t::progress() {
   std::exception_ptr failure;
   for (size_t i = 0; i < count; ++i) {
     const net::completion& completion = completions[i];
+    const bool arrived = __builtin_expect(completion.kind == net::completion_kind::recv, 1);
     try {
       // Most: a small active message, or one for the default matching engine.
-      const bool arrived = __builtin_expect(completion.kind == net::completion_kind::recv, 1);
       if (arrived && rt::is_short(completion.imm)) {
-        const lease_guard lease(*net, completion);
-        eager.on_am(completion.rank, runtime.imm().tag(completion.imm),
-                    runtime.imm().rcomp(completion.imm), completion.bytes(), completion.size);
+        on_am(completion.rank, imm.tag(completion.imm), imm.rcomp(completion.imm),
+              completion.bytes(), completion.size);
       } else if (arrived && rt::is_short_tagged(completion.imm)) {
-        const lease_guard lease(*net, completion);
         const rt::matching_key key{rt::short_tag(completion.imm), completion.rank,
                                    matching_policy_t::rank_tag, false};
         runtime.find_engine(rt::default_engine, completion.rank)
@@ -109,6 +108,8 @@ error_t device_impl_t::progress() {
     } catch (...) {
       if (failure == nullptr) failure = std::current_exception();
     }
+    // Whatever happened, its bytes are no longer read.
+    if (arrived && !completion.is_small) net->release(completion);
   }
   if (failure != nullptr) std::rethrow_exception(failure);
   return errorcode_t::done;
@@ -154,15 +155,14 @@ void device_impl_t::handle(const net::completion& completion) {
 
 // All but the short ones.
 void device_impl_t::handle_message(const net::completion& received) {
-  const lease_guard guard(*net, received);
   const int rank = received.rank;
   switch (static_cast<rt::message_kind>(received.imm)) {
     case rt::message_kind::am: {
       rt::am_header header;
       if (!rt::decode(received.bytes(), received.size, &header)) break;
-      eager.on_am(rank, header.tag, header.rcomp,
-                  static_cast<const char*>(received.bytes()) + sizeof(header),
-                  received.size - sizeof(header));
+      on_am(rank, header.tag, header.rcomp,
+            static_cast<const char*>(received.bytes()) + sizeof(header),
+            received.size - sizeof(header));
       return;
     }
     case rt::message_kind::tagged: {

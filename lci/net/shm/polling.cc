@@ -78,33 +78,40 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
 [[gnu::always_inline]] inline size_t shm_device::take_usual(ring_reader& from, int rank,
                                                             completion* out, size_t max) {
   const auto most = static_cast<uint32_t>(limits().max_send);
-  incoming message;
-  for (size_t taken = 0; taken < max; ++taken) {
-    completion& given = out[taken];
-    uint32_t size = 0;
-    if (from.take_small(message_kind::send, &given.imm, &size, given.small)) {
-      given.kind = completion_kind::recv;
-      given.rank = rank;
-      given.size = size;
-      given.is_small = true;
-    } else if (from.next_of(message_kind::send, 0, most, &message)) {
-      fill(&given, rank, message);
-    } else if (from.has_none() || !take_told(from, rank, &given)) {
+  size_t taken = 0;
+  for (;;) {
+    completion* const rest = out + taken;
+    taken += from.take_small(message_kind::send, max - taken,
+                             [rest, rank](size_t i, uint32_t imm, uint32_t size) {
+                               completion& given = rest[i];
+                               given.kind = completion_kind::recv;
+                               given.is_small = true;
+                               given.rank = rank;
+                               given.imm = imm;
+                               given.size = size;
+                               return given.small;
+                             });
+    if (taken == max) return taken;
+    incoming message;
+    if (from.next_of(message_kind::send, 0, most, &message)) {
+      fill(&out[taken], rank, message);
+    } else if (from.has_none() || !take_told(from, rank, &out[taken])) {
       return taken;
     }
+    if (++taken == max) return taken;
   }
-  return max;
 }
 
 // The next message, if it tells the program of a put. False if it has nothing for it.
 bool shm_device::take_told(ring_reader& from, int rank, completion* out) {
-  uint32_t size = 0;
-  if (from.take_small(message_kind::put_done, &out->imm, &size, out->small)) {
+  const auto give = [out, rank](size_t, uint32_t imm, uint32_t) {
     out->kind = completion_kind::remote_put;
     out->rank = rank;
+    out->imm = imm;
     out->imm_high = 0;
-    return true;
-  }
+    return out->small;
+  };
+  if (from.take_small(message_kind::put_done, 1, give) == 1) return true;
   incoming message;
   constexpr uint32_t least = sizeof(told_put_header);
   const auto most = static_cast<uint32_t>(piece_ + least);

@@ -38,7 +38,7 @@ class alignas(line_size) basic_ring_reader {
   // (`corrupt`) the ring is read no more.
   [[gnu::always_inline]] result next(incoming* out) {
     for (;;) {
-      const uint64_t word = look();
+      const uint64_t word = look(next_);
       if (word == 0) return result::none;
       const auto span = static_cast<uint32_t>(span_of(size_in(word)));
       if (__builtin_expect(kind_in(word) == message_kind::pad, 0)) {
@@ -57,7 +57,7 @@ class alignas(line_size) basic_ring_reader {
   // there is none: then nothing happened, and next() says what there is.
   [[gnu::always_inline]] bool next_of(message_kind kind, uint32_t min_size, uint32_t max_size,
                                       incoming* out) {
-    const uint64_t word = look();
+    const uint64_t word = look(next_);
     const auto span = static_cast<uint32_t>(span_of(size_in(word)));
     if (kind_in(word) != kind || size_in(word) < min_size || size_in(word) > max_size ||
         span > count_ - next_) {
@@ -67,27 +67,35 @@ class alignas(line_size) basic_ring_reader {
     return true;
   }
 
-  // The same for a message of one cell, whose most_small bytes, which may be more than the message
-  // has, are copied to `small`: nothing is left to free. The bytes are read together with the word,
-  // before the sender, which writes the next message into the same line, has taken that away again.
-  [[gnu::always_inline]] bool take_small(message_kind kind, uint32_t* imm, uint32_t* size,
-                                         unsigned char* small) {
-    const uint64_t word = look();
-    if (kind_in(word) != kind || size_in(word) > most_small) return false;
-    Atomics::plain_read(cells_[next_].bytes, most_small);
-    std::memcpy(small, cells_[next_].bytes, most_small);
-    *imm = imm_in(word);
-    *size = size_in(word);
-    const bool is_front = freed_ == published_ + unpublished_;  // all before it is free
-    if (__builtin_expect(is_front, 1)) {
-      ++freed_;
-    } else {
-      spans_[next_].store(1, std::memory_order_relaxed);
+  // The same for up to `max` messages of one cell in a row, each of at most most_small bytes: how
+  // many. give(i, imm, size) gets the i-th, and says where most_small bytes, which may be more than
+  // it has, are copied to: nothing is left to free. They are read together with the word, before
+  // the sender, which writes the next message into the same line, has taken that away again.
+  template <class Give>
+  [[gnu::always_inline]] size_t take_small(message_kind kind, size_t max, Give give) {
+    const bool is_front = freed_ == published_ + unpublished_;  // all before them is free
+    const uint32_t least = low_word(kind, 0);
+    const uint32_t count = count_;
+    uint32_t at = next_;
+    size_t taken = 0;
+    for (; taken < max; ++taken) {
+      const uint64_t word = look(at);
+      if (static_cast<uint32_t>(word) - least > most_small) break;
+      unsigned char* const small = give(taken, imm_in(word), size_in(word));
+      Atomics::plain_read(cells_[at].bytes, most_small);
+      std::memcpy(small, cells_[at].bytes, most_small);
+      if (__builtin_expect(!is_front, 0)) spans_[at].store(1, std::memory_order_relaxed);
+      if (++at == count) at = 0;
     }
-    advance(1);
-    // Soon it is the front again, unless somebody keeps a message.
-    if (__builtin_expect(!is_front, 0)) free_front();
-    return true;
+    if (taken == 0) return 0;
+    next_ = at;
+    unpublished_ += static_cast<uint32_t>(taken);
+    if (__builtin_expect(is_front, 1)) {
+      freed_ += taken;
+    } else {
+      free_front();  // soon they are the front again, unless somebody keeps a message
+    }
+    return taken;
   }
   static constexpr size_t most_small = cell_size - word_size;
 
@@ -119,7 +127,9 @@ class alignas(line_size) basic_ring_reader {
 
  private:
   // Once for each message: the sender could change it between a check and a use.
-  uint64_t look() const { return cells_[next_].word.load(std::memory_order_acquire); }  // A1
+  uint64_t look(uint32_t at) const {
+    return cells_[at].word.load(std::memory_order_acquire);  // A1
+  }
 
   [[gnu::always_inline]] void hand_out(uint64_t word, uint32_t span, incoming* out) {
     out->kind = kind_in(word);

@@ -2,6 +2,7 @@
 #ifndef LCI_NET_SHM_RING_SCENARIO_H_
 #define LCI_NET_SHM_RING_SCENARIO_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -80,9 +81,9 @@ class ring_scenario : public ds::check::scenario {
     for (int looks = 0; m < sizes_.size() && !gave_up(looks);) {
       reader_.reclaim();
       incoming found;
-      if (m % 4 >= 2 && take_small(m)) {
+      if (const size_t small = m % 4 >= 2 ? take_small(m) : 0; small > 0) {
         looks = 0;
-        ++m;
+        m += small;
         continue;
       }
       const bool at_once = m % 2 == 0 && reader_.next_of(message_kind::send, 0, max_size, &found);
@@ -104,17 +105,32 @@ class ring_scenario : public ds::check::scenario {
     given_out_.store(m + 1, std::memory_order_release);
   }
 
-  // Message m, if it is there and small: its bytes come with it, and there is nothing to free.
-  bool take_small(size_t m) {
-    uint32_t imm = 0;
-    uint32_t size = 0;
-    unsigned char bytes[Reader<atomics>::most_small];
-    if (!reader_.take_small(message_kind::send, &imm, &size, bytes)) return false;
-    bool sound = imm == m && size == sizes_[m];
-    for (size_t at = 0; sound && at < size; ++at) sound = bytes[at] == byte_of(m, at);
-    if (!sound) wrong_ = absl::StrCat("message ", m, " came small, as number ", imm);
-    given_[m].store(came_small, std::memory_order_release);
-    return true;
+  // Message m and the next, if they are there and small: their bytes come with them, and there is
+  // nothing to free. How many.
+  size_t take_small(size_t m) {
+    struct {
+      uint32_t imm;
+      uint32_t size;
+      unsigned char bytes[Reader<atomics>::most_small];
+    } found[2];
+    const size_t taken = reader_.take_small(message_kind::send, std::min<size_t>(2, 4 - m % 4),
+                                            [&found](size_t i, uint32_t imm, uint32_t size) {
+                                              found[i].imm = imm;
+                                              found[i].size = size;
+                                              return found[i].bytes;
+                                            });
+    for (size_t i = 0; i < taken; ++i) {
+      bool sound = m + i < sizes_.size() && found[i].imm == m + i && found[i].size == sizes_[m + i];
+      for (size_t at = 0; sound && at < found[i].size; ++at) {
+        sound = found[i].bytes[at] == byte_of(m + i, at);
+      }
+      if (!sound) {
+        wrong_ = absl::StrCat("message ", m + i, " came small, as number ", found[i].imm);
+        return taken;
+      }
+      given_[m + i].store(came_small, std::memory_order_release);
+    }
+    return taken;
   }
 
   bool gave_up(int looks) const { return sender_steps_ != SIZE_MAX && looks >= most_looks; }

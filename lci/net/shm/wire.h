@@ -59,8 +59,12 @@ constexpr int imm_shift = 32;
 constexpr int kind_shift = 28;
 constexpr uint32_t max_message_size = (uint32_t{1} << kind_shift) - 1;
 
+// Its lower half: those of one kind are ordered by size.
+constexpr uint32_t low_word(message_kind kind, uint32_t size) {
+  return static_cast<uint32_t>(kind) << kind_shift | size;
+}
 constexpr uint64_t make_word(message_kind kind, uint32_t size, uint32_t imm) {
-  return static_cast<uint64_t>(imm) << imm_shift | static_cast<uint32_t>(kind) << kind_shift | size;
+  return static_cast<uint64_t>(imm) << imm_shift | low_word(kind, size);
 }
 constexpr uint32_t imm_in(uint64_t word) { return static_cast<uint32_t>(word >> imm_shift); }
 constexpr message_kind kind_in(uint64_t word) {

@@ -53,7 +53,7 @@ class handler final : public library_comp {
   handler(const comp_attr_t& attributes, comp_handler_t function)
       : library_comp(attributes), function_(function) {}
   void signal(status_t status) override { function_(status); }
-  void call(const status_t& status) const { function_(status); }
+  comp_handler_t called() const { return function_; }
 
  private:
   const comp_handler_t function_;

@@ -104,20 +104,15 @@ void eager::packet_state::completed(device_impl_t& device, errorcode_t code) {
 // ---- receiver
 // ---------------------------------------------------------------------------------------
 
-void eager::on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size) {
-  comp_impl_t* comp = device_.runtime.find_rcomp(rcomp, rank);
-  if (comp->attr.lend_am) {
+void eager::on_am(comp_impl_t& comp, int rank, tag_t tag, const void* bytes, size_t size) {
+  if (comp.attr.lend_am) {
     void* const lent = size > 0 ? const_cast<void*>(bytes) : nullptr;
-    if (is_of_type(*comp, attr_comp_type_t::handler)) {  // mostly; without one more copy
-      static_cast<const handler*>(comp)->call(status_of_arrival(rank, lent, size, tag));
-    } else {
-      comp->signal(status_of_arrival(rank, lent, size, tag));
-    }
+    comp.signal(status_of_arrival(rank, lent, size, tag));
     return;
   }
-  void* const buffer = device_.allocate_for_am(*comp, size, rank);
+  void* const buffer = device_.allocate_for_am(comp, size, rank);
   base::copy_bytes(buffer, bytes, size);
-  comp->signal(status_of_arrival(rank, buffer, size, tag));
+  comp.signal(status_of_arrival(rank, buffer, size, tag));
 }
 
 }  // namespace lci::rt

@@ -36,10 +36,9 @@ class eager {
   error_t inject(const message& outgoing, const envelope& with, bool may_wait);
   error_t send_from_packet(const message& outgoing, const envelope& with, bool copy, bool may_wait);
 
-  // An active message has arrived: hands a copy of the bytes to the completion object that rcomp
-  // names. Throws std::runtime_error, the message being dropped, if there is no such object or no
-  // memory.
-  void on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size);
+  // An active message has arrived for that completion object, which gets a copy of the bytes, or is
+  // lent them. Throws std::runtime_error, the message being dropped, if there is no memory.
+  void on_am(comp_impl_t& comp, int rank, tag_t tag, const void* bytes, size_t size);
 
   // No packet is under way.
   bool idle() const { return open_.load(std::memory_order_acquire) == 0; }
