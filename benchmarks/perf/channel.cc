@@ -155,21 +155,25 @@ template <operation Op>
 void channel::post_all(int batch) {
   constexpr bool fetches = Op == operation::get || Op == operation::get_signal;
   const int count = batch_size(batch);
-  posted_from_[static_cast<size_t>(batch)] = posted_;
-  for (int i = 0; i < count; ++i, ++posted_) {
+  const uint64_t first = posted_;
+  posted_from_[static_cast<size_t>(batch)] = first;
+  int done = 0;
+  for (int i = 0; i < count; ++i) {
+    const uint64_t number = first + static_cast<uint64_t>(i);
     const int slot = first_slot(batch) + i;
-    if (validate_ && !fetches) fill_payload(key(rank_, posted_), source(slot), size());
-    waiter patience;
-    for (;;) {
-      const lci::status_t status = try_post<Op>(batch, slot, posted_);
-      if (status.is_done()) {
-        completions_[static_cast<size_t>(batch)]->count_done();
-        break;
-      }
-      if (status.is_posted()) break;
-      patience.after(progress());
+    if (validate_ && !fetches) fill_payload(key(rank_, number), source(slot), size());
+    lci::status_t status = try_post<Op>(batch, slot, number);
+    if (__builtin_expect(status.is_retry(), 0)) {
+      waiter patience;
+      do {
+        patience.after(progress());
+        status = try_post<Op>(batch, slot, number);
+      } while (status.is_retry());
     }
+    if (status.is_done()) ++done;
   }
+  posted_ += static_cast<uint64_t>(count);
+  completions_[static_cast<size_t>(batch)]->count_done(done);
 }
 
 void channel::post_batch(int batch) {
@@ -219,7 +223,7 @@ void channel::post_receive(int batch, int slot) {
   for (;;) {
     const lci::status_t status = receive();
     if (status.is_done()) {
-      arrival.count_done();
+      arrival.count_done(1);
       return;
     }
     if (status.is_posted()) return;

@@ -62,7 +62,7 @@ class signals {
   // Whether operations may be `done` at once, without a signal; then count_done says so. A
   // synchronizer waits for a number of signals that is fixed.
   bool allows_done() const { return kind_ != completion_kind::sync; }
-  void count_done() { ++done_; }
+  void count_done(int more) { done_ += more; }
 
   // True if all of a round have come; then the next round begins. (Makes no call for a handler:
   // who waits asks again and again.)

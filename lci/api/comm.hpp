@@ -293,17 +293,19 @@ class post_rma_options : public post_options<Op>,
   }
   bool put_at_once() const {
     if (!this->is_plain()) return false;
+    const rmr_t rmr = rmr_;  // so that only its address is taken
     return this->get_remote_comp() == 0
                ? rt::put_at_once(this->get_device(), this->rank(), this->local_buffer(),
-                                 this->size(), this->local_comp(), remote_disp_, rmr_)
+                                 this->size(), this->local_comp(), remote_disp_, rmr)
                : rt::put_signal_at_once(this->get_device(), this->rank(), this->local_buffer(),
-                                        this->size(), this->local_comp(), remote_disp_, rmr_,
+                                        this->size(), this->local_comp(), remote_disp_, rmr,
                                         this->get_tag(), this->get_remote_comp());
   }
   bool get_at_once() const {
+    const rmr_t rmr = rmr_;
     return this->is_plain() && this->get_remote_comp() == 0 &&
            rt::get_at_once(this->get_device(), this->rank(), this->local_buffer(), this->size(),
-                           this->local_comp(), remote_disp_, rmr_);
+                           this->local_comp(), remote_disp_, rmr);
   }
 
  private:
