@@ -82,11 +82,11 @@ error_t device_impl_t::progress() {
   static_assert(alignof(net::completion) == alignof(uint64_t));
   uint64_t storage[batch_size * sizeof(net::completion) / sizeof(uint64_t)];
   auto* const completions = reinterpret_cast<net::completion*>(storage);
-  const rt::imm_layout imm = runtime.imm();
   size_t count = 0;
   const error_t result = net->poll(completions, batch_size, &count);
   if (count == 0) return moved ? error_t(errorcode_t::done) : result;
   const depth_guard guard;
+  const rt::imm_layout imm = runtime.imm();
   // An exception (a handler's, or a failed peer's) must not lose the completions behind it.
   std::exception_ptr failure;
   for (size_t i = 0; i < count; ++i) {

@@ -58,7 +58,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   if (__builtin_expect(++polls_ % polls_of_one != 0 && joint_.idle(), 1)) {
     const int rank = active_rank_;
     ring_reader& from = reader(rank);
-    const size_t taken = take_usual(from, rank, out, max);
+    const size_t taken = from.has_none() ? 0 : take_usual(from, rank, out, max);
     if (taken > 0) {
       from.reclaim();
       *count = taken;
