@@ -42,5 +42,6 @@ refused() {
 refused '--grid 5: must be' --grid 5
 refused "there are $ranks ranks" --processes 5x5
 refused 'too few for .* slabs' --grid 8 --slabs 20
-run --help | grep -q 'usage: lcrun' || fail "no help"
+help=$(run --help) || fail "no help"
+grep -q 'usage: lcrun' <<< "$help" || fail "help: $help"
 echo "PASSED"
