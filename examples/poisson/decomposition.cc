@@ -47,6 +47,9 @@ decomposition::decomposition(grid_size grid, process_grid processes, int rank, i
     refuse("a rank has ", grid.z / processes.z, " planes, too few for ", slabs,
            " slabs; take fewer slabs (--slabs)");
   }
+  y_ = y_of(place_y_);
+  z_ = share(grid.z, processes.z, place_z_);
+  modes_x_ = modes_of(place_y_);
 }
 
 }  // namespace poisson

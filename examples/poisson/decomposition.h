@@ -48,9 +48,9 @@ class decomposition {
   int place_z() const { return place_z_; }
   int rank_at(int place_y, int place_z) const { return place_z * processes_.y + place_y; }
 
-  range y() const { return y_of(place_y_); }
-  range z() const { return share(grid_.z, processes_.z, place_z_); }
-  range modes_x() const { return modes_of(place_y_); }
+  range y() const { return y_; }
+  range z() const { return z_; }
+  range modes_x() const { return modes_x_; }
   // Those of the rank at that place of the row.
   range y_of(int place_y) const { return share(grid_.y, processes_.y, place_y); }
   range modes_of(int place_y) const { return share(modes(), processes_.y, place_y); }
@@ -63,6 +63,9 @@ class decomposition {
   int slabs_;
   int place_y_;
   int place_z_;
+  range y_;
+  range z_;
+  range modes_x_;
 };
 
 }  // namespace poisson
