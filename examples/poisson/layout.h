@@ -17,6 +17,7 @@ struct layout {
   size_t stride2 = 0;
 
   constexpr size_t size() const { return length * count * count2; }  // bytes
+  constexpr bool is_contiguous() const { return count == 1 && count2 == 1; }
 };
 
 // Copies the bytes of a layout of `buffer`, in their order, to size() bytes at `to`.

@@ -1,5 +1,6 @@
 #include "examples/poisson/transport.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -46,22 +47,41 @@ std::unique_ptr<exchange> local_transport::connect(const pattern& messages, work
 
 // ---- packing ------------------------------------------------------------------------------------
 
+namespace {
+
+// Whether these are places of one region that nothing has to be moved to or from.
+bool lie_ready(const std::vector<message>& messages) {
+  return std::all_of(messages.begin(), messages.end(), [&](const message& each) {
+    return each.bytes.is_contiguous() && each.region == messages.front().region;
+  });
+}
+
+}  // namespace
+
 packing_exchange::packing_exchange(const pattern& messages, const transport& owner,
-                                   work_clock& clock)
+                                   work_clock& clock, bool receives_in_place)
     : clock_(clock) {
-  const auto place_all = [&](const std::vector<message>& all, std::vector<packed>* packed_all,
-                             std::vector<place>* places) {
-    size_t offset = 0;
+  const auto place_all = [&](const std::vector<message>& all, bool in_place,
+                             std::vector<packed>* packed_all, std::vector<place>* places) {
+    size_t end = 0;
     for (const message& each : all) {
-      packed_all->push_back({each.peer, each.tag, offset, each.bytes.size()});
+      packed_all->push_back(
+          {each.peer, each.tag, in_place ? each.bytes.offset : end, each.bytes.size()});
+      if (in_place) continue;
       places->push_back({owner.address(each.region), each.bytes});
-      offset += lines(each.bytes.size());
+      end += lines(each.bytes.size());
     }
-    return offset;
+    return end;
   };
-  outgoing_.resize(place_all(messages.sends, &sends_, &from_));
-  own_incoming_.resize(place_all(messages.receives, &receives_, &to_));
-  incoming_ = own_incoming_.data();
+  const bool sends_in_place = lie_ready(messages.sends);
+  receives_in_place = receives_in_place && lie_ready(messages.receives);
+  own_outgoing_.resize(place_all(messages.sends, sends_in_place, &sends_, &from_));
+  own_incoming_.resize(place_all(messages.receives, receives_in_place, &receives_, &to_));
+  const auto base = [&](const std::vector<message>& all, bool in_place, std::vector<char>* own) {
+    return in_place && !all.empty() ? owner.address(all.front().region) : own->data();
+  };
+  outgoing_ = base(messages.sends, sends_in_place, &own_outgoing_);
+  incoming_ = base(messages.receives, receives_in_place, &own_incoming_);
 }
 
 size_t packing_exchange::incoming_size() const {
@@ -75,8 +95,8 @@ void packing_exchange::receive_into(char* memory) {
 
 void packing_exchange::start() {
   const work before = clock_.enter(work::pack);
-  for (size_t i = 0; i < sends_.size(); ++i) {
-    pack(from_[i].buffer, from_[i].bytes, outgoing_.data() + sends_[i].offset);
+  for (size_t i = 0; i < from_.size(); ++i) {
+    pack(from_[i].buffer, from_[i].bytes, own_outgoing_.data() + sends_[i].offset);
   }
   clock_.enter(work::transfer);
   send();
@@ -87,7 +107,7 @@ void packing_exchange::wait() {
   const work before = clock_.enter(work::wait);
   receive();
   clock_.enter(work::pack);
-  for (size_t i = 0; i < receives_.size(); ++i) {
+  for (size_t i = 0; i < to_.size(); ++i) {
     unpack(incoming_ + receives_[i].offset, to_[i].buffer, to_[i].bytes);
   }
   clock_.enter(work::transfer);

@@ -76,10 +76,13 @@ class local_transport final : public transport {
   std::vector<std::unique_ptr<char, release>> regions_;
 };
 
-// For those whose messages are contiguous: packs, then sends, and receives, then unpacks.
+// For those whose messages are contiguous: packs, then sends, and receives, then unpacks. But what
+// lies together in one region anyway is sent from there, or received there.
 class packing_exchange : public exchange {
  public:
-  packing_exchange(const pattern& messages, const transport& owner, work_clock& clock);
+  // Not `receives_in_place`: all is received into incoming().
+  packing_exchange(const pattern& messages, const transport& owner, work_clock& clock,
+                   bool receives_in_place = true);
   void start() final;
   void wait() final;
 
@@ -94,9 +97,9 @@ class packing_exchange : public exchange {
   const std::vector<packed>& sends() const { return sends_; }
   const std::vector<packed>& receives() const { return receives_; }
   size_t incoming_size() const;
-  char* outgoing() { return outgoing_.data(); }
+  char* outgoing() { return outgoing_; }
   char* incoming() { return incoming_; }
-  // Instead of memory of its own, which is given back.
+  // Instead of memory of its own, which is given back. Not with receives_in_place.
   void receive_into(char* memory);
 
   // The clock counts for work::transfer in the first of these, and for work::wait in the second.
@@ -112,10 +115,11 @@ class packing_exchange : public exchange {
   };
   std::vector<packed> sends_;
   std::vector<packed> receives_;
-  std::vector<place> from_;
-  std::vector<place> to_;
-  std::vector<char> outgoing_;
+  std::vector<place> from_;  // empty: nothing is packed
+  std::vector<place> to_;    // empty: nothing is unpacked
+  std::vector<char> own_outgoing_;
   std::vector<char> own_incoming_;
+  char* outgoing_;
   char* incoming_;
   work_clock& clock_;
 };

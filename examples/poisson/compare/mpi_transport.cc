@@ -99,7 +99,7 @@ class transposing_exchange final : public packing_exchange {
 class window_exchange final : public packing_exchange {
  public:
   window_exchange(const pattern& messages, const transport& owner, work_clock& clock)
-      : packing_exchange(messages, owner, clock) {
+      : packing_exchange(messages, owner, clock, /*receives_in_place=*/false) {
     void* memory = nullptr;
     MPI_Win_allocate(static_cast<MPI_Aint>(std::max<size_t>(incoming_size(), 1)), 1, MPI_INFO_NULL,
                      MPI_COMM_WORLD, &memory, &window_);
