@@ -24,8 +24,6 @@ struct layout {
 void pack(const char* buffer, const layout& from, char* to);
 // And back.
 void unpack(const char* from, char* buffer, const layout& to);
-// From one layout to another of the same size, whose pieces may be others.
-void copy(const char* from_buffer, const layout& from, char* to_buffer, const layout& to);
 
 }  // namespace poisson
 

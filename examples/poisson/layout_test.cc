@@ -30,19 +30,6 @@ TEST(Layout, PacksGroupsOfPieces) {
   }
 }
 
-TEST(Layout, CopiesBetweenLayoutsOfOtherPieces) {
-  const layout from{1, 4, 3, 6};
-  const layout into{0, 3, 2, 10, 2, 50};
-  const std::vector<char> bytes = numbered(30);
-  std::vector<char> to(80);
-  copy(bytes.data(), from, to.data(), into);
-  std::vector<char> ours(12), theirs(12);
-  pack(bytes.data(), from, ours.data());
-  pack(to.data(), into, theirs.data());
-  EXPECT_EQ(ours, theirs);
-  EXPECT_EQ(ours[4], 8);
-}
-
 TEST(Layout, NothingIsNoBytes) {
   const layout nothing{5, 0, 3, 6};
   char byte = 7;

@@ -44,17 +44,11 @@ layout modes_plane(const decomposition& part) {
 // The numbers of slab `s` that go from this rank's x_modes to the rank at `place` of the row, or
 // come back.
 layout in_x_modes(const decomposition& part, int s, int place) {
-  const size_t modes = count(part.modes());
-  const size_t plane = shapes(part).x_plane();
   const range slab = part.slab(s);
-  const range theirs = part.modes_of(place);
+  const size_t plane = shapes(part).x_plane(place);
   layout made;
-  made.offset = (count(slab.begin) * plane + count(theirs.begin)) * complex_bytes;
-  made.length = count(theirs) * complex_bytes;
-  made.count = count(part.y());
-  made.stride = modes * complex_bytes;
-  made.count2 = count(slab);
-  made.stride2 = plane * complex_bytes;
+  made.offset = (shapes(part).x_block(place) + count(slab.begin) * plane) * complex_bytes;
+  made.length = count(slab) * plane * complex_bytes;
   return made;
 }
 
@@ -89,12 +83,22 @@ pattern transpose(const decomposition& part, int send_region, Sent sent, int rec
 }  // namespace
 
 shapes::shapes(const decomposition& part)
-    : x_(count(part.grid().x)),
+    : part_(part),
+      x_(count(part.grid().x)),
       y_(count(part.y())),
       z_(count(part.z())),
-      modes_(count(part.modes())),
       all_y_(count(part.grid().y)),
       own_modes_(count(part.modes_x())) {}
+
+size_t shapes::x_plane(int place) const { return y_ * count(part_.modes_of(place)); }
+
+size_t shapes::x_block(int place) const {
+  size_t modes = count(part_.modes_of(place).begin);
+  if (place > part_.place_y()) modes -= own_modes_;
+  return z_ * y_ * modes;
+}
+
+size_t shapes::x_size() const { return z_ * y_ * (count(part_.modes()) - own_modes_); }
 
 pattern halo_y(const decomposition& part, const regions& in, int s) {
   pattern made;
@@ -148,10 +152,6 @@ pattern transpose_backward(const decomposition& part, const regions& in, int s) 
   return transpose(
       part, in.y_modes, [&](int place) { return in_y_modes(part, s, place); }, in.x_modes,
       [&](int place) { return in_x_modes(part, s, place); });
-}
-
-both_layouts transpose_own(const decomposition& part, int s) {
-  return {in_x_modes(part, s, part.place_y()), in_y_modes(part, s, part.place_y())};
 }
 
 pattern link_up(const decomposition& part, const regions& in, int from_z) {

@@ -18,14 +18,18 @@ class shapes {
   size_t potential_row() const { return x_; }
   size_t potential_plane() const { return (y_ + 2) * x_; }
   size_t potential_size() const { return (z_ + 2) * potential_plane(); }
-  // Complex numbers: [z][y][modes], and [z][all y][own modes].
-  size_t x_plane() const { return y_ * modes_; }
-  size_t x_size() const { return z_ * x_plane(); }
+  // Complex numbers. Pencils along y: [z][all y][own modes]. Pencils along x: what belongs to them
+  // is a block for each other rank of the row, [z][y][modes of that rank]; the own modes are never
+  // there.
+  size_t x_plane(int place) const;  // of the block for the rank at that place of the row
+  size_t x_block(int place) const;  // where it begins
+  size_t x_size() const;
   size_t y_plane() const { return all_y_ * own_modes_; }
   size_t y_size() const { return z_ * y_plane(); }
 
  private:
-  size_t x_, y_, z_, modes_, all_y_, own_modes_;
+  decomposition part_;
+  size_t x_, y_, z_, all_y_, own_modes_;
 };
 
 // Regions of the transport.
@@ -48,13 +52,6 @@ pattern halo_down(const decomposition& part, const regions& in);
 // Slab `s` from pencils along x to pencils along y, and back; to the other ranks of the row.
 pattern transpose_forward(const decomposition& part, const regions& in, int s);
 pattern transpose_backward(const decomposition& part, const regions& in, int s);
-// What stays on the rank: `x` in its x_modes, `y` the same numbers in y_modes.
-struct both_layouts {
-  layout x;
-  layout y;
-};
-both_layouts transpose_own(const decomposition& part, int s);
-
 // The plane `up` of rank `from_z` (place in z) to `below` of the next one; and `down` of that to
 // `above` of the former. For ranks with another place: no messages.
 pattern link_up(const decomposition& part, const regions& in, int from_z);

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstring>
 
+#include "examples/poisson/vectors.h"
+
 namespace poisson {
 namespace {
 
@@ -32,6 +34,27 @@ std::vector<double> diagonals(const decomposition& part, const problem& given) {
   return made;
 }
 
+// What another rank wrote is in no cache of this processor, and the transforms don't go through it
+// in the order of addresses. One plane ahead.
+void prefetch(const std::complex<double>* begin, size_t n) {
+  constexpr size_t line = 64 / sizeof(*begin);
+  for (size_t i = 0; i < n; i += line) __builtin_prefetch(begin + i);
+}
+
+bool is_in(range of, int i) { return of.begin <= i && i < of.end; }
+
+int pairs_of(range rows) { return (rows.size() + 1) / 2; }
+
+// The real parts to one row, the imaginary to the other.
+POISSON_VECTORS void add_to_both(size_t n, const std::complex<double>* pair,
+                                 double* __restrict first, double* __restrict second) {
+  const double* const parts = reinterpret_cast<const double*>(pair);
+  for (size_t i = 0; i < n; ++i) {
+    first[i] += parts[2 * i];
+    second[i] += parts[2 * i + 1];
+  }
+}
+
 }  // namespace
 
 solver::solver(const decomposition& part, const problem& given, planning how, transport& network,
@@ -41,13 +64,11 @@ solver::solver(const decomposition& part, const problem& given, planning how, tr
       network_(network),
       clock_(clock),
       shape_(part),
-      transforms_(part.grid().x, part.y().size(), part.grid().y, part.modes_x().size(), how),
-      systems_(std::make_unique<tridiagonal>(diagonals(part, given), part.grid().z, part.z().begin,
-                                             part.z().end)),
+      transforms_(part.grid().x, pairs_of(part.y()), part.grid().y, part.modes_x().size(), how),
       k_(shape_.potential_size()),
       right_side_(shape_.potential_size()),
-      carried_(shape_.y_plane()),
-      plane_(static_cast<size_t>(part.y().size()) * shape_.potential_row() / 2) {
+      pairs_(static_cast<size_t>(pairs_of(part.y())) * shape_.potential_row()),
+      spare_(static_cast<size_t>(part.modes())) {
   const range y = part.y();
   const range z = part.z();
   for (int l = -1; l <= z.size(); ++l) {
@@ -58,6 +79,14 @@ solver::solver(const decomposition& part, const problem& given, planning how, tr
       }
     }
   }
+  const int n = part.grid().z;
+  const std::vector<double> diagonal = diagonals(part, given);
+  systems_up_ = std::make_shared<tridiagonal>(diagonal, n, z.begin, z.end);
+  // All rows are the same in both directions.
+  systems_down_ = z.size() == n
+                      ? systems_up_
+                      : std::make_shared<tridiagonal>(diagonal, n, n - z.end, n - z.begin);
+  for (auto& each : substituted_) each.resize(shape_.y_plane());
   connect();
 }
 
@@ -75,8 +104,6 @@ void solver::connect() {
   u_ = reinterpret_cast<double*>(network_.address(in_.potential));
   x_modes_ = numbers(in_.x_modes);
   y_modes_ = numbers(in_.y_modes);
-  if (!systems_->is_bottom()) below_ = numbers(in_.below);
-  if (!systems_->is_top()) above_ = numbers(in_.above);
 
   const auto made = [this](const pattern& messages) { return network_.connect(messages, clock_); };
   for (int s = 0; s < part_.slabs(); ++s) {
@@ -88,14 +115,12 @@ void solver::connect() {
   halo_down_ = made(halo_down(part_, in_));
   const int z = part_.place_z();
   for (int link = 0; link + 1 < part_.processes().z; ++link) {
-    auto up = made(link_up(part_, in_, link));
-    auto down = made(link_down(part_, in_, link));
+    exchange* const up = links_.emplace_back(made(link_up(part_, in_, link))).get();
+    exchange* const down = links_.emplace_back(made(link_down(part_, in_, link))).get();
     if (link == z) {
-      to_above_ = std::move(up);
-      from_above_ = std::move(down);
+      above_ = {down, up, numbers(in_.above), numbers(in_.up)};
     } else if (link + 1 == z) {
-      from_below_ = std::move(up);
-      to_below_ = std::move(down);
+      below_ = {up, down, numbers(in_.below), numbers(in_.down)};
     }
   }
 }
@@ -118,7 +143,7 @@ double solver::potential(int i, int j, int l) const {
 void solver::run(int iterations) {
   network_.barrier();
   clock_.enter(work::other);
-  for (int s = part_.slabs() - 1; s >= 0; --s) send_halo(s);
+  for (int i = 0; i < part_.slabs(); ++i) send_halo(slab_at(i));
   for (int i = 0; i < iterations; ++i) iterate();
   for (auto& each : halo_y_) each->wait();
   halo_up_->wait();
@@ -128,39 +153,49 @@ void solver::run(int iterations) {
 
 void solver::iterate() {
   const int slabs = part_.slabs();
-  if (from_below_ != nullptr) from_below_->start();
-  if (from_above_ != nullptr) from_above_->start();
-  for (int s = 0; s < slabs; ++s) {
+  for (const neighbour* each : {&below_, &above_}) {
+    if (each->from != nullptr) each->from->start();
+  }
+  for (int i = 0; i < slabs; ++i) {
+    const int s = slab_at(i);
     if (s == 0) halo_up_->wait();
     if (s == slabs - 1) halo_down_->wait();
     halo_y_[static_cast<size_t>(s)]->wait();
     forward_x(s);
     forward_[static_cast<size_t>(s)]->start();
-    clock_.enter(work::pack);
-    const both_layouts own = transpose_own(part_, s);
-    copy(network_.address(in_.x_modes), own.x, network_.address(in_.y_modes), own.y);
   }
-  for (int s = 0; s < slabs; ++s) {
+  for (int i = 0; i < slabs; ++i) {
+    const int s = slab_at(i);
     forward_[static_cast<size_t>(s)]->wait();
     forward_y(s);
   }
-  pass_up();
-  // Where nothing comes from above, a slab is done with when it is substituted.
-  for (int s = slabs - 1; s >= 0; --s) {
-    substitute(s);
-    if (above_ == nullptr && below_ == nullptr) backward_y(s);
+  // Where nothing comes from others, a plane is done with when it is substituted.
+  if (is_alone()) {
+    for (int i = slabs - 1; i >= 0; --i) {
+      const int s = slab_at(i);
+      substitute_and_backward_y(s);
+      backward_[static_cast<size_t>(s)]->start();
+    }
+  } else {
+    pass_elimination();
+    for (int i = slabs - 1; i >= 0; --i) substitute(slab_at(i));
+    pass_substitution();
+    for (int i = slabs - 1; i >= 0; --i) {
+      const int s = slab_at(i);
+      backward_y(s);
+      backward_[static_cast<size_t>(s)]->start();
+    }
   }
-  if (above_ != nullptr || below_ != nullptr) {
-    pass_down();
-    for (int s = slabs - 1; s >= 0; --s) backward_y(s);
-  }
-  for (int s = slabs - 1; s >= 0; --s) {
+  for (int i = slabs - 1; i >= 0; --i) {
+    const int s = slab_at(i);
     backward_[static_cast<size_t>(s)]->wait();
     backward_x(s);
     send_halo(s);
   }
-  if (to_above_ != nullptr) to_above_->wait();
-  if (to_below_ != nullptr) to_below_->wait();
+  for (const neighbour* each : {&below_, &above_}) {
+    if (each->to != nullptr) each->to->wait();
+  }
+  upwards_ = !upwards_;
 }
 
 void solver::send_halo(int s) {
@@ -178,83 +213,149 @@ void solver::send_halo(int s) {
   if (s == 0) halo_down_->start();
 }
 
+template <class Visit>
+void solver::go_along(int s, Visit visit) const {
+  const range slab = part_.slab(s);
+  const int planes = part_.z().size();
+  for (int i = 0; i < slab.size(); ++i) {
+    const int plane = upwards_ ? slab.begin + i : slab.end - 1 - i;
+    visit(plane, upwards_ ? plane : planes - 1 - plane);
+  }
+}
+
+template <class Visit>
+void solver::go_back(int s, Visit visit) const {
+  const range slab = part_.slab(s);
+  const int planes = part_.z().size();
+  for (int i = 0; i < slab.size(); ++i) {
+    const int plane = upwards_ ? slab.end - 1 - i : slab.begin + i;
+    visit(plane, upwards_ ? plane : planes - 1 - plane);
+  }
+}
+
+solver::two_rows solver::modes_of(int place, int plane, int y) {
+  const range modes = part_.modes_of(place);
+  const auto length = static_cast<size_t>(modes.size());
+  complex* first;
+  if (place == part_.place_y()) {
+    first = y_plane(plane) + static_cast<size_t>(part_.y().begin + y) * length;
+  } else {
+    first = x_modes_ + shape_.x_block(place) + static_cast<size_t>(plane) * shape_.x_plane(place) +
+            static_cast<size_t>(y) * length;
+  }
+  return {modes, first, y + 1 < part_.y().size() ? first + length : spare_.data() + modes.begin};
+}
+
 void solver::forward_x(int s) {
   const double scale = square(given_.step_z()) / mean_k / part_.grid().x / part_.grid().y;
-  auto* const real = reinterpret_cast<double*>(plane_.data());
-  const range slab = part_.slab(s);
-  for (int l = slab.begin; l < slab.end; ++l) {
+  const size_t points = shape_.potential_row();
+  go_along(s, [&](int l, int /*j*/) {
     clock_.enter(work::stencil);
-    find_rest(l, scale, real);
+    complex* pair = pairs_.data();
+    for (int y = 0; y < part_.y().size(); y += 2, pair += points) find_rest(l, y, scale, pair);
     clock_.enter(work::fft);
-    transforms_.forward_x(real, x_plane(l));
-  }
+    transforms_.forward_x(pairs_.data());
+    for (int place = 0; place < part_.processes().y; ++place) {
+      pair = pairs_.data();
+      for (int y = 0; y < part_.y().size(); y += 2, pair += points) {
+        const two_rows to = modes_of(place, l, y);
+        split_modes(pair, part_.grid().x, to.modes.begin, to.modes.end, to.first, to.second);
+      }
+    }
+  });
 }
 
 void solver::forward_y(int s) {
-  const range slab = part_.slab(s);
-  for (int l = slab.begin; l < slab.end; ++l) {
+  go_along(s, [&](int l, int j) {
     clock_.enter(work::fft);
+    if (const int next = l + (upwards_ ? 1 : -1); is_in(part_.slab(s), next)) {
+      for (int place = 0; place < part_.processes().y; ++place) {
+        if (place == part_.place_y()) continue;
+        const range theirs = part_.y_of(place);
+        const auto length = static_cast<size_t>(part_.modes_x().size());
+        prefetch(y_plane(next) + static_cast<size_t>(theirs.begin) * length,
+                 static_cast<size_t>(theirs.size()) * length);
+      }
+    }
     transforms_.forward_y(y_plane(l));
     clock_.enter(work::tridiagonal);
-    systems_->eliminate(l, y_plane(l), l == 0 ? nullptr : y_plane(l - 1));
-  }
+    systems().eliminate(j, y_plane(l), j == 0 ? nullptr : y_plane_at(j - 1));
+  });
 }
 
-void solver::pass_up() {
-  if (from_below_ != nullptr) from_below_->wait();
-  if (to_above_ == nullptr) return;
+void solver::pass_elimination() {
+  if (behind().from != nullptr) behind().from->wait();
+  if (ahead().to == nullptr) return;
   clock_.enter(work::tridiagonal);
-  systems_->send_up(y_plane(systems_->rows() - 1), below_,
-                    reinterpret_cast<complex*>(network_.address(in_.up)));
-  to_above_->start();
+  systems().send_up(y_plane_at(systems().rows() - 1), behind().received, ahead().sent);
+  ahead().to->start();
 }
 
 void solver::substitute(int s) {
   clock_.enter(work::tridiagonal);
-  const range slab = part_.slab(s);
-  for (int l = slab.end - 1; l >= slab.begin; --l) {
-    const complex* after = l + 1 == slab.end ? carried_.data() : y_plane(l + 1);
-    if (l + 1 == systems_->rows()) after = nullptr;
-    systems_->substitute(l, y_plane(l), after, below_);
-  }
-  std::copy_n(y_plane(slab.begin), carried_.size(), carried_.begin());
+  go_back(s, [&](int l, int j) {
+    const complex* const after = j + 1 == systems().rows() ? nullptr : y_plane_at(j + 1);
+    systems().substitute(j, y_plane(l), after, behind().received, y_plane(l));
+  });
 }
 
-void solver::pass_down() {
-  if (from_above_ != nullptr) from_above_->wait();
-  if (to_below_ == nullptr) return;
+void solver::pass_substitution() {
+  if (ahead().from != nullptr) ahead().from->wait();
+  if (behind().to == nullptr) return;
   clock_.enter(work::tridiagonal);
-  systems_->send_down(y_plane(0), above_, reinterpret_cast<complex*>(network_.address(in_.down)));
-  to_below_->start();
+  systems().send_down(y_plane_at(0), ahead().received, behind().sent);
+  behind().to->start();
 }
 
 void solver::backward_y(int s) {
-  const range slab = part_.slab(s);
-  for (int l = slab.end - 1; l >= slab.begin; --l) {
-    if (above_ != nullptr) {
+  go_back(s, [&](int l, int j) {
+    if (ahead().received != nullptr) {
       clock_.enter(work::tridiagonal);
-      systems_->correct(l, y_plane(l), above_);
+      systems().correct(j, y_plane(l), ahead().received);
     }
     clock_.enter(work::fft);
     transforms_.backward_y(y_plane(l));
-  }
-  backward_[static_cast<size_t>(s)]->start();
-  clock_.enter(work::pack);
-  const both_layouts own = transpose_own(part_, s);
-  copy(network_.address(in_.y_modes), own.y, network_.address(in_.x_modes), own.x);
+  });
+}
+
+void solver::substitute_and_backward_y(int s) {
+  go_back(s, [&](int l, int j) {
+    const auto at = [&](int row) { return substituted_[static_cast<size_t>(row) % 2].data(); };
+    clock_.enter(work::tridiagonal);
+    systems().substitute(j, y_plane(l), j + 1 == systems().rows() ? nullptr : at(j + 1), nullptr,
+                         at(j));
+    clock_.enter(work::fft);
+    transforms_.backward_y(at(j), y_plane(l));
+  });
 }
 
 void solver::backward_x(int s) {
-  auto* const real = reinterpret_cast<double*>(plane_.data());
-  const size_t points = shape_.potential_row() * static_cast<size_t>(part_.y().size());
-  const range slab = part_.slab(s);
-  for (int l = slab.end - 1; l >= slab.begin; --l) {
+  const size_t points = shape_.potential_row();
+  go_back(s, [&](int l, int /*j*/) {
     clock_.enter(work::fft);
-    transforms_.backward_x(x_plane(l), real);
+    const int next = l - (upwards_ ? 1 : -1);
+    for (int place = 0; place < part_.processes().y; ++place) {
+      if (place != part_.place_y() && is_in(part_.slab(s), next)) {
+        prefetch(modes_of(place, next, 0).first, shape_.x_plane(place));
+      }
+      complex* pair = pairs_.data();
+      for (int y = 0; y < part_.y().size(); y += 2, pair += points) {
+        const two_rows from = modes_of(place, l, y);
+        join_modes(from.first, from.second, part_.grid().x, from.modes.begin, from.modes.end, pair);
+      }
+    }
+    transforms_.backward_x(pairs_.data());
     clock_.enter(work::stencil);
-    double* const to = row(u_, l, 0);
-    for (size_t i = 0; i < points; ++i) to[i] += real[i];
-  }
+    const complex* pair = pairs_.data();
+    for (int y = 0; y < part_.y().size(); y += 2, pair += points) {
+      double* const first = row(u_, l, y);
+      if (y + 1 < part_.y().size()) {
+        add_to_both(points, pair, first, first + points);
+      } else {
+        for (size_t i = 0; i < points; ++i) first[i] += pair[i].real();
+      }
+    }
+  });
 }
 
 // ---- the stencil --------------------------------------------------------------------------------
@@ -266,12 +367,13 @@ struct weights {
   double x, y, z, right_side;
 };
 
-// One row of n points. (Not inlined, and of parameters: only then does gcc believe that the output
-// is no other array, and makes vectors.)
-[[gnu::noinline]] void find_rest_of_row(int n, ptrdiff_t rows, ptrdiff_t planes, const weights& by,
-                                        const double* __restrict u, const double* __restrict k,
-                                        const double* __restrict right_side,
-                                        double* __restrict out) {
+// Two rows of n points, the second one `second` numbers behind the first. (Not inlined, and of
+// parameters: only then does gcc believe that the output is no other array, and makes vectors.)
+POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, ptrdiff_t planes,
+                                       const weights& by, const double* __restrict u,
+                                       const double* __restrict k,
+                                       const double* __restrict right_side,
+                                       double* __restrict out) {
   const weights w = by;
   // k between two points is the mean of both, of which the half is in the weights.
   const auto flow = [=](ptrdiff_t from, ptrdiff_t to) {
@@ -282,54 +384,64 @@ struct weights {
            w.y * (flow(i, i - rows) + flow(i, i + rows)) +
            w.z * (flow(i, i - planes) + flow(i, i + planes));
   };
-  out[0] = at(0, n - 1, 1);
-  for (ptrdiff_t i = 1; i + 1 < n; ++i) out[i] = at(i, i - 1, i + 1);
-  out[n - 1] = at(n - 1, n - 2, 0);
+  const auto both = [=](ptrdiff_t i, ptrdiff_t left, ptrdiff_t right) {
+    out[2 * i] = at(i, left, right);
+    out[2 * i + 1] = at(second + i, second + left, second + right);
+  };
+  both(0, n - 1, 1);
+  for (ptrdiff_t i = 1; i + 1 < n; ++i) both(i, i - 1, i + 1);
+  both(n - 1, n - 2, 0);
 }
 
 // Likewise, where k is 1 everywhere.
-[[gnu::noinline]] void find_rest_of_row(int n, ptrdiff_t rows, ptrdiff_t planes, const weights& by,
-                                        const double* __restrict u,
-                                        const double* __restrict right_side,
-                                        double* __restrict out) {
+POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, ptrdiff_t planes,
+                                       const weights& by, const double* __restrict u,
+                                       const double* __restrict right_side,
+                                       double* __restrict out) {
   const weights w = by;
   const double own = 4 * (w.x + w.y + w.z);
   const auto at = [=](ptrdiff_t i, ptrdiff_t left, ptrdiff_t right) {
     return w.right_side * right_side[i] - own * u[i] + 2 * w.x * (u[left] + u[right]) +
            2 * w.y * (u[i - rows] + u[i + rows]) + 2 * w.z * (u[i - planes] + u[i + planes]);
   };
-  out[0] = at(0, n - 1, 1);
-  for (ptrdiff_t i = 1; i + 1 < n; ++i) out[i] = at(i, i - 1, i + 1);
-  out[n - 1] = at(n - 1, n - 2, 0);
+  const auto both = [=](ptrdiff_t i, ptrdiff_t left, ptrdiff_t right) {
+    out[2 * i] = at(i, left, right);
+    out[2 * i + 1] = at(second + i, second + left, second + right);
+  };
+  both(0, n - 1, 1);
+  for (ptrdiff_t i = 1; i + 1 < n; ++i) both(i, i - 1, i + 1);
+  both(n - 1, n - 2, 0);
 }
 
 }  // namespace
 
-void solver::find_rest(int plane, double scale, double* out) const {
+void solver::find_rest(int plane, int y, double scale, complex* out) const {
   const weights by = {0.5 * scale / square(given_.step_x()), 0.5 * scale / square(given_.step_y()),
                       0.5 * scale / square(given_.step_z()), scale};
   const int n = part_.grid().x;
-  const int rows = part_.y().size();
   const auto next_row = static_cast<ptrdiff_t>(shape_.potential_row());
   const auto next_plane = static_cast<ptrdiff_t>(shape_.potential_plane());
-  for (int j = 0; j < rows; ++j, out += n) {
-    const double* const u = row(u_, plane, j);
-    const double* const right_side = row(right_side_.data(), plane, j);
-    if (given_.contrast() == 0) {
-      find_rest_of_row(n, next_row, next_plane, by, u, right_side, out);
-    } else {
-      find_rest_of_row(n, next_row, next_plane, by, u, row(k_.data(), plane, j), right_side, out);
-    }
+  const ptrdiff_t second = y + 1 < part_.y().size() ? next_row : 0;
+  const double* const u = row(u_, plane, y);
+  const double* const right_side = row(right_side_.data(), plane, y);
+  auto* const parts = reinterpret_cast<double*>(out);
+  if (given_.contrast() == 0) {
+    find_rest_of_rows(n, second, next_row, next_plane, by, u, right_side, parts);
+  } else {
+    find_rest_of_rows(n, second, next_row, next_plane, by, u, row(k_.data(), plane, y), right_side,
+                      parts);
   }
 }
 
 double solver::rest() {
-  auto* const real = reinterpret_cast<double*>(plane_.data());
-  const size_t points = shape_.potential_row() * static_cast<size_t>(part_.y().size());
   double largest = 0;
   for (int l = 0; l < part_.z().size(); ++l) {
-    find_rest(l, 1, real);
-    for (size_t i = 0; i < points; ++i) largest = std::max(largest, std::abs(real[i]));
+    for (int y = 0; y < part_.y().size(); y += 2) {
+      find_rest(l, y, 1, pairs_.data());
+      for (size_t i = 0; i < shape_.potential_row(); ++i) {
+        largest = std::max({largest, std::abs(pairs_[i].real()), std::abs(pairs_[i].imag())});
+      }
+    }
   }
   return largest;
 }

@@ -11,16 +11,24 @@
 //         (the plane from above, and to below, before the slabs are transformed, if z is divided)
 //         for each slab: transform back in x, add to u, send the halo of u
 //
+// The next iteration does it upside down, and eliminates downwards: so it begins with the slab
+// whose halo was sent first, and at no point needs at once what a peer has just made.
+//
+// What of a transposed slab stays on the rank is written where it belongs by the transform in x
+// itself; what leaves, as one block for each peer.
+//
 // Why a message never comes too early (pre-synchronisation, UNR paper, section V-C):
 //   transpose         a slab is written to a peer's y_modes after that peer has sent the slab back;
 //                     and back to its x_modes, over the numbers that had come from there
-//   plane up, down    each follows the answer of that neighbour to the last one
+//   plane up, down    each follows the answer of that neighbour to the last one: its other plane,
+//                     or its halo in z, which it sends behind the last use of a plane
 //   halo in y         a neighbour has used its halo before it transposes the slab, and all slabs of
 //                     the neighbour have come when the next halo is sent
 //   halo in z         it has used it before it sends its plane up, or down; which has come
 #ifndef EXAMPLES_POISSON_SOLVER_H_
 #define EXAMPLES_POISSON_SOLVER_H_
 
+#include <array>
 #include <complex>
 #include <memory>
 #include <vector>
@@ -53,23 +61,55 @@ class solver {
  private:
   using complex = std::complex<double>;
   using exchanges = std::vector<std::unique_ptr<exchange>>;
+  // The rank above or below; null: there is none.
+  struct neighbour {
+    exchange* from = nullptr;
+    exchange* to = nullptr;
+    complex* received = nullptr;
+    complex* sent = nullptr;
+  };
+  // Modes of two rows that are next to each other in memory.
+  struct two_rows {
+    range modes;
+    complex* first;
+    complex* second;
+  };
 
   void connect();
   void iterate();
   void send_halo(int s);
-  // f - A u, times `scale`, of a plane.
-  void find_rest(int plane, double scale, double* out) const;
   void forward_x(int s);
   void forward_y(int s);
+  void pass_elimination();
   void substitute(int s);
+  void pass_substitution();
   void backward_y(int s);
+  void substitute_and_backward_y(int s);
   void backward_x(int s);
-  void pass_up();
-  void pass_down();
+
+  // Of rows `y` and y + 1, which are transformed together, the modes of the rank at `place` of the
+  // row of ranks, in whichever array they are. The last row may be alone: then the other one is of
+  // no use.
+  two_rows modes_of(int place, int plane, int y);
+  // f - A u, times `scale`: row y is the real part of `out`, row y + 1 the imaginary.
+  void find_rest(int plane, int y, double scale, complex* out) const;
+
+  bool is_alone() const { return above_.from == nullptr && below_.from == nullptr; }
+  const neighbour& behind() const { return upwards_ ? below_ : above_; }
+  const neighbour& ahead() const { return upwards_ ? above_ : below_; }
+  const tridiagonal& systems() const { return upwards_ ? *systems_up_ : *systems_down_; }
+  // The i-th of the slabs in the direction of the elimination.
+  int slab_at(int i) const { return upwards_ ? i : part_.slabs() - 1 - i; }
+  // Calls visit(plane, number of the row in systems()) in this direction, or against it.
+  template <class Visit>
+  void go_along(int s, Visit visit) const;
+  template <class Visit>
+  void go_back(int s, Visit visit) const;
 
   double* row(double* array, int plane, int y) const;
   const double* row(const double* array, int plane, int y) const;
-  complex* x_plane(int plane) { return x_modes_ + static_cast<size_t>(plane) * shape_.x_plane(); }
+  // Of the j-th row of systems().
+  complex* y_plane_at(int j) { return y_plane(upwards_ ? j : part_.z().size() - 1 - j); }
   complex* y_plane(int plane) { return y_modes_ + static_cast<size_t>(plane) * shape_.y_plane(); }
 
   const decomposition part_;
@@ -78,22 +118,23 @@ class solver {
   work_clock& clock_;
   const shapes shape_;
   const transforms transforms_;
-  std::unique_ptr<tridiagonal> systems_;
+  bool upwards_ = true;
+  std::shared_ptr<const tridiagonal> systems_up_;
+  std::shared_ptr<const tridiagonal> systems_down_;  // of the rows in the reverse order
   regions in_;
   double* u_ = nullptr;
-  complex* x_modes_ = nullptr;
+  complex* x_modes_ = nullptr;  // without those of this rank, which are in y_modes_ at once
   complex* y_modes_ = nullptr;
-  complex* below_ = nullptr;  // null: there is no rank
-  complex* above_ = nullptr;
-  std::vector<double> k_;           // as u, with what is outside
-  std::vector<double> right_side_;  // likewise
-  std::vector<complex> carried_;    // first plane of the slab that was substituted last
-  std::vector<complex> plane_;      // of real numbers, aligned
+  std::vector<double> k_;                            // as u, with what is outside
+  std::vector<double> right_side_;                   // likewise
+  std::array<std::vector<complex>, 2> substituted_;  // planes that were substituted last
+  std::vector<complex> pairs_;                       // a plane of points, two rows of each
+  std::vector<complex> spare_;                       // a row
 
   exchanges halo_y_, forward_, backward_;  // of each slab
   std::unique_ptr<exchange> halo_up_, halo_down_;
-  // To and from the ranks below and above; null: there is none.
-  std::unique_ptr<exchange> from_below_, to_above_, from_above_, to_below_;
+  exchanges links_;  // between all neighbours in z, so that all ranks end them in the same order
+  neighbour below_, above_;
 };
 
 }  // namespace poisson

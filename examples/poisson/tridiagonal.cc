@@ -1,6 +1,30 @@
 #include "examples/poisson/tridiagonal.h"
 
+#include <algorithm>
+
+#include "examples/poisson/vectors.h"
+
 namespace poisson {
+namespace {
+
+using complex = tridiagonal::complex;
+
+POISSON_VECTORS void multiply(size_t n, const double* factors, complex* numbers) {
+  for (size_t m = 0; m < n; ++m) numbers[m] *= factors[m];
+}
+
+POISSON_VECTORS void add_and_multiply(size_t n, const complex* added, const double* factors,
+                                      complex* numbers) {
+  for (size_t m = 0; m < n; ++m) numbers[m] = (numbers[m] + added[m]) * factors[m];
+}
+
+// `to` may be `numbers`.
+POISSON_VECTORS void add_product(size_t n, const complex* numbers, const double* factors,
+                                 const complex* multiplied, complex* to) {
+  for (size_t m = 0; m < n; ++m) to[m] = numbers[m] + factors[m] * multiplied[m];
+}
+
+}  // namespace
 
 tridiagonal::tridiagonal(const std::vector<double>& diagonal, int rows, int first, int end)
     : modes_(diagonal.size()),
@@ -31,45 +55,43 @@ tridiagonal::tridiagonal(const std::vector<double>& diagonal, int rows, int firs
 void tridiagonal::eliminate(int j, complex* plane, const complex* before) const {
   const double* const inverse = row_of(inverse_, j);
   if (before == nullptr) {
-    for (size_t m = 0; m < modes_; ++m) plane[m] *= inverse[m];
+    multiply(modes_, inverse, plane);
   } else {
-    for (size_t m = 0; m < modes_; ++m) plane[m] = (plane[m] + before[m]) * inverse[m];
+    add_and_multiply(modes_, before, inverse, plane);
   }
 }
 
 void tridiagonal::send_up(const complex* last, const complex* below, complex* up) const {
   if (below == nullptr) {
-    for (size_t m = 0; m < modes_; ++m) up[m] = last[m];
-    return;
+    std::copy_n(last, modes_, up);
+  } else {
+    add_product(modes_, last, row_of(from_below_, rows_ - 1), below, up);
   }
-  const double* const factor = row_of(from_below_, rows_ - 1);
-  for (size_t m = 0; m < modes_; ++m) up[m] = last[m] + factor[m] * below[m];
 }
 
-void tridiagonal::substitute(int j, complex* plane, const complex* after,
-                             const complex* below) const {
+void tridiagonal::substitute(int j, const complex* plane, const complex* after,
+                             const complex* below, complex* to) const {
   if (below != nullptr) {
-    const double* const factor = row_of(from_below_, j);
-    for (size_t m = 0; m < modes_; ++m) plane[m] += factor[m] * below[m];
+    add_product(modes_, plane, row_of(from_below_, j), below, to);
+    plane = to;
   }
   if (after != nullptr) {
-    const double* const inverse = row_of(inverse_, j);
-    for (size_t m = 0; m < modes_; ++m) plane[m] += inverse[m] * after[m];
+    add_product(modes_, plane, row_of(inverse_, j), after, to);
+  } else if (plane != to) {
+    std::copy_n(plane, modes_, to);
   }
 }
 
 void tridiagonal::send_down(const complex* row0, const complex* above, complex* down) const {
   if (above == nullptr) {
-    for (size_t m = 0; m < modes_; ++m) down[m] = row0[m];
-    return;
+    std::copy_n(row0, modes_, down);
+  } else {
+    add_product(modes_, row0, row_of(from_above_, 0), above, down);
   }
-  const double* const factor = row_of(from_above_, 0);
-  for (size_t m = 0; m < modes_; ++m) down[m] = row0[m] + factor[m] * above[m];
 }
 
 void tridiagonal::correct(int j, complex* plane, const complex* above) const {
-  const double* const factor = row_of(from_above_, j);
-  for (size_t m = 0; m < modes_; ++m) plane[m] += factor[m] * above[m];
+  add_product(modes_, plane, row_of(from_above_, j), above, plane);
 }
 
 }  // namespace poisson

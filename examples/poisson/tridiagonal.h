@@ -38,8 +38,10 @@ class tridiagonal {
   // Not at the top: what the rank above gets; `last` is the last row, `below` what this rank has
   // got from below (null at the bottom).
   void send_up(const complex* last, const complex* below, complex* up) const;
-  // For each row from the last down; `after` is the row behind it, null for the last.
-  void substitute(int j, complex* plane, const complex* after, const complex* below) const;
+  // For each row from the last down; `after` is the row behind it, null for the last. Into `to`,
+  // which may be `plane`.
+  void substitute(int j, const complex* plane, const complex* after, const complex* below,
+                  complex* to) const;
   // Not at the bottom: what the rank below gets, of row 0 as substitute has left it, and what has
   // come from above (null at the top).
   void send_down(const complex* row0, const complex* above, complex* down) const;

@@ -43,7 +43,7 @@ std::vector<complex> solve(const std::vector<double>& diagonal, std::vector<comp
     }
     if (r + 1 < ranks) own.solver.send_up(own.row(last), below, at(r + 1).below.data());
     for (int j = last; j >= 0; --j) {
-      own.solver.substitute(j, own.row(j), j == last ? nullptr : own.row(j + 1), below);
+      own.solver.substitute(j, own.row(j), j == last ? nullptr : own.row(j + 1), below, own.row(j));
     }
   }
   for (int r = ranks - 1; r >= 0; --r) {
