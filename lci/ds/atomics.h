@@ -34,6 +34,8 @@ constexpr size_t contention_distance = 128;
 //   backoff     a loop that may wait for long: idle() after a round in vain, reset() after another
 //   exponential_backoff  what an operation does with each race that it loses: lost()
 //   thread_number()  base::thread_number's promises
+//   known_thread_number()  the same, without a call, and no thread's number (UINT32_MAX) if the
+//               thread has none yet
 //   plain_read(p, n), plain_write(p, n)  say that ordinary memory, which atomics or a lock hand
 //               from thread to thread, is read or written
 // Locks are basic_spinlock<Atomics>, never a std::mutex, since a thread that blocks in the kernel
@@ -48,6 +50,7 @@ struct std_atomics {
   using exponential_backoff = base::exponential_backoff;
   static void pause() { base::cpu_pause(); }
   static uint32_t thread_number() { return base::thread_number(); }
+  static uint32_t known_thread_number() { return base::internal::this_thread_number; }
   static bool has_process_barrier() { return base::has_process_barrier(); }
   static void process_barrier() { base::process_barrier(); }
   static void light_barrier() { std::atomic_signal_fence(std::memory_order_seq_cst); }

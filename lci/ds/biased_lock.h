@@ -3,9 +3,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <type_traits>
 
-#include "lci/base/thread_number.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/spinlock.h"
 
@@ -87,7 +85,7 @@ class basic_biased_lock {
 
   // Whether the calling thread is the owner. Exact for the owner; another may become it.
   bool is_mine() const {
-    return (owner_.load(std::memory_order_relaxed) & thread_bits) == known_number();
+    return (owner_.load(std::memory_order_relaxed) & thread_bits) == Atomics::known_thread_number();
   }
 
  private:
@@ -97,16 +95,10 @@ class basic_biased_lock {
   static constexpr uint32_t thread_bits = (uint32_t{1} << slot_shift) - 1;
   static constexpr uint32_t nobody = thread_bits;  // no thread's number
 
-  // Without the question whether there is one: a thread without a number owns nothing.
-  static uint32_t known_number() {
-    if constexpr (std::is_same_v<Atomics, std_atomics>) return base::internal::this_thread_number;
-    return Atomics::thread_number();
-  }
-
   // The owner's number, or slots if the calling thread is not the owner.
   [[gnu::always_inline]] uint32_t try_lock_as_owner() {
     const uint32_t owner = owner_.load(std::memory_order_relaxed);
-    if (__builtin_expect((owner & thread_bits) != known_number(), 0)) return slots;
+    if (__builtin_expect((owner & thread_bits) != Atomics::known_thread_number(), 0)) return slots;
     const uint32_t slot = owner >> slot_shift;
     inside_[slot].store(true, std::memory_order_relaxed);
     Atomics::light_barrier();  // C

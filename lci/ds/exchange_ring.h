@@ -30,7 +30,7 @@ namespace lci::ds {
 //
 // Invariants. Ticket t belongs to cell t % capacity in lap t / capacity.
 //   1. A cell's state goes free for t, full with t, free for t + capacity and so on; only the bit
-//      `closed` comes and goes.
+//      `closed` comes and goes. Opening the ring passes over a ticket.
 //   2. Ticket t is pushed (its cell becomes full) after t - 1 has been, and popped (its cell
 //      becomes free for t + capacity) after t - 1 has been. So the first ticket not pushed is the
 //      ring's tail, the first not popped its head.
@@ -140,25 +140,24 @@ class exchange_ring {
 
   // Closes it if it is full at this moment. False if it is not. By one thread at a time.
   bool close_if_full() {
-    uint64_t state;
-    slot_name slot;
-    for (;;) {
-      cell& c = cell_of(find_tail(&state, &slot));
-      if ((state & cell_state::closed_bit) != 0) return true;
-      if ((state & cell_state::full_bit) == 0) return false;
-      if (c.compare_exchange(state, slot, state | cell_state::closed_bit, slot)) return true;
-    }
+    return close_unless([](uint64_t state) { return !is_full(state); });
+  }
+  // In any case, unless pushes, each of which succeeds, keep it from that. By one thread at a time.
+  void close() {
+    close_unless([](uint64_t) { return false; });
   }
 
-  // Only while it is closed and drained, and by one thread at a time. The tickets go on, so that
-  // nothing that was seen before it was closed is mistaken for the present.
+  // Only while it is closed and drained, and by one thread at a time. The tickets go on, by one
+  // that is taken for pushed and popped, so that nothing that was seen before it was closed is
+  // mistaken for the present.
   void open() {
     uint64_t state;
     slot_name slot;
-    cell& c = cell_of(find_tail(&state, &slot));
+    const uint64_t ticket = find_tail(&state, &slot);
     LCI_CHECK((state & cell_state::closed_bit) != 0, "state ", state);
     // Nobody else writes a cell that is closed and free.
-    const bool opened = c.compare_exchange(state, slot, state & ~cell_state::closed_bit, slot);
+    const uint64_t next_lap = state_bits(cell_state::free_for(stamp_of(ticket + capacity_)));
+    const bool opened = cell_of(ticket).compare_exchange(state, slot, next_lap, slot);
     LCI_CHECK(opened, "state ", state);
   }
 
@@ -183,6 +182,21 @@ class exchange_ring {
 
   static constexpr uint64_t state_bits(uint64_t state) {
     return state << (64 - cell::state_bits) >> (64 - cell::state_bits);
+  }
+
+  static bool is_full(uint64_t state) { return (state & cell_state::full_bit) != 0; }
+
+  // unless(what is in the cell of the tail). False if so.
+  template <class Condition>
+  bool close_unless(const Condition& unless) {
+    uint64_t state;
+    slot_name slot;
+    for (;;) {
+      cell& c = cell_of(find_tail(&state, &slot));
+      if ((state & cell_state::closed_bit) != 0) return true;
+      if (unless(state)) return false;
+      if (c.compare_exchange(state, slot, state | cell_state::closed_bit, slot)) return true;
+    }
   }
 
   cell& cell_of(uint64_t ticket) const { return cells_[ticket & (capacity_ - 1)]; }

@@ -1,6 +1,7 @@
 #ifndef LCI_DS_LCRQ_H_
 #define LCI_DS_LCRQ_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -16,10 +17,20 @@
 #include "lci/ds/exchange_cell.h"
 #include "lci/ds/exchange_ring.h"
 #include "lci/ds/mpmc_array.h"
+#include "lci/ds/owned_ring.h"
 #include "lci/ds/per_thread.h"
 #include "lci/ds/spinlock.h"
 
 namespace lci::ds {
+
+// When an lcrq has lanes, and what they are made of: a test wants others.
+struct default_lanes {
+  // They begin after so many pushes, then after eight times as many each time, until they are most.
+  static constexpr uint64_t first_rounds = 64;
+  static constexpr uint64_t most_rounds = uint64_t{1} << 30;
+  template <class T, class Atomics>
+  using ring = owned_ring<T, Atomics>;
+};
 
 // A first-in-first-out queue of values without a bound, for any number of producers and consumers:
 // a list of rings (Morrison and Afek, "Fast concurrent queues for x86 processors", PPoPP 2013; for
@@ -28,45 +39,62 @@ namespace lci::ds {
 // out and used again. A queue whose length stays below one ring thus goes round in that ring and
 // its lines stay in the cache; a burst takes more rings, which stay for the next burst until the
 // queue is destroyed. So the memory is that of the longest the queue has been, plus one value a
-// thread.
+// thread, plus what is said below of lanes.
+//
+// Most queues have one thread that pushes and one, often the same, that pops. When that has been so
+// for some rounds, the rings that follow are *lanes*: of those two threads, and without locked
+// instructions (owned_ring.h). The first other thread that comes ends that: it seals the lanes, of
+// which then all pop, and links a ring for all behind them. Lanes come back after eight times as
+// many rounds as the time before, so in the end nothing changes any more. Those that were sealed
+// are not used again: each such end leaves the memory of what was in the queue then.
 //
 // T is trivially copyable. Cell is wide_cell where the processor has a compare-and-swap of two
 // words, else narrow_cell (exchange_cell.h).
 //
 // Thread safety: push, try_pop and size by any thread at any time; construction and destruction by
-// one. Linearizable. Pushing and popping are lock-free as long as the ring does not change; a
-// change, once in `ring_capacity` operations at most, is made under a spinlock. A thread that is
-// preempted anywhere outside that lock holds up nobody, and hides no value but the one it has not
-// pushed yet. Nothing is allocated unless more rings are needed than ever before, or a thread comes
-// for the first time.
+// one. Linearizable. Pushing and popping are lock-free as long as the rings do not change, and
+// wait-free in lanes. A change is made under a spinlock: once in `ring_capacity` operations at most
+// as rings get full and drained, and when lanes begin or end, where who ends them also has a
+// process_barrier(). A thread that is preempted anywhere outside that lock holds up nobody, and
+// hides no value but the one it has not pushed yet. Nothing is allocated unless more rings are
+// needed than ever before, lanes begin, or a thread comes for the first time.
 //
 // Invariants (a ring is *linked* between becoming the last and ceasing to be the first)
-//   1. Open means last: only the last ring is open, and it is opened after it was linked.
-//   2. A ring is closed only when it is full, so each time it is linked it gets at least `capacity`
-//      tickets.
-//   3. A ring leaves the list only when it is closed and drained.
+//   1. Open means last: only the last ring is open, and it is opened after it was linked. A lane is
+//      open for its pusher from when it is linked until the next one is or it is sealed.
+//   2. A ring is closed only when it is full or a lane begins, so otherwise it gets at least
+//      `capacity` tickets each time it is linked. The next one is linked under the same lock.
+//   3. A ring leaves the list only when it is closed (a lane: not the last) and drained.
 //   4. first_, last_ and the `next` links change only under change_, in any order of loads a
 //      consistent list: next is set before last_, last_ before the ring is opened.
 //   5. Rings and slots are freed only with the queue. A thread that was preempted with a ring in
-//   its
-//      hands may find it drained, unlinked, or linked again, but always a ring.
+//      its hands may find it drained, unlinked, or linked again, but always a ring.
+//   6. Lanes that aren't sealed are of one pusher and one popper, for ever; there is nothing behind
+//      them but such lanes. They are linked by their pusher and unlinked by their popper only, so
+//      neither of these takes for the last (the first) what isn't. When they are sealed, all linked
+//      ones are; the others are not linked again.
 // Why such a late thread does no harm: a push succeeds only on an open ring, which is the last (1).
 // A pop succeeds only if it saw the value of ticket t, then saw the ring be first, then took t. The
 // value was there from the first to the last of these moments, so the ring was not drained and not
 // unlinked in between (3): it is still the first. A pop gives up only if the ring was first between
 // two moments at which it was open and without values, and nothing was pushed in between: then it
-// was the first and the last ring, and empty.
-template <class T, class Atomics = std_atomics, template <class> class Cell = default_cell>
+// was the first and the last ring, and empty. Of lanes (6) says that; and an owner whose lane was
+// sealed meanwhile learns whether what he did counts, else he begins anew.
+//
+template <class T, class Atomics = std_atomics, template <class> class Cell = default_cell,
+          class Lanes = default_lanes>
 class lcrq {
   static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
 
  public:
-  // Values per ring: with up to 64 bytes each, 40 KiB.
+  // Values per ring: with up to 64 bytes each, 40 KiB. (And a quarter of that for lanes, which so
+  // stay in the cache nearest to the processor.)
   static constexpr size_t default_ring_capacity = 512;
 
   // `ring_capacity` is a power of two. May throw std::bad_alloc.
-  explicit lcrq(size_t ring_capacity = default_ring_capacity) : ring_capacity_(ring_capacity) {
-    ring* only = new_ring();
+  explicit lcrq(size_t ring_capacity = default_ring_capacity)
+      : ring_capacity_(ring_capacity), lane_capacity_(ring_capacity < 8 ? 2 : ring_capacity / 4) {
+    shared_ring* only = new_ring();
     only->cells.open();
     first_.store(only, std::memory_order_relaxed);
     last_.store(only, std::memory_order_relaxed);
@@ -77,29 +105,174 @@ class lcrq {
   // Appends the value. Throws std::bad_alloc if memory is needed and cannot be had; then the value
   // is not in the queue.
   void push(const T& value) {
+    ring* const newest = last_.load(std::memory_order_acquire);
+    if (newest->is_lane) {
+      const lane_result result = lane_of(newest).push(value);
+      if (__builtin_expect(result == lane_result::ok, 1)) return;
+      if (result == lane_result::unsure && was_pushed(newest)) return;
+    }
+    push_slowly(value);
+  }
+
+  // Takes the oldest value. False if there was none at one moment during the call; then *out means
+  // nothing. Throws std::bad_alloc if memory is needed and cannot be had: at the thread's first
+  // call, or when it ends others' lanes.
+  bool try_pop(T* out) {
+    ring* const oldest = first_.load(std::memory_order_acquire);
+    if (oldest->is_lane) {
+      const lane_result result = lane_of(oldest).pop(out);
+      if (__builtin_expect(result == lane_result::ok, 1)) return true;
+      if (result == lane_result::refused && last_.load(std::memory_order_acquire) == oldest) {
+        return false;
+      }
+      if (result == lane_result::unsure && was_popped(oldest)) return true;
+    }
+    return pop_slowly(out);
+  }
+
+  // Exact if nobody pushes or pops meanwhile; else an estimate. Takes the lock: not for fast paths.
+  size_t size() const {
+    const std::lock_guard<lock_type> guard(change_);
+    size_t total = 0;
+    for (const ring* r = first_.load(std::memory_order_relaxed); r != nullptr; r = r->next) {
+      total += r->is_lane ? lane_of(r).size() : cells_of(r).size();
+    }
+    return total;
+  }
+
+  // How many rings there are, in use or not, without lanes. Takes the lock.
+  size_t rings() const {
+    const std::lock_guard<lock_type> guard(change_);
+    return rings_.size();
+  }
+
+  // Whether the queue has lanes now. Takes the lock.
+  bool has_owners() const {
+    const std::lock_guard<lock_type> guard(change_);
+    return owned_;
+  }
+
+ private:
+  using cells_type = exchange_ring<Cell, Atomics>;
+  using cell = Cell<Atomics>;
+  using pop_result = typename cells_type::pop_result;
+  using lane_type = typename Lanes::template ring<T, Atomics>;
+  using lane_result = typename lane_type::result;
+  using lock_type = basic_spinlock<Atomics>;
+  static constexpr auto push_ok = cells_type::push_result::ok;
+  static constexpr size_t slab_slots = 64;
+
+  // A value, or nothing. It never shares a line with another thread's.
+  struct alignas(64) slot {
+    unsigned char bytes[sizeof(T)];
+  };
+
+  struct ring {
+    explicit ring(bool lane) : is_lane(lane) {}
+    const bool is_lane;
+    ring* next = nullptr;  // towards the last; guarded by change_
+  };
+  struct shared_ring : ring {
+    template <class NextSlot>
+    shared_ring(size_t capacity, const NextSlot& next_slot)
+        : ring(false), cells(capacity, next_slot) {}
+    cells_type cells;
+  };
+  struct lane : ring {
+    lane(size_t capacity, uint32_t pusher, uint32_t popper)
+        : ring(true), values(capacity, pusher, popper) {}
+    lane_type values;
+  };
+  static lane_type& lane_of(ring* r) { return static_cast<lane*>(r)->values; }
+  static const lane_type& lane_of(const ring* r) { return static_cast<const lane*>(r)->values; }
+  static cells_type& cells_of(ring* r) { return static_cast<shared_ring*>(r)->cells; }
+  static const cells_type& cells_of(const ring* r) {
+    return static_cast<const shared_ring*>(r)->cells;
+  }
+
+  template <class U>
+  using atomic = typename Atomics::template atomic<U>;
+
+  // What a thread has.
+  struct alignas(contention_distance) place {
+    slot_name slot = 0;  // that it owns between two operations
+    // How often it has come but for lanes; written by the thread only.
+    atomic<uint64_t> pushes{0};
+    atomic<uint64_t> pops{0};
+    // The thread's own: when it asks next whether it is the only one, and how long it waits then.
+    uint64_t asks_at = Lanes::first_rounds;
+    uint64_t patience = Lanes::first_rounds;
+    uint32_t number = 0;
+    // The counts when that was last asked, by whomever; guarded by change_.
+    uint64_t pushes_seen = 0;
+    uint64_t pops_seen = 0;
+  };
+
+  place& my_place() {
+    return places_.mine([this](size_t number) {
+      const std::lock_guard<lock_type> guard(change_);
+      auto made = std::make_unique<place>();
+      made->slot = new_slot();
+      made->number = static_cast<uint32_t>(number);
+      return made;
+    });
+  }
+
+  static uint64_t count(atomic<uint64_t>& by_me) {
+    const uint64_t counted = by_me.load(std::memory_order_relaxed) + 1;
+    by_me.store(counted, std::memory_order_relaxed);
+    return counted;
+  }
+
+  // ---- what isn't done in a lane at once
+
+  [[gnu::noinline]] void push_slowly(const T& value) {
     place& mine = my_place();
     slot& filled = at(mine.slot);
     Atomics::plain_write(filled.bytes, sizeof(T));
     std::memcpy(filled.bytes, &value, sizeof(T));
-    while (last_.load(std::memory_order_acquire)->cells.try_push(&mine.slot) != push_ok) extend();
+    for (;;) {
+      ring* const newest = last_.load(std::memory_order_acquire);
+      if (newest->is_lane) {
+        if (push_to_lane(newest, value)) return;
+      } else if (cells_of(newest).try_push(&mine.slot) == push_ok) {
+        break;
+      } else {
+        extend();
+      }
+    }
+    const uint64_t pushes = count(mine.pushes);
+    if (__builtin_expect(pushes == mine.asks_at, 0)) ask_whether_alone(mine, pushes);
   }
 
-  // Takes the oldest value. False if there was none at one moment during the call. Throws
-  // std::bad_alloc if it is the thread's first call and memory cannot be had.
-  bool try_pop(T* out) {
+  bool push_to_lane(ring* newest, const T& value) {
+    switch (lane_of(newest).push(value)) {
+      case lane_result::ok:
+        return true;
+      case lane_result::unsure:
+        return was_pushed(newest);
+      case lane_result::refused:
+        extend_lane(newest);
+        return false;
+      case lane_result::not_owner:
+        end_lanes();
+        return false;
+    }
+    return false;
+  }
+
+  [[gnu::noinline]] bool pop_slowly(T* out) {
     place& mine = my_place();
+    count(mine.pops);
     for (;;) {
       ring* const oldest = first_.load(std::memory_order_acquire);
       const auto still_first = [this, oldest] {
         return first_.load(std::memory_order_acquire) == oldest;
       };
-      switch (oldest->cells.try_pop(&mine.slot, still_first)) {
-        case pop_result::ok: {
-          const slot& taken = at(mine.slot);
-          Atomics::plain_read(taken.bytes, sizeof(T));
-          std::memcpy(static_cast<void*>(out), taken.bytes, sizeof(T));
+      switch (oldest->is_lane ? pop_from_lane(oldest, out, still_first)
+                              : pop_from_cells(oldest, out, mine, still_first)) {
+        case pop_result::ok:
           return true;
-        }
         case pop_result::empty:
           return false;
         case pop_result::drained:
@@ -111,55 +284,48 @@ class lcrq {
     }
   }
 
-  // Exact if nobody pushes or pops meanwhile; else an estimate. Takes the lock: not for fast paths.
-  size_t size() const {
-    const std::lock_guard<lock_type> guard(change_);
-    size_t total = 0;
-    for (const ring* r = first_.load(std::memory_order_relaxed); r != nullptr; r = r->next) {
-      total += r->cells.size();
+  template <class Condition>
+  [[gnu::always_inline]] pop_result pop_from_cells(ring* oldest, T* out, place& mine,
+                                                   const Condition& still_first) {
+    const pop_result result = cells_of(oldest).try_pop(&mine.slot, still_first);
+    if (result == pop_result::ok) {
+      const slot& taken = at(mine.slot);
+      Atomics::plain_read(taken.bytes, sizeof(T));
+      std::memcpy(static_cast<void*>(out), taken.bytes, sizeof(T));
     }
-    return total;
+    return result;
   }
 
-  // How many rings there are, in use or not. Takes the lock.
-  size_t rings() const {
-    const std::lock_guard<lock_type> guard(change_);
-    return rings_.size();
+  template <class Condition>
+  pop_result pop_from_lane(ring* oldest, T* out, const Condition& still_first) {
+    lane_type& values = lane_of(oldest);
+    switch (values.pop(out)) {
+      case lane_result::ok:
+        return pop_result::ok;
+      case lane_result::unsure:
+        return was_popped(oldest) ? pop_result::ok : pop_result::moved;
+      case lane_result::refused:
+        return last_.load(std::memory_order_acquire) == oldest ? pop_result::empty
+                                                               : pop_result::drained;
+      case lane_result::not_owner:
+        break;
+    }
+    if (!values.is_sealed()) {
+      end_lanes();
+      return pop_result::moved;
+    }
+    switch (values.pop_sealed(out, still_first)) {
+      case lane_type::sealed_result::ok:
+        return pop_result::ok;
+      case lane_type::sealed_result::drained:
+        return pop_result::drained;
+      case lane_type::sealed_result::moved:
+        break;
+    }
+    return pop_result::moved;
   }
 
- private:
-  using cells_type = exchange_ring<Cell, Atomics>;
-  using cell = Cell<Atomics>;
-  using pop_result = typename cells_type::pop_result;
-  using lock_type = basic_spinlock<Atomics>;
-  static constexpr auto push_ok = cells_type::push_result::ok;
-  static constexpr size_t slab_slots = 64;
-
-  // A value, or nothing. It never shares a line with another thread's.
-  struct alignas(64) slot {
-    unsigned char bytes[sizeof(T)];
-  };
-
-  struct ring {
-    template <class NextSlot>
-    ring(size_t capacity, const NextSlot& next_slot) : cells(capacity, next_slot) {}
-    cells_type cells;
-    ring* next = nullptr;  // towards the last; guarded by change_
-  };
-
-  // The slot that a thread owns between two operations.
-  struct alignas(contention_distance) place {
-    slot_name slot;
-  };
-
-  place& my_place() {
-    return places_.mine([this](size_t) {
-      const std::lock_guard<lock_type> guard(change_);
-      auto made = std::make_unique<place>();
-      made->slot = new_slot();
-      return made;
-    });
-  }
+  // ---- slots
 
   slot& at(slot_name name) const {
     if constexpr (cell::names_are_addresses) {
@@ -186,17 +352,46 @@ class lcrq {
     }
   }
 
-  // Likewise.
-  ring* new_ring() {
+  // ---- changes of the list; those without a lock are called under change_
+
+  // A ring that never was in use.
+  shared_ring* new_ring() {
     spare_.reserve(rings_.size() + 1);  // room for its return: drop_first cannot fail
     const size_t used_slots = used_slots_;
     try {
-      rings_.push_back(std::make_unique<ring>(ring_capacity_, [this] { return new_slot(); }));
+      rings_.push_back(
+          std::make_unique<shared_ring>(ring_capacity_, [this] { return new_slot(); }));
     } catch (...) {
       used_slots_ = used_slots;
       throw;
     }
     return rings_.back().get();
+  }
+
+  lane* new_lane(uint32_t pusher, uint32_t popper) {
+    spare_lanes_.reserve(lanes_.size() + 1);  // likewise
+    lanes_.push_back(std::make_unique<lane>(lane_capacity_, pusher, popper));
+    return lanes_.back().get();
+  }
+
+  template <class Ring>
+  static Ring* spare_of(std::vector<Ring*>& spare) {
+    if (spare.empty()) return nullptr;
+    Ring* const found = spare.back();
+    spare.pop_back();
+    return found;
+  }
+
+  shared_ring* spare_or_new_ring() {
+    shared_ring* const spare = spare_of(spare_);
+    return spare != nullptr ? spare : new_ring();
+  }
+
+  // The one behind is open, if it is a lane; else to be opened.
+  void link(ring* added) {
+    added->next = nullptr;
+    last_.load(std::memory_order_relaxed)->next = added;
+    last_.store(added, std::memory_order_release);
   }
 
   // Makes room behind a last ring that was found full.
@@ -205,41 +400,147 @@ class lcrq {
     ring* const full = last_.load(std::memory_order_relaxed);
     // Another thread may have extended, or a pop made room. It may be closed already, if its
     // successor could not be had then (std::bad_alloc).
-    if (!full->cells.close_if_full()) return;
-    ring* added = nullptr;
-    if (spare_.empty()) {
-      added = new_ring();
-    } else {
-      added = spare_.back();
-      spare_.pop_back();
-    }
-    added->next = nullptr;
-    full->next = added;
-    last_.store(added, std::memory_order_release);
+    if (full->is_lane || !cells_of(full).close_if_full()) return;
+    shared_ring* const added = spare_or_new_ring();
+    link(added);
     added->cells.open();
+  }
+
+  // The same by the pusher of a lane.
+  void extend_lane(ring* full) {
+    const std::lock_guard<lock_type> guard(change_);
+    if (last_.load(std::memory_order_relaxed) != full) return;  // it has been sealed
+    lane* const spare = spare_of(spare_lanes_);
+    link(spare != nullptr ? spare : new_lane(pusher_, popper_));
   }
 
   // Goes to the ring behind `drained`. False if there is none: the queue is empty.
   bool drop_first(ring* drained) {
     const std::lock_guard<lock_type> guard(change_);
     if (first_.load(std::memory_order_relaxed) != drained) return true;
-    if (!drained->cells.is_drained()) return true;  // linked again
+    const bool is_drained =
+        drained->is_lane ? lane_of(drained).size() == 0 : cells_of(drained).is_drained();
+    if (!is_drained) return true;  // linked again
     if (drained->next == nullptr) return false;
     first_.store(drained->next, std::memory_order_release);
-    spare_.push_back(drained);
+    if (!drained->is_lane) {
+      spare_.push_back(static_cast<shared_ring*>(drained));
+    } else if (owned_ && !lane_of(drained).is_sealed()) {
+      spare_lanes_.push_back(static_cast<lane*>(drained));
+    }
     return true;
   }
 
+  // ---- lanes
+
+  static constexpr uint64_t most_patience = uint64_t{1} << 16;
+
+  // By a thread that has pushed for a while: begins lanes if no other has for long enough, and one
+  // pops.
+  [[gnu::noinline]] void ask_whether_alone(place& mine, uint64_t pushes) {
+    mine.asks_at = pushes + mine.patience;
+    mine.patience = std::min(2 * mine.patience, most_patience);
+    if (!change_.try_lock()) return;
+    const std::lock_guard<lock_type> guard(change_, std::adopt_lock);
+    const uint64_t seen = mine.pushes_seen;
+    const place* const popper = look_around(mine);
+    if (popper == nullptr) {
+      candidate_ = nullptr;
+      return;
+    }
+    if (candidate_ != &mine) {
+      candidate_ = &mine;
+      alone_from_ = seen;
+    }
+    if (pushes - alone_from_ < needed_rounds_ || owned_ || !Atomics::has_process_barrier()) return;
+    try {
+      begin_lanes(mine.number, popper->number);
+    } catch (const std::bad_alloc&) {
+      return;  // it goes without
+    }
+    mine.patience = Lanes::first_rounds;
+  }
+
+  // Who has popped since the last look, if one thread has, and none but `mine` pushed; else null.
+  const place* look_around(const place& mine) {
+    const place* popper = nullptr;
+    bool alone = true;
+    for (size_t number = 0; number < places_.size(); ++number) {
+      place* const one = places_.find(number);
+      if (one == nullptr) continue;
+      const uint64_t pushes = one->pushes.load(std::memory_order_relaxed);
+      const uint64_t pops = one->pops.load(std::memory_order_relaxed);
+      if (one != &mine && pushes != one->pushes_seen) alone = false;
+      if (pops != one->pops_seen) {
+        if (popper != nullptr) alone = false;
+        popper = one;
+      }
+      one->pushes_seen = pushes;
+      one->pops_seen = pops;
+    }
+    return alone ? popper : nullptr;
+  }
+
+  // Whether what the owner was told to be unsure of counts: who seals the lane has the lock.
+  [[gnu::noinline]] bool was_pushed(const ring* to) const {
+    const std::lock_guard<lock_type> guard(change_);
+    return lane_of(to).was_pushed();
+  }
+  [[gnu::noinline]] bool was_popped(const ring* from) const {
+    const std::lock_guard<lock_type> guard(change_);
+    return lane_of(from).was_popped();
+  }
+
+  void begin_lanes(uint32_t pusher, uint32_t popper) {
+    lane* const first = new_lane(pusher, popper);
+    pusher_ = pusher;
+    popper_ = popper;
+    owned_ = true;
+    cells_of(last_.load(std::memory_order_relaxed)).close();
+    link(first);
+    if (needed_rounds_ < Lanes::most_rounds) needed_rounds_ *= 8;
+  }
+
+  // By a thread that owns none.
+  [[gnu::noinline]] void end_lanes() {
+    const std::lock_guard<lock_type> guard(change_);
+    if (!owned_) return;
+    shared_ring* const added = spare_or_new_ring();
+    const auto for_each_lane = [this](const auto& call) {
+      for (ring* r = first_.load(std::memory_order_relaxed); r != nullptr; r = r->next) {
+        if (r->is_lane && !lane_of(r).is_sealed()) call(lane_of(r));
+      }
+    };
+    for_each_lane([](lane_type& values) { values.disown(); });
+    Atomics::process_barrier();
+    for_each_lane([](lane_type& values) { values.seal(); });
+    owned_ = false;
+    spare_lanes_.clear();
+    candidate_ = nullptr;
+    link(added);
+    added->cells.open();
+  }
+
   const size_t ring_capacity_;
-  alignas(contention_distance) typename Atomics::template atomic<ring*> first_{nullptr};
-  typename Atomics::template atomic<ring*> last_{nullptr};
+  const size_t lane_capacity_;
+  alignas(contention_distance) atomic<ring*> first_{nullptr};
+  atomic<ring*> last_{nullptr};
   per_thread<place, Atomics> places_;
   mpmc_array<slot*, Atomics> slab_at_;  // read only if names are not addresses
   alignas(contention_distance) mutable lock_type change_;
-  std::vector<std::unique_ptr<ring>> rings_;   // guarded by change_
-  std::vector<ring*> spare_;                   // guarded by change_; closed and drained
-  std::vector<base::line_array<slot>> slabs_;  // guarded by change_
-  size_t used_slots_ = 0;                      // guarded by change_
+  // Guarded by change_:
+  std::vector<std::unique_ptr<shared_ring>> rings_;
+  std::vector<shared_ring*> spare_;  // closed and drained
+  std::vector<base::line_array<slot>> slabs_;
+  size_t used_slots_ = 0;
+  std::vector<std::unique_ptr<lane>> lanes_;
+  std::vector<lane*> spare_lanes_;  // of the owners; drained
+  bool owned_ = false;              // there are lanes that aren't sealed
+  uint32_t pusher_ = 0;             // their owners
+  uint32_t popper_ = 0;
+  uint64_t needed_rounds_ = Lanes::first_rounds;  // for the next ones
+  const place* candidate_ = nullptr;              // who alone has pushed at the last look,
+  uint64_t alone_from_ = 0;                       // since so many pushes
 };
 
 }  // namespace lci::ds

@@ -8,6 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "lci/base/backoff.h"
+#include "lci/base/process_barrier.h"
 #include "lci/ds/array_queue.h"
 #include "lci/ds/lcrq.h"
 
@@ -47,6 +48,16 @@ struct narrow {
   bool push(const value& v) { return queue.push(v), true; }
   bool pop(value* v) { return queue.try_pop(v); }
 };
+// Lanes begin as soon as one thread has pushed and one popped, each time.
+struct at_once : default_lanes {
+  static constexpr uint64_t first_rounds = 1;
+  static constexpr uint64_t most_rounds = 1;
+};
+struct lanes {
+  lcrq<value, std_atomics, default_cell, at_once> queue{8};
+  bool push(const value& v) { return queue.push(v), true; }
+  bool pop(value* v) { return queue.try_pop(v); }
+};
 struct fixed {
   array_queue<value> queue{64};
   bool push(const value& v) { return queue.try_push(v); }
@@ -59,7 +70,7 @@ using QueueTypes = testing::Types<fixed,
 #ifdef LCI_DS_HAS_WIDE_ATOMIC
                                   wide,
 #endif
-                                  narrow>;
+                                  narrow, lanes>;
 TYPED_TEST_SUITE(Queues, QueueTypes);
 
 TYPED_TEST(Queues, IsEmptyAtFirst) {
@@ -155,7 +166,7 @@ using LcrqTypes = testing::Types<
 #ifdef LCI_DS_HAS_WIDE_ATOMIC
     wide,
 #endif
-    narrow>;
+    narrow, lanes>;
 TYPED_TEST_SUITE(Lcrqs, LcrqTypes);
 
 TYPED_TEST(Lcrqs, UsesItsRingsAgain) {
@@ -195,6 +206,69 @@ TYPED_TEST(Lcrqs, WhatIsPushedCanBePopped) {
   for (std::thread& worker : workers) worker.join();
   EXPECT_EQ(missed, 0);
   EXPECT_EQ(queue.size(), 0u);
+}
+
+void use(lcrq<value>* queue, uint64_t rounds) {
+  value v;
+  for (uint64_t i = 0; i < rounds; ++i) {
+    queue->push(make_value(0, i));
+    ASSERT_TRUE(queue->try_pop(&v));
+    ASSERT_EQ(v.number, i);
+  }
+}
+
+TEST(Lcrq, BelongsToWhoUsesItAloneUntilAnotherComes) {
+  if (!base::has_process_barrier()) GTEST_SKIP() << "the kernel has no membarrier";
+  const auto queue = std::make_unique<lcrq<value>>();
+  EXPECT_FALSE(queue->has_owners());
+  use(queue.get(), 100);
+  EXPECT_TRUE(queue->has_owners());
+  std::thread([&] {
+    value v;
+    EXPECT_FALSE(queue->try_pop(&v));
+  }).join();
+  EXPECT_FALSE(queue->has_owners());
+  use(queue.get(), 100);
+  EXPECT_FALSE(queue->has_owners()) << "eight times as many rounds are needed now";
+  use(queue.get(), 2000);
+  EXPECT_TRUE(queue->has_owners());
+}
+
+// One pushes more than a lane holds, another pops half of it; then a third comes.
+TEST(Lcrq, WhatWasInLanesIsPoppedByAll) {
+  if (!base::has_process_barrier()) GTEST_SKIP() << "the kernel has no membarrier";
+  constexpr uint64_t values = 1000;
+  const auto queue = std::make_unique<lcrq<value>>();
+  std::atomic<uint64_t> pushed{0};
+  std::atomic<uint64_t> popped{0};
+  base::backoff wait;
+  const auto pop_next = [&] {
+    value v;
+    while (!queue->try_pop(&v)) wait.idle();
+    ASSERT_EQ(v.number, popped);
+    ++popped;
+  };
+  std::thread producer([&] {
+    base::backoff patience;
+    for (; pushed < values; ++pushed) {
+      // In turn, until the queue is of these two.
+      while (pushed < 200 && popped < pushed) patience.idle();
+      queue->push(make_value(0, pushed));
+    }
+  });
+  while (popped < values / 2) pop_next();
+  producer.join();
+  EXPECT_TRUE(queue->has_owners());
+  EXPECT_EQ(queue->size(), values / 2);
+  std::thread([&] {
+    for (int i = 0; i < 100; ++i) pop_next();
+  }).join();
+  EXPECT_FALSE(queue->has_owners());
+  queue->push(make_value(0, values));
+  EXPECT_EQ(queue->size(), values / 2 - 99);
+  while (popped <= values) pop_next();
+  value v;
+  EXPECT_FALSE(queue->try_pop(&v));
 }
 
 }  // namespace

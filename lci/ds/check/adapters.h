@@ -9,6 +9,7 @@
 #include "lci/ds/array_queue.h"
 #include "lci/ds/exchange_ring.h"
 #include "lci/ds/lcrq.h"
+#include "lci/ds/owned_ring.h"
 
 namespace lci::ds::check {
 
@@ -26,6 +27,15 @@ struct unbounded {
   Queue queue{RingCapacity};
   bool push(uint64_t value) { return queue.push(value), true; }
   bool pop(uint64_t* value) { return queue.try_pop(value); }
+};
+
+// Of an lcrq that has lanes as soon as one thread has pushed and one has popped, each time.
+template <template <class, class> class Ring = owned_ring>
+struct lanes_at_once {
+  static constexpr uint64_t first_rounds = 1;
+  static constexpr uint64_t most_rounds = 1;
+  template <class T, class Atomics>
+  using ring = Ring<T, Atomics>;
 };
 
 // One ring of an lcrq alone. Slot names are indices of values.

@@ -25,10 +25,22 @@
 #include "lci/ds/check/biased_not_withdrawn.h"
 #include "lci/ds/check/biased_withdraw_unordered.h"
 #include "lci/ds/check/explore.h"
+#include "lci/ds/check/lcrq_lane_dropped_early.h"
+#include "lci/ds/check/lcrq_no_process_barrier.h"
 #include "lci/ds/check/lock_not_exclusive.h"
 #include "lci/ds/check/lock_unordered.h"
 #include "lci/ds/check/mpmc_get_unordered.h"
 #include "lci/ds/check/mpmc_grow_unordered.h"
+#include "lci/ds/check/owned_late_head.h"
+#include "lci/ds/check/owned_no_light_barrier.h"
+#include "lci/ds/check/owned_no_second_look.h"
+#include "lci/ds/check/owned_not_disowned.h"
+#include "lci/ds/check/owned_pop_not_counted.h"
+#include "lci/ds/check/owned_pop_unordered.h"
+#include "lci/ds/check/owned_popper_not_disowned.h"
+#include "lci/ds/check/owned_push_counted.h"
+#include "lci/ds/check/owned_push_unordered.h"
+#include "lci/ds/check/owned_seal_unordered.h"
 #include "lci/ds/check/pool_get_twice.h"
 #include "lci/ds/check/pool_put_unordered.h"
 #include "lci/ds/check/ring_hint_beyond.h"
@@ -88,6 +100,47 @@ TEST(Mutants, ExchangeRing) {
   expect_found(
       queue<alone<ring_hint_beyond::exchange_ring<wide_cell, scheduled_atomics>>>({"++-", "+--"}),
       "not linearizable");
+}
+
+// What a lane is made of, as an lcrq has it.
+template <template <class, class> class Ring>
+maker lanes(const std::vector<std::string>& scripts) {
+  return [=] {
+    using mutant = unbounded<lcrq<uint64_t, scheduled_atomics, wide_cell, lanes_at_once<Ring>>, 2>;
+    return std::make_unique<queue_scenario<mutant>>(scripts, queue_specification::unbounded);
+  };
+}
+
+TEST(Mutants, OwnedRing) {
+  const std::vector<std::string> pushed = {"-++", "+---"};
+  const std::vector<std::string> popped = {"-+++--", "--"};
+  expect_found(lanes<owned_no_light_barrier::owned_ring>(pushed), "not linearizable");
+  expect_found(lanes<owned_no_second_look::owned_ring>(pushed), "not linearizable");
+  expect_found(lanes<owned_not_disowned::owned_ring>(pushed), "");
+  expect_found(lanes<owned_popper_not_disowned::owned_ring>(popped), "");
+  expect_found(lanes<owned_push_counted::owned_ring>({"-+++", "--", "-"}), "not linearizable");
+  expect_found(lanes<owned_pop_not_counted::owned_ring>(popped), "not linearizable");
+  // Pushed by one thread and popped by another, in turn.
+  expect_found(lanes<owned_push_unordered::owned_ring>({"+++++", "-----"}), "data race");
+  expect_found(lanes<owned_pop_unordered::owned_ring>({"++++", "---"}), "data race");
+  expect_found(lanes<owned_late_head::owned_ring>({"++++", "---", "-"}), "");
+  expect_found(lanes<owned_seal_unordered::owned_ring>({"-+++", "--"}), "data race");
+}
+
+TEST(Mutants, Lcrq) {
+  const auto mutant = [](auto* queue, const std::vector<std::string>& scripts) -> maker {
+    using type = std::remove_pointer_t<decltype(queue)>;
+    return [=] {
+      return std::make_unique<queue_scenario<unbounded<type, 2>>>(scripts,
+                                                                  queue_specification::unbounded);
+    };
+  };
+  lcrq_no_process_barrier::lcrq<uint64_t, scheduled_atomics, wide_cell, lanes_at_once<>>*
+      no_barrier = nullptr;
+  lcrq_lane_dropped_early::lcrq<uint64_t, scheduled_atomics, wide_cell, lanes_at_once<>>* early =
+      nullptr;
+  expect_found(mutant(no_barrier, {"-++", "+---"}), "not linearizable");
+  expect_found(mutant(early, {"++++++", "------"}), "not linearizable");
 }
 
 TEST(Mutants, MpmcArray) {

@@ -257,6 +257,7 @@ struct scheduled_atomics {
     const scheduler* s = scheduler::active();
     return s == nullptr ? 0 : static_cast<uint32_t>(s->self());
   }
+  static uint32_t known_thread_number() { return thread_number(); }
   static bool has_process_barrier() { return true; }
   static void process_barrier() {
     if (scheduler* s = scheduler::active()) s->process_barrier();

@@ -75,6 +75,34 @@ TEST(Structures, NarrowLcrq) {
   expect_right_queue<unbounded<lcrq<uint64_t, scheduled_atomics, narrow_cell>, 2>>();
 }
 
+// Lanes as soon as one thread has pushed and one popped. In each script the first thread does both,
+// so that the queue is its own when others come; in some it comes back to a queue that has become
+// everybody's, and in some there are several lanes, or those of two threads.
+template <template <class> class Cell>
+void expect_right_lanes() {
+  using at_once = unbounded<lcrq<uint64_t, scheduled_atomics, Cell, lanes_at_once<>>, 2>;
+  for (const std::vector<std::string>& scripts :
+       std::vector<std::vector<std::string>>{{"-++-", "+"},
+                                             {"-++-", "-"},
+                                             {"-++--+-", "+-"},
+                                             {"-++++---", "--"},
+                                             {"-+++-+", "+-+"},
+                                             {"-++-", "+", "-"},
+                                             {"-+-+-+", "-+-+-+"},
+                                             {"-++", "+---"},
+                                             {"+++++", "-----"},
+                                             {"++++", "---", "+-"}}) {
+    SCOPED_TRACE(testing::PrintToString(scripts));
+    expect_right([&] {
+      return std::make_unique<queue_scenario<at_once>>(scripts, queue_specification::unbounded);
+    });
+  }
+}
+
+TEST(Structures, WideLcrqWithLanes) { expect_right_lanes<wide_cell>(); }
+
+TEST(Structures, NarrowLcrqWithLanes) { expect_right_lanes<narrow_cell>(); }
+
 struct one_bucket : basic_matching_table<scheduled_atomics> {
   one_bucket() : basic_matching_table(1) {}
 };

@@ -96,6 +96,7 @@ class alignas(64) synchronizer final : public library_comp {
 class completion_queue : public library_comp {
  public:
   using library_comp::library_comp;
+  // False if there is none; then *out means nothing.
   virtual bool pop(status_t* out) = 0;
 };
 

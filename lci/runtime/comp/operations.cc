@@ -111,8 +111,8 @@ comp_t alloc_cq_x::operator()() const {
 }
 
 status_t cq_pop_x::operator()() const {
-  status_t status(errorcode_t::retry);
-  checked_queue(comp_)->pop(&status);
+  status_t status;
+  if (!checked_queue(comp_)->pop(&status)) status = status_t(errorcode_t::retry);
   return status;
 }
 

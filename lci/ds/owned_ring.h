@@ -1,0 +1,207 @@
+#ifndef LCI_DS_OWNED_RING_H_
+#define LCI_DS_OWNED_RING_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
+#include "lci/base/check.h"
+#include "lci/base/own_lines.h"
+#include "lci/ds/atomics.h"
+
+namespace lci::ds {
+
+// A ring of values that one thread pushes and one, often the same, pops: both with plain loads and
+// stores, where a ring for all takes a locked instruction for each value. Any thread may end that:
+// it disowns the ring, has a process_barrier, and seals it. Then nothing more is pushed, and all
+// threads pop what is left. A sealed ring stays so.
+//
+// This is a bounded queue of L. Lamport ("Specifying concurrent program modules", 1983) with an end
+// to it after D. Dice, M. Moir, W. Scherer ("Quickly Reacquirable Locks", 2003), but that nobody
+// waits for an owner who is in the middle of an operation: what he had not done when the ring was
+// sealed does not count, and he learns that.
+//
+// T is trivially copyable.
+//
+// Thread safety: push by any thread, but only the pusher's does anything; pop likewise. pop_sealed
+// and is_sealed by any thread. The rest by one thread at a time: who has the ring calls them under
+// a lock. push, pop and is_sealed are wait-free, pop_sealed is lock-free.
+//
+// Invariants
+//   1. Ticket t belongs to slot t % capacity. tail_ is the number of values that the pusher has
+//      pushed, and written by him only; head_ that of values that the popper has popped, likewise.
+//      head_ <= tail_ <= head_ + capacity.
+//   2. When it is sealed begin_ and end_ become the head and the tail, and final; of an operation
+//      that was under way then, what it wrote is in them or does not count. Afterwards
+//      begin_ <= shared_head_ <= end_, which only grows, and nobody writes the slots between:
+//      an owner who is late writes that of ticket end_ at most, which is another's, by 1.
+//   3. An owner whose push or pop is ok did all of it before the ring was sealed.
+// Orders
+//   A1, the release of a push's tail_, pairs with A2, the acquire of the pop's: the value.
+//   B1, the release of a pop's head_, pairs with B2, the acquire of the push's: the slot is no
+//       longer read.
+//   C   the owner writes tail_ (or head_), has a light_barrier, and reads whether he still is the
+//       owner; another writes that he is not, has a process_barrier, and reads tail_ (and head_).
+//       One of them sees what the other wrote: so what counts for the owner counts for all (3). A
+//       popper who read a tail_ that came too late to count reads behind it that he is not the
+//       owner; so does a pusher who read such a head_, before he writes the slot, which still has a
+//       value.
+//   D1, the release of sealed_, pairs with D2, its acquire: begin_, end_, and, since A3, an acquire
+//       of tail_ in seal(), pairs with A1, the values.
+template <class T, class Atomics = std_atomics>
+class owned_ring {
+  static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
+
+ public:
+  enum class result {
+    ok,
+    refused,    // full, or empty
+    not_owner,  // nothing was done
+    unsure,     // the ring is being sealed: was_pushed or was_popped will tell
+  };
+  enum class sealed_result { ok, drained, moved };
+
+  // `capacity` is a power of two; pusher and popper are numbers of threads. May throw
+  // std::bad_alloc.
+  owned_ring(size_t capacity, uint32_t pusher, uint32_t popper)
+      : mask_(capacity - 1),
+        slots_(base::make_line_array<slot>(capacity)),
+        pusher_(pusher),
+        popper_(popper) {
+    LCI_CHECK(capacity >= 1 && (capacity & mask_) == 0, "capacity ", capacity);
+  }
+  owned_ring(const owned_ring&) = delete;
+  owned_ring& operator=(const owned_ring&) = delete;
+
+  [[gnu::always_inline]] result push(const T& value) {
+    const uint32_t me = Atomics::known_thread_number();
+    if (__builtin_expect(pusher_.load(std::memory_order_relaxed) != me, 0)) {
+      return result::not_owner;
+    }
+    const uint64_t ticket = tail_.load(std::memory_order_relaxed);
+    Atomics::plain_read(&head_seen_, sizeof head_seen_);
+    if (__builtin_expect(ticket - head_seen_ > mask_, 0)) {
+      Atomics::plain_write(&head_seen_, sizeof head_seen_);
+      head_seen_ = head_.load(std::memory_order_acquire);                   // B2
+      if (still_mine(pusher_, me) != result::ok) return result::not_owner;  // C
+      if (ticket - head_seen_ > mask_) return result::refused;
+    }
+    slot& filled = slots_[ticket & mask_];
+    Atomics::plain_write(filled.bytes, sizeof(T));
+    std::memcpy(filled.bytes, &value, sizeof(T));
+    tail_.store(ticket + 1, std::memory_order_release);  // A1
+    return still_mine(pusher_, me);
+  }
+
+  // Whatever the result is, it may have written *out.
+  [[gnu::always_inline]] result pop(T* out) {
+    const uint32_t me = Atomics::known_thread_number();
+    if (__builtin_expect(popper_.load(std::memory_order_relaxed) != me, 0)) {
+      return result::not_owner;
+    }
+    const uint64_t ticket = head_.load(std::memory_order_relaxed);
+    Atomics::plain_read(&tail_seen_, sizeof tail_seen_);
+    if (ticket == tail_seen_) {
+      Atomics::plain_write(&tail_seen_, sizeof tail_seen_);
+      tail_seen_ = tail_.load(std::memory_order_acquire);  // A2
+      if (ticket == tail_seen_) return result::refused;
+    }
+    copy_from(ticket, out);
+    head_.store(ticket + 1, std::memory_order_release);  // B1
+    return still_mine(popper_, me);
+  }
+
+  bool is_sealed() const { return sealed_.load(std::memory_order_acquire); }  // D2
+
+  // Takes the oldest value of a sealed ring. `still` is asked before; if it says no, nothing is
+  // taken (moved). *out is written in any case.
+  template <class Condition>
+  sealed_result pop_sealed(T* out, const Condition& still) {
+    typename Atomics::exponential_backoff race;
+    uint64_t ticket = shared_head_.load(std::memory_order_relaxed);
+    for (; ticket != end_; race.lost()) {
+      if (!still()) return sealed_result::moved;
+      copy_from(ticket, out);
+      if (shared_head_.compare_exchange_strong(ticket, ticket + 1, std::memory_order_relaxed,
+                                               std::memory_order_relaxed)) {
+        return sealed_result::ok;
+      }
+    }
+    return sealed_result::drained;
+  }
+
+  // ---- under the lock of who has the ring
+
+  // The first half of its end. A process_barrier, and seal(), must follow.
+  void disown() {
+    pusher_.store(nobody, std::memory_order_relaxed);
+    popper_.store(nobody, std::memory_order_relaxed);
+  }
+  void seal() {
+    // The head first: who popped that far had seen a tail that we see, too.
+    begin_ = head_.load(std::memory_order_acquire);
+    end_ = tail_.load(std::memory_order_acquire);  // A3
+    shared_head_.store(begin_, std::memory_order_relaxed);
+    sealed_.store(true, std::memory_order_release);  // D1
+  }
+
+  // After `unsure`, by the thread that was told so: whether the operation counts. It is sealed.
+  bool was_pushed() const { return tail_.load(std::memory_order_relaxed) <= end_; }
+  bool was_popped() const { return head_.load(std::memory_order_relaxed) <= begin_; }
+
+  // Exact if nobody pushes or pops meanwhile; else an estimate.
+  size_t size() const {
+    if (is_sealed()) {
+      return static_cast<size_t>(end_ - shared_head_.load(std::memory_order_relaxed));
+    }
+    const uint64_t head = head_.load(std::memory_order_acquire);
+    return static_cast<size_t>(tail_.load(std::memory_order_acquire) - head);
+  }
+
+ private:
+  static constexpr uint32_t nobody = UINT32_MAX - 1;  // no thread's number, nor that of no number
+
+  // As aligned as what copies it likes.
+  struct alignas(16) slot {
+    unsigned char bytes[sizeof(T)];
+  };
+
+  template <class Owner>
+  static result still_mine(const Owner& owner, uint32_t me) {
+    Atomics::light_barrier();  // C
+    return __builtin_expect(owner.load(std::memory_order_relaxed) == me, 1) ? result::ok
+                                                                            : result::unsure;
+  }
+
+  void copy_from(uint64_t ticket, T* out) const {
+    const slot& taken = slots_[ticket & mask_];
+    Atomics::plain_read(taken.bytes, sizeof(T));
+    std::memcpy(static_cast<void*>(out), taken.bytes, sizeof(T));
+  }
+
+  template <class U>
+  using atomic = typename Atomics::template atomic<U>;
+
+  // Written once.
+  const uint64_t mask_;
+  const base::line_array<slot> slots_;
+  atomic<uint32_t> pusher_;
+  atomic<uint32_t> popper_;
+  atomic<bool> sealed_{false};
+  uint64_t begin_ = 0;  // before sealed_
+  uint64_t end_ = 0;    // likewise
+
+  alignas(contention_distance) atomic<uint64_t> tail_{0};
+  uint64_t head_seen_ = 0;  // the pusher's: some head_ that was
+
+  alignas(contention_distance) atomic<uint64_t> head_{0};
+  uint64_t tail_seen_ = 0;  // the popper's: some tail_ that was
+
+  alignas(contention_distance) atomic<uint64_t> shared_head_{0};  // next to pop, when sealed
+};
+
+}  // namespace lci::ds
+
+#endif  // LCI_DS_OWNED_RING_H_
