@@ -20,6 +20,7 @@
 #include "lci/runtime/net_context.h"
 #include "lci/runtime/packet.h"
 #include "lci/runtime/signal.h"
+#include "lci/runtime/size_in_turn.h"
 #include "lci/runtime/wire.h"
 
 namespace lci {
@@ -129,7 +130,8 @@ class runtime_impl_t : public rt::live_object {
   void* allocate(size_t size, int sender) {
     if (size == 0) return nullptr;
     // No virtual call in nearly all programs.
-    void* const memory = allocator_ == &g_allocator_default ? std::malloc(size) : nullptr;
+    void* const memory =
+        allocator_ == &g_allocator_default ? std::malloc(rt::size_in_turn(size)) : nullptr;
     return __builtin_expect(memory != nullptr, 1) ? memory : allocate_otherwise(size, sender);
   }
   allocator_base_t& allocator() { return *allocator_; }
