@@ -104,7 +104,7 @@ class exchange_ring {
   // value or its absence was seen and before that is acted on; it says whether the caller still
   // wants this ring.
   template <class Condition>
-  pop_result try_pop(slot_name* slot, const Condition& still) {
+  __attribute__((always_inline)) pop_result try_pop(slot_name* slot, const Condition& still) {
     typename Atomics::exponential_backoff race;
     uint64_t hint = head_.load(std::memory_order_acquire);  // C2
     uint64_t ticket = hint;
