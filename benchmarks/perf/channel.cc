@@ -28,6 +28,7 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
       one_sided_(is_one_sided(chosen.op)),
       validate_(chosen.validate),
       lent_(lends(chosen)),
+      in_packets_(chosen.buffers == buffer_kind::packet),
       seed_(chosen.payload_seed),
       rank_(the_job.rank()),
       peer_(the_job.peer()),
@@ -48,10 +49,10 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
   const bool named = op_ != operation::send && !one_sided_;
   for (int batch = 0; batch < batches_; ++batch) {
     const auto at = static_cast<size_t>(batch);
-    completions_[at] =
-        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch), nullptr);
+    completions_[at] = std::make_unique<signals>(runtime_, chosen.completion, chosen.buffers,
+                                                 batch_size(batch), nullptr);
     arrivals_[at] =
-        std::make_unique<signals>(runtime_, chosen.completion, batch_size(batch),
+        std::make_unique<signals>(runtime_, chosen.completion, chosen.buffers, batch_size(batch),
                                   op_ == operation::am ? static_cast<message_sink*>(this) : nullptr,
                                   static_cast<int>(short_tag(batch)));
     if (named) {
@@ -273,7 +274,12 @@ void channel::check_arrived(int batch) {
 // anywhere yet, so who measures its way waits until it is here (message_sink).
 void channel::take_otherwise(const lci::status_t& status) {
   if (__builtin_expect(validate_, 0)) check(status);
-  if (!lent_) std::free(status.buffer);
+  if (lent_) return;
+  if (in_packets_) {
+    lci::put_upacket(status.buffer);
+  } else {
+    std::free(status.buffer);
+  }
 }
 
 // Not in the above, whose frame the text of the exception would make larger.

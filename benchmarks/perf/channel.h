@@ -116,6 +116,7 @@ class channel final : private message_sink {
   const bool one_sided_;
   const bool validate_;
   const bool lent_;
+  const bool in_packets_;  // active messages that are not lent
   const uint64_t seed_;
   const int rank_;
   const int peer_;

@@ -27,9 +27,14 @@ class waiter {
 // A runtime with its devices.
 class job {
  public:
-  // Collective. The first device is the runtime's own; the others are made here, and freed at the
-  // end of the job, before which all threads have ended.
-  job(lci::runtime_t runtime, int device_count);
+  // Whether the runtime's own device is the first. All threads serve it that poll any device
+  // (am_poll_mask), so a thread does not have it to itself.
+  enum class default_device { is_first, is_none };
+
+  // Collective. The devices, but for the runtime's own, are made here, and freed at the end of the
+  // job, before which all threads have ended.
+  job(lci::runtime_t runtime, int device_count,
+      default_device of_runtime = default_device::is_first);
   ~job();
   job(const job&) = delete;
   job& operator=(const job&) = delete;
@@ -48,6 +53,7 @@ class job {
   const lci::runtime_t runtime_;
   const int rank_;
   const int ranks_;
+  const size_t first_own_;  // of the devices, that was made here
   std::vector<lci::device_t> devices_;
 };
 

@@ -118,7 +118,8 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(lci_perf, sizes_of_nothing_one_byte_and_a_megabyte) {
   for (const std::string op :
-       {"am", "send", "put", "put_signal", "get", "get_signal", "put --memory allocated",
+       {"am", "am --buffers packet", "am --buffers packet --completion sync", "send", "put",
+        "put_signal", "get", "get_signal", "put --memory allocated",
         "put_signal --memory allocated", "get --memory allocated"}) {
     for (const char* size : {"0", "1", "1M"}) {
       for (const char* test : {"latency", "bandwidth"}) {

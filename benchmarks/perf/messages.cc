@@ -33,7 +33,9 @@ class messages_test {
  public:
   messages_test(const options& chosen, const standing* bound)
       : options_(chosen),
-        job_(lci::get_g_runtime(), chosen.device_count),
+        job_(
+            lci::get_g_runtime(), chosen.device_count,
+            chosen.device_count > 1 ? job::default_device::is_none : job::default_device::is_first),
         team_(job_, chosen.threads, bound),
         channels_(job_, chosen),
         pattern_(make_pattern(chosen, job_)) {

@@ -33,6 +33,8 @@ constexpr named<completion_kind> completions[] = {
 constexpr named<binding> bindings[] = {{"core", binding::core}, {"none", binding::none}};
 constexpr named<memory_kind> memories[] = {{"registered", memory_kind::registered},
                                            {"allocated", memory_kind::allocated}};
+constexpr named<buffer_kind> buffer_kinds[] = {{"malloc", buffer_kind::malloc},
+                                               {"packet", buffer_kind::packet}};
 constexpr named<output_format> formats[] = {
     {"text", output_format::text}, {"csv", output_format::csv}, {"json", output_format::json}};
 // Not the simulated one, which joins no processes.
@@ -51,6 +53,19 @@ int read_devices(absl::string_view text, int threads) {
                                    threads));
   }
   return static_cast<int>(count);
+}
+
+void check_buffers(const options& chosen) {
+  if (chosen.buffers == buffer_kind::malloc) return;
+  if (chosen.op != operation::am) {
+    throw usage_error(absl::StrCat("--buffers ", name_of(chosen.buffers),
+                                   ": is for active messages, not --op ", name_of(chosen.op)));
+  }
+  if (chosen.completion != completion_kind::queue && chosen.completion != completion_kind::sync) {
+    throw usage_error(absl::StrCat("--buffers ", name_of(chosen.buffers), ": --completion ",
+                                   name_of(chosen.completion), " is lent messages; only queue and ",
+                                   "sync need buffers"));
+  }
 }
 
 bool has_window(test_kind test) {
@@ -75,11 +90,13 @@ options parse_options(int argc, char** argv, bool* help) {
       backend_argument(&chosen.backend),
       binding_argument(&chosen.bind),
       choice_argument("memory", memories, &chosen.memory),
+      choice_argument("buffers", buffer_kinds, &chosen.buffers),
       choice_argument("format", formats, &chosen.format),
   };
   *help = !read_arguments(argc, argv, all);
   if (*help) return {};
   chosen.device_count = read_devices(chosen.devices, chosen.threads);
+  check_buffers(chosen);
   if (!has_window(chosen.test)) chosen.window = 1;
   if (chosen.sizes.empty()) {
     const bool small = chosen.test == test_kind::rate || chosen.test == test_kind::connect;
@@ -116,6 +133,7 @@ const char* name_of(test_kind test) { return find_name(tests, test); }
 const char* name_of(completion_kind completion) { return find_name(completions, completion); }
 const char* name_of(binding bind) { return find_name(bindings, bind); }
 const char* name_of(memory_kind memory) { return find_name(memories, memory); }
+const char* name_of(buffer_kind buffers) { return find_name(buffer_kinds, buffers); }
 const char* name_of(lci::attr_backend_t backend) { return find_name(backends, backend); }
 
 std::string describe(const options& chosen) {
@@ -124,7 +142,7 @@ std::string describe(const options& chosen) {
                       chosen.device_count, " completion ", name_of(chosen.completion), " window ",
                       chosen.window, " iters ", chosen.iters, " warmup ", chosen.warmup,
                       " validate ", chosen.validate ? 1 : 0, " bind ", name_of(chosen.bind),
-                      " memory ", name_of(chosen.memory));
+                      " memory ", name_of(chosen.memory), " buffers ", name_of(chosen.buffers));
 }
 
 std::string help_text() {
@@ -145,10 +163,11 @@ usage: lcrun -n RANKS lci_perf [options]        RANKS is even
                      (rate, connect: 8; else 1:4M)
   --threads T        threads of each rank that communicate (1)
   --devices D        shared: one for all threads; dedicated: one for each; or a number up to T, which
-                     are dealt out in turn (shared)
+                     are dealt out in turn (shared). One is the default device; several are others,
+                     since every thread also serves that one
   --completion KIND  how the end of an operation, and a message, is noticed: queue, handler, counter,
                      sync (queue). An active message is lent to a handler or counter (lend_am); for a
-                     queue or sync the library allocates a buffer for it, which the tool frees
+                     queue or sync it comes in a buffer, which the tool gives back (--buffers)
   --window W         rate, bandwidth, bibandwidth: messages under way at most for each thread (64).
                      The receiver acknowledges every half of a window
   --iters N          round trips (latency), windows, or connections; measured twice, see below (by size)
@@ -159,6 +178,8 @@ usage: lcrun -n RANKS lci_perf [options]        RANKS is even
                      ranks have theirs to themselves as far as there are; none (core)
   --memory M         what put and get reach: registered, the tool's own memory; allocated, the library's
                      (alloc_mr), which the ranks of a host map (registered)
+  --buffers B        what an active message to a queue or sync comes in: malloc, memory of the library's
+                     allocator, which the tool frees; packet, a packet (zero_copy_am; put_upacket) (malloc)
   --format F         text; csv; json: one object a line (text)
   -h, --help         this text
 

@@ -17,6 +17,7 @@ enum class test_kind { latency, rate, bandwidth, bibandwidth, connect };
 enum class completion_kind { queue, handler, counter, sync };
 enum class binding { core, none };
 enum class memory_kind { registered, allocated };
+enum class buffer_kind { malloc, packet };
 enum class output_format { text, csv, json };
 
 struct options {
@@ -34,6 +35,7 @@ struct options {
   lci::attr_backend_t backend = lci::attr_backend_t::none;  // none: what the library chooses
   binding bind = binding::core;
   memory_kind memory = memory_kind::registered;
+  buffer_kind buffers = buffer_kind::malloc;  // packet: of active messages to a queue or sync
   output_format format = output_format::text;
   // What the bytes of messages are made from. Not on the command line: it is for the test that
   // makes ranks disagree about it.
@@ -64,6 +66,7 @@ const char* name_of(test_kind test);
 const char* name_of(completion_kind completion);
 const char* name_of(binding bind);
 const char* name_of(memory_kind memory);
+const char* name_of(buffer_kind buffers);
 const char* name_of(lci::attr_backend_t backend);
 
 // All that two ranks must agree on, in one line.

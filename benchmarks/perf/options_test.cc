@@ -45,6 +45,7 @@ TEST(options, defaults) {
   EXPECT_FALSE(chosen.validate);
   EXPECT_EQ(chosen.backend, lci::attr_backend_t::none);
   EXPECT_EQ(chosen.bind, binding::core);
+  EXPECT_EQ(chosen.buffers, buffer_kind::malloc);
   EXPECT_EQ(chosen.format, output_format::text);
 }
 
@@ -108,6 +109,9 @@ TEST(options, every_name_is_understood_and_is_the_one_that_is_printed) {
   for (const char* name : {"registered", "allocated"}) {
     EXPECT_STREQ(name_of(parse({"--memory", name}).memory), name);
   }
+  for (const char* name : {"malloc", "packet"}) {
+    EXPECT_STREQ(name_of(parse({"--buffers", name}).buffers), name);
+  }
   for (const char* name : {"auto", "shm", "ibv", "ofi"}) {
     EXPECT_STREQ(name_of(parse({"--backend", name}).backend), name);
   }
@@ -126,6 +130,15 @@ TEST(options, devices_follow_the_threads_wherever_they_stand) {
   EXPECT_EQ(parse({"--devices", "dedicated", "--threads", "5"}).device_count, 5);
   EXPECT_EQ(parse({"--devices", "shared", "--threads", "5"}).device_count, 1);
   EXPECT_EQ(parse({"--devices", "5", "--threads", "5"}).device_count, 5);
+}
+
+TEST(options, packets_are_for_active_messages_that_are_not_lent) {
+  EXPECT_EQ(parse({"--buffers", "packet", "--completion", "sync"}).buffers, buffer_kind::packet);
+  EXPECT_THAT(error_of({"--op", "send", "--buffers", "packet"}),
+              HasSubstr("--buffers packet: is for active messages, not --op send"));
+  EXPECT_THAT(error_of({"--completion", "handler", "--buffers", "packet"}),
+              HasSubstr("--buffers packet: --completion handler is lent messages"));
+  EXPECT_EQ(error_of({"--op", "send", "--buffers", "malloc"}), "no error");
 }
 
 TEST(options, what_depends_on_the_test) {
@@ -151,7 +164,7 @@ TEST(options, help_is_found_among_others) {
   }
   for (const char* word :
        {"--op", "--test", "--size", "--threads", "--devices", "--completion", "--window", "--iters",
-        "--warmup", "--validate", "--backend", "--bind", "--memory", "--format"}) {
+        "--warmup", "--validate", "--backend", "--bind", "--memory", "--buffers", "--format"}) {
     EXPECT_THAT(help_text(), HasSubstr(word));
   }
 }

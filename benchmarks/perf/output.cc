@@ -32,6 +32,7 @@ std::vector<field> fields(const surroundings& where, const figures& result) {
       {"validate", chosen.validate ? "true" : "false", false},
       {"bind", name_of(chosen.bind), true},
       {"memory", name_of(chosen.memory), true},
+      {"buffers", name_of(chosen.buffers), true},
       {"latency_us_mean", decimal(result.latency_us_mean), false},
       {"latency_us_p50", decimal(result.latency_us_p50), false},
       {"latency_us_p90", decimal(result.latency_us_p90), false},
@@ -63,7 +64,7 @@ std::string text_header(const surroundings& where) {
                   chosen.device_count, "), completion ", name_of(chosen.completion));
   if (!is_about_time(chosen.test)) absl::StrAppend(&text, ", window ", chosen.window);
   absl::StrAppend(&text, "\n# CPU ", where.processor, ", bind ", name_of(chosen.bind), ", memory ",
-                  name_of(chosen.memory), "\n");
+                  name_of(chosen.memory), ", buffers ", name_of(chosen.buffers), "\n");
   if (chosen.validate) absl::StrAppend(&text, "# data validated, which the figures include\n");
   if (!is_about_time(chosen.test)) {
     return absl::StrCat(

@@ -50,15 +50,16 @@ class signals::showing_counter final : public lci::comp_impl_t {
   signals* const owner_;
 };
 
-signals::signals(lci::runtime_t runtime, completion_kind kind, int per_round, message_sink* sink,
-                 int number)
+signals::signals(lci::runtime_t runtime, completion_kind kind, buffer_kind buffers, int per_round,
+                 message_sink* sink, int number)
     : kind_(kind), per_round_(per_round), sink_(sink) {
   if (number != no_number) {
     by_number[static_cast<size_t>(number)].store(this, std::memory_order_release);
   }
+  const bool in_packets = buffers == buffer_kind::packet;
   switch (kind) {
     case completion_kind::queue:
-      comp_ = lci::alloc_cq_x().runtime(runtime)();
+      comp_ = lci::alloc_cq_x().zero_copy_am(in_packets).runtime(runtime)();
       break;
     case completion_kind::handler:
       comp_ = lci::alloc_handler_x(on_signal).lend_am(true).runtime(runtime)();
@@ -70,7 +71,7 @@ signals::signals(lci::runtime_t runtime, completion_kind kind, int per_round, me
       break;
     case completion_kind::sync:
       statuses_.resize(static_cast<size_t>(per_round));
-      comp_ = lci::alloc_sync_x().runtime(runtime).threshold(per_round)();
+      comp_ = lci::alloc_sync_x().zero_copy_am(in_packets).runtime(runtime).threshold(per_round)();
       break;
   }
 }

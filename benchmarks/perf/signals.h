@@ -43,10 +43,10 @@ class signals {
   // user_context of the operation, which must be its address; where there is none (messages), by
   // the low 16 bits of the tag, which must be `number`, below max_numbers and of one object at a
   // time.
-  // Active messages are lent to handlers and counters (lend_am); the others' are the sink's to
-  // free.
-  signals(lci::runtime_t runtime, completion_kind kind, int per_round, message_sink* sink,
-          int number = no_number);
+  // Active messages are lent to handlers and counters (lend_am); the others', which come in what
+  // `buffers` says, are the sink's to give back.
+  signals(lci::runtime_t runtime, completion_kind kind, buffer_kind buffers, int per_round,
+          message_sink* sink, int number = no_number);
   ~signals();
   signals(const signals&) = delete;
   signals& operator=(const signals&) = delete;

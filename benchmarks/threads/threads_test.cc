@@ -176,7 +176,7 @@ TEST(threads, run_compares_in_every_mode) {
     EXPECT_THAT(line.numbers("values"), Each(::testing::Gt(0)));
     EXPECT_GT(line.number("ratio"), 0);
   }
-  EXPECT_EQ(objects, 7 * 3 + 4 * 3U);
+  EXPECT_EQ(objects, 8 * 3 + 4 * 3U);
 }
 
 }  // namespace
