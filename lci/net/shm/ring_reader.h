@@ -137,6 +137,8 @@ class alignas(line_size) basic_ring_reader {
     out->size = size_in(word);
     out->bytes = cells_[next_].bytes;
     out->first_cell = next_;
+    // Its second line, while it is found out whose the message is.
+    __builtin_prefetch(cells_[next_].bytes + line_size - word_size);
     advance(span);
   }
   void advance(uint32_t span) {

@@ -48,9 +48,9 @@ class alignas(line_size) basic_ring_writer {
     return true;
   }
 
-  // The same for `size` bytes that fit into a line with their word, as most do (is_short), where
-  // that needs no more than the writing: false also if it does. Calls nothing, so that the caller
-  // has nothing to save.
+  // The same for `size` bytes that are no more than a line, as most are (is_short), where that
+  // needs no more than the writing: false also if it does. Calls nothing, so that the caller has
+  // nothing to save.
   [[gnu::always_inline]] bool write_at_once(message_kind kind, uint32_t imm, const void* bytes,
                                             size_t size) {
     const uint64_t end = written_ + span_of(size);
@@ -65,7 +65,7 @@ class alignas(line_size) basic_ring_writer {
     publish(first, kind, imm, size);
     return true;
   }
-  static bool is_short(size_t size) { return size <= line_size - word_size; }
+  static bool is_short(size_t size) { return size <= line_size; }
 
   // The same with a header, of words, before the bytes, with which it is short.
   template <class Header>
