@@ -367,8 +367,22 @@ struct weights {
   double x, y, z, right_side;
 };
 
-// Two rows of n points, the second one `second` numbers behind the first. (Not inlined, and of
-// parameters: only then does gcc believe that the output is no other array, and makes vectors.)
+// Two rows of n points, the second one `second` numbers behind the first: at(point, the one to its
+// left, to its right), of the first row to the real parts of `out`.
+template <class At>
+[[gnu::always_inline]] inline void for_both_rows(int n, ptrdiff_t second, double* __restrict out,
+                                                 At at) {
+  const auto both = [=](ptrdiff_t i, ptrdiff_t left, ptrdiff_t right) {
+    out[2 * i] = at(i, left, right);
+    out[2 * i + 1] = at(second + i, second + left, second + right);
+  };
+  both(0, n - 1, 1);
+  for (ptrdiff_t i = 1; i + 1 < n; ++i) both(i, i - 1, i + 1);
+  both(n - 1, n - 2, 0);
+}
+
+// What of f they leave. (Not inlined, and of parameters: only then does gcc believe that the output
+// is no other array, and makes vectors.)
 POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, ptrdiff_t planes,
                                        const weights& by, const double* __restrict u,
                                        const double* __restrict k,
@@ -384,13 +398,7 @@ POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, 
            w.y * (flow(i, i - rows) + flow(i, i + rows)) +
            w.z * (flow(i, i - planes) + flow(i, i + planes));
   };
-  const auto both = [=](ptrdiff_t i, ptrdiff_t left, ptrdiff_t right) {
-    out[2 * i] = at(i, left, right);
-    out[2 * i + 1] = at(second + i, second + left, second + right);
-  };
-  both(0, n - 1, 1);
-  for (ptrdiff_t i = 1; i + 1 < n; ++i) both(i, i - 1, i + 1);
-  both(n - 1, n - 2, 0);
+  for_both_rows(n, second, out, at);
 }
 
 // Likewise, where k is 1 everywhere.
@@ -404,13 +412,7 @@ POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, 
     return w.right_side * right_side[i] - own * u[i] + 2 * w.x * (u[left] + u[right]) +
            2 * w.y * (u[i - rows] + u[i + rows]) + 2 * w.z * (u[i - planes] + u[i + planes]);
   };
-  const auto both = [=](ptrdiff_t i, ptrdiff_t left, ptrdiff_t right) {
-    out[2 * i] = at(i, left, right);
-    out[2 * i + 1] = at(second + i, second + left, second + right);
-  };
-  both(0, n - 1, 1);
-  for (ptrdiff_t i = 1; i + 1 < n; ++i) both(i, i - 1, i + 1);
-  both(n - 1, n - 2, 0);
+  for_both_rows(n, second, out, at);
 }
 
 }  // namespace
