@@ -66,13 +66,14 @@ error_t device_impl_t::progress() {
 [[gnu::always_inline]] inline void device_impl_t::on_am(int rank, tag_t tag, rcomp_t rcomp,
                                                         const void* bytes, size_t size) {
   comp_impl_t& comp = *runtime.find_rcomp(rcomp, rank);
-  // The shortest way that there is: nothing is called but the program's function.
-  if (__builtin_expect(comp.attr.lend_am && rt::is_of_type(comp, attr_comp_type_t::handler), 1)) {
-    void* const lent = size > 0 ? const_cast<void*>(bytes) : nullptr;
+  if (__builtin_expect(!comp.attr.lend_am, 0)) return eager.on_am(comp, rank, tag, bytes, size);
+  void* const lent = size > 0 ? const_cast<void*>(bytes) : nullptr;
+  if (__builtin_expect(rt::is_of_type(comp, attr_comp_type_t::handler), 1)) {
+    // The shortest way that there is: nothing is called but the program's function.
     static_cast<const rt::handler&>(comp).called()(rt::status_of_arrival(rank, lent, size, tag));
-    return;
+  } else {
+    comp.signal(rt::status_of_arrival(rank, lent, size, tag));
   }
-  eager.on_am(comp, rank, tag, bytes, size);
 }
 
 [[gnu::always_inline]] inline error_t device_impl_t::progress_alone() {

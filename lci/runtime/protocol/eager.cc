@@ -2,9 +2,9 @@
 
 #include <cstring>
 
+#include "lci/api/comp.hpp"
 #include "lci/base/copy.h"
 #include "lci/base/log.h"
-#include "lci/runtime/comp/impl.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/protocol/envelope.h"
 #include "lci/runtime/runtime.h"
@@ -105,11 +105,6 @@ void eager::packet_state::completed(device_impl_t& device, errorcode_t code) {
 // ---------------------------------------------------------------------------------------
 
 void eager::on_am(comp_impl_t& comp, int rank, tag_t tag, const void* bytes, size_t size) {
-  if (comp.attr.lend_am) {
-    void* const lent = size > 0 ? const_cast<void*>(bytes) : nullptr;
-    comp.signal(status_of_arrival(rank, lent, size, tag));
-    return;
-  }
   void* const buffer = device_.allocate_for_am(comp, size, rank);
   base::copy_bytes(buffer, bytes, size);
   comp.signal(status_of_arrival(rank, buffer, size, tag));

@@ -36,8 +36,8 @@ class eager {
   error_t inject(const message& outgoing, const envelope& with, bool may_wait);
   error_t send_from_packet(const message& outgoing, const envelope& with, bool copy, bool may_wait);
 
-  // An active message has arrived for that completion object, which gets a copy of the bytes, or is
-  // lent them. Throws std::runtime_error, the message being dropped, if there is no memory.
+  // An active message has arrived for a completion object that is not lent it: hands it a copy of
+  // the bytes. Throws std::runtime_error, the message being dropped, if there is no memory.
   void on_am(comp_impl_t& comp, int rank, tag_t tag, const void* bytes, size_t size);
 
   // No packet is under way.
