@@ -13,8 +13,8 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
 #include "benchmark/benchmark.h"
+#include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/tcp_server.h"
@@ -28,10 +28,10 @@ void set(const char* name, const std::string& value) { ::setenv(name, value.c_st
 
 // The rank's process. Reports the seconds that the start took.
 [[noreturn]] void run_rank(int rank, int size, int report) {
-  set("LCI_RANK", absl::StrCat(rank));
-  set("LCI_SIZE", absl::StrCat(size));
-  set("LCI_LOCAL_RANK", absl::StrCat(rank));
-  set("LCI_LOCAL_SIZE", absl::StrCat(size));
+  set("LCI_RANK", lci::base::StrCat(rank));
+  set("LCI_SIZE", lci::base::StrCat(size));
+  set("LCI_LOCAL_RANK", lci::base::StrCat(rank));
+  set("LCI_LOCAL_SIZE", lci::base::StrCat(size));
   const auto begin = std::chrono::steady_clock::now();
   auto boot = lci::boot::make_bootstrap();
   if (!boot.ok()) ::_exit(1);

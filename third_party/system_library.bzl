@@ -66,45 +66,11 @@ system_library = repository_rule(
     local = True,
 )
 
-# Abseil's public targets, by package: name of the target, or target = name of Debian's .pc file without
-# "absl_" where the two differ.
+# The targets of Abseil that the tools, benchmarks and examples use, by package. Debian's .pc files have
+# the same names with "absl_" in front. The library itself does not use Abseil.
 _ABSL_TARGETS = {
-    "algorithm": {"algorithm": "algorithm", "container": "algorithm_container"},
-    "base": ["base", "config", "core_headers", "dynamic_annotations", "endian", "log_severity", "prefetch"],
-    "cleanup": ["cleanup"],
-    "container": [
-        "btree",
-        "fixed_array",
-        "flat_hash_map",
-        "flat_hash_set",
-        "inlined_vector",
-        "node_hash_map",
-        "node_hash_set",
-    ],
-    "debugging": ["failure_signal_handler", "leak_check", "stacktrace", "symbolize"],
-    "flags": {
-        "flag": "flags",
-        "parse": "flags_parse",
-        "reflection": "flags_reflection",
-        "usage": "flags_usage",
-    },
-    "functional": ["any_invocable", "bind_front", "function_ref"],
-    "hash": ["hash"],
-    "memory": ["memory"],
-    "meta": {"type_traits": "type_traits"},
-    "numeric": ["bits", "int128"],
-    "random": {
-        "bit_gen_ref": "random_bit_gen_ref",
-        "distributions": "random_distributions",
-        "random": "random_random",
-        "seed_sequences": "random_seed_sequences",
-    },
-    "status": ["status", "statusor"],
-    "strings": ["cord", "str_format", "strings"],
-    "synchronization": ["synchronization"],
-    "time": ["civil_time", "time"],
-    "types": ["any", "compare", "optional", "span", "variant"],
-    "utility": ["utility"],
+    "strings": ["str_format", "strings"],
+    "types": ["optional"],
 }
 
 _ABSL_PACKAGE = "libabsl-dev"
@@ -142,13 +108,11 @@ def _absl_library(repository_ctx, pc):
     ])
 
 def _absl_package(targets, have):
-    if type(targets) == type([]):
-        targets = {target: target for target in targets}
     lines = ["package(default_visibility = [\"//visibility:public\"])", ""]
-    for target, pc in targets.items():
-        if "absl_" + pc in have:
+    for target in targets:
+        if "absl_" + target in have:
             lines += [
-                "alias(name = \"%s\", actual = \"//:absl_%s\")" % (target, pc),
+                "alias(name = \"%s\", actual = \"//:absl_%s\")" % (target, target),
                 "",
             ]
     return "\n".join(lines)

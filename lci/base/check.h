@@ -1,12 +1,12 @@
 // Checks of our own invariants. For a caller's mistake throw the exception that the interface
-// documents instead; for set-up errors return absl::Status.
+// documents instead; for set-up errors return Status.
 #ifndef LCI_BASE_CHECK_H_
 #define LCI_BASE_CHECK_H_
 
 #include <stdexcept>
 #include <string>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::base {
 
@@ -23,12 +23,12 @@ class check_error : public std::logic_error {
 }  // namespace lci::base
 
 // LCI_CHECK(condition, pieces...): throws check_error unless the condition holds, in every build.
-// The pieces are for absl::StrCat (at least one) and are evaluated only on failure.
-#define LCI_CHECK(condition, ...)                                                           \
-  do {                                                                                      \
-    if (__builtin_expect(!(condition), 0)) {                                                \
-      ::lci::base::fail_check(__FILE__, __LINE__, #condition, ::absl::StrCat(__VA_ARGS__)); \
-    }                                                                                       \
+// The pieces are for StrCat (at least one) and are evaluated only on failure.
+#define LCI_CHECK(condition, ...)                                                                \
+  do {                                                                                           \
+    if (__builtin_expect(!(condition), 0)) {                                                     \
+      ::lci::base::fail_check(__FILE__, __LINE__, #condition, ::lci::base::StrCat(__VA_ARGS__)); \
+    }                                                                                            \
   } while (false)
 
 // The same in builds without NDEBUG; otherwise it is compiled but never evaluated.

@@ -4,70 +4,69 @@
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <optional>
+#include <string_view>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/numbers.h"
+#include "lci/base/strings.h"
 
 namespace lci::base {
 namespace {
 
-absl::Status bad_value(absl::string_view name, absl::string_view text, absl::string_view accepted) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(name, "=\"", text, "\" is not accepted; give ", accepted));
+Status bad_value(std::string_view name, std::string_view text, std::string_view accepted) {
+  return InvalidArgumentError(StrCat(name, "=\"", text, "\" is not accepted; give ", accepted));
 }
 
 // Applies a parser to the variable, if it is set.
 template <class T, class Parse>
-absl::StatusOr<T> from_env(const char* name, T default_value, Parse parse) {
-  const absl::optional<std::string> text = env_text(name);
+StatusOr<T> from_env(const char* name, T default_value, Parse parse) {
+  const std::optional<std::string> text = env_text(name);
   if (!text) return default_value;
   return parse(*text);
 }
 
 }  // namespace
 
-absl::optional<std::string> env_text(const char* name) {
+std::optional<std::string> env_text(const char* name) {
   const char* raw = std::getenv(name);
-  if (raw == nullptr) return absl::nullopt;
-  const absl::string_view text = absl::StripAsciiWhitespace(raw);
-  if (text.empty()) return absl::nullopt;
+  if (raw == nullptr) return std::nullopt;
+  const std::string_view text = StripAsciiWhitespace(raw);
+  if (text.empty()) return std::nullopt;
   return std::string(text);
 }
 
-absl::StatusOr<int64_t> parse_int64(absl::string_view name, absl::string_view text, int64_t min,
-                                    int64_t max) {
+StatusOr<int64_t> parse_int64(std::string_view name, std::string_view text, int64_t min,
+                              int64_t max) {
   int64_t value = 0;
-  if (!absl::SimpleAtoi(text, &value) || value < min || value > max) {
-    return bad_value(name, text, absl::StrCat("a whole number from ", min, " to ", max));
+  if (!SimpleAtoi(text, &value) || value < min || value > max) {
+    return bad_value(name, text, StrCat("a whole number from ", min, " to ", max));
   }
   return value;
 }
 
-absl::StatusOr<double> parse_double(absl::string_view name, absl::string_view text, double min,
-                                    double max) {
+StatusOr<double> parse_double(std::string_view name, std::string_view text, double min,
+                              double max) {
   double value = 0;
-  if (!absl::SimpleAtod(text, &value) || !std::isfinite(value) || value < min || value > max) {
-    return bad_value(name, text, absl::StrCat("a number from ", min, " to ", max));
+  if (!SimpleAtod(text, &value) || !std::isfinite(value) || value < min || value > max) {
+    return bad_value(name, text, StrCat("a number from ", min, " to ", max));
   }
   return value;
 }
 
-absl::StatusOr<bool> parse_bool(absl::string_view name, absl::string_view text) {
+StatusOr<bool> parse_bool(std::string_view name, std::string_view text) {
   for (const char* word : {"1", "true", "yes", "on"}) {
-    if (absl::EqualsIgnoreCase(text, word)) return true;
+    if (EqualsIgnoreCase(text, word)) return true;
   }
   for (const char* word : {"0", "false", "no", "off"}) {
-    if (absl::EqualsIgnoreCase(text, word)) return false;
+    if (EqualsIgnoreCase(text, word)) return false;
   }
   return bad_value(name, text, "1, true, yes, on, 0, false, no or off");
 }
 
-absl::StatusOr<size_t> parse_size(absl::string_view name, absl::string_view text, size_t min,
-                                  size_t max) {
-  absl::string_view digits = text;
+StatusOr<size_t> parse_size(std::string_view name, std::string_view text, size_t min, size_t max) {
+  std::string_view digits = text;
   unsigned shift = 0;
   if (!digits.empty()) {
-    switch (absl::ascii_tolower(static_cast<unsigned char>(digits.back()))) {
+    switch (ascii_tolower(digits.back())) {
       case 'k':
         shift = 10;
         break;
@@ -84,42 +83,40 @@ absl::StatusOr<size_t> parse_size(absl::string_view name, absl::string_view text
   }
   uint64_t value = 0;
   // SimpleAtoi alone would also take white space and a sign.
-  const bool only_digits = std::all_of(digits.begin(), digits.end(),
-                                       [](unsigned char c) { return absl::ascii_isdigit(c); });
-  const bool valid = only_digits && absl::SimpleAtoi(digits, &value) &&
+  const bool only_digits = std::all_of(digits.begin(), digits.end(), ascii_isdigit);
+  const bool valid = only_digits && SimpleAtoi(digits, &value) &&
                      value <= (std::numeric_limits<uint64_t>::max() >> shift);
   const uint64_t scaled = valid ? value << shift : 0;
   if (!valid || scaled < min || scaled > max) {
     return bad_value(name, text,
-                     absl::StrCat("a number from ", min, " to ", max,
-                                  ", with an optional suffix k, M or G (powers of 1024)"));
+                     StrCat("a number from ", min, " to ", max,
+                            ", with an optional suffix k, M or G (powers of 1024)"));
   }
   return static_cast<size_t>(scaled);
 }
 
-absl::StatusOr<int64_t> env_int64(const char* name, int64_t default_value, int64_t min,
-                                  int64_t max) {
+StatusOr<int64_t> env_int64(const char* name, int64_t default_value, int64_t min, int64_t max) {
   return from_env(name, default_value,
-                  [=](absl::string_view text) { return parse_int64(name, text, min, max); });
+                  [=](std::string_view text) { return parse_int64(name, text, min, max); });
 }
 
-absl::StatusOr<double> env_double(const char* name, double default_value, double min, double max) {
+StatusOr<double> env_double(const char* name, double default_value, double min, double max) {
   return from_env(name, default_value,
-                  [=](absl::string_view text) { return parse_double(name, text, min, max); });
+                  [=](std::string_view text) { return parse_double(name, text, min, max); });
 }
 
-absl::StatusOr<bool> env_bool(const char* name, bool default_value) {
+StatusOr<bool> env_bool(const char* name, bool default_value) {
   return from_env(name, default_value,
-                  [=](absl::string_view text) { return parse_bool(name, text); });
+                  [=](std::string_view text) { return parse_bool(name, text); });
 }
 
-absl::StatusOr<size_t> env_size(const char* name, size_t default_value, size_t min, size_t max) {
+StatusOr<size_t> env_size(const char* name, size_t default_value, size_t min, size_t max) {
   return from_env(name, default_value,
-                  [=](absl::string_view text) { return parse_size(name, text, min, max); });
+                  [=](std::string_view text) { return parse_size(name, text, min, max); });
 }
 
-std::string env_string(const char* name, absl::string_view default_value) {
-  const absl::optional<std::string> text = env_text(name);
+std::string env_string(const char* name, std::string_view default_value) {
+  const std::optional<std::string> text = env_text(name);
   return text ? *text : std::string(default_value);
 }
 

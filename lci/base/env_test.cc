@@ -80,13 +80,13 @@ TEST_F(env, ranges_are_inclusive) {
 
 TEST_F(env, errors_name_variable_value_and_what_is_accepted) {
   set("7 apples");
-  const absl::Status errors[] = {
+  const Status errors[] = {
       env_int64(variable, 0, 1, 64).status(), env_double(variable, 0, 1, 64).status(),
       env_bool(variable, false).status(), env_size(variable, 0, 1, 64).status(),
       env_enum<colour>(variable, colour::red, colours).status()};
   const char* accepted[] = {"from 1 to 64", "from 1 to 64", "true, yes", "suffix k", "red, green"};
   for (size_t i = 0; i < 5; ++i) {
-    EXPECT_EQ(errors[i].code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_EQ(errors[i].code(), StatusCode::kInvalidArgument);
     EXPECT_THAT(std::string(errors[i].message()),
                 AllOf(HasSubstr(variable), HasSubstr("7 apples"), HasSubstr(accepted[i])));
   }

@@ -4,9 +4,11 @@
 
 #include <cerrno>
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
 #include "lci/base/env.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 
 namespace lci::base {
 namespace {
@@ -30,10 +32,10 @@ std::atomic<int> log_threshold{log_level_unread};
 log_level read_log_threshold() {
   // A function-local static: read, and complained about, once.
   static const log_level level = [] {
-    const absl::StatusOr<log_level> given =
+    const StatusOr<log_level> given =
         env_enum<log_level>(level_variable, log_level::warn, level_names);
     if (given.ok()) return *given;
-    log_line(log_level::warn, absl::StrCat(given.status().message(), "; going on with warn"));
+    log_line(log_level::warn, StrCat(given.status().message(), "; going on with warn"));
     return log_level::warn;
   }();
   int expected = log_level_unread;
@@ -53,11 +55,11 @@ void set_log_level(log_level level) {
 
 void set_log_rank(int rank) { log_rank.store(rank, std::memory_order_relaxed); }
 
-void log_line(log_level level, absl::string_view message) {
+void log_line(log_level level, std::string_view message) {
   const int rank = log_rank.load(std::memory_order_relaxed);
-  const std::string origin = rank == no_rank ? "lci " : absl::StrCat("lci[rank ", rank, "] ");
+  const std::string origin = rank == no_rank ? "lci " : StrCat("lci[rank ", rank, "] ");
   const std::string line =
-      absl::StrCat(origin, level_names[static_cast<int>(level)].name, ": ", message, "\n");
+      StrCat(origin, level_names[static_cast<int>(level)].name, ": ", message, "\n");
   const char* next = line.data();
   size_t left = line.size();
   while (left > 0) {  // more than one round only if a signal or a full pipe cuts the line

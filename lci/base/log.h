@@ -10,9 +10,9 @@
 #define LCI_BASE_LOG_H_
 
 #include <atomic>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/strings.h"
 
 namespace lci::base {
 
@@ -40,16 +40,16 @@ void set_log_level(log_level level);
 void set_log_rank(int rank);
 
 // Writes one line whatever the level is set to; use LCI_LOG. A failure to write is ignored.
-void log_line(log_level level, absl::string_view message);
+void log_line(log_level level, std::string_view message);
 
 }  // namespace lci::base
 
-// The pieces are for absl::StrCat and are evaluated only if the line is shown.
-#define LCI_LOG(level, ...)                                                              \
-  do {                                                                                   \
-    if (::lci::base::log_enabled(::lci::base::log_level::level)) {                       \
-      ::lci::base::log_line(::lci::base::log_level::level, ::absl::StrCat(__VA_ARGS__)); \
-    }                                                                                    \
+// The pieces are for StrCat and are evaluated only if the line is shown.
+#define LCI_LOG(level, ...)                                                                   \
+  do {                                                                                        \
+    if (::lci::base::log_enabled(::lci::base::log_level::level)) {                            \
+      ::lci::base::log_line(::lci::base::log_level::level, ::lci::base::StrCat(__VA_ARGS__)); \
+    }                                                                                         \
   } while (false)
 
 #endif  // LCI_BASE_LOG_H_

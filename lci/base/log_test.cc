@@ -10,9 +10,10 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include "lci/base/strings.h"
 
 namespace lci::base {
 namespace {
@@ -77,7 +78,7 @@ TEST(log, a_bad_level_is_reported_once_and_means_the_default) {
     one_of_each();
     one_of_each();
   });
-  const std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  const std::vector<std::string_view> lines = StrSplit(text, '\n');
   ASSERT_THAT(lines, ElementsAre(HasSubstr("LCI_LOG_LEVEL=\"loud\""), "lci error: e1",
                                  "lci warn: w2", "lci error: e1", "lci warn: w2", IsEmpty()));
 }
@@ -114,7 +115,7 @@ TEST(log, lines_of_many_threads_are_whole) {
     }
     for (std::thread& writer : writers) writer.join();
   });
-  std::vector<std::string> lines = absl::StrSplit(text, '\n');
+  std::vector<std::string_view> lines = StrSplit(text, '\n');
   ASSERT_EQ(lines.size(), size_t{threads * lines_each + 1});
   lines.pop_back();
   EXPECT_THAT(lines, testing::Each("lci info: " + body));

@@ -23,10 +23,10 @@
 #include <iterator>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/check.h"
 #include "lci/base/library_call.h"
 #include "lci/base/sanitizer.h"
+#include "lci/base/strings.h"
 #include "lci/base/watched_calls.h"
 
 namespace lci::base {
@@ -338,7 +338,7 @@ void list_writable(const std::vector<range>& excepted) {
 
 // Whether thread `id` of this process waits in the kernel, or is gone.
 bool is_asleep(const char* id) {
-  std::FILE* stat = std::fopen(absl::StrCat("/proc/self/task/", id, "/stat").c_str(), "re");
+  std::FILE* stat = std::fopen(StrCat("/proc/self/task/", id, "/stat").c_str(), "re");
   if (stat == nullptr) return true;
   char line[512] = {};
   const bool read = std::fgets(line, sizeof(line), stat) != nullptr;
@@ -350,7 +350,7 @@ bool is_asleep(const char* id) {
 
 // Until all threads but the calling one wait in the kernel.
 void wait_for_others() {
-  const std::string self = absl::StrCat(gettid());
+  const std::string self = StrCat(gettid());
   for (bool all = false; !all;) {
     all = true;
     DIR* const tasks = opendir("/proc/self/task");
@@ -378,7 +378,7 @@ std::vector<range> needs_of_others() {
   const auto page_of = [](uintptr_t address) { return address / page_size * page_size; };
   std::vector<range> all = {{page_of(first_thread), page_of(first_thread) + 2 * page_size}};
   const uintptr_t behind = own_stack().end - control_block(gettid());  // alike in all
-  const std::string self = absl::StrCat(gettid());
+  const std::string self = StrCat(gettid());
   DIR* const tasks = opendir("/proc/self/task");
   LCI_CHECK(tasks != nullptr, "/proc/self/task");
   while (const dirent* task = readdir(tasks)) {
@@ -388,7 +388,7 @@ std::vector<range> needs_of_others() {
     const uintptr_t block = control_block(number);
     if (number == getpid() || block == 0) continue;
     std::FILE* call =
-        std::fopen(absl::StrCat("/proc/self/task/", task->d_name, "/syscall").c_str(), "re");
+        std::fopen(StrCat("/proc/self/task/", task->d_name, "/syscall").c_str(), "re");
     if (call == nullptr) continue;
     unsigned long stack = 0;
     // Number and six arguments, the stack pointer, where it is.
@@ -499,9 +499,8 @@ std::string describe_instruction(const void* instruction) {
   const auto at = reinterpret_cast<uintptr_t>(instruction);
   const auto base = reinterpret_cast<uintptr_t>(info.dli_fbase);
   const char* slash = std::strrchr(info.dli_fname, '/');
-  return absl::StrCat(info.dli_sname == nullptr ? "" : info.dli_sname, " (",
-                      slash == nullptr ? info.dli_fname : slash + 1, "+0x", absl::Hex(at - base),
-                      ")");
+  return StrCat(info.dli_sname == nullptr ? "" : info.dli_sname, " (",
+                slash == nullptr ? info.dli_fname : slash + 1, "+0x", Hex(at - base), ")");
 }
 
 }  // namespace lci::base

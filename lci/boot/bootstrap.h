@@ -4,11 +4,10 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 
 namespace lci::boot {
 
@@ -62,30 +61,30 @@ class bootstrap {
   int size() const { return position_.size; }
 
   // "local", "file" or "tcp": for logs and lci_info.
-  virtual absl::string_view name() const = 0;
+  virtual std::string_view name() const = 0;
 
   // A short string that is equal in all ranks of this job and differs from every other job that
   // runs or ran on these hosts. Names of shared segments are made from it. [A-Za-z0-9_-], at most
   // 32 characters. Begins with the first 14 characters of LCI_JOB_ID, if that is set.
-  virtual absl::string_view job_id() const = 0;
+  virtual std::string_view job_id() const = 0;
 
   // Default for the timeouts below: LCI_BOOT_TIMEOUT (seconds; 60 if unset).
   duration default_timeout() const { return default_timeout_; }
 
-  virtual absl::Status put(absl::string_view key, absl::string_view value) = 0;
+  virtual base::Status put(std::string_view key, std::string_view value) = 0;
   // Waits until `key` is there. A timeout of zero asks without waiting.
-  virtual absl::StatusOr<std::string> get(absl::string_view key, duration timeout) = 0;
+  virtual base::StatusOr<std::string> get(std::string_view key, duration timeout) = 0;
 
   // Returns when all ranks have entered the barrier of this name.
-  virtual absl::Status barrier(absl::string_view name, duration timeout) = 0;
+  virtual base::Status barrier(std::string_view name, duration timeout) = 0;
   // Element r of the result is what rank r passed.
-  virtual absl::StatusOr<std::vector<std::string>> allgather(absl::string_view name,
-                                                             absl::string_view value,
+  virtual base::StatusOr<std::vector<std::string>> allgather(std::string_view name,
+                                                             std::string_view value,
                                                              duration timeout) = 0;
 
   // Tells all ranks (and the launcher, where there is one) that this job has failed. Does not
   // end the process. Only the first abort of a job is kept.
-  virtual void abort(absl::string_view reason) = 0;
+  virtual void abort(std::string_view reason) = 0;
 
  protected:
   bootstrap(job_position position, duration default_timeout)
@@ -102,7 +101,7 @@ class bootstrap {
 // Waits for all ranks, at most LCI_BOOT_TIMEOUT. Errors: InvalidArgument for variables that are bad
 // or contradict each other, with what to set; DeadlineExceeded naming the ranks that did not come;
 // PermissionDenied, AlreadyExists, Unavailable and Aborted as file.h and tcp_client.h say.
-absl::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap();
+base::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap();
 
 }  // namespace lci::boot
 

@@ -10,9 +10,9 @@
 #include <set>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lci/base/strings.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/test_job.h"
 
@@ -24,7 +24,7 @@ using testing::HasSubstr;
 using namespace std::chrono_literals;
 using boot_ptr = std::unique_ptr<bootstrap>;
 
-std::string message(const absl::Status& status) { return std::string(status.message()); }
+std::string message(const base::Status& status) { return std::string(status.message()); }
 
 // A test in which ranks wait for each other without the bootstrap under test.
 class gate {
@@ -114,11 +114,11 @@ TEST_P(any_bootstrap, puts_are_got_by_all_ranks) {
   test_job job(GetParam(), size());
   const std::string binary("a\0b\n\xff", 5);
   job.run([&](bootstrap& boot) {
-    EXPECT_TRUE(boot.put(absl::StrCat("key", boot.rank()), absl::StrCat(binary, boot.rank())).ok());
+    EXPECT_TRUE(boot.put(base::StrCat("key", boot.rank()), base::StrCat(binary, boot.rank())).ok());
     for (int rank = 0; rank < size(); ++rank) {
-      const auto value = boot.get(absl::StrCat("key", rank), test_timeout);
+      const auto value = boot.get(base::StrCat("key", rank), test_timeout);
       ASSERT_TRUE(value.ok()) << value.status();
-      EXPECT_EQ(*value, absl::StrCat(binary, rank));
+      EXPECT_EQ(*value, base::StrCat(binary, rank));
     }
     EXPECT_TRUE(boot.barrier("end", test_timeout).ok());
   });
@@ -127,7 +127,7 @@ TEST_P(any_bootstrap, puts_are_got_by_all_ranks) {
 TEST_P(any_bootstrap, limits_are_legal_and_beyond_is_refused) {
   test_job job(GetParam(), size());
   job.run([&](bootstrap& boot) {
-    const std::string rank = absl::StrCat(boot.rank());
+    const std::string rank = base::StrCat(boot.rank());
     const std::string key = rank + std::string(bootstrap::max_key_size - rank.size(), 'k');
     const std::string large(bootstrap::max_value_size, 'v');
     EXPECT_TRUE(boot.put(key, large).ok());
@@ -135,16 +135,16 @@ TEST_P(any_bootstrap, limits_are_legal_and_beyond_is_refused) {
     EXPECT_EQ(boot.get(key, 0ms).value(), large);
     EXPECT_EQ(boot.get("empty" + rank, 0ms).value(), "");
 
-    EXPECT_TRUE(absl::IsInvalidArgument(boot.put("", "")));
-    EXPECT_TRUE(absl::IsInvalidArgument(boot.put(key + "k", "")));
-    EXPECT_TRUE(absl::IsInvalidArgument(boot.put("x" + rank, large + "v")));
-    EXPECT_TRUE(absl::IsInvalidArgument(boot.get("", 0ms).status()));
-    EXPECT_TRUE(absl::IsInvalidArgument(boot.get(key + "k", 0ms).status()));
-    EXPECT_TRUE(absl::IsInvalidArgument(boot.barrier("", 0ms)));
-    EXPECT_TRUE(absl::IsInvalidArgument(boot.allgather("", "", 0ms).status()));
-    EXPECT_TRUE(absl::IsInvalidArgument(boot.allgather("x", large + "v", 0ms).status()));
+    EXPECT_TRUE(base::IsInvalidArgument(boot.put("", "")));
+    EXPECT_TRUE(base::IsInvalidArgument(boot.put(key + "k", "")));
+    EXPECT_TRUE(base::IsInvalidArgument(boot.put("x" + rank, large + "v")));
+    EXPECT_TRUE(base::IsInvalidArgument(boot.get("", 0ms).status()));
+    EXPECT_TRUE(base::IsInvalidArgument(boot.get(key + "k", 0ms).status()));
+    EXPECT_TRUE(base::IsInvalidArgument(boot.barrier("", 0ms)));
+    EXPECT_TRUE(base::IsInvalidArgument(boot.allgather("", "", 0ms).status()));
+    EXPECT_TRUE(base::IsInvalidArgument(boot.allgather("x", large + "v", 0ms).status()));
     // The refused calls have left nothing behind.
-    EXPECT_TRUE(absl::IsDeadlineExceeded(boot.get("x" + rank, 0ms).status()));
+    EXPECT_TRUE(base::IsDeadlineExceeded(boot.get("x" + rank, 0ms).status()));
     EXPECT_TRUE(boot.allgather("x", "", test_timeout).ok());
   });
 }
@@ -153,11 +153,11 @@ TEST_P(any_bootstrap, a_key_is_written_once) {
   test_job job(GetParam(), size());
   std::atomic<int> written{0};
   job.run([&](bootstrap& boot) {
-    const absl::Status put = boot.put("key", absl::StrCat(boot.rank()));
+    const base::Status put = boot.put("key", base::StrCat(boot.rank()));
     if (put.ok()) ++written;
-    EXPECT_TRUE(put.ok() || absl::IsAlreadyExists(put)) << put;
+    EXPECT_TRUE(put.ok() || base::IsAlreadyExists(put)) << put;
     const std::string first = boot.get("key", test_timeout).value();
-    EXPECT_TRUE(absl::IsAlreadyExists(boot.put("key", "other")));
+    EXPECT_TRUE(base::IsAlreadyExists(boot.put("key", "other")));
     EXPECT_EQ(boot.get("key", test_timeout).value(), first);
     EXPECT_TRUE(boot.barrier("end", test_timeout).ok());
   });
@@ -168,10 +168,10 @@ TEST_P(any_bootstrap, get_times_out_and_names_the_key) {
   test_job job(GetParam(), size());
   job.run([&](bootstrap& boot) {
     for (bootstrap::duration timeout : {0ms, 20ms, -5ms}) {
-      const absl::Status got = boot.get("not there", timeout).status();
-      EXPECT_TRUE(absl::IsDeadlineExceeded(got)) << got;
+      const base::Status got = boot.get("not there", timeout).status();
+      EXPECT_TRUE(base::IsDeadlineExceeded(got)) << got;
       EXPECT_THAT(message(got), HasSubstr("\"not there\""));
-      EXPECT_THAT(message(got), HasSubstr(absl::StrCat("rank ", boot.rank(), " of ", size())));
+      EXPECT_THAT(message(got), HasSubstr(base::StrCat("rank ", boot.rank(), " of ", size())));
     }
   });
 }
@@ -179,7 +179,7 @@ TEST_P(any_bootstrap, get_times_out_and_names_the_key) {
 TEST_P(any_bootstrap, get_waits_for_another_thread_of_the_rank) {
   test_job job(GetParam(), size());
   job.run([&](bootstrap& boot) {
-    const std::string key = absl::StrCat("key", boot.rank());
+    const std::string key = base::StrCat("key", boot.rank());
     std::thread getter(
         [&] { EXPECT_EQ(boot.get(key, test_timeout).value_or("timeout"), "value"); });
     EXPECT_TRUE(boot.put(key, "value").ok());
@@ -191,10 +191,10 @@ TEST_P(any_bootstrap, nobody_leaves_a_barrier_before_all_have_entered) {
   test_job job(GetParam(), size());
   job.run([&](bootstrap& boot) {
     for (int i = 0; i < 10; ++i) {
-      EXPECT_TRUE(boot.put(absl::StrCat(i, " entered ", boot.rank()), "").ok());
-      EXPECT_TRUE(boot.barrier(absl::StrCat("barrier", i), test_timeout).ok());
+      EXPECT_TRUE(boot.put(base::StrCat(i, " entered ", boot.rank()), "").ok());
+      EXPECT_TRUE(boot.barrier(base::StrCat("barrier", i), test_timeout).ok());
       for (int rank = 0; rank < size(); ++rank) {
-        EXPECT_TRUE(boot.get(absl::StrCat(i, " entered ", rank), 0ms).ok());
+        EXPECT_TRUE(boot.get(base::StrCat(i, " entered ", rank), 0ms).ok());
       }
     }
   });
@@ -208,7 +208,7 @@ TEST_P(any_bootstrap, allgather_gives_every_rank_s_value_in_order) {
       for (int rank = 0; rank < size(); ++rank) {
         expected.emplace_back(bytes, static_cast<char>('a' + rank));
       }
-      const auto all = boot.allgather(absl::StrCat("of ", bytes),
+      const auto all = boot.allgather(base::StrCat("of ", bytes),
                                       expected[static_cast<size_t>(boot.rank())], test_timeout);
       ASSERT_TRUE(all.ok()) << all.status();
       EXPECT_TRUE(*all == expected) << bytes;  // too large to print
@@ -221,8 +221,8 @@ TEST_P(any_bootstrap, a_name_is_used_once_and_each_collective_has_its_own) {
   job.run([&](bootstrap& boot) {
     EXPECT_TRUE(boot.barrier("name", test_timeout).ok());
     EXPECT_TRUE(boot.allgather("name", "", test_timeout).ok());
-    EXPECT_TRUE(absl::IsAlreadyExists(boot.barrier("name", test_timeout)));
-    EXPECT_TRUE(absl::IsAlreadyExists(boot.allgather("name", "", test_timeout).status()));
+    EXPECT_TRUE(base::IsAlreadyExists(boot.barrier("name", test_timeout)));
+    EXPECT_TRUE(base::IsAlreadyExists(boot.allgather("name", "", test_timeout).status()));
   });
 }
 
@@ -236,11 +236,11 @@ TEST_P(any_bootstrap, threads_of_a_rank_meet_in_any_order) {
       const int which = (i + boot.rank()) % threads;
       workers.emplace_back([&boot, which] {
         for (int round = 0; round < 5; ++round) {
-          const std::string name = absl::StrCat(which, " ", round);
+          const std::string name = base::StrCat(which, " ", round);
           EXPECT_TRUE(boot.barrier(name, test_timeout).ok());
-          const auto all = boot.allgather(name, absl::StrCat(boot.rank()), test_timeout);
+          const auto all = boot.allgather(name, base::StrCat(boot.rank()), test_timeout);
           ASSERT_TRUE(all.ok()) << all.status();
-          EXPECT_EQ(all->back(), absl::StrCat(boot.size() - 1));
+          EXPECT_EQ(all->back(), base::StrCat(boot.size() - 1));
           if (boot.rank() == 0) {
             EXPECT_TRUE(boot.put(name, "value").ok());
           }
@@ -259,7 +259,7 @@ TEST_P(any_bootstrap, a_thread_that_waits_for_long_keeps_no_other) {
     for (int i = 0; i < 3; ++i) {
       waiters.emplace_back([&boot] { EXPECT_TRUE(boot.get("late", test_timeout).ok()); });
     }
-    for (int i = 0; i < 10; ++i) EXPECT_TRUE(boot.barrier(absl::StrCat(i), test_timeout).ok());
+    for (int i = 0; i < 10; ++i) EXPECT_TRUE(boot.barrier(base::StrCat(i), test_timeout).ok());
     if (boot.rank() == 0) {
       EXPECT_TRUE(boot.put("late", "").ok());
     }
@@ -271,15 +271,15 @@ TEST_P(any_bootstrap, abort_reaches_own_waiting_and_later_calls) {
   test_job job(GetParam(), size());
   job.run([&](bootstrap& boot) {
     std::thread waiter([&] {
-      const absl::Status got = boot.get("never", test_timeout).status();
-      EXPECT_TRUE(absl::IsAborted(got)) << got;
+      const base::Status got = boot.get("never", test_timeout).status();
+      EXPECT_TRUE(base::IsAborted(got)) << got;
     });
     EXPECT_TRUE(boot.barrier("all there", test_timeout).ok());
     boot.abort("because");
     waiter.join();
-    EXPECT_TRUE(absl::IsAborted(boot.put("key", "")));
-    EXPECT_TRUE(absl::IsAborted(boot.barrier("later", test_timeout)));
-    EXPECT_TRUE(absl::IsAborted(boot.allgather("later", "", test_timeout).status()));
+    EXPECT_TRUE(base::IsAborted(boot.put("key", "")));
+    EXPECT_TRUE(base::IsAborted(boot.barrier("later", test_timeout)));
+    EXPECT_TRUE(base::IsAborted(boot.allgather("later", "", test_timeout).status()));
     EXPECT_THAT(message(boot.get("later", test_timeout).status()), HasSubstr("because"));
   });
 }
@@ -287,7 +287,7 @@ TEST_P(any_bootstrap, abort_reaches_own_waiting_and_later_calls) {
 TEST_P(shared_bootstrap, abort_reaches_the_other_ranks_and_the_first_is_kept) {
   test_job job(GetParam(), 4);
   job.run([&](bootstrap& boot) {
-    absl::Status status;
+    base::Status status;
     switch (boot.rank()) {
       case 0:
         EXPECT_TRUE(boot.get("1 is there", test_timeout).ok());
@@ -305,7 +305,7 @@ TEST_P(shared_bootstrap, abort_reaches_the_other_ranks_and_the_first_is_kept) {
       default:
         status = boot.get("never", test_timeout).status();
     }
-    EXPECT_TRUE(absl::IsAborted(status)) << boot.rank() << ": " << status;
+    EXPECT_TRUE(base::IsAborted(status)) << boot.rank() << ": " << status;
     EXPECT_THAT(message(status), HasSubstr("rank 0: first reason"));
     boot.abort("third reason");
     EXPECT_THAT(message(boot.put("again", "")), HasSubstr("rank 0: first reason"));
@@ -316,16 +316,16 @@ TEST_P(shared_bootstrap, a_timeout_names_the_ranks_that_did_not_arrive) {
   test_job job(GetParam(), 4);
   job.run([&](bootstrap& boot) {
     if (boot.rank() == 1 || boot.rank() == 0) {
-      const absl::Status barrier = boot.barrier("b", boot.rank() == 0 ? test_timeout : 50ms);
+      const base::Status barrier = boot.barrier("b", boot.rank() == 0 ? test_timeout : 50ms);
       if (boot.rank() == 1) {
-        EXPECT_TRUE(absl::IsDeadlineExceeded(barrier)) << barrier;
+        EXPECT_TRUE(base::IsDeadlineExceeded(barrier)) << barrier;
         EXPECT_THAT(message(barrier), HasSubstr("barrier \"b\" on rank 1 of 4"));
         EXPECT_THAT(message(barrier), HasSubstr("2, 3 did not arrive"));
-        const absl::Status allgather = boot.allgather("a", "", 0ms).status();
-        EXPECT_TRUE(absl::IsDeadlineExceeded(allgather)) << allgather;
+        const base::Status allgather = boot.allgather("a", "", 0ms).status();
+        EXPECT_TRUE(base::IsDeadlineExceeded(allgather)) << allgather;
         EXPECT_THAT(message(allgather), HasSubstr("ranks 0, 2, 3 did not arrive"));
         // It has entered all the same.
-        EXPECT_TRUE(absl::IsAlreadyExists(boot.barrier("b", test_timeout)));
+        EXPECT_TRUE(base::IsAlreadyExists(boot.barrier("b", test_timeout)));
         EXPECT_TRUE(boot.put("timed out", "").ok());
       } else {
         EXPECT_TRUE(barrier.ok()) << barrier;  // rank 1's entry counted
@@ -341,8 +341,8 @@ TEST_P(shared_bootstrap, a_timeout_names_the_ranks_that_did_not_arrive) {
 TEST_P(shared_bootstrap, the_start_times_out_and_names_the_ranks_that_did_not_arrive) {
   test_job job(GetParam(), 4);
   job.serve();
-  const absl::Status status = job.connect(0, 100ms).status();
-  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  const base::Status status = job.connect(0, 100ms).status();
+  EXPECT_TRUE(base::IsDeadlineExceeded(status)) << status;
   EXPECT_THAT(message(status), HasSubstr("rank 0 of 4"));
   EXPECT_THAT(message(status), HasSubstr("ranks 1-3 did not arrive"));
 }
@@ -350,7 +350,7 @@ TEST_P(shared_bootstrap, the_start_times_out_and_names_the_ranks_that_did_not_ar
 TEST_P(shared_bootstrap, a_failed_start_does_not_poison_the_next) {
   test_job job(GetParam(), 3);
   job.serve();
-  EXPECT_TRUE(absl::IsDeadlineExceeded(job.connect(0, 20ms).status()));
+  EXPECT_TRUE(base::IsDeadlineExceeded(job.connect(0, 20ms).status()));
   job.run([](bootstrap& boot) { EXPECT_TRUE(boot.barrier("b", test_timeout).ok()); });
 }
 
@@ -358,7 +358,7 @@ TEST_P(shared_bootstrap, a_rank_that_left_is_not_waited_for_and_its_values_stay)
   test_job job(GetParam(), 3);
   gate left;
   job.run_threads([&](int rank) {
-    absl::StatusOr<boot_ptr> boot = job.connect(rank);
+    base::StatusOr<boot_ptr> boot = job.connect(rank);
     ASSERT_TRUE(boot.ok()) << boot.status();
     if (rank == 1) {
       EXPECT_TRUE((*boot)->put("from 1", "value").ok());
@@ -368,8 +368,8 @@ TEST_P(shared_bootstrap, a_rank_that_left_is_not_waited_for_and_its_values_stay)
     }
     // Rank 0 most likely waits when rank 1 leaves, rank 2 comes after that.
     if (rank == 2) left.pass();
-    const absl::Status barrier = (*boot)->barrier("all", test_timeout);
-    EXPECT_TRUE(absl::IsUnavailable(barrier)) << barrier;
+    const base::Status barrier = (*boot)->barrier("all", test_timeout);
+    EXPECT_TRUE(base::IsUnavailable(barrier)) << barrier;
     EXPECT_THAT(message(barrier), HasSubstr("rank 1 left"));
     EXPECT_EQ((*boot)->get("from 1", test_timeout).value_or(""), "value");
   });
@@ -381,13 +381,13 @@ TEST_P(shared_bootstrap, rounds_follow_each_other_and_never_meet) {
   std::set<std::string> ids;
   job.run_threads([&](int rank) {
     for (int round = 0; round < 5; ++round) {
-      const absl::StatusOr<boot_ptr> boot = job.connect(rank);
+      const base::StatusOr<boot_ptr> boot = job.connect(rank);
       ASSERT_TRUE(boot.ok()) << boot.status();
       // The same names with other values: nothing is left over. No barrier at the end: a quick rank
       // is in the next round while a slow one is still in this.
-      const auto all = (*boot)->allgather("round", absl::StrCat(round), test_timeout);
+      const auto all = (*boot)->allgather("round", base::StrCat(round), test_timeout);
       ASSERT_TRUE(all.ok()) << all.status();
-      EXPECT_THAT(*all, testing::Each(absl::StrCat(round)));
+      EXPECT_THAT(*all, testing::Each(base::StrCat(round)));
       std::lock_guard<std::mutex> lock(mutex);
       ids.emplace((*boot)->job_id());
     }
@@ -401,7 +401,7 @@ TEST_P(shared_bootstrap, two_processes_cannot_be_one_rank) {
   std::atomic<int> refused{0};
   gate one_refused;
   const auto claim_rank_0 = [&] {
-    const absl::StatusOr<boot_ptr> boot = job.connect(0);
+    const base::StatusOr<boot_ptr> boot = job.connect(0);
     if (boot.ok()) return;
     EXPECT_THAT(message(boot.status()), HasSubstr("is rank 0"));
     ++refused;
@@ -410,7 +410,7 @@ TEST_P(shared_bootstrap, two_processes_cannot_be_one_rank) {
   std::thread first(claim_rank_0), second(claim_rank_0);
   // Whichever came second is refused; the job starts with the other.
   one_refused.pass();
-  const absl::StatusOr<boot_ptr> rank_1 = job.connect(1);
+  const base::StatusOr<boot_ptr> rank_1 = job.connect(1);
   EXPECT_TRUE(rank_1.ok()) << rank_1.status();
   first.join();
   second.join();
@@ -420,11 +420,11 @@ TEST_P(shared_bootstrap, two_processes_cannot_be_one_rank) {
 TEST_P(shared_bootstrap, works_between_processes) {
   test_job job(GetParam(), 4);
   const int bad = job.run_processes([&](int rank) {
-    const absl::StatusOr<boot_ptr> boot = job.connect(rank);
+    const base::StatusOr<boot_ptr> boot = job.connect(rank);
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
-    const auto all = (*boot)->allgather("pids", absl::StrCat(::getpid()), test_timeout);
+    const auto all = (*boot)->allgather("pids", base::StrCat(::getpid()), test_timeout);
     EXPECT_TRUE(all.ok()) << all.status();
-    EXPECT_EQ((*all)[static_cast<size_t>(rank)], absl::StrCat(::getpid()));
+    EXPECT_EQ((*all)[static_cast<size_t>(rank)], base::StrCat(::getpid()));
     EXPECT_EQ(std::set<std::string>(all->begin(), all->end()).size(), 4u);
     if (rank == 3) {
       EXPECT_TRUE((*boot)->put("key", "value").ok());
@@ -439,11 +439,11 @@ TEST_P(shared_bootstrap, works_between_processes) {
 TEST_P(shared_bootstrap, a_dead_rank_is_not_waited_for) {
   test_job job(GetParam(), 3);
   const int bad = job.run_processes([&](int rank) {
-    const absl::StatusOr<boot_ptr> boot = job.connect(rank);
+    const base::StatusOr<boot_ptr> boot = job.connect(rank);
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     if (rank == 2) ::_exit(0);  // no destructor runs
-    const absl::Status barrier = (*boot)->barrier("all", test_timeout);
-    EXPECT_TRUE(absl::IsUnavailable(barrier)) << barrier;
+    const base::Status barrier = (*boot)->barrier("all", test_timeout);
+    EXPECT_TRUE(base::IsUnavailable(barrier)) << barrier;
     EXPECT_THAT(message(barrier), HasSubstr("rank 2"));
     return true;
   });
@@ -453,7 +453,7 @@ TEST_P(shared_bootstrap, a_dead_rank_is_not_waited_for) {
 TEST_P(shared_bootstrap, a_forked_child_does_not_leave_for_its_parent) {
   test_job job(GetParam(), 2);
   const int bad = job.run_processes([&](int rank) {
-    absl::StatusOr<boot_ptr> boot = job.connect(rank);
+    base::StatusOr<boot_ptr> boot = job.connect(rank);
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     const pid_t child = ::fork();
     if (child == 0) {

@@ -1,13 +1,13 @@
 #include "lci/boot/environment.h"
 
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/string_view.h"
 #include "lci/base/env.h"
+#include "lci/base/strings.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/process.h"
 
@@ -66,14 +66,14 @@ const std::vector<launcher_row>& launchers() {
   return rows;
 }
 
-absl::optional<std::string> text_of(const char* variable) {
-  if (variable == nullptr) return absl::nullopt;
+std::optional<std::string> text_of(const char* variable) {
+  if (variable == nullptr) return std::nullopt;
   return base::env_text(variable);
 }
 
-absl::Status unclear(const launcher_row& row, absl::string_view what) {
-  return absl::InvalidArgumentError(
-      absl::StrCat("this process was started by ", row.launcher, " (",
+base::Status unclear(const launcher_row& row, std::string_view what) {
+  return base::InvalidArgumentError(
+      base::StrCat("this process was started by ", row.launcher, " (",
                    text_of(row.rank) ? row.rank : row.size, " is set), but ", what,
                    "; set LCI_RANK and LCI_SIZE in every rank, or LCI_BOOT=local and neither of "
                    "them if it shall be a job of its own"));
@@ -83,12 +83,12 @@ absl::Status unclear(const launcher_row& row, absl::string_view what) {
 std::string global_job(const launcher_row& row) {
   std::string job;
   for (const char* variable : row.job) {
-    const absl::optional<std::string> value = text_of(variable);
+    const std::optional<std::string> value = text_of(variable);
     if (!value) return "";
-    absl::StrAppend(&job, job.empty() ? "" : ".", *value);
+    base::StrAppend(&job, job.empty() ? "" : ".", *value);
   }
   if (job.empty()) return "";
-  return absl::StrCat(row.rank, ".", job);
+  return base::StrCat(row.rank, ".", job);
 }
 
 // Names of files have an alphabet and a length.
@@ -96,7 +96,7 @@ std::string file_name(const std::string& text) {
   std::string name;
   bool changed = text.size() > 64;
   for (char c : text) {
-    const bool good = is_job_id_text(absl::string_view(&c, 1)) || c == '.';
+    const bool good = is_job_id_text(std::string_view(&c, 1)) || c == '.';
     changed |= !good;
     name.push_back(good ? c : '_');
   }
@@ -104,10 +104,10 @@ std::string file_name(const std::string& text) {
   // FNV-1a: equal in all processes, unlike the hashes of containers.
   uint64_t hash = 0xcbf29ce484222325;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return absl::StrCat(name.substr(0, 40), "-", absl::Hex(hash, absl::kZeroPad16));
+  return base::StrCat(name.substr(0, 40), "-", base::Hex(hash, 16));
 }
 
-absl::StatusOr<launch> read_row(const launcher_row& row) {
+base::StatusOr<launch> read_row(const launcher_row& row) {
   launch found;
   found.launcher = row.launcher;
   constexpr int64_t max_size = 1 << 24;
@@ -128,7 +128,7 @@ absl::StatusOr<launch> read_row(const launcher_row& row) {
     found.position.local_size = static_cast<int>(*local_size);
     found.several_nodes = *local_size < *size;
   }
-  if (const absl::optional<std::string> nodes = text_of(row.nodes)) {
+  if (const std::optional<std::string> nodes = text_of(row.nodes)) {
     const auto number = base::parse_int64(row.nodes, *nodes, 1, max_size);
     if (!number.ok()) return unclear(row, number.status().message());
     found.several_nodes = *number > 1;
@@ -142,13 +142,13 @@ absl::StatusOr<launch> read_row(const launcher_row& row) {
   found.job_is_global = !job.empty();
   if (job.empty()) {
     // What set the variables is the parent of all ranks on this machine, behind whatever shells.
-    const absl::optional<process_id> parent = ancestor_without(row.rank);
+    const std::optional<process_id> parent = ancestor_without(row.rank);
     if (!parent) {
-      return absl::InvalidArgumentError(absl::StrCat(
+      return base::InvalidArgumentError(base::StrCat(
           "started by ", row.launcher, ", which gives this job no name, and /proc does not show ",
           "which process it is; set LCI_JOB_ID to the same text in all ranks"));
     }
-    job = absl::StrFormat("%s.%d.%d", row.rank, parent->pid, parent->start_time);
+    job = base::StrCat(row.rank, ".", parent->pid, ".", parent->start_time);
   }
   found.job = file_name(job);
   return found;
@@ -156,25 +156,25 @@ absl::StatusOr<launch> read_row(const launcher_row& row) {
 
 }  // namespace
 
-absl::StatusOr<absl::optional<launch>> read_launch() {
+base::StatusOr<std::optional<launch>> read_launch() {
   // Said by half a row; the error unless a later row is whole.
-  absl::Status half_said;
+  base::Status half_said;
   for (const launcher_row& row : launchers()) {
     const bool rank = text_of(row.rank).has_value();
     const bool size = text_of(row.size).has_value();
     if (rank && size) {
-      absl::StatusOr<launch> found = read_row(row);
+      base::StatusOr<launch> found = read_row(row);
       if (!found.ok()) return found.status();
-      return absl::make_optional(*std::move(found));
+      return std::make_optional(*std::move(found));
     }
     if ((rank || size) && row.taken == when::one_is_set && half_said.ok()) {
       half_said = unclear(row, row.size == nullptr
                                    ? "it does not say how many ranks there are"
-                                   : absl::StrCat(rank ? row.size : row.rank, " is not set"));
+                                   : base::StrCat(rank ? row.size : row.rank, " is not set"));
     }
   }
   if (!half_said.ok()) return half_said;
-  return absl::optional<launch>();
+  return std::optional<launch>();
 }
 
 }  // namespace lci::boot

@@ -2,10 +2,10 @@
 #ifndef LCI_BOOT_ENVIRONMENT_H_
 #define LCI_BOOT_ENVIRONMENT_H_
 
+#include <optional>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "absl/types/optional.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 
 namespace lci::boot {
@@ -23,7 +23,7 @@ struct launch {
 //
 // InvalidArgument if one has, but its variables do not say rank and size, or make no sense: which,
 // and what to set instead.
-absl::StatusOr<absl::optional<launch>> read_launch();
+base::StatusOr<std::optional<launch>> read_launch();
 
 }  // namespace lci::boot
 

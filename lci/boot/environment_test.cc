@@ -272,8 +272,8 @@ TEST(environment, what_makes_no_sense_is_an_error_that_says_what_to_set) {
   };
   for (const auto& [set, text] : bad) {
     set_environment(set);
-    const absl::Status status = read_launch().status();
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << text << ": " << status;
+    const base::Status status = read_launch().status();
+    EXPECT_TRUE(base::IsInvalidArgument(status)) << text << ": " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(text));
     EXPECT_THAT(std::string(status.message()), HasSubstr("set LCI_RANK and LCI_SIZE"));
   }

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <map>
 #include <mutex>
+#include <optional>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/deadline.h"
 #include "lci/boot/file_log.h"
 #include "lci/boot/file_state.h"
@@ -51,8 +53,8 @@ class file_bootstrap : public bootstrap {
   }
 
   // Joins, under the directory's lock, which is given back before waiting for the others.
-  absl::Status join(steady::time_point deadline) {
-    const absl::Status joined = change(deadline, [this] {
+  base::Status join(steady::time_point deadline) {
+    const base::Status joined = change(deadline, [this] {
       file_state::member me;
       me.process = this_process();
       me.domain = process_domain();
@@ -63,13 +65,13 @@ class file_bootstrap : public bootstrap {
     });
     directory_.unlock();
     if (!joined.ok()) return joined;
-    absl::Status started = wait_until(deadline, [this](bool look) -> absl::optional<absl::Status> {
-      if (state_.all_joined()) return absl::OkStatus();
+    base::Status started = wait_until(deadline, [this](bool look) -> std::optional<base::Status> {
+      if (state_.all_joined()) return base::OkStatus();
       const std::vector<int> gone = look ? state_.left_or_died() : state_.left();
-      if (gone.empty()) return absl::nullopt;
-      return absl::UnavailableError(left_before_start(gone));
+      if (gone.empty()) return std::nullopt;
+      return base::UnavailableError(left_before_start(gone));
     });
-    if (absl::IsDeadlineExceeded(started)) {
+    if (base::IsDeadlineExceeded(started)) {
       std::lock_guard<std::mutex> lock(mutex_);
       started = timed_out("the start of the job", position_, default_timeout_,
                           did_not_arrive(state_.not_joined()));
@@ -78,13 +80,13 @@ class file_bootstrap : public bootstrap {
     return started;
   }
 
-  absl::string_view name() const override { return "file"; }
-  absl::string_view job_id() const override { return log_.job_id(); }
+  std::string_view name() const override { return "file"; }
+  std::string_view job_id() const override { return log_.job_id(); }
 
-  absl::Status put(absl::string_view key, absl::string_view value) override {
-    if (absl::Status bad = check_key("put", key); !bad.ok()) return bad;
-    if (absl::Status bad = check_value("put", key, value); !bad.ok()) return bad;
-    return change(deadline_after(default_timeout_), [&]() -> absl::Status {
+  base::Status put(std::string_view key, std::string_view value) override {
+    if (base::Status bad = check_key("put", key); !bad.ok()) return bad;
+    if (base::Status bad = check_value("put", key, value); !bad.ok()) return bad;
+    return change(deadline_after(default_timeout_), [&]() -> base::Status {
       if (state_.values().count(std::string(key)) != 0) {
         return already_put(describe_call("put", key));
       }
@@ -92,50 +94,49 @@ class file_bootstrap : public bootstrap {
     });
   }
 
-  absl::StatusOr<std::string> get(absl::string_view key, duration timeout) override {
-    if (absl::Status bad = check_key("get", key); !bad.ok()) return bad;
+  base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
+    if (base::Status bad = check_key("get", key); !bad.ok()) return bad;
     std::string value;
-    const absl::Status found =
+    const base::Status found =
         wait_until(deadline_after(timeout),
-                   [&, wanted = std::string(key)](bool) -> absl::optional<absl::Status> {
+                   [&, wanted = std::string(key)](bool) -> std::optional<base::Status> {
                      const auto it = state_.values().find(wanted);
-                     if (it == state_.values().end() || state_.aborted()) return absl::nullopt;
+                     if (it == state_.values().end() || state_.aborted()) return std::nullopt;
                      value = it->second;
-                     return absl::OkStatus();
+                     return base::OkStatus();
                    });
     if (found.ok()) return value;
     const std::string call = describe_call("get", key);
-    if (!absl::IsDeadlineExceeded(found)) return in_call(call, found);
+    if (!base::IsDeadlineExceeded(found)) return in_call(call, found);
     return timed_out(call, position_, timeout, did_not_appear());
   }
 
-  absl::Status barrier(absl::string_view name, duration timeout) override {
+  base::Status barrier(std::string_view name, duration timeout) override {
     return meet(kind::barrier, "barrier", name, "", timeout).status();
   }
 
-  absl::StatusOr<std::vector<std::string>> allgather(absl::string_view name,
-                                                     absl::string_view value,
+  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override {
-    if (absl::Status bad = check_value("allgather", name, value); !bad.ok()) return bad;
+    if (base::Status bad = check_value("allgather", name, value); !bad.ok()) return bad;
     return meet(kind::allgather, "allgather", name, value, timeout);
   }
 
-  void abort(absl::string_view reason) override {
+  void abort(std::string_view reason) override {
     (void)change(steady::now() + lock_grace, [&] {
       return append(kind::abort, "", reason.substr(0, file_layout::max_text_size));
     });
   }
 
  private:
-  absl::StatusOr<std::vector<std::string>> meet(kind which, absl::string_view word,
-                                                absl::string_view name, absl::string_view value,
+  base::StatusOr<std::vector<std::string>> meet(kind which, std::string_view word,
+                                                std::string_view name, std::string_view value,
                                                 duration timeout) {
-    if (absl::Status bad = check_key(word, name); !bad.ok()) return bad;
+    if (base::Status bad = check_key(word, name); !bad.ok()) return bad;
     const steady::time_point deadline = deadline_after(timeout);
     const std::string call = describe_call(word, name);
     // A timeout of zero must still enter.
-    const absl::Status entered =
-        change(std::max(deadline, steady::now() + lock_grace), [&]() -> absl::Status {
+    const base::Status entered =
+        change(std::max(deadline, steady::now() + lock_grace), [&]() -> base::Status {
           const file_state::collective* c = state_.find(which, name);
           if (c != nullptr && c->values[static_cast<size_t>(position_.rank)]) {
             return already_entered(call);
@@ -144,22 +145,22 @@ class file_bootstrap : public bootstrap {
         });
     if (!entered.ok()) return in_call(call, entered);
     std::vector<std::string> values;
-    const absl::Status met = wait_until(deadline, [&](bool look) -> absl::optional<absl::Status> {
+    const base::Status met = wait_until(deadline, [&](bool look) -> std::optional<base::Status> {
       const file_state::collective& c = *state_.find(which, name);
       if (c.entered == state_.members().size()) {
-        for (const absl::optional<std::string>& v : c.values) values.push_back(*v);
+        for (const std::optional<std::string>& v : c.values) values.push_back(*v);
         state_.forget_values(which, name);
-        return absl::OkStatus();
+        return base::OkStatus();
       }
       std::vector<int> gone;
       for (int rank : look ? state_.left_or_died() : state_.left()) {
         if (!c.values[static_cast<size_t>(rank)]) gone.push_back(rank);
       }
-      if (gone.empty()) return absl::nullopt;
-      return absl::UnavailableError(left_without(call, gone));
+      if (gone.empty()) return std::nullopt;
+      return base::UnavailableError(left_without(call, gone));
     });
     if (met.ok()) return values;
-    if (!absl::IsDeadlineExceeded(met)) return in_call(call, met);
+    if (!base::IsDeadlineExceeded(met)) return in_call(call, met);
     std::lock_guard<std::mutex> lock(mutex_);
     std::vector<int> missing;
     const file_state::collective& c = *state_.find(which, name);
@@ -169,40 +170,40 @@ class file_bootstrap : public bootstrap {
     return timed_out(call, position_, timeout, did_not_arrive(missing));
   }
 
-  absl::Status in_call(absl::string_view call, const absl::Status& status) const {
-    if (!absl::IsAborted(status)) return status;
-    return absl::Status(status.code(),
-                        absl::StrCat(call, " on rank ", position_.rank, ": ", status.message()));
+  base::Status in_call(std::string_view call, const base::Status& status) const {
+    if (!base::IsAborted(status)) return status;
+    return base::Status(status.code(),
+                        base::StrCat(call, " on rank ", position_.rank, ": ", status.message()));
   }
 
   // Runs `body` with the file locked and everything read.
   template <class Body>
-  absl::Status change(steady::time_point deadline, const Body& body) {
+  base::Status change(steady::time_point deadline, const Body& body) {
     std::lock_guard<std::mutex> lock(mutex_);
-    absl::StatusOr<file_lock> locked = file_lock::take(log_.fd(), /*exclusive=*/true, deadline);
+    base::StatusOr<file_lock> locked = file_lock::take(log_.fd(), /*exclusive=*/true, deadline);
     if (!locked.ok()) return locked.status();
-    if (absl::Status read = state_.read(&log_); !read.ok()) return read;
+    if (base::Status read = state_.read(&log_); !read.ok()) return read;
     return body();
   }
 
   // Within change(). Wakes the waiters if they may have waited for this.
-  absl::Status append(kind what, absl::string_view name, absl::string_view value) {
+  base::Status append(kind what, std::string_view name, std::string_view value) {
     const bool speaks = what != kind::leave && what != kind::join && what != kind::abort;
     if (speaks && state_.aborted()) return aborted_status();
-    if (absl::Status status = log_.append(what, position_.rank, name, value); !status.ok()) {
+    if (base::Status status = log_.append(what, position_.rank, name, value); !status.ok()) {
       return status;
     }
-    if (absl::Status status = state_.read(&log_); !status.ok()) return status;
+    if (base::Status status = state_.read(&log_); !status.ok()) return status;
     bool awaited = true;
     if (what == kind::join) awaited = state_.all_joined();
     if (what == kind::barrier || what == kind::allgather) {
       awaited = state_.find(what, name)->entered == state_.members().size();
     }
     if (awaited) log_.signal_event();
-    return absl::OkStatus();
+    return base::OkStatus();
   }
 
-  absl::Status aborted_status() const {
+  base::Status aborted_status() const {
     return aborted_by(state_.aborted()->rank, state_.aborted()->reason);
   }
 
@@ -210,21 +211,21 @@ class file_bootstrap : public bootstrap {
   // is time to see who is alive (a look into /proc for every rank). DeadlineExceeded (without text:
   // the caller knows what for) at the deadline. No thread keeps a lock while it sleeps.
   template <class Ready>
-  absl::Status wait_until(steady::time_point deadline, const Ready& ready) {
+  base::Status wait_until(steady::time_point deadline, const Ready& ready) {
     steady::time_point next_look = steady::now() + life_check_period;
     for (;;) {
       uint32_t events = 0;
       bool remote = false;
       {
         std::lock_guard<std::mutex> lock(mutex_);
-        absl::StatusOr<file_lock> locked = file_lock::take(
+        base::StatusOr<file_lock> locked = file_lock::take(
             log_.fd(), /*exclusive=*/false, std::max(deadline, steady::now() + lock_grace));
-        if (!locked.ok()) return absl::UnavailableError(locked.status().message());
-        if (absl::Status read = state_.read(&log_); !read.ok()) return read;
+        if (!locked.ok()) return base::UnavailableError(locked.status().message());
+        if (base::Status read = state_.read(&log_); !read.ok()) return read;
         const bool look = steady::now() >= next_look;
-        const absl::optional<absl::Status> done = ready(look);
+        const std::optional<base::Status> done = ready(look);
         // What all ranks have reached counts, although one may have aborted since.
-        if (done && done->ok()) return absl::OkStatus();
+        if (done && done->ok()) return base::OkStatus();
         if (state_.aborted()) return aborted_status();
         if (done) return *done;
         if (look) next_look = steady::now() + life_check_period;
@@ -232,7 +233,7 @@ class file_bootstrap : public bootstrap {
         remote = has_remote();
       }
       const std::chrono::milliseconds left(poll_milliseconds(deadline));
-      if (left.count() == 0) return absl::DeadlineExceededError("");
+      if (left.count() == 0) return base::DeadlineExceededError("");
       log_.wait_for_event(events, std::min(left, remote ? remote_period : life_check_period));
     }
   }
@@ -271,51 +272,51 @@ class file_bootstrap : public bootstrap {
 
 // The round that this process belongs into, if it is `number`; nullopt if the next one must be
 // opened.
-absl::StatusOr<absl::optional<file_log>> find_round(const job_directory& directory, int number,
-                                                    const file_options& options,
-                                                    steady::time_point deadline) {
-  absl::StatusOr<file_log> round =
+base::StatusOr<std::optional<file_log>> find_round(const job_directory& directory, int number,
+                                                   const file_options& options,
+                                                   steady::time_point deadline) {
+  base::StatusOr<file_log> round =
       file_log::open(directory.fd(), job_directory::round_name(number));
-  if (absl::IsDataLoss(round.status())) return absl::optional<file_log>();
+  if (base::IsDataLoss(round.status())) return std::optional<file_log>();
   if (!round.ok()) return round.status();
-  const absl::StatusOr<file_lock> lock =
+  const base::StatusOr<file_lock> lock =
       file_lock::take(round->fd(), /*exclusive=*/false, deadline);
   if (!lock.ok()) return lock.status();
   file_state state(round->job_size());
-  if (!state.read(&*round).ok()) return absl::optional<file_log>();
+  if (!state.read(&*round).ok()) return std::optional<file_log>();
   // Complete: the job's program before this one. Left or died before that: it never starts.
-  if (state.all_joined() || !state.left_or_died().empty()) return absl::optional<file_log>();
+  if (state.all_joined() || !state.left_or_died().empty()) return std::optional<file_log>();
   if (round->job_size() != static_cast<uint32_t>(options.position.size)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return base::InvalidArgumentError(base::StrCat(
         "this process believes to be one of ", options.position.size,
         " ranks, the others of this job one of ", round->job_size(), "; give all the same size"));
   }
   const file_state::member& mine = state.members()[static_cast<size_t>(options.position.rank)];
   if (mine.joined) {
-    return absl::AlreadyExistsError(absl::StrCat(
+    return base::AlreadyExistsError(base::StrCat(
         "process ", mine.process.pid, " is rank ", options.position.rank,
         " of this job already; give every process a rank of its own, and jobs that run at the same "
         "time different LCI_JOB_IDs"));
   }
   round->rewind();
-  return absl::make_optional(*std::move(round));
+  return std::make_optional(*std::move(round));
 }
 
-absl::StatusOr<std::unique_ptr<bootstrap>> open(const file_options& options) {
+base::StatusOr<std::unique_ptr<bootstrap>> open(const file_options& options) {
   const steady::time_point deadline = deadline_after(options.timeout);
-  absl::StatusOr<job_directory> directory =
+  base::StatusOr<job_directory> directory =
       job_directory::open_locked(options.root, options.job, deadline);
   if (!directory.ok()) return directory.status();
   const int latest = directory->latest_round();
-  absl::optional<file_log> joined;
+  std::optional<file_log> joined;
   if (latest >= 0) {
-    absl::StatusOr<absl::optional<file_log>> round =
+    base::StatusOr<std::optional<file_log>> round =
         find_round(*directory, latest, options, deadline);
     if (!round.ok()) return round.status();
     if (round->has_value()) joined.emplace(**std::move(round));
   }
   if (!joined) {
-    absl::StatusOr<file_log> round =
+    base::StatusOr<file_log> round =
         file_log::create(directory->fd(), job_directory::round_name(latest + 1),
                          static_cast<uint32_t>(options.position.size), make_job_id(options.job_id));
     if (!round.ok()) return round.status();
@@ -323,18 +324,18 @@ absl::StatusOr<std::unique_ptr<bootstrap>> open(const file_options& options) {
   }
   auto opened = std::make_unique<file_bootstrap>(*std::move(directory), *std::move(joined),
                                                  options.position, options.timeout);
-  if (absl::Status started = opened->join(deadline); !started.ok()) return started;
-  return absl::StatusOr<std::unique_ptr<bootstrap>>(std::move(opened));
+  if (base::Status started = opened->join(deadline); !started.ok()) return started;
+  return base::StatusOr<std::unique_ptr<bootstrap>>(std::move(opened));
 }
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<bootstrap>> open_file_bootstrap(const file_options& options) {
-  absl::StatusOr<std::unique_ptr<bootstrap>> opened = open(options);
+base::StatusOr<std::unique_ptr<bootstrap>> open_file_bootstrap(const file_options& options) {
+  base::StatusOr<std::unique_ptr<bootstrap>> opened = open(options);
   if (opened.ok()) return opened;
-  return absl::Status(
+  return base::Status(
       opened.status().code(),
-      absl::StrCat("file bootstrap of rank ", options.position.rank, " of ", options.position.size,
+      base::StrCat("file bootstrap of rank ", options.position.rank, " of ", options.position.size,
                    ", job ", options.job, ": ", opened.status().message()));
 }
 

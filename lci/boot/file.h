@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 
 namespace lci::boot {
@@ -29,7 +29,7 @@ struct file_options {
 // DeadlineExceeded names the ranks that did not come; AlreadyExists if another living process of
 // the job is this rank; PermissionDenied if a directory belongs to somebody else; Aborted and
 // Unavailable as in the contract of bootstrap.
-absl::StatusOr<std::unique_ptr<bootstrap>> open_file_bootstrap(const file_options& options);
+base::StatusOr<std::unique_ptr<bootstrap>> open_file_bootstrap(const file_options& options);
 
 }  // namespace lci::boot
 

@@ -14,10 +14,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/backoff.h"
+#include "lci/base/strings.h"
 
 namespace lci::boot {
 namespace {
@@ -26,17 +27,17 @@ using file_layout::header;
 using file_layout::kind;
 using file_layout::record;
 
-absl::Status io_error(absl::string_view what) {
-  return absl::InternalError(absl::StrCat("file bootstrap: ", what, ": ", strerror(errno)));
+base::Status io_error(std::string_view what) {
+  return base::InternalError(base::StrCat("file bootstrap: ", what, ": ", strerror(errno)));
 }
 
-absl::Status damaged() {
-  return absl::DataLossError(
+base::Status damaged() {
+  return base::DataLossError(
       "file bootstrap: the job's file is damaged, or of another release; start all ranks from one "
       "release");
 }
 
-absl::Status write_all(int fd, absl::string_view bytes, uint64_t at) {
+base::Status write_all(int fd, std::string_view bytes, uint64_t at) {
   while (!bytes.empty()) {
     const ssize_t put = ::pwrite(fd, bytes.data(), bytes.size(), static_cast<off_t>(at));
     if (put < 0 && errno == EINTR) continue;
@@ -44,10 +45,10 @@ absl::Status write_all(int fd, absl::string_view bytes, uint64_t at) {
     bytes.remove_prefix(static_cast<size_t>(put));
     at += static_cast<uint64_t>(put);
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status read_all(int fd, char* to, size_t size, uint64_t at) {
+base::Status read_all(int fd, char* to, size_t size, uint64_t at) {
   while (size > 0) {
     const ssize_t got = ::pread(fd, to, size, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
@@ -57,12 +58,12 @@ absl::Status read_all(int fd, char* to, size_t size, uint64_t at) {
     at += static_cast<uint64_t>(got);
     size -= static_cast<size_t>(got);
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, steady::time_point deadline) {
+base::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, steady::time_point deadline) {
   // Not the blocking form: a holder may be stopped, and the caller has a timeout. It is held for
   // microseconds, so the pauses and yields nearly always suffice; the naps are for that holder.
   base::backoff backoff;
@@ -71,7 +72,7 @@ absl::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, steady::time_p
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return io_error("flock");
     if (steady::now() >= deadline) {
-      return absl::DeadlineExceededError(
+      return base::DeadlineExceededError(
           "file bootstrap: another process keeps the job's file locked; is one stopped?");
     }
     if (backoff.yields() > 32) {
@@ -85,8 +86,8 @@ file_lock::~file_lock() {
   if (fd_ >= 0) ::flock(fd_, LOCK_UN);
 }
 
-absl::StatusOr<file_log> file_log::create(int directory, const std::string& name, uint32_t size,
-                                          absl::string_view job_id) {
+base::StatusOr<file_log> file_log::create(int directory, const std::string& name, uint32_t size,
+                                          std::string_view job_id) {
   header h = {};
   h.magic = file_layout::magic;
   h.size = size;
@@ -96,33 +97,33 @@ absl::StatusOr<file_log> file_log::create(int directory, const std::string& name
   const std::string draft = name + ".new";
   unique_fd fd(::openat(directory, draft.c_str(),
                         O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
-  if (!fd) return io_error(absl::StrCat("create ", name));
-  const absl::Status written =
-      write_all(fd.get(), absl::string_view(reinterpret_cast<const char*>(&h), sizeof h), 0);
+  if (!fd) return io_error(base::StrCat("create ", name));
+  const base::Status written =
+      write_all(fd.get(), std::string_view(reinterpret_cast<const char*>(&h), sizeof h), 0);
   if (!written.ok()) return written;
   if (::renameat(directory, draft.c_str(), directory, name.c_str()) != 0) {
-    return io_error(absl::StrCat("rename ", name));
+    return io_error(base::StrCat("rename ", name));
   }
   return map(std::move(fd), name);
 }
 
-absl::StatusOr<file_log> file_log::open(int directory, const std::string& name) {
+base::StatusOr<file_log> file_log::open(int directory, const std::string& name) {
   unique_fd fd(::openat(directory, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
-  if (!fd && errno == ENOENT) return absl::NotFoundError(name);
-  if (!fd) return io_error(absl::StrCat("open ", name));
+  if (!fd && errno == ENOENT) return base::NotFoundError(name);
+  if (!fd) return io_error(base::StrCat("open ", name));
   return map(std::move(fd), name);
 }
 
-absl::StatusOr<file_log> file_log::map(unique_fd fd, const std::string& name) {
+base::StatusOr<file_log> file_log::map(unique_fd fd, const std::string& name) {
   struct stat info = {};
-  if (::fstat(fd.get(), &info) != 0) return io_error(absl::StrCat("stat ", name));
+  if (::fstat(fd.get(), &info) != 0) return io_error(base::StrCat("stat ", name));
   if (!S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(sizeof(header))) return damaged();
   header h;
-  const absl::Status read = read_all(fd.get(), reinterpret_cast<char*>(&h), sizeof h, 0);
+  const base::Status read = read_all(fd.get(), reinterpret_cast<char*>(&h), sizeof h, 0);
   if (!read.ok()) return read;
   if (h.magic != file_layout::magic || h.size == 0) return damaged();
   void* page = ::mmap(nullptr, sizeof(header), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
-  if (page == MAP_FAILED) return io_error(absl::StrCat("map ", name));
+  if (page == MAP_FAILED) return io_error(base::StrCat("map ", name));
   return file_log(std::move(fd), page, h);
 }
 
@@ -143,17 +144,17 @@ file_log::~file_log() {
   if (page_ != nullptr) ::munmap(page_, sizeof(header));
 }
 
-absl::Status file_log::read_new(const visitor& visit) {
+base::Status file_log::read_new(const visitor& visit) {
   uint64_t committed = 0;
-  absl::Status read = read_all(fd_.get(), reinterpret_cast<char*>(&committed), sizeof committed,
+  base::Status read = read_all(fd_.get(), reinterpret_cast<char*>(&committed), sizeof committed,
                                offsetof(header, committed));
   if (!read.ok()) return read;
   if (committed < read_to_) return damaged();
   std::string bytes(static_cast<size_t>(committed - read_to_), '\0');
-  if (bytes.empty()) return absl::OkStatus();
+  if (bytes.empty()) return base::OkStatus();
   read = read_all(fd_.get(), &bytes[0], bytes.size(), read_to_);
   if (!read.ok()) return read;
-  for (absl::string_view rest = bytes; !rest.empty();) {
+  for (std::string_view rest = bytes; !rest.empty();) {
     record r;
     if (rest.size() < sizeof r) return damaged();
     memcpy(&r, rest.data(), sizeof r);
@@ -165,21 +166,20 @@ absl::Status file_log::read_new(const visitor& visit) {
     rest.remove_prefix(static_cast<size_t>(file_layout::record_size(r)));
   }
   read_to_ = committed;
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status file_log::append(kind what, int rank, absl::string_view name,
-                              absl::string_view value) {
+base::Status file_log::append(kind what, int rank, std::string_view name, std::string_view value) {
   const record r = {static_cast<uint32_t>(what), static_cast<uint32_t>(rank),
                     static_cast<uint32_t>(name.size()), static_cast<uint32_t>(value.size())};
   std::string bytes(reinterpret_cast<const char*>(&r), sizeof r);
-  absl::StrAppend(&bytes, name, value);
+  base::StrAppend(&bytes, name, value);
   bytes.resize(static_cast<size_t>(file_layout::record_size(r)), '\0');
-  const absl::Status written = write_all(fd_.get(), bytes, read_to_);
+  const base::Status written = write_all(fd_.get(), bytes, read_to_);
   if (!written.ok()) return written;
   const uint64_t committed = read_to_ + bytes.size();
   return write_all(fd_.get(),
-                   absl::string_view(reinterpret_cast<const char*>(&committed), sizeof committed),
+                   std::string_view(reinterpret_cast<const char*>(&committed), sizeof committed),
                    offsetof(header, committed));
 }
 

@@ -6,11 +6,10 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 #include "lci/boot/deadline.h"
 #include "lci/boot/file_layout.h"
 #include "lci/boot/socket.h"
@@ -21,7 +20,7 @@ namespace lci::boot {
 class file_lock {
  public:
   // DeadlineExceeded if others hold it until the deadline.
-  static absl::StatusOr<file_lock> take(int fd, bool exclusive, steady::time_point deadline);
+  static base::StatusOr<file_lock> take(int fd, bool exclusive, steady::time_point deadline);
   file_lock(file_lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   ~file_lock();
 
@@ -37,15 +36,15 @@ class file_lock {
 // says so; a flock belongs to the open file, so one log serves as one party to it.
 class file_log {
  public:
-  using visitor = std::function<void(file_layout::kind kind, int rank, absl::string_view name,
-                                     absl::string_view value)>;
+  using visitor = std::function<void(file_layout::kind kind, int rank, std::string_view name,
+                                     std::string_view value)>;
 
   // A new file with no records, under a temporary name until it is whole. The caller sees to it
   // that nobody else creates it.
-  static absl::StatusOr<file_log> create(int directory, const std::string& name, uint32_t size,
-                                         absl::string_view job_id);
+  static base::StatusOr<file_log> create(int directory, const std::string& name, uint32_t size,
+                                         std::string_view job_id);
   // NotFound if there is none; DataLoss if it is not one of ours.
-  static absl::StatusOr<file_log> open(int directory, const std::string& name);
+  static base::StatusOr<file_log> open(int directory, const std::string& name);
 
   file_log(file_log&& other) noexcept;
   file_log& operator=(file_log&&) = delete;
@@ -56,12 +55,12 @@ class file_log {
   const std::string& job_id() const { return job_id_; }
 
   // Calls `visit` with every record since the last call. Under the flock, shared or exclusive.
-  absl::Status read_new(const visitor& visit);
+  base::Status read_new(const visitor& visit);
   // The next read_new() begins with the first record.
   void rewind() { read_to_ = sizeof(file_layout::header); }
   // Appends one; the next read_new() visits it. Under the exclusive flock, everything read.
-  absl::Status append(file_layout::kind kind, int rank, absl::string_view name,
-                      absl::string_view value);
+  base::Status append(file_layout::kind kind, int rank, std::string_view name,
+                      std::string_view value);
 
   // Wakes the waiters. Under the exclusive flock, so that an event is never before what it tells
   // of.
@@ -72,7 +71,7 @@ class file_log {
 
  private:
   file_log(unique_fd fd, void* page, const file_layout::header& header);
-  static absl::StatusOr<file_log> map(unique_fd fd, const std::string& name);
+  static base::StatusOr<file_log> map(unique_fd fd, const std::string& name);
   std::atomic<uint32_t>* events_word() const;
 
   unique_fd fd_;

@@ -1,6 +1,8 @@
 #include "lci/boot/file_state.h"
 
 #include <cstring>
+#include <optional>
+#include <string_view>
 
 namespace lci::boot {
 
@@ -8,12 +10,13 @@ using file_layout::kind;
 
 file_state::file_state(uint32_t size) : members_(size) {}
 
-absl::Status file_state::read(file_log* log) {
-  return log->read_new([this](kind what, int rank, absl::string_view name,
-                              absl::string_view value) { apply(what, rank, name, value); });
+base::Status file_state::read(file_log* log) {
+  return log->read_new([this](kind what, int rank, std::string_view name, std::string_view value) {
+    apply(what, rank, name, value);
+  });
 }
 
-void file_state::apply(kind what, int rank, absl::string_view name, absl::string_view value) {
+void file_state::apply(kind what, int rank, std::string_view name, std::string_view value) {
   member& who = members_[static_cast<size_t>(rank)];
   switch (what) {
     case kind::join: {
@@ -39,7 +42,7 @@ void file_state::apply(kind what, int rank, absl::string_view name, absl::string
     case kind::allgather: {
       collective& which = (what == kind::barrier ? barriers_ : allgathers_)[std::string(name)];
       which.values.resize(members_.size());
-      absl::optional<std::string>& mine = which.values[static_cast<size_t>(rank)];
+      std::optional<std::string>& mine = which.values[static_cast<size_t>(rank)];
       if (!mine) ++which.entered;
       mine = std::string(value);
       break;
@@ -50,15 +53,15 @@ void file_state::apply(kind what, int rank, absl::string_view name, absl::string
   }
 }
 
-const file_state::collective* file_state::find(kind which, absl::string_view name) const {
+const file_state::collective* file_state::find(kind which, std::string_view name) const {
   const auto& all = which == kind::barrier ? barriers_ : allgathers_;
   const auto found = all.find(std::string(name));
   return found == all.end() ? nullptr : &found->second;
 }
 
-void file_state::forget_values(kind which, absl::string_view name) {
+void file_state::forget_values(kind which, std::string_view name) {
   auto& all = which == kind::barrier ? barriers_ : allgathers_;
-  for (absl::optional<std::string>& value : all[std::string(name)].values) value = std::string();
+  for (std::optional<std::string>& value : all[std::string(name)].values) value = std::string();
 }
 
 bool file_state::has_died(const member& m) const {

@@ -4,12 +4,12 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/optional.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/file_log.h"
 #include "lci/boot/process.h"
@@ -29,7 +29,7 @@ class file_state {
     uint32_t local_size = 0;  // 0: to be counted
   };
   struct collective {
-    std::vector<absl::optional<std::string>> values;  // by rank
+    std::vector<std::optional<std::string>> values;  // by rank
     size_t entered = 0;
   };
   struct abort_record {
@@ -40,17 +40,17 @@ class file_state {
   explicit file_state(uint32_t size);
 
   // Takes in what is new. Under the log's flock.
-  absl::Status read(file_log* log);
+  base::Status read(file_log* log);
 
   const std::vector<member>& members() const { return members_; }
   bool all_joined() const { return joined_ == members_.size(); }
   const std::map<std::string, std::string>& values() const { return values_; }
-  const absl::optional<abort_record>& aborted() const { return aborted_; }
+  const std::optional<abort_record>& aborted() const { return aborted_; }
 
   // nullptr if nobody has entered it. `which` is barrier or allgather.
-  const collective* find(file_layout::kind which, absl::string_view name) const;
+  const collective* find(file_layout::kind which, std::string_view name) const;
   // Drops the values that this rank has taken; the collective stays known.
-  void forget_values(file_layout::kind which, absl::string_view name);
+  void forget_values(file_layout::kind which, std::string_view name);
 
   // The rank's process has died without leaving, as far as this process can know: of one on another
   // machine, or in another PID namespace, it cannot.
@@ -63,14 +63,14 @@ class file_state {
  private:
   template <class Predicate>
   std::vector<int> ranks_if(const Predicate& predicate) const;
-  void apply(file_layout::kind kind, int rank, absl::string_view name, absl::string_view value);
+  void apply(file_layout::kind kind, int rank, std::string_view name, std::string_view value);
 
   std::vector<member> members_;
   size_t joined_ = 0;
   std::map<std::string, std::string> values_;
   std::map<std::string, collective> barriers_;
   std::map<std::string, collective> allgathers_;
-  absl::optional<abort_record> aborted_;
+  std::optional<abort_record> aborted_;
   const std::string domain_ = process_domain();
 };
 

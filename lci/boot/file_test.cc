@@ -14,9 +14,9 @@
 #include <thread>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lci/base/strings.h"
 #include "lci/boot/file_layout.h"
 #include "lci/boot/socket.h"
 #include "lci/boot/test_job.h"
@@ -42,7 +42,7 @@ file_options options_for(const std::string& root, const std::string& job, int ra
   return options;
 }
 
-absl::StatusOr<boot_ptr> join(const std::string& root, const std::string& job, int rank, int size) {
+base::StatusOr<boot_ptr> join(const std::string& root, const std::string& job, int rank, int size) {
   return open_file_bootstrap(options_for(root, job, rank, size));
 }
 
@@ -66,11 +66,11 @@ void expect_job_works(const std::string& root, const std::string& job, const std
   std::vector<std::thread> ranks;
   for (int rank : {0, 1}) {
     ranks.emplace_back([&, rank] {
-      const absl::StatusOr<boot_ptr> boot = join(root, job, rank, 2);
+      const base::StatusOr<boot_ptr> boot = join(root, job, rank, 2);
       ASSERT_TRUE(boot.ok()) << boot.status();
       EXPECT_THAT((*boot)->allgather("name", value, test_timeout).value(),
                   ElementsAre(value, value));
-      EXPECT_TRUE(absl::IsDeadlineExceeded((*boot)->get("old", 0ms).status()));
+      EXPECT_TRUE(base::IsDeadlineExceeded((*boot)->get("old", 0ms).status()));
     });
   }
   for (std::thread& rank : ranks) rank.join();
@@ -83,7 +83,7 @@ void leave_remains(const std::string& root, const std::string& job) {
     const pid_t child = ::fork();
     ASSERT_GE(child, 0);
     if (child == 0) {
-      const absl::StatusOr<boot_ptr> boot = join(root, job, rank, 2);
+      const base::StatusOr<boot_ptr> boot = join(root, job, rank, 2);
       const bool put = boot.ok() && (rank != 0 || (*boot)->put("old", "value").ok());
       ::_exit(put ? 0 : 1);
     }
@@ -126,7 +126,7 @@ TEST(file_bootstrap, the_remains_of_dead_jobs_are_removed_by_the_next_of_another
 
 TEST(file_bootstrap, living_jobs_are_not_removed) {
   const std::string root = new_directory();
-  const absl::StatusOr<boot_ptr> living = join(root, "living", 0, 1);
+  const base::StatusOr<boot_ptr> living = join(root, "living", 0, 1);
   ASSERT_TRUE(living.ok()) << living.status();
   expect_job_works(root, "other", "1");
   EXPECT_THAT(entries(root), ElementsAre("job-living"));
@@ -159,7 +159,7 @@ TEST(file_bootstrap, a_job_that_dies_in_its_start_does_not_poison_the_next) {
 // Dies between taking the locks and giving them back, with half a record written.
 TEST(file_bootstrap, a_writer_that_dies_half_way_harms_nobody) {
   const std::string root = new_directory();
-  const absl::StatusOr<boot_ptr> boot = join(root, "a", 0, 1);
+  const base::StatusOr<boot_ptr> boot = join(root, "a", 0, 1);
   ASSERT_TRUE(boot.ok()) << boot.status();
   const pid_t child = ::fork();
   ASSERT_GE(child, 0);
@@ -175,22 +175,22 @@ TEST(file_bootstrap, a_writer_that_dies_half_way_harms_nobody) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   ASSERT_EQ(status, 0);
   for (int i = 0; i < 100; ++i) {
-    EXPECT_TRUE((*boot)->put(absl::StrCat("key", i), std::string(50, 'x')).ok());
+    EXPECT_TRUE((*boot)->put(base::StrCat("key", i), std::string(50, 'x')).ok());
   }
   EXPECT_EQ((*boot)->get("key99", 0ms).value_or(""), std::string(50, 'x'));
 }
 
 TEST(file_bootstrap, a_damaged_file_is_an_error_and_not_used_again) {
   const std::string root = new_directory();
-  const absl::StatusOr<boot_ptr> boot = join(root, "a", 0, 1);
+  const base::StatusOr<boot_ptr> boot = join(root, "a", 0, 1);
   ASSERT_TRUE(boot.ok()) << boot.status();
   const unique_fd round(::open((root + "/job-a/round-0").c_str(), O_RDWR));
   const uint64_t too_far = uint64_t{1} << 20;
   ASSERT_EQ(
       ::pwrite(round.get(), &too_far, sizeof too_far, offsetof(file_layout::header, committed)),
       static_cast<ssize_t>(sizeof too_far));
-  EXPECT_TRUE(absl::IsDataLoss((*boot)->put("key", "value")));
-  EXPECT_TRUE(absl::IsDataLoss((*boot)->get("key", 0ms).status()));
+  EXPECT_TRUE(base::IsDataLoss((*boot)->put("key", "value")));
+  EXPECT_TRUE(base::IsDataLoss((*boot)->get("key", 0ms).status()));
   expect_job_works(root, "a", "1");
   const unique_fd other(::open((root + "/job-a/round-9").c_str(), O_CREAT | O_RDWR, 0600));
   expect_job_works(root, "a", "2");
@@ -198,19 +198,19 @@ TEST(file_bootstrap, a_damaged_file_is_an_error_and_not_used_again) {
 
 TEST(file_bootstrap, a_lock_that_nobody_gives_back_is_a_timeout) {
   const std::string root = new_directory();
-  const absl::StatusOr<boot_ptr> boot = join(root, "a", 0, 1);
+  const base::StatusOr<boot_ptr> boot = join(root, "a", 0, 1);
   ASSERT_TRUE(boot.ok()) << boot.status();
   const unique_fd lock(::open((root + "/job-a/lock").c_str(), O_RDWR));
   ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
-  const absl::Status status = open_file_bootstrap(options_for(root, "a", 0, 1, 20ms)).status();
-  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  const base::Status status = open_file_bootstrap(options_for(root, "a", 0, 1, 20ms)).status();
+  EXPECT_TRUE(base::IsDeadlineExceeded(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("locked"));
 }
 
 TEST(file_bootstrap, ranks_must_agree_on_the_size) {
   const std::string root = new_directory();
   std::thread zero([&] { EXPECT_TRUE(join(root, "a", 0, 2).ok()); });
-  absl::Status status;
+  base::Status status;
   // The first to come says what the size is.
   const steady::time_point deadline = deadline_after(test_timeout);
   while (::access((root + "/job-a/round-0").c_str(), F_OK) != 0) {
@@ -218,7 +218,7 @@ TEST(file_bootstrap, ranks_must_agree_on_the_size) {
     ::sched_yield();
   }
   status = join(root, "a", 1, 3).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_TRUE(base::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("one of 3 ranks"));
   EXPECT_TRUE(join(root, "a", 1, 2).ok());
   zero.join();
@@ -230,7 +230,7 @@ TEST(file_bootstrap, two_jobs_at_once_never_meet) {
   for (int job = 0; job < 4; ++job) {
     jobs.emplace_back([&, job] {
       for (int round = 0; round < 10; ++round) {
-        expect_job_works(root, absl::StrCat("job", job), absl::StrCat(job, ".", round));
+        expect_job_works(root, base::StrCat("job", job), base::StrCat(job, ".", round));
       }
     });
   }
@@ -242,20 +242,20 @@ TEST(file_bootstrap, what_others_can_write_to_is_not_used) {
   const std::string root = new_directory();
   ASSERT_EQ(::mkdir((root + "/job-a").c_str(), 0700), 0);
   ASSERT_EQ(::chmod((root + "/job-a").c_str(), 0770), 0);
-  absl::Status status = join(root, "a", 0, 1).status();
-  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  base::Status status = join(root, "a", 0, 1).status();
+  EXPECT_TRUE(base::IsPermissionDenied(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("LCI_BOOT_DIR"));
 
   const std::string elsewhere = new_directory();
   ASSERT_EQ(::symlink(elsewhere.c_str(), (root + "/job-b").c_str()), 0);
   status = join(root, "b", 0, 1).status();
-  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_TRUE(base::IsPermissionDenied(status)) << status;
   EXPECT_THAT(entries(elsewhere), IsEmpty());
 
   ASSERT_EQ(::mkdir((root + "/job-c").c_str(), 0700), 0);
   ASSERT_EQ(::symlink("/etc/passwd", (root + "/job-c/lock").c_str()), 0);
   status = join(root, "c", 0, 1).status();
-  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  EXPECT_TRUE(base::IsPermissionDenied(status)) << status;
 }
 
 // Sets a variable for as long as it lives.
@@ -289,13 +289,13 @@ TEST(file_bootstrap, the_root_is_chosen_in_order_and_is_private) {
   const std::string test = new_directory(), run = new_directory(), tmp = new_directory(),
                     home = new_directory();
   const scoped_variable set_home("HOME", home.c_str());
-  const std::string own = absl::StrCat("lci-", ::geteuid());
+  const std::string own = base::StrCat("lci-", ::geteuid());
   const auto used = [&](const std::string& base) {
-    const absl::StatusOr<boot_ptr> boot = join("", "a", 0, 1);
+    const base::StatusOr<boot_ptr> boot = join("", "a", 0, 1);
     EXPECT_TRUE(boot.ok()) << boot.status();
-    const bool here = ::access(absl::StrCat(base, "/", own, "/job-a/round-0").c_str(), F_OK) == 0;
+    const bool here = ::access(base::StrCat(base, "/", own, "/job-a/round-0").c_str(), F_OK) == 0;
     struct stat info = {};
-    EXPECT_EQ(::stat(absl::StrCat(base, "/", own).c_str(), &info), 0);
+    EXPECT_EQ(::stat(base::StrCat(base, "/", own).c_str(), &info), 0);
     EXPECT_EQ(info.st_mode & 07777, 0700u);
     return here;
   };
@@ -315,8 +315,8 @@ TEST(file_bootstrap, the_root_is_chosen_in_order_and_is_private) {
   EXPECT_THAT(entries(home), IsEmpty());
 
   ASSERT_EQ(::chmod((tmp + "/" + own).c_str(), 0777), 0);
-  const absl::Status status = join("", "a", 0, 1).status();
-  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  const base::Status status = join("", "a", 0, 1).status();
+  EXPECT_TRUE(base::IsPermissionDenied(status)) << status;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #define LCI_BOOT_GROUP_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lci/boot/bootstrap.h"
@@ -20,22 +21,21 @@ class group_bootstrap final : public bootstrap {
  public:
   // `members`: ranks of the parent, ascending, this one among them. `scope` is short, and
   // [A-Za-z0-9_-].
-  group_bootstrap(bootstrap& parent, absl::string_view scope, std::vector<int> members);
+  group_bootstrap(bootstrap& parent, std::string_view scope, std::vector<int> members);
 
-  absl::string_view name() const override { return parent_.name(); }
-  absl::string_view job_id() const override { return job_id_; }
-  absl::Status put(absl::string_view key, absl::string_view value) override;
-  absl::StatusOr<std::string> get(absl::string_view key, duration timeout) override;
-  absl::Status barrier(absl::string_view name, duration timeout) override;
+  std::string_view name() const override { return parent_.name(); }
+  std::string_view job_id() const override { return job_id_; }
+  base::Status put(std::string_view key, std::string_view value) override;
+  base::StatusOr<std::string> get(std::string_view key, duration timeout) override;
+  base::Status barrier(std::string_view name, duration timeout) override;
   // All values together are at most max_value_size bytes, with 8 more for each.
-  absl::StatusOr<std::vector<std::string>> allgather(absl::string_view name,
-                                                     absl::string_view value,
+  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override;
-  void abort(absl::string_view reason) override { parent_.abort(reason); }
+  void abort(std::string_view reason) override { parent_.abort(reason); }
 
  private:
   // What all have told, one behind the other; or the error, on the first member.
-  absl::StatusOr<std::string> gather(absl::string_view name, absl::string_view value,
+  base::StatusOr<std::string> gather(std::string_view name, std::string_view value,
                                      duration timeout);
 
   bootstrap& parent_;

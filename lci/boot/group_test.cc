@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/test_job.h"
 
 namespace lci::boot {
@@ -33,12 +33,12 @@ TEST_P(Group, IsAJobOfItsOwn) {
     EXPECT_EQ(group.size(), boot.rank() % 2 == 0 ? 3 : 2);
     EXPECT_EQ(group.position().local_size, group.size());
     // A name is used once in each group, and may be that of a key.
-    const std::string value = absl::StrCat("rank", std::string(1, '\0'), boot.rank());
+    const std::string value = base::StrCat("rank", std::string(1, '\0'), boot.rank());
     const auto all = group.allgather("a", value, test_timeout);
     ASSERT_TRUE(all.ok()) << all.status();
     std::vector<std::string> expected;
     for (const int member : group_of(boot.rank())) {
-      expected.push_back(absl::StrCat("rank", std::string(1, '\0'), member));
+      expected.push_back(base::StrCat("rank", std::string(1, '\0'), member));
     }
     EXPECT_EQ(*all, expected);
     const auto nothing = group.allgather("empty", "", test_timeout);
@@ -51,7 +51,7 @@ TEST_P(Group, IsAJobOfItsOwn) {
     const auto of_first = group.get("a", test_timeout);
     ASSERT_TRUE(of_first.ok()) << of_first.status();
     EXPECT_EQ(*of_first, expected[0]);
-    EXPECT_EQ(group.barrier("a", test_timeout).code(), absl::StatusCode::kAlreadyExists);
+    EXPECT_EQ(group.barrier("a", test_timeout).code(), base::StatusCode::kAlreadyExists);
     EXPECT_TRUE(boot.barrier("end", test_timeout).ok());
   });
 }
@@ -63,8 +63,8 @@ TEST_P(Group, DoesNotWaitForOthersAndNamesWhoIsMissing) {
     if (boot.rank() % 2 == 1) {
       EXPECT_TRUE(group.barrier("b", test_timeout).ok());
     } else if (boot.rank() != 2) {
-      const absl::Status late = group.barrier("b", std::chrono::milliseconds(200));
-      EXPECT_EQ(late.code(), absl::StatusCode::kDeadlineExceeded) << late;
+      const base::Status late = group.barrier("b", std::chrono::milliseconds(200));
+      EXPECT_EQ(late.code(), base::StatusCode::kDeadlineExceeded) << late;
       EXPECT_THAT(std::string(late.message()), HasSubstr("rank 2 did not arrive"));
     }
     EXPECT_TRUE(boot.barrier("end", test_timeout).ok());

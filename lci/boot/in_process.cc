@@ -4,9 +4,10 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/deadline.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/messages.h"
@@ -24,7 +25,7 @@ struct job {
   std::map<std::string, std::string, std::less<>> values;
   std::map<std::string, std::map<int, std::string>> entered;  // by describe_call: rank, value
   std::vector<bool> left;                                     // by rank
-  absl::Status aborted;
+  base::Status aborted;
 };
 
 class in_process final : public bootstrap {
@@ -38,21 +39,21 @@ class in_process final : public bootstrap {
     job_->changed.notify_all();
   }
 
-  absl::string_view name() const override { return "local"; }
-  absl::string_view job_id() const override { return job_->id; }
+  std::string_view name() const override { return "local"; }
+  std::string_view job_id() const override { return job_->id; }
 
-  absl::Status put(absl::string_view key, absl::string_view value) override {
-    if (absl::Status bad = check_key("put", key); !bad.ok()) return bad;
-    if (absl::Status bad = check_value("put", key, value); !bad.ok()) return bad;
+  base::Status put(std::string_view key, std::string_view value) override {
+    if (base::Status bad = check_key("put", key); !bad.ok()) return bad;
+    if (base::Status bad = check_value("put", key, value); !bad.ok()) return bad;
     const std::lock_guard<std::mutex> lock(job_->mutex);
     if (!job_->aborted.ok()) return job_->aborted;
     if (!job_->values.emplace(key, value).second) return already_put(describe_call("put", key));
     job_->changed.notify_all();
-    return absl::OkStatus();
+    return base::OkStatus();
   }
 
-  absl::StatusOr<std::string> get(absl::string_view key, duration timeout) override {
-    if (absl::Status bad = check_key("get", key); !bad.ok()) return bad;
+  base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
+    if (base::Status bad = check_key("get", key); !bad.ok()) return bad;
     const std::string wanted(key);
     std::unique_lock<std::mutex> lock(job_->mutex);
     job_->changed.wait_until(lock, deadline_after(timeout), [&] {
@@ -64,17 +65,16 @@ class in_process final : public bootstrap {
     return timed_out(describe_call("get", key), position_, timeout, did_not_appear());
   }
 
-  absl::Status barrier(absl::string_view name, duration timeout) override {
+  base::Status barrier(std::string_view name, duration timeout) override {
     return meet("barrier", name, "", timeout).status();
   }
 
-  absl::StatusOr<std::vector<std::string>> allgather(absl::string_view name,
-                                                     absl::string_view value,
+  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override {
     return meet("allgather", name, value, timeout);
   }
 
-  void abort(absl::string_view reason) override {
+  void abort(std::string_view reason) override {
     const std::lock_guard<std::mutex> lock(job_->mutex);
     if (!job_->aborted.ok()) return;
     job_->aborted = aborted_by(rank(), reason);
@@ -82,10 +82,10 @@ class in_process final : public bootstrap {
   }
 
  private:
-  absl::StatusOr<std::vector<std::string>> meet(absl::string_view what, absl::string_view name,
-                                                absl::string_view value, duration timeout) {
-    if (absl::Status bad = check_key(what, name); !bad.ok()) return bad;
-    if (absl::Status bad = check_value(what, name, value); !bad.ok()) return bad;
+  base::StatusOr<std::vector<std::string>> meet(std::string_view what, std::string_view name,
+                                                std::string_view value, duration timeout) {
+    if (base::Status bad = check_key(what, name); !bad.ok()) return bad;
+    if (base::Status bad = check_value(what, name, value); !bad.ok()) return bad;
     const std::string call = describe_call(what, name);
     std::unique_lock<std::mutex> lock(job_->mutex);
     if (!job_->aborted.ok()) return job_->aborted;
@@ -110,7 +110,7 @@ class in_process final : public bootstrap {
       return all;
     }
     if (!job_->aborted.ok()) return job_->aborted;
-    if (!gone.empty()) return absl::UnavailableError(left_without(call, gone));
+    if (!gone.empty()) return base::UnavailableError(left_without(call, gone));
     return timed_out(call, position_, timeout, did_not_arrive(missing));
   }
 

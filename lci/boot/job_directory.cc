@@ -9,15 +9,12 @@
 
 #include <algorithm>
 #include <memory>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/strip.h"
 #include "lci/base/env.h"
+#include "lci/base/strings.h"
 #include "lci/boot/file_state.h"
 
 namespace lci::boot {
@@ -27,60 +24,66 @@ constexpr char lock_name[] = "lock";
 constexpr char job_prefix[] = "job-";
 constexpr char round_prefix[] = "round-";
 
-absl::Status error(absl::string_view what) {
-  const std::string text = absl::StrCat("file bootstrap: ", what, ": ", strerror(errno));
+base::Status error(std::string_view what) {
+  const std::string text = base::StrCat("file bootstrap: ", what, ": ", strerror(errno));
   if (errno == EACCES || errno == EPERM || errno == ELOOP || errno == ENOTDIR) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(text, "; set LCI_BOOT_DIR to a directory of your own"));
+    return base::PermissionDeniedError(
+        base::StrCat(text, "; set LCI_BOOT_DIR to a directory of your own"));
   }
-  return absl::InternalError(text);
+  return base::InternalError(text);
+}
+
+std::string four_octal_digits(mode_t mode) {
+  std::string digits = "0000";
+  for (size_t i = digits.size(); i-- > 0; mode >>= 3) digits[i] = static_cast<char>('0' + mode % 8);
+  return digits;
 }
 
 // Opens a directory that must be ours alone; makes it if it is not there.
-absl::StatusOr<unique_fd> open_private(int parent, const std::string& name, bool* made) {
+base::StatusOr<unique_fd> open_private(int parent, const std::string& name, bool* made) {
   *made = ::mkdirat(parent, name.c_str(), 0700) == 0;
-  if (!*made && errno != EEXIST) return error(absl::StrCat("mkdir ", name));
+  if (!*made && errno != EEXIST) return error(base::StrCat("mkdir ", name));
   unique_fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) {
     // Removed between the two by one that cleaned up.
-    if (errno == ENOENT) return absl::NotFoundError(name);
-    return error(absl::StrCat("open ", name));
+    if (errno == ENOENT) return base::NotFoundError(name);
+    return error(base::StrCat("open ", name));
   }
   struct stat info = {};
-  if (::fstat(fd.get(), &info) != 0) return error(absl::StrCat("stat ", name));
+  if (::fstat(fd.get(), &info) != 0) return error(base::StrCat("stat ", name));
   if (info.st_uid != ::geteuid() || (info.st_mode & 0077) != 0) {
-    return absl::PermissionDeniedError(absl::StrCat(
+    return base::PermissionDeniedError(base::StrCat(
         "file bootstrap: the directory ", name, " belongs to user ", info.st_uid, " and has mode ",
-        absl::StrFormat("%04o", info.st_mode & 07777), ", but must belong to this process's user ",
+        four_octal_digits(info.st_mode & 07777), ", but must belong to this process's user ",
         ::geteuid(), " alone (0700); set LCI_BOOT_DIR to a directory of your own"));
   }
   return fd;
 }
 
-absl::StatusOr<unique_fd> open_root(const std::string& root) {
+base::StatusOr<unique_fd> open_root(const std::string& root) {
   if (!root.empty()) {
     if (::mkdir(root.c_str(), 0700) != 0 && errno != EEXIST) {
-      return error(absl::StrCat("mkdir ", root, " (LCI_BOOT_DIR)"));
+      return error(base::StrCat("mkdir ", root, " (LCI_BOOT_DIR)"));
     }
     unique_fd fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!fd) return error(absl::StrCat("open ", root, " (LCI_BOOT_DIR)"));
+    if (!fd) return error(base::StrCat("open ", root, " (LCI_BOOT_DIR)"));
     return fd;
   }
-  const std::string name = absl::StrCat("lci-", ::geteuid());
+  const std::string name = base::StrCat("lci-", ::geteuid());
   for (const char* variable : {"TEST_TMPDIR", "XDG_RUNTIME_DIR", "TMPDIR", ""}) {
     const std::string base = *variable == '\0' ? "/tmp" : base::env_string(variable, "");
     if (base.empty() || ::access(base.c_str(), W_OK | X_OK) != 0) continue;
     const unique_fd parent(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!parent) continue;
     bool made = false;
-    absl::StatusOr<unique_fd> fd = open_private(parent.get(), name, &made);
+    base::StatusOr<unique_fd> fd = open_private(parent.get(), name, &made);
     if (!fd.ok()) {
-      return absl::Status(fd.status().code(),
-                          absl::StrCat(fd.status().message(), " (in ", base, ")"));
+      return base::Status(fd.status().code(),
+                          base::StrCat(fd.status().message(), " (in ", base, ")"));
     }
     return fd;
   }
-  return absl::NotFoundError(
+  return base::NotFoundError(
       "file bootstrap: none of $TEST_TMPDIR, $XDG_RUNTIME_DIR, $TMPDIR and /tmp can be written to; "
       "set LCI_BOOT_DIR");
 }
@@ -98,58 +101,58 @@ std::vector<std::string> entries(int directory) {
 
 }  // namespace
 
-std::string job_directory::round_name(int number) { return absl::StrCat(round_prefix, number); }
+std::string job_directory::round_name(int number) { return base::StrCat(round_prefix, number); }
 
-absl::Status job_directory::lock(steady::time_point deadline) {
+base::Status job_directory::lock(steady::time_point deadline) {
   unique_fd fd(
       ::openat(directory_.get(), lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   // The directory itself may be gone: nothing can be made in it then.
-  if (!fd && errno == ENOENT) return absl::NotFoundError(name_);
-  if (!fd) return error(absl::StrCat("open ", name_, "/", lock_name));
-  absl::StatusOr<file_lock> lock = file_lock::take(fd.get(), /*exclusive=*/true, deadline);
+  if (!fd && errno == ENOENT) return base::NotFoundError(name_);
+  if (!fd) return error(base::StrCat("open ", name_, "/", lock_name));
+  base::StatusOr<file_lock> lock = file_lock::take(fd.get(), /*exclusive=*/true, deadline);
   if (!lock.ok()) return lock.status();
   // Somebody may have removed file and directory while this process waited.
   struct stat held = {}, there = {};
   if (::fstat(fd.get(), &held) != 0 ||
       ::fstatat(directory_.get(), lock_name, &there, AT_SYMLINK_NOFOLLOW) != 0 ||
       held.st_ino != there.st_ino || held.st_dev != there.st_dev) {
-    return absl::NotFoundError(name_);
+    return base::NotFoundError(name_);
   }
   lock->keep();
   lock_ = std::move(fd);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 void job_directory::unlock() { lock_.reset(); }
 
-absl::StatusOr<job_directory> job_directory::open_locked(const std::string& root,
+base::StatusOr<job_directory> job_directory::open_locked(const std::string& root,
                                                          const std::string& job,
                                                          steady::time_point deadline) {
-  absl::StatusOr<unique_fd> opened = open_root(root);
+  base::StatusOr<unique_fd> opened = open_root(root);
   if (!opened.ok()) return opened.status();
-  job_directory found(*std::move(opened), absl::StrCat(job_prefix, job));
+  job_directory found(*std::move(opened), base::StrCat(job_prefix, job));
   bool swept = false;
   do {
     bool made = false;
-    absl::StatusOr<unique_fd> directory = open_private(found.root_.get(), found.name_, &made);
-    if (absl::IsNotFound(directory.status())) continue;
+    base::StatusOr<unique_fd> directory = open_private(found.root_.get(), found.name_, &made);
+    if (base::IsNotFound(directory.status())) continue;
     if (!directory.ok()) return directory.status();
     found.directory_ = *std::move(directory);
     if (made && !std::exchange(swept, true)) found.sweep_siblings();
-    const absl::Status locked = found.lock(deadline);
+    const base::Status locked = found.lock(deadline);
     if (locked.ok()) return found;
-    if (!absl::IsNotFound(locked)) return locked;
+    if (!base::IsNotFound(locked)) return locked;
   } while (steady::now() < deadline);
-  return absl::DeadlineExceededError(
-      absl::StrCat("file bootstrap: cannot keep hold of the directory ", found.name_));
+  return base::DeadlineExceededError(
+      base::StrCat("file bootstrap: cannot keep hold of the directory ", found.name_));
 }
 
 int job_directory::latest_round() const {
   int latest = -1;
   for (const std::string& entry : entries(directory_.get())) {
-    absl::string_view number = entry;
+    std::string_view number = entry;
     int value = -1;
-    if (absl::ConsumePrefix(&number, round_prefix) && absl::SimpleAtoi(number, &value)) {
+    if (base::ConsumePrefix(&number, round_prefix) && base::SimpleAtoi(number, &value)) {
       latest = std::max(latest, value);
     }
   }
@@ -159,10 +162,10 @@ int job_directory::latest_round() const {
 void job_directory::remove_finished() {
   bool empty = true;
   for (const std::string& entry : entries(directory_.get())) {
-    if (!absl::StartsWith(entry, round_prefix)) continue;
-    absl::StatusOr<file_log> round = file_log::open(directory_.get(), entry);
+    if (!base::StartsWith(entry, round_prefix)) continue;
+    base::StatusOr<file_log> round = file_log::open(directory_.get(), entry);
     // A draft of a creator that died, or a damaged file, is nobody's.
-    const bool unused = absl::EndsWith(entry, ".new") || absl::IsDataLoss(round.status()) ||
+    const bool unused = base::EndsWith(entry, ".new") || base::IsDataLoss(round.status()) ||
                         (round.ok() && is_finished(&*round));
     if (!unused || ::unlinkat(directory_.get(), entry.c_str(), 0) != 0) empty = false;
   }
@@ -175,7 +178,7 @@ void job_directory::remove_finished() {
 
 void job_directory::sweep_siblings() const {
   for (const std::string& entry : entries(root_.get())) {
-    if (!absl::StartsWith(entry, job_prefix) || entry == name_) continue;
+    if (!base::StartsWith(entry, job_prefix) || entry == name_) continue;
     job_directory other(unique_fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0)), entry);
     other.directory_ = unique_fd(
         ::openat(root_.get(), entry.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
@@ -185,7 +188,7 @@ void job_directory::sweep_siblings() const {
 }
 
 bool is_finished(file_log* round) {
-  const absl::StatusOr<file_lock> lock =
+  const base::StatusOr<file_lock> lock =
       file_lock::take(round->fd(), /*exclusive=*/false, steady::now());
   if (!lock.ok()) return false;  // somebody writes
   file_state state(round->job_size());

@@ -3,11 +3,10 @@
 #define LCI_BOOT_JOB_DIRECTORY_H_
 
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 #include "lci/boot/deadline.h"
 #include "lci/boot/file_log.h"
 #include "lci/boot/socket.h"
@@ -27,7 +26,7 @@ class job_directory {
   // Opens or makes it, and holds its lock. If it was not there, removes the remains of dead jobs in
   // the root first. With an empty `root`, the default of file_options. PermissionDenied if
   // something in the way belongs to another user or can be written by one.
-  static absl::StatusOr<job_directory> open_locked(const std::string& root, const std::string& job,
+  static base::StatusOr<job_directory> open_locked(const std::string& root, const std::string& job,
                                                    steady::time_point deadline);
 
   job_directory(job_directory&&) = default;
@@ -38,7 +37,7 @@ class job_directory {
   int fd() const { return directory_.get(); }
 
   // Takes the lock again, after unlock(). NotFound if the directory has been removed meanwhile.
-  absl::Status lock(steady::time_point deadline);
+  base::Status lock(steady::time_point deadline);
   void unlock();
 
   // Removes rounds that nobody uses any more, and the directory if none is left. Under the lock.

@@ -5,11 +5,10 @@
 #include <sys/random.h>
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/escaping.h"
-#include "absl/strings/str_cat.h"
 #include "lci/base/check.h"
+#include "lci/base/strings.h"
 
 namespace lci::boot {
 
@@ -22,19 +21,18 @@ std::string random_hex(size_t digits) {
     LCI_CHECK(got > 0, "getrandom: ", strerror(errno));
     have += static_cast<size_t>(got);
   }
-  return absl::BytesToHexString(bytes).substr(0, digits);
+  return base::BytesToHexString(bytes).substr(0, digits);
 }
 
-std::string make_job_id(absl::string_view prefix) {
+std::string make_job_id(std::string_view prefix) {
   if (prefix.empty()) return random_hex(2 * job_id_random_digits);
-  return absl::StrCat(prefix.substr(0, max_job_id_prefix_size), "-",
+  return base::StrCat(prefix.substr(0, max_job_id_prefix_size), "-",
                       random_hex(job_id_random_digits));
 }
 
-bool is_job_id_text(absl::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
-  });
+bool is_job_id_text(std::string_view text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](char c) { return base::ascii_isalnum(c) || c == '_' || c == '-'; });
 }
 
 }  // namespace lci::boot

@@ -4,8 +4,7 @@
 
 #include <cstddef>
 #include <string>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace lci::boot {
 
@@ -23,10 +22,10 @@ static_assert(max_job_id_prefix_size + 1 + job_id_random_digits + 1 + max_scope_
 
 // A job id that differs from all others: `prefix` (the launcher's id for the job, so that the
 // launcher can find what is named after it; may be empty) and random digits.
-std::string make_job_id(absl::string_view prefix);
+std::string make_job_id(std::string_view prefix);
 
 // [A-Za-z0-9_-] only.
-bool is_job_id_text(absl::string_view text);
+bool is_job_id_text(std::string_view text);
 
 }  // namespace lci::boot
 

@@ -4,21 +4,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <optional>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
+#include "lci/base/strings.h"
 
 namespace lci::boot {
 namespace {
 
-absl::optional<std::string> read_file(const std::string& path) {
+std::optional<std::string> read_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return absl::nullopt;
+  if (fd < 0) return std::nullopt;
   std::string text;
   char buffer[4096];
   ssize_t got = 0;
@@ -26,7 +23,7 @@ absl::optional<std::string> read_file(const std::string& path) {
     text.append(buffer, static_cast<size_t>(got));
   }
   ::close(fd);
-  if (got < 0) return absl::nullopt;
+  if (got < 0) return std::nullopt;
   return text;
 }
 
@@ -38,58 +35,61 @@ struct process_stat {
   uint64_t start_time = 0;
 };
 
-absl::optional<process_stat> read_stat(absl::string_view process) {
-  const absl::optional<std::string> text = read_file(absl::StrCat("/proc/", process, "/stat"));
-  if (!text) return absl::nullopt;
+std::optional<process_stat> read_stat(std::string_view process) {
+  const std::optional<std::string> text = read_file(base::StrCat("/proc/", process, "/stat"));
+  if (!text) return std::nullopt;
   // The second field is the program's name in parentheses and may hold anything; count from its
   // end.
   const size_t name_end = text->rfind(')');
   process_stat stat;
   if (name_end == std::string::npos ||
-      !absl::SimpleAtoi(text->substr(0, text->find(' ')), &stat.pid)) {
-    return absl::nullopt;
+      !base::SimpleAtoi(text->substr(0, text->find(' ')), &stat.pid)) {
+    return std::nullopt;
   }
-  const std::vector<absl::string_view> fields =
-      absl::StrSplit(absl::string_view(*text).substr(name_end + 1), ' ', absl::SkipEmpty());
+  const std::vector<std::string_view> fields =
+      base::StrSplit(std::string_view(*text).substr(name_end + 1), ' ', base::SkipEmpty());
   constexpr size_t first_field = 3;  // proc(5) counts from 1
   if (fields.size() <= 22 - first_field ||
-      !absl::SimpleAtoi(fields[4 - first_field], &stat.parent) ||
-      !absl::SimpleAtoi(fields[20 - first_field], &stat.threads) ||
-      !absl::SimpleAtoi(fields[22 - first_field], &stat.start_time)) {
-    return absl::nullopt;
+      !base::SimpleAtoi(fields[4 - first_field], &stat.parent) ||
+      !base::SimpleAtoi(fields[20 - first_field], &stat.threads) ||
+      !base::SimpleAtoi(fields[22 - first_field], &stat.start_time)) {
+    return std::nullopt;
   }
   stat.state = fields[0][0];
   return stat;
 }
 
 std::string boot_id() {
-  const absl::optional<std::string> text = read_file("/proc/sys/kernel/random/boot_id");
-  return text ? std::string(absl::StripSuffix(*text, "\n")) : "?";
+  const std::optional<std::string> text = read_file("/proc/sys/kernel/random/boot_id");
+  if (!text) return "?";
+  std::string_view line = *text;
+  base::ConsumeSuffix(&line, "\n");
+  return std::string(line);
 }
 
-bool has_variable(absl::string_view environment, absl::string_view variable) {
-  for (absl::string_view entry : absl::StrSplit(environment, '\0')) {
-    if (absl::ConsumePrefix(&entry, variable) && absl::StartsWith(entry, "=")) return true;
+bool has_variable(std::string_view environment, std::string_view variable) {
+  for (std::string_view entry : base::StrSplit(environment, '\0')) {
+    if (base::ConsumePrefix(&entry, variable) && base::StartsWith(entry, "=")) return true;
   }
   return false;
 }
 
 }  // namespace
 
-absl::optional<process_id> find_process(int64_t pid) {
-  const absl::optional<process_stat> stat = read_stat(absl::StrCat(pid));
-  if (!stat) return absl::nullopt;
+std::optional<process_id> find_process(int64_t pid) {
+  const std::optional<process_stat> stat = read_stat(base::StrCat(pid));
+  if (!stat) return std::nullopt;
   return process_id{pid, stat->start_time};
 }
 
 process_id this_process() {
-  const absl::optional<process_stat> stat = read_stat("self");
+  const std::optional<process_stat> stat = read_stat("self");
   return stat ? process_id{stat->pid, stat->start_time} : process_id{::getpid(), 0};
 }
 
 bool is_alive(const process_id& process) {
   if (process.start_time == 0) return true;
-  const absl::optional<process_stat> stat = read_stat(absl::StrCat(process.pid));
+  const std::optional<process_stat> stat = read_stat(base::StrCat(process.pid));
   if (!stat || stat->start_time != process.start_time) return false;
   // A first thread that has ended is shown as a zombie although others may go on.
   const bool ended = stat->state == 'Z' || stat->state == 'X';
@@ -98,7 +98,7 @@ bool is_alive(const process_id& process) {
 
 std::string process_domain() {
   struct stat proc = {};
-  return absl::StrCat(boot_id(), "/", ::stat("/proc", &proc) == 0 ? proc.st_dev : 0);
+  return base::StrCat(boot_id(), "/", ::stat("/proc", &proc) == 0 ? proc.st_dev : 0);
 }
 
 std::string node_name() {
@@ -106,20 +106,20 @@ std::string node_name() {
   ::gethostname(host, sizeof host - 1);
   struct stat shm = {};
   const uint64_t shm_device = ::stat("/dev/shm", &shm) == 0 ? shm.st_dev : 0;
-  return absl::StrCat(host, "/", boot_id(), "/", shm_device);
+  return base::StrCat(host, "/", boot_id(), "/", shm_device);
 }
 
-absl::optional<process_id> ancestor_without(const std::string& variable) {
-  const absl::optional<process_stat> self = read_stat("self");
-  if (!self) return absl::nullopt;
+std::optional<process_id> ancestor_without(const std::string& variable) {
+  const std::optional<process_stat> self = read_stat("self");
+  if (!self) return std::nullopt;
   int64_t pid = self->parent;
   while (pid > 1) {
-    const absl::optional<std::string> environment =
-        read_file(absl::StrCat("/proc/", pid, "/environ"));
+    const std::optional<std::string> environment =
+        read_file(base::StrCat("/proc/", pid, "/environ"));
     // Another user's process (a daemon of the batch system): not a wrapper of ours.
     if (!environment || !has_variable(*environment, variable)) return find_process(pid);
-    const absl::optional<process_stat> stat = read_stat(absl::StrCat(pid));
-    if (!stat) return absl::nullopt;
+    const std::optional<process_stat> stat = read_stat(base::StrCat(pid));
+    if (!stat) return std::nullopt;
     pid = stat->parent;
   }
   return find_process(pid);

@@ -3,9 +3,8 @@
 #define LCI_BOOT_PROCESS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
-
-#include "absl/types/optional.h"
 
 namespace lci::boot {
 
@@ -22,7 +21,7 @@ struct process_id {
 };
 
 // nullopt if there is no such process, or /proc does not show it.
-absl::optional<process_id> find_process(int64_t pid);
+std::optional<process_id> find_process(int64_t pid);
 
 // With start time 0 if there is no /proc.
 process_id this_process();
@@ -41,7 +40,7 @@ std::string node_name();
 
 // The nearest ancestor without `variable` in the environment it was started with: what set the
 // variable, whichever shells and wrappers stand between. nullopt if /proc does not say.
-absl::optional<process_id> ancestor_without(const std::string& variable);
+std::optional<process_id> ancestor_without(const std::string& variable);
 
 }  // namespace lci::boot
 

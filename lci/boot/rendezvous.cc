@@ -1,8 +1,10 @@
 #include "lci/boot/rendezvous.h"
 
 #include <algorithm>
+#include <optional>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/messages.h"
 
@@ -15,12 +17,12 @@ using tcp_wire::kind;
 namespace {
 
 // Barriers and allgathers have names of their own.
-absl::string_view collective_name(kind which) {
+std::string_view collective_name(kind which) {
   return which == kind::enter_barrier ? "barrier" : "allgather";
 }
 
-std::string collective_key(kind which, absl::string_view name) {
-  return absl::StrCat(collective_name(which), " ", name);
+std::string collective_key(kind which, std::string_view name) {
+  return base::StrCat(collective_name(which), " ", name);
 }
 
 }  // namespace
@@ -49,7 +51,7 @@ std::vector<int> rendezvous::missing(const collective& which) const {
   return found;
 }
 
-void rendezvous::reply(int rank, uint32_t request, code result, absl::string_view payload) {
+void rendezvous::reply(int rank, uint32_t request, code result, std::string_view payload) {
   std::string body(1, static_cast<char>(result));
   body.append(payload.data(), payload.size());
   output_->send(rank, kind::reply, request, std::make_shared<const std::string>(std::move(body)));
@@ -112,8 +114,8 @@ void rendezvous::next_round_if_empty() {
   early_ = 0;
   for (member& who : ranks_) who.state = rank_state::absent;
   for (int rank = 0; rank < size(); ++rank) {
-    absl::optional<greeting> early =
-        std::exchange(ranks_[static_cast<size_t>(rank)].early, absl::nullopt);
+    std::optional<greeting> early =
+        std::exchange(ranks_[static_cast<size_t>(rank)].early, std::nullopt);
     if (early) admit(rank, std::move(*early));
   }
 }
@@ -147,7 +149,7 @@ void rendezvous::departed(int rank, rank_state state) {
     failed_ = true;
     const std::string text = left_before_start({rank});
     for (int other = 0; other < size(); ++other) {
-      absl::optional<greeting>& waiting = ranks_[static_cast<size_t>(other)].waiting;
+      std::optional<greeting>& waiting = ranks_[static_cast<size_t>(other)].waiting;
       if (waiting) reply(other, waiting->request, code::unavailable, text);
       waiting.reset();
     }
@@ -170,7 +172,7 @@ void rendezvous::fail_collectives_without(int rank) {
 
 // Frames.
 
-bool rendezvous::frame(int rank, const tcp_wire::header& header, absl::string_view body) {
+bool rendezvous::frame(int rank, const tcp_wire::header& header, std::string_view body) {
   member& who = ranks_[static_cast<size_t>(rank)];
   switch (header.kind) {
     case kind::leave:
@@ -205,10 +207,10 @@ bool rendezvous::frame(int rank, const tcp_wire::header& header, absl::string_vi
   return enter(rank, header, body);
 }
 
-bool rendezvous::put(int rank, uint32_t request, absl::string_view body) {
+bool rendezvous::put(int rank, uint32_t request, std::string_view body) {
   body_reader reader(body);
-  const absl::string_view key = reader.text();
-  const absl::string_view value = reader.text();
+  const std::string_view key = reader.text();
+  const std::string_view value = reader.text();
   if (!reader.complete() || !check_key("put", key).ok() || !check_value("put", key, value).ok()) {
     return false;
   }
@@ -227,7 +229,7 @@ bool rendezvous::put(int rank, uint32_t request, absl::string_view body) {
   return true;
 }
 
-bool rendezvous::get(int rank, uint32_t request, absl::string_view body) {
+bool rendezvous::get(int rank, uint32_t request, std::string_view body) {
   body_reader reader(body);
   const std::string key(reader.text());
   if (!reader.complete() || !check_key("get", key).ok()) return false;
@@ -241,12 +243,12 @@ bool rendezvous::get(int rank, uint32_t request, absl::string_view body) {
   return true;
 }
 
-bool rendezvous::enter(int rank, const tcp_wire::header& header, absl::string_view body) {
-  const absl::string_view what = collective_name(header.kind);
+bool rendezvous::enter(int rank, const tcp_wire::header& header, std::string_view body) {
+  const std::string_view what = collective_name(header.kind);
   body_reader reader(body);
-  const absl::string_view name = reader.text();
-  const absl::string_view value =
-      header.kind == kind::enter_allgather ? reader.text() : absl::string_view();
+  const std::string_view name = reader.text();
+  const std::string_view value =
+      header.kind == kind::enter_allgather ? reader.text() : std::string_view();
   if (!reader.complete() || !check_key(what, name).ok() || !check_value(what, name, value).ok()) {
     return false;
   }
@@ -280,9 +282,9 @@ void rendezvous::complete(kind which_kind, collective* which) {
   std::string body(1, static_cast<char>(code::ok));
   if (which_kind == kind::enter_allgather) {
     size_t total = body.size();
-    for (const absl::optional<std::string>& value : which->values) total += 4 + value->size();
+    for (const std::optional<std::string>& value : which->values) total += 4 + value->size();
     body.reserve(total);
-    for (const absl::optional<std::string>& value : which->values) {
+    for (const std::optional<std::string>& value : which->values) {
       tcp_wire::append_text(&body, *value);
     }
   }
@@ -300,7 +302,7 @@ bool rendezvous::cancel(int rank, uint32_t request) {
   member& who = ranks_[static_cast<size_t>(rank)];
   if (who.early && who.early->request == request) {
     reply(rank, request, code::deadline_exceeded,
-          absl::StrCat("the program that ran before in this job did not end on ",
+          base::StrCat("the program that ran before in this job did not end on ",
                        describe_ranks(ranks_in(rank_state::connected))));
     return true;
   }
@@ -327,7 +329,7 @@ bool rendezvous::cancel(int rank, uint32_t request) {
 
 // Abort.
 
-void rendezvous::abort(int rank, absl::string_view reason) {
+void rendezvous::abort(int rank, std::string_view reason) {
   if (aborted_) return;
   aborted_ = abort_report{rank, std::string(reason)};
   calls_.clear();

@@ -6,13 +6,13 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/string_view.h"
-#include "absl/types/optional.h"
 #include "lci/boot/tcp_server.h"
 #include "lci/boot/tcp_wire.h"
 
@@ -51,17 +51,17 @@ class rendezvous {
   // `hello.rank` is in range. What is passed is copied.
   void hello(uint32_t request, const tcp_wire::hello& hello);
   // Any other frame of `rank`. False if it makes no sense: the caller drops the connection.
-  bool frame(int rank, const tcp_wire::header& header, absl::string_view body);
+  bool frame(int rank, const tcp_wire::header& header, std::string_view body);
   // The connection of `rank` has ended without a leave frame.
   void lost(int rank);
   // Keeps the first only. `rank` -1: the launcher.
-  void abort(int rank, absl::string_view reason);
+  void abort(int rank, std::string_view reason);
 
   rank_state state(int rank) const { return ranks_[static_cast<size_t>(rank)].state; }
   int count(rank_state state) const;
   // No rank is connected, and none waits for the next round.
   bool idle() const { return connected_ == 0 && early_ == 0; }
-  const absl::optional<abort_report>& aborted() const { return aborted_; }
+  const std::optional<abort_report>& aborted() const { return aborted_; }
 
  private:
   struct greeting {
@@ -72,12 +72,12 @@ class rendezvous {
   };
   struct member {
     rank_state state = rank_state::absent;
-    absl::optional<greeting> waiting;  // hello not yet answered
-    absl::optional<greeting> early;    // hello for the next round
-    greeting seen;                     // hello of this round
+    std::optional<greeting> waiting;  // hello not yet answered
+    std::optional<greeting> early;    // hello for the next round
+    greeting seen;                    // hello of this round
   };
   struct collective {
-    std::vector<absl::optional<std::string>> values;  // by rank; empty when done
+    std::vector<std::optional<std::string>> values;  // by rank; empty when done
     int entered = 0;
     bool done = false;
     std::map<int, uint32_t> waiters;  // rank, request
@@ -92,21 +92,21 @@ class rendezvous {
   void start();
   void next_round_if_empty();
   void departed(int rank, rank_state state);
-  bool put(int rank, uint32_t request, absl::string_view body);
-  bool get(int rank, uint32_t request, absl::string_view body);
-  bool enter(int rank, const tcp_wire::header& header, absl::string_view body);
+  bool put(int rank, uint32_t request, std::string_view body);
+  bool get(int rank, uint32_t request, std::string_view body);
+  bool enter(int rank, const tcp_wire::header& header, std::string_view body);
   bool cancel(int rank, uint32_t request);
   void fail_collectives_without(int rank);
   void complete(tcp_wire::kind kind, collective* which);
   void tell_aborted(int rank);
-  void reply(int rank, uint32_t request, tcp_wire::code code, absl::string_view payload);
+  void reply(int rank, uint32_t request, tcp_wire::code code, std::string_view payload);
 
   std::vector<int> missing(const collective& which) const;
   std::vector<int> ranks_in(rank_state state) const;
 
   const std::string job_id_prefix_;
   output* const output_;
-  absl::optional<abort_report> aborted_;
+  std::optional<abort_report> aborted_;
   std::vector<member> ranks_;
   int connected_ = 0;  // members whose state is connected
   int early_ = 0;      // members with `early`

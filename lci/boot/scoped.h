@@ -2,9 +2,10 @@
 #define LCI_BOOT_SCOPED_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 
 namespace lci::boot {
@@ -15,29 +16,28 @@ namespace lci::boot {
 class scoped_bootstrap final : public bootstrap {
  public:
   // `scope` is short (at most 8 characters) and [A-Za-z0-9_-], since it becomes part of job_id.
-  scoped_bootstrap(bootstrap& parent, absl::string_view scope)
+  scoped_bootstrap(bootstrap& parent, std::string_view scope)
       : bootstrap(parent.position(), parent.default_timeout()),
         parent_(parent),
-        scope_(absl::StrCat(scope, "/")),
-        job_id_(absl::StrCat(parent.job_id(), "-", scope)) {}
+        scope_(base::StrCat(scope, "/")),
+        job_id_(base::StrCat(parent.job_id(), "-", scope)) {}
 
-  absl::string_view name() const override { return parent_.name(); }
-  absl::string_view job_id() const override { return job_id_; }
-  absl::Status put(absl::string_view key, absl::string_view value) override {
-    return parent_.put(absl::StrCat(scope_, key), value);
+  std::string_view name() const override { return parent_.name(); }
+  std::string_view job_id() const override { return job_id_; }
+  base::Status put(std::string_view key, std::string_view value) override {
+    return parent_.put(base::StrCat(scope_, key), value);
   }
-  absl::StatusOr<std::string> get(absl::string_view key, duration timeout) override {
-    return parent_.get(absl::StrCat(scope_, key), timeout);
+  base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
+    return parent_.get(base::StrCat(scope_, key), timeout);
   }
-  absl::Status barrier(absl::string_view name, duration timeout) override {
-    return parent_.barrier(absl::StrCat(scope_, name), timeout);
+  base::Status barrier(std::string_view name, duration timeout) override {
+    return parent_.barrier(base::StrCat(scope_, name), timeout);
   }
-  absl::StatusOr<std::vector<std::string>> allgather(absl::string_view name,
-                                                     absl::string_view value,
+  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override {
-    return parent_.allgather(absl::StrCat(scope_, name), value, timeout);
+    return parent_.allgather(base::StrCat(scope_, name), value, timeout);
   }
-  void abort(absl::string_view reason) override { parent_.abort(reason); }
+  void abort(std::string_view reason) override { parent_.abort(reason); }
 
  private:
   bootstrap& parent_;

@@ -1,9 +1,8 @@
-#include <array>
+#include <optional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/types/optional.h"
 #include "lci/base/env.h"
+#include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/environment.h"
 #include "lci/boot/file.h"
@@ -16,34 +15,34 @@ namespace {
 
 enum class choice { automatic, local, file, tcp };
 
-constexpr std::array<base::enum_name<choice>, 4> choices = {{
+constexpr base::enum_name<choice> choices[] = {
     {"auto", choice::automatic},
     {"local", choice::local},
     {"file", choice::file},
     {"tcp", choice::tcp},
-}};
+};
 
 // What connects the ranks of `job`, if LCI_BOOT does not say.
-absl::StatusOr<choice> choose(const launch& job) {
+base::StatusOr<choice> choose(const launch& job) {
   if (base::env_text("LCI_BOOT_ADDR")) return choice::tcp;
   if (job.position.size == 1) return choice::local;
   if (!job.several_nodes || base::env_text("LCI_BOOT_DIR")) return choice::file;
-  return absl::InvalidArgumentError(absl::StrCat(
+  return base::InvalidArgumentError(base::StrCat(
       job.launcher,
       " has started this job on several machines; set LCI_BOOT_ADDR to host:port, where "
       "host is the machine of rank 0 and port a free one, and LCI_BOOT_TOKEN to a "
       "secret of the job (or LCI_BOOT_DIR to a directory that all machines share)"));
 }
 
-absl::StatusOr<std::unique_ptr<bootstrap>> make_local(bootstrap::duration timeout) {
+base::StatusOr<std::unique_ptr<bootstrap>> make_local(bootstrap::duration timeout) {
   return std::move(make_in_process_job(1, timeout)[0]);
 }
 
-absl::StatusOr<std::unique_ptr<bootstrap>> connect_tcp(const launch& job,
+base::StatusOr<std::unique_ptr<bootstrap>> connect_tcp(const launch& job,
                                                        bootstrap::duration timeout) {
-  const absl::optional<std::string> address = base::env_text("LCI_BOOT_ADDR");
+  const std::optional<std::string> address = base::env_text("LCI_BOOT_ADDR");
   if (!address) {
-    return absl::InvalidArgumentError(
+    return base::InvalidArgumentError(
         "LCI_BOOT=tcp needs LCI_BOOT_ADDR=host:port, the same in all ranks: where rank 0 serves");
   }
   tcp_client_options options;
@@ -56,7 +55,7 @@ absl::StatusOr<std::unique_ptr<bootstrap>> connect_tcp(const launch& job,
   return served ? connect_tcp_bootstrap(options) : connect_standalone_tcp_bootstrap(options);
 }
 
-absl::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
+base::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
                                                      bootstrap::duration timeout) {
   file_options options;
   options.root = base::env_string("LCI_BOOT_DIR", "");
@@ -65,19 +64,19 @@ absl::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
   options.position = job.position;
   options.timeout = timeout;
   if (!is_job_id_text(options.job_id)) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return base::InvalidArgumentError(base::StrCat(
         "LCI_JOB_ID=\"", options.job_id, "\": only letters, digits, _ and - are accepted"));
   }
   if (job.several_nodes && !job.job_is_global) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(job.launcher,
+    return base::InvalidArgumentError(
+        base::StrCat(job.launcher,
                      " gives this job no name that is the same on all its machines; "
                      "set LCI_JOB_ID to the same new text in all ranks"));
   }
-  absl::StatusOr<std::unique_ptr<bootstrap>> opened = open_file_bootstrap(options);
-  if (!absl::IsDeadlineExceeded(opened.status())) return opened;
+  base::StatusOr<std::unique_ptr<bootstrap>> opened = open_file_bootstrap(options);
+  if (!base::IsDeadlineExceeded(opened.status())) return opened;
   // Those that did not come may be looking for each other elsewhere.
-  return absl::DeadlineExceededError(absl::StrCat(
+  return base::DeadlineExceededError(base::StrCat(
       opened.status().message(),
       "; if they run, but on other machines or started by another shell, set "
       "LCI_BOOT_ADDR=host:port "
@@ -86,38 +85,38 @@ absl::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap() {
-  const absl::StatusOr<choice> given =
+base::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap() {
+  const base::StatusOr<choice> given =
       base::env_enum<choice>("LCI_BOOT", choice::automatic, choices);
   if (!given.ok()) return given.status();
-  const absl::StatusOr<double> seconds = base::env_double("LCI_BOOT_TIMEOUT", 60, 0.001, 1e7);
+  const base::StatusOr<double> seconds = base::env_double("LCI_BOOT_TIMEOUT", 60, 0.001, 1e7);
   if (!seconds.ok()) return seconds.status();
   const auto timeout = bootstrap::duration(static_cast<int64_t>(*seconds * 1000));
-  const absl::StatusOr<absl::optional<launch>> job = read_launch();
+  const base::StatusOr<std::optional<launch>> job = read_launch();
   if (!job.ok()) return job.status();
 
   if (*given == choice::local || (*given == choice::automatic && !job->has_value())) {
     if (job->has_value() && (*job)->position.size > 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("LCI_BOOT=local is for one process, but ", (*job)->launcher, " has started ",
+      return base::InvalidArgumentError(
+          base::StrCat("LCI_BOOT=local is for one process, but ", (*job)->launcher, " has started ",
                        (*job)->position.size, "; set LCI_BOOT=auto, file or tcp"));
     }
-    const absl::optional<std::string> address = base::env_text("LCI_BOOT_ADDR");
+    const std::optional<std::string> address = base::env_text("LCI_BOOT_ADDR");
     if (*given == choice::automatic && address) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("LCI_BOOT_ADDR=", *address,
+      return base::InvalidArgumentError(
+          base::StrCat("LCI_BOOT_ADDR=", *address,
                        " is set, but nothing says which rank this is; set LCI_RANK and LCI_SIZE"));
     }
     return make_local(timeout);
   }
   if (!job->has_value()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("LCI_BOOT=", *given == choice::file ? "file" : "tcp",
+    return base::InvalidArgumentError(
+        base::StrCat("LCI_BOOT=", *given == choice::file ? "file" : "tcp",
                      ", but nothing says which rank this is; start the program with lcrun, or set "
                      "LCI_RANK and LCI_SIZE in every process"));
   }
-  const absl::StatusOr<choice> chosen =
-      *given == choice::automatic ? choose(**job) : absl::StatusOr<choice>(*given);
+  const base::StatusOr<choice> chosen =
+      *given == choice::automatic ? choose(**job) : base::StatusOr<choice>(*given);
   if (!chosen.ok()) return chosen.status();
   switch (*chosen) {
     case choice::tcp:

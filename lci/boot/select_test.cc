@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/tcp_server.h"
@@ -30,7 +30,7 @@ using variables = std::vector<std::pair<std::string, std::string>>;
 // Starts a process for each set of variables, and nothing else in their environment but a place
 // for files. True if all return true.
 bool run(const std::vector<variables>& processes, const std::string& files,
-         const std::function<bool(absl::StatusOr<boot_ptr>)>& body) {
+         const std::function<bool(base::StatusOr<boot_ptr>)>& body) {
   std::vector<pid_t> children;
   for (const variables& set : processes) {
     const pid_t child = ::fork();
@@ -52,7 +52,7 @@ bool run(const std::vector<variables>& processes, const std::string& files,
   return good;
 }
 
-absl::Status status_of(const variables& set) {
+base::Status status_of(const variables& set) {
   ::clearenv();
   for (const auto& [name, value] : set) ::setenv(name.c_str(), value.c_str(), 1);
   return make_bootstrap().status();
@@ -83,16 +83,16 @@ void expect_job(const std::function<variables(int rank)>& of_rank, int size,
                 const std::string& kind) {
   std::vector<variables> processes;
   for (int rank = 0; rank < size; ++rank) processes.push_back(of_rank(rank));
-  const bool good = run(processes, new_directory(), [&](absl::StatusOr<boot_ptr> boot) {
+  const bool good = run(processes, new_directory(), [&](base::StatusOr<boot_ptr> boot) {
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     EXPECT_EQ((*boot)->name(), kind);
     EXPECT_EQ((*boot)->size(), size);
     EXPECT_EQ((*boot)->position().local_size, size);
     EXPECT_EQ((*boot)->default_timeout(), std::chrono::seconds(50));
-    const auto ranks = (*boot)->allgather("ranks", absl::StrCat((*boot)->rank()), test_timeout);
+    const auto ranks = (*boot)->allgather("ranks", base::StrCat((*boot)->rank()), test_timeout);
     if (!ranks.ok()) return ADD_FAILURE() << ranks.status(), false;
     for (int rank = 0; rank < size; ++rank) {
-      EXPECT_EQ((*ranks)[static_cast<size_t>(rank)], absl::StrCat(rank));
+      EXPECT_EQ((*ranks)[static_cast<size_t>(rank)], base::StrCat(rank));
     }
     return true;
   });
@@ -103,7 +103,7 @@ TEST_F(make_bootstrap_test, one_process_without_a_launcher_is_alone) {
   for (const variables& set :
        {variables{}, variables{{"LCI_BOOT", "local"}}, variables{{"LCI_BOOT", "AUTO"}},
         variables{{"PMI_RANK", "0"}, {"PMI_SIZE", "1"}}}) {
-    EXPECT_TRUE(run({set}, new_directory(), [](absl::StatusOr<boot_ptr> boot) {
+    EXPECT_TRUE(run({set}, new_directory(), [](base::StatusOr<boot_ptr> boot) {
       return boot.ok() && (*boot)->name() == "local" && (*boot)->size() == 1;
     }));
   }
@@ -111,11 +111,11 @@ TEST_F(make_bootstrap_test, one_process_without_a_launcher_is_alone) {
 
 TEST_F(make_bootstrap_test, foreign_launchers_on_one_machine_get_files) {
   const auto hydra = [](int rank) {
-    return variables{{"PMI_RANK", absl::StrCat(rank)}, {"PMI_SIZE", "3"}};
+    return variables{{"PMI_RANK", base::StrCat(rank)}, {"PMI_SIZE", "3"}};
   };
   expect_job(hydra, 3, "file");
   const auto slurm = [](int rank) {
-    return variables{{"SLURM_PROCID", absl::StrCat(rank)},
+    return variables{{"SLURM_PROCID", base::StrCat(rank)},
                      {"SLURM_STEP_NUM_TASKS", "3"},
                      {"SLURM_STEP_NUM_NODES", "1"},
                      {"SLURM_JOB_ID", "1"},
@@ -128,7 +128,7 @@ TEST_F(make_bootstrap_test, an_address_means_tcp_and_rank_0_serves) {
   const std::string address = free_address();
   expect_job(
       [&](int rank) {
-        return variables{{"OMPI_COMM_WORLD_RANK", absl::StrCat(rank)},
+        return variables{{"OMPI_COMM_WORLD_RANK", base::StrCat(rank)},
                          {"OMPI_COMM_WORLD_SIZE", "3"},
                          {"LCI_BOOT_ADDR", address},
                          {"LCI_BOOT_TOKEN", "secret"}};
@@ -143,15 +143,15 @@ TEST_F(make_bootstrap_test, lcrun_serves_tcp_or_gives_a_directory) {
     options.size = 2;
     options.token = random_hex(32);
     options.job_id = "lcrun-job";
-    absl::StatusOr<std::unique_ptr<tcp_server>> server = tcp_server::listen(options);
+    base::StatusOr<std::unique_ptr<tcp_server>> server = tcp_server::listen(options);
     ASSERT_TRUE(server.ok()) << server.status();
     const std::string directory = new_directory();
     std::vector<variables> ranks;
     for (int rank : {0, 1}) {
       ranks.push_back({{"LCI_BOOT", kind},
-                       {"LCI_RANK", absl::StrCat(rank)},
+                       {"LCI_RANK", base::StrCat(rank)},
                        {"LCI_SIZE", "2"},
-                       {"LCI_LOCAL_RANK", absl::StrCat(rank)},
+                       {"LCI_LOCAL_RANK", base::StrCat(rank)},
                        {"LCI_LOCAL_SIZE", "2"},
                        {"LCI_JOB_ID", "lcrun-job"},
                        {"LCI_BOOT_ADDR", (*server)->address()},
@@ -165,7 +165,7 @@ TEST_F(make_bootstrap_test, lcrun_serves_tcp_or_gives_a_directory) {
       while ((*server)->count(tcp_server::rank_state::finished) < 2) (*server)->step();
       ::_exit(0);
     }
-    EXPECT_TRUE(run(ranks, "/nonexistent", [&](absl::StatusOr<boot_ptr> boot) {
+    EXPECT_TRUE(run(ranks, "/nonexistent", [&](base::StatusOr<boot_ptr> boot) {
       if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
       EXPECT_EQ((*boot)->name(), kind);
       EXPECT_THAT(std::string((*boot)->job_id()), StartsWith("lcrun-job-"));
@@ -188,12 +188,12 @@ TEST_F(make_bootstrap_test, two_jobs_of_one_user_at_once_never_meet) {
     if (launcher == 0) {
       std::vector<variables> ranks;
       for (int rank = 0; rank < 3; ++rank) {
-        ranks.push_back({{"PMI_RANK", absl::StrCat(rank)}, {"PMI_SIZE", "3"}});
+        ranks.push_back({{"PMI_RANK", base::StrCat(rank)}, {"PMI_SIZE", "3"}});
       }
-      const std::string name = absl::StrCat("job ", job);
+      const std::string name = base::StrCat("job ", job);
       bool good = true;
       for (int program = 0; program < 3; ++program) {  // mpiexec sh -c 'a; b; c'
-        good &= run(ranks, files, [&](absl::StatusOr<boot_ptr> boot) {
+        good &= run(ranks, files, [&](base::StatusOr<boot_ptr> boot) {
           if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
           const auto all = (*boot)->allgather("job", name, test_timeout);
           EXPECT_TRUE(all.ok()) << all.status();
@@ -242,21 +242,21 @@ TEST_F(make_bootstrap_test, never_alone_when_a_launcher_said_otherwise) {
        "LCI_JOB_ID"},
   };
   for (const auto& [set, text] : bad) {
-    const absl::Status status = status_of(set);
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << text << ": " << status;
+    const base::Status status = status_of(set);
+    EXPECT_TRUE(base::IsInvalidArgument(status)) << text << ": " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(text));
   }
 }
 
 TEST_F(make_bootstrap_test, one_of_many_times_out_and_names_the_others) {
   for (const char* kind : {"file", "tcp"}) {
-    const absl::Status status = status_of({{"LCI_BOOT", kind},
+    const base::Status status = status_of({{"LCI_BOOT", kind},
                                            {"LCI_BOOT_ADDR", free_address()},
                                            {"LCI_BOOT_TIMEOUT", "0.05"},
                                            {"LCI_BOOT_DIR", new_directory()},
                                            {"LCI_RANK", "0"},
                                            {"LCI_SIZE", "4"}});
-    EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+    EXPECT_TRUE(base::IsDeadlineExceeded(status)) << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr("ranks 1-3 did not arrive"));
   }
 }

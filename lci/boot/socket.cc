@@ -12,13 +12,11 @@
 
 #include <fstream>
 #include <memory>
+#include <optional>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
+#include "lci/base/strings.h"
 
 namespace lci::boot {
 namespace {
@@ -30,8 +28,8 @@ struct address_list_deleter {
 };
 using address_list = std::unique_ptr<addrinfo, address_list_deleter>;
 
-absl::StatusOr<address_list> resolve(absl::string_view address, int flags) {
-  const absl::StatusOr<host_port> parsed = parse_address(address);
+base::StatusOr<address_list> resolve(std::string_view address, int flags) {
+  const base::StatusOr<host_port> parsed = parse_address(address);
   if (!parsed.ok()) return parsed.status();
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
@@ -44,8 +42,8 @@ absl::StatusOr<address_list> resolve(absl::string_view address, int flags) {
     error = ::getaddrinfo(parsed->host.c_str(), parsed->port.c_str(), &hints, &found);
   }
   if (error != 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("cannot resolve the host of \"", address, "\": ", ::gai_strerror(error)));
+    return base::InvalidArgumentError(
+        base::StrCat("cannot resolve the host of \"", address, "\": ", ::gai_strerror(error)));
   }
   return address_list(found);
 }
@@ -63,16 +61,18 @@ bool is_loopback(const sockaddr_storage& address) {
 std::string table_form(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
-    return absl::StrFormat("%08X:%04X", v4.sin_addr.s_addr, ntohs(v4.sin_port));
+    return base::AsciiStrToUpper(
+        base::StrCat(base::Hex(v4.sin_addr.s_addr, 8), ":", base::Hex(ntohs(v4.sin_port), 4)));
   }
   const auto& v6 = reinterpret_cast<const sockaddr_in6&>(address);
   std::string text;
   for (size_t i = 0; i < 16; i += 4) {
     uint32_t word = 0;
     memcpy(&word, &v6.sin6_addr.s6_addr[i], sizeof word);
-    absl::StrAppendFormat(&text, "%08X", word);
+    base::StrAppend(&text, base::Hex(word, 8));
   }
-  return absl::StrFormat("%s:%04X", text, ntohs(v6.sin6_port));
+  base::StrAppend(&text, ":", base::Hex(ntohs(v6.sin6_port), 4));
+  return base::AsciiStrToUpper(text);
 }
 
 // With nobody listening on a port of the range that the kernel gives to clients, TCP may connect a
@@ -92,27 +92,27 @@ void unique_fd::reset(int fd) {
   fd_ = fd;
 }
 
-absl::StatusOr<host_port> parse_address(absl::string_view address) {
+base::StatusOr<host_port> parse_address(std::string_view address) {
   const size_t colon = address.rfind(':');
   host_port parsed;
-  if (colon != absl::string_view::npos) {
-    absl::string_view host = address.substr(0, colon);
-    const bool brackets = absl::StartsWith(host, "[") && absl::EndsWith(host, "]");
+  if (colon != std::string_view::npos) {
+    std::string_view host = address.substr(0, colon);
+    const bool brackets = base::StartsWith(host, "[") && base::EndsWith(host, "]");
     if (brackets) host = host.substr(1, host.size() - 2);
     // Without brackets a host with colons is a v6 address whose end may be taken for a port.
-    if (brackets || !absl::StrContains(host, ':')) parsed.host = std::string(host);
+    if (brackets || !base::StrContains(host, ':')) parsed.host = std::string(host);
     parsed.port = std::string(address.substr(colon + 1));
   }
   uint32_t port = 0;
-  if (parsed.host.empty() || !absl::SimpleAtoi(parsed.port, &port) || port > 65535) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("\"", address, "\" is not an address; give host:port or [v6 address]:port"));
+  if (parsed.host.empty() || !base::SimpleAtoi(parsed.port, &port) || port > 65535) {
+    return base::InvalidArgumentError(
+        base::StrCat("\"", address, "\" is not an address; give host:port or [v6 address]:port"));
   }
   return parsed;
 }
 
-absl::StatusOr<unique_fd> listen_on(absl::string_view address) {
-  const absl::StatusOr<address_list> list = resolve(address, AI_PASSIVE);
+base::StatusOr<unique_fd> listen_on(std::string_view address) {
+  const base::StatusOr<address_list> list = resolve(address, AI_PASSIVE);
   if (!list.ok()) return list.status();
   int error = 0;
   for (const addrinfo* entry = list->get(); entry != nullptr; entry = entry->ai_next) {
@@ -133,28 +133,28 @@ absl::StatusOr<unique_fd> listen_on(absl::string_view address) {
     }
     error = errno;
   }
-  const std::string text = absl::StrCat("cannot listen on ", address, ": ", strerror(error));
-  if (error == EADDRINUSE) return absl::AlreadyExistsError(text);
-  return absl::InvalidArgumentError(text);
+  const std::string text = base::StrCat("cannot listen on ", address, ": ", strerror(error));
+  if (error == EADDRINUSE) return base::AlreadyExistsError(text);
+  return base::InvalidArgumentError(text);
 }
 
-absl::StatusOr<std::string> local_address(int fd) {
+base::StatusOr<std::string> local_address(int fd) {
   sockaddr_storage address = {};
   socklen_t size = sizeof address;
   char host[NI_MAXHOST] = {};
   char port[8] = {};
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return absl::InternalError(absl::StrCat("getsockname: ", strerror(errno)));
+    return base::InternalError(base::StrCat("getsockname: ", strerror(errno)));
   }
   const int error = ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host,
                                   port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
-  if (error != 0) return absl::InternalError(absl::StrCat("getnameinfo: ", gai_strerror(error)));
-  if (address.ss_family == AF_INET6) return absl::StrCat("[", host, "]:", port);
-  return absl::StrCat(host, ":", port);
+  if (error != 0) return base::InternalError(base::StrCat("getnameinfo: ", gai_strerror(error)));
+  if (address.ss_family == AF_INET6) return base::StrCat("[", host, "]:", port);
+  return base::StrCat(host, ":", port);
 }
 
-absl::StatusOr<unique_fd> connect_to(absl::string_view address, steady::time_point deadline) {
-  const absl::StatusOr<address_list> list = resolve(address, 0);
+base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_point deadline) {
+  const base::StatusOr<address_list> list = resolve(address, 0);
   if (!list.ok()) return list.status();
   int error = 0;
   for (const addrinfo* entry = list->get(); entry != nullptr; entry = entry->ai_next) {
@@ -168,7 +168,7 @@ absl::StatusOr<unique_fd> connect_to(absl::string_view address, steady::time_poi
       pollfd wait = {fd.get(), POLLOUT, 0};
       const int ready = ::poll(&wait, 1, poll_milliseconds(deadline));
       if (ready == 0) {
-        return absl::DeadlineExceededError(absl::StrCat("nobody answers at ", address));
+        return base::DeadlineExceededError(base::StrCat("nobody answers at ", address));
       }
       if (ready < 0) continue;
       socklen_t size = sizeof error;
@@ -180,7 +180,7 @@ absl::StatusOr<unique_fd> connect_to(absl::string_view address, steady::time_poi
       return fd;
     }
   }
-  return absl::UnavailableError(absl::StrCat("cannot connect to ", address, ": ", strerror(error)));
+  return base::UnavailableError(base::StrCat("cannot connect to ", address, ": ", strerror(error)));
 }
 
 void tune_connection(int fd) {
@@ -202,12 +202,12 @@ bool is_loopback(int fd) {
          is_loopback(address);
 }
 
-absl::optional<uid_t> peer_user(int fd) {
+std::optional<uid_t> peer_user(int fd) {
   sockaddr_storage ours = {}, theirs = {};
   socklen_t our_size = sizeof ours, their_size = sizeof theirs;
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&ours), &our_size) != 0 ||
       ::getpeername(fd, reinterpret_cast<sockaddr*>(&theirs), &their_size) != 0) {
-    return absl::nullopt;
+    return std::nullopt;
   }
   // The other end's row has the addresses the other way round.
   const std::string local = table_form(theirs);
@@ -215,14 +215,14 @@ absl::optional<uid_t> peer_user(int fd) {
   std::ifstream table(ours.ss_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp");
   for (std::string line; std::getline(table, line);) {
     // slot: local remote state queues timer retransmits uid ...
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, ' ', absl::SkipEmpty());
+    const std::vector<std::string_view> fields = base::StrSplit(line, ' ', base::SkipEmpty());
     uid_t user = 0;
     if (fields.size() > 7 && fields[1] == local && fields[2] == remote &&
-        absl::SimpleAtoi(fields[7], &user)) {
+        base::SimpleAtoi(fields[7], &user)) {
       return user;
     }
   }
-  return absl::nullopt;
+  return std::nullopt;
 }
 
 }  // namespace lci::boot

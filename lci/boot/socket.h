@@ -4,13 +4,12 @@
 
 #include <sys/types.h>
 
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/optional.h"
+#include "lci/base/status.h"
 #include "lci/boot/deadline.h"
 
 namespace lci::boot {
@@ -41,17 +40,17 @@ struct host_port {
   std::string host;
   std::string port;
 };
-absl::StatusOr<host_port> parse_address(absl::string_view address);
+base::StatusOr<host_port> parse_address(std::string_view address);
 
 // A listening, non-blocking, close-on-exec socket. AlreadyExists if the address is in use.
-absl::StatusOr<unique_fd> listen_on(absl::string_view address);
+base::StatusOr<unique_fd> listen_on(std::string_view address);
 
 // Where a socket listens, as in LCI_BOOT_ADDR.
-absl::StatusOr<std::string> local_address(int fd);
+base::StatusOr<std::string> local_address(int fd);
 
 // A connected, non-blocking, close-on-exec socket. Unavailable if nobody listens there (any more,
 // or yet), DeadlineExceeded if nobody answers.
-absl::StatusOr<unique_fd> connect_to(absl::string_view address, steady::time_point deadline);
+base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_point deadline);
 
 // Small frames leave at once; a peer whose host has died is noticed within half a minute.
 void tune_connection(int fd);
@@ -61,7 +60,7 @@ bool is_loopback(int fd);
 
 // The user whose process is at the other end of an accepted connection, if that end is on this
 // machine, as the kernel's table of connections (proc(5), /proc/net/tcp) says.
-absl::optional<uid_t> peer_user(int fd);
+std::optional<uid_t> peer_user(int fd);
 
 }  // namespace lci::boot
 

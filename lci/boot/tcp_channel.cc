@@ -7,9 +7,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/messages.h"
 
 namespace lci::boot {
@@ -21,9 +22,9 @@ constexpr std::chrono::seconds grace(5);
 
 constexpr size_t read_size = size_t{64} << 10;
 
-absl::Status lost(absl::string_view detail) {
-  return absl::UnavailableError(
-      absl::StrCat("the connection to the job's bootstrap server was lost (", detail, ")"));
+base::Status lost(std::string_view detail) {
+  return base::UnavailableError(
+      base::StrCat("the connection to the job's bootstrap server was lost (", detail, ")"));
 }
 
 }  // namespace
@@ -34,7 +35,7 @@ tcp_channel::tcp_channel(unique_fd socket, uint64_t max_reply_size)
 tcp_channel::~tcp_channel() {
   // In a child that was forked off and inherited this object, the connection is its parent's.
   if (owner_pid_ != ::getpid()) return;
-  if (!end_.ok() && !absl::IsAborted(end_)) return;
+  if (!end_.ok() && !base::IsAborted(end_)) return;
   // What is unread at close makes TCP reset the connection; the server would see a rank lost.
   char unread[4096];
   while (::recv(socket_.get(), unread, sizeof unread, 0) > 0) {
@@ -42,7 +43,7 @@ tcp_channel::~tcp_channel() {
   (void)send({0, tcp_wire::kind::leave, 0}, "", steady::now() + grace);
 }
 
-absl::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, absl::string_view body,
+base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::string_view body,
                                                      steady::time_point deadline) {
   pending mine;
   uint32_t request = 0;
@@ -55,7 +56,7 @@ absl::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, absl::
     pending_[request] = &mine;
   }
   // A call that asks without waiting must still be sent.
-  absl::Status sent =
+  base::Status sent =
       send({body.size(), kind, request}, body, std::max(deadline, steady::now() + grace));
   std::unique_lock<std::mutex> lock(mutex_);
   if (sent.ok() && !wait(&lock, &mine.done, deadline)) {
@@ -63,7 +64,7 @@ absl::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, absl::
     sent = send({0, tcp_wire::kind::cancel, request}, "", steady::now() + grace);
     lock.lock();
     if (sent.ok() && !wait(&lock, &mine.done, steady::now() + grace)) {
-      sent = absl::DeadlineExceededError("the job's bootstrap server does not answer");
+      sent = base::DeadlineExceededError("the job's bootstrap server does not answer");
     }
   }
   pending_.erase(request);
@@ -72,7 +73,7 @@ absl::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, absl::
   return sent;
 }
 
-void tcp_channel::abort(absl::string_view reason) {
+void tcp_channel::abort(std::string_view reason) {
   reason = reason.substr(0, tcp_wire::max_reason_size);
   if (!send({reason.size(), tcp_wire::kind::abort, 0}, reason, steady::now() + grace).ok()) return;
   const bool never = false;
@@ -80,7 +81,7 @@ void tcp_channel::abort(absl::string_view reason) {
   wait(&lock, &never, steady::now() + grace);
 }
 
-absl::Status tcp_channel::send(const tcp_wire::header& header, absl::string_view body,
+base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view body,
                                steady::time_point deadline) {
   std::string frame;
   std::lock_guard<std::mutex> sending(send_mutex_);
@@ -88,7 +89,7 @@ absl::Status tcp_channel::send(const tcp_wire::header& header, absl::string_view
   preamble_sent_ = true;
   tcp_wire::append_header(&frame, header);
   frame.append(body.data(), body.size());
-  absl::string_view rest = frame;
+  std::string_view rest = frame;
   // The server reads whatever happens, so that waiting for room here ends although nobody reads
   // replies meanwhile.
   while (!rest.empty()) {
@@ -111,12 +112,12 @@ absl::Status tcp_channel::send(const tcp_wire::header& header, absl::string_view
       std::string received(read_size, '\0');
       const ssize_t got = ::recv(socket_.get(), &received[0], received.size(), 0);
       if (got <= 0) break;
-      take(absl::string_view(received).substr(0, static_cast<size_t>(got)));
+      take(std::string_view(received).substr(0, static_cast<size_t>(got)));
     }
     end(lost(error == EAGAIN ? "it takes no data" : strerror(error)));
     return end_;
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 bool tcp_channel::wait(std::unique_lock<std::mutex>* lock, const bool* what,
@@ -154,18 +155,18 @@ bool tcp_channel::read_some(steady::time_point deadline, std::string* received) 
 }
 
 // mutex_ is held.
-void tcp_channel::take(absl::string_view received) {
+void tcp_channel::take(std::string_view received) {
   in_.append(received.data(), received.size());
   if (!greeted_ && in_.size() >= tcp_wire::preamble_size) {
     unsigned version = 0;
     const tcp_wire::preamble_check check = tcp_wire::check_preamble(in_.data(), &version);
     if (check == tcp_wire::preamble_check::not_ours) {
-      end(absl::FailedPreconditionError(
+      end(base::FailedPreconditionError(
           "what listens there is not a bootstrap server of LCI; check LCI_BOOT_ADDR"));
       return;
     }
     if (check == tcp_wire::preamble_check::other_version) {
-      end(absl::FailedPreconditionError(absl::StrCat(
+      end(base::FailedPreconditionError(base::StrCat(
           "the job's server speaks version ", version, " of the bootstrap's wire, this rank ",
           tcp_wire::version, "; start all ranks and lcrun from one release")));
       return;
@@ -187,7 +188,7 @@ bool tcp_channel::take_frame() {
   }
   const size_t size = static_cast<size_t>(header.body_size);
   if (in_.size() - tcp_wire::header_size < size) return false;
-  tcp_wire::body_reader body(absl::string_view(in_).substr(tcp_wire::header_size, size));
+  tcp_wire::body_reader body(std::string_view(in_).substr(tcp_wire::header_size, size));
   if (header.kind == tcp_wire::kind::aborted) {
     const uint32_t rank = body.u32();
     end(aborted_by(rank == tcp_wire::no_rank ? -1 : static_cast<int>(rank), body.rest()));
@@ -208,7 +209,7 @@ bool tcp_channel::take_frame() {
 }
 
 // Keeps the first reason. mutex_ is held.
-void tcp_channel::end(absl::Status why) {
+void tcp_channel::end(base::Status why) {
   if (!end_.ok()) return;
   end_ = std::move(why);
   changed_.notify_all();

@@ -7,10 +7,9 @@
 #include <map>
 #include <mutex>
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 #include "lci/boot/deadline.h"
 #include "lci/boot/socket.h"
 #include "lci/boot/tcp_wire.h"
@@ -38,11 +37,11 @@ class tcp_channel {
   // faster) is returned; DeadlineExceeded if the server does not answer either. Aborted and
   // Unavailable as in the contract of bootstrap; FailedPrecondition if the other end speaks
   // something else.
-  absl::StatusOr<reply> call(tcp_wire::kind kind, absl::string_view body,
+  base::StatusOr<reply> call(tcp_wire::kind kind, std::string_view body,
                              steady::time_point deadline);
 
   // Sends an abort and waits, for a bounded time, until the server has taken it.
-  void abort(absl::string_view reason);
+  void abort(std::string_view reason);
 
  private:
   struct pending {
@@ -50,14 +49,14 @@ class tcp_channel {
     reply answer;
   };
 
-  absl::Status send(const tcp_wire::header& header, absl::string_view body,
+  base::Status send(const tcp_wire::header& header, std::string_view body,
                     steady::time_point deadline);
   // Until *what or the job's end or the deadline; true unless it was the deadline.
   bool wait(std::unique_lock<std::mutex>* lock, const bool* what, steady::time_point deadline);
   bool read_some(steady::time_point deadline, std::string* received);
-  void take(absl::string_view received);
+  void take(std::string_view received);
   bool take_frame();
-  void end(absl::Status why);
+  void end(base::Status why);
 
   const unique_fd socket_;
   const uint64_t max_reply_size_;
@@ -73,7 +72,7 @@ class tcp_channel {
   uint32_t next_request_ = 1;
   std::map<uint32_t, pending*> pending_;
   std::string in_;  // received, not yet taken apart
-  absl::Status
+  base::Status
       end_;  // why there will be no more replies: Aborted, Unavailable or FailedPrecondition
 };
 

@@ -4,9 +4,10 @@
 #include <time.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/deadline.h"
 #include "lci/boot/messages.h"
 #include "lci/boot/process.h"
@@ -29,55 +30,54 @@ class tcp_bootstrap : public bootstrap {
         channel_(std::move(channel)),
         job_id_(std::move(job_id)) {}
 
-  absl::string_view name() const override { return "tcp"; }
-  absl::string_view job_id() const override { return job_id_; }
+  std::string_view name() const override { return "tcp"; }
+  std::string_view job_id() const override { return job_id_; }
 
-  absl::Status put(absl::string_view key, absl::string_view value) override {
-    if (absl::Status bad = check_key("put", key); !bad.ok()) return bad;
-    if (absl::Status bad = check_value("put", key, value); !bad.ok()) return bad;
+  base::Status put(std::string_view key, std::string_view value) override {
+    if (base::Status bad = check_key("put", key); !bad.ok()) return bad;
+    if (base::Status bad = check_value("put", key, value); !bad.ok()) return bad;
     return call(kind::put, "put", key, &value, default_timeout_).status();
   }
 
-  absl::StatusOr<std::string> get(absl::string_view key, duration timeout) override {
-    if (absl::Status bad = check_key("get", key); !bad.ok()) return bad;
+  base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
+    if (base::Status bad = check_key("get", key); !bad.ok()) return bad;
     return call(kind::get, "get", key, nullptr, timeout);
   }
 
-  absl::Status barrier(absl::string_view name, duration timeout) override {
-    if (absl::Status bad = check_key("barrier", name); !bad.ok()) return bad;
+  base::Status barrier(std::string_view name, duration timeout) override {
+    if (base::Status bad = check_key("barrier", name); !bad.ok()) return bad;
     return call(kind::enter_barrier, "barrier", name, nullptr, timeout).status();
   }
 
-  absl::StatusOr<std::vector<std::string>> allgather(absl::string_view name,
-                                                     absl::string_view value,
+  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override {
-    if (absl::Status bad = check_key("allgather", name); !bad.ok()) return bad;
-    if (absl::Status bad = check_value("allgather", name, value); !bad.ok()) return bad;
-    const absl::StatusOr<std::string> all =
+    if (base::Status bad = check_key("allgather", name); !bad.ok()) return bad;
+    if (base::Status bad = check_value("allgather", name, value); !bad.ok()) return bad;
+    const base::StatusOr<std::string> all =
         call(kind::enter_allgather, "allgather", name, &value, timeout);
     if (!all.ok()) return all.status();
     tcp_wire::body_reader reader(*all);
     std::vector<std::string> values;
     for (int rank = 0; rank < position_.size; ++rank) values.emplace_back(reader.text());
     if (!reader.complete()) {
-      return absl::InternalError(
-          absl::StrCat(describe_call("allgather", name), ": the server's answer is malformed"));
+      return base::InternalError(
+          base::StrCat(describe_call("allgather", name), ": the server's answer is malformed"));
     }
     return values;
   }
 
-  void abort(absl::string_view reason) override { channel_->abort(reason); }
+  void abort(std::string_view reason) override { channel_->abort(reason); }
 
  private:
-  absl::StatusOr<std::string> call(kind what, absl::string_view word, absl::string_view key,
-                                   const absl::string_view* value, duration timeout) {
+  base::StatusOr<std::string> call(kind what, std::string_view word, std::string_view key,
+                                   const std::string_view* value, duration timeout) {
     std::string body;
     tcp_wire::append_text(&body, key);
     if (value != nullptr) tcp_wire::append_text(&body, *value);
-    absl::StatusOr<tcp_channel::reply> reply = channel_->call(what, body, deadline_after(timeout));
+    base::StatusOr<tcp_channel::reply> reply = channel_->call(what, body, deadline_after(timeout));
     const std::string text = describe_call(word, key);
     if (!reply.ok()) {
-      return absl::Status(reply.status().code(), absl::StrCat(text, " on rank ", position_.rank,
+      return base::Status(reply.status().code(), base::StrCat(text, " on rank ", position_.rank,
                                                               ": ", reply.status().message()));
     }
     switch (reply->code) {
@@ -88,9 +88,9 @@ class tcp_bootstrap : public bootstrap {
       case code::deadline_exceeded:
         return timed_out(text, position_, timeout, reply->payload);
       case code::unavailable:
-        return absl::UnavailableError(reply->payload);
+        return base::UnavailableError(reply->payload);
       default:
-        return absl::InternalError(absl::StrCat(text, ": the server's answer is malformed"));
+        return base::InternalError(base::StrCat(text, ": the server's answer is malformed"));
     }
   }
 
@@ -102,16 +102,16 @@ class tcp_bootstrap : public bootstrap {
 enum class next_step { give_up, connect_again };
 
 struct attempt {
-  absl::StatusOr<std::unique_ptr<bootstrap>> result;
+  base::StatusOr<std::unique_ptr<bootstrap>> result;
   next_step next = next_step::give_up;
 };
 
 // One connection, one hello. `refusal_is_final`: with nobody listening, give up.
 attempt try_once(const tcp_client_options& options, const std::string& node,
                  steady::time_point deadline, bool refusal_is_final) {
-  absl::StatusOr<unique_fd> socket = connect_to(options.address, deadline);
+  base::StatusOr<unique_fd> socket = connect_to(options.address, deadline);
   if (!socket.ok()) {
-    const bool again = absl::IsUnavailable(socket.status()) && !refusal_is_final;
+    const bool again = base::IsUnavailable(socket.status()) && !refusal_is_final;
     return {socket.status(), again ? next_step::connect_again : next_step::give_up};
   }
   job_position position = options.position;
@@ -124,33 +124,33 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
   hello.local_rank = place_known ? static_cast<uint32_t>(position.local_rank) : 0;
   hello.local_size = place_known ? static_cast<uint32_t>(position.local_size) : 0;
   hello.token = options.token;
-  hello.node = absl::string_view(node).substr(0, tcp_wire::max_node_size);
-  absl::StatusOr<tcp_channel::reply> reply =
+  hello.node = std::string_view(node).substr(0, tcp_wire::max_node_size);
+  base::StatusOr<tcp_channel::reply> reply =
       channel->call(kind::hello, tcp_wire::encode_hello(hello), deadline);
   // Lost without an answer: the server made room among its strangers, or it is the helper of the
   // program that ran before and just ends.
-  if (absl::IsUnavailable(reply.status())) return {reply.status(), next_step::connect_again};
+  if (base::IsUnavailable(reply.status())) return {reply.status(), next_step::connect_again};
   if (!reply.ok()) return {reply.status()};
   switch (reply->code) {
     case code::ok: {
       tcp_wire::welcome welcome;
       if (!tcp_wire::decode_welcome(reply->payload, &welcome)) {
-        return {absl::InternalError("the server's welcome is malformed")};
+        return {base::InternalError("the server's welcome is malformed")};
       }
       position.local_rank = static_cast<int>(welcome.local_rank);
       position.local_size = static_cast<int>(welcome.local_size);
-      return {absl::StatusOr<std::unique_ptr<bootstrap>>(std::make_unique<tcp_bootstrap>(
+      return {base::StatusOr<std::unique_ptr<bootstrap>>(std::make_unique<tcp_bootstrap>(
           std::move(channel), position, std::string(welcome.job_id), options.timeout))};
     }
     case code::deadline_exceeded:
       return {timed_out("the start of the job", options.position, options.timeout, reply->payload)};
     case code::unavailable:
-      return {absl::UnavailableError(reply->payload)};
+      return {base::UnavailableError(reply->payload)};
     case code::refused:
-      return {absl::PermissionDeniedError(
-          absl::StrCat("the job's server refuses this process: ", reply->payload))};
+      return {base::PermissionDeniedError(
+          base::StrCat("the job's server refuses this process: ", reply->payload))};
     default:
-      return {absl::InternalError("the server's answer to the hello is malformed")};
+      return {base::InternalError("the server's answer to the hello is malformed")};
   }
 }
 
@@ -165,29 +165,29 @@ void pause(int attempts) {
   nanosleep(&nap, nullptr);
 }
 
-absl::Status with_context(const absl::Status& status, const tcp_client_options& options,
-                          absl::string_view hint) {
-  return absl::Status(status.code(), absl::StrCat("tcp bootstrap of rank ", options.position.rank,
+base::Status with_context(const base::Status& status, const tcp_client_options& options,
+                          std::string_view hint) {
+  return base::Status(status.code(), base::StrCat("tcp bootstrap of rank ", options.position.rank,
                                                   " of ", options.position.size, " at ",
                                                   options.address, ": ", status.message(), hint));
 }
 
-absl::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& options,
+base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& options,
                                                    bool standalone) {
   const steady::time_point deadline = deadline_after(options.timeout);
   const std::string node = node_name();
   const bool serve = standalone && options.position.rank == 0;
-  absl::string_view hint;
+  std::string_view hint;
   for (int attempts = 0;; ++attempts) {
     if (serve) {
       tcp_server::options server;
       server.bind_address = options.address;
       server.size = options.position.size;
       server.token = options.token;
-      const absl::Status started = start_tcp_helper(server);
+      const base::Status started = start_tcp_helper(server);
       // In use: by the helper of an earlier round of this job, or by a stranger, who will not
       // know how to answer.
-      if (!started.ok() && !absl::IsAlreadyExists(started))
+      if (!started.ok() && !base::IsAlreadyExists(started))
         return with_context(started, options, "");
       hint = started.ok() ? "" : "; the address was in use already, choose another port";
     } else if (standalone) {
@@ -197,8 +197,8 @@ absl::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
     }
     attempt made = try_once(options, node, deadline, !standalone);
     if (made.result.ok()) return std::move(made.result);
-    const bool unreachable = absl::IsUnavailable(made.result.status()) ||
-                             absl::IsFailedPrecondition(made.result.status());
+    const bool unreachable = base::IsUnavailable(made.result.status()) ||
+                             base::IsFailedPrecondition(made.result.status());
     if (made.next == next_step::give_up || steady::now() >= deadline) {
       return with_context(made.result.status(), options, unreachable ? hint : "");
     }
@@ -208,12 +208,12 @@ absl::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<bootstrap>> connect_tcp_bootstrap(
+base::StatusOr<std::unique_ptr<bootstrap>> connect_tcp_bootstrap(
     const tcp_client_options& options) {
   return connect(options, /*standalone=*/false);
 }
 
-absl::StatusOr<std::unique_ptr<bootstrap>> connect_standalone_tcp_bootstrap(
+base::StatusOr<std::unique_ptr<bootstrap>> connect_standalone_tcp_bootstrap(
     const tcp_client_options& options) {
   return connect(options, /*standalone=*/true);
 }

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 
 namespace lci::boot {
@@ -22,11 +22,11 @@ struct tcp_client_options {
 // Unavailable with nobody listening at the address; DeadlineExceeded names the ranks that did not
 // come; PermissionDenied if the server refuses (token, size, rank taken, version), with its reason;
 // Aborted and Unavailable as in the contract of bootstrap.
-absl::StatusOr<std::unique_ptr<bootstrap>> connect_tcp_bootstrap(const tcp_client_options& options);
+base::StatusOr<std::unique_ptr<bootstrap>> connect_tcp_bootstrap(const tcp_client_options& options);
 
 // For a job that no launcher serves: the same, but rank 0 first starts a server at the address, in
 // a helper process (tcp_helper.h), and the others wait until it is there.
-absl::StatusOr<std::unique_ptr<bootstrap>> connect_standalone_tcp_bootstrap(
+base::StatusOr<std::unique_ptr<bootstrap>> connect_standalone_tcp_bootstrap(
     const tcp_client_options& options);
 
 }  // namespace lci::boot

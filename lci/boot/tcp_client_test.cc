@@ -7,11 +7,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <string_view>
 #include <thread>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lci/base/strings.h"
 #include "lci/boot/socket.h"
 #include "lci/boot/tcp_wire.h"
 #include "lci/boot/test_job.h"
@@ -71,25 +72,25 @@ std::string preamble() {
   return bytes;
 }
 
-std::string reply(absl::string_view body) {
+std::string reply(std::string_view body) {
   std::string bytes;
   tcp_wire::append_header(&bytes, {body.size(), tcp_wire::kind::reply, 1});
-  return absl::StrCat(bytes, body);
+  return base::StrCat(bytes, body);
 }
 
-absl::Status status_with(const std::string& answer) {
+base::Status status_with(const std::string& answer) {
   fake_server server(answer);
   return connect_tcp_bootstrap(options_for(server.address(), 0, 2)).status();
 }
 
 TEST(tcp_client, refuses_what_is_not_a_server_of_its_version) {
-  const absl::Status other = status_with("HTTP/1.1 400 Bad Request\r\n\r\n");
-  EXPECT_TRUE(absl::IsFailedPrecondition(other)) << other;
+  const base::Status other = status_with("HTTP/1.1 400 Bad Request\r\n\r\n");
+  EXPECT_TRUE(base::IsFailedPrecondition(other)) << other;
   EXPECT_THAT(std::string(other.message()), HasSubstr("not a bootstrap server"));
   std::string newer = preamble();
   newer[4] = 42;
-  const absl::Status version = status_with(newer);
-  EXPECT_TRUE(absl::IsFailedPrecondition(version)) << version;
+  const base::Status version = status_with(newer);
+  EXPECT_TRUE(base::IsFailedPrecondition(version)) << version;
   EXPECT_THAT(std::string(version.message()), HasSubstr("version 42"));
 }
 
@@ -97,43 +98,43 @@ TEST(tcp_client, survives_malformed_answers) {
   std::string huge;
   tcp_wire::append_header(&huge, {tcp_wire::max_reply_size(2) + 1, tcp_wire::kind::reply, 1});
   const std::string ok(1, '\0');
-  EXPECT_TRUE(absl::IsInternal(status_with(preamble() + reply(ok))));      // empty welcome
-  EXPECT_TRUE(absl::IsInternal(status_with(preamble() + reply("\x77"))));  // unknown code
-  EXPECT_TRUE(absl::IsUnavailable(status_with(preamble() + huge)));
-  EXPECT_TRUE(absl::IsUnavailable(status_with(preamble() + reply(""))));  // no code
-  EXPECT_TRUE(absl::IsUnavailable(status_with(preamble() + std::string(16, '\xff'))));
-  EXPECT_TRUE(absl::IsUnavailable(status_with(preamble())));  // just ends
-  EXPECT_TRUE(absl::IsUnavailable(status_with("")));
+  EXPECT_TRUE(base::IsInternal(status_with(preamble() + reply(ok))));      // empty welcome
+  EXPECT_TRUE(base::IsInternal(status_with(preamble() + reply("\x77"))));  // unknown code
+  EXPECT_TRUE(base::IsUnavailable(status_with(preamble() + huge)));
+  EXPECT_TRUE(base::IsUnavailable(status_with(preamble() + reply(""))));  // no code
+  EXPECT_TRUE(base::IsUnavailable(status_with(preamble() + std::string(16, '\xff'))));
+  EXPECT_TRUE(base::IsUnavailable(status_with(preamble())));  // just ends
+  EXPECT_TRUE(base::IsUnavailable(status_with("")));
 }
 
 TEST(tcp_client, says_that_nobody_listens) {
-  const absl::Status status = connect_tcp_bootstrap(options_for(free_address(), 3, 4)).status();
-  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  const base::Status status = connect_tcp_bootstrap(options_for(free_address(), 3, 4)).status();
+  EXPECT_TRUE(base::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("rank 3 of 4"));
   EXPECT_THAT(std::string(status.message()), HasSubstr("launcher"));
   EXPECT_TRUE(
-      absl::IsInvalidArgument(connect_tcp_bootstrap(options_for("no address", 0, 2)).status()));
+      base::IsInvalidArgument(connect_tcp_bootstrap(options_for("no address", 0, 2)).status()));
 }
 
 TEST(tcp_client, a_wrong_token_is_told) {
   test_job job(test_job::variant::tcp, 2);
   job.serve();
-  const absl::Status status = connect_tcp_bootstrap(options_for(job.address(), 0, 2)).status();
-  EXPECT_TRUE(absl::IsPermissionDenied(status)) << status;
+  const base::Status status = connect_tcp_bootstrap(options_for(job.address(), 0, 2)).status();
+  EXPECT_TRUE(base::IsPermissionDenied(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("LCI_BOOT_TOKEN"));
 }
 
 TEST(tcp_client, the_end_of_the_server_is_unavailable) {
   auto job = std::make_unique<test_job>(test_job::variant::tcp, 1);
   job->serve();
-  const absl::StatusOr<boot_ptr> boot = job->connect(0);
+  const base::StatusOr<boot_ptr> boot = job->connect(0);
   ASSERT_TRUE(boot.ok()) << boot.status();
   std::thread waiter(
-      [&] { EXPECT_TRUE(absl::IsUnavailable((*boot)->get("never", test_timeout).status())); });
+      [&] { EXPECT_TRUE(base::IsUnavailable((*boot)->get("never", test_timeout).status())); });
   job.reset();
   waiter.join();
-  EXPECT_TRUE(absl::IsUnavailable((*boot)->put("key", "value")));
-  EXPECT_TRUE(absl::IsUnavailable((*boot)->barrier("b", test_timeout)));
+  EXPECT_TRUE(base::IsUnavailable((*boot)->put("key", "value")));
+  EXPECT_TRUE(base::IsUnavailable((*boot)->barrier("b", test_timeout)));
   (*boot)->abort("does nothing, and returns");
 }
 
@@ -167,7 +168,7 @@ TEST(standalone, others_get_and_leave_while_rank_0_computes) {
   pipe_pair others_alive;  // its write ends are held by ranks 1 and 2
   const int bad = job.run_processes(
       [&](int rank) {
-        absl::StatusOr<boot_ptr> boot = job.connect(rank);
+        base::StatusOr<boot_ptr> boot = job.connect(rank);
         if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
         if (rank == 0) {
           EXPECT_TRUE((*boot)->put("key", "value").ok());
@@ -176,8 +177,8 @@ TEST(standalone, others_get_and_leave_while_rank_0_computes) {
           return true;
         }
         EXPECT_EQ((*boot)->get("key", test_timeout).value_or(""), "value");
-        EXPECT_TRUE((*boot)->put(absl::StrCat("from ", rank), "x").ok());
-        EXPECT_TRUE((*boot)->get(absl::StrCat("from ", 3 - rank), test_timeout).ok());
+        EXPECT_TRUE((*boot)->put(base::StrCat("from ", rank), "x").ok());
+        EXPECT_TRUE((*boot)->get(base::StrCat("from ", 3 - rank), test_timeout).ok());
         boot->reset();
         return true;
       },
@@ -190,7 +191,7 @@ TEST(standalone, rank_0_may_end_early) {
   pipe_pair rank_0_alive;
   const int bad = job.run_processes(
       [&](int rank) {
-        absl::StatusOr<boot_ptr> boot = job.connect(rank);
+        base::StatusOr<boot_ptr> boot = job.connect(rank);
         if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
         if (rank == 0) return (*boot)->put("key", "value").ok();
         // Also shows that the helper holds nothing of rank 0's open: this pipe it has inherited.
@@ -202,8 +203,8 @@ TEST(standalone, rank_0_may_end_early) {
         }
         EXPECT_TRUE((*boot)->get("0 has ended", test_timeout).ok());
         EXPECT_EQ((*boot)->get("key", test_timeout).value_or(""), "value");
-        const absl::Status barrier = (*boot)->barrier("all", test_timeout);
-        EXPECT_TRUE(absl::IsUnavailable(barrier)) << barrier;
+        const base::Status barrier = (*boot)->barrier("all", test_timeout);
+        EXPECT_TRUE(base::IsUnavailable(barrier)) << barrier;
         return true;
       },
       [&] { rank_0_alive.close(); });
@@ -213,11 +214,11 @@ TEST(standalone, rank_0_may_end_early) {
 TEST(standalone, the_death_of_rank_0_aborts_the_job) {
   test_job job(test_job::variant::standalone, 3);
   const int bad = job.run_processes([&](int rank) {
-    const absl::StatusOr<boot_ptr> boot = job.connect(rank);
+    const base::StatusOr<boot_ptr> boot = job.connect(rank);
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     if (rank == 0) ::_exit(0);
-    const absl::Status got = (*boot)->get("never", test_timeout).status();
-    EXPECT_TRUE(absl::IsAborted(got)) << got;
+    const base::Status got = (*boot)->get("never", test_timeout).status();
+    EXPECT_TRUE(base::IsAborted(got)) << got;
     EXPECT_THAT(std::string(got.message()), HasSubstr("rank 0"));
     return true;
   });
@@ -227,7 +228,7 @@ TEST(standalone, the_death_of_rank_0_aborts_the_job) {
 TEST(standalone, the_helper_is_no_child_and_ends_with_the_job) {
   test_job job(test_job::variant::standalone, 2);
   const int bad = job.run_processes([&](int rank) {
-    absl::StatusOr<boot_ptr> boot = job.connect(rank);
+    base::StatusOr<boot_ptr> boot = job.connect(rank);
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);
@@ -243,16 +244,16 @@ TEST(standalone, the_helper_is_no_child_and_ends_with_the_job) {
 
 TEST(standalone, an_address_in_use_by_something_else_is_told) {
   fake_server other("HTTP/1.1 400 Bad Request\r\n\r\n");
-  const absl::Status status =
+  const base::Status status =
       connect_standalone_tcp_bootstrap(options_for(other.address(), 0, 2)).status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_TRUE(base::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("in use already"));
 }
 
 TEST(standalone, others_say_that_rank_0_is_not_there) {
-  const absl::Status status =
+  const base::Status status =
       connect_standalone_tcp_bootstrap(options_for(free_address(), 1, 2, 50ms)).status();
-  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_TRUE(base::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("rank 0 serves this address"));
 }
 
@@ -269,8 +270,8 @@ TEST(standalone, works_without_a_token_on_loopback_and_not_elsewhere) {
 
   tcp_client_options open_to_all = options_for("0.0.0.0:0", 0, 2);
   open_to_all.token = "";
-  const absl::Status status = connect_standalone_tcp_bootstrap(open_to_all).status();
-  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  const base::Status status = connect_standalone_tcp_bootstrap(open_to_all).status();
+  EXPECT_TRUE(base::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("LCI_BOOT_TOKEN"));
 }
 

@@ -14,7 +14,7 @@
 #include <array>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/process.h"
 
 namespace lci::boot {
@@ -72,7 +72,7 @@ void close_all_but(const std::array<int, 2>& keep) {
   close_all_but(keep);
   if (::chdir("/") != 0) ::_exit(1);
 
-  absl::StatusOr<std::unique_ptr<tcp_server>> server =
+  base::StatusOr<std::unique_ptr<tcp_server>> server =
       tcp_server::serve(std::move(listener), options);
   if (!server.ok()) ::_exit(1);
   bool rank0_gone = false;
@@ -101,21 +101,21 @@ void close_all_but(const std::array<int, 2>& keep) {
 
 }  // namespace
 
-absl::Status start_tcp_helper(const tcp_server::options& options) {
-  absl::StatusOr<unique_fd> listener = listen_on(options.bind_address);
+base::Status start_tcp_helper(const tcp_server::options& options) {
+  base::StatusOr<unique_fd> listener = listen_on(options.bind_address);
   if (!listener.ok()) return listener.status();
   {
     // The same checks as in the helper, here where they can be reported.
     unique_fd copy(::fcntl(listener->get(), F_DUPFD_CLOEXEC, 0));
-    absl::StatusOr<std::unique_ptr<tcp_server>> trial = tcp_server::serve(std::move(copy), options);
+    base::StatusOr<std::unique_ptr<tcp_server>> trial = tcp_server::serve(std::move(copy), options);
     if (!trial.ok()) return trial.status();
   }
   const process_id rank0 = this_process();
   unique_fd rank0_ended = open_pidfd(::getpid());
   const pid_t child = ::fork();
   if (child < 0) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("cannot start the bootstrap's helper process: fork: ", strerror(errno)));
+    return base::ResourceExhaustedError(
+        base::StrCat("cannot start the bootstrap's helper process: fork: ", strerror(errno)));
   }
   if (child == 0) {
     ::setsid();
@@ -125,7 +125,7 @@ absl::Status start_tcp_helper(const tcp_server::options& options) {
   }
   while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 }  // namespace lci::boot

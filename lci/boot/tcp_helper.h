@@ -2,7 +2,7 @@
 #ifndef LCI_BOOT_TCP_HELPER_H_
 #define LCI_BOOT_TCP_HELPER_H_
 
-#include "absl/status/status.h"
+#include "lci/base/status.h"
 #include "lci/boot/tcp_server.h"
 
 namespace lci::boot {
@@ -20,7 +20,7 @@ namespace lci::boot {
 // caller's child (waiting for any child does not meet it), is in a session of its own (a Ctrl-C at
 // the terminal is the ranks' to handle; how they end is what it reports), and holds no file of the
 // caller's open (whoever reads the program's output sees its end).
-absl::Status start_tcp_helper(const tcp_server::options& options);
+base::Status start_tcp_helper(const tcp_server::options& options);
 
 }  // namespace lci::boot
 

@@ -11,12 +11,14 @@
 #include <array>
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <set>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/rendezvous.h"
 #include "lci/boot/tcp_wire.h"
@@ -54,7 +56,7 @@ class server final : public tcp_server, private rendezvous::output {
   rank_state state(int rank) const override { return job_.state(rank); }
   int count(rank_state state) const override { return job_.count(state); }
   bool idle() const override { return job_.idle(); }
-  absl::optional<abort_report> aborted() const override { return job_.aborted(); }
+  std::optional<abort_report> aborted() const override { return job_.aborted(); }
 
   bool step() override {
     std::array<epoll_event, events_per_step> events;
@@ -172,7 +174,7 @@ class server final : public tcp_server, private rendezvous::output {
 
   // Handles what begins at c->in[*used], if it is complete. False if it is not.
   bool take_one(connection* c, size_t* used) {
-    const absl::string_view in = absl::string_view(c->in).substr(*used);
+    const std::string_view in = std::string_view(c->in).substr(*used);
     if (!c->greeted) {
       if (in.size() < tcp_wire::preamble_size) return false;
       unsigned version = 0;
@@ -188,7 +190,7 @@ class server final : public tcp_server, private rendezvous::output {
       c->out.push_back(std::move(hello_back));
       if (check == tcp_wire::preamble_check::other_version) {
         refuse(c, 0,
-               absl::StrCat("it speaks version ", version, " of the bootstrap's wire, the job ",
+               base::StrCat("it speaks version ", version, " of the bootstrap's wire, the job ",
                             tcp_wire::version, "; start all ranks and lcrun from one release"));
       }
       return true;
@@ -202,7 +204,7 @@ class server final : public tcp_server, private rendezvous::output {
     }
     const size_t size = static_cast<size_t>(header.body_size);
     if (in.size() - tcp_wire::header_size < size) return false;
-    const absl::string_view body = in.substr(tcp_wire::header_size, size);
+    const std::string_view body = in.substr(tcp_wire::header_size, size);
     *used += tcp_wire::header_size + size;
     if (c->rank < 0) {
       take_hello(c, header, body);
@@ -217,7 +219,7 @@ class server final : public tcp_server, private rendezvous::output {
     return true;
   }
 
-  void take_hello(connection* c, const tcp_wire::header& header, absl::string_view body) {
+  void take_hello(connection* c, const tcp_wire::header& header, std::string_view body) {
     tcp_wire::hello hello;
     if (header.kind != kind::hello || !tcp_wire::decode_hello(body, &hello) ||
         hello.token.size() > tcp_wire::max_token_size ||
@@ -238,7 +240,7 @@ class server final : public tcp_server, private rendezvous::output {
     }
     if (hello.size != static_cast<uint32_t>(job_.size()) || hello.rank >= hello.size) {
       refuse(c, header.request,
-             absl::StrCat("it is rank ", hello.rank, " of ", hello.size, ", but the job has ",
+             base::StrCat("it is rank ", hello.rank, " of ", hello.size, ", but the job has ",
                           job_.size(), " ranks"));
       return;
     }
@@ -248,7 +250,7 @@ class server final : public tcp_server, private rendezvous::output {
     if (current != nullptr && current->broken) forget_rank(current);
     if (current != nullptr) {
       refuse(c, header.request,
-             absl::StrCat("another process is rank ", hello.rank,
+             base::StrCat("another process is rank ", hello.rank,
                           " already; give every process a rank of its own"));
       return;
     }
@@ -260,7 +262,7 @@ class server final : public tcp_server, private rendezvous::output {
   }
 
   // Says why, then ends the connection.
-  void refuse(connection* c, uint32_t request, absl::string_view why) {
+  void refuse(connection* c, uint32_t request, std::string_view why) {
     std::string body(1, static_cast<char>(code::refused));
     body.append(why.data(), why.size());
     enqueue(c, kind::reply, request, std::make_shared<const std::string>(std::move(body)));
@@ -288,11 +290,11 @@ class server final : public tcp_server, private rendezvous::output {
   void flush(connection* c) {
     while (!c->broken && !c->out.empty()) {
       const chunk& front = c->out.front();
-      const absl::string_view pieces[2] = {
-          front.header, front.body ? absl::string_view(*front.body) : absl::string_view()};
+      const std::string_view pieces[2] = {
+          front.header, front.body ? std::string_view(*front.body) : std::string_view()};
       iovec vector[2];
       size_t count = 0, skip = c->written, total = 0;
-      for (absl::string_view piece : pieces) {
+      for (std::string_view piece : pieces) {
         total += piece.size();
         const size_t cut = std::min(skip, piece.size());
         skip -= cut;
@@ -378,37 +380,37 @@ class server final : public tcp_server, private rendezvous::output {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<tcp_server>> tcp_server::listen(const options& job) {
-  absl::StatusOr<unique_fd> listener = listen_on(job.bind_address);
+base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::listen(const options& job) {
+  base::StatusOr<unique_fd> listener = listen_on(job.bind_address);
   if (!listener.ok()) return listener.status();
   return serve(*std::move(listener), job);
 }
 
-absl::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(unique_fd listener,
+base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(unique_fd listener,
                                                               const options& job) {
   if (job.size < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a job of ", job.size, " ranks; at least 1 is needed"));
+    return base::InvalidArgumentError(
+        base::StrCat("a job of ", job.size, " ranks; at least 1 is needed"));
   }
   if (job.token.size() > tcp_wire::max_token_size) {
-    return absl::InvalidArgumentError(absl::StrCat("the token has ", job.token.size(),
+    return base::InvalidArgumentError(base::StrCat("the token has ", job.token.size(),
                                                    " bytes; at most ", tcp_wire::max_token_size,
                                                    " are accepted"));
   }
   if (!is_job_id_text(job.job_id)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("job id \"", job.job_id, "\": only letters, digits, _ and - are accepted"));
+    return base::InvalidArgumentError(
+        base::StrCat("job id \"", job.job_id, "\": only letters, digits, _ and - are accepted"));
   }
-  absl::StatusOr<std::string> address = local_address(listener.get());
+  base::StatusOr<std::string> address = local_address(listener.get());
   if (!address.ok()) return address.status();
   if (job.token.empty() && !is_loopback(listener.get())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a server at ", *address,
+    return base::InvalidArgumentError(
+        base::StrCat("a server at ", *address,
                      " can be reached from other machines and needs a token: set LCI_BOOT_TOKEN to "
                      "the same secret (such as 32 random hexadecimal digits) in all ranks"));
   }
   unique_fd poll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!poll) return absl::ResourceExhaustedError(absl::StrCat("epoll_create1: ", strerror(errno)));
+  if (!poll) return base::ResourceExhaustedError(base::StrCat("epoll_create1: ", strerror(errno)));
   return std::make_unique<server>(std::move(listener), std::move(poll), *std::move(address), job);
 }
 

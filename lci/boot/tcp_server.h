@@ -5,10 +5,10 @@
 #define LCI_BOOT_TCP_SERVER_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 
-#include "absl/status/statusor.h"
-#include "absl/types/optional.h"
+#include "lci/base/status.h"
 #include "lci/boot/socket.h"
 
 namespace lci::boot {
@@ -50,9 +50,9 @@ class tcp_server {
     std::string reason;
   };
 
-  static absl::StatusOr<std::unique_ptr<tcp_server>> listen(const options& job);
+  static base::StatusOr<std::unique_ptr<tcp_server>> listen(const options& job);
   // The same with a socket that listens already (see listen_on); `bind_address` is not used.
-  static absl::StatusOr<std::unique_ptr<tcp_server>> serve(unique_fd listener, const options& job);
+  static base::StatusOr<std::unique_ptr<tcp_server>> serve(unique_fd listener, const options& job);
 
   // Closes every connection: ranks that wait get Unavailable.
   virtual ~tcp_server() = default;
@@ -76,7 +76,7 @@ class tcp_server {
 
   // The first abort, if any. It stays for the life of the server: later hellos are answered with
   // it.
-  virtual absl::optional<abort_report> aborted() const = 0;
+  virtual std::optional<abort_report> aborted() const = 0;
 
   // Ends the job's waiting from outside (the launcher saw a rank die): as if `rank` (-1: the
   // launcher) had called abort(reason). The ranks are told by this and later steps.

@@ -8,11 +8,12 @@
 #include <unistd.h>
 
 #include <functional>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lci/base/strings.h"
 #include "lci/boot/deadline.h"
 #include "lci/boot/tcp_wire.h"
 
@@ -33,23 +34,23 @@ std::string preamble() {
   return bytes;
 }
 
-std::string frame(kind what, uint32_t request, absl::string_view body = "") {
+std::string frame(kind what, uint32_t request, std::string_view body = "") {
   std::string bytes;
   tcp_wire::append_header(&bytes, {body.size(), what, request});
-  return absl::StrCat(bytes, body);
+  return base::StrCat(bytes, body);
 }
 
-std::string hello_body(uint32_t rank, uint32_t size, absl::string_view secret = token) {
+std::string hello_body(uint32_t rank, uint32_t size, std::string_view secret = token) {
   return tcp_wire::encode_hello({rank, size, 0, 0, secret, "node"});
 }
 
-std::string hello(uint32_t rank, uint32_t size, absl::string_view secret = token) {
+std::string hello(uint32_t rank, uint32_t size, std::string_view secret = token) {
   return preamble() + frame(kind::hello, 1, hello_body(rank, size, secret));
 }
 
-std::string text_body(std::initializer_list<absl::string_view> texts) {
+std::string text_body(std::initializer_list<std::string_view> texts) {
   std::string body;
-  for (absl::string_view text : texts) tcp_wire::append_text(&body, text);
+  for (std::string_view text : texts) tcp_wire::append_text(&body, text);
   return body;
 }
 
@@ -69,13 +70,13 @@ class tcp_server_test : public testing::Test {
     options.size = size;
     options.token = secret;
     options.job_id = "prefix";
-    absl::StatusOr<std::unique_ptr<tcp_server>> server = tcp_server::listen(options);
+    base::StatusOr<std::unique_ptr<tcp_server>> server = tcp_server::listen(options);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
   }
 
   unique_fd connect() {
-    absl::StatusOr<unique_fd> fd = connect_to(server_->address(), deadline_after(patience));
+    base::StatusOr<unique_fd> fd = connect_to(server_->address(), deadline_after(patience));
     EXPECT_TRUE(fd.ok()) << fd.status();
     return fd.ok() ? *std::move(fd) : unique_fd();
   }
@@ -90,7 +91,7 @@ class tcp_server_test : public testing::Test {
     }
   }
 
-  void send(const unique_fd& fd, absl::string_view bytes) {
+  void send(const unique_fd& fd, std::string_view bytes) {
     step_until([&] {
       const ssize_t sent = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent > 0) bytes.remove_prefix(static_cast<size_t>(sent));
@@ -178,7 +179,7 @@ std::vector<stranger> strangers() {
   std::string huge;
   tcp_wire::append_header(&huge, {uint64_t{1} << 47, kind::hello, 1});
   const std::string body = hello_body(0, 2);
-  const auto with_body = [](absl::string_view b) { return preamble() + frame(kind::hello, 1, b); };
+  const auto with_body = [](std::string_view b) { return preamble() + frame(kind::hello, 1, b); };
   return {
       {"http", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", nullptr},
       {"zeros", std::string(100, '\0'), nullptr},
@@ -250,7 +251,7 @@ TEST_F(tcp_server_test, a_slow_hello_is_a_hello) {
   listen(1);
   const unique_fd fd = connect();
   for (char byte : hello(0, 1)) {
-    send(fd, absl::string_view(&byte, 1));
+    send(fd, std::string_view(&byte, 1));
     server_->step();
   }
   expect_welcome(fd);
@@ -430,7 +431,7 @@ TEST(tcp_server_options, bad_ones_are_errors) {
   good.bind_address = "127.0.0.1:0";
   good.size = 1;
   good.token = token;
-  const absl::StatusOr<std::unique_ptr<tcp_server>> first = tcp_server::listen(good);
+  const base::StatusOr<std::unique_ptr<tcp_server>> first = tcp_server::listen(good);
   ASSERT_TRUE(first.ok()) << first.status();
 
   const auto status_with = [&](const std::function<void(tcp_server::options*)>& change) {
@@ -439,22 +440,22 @@ TEST(tcp_server_options, bad_ones_are_errors) {
     return tcp_server::listen(changed).status();
   };
   EXPECT_TRUE(
-      absl::IsAlreadyExists(status_with([&](auto* o) { o->bind_address = (*first)->address(); })));
+      base::IsAlreadyExists(status_with([&](auto* o) { o->bind_address = (*first)->address(); })));
   for (const char* address : {"", "localhost", "127.0.0.1:", ":80", "127.0.0.1:65536", "::1:80",
                               "127.0.0.1:x", "[::1]", "300.0.0.1:80x"}) {
-    const absl::Status status = status_with([&](auto* o) { o->bind_address = address; });
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << address << ": " << status;
+    const base::Status status = status_with([&](auto* o) { o->bind_address = address; });
+    EXPECT_TRUE(base::IsInvalidArgument(status)) << address << ": " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(address));
   }
-  EXPECT_TRUE(absl::IsInvalidArgument(status_with([](auto* o) { o->size = 0; })));
-  EXPECT_TRUE(absl::IsInvalidArgument(status_with([](auto* o) { o->job_id = "a/b"; })));
-  EXPECT_TRUE(absl::IsInvalidArgument(
+  EXPECT_TRUE(base::IsInvalidArgument(status_with([](auto* o) { o->size = 0; })));
+  EXPECT_TRUE(base::IsInvalidArgument(status_with([](auto* o) { o->job_id = "a/b"; })));
+  EXPECT_TRUE(base::IsInvalidArgument(
       status_with([](auto* o) { o->token = std::string(tcp_wire::max_token_size + 1, 'x'); })));
-  const absl::Status open_to_all = status_with([](auto* o) {
+  const base::Status open_to_all = status_with([](auto* o) {
     o->bind_address = "0.0.0.0:0";
     o->token = "";
   });
-  EXPECT_TRUE(absl::IsInvalidArgument(open_to_all));
+  EXPECT_TRUE(base::IsInvalidArgument(open_to_all));
   EXPECT_THAT(std::string(open_to_all.message()), HasSubstr("LCI_BOOT_TOKEN"));
 }
 

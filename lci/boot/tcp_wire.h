@@ -38,8 +38,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "lci/base/bits.h"
 #include "lci/boot/bootstrap.h"
 
@@ -147,7 +147,7 @@ inline bool decode_header(const char* at, header* h) {
 
 // Bodies.
 
-inline void append_text(std::string* out, absl::string_view text) {
+inline void append_text(std::string* out, std::string_view text) {
   append_le(out, text.size(), 4);
   out->append(text.data(), text.size());
 }
@@ -155,12 +155,12 @@ inline void append_text(std::string* out, absl::string_view text) {
 // Reads a body from front to back. Reading past the end gives zeros and makes ok() false.
 class body_reader {
  public:
-  explicit body_reader(absl::string_view body) : rest_(body) {}
+  explicit body_reader(std::string_view body) : rest_(body) {}
 
   uint8_t u8() { return static_cast<uint8_t>(number(1)); }
   uint32_t u32() { return static_cast<uint32_t>(number(4)); }
-  absl::string_view text() { return take(u32()); }
-  absl::string_view rest() { return take(rest_.size()); }
+  std::string_view text() { return take(u32()); }
+  std::string_view rest() { return take(rest_.size()); }
 
   bool ok() const { return ok_; }
   // ok, and nothing is left over.
@@ -168,21 +168,21 @@ class body_reader {
 
  private:
   uint64_t number(size_t bytes) {
-    const absl::string_view taken = take(bytes);
+    const std::string_view taken = take(bytes);
     return taken.size() == bytes ? load_le(taken.data(), bytes) : 0;
   }
 
-  absl::string_view take(size_t bytes) {
+  std::string_view take(size_t bytes) {
     if (bytes > rest_.size()) {
       ok_ = false;
       rest_ = {};
     }
-    const absl::string_view taken = rest_.substr(0, bytes);
+    const std::string_view taken = rest_.substr(0, bytes);
     rest_.remove_prefix(taken.size());
     return taken;
   }
 
-  absl::string_view rest_;
+  std::string_view rest_;
   bool ok_ = true;
 };
 
@@ -191,8 +191,8 @@ struct hello {
   uint32_t size = 0;
   uint32_t local_rank = 0;
   uint32_t local_size = 0;
-  absl::string_view token;
-  absl::string_view node;
+  std::string_view token;
+  std::string_view node;
 };
 
 inline std::string encode_hello(const hello& h) {
@@ -203,7 +203,7 @@ inline std::string encode_hello(const hello& h) {
   return body;
 }
 
-inline bool decode_hello(absl::string_view body, hello* h) {
+inline bool decode_hello(std::string_view body, hello* h) {
   body_reader reader(body);
   for (uint32_t* number : {&h->rank, &h->size, &h->local_rank, &h->local_size}) {
     *number = reader.u32();
@@ -216,7 +216,7 @@ inline bool decode_hello(absl::string_view body, hello* h) {
 struct welcome {
   uint32_t local_rank = 0;
   uint32_t local_size = 0;
-  absl::string_view job_id;
+  std::string_view job_id;
 };
 
 inline void append_welcome(std::string* out, const welcome& w) {
@@ -225,7 +225,7 @@ inline void append_welcome(std::string* out, const welcome& w) {
   append_text(out, w.job_id);
 }
 
-inline bool decode_welcome(absl::string_view body, welcome* w) {
+inline bool decode_welcome(std::string_view body, welcome* w) {
   body_reader reader(body);
   w->local_rank = reader.u32();
   w->local_size = reader.u32();

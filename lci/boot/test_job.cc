@@ -7,9 +7,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lci/base/check.h"
+#include "lci/base/strings.h"
 #include "lci/boot/file.h"
 #include "lci/boot/in_process.h"
 #include "lci/boot/job_id.h"
@@ -31,9 +31,9 @@ std::string new_directory() {
 std::string free_address() {
   // A host of its own in 127/8, so that no other test (all use 127.0.0.1) takes the port meanwhile.
   const auto random_byte = [] { return std::stoi(random_hex(2), nullptr, 16); };
-  const std::string host = absl::StrCat("127.", 1 + random_byte() % 254, ".", random_byte(), ".",
+  const std::string host = base::StrCat("127.", 1 + random_byte() % 254, ".", random_byte(), ".",
                                         1 + random_byte() % 254);
-  const absl::StatusOr<unique_fd> fd = listen_on(absl::StrCat(host, ":0"));
+  const base::StatusOr<unique_fd> fd = listen_on(base::StrCat(host, ":0"));
   LCI_CHECK(fd.ok(), fd.status().message());
   return local_address(fd->get()).value();
 }
@@ -66,7 +66,7 @@ test_job::test_job(variant which, int size) : variant_(which), size_(size) {
     options.bind_address = which == variant::tcp ? "127.0.0.1:0" : "[::1]:0";
     options.size = size;
     options.token = token;
-    absl::StatusOr<std::unique_ptr<tcp_server>> server = tcp_server::listen(options);
+    base::StatusOr<std::unique_ptr<tcp_server>> server = tcp_server::listen(options);
     LCI_CHECK(server.ok(), server.status().message());
     server_ = *std::move(server);
     address_ = server_->address();
@@ -94,7 +94,7 @@ void test_job::stop_serving() {
   serving_.join();
 }
 
-absl::StatusOr<std::unique_ptr<bootstrap>> test_job::connect(int rank,
+base::StatusOr<std::unique_ptr<bootstrap>> test_job::connect(int rank,
                                                              bootstrap::duration timeout) {
   job_position position;
   position.rank = rank;
@@ -133,7 +133,7 @@ void test_job::run_threads(const std::function<void(int rank)>& body) {
 
 void test_job::run(const std::function<void(bootstrap& boot)>& body) {
   run_threads([&](int rank) {
-    const absl::StatusOr<std::unique_ptr<bootstrap>> boot = connect(rank);
+    const base::StatusOr<std::unique_ptr<bootstrap>> boot = connect(rank);
     ASSERT_TRUE(boot.ok()) << boot.status();
     body(**boot);
   });

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/socket.h"
 #include "lci/boot/tcp_server.h"
@@ -28,7 +28,7 @@ class test_job {
   ~test_job();
 
   int size() const { return size_; }
-  absl::StatusOr<std::unique_ptr<bootstrap>> connect(int rank,
+  base::StatusOr<std::unique_ptr<bootstrap>> connect(int rank,
                                                      bootstrap::duration timeout = test_timeout);
 
   // Calls body(rank) in a thread each; returns when all have returned.

@@ -3,13 +3,12 @@
 #define LCI_BOOT_TOKEN_H_
 
 #include <cstddef>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace lci::boot {
 
 // Takes the same time for all tokens of one length.
-inline bool same_token(absl::string_view a, absl::string_view b) {
+inline bool same_token(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   volatile unsigned char difference = 0;
   for (size_t i = 0; i < a.size(); ++i) {

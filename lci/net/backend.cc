@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::net {
 
@@ -61,13 +61,13 @@ size_t mapped_bytes(size_t size) { return std::max<size_t>(size, 1); }
 
 }  // namespace
 
-absl::StatusOr<context::allocation> context::allocate_memory(size_t size) {
+base::StatusOr<context::allocation> context::allocate_memory(size_t size) {
   void* memory = mmap(nullptr, mapped_bytes(size), PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    return absl::ResourceExhaustedError(absl::StrCat("no memory for ", size, " bytes"));
+    return base::ResourceExhaustedError(base::StrCat("no memory for ", size, " bytes"));
   }
-  const absl::StatusOr<local_region> region = register_memory(memory, size);
+  const base::StatusOr<local_region> region = register_memory(memory, size);
   if (!region.ok()) {
     munmap(memory, mapped_bytes(size));
     return region.status();

@@ -13,12 +13,11 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
 #include "lci/api/types.hpp"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/net/capacity.h"
 #include "lci/net/op.h"
@@ -195,13 +194,13 @@ class context {
   // destroyed before its context, with no operation and no lease outstanding. Destruction is local:
   // peers that still hold their device see no failure from it, and what was sent before (done, or
   // drained) still arrives.
-  virtual absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) = 0;
+  virtual base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) = 0;
 
   // Registers [address, address + size) for use by all devices of this context, those made
   // later too. The memory must stay mapped until it is deregistered. Overlapping and repeated
   // registrations are independent. size may be 0. Not on the per-message fast path, but cheap: no
   // collective, no waiting.
-  virtual absl::StatusOr<local_region> register_memory(void* address, size_t size) = 0;
+  virtual base::StatusOr<local_region> register_memory(void* address, size_t size) = 0;
   virtual void deregister_memory(local_region region) = 0;
 
   // Memory that the context allocates for the program.
@@ -213,7 +212,7 @@ class context {
   // `size` zero bytes, which may be 0, at a multiple of 4096; registered; of the kind that peers of
   // this network reach best. The same promises as register_memory's, but that it may make system
   // calls. Memory that is not used takes none.
-  virtual absl::StatusOr<allocation> allocate_memory(size_t size);
+  virtual base::StatusOr<allocation> allocate_memory(size_t size);
   // Once, and before the context ends.
   virtual void free_memory(const allocation& freed);
 
@@ -245,7 +244,7 @@ struct context_config {
 };
 
 // Makes the context of this rank. Collective; `boot` outlives the context.
-using context_factory = absl::StatusOr<std::unique_ptr<context>> (*)(boot::bootstrap& boot,
+using context_factory = base::StatusOr<std::unique_ptr<context>> (*)(boot::bootstrap& boot,
                                                                      const context_config& config);
 
 // What the library knows of a backend before it is used. registry.cc lists them all.
@@ -260,7 +259,7 @@ struct backend_entry {
 // those of a host with one way and hosts with another. Null if there is no such backend in this
 // binary.
 const backend_entry* find_backend(attr_backend_t id, bool one_host);
-const backend_entry* find_backend(absl::string_view name);
+const backend_entry* find_backend(std::string_view name);
 // For tests: `by` (which outlives all use) is found instead of the backend with its id. Before any
 // is looked for.
 void replace_backend(const backend_entry& by);

@@ -2,27 +2,27 @@
 
 #include <cmath>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 
 namespace lci::net {
 
-absl::StatusOr<queue_lengths> sum_queues(size_t max_sends, size_t max_receives,
+base::StatusOr<queue_lengths> sum_queues(size_t max_sends, size_t max_receives,
                                          size_t max_completions, double reserved_part) {
   // Beyond any network's; so that the sums can't overflow.
   constexpr size_t most = size_t{1} << 30;
   if (!(reserved_part >= 0 && reserved_part <= 0.9)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("attribute net_send_reserved_pct is ", reserved_part, ", not 0 to 0.9"));
+    return base::InvalidArgumentError(
+        base::StrCat("attribute net_send_reserved_pct is ", reserved_part, ", not 0 to 0.9"));
   }
   if (max_sends < 2 || max_sends > most) {
-    return absl::InvalidArgumentError(absl::StrCat("attribute net_max_sends is ", max_sends,
+    return base::InvalidArgumentError(base::StrCat("attribute net_max_sends is ", max_sends,
                                                    ", not 2 (one for posts, one for answers) to ",
                                                    most));
   }
   if (max_receives < 1 || max_receives > most) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("attribute net_max_recvs is ", max_receives, ", not 1 to ", most));
+    return base::InvalidArgumentError(
+        base::StrCat("attribute net_max_recvs is ", max_receives, ", not 1 to ", most));
   }
   queue_lengths queues;
   queues.sends_of_progress = std::clamp<size_t>(
@@ -31,7 +31,7 @@ absl::StatusOr<queue_lengths> sum_queues(size_t max_sends, size_t max_receives,
   queues.sends_of_posts = max_sends - queues.sends_of_progress;
   queues.receives = max_receives;
   if (max_completions < queues.completions()) {
-    return absl::InvalidArgumentError(absl::StrCat("attribute net_max_cqes is ", max_completions,
+    return base::InvalidArgumentError(base::StrCat("attribute net_max_cqes is ", max_completions,
                                                    ", less than net_max_sends + net_max_recvs, ",
                                                    max_sends, " + ", max_receives,
                                                    ": completions would be lost"));

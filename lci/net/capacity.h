@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 
 namespace lci::net {
 
@@ -29,7 +29,7 @@ struct queue_lengths {
 
 // From a device's attributes net_max_sends, net_max_recvs, net_max_cqes and net_send_reserved_pct.
 // An error names the attribute, what it is and what it would have to be.
-absl::StatusOr<queue_lengths> sum_queues(size_t max_sends, size_t max_receives,
+base::StatusOr<queue_lengths> sum_queues(size_t max_sends, size_t max_receives,
                                          size_t max_completions, double reserved_part);
 
 // Packets that a device may hold at one time besides those of the program and of messages that

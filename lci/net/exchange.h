@@ -3,10 +3,10 @@
 
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 
 namespace lci::net {
@@ -14,19 +14,19 @@ namespace lci::net {
 // A step of the start, on all ranks: what every rank has to tell, or, if one of them is in trouble,
 // the same error on all of them at once instead of a timeout on the others. `name` as for
 // bootstrap::allgather.
-absl::StatusOr<std::vector<std::string>> exchange(boot::bootstrap& boot, absl::string_view name,
-                                                  const absl::StatusOr<std::string>& ours);
+base::StatusOr<std::vector<std::string>> exchange(boot::bootstrap& boot, std::string_view name,
+                                                  const base::StatusOr<std::string>& ours);
 
 // The same with nothing to tell.
-absl::Status agree(boot::bootstrap& boot, absl::string_view name, const absl::Status& ours);
+base::Status agree(boot::bootstrap& boot, std::string_view name, const base::Status& ours);
 
 // The same for ranks that need each other to do something until all are there: `meanwhile` is
 // called again and again, and may find out that there is trouble after all. By get alone, since a
 // thread for it would make the program one that has threads: then the C library's locks and system
 // calls take longer for good (a tenth of the time of a message over TCP). Rank 0 asks for each of
 // the others, so this is for what all of them are to meet in.
-absl::Status agree_while(boot::bootstrap& boot, absl::string_view name, const absl::Status& ours,
-                         const std::function<absl::Status()>& meanwhile);
+base::Status agree_while(boot::bootstrap& boot, std::string_view name, const base::Status& ours,
+                         const std::function<base::Status()>& meanwhile);
 
 }  // namespace lci::net
 

@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 #include "lci/base/thread_number.h"
 
 namespace lci::net {
@@ -24,23 +24,23 @@ class registration_count {
   explicit registration_count(size_t most) : most_(static_cast<int64_t>(most)) {}
 
   // Room for `more`, or an error that says how many there are.
-  absl::Status add(size_t more) {
+  base::Status add(size_t more) {
     const auto wanted = static_cast<int64_t>(more);
     if (most_ == 0) {
       own_part().fetch_add(wanted, std::memory_order_relaxed);
-      return absl::OkStatus();
+      return base::OkStatus();
     }
     std::atomic<int64_t>& all = parts_[0].count;
     int64_t before = all.load(std::memory_order_relaxed);
     do {
       if (before + wanted > most_) {
-        return absl::ResourceExhaustedError(absl::StrCat(
+        return base::ResourceExhaustedError(base::StrCat(
             wanted, " more registrations with the network are needed, and ", before, " of ", most_,
             " are in use (attribute max_registrations): raise it, deregister memory, or use fewer "
             "devices"));
       }
     } while (!all.compare_exchange_weak(before, before + wanted, std::memory_order_relaxed));
-    return absl::OkStatus();
+    return base::OkStatus();
   }
 
   void remove(size_t fewer) {

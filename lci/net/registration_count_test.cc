@@ -37,8 +37,8 @@ TEST_F(RegistrationCount, CountsWithoutALimit) {
 TEST_F(RegistrationCount, SaysWhatIsMissing) {
   registration_count& count = limited_to(5);
   ASSERT_TRUE(count.add(4).ok());
-  const absl::Status refused = count.add(2);
-  EXPECT_EQ(refused.code(), absl::StatusCode::kResourceExhausted);
+  const base::Status refused = count.add(2);
+  EXPECT_EQ(refused.code(), base::StatusCode::kResourceExhausted);
   EXPECT_THAT(std::string(refused.message()),
               testing::HasSubstr("2 more registrations with the network are needed, and 4 of 5"));
   EXPECT_EQ(count.now(), 4u);

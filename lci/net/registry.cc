@@ -1,5 +1,7 @@
 // All backends of this library. Listed rather than registering themselves: the linker drops what
 // nobody refers to from a static library.
+#include <string_view>
+
 #include "lci/net/backend.h"
 #include "lci/net/ibv/backend.h"
 #include "lci/net/mixed/backend.h"
@@ -32,7 +34,7 @@ const backend_entry* find_backend(attr_backend_t id, bool one_host) {
   return best;
 }
 
-const backend_entry* find_backend(absl::string_view name) {
+const backend_entry* find_backend(std::string_view name) {
   for (const backend_entry* entry : all_backends) {
     if (entry->name == name) return entry;
   }

@@ -2,20 +2,20 @@
 
 #include <dlfcn.h>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::net {
 
-absl::StatusOr<shared_library> shared_library::open(const char* file) {
+base::StatusOr<shared_library> shared_library::open(const char* file) {
   void* handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return absl::UnavailableError(dlerror());
+  if (handle == nullptr) return base::UnavailableError(dlerror());
   return shared_library(file, handle);
 }
 
 void* shared_library::look_up(const char* name) {
   void* found = dlsym(handle_, name);
   if (found == nullptr && status_.ok()) {
-    status_ = absl::UnavailableError(absl::StrCat(file_, " has no ", name));
+    status_ = base::UnavailableError(base::StrCat(file_, " has no ", name));
   }
   return found;
 }

@@ -3,8 +3,7 @@
 
 #include <string>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 
 namespace lci::net {
 
@@ -13,7 +12,7 @@ namespace lci::net {
 class shared_library {
  public:
   // An error is what the loader said.
-  static absl::StatusOr<shared_library> open(const char* file);
+  static base::StatusOr<shared_library> open(const char* file);
 
   // Null, and status() is an error that names it, if there is no such function.
   template <class Function>
@@ -22,7 +21,7 @@ class shared_library {
   }
 
   // Of all find() so far.
-  const absl::Status& status() const { return status_; }
+  const base::Status& status() const { return status_; }
 
  private:
   shared_library(const char* file, void* handle) : file_(file), handle_(handle) {}
@@ -30,7 +29,7 @@ class shared_library {
 
   std::string file_;
   void* handle_;
-  absl::Status status_;
+  base::Status status_;
 };
 
 }  // namespace lci::net

@@ -4,10 +4,9 @@
 #include <limits>
 #include <string>
 
-#include "absl/strings/ascii.h"
-#include "absl/strings/str_cat.h"
 #include "lci/api/resource.hpp"
 #include "lci/base/env.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/plan.h"
 #include "lci/runtime/runtime.h"
@@ -17,22 +16,22 @@ namespace rt {
 namespace {
 
 // One overload per type that an attribute can have.
-absl::StatusOr<bool> read(const char* variable, bool fallback) {
+base::StatusOr<bool> read(const char* variable, bool fallback) {
   return base::env_bool(variable, fallback);
 }
 
-absl::StatusOr<int> read(const char* variable, int fallback) {
+base::StatusOr<int> read(const char* variable, int fallback) {
   const auto value = base::env_int64(variable, fallback, std::numeric_limits<int>::min(),
                                      std::numeric_limits<int>::max());
   if (!value.ok()) return value.status();
   return static_cast<int>(*value);
 }
 
-absl::StatusOr<size_t> read(const char* variable, size_t fallback) {
+base::StatusOr<size_t> read(const char* variable, size_t fallback) {
   return base::env_size(variable, fallback, 0, std::numeric_limits<size_t>::max());
 }
 
-absl::StatusOr<attr_backend_t> read(const char* variable, attr_backend_t fallback) {
+base::StatusOr<attr_backend_t> read(const char* variable, attr_backend_t fallback) {
   static constexpr base::enum_name<attr_backend_t> names[] = {
       {"auto", attr_backend_t::none}, {"none", attr_backend_t::none},
       {"ibv", attr_backend_t::ibv},   {"ofi", attr_backend_t::ofi},
@@ -42,28 +41,28 @@ absl::StatusOr<attr_backend_t> read(const char* variable, attr_backend_t fallbac
   return base::env_enum<attr_backend_t>(variable, fallback, names);
 }
 
-absl::StatusOr<attr_cq_type_t> read(const char* variable, attr_cq_type_t fallback) {
+base::StatusOr<attr_cq_type_t> read(const char* variable, attr_cq_type_t fallback) {
   static constexpr base::enum_name<attr_cq_type_t> names[] = {
       {"array_atomic", attr_cq_type_t::array_atomic}, {"lcrq", attr_cq_type_t::lcrq}};
   return base::env_enum<attr_cq_type_t>(variable, fallback, names);
 }
 
-absl::StatusOr<double> read(const char* variable, double fallback) {
+base::StatusOr<double> read(const char* variable, double fallback) {
   return base::env_double(variable, fallback, 0, 1);
 }
 
-absl::StatusOr<std::string> read(const char* variable, const std::string& fallback) {
+base::StatusOr<std::string> read(const char* variable, const std::string& fallback) {
   return base::env_string(variable, fallback);
 }
 
-absl::StatusOr<attr_matching_engine_type_t> read(const char* variable,
+base::StatusOr<attr_matching_engine_type_t> read(const char* variable,
                                                  attr_matching_engine_type_t fallback) {
   static constexpr base::enum_name<attr_matching_engine_type_t> names[] = {
       {"queue", attr_matching_engine_type_t::queue}, {"map", attr_matching_engine_type_t::map}};
   return base::env_enum<attr_matching_engine_type_t>(variable, fallback, names);
 }
 
-absl::StatusOr<attr_rdv_protocol_t> read(const char* variable, attr_rdv_protocol_t fallback) {
+base::StatusOr<attr_rdv_protocol_t> read(const char* variable, attr_rdv_protocol_t fallback) {
   static constexpr base::enum_name<attr_rdv_protocol_t> names[] = {
       {"auto_select", attr_rdv_protocol_t::auto_select},
       {"write", attr_rdv_protocol_t::write},
@@ -71,7 +70,7 @@ absl::StatusOr<attr_rdv_protocol_t> read(const char* variable, attr_rdv_protocol
   return base::env_enum<attr_rdv_protocol_t>(variable, fallback, names);
 }
 
-absl::StatusOr<attr_ibv_odp_strategy_t> read(const char* variable,
+base::StatusOr<attr_ibv_odp_strategy_t> read(const char* variable,
                                              attr_ibv_odp_strategy_t fallback) {
   static constexpr base::enum_name<attr_ibv_odp_strategy_t> names[] = {
       {"none", attr_ibv_odp_strategy_t::none},
@@ -80,7 +79,7 @@ absl::StatusOr<attr_ibv_odp_strategy_t> read(const char* variable,
   return base::env_enum<attr_ibv_odp_strategy_t>(variable, fallback, names);
 }
 
-absl::StatusOr<attr_ibv_prefetch_strategy_t> read(const char* variable,
+base::StatusOr<attr_ibv_prefetch_strategy_t> read(const char* variable,
                                                   attr_ibv_prefetch_strategy_t fallback) {
   static constexpr base::enum_name<attr_ibv_prefetch_strategy_t> names[] = {
       {"none", attr_ibv_prefetch_strategy_t::none},
@@ -90,7 +89,7 @@ absl::StatusOr<attr_ibv_prefetch_strategy_t> read(const char* variable,
   return base::env_enum<attr_ibv_prefetch_strategy_t>(variable, fallback, names);
 }
 
-absl::StatusOr<attr_ibv_td_strategy_t> read(const char* variable, attr_ibv_td_strategy_t fallback) {
+base::StatusOr<attr_ibv_td_strategy_t> read(const char* variable, attr_ibv_td_strategy_t fallback) {
   static constexpr base::enum_name<attr_ibv_td_strategy_t> names[] = {
       {"none", attr_ibv_td_strategy_t::none},
       {"all_qp", attr_ibv_td_strategy_t::all_qp},
@@ -99,22 +98,22 @@ absl::StatusOr<attr_ibv_td_strategy_t> read(const char* variable, attr_ibv_td_st
 }
 
 template <class T>
-absl::Status load(const char* name, const char* meaning, T* attribute) {
-  const std::string variable = absl::StrCat("LCI_ATTR_", absl::AsciiStrToUpper(name));
-  const absl::StatusOr<T> value = read(variable.c_str(), *attribute);
+base::Status load(const char* name, const char* meaning, T* attribute) {
+  const std::string variable = base::StrCat("LCI_ATTR_", base::AsciiStrToUpper(name));
+  const base::StatusOr<T> value = read(variable.c_str(), *attribute);
   if (!value.ok()) {
-    return absl::Status(value.status().code(),
-                        absl::StrCat(value.status().message(), " (", meaning, ")"));
+    return base::Status(value.status().code(),
+                        base::StrCat(value.status().message(), " (", meaning, ")"));
   }
   *attribute = *value;
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<global_attr_t> attributes_from_environment() {
+base::StatusOr<global_attr_t> attributes_from_environment() {
   global_attr_t attr;
-  absl::Status status;
+  base::Status status;
 #define LCI_ATTR_LOAD(type_, name_, default_, doc_) status.Update(load(#name_, doc_, &attr.name_));
   LCI_GLOBAL_ATTRS(LCI_ATTR_LOAD)
 #undef LCI_ATTR_LOAD

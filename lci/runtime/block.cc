@@ -5,8 +5,8 @@
 #include <exception>
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/backoff.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/comp/checked.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
@@ -18,7 +18,7 @@ namespace {
 
 template <class... Parts>
 [[noreturn, gnu::noinline, gnu::cold]] void refuse_block(const char* call, const Parts&... parts) {
-  throw std::invalid_argument(absl::StrCat("lci: ", call, ": ", parts...));
+  throw std::invalid_argument(base::StrCat("lci: ", call, ": ", parts...));
 }
 
 const block_t::memory_t* memory_of(const block_t& block, const device_impl_t& device) {
@@ -217,9 +217,9 @@ void wait_for(const block_operation& operation, const countdown& waiting) {
 [[noreturn, gnu::noinline, gnu::cold]] void report_failure(const block_operation& operation,
                                                            const char* call, int rank) {
   if (operation.runtime().has_failed(rank)) {
-    throw peer_failure_error(rank, absl::StrCat("lci: ", call, ": rank ", rank, " is gone"));
+    throw peer_failure_error(rank, base::StrCat("lci: ", call, ": rank ", rank, " is gone"));
   }
-  throw std::runtime_error(absl::StrCat("lci: ", call, ": rank ", rank,
+  throw std::runtime_error(base::StrCat("lci: ", call, ": rank ", rank,
                                         " is gone, or has closed the memory of its block "
                                         "(deregister_memory)"));
 }
@@ -234,7 +234,7 @@ status_t post_block(direction_t direction, const block_t& local, const block_t& 
   rt::countdown waiting(operation.legs());
   comp_impl_t* const comp = operation.comp() != nullptr ? operation.comp() : &waiting;
   if (comp == &waiting && rt::inside_progress()) {
-    throw std::logic_error(absl::StrCat(
+    throw std::logic_error(base::StrCat(
         "lci: ", call, ": without a signal or local_comp it waits, which a handler may not"));
   }
   for (int i = 0; i < operation.legs(); ++i) {

@@ -3,9 +3,9 @@
 #include <stdexcept>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "lci/api/comm.hpp"
 #include "lci/api/plan.hpp"
+#include "lci/base/strings.h"
 #include "lci/runtime/block.h"
 #include "lci/runtime/plan.h"
 #include "lci/runtime/resolve.h"
@@ -57,7 +57,7 @@ class walk {
 
 plan_impl_t& checked_plan(plan_t plan, const char* call) {
   if (plan.is_empty() || !plan.get_impl()->is_live()) {
-    throw std::invalid_argument(absl::StrCat("lci: ", call, ": the plan is empty or freed"));
+    throw std::invalid_argument(base::StrCat("lci: ", call, ": the plan is empty or freed"));
   }
   return *plan.get_impl();
 }
@@ -90,7 +90,7 @@ void convert_send_x::operator()() const {
       .runtime(&runtime)
       .matching_engine(runtime.address_engine())();
   if (to.layout.size() != layout_.size()) {
-    throw std::invalid_argument(absl::StrCat("lci: ", call, ": the layout has ", layout_.size(),
+    throw std::invalid_argument(base::StrCat("lci: ", call, ": the layout has ", layout_.size(),
                                              " bytes, and that of rank ", rank_, ", tag ", tag_,
                                              ", ", to.layout.size()));
   }

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/runtime.h"
 
 namespace lci {
@@ -138,9 +138,9 @@ net::local_region device_impl_t::region_of(const rt::packet& packet) {
       .of(packet);
 }
 
-absl::StatusOr<rt::registrations::use> device_impl_t::register_for_use(void* buffer, size_t size) {
+base::StatusOr<rt::registrations::use> device_impl_t::register_for_use(void* buffer, size_t size) {
   if (net->limits().needs_registration) return context.registrations.acquire(buffer, size);
-  const absl::StatusOr<net::local_region> made = network().register_memory(buffer, size);
+  const base::StatusOr<net::local_region> made = network().register_memory(buffer, size);
   if (!made.ok()) return made.status();
   rt::registrations::use given;
   given.local = *made;
@@ -159,7 +159,7 @@ void* device_impl_t::packet_for_am(size_t size, int sender) {
   try {
     return packets_.get_for(size)->payload();
   } catch (const std::bad_alloc&) {
-    throw std::runtime_error(absl::StrCat("lci: rank ", runtime.rank(), " has no memory for ", size,
+    throw std::runtime_error(base::StrCat("lci: rank ", runtime.rank(), " has no memory for ", size,
                                           " bytes from rank ", sender));
   }
 }

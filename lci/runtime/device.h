@@ -6,9 +6,9 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "lci/api/attr.hpp"
 #include "lci/api/types.hpp"
+#include "lci/base/status.h"
 #include "lci/net/backend.h"
 #include "lci/runtime/backlog.h"
 #include "lci/runtime/live.h"
@@ -81,7 +81,7 @@ class device_impl_t : public rt::live_object {
   net::local_region region_of(const rt::packet& packet);
   // A registration of a buffer for as long as an operation uses it. Where the network wants none,
   // peers do: then it is a new one each time, which costs no more than a look-up.
-  absl::StatusOr<rt::registrations::use> register_for_use(void* buffer, size_t size);
+  base::StatusOr<rt::registrations::use> register_for_use(void* buffer, size_t size);
   void end_use(const rt::registrations::use& over);
 
   // Memory for an active message from `sender` to `comp`: of the runtime's allocator, or a packet.

@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "lci/api/coll.hpp"
 #include "lci/api/runtime.hpp"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/scoped.h"
 #include "lci/runtime/attributes.h"
@@ -42,7 +42,7 @@ int g_runtime_users = 0;
 boot::bootstrap& require_boot(process_state& state, const char* call) {
   if (state.boot == nullptr) {
     throw std::logic_error(
-        absl::StrCat("lci: ", call, " before global_initialize, g_runtime_init or alloc_runtime"));
+        base::StrCat("lci: ", call, " before global_initialize, g_runtime_init or alloc_runtime"));
   }
   return *state.boot;
 }
@@ -56,7 +56,7 @@ runtime_t make_runtime(const Op& options) {
   {
     const std::lock_guard<std::mutex> guard(state.mutex);
     scope =
-        std::make_unique<boot::scoped_bootstrap>(*state.boot, absl::StrCat("r", state.runtimes++));
+        std::make_unique<boot::scoped_bootstrap>(*state.boot, base::StrCat("r", state.runtimes++));
     defaults = state.attr;
     others = state.alive;
   }
@@ -76,10 +76,10 @@ void global_initialize() {
   const std::lock_guard<std::mutex> guard(state.mutex);
   if (state.initialized == 0) {
     auto attr = rt::attributes_from_environment();
-    if (!attr.ok()) throw std::invalid_argument(absl::StrCat("lci: ", attr.status().message()));
+    if (!attr.ok()) throw std::invalid_argument(base::StrCat("lci: ", attr.status().message()));
     auto boot = boot::make_bootstrap();
     if (!boot.ok()) {
-      throw std::runtime_error(absl::StrCat("lci: can't join the job: ", boot.status().ToString()));
+      throw std::runtime_error(base::StrCat("lci: can't join the job: ", boot.status().ToString()));
     }
     state.attr = *attr;
     state.boot = *std::move(boot);
@@ -136,7 +136,7 @@ void free_runtime(runtime_t* runtime) {
   runtime_impl_t* impl = runtime->get_impl();
   rt::check_live(*impl, "runtime");
   if (const std::string left = impl->left_over(); !left.empty()) {
-    throw std::logic_error(absl::StrCat("lci: free_runtime: not freed: ", left));
+    throw std::logic_error(base::StrCat("lci: free_runtime: not freed: ", left));
   }
   if (impl->default_device() != nullptr) {
     // Peers may be in the middle of a conversation with us until they have come here too. A peer
@@ -191,7 +191,7 @@ namespace rt {
 std::atomic<device_impl_t*> global_device{nullptr};
 
 void refuse_freed(const char* what) {
-  throw std::invalid_argument(absl::StrCat("lci: the ", what, " has been freed"));
+  throw std::invalid_argument(base::StrCat("lci: the ", what, " has been freed"));
 }
 
 runtime_impl_t* resolve(runtime_t runtime) {
@@ -239,13 +239,13 @@ Impl* given_or_default(const runtime_impl_t& runtime, Impl* given, Impl* otherwi
   if (given == nullptr) {
     if (__builtin_expect(otherwise == nullptr, 0)) {
       throw std::logic_error(
-          absl::StrCat("lci: the runtime has no default ", what, ", and none is given"));
+          base::StrCat("lci: the runtime has no default ", what, ", and none is given"));
     }
     return otherwise;
   }
   check_live(*given, what);
   if (__builtin_expect(&given->runtime != &runtime, 0)) {
-    throw std::invalid_argument(absl::StrCat("lci: the ", what, " belongs to another runtime"));
+    throw std::invalid_argument(base::StrCat("lci: the ", what, " belongs to another runtime"));
   }
   return given;
 }

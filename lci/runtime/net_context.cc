@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci {
 namespace {
@@ -14,7 +14,7 @@ std::unique_ptr<net::context> attach(boot::bootstrap& boot, net_context_attr_t* 
       net::find_backend(attr->backend, position.local_size == position.size);
   if (entry == nullptr || !entry->available()) {
     throw std::runtime_error(
-        absl::StrCat("lci: the backend asked for (LCI_ATTR_BACKEND) is ",
+        base::StrCat("lci: the backend asked for (LCI_ATTR_BACKEND) is ",
                      entry == nullptr ? "not part of this library" : "not available on this host",
                      "; leave it unset for the default"));
   }
@@ -29,7 +29,7 @@ std::unique_ptr<net::context> attach(boot::bootstrap& boot, net_context_attr_t* 
   config.max_registrations = attr->max_registrations;
   auto network = entry->make(boot, config);
   if (!network.ok()) {
-    throw std::runtime_error(absl::StrCat("lci: rank ", boot.rank(), " can't use backend ",
+    throw std::runtime_error(base::StrCat("lci: rank ", boot.rank(), " can't use backend ",
                                           entry->name, ": ", network.status().ToString()));
   }
   attr->backend = net::find_backend((*network)->name())->id;

@@ -2,8 +2,8 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/api/net.hpp"
+#include "lci/base/strings.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
@@ -25,15 +25,15 @@ struct request {
 // Checks the arguments. `most`: bytes that the network takes.
 net::op make_op(const request& asked, const rt::target& target, size_t most) {
   if (asked.rank < 0 || asked.rank >= target.runtime->size()) {
-    throw std::invalid_argument(absl::StrCat("lci: ", asked.call, ": rank is ", asked.rank,
+    throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": rank is ", asked.rank,
                                              ", not 0 to ", target.runtime->size() - 1));
   }
   if (asked.buffer == nullptr && asked.size > 0) {
     throw std::invalid_argument(
-        absl::StrCat("lci: ", asked.call, ": buffer is null and size is ", asked.size));
+        base::StrCat("lci: ", asked.call, ": buffer is null and size is ", asked.size));
   }
   if (asked.size > most) {
-    throw std::invalid_argument(absl::StrCat("lci: ", asked.call, ": size is ", asked.size,
+    throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": size is ", asked.size,
                                              ", and the network takes ", most));
   }
   net::op op;
@@ -49,7 +49,7 @@ net::op make_op(const request& asked, const rt::target& target, size_t most) {
 
 error_t checked(error_t result, const request& asked) {
   if (result.errorcode != errorcode_t::fatal) return result;
-  throw std::runtime_error(absl::StrCat("lci: ", asked.call, ": rank ", asked.rank,
+  throw std::runtime_error(base::StrCat("lci: ", asked.call, ": rank ", asked.rank,
                                         " is gone, or its memory not open there"));
 }
 
@@ -68,7 +68,7 @@ error_t post(const Op& args, const request& asked, mr_t mr) {
   op.context = args.get_user_context();
   if (limits.needs_registration) {
     if (mr == MR_HOST || mr == MR_UNKNOWN || mr == MR_DEVICE) {
-      throw std::invalid_argument(absl::StrCat("lci: ", asked.call, ": this network needs an mr"));
+      throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": this network needs an mr"));
     }
     op.local = mr.get_impl()->region;
   }
@@ -110,7 +110,7 @@ size_t net_poll_cq_x::operator()() const {
 error_t net_post_recv_x::operator()() const {
   if (buffer_ == nullptr && size_ > 0) {
     throw std::invalid_argument(
-        absl::StrCat("lci: net_post_recv: buffer is null and size is ", size_));
+        base::StrCat("lci: net_post_recv: buffer is null and size is ", size_));
   }
   rt::resolve(get_runtime(), get_device())
       .device->raw.post_receive({buffer_, size_, get_user_context()});

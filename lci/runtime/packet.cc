@@ -7,8 +7,8 @@
 #include <new>
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/net_context.h"
 #include "lci/runtime/runtime.h"
 
@@ -52,7 +52,7 @@ net::local_region packet_regions::enter(size_t slab) {
   const size_t size = std::min((size_t{1} << slab_bits) + pool_.stride_, pool_.bytes_ - first);
   const auto made = network_.register_memory(pool_.base_ + first, size);
   if (!made.ok()) {
-    throw std::runtime_error(absl::StrCat("lci: can't register ", size, " bytes of packet pool \"",
+    throw std::runtime_error(base::StrCat("lci: can't register ", size, " bytes of packet pool \"",
                                           pool_.attr.name, "\": ", made.status().ToString()));
   }
   slabs_[slab].store(made->handle, std::memory_order_release);
@@ -70,12 +70,12 @@ constexpr size_t packets_at_a_time = 8;
 const packet_pool_attr_t& checked(const packet_pool_attr_t& attr) {
   if (attr.packet_size < 256 || attr.packet_size > 65536) {
     throw std::invalid_argument(
-        absl::StrCat("lci: attribute packet_size is ", attr.packet_size, ", not 256 to 65536"));
+        base::StrCat("lci: attribute packet_size is ", attr.packet_size, ", not 256 to 65536"));
   }
   // So many that their bytes can still be counted.
   if (attr.npackets < 1 || attr.npackets > (size_t{1} << 30)) {
     throw std::invalid_argument(
-        absl::StrCat("lci: attribute npackets is ", attr.npackets, ", not 1 to 2^30"));
+        base::StrCat("lci: attribute npackets is ", attr.npackets, ", not 1 to 2^30"));
   }
   return attr;
 }

@@ -24,11 +24,11 @@ class noting_network : public net::context {
     size_t size;
   };
   const char* name() const override { return "noting"; }
-  absl::StatusOr<std::unique_ptr<net::device>> make_device(const net::device_config&) override {
-    return absl::UnimplementedError("it has none");
+  base::StatusOr<std::unique_ptr<net::device>> make_device(const net::device_config&) override {
+    return base::UnimplementedError("it has none");
   }
-  absl::StatusOr<net::local_region> register_memory(void* address, size_t size) override {
-    if (full) return absl::ResourceExhaustedError("no more");
+  base::StatusOr<net::local_region> register_memory(void* address, size_t size) override {
+    if (full) return base::ResourceExhaustedError("no more");
     known.push_back({static_cast<const unsigned char*>(address), size});
     ++open;
     return net::local_region{known.size()};

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "lci/api/plan.hpp"
 #include "lci/base/backoff.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/comp/checked.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
@@ -47,7 +47,7 @@ void plan_impl_t::wait_for_end() const {
 void plan_impl_t::add(const std::vector<rt::block_operation>& operations, comp_impl_t* comp) {
   if (is_running()) {
     throw std::logic_error(
-        absl::StrCat("lci: plan \"", attr.name, "\" is running, and can't be added to"));
+        base::StrCat("lci: plan \"", attr.name, "\" is running, and can't be added to"));
   }
   wait_for_end();
   if (are_runs(operations)) {
@@ -98,7 +98,7 @@ void plan_impl_t::start() {
   size_t idle = 0;
   // Acquire pairs with the release in end_step.
   if (!left_.compare_exchange_strong(idle, n, std::memory_order_acquire)) {
-    throw std::logic_error(absl::StrCat("lci: plan_start: plan \"", attr.name, "\" is running, ",
+    throw std::logic_error(base::StrCat("lci: plan_start: plan \"", attr.name, "\" is running, ",
                                         idle, " of its parts are not complete"));
   }
   failed_rank_.store(none, std::memory_order_relaxed);
@@ -150,7 +150,7 @@ bool plan_impl_t::test() const {
   if (!is_over()) return false;
   const int failed = failed_rank_.load(std::memory_order_relaxed);
   if (__builtin_expect(failed == none, 1)) return true;
-  const std::string what = absl::StrCat("lci: plan_test: plan \"", attr.name, "\" of rank ",
+  const std::string what = base::StrCat("lci: plan_test: plan \"", attr.name, "\" of rank ",
                                         runtime.rank(), ": rank ", failed);
   if (runtime.has_failed(failed)) throw peer_failure_error(failed, what + " is gone");
   throw std::runtime_error(what + " is gone, or has closed the memory of its block");
@@ -162,7 +162,7 @@ namespace {
 
 plan_impl_t& checked_plan(plan_t plan, const char* call) {
   if (plan.is_empty() || !plan.get_impl()->is_live()) {
-    throw std::invalid_argument(absl::StrCat(
+    throw std::invalid_argument(base::StrCat(
         "lci: ", call, plan.is_empty() ? ": the plan is empty" : ": the plan has been freed"));
   }
   return *plan.get_impl();
@@ -180,7 +180,7 @@ void free_plan_x::operator()() const {
   plan_impl_t* const impl = &checked_plan(*plan_, "free_plan");
   if (impl->is_running()) {
     throw std::logic_error(
-        absl::StrCat("lci: free_plan: plan \"", impl->attr.name, "\" is running"));
+        base::StrCat("lci: free_plan: plan \"", impl->attr.name, "\" is running"));
   }
   delete impl;
   *plan_ = plan_t();

@@ -4,8 +4,8 @@
 #include <atomic>
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/api/comm.hpp"
+#include "lci/base/strings.h"
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/protocol/choose.h"
 #include "lci/runtime/protocol/envelope.h"
@@ -20,7 +20,7 @@ namespace {
 
 // Off the fast path, as all that makes texts: it would take registers and a larger frame there.
 [[noreturn, gnu::noinline, gnu::cold]] void report_gone(const device_impl_t& device, int rank) {
-  throw peer_failure_error(rank, absl::StrCat("lci: can't send to rank ", rank,
+  throw peer_failure_error(rank, base::StrCat("lci: can't send to rank ", rank,
                                               ": it is gone (rank ", device.runtime.rank(), ")"));
 }
 
@@ -81,7 +81,7 @@ const char* name_of(post_form_t form) {
 // Off the fast path.
 template <class... Parts>
 [[noreturn, gnu::noinline, gnu::cold]] void refuse(const post_args_t& args, const Parts&... parts) {
-  throw std::invalid_argument(absl::StrCat("lci: ", name_of(args.form), ": ", parts...));
+  throw std::invalid_argument(base::StrCat("lci: ", name_of(args.form), ": ", parts...));
 }
 
 [[noreturn, gnu::noinline, gnu::cold]] void refuse_meaningless(const post_args_t& args) {
@@ -199,9 +199,9 @@ class flag final : public comp_impl_t {
                                                                int rank, post_form_t form) {
   if (device.runtime.has_failed(rank)) {
     throw peer_failure_error(rank,
-                             absl::StrCat("lci: ", name_of(form), ": rank ", rank, " is gone"));
+                             base::StrCat("lci: ", name_of(form), ": rank ", rank, " is gone"));
   }
-  throw std::runtime_error(absl::StrCat("lci: ", name_of(form), ": rank ", rank,
+  throw std::runtime_error(base::StrCat("lci: ", name_of(form), ": rank ", rank,
                                         " is gone, or has closed the memory that rmr names "
                                         "(deregister_memory)"));
 }
@@ -251,10 +251,10 @@ error_t start_and_wait(device_impl_t& device, transfer kind, message operation,
   *status = over.status();
   if (status->error.errorcode == errorcode_t::fatal) {
     if (operation.rank >= 0 && device.runtime.has_failed(operation.rank)) {
-      throw peer_failure_error(operation.rank, absl::StrCat("lci: ", name_of(args.form), ": rank ",
+      throw peer_failure_error(operation.rank, base::StrCat("lci: ", name_of(args.form), ": rank ",
                                                             operation.rank, " is gone"));
     }
-    throw std::runtime_error(absl::StrCat("lci: ", name_of(args.form), " of ", operation.size,
+    throw std::runtime_error(base::StrCat("lci: ", name_of(args.form), " of ", operation.size,
                                           " bytes failed; the log of rank ", operation.rank,
                                           " or of this one says why"));
   }

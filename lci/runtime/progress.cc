@@ -4,8 +4,8 @@
 #include <exception>
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/message.h"
@@ -149,7 +149,7 @@ void device_impl_t::handle(const net::completion& completion) {
       rendezvous.fail_peer(completion.rank);
       throw peer_failure_error(
           completion.rank,
-          absl::StrCat("lci: rank ", completion.rank, " is gone (found by rank ", runtime.rank(),
+          base::StrCat("lci: rank ", completion.rank, " is gone (found by rank ", runtime.rank(),
                        "); communication with the other ranks goes on"));
   }
 }

@@ -53,14 +53,14 @@ void registrations::drop(known& gone) {
 
 void registrations::drop_oldest() { drop(*idle_.front()); }
 
-absl::StatusOr<registrations::use> registrations::acquire(void* address, size_t size) {
+base::StatusOr<registrations::use> registrations::acquire(void* address, size_t size) {
   const auto first = reinterpret_cast<uintptr_t>(address);
   const std::lock_guard<std::mutex> guard(mutex_);
   known* found = find(first, size);
   if (found != nullptr) {
     ++counts_.found;
   } else {
-    absl::StatusOr<net::local_region> made = network_.register_memory(address, size);
+    base::StatusOr<net::local_region> made = network_.register_memory(address, size);
     while (!made.ok() && !idle_.empty()) {
       drop_oldest();
       made = network_.register_memory(address, size);

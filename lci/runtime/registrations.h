@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/net/backend.h"
 
 namespace lci::rt {
@@ -49,7 +49,7 @@ class registrations {
   };
 
   // The network's error if it can't register. What is kept goes first, in case that makes room.
-  absl::StatusOr<use> acquire(void* address, size_t size);
+  base::StatusOr<use> acquire(void* address, size_t size);
   // Once for each acquire, before the program hears that the operation is over. `keep`: see
   // use_reg_cache.
   void release(const use& over, bool keep);

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "lci/base/status.h"
 
 namespace lci::rt {
 namespace {
@@ -21,12 +21,12 @@ class fake_network final : public net::context {
   ~fake_network() override { EXPECT_TRUE(open_.empty()) << "left registered"; }
 
   const char* name() const override { return "fake"; }
-  absl::StatusOr<std::unique_ptr<net::device>> make_device(const net::device_config&) override {
-    return absl::UnimplementedError("it has none");
+  base::StatusOr<std::unique_ptr<net::device>> make_device(const net::device_config&) override {
+    return base::UnimplementedError("it has none");
   }
-  absl::StatusOr<net::local_region> register_memory(void* address, size_t size) override {
+  base::StatusOr<net::local_region> register_memory(void* address, size_t size) override {
     const std::lock_guard<std::mutex> guard(mutex_);
-    if (open_.size() == room_) return absl::ResourceExhaustedError("full");
+    if (open_.size() == room_) return base::ResourceExhaustedError("full");
     const auto first = reinterpret_cast<uintptr_t>(address);
     open_[++last_] = {first, first + size};
     return net::local_region{last_};
@@ -181,7 +181,7 @@ TEST(RegistrationsOfAFullNetwork, GiveUpWhatIsKept) {
   const auto third = all.acquire(&bytes[600], 10);
   ASSERT_TRUE(second.ok() && third.ok());
   const auto fourth = all.acquire(&bytes[700], 10);
-  EXPECT_EQ(fourth.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_EQ(fourth.status().code(), base::StatusCode::kResourceExhausted);
   all.release(*used, false);
   all.release(*second, false);
   all.release(*third, false);

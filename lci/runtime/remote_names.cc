@@ -1,7 +1,7 @@
 // What other ranks name of this one's: completion objects and signals.
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/runtime.h"
 
 namespace lci {
@@ -11,7 +11,7 @@ namespace lci {
 rcomp_t runtime_impl_t::reserve_rcomps(rcomp_t n) {
   const std::lock_guard<std::mutex> guard(rcomp_mutex_);
   if (n > ~rcomp_t{0} - next_rcomp_) {
-    throw std::invalid_argument(absl::StrCat("lci: reserve_rcomps: ", n, " more than are left"));
+    throw std::invalid_argument(base::StrCat("lci: reserve_rcomps: ", n, " more than are left"));
   }
   const rcomp_t first = next_rcomp_;
   next_rcomp_ += n;
@@ -22,16 +22,16 @@ void runtime_impl_t::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
   const std::lock_guard<std::mutex> guard(rcomp_mutex_);
   if (rcomp == 0 || rcomp >= next_rcomp_) {
     throw std::invalid_argument(
-        absl::StrCat("lci: rcomp ", rcomp, " was not given by register_rcomp or reserve_rcomps"));
+        base::StrCat("lci: rcomp ", rcomp, " was not given by register_rcomp or reserve_rcomps"));
   }
   if (comp != nullptr && rcomps_.get(rcomp) != nullptr) {
-    throw std::logic_error(absl::StrCat("lci: register_rcomp: ", rcomp, " is in use"));
+    throw std::logic_error(base::StrCat("lci: register_rcomp: ", rcomp, " is in use"));
   }
   rcomps_.set(rcomp, comp);
 }
 
 void runtime_impl_t::report_no_rcomp(rcomp_t rcomp, int sender) const {
-  throw std::runtime_error(absl::StrCat(
+  throw std::runtime_error(base::StrCat(
       "lci: rank ", rank(), " dropped a message of rank ", sender, " for remote completion ", rcomp,
       ", which is not registered here; register it before a barrier and send after it"));
 }
@@ -52,7 +52,7 @@ void runtime_impl_t::remove_signal(uint32_t number) {
 }
 
 void runtime_impl_t::report_no_signal(uint32_t number, int sender) const {
-  throw std::runtime_error(absl::StrCat("lci: rank ", rank(), " dropped an event of rank ", sender,
+  throw std::runtime_error(base::StrCat("lci: rank ", rank(), " dropped an event of rank ", sender,
                                         " for signal number ", number,
                                         ", which has been freed, or never was"));
 }

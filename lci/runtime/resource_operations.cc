@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/api/device.hpp"
 #include "lci/api/runtime.hpp"
+#include "lci/base/strings.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
@@ -19,7 +19,7 @@ const mr_t MR_UNKNOWN(reinterpret_cast<mr_impl_t*>(uintptr_t{2}));
 namespace {
 
 [[noreturn]] __attribute__((noinline)) void refuse(const char* call, const char* why) {
-  throw std::invalid_argument(absl::StrCat("lci: ", call, ": ", why));
+  throw std::invalid_argument(base::StrCat("lci: ", call, ": ", why));
 }
 
 // What stands behind a handle that is to be freed, or used in `call`.
@@ -35,14 +35,14 @@ auto* checked(const Handle& handle, const char* call) {
 runtime_impl_t& owner(runtime_t runtime, runtime_impl_t& owner, const char* call) {
   if (!runtime.is_empty() && runtime.get_impl() != &owner) {
     throw std::invalid_argument(
-        absl::StrCat("lci: ", call, ": the resource belongs to another runtime"));
+        base::StrCat("lci: ", call, ": the resource belongs to another runtime"));
   }
   return owner;
 }
 
 template <class Impl>
 Impl* require(Impl* impl, const char* what) {
-  if (impl == nullptr) throw std::logic_error(absl::StrCat("lci: there is no default ", what));
+  if (impl == nullptr) throw std::logic_error(base::StrCat("lci: there is no default ", what));
   return impl;
 }
 
@@ -106,7 +106,7 @@ mr_t register_memory_x::operator()() const {
   const rt::target target = rt::resolve(get_runtime(), get_device());
   if (address_ == nullptr && size_ > 0) {
     throw std::invalid_argument(
-        absl::StrCat("lci: register_memory: address is null and size is ", size_));
+        base::StrCat("lci: register_memory: address is null and size is ", size_));
   }
   return target.runtime->register_memory(target.device->context, address_, size_,
                                          resolve(get_g_default_attr()));
@@ -119,7 +119,7 @@ mr_t alloc_mr_x::operator()() const {
 
 mr_impl_t* rt::registered(const mr_t& mr, const char* call) {
   if (mr == MR_DEVICE || mr == MR_UNKNOWN) {
-    throw std::invalid_argument(absl::StrCat("lci: ", call, ": this mr is of no registration"));
+    throw std::invalid_argument(base::StrCat("lci: ", call, ": this mr is of no registration"));
   }
   return checked(mr, call);
 }
@@ -131,7 +131,7 @@ namespace {
 void end(mr_t* mr, runtime_t runtime, bool allocated, const char* call) {
   mr_impl_t* impl = registered(*mr, call);
   if (impl->allocated != allocated) {
-    throw std::invalid_argument(absl::StrCat("lci: ", call, ": this mr is from ",
+    throw std::invalid_argument(base::StrCat("lci: ", call, ": this mr is from ",
                                              impl->allocated ? "alloc_mr; use free_mr"
                                                              : "register_memory; use "
                                                                "deregister_memory"));

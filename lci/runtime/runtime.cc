@@ -1,9 +1,10 @@
 #include "lci/runtime/runtime.h"
 
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/scoped.h"
 #include "lci/net/capacity.h"
 #include "lci/net/exchange.h"
@@ -15,19 +16,19 @@ namespace {
 void check_imm_bits(const runtime_attr_t& attr) {
   if (attr.imm_nbits_tag < 0 || attr.imm_nbits_tag > 16) {
     throw std::invalid_argument(
-        absl::StrCat("lci: attribute imm_nbits_tag is ", attr.imm_nbits_tag, ", not 0 to 16"));
+        base::StrCat("lci: attribute imm_nbits_tag is ", attr.imm_nbits_tag, ", not 0 to 16"));
   }
   if (attr.imm_nbits_rcomp < 1 || attr.imm_nbits_rcomp > 15) {
     throw std::invalid_argument(
-        absl::StrCat("lci: attribute imm_nbits_rcomp is ", attr.imm_nbits_rcomp, ", not 1 to 15"));
+        base::StrCat("lci: attribute imm_nbits_rcomp is ", attr.imm_nbits_rcomp, ", not 1 to 15"));
   }
   if (attr.imm_nbits_signal_part < 0 || attr.imm_nbits_signal_part > 16) {
-    throw std::invalid_argument(absl::StrCat("lci: attribute imm_nbits_signal_part is ",
+    throw std::invalid_argument(base::StrCat("lci: attribute imm_nbits_signal_part is ",
                                              attr.imm_nbits_signal_part, ", not 0 to 16"));
   }
   if (attr.nrails < 1 || attr.nrails > 16) {
     throw std::invalid_argument(
-        absl::StrCat("lci: attribute nrails is ", attr.nrails, ", not 1 to 16"));
+        base::StrCat("lci: attribute nrails is ", attr.nrails, ", not 1 to 16"));
   }
 }
 
@@ -43,16 +44,16 @@ struct agreement {
 void compare_with_peers(boot::bootstrap& boot, const runtime_attr_t& attr) {
   const agreement ours{rt::wire_version, attr.imm_nbits_tag, attr.imm_nbits_rcomp,
                        attr.imm_nbits_signal_part, attr.nrails};
-  const absl::string_view bytes(reinterpret_cast<const char*>(&ours), sizeof(ours));
+  const std::string_view bytes(reinterpret_cast<const char*>(&ours), sizeof(ours));
   auto all = boot.allgather("agreement", bytes, boot.default_timeout());
   if (!all.ok()) {
     throw std::runtime_error(
-        absl::StrCat("lci: the ranks could not meet: ", all.status().ToString()));
+        base::StrCat("lci: the ranks could not meet: ", all.status().ToString()));
   }
   for (size_t rank = 0; rank < all->size(); ++rank) {
     if ((*all)[rank] != bytes) {
       throw std::runtime_error(
-          absl::StrCat("lci: rank ", rank, " and rank ", boot.rank(),
+          base::StrCat("lci: rank ", rank, " and rank ", boot.rank(),
                        " run different versions of the library, or with different imm_nbits_tag, "
                        "imm_nbits_rcomp, imm_nbits_signal_part or nrails; start all ranks with the "
                        "same program and LCI_ATTR_ variables"));
@@ -140,9 +141,9 @@ runtime_impl_t::~runtime_impl_t() {
 
 std::string runtime_impl_t::left_over() const {
   std::string list;
-  const auto add = [&list](int count, absl::string_view what) {
+  const auto add = [&list](int count, std::string_view what) {
     if (count == 0) return;
-    absl::StrAppend(&list, list.empty() ? "" : ", ", count, " ", what, count == 1 ? "" : "s");
+    base::StrAppend(&list, list.empty() ? "" : ", ", count, " ", what, count == 1 ? "" : "s");
   };
   add(devices_.load(std::memory_order_acquire), "device");
   add(net_contexts_.load(std::memory_order_acquire), "net context");
@@ -171,21 +172,21 @@ void runtime_impl_t::set_failed(int rank) {
 std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
     const net_context_attr_t& attributes) {
   const int number = net_contexts_made_.fetch_add(1, std::memory_order_relaxed);
-  auto scope = std::make_unique<boot::scoped_bootstrap>(*boot_, absl::StrCat("n", number));
+  auto scope = std::make_unique<boot::scoped_bootstrap>(*boot_, base::StrCat("n", number));
   return std::make_unique<net_context_impl_t>(*this, attributes, std::move(scope), number);
 }
 
 void runtime_impl_t::gather() {
   if (default_device_ == nullptr || !default_device_->net->limits().polls_after_done) return;
-  const absl::Status met = net::agree_while(*boot_, absl::StrCat("gather-", gathers_.fetch_add(1)),
-                                            absl::OkStatus(), [this] {
+  const base::Status met = net::agree_while(*boot_, base::StrCat("gather-", gathers_.fetch_add(1)),
+                                            base::OkStatus(), [this] {
                                               if (!rt::inside_progress())
                                                 default_device_->progress();
-                                              return absl::OkStatus();
+                                              return base::OkStatus();
                                             });
   if (!met.ok()) {
     throw std::runtime_error(
-        absl::StrCat("lci: the ranks could not meet to make something: ", met.ToString()));
+        base::StrCat("lci: the ranks could not meet to make something: ", met.ToString()));
   }
 }
 
@@ -202,7 +203,7 @@ void runtime_impl_t::free_net_context(net_context_impl_t* context) {
   }
   const int users = context->users.load(std::memory_order_acquire);
   if (users != 0) {
-    throw std::logic_error(absl::StrCat("lci: free_net_context: ", users,
+    throw std::logic_error(base::StrCat("lci: free_net_context: ", users,
                                         " devices or memory regions of it have not been freed"));
   }
   if (default_packet_pool_ != nullptr) default_packet_pool_->forget(*context);
@@ -217,16 +218,16 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   const auto queues = net::sum_queues(attributes.net_max_sends, attributes.net_max_recvs,
                                       attributes.net_max_cqes, attributes.net_send_reserved_pct);
   if (!queues.ok()) {
-    throw std::invalid_argument(absl::StrCat("lci: ", queues.status().message()));
+    throw std::invalid_argument(base::StrCat("lci: ", queues.status().message()));
   }
   if (attributes.signal_level < -1 || attributes.signal_level > 4) {
-    throw std::invalid_argument(absl::StrCat("lci: attribute signal_level is ",
+    throw std::invalid_argument(base::StrCat("lci: attribute signal_level is ",
                                              attributes.signal_level, ", not 0 to 4, or -1"));
   }
   // All bits below the highest one.
   if (attributes.am_poll_mask < -1 || (static_cast<uint32_t>(attributes.am_poll_mask) &
                                        (static_cast<uint32_t>(attributes.am_poll_mask) + 1)) != 0) {
-    throw std::invalid_argument(absl::StrCat("lci: attribute am_poll_mask is ",
+    throw std::invalid_argument(base::StrCat("lci: attribute am_poll_mask is ",
                                              attributes.am_poll_mask,
                                              ", not 2^n - 1 (0, 1, 3, 7, ...), or -1"));
   }
@@ -243,7 +244,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   config.sleeps = attributes.progress_thread;
   auto network = context.net->make_device(config);
   if (!network.ok()) {
-    throw std::runtime_error(absl::StrCat("lci: rank ", rank(), " can't make device ",
+    throw std::runtime_error(base::StrCat("lci: rank ", rank(), " can't make device ",
                                           attributes.uid, ": ", network.status().ToString()));
   }
   return std::make_unique<device_impl_t>(context, packets, attributes, *std::move(network));
@@ -265,11 +266,11 @@ void runtime_impl_t::free_device(device_impl_t* device) {
     throw std::logic_error("lci: free_device: the default device is freed with its runtime");
   }
   if (device->extra_endpoints() != 0) {
-    throw std::logic_error(absl::StrCat("lci: free_device: ", device->extra_endpoints(),
+    throw std::logic_error(base::StrCat("lci: free_device: ", device->extra_endpoints(),
                                         " endpoints of it have not been freed"));
   }
   if (!device->idle()) {
-    throw std::logic_error(absl::StrCat("lci: free_device: operations are under way on device ",
+    throw std::logic_error(base::StrCat("lci: free_device: operations are under way on device ",
                                         device->attr.uid, "; call wait_drained first"));
   }
   // What peers have only to take, as a barrier's last message, is nobody's mistake.
@@ -282,7 +283,7 @@ mr_impl_t* runtime_impl_t::register_memory(net_context_impl_t& context, void* ad
                                            const mr_attr_t& attributes) {
   auto registered = context.net->register_memory(address, size);
   if (!registered.ok()) {
-    throw std::runtime_error(absl::StrCat("lci: register_memory: ", size, " bytes on rank ", rank(),
+    throw std::runtime_error(base::StrCat("lci: register_memory: ", size, " bytes on rank ", rank(),
                                           ": ", registered.status().ToString()));
   }
   auto made = std::make_unique<mr_impl_t>(context, attributes, address, size, *registered, false);
@@ -296,7 +297,7 @@ mr_impl_t* runtime_impl_t::alloc_memory(net_context_impl_t& context, size_t size
                                         const mr_attr_t& attributes) {
   const auto made = context.net->allocate_memory(size);
   if (!made.ok()) {
-    throw std::runtime_error(absl::StrCat("lci: alloc_mr: ", size, " bytes on rank ", rank(), ": ",
+    throw std::runtime_error(base::StrCat("lci: alloc_mr: ", size, " bytes on rank ", rank(), ": ",
                                           made.status().ToString()));
   }
   std::unique_ptr<mr_impl_t> mr;
@@ -343,10 +344,10 @@ void runtime_impl_t::free_packet_pool(packet_pool_impl_t* pool) {
   const int devices = pool->devices.load(std::memory_order_acquire);
   if (devices != 0) {
     throw std::logic_error(
-        absl::StrCat("lci: free_packet_pool: ", devices, " devices still use it"));
+        base::StrCat("lci: free_packet_pool: ", devices, " devices still use it"));
   }
   if (const size_t out = pool->in_use(); out != 0) {
-    throw std::logic_error(absl::StrCat("lci: free_packet_pool: ", out,
+    throw std::logic_error(base::StrCat("lci: free_packet_pool: ", out,
                                         " packets of it have not been given back (put_upacket)"));
   }
   delete pool;
@@ -381,7 +382,7 @@ void runtime_impl_t::free_matching_engine(matching_engine_impl_t* engine) {
   }
   if (const size_t waiting = engine->waiting(); waiting != 0) {
     throw std::logic_error(
-        absl::StrCat("lci: free_matching_engine: ", waiting, " sends or receives wait in it"));
+        base::StrCat("lci: free_matching_engine: ", waiting, " sends or receives wait in it"));
   }
   {
     const std::lock_guard<std::mutex> guard(engines_mutex_);
@@ -392,7 +393,7 @@ void runtime_impl_t::free_matching_engine(matching_engine_impl_t* engine) {
 }
 
 void runtime_impl_t::report_no_engine(uint32_t id, int sender) const {
-  throw std::runtime_error(absl::StrCat(
+  throw std::runtime_error(base::StrCat(
       "lci: rank ", rank(), " dropped a message of rank ", sender, " for matching engine ", id,
       ", which it does not have; allocate it before a barrier and send after it"));
 }
@@ -406,7 +407,7 @@ void* runtime_impl_t::allocate_otherwise(size_t size, int sender) {
   } catch (const std::exception&) {  // told below
   }
   if (__builtin_expect(buffer == nullptr, 0)) {
-    throw std::runtime_error(absl::StrCat("lci: rank ", rank(), " has no memory for ", size,
+    throw std::runtime_error(base::StrCat("lci: rank ", rank(), " has no memory for ", size,
                                           " bytes from rank ", sender));
   }
   return buffer;

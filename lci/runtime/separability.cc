@@ -16,8 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "lci/base/strings.h"
 #include "lci/base/write_watch.h"
 #include "lci/boot/in_process.h"
 #include "lci/runtime/runtime.h"
@@ -326,12 +325,12 @@ common_lines compare(const base::written_lines& one, const base::written_lines& 
       continue;
     }
     ++found.of_program;
-    absl::StrAppend(&found.report, "  line 0x", absl::Hex(line * 64), ":");
+    base::StrAppend(&found.report, "  line 0x", base::Hex(line * 64), ":");
     for (const base::writers* each : {&first, &second}) {
       for (const void* at : {each->program, each->library}) {
-        if (at != nullptr) absl::StrAppend(&found.report, " ", base::describe_instruction(at));
+        if (at != nullptr) base::StrAppend(&found.report, " ", base::describe_instruction(at));
       }
-      absl::StrAppend(&found.report, each == &first ? " and" : "\n");
+      base::StrAppend(&found.report, each == &first ? " and" : "\n");
     }
   }
   return found;
@@ -378,7 +377,7 @@ TEST_P(Separability, NoLineIsWrittenByTwoThreads) {
     }
     if (common.of_library > 0) {
       std::cout << "the network's library writes " << common.of_library
-                << " lines in both threads, at " << absl::StrJoin(common.in_library, ", ") << "\n";
+                << " lines in both threads, at " << base::StrJoin(common.in_library, ", ") << "\n";
     }
     // (The watch works.)
     for (const base::written_lines& each : lines) {

@@ -3,8 +3,8 @@
 #include <new>
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/message.h"
 #include "lci/runtime/runtime.h"
 
@@ -97,17 +97,17 @@ std::string event_signal::describe() const {
   const int64_t value = counter_.get();
   const int64_t events = counter_.missing_events(value);
   const int64_t parts = counter_.missing_parts(value);
-  std::string text = absl::StrCat("signal \"", attr.name, "\" of rank ", runtime_.rank(), ": ");
+  std::string text = base::StrCat("signal \"", attr.name, "\" of rank ", runtime_.rank(), ": ");
   if (events < 0) {
-    absl::StrAppend(&text, "of ", counter_.num_event(), " events promised ",
+    base::StrAppend(&text, "of ", counter_.num_event(), " events promised ",
                     counter_.num_event() - events, " have come");
   } else {
-    absl::StrAppend(&text, events, " of ", counter_.num_event(), " events ",
+    base::StrAppend(&text, events, " of ", counter_.num_event(), " events ",
                     events == 1 ? "is" : "are", " missing");
   }
-  if (parts > 0) absl::StrAppend(&text, ", and ", parts, " parts of messages");
+  if (parts > 0) base::StrAppend(&text, ", and ", parts, " parts of messages");
   if (parts < 0) {
-    absl::StrAppend(&text, ", and ", -parts, " parts have come of messages whose first one is not");
+    base::StrAppend(&text, ", and ", -parts, " parts have come of messages whose first one is not");
   }
   return text;
 }
@@ -116,14 +116,14 @@ void event_signal::report(int64_t value, const char* call) const {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (failed_) {
     const std::string what =
-        absl::StrCat("lci: ", call, ": signal \"", attr.name, "\" of rank ", runtime_.rank(),
+        base::StrCat("lci: ", call, ": signal \"", attr.name, "\" of rank ", runtime_.rank(),
                      ": an operation with rank ", failed_rank_, " has failed");
     if (failed_rank_ >= 0 && runtime_.has_failed(failed_rank_)) {
       throw peer_failure_error(failed_rank_, what + ", which is gone");
     }
     throw std::runtime_error(what + "; the log of that rank or of this one says why");
   }
-  throw std::logic_error(absl::StrCat(
+  throw std::logic_error(base::StrCat(
       "lci: ", call, ": ", describe(),
       counter_.is_bad(value) ? "; some were meant for a later round, or for another signal"
                              : "; a signal is reset when all have come"));

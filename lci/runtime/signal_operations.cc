@@ -2,10 +2,10 @@
 #include <chrono>
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/api/runtime.hpp"
 #include "lci/api/signal.hpp"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/comp/checked.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
@@ -50,12 +50,12 @@ comp_t alloc_signal_x::operator()() const {
   attr.signal_nbits_event = nbits_event_.value_or(get_g_default_attr().signal_nbits_event);
   attr.signal_num_event = num_event_;
   if (attr.signal_nbits_event < 1 || attr.signal_nbits_event > 40) {
-    throw std::invalid_argument(absl::StrCat("lci: attribute signal_nbits_event is ",
+    throw std::invalid_argument(base::StrCat("lci: attribute signal_nbits_event is ",
                                              attr.signal_nbits_event, ", not 1 to 40"));
   }
   const int64_t most = (int64_t{1} << attr.signal_nbits_event) - 1;
   if (num_event_ < 1 || num_event_ > most) {
-    throw std::invalid_argument(absl::StrCat("lci: alloc_signal: num_event is ", num_event_,
+    throw std::invalid_argument(base::StrCat("lci: alloc_signal: num_event is ", num_event_,
                                              ", not 1 to ", most,
                                              ", for which signal_nbits_event has room"));
   }

@@ -16,9 +16,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "lci/base/env.h"
+#include "lci/base/strings.h"
 #include "lci/net/sim/settings.h"
 #include "lci/runtime/test_ranks.h"
 
@@ -48,8 +48,8 @@ class seed_of_each_iteration : public testing::EmptyTestEventListener {
   }
   void OnTestEnd(const testing::TestInfo& test) override {
     if (!test.result()->Failed()) return;
-    failed_ += absl::StrCat(failed_.empty() ? " --gtest_filter=" : ":", test.test_suite_name(), ".",
-                            test.name());
+    failed_ += lci::base::StrCat(failed_.empty() ? " --gtest_filter=" : ":", test.test_suite_name(),
+                                 ".", test.name());
   }
   void OnTestIterationEnd(const testing::UnitTest&, int) override {
     if (failed_.empty()) return;
@@ -61,9 +61,9 @@ class seed_of_each_iteration : public testing::EmptyTestEventListener {
  private:
   // The command that runs this seed alone.
   std::string again() const {
-    return absl::StrCat("LCI_TEST_SEEDS=1 ",
-                        lci::net::sim::settings::from_environment().value().to_string(), " ",
-                        program_);
+    return lci::base::StrCat("LCI_TEST_SEEDS=1 ",
+                             lci::net::sim::settings::from_environment().value().to_string(), " ",
+                             program_);
   }
 
   const int64_t first_;
@@ -74,7 +74,7 @@ class seed_of_each_iteration : public testing::EmptyTestEventListener {
 // As one types it in the repository, if Bazel has started it.
 std::string name_of_program(const char* started_as) {
   const char* const target = std::getenv("TEST_BINARY");
-  return target == nullptr ? std::string(started_as) : absl::StrCat("bazel-bin/", target);
+  return target == nullptr ? std::string(started_as) : lci::base::StrCat("bazel-bin/", target);
 }
 
 }  // namespace

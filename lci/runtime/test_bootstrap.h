@@ -4,12 +4,11 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/net/sim/turns.h"
 
@@ -26,23 +25,22 @@ class turn_taking_bootstrap final : public boot::bootstrap {
   explicit turn_taking_bootstrap(std::unique_ptr<boot::bootstrap> real)
       : bootstrap(real->position(), real->default_timeout()), real_(std::move(real)) {}
 
-  absl::string_view name() const override { return real_->name(); }
-  absl::string_view job_id() const override { return real_->job_id(); }
-  absl::Status put(absl::string_view key, absl::string_view value) override {
+  std::string_view name() const override { return real_->name(); }
+  std::string_view job_id() const override { return real_->job_id(); }
+  base::Status put(std::string_view key, std::string_view value) override {
     return real_->put(key, value);
   }
-  absl::StatusOr<std::string> get(absl::string_view key, duration timeout) override {
+  base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
     return real_->get(key, timeout);
   }
-  absl::Status barrier(absl::string_view name, duration timeout) override {
+  base::Status barrier(std::string_view name, duration timeout) override {
     return waiting([&] { return real_->barrier(name, timeout); });
   }
-  absl::StatusOr<std::vector<std::string>> allgather(absl::string_view name,
-                                                     absl::string_view value,
+  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override {
     return waiting([&] { return real_->allgather(name, value, timeout); });
   }
-  void abort(absl::string_view reason) override { real_->abort(reason); }
+  void abort(std::string_view reason) override { real_->abort(reason); }
 
  private:
   const std::unique_ptr<boot::bootstrap> real_;

@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "lci/api/domains.hpp"
+#include "lci/base/strings.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
 
@@ -90,7 +90,7 @@ namespace {
 
 thread_devices_impl_t& checked(const thread_devices_t& devices, const char* call) {
   if (devices.is_empty()) {
-    throw std::invalid_argument(absl::StrCat("lci: ", call, ": the handle is empty"));
+    throw std::invalid_argument(base::StrCat("lci: ", call, ": the handle is empty"));
   }
   rt::check_live(*devices.get_impl(), "thread_devices");
   return *devices.get_impl();
@@ -100,7 +100,7 @@ thread_devices_impl_t& checked(const thread_devices_t& devices, int number, cons
   thread_devices_impl_t& impl = checked(devices, call);
   if (number < 0 || number >= impl.size()) {
     throw std::invalid_argument(
-        absl::StrCat("lci: ", call, ": number is ", number, ", not 0 to ", impl.size() - 1));
+        base::StrCat("lci: ", call, ": number is ", number, ", not 0 to ", impl.size() - 1));
   }
   return impl;
 }
@@ -110,7 +110,7 @@ thread_devices_impl_t& checked(const thread_devices_t& devices, int number, cons
 thread_devices_t alloc_thread_devices_x::operator()() const {
   if (n_ < 1) {
     throw std::invalid_argument(
-        absl::StrCat("lci: alloc_thread_devices: n is ", n_, ", not at least 1"));
+        base::StrCat("lci: alloc_thread_devices: n is ", n_, ", not at least 1"));
   }
   runtime_impl_t* runtime = get_net_context().is_empty() ? rt::resolve(get_runtime())
                                                          : &get_net_context().get_impl()->runtime;
@@ -135,7 +135,7 @@ void free_thread_devices_x::operator()() const {
   for (int i = 0; i < impl.size(); ++i) {
     if (!impl.at(i)->idle()) {
       throw std::logic_error(
-          absl::StrCat("lci: free_thread_devices: operations are under way on device ",
+          base::StrCat("lci: free_thread_devices: operations are under way on device ",
                        impl.at(i)->attr.uid, "; call wait_drained first"));
     }
   }

@@ -3,8 +3,8 @@
 
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/backoff.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/device.h"
 
 namespace lci::rt {
@@ -17,7 +17,7 @@ void wait_until(device_impl_t* device, const char* what, Done done) {
   if (done()) return;
   if (inside_progress()) {
     throw std::logic_error(
-        absl::StrCat("lci: ", what, " would have to wait inside a handler, which it may not"));
+        base::StrCat("lci: ", what, " would have to wait inside a handler, which it may not"));
   }
   base::backoff backoff;
   while (!done()) {

@@ -12,37 +12,36 @@
 #include <memory>
 #include <string>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 
 namespace {
 
-int fail(const absl::Status& status) {
+int fail(const lci::base::Status& status) {
   std::fprintf(stderr, "meet: %s\n", status.ToString().c_str());
   return 1;
 }
 
 [[noreturn]] void stay(const std::string& dir, int rank) {
-  std::ofstream(absl::StrCat(dir, "/", rank)) << getpid() << "\n";
+  std::ofstream(lci::base::StrCat(dir, "/", rank)) << getpid() << "\n";
   for (;;) pause();
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  absl::StatusOr<std::unique_ptr<lci::boot::bootstrap>> made = lci::boot::make_bootstrap();
+  lci::base::StatusOr<std::unique_ptr<lci::boot::bootstrap>> made = lci::boot::make_bootstrap();
   if (!made.ok()) return fail(made.status());
   lci::boot::bootstrap& job = **made;
-  const absl::Status put =
-      job.put(absl::StrCat("square of ", job.rank()), absl::StrCat(job.rank() * job.rank()));
+  const lci::base::Status put = job.put(lci::base::StrCat("square of ", job.rank()),
+                                        lci::base::StrCat(job.rank() * job.rank()));
   if (!put.ok()) return fail(put);
   const auto heard = job.allgather(
-      "local", absl::StrCat(job.position().local_rank, "/", job.position().local_size),
+      "local", lci::base::StrCat(job.position().local_rank, "/", job.position().local_size),
       job.default_timeout());
   if (!heard.ok()) return fail(heard.status());
-  const auto square =
-      job.get(absl::StrCat("square of ", (job.rank() + 1) % job.size()), job.default_timeout());
+  const auto square = job.get(lci::base::StrCat("square of ", (job.rank() + 1) % job.size()),
+                              job.default_timeout());
   if (!square.ok()) return fail(square.status());
   const std::string what = argc > 1 ? argv[1] : "";
   if (what == "stay") stay(argv[2], job.rank());
@@ -51,6 +50,6 @@ int main(int argc, char** argv) {
     stay(argv[3], job.rank());
   }
   std::printf("rank %d of %d: %s, next squared %s\n", job.rank(), job.size(),
-              absl::StrJoin(*heard, " ").c_str(), square->c_str());
+              lci::base::StrJoin(*heard, " ").c_str(), square->c_str());
   return 0;
 }

@@ -8,9 +8,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 
 namespace lci::launcher {
 namespace {
@@ -54,12 +53,12 @@ std::vector<interface_address> list_addresses() {
 }
 
 std::string for_url(const interface_address& address) {
-  return address.v6 ? absl::StrCat("[", address.text, "]") : address.text;
+  return address.v6 ? base::StrCat("[", address.text, "]") : address.text;
 }
 
 }  // namespace
 
-absl::StatusOr<reachable> find_reachable(const std::string& interface) {
+base::StatusOr<reachable> find_reachable(const std::string& interface) {
   std::vector<interface_address> all = list_addresses();
   reachable result;
   if (!interface.empty()) {
@@ -69,11 +68,11 @@ absl::StatusOr<reachable> find_reachable(const std::string& interface) {
       if (address.interface == interface || address.text == interface) {
         return reachable{for_url(address), {for_url(address)}};
       }
-      names.push_back(absl::StrCat(address.interface, " (", address.text, ")"));
+      names.push_back(base::StrCat(address.interface, " (", address.text, ")"));
     }
-    return absl::InvalidArgumentError(
-        absl::StrCat("--iface ", interface, ": no interface that is up has this name or address; ",
-                     "there are: ", absl::StrJoin(names, ", ")));
+    return base::InvalidArgumentError(
+        base::StrCat("--iface ", interface, ": no interface that is up has this name or address; ",
+                     "there are: ", base::StrJoin(names, ", ")));
   }
   const bool outside =
       std::any_of(all.begin(), all.end(), [](const auto& a) { return !a.loopback; });
@@ -85,7 +84,7 @@ absl::StatusOr<reachable> find_reachable(const std::string& interface) {
     result.addresses.push_back(for_url(address));
   }
   if (result.addresses.empty()) {
-    return absl::InvalidArgumentError("no network interface of this machine is up");
+    return base::InvalidArgumentError("no network interface of this machine is up");
   }
   result.bind = v4 ? "0.0.0.0" : "[::]";
   return result;

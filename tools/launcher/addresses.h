@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 
 namespace lci::launcher {
 
@@ -19,7 +19,7 @@ struct reachable {
 // else IPv6 (addresses of a link alone are not used: what they mean depends on the host).
 //
 // InvalidArgument with the interfaces there are, if there is none such.
-absl::StatusOr<reachable> find_reachable(const std::string& interface);
+base::StatusOr<reachable> find_reachable(const std::string& interface);
 
 }  // namespace lci::launcher
 

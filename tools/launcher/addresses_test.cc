@@ -22,7 +22,7 @@ TEST(Addresses, TakesTheInterfaceThatIsAskedFor) {
 
 TEST(Addresses, NamesWhatThereIs) {
   const auto found = find_reachable("nosuch0");
-  EXPECT_EQ(found.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(found.status().code(), base::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(found.status().message()), HasSubstr("nosuch0"));
   EXPECT_THAT(std::string(found.status().message()), HasSubstr("lo (127.0.0.1)"));
 }

@@ -1,37 +1,35 @@
 #include "tools/launcher/agent.h"
 
 #include <algorithm>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 
 namespace lci::launcher {
 namespace {
 
-absl::string_view base_name(absl::string_view path) { return path.substr(path.rfind('/') + 1); }
+std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
 // For a shell; as it is where that changes nothing.
 std::string quoted(const std::string& word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
-    return absl::ascii_isalnum(static_cast<unsigned char>(c)) ||
-           absl::StrContains("/._-+=:,@%", absl::string_view(&c, 1));
+    return base::ascii_isalnum(c) || base::StrContains("/._-+=:,@%", c);
   });
   if (plain) return word;
-  return absl::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
+  return base::StrCat("'", absl::StrReplaceAll(word, {{"'", "'\\''"}}), "'");
 }
 
 }  // namespace
 
-absl::StatusOr<std::vector<std::string>> split_words(absl::string_view text) {
+base::StatusOr<std::vector<std::string>> split_words(std::string_view text) {
   std::vector<std::string> words;
   bool in_word = false;
   char quote = 0;
   for (size_t i = 0; i < text.size(); ++i) {
     const char c = text[i];
-    if (quote == 0 && absl::ascii_isspace(static_cast<unsigned char>(c))) {
+    if (quote == 0 && base::ascii_isspace(c)) {
       in_word = false;
       continue;
     }
@@ -48,10 +46,10 @@ absl::StatusOr<std::vector<std::string>> split_words(absl::string_view text) {
     }
   }
   if (quote != 0) {
-    return absl::InvalidArgumentError(absl::StrCat("\"", text, "\" has an open quote"));
+    return base::InvalidArgumentError(base::StrCat("\"", text, "\" has an open quote"));
   }
   if (words.empty() || words[0].empty()) {
-    return absl::InvalidArgumentError("an empty text names no command");
+    return base::InvalidArgumentError("an empty text names no command");
   }
   return words;
 }
@@ -63,7 +61,7 @@ std::vector<std::string> agent_command(const std::vector<std::string>& agent,
   bool host_said = false;
   for (const std::string& word : agent) {
     const std::string filled = absl::StrReplaceAll(word, {{"%h", host}, {"%%", "%"}});
-    host_said |= absl::StrContains(absl::StrReplaceAll(word, {{"%%", ""}}), "%h");
+    host_said |= base::StrContains(absl::StrReplaceAll(word, {{"%%", ""}}), "%h");
     command.push_back(filled);
   }
   const std::string name(base_name(agent[0]));

@@ -3,10 +3,10 @@
 #define LCI_TOOLS_LAUNCHER_AGENT_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 
 namespace lci::launcher {
 
@@ -18,7 +18,7 @@ inline constexpr char slurm_agent[] =
 
 // Words as a shell has them: separated by spaces, with '...', "..." and backslashes; nothing is
 // expanded. InvalidArgument for an open quote, and if there is no word.
-absl::StatusOr<std::vector<std::string>> split_words(absl::string_view text);
+base::StatusOr<std::vector<std::string>> split_words(std::string_view text);
 
 // The command that runs `program` (a path and arguments) on `host`. In the words of `agent`, %h
 // stands for the host and %% for a percent sign; without %h the host follows the words, as ssh

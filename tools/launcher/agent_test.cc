@@ -14,7 +14,7 @@ TEST(Agent, SplitsWordsAsAShellDoes) {
               ElementsAre("a", "b c", "d \"e\" 'f'", "g h", "ij", ""));
   EXPECT_THAT(*split_words(R"('a\b' a\\b $HOME)"), ElementsAre("a\\b", "a\\b", "$HOME"));
   for (const char* text : {"", "  ", "''", "a 'b", "a \"b"}) {
-    EXPECT_EQ(split_words(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_EQ(split_words(text).status().code(), base::StatusCode::kInvalidArgument) << text;
   }
 }
 

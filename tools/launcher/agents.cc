@@ -7,9 +7,10 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "tools/launcher/process.h"
 
 namespace lci::launcher {
@@ -28,16 +29,16 @@ void agents::start(int node, const std::vector<std::string>& command, const wire
   wire::append_frame(&text, errand);
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0) {
-    to_->agent_ended(node, absl::StrCat("no pipe: ", std::strerror(errno)));
+    to_->agent_ended(node, base::StrCat("no pipe: ", std::strerror(errno)));
     return;
   }
   if (pipe2(out, O_CLOEXEC) != 0) {
     close(in[0]);
     close(in[1]);
-    to_->agent_ended(node, absl::StrCat("no pipe: ", std::strerror(errno)));
+    to_->agent_ended(node, base::StrCat("no pipe: ", std::strerror(errno)));
     return;
   }
-  const absl::StatusOr<pid_t> pid = start_agent(command, in[0], out[1], out[1]);
+  const base::StatusOr<pid_t> pid = start_agent(command, in[0], out[1], out[1]);
   // An errand fits into a pipe, so this never waits. An agent that does not read it says so itself.
   if (pid.ok() && write(in[1], text.data(), text.size()) < 0 && errno != EPIPE)
     ::kill(*pid, SIGKILL);
@@ -63,7 +64,7 @@ bool agents::read(int node, agent* from) {
     loop_->change(from->watched, 0);
     return false;
   }
-  for (const char c : absl::string_view(block, static_cast<size_t>(n))) {
+  for (const char c : std::string_view(block, static_cast<size_t>(n))) {
     if (c == '\n' || from->line.size() == wire::max_words) take_line(node, from);
     if (c != '\n' && c != '\r') from->line.push_back(c);
   }
@@ -85,7 +86,7 @@ bool agents::child_ended(pid_t pid, int status) {
     }
     take_line(node, &one);
     const std::string how =
-        absl::StrCat(describe_status(status), one.last_line.empty() ? "" : ": ", one.last_line);
+        base::StrCat(describe_status(status), one.last_line.empty() ? "" : ": ", one.last_line);
     loop_->forget(one.watched);
     close(one.output);
     running_.erase(at);

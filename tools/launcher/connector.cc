@@ -7,9 +7,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::launcher {
 
@@ -32,7 +33,7 @@ connector::~connector() {
 }
 
 void connector::begin(const std::string& address) {
-  const absl::StatusOr<boot::host_port> parsed = boot::parse_address(address);
+  const base::StatusOr<boot::host_port> parsed = boot::parse_address(address);
   if (!parsed.ok()) {
     why_ = std::string(parsed.status().message());
     return;
@@ -43,7 +44,7 @@ void connector::begin(const std::string& address) {
   addrinfo* list = nullptr;
   if (const int error = getaddrinfo(parsed->host.c_str(), parsed->port.c_str(), &hints, &list);
       error != 0) {
-    why_ = absl::StrCat(address, ": ", gai_strerror(error));
+    why_ = base::StrCat(address, ": ", gai_strerror(error));
     return;
   }
   for (const addrinfo* entry = list; entry != nullptr; entry = entry->ai_next) {
@@ -52,7 +53,7 @@ void connector::begin(const std::string& address) {
     one->socket.reset(socket(entry->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
     if (!one->socket || (connect(one->socket.get(), entry->ai_addr, entry->ai_addrlen) != 0 &&
                          errno != EINPROGRESS)) {
-      why_ = absl::StrCat(address, ": ", std::strerror(errno));
+      why_ = base::StrCat(address, ": ", std::strerror(errno));
       continue;
     }
     one->watched =
@@ -77,7 +78,7 @@ void connector::connected(attempt* which) {
 }
 
 void connector::failed(attempt* which, const std::string& why) {
-  why_ = absl::StrCat(which->address, ": ", why);
+  why_ = base::StrCat(which->address, ": ", why);
   attempts_.erase(std::find_if(attempts_.begin(), attempts_.end(),
                                [&](const auto& one) { return one.get() == which; }));
   give_up_if_none_is_left();
@@ -88,7 +89,7 @@ void connector::give_up_if_none_is_left() {
   then_(nullptr, why_);
 }
 
-bool connector::on_frame(link& from, wire::kind kind, absl::string_view body) {
+bool connector::on_frame(link& from, wire::kind kind, std::string_view body) {
   wire::greeting greeting;
   if (kind != wire::kind::greeting || !wire::decode(body, &greeting)) return false;
   attempt* which = attempt_of(from);

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tools/launcher/event_loop.h"
@@ -39,7 +40,7 @@ class connector final : private link::owner {
   void connected(attempt* which);
   void failed(attempt* which, const std::string& why);
   void give_up_if_none_is_left();
-  bool on_frame(link& from, wire::kind kind, absl::string_view body) override;
+  bool on_frame(link& from, wire::kind kind, std::string_view body) override;
   void on_end(link& from, const std::string& why) override;
   attempt* attempt_of(const link& who);
 

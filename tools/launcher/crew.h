@@ -5,8 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace lci::launcher {
 
@@ -22,7 +21,7 @@ class crew {
     virtual void rank_ended(int rank, int status) = 0;
     // What a rank has written to stream 1 (stdout) or 2 (stderr), as far as that comes through us;
     // no bytes: the rank has closed it.
-    virtual void rank_output(int rank, int stream, absl::string_view bytes) = 0;
+    virtual void rank_output(int rank, int stream, std::string_view bytes) = 0;
     // How many bytes of output may come now.
     virtual size_t output_room() const = 0;
     // For people.

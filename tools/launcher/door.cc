@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 #include <utility>
 
 #include "lci/boot/token.h"
@@ -42,7 +43,7 @@ void door::accept_some() {
   stranger->send(wire::greeting{job_id_});
 }
 
-bool door::on_frame(link& from, wire::kind kind, absl::string_view body) {
+bool door::on_frame(link& from, wire::kind kind, std::string_view body) {
   wire::hello said;
   if (kind != wire::kind::hello || !wire::decode(body, &said)) return false;
   const std::shared_ptr<link> who = let_go(from);

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "lci/boot/socket.h"
 #include "tools/launcher/event_loop.h"
@@ -37,7 +38,7 @@ class door final : private link::owner {
 
  private:
   void accept_some();
-  bool on_frame(link& from, wire::kind kind, absl::string_view body) override;
+  bool on_frame(link& from, wire::kind kind, std::string_view body) override;
   void on_end(link& from, const std::string& why) override;
   std::shared_ptr<link> let_go(link& who);
 

@@ -7,6 +7,7 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -29,7 +30,7 @@ class host final : public door::events, public link::owner {
     who->hand_over(this, wire::max_helper_body);
     return "";
   }
-  bool on_frame(link&, wire::kind kind, absl::string_view body) override {
+  bool on_frame(link&, wire::kind kind, std::string_view body) override {
     wire::failed frame;
     if (kind != wire::kind::failed || !wire::decode(body, &frame)) return false;
     heard += frame.what;
@@ -46,7 +47,7 @@ class host final : public door::events, public link::owner {
 // The helper's side of a link.
 class visitor final : public link::owner {
  public:
-  bool on_frame(link&, wire::kind kind, absl::string_view body) override {
+  bool on_frame(link&, wire::kind kind, std::string_view body) override {
     wire::refused frame;
     if (kind != wire::kind::refused || !wire::decode(body, &frame)) return false;
     refused = frame.why;

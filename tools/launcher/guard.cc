@@ -10,10 +10,9 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/strings.h"
 
 namespace lci::launcher {
 namespace {
@@ -30,20 +29,19 @@ bool read_file(const std::string& path, std::string* bytes) {
 }
 
 // Each variable ends with a zero byte.
-bool has_mark(absl::string_view environment, absl::string_view mark) {
-  return absl::StartsWith(environment, mark) ||
-         environment.find(absl::StrCat(absl::string_view("\0", 1), mark)) !=
-             absl::string_view::npos;
+bool has_mark(std::string_view environment, std::string_view mark) {
+  return base::StartsWith(environment, mark) ||
+         environment.find(base::StrCat(std::string_view("\0", 1), mark)) != std::string_view::npos;
 }
 
 }  // namespace
 
 std::string mark_of(const std::string& job_id, int node) {
-  return absl::StrCat("LCI_JOB_NODE=", job_id, ".", node);
+  return base::StrCat("LCI_JOB_NODE=", job_id, ".", node);
 }
 
 int signal_marked(const std::string& mark, int signal) {
-  const std::string whole = absl::StrCat(mark, absl::string_view("\0", 1));
+  const std::string whole = base::StrCat(mark, std::string_view("\0", 1));
   DIR* proc = opendir("/proc");
   if (proc == nullptr) return 0;
   int found = 0;
@@ -51,7 +49,7 @@ int signal_marked(const std::string& mark, int signal) {
   while (const dirent* entry = readdir(proc)) {
     const pid_t pid = std::atoi(entry->d_name);
     if (pid <= 0 || pid == getpid()) continue;
-    if (!read_file(absl::StrCat("/proc/", pid, "/environ"), &environment)) continue;
+    if (!read_file(base::StrCat("/proc/", pid, "/environ"), &environment)) continue;
     if (!has_mark(environment, whole)) continue;  // also empty: a zombie
     kill(pid, signal);
     ++found;

@@ -13,12 +13,11 @@
 #include <cstring>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "lci/base/strings.h"
 #include "tools/launcher/agents.h"
 #include "tools/launcher/connector.h"
 #include "tools/launcher/guard.h"
@@ -62,7 +61,7 @@ class helper final : crew::events, link::owner, agents::events {
   void read_agents_and_ranks();
   void finish();
 
-  bool on_frame(link& from, wire::kind kind, absl::string_view body) override;
+  bool on_frame(link& from, wire::kind kind, std::string_view body) override;
   void on_end(link& from, const std::string& why) override;
   void adopted(const wire::adopted& frame);
   void start(wire::share frame);
@@ -79,7 +78,7 @@ class helper final : crew::events, link::owner, agents::events {
       link_->send(wire::rank_ended{static_cast<uint32_t>(rank), static_cast<uint32_t>(status)});
     }
   }
-  void rank_output(int rank, int stream, absl::string_view bytes) override {
+  void rank_output(int rank, int stream, std::string_view bytes) override {
     if (link_ == nullptr) return;
     window_ -= std::min(window_, bytes.size());
     link_->send(wire::output{static_cast<uint32_t>(rank), static_cast<uint32_t>(stream),
@@ -139,7 +138,7 @@ void helper::connect() {
   std::vector<std::string> addresses = errand_.addresses;
   token_ = errand_.token;
   if (by_hand_ != nullptr) {
-    absl::StatusOr<meeting_point> at = find_meeting_point(*by_hand_);
+    base::StatusOr<meeting_point> at = find_meeting_point(*by_hand_);
     if (!at.ok()) {  // the file may not be there yet
       connected(nullptr, std::string(at.status().message()));
       return;
@@ -156,7 +155,7 @@ void helper::connected(std::shared_ptr<link> to, const std::string& why) {
   if (to == nullptr) {
     connect_error_ = why;
     if (by_hand_ == nullptr && ++tries_ == max_tries) {
-      stop(failed_exit_code, absl::StrCat("can't reach lcrun: ", why));
+      stop(failed_exit_code, base::StrCat("can't reach lcrun: ", why));
     } else {
       loop_.at(steady::now() + retry_pause, [this] {
         if (link_ == nullptr && !stopped_) connect();
@@ -184,9 +183,9 @@ int helper::run() {
     if (adopted_ || stopped_) return;
     stop(
         failed_exit_code,
-        absl::StrCat(
+        base::StrCat(
             "can't reach lcrun within ", errand_.start_timeout_ms / 1000, " s (",
-            connect_error_.empty() ? absl::StrJoin(errand_.addresses, ", ") : connect_error_, ")"));
+            connect_error_.empty() ? base::StrJoin(errand_.addresses, ", ") : connect_error_, ")"));
   });
   connect();
   while (!stopped_ && !finished_) {
@@ -217,7 +216,7 @@ void helper::stop(int code, const std::string& why) {
   exit_code_ = code;
   if (link_ != nullptr) link_->close();
   link_ = nullptr;
-  write_all(STDERR_FILENO, absl::StrCat("lcrun: ", why, "\n"));
+  write_all(STDERR_FILENO, base::StrCat("lcrun: ", why, "\n"));
 }
 
 void helper::finish() {
@@ -233,10 +232,10 @@ void helper::read_signals() {
     if (signal == SIGCHLD) {
       read_agents_and_ranks();
     } else if (link_ == nullptr || ++interrupts_ > 1) {
-      stop(128 + signal, absl::StrCat("ended by signal ", signal));
+      stop(128 + signal, base::StrCat("ended by signal ", signal));
     } else {
       // lcrun ends the job, here and everywhere.
-      failed(128 + signal, absl::StrCat("lcrun on ", host_name(), " has got signal ", signal,
+      failed(128 + signal, base::StrCat("lcrun on ", host_name(), " has got signal ", signal,
                                         " (SIG", sigabbrev_np(signal), ")"));
     }
   }
@@ -254,12 +253,12 @@ void helper::read_agents_and_ranks() {
 
 // ---- the connection
 
-bool helper::on_frame(link&, wire::kind kind, absl::string_view body) {
+bool helper::on_frame(link&, wire::kind kind, std::string_view body) {
   switch (kind) {
     case wire::kind::refused: {
       wire::refused frame;
       if (adopted_ || !wire::decode(body, &frame)) return false;
-      stop(failed_exit_code, absl::StrCat("refused by the job's lcrun: ", frame.why));
+      stop(failed_exit_code, base::StrCat("refused by the job's lcrun: ", frame.why));
       return true;
     }
     case wire::kind::adopted: {
@@ -273,7 +272,7 @@ bool helper::on_frame(link&, wire::kind kind, absl::string_view body) {
       if (!adopted_ || crew_ != nullptr || !wire::decode(body, &frame)) return false;
       constexpr uint32_t limit = 1 << 24;
       if (frame.ranks < 1 || frame.ranks > limit || frame.first_rank > limit ||
-          frame.command.empty() || !absl::StartsWith(frame.mark, "LCI_JOB_NODE=")) {
+          frame.command.empty() || !base::StartsWith(frame.mark, "LCI_JOB_NODE=")) {
         return false;
       }
       start(std::move(frame));
@@ -314,7 +313,7 @@ bool helper::on_frame(link&, wire::kind kind, absl::string_view body) {
 void helper::on_end(link&, const std::string& why) {
   link_ = nullptr;
   if (!finished_) {
-    stop(failed_exit_code, absl::StrCat("the connection to the job's lcrun is lost (", why, ")"));
+    stop(failed_exit_code, base::StrCat("the connection to the job's lcrun is lost (", why, ")"));
   }
 }
 
@@ -341,15 +340,15 @@ void helper::start(wire::share frame) {
   for (const std::string& assignment : frame.environment) {
     set_variable(&mine.environment, assignment);
   }
-  absl::Status usable = check_directory(mine.wdir);
+  base::Status usable = check_directory(mine.wdir);
   if (usable.ok()) {
-    absl::StatusOr<std::string> program = find_program(mine.command[0], mine.wdir);
+    base::StatusOr<std::string> program = find_program(mine.command[0], mine.wdir);
     usable = program.status();
     if (program.ok()) mine.program = *std::move(program);
   }
   if (!usable.ok()) {
-    failed(absl::IsPermissionDenied(usable) ? 126 : 127,
-           absl::StrCat(mine.host, ": ", usable.message()));
+    failed(base::IsPermissionDenied(usable) ? 126 : 127,
+           base::StrCat(mine.host, ": ", usable.message()));
     not_started(mine);
     return;
   }
@@ -361,7 +360,7 @@ void helper::start(wire::share frame) {
     mine.stdin_rank = static_cast<int>(frame.stdin_rank);
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) {
-      failed(failed_exit_code, absl::StrCat(mine.host, ": no pipe: ", std::strerror(errno)));
+      failed(failed_exit_code, base::StrCat(mine.host, ": no pipe: ", std::strerror(errno)));
       not_started(mine);
       return;
     }
@@ -420,12 +419,12 @@ bool read_errand(wire::errand* errand, std::string* why) {
   std::string text;
   for (;;) {
     if (text.size() >= wire::preamble_size) {
-      *why = wire::check_preamble(absl::string_view(text).substr(0, wire::preamble_size));
+      *why = wire::check_preamble(std::string_view(text).substr(0, wire::preamble_size));
       if (!why->empty()) return false;
       wire::kind which{};
-      absl::string_view body;
-      const wire::taken taken = wire::take_frame(
-          absl::string_view(text).substr(wire::preamble_size), wire::max_words, &which, &body);
+      std::string_view body;
+      const wire::taken taken = wire::take_frame(std::string_view(text).substr(wire::preamble_size),
+                                                 wire::max_words, &which, &body);
       if (taken == wire::taken::frame && which == wire::kind::errand &&
           wire::decode(body, errand)) {
         return true;
@@ -452,7 +451,7 @@ int run_helper() {
   wire::errand errand;
   std::string why;
   if (!read_errand(&errand, &why)) {
-    write_all(STDERR_FILENO, absl::StrCat("lcrun: ", why, "\n"));
+    write_all(STDERR_FILENO, base::StrCat("lcrun: ", why, "\n"));
     return failed_exit_code;
   }
   return helper(std::move(errand), nullptr).run();

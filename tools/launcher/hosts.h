@@ -3,10 +3,10 @@
 #define LCI_TOOLS_LAUNCHER_HOSTS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 
 namespace lci::launcher {
 
@@ -23,24 +23,24 @@ constexpr int max_slots = 1 << 20;
 // digits and . _ - : @ [ ] % and does not begin with a dash (an agent would take it for an option).
 
 // "a:2,b,[::1]:4"; one slot where none is said.
-absl::StatusOr<std::vector<host_slots>> parse_host_list(absl::string_view source,
-                                                        absl::string_view text);
+base::StatusOr<std::vector<host_slots>> parse_host_list(std::string_view source,
+                                                        std::string_view text);
 
 // The text of a host file. A line is "host", "host slots=2" or "host:2"; '#' begins a comment.
-absl::StatusOr<std::vector<host_slots>> parse_host_file(absl::string_view source,
-                                                        absl::string_view text);
+base::StatusOr<std::vector<host_slots>> parse_host_file(std::string_view source,
+                                                        std::string_view text);
 
 // SLURM_JOB_NODELIST ("n[1-3,07],login") and SLURM_TASKS_PER_NODE ("2(x3),1"; one each if empty).
-absl::StatusOr<std::vector<host_slots>> parse_slurm(absl::string_view node_list,
-                                                    absl::string_view tasks_per_node);
+base::StatusOr<std::vector<host_slots>> parse_slurm(std::string_view node_list,
+                                                    std::string_view tasks_per_node);
 
 // Whether `name` is localhost, or the name of this machine with or without its domain.
-bool is_this_host(absl::string_view name);
+bool is_this_host(std::string_view name);
 
 // How many ranks each host gets. The slots are filled in order; when all are full, in order again.
 // With `ranks` 0 all slots are filled once. With `per_host` above 0 that many ranks per host are
 // the slots, and the limit.
-absl::StatusOr<std::vector<int>> share_out(const std::vector<host_slots>& hosts, int ranks,
+base::StatusOr<std::vector<int>> share_out(const std::vector<host_slots>& hosts, int ranks,
                                            int per_host);
 
 }  // namespace lci::launcher

@@ -5,20 +5,21 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+
+#include "lci/base/strings.h"
 
 namespace lci::launcher {
 namespace {
 
 using testing::HasSubstr;
 
-std::string text_of(const absl::StatusOr<std::vector<host_slots>>& hosts) {
-  if (!hosts.ok()) return absl::StrCat("error: ", hosts.status().message());
+std::string text_of(const base::StatusOr<std::vector<host_slots>>& hosts) {
+  if (!hosts.ok()) return base::StrCat("error: ", hosts.status().message());
   std::string text;
   for (const host_slots& host : *hosts) {
-    absl::StrAppend(&text, text.empty() ? "" : " ", host.name, "=", host.slots);
+    base::StrAppend(&text, text.empty() ? "" : " ", host.name, "=", host.slots);
   }
   return text;
 }

@@ -17,11 +17,11 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "lci/base/strings.h"
 #include "lci/boot/tcp_server.h"
 #include "tools/launcher/addresses.h"
 #include "tools/launcher/crew.h"
@@ -41,7 +41,7 @@ constexpr int forwarded_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
 constexpr int timeout_exit_code = 124;  // as timeout(1)
 constexpr int start_exit_code = 1;
 
-void say(const std::string& line) { write_all(STDERR_FILENO, absl::StrCat("lcrun: ", line, "\n")); }
+void say(const std::string& line) { write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n")); }
 
 std::string errno_text() { return std::strerror(errno); }
 
@@ -70,7 +70,7 @@ class job final : crew::events {
 
   void failed(int code, const std::string& what) override;
   void rank_ended(int rank, int status) override;
-  void rank_output(int rank, int stream, absl::string_view bytes) override;
+  void rank_output(int rank, int stream, std::string_view bytes) override;
   size_t output_room() const override { return out_.full() || error_.full() ? 0 : SIZE_MAX; }
   void said(const std::string& line) override { say(line); }
 
@@ -105,7 +105,7 @@ bool job::prepare() {
   signal(SIGPIPE, SIG_IGN);
   signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
   if (signals_ < 0) {
-    say(absl::StrCat("can't start: ", errno_text()));
+    say(base::StrCat("can't start: ", errno_text()));
     return false;
   }
   raise_file_limit();
@@ -121,8 +121,8 @@ bool job::prepare_crew() {
                                                              : prepare_rendezvous("127.0.0.1:0");
     if (!ready) return false;
     if (server_ != nullptr) {
-      plan_.environment.push_back(absl::StrCat("LCI_BOOT_ADDR=", server_->address()));
-      plan_.environment.push_back(absl::StrCat("LCI_BOOT_TOKEN=", plan_.token));
+      plan_.environment.push_back(base::StrCat("LCI_BOOT_ADDR=", server_->address()));
+      plan_.environment.push_back(base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
     }
     local_crew_options how;
     how.verbose = options_.verbose;
@@ -133,12 +133,12 @@ bool job::prepare_crew() {
     crew_ = make_local_crew(&loop_, this, own_share(plan_, options_), how);
     return true;
   }
-  const absl::StatusOr<reachable> at = find_reachable(options_.interface);
+  const base::StatusOr<reachable> at = find_reachable(options_.interface);
   if (!at.ok()) {
     say(std::string(at.status().message()));
     return false;
   }
-  if (!prepare_output_files() || !prepare_rendezvous(absl::StrCat(at->bind, ":0"))) return false;
+  if (!prepare_output_files() || !prepare_rendezvous(base::StrCat(at->bind, ":0"))) return false;
   const std::string& address = server_->address();
   auto made =
       make_remote_crew(&loop_, this, options_, plan_, *at, address.substr(address.rfind(':') + 1));
@@ -152,13 +152,13 @@ bool job::prepare_crew() {
 
 bool job::prepare_file_rendezvous() {
   const char* tmp = std::getenv("TMPDIR");
-  boot_dir_ = absl::StrCat(tmp != nullptr && *tmp != 0 ? tmp : "/tmp", "/lcrun-XXXXXX");
+  boot_dir_ = base::StrCat(tmp != nullptr && *tmp != 0 ? tmp : "/tmp", "/lcrun-XXXXXX");
   if (mkdtemp(boot_dir_.data()) == nullptr) {
-    say(absl::StrCat("can't make the job's directory ", boot_dir_, ": ", errno_text()));
+    say(base::StrCat("can't make the job's directory ", boot_dir_, ": ", errno_text()));
     boot_dir_.clear();
     return false;
   }
-  plan_.environment.push_back(absl::StrCat("LCI_BOOT_DIR=", boot_dir_));
+  plan_.environment.push_back(base::StrCat("LCI_BOOT_DIR=", boot_dir_));
   return true;
 }
 
@@ -170,7 +170,7 @@ bool job::prepare_rendezvous(const std::string& bind) {
   serve.job_id = plan_.id;
   auto server = boot::tcp_server::listen(serve);
   if (!server.ok()) {
-    say(absl::StrCat("can't serve the rendezvous: ", server.status().ToString()));
+    say(base::StrCat("can't serve the rendezvous: ", server.status().ToString()));
     return false;
   }
   server_ = *std::move(server);
@@ -182,7 +182,7 @@ bool job::prepare_rendezvous(const std::string& bind) {
 bool job::prepare_output_files() {
   if (options_.output_dir.empty()) return true;
   if (mkdir(options_.output_dir.c_str(), 0777) != 0 && errno != EEXIST) {
-    say(absl::StrCat("--output-dir ", options_.output_dir, ": ", errno_text()));
+    say(base::StrCat("--output-dir ", options_.output_dir, ": ", errno_text()));
     return false;
   }
   for (int rank = 0; rank < plan_.ranks; ++rank) {
@@ -190,7 +190,7 @@ bool job::prepare_output_files() {
       const std::string path = output_file(options_.output_dir, rank, stream);
       const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
       if (fd < 0) {
-        say(absl::StrCat(path, ": ", errno_text()));
+        say(base::StrCat(path, ": ", errno_text()));
         return false;
       }
       close(fd);
@@ -222,7 +222,7 @@ void job::watch_sinks() {
   loop_.change(error_watched_, static_cast<short>(error_.empty() ? 0 : POLLOUT));
 }
 
-void job::rank_output(int rank, int stream, absl::string_view bytes) {
+void job::rank_output(int rank, int stream, std::string_view bytes) {
   if (!options_.output_dir.empty()) {
     const std::string path = output_file(options_.output_dir, rank, stream);
     const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
@@ -236,8 +236,8 @@ void job::rank_output(int rank, int stream, absl::string_view bytes) {
     auto found = lines_.find(key);
     if (found == lines_.end()) {
       const std::string prefix = plan_.helpers
-                                     ? absl::StrCat("[", rank, " ", crew_->host_of(rank), "] ")
-                                     : absl::StrCat("[", rank, "] ");
+                                     ? base::StrCat("[", rank, " ", crew_->host_of(rank), "] ")
+                                     : base::StrCat("[", rank, "] ");
       found = lines_.emplace(key, line_splitter(to, prefix)).first;
     }
     if (bytes.empty()) {
@@ -272,14 +272,14 @@ void job::read_signals() {
 
 void job::rank_ended(int rank, int status) {
   if (options_.verbose) {
-    say(absl::StrCat("rank ", rank, " on ", crew_->host_of(rank),
+    say(base::StrCat("rank ", rank, " on ", crew_->host_of(rank),
                      " ended: ", describe_status(status)));
   }
   // What the rank told the rendezvous before it ended comes first: an abort says more than an exit
   // code.
   look_at_rendezvous();
   if (status != 0) {
-    failed(exit_code_of(status), absl::StrCat("rank ", rank, " on ", crew_->host_of(rank),
+    failed(exit_code_of(status), base::StrCat("rank ", rank, " on ", crew_->host_of(rank),
                                               " failed first: ", describe_status(status)));
     return;
   }
@@ -297,7 +297,7 @@ void job::look_for_ranks_that_left() {
     if (server_->state(rank) != boot::tcp_server::rank_state::lost) continue;
     server_->abort(rank, "it ended without g_runtime_fina while other ranks go on");
     server_->step();
-    failed(start_exit_code, absl::StrCat("rank ", rank, " on ", crew_->host_of(rank),
+    failed(start_exit_code, base::StrCat("rank ", rank, " on ", crew_->host_of(rank),
                                          " ended, with exit code 0, without g_runtime_fina "
                                          "(global_finalize) while other ranks go on"));
     return;
@@ -311,7 +311,7 @@ void job::look_at_rendezvous() {
   const auto report = server_->aborted();
   if (!report || abort_seen_) return;
   abort_seen_ = true;
-  failed(start_exit_code, absl::StrCat("rank ", report->rank, " on ",
+  failed(start_exit_code, base::StrCat("rank ", report->rank, " on ",
                                        crew_->host_of(report->rank < 0 ? 0 : report->rank),
                                        " aborted the job: ", printable(report->reason)));
 }
@@ -324,12 +324,12 @@ void job::time_out() {
     const bool last_of_host =
         rank + 1 == plan_.ranks || &crew_->host_of(rank + 1) != &crew_->host_of(rank);
     if (!last_of_host || ranks.empty()) continue;
-    absl::StrAppend(&left, left.empty() ? "" : "; ", "rank ", absl::StrJoin(ranks, ", "), " on ",
+    base::StrAppend(&left, left.empty() ? "" : "; ", "rank ", base::StrJoin(ranks, ", "), " on ",
                     crew_->host_of(rank));
     ranks.clear();
   }
   failed(timeout_exit_code, left.empty() ? "--timeout: not all hosts were there"
-                                         : absl::StrCat("--timeout: still running: ", left));
+                                         : base::StrCat("--timeout: still running: ", left));
 }
 
 // ---- end
@@ -366,7 +366,7 @@ void job::forward(int signal) {
   }
   crew_->signal(signal);
   if (!ends) return;
-  if (options_.verbose) say(absl::StrCat("forwarded signal ", signal));
+  if (options_.verbose) say(base::StrCat("forwarded signal ", signal));
   end_by(steady::now() + options_.grace);
 }
 

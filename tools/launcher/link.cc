@@ -8,9 +8,10 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::launcher {
 
@@ -82,7 +83,7 @@ void link::receive() {
 
 bool link::take_one(size_t* used) {
   if (!bad_.empty()) return false;
-  const absl::string_view rest = absl::string_view(in_).substr(*used);
+  const std::string_view rest = std::string_view(in_).substr(*used);
   if (!greeted_) {
     if (rest.size() < wire::preamble_size) return false;
     bad_ = wire::check_preamble(rest.substr(0, wire::preamble_size));
@@ -91,7 +92,7 @@ bool link::take_one(size_t* used) {
     return bad_.empty();
   }
   wire::kind which{};
-  absl::string_view body;
+  std::string_view body;
   switch (wire::take_frame(rest, max_body_, &which, &body)) {
     case wire::taken::incomplete:
       return false;
@@ -103,7 +104,7 @@ bool link::take_one(size_t* used) {
   }
   *used += wire::header_size + body.size();
   if (!owner_->on_frame(*this, which, body)) {
-    bad_ = absl::StrCat("it sent a malformed frame of kind ", static_cast<int>(which));
+    bad_ = base::StrCat("it sent a malformed frame of kind ", static_cast<int>(which));
     return false;
   }
   return true;

@@ -5,8 +5,8 @@
 #include <chrono>
 #include <memory>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/string_view.h"
 #include "lci/boot/socket.h"
 #include "tools/launcher/event_loop.h"
 #include "tools/launcher/wire.h"
@@ -20,7 +20,7 @@ class link : public std::enable_shared_from_this<link> {
   class owner {
    public:
     // False: this frame makes no sense; the connection ends, and on_end says so.
-    virtual bool on_frame(link& from, wire::kind kind, absl::string_view body) = 0;
+    virtual bool on_frame(link& from, wire::kind kind, std::string_view body) = 0;
     // There will be no more frames. Once; not after close(). `why` is for people.
     virtual void on_end(link& from, const std::string& why) = 0;
 

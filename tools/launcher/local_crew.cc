@@ -11,10 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "tools/launcher/guard.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
@@ -89,15 +90,15 @@ class local_crew final : public crew {
 
 bool local_crew::prepare() {
   null_ = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null_ < 0) return fail(absl::StrCat("can't open /dev/null: ", errno_text()));
+  if (null_ < 0) return fail(base::StrCat("can't open /dev/null: ", errno_text()));
   // What ranks leave behind becomes ours.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (!guard_.start(share_.mark)) {
-    return fail(absl::StrCat("can't start the guard: ", errno_text()));
+    return fail(base::StrCat("can't start the guard: ", errno_text()));
   }
   if (options_.output == local_crew_options::capture::files &&
       mkdir(options_.output_dir.c_str(), 0777) != 0 && errno != EEXIST) {
-    return fail(absl::StrCat("--output-dir ", options_.output_dir, ": ", errno_text()));
+    return fail(base::StrCat("--output-dir ", options_.output_dir, ": ", errno_text()));
   }
   return true;
 }
@@ -122,7 +123,7 @@ bool local_crew::start_rank(int local_rank) {
   bool started =
       open_stream(plan.rank, 1, &streams.out) && open_stream(plan.rank, 2, &streams.error);
   if (started) {
-    const absl::StatusOr<pid_t> pid = spawn(share_, plan, streams);
+    const base::StatusOr<pid_t> pid = spawn(share_, plan, streams);
     started = pid.ok();
     if (started) {
       pids_[static_cast<size_t>(local_rank)] = *pid;
@@ -143,14 +144,14 @@ bool local_crew::open_stream(int rank, int number, int* rank_end) {
     case local_crew_options::capture::files: {
       const std::string path = output_file(options_.output_dir, rank, number);
       *rank_end = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      return *rank_end >= 0 || fail(absl::StrCat(path, ": ", errno_text()));
+      return *rank_end >= 0 || fail(base::StrCat(path, ": ", errno_text()));
     }
     case local_crew_options::capture::pipes:
       break;
   }
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {
-    return fail(absl::StrCat("no pipe for rank ", rank, ": ", errno_text()));
+    return fail(base::StrCat("no pipe for rank ", rank, ": ", errno_text()));
   }
   fcntl(ends[0], F_SETFL, O_NONBLOCK);
   streams_.push_back({rank, number, ends[0], 0});
@@ -180,7 +181,7 @@ bool local_crew::read_stream(stream* from) {
   if (room == 0) return false;
   const ssize_t n = read(from->fd, block, room);
   if (n > 0) {
-    to_->rank_output(from->rank, from->number, absl::string_view(block, static_cast<size_t>(n)));
+    to_->rank_output(from->rank, from->number, std::string_view(block, static_cast<size_t>(n)));
     return true;
   }
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;

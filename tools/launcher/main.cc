@@ -2,9 +2,10 @@
 #include <unistd.h>
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/str_cat.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 #include "lci/version.h"
 #include "tools/launcher/helper.h"
 #include "tools/launcher/job.h"
@@ -21,8 +22,8 @@ void print(int fd, const std::string& text) {
   if (write(fd, text.data(), text.size()) < 0) return;
 }
 
-int refuse(const absl::Status& status, int code) {
-  print(STDERR_FILENO, absl::StrCat("lcrun: ", status.message(), "\n"));
+int refuse(const lci::base::Status& status, int code) {
+  print(STDERR_FILENO, lci::base::StrCat("lcrun: ", status.message(), "\n"));
   return code;
 }
 
@@ -30,34 +31,34 @@ int refuse(const absl::Status& status, int code) {
 
 int main(int argc, char** argv) {
   using namespace lci::launcher;  // NOLINT: this file is its main
-  if (argc == 2 && argv[1] == absl::string_view(helper_argument)) return run_helper();
-  const absl::StatusOr<launch_options> options = parse_options(argc, argv, environ);
+  if (argc == 2 && argv[1] == std::string_view(helper_argument)) return run_helper();
+  const lci::base::StatusOr<launch_options> options = parse_options(argc, argv, environ);
   if (!options.ok()) return refuse(options.status(), usage_exit_code);
   if (options->help) {
     print(STDOUT_FILENO, help_text());
     return 0;
   }
   if (options->version) {
-    print(STDOUT_FILENO, absl::StrCat("lcrun (LCI) ", lci::version_string, "\n"));
+    print(STDOUT_FILENO, lci::base::StrCat("lcrun (LCI) ", lci::version_string, "\n"));
     return 0;
   }
   for (const std::string& name : unknown_variables(environ)) {
-    print(STDERR_FILENO, absl::StrCat("lcrun: warning: no option is called ", name, "\n"));
+    print(STDERR_FILENO, lci::base::StrCat("lcrun: warning: no option is called ", name, "\n"));
   }
   if (options->node_rank > 0) {
     if (options->endpoint.empty()) {
-      return refuse(absl::InvalidArgumentError(
+      return refuse(lci::base::InvalidArgumentError(
                         "--node-rank needs --rdzv-endpoint: where host 0 is, or its file"),
                     usage_exit_code);
     }
     return run_helper_by_hand(*options);
   }
-  const absl::StatusOr<job_plan> plan = make_plan(*options, environ);
+  const lci::base::StatusOr<job_plan> plan = make_plan(*options, environ);
   if (!plan.ok()) {
     switch (plan.status().code()) {
-      case absl::StatusCode::kNotFound:
+      case lci::base::StatusCode::kNotFound:
         return refuse(plan.status(), not_found_exit_code);
-      case absl::StatusCode::kPermissionDenied:
+      case lci::base::StatusCode::kPermissionDenied:
         return refuse(plan.status(), not_runnable_exit_code);
       default:
         return refuse(plan.status(), usage_exit_code);

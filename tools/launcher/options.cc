@@ -4,17 +4,14 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/strings/ascii.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
-#include "absl/strings/strip.h"
 #include "lci/base/env.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 #include "tools/launcher/hosts.h"
 
 namespace lci::launcher {
@@ -22,10 +19,10 @@ namespace {
 
 constexpr int max_ranks = 1000000;
 constexpr double max_seconds = 1e9;
-constexpr absl::string_view variable_prefix = "LCRUN_";
+constexpr std::string_view variable_prefix = "LCRUN_";
 
 // `source` is what the user wrote it in: "--timeout" or "LCRUN_TIMEOUT".
-using apply_function = absl::Status (*)(absl::string_view source, absl::string_view text,
+using apply_function = base::Status (*)(std::string_view source, std::string_view text,
                                         launch_options& options);
 
 // One option: the command line, the variable and the help all come from here.
@@ -38,40 +35,39 @@ struct option_spec {
 };
 
 template <bool launch_options::*member>
-absl::Status set_switch(absl::string_view source, absl::string_view text, launch_options& options) {
-  absl::StatusOr<bool> on = base::parse_bool(source, text);
+base::Status set_switch(std::string_view source, std::string_view text, launch_options& options) {
+  base::StatusOr<bool> on = base::parse_bool(source, text);
   if (on.ok()) options.*member = *on;
   return on.status();
 }
 
 template <std::string launch_options::*member>
-absl::Status set_text(absl::string_view source, absl::string_view text, launch_options& options) {
-  if (text.empty()) return absl::InvalidArgumentError(absl::StrCat(source, ": the value is empty"));
+base::Status set_text(std::string_view source, std::string_view text, launch_options& options) {
+  if (text.empty()) return base::InvalidArgumentError(base::StrCat(source, ": the value is empty"));
   options.*member = std::string(text);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 template <std::chrono::milliseconds launch_options::*member>
-absl::Status set_seconds(absl::string_view source, absl::string_view text,
-                         launch_options& options) {
-  absl::StatusOr<double> seconds = base::parse_double(source, text, 0, max_seconds);
+base::Status set_seconds(std::string_view source, std::string_view text, launch_options& options) {
+  base::StatusOr<double> seconds = base::parse_double(source, text, 0, max_seconds);
   if (!seconds.ok()) return seconds.status();
   // Rounded up: 0 means something else than a very short time.
   options.*member = std::chrono::milliseconds(static_cast<int64_t>(std::ceil(*seconds * 1000)));
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-template <auto member, class Enum>
-absl::Status set_enum(absl::string_view source, absl::string_view text, launch_options& options,
-                      std::initializer_list<base::enum_name<Enum>> accepted) {
-  absl::StatusOr<Enum> value = base::parse_enum<Enum>(source, text, accepted);
+template <auto member, class Enum, size_t count>
+base::Status set_enum(std::string_view source, std::string_view text, launch_options& options,
+                      const base::enum_name<Enum> (&accepted)[count]) {
+  base::StatusOr<Enum> value = base::parse_enum(source, text, accepted);
   if (value.ok()) options.*member = *value;
   return value.status();
 }
 
 template <int launch_options::*member, int min, int max>
-absl::Status set_number(absl::string_view source, absl::string_view text, launch_options& options) {
-  absl::StatusOr<int64_t> n = base::parse_int64(source, text, min, max);
+base::Status set_number(std::string_view source, std::string_view text, launch_options& options) {
+  base::StatusOr<int64_t> n = base::parse_int64(source, text, min, max);
   if (n.ok()) options.*member = static_cast<int>(*n);
   return n.status();
 }
@@ -79,41 +75,40 @@ absl::Status set_number(absl::string_view source, absl::string_view text, launch
 // Of two ways to name the hosts the one that is said last counts, so that a command line wins over
 // variables.
 template <std::string launch_options::*member, std::string launch_options::*other>
-absl::Status set_hosts(absl::string_view source, absl::string_view text, launch_options& options) {
+base::Status set_hosts(std::string_view source, std::string_view text, launch_options& options) {
   (options.*other).clear();
   return set_text<member>(source, text, options);
 }
 
-absl::Status add_export(absl::string_view source, absl::string_view text, launch_options& options) {
+base::Status add_export(std::string_view source, std::string_view text, launch_options& options) {
   if (text.empty() || text[0] == '=') {
-    return absl::InvalidArgumentError(
-        absl::StrCat(source, "=\"", text, "\" names no variable; give NAME or NAME=VALUE"));
+    return base::InvalidArgumentError(
+        base::StrCat(source, "=\"", text, "\" names no variable; give NAME or NAME=VALUE"));
   }
   options.exports.emplace_back(text);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status set_stdin(absl::string_view source, absl::string_view text, launch_options& options) {
-  if (absl::EqualsIgnoreCase(text, "none")) {
+base::Status set_stdin(std::string_view source, std::string_view text, launch_options& options) {
+  if (base::EqualsIgnoreCase(text, "none")) {
     options.stdin_rank = launch_options::no_rank;
-    return absl::OkStatus();
+    return base::OkStatus();
   }
-  absl::StatusOr<int64_t> rank = base::parse_int64(source, text, 0, max_ranks - 1);
+  base::StatusOr<int64_t> rank = base::parse_int64(source, text, 0, max_ranks - 1);
   if (!rank.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(source, "=\"", text, "\" is not accepted; give a rank or none"));
+    return base::InvalidArgumentError(
+        base::StrCat(source, "=\"", text, "\" is not accepted; give a rank or none"));
   }
   options.stdin_rank = static_cast<int>(*rank);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status set_binding(absl::string_view source, absl::string_view text,
-                         launch_options& options) {
+base::Status set_binding(std::string_view source, std::string_view text, launch_options& options) {
   return set_enum<&launch_options::bind_to, binding>(
       source, text, options, {{"none", binding::none}, {"core", binding::core}});
 }
 
-absl::Status set_bootstrap(absl::string_view source, absl::string_view text,
+base::Status set_bootstrap(std::string_view source, std::string_view text,
                            launch_options& options) {
   return set_enum<&launch_options::boot, bootstrap_kind>(
       source, text, options, {{"tcp", bootstrap_kind::tcp}, {"file", bootstrap_kind::file}});
@@ -201,56 +196,56 @@ constexpr option_spec option_specs[] = {
 };
 
 std::string variable_of(const option_spec& spec) {
-  return absl::StrCat(variable_prefix,
-                      absl::AsciiStrToUpper(absl::StrReplaceAll(spec.name, {{"-", "_"}})));
+  return base::StrCat(variable_prefix,
+                      base::AsciiStrToUpper(absl::StrReplaceAll(spec.name, {{"-", "_"}})));
 }
 
 std::string dashed_name(const option_spec& spec) {
-  if (spec.letter != 0) return absl::StrCat("-", absl::string_view(&spec.letter, 1));
-  return absl::StrCat("--", spec.name);
+  if (spec.letter != 0) return base::StrCat("-", std::string_view(&spec.letter, 1));
+  return base::StrCat("--", spec.name);
 }
 
-absl::optional<absl::string_view> value_in(char* const* environment, absl::string_view name) {
+std::optional<std::string_view> value_in(char* const* environment, std::string_view name) {
   for (; *environment != nullptr; ++environment) {
-    absl::string_view entry = *environment;
-    if (absl::ConsumePrefix(&entry, name) && absl::ConsumePrefix(&entry, "=")) return entry;
+    std::string_view entry = *environment;
+    if (base::ConsumePrefix(&entry, name) && base::ConsumePrefix(&entry, "=")) return entry;
   }
-  return absl::nullopt;
+  return std::nullopt;
 }
 
-absl::Status apply_variables(char* const* environment, launch_options& options) {
+base::Status apply_variables(char* const* environment, launch_options& options) {
   for (const option_spec& spec : option_specs) {
     const std::string name = variable_of(spec);
-    const absl::optional<absl::string_view> value = value_in(environment, name);
+    const std::optional<std::string_view> value = value_in(environment, name);
     if (!value || value->empty()) continue;
     if (spec.apply != add_export) {
-      if (absl::Status s = spec.apply(name, *value, options); !s.ok()) return s;
+      if (base::Status s = spec.apply(name, *value, options); !s.ok()) return s;
       continue;
     }
-    for (absl::string_view entry : absl::StrSplit(*value, ';', absl::SkipEmpty())) {
-      if (absl::Status s = spec.apply(name, entry, options); !s.ok()) return s;
+    for (std::string_view entry : base::StrSplit(*value, ';', base::SkipEmpty())) {
+      if (base::Status s = spec.apply(name, entry, options); !s.ok()) return s;
     }
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status usage_error(absl::string_view what) {
-  return absl::InvalidArgumentError(absl::StrCat(what, "; lcrun --help lists the options"));
+base::Status usage_error(std::string_view what) {
+  return base::InvalidArgumentError(base::StrCat(what, "; lcrun --help lists the options"));
 }
 
 // What getopt did not like, in our words. `word` is the argument that it stopped in.
-absl::Status getopt_error(int result, absl::string_view word) {
-  if (result == ':') return usage_error(absl::StrCat(word, " wants a value"));
-  if (optopt != 0 && absl::StrContains(word, '=')) {
-    return usage_error(absl::StrCat(word, ": this option takes no value"));
+base::Status getopt_error(int result, std::string_view word) {
+  if (result == ':') return usage_error(base::StrCat(word, " wants a value"));
+  if (optopt != 0 && base::StrContains(word, '=')) {
+    return usage_error(base::StrCat(word, ": this option takes no value"));
   }
   if (optopt != 0 && word.size() > 2 && word[1] != '-') {
     return usage_error(absl::StrFormat("unknown option -%c in %s", optopt, word));
   }
-  return usage_error(absl::StrCat("unknown option ", word));
+  return usage_error(base::StrCat("unknown option ", word));
 }
 
-absl::Status apply_arguments(int argc, char* const* argv, launch_options& options) {
+base::Status apply_arguments(int argc, char* const* argv, launch_options& options) {
   // '+': stop at the first word that is no option; the rest belongs to the program.
   // ':': report a missing value apart from an unknown option.
   std::string letters = "+:";
@@ -279,23 +274,23 @@ absl::Status apply_arguments(int argc, char* const* argv, launch_options& option
     for (const option_spec& spec : option_specs) {
       if (result != spec.letter && result != first_long + (&spec - option_specs)) continue;
       const std::string source =
-          result == spec.letter ? dashed_name(spec) : absl::StrCat("--", spec.name);
+          result == spec.letter ? dashed_name(spec) : base::StrCat("--", spec.name);
       const char* value = spec.value != nullptr ? optarg : "1";
-      if (absl::Status s = spec.apply(source, value, options); !s.ok()) return s;
+      if (base::Status s = spec.apply(source, value, options); !s.ok()) return s;
       break;
     }
   }
   options.command.assign(argv + optind, argv + argc);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<launch_options> parse_options(int argc, char* const* argv,
+base::StatusOr<launch_options> parse_options(int argc, char* const* argv,
                                              char* const* environment) {
   launch_options options;
-  if (absl::Status s = apply_variables(environment, options); !s.ok()) return s;
-  if (absl::Status s = apply_arguments(argc, argv, options); !s.ok()) return s;
+  if (base::Status s = apply_variables(environment, options); !s.ok()) return s;
+  if (base::Status s = apply_arguments(argc, argv, options); !s.ok()) return s;
   if (options.help || options.version) return options;
   if (options.command.empty() || options.command[0].empty()) {
     return usage_error("no program to start: usage is lcrun [options] program [args]");
@@ -306,9 +301,9 @@ absl::StatusOr<launch_options> parse_options(int argc, char* const* argv,
 std::vector<std::string> unknown_variables(char* const* environment) {
   std::vector<std::string> unknown;
   for (; *environment != nullptr; ++environment) {
-    const absl::string_view entry = *environment;
-    if (!absl::StartsWith(entry, variable_prefix)) continue;
-    const absl::string_view name = entry.substr(0, entry.find('='));
+    const std::string_view entry = *environment;
+    if (!base::StartsWith(entry, variable_prefix)) continue;
+    const std::string_view name = entry.substr(0, entry.find('='));
     bool known = false;
     for (const option_spec& spec : option_specs) known = known || variable_of(spec) == name;
     if (!known) unknown.emplace_back(name);
@@ -325,16 +320,16 @@ std::string help_text() {
   constexpr int column = 30;
   for (const option_spec& spec : option_specs) {
     std::string left = spec.letter != 0 ? absl::StrFormat("  -%c", spec.letter) : "    ";
-    if (absl::string_view(spec.name).size() > 1) {
-      absl::StrAppend(&left, spec.letter != 0 ? ", --" : "  --", spec.name);
+    if (std::string_view(spec.name).size() > 1) {
+      base::StrAppend(&left, spec.letter != 0 ? ", --" : "  --", spec.name);
     }
-    if (spec.value != nullptr) absl::StrAppend(&left, " ", spec.value);
-    for (absl::string_view line : absl::StrSplit(spec.help, '\n')) {
+    if (spec.value != nullptr) base::StrAppend(&left, " ", spec.value);
+    for (std::string_view line : base::StrSplit(spec.help, '\n')) {
       absl::StrAppendFormat(&text, "%-*s%s\n", column, left, line);
       left.clear();
     }
   }
-  absl::StrAppend(
+  base::StrAppend(
       &text,
       "\nEvery option is also a variable: LCRUN_NP=4, LCRUN_OUTPUT_DIR=logs, LCRUN_LABEL=1. The\n"
       "command line wins.\n"

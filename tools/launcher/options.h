@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 
 namespace lci::launcher {
 
@@ -51,7 +51,7 @@ struct launch_options {
 // argument that is none, or after "--"; what follows is the program's and is not looked at.
 // InvalidArgument names the option or the variable, the bad value and what is accepted. Not
 // thread-safe (getopt).
-absl::StatusOr<launch_options> parse_options(int argc, char* const* argv, char* const* environment);
+base::StatusOr<launch_options> parse_options(int argc, char* const* argv, char* const* environment);
 
 // The LCRUN_* variables that `environment` holds and no option knows: most likely a slip of the
 // pen.

@@ -5,8 +5,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::launcher {
 
@@ -37,7 +38,7 @@ void line_splitter::flush_line() {
   line_.clear();
 }
 
-void line_splitter::add(absl::string_view bytes) {
+void line_splitter::add(std::string_view bytes) {
   while (!bytes.empty()) {
     const size_t end = std::min(bytes.find('\n'), bytes.size());
     const size_t take = std::min(end, longest_line - line_.size());
@@ -52,7 +53,7 @@ void line_splitter::finish() {
   if (!line_.empty()) flush_line();
 }
 
-void write_all(int fd, absl::string_view bytes) {
+void write_all(int fd, std::string_view bytes) {
   while (!bytes.empty()) {
     const ssize_t n = write(fd, bytes.data(), bytes.size());
     if (n < 0 && errno == EINTR) continue;
@@ -61,7 +62,7 @@ void write_all(int fd, absl::string_view bytes) {
   }
 }
 
-std::string printable(absl::string_view text) {
+std::string printable(std::string_view text) {
   std::string result(text);
   for (char& c : result) {
     const auto byte = static_cast<unsigned char>(c);
@@ -71,7 +72,7 @@ std::string printable(absl::string_view text) {
 }
 
 std::string output_file(const std::string& dir, int rank, int stream) {
-  return absl::StrCat(dir, "/rank.", rank, stream == 1 ? ".stdout" : ".stderr");
+  return base::StrCat(dir, "/rank.", rank, stream == 1 ? ".stdout" : ".stderr");
 }
 
 }  // namespace lci::launcher

@@ -3,8 +3,7 @@
 
 #include <cstddef>
 #include <string>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace lci::launcher {
 
@@ -16,7 +15,7 @@ class sink {
   explicit sink(int fd) : fd_(fd) {}
 
   int fd() const { return fd_; }
-  void append(absl::string_view bytes) {
+  void append(std::string_view bytes) {
     if (!closed_) pending_.append(bytes.data(), bytes.size());
   }
   bool empty() const { return written_ == pending_.size(); }
@@ -40,7 +39,7 @@ class line_splitter {
  public:
   line_splitter(sink* to, std::string prefix) : to_(to), prefix_(std::move(prefix)) {}
 
-  void add(absl::string_view bytes);
+  void add(std::string_view bytes);
   // The rank has closed its end: a last line without a newline gets one.
   void finish();
 
@@ -56,10 +55,10 @@ class line_splitter {
 };
 
 // Writes all of it to a descriptor that blocks, or gives up when nobody reads there.
-void write_all(int fd, absl::string_view bytes);
+void write_all(int fd, std::string_view bytes);
 
 // What may come from another machine, for a terminal: without control characters.
-std::string printable(absl::string_view text);
+std::string printable(std::string_view text);
 
 // Where --output-dir has the output of a rank's stream 1 or 2.
 std::string output_file(const std::string& dir, int rank, int stream);

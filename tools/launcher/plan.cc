@@ -10,16 +10,14 @@
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <optional>
 #include <sstream>
+#include <string_view>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
-#include "absl/strings/string_view.h"
 #include "lci/base/env.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 #include "lci/boot/tcp_wire.h"
 #include "tools/launcher/agent.h"
 #include "tools/launcher/guard.h"
@@ -28,13 +26,13 @@
 namespace lci::launcher {
 namespace {
 
-absl::StatusOr<std::string> random_hex(size_t bytes) {
+base::StatusOr<std::string> random_hex(size_t bytes) {
   std::vector<unsigned char> raw(bytes);
   if (getrandom(raw.data(), bytes, 0) != static_cast<ssize_t>(bytes)) {
-    return absl::InternalError("the kernel gives no random bytes");
+    return base::InternalError("the kernel gives no random bytes");
   }
   std::string text;
-  for (unsigned char byte : raw) absl::StrAppend(&text, absl::Hex(byte, absl::kZeroPad2));
+  for (unsigned char byte : raw) base::StrAppend(&text, base::Hex(byte, 2));
   return text;
 }
 
@@ -51,34 +49,34 @@ std::string host_name() {
   return name;
 }
 
-absl::Status check_directory(const std::string& wdir) {
-  if (wdir.empty() || is_directory(wdir)) return absl::OkStatus();
-  return absl::NotFoundError(absl::StrCat("--wdir ", wdir, " is not a directory"));
+base::Status check_directory(const std::string& wdir) {
+  if (wdir.empty() || is_directory(wdir)) return base::OkStatus();
+  return base::NotFoundError(base::StrCat("--wdir ", wdir, " is not a directory"));
 }
 
 // Relative names are looked up from `wdir`, where the ranks will be.
-absl::StatusOr<std::string> find_program(const std::string& name, const std::string& wdir) {
+base::StatusOr<std::string> find_program(const std::string& name, const std::string& wdir) {
   std::vector<std::string> candidates;
-  if (absl::string_view(name).find('/') != absl::string_view::npos) {
+  if (std::string_view(name).find('/') != std::string_view::npos) {
     candidates.push_back(name);
   } else {
     const char* path = std::getenv("PATH");
-    for (absl::string_view dir : absl::StrSplit(path != nullptr ? path : "/usr/bin:/bin", ':')) {
-      candidates.push_back(absl::StrCat(dir.empty() ? "." : dir, "/", name));
+    for (std::string_view dir : base::StrSplit(path != nullptr ? path : "/usr/bin:/bin", ':')) {
+      candidates.push_back(base::StrCat(dir.empty() ? "." : dir, "/", name));
     }
   }
   bool found = false;
   for (const std::string& candidate : candidates) {
     const std::string path =
-        candidate[0] == '/' || wdir.empty() ? candidate : absl::StrCat(wdir, "/", candidate);
+        candidate[0] == '/' || wdir.empty() ? candidate : base::StrCat(wdir, "/", candidate);
     struct stat status;
     if (stat(path.c_str(), &status) != 0) continue;
     found = true;
     if (S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0) return candidate;
   }
-  if (found) return absl::PermissionDeniedError(absl::StrCat("\"", name, "\" is not a program"));
-  return absl::NotFoundError(
-      absl::StrCat("program \"", name, "\" not found", candidates.size() > 1 ? " in PATH" : ""));
+  if (found) return base::PermissionDeniedError(base::StrCat("\"", name, "\" is not a program"));
+  return base::NotFoundError(
+      base::StrCat("program \"", name, "\" not found", candidates.size() > 1 ? " in PATH" : ""));
 }
 
 namespace {
@@ -102,115 +100,115 @@ std::vector<int> cores_of(int rank, int ranks, const std::vector<int>& all) {
                           all.begin() + static_cast<long>(rank + 1) * n / ranks);
 }
 
-absl::string_view name_of(absl::string_view assignment) {
+std::string_view name_of(std::string_view assignment) {
   return assignment.substr(0, assignment.find('='));
 }
 
-absl::StatusOr<std::string> read_text(const std::string& path) {
+base::StatusOr<std::string> read_text(const std::string& path) {
   std::ifstream file(path);
   std::stringstream text;
   text << file.rdbuf();
-  if (!file) return absl::InvalidArgumentError(absl::StrCat(path, ": ", std::strerror(errno)));
+  if (!file) return base::InvalidArgumentError(base::StrCat(path, ": ", std::strerror(errno)));
   return text.str();
 }
 
 // Empty: nothing says which, so it is this machine.
-absl::StatusOr<std::vector<host_slots>> find_hosts(const launch_options& options,
+base::StatusOr<std::vector<host_slots>> find_hosts(const launch_options& options,
                                                    std::string* default_agent_text) {
   *default_agent_text = default_agent;
   if (!options.host_list.empty()) return parse_host_list("--host", options.host_list);
   if (!options.host_file.empty()) {
-    const absl::StatusOr<std::string> text = read_text(options.host_file);
+    const base::StatusOr<std::string> text = read_text(options.host_file);
     if (!text.ok()) return text.status();
     return parse_host_file(options.host_file, *text);
   }
-  const absl::optional<std::string> nodes = base::env_text("SLURM_JOB_NODELIST");
+  const std::optional<std::string> nodes = base::env_text("SLURM_JOB_NODELIST");
   if (!nodes) return std::vector<host_slots>();
   if (find_program("srun", "").ok()) *default_agent_text = slurm_agent;
   return parse_slurm(*nodes, base::env_string("SLURM_TASKS_PER_NODE", ""));
 }
 
-absl::StatusOr<std::string> own_path() {
+base::StatusOr<std::string> own_path() {
   char path[4096];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof(path));
   if (size <= 0 || static_cast<size_t>(size) == sizeof(path)) {
-    return absl::InternalError("can't find lcrun's own path; give --remote-lcrun");
+    return base::InternalError("can't find lcrun's own path; give --remote-lcrun");
   }
   return std::string(path, static_cast<size_t>(size));
 }
 
 // The hosts that are started by hand. Their names are not known yet.
-absl::Status plan_by_hand(const launch_options& options, job_plan* job) {
+base::Status plan_by_hand(const launch_options& options, job_plan* job) {
   if (options.nodes == 0) {
-    return absl::InvalidArgumentError("--node-rank 0 needs --nnodes: how many hosts there will be");
+    return base::InvalidArgumentError("--node-rank 0 needs --nnodes: how many hosts there will be");
   }
   if (options.node_rank >= options.nodes) {
-    return absl::InvalidArgumentError(absl::StrCat("--node-rank ", options.node_rank,
+    return base::InvalidArgumentError(base::StrCat("--node-rank ", options.node_rank,
                                                    ": there are ", options.nodes,
                                                    " hosts, which count from 0"));
   }
   if (options.endpoint.empty() && options.report_uri.empty()) {
-    return absl::InvalidArgumentError(
+    return base::InvalidArgumentError(
         "--node-rank 0 needs --rdzv-endpoint host:port or --report-uri file, for the others to "
         "find "
         "it");
   }
   if (options.ranks == 0 && options.per_host == 0) {
-    return absl::InvalidArgumentError("--node-rank 0 needs -n or --ppn: how many ranks to start");
+    return base::InvalidArgumentError("--node-rank 0 needs -n or --ppn: how many ranks to start");
   }
   const int ranks = options.ranks > 0 ? options.ranks : options.per_host * options.nodes;
   const int per_host =
       options.per_host > 0 ? options.per_host : (ranks + options.nodes - 1) / options.nodes;
   for (int node = 0; node < options.nodes; ++node) {
     host_plan host;
-    host.name = node == 0 ? host_name() : absl::StrCat("node ", node);
+    host.name = node == 0 ? host_name() : base::StrCat("node ", node);
     host.first_rank = job->ranks;
     // Evenly; with --ppn the first are filled.
     host.ranks = options.per_host > 0 ? std::min(per_host, ranks - job->ranks)
                                       : ranks / options.nodes + (node < ranks % options.nodes);
     if (host.ranks < 1) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(ranks, " ranks are too few for ", options.nodes, " hosts"));
+      return base::InvalidArgumentError(
+          base::StrCat(ranks, " ranks are too few for ", options.nodes, " hosts"));
     }
     job->ranks += host.ranks;
     job->hosts.push_back(host);
   }
   if (job->ranks != ranks) {
-    return absl::InvalidArgumentError(absl::StrCat(ranks, " ranks do not fit on ", options.nodes,
+    return base::InvalidArgumentError(base::StrCat(ranks, " ranks do not fit on ", options.nodes,
                                                    " hosts with --ppn ", per_host, " each"));
   }
   job->helpers = true;
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status plan_hosts(const launch_options& options, job_plan* job) {
-  const absl::StatusOr<std::string> self = own_path();
+base::Status plan_hosts(const launch_options& options, job_plan* job) {
+  const base::StatusOr<std::string> self = own_path();
   if (!self.ok()) return self.status();
   const std::vector<std::string> own_helper = {*self, helper_argument};
   if (options.node_rank >= 0) {
-    const absl::Status s = plan_by_hand(options, job);
+    const base::Status s = plan_by_hand(options, job);
     if (s.ok()) job->hosts[0].start = own_helper;
     return s;
   }
   std::string default_agent_text;
-  absl::StatusOr<std::vector<host_slots>> hosts = find_hosts(options, &default_agent_text);
+  base::StatusOr<std::vector<host_slots>> hosts = find_hosts(options, &default_agent_text);
   if (!hosts.ok()) return hosts.status();
   const bool said = !hosts->empty();
   if (!said) hosts->push_back({host_name(), 1});
   if (options.nodes > static_cast<int>(hosts->size())) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return base::InvalidArgumentError(base::StrCat(
         "--nnodes ", options.nodes, ", but ",
-        said ? absl::StrCat("there are ", hosts->size(), " hosts")
+        said ? base::StrCat("there are ", hosts->size(), " hosts")
              : "no hosts are named: give --host or --hostfile, or start each by --node-rank"));
   }
   if (options.nodes > 0) hosts->resize(static_cast<size_t>(options.nodes));
-  const absl::StatusOr<std::vector<int>> shares =
+  const base::StatusOr<std::vector<int>> shares =
       share_out(*hosts, options.ranks, options.per_host);
   if (!shares.ok()) return shares.status();
-  const absl::StatusOr<std::vector<std::string>> agent =
+  const base::StatusOr<std::vector<std::string>> agent =
       split_words(options.agent.empty() ? default_agent_text : options.agent);
   if (!agent.ok()) {
-    return absl::InvalidArgumentError(absl::StrCat("--launch-agent: ", agent.status().message()));
+    return base::InvalidArgumentError(base::StrCat("--launch-agent: ", agent.status().message()));
   }
   bool elsewhere = false;
   for (size_t i = 0; i < hosts->size(); ++i) {
@@ -229,30 +227,30 @@ absl::Status plan_hosts(const launch_options& options, job_plan* job) {
     job->hosts.push_back(std::move(host));
   }
   job->helpers = elsewhere || job->hosts.size() > 1;
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 // What goes with the job to other hosts: the rest of the environment is theirs.
-bool travels(absl::string_view assignment) {
-  return absl::StartsWith(assignment, "LCI_") || absl::StartsWith(assignment, "FI_");
+bool travels(std::string_view assignment) {
+  return base::StartsWith(assignment, "LCI_") || base::StartsWith(assignment, "FI_");
 }
 
-absl::Status plan_environment(const launch_options& options, char* const* environment,
+base::Status plan_environment(const launch_options& options, char* const* environment,
                               job_plan* job) {
   for (char* const* entry = environment; *entry != nullptr; ++entry) {
     job->environment.push_back(*entry);
     if (travels(*entry)) job->sent.push_back(*entry);
   }
   std::vector<std::string> assignments = {
-      absl::StrCat("LCI_BOOT=", options.boot == bootstrap_kind::tcp ? "tcp" : "file"),
-      absl::StrCat("LCI_SIZE=", job->ranks), absl::StrCat("LCI_JOB_ID=", job->id)};
+      base::StrCat("LCI_BOOT=", options.boot == bootstrap_kind::tcp ? "tcp" : "file"),
+      base::StrCat("LCI_SIZE=", job->ranks), base::StrCat("LCI_JOB_ID=", job->id)};
   for (const std::string& exported : options.exports) {
     if (exported.find('=') != std::string::npos) {
       assignments.push_back(exported);
     } else if (const char* value = std::getenv(exported.c_str())) {
-      assignments.push_back(absl::StrCat(exported, "=", value));
+      assignments.push_back(base::StrCat(exported, "=", value));
     } else {
-      return absl::InvalidArgumentError(absl::StrCat(
+      return base::InvalidArgumentError(base::StrCat(
           "-x ", exported, ": this variable is not set; give -x ", exported, "=VALUE"));
     }
   }
@@ -260,36 +258,36 @@ absl::Status plan_environment(const launch_options& options, char* const* enviro
     set_variable(&job->environment, assignment);
     set_variable(&job->sent, assignment);
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status plan_secrets(const launch_options& options, job_plan* job) {
-  absl::StatusOr<std::string> id = random_hex(8);
+base::Status plan_secrets(const launch_options& options, job_plan* job) {
+  base::StatusOr<std::string> id = random_hex(8);
   if (!id.ok()) return id.status();
-  absl::StatusOr<std::string> token = random_hex(16);
+  base::StatusOr<std::string> token = random_hex(16);
   if (!token.ok()) return token.status();
   job->id = *std::move(id);
   job->token = *std::move(token);
-  if (options.node_rank < 0) return absl::OkStatus();
-  const absl::StatusOr<std::string> said = token_by_hand();
+  if (options.node_rank < 0) return base::OkStatus();
+  const base::StatusOr<std::string> said = token_by_hand();
   if (!said.ok()) return said.status();
   if (!said->empty()) {
     job->token = *said;
   } else if (!options.endpoint.empty()) {
-    return absl::InvalidArgumentError(
+    return base::InvalidArgumentError(
         "--rdzv-endpoint needs a secret: set LCI_BOOT_TOKEN to the same text (such as 32 random "
         "hexadecimal digits) on all hosts");
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 }  // namespace
 
-absl::StatusOr<std::string> token_by_hand() {
+base::StatusOr<std::string> token_by_hand() {
   const std::string token = base::env_string("LCI_BOOT_TOKEN", "");
   if (token.size() > boot::tcp_wire::max_token_size) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("LCI_BOOT_TOKEN has ", token.size(), " bytes; at most ",
+    return base::InvalidArgumentError(
+        base::StrCat("LCI_BOOT_TOKEN has ", token.size(), " bytes; at most ",
                      boot::tcp_wire::max_token_size, " are accepted"));
   }
   return token;
@@ -305,30 +303,30 @@ void set_variable(std::vector<std::string>* environment, const std::string& assi
   environment->push_back(assignment);
 }
 
-absl::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment) {
+base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment) {
   job_plan job;
   job.command = options.command;
   job.wdir = options.wdir;
   job.stdin_rank = options.stdin_rank;
-  for (const absl::Status& s : {plan_secrets(options, &job), plan_hosts(options, &job)}) {
+  for (const base::Status& s : {plan_secrets(options, &job), plan_hosts(options, &job)}) {
     if (!s.ok()) return s;
   }
   if (job.stdin_rank >= job.ranks) {
-    return absl::InvalidArgumentError(absl::StrCat("--stdin=", job.stdin_rank,
+    return base::InvalidArgumentError(base::StrCat("--stdin=", job.stdin_rank,
                                                    ": there is no such rank among ", job.ranks,
                                                    "; ranks count from 0"));
   }
   if (job.helpers && options.boot == bootstrap_kind::file) {
-    return absl::InvalidArgumentError("--boot file is for one host; leave it out");
+    return base::InvalidArgumentError("--boot file is for one host; leave it out");
   }
-  if (const absl::Status s = plan_environment(options, environment, &job); !s.ok()) return s;
+  if (const base::Status s = plan_environment(options, environment, &job); !s.ok()) return s;
   // Other hosts may have what this one has not.
   const bool here = !job.helpers || std::any_of(job.hosts.begin(), job.hosts.end(), [](auto& h) {
     return h.start.size() == 2 && h.start[1] == helper_argument;
   });
   if (here) {
-    if (const absl::Status s = check_directory(job.wdir); !s.ok()) return s;
-    absl::StatusOr<std::string> program = find_program(job.command[0], job.wdir);
+    if (const base::Status s = check_directory(job.wdir); !s.ok()) return s;
+    base::StatusOr<std::string> program = find_program(job.command[0], job.wdir);
     if (!program.ok()) return program.status();
     job.program = *std::move(program);
   }
@@ -361,22 +359,22 @@ rank_plan plan_rank(const share& share, int local_rank) {
   }
   plan.environment = share.environment;
   for (const std::string& assignment :
-       {absl::StrCat("LCI_RANK=", plan.rank), absl::StrCat("LCI_LOCAL_RANK=", local_rank),
-        absl::StrCat("LCI_LOCAL_SIZE=", share.ranks), share.mark}) {
+       {base::StrCat("LCI_RANK=", plan.rank), base::StrCat("LCI_LOCAL_RANK=", local_rank),
+        base::StrCat("LCI_LOCAL_SIZE=", share.ranks), share.mark}) {
     set_variable(&plan.environment, assignment);
   }
   return plan;
 }
 
 std::string describe(const job_plan& job, const launch_options& options) {
-  std::string text = absl::StrCat("job ", job.id, ": ", job.ranks, " ranks of ",
+  std::string text = base::StrCat("job ", job.id, ": ", job.ranks, " ranks of ",
                                   job.program.empty() ? job.command[0] : job.program,
-                                  job.wdir.empty() ? "" : absl::StrCat(" in ", job.wdir), "\n");
+                                  job.wdir.empty() ? "" : base::StrCat(" in ", job.wdir), "\n");
   for (const host_plan& host : job.hosts) {
     if (job.helpers) {
-      absl::StrAppend(
+      base::StrAppend(
           &text, "  ", host.name, ": ",
-          host.start.empty() ? "lcrun is started there by hand" : absl::StrJoin(host.start, " "),
+          host.start.empty() ? "lcrun is started there by hand" : base::StrJoin(host.start, " "),
           "\n");
     }
     share there = own_share(job, options);
@@ -385,9 +383,9 @@ std::string describe(const job_plan& job, const launch_options& options) {
       // Which cores another host has is seen there.
       const std::vector<int> cores =
           job.helpers ? std::vector<int>() : plan_rank(there, local).cores;
-      absl::StrAppend(&text, "  rank ", host.first_rank + local, " on ", host.name,
-                      cores.empty() ? "" : absl::StrCat(", cores ", absl::StrJoin(cores, ",")),
-                      ": ", absl::StrJoin(job.command, " "), "\n");
+      base::StrAppend(&text, "  rank ", host.first_rank + local, " on ", host.name,
+                      cores.empty() ? "" : base::StrCat(", cores ", base::StrJoin(cores, ",")),
+                      ": ", base::StrJoin(job.command, " "), "\n");
     }
   }
   return text;

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "tools/launcher/options.h"
 
 namespace lci::launcher {
@@ -40,7 +40,7 @@ struct job_plan {
 
 // NotFound or PermissionDenied if the program or the directory can't be used here; InvalidArgument
 // for what the options ask for and does not fit together or to the environment.
-absl::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment);
+base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment);
 
 // The ranks of one host, for who starts them there.
 struct share {
@@ -68,8 +68,8 @@ rank_plan plan_rank(const share& share, int local_rank);
 share own_share(const job_plan& job, const launch_options& options);
 
 // The file that a shell in `wdir` would run for this name. NotFound, PermissionDenied.
-absl::StatusOr<std::string> find_program(const std::string& name, const std::string& wdir);
-absl::Status check_directory(const std::string& wdir);
+base::StatusOr<std::string> find_program(const std::string& name, const std::string& wdir);
+base::Status check_directory(const std::string& wdir);
 
 // NAME=VALUE of `assignment` replaces NAME's value or is added.
 void set_variable(std::vector<std::string>* environment, const std::string& assignment);
@@ -77,7 +77,7 @@ void set_variable(std::vector<std::string>* environment, const std::string& assi
 std::string host_name();
 
 // LCI_BOOT_TOKEN, which hosts that are started by hand show each other; empty if not set.
-absl::StatusOr<std::string> token_by_hand();
+base::StatusOr<std::string> token_by_hand();
 
 std::string describe(const job_plan& job, const launch_options& options);
 

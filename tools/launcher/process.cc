@@ -11,15 +11,15 @@
 #include <cstring>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 
 namespace lci::launcher {
 namespace {
 
 [[noreturn]] void fail_in_child(const rank_plan& rank, const std::string& what) {
   const std::string line =
-      absl::StrCat("lcrun: rank ", rank.rank, ": ", what, ": ", std::strerror(errno), "\n");
+      base::StrCat("lcrun: rank ", rank.rank, ": ", what, ": ", std::strerror(errno), "\n");
   if (write(STDERR_FILENO, line.data(), line.size()) < 0) _exit(126);
   _exit(127);
 }
@@ -57,7 +57,7 @@ void become_child(pid_t parent) {
   if (streams.out >= 0 && dup2(streams.out, STDOUT_FILENO) < 0) fail_in_child(rank, "stdout");
   if (streams.error >= 0 && dup2(streams.error, STDERR_FILENO) < 0) fail_in_child(rank, "stderr");
   if (!job.wdir.empty() && chdir(job.wdir.c_str()) != 0) {
-    fail_in_child(rank, absl::StrCat("--wdir ", job.wdir));
+    fail_in_child(rank, base::StrCat("--wdir ", job.wdir));
   }
   if (!rank.cores.empty()) {
     cpu_set_t set;
@@ -66,19 +66,19 @@ void become_child(pid_t parent) {
     if (sched_setaffinity(0, sizeof(set), &set) != 0) fail_in_child(rank, "--bind-to core");
   }
   execve(job.program.c_str(), arguments.data(), environment.data());
-  fail_in_child(rank, absl::StrCat("can't run \"", job.program, "\""));
+  fail_in_child(rank, base::StrCat("can't run \"", job.program, "\""));
 }
 
 }  // namespace
 
-absl::StatusOr<pid_t> spawn(const share& share, const rank_plan& rank,
+base::StatusOr<pid_t> spawn(const share& share, const rank_plan& rank,
                             const rank_streams& streams) {
   const std::vector<char*> environment = pointers(rank.environment);
   const std::vector<char*> arguments = pointers(share.command);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("no process for rank ", rank.rank));
+    return base::ErrnoToStatus(errno, base::StrCat("no process for rank ", rank.rank));
   }
   if (child == 0) run_in_child(share, rank, streams, parent, arguments, environment);
   setpgid(child, child);  // here too: whoever comes first
@@ -93,17 +93,17 @@ void raise_file_limit() {
   setrlimit(RLIMIT_NOFILE, &limit);
 }
 
-absl::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int in, int out,
+base::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int in, int out,
                                   int error) {
   const std::vector<char*> arguments = pointers(command);
   const pid_t parent = getpid();
   const pid_t child = fork();
-  if (child < 0) return absl::ErrnoToStatus(errno, absl::StrCat("no process for ", command[0]));
+  if (child < 0) return base::ErrnoToStatus(errno, base::StrCat("no process for ", command[0]));
   if (child == 0) {
     become_child(parent);
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error, 2) < 0) _exit(126);
     execvp(arguments[0], arguments.data());
-    const std::string line = absl::StrCat(command[0], ": ", std::strerror(errno), "\n");
+    const std::string line = base::StrCat(command[0], ": ", std::strerror(errno), "\n");
     if (write(STDERR_FILENO, line.data(), line.size()) < 0) _exit(126);
     _exit(127);
   }
@@ -112,11 +112,11 @@ absl::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int i
 }
 
 std::string describe_status(int wait_status) {
-  if (WIFEXITED(wait_status)) return absl::StrCat("exit code ", WEXITSTATUS(wait_status));
+  if (WIFEXITED(wait_status)) return base::StrCat("exit code ", WEXITSTATUS(wait_status));
   const int signal = WTERMSIG(wait_status);
   const char* name = sigabbrev_np(signal);
-  return absl::StrCat("signal ", signal,
-                      name != nullptr ? absl::StrCat(" (SIG", name, ")") : std::string());
+  return base::StrCat("signal ", signal,
+                      name != nullptr ? base::StrCat(" (SIG", name, ")") : std::string());
 }
 
 int exit_code_of(int wait_status) {

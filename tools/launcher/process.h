@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "tools/launcher/plan.h"
 
 namespace lci::launcher {
@@ -21,7 +21,7 @@ struct rank_streams {
 // Starts one rank: in a process group of its own, bound to its cores, with the default signal
 // dispositions, and such that it dies if this process does. A failure after the fork is told on the
 // rank's stderr, and it exits with 127.
-absl::StatusOr<pid_t> spawn(const share& share, const rank_plan& rank, const rank_streams& streams);
+base::StatusOr<pid_t> spawn(const share& share, const rank_plan& rank, const rank_streams& streams);
 
 // Many ranks and hosts need many descriptors here: as many as the hard limit allows. What spawn and
 // start_agent start has the limit that was.
@@ -29,7 +29,7 @@ void raise_file_limit();
 
 // Starts `command`, found in PATH, in a process group of its own, such that it dies if this process
 // does, with these three descriptors. An exit code of 127 says that there is no such program.
-absl::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int in, int out,
+base::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int in, int out,
                                   int error);
 
 // "exit code 3", "signal 11 (SIGSEGV)".

@@ -8,11 +8,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <map>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "lci/base/strings.h"
 #include "lci/boot/socket.h"
 #include "tools/launcher/agents.h"
 #include "tools/launcher/door.h"
@@ -64,7 +64,7 @@ class remote_crew final : public crew, link::owner, door::events, agents::events
     }
   }
 
-  absl::Status open_door(const reachable& at);
+  base::Status open_door(const reachable& at);
 
   void start() override;
   bool busy() const override { return !cancelled_ && (!shared_out_ || running_ > 0); }
@@ -88,7 +88,7 @@ class remote_crew final : public crew, link::owner, door::events, agents::events
   }
 
   std::string admit(const std::shared_ptr<link>& who, const wire::hello& said) override;
-  bool on_frame(link& from, wire::kind kind, absl::string_view body) override;
+  bool on_frame(link& from, wire::kind kind, std::string_view body) override;
   void on_end(link& from, const std::string& why) override;
   void agent_said(int node, const std::string& line) override;
   void agent_ended(int node, const std::string& how) override;
@@ -125,32 +125,32 @@ class remote_crew final : public crew, link::owner, door::events, agents::events
 
 // ---- start
 
-absl::Status remote_crew::open_door(const reachable& at) {
+base::Status remote_crew::open_door(const reachable& at) {
   const bool said = is_address(options_.endpoint);
-  absl::StatusOr<boot::unique_fd> listener =
-      boot::listen_on(said ? options_.endpoint : absl::StrCat(at.bind, ":0"));
+  base::StatusOr<boot::unique_fd> listener =
+      boot::listen_on(said ? options_.endpoint : base::StrCat(at.bind, ":0"));
   if (!listener.ok()) return listener.status();
   // What a host may send unasked fits into what we receive without reading.
   const int size = 4 * wire::window;
   setsockopt(listener->get(), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-  const absl::StatusOr<std::string> listening = boot::local_address(listener->get());
+  const base::StatusOr<std::string> listening = boot::local_address(listener->get());
   if (!listening.ok()) return listening.status();
   const std::string port = listening->substr(listening->rfind(':'));
   if (said) {
     const std::string host = options_.endpoint.substr(0, options_.endpoint.rfind(':'));
-    addresses_ = {absl::StrCat(host, port)};
+    addresses_ = {base::StrCat(host, port)};
   } else {
     for (const std::string& address : at.addresses) {
-      addresses_.push_back(absl::StrCat(address, port));
+      addresses_.push_back(base::StrCat(address, port));
     }
   }
   if (!options_.report_uri.empty()) {
-    const absl::Status s = write_uri(options_.report_uri, {addresses_[0], plan_.token});
+    const base::Status s = write_uri(options_.report_uri, {addresses_[0], plan_.token});
     if (!s.ok()) return s;
   }
   door_ = std::make_unique<door>(loop_, static_cast<door::events*>(this), *std::move(listener),
                                  plan_.id, plan_.token, plan_.hosts.size() + strange_strangers);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 wire::errand remote_crew::errand_for(size_t node) const {
@@ -193,21 +193,21 @@ void remote_crew::start_is_late() {
   }
   to_->failed(
       failed_exit_code,
-      absl::StrCat("not there after --start-timeout (", options_.start_timeout.count() / 1000,
-                   " s): ", absl::StrJoin(missing, ", "), "; it must reach this lcrun at ",
-                   absl::StrJoin(addresses_, " or ")));
+      base::StrCat("not there after --start-timeout (", options_.start_timeout.count() / 1000,
+                   " s): ", base::StrJoin(missing, ", "), "; it must reach this lcrun at ",
+                   base::StrJoin(addresses_, " or ")));
 }
 
 std::string remote_crew::admit(const std::shared_ptr<link>& who, const wire::hello& said) {
   if (said.node >= hosts_.size()) {
-    return absl::StrCat("it is host ", said.node, ", but this job has ", hosts_.size());
+    return base::StrCat("it is host ", said.node, ", but this job has ", hosts_.size());
   }
   if (said.nodes != 0 && said.nodes != hosts_.size()) {
-    return absl::StrCat("it says --nnodes ", said.nodes, ", but this job has ", hosts_.size());
+    return base::StrCat("it says --nnodes ", said.nodes, ", but this job has ", hosts_.size());
   }
   host_state& host = hosts_[said.node];
   if (host.now != phase::awaited || cancelled_ || ending_) {
-    return absl::StrCat("host ", said.node, " is not awaited (any more)");
+    return base::StrCat("host ", said.node, " is not awaited (any more)");
   }
   if (plan_.hosts[said.node].start.empty()) host.name = printable(said.host);
   host.now = phase::here;
@@ -249,8 +249,8 @@ void remote_crew::share_out() {
     const std::string address = boot::local_address(host.connection->fd()).value_or("");
     set_variable(
         &frame.environment,
-        absl::StrCat("LCI_BOOT_ADDR=", address.substr(0, address.rfind(':')), ":", boot_port_));
-    set_variable(&frame.environment, absl::StrCat("LCI_BOOT_TOKEN=", plan_.token));
+        base::StrCat("LCI_BOOT_ADDR=", address.substr(0, address.rfind(':')), ":", boot_port_));
+    set_variable(&frame.environment, base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
     frame.first_rank = static_cast<uint32_t>(plan.first_rank);
     frame.ranks = static_cast<uint32_t>(plan.ranks);
     frame.bind = options_.bind_to == binding::core ? 1 : 0;
@@ -264,7 +264,7 @@ void remote_crew::share_out() {
 
 // ---- what helpers say
 
-bool remote_crew::on_frame(link& from, wire::kind kind, absl::string_view body) {
+bool remote_crew::on_frame(link& from, wire::kind kind, std::string_view body) {
   const size_t node = node_of_link_.at(&from);
   host_state& host = hosts_[node];
   switch (kind) {
@@ -343,7 +343,7 @@ bool remote_crew::output(size_t node, const wire::output& frame) {
 }
 
 void remote_crew::agent_said(int node, const std::string& line) {
-  to_->said(absl::StrCat(hosts_[static_cast<size_t>(node)].name, ": ", printable(line)));
+  to_->said(base::StrCat(hosts_[static_cast<size_t>(node)].name, ": ", printable(line)));
 }
 
 // What ends an agent whose helper is connected shows at the connection.
@@ -351,7 +351,7 @@ void remote_crew::agent_ended(int node, const std::string& how) {
   const host_state& host = hosts_[static_cast<size_t>(node)];
   if (host.now != phase::awaited || cancelled_ || ending_) return;
   to_->failed(failed_exit_code,
-              absl::StrCat(host.name, ": no lcrun was started there: the launch agent (",
+              base::StrCat(host.name, ": no lcrun was started there: the launch agent (",
                            plan_.hosts[static_cast<size_t>(node)].start[0], ") ended with ",
                            printable(how)));
 }
@@ -363,12 +363,12 @@ void remote_crew::lose(size_t node, const std::string& why) {
   const host_plan& plan = plan_.hosts[node];
   running_ -= std::exchange(host.running_count, 0);
   std::fill(host.running.begin(), host.running.end(), false);
-  const std::string ranks = plan.ranks == 1 ? absl::StrCat("rank ", plan.first_rank)
-                                            : absl::StrCat("ranks ", plan.first_rank, " to ",
+  const std::string ranks = plan.ranks == 1 ? base::StrCat("rank ", plan.first_rank)
+                                            : base::StrCat("ranks ", plan.first_rank, " to ",
                                                            plan.first_rank + plan.ranks - 1);
   gone(node);
   agents_.kill(static_cast<int>(node));
-  to_->failed(failed_exit_code, absl::StrCat("host ", host.name, " (", ranks, ") is lost: ", why));
+  to_->failed(failed_exit_code, base::StrCat("host ", host.name, " (", ranks, ") is lost: ", why));
 }
 
 void remote_crew::gone(size_t node) {
@@ -446,13 +446,13 @@ void remote_crew::finish(int code) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<crew>> make_remote_crew(event_loop* loop, crew::events* to,
+base::StatusOr<std::unique_ptr<crew>> make_remote_crew(event_loop* loop, crew::events* to,
                                                        const launch_options& options,
                                                        const job_plan& plan, const reachable& at,
                                                        const std::string& boot_port) {
   auto made = std::make_unique<remote_crew>(loop, to, options, plan, boot_port);
-  if (absl::Status s = made->open_door(at); !s.ok()) return s;
-  return absl::StatusOr<std::unique_ptr<crew>>(std::move(made));
+  if (base::Status s = made->open_door(at); !s.ok()) return s;
+  return base::StatusOr<std::unique_ptr<crew>>(std::move(made));
 }
 
 }  // namespace lci::launcher

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "tools/launcher/addresses.h"
 #include "tools/launcher/crew.h"
 #include "tools/launcher/event_loop.h"
@@ -20,7 +20,7 @@ namespace lci::launcher {
 // `at`: where helpers come to, unless --rdzv-endpoint says it. `boot_port`: where this machine
 // serves the ranks' bootstrap, by whichever address a helper has come. `options` and `plan` must
 // outlive it.
-absl::StatusOr<std::unique_ptr<crew>> make_remote_crew(event_loop* loop, crew::events* to,
+base::StatusOr<std::unique_ptr<crew>> make_remote_crew(event_loop* loop, crew::events* to,
                                                        const launch_options& options,
                                                        const job_plan& plan, const reachable& at,
                                                        const std::string& boot_port);

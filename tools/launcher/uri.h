@@ -3,10 +3,9 @@
 #define LCI_TOOLS_LAUNCHER_URI_H_
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 #include "tools/launcher/options.h"
 
 namespace lci::launcher {
@@ -19,17 +18,17 @@ struct meeting_point {
 // "lcrun://TOKEN@host:port"; bytes of the token that an URI can't have are written as %XX.
 std::string format_uri(const meeting_point& at);
 // InvalidArgument if it is none.
-absl::StatusOr<meeting_point> parse_uri(absl::string_view text);
+base::StatusOr<meeting_point> parse_uri(std::string_view text);
 
 // To a file that only its owner can read, whole or not at all; "-": to standard output.
-absl::Status write_uri(const std::string& path, const meeting_point& at);
+base::Status write_uri(const std::string& path, const meeting_point& at);
 
 // Whether --rdzv-endpoint is host:port.
-bool is_address(absl::string_view endpoint);
+bool is_address(std::string_view endpoint);
 
 // For a host that is started by hand: --rdzv-endpoint is a file unless it is host:port, an address
 // whose token is LCI_BOOT_TOKEN.
-absl::StatusOr<meeting_point> find_meeting_point(const launch_options& options);
+base::StatusOr<meeting_point> find_meeting_point(const launch_options& options);
 
 }  // namespace lci::launcher
 

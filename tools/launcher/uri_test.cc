@@ -34,7 +34,7 @@ TEST(Uri, ComesBackAsItWas) {
 TEST(Uri, RefusesWhatIsNone) {
   for (const char* text : {"", "lcrun://", "lcrun://token", "http://t@h:1", "lcrun://t@h", "t@h:1",
                            "lcrun://t@h:x", "lcrun://%4@h:1", "lcrun://%zz@h:1", "lcrun://%@h:1"}) {
-    EXPECT_EQ(parse_uri(text).status().code(), absl::StatusCode::kInvalidArgument) << text;
+    EXPECT_EQ(parse_uri(text).status().code(), base::StatusCode::kInvalidArgument) << text;
   }
 }
 
@@ -42,7 +42,7 @@ TEST(Uri, GoesThroughAFileThatOnlyItsOwnerReads) {
   const std::string path = fresh_path("uri");
   launch_options options;
   options.endpoint = path;
-  EXPECT_EQ(find_meeting_point(options).status().code(), absl::StatusCode::kUnavailable);
+  EXPECT_EQ(find_meeting_point(options).status().code(), base::StatusCode::kUnavailable);
   ASSERT_TRUE(write_uri(path, {"h:1", "t"}).ok());
   struct stat status;
   ASSERT_EQ(stat(path.c_str(), &status), 0);

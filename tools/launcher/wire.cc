@@ -1,23 +1,24 @@
 #include "tools/launcher/wire.h"
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
+#include <string_view>
+
+#include "lci/base/strings.h"
 
 namespace lci::launcher::wire {
 
-std::string check_preamble(absl::string_view bytes) {
-  if (!absl::StartsWith(bytes, absl::string_view(magic, sizeof(magic)))) {
+std::string check_preamble(std::string_view bytes) {
+  if (!base::StartsWith(bytes, std::string_view(magic, sizeof(magic)))) {
     return "what answers there is not lcrun";
   }
   const auto said = static_cast<unsigned>(boot::tcp_wire::load_le(bytes.data() + 4, 2));
   if (said != version || boot::tcp_wire::load_le(bytes.data() + 6, 2) != 0) {
-    return absl::StrCat("the other lcrun speaks version ", said, " of the hosts' wire, this one ",
+    return base::StrCat("the other lcrun speaks version ", said, " of the hosts' wire, this one ",
                         version, "; install the same release on all hosts");
   }
   return "";
 }
 
-taken take_frame(absl::string_view bytes, size_t max_body, kind* which, absl::string_view* body) {
+taken take_frame(std::string_view bytes, size_t max_body, kind* which, std::string_view* body) {
   if (bytes.size() < header_size) return taken::incomplete;
   const auto size = static_cast<size_t>(boot::tcp_wire::load_le(bytes.data(), 4));
   if (size > max_body) return taken::too_large;

@@ -32,9 +32,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/strings/string_view.h"
 #include "lci/boot/tcp_wire.h"
 
 namespace lci::launcher::wire {
@@ -277,7 +277,7 @@ class writer {
 
 class reader {
  public:
-  explicit reader(absl::string_view body) : body_(body) {}
+  explicit reader(std::string_view body) : body_(body) {}
   template <class... Fields>
   void operator()(Fields&... fields) {
     (get(fields), ...);
@@ -307,7 +307,7 @@ inline void append_preamble(std::string* out) {
 
 // An empty text if `bytes` (preamble_size of them) are a preamble of this version; else what they
 // are.
-std::string check_preamble(absl::string_view bytes);
+std::string check_preamble(std::string_view bytes);
 
 template <class Frame>
 void append_frame(std::string* out, const Frame& frame) {
@@ -320,7 +320,7 @@ void append_frame(std::string* out, const Frame& frame) {
 
 // False if the body is not one of this kind.
 template <class Frame>
-bool decode(absl::string_view body, Frame* frame) {
+bool decode(std::string_view body, Frame* frame) {
   reader from(body);
   Frame::fields(from, *frame);
   return from.complete();
@@ -328,7 +328,7 @@ bool decode(absl::string_view body, Frame* frame) {
 
 enum class taken { frame, incomplete, too_large };
 // The frame that `bytes` begin with. `*body` points into `bytes`; what follows it is the rest.
-taken take_frame(absl::string_view bytes, size_t max_body, kind* which, absl::string_view* body);
+taken take_frame(std::string_view bytes, size_t max_body, kind* which, std::string_view* body);
 
 }  // namespace lci::launcher::wire
 

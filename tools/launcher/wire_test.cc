@@ -1,5 +1,7 @@
 #include "tools/launcher/wire.h"
 
+#include <string_view>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -14,7 +16,7 @@ Frame again(const Frame& frame) {
   std::string bytes;
   append_frame(&bytes, frame);
   kind which{};
-  absl::string_view body;
+  std::string_view body;
   EXPECT_EQ(take_frame(bytes, max_lcrun_body, &which, &body), taken::frame);
   EXPECT_EQ(which, Frame::is);
   EXPECT_EQ(body.size() + header_size, bytes.size());
@@ -22,11 +24,11 @@ Frame again(const Frame& frame) {
   EXPECT_TRUE(decode(body, &result));
   // Cut anywhere, or longer, it is refused; and a header that is cut is waited for.
   for (size_t size = 0; size < bytes.size(); ++size) {
-    EXPECT_EQ(take_frame(absl::string_view(bytes).substr(0, size), max_lcrun_body, &which, &body),
+    EXPECT_EQ(take_frame(std::string_view(bytes).substr(0, size), max_lcrun_body, &which, &body),
               taken::incomplete);
     Frame cut;
     if (size >= header_size) {
-      EXPECT_FALSE(decode(absl::string_view(bytes).substr(header_size, size - header_size), &cut));
+      EXPECT_FALSE(decode(std::string_view(bytes).substr(header_size, size - header_size), &cut));
     }
   }
   Frame longer;
@@ -97,14 +99,14 @@ TEST(Wire, AnEmptyBodyIsOneOfAFrameWithoutFields) {
 
 TEST(Wire, ACountThatLiesIsRefused) {
   adopted a;
-  EXPECT_FALSE(decode(absl::string_view("\xff\xff\xff\xff", 4), &a));
+  EXPECT_FALSE(decode(std::string_view("\xff\xff\xff\xff", 4), &a));
 }
 
 TEST(Wire, FramesHaveALimit) {
   std::string bytes;
   append_frame(&bytes, refused{std::string(100, 'x')});
   kind which{};
-  absl::string_view body;
+  std::string_view body;
   EXPECT_EQ(take_frame(bytes, 104, &which, &body), taken::frame);
   EXPECT_EQ(take_frame(bytes, 103, &which, &body), taken::too_large);
   EXPECT_EQ(take_frame(bytes.substr(0, header_size), 103, &which, &body), taken::too_large);

@@ -1,12 +1,11 @@
 #include "lci/ds/check/choices.h"
 
 #include <stdexcept>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
 #include "lci/base/check.h"
+#include "lci/base/strings.h"
 
 namespace lci::ds::check {
 
@@ -21,7 +20,7 @@ std::string choices::schedule() const {
   std::string text;
   for (size_t position = 0; position < made_.size(); ++position) {
     if (made_[position] == 0) continue;
-    absl::StrAppend(&text, text.empty() ? "" : " ", position, ":", made_[position]);
+    base::StrAppend(&text, text.empty() ? "" : " ", position, ":", made_[position]);
   }
   return text;
 }
@@ -65,14 +64,14 @@ size_t random_choices::decide(choice_kind kind, size_t count) {
 }
 
 replay_choices::replay_choices(const std::string& schedule) {
-  for (absl::string_view entry : absl::StrSplit(schedule, ' ', absl::SkipEmpty())) {
-    const std::pair<absl::string_view, absl::string_view> parts = absl::StrSplit(entry, ':');
+  for (std::string_view entry : base::StrSplit(schedule, ' ', base::SkipEmpty())) {
+    const std::vector<std::string_view> parts = base::StrSplit(entry, ':');
     size_t position = 0;
     size_t number = 0;
-    if (!absl::SimpleAtoi(parts.first, &position) || !absl::SimpleAtoi(parts.second, &number) ||
-        position > 10000000) {
+    if (parts.size() != 2 || !base::SimpleAtoi(parts[0], &position) ||
+        !base::SimpleAtoi(parts[1], &number) || position > 10000000) {
       throw std::invalid_argument(
-          absl::StrCat("\"", entry, "\" is not \"<position>:<number>\" of a schedule"));
+          base::StrCat("\"", entry, "\" is not \"<position>:<number>\" of a schedule"));
     }
     if (numbers_.size() <= position) numbers_.resize(position + 1, 0);
     numbers_[position] = number;

@@ -10,8 +10,7 @@
 #include <unordered_set>
 #include <vector>
 
-#include "absl/hash/hash.h"
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/ds/check/history.h"
 
 namespace lci::ds::check {
@@ -36,7 +35,7 @@ struct verdict {
 namespace internal {
 
 inline std::string times(uint64_t invoked, uint64_t returned, uint64_t origin) {
-  return absl::StrCat("[", invoked - origin, ", ", returned - origin, "] ");
+  return base::StrCat("[", invoked - origin, ", ", returned - origin, "] ");
 }
 
 template <class Specification>
@@ -45,17 +44,29 @@ std::string explain(const history<typename Specification::operation>& calls,
   std::string text = "not linearizable. Calls [invoked, returned]:\n";
   const uint64_t origin = calls.front().invoked;
   for (const auto& c : calls) {
-    absl::StrAppend(&text, "  ", times(c.invoked, c.returned, origin), "thread ", c.thread, ": ",
+    base::StrAppend(&text, "  ", times(c.invoked, c.returned, origin), "thread ", c.thread, ": ",
                     Specification::text(c.operation), "\n");
   }
-  absl::StrAppend(&text, "The longest order that can be continued by none of the rest:\n");
+  base::StrAppend(&text, "The longest order that can be continued by none of the rest:\n");
   for (const size_t i : longest) {
     const auto& c = calls[i];
-    absl::StrAppend(&text, "  ", times(c.invoked, c.returned, origin), "thread ", c.thread, ": ",
+    base::StrAppend(&text, "  ", times(c.invoked, c.returned, origin), "thread ", c.thread, ": ",
                     Specification::text(c.operation), "\n");
   }
   return text;
 }
+
+// FNV-1a over words instead of bytes.
+struct hash_of_words {
+  size_t operator()(const std::vector<uint64_t>& words) const {
+    uint64_t hash = 0xcbf29ce484222325;
+    for (const uint64_t word : words) {
+      hash = (hash ^ word) * 0x100000001b3;
+      hash ^= hash >> 32;  // a multiplication alone does not carry high bits down
+    }
+    return hash;
+  }
+};
 
 }  // namespace internal
 
@@ -80,7 +91,7 @@ verdict check_linearizable(const Specification& initial,
   verdict result;
   std::vector<bool> ordered(count, false);
   std::vector<size_t> longest;
-  std::unordered_set<std::vector<uint64_t>, absl::Hash<std::vector<uint64_t>>> seen;
+  std::unordered_set<std::vector<uint64_t>, internal::hash_of_words> seen;
 
   std::vector<step> path;
   path.push_back({initial, 0, 0});
@@ -148,7 +159,7 @@ verdict check_each_linearizable(const Specification& initial,
     total.steps += one.steps;
     if (one.linearizable) continue;
     total.linearizable = false;
-    absl::StrAppend(&total.explanation, "key ", key, ": ", one.explanation);
+    base::StrAppend(&total.explanation, "key ", key, ": ", one.explanation);
   }
   return total;
 }

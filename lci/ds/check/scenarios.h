@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/ds/check/explore.h"
 #include "lci/ds/check/history.h"
 #include "lci/ds/check/linearizable.h"
@@ -122,7 +122,7 @@ class lock_scenario : public scenario {
     add();
   }
   std::string finish() override {
-    return count_ == threads_ ? "" : absl::StrCat(count_, " additions of ", threads_);
+    return count_ == threads_ ? "" : base::StrCat(count_, " additions of ", threads_);
   }
 
  private:
@@ -156,7 +156,7 @@ class biased_lock_scenario : public scenario {
   }
   std::string finish() override {
     if (together_) return "two threads had the lock at once";
-    if (count_ != entered_) return absl::StrCat(count_, " additions of ", entered_);
+    if (count_ != entered_) return base::StrCat(count_, " additions of ", entered_);
     if (!lock_.try_lock()) return "the lock is held, though all have left";
     lock_.unlock();
     return "";
@@ -277,9 +277,9 @@ class pool_scenario : public scenario {
   std::string finish() override {
     size_t used = 0;
     for (const pooled_element& e : elements_) used += e.content;
-    if (used != uses_) return absl::StrCat("elements were used ", used, " times, not ", uses_);
+    if (used != uses_) return base::StrCat("elements were used ", used, " times, not ", uses_);
     if (pool_.size() != elements_.size()) {
-      return absl::StrCat("the pool has ", pool_.size(), " elements of ", elements_.size());
+      return base::StrCat("the pool has ", pool_.size(), " elements of ", elements_.size());
     }
     return "";
   }
@@ -324,7 +324,7 @@ class object_scenario : public scenario {
     size_t left = 0;
     for (auto& g : given_) left += g.load() != nullptr ? 1 : 0;
     if (pool_.in_use() == left) return "";
-    return absl::StrCat(pool_.in_use(), " objects are in use, not ", left);
+    return base::StrCat(pool_.in_use(), " objects are in use, not ", left);
   }
 
  private:

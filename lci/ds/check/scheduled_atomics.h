@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/ds/check/scheduler.h"
 
 namespace lci::ds::check {
@@ -125,7 +125,7 @@ class scheduled_atomic {
     if (s == nullptr) return;
     s->step();
     if (!s->knows(maker_, made_)) {
-      s->fail(absl::StrCat("data race: thread ", s->self(), " uses an atomic that thread ", maker_,
+      s->fail(base::StrCat("data race: thread ", s->self(), " uses an atomic that thread ", maker_,
                            " made, with no order between them"));
     }
   }

@@ -3,8 +3,8 @@
 #include <exception>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/check.h"
+#include "lci/base/strings.h"
 
 namespace lci::ds::check {
 namespace {
@@ -61,7 +61,7 @@ void scheduler::body(const std::function<void()>& of) {
   try {
     of();
   } catch (const std::exception& error) {
-    fail(absl::StrCat("thread ", self_, " threw: ", error.what()));
+    fail(base::StrCat("thread ", self_, " threw: ", error.what()));
   }
   threads_[self_ - 1].state = thread_state::finished;
   give_way(true);
@@ -112,7 +112,7 @@ void scheduler::step() {
   if (self_ == 0 || std::uncaught_exceptions() > 0) return;
   take_step();
   if (steps_ > most_steps_) {
-    fail(absl::StrCat("not finished after ", most_steps_, " steps"));
+    fail(base::StrCat("not finished after ", most_steps_, " steps"));
   }
   give_way(false);
 }
@@ -186,7 +186,7 @@ void scheduler::plain_read(const void* address, size_t size) {
   tick();
   for_each_granule(address, size, [this](granule& g) {
     if (!knows(g.writer, g.write)) {
-      fail(absl::StrCat("data race: thread ", self_, " reads what thread ", g.writer,
+      fail(base::StrCat("data race: thread ", self_, " reads what thread ", g.writer,
                         " wrote, with no order between them"));
     }
     g.reads.of[self_] = known().happened.of[self_];
@@ -201,7 +201,7 @@ void scheduler::plain_write(const void* address, size_t size) {
       if (!knows(i, g.reads.of[i])) other = i;
     }
     if (other != self_) {
-      fail(absl::StrCat("data race: thread ", self_, " writes what thread ", other,
+      fail(base::StrCat("data race: thread ", self_, " writes what thread ", other,
                         " reads or writes, with no order between them"));
     }
     g = granule();

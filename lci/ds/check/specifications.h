@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::ds::check {
 
@@ -27,8 +27,8 @@ struct transfer {
 };
 
 inline std::string text_of(const transfer& t) {
-  if (t.is_push()) return absl::StrCat("push ", t.value, t.done ? "" : ": full");
-  return t.done ? absl::StrCat("pop: ", t.value) : "pop: nothing";
+  if (t.is_push()) return base::StrCat("push ", t.value, t.done ? "" : ": full");
+  return t.done ? base::StrCat("pop: ", t.value) : "pop: nothing";
 }
 
 // First in, first out; at most `capacity` values.
@@ -117,8 +117,8 @@ class matching_specification {
     words->insert(words->end(), waiting_.begin(), waiting_.end());
   }
   static std::string text(const insertion& i) {
-    return absl::StrCat("insert ", i.is_send ? "send " : "recv ", i.value, " with key ", i.key,
-                        i.matched == 0 ? ": waits" : absl::StrCat(": matches ", i.matched));
+    return base::StrCat("insert ", i.is_send ? "send " : "recv ", i.value, " with key ", i.key,
+                        i.matched == 0 ? ": waits" : base::StrCat(": matches ", i.matched));
   }
 
  private:
@@ -143,7 +143,7 @@ class register_specification {
   }
   void append_state(std::vector<uint64_t>* words) const { words->push_back(value_); }
   static std::string text(const access& a) {
-    return absl::StrCat(a.is_write ? "set [" : "get [", a.place, "]", a.is_write ? " = " : ": ",
+    return base::StrCat(a.is_write ? "set [" : "get [", a.place, "]", a.is_write ? " = " : ": ",
                         a.value);
   }
 
@@ -186,8 +186,8 @@ class ticket_specification {
     }
   }
   static std::string text(const ticket_call& c) {
-    if (c.is_insert) return absl::StrCat("insert ", c.value, ": ticket ", c.ticket);
-    return absl::StrCat("take ticket ", c.ticket, ": ", c.value);
+    if (c.is_insert) return base::StrCat("insert ", c.value, ": ticket ", c.ticket);
+    return base::StrCat("take ticket ", c.ticket, ": ", c.value);
   }
 
  private:

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstring>
+#include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -22,7 +23,7 @@ void rank_under_test::meet() {
 void rank_under_test::exchange(const void* mine, size_t size, void* all) {
   const auto given =
       boot.allgather("exchange-" + std::to_string(exchanges++),
-                     absl::string_view(static_cast<const char*>(mine), size), patience);
+                     std::string_view(static_cast<const char*>(mine), size), patience);
   ASSERT_TRUE(given.ok()) << given.status();
   for (size_t r = 0; r < given->size(); ++r) {
     ASSERT_EQ((*given)[r].size(), size);

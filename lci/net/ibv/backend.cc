@@ -21,19 +21,19 @@ bool has_devices() {
 }
 
 bool available() {
-  const absl::Status status = usable({});
+  const base::Status status = usable({});
   if (!status.ok()) LCI_LOG(warn, "ibv: ", status.message());
   return status.ok();
 }
 
 }  // namespace
 
-absl::Status usable(const context_config& config) {
+base::Status usable(const context_config& config) {
   if (!has_devices()) {
-    return absl::UnavailableError(
+    return base::UnavailableError(
         "this host has no RDMA device (/sys/class/infiniband is empty); choose another backend");
   }
-  const absl::StatusOr<verbs>& loaded = load_verbs();
+  const base::StatusOr<verbs>& loaded = load_verbs();
   if (!loaded.ok()) return loaded.status();
   return open_port(*loaded, wanted_from(config)).status();
 }

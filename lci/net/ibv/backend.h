@@ -1,7 +1,7 @@
 #ifndef LCI_NET_IBV_BACKEND_H_
 #define LCI_NET_IBV_BACKEND_H_
 
-#include "absl/status/status.h"
+#include "lci/base/status.h"
 #include "lci/net/backend.h"
 
 namespace lci::net::ibv {
@@ -11,7 +11,7 @@ extern const backend_entry backend;
 
 // Whether this host has a port that can be used, and the configuration leads to it. An error says
 // what there is, and what is wrong with it.
-absl::Status usable(const context_config& config);
+base::Status usable(const context_config& config);
 
 }  // namespace lci::net::ibv
 

@@ -3,8 +3,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/ibv/device.h"
 
 namespace lci::net::ibv {
@@ -48,7 +48,7 @@ std::chrono::microseconds rdma_device::arm() {
   if (!ready_.empty() || !returned_.empty()) return not_now;
   if (!config_.sleeps) return short_sleep;
   sleeper_.arm();
-  if (const absl::Status bad = own_->ask_for_events(); !bad.ok()) {
+  if (const base::Status bad = own_->ask_for_events(); !bad.ok()) {
     LCI_LOG(debug, "ibv: ", bad.message());
     sleeper_.disarm();
     return short_sleep;
@@ -87,7 +87,7 @@ void rdma_device::read_completions(batch* given) {
       // It has overrun, or the device is gone: nothing is heard of anybody any more.
       is_cut_off_ = true;
       for (int r = 0; r < ranks_; ++r) {
-        suspect(r, absl::StrCat("the completion queue of device ", config_.uid, " is broken"));
+        suspect(r, base::StrCat("the completion queue of device ", config_.uid, " is broken"));
       }
     }
     if (read < static_cast<int>(wanted)) {
@@ -212,7 +212,7 @@ void rdma_device::sent(const ibv_wc& entry, batch* given) {
     write_failed(rank, entry, given);
     return;
   }
-  suspect(rank, absl::StrCat("a message did not reach it: ", verbs_.wc_status_str(entry.status)));
+  suspect(rank, base::StrCat("a message did not reach it: ", verbs_.wc_status_str(entry.status)));
   to.messages.retire(position, [&](work& over) { finish(rank, over, /*failed=*/true, given); });
 }
 

@@ -33,7 +33,7 @@ std::vector<backend_under_test> all() {
 INSTANTIATE_TEST_SUITE_P(Ibv, Conformance, testing::ValuesIn(all()), name_of);
 
 TEST(IbvDevice, IsOnThisMachine) {
-  const absl::Status found = ibv::usable({});
+  const base::Status found = ibv::usable({});
   if (!found.ok()) GTEST_SKIP() << "NOTHING WAS TESTED: " << found;
 }
 

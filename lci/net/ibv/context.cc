@@ -9,8 +9,8 @@
 #include <mutex>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/exchange.h"
 #include "lci/net/ibv/device.h"
 
@@ -18,11 +18,11 @@ namespace lci::net::ibv {
 namespace {
 
 std::string describe(const port_address& address) {
-  if (address.by_gid == 0) return absl::StrCat("LID ", address.lid);
+  if (address.by_gid == 0) return base::StrCat("LID ", address.lid);
   std::string text = "GID ";
   for (size_t i = 0; i < sizeof(address.gid); i += 2) {
     const uint32_t part = uint32_t{address.gid[i]} << 8 | address.gid[i + 1];
-    absl::StrAppend(&text, i == 0 ? "" : ":", absl::Hex(part));
+    base::StrAppend(&text, i == 0 ? "" : ":", base::Hex(part));
   }
   return text;
 }
@@ -40,20 +40,20 @@ rdma_context::rdma_context(const verbs& with, boot::bootstrap& boot, const conte
       config_(config),
       pid_(getpid()) {}
 
-absl::StatusOr<std::unique_ptr<context>> rdma_context::make(boot::bootstrap& boot,
+base::StatusOr<std::unique_ptr<context>> rdma_context::make(boot::bootstrap& boot,
                                                             const context_config& config) {
-  const absl::StatusOr<verbs>& loaded = load_verbs();
+  const base::StatusOr<verbs>& loaded = load_verbs();
   if (!loaded.ok()) return agree(boot, "ibv-ranks", loaded.status());
   return make_with(*loaded, boot, config);
 }
 
-absl::StatusOr<std::unique_ptr<context>> rdma_context::make_with(const verbs& with,
+base::StatusOr<std::unique_ptr<context>> rdma_context::make_with(const verbs& with,
                                                                  boot::bootstrap& boot,
                                                                  const context_config& config) {
   std::unique_ptr<rdma_context> made(new rdma_context(with, boot, config));
-  absl::StatusOr<port> opened = open_port(with, wanted_from(config));
+  base::StatusOr<port> opened = open_port(with, wanted_from(config));
   if (opened.ok()) made->port_ = *std::move(opened);
-  if (absl::Status bad = made->meet(opened.status()); !bad.ok()) return bad;
+  if (base::Status bad = made->meet(opened.status()); !bad.ok()) return bad;
   const paging by =
       supported_paging(with, made->port_, {config.ibv_odp_strategy, config.ibv_prefetch_strategy});
   made->regions_ = std::make_unique<region_table>(with, made->port_, by);
@@ -64,25 +64,25 @@ absl::StatusOr<std::unique_ptr<context>> rdma_context::make_with(const verbs& wi
 }
 
 // What all ranks have to know of each other before the first device is made.
-absl::Status rdma_context::meet(const absl::Status& opened) {
+base::Status rdma_context::meet(const base::Status& opened) {
   const introduction ours{wire_version, port_.address()};
   const auto all =
       exchange(boot_, "ibv-ranks",
-               opened.ok() ? absl::StatusOr<std::string>(std::string(as_bytes(ours))) : opened);
+               opened.ok() ? base::StatusOr<std::string>(std::string(as_bytes(ours))) : opened);
   if (!all.ok()) return all.status();
   for (size_t r = 0; r < all->size(); ++r) {
     introduction theirs = {};
     const std::string& bytes = (*all)[r];
     if (bytes.size() == sizeof(theirs)) std::memcpy(&theirs, bytes.data(), sizeof(theirs));
     if (theirs.version != wire_version) {
-      return absl::FailedPreconditionError(absl::StrCat(
+      return base::FailedPreconditionError(base::StrCat(
           "rank ", r, " and rank ", rank(),
           " have different versions of the ibv backend; start all ranks with the same program"));
     }
     if (theirs.address.link_layer != ours.address.link_layer ||
         theirs.address.by_gid != ours.address.by_gid) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("rank ", r, " (", describe(theirs.address), ") and rank ", rank(), " (",
+      return base::FailedPreconditionError(
+          base::StrCat("rank ", r, " (", describe(theirs.address), ") and rank ", rank(), " (",
                        describe(ours.address), " of ", port_.name,
                        ") have ports of different kinds; attribute device_name picks others"));
     }
@@ -93,7 +93,7 @@ absl::Status rdma_context::meet(const absl::Status& opened) {
 }
 
 // An address handle wants the same of the kernel as a connection does.
-absl::Status rdma_context::find_routes() {
+base::Status rdma_context::find_routes() {
   std::map<std::string, ibv_ah*> found;
   for (size_t r = 0; r < addresses_.size(); ++r) {
     ibv_ah*& handle = found[std::string(as_bytes(addresses_[r]))];
@@ -103,13 +103,13 @@ absl::Status rdma_context::find_routes() {
       handle = routes_.back().get();
     }
     if (handle == nullptr) {
-      return failure(absl::StrCat("rank ", rank(), " (", port_.name, ") has no route to rank ", r,
+      return failure(base::StrCat("rank ", rank(), " (", port_.name, ") has no route to rank ", r,
                                   " (", describe(addresses_[r]), ")"),
                      errno);
     }
     ways_.push_back(handle);
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 rdma_context::~rdma_context() {
@@ -141,7 +141,7 @@ void rdma_context::meet_all_but(const rdma_device& one) {
 
 bool rdma_context::is_ours() const { return getpid() == pid_; }
 
-absl::StatusOr<std::unique_ptr<device>> rdma_context::make_device(const device_config& config) {
+base::StatusOr<std::unique_ptr<device>> rdma_context::make_device(const device_config& config) {
   return rdma_device::make(*this, boot_, config);
 }
 

@@ -7,8 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
@@ -28,19 +27,19 @@ wanted_port wanted_from(const context_config& config);
 // net::context says.
 class rdma_context final : public context {
  public:
-  static absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
+  static base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
                                                        const context_config& config);
   // With devices of the caller's; `with` outlives the context.
-  static absl::StatusOr<std::unique_ptr<context>> make_with(const verbs& with,
+  static base::StatusOr<std::unique_ptr<context>> make_with(const verbs& with,
                                                             boot::bootstrap& boot,
                                                             const context_config& config);
   ~rdma_context() override;
 
   const char* name() const override { return "ibv"; }
-  absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
-  absl::StatusOr<local_region> register_memory(void* address, size_t size) override {
-    if (absl::Status none_left = registrations_.add(1); !none_left.ok()) return none_left;
-    absl::StatusOr<local_region> opened = regions_->open(address, size);
+  base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
+  base::StatusOr<local_region> register_memory(void* address, size_t size) override {
+    if (base::Status none_left = registrations_.add(1); !none_left.ok()) return none_left;
+    base::StatusOr<local_region> opened = regions_->open(address, size);
     if (!opened.ok()) registrations_.remove(1);
     return opened;
   }
@@ -74,8 +73,8 @@ class rdma_context final : public context {
 
  private:
   rdma_context(const verbs& with, boot::bootstrap& boot, const context_config& config);
-  absl::Status meet(const absl::Status& opened);
-  absl::Status find_routes();
+  base::Status meet(const base::Status& opened);
+  base::Status find_routes();
 
   const verbs& verbs_;
   boot::bootstrap& boot_;

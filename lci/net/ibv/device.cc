@@ -4,11 +4,12 @@
 #include <cerrno>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/backoff.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/base/thread_number.h"
 #include "lci/net/ending.h"
 #include "lci/net/exchange.h"
@@ -55,19 +56,19 @@ rdma_device::rdma_device(rdma_context& context, boot::bootstrap& boot, const dev
   }
 }
 
-absl::StatusOr<std::unique_ptr<device>> rdma_device::make(rdma_context& context,
+base::StatusOr<std::unique_ptr<device>> rdma_device::make(rdma_context& context,
                                                           boot::bootstrap& boot,
                                                           const device_config& config) {
   const ibv_device_attr& has = context.through().limits;
-  const absl::StatusOr<lengths> chosen =
+  const base::StatusOr<lengths> chosen =
       choose_lengths(config.queues, static_cast<size_t>(context.size()),
                      {static_cast<size_t>(has.max_cqe), static_cast<size_t>(has.max_srq_wr),
                       static_cast<size_t>(has.max_qp_wr)});
-  const std::string name = absl::StrCat("ibv-lengths-", config.uid);
-  if (absl::Status bad = agree(boot, name, chosen.status()); !bad.ok()) return bad;
+  const std::string name = base::StrCat("ibv-lengths-", config.uid);
+  if (base::Status bad = agree(boot, name, chosen.status()); !bad.ok()) return bad;
   std::unique_ptr<rdma_device> made(new rdma_device(context, boot, config, *chosen));
-  if (absl::Status bad = made->connect(boot); !bad.ok()) {
-    return absl::Status(bad.code(), absl::StrCat("device ", config.uid, ", port ",
+  if (base::Status bad = made->connect(boot); !bad.ok()) {
+    return base::Status(bad.code(), base::StrCat("device ", config.uid, ", port ",
                                                  context.through().name, ": ", bad.message()));
   }
   made->connected_ = true;
@@ -75,15 +76,15 @@ absl::StatusOr<std::unique_ptr<device>> rdma_device::make(rdma_context& context,
   return std::unique_ptr<device>(std::move(made));
 }
 
-absl::Status rdma_device::open() {
+base::Status rdma_device::open() {
   if (config_.max_message > max_message_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("packets of ", config_.max_message,
+    return base::InvalidArgumentError(base::StrCat("packets of ", config_.max_message,
                                                    " bytes; the ibv backend has room for ",
                                                    max_message_bytes, " at most"));
   }
   const size_t sends = config_.queues.sends();
   const size_t packet_bytes = choose_packet_bytes(config_);
-  absl::Status bad;
+  base::Status bad;
   if (config_.sleeps) {
     bad = own_->open_channel();
     if (bad.ok() && !sleeper_.open()) bad = failure("making a descriptor to sleep on", errno);
@@ -112,22 +113,22 @@ absl::Status rdma_device::open() {
   }
   post_receives();
   if (unposted_ != nullptr) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the shared receive queue does not take ", lengths_.receives, " receives"));
+    return base::ResourceExhaustedError(
+        base::StrCat("the shared receive queue does not take ", lengths_.receives, " receives"));
   }
   waiting_.reserve(static_cast<size_t>(ranks_));
   meetings_.reserve(static_cast<size_t>(ranks_));
   ready_.reserve(static_cast<size_t>(ranks_) + lengths_.depth);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status rdma_device::connect(boot::bootstrap& boot) {
-  const auto told = [&]() -> absl::StatusOr<std::string> {
-    if (absl::Status bad = open(); !bad.ok()) return bad;
+base::Status rdma_device::connect(boot::bootstrap& boot) {
+  const auto told = [&]() -> base::StatusOr<std::string> {
+    if (base::Status bad = open(); !bad.ok()) return bad;
     offer ours{choose_packet_bytes(config_), first_packet_, own_->reads_at_once(), 0, 0};
     if (late_) {
       ours.hail_key = random_number() & 0x7fffffff;  // the upper half is the kernel's
-      if (absl::Status bad = own_->datagrams.open(ours.hail_key, ranks_, own_->channel.get());
+      if (base::Status bad = own_->datagrams.open(ours.hail_key, ranks_, own_->channel.get());
           !bad.ok())
         return bad;
       ours.hail_number = own_->datagrams.number();
@@ -135,20 +136,20 @@ absl::Status rdma_device::connect(boot::bootstrap& boot) {
     std::string bytes(as_bytes(ours));
     for (int r = 0; r < ranks_; ++r) {
       if (!connects_at_start(r)) continue;
-      if (absl::Status bad = own_->make_connection(r); !bad.ok()) return bad;
-      if (!late_) absl::StrAppend(&bytes, as_bytes(own_->with(r).numbers()));
+      if (base::Status bad = own_->make_connection(r); !bad.ok()) return bad;
+      if (!late_) base::StrAppend(&bytes, as_bytes(own_->with(r).numbers()));
     }
     if (late_) {
       for (const int step : {-1, 1}) {
         const int neighbour = context_.ranks_around().next(context_.rank(), step);
-        absl::StrAppend(&bytes, as_bytes(own_->with(neighbour).numbers()));
+        base::StrAppend(&bytes, as_bytes(own_->with(neighbour).numbers()));
       }
     }
     return bytes;
   };
-  const auto all = exchange(boot, absl::StrCat("ibv-device-", config_.uid), told());
+  const auto all = exchange(boot, base::StrCat("ibv-device-", config_.uid), told());
   if (!all.ok()) return all.status();
-  absl::Status status;
+  base::Status status;
   for (int r = 0; r < ranks_ && status.ok(); ++r) {
     status = read_offer(r, (*all)[static_cast<size_t>(r)]);
     if (status.ok() && connects_at_start(r)) {
@@ -156,22 +157,22 @@ absl::Status rdma_device::connect(boot::bootstrap& boot) {
       if (status.ok()) open_for_posts(r);
     }
     if (!status.ok()) {
-      status = absl::Status(status.code(), absl::StrCat("rank ", r, ": ", status.message()));
+      status = base::Status(status.code(), base::StrCat("rank ", r, ": ", status.message()));
     }
   }
   // Everybody can receive before anybody sends.
-  status = agree(boot, absl::StrCat("ibv-opened-", config_.uid), status);
+  status = agree(boot, base::StrCat("ibv-opened-", config_.uid), status);
   if (!status.ok()) return status;
-  return agree(boot, absl::StrCat("ibv-greeted-", config_.uid), greet(boot.default_timeout()));
+  return agree(boot, base::StrCat("ibv-greeted-", config_.uid), greet(boot.default_timeout()));
 }
 
-absl::Status rdma_device::read_offer(int rank, absl::string_view bytes) {
+base::Status rdma_device::read_offer(int rank, std::string_view bytes) {
   peer& other = with(rank);
   const size_t numbers = sizeof(queue_pair_numbers);
   const size_t size = sizeof(offer) + (late_ ? 2 : static_cast<size_t>(ranks_)) * numbers;
   if (bytes.size() == size) std::memcpy(&other.offered, bytes.data(), sizeof(offer));
   if (bytes.size() != size || (other.offered.hail_number != 0) != late_) {
-    return absl::FailedPreconditionError(
+    return base::FailedPreconditionError(
         "does not connect as we do; give all ranks the same ibv_eager_ranks");
   }
   // Which of them are for us. Of neither, if it is no neighbour.
@@ -180,10 +181,10 @@ absl::Status rdma_device::read_offer(int rank, absl::string_view bytes) {
   std::memcpy(&other.theirs, bytes.data() + sizeof(offer) + ours * numbers, numbers);
   if (is_us(rank)) other.theirs = own_->with(rank).numbers();
   if (other.offered.packet_bytes != choose_packet_bytes(config_)) {
-    return absl::FailedPreconditionError(
+    return base::FailedPreconditionError(
         "has packets of another size; give all ranks the same attributes");
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 far_end rdma_device::far_end_of(int rank, uint32_t number) {
@@ -192,10 +193,10 @@ far_end rdma_device::far_end_of(int rank, uint32_t number) {
 }
 
 // With peer::theirs. Messages and the peer's puts and gets can arrive from now on.
-absl::Status rdma_device::connect_to(int rank) {
+base::Status rdma_device::connect_to(int rank) {
   peer& other = with(rank);
   const connection& ours = own_->with(rank);
-  absl::Status bad =
+  base::Status bad =
       own_->connect(*ours.messages, far_end_of(rank, other.theirs.messages), first_packet_);
   if (bad.ok()) {
     bad = own_->connect(*ours.writes, far_end_of(rank, other.theirs.written), first_packet_);
@@ -215,11 +216,11 @@ absl::Status rdma_device::connect_to(int rank) {
   sources_.add(ours.written->qp_num, rank);
   other.meets = true;
   other.is_connected = true;
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 // A marker to everybody: a way that is not there is found now and by name.
-absl::Status rdma_device::greet(std::chrono::nanoseconds patience) {
+base::Status rdma_device::greet(std::chrono::nanoseconds patience) {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   for (int r = 0; r < ranks_; ++r) {
     if (with(r).is_connected) send_marker(with(r));
@@ -236,14 +237,14 @@ absl::Status rdma_device::greet(std::chrono::nanoseconds patience) {
       if (!other.is_connected) continue;
       if (other.state.load(std::memory_order_relaxed) != peer_state::alive ||
           std::chrono::steady_clock::now() > deadline) {
-        return absl::UnavailableError(
-            absl::StrCat("rank ", context_.rank(), " can't reach rank ", r,
+        return base::UnavailableError(
+            base::StrCat("rank ", context_.rank(), " can't reach rank ", r,
                          "; is there a firewall (RoCE is UDP port 4791), or another device "
                          "(device_name) or GID (ibv_gid_idx) that both have?"));
       }
       if (!other.messages.is_empty()) missing = r;
     }
-    if (missing < 0) return absl::OkStatus();
+    if (missing < 0) return base::OkStatus();
     backoff.idle();
   }
 }

@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "lci/base/own_lines.h"
+#include "lci/base/status.h"
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/ds/stealing_pool.h"
@@ -42,7 +42,7 @@ namespace lci::net::ibv {
 // goes. A poll takes a send queue's lock only where something is wrong, and a post no other lock.
 class rdma_device final : public device {
  public:
-  static absl::StatusOr<std::unique_ptr<device>> make(rdma_context& context, boot::bootstrap& boot,
+  static base::StatusOr<std::unique_ptr<device>> make(rdma_context& context, boot::bootstrap& boot,
                                                       const device_config& config);
   ~rdma_device() override;
 
@@ -84,11 +84,11 @@ class rdma_device final : public device {
               const lengths& chosen);
 
   // ---- making and ending (device.cc)
-  absl::Status open();
-  absl::Status connect(boot::bootstrap& boot);
-  absl::Status read_offer(int rank, absl::string_view bytes);
-  absl::Status connect_to(int rank);
-  absl::Status greet(std::chrono::nanoseconds patience);
+  base::Status open();
+  base::Status connect(boot::bootstrap& boot);
+  base::Status read_offer(int rank, std::string_view bytes);
+  base::Status connect_to(int rank);
+  base::Status greet(std::chrono::nanoseconds patience);
   void end();
   bool has_said_goodbye();
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <mutex>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/ibv/device.h"
 
 namespace lci::net::ibv {
@@ -71,12 +71,12 @@ void rdma_device::take_pulse(int rank, bool answered) {
   ++other.misses;
   const auto silence = steady_clock::now() - other.silent_since;
   if (other.misses >= least_misses && silence >= patience) {
-    suspect(rank, absl::StrCat("its device has not answered for ",
+    suspect(rank, base::StrCat("its device has not answered for ",
                                std::chrono::duration_cast<milliseconds>(silence).count(), " ms"));
     return;
   }
   ibv_qp& ours = *own_->with(rank).pulse;
-  absl::Status bad = own_->reset(ours);
+  base::Status bad = own_->reset(ours);
   if (bad.ok()) {
     bad = own_->connect(ours, far_end_of(rank, other.theirs.felt),
                         (first_packet_ + other.pulses) & packet_numbers, insistence::of_pulse);

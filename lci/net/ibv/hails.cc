@@ -4,7 +4,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::ibv {
 namespace {
@@ -16,13 +16,13 @@ constexpr size_t datagram = global_header + sizeof(hail);
 
 }  // namespace
 
-absl::Status hails::open(uint32_t key, int ranks, ibv_comp_channel* channel) {
+base::Status hails::open(uint32_t key, int ranks, ibv_comp_channel* channel) {
   receives_ = static_cast<uint32_t>(std::clamp(ranks, 32, 512));
   completions_ = own(verbs_.create_cq(port_.context.get(), static_cast<int>(receives_ + sends),
                                       nullptr, channel, 0),
                      verbs_.destroy_cq);
   if (completions_ == nullptr) return failure("making a completion queue of datagrams", errno);
-  absl::Status bad = memory_.make(verbs_, port_.domain.get(), receives_ + sends, datagram);
+  base::Status bad = memory_.make(verbs_, port_.domain.get(), receives_ + sends, datagram);
   if (!bad.ok()) return bad;
   ibv_qp_init_attr wanted = {};
   wanted.send_cq = completions_.get();
@@ -49,7 +49,7 @@ absl::Status hails::open(uint32_t key, int ranks, ibv_comp_channel* channel) {
   if (code != 0) return failure("starting a queue pair of datagrams", code);
   for (size_t i = 0; i < receives_; ++i) post_receive(i);
   for (size_t i = 0; i < sends; ++i) free_sends_.push_back(receives_ + i);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 void hails::post_receive(size_t index) {

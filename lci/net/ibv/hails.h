@@ -8,7 +8,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
+#include "lci/base/status.h"
 #include "lci/net/ibv/memory.h"
 #include "lci/net/ibv/port.h"
 #include "lci/net/ibv/verbs.h"
@@ -26,7 +26,7 @@ class hails {
 
   // Takes hails with `key`, and room for as many as `ranks` send at a time, within reason. Events
   // of its completion queue go to `channel`, which may be null.
-  absl::Status open(uint32_t key, int ranks, ibv_comp_channel* channel);
+  base::Status open(uint32_t key, int ranks, ibv_comp_channel* channel);
   uint32_t number() const { return queue_pair_->qp_num; }
   // Null before open().
   ibv_cq* completions() const { return completions_.get(); }

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::ibv {
 namespace {
@@ -14,14 +14,14 @@ constexpr size_t least = 16;
 
 }  // namespace
 
-absl::StatusOr<lengths> choose_lengths(const queue_lengths& wanted, size_t ranks,
+base::StatusOr<lengths> choose_lengths(const queue_lengths& wanted, size_t ranks,
                                        const device_capacity& has) {
   const size_t queues = 2 * ranks;
   const size_t pulses = ranks;  // one under way to each
   const size_t receives = std::min({wanted.receives, queues * most, has.receives});
   if (has.completions < receives + queues * least + pulses || has.depth < least) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("the RDMA device has completion queues of ", has.completions,
+    return base::ResourceExhaustedError(
+        base::StrCat("the RDMA device has completion queues of ", has.completions,
                      " entries and send queues of ", has.depth, "; ", ranks, " ranks need ",
                      receives + queues * least + pulses,
                      " (attribute "

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/net/capacity.h"
 
 namespace lci::net::ibv {
@@ -29,7 +29,7 @@ struct device_capacity {
 };
 
 // An error says what there is not enough of.
-absl::StatusOr<lengths> choose_lengths(const queue_lengths& wanted, size_t ranks,
+base::StatusOr<lengths> choose_lengths(const queue_lengths& wanted, size_t ranks,
                                        const device_capacity& has);
 
 }  // namespace lci::net::ibv

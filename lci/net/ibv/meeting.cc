@@ -79,7 +79,7 @@ void rdma_device::begin_meeting(int rank) {
     return;
   }
   other.meets = true;
-  if (absl::Status bad = own_->make_connection(rank); !bad.ok()) {
+  if (base::Status bad = own_->make_connection(rank); !bad.ok()) {
     suspect(rank, std::string(bad.message()));
     return;
   }
@@ -132,7 +132,7 @@ void rdma_device::take_numbers(const hail& got) {
   if (from.state.load(std::memory_order_relaxed) == peer_state::suspected) return;
   if (!from.is_connected) {
     from.theirs = got.numbers;
-    if (absl::Status bad = connect_to(rank); !bad.ok()) {
+    if (base::Status bad = connect_to(rank); !bad.ok()) {
       suspect(rank, std::string(bad.message()));
       return;
     }

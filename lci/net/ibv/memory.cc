@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::ibv {
 
@@ -14,21 +14,21 @@ packet_memory::~packet_memory() {
   if (memory_ != nullptr) munmap(memory_, size_);
 }
 
-absl::Status packet_memory::make(const verbs& with, ibv_pd* domain, size_t count, size_t bytes) {
+base::Status packet_memory::make(const verbs& with, ibv_pd* domain, size_t count, size_t bytes) {
   constexpr size_t line = 64;
   stride_ = (bytes + line - 1) / line * line;
   size_ = std::max<size_t>(count * stride_, line);
   void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for ", count, " packets of ", bytes, " bytes"));
+    return base::ResourceExhaustedError(
+        base::StrCat("no memory for ", count, " packets of ", bytes, " bytes"));
   }
   memory_ = memory;
   registration_ = own(with.reg_mr(domain, memory_, size_, IBV_ACCESS_LOCAL_WRITE), with.dereg_mr);
   if (registration_ == nullptr) {
-    return failure(absl::StrCat("registering ", count, " packets of ", bytes, " bytes"), errno);
+    return failure(base::StrCat("registering ", count, " packets of ", bytes, " bytes"), errno);
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 }  // namespace lci::net::ibv

@@ -5,7 +5,7 @@
 
 #include <cstddef>
 
-#include "absl/status/status.h"
+#include "lci/base/status.h"
 #include "lci/net/ibv/verbs.h"
 
 namespace lci::net::ibv {
@@ -18,7 +18,7 @@ class packet_memory {
   packet_memory(const packet_memory&) = delete;
   packet_memory& operator=(const packet_memory&) = delete;
 
-  absl::Status make(const verbs& with, ibv_pd* domain, size_t count, size_t bytes);
+  base::Status make(const verbs& with, ibv_pd* domain, size_t count, size_t bytes);
 
   unsigned char* at(size_t index) const {
     return static_cast<unsigned char*>(memory_) + index * stride_;

@@ -2,12 +2,11 @@
 
 #include <cerrno>
 #include <cstring>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "absl/strings/numbers.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::ibv {
 namespace {
@@ -37,7 +36,7 @@ uint64_t speed(const ibv_port_attr& port) {
   return uint64_t{port.active_speed} * port.active_width;
 }
 
-absl::StatusOr<std::vector<ibv_gid_entry>> list_gids(const verbs& with, ibv_context* context) {
+base::StatusOr<std::vector<ibv_gid_entry>> list_gids(const verbs& with, ibv_context* context) {
   std::vector<ibv_gid_entry> entries(1024);
   const ssize_t count = with.query_gid_table(context, entries.data(), entries.size());
   if (count < 0) return failure("reading the table of GIDs", static_cast<int>(count));
@@ -45,10 +44,10 @@ absl::StatusOr<std::vector<ibv_gid_entry>> list_gids(const verbs& with, ibv_cont
   return entries;
 }
 
-absl::Status choose_address(const verbs& with, const wanted_port& wanted, port* made) {
+base::Status choose_address(const verbs& with, const wanted_port& wanted, port* made) {
   const bool by_gid = made->is_roce() || wanted.gid_index >= 0 || wanted.always_by_gid;
   if (!by_gid) {
-    if (made->attributes.lid != 0) return absl::OkStatus();
+    if (made->attributes.lid != 0) return base::OkStatus();
   }
   const auto entries = list_gids(with, made->context.get());
   if (!entries.ok()) return entries.status();
@@ -59,15 +58,15 @@ absl::Status choose_address(const verbs& with, const wanted_port& wanted, port* 
       continue;
     }
     made->gid = entry.gid;
-    return absl::OkStatus();
+    return base::OkStatus();
   }
-  return absl::NotFoundError(wanted.gid_index >= 0
-                                 ? absl::StrCat("has no GID of index ", wanted.gid_index,
+  return base::NotFoundError(wanted.gid_index >= 0
+                                 ? base::StrCat("has no GID of index ", wanted.gid_index,
                                                 " (attribute ibv_gid_idx; -1 has one chosen)")
                                  : "has no GID; has its interface an IP address?");
 }
 
-absl::StatusOr<port> open_number(const verbs& with, ibv_device* device, int number,
+base::StatusOr<port> open_number(const verbs& with, ibv_device* device, int number,
                                  const wanted_port& wanted) {
   port made;
   made.context = own(with.open_device(device), with.close_device);
@@ -76,18 +75,18 @@ absl::StatusOr<port> open_number(const verbs& with, ibv_device* device, int numb
     return failure("asking for its limits", bad);
   }
   if (number < 1 || number > made.limits.phys_port_cnt) {
-    return absl::NotFoundError(absl::StrCat("has ", made.limits.phys_port_cnt, " ports"));
+    return base::NotFoundError(base::StrCat("has ", made.limits.phys_port_cnt, " ports"));
   }
   made.number = static_cast<uint8_t>(number);
-  made.name = absl::StrCat(with.get_device_name(device), ":", number);
+  made.name = base::StrCat(with.get_device_name(device), ":", number);
   if (const int bad = with.query_port(made.context.get(), made.number, &made.attributes);
       bad != 0) {
     return failure("asking for its state", bad);
   }
   if (made.attributes.state != IBV_PORT_ACTIVE) {
-    return absl::UnavailableError("is not active; is its interface up, with a cable?");
+    return base::UnavailableError("is not active; is its interface up, with a cable?");
   }
-  if (absl::Status bad = choose_address(with, wanted, &made); !bad.ok()) return bad;
+  if (base::Status bad = choose_address(with, wanted, &made); !bad.ok()) return bad;
   return made;
 }
 
@@ -100,24 +99,24 @@ int count_ports(const verbs& with, ibv_device* device) {
 }
 
 struct port_name {
-  absl::string_view device;
+  std::string_view device;
   int port = 0;  // 0: any
 };
 
-absl::StatusOr<port_name> parse_name(absl::string_view text) {
+base::StatusOr<port_name> parse_name(std::string_view text) {
   const size_t colon = text.find(':');
-  if (colon == absl::string_view::npos) return port_name{text, 0};
+  if (colon == std::string_view::npos) return port_name{text, 0};
   port_name parsed{text.substr(0, colon), 0};
-  if (!absl::SimpleAtoi(text.substr(colon + 1), &parsed.port) || parsed.port < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("attribute device_name is '", text, "', not as 'mlx5_0' or 'mlx5_0:1'"));
+  if (!base::SimpleAtoi(text.substr(colon + 1), &parsed.port) || parsed.port < 1) {
+    return base::InvalidArgumentError(
+        base::StrCat("attribute device_name is '", text, "', not as 'mlx5_0' or 'mlx5_0:1'"));
   }
   return parsed;
 }
 
 }  // namespace
 
-int choose_gid(absl::Span<const ibv_gid_entry> entries, uint32_t port) {
+int choose_gid(const std::vector<ibv_gid_entry>& entries, uint32_t port) {
   const ibv_gid_entry* best = nullptr;
   for (const ibv_gid_entry& entry : entries) {
     if (entry.port_num != port || value_of(entry) == 0) continue;
@@ -149,8 +148,8 @@ ibv_ah_attr port::way_to(const port_address& other) const {
   return way;
 }
 
-absl::StatusOr<port> open_port(const verbs& with, const wanted_port& wanted) {
-  const absl::StatusOr<port_name> name = parse_name(wanted.name);
+base::StatusOr<port> open_port(const verbs& with, const wanted_port& wanted) {
+  const base::StatusOr<port_name> name = parse_name(wanted.name);
   if (!name.ok()) return name.status();
   int count = 0;
   ibv_device** devices = with.get_device_list(&count);
@@ -159,29 +158,29 @@ absl::StatusOr<port> open_port(const verbs& with, const wanted_port& wanted) {
   port best;
   std::string reasons;
   for (int i = 0; i < count; ++i) {
-    const absl::string_view device = with.get_device_name(devices[i]);
+    const std::string_view device = with.get_device_name(devices[i]);
     if (!name->device.empty() && device != name->device) {
-      absl::StrAppend(&reasons, "; ", device, " is not the one asked for");
+      base::StrAppend(&reasons, "; ", device, " is not the one asked for");
       continue;
     }
     const int first = name->port != 0 ? name->port : 1;
     const int last = name->port != 0 ? name->port : count_ports(with, devices[i]);
     for (int number = first; number <= last; ++number) {
-      absl::StatusOr<port> opened = open_number(with, devices[i], number, wanted);
+      base::StatusOr<port> opened = open_number(with, devices[i], number, wanted);
       if (!opened.ok()) {
-        absl::StrAppend(&reasons, "; ", device, ":", number, ": ", opened.status().message());
+        base::StrAppend(&reasons, "; ", device, ":", number, ": ", opened.status().message());
       } else if (best.context == nullptr || speed(opened->attributes) > speed(best.attributes)) {
         best = *std::move(opened);
       }
     }
   }
   if (best.context == nullptr) {
-    return absl::UnavailableError(count == 0 ? "there is no RDMA device"
-                                             : absl::StrCat("no RDMA device can be used", reasons));
+    return base::UnavailableError(count == 0 ? "there is no RDMA device"
+                                             : base::StrCat("no RDMA device can be used", reasons));
   }
   best.domain = own(with.alloc_pd(best.context.get()), with.dealloc_pd);
   if (best.domain == nullptr) {
-    return failure(absl::StrCat("making a protection domain of ", best.name), errno);
+    return failure(base::StrCat("making a protection domain of ", best.name), errno);
   }
   return best;
 }

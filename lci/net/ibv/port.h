@@ -6,9 +6,9 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/types/span.h"
+#include "lci/base/status.h"
 #include "lci/net/ibv/verbs.h"
 #include "lci/net/ibv/wire.h"
 
@@ -25,7 +25,7 @@ struct wanted_port {
 // The best of a port's entries: an IPv4 address by RoCEv2, which every router between two hosts
 // knows; else IPv6 by RoCEv2, rather not of the link alone; else RoCEv1 (or InfiniBand), which does
 // not leave its network. -1 if there is none.
-int choose_gid(absl::Span<const ibv_gid_entry> entries, uint32_t port);
+int choose_gid(const std::vector<ibv_gid_entry>& entries, uint32_t port);
 
 // An open device and a port of it. Ends what it owns.
 struct port {
@@ -46,7 +46,7 @@ struct port {
 };
 
 // An error names the devices there are and what is wrong with each.
-absl::StatusOr<port> open_port(const verbs& with, const wanted_port& wanted);
+base::StatusOr<port> open_port(const verbs& with, const wanted_port& wanted);
 
 }  // namespace lci::net::ibv
 

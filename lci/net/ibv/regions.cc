@@ -2,8 +2,8 @@
 
 #include <cerrno>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::ibv {
 namespace {
@@ -54,13 +54,13 @@ void region_table::abandon() {
   all_ = nullptr;
 }
 
-absl::StatusOr<ibv_mr*> region_table::enter(void* address, size_t size) const {
+base::StatusOr<ibv_mr*> region_table::enter(void* address, size_t size) const {
   if (all_ != nullptr) return all_;
   const bool paged = paging_.strategy != attr_ibv_odp_strategy_t::none && size > 0;
   const int access = all_access | (paged ? IBV_ACCESS_ON_DEMAND : 0);
   ibv_mr* made = size == 0 ? verbs_.reg_mr(domain_, nothing, sizeof(nothing), access)
                            : verbs_.reg_mr(domain_, address, size, access);
-  if (made == nullptr) return failure(absl::StrCat("registering ", size, " bytes"), errno);
+  if (made == nullptr) return failure(base::StrCat("registering ", size, " bytes"), errno);
   return made;
 }
 
@@ -90,9 +90,9 @@ void region_table::prefetch(const ibv_mr& of, void* address, size_t size) const 
   }
 }
 
-absl::StatusOr<local_region> region_table::open(void* address, size_t size) {
+base::StatusOr<local_region> region_table::open(void* address, size_t size) {
   // Outside the lock: it pins the memory, which takes long.
-  const absl::StatusOr<ibv_mr*> made = enter(address, size);
+  const base::StatusOr<ibv_mr*> made = enter(address, size);
   if (!made.ok()) return made.status();
   prefetch(**made, address, size);
   const std::lock_guard<std::mutex> guard(mutex_);

@@ -6,8 +6,8 @@
 #include <mutex>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "lci/api/types.hpp"
+#include "lci/base/status.h"
 #include "lci/ds/mpmc_array.h"
 #include "lci/net/ibv/port.h"
 #include "lci/net/ibv/verbs.h"
@@ -36,7 +36,7 @@ class region_table {
   region_table(const region_table&) = delete;
   region_table& operator=(const region_table&) = delete;
 
-  absl::StatusOr<local_region> open(void* address, size_t size);
+  base::StatusOr<local_region> open(void* address, size_t size);
   void close(local_region closed);
   // In a child that was forked off, all is the parent's.
   void abandon();
@@ -55,7 +55,7 @@ class region_table {
     void* address = nullptr;
     ibv_mr* registration = nullptr;  // null: empty, or with `all_`
   };
-  absl::StatusOr<ibv_mr*> enter(void* address, size_t size) const;
+  base::StatusOr<ibv_mr*> enter(void* address, size_t size) const;
   void prefetch(const ibv_mr& of, void* address, size_t size) const;
 
   const verbs& verbs_;

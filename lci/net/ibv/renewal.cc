@@ -3,8 +3,8 @@
 // nothing else ever went through these two, so nothing can be lost or done twice.
 #include <mutex>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/ibv/device.h"
 
 namespace lci::net::ibv {
@@ -39,7 +39,7 @@ void rdma_device::write_failed(int rank, const ibv_wc& entry, batch* given) {
   const auto fail = [&](work& over) { finish(rank, over, /*failed=*/true, given); };
   if (!is_alive || !is_of_memory(entry.status)) {
     suspect(rank,
-            absl::StrCat("its memory could not be reached: ", verbs_.wc_status_str(entry.status)));
+            base::StrCat("its memory could not be reached: ", verbs_.wc_status_str(entry.status)));
     to.writes.retire(position, fail);
     return;
   }
@@ -73,7 +73,7 @@ void rdma_device::renew_writes(int rank) {
 void rdma_device::renew_written(int rank, uint32_t first_packet) {
   peer& from = with(rank);
   ibv_qp& ours = *own_->with(rank).written;
-  absl::Status bad = own_->reset(ours);
+  base::Status bad = own_->reset(ours);
   if (bad.ok()) {
     far_end writes = far_end_of(rank, from.theirs.writes);
     writes.first_packet = first_packet;
@@ -95,7 +95,7 @@ void rdma_device::renewed(int rank) {
   }
   ibv_qp& ours = *to.writes.qp();
   const std::lock_guard<ds::spinlock> guard(to.writes.lock());
-  absl::Status bad = own_->reset(ours);
+  base::Status bad = own_->reset(ours);
   if (bad.ok()) bad = own_->connect(ours, far_end_of(rank, to.theirs.written), to.first_write);
   to.stage = renewal::none;
   const uint32_t again = to.writes.under_way();

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::ibv {
 namespace {
@@ -36,17 +36,17 @@ queue_pair_numbers connection::numbers() const {
 
 resources::~resources() { connections_.clear(); }
 
-absl::Status resources::open_channel() {
+base::Status resources::open_channel() {
   channel = own(verbs_.create_comp_channel(port_.context.get()), verbs_.destroy_comp_channel);
   if (channel == nullptr) return failure("making a channel for events of completions", errno);
   const int flags = fcntl(channel->fd, F_GETFL);
   if (flags < 0 || fcntl(channel->fd, F_SETFL, flags | O_NONBLOCK) != 0) {
     return failure("making a channel for events that does not block", errno);
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status resources::ask_for_events() {
+base::Status resources::ask_for_events() {
   ibv_cq* queue = nullptr;
   void* context = nullptr;
   while (verbs_.get_cq_event(channel.get(), &queue, &context) == 0) verbs_.ack_cq_events(queue, 1);
@@ -54,10 +54,10 @@ absl::Status resources::ask_for_events() {
   if (bad == 0 && datagrams.completions() != nullptr) {
     bad = ibv_req_notify_cq(datagrams.completions(), 0);
   }
-  return bad == 0 ? absl::OkStatus() : failure("asking for events of completions", bad);
+  return bad == 0 ? base::OkStatus() : failure("asking for events of completions", bad);
 }
 
-absl::Status resources::open(const lengths& chosen, size_t packets, size_t packet_bytes, int ranks,
+base::Status resources::open(const lengths& chosen, size_t packets, size_t packet_bytes, int ranks,
                              attr_ibv_td_strategy_t domains) {
   lengths_ = chosen;
   domains_ = domains;
@@ -66,7 +66,7 @@ absl::Status resources::open(const lengths& chosen, size_t packets, size_t packe
       verbs_.create_cq(context, static_cast<int>(chosen.completions), nullptr, channel.get(), 0),
       verbs_.destroy_cq);
   if (completions_ == nullptr) {
-    return failure(absl::StrCat("making a completion queue of ", chosen.completions, " entries"),
+    return failure(base::StrCat("making a completion queue of ", chosen.completions, " entries"),
                    errno);
   }
   ibv_srq_init_attr queue = {};
@@ -74,26 +74,26 @@ absl::Status resources::open(const lengths& chosen, size_t packets, size_t packe
   queue.attr.max_sge = 1;
   receives_ = own(verbs_.create_srq(port_.domain.get(), &queue), verbs_.destroy_srq);
   if (receives_ == nullptr) {
-    return failure(absl::StrCat("making a shared receive queue of ", chosen.receives, " entries"),
+    return failure(base::StrCat("making a shared receive queue of ", chosen.receives, " entries"),
                    errno);
   }
-  absl::Status bad = outgoing.make(verbs_, port_.domain.get(), packets, packet_bytes);
+  base::Status bad = outgoing.make(verbs_, port_.domain.get(), packets, packet_bytes);
   if (bad.ok()) bad = incoming.make(verbs_, port_.domain.get(), chosen.receives, packet_bytes);
   if (bad.ok()) bad = choose_inline();
   if (!bad.ok()) return bad;
   connections_.resize(static_cast<size_t>(ranks));
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 // Devices say how much they grant only by granting it.
-absl::Status resources::choose_inline() {
+base::Status resources::choose_inline() {
   // More makes every entry of a send queue larger for few messages that need it.
   constexpr uint32_t most = 256;
   for (uint32_t asked = most;; asked = asked > 32 ? asked / 2 : 0) {
-    const absl::StatusOr<owned<ibv_qp>> made = make_queue_pair(lengths_.depth, asked, false);
+    const base::StatusOr<owned<ibv_qp>> made = make_queue_pair(lengths_.depth, asked, false);
     if (made.ok()) {
       max_inline_ = asked;
-      return absl::OkStatus();
+      return base::OkStatus();
     }
     if (asked == 0) return made.status();
   }
@@ -123,7 +123,7 @@ ibv_pd* resources::thread_domain() {
   return plain;
 }
 
-absl::StatusOr<owned<ibv_qp>> resources::make_queue_pair(uint32_t depth, uint32_t inlined,
+base::StatusOr<owned<ibv_qp>> resources::make_queue_pair(uint32_t depth, uint32_t inlined,
                                                          bool sends) {
   ibv_qp_init_attr wanted = {};
   wanted.send_cq = completions_.get();
@@ -147,7 +147,7 @@ absl::StatusOr<owned<ibv_qp>> resources::make_queue_pair(uint32_t depth, uint32_
   return made;
 }
 
-absl::Status resources::make_connection(int rank) {
+base::Status resources::make_connection(int rank) {
   connection made;
   auto queue_pair = make_queue_pair(lengths_.depth, max_inline_, /*sends=*/true);
   if (!queue_pair.ok()) return queue_pair.status();
@@ -161,7 +161,7 @@ absl::Status resources::make_connection(int rank) {
     *each = *std::move(queue_pair);
   }
   with(rank) = std::move(made);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 uint32_t resources::reads_at_once() const {
@@ -170,7 +170,7 @@ uint32_t resources::reads_at_once() const {
       std::clamp(std::min(port_.limits.max_qp_rd_atom, port_.limits.max_qp_init_rd_atom), 1, most));
 }
 
-absl::Status resources::listen(ibv_qp& ours, const far_end& theirs) const {
+base::Status resources::listen(ibv_qp& ours, const far_end& theirs) const {
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_RTR;
   attributes.path_mtu = static_cast<ibv_mtu>(
@@ -185,12 +185,12 @@ absl::Status resources::listen(ibv_qp& ours, const far_end& theirs) const {
                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
   if (bad != 0) return failure("connecting a queue pair (is there a route?)", bad);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status resources::connect(ibv_qp& ours, const far_end& theirs, uint32_t our_first_packet,
+base::Status resources::connect(ibv_qp& ours, const far_end& theirs, uint32_t our_first_packet,
                                 insistence how) const {
-  if (absl::Status bad = listen(ours, theirs); !bad.ok()) return bad;
+  if (base::Status bad = listen(ours, theirs); !bad.ok()) return bad;
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_RTS;
   const patience waits = how == insistence::of_pulse ? with_pulse : with_data;
@@ -204,10 +204,10 @@ absl::Status resources::connect(ibv_qp& ours, const far_end& theirs, uint32_t ou
                                    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
                                        IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
   if (bad != 0) return failure("starting a queue pair", bad);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status resources::reset(ibv_qp& ours) const {
+base::Status resources::reset(ibv_qp& ours) const {
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_RESET;
   int bad = verbs_.modify_qp(&ours, &attributes, IBV_QP_STATE);
@@ -219,7 +219,7 @@ absl::Status resources::reset(ibv_qp& ours) const {
                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   }
   if (bad != 0) return failure("making a queue pair new", bad);
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 void resources::stop(ibv_qp& ours) const {

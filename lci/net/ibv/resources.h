@@ -8,9 +8,8 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "lci/api/types.hpp"
+#include "lci/base/status.h"
 #include "lci/net/ibv/hails.h"
 #include "lci/net/ibv/lengths.h"
 #include "lci/net/ibv/memory.h"
@@ -61,20 +60,20 @@ class resources {
 
   // Before open(), and before that of `datagrams`: events of the completion queues can be waited
   // for.
-  absl::Status open_channel();
+  base::Status open_channel();
   // After that. All events that have come are taken, and the next completion makes one.
-  absl::Status ask_for_events();
-  absl::Status open(const lengths& chosen, size_t packets, size_t packet_bytes, int ranks,
+  base::Status ask_for_events();
+  base::Status open(const lengths& chosen, size_t packets, size_t packet_bytes, int ranks,
                     attr_ibv_td_strategy_t domains);
   // Makes the queue pairs for a rank, not yet connected.
-  absl::Status make_connection(int rank);
+  base::Status make_connection(int rank);
   // From reset on to where requests arrive, and to where they leave, too. `our_first_packet`: that
   // we send.
-  absl::Status connect(ibv_qp& ours, const far_end& theirs, uint32_t our_first_packet,
+  base::Status connect(ibv_qp& ours, const far_end& theirs, uint32_t our_first_packet,
                        insistence how = insistence::of_data) const;
   // Unlike connect, it only receives.
-  absl::Status listen(ibv_qp& ours, const far_end& theirs) const;
-  absl::Status reset(ibv_qp& ours) const;
+  base::Status listen(ibv_qp& ours, const far_end& theirs) const;
+  base::Status reset(ibv_qp& ours) const;
   // All that is in it comes out, and nothing leaves any more.
   void stop(ibv_qp& ours) const;
 
@@ -91,8 +90,8 @@ class resources {
   packet_memory incoming;
 
  private:
-  absl::StatusOr<owned<ibv_qp>> make_queue_pair(uint32_t depth, uint32_t inlined, bool sends);
-  absl::Status choose_inline();
+  base::StatusOr<owned<ibv_qp>> make_queue_pair(uint32_t depth, uint32_t inlined, bool sends);
+  base::Status choose_inline();
   ibv_pd* thread_domain();
 
   const verbs& verbs_;

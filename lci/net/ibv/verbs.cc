@@ -3,8 +3,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/net/shared_library.h"
 
 namespace lci::net::ibv {
@@ -40,10 +41,10 @@ int query_device_ex(ibv_context* context, ibv_device_attr_ex* attributes) {
 
 }  // namespace
 
-absl::StatusOr<verbs> load_verbs_from(const char* file) {
-  absl::StatusOr<shared_library> opened = shared_library::open(file);
+base::StatusOr<verbs> load_verbs_from(const char* file) {
+  base::StatusOr<shared_library> opened = shared_library::open(file);
   if (!opened.ok()) {
-    return absl::UnavailableError(absl::StrCat(
+    return base::UnavailableError(base::StrCat(
         "libibverbs can't be loaded; install it (Debian: libibverbs1 and ibverbs-providers) or "
         "choose another backend: ",
         opened.status().message()));
@@ -93,20 +94,20 @@ absl::StatusOr<verbs> load_verbs_from(const char* file) {
   return made;
 }
 
-const absl::StatusOr<verbs>& load_verbs() {
+const base::StatusOr<verbs>& load_verbs() {
   // 1 is the version of the interface that its headers describe, the same since 2006.
-  static const absl::StatusOr<verbs> once = load_verbs_from("libibverbs.so.1");
+  static const base::StatusOr<verbs> once = load_verbs_from("libibverbs.so.1");
   return once;
 }
 
-absl::Status failure(absl::string_view what, int code) {
+base::Status failure(std::string_view what, int code) {
   const int number = std::abs(code);
-  const std::string text = absl::StrCat(what, ": ", std::strerror(number));
+  const std::string text = base::StrCat(what, ": ", std::strerror(number));
   if (number == ENOMEM) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat(text, " (a common cause is too low a limit of locked memory, see ulimit -l)"));
+    return base::ResourceExhaustedError(
+        base::StrCat(text, " (a common cause is too low a limit of locked memory, see ulimit -l)"));
   }
-  return absl::UnavailableError(text);
+  return base::UnavailableError(text);
 }
 
 }  // namespace lci::net::ibv

@@ -10,10 +10,9 @@
 #include <infiniband/verbs.h>
 
 #include <memory>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 
 namespace lci::net::ibv {
 
@@ -55,12 +54,12 @@ struct verbs {
 };
 
 // Looks its functions up in a file that the loader finds. An error says what the loader said.
-absl::StatusOr<verbs> load_verbs_from(const char* file);
+base::StatusOr<verbs> load_verbs_from(const char* file);
 // libibverbs.so.1 the first time; for good.
-const absl::StatusOr<verbs>& load_verbs();
+const base::StatusOr<verbs>& load_verbs();
 
 // "creating a queue pair: Cannot allocate memory". `code`: of errno, positive or negative.
-absl::Status failure(absl::string_view what, int code);
+base::Status failure(std::string_view what, int code);
 
 // An object of libibverbs, ended by its function when it goes.
 template <class Object>

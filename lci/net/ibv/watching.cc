@@ -23,8 +23,8 @@
 // connected with neither believe whom they hear first; two of them may believe differently.
 #include <chrono>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/ibv/device.h"
 
 namespace lci::net::ibv {
@@ -123,7 +123,7 @@ void rdma_device::take_word(const hail& got) {
   }
   if (state != peer_state::unconnected) return;
   if (got.kind == hail_kind::alive) other.give_up = steady_clock::now() + patience_;
-  if (got.kind == hail_kind::lost) suspect(about, absl::StrCat("rank ", from, " says so"));
+  if (got.kind == hail_kind::lost) suspect(about, base::StrCat("rank ", from, " says so"));
   // Of one that has our queue pairs, too, messages may be under way: it says so itself, behind
   // them.
   if (got.kind == hail_kind::ended && (from == about || !other.is_connected)) take_bye(about);

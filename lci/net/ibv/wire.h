@@ -18,8 +18,7 @@
 #include <endian.h>
 
 #include <cstdint>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace lci::net::ibv {
 
@@ -112,7 +111,7 @@ bool read_control(const void* bytes, uint64_t size, control* read);
 
 // The bytes of one of the above.
 template <class T>
-absl::string_view as_bytes(const T& value) {
+std::string_view as_bytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof(value)};
 }
 

@@ -17,7 +17,7 @@ const std::string& provider() {
   return name;
 }
 
-absl::Status usable() {
+base::Status usable() {
   if (provider().empty()) return ibv::usable({});
   ofi::wanted_provider wanted;
   wanted.name = provider();
@@ -40,7 +40,7 @@ std::vector<backend_under_test> all() {
 INSTANTIATE_TEST_SUITE_P(Mixed, Conformance, testing::ValuesIn(all()), name_of);
 
 TEST(MixedProvider, IsOnThisMachine) {
-  if (const absl::Status found = usable(); !found.ok()) {
+  if (const base::Status found = usable(); !found.ok()) {
     GTEST_SKIP() << "NOTHING WAS TESTED: " << found;
   }
   EXPECT_TRUE(mixed::has_given_hosts());

@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 #include "lci/net/exchange.h"
 #include "lci/net/ibv/backend.h"
 #include "lci/net/mixed/device.h"
@@ -20,14 +20,14 @@ namespace lci::net::mixed {
 namespace {
 
 // Collective, with the same answer on all ranks.
-absl::StatusOr<std::unique_ptr<context>> make_far(boot::bootstrap& boot,
+base::StatusOr<std::unique_ptr<context>> make_far(boot::bootstrap& boot,
                                                   const context_config& config) {
   if (!config.provider.empty()) return ofi::backend.make(boot, config);
-  const absl::Status usable = ibv::usable(config);
+  const base::Status usable = ibv::usable(config);
   const auto all = exchange(boot, "mixed-far", std::string(usable.ok() ? "ibv" : "ofi"));
   if (!all.ok()) return all.status();
   if (std::count(all->begin(), all->end(), "ibv") == boot.size()) {
-    absl::StatusOr<std::unique_ptr<context>> made = ibv::backend.make(boot, config);
+    base::StatusOr<std::unique_ptr<context>> made = ibv::backend.make(boot, config);
     if (made.ok()) return made;
     if (boot.rank() == 0) {
       LCI_LOG(warn, "mixed: through libfabric, since ibv can't join all ranks: ",
@@ -43,9 +43,9 @@ absl::StatusOr<std::unique_ptr<context>> make_far(boot::bootstrap& boot,
 
 static_assert(shm::directory_capacity <= near_bases);
 
-absl::StatusOr<std::unique_ptr<context>> mixed_context::make(boot::bootstrap& boot,
+base::StatusOr<std::unique_ptr<context>> mixed_context::make(boot::bootstrap& boot,
                                                              const context_config& config) {
-  absl::StatusOr<hosts> found = find_hosts(boot);
+  base::StatusOr<hosts> found = find_hosts(boot);
   if (!found.ok()) return found.status();
   if (found->largest == boot.size()) return shm::backend.make(boot, config);
   if (found->largest == 1) return make_far(boot, config);
@@ -53,10 +53,10 @@ absl::StatusOr<std::unique_ptr<context>> mixed_context::make(boot::bootstrap& bo
   // The limit is for what an adapter has few of.
   context_config near_config = config;
   near_config.max_registrations = 0;
-  absl::StatusOr<std::unique_ptr<context>> near = shm::backend.make(made->group_, near_config);
-  if (absl::Status bad = agree(boot, "mixed-near", near.status()); !bad.ok()) return bad;
+  base::StatusOr<std::unique_ptr<context>> near = shm::backend.make(made->group_, near_config);
+  if (base::Status bad = agree(boot, "mixed-near", near.status()); !bad.ok()) return bad;
   made->near_.reset(static_cast<shm::shm_context*>(near->release()));
-  absl::StatusOr<std::unique_ptr<context>> far = make_far(boot, config);
+  base::StatusOr<std::unique_ptr<context>> far = make_far(boot, config);
   if (!far.ok()) return far.status();  // on all ranks
   made->far_ = *std::move(far);
   LCI_LOG(info, "rank ", boot.rank(), " reaches ", made->hosts_.neighbours.size(), " of ",
@@ -64,24 +64,24 @@ absl::StatusOr<std::unique_ptr<context>> mixed_context::make(boot::bootstrap& bo
   return std::unique_ptr<context>(std::move(made));
 }
 
-absl::StatusOr<std::unique_ptr<device>> mixed_context::make_device(const device_config& config) {
-  absl::StatusOr<std::unique_ptr<device>> near = near_->make_device(config);
-  const std::string name = absl::StrCat("mixed-near-", config.uid);
-  if (absl::Status bad = agree(boot_, name, near.status()); !bad.ok()) return bad;
-  absl::StatusOr<std::unique_ptr<device>> far = far_->make_device(config);
+base::StatusOr<std::unique_ptr<device>> mixed_context::make_device(const device_config& config) {
+  base::StatusOr<std::unique_ptr<device>> near = near_->make_device(config);
+  const std::string name = base::StrCat("mixed-near-", config.uid);
+  if (base::Status bad = agree(boot_, name, near.status()); !bad.ok()) return bad;
+  base::StatusOr<std::unique_ptr<device>> far = far_->make_device(config);
   if (!far.ok()) return far.status();
   return std::unique_ptr<device>(new mixed_device(hosts_, *std::move(near), *std::move(far)));
 }
 
-absl::StatusOr<local_region> mixed_context::join_far(local_region near, void* address,
+base::StatusOr<local_region> mixed_context::join_far(local_region near, void* address,
                                                      size_t size) {
-  const absl::StatusOr<local_region> far = far_->register_memory(address, size);
+  const base::StatusOr<local_region> far = far_->register_memory(address, size);
   if (!far.ok()) return far.status();
   const remote_region name = far_->remote_key(*far);
   if (!has_room(name)) {
     far_->deregister_memory(*far);
-    return absl::UnimplementedError(
-        absl::StrCat(far_->name(), " names memory by the address ", absl::Hex(name.base),
+    return base::UnimplementedError(
+        base::StrCat(far_->name(), " names memory by the address ", base::Hex(name.base),
                      ", which has more than ", near_shift, " bits; LCI_ATTR_BACKEND=", far_->name(),
                      " does without shared memory"));
   }
@@ -89,10 +89,10 @@ absl::StatusOr<local_region> mixed_context::join_far(local_region near, void* ad
   return join(near, *far);
 }
 
-absl::StatusOr<local_region> mixed_context::register_memory(void* address, size_t size) {
-  const absl::StatusOr<local_region> near = near_->register_memory(address, size);
+base::StatusOr<local_region> mixed_context::register_memory(void* address, size_t size) {
+  const base::StatusOr<local_region> near = near_->register_memory(address, size);
   if (!near.ok()) return near.status();
-  absl::StatusOr<local_region> both = join_far(*near, address, size);
+  base::StatusOr<local_region> both = join_far(*near, address, size);
   if (!both.ok()) near_->deregister_memory(*near);
   return both;
 }
@@ -102,10 +102,10 @@ void mixed_context::deregister_memory(local_region region) {
   near_->deregister_memory(near_of(region));
 }
 
-absl::StatusOr<context::allocation> mixed_context::allocate_memory(size_t size) {
-  absl::StatusOr<allocation> made = near_->allocate_memory(size);
+base::StatusOr<context::allocation> mixed_context::allocate_memory(size_t size) {
+  base::StatusOr<allocation> made = near_->allocate_memory(size);
   if (!made.ok()) return made.status();
-  const absl::StatusOr<local_region> both = join_far(made->region, made->address, size);
+  const base::StatusOr<local_region> both = join_far(made->region, made->address, size);
   if (!both.ok()) {
     near_->free_memory(*made);
     return both.status();

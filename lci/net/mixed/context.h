@@ -4,7 +4,7 @@
 #include <memory>
 #include <utility>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/group.h"
 #include "lci/net/backend.h"
@@ -17,14 +17,14 @@ namespace lci::net::mixed {
 // host are reached through it by nobody). Thread safety: as net::context says.
 class mixed_context final : public context {
  public:
-  static absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
+  static base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
                                                        const context_config& config);
 
   const char* name() const override { return "mixed"; }
-  absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
-  absl::StatusOr<local_region> register_memory(void* address, size_t size) override;
+  base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
+  base::StatusOr<local_region> register_memory(void* address, size_t size) override;
   void deregister_memory(local_region region) override;
-  absl::StatusOr<allocation> allocate_memory(size_t size) override;
+  base::StatusOr<allocation> allocate_memory(size_t size) override;
   void free_memory(const allocation& freed) override;
   remote_region remote_key(local_region region) const override;
   size_t registrations() const override { return near_->registrations() + far_->registrations(); }
@@ -36,7 +36,7 @@ class mixed_context final : public context {
       : boot_(boot), hosts_(std::move(found)), group_(boot, "h", hosts_.neighbours) {}
   // The far registration of memory that is registered near, and one name for both. On an error
   // there is no far one.
-  absl::StatusOr<local_region> join_far(local_region near, void* address, size_t size);
+  base::StatusOr<local_region> join_far(local_region near, void* address, size_t size);
 
   boot::bootstrap& boot_;
   const hosts hosts_;

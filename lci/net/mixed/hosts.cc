@@ -2,22 +2,22 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <string>
+#include <string_view>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_split.h"
-#include "absl/types/optional.h"
 #include "lci/base/env.h"
+#include "lci/base/strings.h"
 #include "lci/boot/process.h"
 #include "lci/net/exchange.h"
 #include "lci/net/shm/host.h"
 
 namespace lci::net::mixed {
 
-absl::StatusOr<std::vector<int>> parse_hosts(absl::string_view text, int ranks) {
+base::StatusOr<std::vector<int>> parse_hosts(std::string_view text, int ranks) {
   std::vector<int> given;
-  for (const absl::string_view item : absl::StrSplit(text, ',')) {
-    const absl::StatusOr<int64_t> number = base::parse_int64("LCI_HOSTS", item, 0, 1 << 30);
+  for (const std::string_view item : base::StrSplit(text, ',')) {
+    const base::StatusOr<int64_t> number = base::parse_int64("LCI_HOSTS", item, 0, 1 << 30);
     if (!number.ok()) return number.status();
     given.push_back(static_cast<int>(*number));
   }
@@ -28,7 +28,7 @@ absl::StatusOr<std::vector<int>> parse_hosts(absl::string_view text, int ranks) 
 
 hosts group_by_host(const std::vector<std::string>& numbers, int rank) {
   hosts found;
-  std::map<absl::string_view, int> counted;
+  std::map<std::string_view, int> counted;
   for (size_t r = 0; r < numbers.size(); ++r) {
     found.largest = std::max(found.largest, ++counted[numbers[r]]);
     const bool near = numbers[r] == numbers[static_cast<size_t>(rank)];
@@ -38,15 +38,15 @@ hosts group_by_host(const std::vector<std::string>& numbers, int rank) {
   return found;
 }
 
-absl::StatusOr<hosts> find_hosts(boot::bootstrap& boot) {
-  const auto number = [&]() -> absl::StatusOr<std::string> {
-    const absl::optional<std::string> text = base::env_text("LCI_HOSTS");
+base::StatusOr<hosts> find_hosts(boot::bootstrap& boot) {
+  const auto number = [&]() -> base::StatusOr<std::string> {
+    const std::optional<std::string> text = base::env_text("LCI_HOSTS");
     // On one host: who the bootstrap counts as local, as far as shm can join them.
-    const std::string host = absl::StrCat(boot::node_name(), " ", shm::host_number());
+    const std::string host = base::StrCat(boot::node_name(), " ", shm::host_number());
     if (!text) return host;
-    const absl::StatusOr<std::vector<int>> given = parse_hosts(*text, boot.size());
+    const base::StatusOr<std::vector<int>> given = parse_hosts(*text, boot.size());
     if (!given.ok()) return given.status();
-    return absl::StrCat(host, " ", (*given)[static_cast<size_t>(boot.rank())]);
+    return base::StrCat(host, " ", (*given)[static_cast<size_t>(boot.rank())]);
   };
   const auto all = exchange(boot, "mixed-hosts", number());
   if (!all.ok()) return all.status();

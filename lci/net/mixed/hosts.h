@@ -2,10 +2,10 @@
 #define LCI_NET_MIXED_HOSTS_H_
 
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 
 namespace lci::net::mixed {
@@ -18,13 +18,13 @@ struct hosts {
 };
 
 // "0,0,1": the number of each rank's host, repeated as often as there are ranks.
-absl::StatusOr<std::vector<int>> parse_hosts(absl::string_view text, int ranks);
+base::StatusOr<std::vector<int>> parse_hosts(std::string_view text, int ranks);
 
 // Element r of `numbers` is equal for ranks on one host.
 hosts group_by_host(const std::vector<std::string>& numbers, int rank);
 
 // Collective.
-absl::StatusOr<hosts> find_hosts(boot::bootstrap& boot);
+base::StatusOr<hosts> find_hosts(boot::bootstrap& boot);
 
 }  // namespace lci::net::mixed
 

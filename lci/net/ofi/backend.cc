@@ -11,7 +11,7 @@ namespace {
 // Loading libfabric takes longer than all else that a start does: the registry asks this only if no
 // backend that it prefers is there. Which providers there are is asked when a context is made.
 bool available() {
-  const absl::Status loaded = load_library();
+  const base::Status loaded = load_library();
   if (!loaded.ok()) LCI_LOG(warn, "ofi: ", loaded.message());
   return loaded.ok();
 }

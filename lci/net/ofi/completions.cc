@@ -6,8 +6,8 @@
 #include <cstring>
 #include <mutex>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/ofi/device.h"
 #include "lci/net/ofi/library.h"
 
@@ -156,7 +156,7 @@ void ofi_device::read_completions(const batch& given) {
 // The completion queue has overrun, or its hardware is gone: nothing is heard of anybody any more.
 void ofi_device::break_down(int64_t code) {
   for (int r = 0; r < ranks_; ++r) {
-    suspect(r, absl::StrCat("no completions of device ", config_.uid,
+    suspect(r, base::StrCat("no completions of device ", config_.uid,
                             " can be read: ", describe(code)));
   }
 }
@@ -219,7 +219,7 @@ void ofi_device::take_error() {
     case operation::kind::packet: {
       const int rank = over->rank;
       sent(static_cast<packet&>(*over));
-      suspect(rank, absl::StrCat("a packet did not reach it: ", describe(error.err)));
+      suspect(rank, base::StrCat("a packet did not reach it: ", describe(error.err)));
       return;
     }
     case operation::kind::access: {
@@ -228,7 +228,7 @@ void ofi_device::take_error() {
       // Of memory that is not open only the one who asked is to hear.
       if (error.err != FI_EACCES && error.err != FI_EPERM && error.err != FI_EINVAL &&
           error.err != FI_ENOKEY) {
-        suspect(rank, absl::StrCat("its memory could not be reached: ", describe(error.err)));
+        suspect(rank, base::StrCat("its memory could not be reached: ", describe(error.err)));
       }
       return;
     }

@@ -5,12 +5,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
-#include "absl/strings/str_split.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/exchange.h"
 #include "lci/net/ofi/device.h"
 #include "lci/net/ofi/wire.h"
@@ -26,7 +25,7 @@ struct introduction {
   uint64_t start_time;
 };
 
-uint64_t hash(absl::string_view text) {
+uint64_t hash(std::string_view text) {
   uint64_t value = 0xcbf29ce484222325;  // FNV-1a
   for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return value;
@@ -39,12 +38,12 @@ introduction introduce_ourselves() {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot,
+base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot,
                                                            const context_config& config) {
   uint64_t first_key = 0;
   // So few bytes are never interrupted, nor cut short.
   if (getrandom(&first_key, sizeof(first_key), 0) != sizeof(first_key)) {
-    return absl::InternalError("no random bytes (getrandom)");
+    return base::InternalError("no random bytes (getrandom)");
   }
   std::unique_ptr<ofi_context> made(new ofi_context(boot, first_key, config.max_registrations));
   wanted_provider wanted;
@@ -54,11 +53,11 @@ absl::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
 
   const introduction ours = introduce_ourselves();
   made->pid_ = getpid();
-  const auto told = [&]() -> absl::StatusOr<std::string> {
-    const absl::StatusOr<std::vector<std::string>> providers = list_providers(wanted);
+  const auto told = [&]() -> base::StatusOr<std::string> {
+    const base::StatusOr<std::vector<std::string>> providers = list_providers(wanted);
     if (!providers.ok()) return providers.status();
-    return absl::StrCat(absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
-                        absl::StrJoin(*providers, "\n"));
+    return base::StrCat(std::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
+                        base::StrJoin(*providers, "\n"));
   };
   const auto all = exchange(boot, "ofi-ranks", told());
   if (!all.ok()) return all.status();
@@ -68,43 +67,45 @@ absl::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
     introduction theirs = {};
     if (bytes.size() >= sizeof(theirs)) std::memcpy(&theirs, bytes.data(), sizeof(theirs));
     if (theirs.version != wire_version) {
-      return absl::FailedPreconditionError(absl::StrCat(
+      return base::FailedPreconditionError(base::StrCat(
           "rank ", r, " and rank ", boot.rank(),
           " have different versions of the ofi backend; start all ranks with the same program"));
     }
     made->peers_.push_back({{theirs.pid, theirs.start_time}, theirs.domain != ours.domain});
-    lists.push_back(absl::StrSplit(bytes.substr(sizeof(theirs)), '\n'));
+    const std::vector<std::string_view> names =
+        base::StrSplit(std::string_view(bytes).substr(sizeof(theirs)), '\n');
+    lists.emplace_back(names.begin(), names.end());
   }
-  const absl::StatusOr<std::string> chosen = choose_common(lists);
+  const base::StatusOr<std::string> chosen = choose_common(lists);
   if (!chosen.ok()) return chosen.status();  // on all ranks
   wanted.name = *chosen;
-  if (absl::Status bad = agree(boot, "ofi-open", made->open(wanted)); !bad.ok()) return bad;
+  if (base::Status bad = agree(boot, "ofi-open", made->open(wanted)); !bad.ok()) return bad;
   return std::unique_ptr<context>(std::move(made));
 }
 
-absl::Status ofi_context::open(const wanted_provider& wanted) {
-  absl::StatusOr<provider> found = find_provider(wanted);
+base::Status ofi_context::open(const wanted_provider& wanted) {
+  base::StatusOr<provider> found = find_provider(wanted);
   if (!found.ok()) return found.status();
   provider_ = *std::move(found);
   regions_.set_key_bytes(provider_.info->domain_attr->mr_key_size);
   fid_fabric* fabric = nullptr;
   if (const int bad = libfabric().fabric(provider_.info->fabric_attr, &fabric, nullptr); bad != 0) {
-    return failure(absl::StrCat("opening the fabric of ", provider_.name()), bad);
+    return failure(base::StrCat("opening the fabric of ", provider_.name()), bad);
   }
   fabric_.reset(fabric, close_fid<fid_fabric>());
   if (provider_.shares_domain) {
-    absl::StatusOr<std::unique_ptr<domain>> shared =
+    base::StatusOr<std::unique_ptr<domain>> shared =
         domain::open(*fabric_, provider_, registrations_);
     if (!shared.ok()) return shared.status();
     shared_domain_ = *std::move(shared);
-    if (absl::Status bad = add_domain(*shared_domain_); !bad.ok()) return bad;
+    if (base::Status bad = add_domain(*shared_domain_); !bad.ok()) return bad;
   }
   static constexpr const char* modes[] = {"by the provider", "asked of the target", "in messages"};
   if (rank() == 0) {
     LCI_LOG(info, "ofi: provider ", provider_.name(), " on ", provider_.info->domain_attr->name,
             "; puts and gets ", modes[static_cast<int>(provider_.rma)]);
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 ofi_context::~ofi_context() {
@@ -121,9 +122,9 @@ bool ofi_context::has_ended(int rank) const {
   return !other.elsewhere && !boot::is_alive(other.process);
 }
 
-absl::Status ofi_context::add_domain(domain& added) {
+base::Status ofi_context::add_domain(domain& added) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  absl::Status status;
+  base::Status status;
   regions_.for_each([&](const region_table::region& open) {
     if (status.ok()) status = added.add(open);
   });
@@ -136,11 +137,11 @@ void ofi_context::remove_domain(domain& removed) {
   domains_.erase(std::remove(domains_.begin(), domains_.end(), &removed), domains_.end());
 }
 
-absl::StatusOr<local_region> ofi_context::register_memory(void* address, size_t size) {
+base::StatusOr<local_region> ofi_context::register_memory(void* address, size_t size) {
   const std::lock_guard<std::mutex> guard(mutex_);
   region_table::region& opened = regions_.open(address, size);
   for (size_t i = 0; i < domains_.size(); ++i) {
-    absl::Status bad = domains_[i]->add(opened);
+    base::Status bad = domains_[i]->add(opened);
     if (bad.ok()) continue;
     while (i > 0) domains_[--i]->remove(opened.index);
     regions_.close(opened);
@@ -164,7 +165,7 @@ remote_region ofi_context::remote_key(local_region region) const {
   return {base, shared_domain_ == nullptr ? open.key : shared_domain_->key(open.index)};
 }
 
-absl::StatusOr<std::unique_ptr<device>> ofi_context::make_device(const device_config& config) {
+base::StatusOr<std::unique_ptr<device>> ofi_context::make_device(const device_config& config) {
   return ofi_device::make(*this, boot_, config);
 }
 

@@ -8,8 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/process.h"
 #include "lci/net/backend.h"
@@ -25,13 +24,13 @@ namespace lci::net::ofi {
 // the memory through any of them.
 class ofi_context final : public context {
  public:
-  static absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
+  static base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
                                                        const context_config& config);
   ~ofi_context() override;
 
   const char* name() const override { return "ofi"; }
-  absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
-  absl::StatusOr<local_region> register_memory(void* address, size_t size) override;
+  base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
+  base::StatusOr<local_region> register_memory(void* address, size_t size) override;
   void deregister_memory(local_region region) override;
   remote_region remote_key(local_region region) const override;
 
@@ -54,7 +53,7 @@ class ofi_context final : public context {
   // then it has all regions, and gets those to come.
   registration_count& count() { return registrations_; }
   domain* shared_domain() const { return shared_domain_.get(); }
-  absl::Status add_domain(domain& added);
+  base::Status add_domain(domain& added);
   void remove_domain(domain& removed);
 
  private:
@@ -65,7 +64,7 @@ class ofi_context final : public context {
 
   ofi_context(boot::bootstrap& boot, uint64_t first_key, size_t max_registrations)
       : context(max_registrations), boot_(boot), regions_(first_key) {}
-  absl::Status open(const wanted_provider& wanted);
+  base::Status open(const wanted_provider& wanted);
 
   boot::bootstrap& boot_;
   pid_t pid_ = 0;

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
 #include "lci/base/backoff.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/ending.h"
 #include "lci/net/exchange.h"
 #include "lci/net/ofi/pacing.h"
@@ -104,21 +104,21 @@ ofi_device::ofi_device(ofi_context& context, const device_config& config)
       last_look_(std::chrono::steady_clock::now()),
       last_probe_(last_look_) {}
 
-absl::StatusOr<std::unique_ptr<device>> ofi_device::make(ofi_context& context,
+base::StatusOr<std::unique_ptr<device>> ofi_device::make(ofi_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
   std::unique_ptr<ofi_device> made(new ofi_device(context, config));
-  if (absl::Status bad = made->connect(boot); !bad.ok()) {
-    return absl::Status(bad.code(), absl::StrCat("device ", config.uid, ", provider ",
+  if (base::Status bad = made->connect(boot); !bad.ok()) {
+    return base::Status(bad.code(), base::StrCat("device ", config.uid, ", provider ",
                                                  context.from().name(), ": ", bad.message()));
   }
   made->connected_ = true;
   return std::unique_ptr<device>(std::move(made));
 }
 
-absl::Status ofi_device::open() {
+base::Status ofi_device::open() {
   if (config_.max_message > max_message_bytes) {
-    return absl::InvalidArgumentError(absl::StrCat("packets of ", config_.max_message,
+    return base::InvalidArgumentError(base::StrCat("packets of ", config_.max_message,
                                                    " bytes; the ofi backend has room for ",
                                                    max_message_bytes, " at most"));
   }
@@ -126,7 +126,7 @@ absl::Status ofi_device::open() {
   own_->fabric = context_.fabric();
   own_->in = context_.shared_domain();
   if (own_->in == nullptr) {
-    absl::StatusOr<std::unique_ptr<domain>> opened =
+    base::StatusOr<std::unique_ptr<domain>> opened =
         domain::open(*own_->fabric, from, context_.count());
     if (!opened.ok()) return opened.status();
     own_->own_domain = *std::move(opened);
@@ -144,21 +144,21 @@ absl::Status ofi_device::open() {
                              + sends     // those of them that write to ourselves, once more
                              + receives  // or a peer's write, which takes the credit for one
                              + 1;        // a provider may want one to stay free
-  absl::StatusOr<endpoint> opened =
+  base::StatusOr<endpoint> opened =
       endpoint::open(own_->in->get(), from, completions, config_.sleeps);
   if (!opened.ok()) return opened.status();
   own_->end = *std::move(opened);
   tells_ = own_->end.descriptor() >= 0;
   if (tells_ && !sleeper_.open()) {
-    return absl::ResourceExhaustedError(
+    return base::ResourceExhaustedError(
         "no descriptor for who sleeps on the device (eventfd); see ulimit -n");
   }
   if (own_->own_domain != nullptr) {
     own_->in->bind(own_->end.ep());
-    if (absl::Status bad = context_.add_domain(*own_->in); !bad.ok()) return bad;
+    if (base::Status bad = context_.add_domain(*own_->in); !bad.ok()) return bad;
   }
   region_table& regions = context_.regions();
-  absl::Status bad = own_->outgoing.make(*own_->in, sends, packet_bytes_, operation::kind::packet,
+  base::Status bad = own_->outgoing.make(*own_->in, sends, packet_bytes_, operation::kind::packet,
                                          regions.take_key());
   if (bad.ok()) {
     bad = own_->incoming.make(*own_->in, receives, packet_bytes_, operation::kind::receive,
@@ -178,45 +178,45 @@ absl::Status ofi_device::open() {
     const int64_t refused = repost(own_->incoming.at(i));
     if (refused == 0) continue;
     if (refused != -FI_EAGAIN) return failure("posting a receive", refused);
-    return absl::ResourceExhaustedError(
-        absl::StrCat("it takes only ", i, " receives of the ", receives, " for ", ranks_,
+    return base::ResourceExhaustedError(
+        base::StrCat("it takes only ", i, " receives of the ", receives, " for ", ranks_,
                      " ranks; choose another (ofi_provider_name), or start fewer"));
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status ofi_device::connect(boot::bootstrap& boot) {
-  const auto told = [&]() -> absl::StatusOr<std::string> {
-    if (absl::Status bad = open(); !bad.ok()) return bad;
-    const absl::StatusOr<std::string> name = own_->end.name();
+base::Status ofi_device::connect(boot::bootstrap& boot) {
+  const auto told = [&]() -> base::StatusOr<std::string> {
+    if (base::Status bad = open(); !bad.ok()) return bad;
+    const base::StatusOr<std::string> name = own_->end.name();
     if (!name.ok()) return name.status();
     const offer ours{packet_bytes_, credits_each_, static_cast<uint16_t>(rma_),
                      token_,        getpid(),      reinterpret_cast<uintptr_t>(&own_)};
-    return absl::StrCat(absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
+    return base::StrCat(std::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
                         *name);
   };
-  const auto all = exchange(boot, absl::StrCat("ofi-device-", config_.uid), told());
+  const auto all = exchange(boot, base::StrCat("ofi-device-", config_.uid), told());
   if (!all.ok()) return all.status();
-  absl::Status status;
+  base::Status status;
   for (int r = 0; r < ranks_ && status.ok(); ++r) {
     status = insert(r, (*all)[static_cast<size_t>(r)]);
     if (!status.ok()) {
-      status = absl::Status(status.code(), absl::StrCat("rank ", r, ": ", status.message()));
+      status = base::Status(status.code(), base::StrCat("rank ", r, ": ", status.message()));
     }
   }
   // Everybody can receive before anybody sends.
-  status = agree(boot, absl::StrCat("ofi-opened-", config_.uid), status);
+  status = agree(boot, base::StrCat("ofi-opened-", config_.uid), status);
   if (!status.ok()) return status;
   return greet(boot);
 }
 
-absl::Status ofi_device::insert(int rank, const std::string& bytes) {
+base::Status ofi_device::insert(int rank, const std::string& bytes) {
   offer theirs;
-  if (bytes.size() <= sizeof(theirs)) return absl::FailedPreconditionError("offers no endpoint");
+  if (bytes.size() <= sizeof(theirs)) return base::FailedPreconditionError("offers no endpoint");
   std::memcpy(&theirs, bytes.data(), sizeof(theirs));
   if (theirs.packet_bytes != packet_bytes_ || theirs.credits != credits_each_ ||
       theirs.rma != static_cast<uint16_t>(rma_)) {
-    return absl::FailedPreconditionError(
+    return base::FailedPreconditionError(
         "has packets of another size, other queues or another LCI_OFI_RMA; give all ranks the same "
         "attributes and variables");
   }
@@ -225,28 +225,28 @@ absl::Status ofi_device::insert(int rank, const std::string& bytes) {
   other.with.set(credits_each_);
   other.requests = base::make_line_array<request>(max_requests);
   // What we send to ourselves never leaves; what the provider writes for us does.
-  if (is_us(rank) && rma_ != rma_mode::native) return absl::OkStatus();
+  if (is_us(rank) && rma_ != rma_mode::native) return base::OkStatus();
   const std::lock_guard<ds::spinlock> guard(*lock_);
-  const absl::StatusOr<fi_addr_t> address =
-      own_->end.insert(absl::string_view(bytes).substr(sizeof(theirs)));
+  const base::StatusOr<fi_addr_t> address =
+      own_->end.insert(std::string_view(bytes).substr(sizeof(theirs)));
   if (!address.ok()) return address.status();
   other.address = *address;
-  constexpr absl::string_view of_shm = "fi_shm://";
-  const absl::string_view name = absl::string_view(bytes).substr(sizeof(theirs));
-  if (absl::StartsWith(name, of_shm)) {
+  constexpr std::string_view of_shm = "fi_shm://";
+  const std::string_view name = std::string_view(bytes).substr(sizeof(theirs));
+  if (base::StartsWith(name, of_shm)) {
     // Ends with a zero.
-    other.shared_memory = absl::StrCat("/", name.substr(of_shm.size()).data());
+    other.shared_memory = base::StrCat("/", name.substr(of_shm.size()).data());
   }
   const bool in_this_process = theirs.pid == getpid() && !context_.is_elsewhere(rank);
   if (!is_us(rank) && in_this_process && core_of(context_.from().name()) == "shm") {
     others_.push_back(*reinterpret_cast<const std::shared_ptr<resources>*>(theirs.shared));
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 // A packet each way between any two ranks, so that what connects them is there before anybody may
 // count on it, and a way that is not is found now and by name.
-absl::Status ofi_device::greet(boot::bootstrap& boot) {
+base::Status ofi_device::greet(boot::bootstrap& boot) {
   const auto deadline = std::chrono::steady_clock::now() + boot.default_timeout();
   completion none;
   batch nothing{&none, 0};
@@ -256,7 +256,7 @@ absl::Status ofi_device::greet(boot::bootstrap& boot) {
     give(&nothing);
     look_for_failures();
   };
-  absl::Status status;
+  base::Status status;
   base::backoff backoff;
   for (bool all = false; !all && status.ok(); backoff.idle()) {
     int missing = -1;
@@ -271,8 +271,8 @@ absl::Status ofi_device::greet(boot::bootstrap& boot) {
     all = missing < 0;
     status = first_failure();
     if (status.ok() && !all && std::chrono::steady_clock::now() > deadline) {
-      status = absl::DeadlineExceededError(
-          absl::StrCat("rank ", missing, " and rank ", context_.rank(),
+      status = base::DeadlineExceededError(
+          base::StrCat("rank ", missing, " and rank ", context_.rank(),
                        " can't reach each other; is there a firewall between them, or another "
                        "interface (device_name) that both have?"));
     }
@@ -283,7 +283,7 @@ absl::Status ofi_device::greet(boot::bootstrap& boot) {
     tells_ = false;
   }
   // Others may need us to move on while they are not yet there.
-  return agree_while(boot, absl::StrCat("ofi-greeted-", config_.uid), status, [&] {
+  return agree_while(boot, base::StrCat("ofi-greeted-", config_.uid), status, [&] {
     progress();
     return first_failure();
   });
@@ -305,14 +305,14 @@ bool ofi_device::descriptor_settles() {
   return false;
 }
 
-absl::Status ofi_device::first_failure() const {
+base::Status ofi_device::first_failure() const {
   for (int r = 0; r < ranks_; ++r) {
     if (peers_[static_cast<size_t>(r)].state != peer_state::alive) {
-      return absl::UnavailableError(
-          absl::StrCat("rank ", r, " went away (seen by rank ", context_.rank(), ")"));
+      return base::UnavailableError(
+          base::StrCat("rank ", r, " went away (seen by rank ", context_.rank(), ")"));
     }
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 ofi_device::~ofi_device() {

@@ -9,9 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "lci/base/own_lines.h"
+#include "lci/base/status.h"
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
@@ -37,7 +36,7 @@ namespace lci::net::ofi {
 // waiting in the provider, whose own locks block (SC'25 paper, section 5.2.4); release takes none.
 class alignas(base::line_size) ofi_device final : public device {
  public:
-  static absl::StatusOr<std::unique_ptr<device>> make(ofi_context& context, boot::bootstrap& boot,
+  static base::StatusOr<std::unique_ptr<device>> make(ofi_context& context, boot::bootstrap& boot,
                                                       const device_config& config);
   ~ofi_device() override;
 
@@ -82,11 +81,11 @@ class alignas(base::line_size) ofi_device final : public device {
   ofi_device(ofi_context& context, const device_config& config);
 
   // ---- making and ending (device.cc)
-  absl::Status open();
-  absl::Status connect(boot::bootstrap& boot);
-  absl::Status insert(int rank, const std::string& offer);
-  absl::Status greet(boot::bootstrap& boot);
-  absl::Status first_failure() const;
+  base::Status open();
+  base::Status connect(boot::bootstrap& boot);
+  base::Status insert(int rank, const std::string& offer);
+  base::Status greet(boot::bootstrap& boot);
+  base::Status first_failure() const;
   bool descriptor_settles();
   void end();
   bool has_said_goodbye();

@@ -4,16 +4,16 @@
 #include <mutex>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::ofi {
 
-absl::StatusOr<std::unique_ptr<domain>> domain::open(fid_fabric& fabric, const provider& from,
+base::StatusOr<std::unique_ptr<domain>> domain::open(fid_fabric& fabric, const provider& from,
                                                      registration_count& count) {
   std::unique_ptr<domain> made(new domain(count));
   fid_domain* opened = nullptr;
   if (const int bad = fi_domain(&fabric, from.info.get(), &opened, nullptr); bad != 0) {
-    return failure(absl::StrCat("opening a domain of ", from.name()), bad);
+    return failure(base::StrCat("opening a domain of ", from.name()), bad);
   }
   made->domain_.reset(opened);
   made->needs_local_ = (from.mr_mode() & FI_MR_LOCAL) != 0;
@@ -29,11 +29,11 @@ void domain::remove_all() {
   for (size_t i = 0; i < used_; ++i) remove(static_cast<uint32_t>(i));
 }
 
-absl::Status domain::add(const region_table::region& opened) {
+base::Status domain::add(const region_table::region& opened) {
   // An empty one is never read nor written, and providers refuse it. Where all travels in packets,
   // the provider sees no other memory.
-  if (opened.size == 0 || !remote_) return absl::OkStatus();
-  if (absl::Status none_left = count_.add(1); !none_left.ok()) return none_left;
+  if (opened.size == 0 || !remote_) return base::OkStatus();
+  if (base::Status none_left = count_.add(1); !none_left.ok()) return none_left;
   const std::lock_guard<ds::spinlock> guard(lock);
   constexpr uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   fid_mr* made = nullptr;
@@ -46,12 +46,12 @@ absl::Status domain::add(const region_table::region& opened) {
   }
   if (bad != 0) {
     count_.remove(1);
-    return failure(absl::StrCat("registering ", opened.size, " bytes"), bad);
+    return failure(base::StrCat("registering ", opened.size, " bytes"), bad);
   }
   registrations_.set(opened.index, made);
   used_ = std::max<size_t>(used_, opened.index + size_t{1});
   static_cast<void>(owned.release());
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 void domain::remove(uint32_t index) {
@@ -63,7 +63,7 @@ void domain::remove(uint32_t index) {
   count_.remove(1);
 }
 
-absl::StatusOr<fid_ptr<fid_mr>> domain::register_local(void* address, size_t size, uint64_t key) {
+base::StatusOr<fid_ptr<fid_mr>> domain::register_local(void* address, size_t size, uint64_t key) {
   if (!needs_local_) return fid_ptr<fid_mr>();
   const std::lock_guard<ds::spinlock> guard(lock);
   fid_mr* made = nullptr;
@@ -73,7 +73,7 @@ absl::StatusOr<fid_ptr<fid_mr>> domain::register_local(void* address, size_t siz
     bad = fi_mr_bind(made, &endpoint_->fid, 0);
     if (bad == 0) bad = fi_mr_enable(made);
   }
-  if (bad != 0) return failure(absl::StrCat("registering ", size, " bytes of packets"), bad);
+  if (bad != 0) return failure(base::StrCat("registering ", size, " bytes of packets"), bad);
   return owned;
 }
 

@@ -6,9 +6,8 @@
 
 #include <memory>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
 #include "lci/base/own_lines.h"
+#include "lci/base/status.h"
 #include "lci/ds/mpmc_array.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/ofi/fid.h"
@@ -27,7 +26,7 @@ namespace lci::net::ofi {
 class alignas(base::line_size) domain {
  public:
   // What is added is counted in `count`, which outlives it.
-  static absl::StatusOr<std::unique_ptr<domain>> open(fid_fabric& fabric, const provider& from,
+  static base::StatusOr<std::unique_ptr<domain>> open(fid_fabric& fabric, const provider& from,
                                                       registration_count& count);
   ~domain();
 
@@ -35,10 +34,10 @@ class alignas(base::line_size) domain {
   // Where the provider wants memory bound to an endpoint (FI_MR_ENDPOINT): before the first add.
   void bind(fid_ep* endpoint) { endpoint_ = endpoint; }
 
-  absl::Status add(const region_table::region& opened);
+  base::Status add(const region_table::region& opened);
   void remove(uint32_t index);
   // Any other memory of ours: for the packets. `key` is nobody else's (region_table::take_key).
-  absl::StatusOr<fid_ptr<fid_mr>> register_local(void* address, size_t size, uint64_t key);
+  base::StatusOr<fid_ptr<fid_mr>> register_local(void* address, size_t size, uint64_t key);
   // Ends all registrations that add() has made and remove() not ended. An endpoint that they are
   // bound to can't be closed before.
   void remove_all();

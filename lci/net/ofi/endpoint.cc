@@ -1,13 +1,15 @@
 #include "lci/net/ofi/endpoint.h"
 
+#include <string_view>
+
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::ofi {
 
-absl::StatusOr<endpoint> endpoint::open(fid_domain& domain, const provider& from,
+base::StatusOr<endpoint> endpoint::open(fid_domain& domain, const provider& from,
                                         size_t completions, bool waits) {
   endpoint made;
   fi_av_attr addresses = {};
@@ -17,24 +19,24 @@ absl::StatusOr<endpoint> endpoint::open(fid_domain& domain, const provider& from
     return failure("opening an address vector", bad);
   }
   made.av_.reset(av);
-  absl::Status opened = made.open_queue(domain, completions, waits);
+  base::Status opened = made.open_queue(domain, completions, waits);
   if (waits && !opened.ok()) {  // the provider may have nothing to wait on
     opened = made.open_queue(domain, completions, /*waits=*/false);
   }
   if (!opened.ok()) return opened;
   fid_ep* ep = nullptr;
   if (const int bad = fi_endpoint(&domain, from.info.get(), &ep, nullptr); bad != 0) {
-    return failure(absl::StrCat("opening an endpoint of ", from.name()), bad);
+    return failure(base::StrCat("opening an endpoint of ", from.name()), bad);
   }
   made.ep_.reset(ep);
   int bad = fi_ep_bind(ep, &av->fid, 0);
   if (bad == 0) bad = fi_ep_bind(ep, &made.cq_->fid, FI_TRANSMIT | FI_RECV);
   if (bad == 0) bad = fi_enable(ep);
-  if (bad != 0) return failure(absl::StrCat("enabling an endpoint of ", from.name()), bad);
+  if (bad != 0) return failure(base::StrCat("enabling an endpoint of ", from.name()), bad);
   return made;
 }
 
-absl::Status endpoint::open_queue(fid_domain& domain, size_t completions, bool waits) {
+base::Status endpoint::open_queue(fid_domain& domain, size_t completions, bool waits) {
   fi_cq_attr queue = {};
   queue.size = completions;
   queue.format = FI_CQ_FORMAT_DATA;
@@ -45,12 +47,12 @@ absl::Status endpoint::open_queue(fid_domain& domain, size_t completions, bool w
     cq_.reset(cq);
     if (waits) bad = fi_control(&cq->fid, FI_GETWAIT, &descriptor_);
   }
-  if (bad == 0) return absl::OkStatus();
+  if (bad == 0) return base::OkStatus();
   descriptor_ = -1;
-  return failure(absl::StrCat("opening a completion queue of ", completions, " entries"), bad);
+  return failure(base::StrCat("opening a completion queue of ", completions, " entries"), bad);
 }
 
-absl::StatusOr<std::string> endpoint::name() const {
+base::StatusOr<std::string> endpoint::name() const {
   std::string name(1024, '\0');
   size_t length = name.size();
   const int bad = fi_getname(&ep_->fid, &name[0], &length);
@@ -59,7 +61,7 @@ absl::StatusOr<std::string> endpoint::name() const {
   return name;
 }
 
-absl::StatusOr<fi_addr_t> endpoint::insert(absl::string_view name) {
+base::StatusOr<fi_addr_t> endpoint::insert(std::string_view name) {
   fi_addr_t address = FI_ADDR_UNSPEC;
   const std::string copy(name);  // ends with a zero, as addresses that are text must
   const int inserted = fi_av_insert(av_.get(), copy.c_str(), 1, &address, 0, nullptr);

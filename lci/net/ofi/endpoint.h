@@ -6,10 +6,9 @@
 #include <rdma/fi_eq.h>
 
 #include <string>
+#include <string_view>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
+#include "lci/base/status.h"
 #include "lci/net/ofi/fid.h"
 #include "lci/net/ofi/provider.h"
 
@@ -22,12 +21,12 @@ class endpoint {
   // Its completion queue has `completions` entries: as many as there are ever operations under way,
   // since one that overflows is lost for good. `waits`: it has a descriptor that can be slept on,
   // where the provider has any; that makes each of its calls dearer.
-  static absl::StatusOr<endpoint> open(fid_domain& domain, const provider& from, size_t completions,
+  static base::StatusOr<endpoint> open(fid_domain& domain, const provider& from, size_t completions,
                                        bool waits);
 
   // Its address, for insert() on other ranks.
-  absl::StatusOr<std::string> name() const;
-  absl::StatusOr<fi_addr_t> insert(absl::string_view name);
+  base::StatusOr<std::string> name() const;
+  base::StatusOr<fi_addr_t> insert(std::string_view name);
 
   fid_ep* ep() const { return ep_.get(); }
   fid_cq* cq() const { return cq_.get(); }
@@ -35,7 +34,7 @@ class endpoint {
   int descriptor() const { return descriptor_; }
 
  private:
-  absl::Status open_queue(fid_domain& domain, size_t completions, bool waits);
+  base::Status open_queue(fid_domain& domain, size_t completions, bool waits);
 
   int descriptor_ = -1;
   // Closed from below.

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/ofi/device.h"
 
 namespace lci::net::ofi {

@@ -2,24 +2,24 @@
 
 #include <cstdlib>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/net/shared_library.h"
 
 namespace lci::net::ofi {
 namespace {
 
-const absl::StatusOr<library>& loaded() {
+const base::StatusOr<library>& loaded() {
   // 1 is the version of the interface that its headers describe, the same since 2015.
-  static const absl::StatusOr<library> once = load_library_from("libfabric.so.1");
+  static const base::StatusOr<library> once = load_library_from("libfabric.so.1");
   return once;
 }
 
 }  // namespace
 
-absl::StatusOr<library> load_library_from(const char* file) {
-  absl::StatusOr<shared_library> opened = shared_library::open(file);
+base::StatusOr<library> load_library_from(const char* file) {
+  base::StatusOr<shared_library> opened = shared_library::open(file);
   if (!opened.ok()) {
-    return absl::UnavailableError(absl::StrCat(
+    return base::UnavailableError(base::StrCat(
         "libfabric can't be loaded; install it (Debian: libfabric1) or choose another backend: ",
         opened.status().message()));
   }
@@ -33,7 +33,7 @@ absl::StatusOr<library> load_library_from(const char* file) {
   return made;
 }
 
-absl::Status load_library() { return loaded().status(); }
+base::Status load_library() { return loaded().status(); }
 
 const library& libfabric() { return *loaded(); }
 

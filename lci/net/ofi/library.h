@@ -11,8 +11,7 @@
 
 #include <cstdint>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 
 namespace lci::net::ofi {
 
@@ -25,9 +24,9 @@ struct library {
 };
 
 // Looks its functions up in a file that the loader finds. An error says what the loader said.
-absl::StatusOr<library> load_library_from(const char* file);
+base::StatusOr<library> load_library_from(const char* file);
 // libfabric.so.1 the first time; for good, since it can't be unloaded.
-absl::Status load_library();
+base::Status load_library();
 // After load_library() was ok.
 const library& libfabric();
 

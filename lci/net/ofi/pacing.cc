@@ -7,8 +7,9 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string_view>
 
-#include "absl/strings/match.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::ofi {
 
@@ -22,11 +23,11 @@ std::string congestion_control() {
   return bad == 0 ? std::string(name) : std::string();
 }
 
-bool is_paced(absl::string_view congestion_control) {
-  return absl::StartsWith(congestion_control, "bbr");  // bbr, bbr2, bbr3
+bool is_paced(std::string_view congestion_control) {
+  return base::StartsWith(congestion_control, "bbr");  // bbr, bbr2, bbr3
 }
 
-size_t choose_piece(size_t attribute, absl::string_view congestion_control) {
+size_t choose_piece(size_t attribute, std::string_view congestion_control) {
   constexpr size_t paced = size_t{480} << 10;
   if (attribute != 0) return attribute;
   return is_paced(congestion_control) ? paced : SIZE_MAX;

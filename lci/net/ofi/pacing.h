@@ -4,8 +4,7 @@
 
 #include <cstddef>
 #include <string>
-
-#include "absl/strings/string_view.h"
+#include <string_view>
 
 namespace lci::net::ofi {
 
@@ -15,7 +14,7 @@ std::string congestion_control();
 
 // Whether it sends by a clock, at the rate that it believes the way to have, and not whenever there
 // is room.
-bool is_paced(absl::string_view congestion_control);
+bool is_paced(std::string_view congestion_control);
 
 // Bytes of a large message that are written at once. `attribute`: ofi_piece_size.
 //
@@ -26,7 +25,7 @@ bool is_paced(absl::string_view congestion_control);
 // loopback messages of 1 MiB, several at a time, had 1.5 to 1.7 times the bandwidth with pieces of
 // 480 KiB, 1.2 to 1.3 times with 128 to 448 KiB, and no more than before with 512 KiB. Without
 // pacing (cubic) pieces only cost: nothing to a fifth.
-size_t choose_piece(size_t attribute, absl::string_view congestion_control);
+size_t choose_piece(size_t attribute, std::string_view congestion_control);
 
 }  // namespace lci::net::ofi
 

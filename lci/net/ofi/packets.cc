@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::ofi {
 
@@ -13,20 +13,20 @@ packet_memory::~packet_memory() {
   if (memory_ != nullptr) munmap(memory_, size_);
 }
 
-absl::Status packet_memory::make(domain& from, size_t count, size_t bytes, operation::kind what,
+base::Status packet_memory::make(domain& from, size_t count, size_t bytes, operation::kind what,
                                  uint64_t key) {
-  if (count == 0) return absl::OkStatus();
+  if (count == 0) return base::OkStatus();
   constexpr size_t line = 64;
   const size_t stride = (bytes + line - 1) / line * line;
   size_ = count * stride;
   void* memory = mmap(nullptr, size_, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) {
-    return absl::ResourceExhaustedError(
-        absl::StrCat("no memory for ", count, " packets of ", bytes, " bytes"));
+    return base::ResourceExhaustedError(
+        base::StrCat("no memory for ", count, " packets of ", bytes, " bytes"));
   }
   memory_ = memory;
-  absl::StatusOr<fid_ptr<fid_mr>> registered = from.register_local(memory_, size_, key);
+  base::StatusOr<fid_ptr<fid_mr>> registered = from.register_local(memory_, size_, key);
   if (!registered.ok()) return registered.status();
   registration_ = *std::move(registered);
   packets_ = base::make_line_array<packet>(count);
@@ -35,7 +35,7 @@ absl::Status packet_memory::make(domain& from, size_t count, size_t bytes, opera
     packets_[i].what = what;
     packets_[i].bytes = static_cast<unsigned char*>(memory_) + i * stride;
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 }  // namespace lci::net::ofi

@@ -9,8 +9,8 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
 #include "lci/base/own_lines.h"
+#include "lci/base/status.h"
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/wire.h"
 
@@ -49,7 +49,7 @@ class packet_memory {
   packet_memory& operator=(const packet_memory&) = delete;
 
   // `key`: for domain::register_local.
-  absl::Status make(domain& from, size_t count, size_t bytes, operation::kind what, uint64_t key);
+  base::Status make(domain& from, size_t count, size_t bytes, operation::kind what, uint64_t key);
 
   size_t count() const { return count_; }
   packet& at(size_t index) const { return packets_[index]; }

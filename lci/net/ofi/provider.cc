@@ -9,35 +9,34 @@
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
+#include <string_view>
 
-#include "absl/strings/match.h"
-#include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "lci/base/env.h"
+#include "lci/base/strings.h"
 #include "lci/net/ofi/immediate.h"
 
 namespace lci::net::ofi {
 namespace {
 
-constexpr absl::string_view order[] = {"cxi",   "efa", "psm3", "opx",     "psm2",
-                                       "verbs", "tcp", "net",  "sockets", "shm"};
+constexpr std::string_view order[] = {"cxi",   "efa", "psm3", "opx",     "psm2",
+                                      "verbs", "tcp", "net",  "sockets", "shm"};
 
 constexpr uint32_t api_version = FI_VERSION(1, 14);
 
-absl::StatusOr<bool> read_sharing() {
+base::StatusOr<bool> read_sharing() {
   static constexpr base::enum_name<int> accepted[] = {{"auto", 0}, {"shared", 1}};
-  const absl::StatusOr<int> shared = base::env_enum<int>("LCI_OFI_DOMAIN", 0, accepted);
+  const base::StatusOr<int> shared = base::env_enum<int>("LCI_OFI_DOMAIN", 0, accepted);
   if (!shared.ok()) return shared.status();
   return *shared != 0;
 }
 
-absl::StatusOr<rma_mode> read_mode(rma_mode by_itself) {
+base::StatusOr<rma_mode> read_mode(rma_mode by_itself) {
   static constexpr base::enum_name<int> accepted[] = {
       {"auto", -1},
       {"native", static_cast<int>(rma_mode::native)},
       {"asked", static_cast<int>(rma_mode::asked)},
       {"messages", static_cast<int>(rma_mode::messages)}};
-  const absl::StatusOr<int> mode = base::env_enum<int>("LCI_OFI_RMA", -1, accepted);
+  const base::StatusOr<int> mode = base::env_enum<int>("LCI_OFI_RMA", -1, accepted);
   if (!mode.ok()) return mode.status();
   return *mode < 0 ? by_itself : static_cast<rma_mode>(*mode);
 }
@@ -126,55 +125,55 @@ info_ptr pick(const fi_info& list, const wanted_provider& wanted) {
 // The provider shm names what it makes in /dev/shm by the number of the process. A process that was
 // killed leaves that behind, and a later one of the same number could not use the name: ours is
 // random.
-absl::Status name_uniquely(fi_info* info) {
+base::Status name_uniquely(fi_info* info) {
   uint64_t random = 0;
   if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
-    return absl::InternalError("no random bytes (getrandom)");
+    return base::InternalError("no random bytes (getrandom)");
   }
-  const std::string name = absl::StrCat("fi_shm://lci-", absl::Hex(random));
+  const std::string name = base::StrCat("fi_shm://lci-", base::Hex(random));
   std::free(info->src_addr);
   info->src_addr = strdup(name.c_str());  // freed by fi_freeinfo
   info->src_addrlen = name.size() + 1;
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 }  // namespace
 
-absl::string_view core_of(absl::string_view provider) {
+std::string_view core_of(std::string_view provider) {
   return provider.substr(0, provider.find(';'));
 }
 
-bool names(absl::string_view asked_for, absl::string_view provider) {
+bool names(std::string_view asked_for, std::string_view provider) {
   return asked_for == provider || asked_for == core_of(provider);
 }
 
-int preference(absl::string_view provider) {
+int preference(std::string_view provider) {
   const auto* found = std::find(std::begin(order), std::end(order), core_of(provider));
   return static_cast<int>(found - std::begin(order));
 }
 
-rma_mode preferred_mode(absl::string_view provider) {
-  const absl::string_view core = core_of(provider);
-  for (const absl::string_view ends_connection : {"tcp", "net", "shm", "udp"}) {
+rma_mode preferred_mode(std::string_view provider) {
+  const std::string_view core = core_of(provider);
+  for (const std::string_view ends_connection : {"tcp", "net", "shm", "udp"}) {
     if (core == ends_connection) return rma_mode::asked;
   }
   return rma_mode::native;
 }
 
-bool completes_in_order(absl::string_view provider) {
-  const absl::string_view core = core_of(provider);
+bool completes_in_order(std::string_view provider) {
+  const std::string_view core = core_of(provider);
   return core == "tcp" || core == "net" || core == "verbs";
 }
 
-bool is_over_tcp(absl::string_view provider) {
-  const absl::string_view core = core_of(provider);
+bool is_over_tcp(std::string_view provider) {
+  const std::string_view core = core_of(provider);
   return core == "tcp" || core == "net";
 }
 
-size_t sent_at_once(absl::string_view provider) {
+size_t sent_at_once(std::string_view provider) {
   if (!is_over_tcp(provider)) return 0;
   // ofi_rxm's eager limit (FI_OFI_RXM_EAGER_LIMIT), which it does not tell.
-  if (absl::StrContains(provider, "ofi_rxm")) return size_t{16} << 10;
+  if (base::StrContains(provider, "ofi_rxm")) return size_t{16} << 10;
   return SIZE_MAX;
 }
 
@@ -184,11 +183,11 @@ bool provider::writes_to_waiting() const {
          completes_in_order(name()) && immediate_layout(info->domain_attr->cq_data_size).fits();
 }
 
-absl::Status failure(absl::string_view what, int64_t code) {
-  return absl::UnavailableError(absl::StrCat("libfabric: ", what, ": ", describe(code)));
+base::Status failure(std::string_view what, int64_t code) {
+  return base::UnavailableError(base::StrCat("libfabric: ", what, ": ", describe(code)));
 }
 
-absl::StatusOr<std::string> choose_common(absl::Span<const std::vector<std::string>> of_ranks) {
+base::StatusOr<std::string> choose_common(const std::vector<std::vector<std::string>>& of_ranks) {
   std::string best;
   if (!of_ranks.empty()) {
     for (const std::string& name : of_ranks[0]) {
@@ -201,16 +200,16 @@ absl::StatusOr<std::string> choose_common(absl::Span<const std::vector<std::stri
   if (!best.empty()) return best;
   std::string lists;
   for (size_t r = 0; r < of_ranks.size() && r < 8; ++r) {
-    absl::StrAppend(&lists, r == 0 ? "" : "; ", "rank ", r, ": ", absl::StrJoin(of_ranks[r], ", "));
+    base::StrAppend(&lists, r == 0 ? "" : "; ", "rank ", r, ": ", base::StrJoin(of_ranks[r], ", "));
   }
-  return absl::FailedPreconditionError(
-      absl::StrCat("no provider of libfabric is on all ranks (", lists, ")"));
+  return base::FailedPreconditionError(
+      base::StrCat("no provider of libfabric is on all ranks (", lists, ")"));
 }
 
-absl::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& wanted) {
-  if (absl::Status bad = load_library(); !bad.ok()) return bad;
+base::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& wanted) {
+  if (base::Status bad = load_library(); !bad.ok()) return bad;
   info_ptr hints = make_hints(wanted);
-  if (hints == nullptr) return absl::ResourceExhaustedError("no memory");
+  if (hints == nullptr) return base::ResourceExhaustedError("no memory");
   hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
   info_ptr list;
   const int64_t code = ask(*hints, &list);
@@ -223,22 +222,22 @@ absl::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& w
     if (is_on(*info, wanted.interface)) add_once(name, &found);
   }
   if (!found.empty()) return found;
-  return absl::UnavailableError(absl::StrCat(
+  return base::UnavailableError(base::StrCat(
       "libfabric has no provider of reliable datagrams with messages",
-      wanted.name.empty() ? "" : absl::StrCat(" named \"", wanted.name, "\" (ofi_provider_name)"),
+      wanted.name.empty() ? "" : base::StrCat(" named \"", wanted.name, "\" (ofi_provider_name)"),
       wanted.interface.empty()
           ? ""
-          : absl::StrCat(" on \"", wanted.interface, "\" (device_name), only on ",
-                         interfaces.empty() ? "none" : absl::StrJoin(interfaces, ", ")),
-      code == 0 ? "" : absl::StrCat(": ", describe(code)),
+          : base::StrCat(" on \"", wanted.interface, "\" (device_name), only on ",
+                         interfaces.empty() ? "none" : base::StrJoin(interfaces, ", ")),
+      code == 0 ? "" : base::StrCat(": ", describe(code)),
       "; fi_info -t FI_EP_RDM shows those there are"));
 }
 
-absl::StatusOr<provider> find_provider(const wanted_provider& wanted) {
-  if (absl::Status bad = load_library(); !bad.ok()) return bad;
-  const absl::StatusOr<rma_mode> mode = read_mode(preferred_mode(wanted.name));
+base::StatusOr<provider> find_provider(const wanted_provider& wanted) {
+  if (base::Status bad = load_library(); !bad.ok()) return bad;
+  const base::StatusOr<rma_mode> mode = read_mode(preferred_mode(wanted.name));
   if (!mode.ok()) return mode.status();
-  const absl::StatusOr<bool> shared = read_sharing();
+  const base::StatusOr<bool> shared = read_sharing();
   if (!shared.ok()) return shared.status();
   struct attempt {
     rma_mode rma;
@@ -254,7 +253,7 @@ absl::StatusOr<provider> find_provider(const wanted_provider& wanted) {
   for (const attempt& tried : attempts) {
     if (tried.rma < *mode) continue;
     info_ptr hints = make_hints(wanted);
-    if (hints == nullptr) return absl::ResourceExhaustedError("no memory");
+    if (hints == nullptr) return base::ResourceExhaustedError("no memory");
     if (tried.rma != rma_mode::messages) hints->caps |= FI_RMA;
     if (tried.rma == rma_mode::asked) {
       // What was written is there before the reply that says so.
@@ -280,7 +279,7 @@ absl::StatusOr<provider> find_provider(const wanted_provider& wanted) {
     }
     info->tx_attr->op_flags = 0;  // each operation says what it needs
     if (core_of(info->fabric_attr->prov_name) == "shm") {
-      if (absl::Status bad = name_uniquely(info.get()); !bad.ok()) return bad;
+      if (base::Status bad = name_uniquely(info.get()); !bad.ok()) return bad;
     }
     provider found;
     found.info = std::move(info);
@@ -288,7 +287,7 @@ absl::StatusOr<provider> find_provider(const wanted_provider& wanted) {
     found.shares_domain = shares;
     return found;
   }
-  return failure(absl::StrCat("opening provider ", wanted.name), code);
+  return failure(base::StrCat("opening provider ", wanted.name), code);
 }
 
 }  // namespace lci::net::ofi

@@ -13,12 +13,10 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "absl/status/status.h"
-#include "absl/status/statusor.h"
-#include "absl/strings/string_view.h"
-#include "absl/types/span.h"
+#include "lci/base/status.h"
 #include "lci/net/ofi/library.h"
 
 namespace lci::net::ofi {
@@ -34,31 +32,31 @@ enum class rma_mode {
 // A provider that ends the connection, or never answers, when it is asked for memory that is not
 // open (or is no more) would let one wrong access end two ranks' conversation for good. `asked` is
 // for those; the others tell the one who asked, and go on. Found by trying, or by documentation.
-rma_mode preferred_mode(absl::string_view provider);
+rma_mode preferred_mode(std::string_view provider);
 
 // Whether a send that is complete means that those to the same rank before it are, too: all of them
 // go through one connection, in a row. Found in libfabric's documentation of the provider.
-bool completes_in_order(absl::string_view provider);
+bool completes_in_order(std::string_view provider);
 
 // Through connections of the kernel's TCP, with nothing of the provider's own between bytes and
 // socket.
-bool is_over_tcp(absl::string_view provider);
+bool is_over_tcp(std::string_view provider);
 
 // Bytes of a message that leave at once although no buffer of the provider's is registered for
 // them, so that memory for larger packets costs nothing until it is used. 0 for all others.
-size_t sent_at_once(absl::string_view provider);
+size_t sent_at_once(std::string_view provider);
 
 // 0, 1, ...: the smaller the better.
-int preference(absl::string_view provider);
+int preference(std::string_view provider);
 // "tcp" of "tcp;ofi_rxm".
-absl::string_view core_of(absl::string_view provider);
-bool names(absl::string_view asked_for, absl::string_view provider);
+std::string_view core_of(std::string_view provider);
+bool names(std::string_view asked_for, std::string_view provider);
 
 // The best that is in everybody's list. An error says who has what.
-absl::StatusOr<std::string> choose_common(absl::Span<const std::vector<std::string>> of_ranks);
+base::StatusOr<std::string> choose_common(const std::vector<std::vector<std::string>>& of_ranks);
 
 // How fi_getinfo's errors, and all others of libfabric, read. `code` is negative, as returned.
-absl::Status failure(absl::string_view what, int64_t code);
+base::Status failure(std::string_view what, int64_t code);
 
 struct free_info {
   void operator()(fi_info* info) const { libfabric().freeinfo(info); }
@@ -72,7 +70,7 @@ struct wanted_provider {
 };
 
 // All that can be used here, each once. An error if there is none.
-absl::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& wanted);
+base::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& wanted);
 
 struct provider {
   info_ptr info;
@@ -94,7 +92,7 @@ struct provider {
 //   LCI_OFI_RMA=auto|native|asked|messages overrides preferred_mode()
 //   LCI_OFI_DOMAIN=auto|shared overrides that devices have domains of their own. Shared, they
 //     wait for each other in the provider, but memory is registered once instead of once for each.
-absl::StatusOr<provider> find_provider(const wanted_provider& wanted);
+base::StatusOr<provider> find_provider(const wanted_provider& wanted);
 
 }  // namespace lci::net::ofi
 

@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/net/ofi/device.h"
 #include "lci/net/ofi/library.h"
 
@@ -144,7 +144,7 @@ error_t ofi_device::post_native(const op& operation) {
   free_accesses_.push_back(by);
   if (bad == -FI_EAGAIN) return errorcode_t::retry_nomem;
   if (bad != -FI_EACCES && bad != -FI_EINVAL && bad != -FI_ENOKEY) {
-    suspect(operation.rank, absl::StrCat("its memory could not be reached: ", describe(bad)));
+    suspect(operation.rank, base::StrCat("its memory could not be reached: ", describe(bad)));
   }
   return errorcode_t::fatal;
 }
@@ -345,7 +345,7 @@ bool ofi_device::start(int rank, const owed& front) {
     return false;
   }
   if (open) {
-    suspect(rank, absl::StrCat("its memory could not be reached: ", describe(bad)));
+    suspect(rank, base::StrCat("its memory could not be reached: ", describe(bad)));
   }
   finished(*by, /*failed=*/true);
   return true;

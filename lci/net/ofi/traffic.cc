@@ -3,8 +3,8 @@
 
 #include <cstring>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/ofi/device.h"
 #include "lci/net/ofi/library.h"
 
@@ -132,7 +132,7 @@ bool ofi_device::hand_over(int rank, packet_header* header, bool free, Hand hand
   }
   to.with.unpay(paid);
   if (bad != -FI_EAGAIN) {
-    suspect(rank, absl::StrCat("a packet could not be sent to it: ", describe(bad)));
+    suspect(rank, base::StrCat("a packet could not be sent to it: ", describe(bad)));
   }
   return false;
 }

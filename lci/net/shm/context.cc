@@ -10,10 +10,10 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "lci/base/env.h"
 #include "lci/base/log.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 #include "lci/net/exchange.h"
 #include "lci/net/shm/device.h"
 #include "lci/net/shm/host.h"
@@ -27,7 +27,7 @@ void allow_peers_to_copy() { prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
 
 enum class cma_mode { automatic, on, off };
 
-absl::StatusOr<cma_mode> read_cma_mode() {
+base::StatusOr<cma_mode> read_cma_mode() {
   static constexpr base::enum_name<cma_mode> accepted[] = {
       {"auto", cma_mode::automatic}, {"on", cma_mode::on}, {"off", cma_mode::off}};
   return base::env_enum<cma_mode>("LCI_SHM_CMA", cma_mode::automatic, accepted);
@@ -59,18 +59,18 @@ bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t s
   return true;
 }
 
-absl::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot,
+base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot,
                                                            const context_config& config) {
   std::unique_ptr<shm_context> made(new shm_context(boot, config));
   const auto all = exchange(boot, "shm-ranks", made->introduce());
   if (!all.ok()) return all.status();
-  absl::Status status;
+  base::Status status;
   made->peers_.reserve(all->size());
   for (int r = 0; r < boot.size() && status.ok(); ++r) {
     status = made->meet(r, (*all)[static_cast<size_t>(r)]);
   }
   // Nobody closes a descriptor, or goes away, before all have opened it.
-  if (absl::Status bad = agree(boot, "shm-ready", status); !bad.ok()) return bad;
+  if (base::Status bad = agree(boot, "shm-ready", status); !bad.ok()) return bad;
   made->own_directory_.close_descriptor();
   return std::unique_ptr<context>(std::move(made));
 }
@@ -81,11 +81,11 @@ shm_context::~shm_context() {
 
 bool shm_context::is_ours() const { return getpid() == ours_.pid; }
 
-absl::StatusOr<std::string> shm_context::introduce() {
+base::StatusOr<std::string> shm_context::introduce() {
   allow_peers_to_copy();
-  const absl::StatusOr<uint64_t> first_key = make_token();
+  const base::StatusOr<uint64_t> first_key = make_token();
   if (!first_key.ok()) return first_key.status();
-  absl::StatusOr<segment> own = segment::create("lci-directory", directory_bytes);
+  base::StatusOr<segment> own = segment::create("lci-directory", directory_bytes);
   if (!own.ok()) return own.status();
   own_directory_ = *std::move(own);
   regions_.attach(reinterpret_cast<region_slot*>(own_directory_.data() + page_size), *first_key);
@@ -102,17 +102,17 @@ absl::StatusOr<std::string> shm_context::introduce() {
   return std::string(reinterpret_cast<const char*>(&ours_), sizeof(ours_));
 }
 
-absl::Status shm_context::meet(int other, const std::string& bytes) {
+base::Status shm_context::meet(int other, const std::string& bytes) {
   introduction theirs;
   if (bytes.size() == sizeof(theirs)) std::memcpy(&theirs, bytes.data(), sizeof(theirs));
   if (bytes.size() != sizeof(theirs) || theirs.version != layout_version) {
-    return absl::FailedPreconditionError(absl::StrCat(
+    return base::FailedPreconditionError(base::StrCat(
         "rank ", other, " and rank ", rank(),
         " have different versions of the shm backend; start all ranks with the same program"));
   }
   if (theirs.host != ours_.host) {
-    return absl::FailedPreconditionError(
-        absl::StrCat("rank ", other, " and rank ", rank(),
+    return base::FailedPreconditionError(
+        base::StrCat("rank ", other, " and rank ", rank(),
                      " are on different hosts (or in containers that do not share their process "
                      "numbers); the shm backend joins the ranks of one host only; "
                      "LCI_ATTR_BACKEND=ofi joins any"));
@@ -123,28 +123,28 @@ absl::Status shm_context::meet(int other, const std::string& bytes) {
   p.process = {theirs.proc_pid, theirs.start_time};
   // No wrapper in the C library of every distribution that we run on.
   p.pidfd = static_cast<int>(syscall(SYS_pidfd_open, p.pid, 0));
-  absl::StatusOr<segment> view =
+  base::StatusOr<segment> view =
       segment::open(theirs.proc_pid, theirs.directory, directory_bytes, /*writable=*/false);
   if (!view.ok()) {
-    return absl::Status(view.status().code(),
-                        absl::StrCat("rank ", other, ": ", view.status().message()));
+    return base::Status(view.status().code(),
+                        base::StrCat("rank ", other, ": ", view.status().message()));
   }
   p.directory = *std::move(view);
-  const absl::StatusOr<reach> by = find_reach(p, theirs);
+  const base::StatusOr<reach> by = find_reach(p, theirs);
   if (!by.ok()) {
-    return absl::Status(by.status().code(),
-                        absl::StrCat("rank ", other, ": ", by.status().message()));
+    return base::Status(by.status().code(),
+                        base::StrCat("rank ", other, ": ", by.status().message()));
   }
   p.by = other == rank() ? reach::here : *by;
   if (p.pid != ours_.pid) {
     p.views = std::make_unique<heap_views>();
     p.views->attach(theirs.proc_pid, theirs.directory.token);
   }
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::StatusOr<reach> shm_context::find_reach(const peer& other, const introduction& theirs) const {
-  const absl::StatusOr<cma_mode> mode = read_cma_mode();
+base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduction& theirs) const {
+  const base::StatusOr<cma_mode> mode = read_cma_mode();
   if (!mode.ok()) return mode.status();
   if (*mode == cma_mode::off) return reach::asking;
   if (other.pid == ours_.pid) return reach::here;
@@ -154,11 +154,11 @@ absl::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
     return reach::kernel;
   }
   const std::string reason =
-      absl::StrCat("the kernel does not let this process copy memory of process ", other.pid, " (",
+      base::StrCat("the kernel does not let this process copy memory of process ", other.pid, " (",
                    std::strerror(errno), "); in a container, --cap-add=SYS_PTRACE allows it");
   if (*mode == cma_mode::on) {
-    return absl::PermissionDeniedError(
-        absl::StrCat(reason, "; or set LCI_SHM_CMA=auto to go without"));
+    return base::PermissionDeniedError(
+        base::StrCat(reason, "; or set LCI_SHM_CMA=auto to go without"));
   }
   LCI_LOG(info, "shm: ", reason, ". Puts and gets go through the rings");
   return reach::asking;
@@ -169,9 +169,9 @@ bool shm_context::any_asking() const {
                      [](const peer& p) { return p.by == reach::asking; });
 }
 
-absl::StatusOr<local_region> shm_context::open(void* address, size_t size, uint64_t backing) {
-  if (absl::Status none_left = registrations_.add(1); !none_left.ok()) return none_left;
-  absl::StatusOr<local_region> opened = regions_.open(address, size, backing);
+base::StatusOr<local_region> shm_context::open(void* address, size_t size, uint64_t backing) {
+  if (base::Status none_left = registrations_.add(1); !none_left.ok()) return none_left;
+  base::StatusOr<local_region> opened = regions_.open(address, size, backing);
   if (!opened.ok()) registrations_.remove(1);
   return opened;
 }
@@ -181,10 +181,10 @@ void shm_context::close(local_region region) {
   registrations_.remove(1);
 }
 
-absl::StatusOr<context::allocation> shm_context::allocate_memory(size_t size) {
-  const absl::StatusOr<segment_heap::block> made = heap_.allocate(size);
+base::StatusOr<context::allocation> shm_context::allocate_memory(size_t size) {
+  const base::StatusOr<segment_heap::block> made = heap_.allocate(size);
   if (!made.ok()) return made.status();
-  const absl::StatusOr<local_region> opened = open(made->data, size, made->backing);
+  const base::StatusOr<local_region> opened = open(made->data, size, made->backing);
   if (!opened.ok()) {
     heap_.free(*made);
     return opened.status();
@@ -197,7 +197,7 @@ void shm_context::free_memory(const allocation& freed) {
   heap_.free({static_cast<unsigned char*>(freed.address), 0});
 }
 
-absl::StatusOr<std::unique_ptr<device>> shm_context::make_device(const device_config& config) {
+base::StatusOr<std::unique_ptr<device>> shm_context::make_device(const device_config& config) {
   return shm_device::make(*this, boot_, config);
 }
 

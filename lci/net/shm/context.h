@@ -6,7 +6,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/process.h"
 #include "lci/net/backend.h"
@@ -70,17 +70,17 @@ class peer {
 // where it doesn't. off: never, also not between ranks that are threads of one process (for tests).
 class shm_context final : public context {
  public:
-  static absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
+  static base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
                                                        const context_config& config);
   ~shm_context() override;
 
   const char* name() const override { return "shm"; }
-  absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
-  absl::StatusOr<local_region> register_memory(void* address, size_t size) override {
+  base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
+  base::StatusOr<local_region> register_memory(void* address, size_t size) override {
     return open(address, size, 0);
   }
   void deregister_memory(local_region region) override { close(region); }
-  absl::StatusOr<allocation> allocate_memory(size_t size) override;
+  base::StatusOr<allocation> allocate_memory(size_t size) override;
   void free_memory(const allocation& freed) override;
   remote_region remote_key(local_region region) const override { return regions_.remote(region); }
   // A key of the caller's choice, as region_table says.
@@ -99,11 +99,11 @@ class shm_context final : public context {
   shm_context(boot::bootstrap& boot, const context_config& config)
       : context(config.max_registrations), boot_(boot) {}
   // As region_table's; counted.
-  absl::StatusOr<local_region> open(void* address, size_t size, uint64_t backing);
+  base::StatusOr<local_region> open(void* address, size_t size, uint64_t backing);
   void close(local_region region);
-  absl::StatusOr<std::string> introduce();
-  absl::Status meet(int rank, const std::string& bytes);
-  absl::StatusOr<reach> find_reach(const peer& other, const introduction& theirs) const;
+  base::StatusOr<std::string> introduce();
+  base::Status meet(int rank, const std::string& bytes);
+  base::StatusOr<reach> find_reach(const peer& other, const introduction& theirs) const;
 
   boot::bootstrap& boot_;
   segment own_directory_;

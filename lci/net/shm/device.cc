@@ -6,7 +6,7 @@
 #include <cstring>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/net/capacity.h"
 #include "lci/net/exchange.h"
 
@@ -88,69 +88,69 @@ shm_device::shm_device(shm_context& context, const device_config& config)
       active_rank_(context.rank()),
       last_look_(std::chrono::steady_clock::now()) {}
 
-absl::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
+base::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
   std::unique_ptr<shm_device> made(new shm_device(context, config));
-  if (absl::Status bad = made->connect(boot, config); !bad.ok()) return bad;
+  if (base::Status bad = made->connect(boot, config); !bad.ok()) return bad;
   return std::unique_ptr<device>(std::move(made));
 }
 
-absl::Status shm_device::connect(boot::bootstrap& boot, const device_config& config) {
+base::Status shm_device::connect(boot::bootstrap& boot, const device_config& config) {
   // The largest message: a send, or a request with as many bytes.
   const size_t max_size =
       std::min(limits().max_send, max_message_bytes) + sizeof(remote_copy_header);
   const uint32_t shift = choose_ring_shift(max_size, ranks_);
   std::shared_ptr<segment>& own = mailboxes_[static_cast<size_t>(context_.rank())];
 
-  const auto offer = [&]() -> absl::StatusOr<std::string> {
+  const auto offer = [&]() -> base::StatusOr<std::string> {
     if (config.max_message > max_message_bytes) {
-      return absl::InvalidArgumentError(absl::StrCat("packets of ", config.max_message,
+      return base::InvalidArgumentError(base::StrCat("packets of ", config.max_message,
                                                      " bytes; the shm backend has room for ",
                                                      max_message_bytes, " at most"));
     }
-    absl::StatusOr<segment> mailbox = segment::create("lci-mailbox", mailbox_bytes(shift, ranks_));
+    base::StatusOr<segment> mailbox = segment::create("lci-mailbox", mailbox_bytes(shift, ranks_));
     if (!mailbox.ok()) return mailbox.status();
     own = std::make_shared<segment>(*std::move(mailbox));
     const mailbox_offer ours{own->name(), uint64_t{1} << shift, reinterpret_cast<uintptr_t>(&own)};
     return std::string(reinterpret_cast<const char*>(&ours), sizeof(ours));
   };
-  const auto all = exchange(boot, absl::StrCat("shm-mailbox-", config.uid), offer());
+  const auto all = exchange(boot, base::StrCat("shm-mailbox-", config.uid), offer());
   if (!all.ok()) return all.status();
 
-  absl::Status status;
+  base::Status status;
   for (int r = 0; r < ranks_ && status.ok(); ++r) {
     status = connect(r, (*all)[static_cast<size_t>(r)], shift, max_size);
     if (!status.ok()) {
-      status = absl::Status(
-          status.code(), absl::StrCat("device ", config.uid, ", rank ", r, ": ", status.message()));
+      status = base::Status(
+          status.code(), base::StrCat("device ", config.uid, ", rank ", r, ": ", status.message()));
     }
   }
   // Nobody closes a descriptor, or goes away, before all have opened it.
-  status = agree(boot, absl::StrCat("shm-opened-", config.uid), status);
+  status = agree(boot, base::StrCat("shm-opened-", config.uid), status);
   if (!status.ok()) return status;
   own->close_descriptor();
   connected_ = true;
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::Status shm_device::connect(int rank, const std::string& bytes, uint32_t shift,
+base::Status shm_device::connect(int rank, const std::string& bytes, uint32_t shift,
                                  size_t max_size) {
   const auto i = static_cast<size_t>(rank);
   mailbox_offer offer;
   if (bytes.size() != sizeof(offer)) {
-    return absl::FailedPreconditionError("offers no mailbox");
+    return base::FailedPreconditionError("offers no mailbox");
   }
   std::memcpy(&offer, bytes.data(), sizeof(offer));
   if (offer.ring_cells != uint64_t{1} << shift) {
-    return absl::FailedPreconditionError(
+    return base::FailedPreconditionError(
         "has another packet size; give all ranks the same attributes");
   }
   const peer& other = context_.rank_at(rank);
   if (rank != context_.rank() && other.pid == getpid()) {
     mailboxes_[i] = *reinterpret_cast<const std::shared_ptr<segment>*>(offer.shared);
   } else if (rank != context_.rank()) {
-    absl::StatusOr<segment> view = segment::open(other.process.pid, offer.mailbox,
+    base::StatusOr<segment> view = segment::open(other.process.pid, offer.mailbox,
                                                  mailbox_bytes(shift, ranks_), /*writable=*/true);
     if (!view.ok()) return view.status();
     mailboxes_[i] = std::make_shared<segment>(*std::move(view));
@@ -162,7 +162,7 @@ absl::Status shm_device::connect(int rank, const std::string& bytes, uint32_t sh
   readers_[i].attach(control_at(ours, shift, rank), cells_at(ours, shift, rank), shift, max_size);
   joint_.attach(rank, joint_slots_at(theirs, shift, context_.rank()),
                 joint_slots_at(ours, shift, rank));
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
 shm_device::~shm_device() {

@@ -7,7 +7,7 @@
 #include <memory>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/ds/biased_lock.h"
 #include "lci/net/backend.h"
 #include "lci/net/shm/context.h"
@@ -24,7 +24,7 @@ namespace lci::net::shm {
 // that it writes to, a poll that of the device; both only try. A release takes none.
 class shm_device final : public device {
  public:
-  static absl::StatusOr<std::unique_ptr<device>> make(shm_context& context, boot::bootstrap& boot,
+  static base::StatusOr<std::unique_ptr<device>> make(shm_context& context, boot::bootstrap& boot,
                                                       const device_config& config);
   ~shm_device() override;
 
@@ -60,8 +60,8 @@ class shm_device final : public device {
   };
 
   shm_device(shm_context& context, const device_config& config);
-  absl::Status connect(boot::bootstrap& boot, const device_config& config);
-  absl::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
+  base::Status connect(boot::bootstrap& boot, const device_config& config);
+  base::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
 
   error_t send(int rank, net_imm_data_t imm, const gather& message);
   error_t post_remote_copy(const op& operation);

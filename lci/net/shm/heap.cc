@@ -6,10 +6,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "lci/base/check.h"
 #include "lci/base/log.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::shm {
 namespace {
@@ -25,9 +25,9 @@ uint64_t pages_for(size_t size) {
 
 }  // namespace
 
-absl::StatusOr<segment_heap::block> segment_heap::allocate(size_t size) {
+base::StatusOr<segment_heap::block> segment_heap::allocate(size_t size) {
   if (size > max_backing_pages * page_size / 2) {
-    return absl::ResourceExhaustedError(absl::StrCat(size, " bytes of shared memory"));
+    return base::ResourceExhaustedError(base::StrCat(size, " bytes of shared memory"));
   }
   const uint64_t pages = pages_for(size);
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -40,14 +40,14 @@ absl::StatusOr<segment_heap::block> segment_heap::allocate(size_t size) {
     e.used = true;
     return as_block(e);
   }
-  absl::StatusOr<segment> made = segment::create("lci-heap", (pages + 1) * page_size, token_);
+  base::StatusOr<segment> made = segment::create("lci-heap", (pages + 1) * page_size, token_);
   if (!made.ok()) {
-    return absl::Status(made.status().code(),
-                        absl::StrCat(made.status().message(), ", with ", segments_.size(),
+    return base::Status(made.status().code(),
+                        base::StrCat(made.status().message(), ", with ", segments_.size(),
                                      " allocations; each takes a file descriptor (ulimit -n)"));
   }
   if (made->name().descriptor >= max_backing_descriptor) {
-    return absl::ResourceExhaustedError(absl::StrCat("file descriptor ", made->name().descriptor));
+    return base::ResourceExhaustedError(base::StrCat("file descriptor ", made->name().descriptor));
   }
   // Where the system offers large pages for shared memory on request.
   madvise(made->data(), made->size(), MADV_HUGEPAGE);
@@ -76,7 +76,7 @@ const heap_views::view* heap_views::open(uint64_t backing) {
   if (known != nullptr && known->backing == backing) return known;
   auto made = std::make_unique<view>();
   made->backing = backing;
-  absl::StatusOr<segment> mapped =
+  base::StatusOr<segment> mapped =
       segment::open(pid_, {static_cast<int32_t>(descriptor), 0, token_},
                     (pages_of(backing) + 1) * page_size, /*writable=*/true);
   if (mapped.ok()) {

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/ds/mpmc_array.h"
 #include "lci/net/shm/segment.h"
 #include "lci/net/shm/wire.h"
@@ -34,7 +34,7 @@ class segment_heap {
 
   // At least `size` bytes. Takes one file descriptor for as many allocations as there ever were at
   // a time.
-  absl::StatusOr<block> allocate(size_t size);
+  base::StatusOr<block> allocate(size_t size);
   void free(const block& freed);
 
  private:

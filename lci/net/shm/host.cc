@@ -2,7 +2,7 @@
 
 #include <sys/stat.h>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/boot/process.h"
 
 namespace lci::net::shm {
@@ -11,7 +11,7 @@ uint64_t host_number() {
   struct stat ns = {};
   if (stat("/proc/self/ns/pid", &ns) != 0) ns.st_ino = 0;
   uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : absl::StrCat(boot::process_domain(), "/", ns.st_ino)) {
+  for (const char c : base::StrCat(boot::process_domain(), "/", ns.st_ino)) {
     hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   }
   return hash;

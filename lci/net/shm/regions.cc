@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "lci/base/check.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 #include "lci/base/thread_number.h"
 
 namespace lci::net::shm {
@@ -48,10 +48,10 @@ bool region_table::try_open(size_t in, const void* address, size_t size, uint64_
   return true;
 }
 
-absl::StatusOr<local_region> region_table::open(const void* address, size_t size,
+base::StatusOr<local_region> region_table::open(const void* address, size_t size,
                                                 uint64_t backing) {
   if (size > max_region_size) {
-    return absl::InvalidArgumentError(absl::StrCat(
+    return base::InvalidArgumentError(base::StrCat(
         size, " bytes are registered at once; the shm backend has room for ", max_region_size));
   }
   local_region made;
@@ -59,8 +59,8 @@ absl::StatusOr<local_region> region_table::open(const void* address, size_t size
   for (size_t i = 0; i < stripes; ++i) {
     if (try_open((first + i) % stripes, address, size, backing, &made)) return made;
   }
-  return absl::ResourceExhaustedError(
-      absl::StrCat(directory_capacity,
+  return base::ResourceExhaustedError(
+      base::StrCat(directory_capacity,
                    " memory regions are registered; deregister some, or send less at a time"));
 }
 

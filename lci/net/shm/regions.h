@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/base/unwatched.h"
 #include "lci/net/op.h"
 #include "lci/net/shm/wire.h"
@@ -62,7 +62,7 @@ class region_table {
   void attach(region_slot* slots, uint64_t first_key);
 
   // `backing`: the segment that begins with `address`, if the memory is from the heap.
-  absl::StatusOr<local_region> open(const void* address, size_t size, uint64_t backing = 0);
+  base::StatusOr<local_region> open(const void* address, size_t size, uint64_t backing = 0);
   // When it has returned, no use() of the memory is under way.
   void close(local_region region);
   void close_all();

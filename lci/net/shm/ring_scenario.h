@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/ds/check/explore.h"
 #include "lci/ds/check/scheduled_atomics.h"
 #include "lci/net/shm/ring_reader.h"
@@ -44,7 +44,7 @@ class ring_scenario : public ds::check::scenario {
   }
   std::string finish() override {
     if (!wrong_.empty() || sender_steps_ != SIZE_MAX) return wrong_;
-    return read_ == sizes_.size() ? "" : absl::StrCat(read_, " messages of ", sizes_.size());
+    return read_ == sizes_.size() ? "" : base::StrCat(read_, " messages of ", sizes_.size());
   }
 
  private:
@@ -96,7 +96,7 @@ class ring_scenario : public ds::check::scenario {
       looks = 0;
       if (result == Reader<atomics>::result::corrupt || found.kind != message_kind::send ||
           found.imm != m || found.size != sizes_[m]) {
-        wrong_ = absl::StrCat("message ", m, " came as number ", found.imm, " of ", found.size,
+        wrong_ = base::StrCat("message ", m, " came as number ", found.imm, " of ", found.size,
                               " bytes");
         break;
       }
@@ -125,7 +125,7 @@ class ring_scenario : public ds::check::scenario {
         sound = found[i].bytes[at] == byte_of(m + i, at);
       }
       if (!sound) {
-        wrong_ = absl::StrCat("message ", m + i, " came small, as number ", found[i].imm);
+        wrong_ = base::StrCat("message ", m + i, " came small, as number ", found[i].imm);
         return taken;
       }
       given_[m + i].store(came_small, std::memory_order_release);
@@ -158,7 +158,7 @@ class ring_scenario : public ds::check::scenario {
       if (in_cell < word_size) continue;  // not kept apart here
       const unsigned char* byte = &cells_[first + place / cell_size].bytes[in_cell - word_size];
       if (at % 8 == 0) atomics::plain_read(byte, 1);
-      if (*byte != byte_of(m, at)) wrong_ = absl::StrCat("byte ", at, " of message ", m);
+      if (*byte != byte_of(m, at)) wrong_ = base::StrCat("byte ", at, " of message ", m);
     }
   }
 

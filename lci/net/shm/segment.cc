@@ -10,17 +10,17 @@
 #include <string>
 #include <utility>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::shm {
 namespace {
 
-absl::Status failure(const std::string& what) { return absl::ErrnoToStatus(errno, what); }
+base::Status failure(const std::string& what) { return base::ErrnoToStatus(errno, what); }
 
 }  // namespace
 
-absl::StatusOr<uint64_t> make_token() {
+base::StatusOr<uint64_t> make_token() {
   uint64_t token = 0;
   // So few bytes are never interrupted, nor cut short.
   if (getrandom(&token, sizeof(token), 0) != sizeof(token)) return failure("getrandom");
@@ -55,60 +55,60 @@ bool segment::discard(size_t begin) {
                    static_cast<off_t>(size_ - begin)) == 0;
 }
 
-absl::Status segment::map(size_t bytes, bool writable) {
+base::Status segment::map(size_t bytes, bool writable) {
   void* data = mmap(nullptr, bytes, PROT_READ | (writable ? PROT_WRITE : 0), MAP_SHARED, fd_, 0);
   if (data == MAP_FAILED) {
-    return failure(absl::StrCat("mapping ", bytes, " bytes of shared memory (see ulimit -v)"));
+    return failure(base::StrCat("mapping ", bytes, " bytes of shared memory (see ulimit -v)"));
   }
   data_ = static_cast<unsigned char*>(data);
   size_ = bytes;
-  return absl::OkStatus();
+  return base::OkStatus();
 }
 
-absl::StatusOr<segment> segment::create(const char* label, size_t bytes) {
-  const absl::StatusOr<uint64_t> token = make_token();
+base::StatusOr<segment> segment::create(const char* label, size_t bytes) {
+  const base::StatusOr<uint64_t> token = make_token();
   if (!token.ok()) return token.status();
   return create(label, bytes, *token);
 }
 
-absl::StatusOr<segment> segment::create(const char* label, size_t bytes, uint64_t token) {
+base::StatusOr<segment> segment::create(const char* label, size_t bytes, uint64_t token) {
   segment result;
   result.fd_ = memfd_create(label, MFD_CLOEXEC | MFD_ALLOW_SEALING);
   if (result.fd_ < 0) return failure("making shared memory (memfd_create)");
   // Nobody but this user opens it through /proc in any case; the mode says so as well.
   if (fchmod(result.fd_, S_IRUSR | S_IWUSR) != 0 ||
       ftruncate(result.fd_, static_cast<off_t>(bytes)) != 0) {
-    return failure(absl::StrCat("making shared memory of ", bytes, " bytes (see ulimit -f)"));
+    return failure(base::StrCat("making shared memory of ", bytes, " bytes (see ulimit -f)"));
   }
   if (fcntl(result.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return failure("sealing shared memory");
   }
-  if (absl::Status bad = result.map(bytes, /*writable=*/true); !bad.ok()) return bad;
+  if (base::Status bad = result.map(bytes, /*writable=*/true); !bad.ok()) return bad;
   *reinterpret_cast<segment_header*>(result.data_) = {layout_version, token};
   return result;
 }
 
-absl::StatusOr<segment> segment::open(int64_t pid, const segment_name& name, size_t bytes,
+base::StatusOr<segment> segment::open(int64_t pid, const segment_name& name, size_t bytes,
                                       bool writable) {
-  const std::string path = absl::StrCat("/proc/", pid, "/fd/", name.descriptor);
-  const std::string what = absl::StrCat("the shared memory of process ", pid, " (", path, ")");
+  const std::string path = base::StrCat("/proc/", pid, "/fd/", name.descriptor);
+  const std::string what = base::StrCat("the shared memory of process ", pid, " (", path, ")");
   segment result;
   result.fd_ = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
   if (result.fd_ < 0) {
-    return failure(absl::StrCat("opening ", what,
+    return failure(base::StrCat("opening ", what,
                                 "; the ranks must run as one user and see each other in /proc"));
   }
   struct stat status;
   if (fstat(result.fd_, &status) != 0) return failure("fstat");
   if (static_cast<size_t>(status.st_size) != bytes) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(what, " has ", status.st_size, " bytes, not ", bytes));
+    return base::FailedPreconditionError(
+        base::StrCat(what, " has ", status.st_size, " bytes, not ", bytes));
   }
-  if (absl::Status bad = result.map(bytes, writable); !bad.ok()) return bad;
+  if (base::Status bad = result.map(bytes, writable); !bad.ok()) return bad;
   const auto* header = reinterpret_cast<const segment_header*>(result.data_);
   if (header->version != layout_version || header->token != name.token) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(what,
+    return base::FailedPreconditionError(
+        base::StrCat(what,
                      " is not what that rank offered: its process number means another "
                      "process here. The shm backend joins the ranks of one host only"));
   }

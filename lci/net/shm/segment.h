@@ -4,13 +4,13 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 #include "lci/net/shm/wire.h"
 
 namespace lci::net::shm {
 
 // A number that nobody else has.
-absl::StatusOr<uint64_t> make_token();
+base::StatusOr<uint64_t> make_token();
 
 // Memory that other processes of the same user can map while they know our process number and file
 // descriptor. It is an anonymous file (memfd): it has no name that could stay behind or meet that
@@ -28,12 +28,12 @@ class segment {
 
   // `bytes` zero bytes behind a header with a new token; pages take memory only once they are
   // touched. `label` shows in /proc/<pid>/maps.
-  static absl::StatusOr<segment> create(const char* label, size_t bytes);
+  static base::StatusOr<segment> create(const char* label, size_t bytes);
   // The same with a token that the peers know already.
-  static absl::StatusOr<segment> create(const char* label, size_t bytes, uint64_t token);
+  static base::StatusOr<segment> create(const char* label, size_t bytes, uint64_t token);
   // Maps `bytes` of what process `pid` (as /proc numbers it) created. An error if that is something
   // else: nothing is written to it before its size and its header are what they should be.
-  static absl::StatusOr<segment> open(int64_t pid, const segment_name& name, size_t bytes,
+  static base::StatusOr<segment> open(int64_t pid, const segment_name& name, size_t bytes,
                                       bool writable);
 
   // What others need to open it, until close_descriptor.
@@ -49,7 +49,7 @@ class segment {
   size_t size() const { return size_; }
 
  private:
-  absl::Status map(size_t bytes, bool writable);
+  base::Status map(size_t bytes, bool writable);
 
   unsigned char* data_ = nullptr;
   size_t size_ = 0;

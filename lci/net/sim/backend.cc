@@ -4,10 +4,11 @@
 
 #include <cstring>
 #include <string>
+#include <string_view>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::sim {
 namespace {
@@ -56,15 +57,15 @@ class sim_context final : public context {
       : context(max_registrations), boot_(boot), fabric_(std::move(shared)) {}
 
   const char* name() const override { return "sim"; }
-  absl::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override {
+  base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override {
     auto made = std::make_unique<sim_device>(fabric_, boot_.rank(), config.uid);
-    const absl::Status met =
-        boot_.barrier(absl::StrCat("sim-device-", config.uid), boot_.default_timeout());
+    const base::Status met =
+        boot_.barrier(base::StrCat("sim-device-", config.uid), boot_.default_timeout());
     if (!met.ok()) return met;
     return std::unique_ptr<device>(std::move(made));
   }
-  absl::StatusOr<local_region> register_memory(void* address, size_t size) override {
-    if (absl::Status none_left = registrations_.add(1); !none_left.ok()) return none_left;
+  base::StatusOr<local_region> register_memory(void* address, size_t size) override {
+    if (base::Status none_left = registrations_.add(1); !none_left.ok()) return none_left;
     return fabric_->register_memory(boot_.rank(), address, size);
   }
   void deregister_memory(local_region region) override {
@@ -88,12 +89,12 @@ struct invitation {
   uint64_t shared;  // address of a std::shared_ptr<fabric> that lives until all have copied it
 };
 
-absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const context_config& config) {
+base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const context_config& config) {
   std::shared_ptr<fabric> shared;
   invitation ours{getpid(), 0};
-  absl::Status status;
+  base::Status status;
   if (boot.rank() == 0) {
-    const absl::StatusOr<settings> how = settings::from_environment();
+    const base::StatusOr<settings> how = settings::from_environment();
     status = how.status();
     if (how.ok()) {
       shared = std::make_shared<fabric>(boot.size(), *how);
@@ -102,22 +103,22 @@ absl::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const conte
     }
   }
   const auto all = boot.allgather(
-      "sim-ranks", absl::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
+      "sim-ranks", std::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
       boot.default_timeout());
   if (!status.ok()) return status;
   if (!all.ok()) return all.status();
   invitation first;
   std::memcpy(&first, (*all)[0].data(), sizeof(first));
   if (first.pid != ours.pid) {
-    return absl::FailedPreconditionError(
+    return base::FailedPreconditionError(
         "the simulated network joins ranks that are threads of one process only");
   }
-  if (first.shared == 0) return absl::FailedPreconditionError("rank 0 can't simulate a network");
+  if (first.shared == 0) return base::FailedPreconditionError("rank 0 can't simulate a network");
   if (boot.rank() != 0) {
     shared =
         *reinterpret_cast<const std::shared_ptr<fabric>*>(static_cast<uintptr_t>(first.shared));
   }
-  const absl::Status met = boot.barrier("sim-met", boot.default_timeout());
+  const base::Status met = boot.barrier("sim-met", boot.default_timeout());
   if (!met.ok()) return met;
   return std::unique_ptr<context>(
       std::make_unique<sim_context>(boot, std::move(shared), config.max_registrations));

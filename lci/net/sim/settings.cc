@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <limits>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/env.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::sim {
 
@@ -34,15 +34,15 @@ settings settings::of_seed(uint64_t seed) {
   return made;
 }
 
-absl::StatusOr<settings> settings::from_environment() {
-  absl::Status status;
+base::StatusOr<settings> settings::from_environment() {
+  base::Status status;
   const auto number = [&status](const char* name, int64_t fallback, int64_t min, int64_t max) {
-    const absl::StatusOr<int64_t> value = base::env_int64(name, fallback, min, max);
+    const base::StatusOr<int64_t> value = base::env_int64(name, fallback, min, max);
     status.Update(value.status());
     return value.value_or(fallback);
   };
   const auto flag = [&status](const char* name, bool fallback) {
-    const absl::StatusOr<bool> value = base::env_bool(name, fallback);
+    const base::StatusOr<bool> value = base::env_bool(name, fallback);
     status.Update(value.status());
     return value.value_or(fallback);
   };
@@ -73,7 +73,7 @@ absl::StatusOr<settings> settings::from_environment() {
 }
 
 std::string settings::to_string() const {
-  return absl::StrCat("LCI_SIM_SEED=", seed, " LCI_SIM_MAX_DELAY=", max_delay,
+  return base::StrCat("LCI_SIM_SEED=", seed, " LCI_SIM_MAX_DELAY=", max_delay,
                       " LCI_SIM_REFUSE_PERCENT=", refuse_percent,
                       " LCI_SIM_POST_PERCENT=", post_percent,
                       " LCI_SIM_QUEUE_LENGTH=", queue_length, " LCI_SIM_MAX_INJECT=", max_inject,

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "absl/status/statusor.h"
+#include "lci/base/status.h"
 
 namespace lci::net::sim {
 
@@ -30,7 +30,7 @@ struct settings {
   // LCI_SIM_REFUSE_PERCENT, LCI_SIM_POST_PERCENT, LCI_SIM_QUEUE_LENGTH, LCI_SIM_MAX_INJECT,
   // LCI_SIM_MAX_SEND, LCI_SIM_MAX_RMA, LCI_SIM_PUT_IMM, LCI_SIM_PUT_IMM_BITS, LCI_SIM_ADD and
   // LCI_SIM_REGISTRATION. The error names the variable.
-  static absl::StatusOr<settings> from_environment();
+  static base::StatusOr<settings> from_environment();
 
   // As variables, to run it again.
   std::string to_string() const;

@@ -6,7 +6,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/post.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/wait.h"
@@ -85,7 +85,7 @@ plan::plan(const target& where, matching_engine_t engine, comp_t comp, const cha
       what_(what),
       comp_(comp) {
   if (comp == COMP_NULL_RETRY) {
-    throw std::invalid_argument(absl::StrCat("lci: ", what, ": comp is COMP_NULL_RETRY"));
+    throw std::invalid_argument(base::StrCat("lci: ", what, ": comp is COMP_NULL_RETRY"));
   }
   matching_engine* matching =
       engine.is_empty() ? runtime_.collective_engine() : resolve(runtime_, engine);
@@ -120,7 +120,7 @@ plan::step plan::add(const action& added) {
         switch (a.what) {
           case action::kind::send:
             if (const int failed = a.of->device->runtime.first_failed(); failed >= 0) {
-              throw peer_failure_error(failed, absl::StrCat("rank ", failed, " is gone"));
+              throw peer_failure_error(failed, base::StrCat("rank ", failed, " is gone"));
             }
             return post_message(*a.of->device, a.of->make(a, const_cast<void*>(a.from)),
                                 /*may_wait=*/true)
@@ -198,7 +198,7 @@ void plan::run() {
   then();
   graph_->add_edge(phase_begin_, GRAPH_END, nullptr);
   if (end_ != nullptr && inside_progress() && size_ > 1) {
-    throw std::logic_error(absl::StrCat("lci: ", what_,
+    throw std::logic_error(base::StrCat("lci: ", what_,
                                         " would have to wait inside a handler, which it may not; "
                                         "give it a comp"));
   }
@@ -218,12 +218,12 @@ void plan::run_blocking() {
     if (runtime_.any_failed()) {
       const int failed = runtime_.first_failed();
       throw peer_failure_error(
-          failed, absl::StrCat("lci: ", what_, " on rank ", rank_, ": rank ", failed, " is gone"));
+          failed, base::StrCat("lci: ", what_, " on rank ", rank_, ": rank ", failed, " is gone"));
     }
     return end_->set.load(std::memory_order_acquire);
   });
   if (end_->code == errorcode_t::fatal) {
-    throw std::runtime_error(absl::StrCat("lci: ", what_, " failed on rank ", rank_,
+    throw std::runtime_error(base::StrCat("lci: ", what_, " failed on rank ", rank_,
                                           ": do all ranks pass the same sizes?"));
   }
 }
@@ -234,7 +234,7 @@ void plan::run_blocking() {
 size_t bytes_of(size_t count, size_t item_size, const char* what) {
   if (count != 0 && item_size > ~size_t{0} / count) {
     throw std::invalid_argument(
-        absl::StrCat("lci: ", what, ": ", count, " items of ", item_size, " bytes"));
+        base::StrCat("lci: ", what, ": ", count, " items of ", item_size, " bytes"));
   }
   return count * item_size;
 }
@@ -242,18 +242,18 @@ size_t bytes_of(size_t count, size_t item_size, const char* what) {
 void check_buffer(const void* buffer, size_t bytes, const char* what, const char* name) {
   if (buffer == nullptr && bytes > 0) {
     throw std::invalid_argument(
-        absl::StrCat("lci: ", what, ": ", name, " is null, and has ", bytes, " bytes"));
+        base::StrCat("lci: ", what, ": ", name, " is null, and has ", bytes, " bytes"));
   }
 }
 
 void check_op(reduce_op_t op, const char* what) {
-  if (op == nullptr) throw std::invalid_argument(absl::StrCat("lci: ", what, ": op is null"));
+  if (op == nullptr) throw std::invalid_argument(base::StrCat("lci: ", what, ": op is null"));
 }
 
 void check_root(int root, int size, const char* what) {
   if (root < 0 || root >= size) {
     throw std::invalid_argument(
-        absl::StrCat("lci: ", what, ": root is ", root, ", not 0 to ", size - 1));
+        base::StrCat("lci: ", what, ": root is ", root, ", not 0 to ", size - 1));
   }
 }
 

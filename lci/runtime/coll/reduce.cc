@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/api/coll.hpp"
+#include "lci/base/strings.h"
 #include "lci/runtime/coll/algorithms.h"
 #include "lci/runtime/coll/plan.h"
 #include "lci/runtime/runtime.h"
@@ -15,7 +15,7 @@ namespace rt {
 
 int ring_steps(int asked, int size, const char* what) {
   if (asked < 0) {
-    throw std::invalid_argument(absl::StrCat("lci: ", what, ": ring_nsteps is ", asked));
+    throw std::invalid_argument(base::StrCat("lci: ", what, ": ring_nsteps is ", asked));
   }
   return asked == RING_NSTEPS_DEFAULT ? std::max(1, size - 1) : asked;
 }

@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 
 namespace lci {
 
@@ -57,7 +57,7 @@ graph::node* graph::resolve(graph_node_t handle, const char* what) {
   node* given = static_cast<node*>(handle);
   if (given == nullptr || given->owner != this) {
     throw std::invalid_argument(
-        absl::StrCat("lci: graph_add_edge: ", what, " is not a node of this graph"));
+        base::StrCat("lci: graph_add_edge: ", what, " is not a node of this graph"));
   }
   return given;
 }
@@ -89,7 +89,7 @@ void graph::validate() {
     }
   }
   if (!ends) {
-    throw std::logic_error(absl::StrCat(
+    throw std::logic_error(base::StrCat(
         "lci: graph_start: graph \"", attr.name,
         "\" can't come to its end: some node with an edge to GRAPH_END waits for one that no path "
         "from GRAPH_START leads to, or for itself"));
@@ -102,7 +102,7 @@ void graph::validate() {
 
 void graph::start() {
   if (is_running()) {
-    throw std::logic_error(absl::StrCat("lci: graph_start: graph \"", attr.name, "\" is running"));
+    throw std::logic_error(base::StrCat("lci: graph_start: graph \"", attr.name, "\" is running"));
   }
   if (!validated_) validate();
   for (node& each : nodes_) each.waits.store(each.before, std::memory_order_relaxed);
@@ -195,7 +195,7 @@ void graph::mark_complete(graph_node_t handle, const status_t& status) {
   graph* owner = completed->owner;
   // acq_rel: as for `waits`.
   if (!completed->open.exchange(false, std::memory_order_acq_rel)) {
-    throw std::logic_error(absl::StrCat("lci: a node of graph \"", owner->attr.name,
+    throw std::logic_error(base::StrCat("lci: a node of graph \"", owner->attr.name,
                                         "\" was completed that is not under way"));
   }
   owner->begin(owner->deal_with(completed, status, nullptr));

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/live.h"
 
 namespace lci::rt {
@@ -23,7 +23,7 @@ void synchronizer::signal(status_t status) {
   const int ticket = tickets_.fetch_add(1, std::memory_order_acquire);
   if (ticket >= threshold_) {
     tickets_.fetch_sub(1, std::memory_order_relaxed);
-    throw std::logic_error(absl::StrCat("lci: synchronizer \"", attr.name, "\" was signalled ",
+    throw std::logic_error(base::StrCat("lci: synchronizer \"", attr.name, "\" was signalled ",
                                         ticket + 1, " times and waits for ", threshold_));
   }
   statuses_[static_cast<size_t>(ticket)] = status;
@@ -47,7 +47,7 @@ fixed_completion_queue::fixed_completion_queue(const comp_attr_t& attributes)
 
 void fixed_completion_queue::signal(status_t status) {
   if (!queue_.try_push(status)) {
-    throw std::runtime_error(absl::StrCat("lci: completion queue \"", attr.name, "\" of ",
+    throw std::runtime_error(base::StrCat("lci: completion queue \"", attr.name, "\" of ",
                                           attr.cq_default_length,
                                           " statuses is full, and one was lost; pop more often, "
                                           "make it longer, or use cq_type lcrq"));

@@ -1,10 +1,10 @@
 // The public operations on completion objects.
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/api/comp.hpp"
 #include "lci/api/graph.hpp"
 #include "lci/api/runtime.hpp"
+#include "lci/base/strings.h"
 #include "lci/runtime/comp/checked.h"
 #include "lci/runtime/comp/graph.h"
 #include "lci/runtime/comp/impl.h"
@@ -22,13 +22,13 @@ namespace rt {
 
 [[noreturn, gnu::cold, gnu::noinline]] void refuse(comp_t comp, const char* call) {
   if (!is_object(comp)) {
-    throw std::invalid_argument(absl::StrCat("lci: ", call, ": the completion object is empty"));
+    throw std::invalid_argument(base::StrCat("lci: ", call, ": the completion object is empty"));
   }
   if (!is_live(*comp.get_impl())) {
     throw std::invalid_argument(
-        absl::StrCat("lci: ", call, ": the completion object has been freed"));
+        base::StrCat("lci: ", call, ": the completion object has been freed"));
   }
-  throw std::invalid_argument(absl::StrCat("lci: ", call, ": completion object \"",
+  throw std::invalid_argument(base::StrCat("lci: ", call, ": completion object \"",
                                            comp.get_impl()->attr.name,
                                            "\" is of another kind than this call is for"));
 }
@@ -51,7 +51,7 @@ comp_attr_t attributes(const Op& op, attr_comp_type_t type) {
 
 void check_positive(int value, const char* what) {
   if (value < 1) {
-    throw std::invalid_argument(absl::StrCat("lci: ", what, " is ", value, ", not at least 1"));
+    throw std::invalid_argument(base::StrCat("lci: ", what, " is ", value, ", not at least 1"));
   }
 }
 
@@ -66,7 +66,7 @@ void free_comp_x::operator()() const {
   if (impl->attr.comp_type == attr_comp_type_t::graph &&
       static_cast<rt::graph*>(impl)->is_running()) {
     throw std::logic_error(
-        absl::StrCat("lci: free_comp: graph \"", impl->attr.name, "\" is running"));
+        base::StrCat("lci: free_comp: graph \"", impl->attr.name, "\" is running"));
   }
   delete impl;
   *comp_ = comp_t();

@@ -2,8 +2,8 @@
 
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/protocol/control.h"
 #include "lci/runtime/runtime.h"
@@ -35,7 +35,7 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
     auto registered = device_.register_for_use(outgoing.buffer, outgoing.size);
     if (!registered.ok()) {
       outgoing_pool_.recycle(state);
-      throw std::runtime_error(absl::StrCat("lci: can't register the send buffer of ",
+      throw std::runtime_error(base::StrCat("lci: can't register the send buffer of ",
                                             outgoing.size,
                                             " bytes: ", registered.status().ToString()));
     }
@@ -161,7 +161,7 @@ void rendezvous::accept(const announcement& announced, const message& incoming) 
       } else {
         incoming.signal(errorcode_t::fatal);
       }
-      throw std::runtime_error(absl::StrCat("lci: can't register the buffer for ", incoming.size,
+      throw std::runtime_error(base::StrCat("lci: can't register the buffer for ", incoming.size,
                                             " bytes from rank ", announced.rank, ": ",
                                             registered.status().ToString()));
     }

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "absl/strings/str_cat.h"
+#include "lci/base/strings.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/protocol/control.h"
 #include "lci/runtime/runtime.h"
@@ -106,7 +106,7 @@ error_t rma::start(net::op_kind kind, const message& operation, net::remote_regi
     auto registered = device_.register_for_use(operation.buffer, operation.size);
     if (!registered.ok()) {
       states_.recycle(made);
-      throw std::runtime_error(absl::StrCat("lci: can't register the local buffer of ",
+      throw std::runtime_error(base::StrCat("lci: can't register the local buffer of ",
                                             operation.size,
                                             " bytes: ", registered.status().ToString()));
     }
