@@ -22,6 +22,12 @@ work=$TEST_TMPDIR/work
 mkdir -p "$work"
 cp -L "$source" "$work/consumer.cc"
 
+# Shared libraries (plugins, language bindings, other runtimes) contain the archive, so each object must
+# be position independent.
+g++ -shared -o "$work/whole.so" -Wl,-z,defs -Wl,-z,text \
+  -Wl,--whole-archive "$prefix/lib/liblci.a" -Wl,--no-whole-archive ||
+  fail "liblci.a does not link into a shared library"
+
 case $how in
   pkg-config)
     # pkg-config escapes the space; only eval reads that back.
