@@ -44,13 +44,11 @@ struct rsignal_t {
   constexpr bool is_empty() const { return number == 0; }
 };
 
-class get_rsignal_x : public option::runtime_option<get_rsignal_x> {
+class [[nodiscard]] get_rsignal_x : public option::runtime_option<get_rsignal_x>,
+                                    public argument::signal_argument<get_rsignal_x, comp_t> {
  public:
-  explicit get_rsignal_x(comp_t signal) : signal_(signal) {}
+  [[nodiscard]] explicit get_rsignal_x(comp_t signal) : signal_argument(signal) {}
   rsignal_t operator()() const;
-
- private:
-  comp_t signal_;
 };
 inline rsignal_t get_rsignal(comp_t signal) { return get_rsignal_x(signal)(); }
 
@@ -112,16 +110,14 @@ inline block_t make_block(mr_t mr, size_t offset, size_t size) {
 
 // The `size` bytes from byte `offset` of a block on, of whichever rank. It has the same signals:
 // each put and get of a part is an event of its own.
-class sub_block_x : public option::runtime_option<sub_block_x> {
+class [[nodiscard]] sub_block_x : public option::runtime_option<sub_block_x>,
+                                  public argument::block_argument<sub_block_x, block_t>,
+                                  public argument::offset_argument<sub_block_x, size_t>,
+                                  public argument::size_argument<sub_block_x, size_t> {
  public:
-  sub_block_x(const block_t& block, size_t offset, size_t size)
-      : block_(block), offset_(offset), size_(size) {}
+  [[nodiscard]] sub_block_x(const block_t& block, size_t offset, size_t size)
+      : block_argument(block), offset_argument(offset), size_argument(size) {}
   block_t operator()() const;
-
- private:
-  block_t block_;
-  size_t offset_;
-  size_t size_;
 };
 inline block_t sub_block(const block_t& block, size_t offset, size_t size) {
   return sub_block_x(block, offset, size)();
@@ -178,27 +174,29 @@ class block_transfer_options {
 status_t post_block(direction_t direction, const block_t& local, const block_t& remote,
                     const block_options_t& options);
 
-class post_put_block_x : public block_transfer_options<post_put_block_x> {
+class [[nodiscard]] post_put_block_x : public block_transfer_options<post_put_block_x>,
+                                       public argument::local_argument<post_put_block_x, block_t>,
+                                       public argument::remote_argument<post_put_block_x, block_t> {
  public:
-  post_put_block_x(const block_t& local, const block_t& remote) : local_(local), remote_(remote) {}
-  status_t operator()() const { return post_block(direction_t::OUT, local_, remote_, options_); }
-
- private:
-  block_t local_;
-  block_t remote_;
+  [[nodiscard]] post_put_block_x(const block_t& local, const block_t& remote)
+      : local_argument(local), remote_argument(remote) {}
+  status_t operator()() const {
+    return post_block(direction_t::OUT, get_local(), get_remote(), options_);
+  }
 };
 inline status_t post_put(const block_t& local, const block_t& remote) {
   return post_block(direction_t::OUT, local, remote, block_options_t());
 }
 
-class post_get_block_x : public block_transfer_options<post_get_block_x> {
+class [[nodiscard]] post_get_block_x : public block_transfer_options<post_get_block_x>,
+                                       public argument::local_argument<post_get_block_x, block_t>,
+                                       public argument::remote_argument<post_get_block_x, block_t> {
  public:
-  post_get_block_x(const block_t& local, const block_t& remote) : local_(local), remote_(remote) {}
-  status_t operator()() const { return post_block(direction_t::IN, local_, remote_, options_); }
-
- private:
-  block_t local_;
-  block_t remote_;
+  [[nodiscard]] post_get_block_x(const block_t& local, const block_t& remote)
+      : local_argument(local), remote_argument(remote) {}
+  status_t operator()() const {
+    return post_block(direction_t::IN, get_local(), get_remote(), options_);
+  }
 };
 inline status_t post_get(const block_t& local, const block_t& remote) {
   return post_block(direction_t::IN, local, remote, block_options_t());

@@ -43,48 +43,47 @@ class algorithm_option {
 
 // Complete when all ranks have called it. comp_semantic: what the end says of messages that this
 // rank sent before (memory: nothing).
-class barrier_x : public coll_options<barrier_x>, public option::comp_semantic_option<barrier_x> {
+class [[nodiscard]] barrier_x : public coll_options<barrier_x>,
+                                public option::comp_semantic_option<barrier_x> {
  public:
+  [[nodiscard]] barrier_x() = default;
   void operator()() const;
 };
 inline void barrier() { barrier_x()(); }
 
 // `size` bytes of rank `root` come into the buffers of all.
-class broadcast_x : public coll_options<broadcast_x>,
-                    public algorithm_option<broadcast_x, broadcast_algorithm_t>,
-                    public option::ring_nsteps_option<broadcast_x> {
+class [[nodiscard]] broadcast_x : public coll_options<broadcast_x>,
+                                  public algorithm_option<broadcast_x, broadcast_algorithm_t>,
+                                  public option::ring_nsteps_option<broadcast_x>,
+                                  public argument::buffer_argument<broadcast_x, void*>,
+                                  public argument::size_argument<broadcast_x, size_t>,
+                                  public argument::root_argument<broadcast_x, int> {
  public:
-  broadcast_x(void* buffer, size_t size, int root) : buffer_(buffer), size_(size), root_(root) {}
+  [[nodiscard]] broadcast_x(void* buffer, size_t size, int root)
+      : buffer_argument(buffer), size_argument(size), root_argument(root) {}
   void operator()() const;
-
- private:
-  void* buffer_;
-  size_t size_;
-  int root_;
 };
 inline void broadcast(void* buffer, size_t size, int root) { broadcast_x(buffer, size, root)(); }
 
 // recvbuf of rank `root` becomes op over the sendbufs of rank 0, 1, 2, ..., item by item: `count`
 // items of `item_size` bytes. recvbuf of the others is not used. sendbuf may be recvbuf.
-class reduce_x : public coll_options<reduce_x> {
+class [[nodiscard]] reduce_x : public coll_options<reduce_x>,
+                               public argument::sendbuf_argument<reduce_x, const void*>,
+                               public argument::recvbuf_argument<reduce_x, void*>,
+                               public argument::count_argument<reduce_x, size_t>,
+                               public argument::item_size_argument<reduce_x, size_t>,
+                               public argument::op_argument<reduce_x, reduce_op_t>,
+                               public argument::root_argument<reduce_x, int> {
  public:
-  reduce_x(const void* sendbuf, void* recvbuf, size_t count, size_t item_size, reduce_op_t op,
-           int root)
-      : sendbuf_(sendbuf),
-        recvbuf_(recvbuf),
-        count_(count),
-        item_size_(item_size),
-        op_(op),
-        root_(root) {}
+  [[nodiscard]] reduce_x(const void* sendbuf, void* recvbuf, size_t count, size_t item_size,
+                         reduce_op_t combine, int root)
+      : sendbuf_argument(sendbuf),
+        recvbuf_argument(recvbuf),
+        count_argument(count),
+        item_size_argument(item_size),
+        op_argument(combine),
+        root_argument(root) {}
   void operator()() const;
-
- private:
-  const void* sendbuf_;
-  void* recvbuf_;
-  size_t count_;
-  size_t item_size_;
-  reduce_op_t op_;
-  int root_;
 };
 inline void reduce(const void* sendbuf, void* recvbuf, size_t count, size_t item_size,
                    reduce_op_t op, int root) {
@@ -94,25 +93,24 @@ inline void reduce(const void* sendbuf, void* recvbuf, size_t count, size_t item
 // sendbuf has get_rank_n() * recvcount items; recvbuf of rank r becomes op over the ranks' items
 // r * recvcount and following. The buffers do not overlap, except that recvbuf may be where its
 // result would stand in sendbuf.
-class reduce_scatter_x : public coll_options<reduce_scatter_x>,
-                         public algorithm_option<reduce_scatter_x, reduce_scatter_algorithm_t>,
-                         public option::ring_nsteps_option<reduce_scatter_x> {
+class [[nodiscard]] reduce_scatter_x
+    : public coll_options<reduce_scatter_x>,
+      public algorithm_option<reduce_scatter_x, reduce_scatter_algorithm_t>,
+      public option::ring_nsteps_option<reduce_scatter_x>,
+      public argument::sendbuf_argument<reduce_scatter_x, const void*>,
+      public argument::recvbuf_argument<reduce_scatter_x, void*>,
+      public argument::recvcount_argument<reduce_scatter_x, size_t>,
+      public argument::item_size_argument<reduce_scatter_x, size_t>,
+      public argument::op_argument<reduce_scatter_x, reduce_op_t> {
  public:
-  reduce_scatter_x(const void* sendbuf, void* recvbuf, size_t recvcount, size_t item_size,
-                   reduce_op_t op)
-      : sendbuf_(sendbuf),
-        recvbuf_(recvbuf),
-        recvcount_(recvcount),
-        item_size_(item_size),
-        op_(op) {}
+  [[nodiscard]] reduce_scatter_x(const void* sendbuf, void* recvbuf, size_t recvcount,
+                                 size_t item_size, reduce_op_t combine)
+      : sendbuf_argument(sendbuf),
+        recvbuf_argument(recvbuf),
+        recvcount_argument(recvcount),
+        item_size_argument(item_size),
+        op_argument(combine) {}
   void operator()() const;
-
- private:
-  const void* sendbuf_;
-  void* recvbuf_;
-  size_t recvcount_;
-  size_t item_size_;
-  reduce_op_t op_;
 };
 inline void reduce_scatter(const void* sendbuf, void* recvbuf, size_t recvcount, size_t item_size,
                            reduce_op_t op) {
@@ -121,20 +119,23 @@ inline void reduce_scatter(const void* sendbuf, void* recvbuf, size_t recvcount,
 
 // recvbuf becomes op over the sendbufs of rank 0, 1, 2, ..., item by item, the same bytes on all
 // ranks. `count` items of `item_size` bytes; sendbuf may be recvbuf.
-class allreduce_x : public coll_options<allreduce_x>,
-                    public algorithm_option<allreduce_x, allreduce_algorithm_t>,
-                    public option::ring_nsteps_option<allreduce_x> {
+class [[nodiscard]] allreduce_x : public coll_options<allreduce_x>,
+                                  public algorithm_option<allreduce_x, allreduce_algorithm_t>,
+                                  public option::ring_nsteps_option<allreduce_x>,
+                                  public argument::sendbuf_argument<allreduce_x, const void*>,
+                                  public argument::recvbuf_argument<allreduce_x, void*>,
+                                  public argument::count_argument<allreduce_x, size_t>,
+                                  public argument::item_size_argument<allreduce_x, size_t>,
+                                  public argument::op_argument<allreduce_x, reduce_op_t> {
  public:
-  allreduce_x(const void* sendbuf, void* recvbuf, size_t count, size_t item_size, reduce_op_t op)
-      : sendbuf_(sendbuf), recvbuf_(recvbuf), count_(count), item_size_(item_size), op_(op) {}
+  [[nodiscard]] allreduce_x(const void* sendbuf, void* recvbuf, size_t count, size_t item_size,
+                            reduce_op_t combine)
+      : sendbuf_argument(sendbuf),
+        recvbuf_argument(recvbuf),
+        count_argument(count),
+        item_size_argument(item_size),
+        op_argument(combine) {}
   void operator()() const;
-
- private:
-  const void* sendbuf_;
-  void* recvbuf_;
-  size_t count_;
-  size_t item_size_;
-  reduce_op_t op_;
 };
 inline void allreduce(const void* sendbuf, void* recvbuf, size_t count, size_t item_size,
                       reduce_op_t op) {
@@ -143,16 +144,14 @@ inline void allreduce(const void* sendbuf, void* recvbuf, size_t count, size_t i
 
 // `size` bytes from each rank; recvbuf has room for get_rank_n() * size bytes, and rank r's stand
 // at r * size. sendbuf may be recvbuf + get_rank_me() * size; otherwise they do not overlap.
-class allgather_x : public coll_options<allgather_x> {
+class [[nodiscard]] allgather_x : public coll_options<allgather_x>,
+                                  public argument::sendbuf_argument<allgather_x, const void*>,
+                                  public argument::recvbuf_argument<allgather_x, void*>,
+                                  public argument::size_argument<allgather_x, size_t> {
  public:
-  allgather_x(const void* sendbuf, void* recvbuf, size_t size)
-      : sendbuf_(sendbuf), recvbuf_(recvbuf), size_(size) {}
+  [[nodiscard]] allgather_x(const void* sendbuf, void* recvbuf, size_t size)
+      : sendbuf_argument(sendbuf), recvbuf_argument(recvbuf), size_argument(size) {}
   void operator()() const;
-
- private:
-  const void* sendbuf_;
-  void* recvbuf_;
-  size_t size_;
 };
 inline void allgather(const void* sendbuf, void* recvbuf, size_t size) {
   allgather_x(sendbuf, recvbuf, size)();
@@ -160,17 +159,15 @@ inline void allgather(const void* sendbuf, void* recvbuf, size_t size) {
 
 // Both buffers have get_rank_n() blocks of `size` bytes: block r of sendbuf goes to rank r, whose
 // recvbuf has it as block get_rank_me(). They do not overlap.
-class alltoall_x : public coll_options<alltoall_x>,
-                   public option::comp_semantic_option<alltoall_x> {
+class [[nodiscard]] alltoall_x : public coll_options<alltoall_x>,
+                                 public option::comp_semantic_option<alltoall_x>,
+                                 public argument::sendbuf_argument<alltoall_x, const void*>,
+                                 public argument::recvbuf_argument<alltoall_x, void*>,
+                                 public argument::size_argument<alltoall_x, size_t> {
  public:
-  alltoall_x(const void* sendbuf, void* recvbuf, size_t size)
-      : sendbuf_(sendbuf), recvbuf_(recvbuf), size_(size) {}
+  [[nodiscard]] alltoall_x(const void* sendbuf, void* recvbuf, size_t size)
+      : sendbuf_argument(sendbuf), recvbuf_argument(recvbuf), size_argument(size) {}
   void operator()() const;
-
- private:
-  const void* sendbuf_;
-  void* recvbuf_;
-  size_t size_;
 };
 inline void alltoall(const void* sendbuf, void* recvbuf, size_t size) {
   alltoall_x(sendbuf, recvbuf, size)();

@@ -89,10 +89,11 @@ bool put_signal_at_once(device_t device, int rank, const void* local_buffer, siz
                         rcomp_t remote_comp);
 }  // namespace rt
 
-// The options that every form has. (The forms are inline, so that an object that is made only to be
-// called costs no more than its post_args_t. Those that mostly take a short way are so always: then
-// the compiler keeps what they have in registers, and makes of it an object only for post().)
-template <class Op>
+// The parameters that every form has. `Buffer` is `const void*` where the library only reads the
+// buffer. The forms are inline, so that an object that is made only to be called costs no more than
+// its post_args_t. Those that usually take the short way are always inline: the compiler then keeps
+// their members in registers, and makes an object of them only for post().
+template <class Op, class Buffer>
 class post_options : public option::runtime_option<Op>,
                      public option::device_option<Op>,
                      public option::endpoint_option<Op>,
@@ -102,19 +103,29 @@ class post_options : public option::runtime_option<Op>,
                      public option::user_context_option<Op>,
                      public option::allow_done_option<Op>,
                      public option::allow_posted_option<Op>,
-                     public option::allow_retry_option<Op> {
+                     public option::allow_retry_option<Op>,
+                     public argument::rank_argument<Op, int>,
+                     public argument::local_buffer_argument<Op, Buffer>,
+                     public argument::size_argument<Op, size_t>,
+                     public argument::local_comp_argument<Op, comp_t> {
  protected:
-  post_options(int rank, void* local_buffer, size_t size, comp_t local_comp)
-      : rank_(rank), local_buffer_(local_buffer), size_(size), local_comp_(local_comp) {}
+  post_options(int rank, Buffer local_buffer, size_t size, comp_t local_comp)
+      : argument::rank_argument<Op, int>(rank),
+        argument::local_buffer_argument<Op, Buffer>(local_buffer),
+        argument::size_argument<Op, size_t>(size),
+        argument::local_comp_argument<Op, comp_t>(local_comp) {}
+
+  // Only operations of direction IN write to the buffer.
+  void* buffer() const { return const_cast<void*>(this->get_local_buffer()); }
 
   post_args_t args(post_form_t form, direction_t direction) const {
     post_args_t args;
     args.form = form;
     args.direction = direction;
-    args.rank = rank_;
-    args.local_buffer = local_buffer_;
-    args.size = size_;
-    args.local_comp = local_comp_;
+    args.rank = this->get_rank();
+    args.local_buffer = buffer();
+    args.size = this->get_size();
+    args.local_comp = this->get_local_comp();
     args.runtime = this->get_runtime();
     args.device = this->get_device();
     args.endpoint = this->get_endpoint();
@@ -128,54 +139,47 @@ class post_options : public option::runtime_option<Op>,
     return args;
   }
 
-  // For the short ways: it has no option that they do not know. (The compiler mostly knows.)
+  // Whether it has no option that the short ways do not know. (The compiler mostly knows.)
   bool is_plain() const {
     return this->get_runtime().is_empty() && this->get_endpoint().is_empty() &&
            this->get_packet_pool().is_empty() && this->get_mr() == mr_t() &&
            this->get_comp_semantic() == comp_semantic_t::memory && this->get_allow_done();
   }
   bool am_at_once(tag_t tag, rcomp_t remote_comp) const {
-    return is_plain() && rt::am_at_once(this->get_device(), rank_, local_buffer_, size_,
-                                        local_comp_, tag, remote_comp);
+    return is_plain() && rt::am_at_once(this->get_device(), this->get_rank(), buffer(),
+                                        this->get_size(), this->get_local_comp(), tag, remote_comp);
   }
   bool send_at_once(tag_t tag) const {
-    return is_plain() &&
-           rt::send_at_once(this->get_device(), rank_, local_buffer_, size_, local_comp_, tag);
+    return is_plain() && rt::send_at_once(this->get_device(), this->get_rank(), buffer(),
+                                          this->get_size(), this->get_local_comp(), tag);
   }
-  int rank() const { return rank_; }
-  void* local_buffer() const { return local_buffer_; }
-  size_t size() const { return size_; }
-  comp_t local_comp() const { return local_comp_; }
   status_t done(tag_t tag) const {
     status_t status = errorcode_t::done;
-    status.rank = rank_;
-    status.buffer = local_buffer_;
-    status.size = size_;
+    status.rank = this->get_rank();
+    status.buffer = buffer();
+    status.size = this->get_size();
     status.tag = tag;
     status.user_context = this->get_user_context();
     return status;
   }
-
- private:
-  int rank_;
-  void* local_buffer_;
-  size_t size_;
-  comp_t local_comp_;
 };
 
 // Everything; see the table above.
-class post_comm_x : public post_options<post_comm_x>,
-                    public option::matching_engine_option<post_comm_x>,
-                    public option::matching_policy_option<post_comm_x>,
-                    public option::remote_disp_option<post_comm_x>,
-                    public option::rmr_option<post_comm_x>,
-                    public option::tag_option<post_comm_x>,
-                    public option::remote_comp_option<post_comm_x> {
+class [[nodiscard]] post_comm_x : public post_options<post_comm_x, const void*>,
+                                  public argument::direction_argument<post_comm_x, direction_t>,
+                                  public option::matching_engine_option<post_comm_x>,
+                                  public option::matching_policy_option<post_comm_x>,
+                                  public option::remote_disp_option<post_comm_x>,
+                                  public option::rmr_option<post_comm_x>,
+                                  public option::tag_option<post_comm_x>,
+                                  public option::remote_comp_option<post_comm_x> {
  public:
-  post_comm_x(direction_t direction, int rank, void* local_buffer, size_t size, comp_t local_comp)
-      : post_options(rank, local_buffer, size, local_comp), direction_(direction) {}
+  /// `local_buffer` may point to constant memory only if the direction is OUT.
+  [[nodiscard]] post_comm_x(direction_t direction, int rank, const void* local_buffer, size_t size,
+                            comp_t local_comp)
+      : post_options(rank, local_buffer, size, local_comp), direction_argument(direction) {}
   status_t operator()() const {
-    post_args_t args = this->args(post_form_t::comm, direction_);
+    post_args_t args = this->args(post_form_t::comm, get_direction());
     args.matching_engine = get_matching_engine();
     args.matching_policy = get_matching_policy();
     args.remote_disp = get_remote_disp();
@@ -184,11 +188,8 @@ class post_comm_x : public post_options<post_comm_x>,
     args.remote_comp = get_remote_comp();
     return post(args);
   }
-
- private:
-  direction_t direction_;
 };
-inline status_t post_comm(direction_t direction, int rank, void* local_buffer, size_t size,
+inline status_t post_comm(direction_t direction, int rank, const void* local_buffer, size_t size,
                           comp_t local_comp) {
   return post_comm_x(direction, rank, local_buffer, size, local_comp)();
 }
@@ -199,72 +200,74 @@ inline status_t post_comm(direction_t direction, int rank, void* local_buffer, s
 // a packet instead, to be given back with put_upacket, also for size 0. With lend_am the buffer
 // stays the library's, and can be read until the object's signal() returns, thus by a handler:
 // nothing is allocated, copied or freed for a small message.
-class post_am_x : public post_options<post_am_x>, public option::tag_option<post_am_x> {
+class [[nodiscard]] post_am_x : public post_options<post_am_x, const void*>,
+                                public option::tag_option<post_am_x>,
+                                public argument::remote_comp_argument<post_am_x, rcomp_t> {
  public:
-  post_am_x(int rank, void* local_buffer, size_t size, comp_t local_comp, rcomp_t remote_comp)
-      : post_options(rank, local_buffer, size, local_comp), remote_comp_(remote_comp) {}
+  [[nodiscard]] post_am_x(int rank, const void* local_buffer, size_t size, comp_t local_comp,
+                          rcomp_t remote_comp)
+      : post_options(rank, local_buffer, size, local_comp), remote_comp_argument(remote_comp) {}
   [[gnu::always_inline]] status_t operator()() const {
-    if (__builtin_expect(am_at_once(get_tag(), remote_comp_), 1)) return done(get_tag());
+    if (__builtin_expect(am_at_once(get_tag(), get_remote_comp()), 1)) return done(get_tag());
     post_args_t args = this->args(post_form_t::am, direction_t::OUT);
     args.tag = get_tag();
-    args.remote_comp = remote_comp_;
+    args.remote_comp = get_remote_comp();
     return post(args);
   }
-
- private:
-  rcomp_t remote_comp_;
 };
-inline status_t post_am(int rank, void* local_buffer, size_t size, comp_t local_comp,
+inline status_t post_am(int rank, const void* local_buffer, size_t size, comp_t local_comp,
                         rcomp_t remote_comp) {
   return post_am_x(rank, local_buffer, size, local_comp, remote_comp)();
 }
 
 // What send and receive have in common.
-template <class Op>
-class post_matched_options : public post_options<Op>,
+template <class Op, class Buffer>
+class post_matched_options : public post_options<Op, Buffer>,
+                             public argument::tag_argument<Op, tag_t>,
                              public option::matching_engine_option<Op>,
                              public option::matching_policy_option<Op> {
  protected:
-  post_matched_options(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
-      : post_options<Op>(rank, local_buffer, size, local_comp), tag_(tag) {}
+  post_matched_options(int rank, Buffer local_buffer, size_t size, tag_t tag, comp_t local_comp)
+      : post_options<Op, Buffer>(rank, local_buffer, size, local_comp),
+        argument::tag_argument<Op, tag_t>(tag) {}
   post_args_t args(post_form_t form, direction_t direction) const {
-    post_args_t args = post_options<Op>::args(form, direction);
+    post_args_t args = post_options<Op, Buffer>::args(form, direction);
     args.matching_engine = this->get_matching_engine();
     args.matching_policy = this->get_matching_policy();
-    args.tag = tag_;
+    args.tag = this->get_tag();
     return args;
   }
   bool is_of_default_engine() const {
     return this->get_matching_engine().is_empty() &&
            this->get_matching_policy() == matching_policy_t::rank_tag;
   }
-  tag_t tag() const { return tag_; }
-
- private:
-  tag_t tag_;
 };
 
 // Send: meets the receive that was or will be posted at `rank` with the same matching engine,
 // policy and what the policy names of (this rank, tag).
-class post_send_x : public post_matched_options<post_send_x> {
+class [[nodiscard]] post_send_x : public post_matched_options<post_send_x, const void*> {
  public:
-  post_send_x(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
+  [[nodiscard]] post_send_x(int rank, const void* local_buffer, size_t size, tag_t tag,
+                            comp_t local_comp)
       : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
   [[gnu::always_inline]] status_t operator()() const {
-    if (__builtin_expect(is_of_default_engine() && send_at_once(tag()), 1)) return done(tag());
+    if (__builtin_expect(is_of_default_engine() && send_at_once(get_tag()), 1)) {
+      return done(get_tag());
+    }
     return post(args(post_form_t::send, direction_t::OUT));
   }
 };
-inline status_t post_send(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp) {
+inline status_t post_send(int rank, const void* local_buffer, size_t size, tag_t tag,
+                          comp_t local_comp) {
   return post_send_x(rank, local_buffer, size, tag, local_comp)();
 }
 
 // Receive of at most `size` bytes. rank may be ANY_SOURCE with a policy that does not look at it,
 // tag ANY_TAG likewise. A longer message ends both this receive and, unless it was eager, the send
 // with `fatal`.
-class post_recv_x : public post_matched_options<post_recv_x> {
+class [[nodiscard]] post_recv_x : public post_matched_options<post_recv_x, void*> {
  public:
-  post_recv_x(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
+  [[nodiscard]] post_recv_x(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
       : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
   status_t operator()() const { return post(args(post_form_t::recv, direction_t::IN)); }
 };
@@ -273,60 +276,60 @@ inline status_t post_recv(int rank, void* local_buffer, size_t size, tag_t tag, 
 }
 
 // What put and get have in common.
-template <class Op>
-class post_rma_options : public post_options<Op>,
+template <class Op, class Buffer>
+class post_rma_options : public post_options<Op, Buffer>,
+                         public argument::remote_disp_argument<Op, uintptr_t>,
+                         public argument::rmr_argument<Op, rmr_t>,
                          public option::tag_option<Op>,
                          public option::remote_comp_option<Op> {
  protected:
-  post_rma_options(int rank, void* local_buffer, size_t size, comp_t local_comp,
-                   uintptr_t remote_disp, rmr_t rmr)
-      : post_options<Op>(rank, local_buffer, size, local_comp),
-        remote_disp_(remote_disp),
-        rmr_(rmr) {}
+  post_rma_options(int rank, Buffer local_buffer, size_t size, comp_t local_comp,
+                   uintptr_t remote_disp, const rmr_t& rmr)
+      : post_options<Op, Buffer>(rank, local_buffer, size, local_comp),
+        argument::remote_disp_argument<Op, uintptr_t>(remote_disp),
+        argument::rmr_argument<Op, rmr_t>(rmr) {}
   post_args_t args(post_form_t form, direction_t direction) const {
-    post_args_t args = post_options<Op>::args(form, direction);
+    post_args_t args = post_options<Op, Buffer>::args(form, direction);
     args.tag = this->get_tag();
     args.remote_comp = this->get_remote_comp();
-    args.remote_disp = remote_disp_;
-    args.rmr = rmr_;
+    args.remote_disp = this->get_remote_disp();
+    args.rmr = this->get_rmr();
     return args;
   }
   bool put_at_once() const {
     if (!this->is_plain()) return false;
-    const rmr_t rmr = rmr_;  // so that only its address is taken
+    const rmr_t rmr = this->get_rmr();  // so that only its address is taken
     return this->get_remote_comp() == 0
-               ? rt::put_at_once(this->get_device(), this->rank(), this->local_buffer(),
-                                 this->size(), this->local_comp(), remote_disp_, rmr)
-               : rt::put_signal_at_once(this->get_device(), this->rank(), this->local_buffer(),
-                                        this->size(), this->local_comp(), remote_disp_, rmr,
-                                        this->get_tag(), this->get_remote_comp());
+               ? rt::put_at_once(this->get_device(), this->get_rank(), this->buffer(),
+                                 this->get_size(), this->get_local_comp(), this->get_remote_disp(),
+                                 rmr)
+               : rt::put_signal_at_once(this->get_device(), this->get_rank(), this->buffer(),
+                                        this->get_size(), this->get_local_comp(),
+                                        this->get_remote_disp(), rmr, this->get_tag(),
+                                        this->get_remote_comp());
   }
   bool get_at_once() const {
-    const rmr_t rmr = rmr_;
+    const rmr_t rmr = this->get_rmr();
     return this->is_plain() && this->get_remote_comp() == 0 &&
-           rt::get_at_once(this->get_device(), this->rank(), this->local_buffer(), this->size(),
-                           this->local_comp(), remote_disp_, rmr);
+           rt::get_at_once(this->get_device(), this->get_rank(), this->buffer(), this->get_size(),
+                           this->get_local_comp(), this->get_remote_disp(), rmr);
   }
-
- private:
-  uintptr_t remote_disp_;
-  rmr_t rmr_;
 };
 
 // Put: the bytes are written to `rmr`, from byte remote_disp on. Complete when they are in place.
 // With remote_comp, that completion object of the target is signalled (status: rank, tag) after
 // they are; its tag is at most the runtime's max_imm_tag, and remote_comp its max_imm_rcomp.
-class post_put_x : public post_rma_options<post_put_x> {
+class [[nodiscard]] post_put_x : public post_rma_options<post_put_x, const void*> {
  public:
-  post_put_x(int rank, void* local_buffer, size_t size, comp_t local_comp, uintptr_t remote_disp,
-             rmr_t rmr)
+  [[nodiscard]] post_put_x(int rank, const void* local_buffer, size_t size, comp_t local_comp,
+                           uintptr_t remote_disp, rmr_t rmr)
       : post_rma_options(rank, local_buffer, size, local_comp, remote_disp, rmr) {}
   [[gnu::always_inline]] status_t operator()() const {
     if (__builtin_expect(put_at_once(), 1)) return done(get_tag());
     return post(args(post_form_t::put, direction_t::OUT));
   }
 };
-inline status_t post_put(int rank, void* local_buffer, size_t size, comp_t local_comp,
+inline status_t post_put(int rank, const void* local_buffer, size_t size, comp_t local_comp,
                          uintptr_t remote_disp, rmr_t rmr) {
   return post_put_x(rank, local_buffer, size, local_comp, remote_disp, rmr)();
 }
@@ -334,10 +337,10 @@ inline status_t post_put(int rank, void* local_buffer, size_t size, comp_t local
 // Get: the bytes are read from `rmr`, from byte remote_disp on, into local_buffer. With
 // remote_comp, that completion object of the target is signalled (status: rank, tag) after they
 // have been read.
-class post_get_x : public post_rma_options<post_get_x> {
+class [[nodiscard]] post_get_x : public post_rma_options<post_get_x, void*> {
  public:
-  post_get_x(int rank, void* local_buffer, size_t size, comp_t local_comp, uintptr_t remote_disp,
-             rmr_t rmr)
+  [[nodiscard]] post_get_x(int rank, void* local_buffer, size_t size, comp_t local_comp,
+                           uintptr_t remote_disp, rmr_t rmr)
       : post_rma_options(rank, local_buffer, size, local_comp, remote_disp, rmr) {}
   [[gnu::always_inline]] status_t operator()() const {
     if (__builtin_expect(get_at_once(), 1)) return done(get_tag());

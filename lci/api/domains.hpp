@@ -38,40 +38,39 @@ class thread_devices_t : public resource_handle<thread_devices_impl_t> {
 };
 
 // Makes n devices, at least 1. Collective like alloc_device, of which it takes the options.
-class alloc_thread_devices_x : public option::runtime_option<alloc_thread_devices_x>,
-                               public option::net_context_option<alloc_thread_devices_x>,
-                               public option::packet_pool_option<alloc_thread_devices_x>,
-                               public option::device_attr_options<alloc_thread_devices_x> {
+class [[nodiscard]] alloc_thread_devices_x
+    : public option::runtime_option<alloc_thread_devices_x>,
+      public option::net_context_option<alloc_thread_devices_x>,
+      public option::packet_pool_option<alloc_thread_devices_x>,
+      public option::device_attr_options<alloc_thread_devices_x>,
+      public argument::n_argument<alloc_thread_devices_x, int> {
  public:
-  explicit alloc_thread_devices_x(int n) : n_(n) {}
+  [[nodiscard]] explicit alloc_thread_devices_x(int n) : n_argument(n) {}
   thread_devices_t operator()() const;
-
- private:
-  int n_;
 };
 inline thread_devices_t alloc_thread_devices(int n) { return alloc_thread_devices_x(n)(); }
 
 // Frees all of them, as free_device does. When no thread uses them any more.
-class free_thread_devices_x : public option::runtime_option<free_thread_devices_x> {
+class [[nodiscard]] free_thread_devices_x
+    : public option::runtime_option<free_thread_devices_x>,
+      public argument::devices_argument<free_thread_devices_x, thread_devices_t*> {
  public:
-  explicit free_thread_devices_x(thread_devices_t* devices) : devices_(devices) {}
+  [[nodiscard]] explicit free_thread_devices_x(thread_devices_t* devices)
+      : devices_argument(devices) {}
   void operator()() const;
-
- private:
-  thread_devices_t* devices_;
 };
 inline void free_thread_devices(thread_devices_t* devices) { free_thread_devices_x{devices}(); }
 
 // The calling thread's device: at its first call the one that fewest threads have, of these the one
 // of the lowest number. It is the thread's until it ends. A look at variables of the thread, but
 // for the first call, which takes a lock.
-class get_thread_device_x : public option::runtime_option<get_thread_device_x> {
+class [[nodiscard]] get_thread_device_x
+    : public option::runtime_option<get_thread_device_x>,
+      public argument::devices_argument<get_thread_device_x, thread_devices_t> {
  public:
-  explicit get_thread_device_x(thread_devices_t devices) : devices_(devices) {}
+  [[nodiscard]] explicit get_thread_device_x(thread_devices_t devices)
+      : devices_argument(devices) {}
   device_t operator()() const;
-
- private:
-  thread_devices_t devices_;
 };
 inline device_t get_thread_device(thread_devices_t devices) {
   return get_thread_device_x(devices)();
@@ -79,14 +78,14 @@ inline device_t get_thread_device(thread_devices_t devices) {
 
 // From now on device `number` is the calling thread's, whoever else has it. Returns it. Throws
 // std::invalid_argument if there is none.
-class bind_thread_device_x : public option::runtime_option<bind_thread_device_x> {
+class [[nodiscard]] bind_thread_device_x
+    : public option::runtime_option<bind_thread_device_x>,
+      public argument::devices_argument<bind_thread_device_x, thread_devices_t>,
+      public argument::number_argument<bind_thread_device_x, int> {
  public:
-  bind_thread_device_x(thread_devices_t devices, int number) : devices_(devices), number_(number) {}
+  [[nodiscard]] bind_thread_device_x(thread_devices_t devices, int number)
+      : devices_argument(devices), number_argument(number) {}
   device_t operator()() const;
-
- private:
-  thread_devices_t devices_;
-  int number_;
 };
 inline device_t bind_thread_device(thread_devices_t devices, int number) {
   return bind_thread_device_x(devices, number)();
@@ -94,15 +93,14 @@ inline device_t bind_thread_device(thread_devices_t devices, int number) {
 
 // Device `number`, to post to who has that one on another rank. Throws std::invalid_argument if
 // there is none.
-class get_device_of_thread_x : public option::runtime_option<get_device_of_thread_x> {
+class [[nodiscard]] get_device_of_thread_x
+    : public option::runtime_option<get_device_of_thread_x>,
+      public argument::devices_argument<get_device_of_thread_x, thread_devices_t>,
+      public argument::number_argument<get_device_of_thread_x, int> {
  public:
-  get_device_of_thread_x(thread_devices_t devices, int number)
-      : devices_(devices), number_(number) {}
+  [[nodiscard]] get_device_of_thread_x(thread_devices_t devices, int number)
+      : devices_argument(devices), number_argument(number) {}
   device_t operator()() const;
-
- private:
-  thread_devices_t devices_;
-  int number_;
 };
 inline device_t get_device_of_thread(thread_devices_t devices, int number) {
   return get_device_of_thread_x(devices, number)();
@@ -111,9 +109,11 @@ inline device_t get_device_of_thread(thread_devices_t devices, int number) {
 // Registrations that the network has for a net context now: of memory that is registered or was
 // allocated here, of packets, and of the buffers of large messages under way; one for each device
 // where the network wants that. Exact while nothing is registered or deregistered.
-class count_registrations_x : public option::runtime_option<count_registrations_x>,
-                              public option::net_context_option<count_registrations_x> {
+class [[nodiscard]] count_registrations_x
+    : public option::runtime_option<count_registrations_x>,
+      public option::net_context_option<count_registrations_x> {
  public:
+  [[nodiscard]] count_registrations_x() = default;
   size_t operator()() const;
 };
 inline size_t count_registrations() { return count_registrations_x()(); }

@@ -25,6 +25,7 @@
 #ifndef LCI_API_GRAPH_HPP_
 #define LCI_API_GRAPH_HPP_
 
+#include <cstdint>
 #include <type_traits>
 #include <utility>
 
@@ -38,110 +39,109 @@ using graph_node_t = void*;
 using graph_node_run_cb_t = status_t (*)(void* value);
 using graph_edge_run_cb_t = void (*)(status_t status, void* src_value, void* dst_value);
 
-// The beginning and the end of every graph. The value that edge functions are given for them is
-// null.
-extern const graph_node_t GRAPH_START;
-extern const graph_node_t GRAPH_END;
+/// The beginning and the end of every graph. Edge functions get null as their value.
+inline const graph_node_t GRAPH_START = reinterpret_cast<graph_node_t>(uintptr_t{1});
+inline const graph_node_t GRAPH_END = reinterpret_cast<graph_node_t>(uintptr_t{2});
 // As function of a node: none; the node is complete as soon as it runs.
 constexpr graph_node_run_cb_t GRAPH_NODE_DUMMY_CB = nullptr;
 
 // comp: signalled each time the graph is complete (status of the graph). Freed with free_comp, when
 // it does not run.
-class alloc_graph_x : public option::runtime_option<alloc_graph_x>,
-                      public option::comp_option<alloc_graph_x>,
-                      public option::name_option<alloc_graph_x>,
-                      public option::user_context_option<alloc_graph_x> {
+class [[nodiscard]] alloc_graph_x : public option::runtime_option<alloc_graph_x>,
+                                    public option::comp_option<alloc_graph_x>,
+                                    public option::name_option<alloc_graph_x>,
+                                    public option::user_context_option<alloc_graph_x> {
  public:
+  [[nodiscard]] alloc_graph_x() = default;
   comp_t operator()() const;
 };
 inline comp_t alloc_graph() { return alloc_graph_x()(); }
 
 // Adds a node that runs fn(value). free_cb(value), if given, is called when the graph is freed.
-class graph_add_node_x : public option::runtime_option<graph_add_node_x>,
-                         public option::value_option<graph_add_node_x>,
-                         public option::free_cb_option<graph_add_node_x> {
+class [[nodiscard]] graph_add_node_x
+    : public option::runtime_option<graph_add_node_x>,
+      public option::value_option<graph_add_node_x>,
+      public option::free_cb_option<graph_add_node_x>,
+      public argument::comp_argument<graph_add_node_x, comp_t>,
+      public argument::fn_argument<graph_add_node_x, graph_node_run_cb_t> {
  public:
-  graph_add_node_x(comp_t comp, graph_node_run_cb_t fn) : comp_(comp), fn_(fn) {}
+  [[nodiscard]] graph_add_node_x(comp_t comp, graph_node_run_cb_t function)
+      : comp_argument(comp), fn_argument(function) {}
   graph_node_t operator()() const;
-
- private:
-  comp_t comp_;
-  graph_node_run_cb_t fn_;
 };
 inline graph_node_t graph_add_node(comp_t comp, graph_node_run_cb_t fn) {
   return graph_add_node_x(comp, fn)();
 }
 
 // dst runs after src. fn: called in between.
-class graph_add_edge_x : public option::runtime_option<graph_add_edge_x> {
+class [[nodiscard]] graph_add_edge_x
+    : public option::runtime_option<graph_add_edge_x>,
+      public argument::comp_argument<graph_add_edge_x, comp_t>,
+      public argument::src_argument<graph_add_edge_x, graph_node_t>,
+      public argument::dst_argument<graph_add_edge_x, graph_node_t>,
+      public argument::fn_argument<graph_add_edge_x, graph_edge_run_cb_t> {
  public:
-  graph_add_edge_x(comp_t comp, graph_node_t src, graph_node_t dst)
-      : comp_(comp), src_(src), dst_(dst) {}
-  graph_add_edge_x& fn(graph_edge_run_cb_t value) { return fn_ = value, *this; }
+  [[nodiscard]] graph_add_edge_x(comp_t comp, graph_node_t src, graph_node_t dst)
+      : comp_argument(comp), src_argument(src), dst_argument(dst), fn_argument(nullptr) {}
   void operator()() const;
-
- private:
-  comp_t comp_;
-  graph_node_t src_;
-  graph_node_t dst_;
-  graph_edge_run_cb_t fn_ = nullptr;
 };
 inline void graph_add_edge(comp_t comp, graph_node_t src, graph_node_t dst) {
   graph_add_edge_x(comp, src, dst)();
 }
 
 // Completes a node whose function returned `posted`, or is about to.
-class graph_node_mark_complete_x : public option::runtime_option<graph_node_mark_complete_x>,
-                                   public option::status_option<graph_node_mark_complete_x> {
+class [[nodiscard]] graph_node_mark_complete_x
+    : public option::runtime_option<graph_node_mark_complete_x>,
+      public option::status_option<graph_node_mark_complete_x>,
+      public argument::node_argument<graph_node_mark_complete_x, graph_node_t> {
  public:
-  explicit graph_node_mark_complete_x(graph_node_t node) : node_(node) {}
+  [[nodiscard]] explicit graph_node_mark_complete_x(graph_node_t node) : node_argument(node) {}
   void operator()() const;
-
- private:
-  graph_node_t node_;
 };
 inline void graph_node_mark_complete(graph_node_t node) { graph_node_mark_complete_x{node}(); }
 
 // Runs the graph. Throws std::logic_error if it is running, or no path leads from GRAPH_START to
 // GRAPH_END.
-class graph_start_x : public option::runtime_option<graph_start_x> {
+class [[nodiscard]] graph_start_x : public option::runtime_option<graph_start_x>,
+                                    public argument::comp_argument<graph_start_x, comp_t> {
  public:
-  explicit graph_start_x(comp_t comp) : comp_(comp) {}
+  [[nodiscard]] explicit graph_start_x(comp_t comp) : comp_argument(comp) {}
   void operator()() const;
-
- private:
-  comp_t comp_;
 };
 inline void graph_start(comp_t comp) { graph_start_x{comp}(); }
 
 // done (or fatal) when the graph is complete, else retry. Runs nodes again that returned `retry`.
-class graph_test_x : public option::runtime_option<graph_test_x> {
+class [[nodiscard]] graph_test_x : public option::runtime_option<graph_test_x>,
+                                   public argument::comp_argument<graph_test_x, comp_t> {
  public:
-  explicit graph_test_x(comp_t comp) : comp_(comp) {}
+  [[nodiscard]] explicit graph_test_x(comp_t comp) : comp_argument(comp) {}
   status_t operator()() const;
-
- private:
-  comp_t comp_;
 };
 inline status_t graph_test(comp_t comp) { return graph_test_x{comp}(); }
 
-// Adds a node that runs a copy of `op`, with the node as its user_context, so that the graph, given
-// as the operation's local completion object, knows which node is complete.
+/// Adds a node that runs a copy of `op`, an operation or a functor of the program's own, whose
+/// user_context becomes the node: so the graph, given as the operation's local completion object,
+/// knows which node is complete. The copy is freed with the graph. The status of the node is what
+/// `op` returns, if that is a status_t, error_t or errorcode_t, else `done`.
 template <class Op>
 graph_node_t graph_add_node_op(comp_t graph, const Op& op) {
   auto* copy = new Op(op);
-  const graph_node_t node = graph_add_node_x(graph,
-                                             [](void* value) -> status_t {
-                                               const auto& held = *static_cast<Op*>(value);
-                                               if constexpr (std::is_void_v<decltype(held())>) {
-                                                 held();
-                                                 return status_t(errorcode_t::done);
-                                               } else {
-                                                 return held();
-                                               }
-                                             })
-                                .value(copy)
-                                .free_cb([](void* value) { delete static_cast<Op*>(value); })();
+  const graph_node_run_cb_t run = [](void* value) -> status_t {
+    Op& held = *static_cast<Op*>(value);
+    using result = decltype(held());
+    if constexpr (std::is_same_v<result, status_t> || std::is_same_v<result, errorcode_t>) {
+      return held();
+    } else if constexpr (std::is_base_of_v<error_t, result>) {
+      status_t status;
+      status.error = held();
+      return status;
+    } else {
+      static_cast<void>(held());
+      return errorcode_t::done;
+    }
+  };
+  const graph_node_free_cb_t free_copy = [](void* value) { delete static_cast<Op*>(value); };
+  const graph_node_t node = graph_add_node_x(graph, run).value(copy).free_cb(free_copy)();
   copy->user_context(node);
   return node;
 }

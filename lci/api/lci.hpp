@@ -3,6 +3,15 @@
 #ifndef LCI_API_LCI_HPP_
 #define LCI_API_LCI_HPP_
 
+// Existing programs count on these.
+#include <cstdint>     // IWYU pragma: export
+#include <cstring>     // IWYU pragma: export
+#include <functional>  // IWYU pragma: export
+#include <memory>      // IWYU pragma: export
+#include <stdexcept>   // IWYU pragma: export
+#include <string>      // IWYU pragma: export
+#include <vector>      // IWYU pragma: export
+
 #include "lci/api/attr.hpp"      // IWYU pragma: export
 #include "lci/api/block.hpp"     // IWYU pragma: export
 #include "lci/api/coll.hpp"      // IWYU pragma: export

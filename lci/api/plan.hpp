@@ -26,22 +26,21 @@
 namespace lci {
 
 // An empty plan. Local. comp: see above.
-class alloc_plan_x : public option::runtime_option<alloc_plan_x>,
-                     public option::comp_option<alloc_plan_x>,
-                     public option::plan_attr_options<alloc_plan_x> {
+class [[nodiscard]] alloc_plan_x : public option::runtime_option<alloc_plan_x>,
+                                   public option::comp_option<alloc_plan_x>,
+                                   public option::plan_attr_options<alloc_plan_x> {
  public:
+  [[nodiscard]] alloc_plan_x() = default;
   plan_t operator()() const;
 };
 inline plan_t alloc_plan() { return alloc_plan_x()(); }
 
 // Throws std::logic_error if the plan is running.
-class free_plan_x : public option::runtime_option<free_plan_x> {
+class [[nodiscard]] free_plan_x : public option::runtime_option<free_plan_x>,
+                                  public argument::plan_argument<free_plan_x, plan_t*> {
  public:
-  explicit free_plan_x(plan_t* plan) : plan_(plan) {}
+  [[nodiscard]] explicit free_plan_x(plan_t* plan) : plan_argument(plan) {}
   void operator()() const;
-
- private:
-  plan_t* plan_;
 };
 inline void free_plan(plan_t* plan) { free_plan_x{plan}(); }
 
@@ -51,30 +50,30 @@ inline void free_plan(plan_t* plan) { free_plan_x{plan}(); }
 // nobody but the plan is told of its end.
 void plan_add(plan_t plan, direction_t direction, const block_t& local, const block_t& remote,
               const block_options_t& options);
-class plan_put_x : public block_transfer_options<plan_put_x> {
+class [[nodiscard]] plan_put_x : public block_transfer_options<plan_put_x>,
+                                 public argument::plan_argument<plan_put_x, plan_t>,
+                                 public argument::local_argument<plan_put_x, block_t>,
+                                 public argument::remote_argument<plan_put_x, block_t> {
  public:
-  plan_put_x(plan_t plan, const block_t& local, const block_t& remote)
-      : plan_(plan), local_(local), remote_(remote) {}
-  void operator()() const { plan_add(plan_, direction_t::OUT, local_, remote_, options_); }
-
- private:
-  plan_t plan_;
-  block_t local_;
-  block_t remote_;
+  [[nodiscard]] plan_put_x(plan_t plan, const block_t& local, const block_t& remote)
+      : plan_argument(plan), local_argument(local), remote_argument(remote) {}
+  void operator()() const {
+    plan_add(get_plan(), direction_t::OUT, get_local(), get_remote(), options_);
+  }
 };
 inline void plan_put(plan_t plan, const block_t& local, const block_t& remote) {
   plan_add(plan, direction_t::OUT, local, remote, block_options_t());
 }
-class plan_get_x : public block_transfer_options<plan_get_x> {
+class [[nodiscard]] plan_get_x : public block_transfer_options<plan_get_x>,
+                                 public argument::plan_argument<plan_get_x, plan_t>,
+                                 public argument::local_argument<plan_get_x, block_t>,
+                                 public argument::remote_argument<plan_get_x, block_t> {
  public:
-  plan_get_x(plan_t plan, const block_t& local, const block_t& remote)
-      : plan_(plan), local_(local), remote_(remote) {}
-  void operator()() const { plan_add(plan_, direction_t::IN, local_, remote_, options_); }
-
- private:
-  plan_t plan_;
-  block_t local_;
-  block_t remote_;
+  [[nodiscard]] plan_get_x(plan_t plan, const block_t& local, const block_t& remote)
+      : plan_argument(plan), local_argument(local), remote_argument(remote) {}
+  void operator()() const {
+    plan_add(get_plan(), direction_t::IN, get_local(), get_remote(), options_);
+  }
 };
 inline void plan_get(plan_t plan, const block_t& local, const block_t& remote) {
   plan_add(plan, direction_t::IN, local, remote, block_options_t());
@@ -83,25 +82,21 @@ inline void plan_get(plan_t plan, const block_t& local, const block_t& remote) {
 // Starts all that was recorded. Throws std::logic_error if the plan is running, and
 // std::invalid_argument if memory of a local block has been deregistered; then nothing happened. A
 // peer that is gone, or has closed its memory, ends its operations and the plan with `fatal`.
-class plan_start_x : public option::runtime_option<plan_start_x> {
+class [[nodiscard]] plan_start_x : public option::runtime_option<plan_start_x>,
+                                   public argument::plan_argument<plan_start_x, plan_t> {
  public:
-  explicit plan_start_x(plan_t plan) : plan_(plan) {}
+  [[nodiscard]] explicit plan_start_x(plan_t plan) : plan_argument(plan) {}
   void operator()() const;
-
- private:
-  plan_t plan_;
 };
 inline void plan_start(plan_t plan) { plan_start_x{plan}(); }
 
 // True if all that was started is locally complete. The caller makes progress. Throws
 // peer_failure_error or std::runtime_error if an operation has ended with `fatal`.
-class plan_test_x : public option::runtime_option<plan_test_x> {
+class [[nodiscard]] plan_test_x : public option::runtime_option<plan_test_x>,
+                                  public argument::plan_argument<plan_test_x, plan_t> {
  public:
-  explicit plan_test_x(plan_t plan) : plan_(plan) {}
+  [[nodiscard]] explicit plan_test_x(plan_t plan) : plan_argument(plan) {}
   bool operator()() const;
-
- private:
-  plan_t plan_;
 };
 inline bool plan_test(plan_t plan) { return plan_test_x(plan)(); }
 
@@ -125,18 +120,21 @@ struct layout_t {
 // The receiver's side of a message that a plan of `rank` puts each time it is started: tells that
 // rank, by `tag`, where its bytes go. Each such message is one event of recv_signal, however many
 // pieces it has, also with 0 bytes. Pairs of equal ranks and tags meet in the order of the calls.
-class convert_recv_x : public option::runtime_option<convert_recv_x> {
+class [[nodiscard]] convert_recv_x : public option::runtime_option<convert_recv_x>,
+                                     public argument::mr_argument<convert_recv_x, mr_t>,
+                                     public argument::layout_argument<convert_recv_x, layout_t>,
+                                     public argument::rank_argument<convert_recv_x, int>,
+                                     public argument::tag_argument<convert_recv_x, tag_t>,
+                                     public argument::recv_signal_argument<convert_recv_x, comp_t> {
  public:
-  convert_recv_x(mr_t mr, const layout_t& layout, int rank, tag_t tag, comp_t recv_signal)
-      : mr_(mr), layout_(layout), rank_(rank), tag_(tag), recv_signal_(recv_signal) {}
+  [[nodiscard]] convert_recv_x(mr_t mr, const layout_t& layout, int rank, tag_t tag,
+                               comp_t recv_signal)
+      : mr_argument(mr),
+        layout_argument(layout),
+        rank_argument(rank),
+        tag_argument(tag),
+        recv_signal_argument(recv_signal) {}
   void operator()() const;
-
- private:
-  mr_t mr_;
-  layout_t layout_;
-  int rank_;
-  tag_t tag_;
-  comp_t recv_signal_;
 };
 inline void convert_recv(mr_t mr, const layout_t& layout, int rank, tag_t tag, comp_t recv_signal) {
   convert_recv_x(mr, layout, rank, tag, recv_signal)();
@@ -146,20 +144,23 @@ inline void convert_recv(mr_t mr, const layout_t& layout, int rank, tag_t tag, c
 // and records the puts. Each start is one event of send_signal (may be empty), when all its bytes
 // may be written again. The sizes of both layouts must be equal (else std::invalid_argument), their
 // pieces need not.
-class convert_send_x : public block_transfer_options<convert_send_x> {
+class [[nodiscard]] convert_send_x : public block_transfer_options<convert_send_x>,
+                                     public argument::plan_argument<convert_send_x, plan_t>,
+                                     public argument::mr_argument<convert_send_x, mr_t>,
+                                     public argument::layout_argument<convert_send_x, layout_t>,
+                                     public argument::rank_argument<convert_send_x, int>,
+                                     public argument::tag_argument<convert_send_x, tag_t>,
+                                     public argument::send_signal_argument<convert_send_x, comp_t> {
  public:
-  convert_send_x(plan_t plan, mr_t mr, const layout_t& layout, int rank, tag_t tag,
-                 comp_t send_signal)
-      : plan_(plan), mr_(mr), layout_(layout), rank_(rank), tag_(tag), send_signal_(send_signal) {}
+  [[nodiscard]] convert_send_x(plan_t plan, mr_t mr, const layout_t& layout, int rank, tag_t tag,
+                               comp_t send_signal)
+      : plan_argument(plan),
+        mr_argument(mr),
+        layout_argument(layout),
+        rank_argument(rank),
+        tag_argument(tag),
+        send_signal_argument(send_signal) {}
   void operator()() const;
-
- private:
-  plan_t plan_;
-  mr_t mr_;
-  layout_t layout_;
-  int rank_;
-  tag_t tag_;
-  comp_t send_signal_;
 };
 inline void convert_send(plan_t plan, mr_t mr, const layout_t& layout, int rank, tag_t tag,
                          comp_t send_signal) {

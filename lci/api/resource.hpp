@@ -3,28 +3,37 @@
 #ifndef LCI_API_RESOURCE_HPP_
 #define LCI_API_RESOURCE_HPP_
 
+#include <cstdint>
+#include <type_traits>
+
 #include "lci/api/attr.hpp"
 #include "lci/api/types.hpp"
 
 namespace lci {
 
-// What all handles have in common.
+/// What all handles have in common.
 template <class Impl>
 class resource_handle {
  public:
   constexpr resource_handle() = default;
-  constexpr resource_handle(Impl* impl) : impl_(impl) {}  // NOLINT: implicit by interface
+  /// From a pointer to the implementation, or to a class derived from it.
+  template <class T, class = std::enable_if_t<std::is_convertible<T*, Impl*>::value>>
+  constexpr resource_handle(T* impl) : p_impl(impl) {}  // NOLINT: implicit by interface
+  /// From what get_impl() returned, as programs that keep handles in C structures do.
+  constexpr resource_handle(void* impl)  // NOLINT: implicit by interface
+      : p_impl(static_cast<Impl*>(impl)) {}
 
-  constexpr bool is_empty() const { return impl_ == nullptr; }
-  constexpr Impl* get_impl() const { return impl_; }
+  constexpr bool is_empty() const { return p_impl == nullptr; }
+  constexpr Impl* get_impl() const { return p_impl; }
+  constexpr void set_impl(Impl* impl) { p_impl = impl; }
 
   friend constexpr bool operator==(resource_handle a, resource_handle b) {
-    return a.impl_ == b.impl_;
+    return a.p_impl == b.p_impl;
   }
   friend constexpr bool operator!=(resource_handle a, resource_handle b) { return !(a == b); }
 
- private:
-  Impl* impl_ = nullptr;
+  /// The implementation; null: the handle is empty.
+  Impl* p_impl = nullptr;
 };
 
 // runtime_t          everything that belongs to one use of the library: devices, registered
@@ -47,38 +56,64 @@ class resource_handle {
   class resource_##_impl_t;                                                   \
   class resource_##_t : public resource_handle<resource_##_impl_t> {          \
    public:                                                                    \
+    using attr_t = resource_##_attr_t;                                        \
     using resource_handle::resource_handle;                                   \
     LCI_##RESOURCE_##_ATTRS(LCI_ATTR_GETTER) LCI_##RESOURCE_                  \
         ##_READONLY_ATTRS(LCI_ATTR_GETTER) const char* get_attr_name() const; \
     void* get_attr_user_context() const;                                      \
+    attr_t get_attr() const;                                                  \
+    LCI_##RESOURCE_##_HANDLE_EXTRAS                                           \
   };
+// The special values below name no object: a handle that holds one is empty.
+#define LCI_RUNTIME_HANDLE_EXTRAS
+#define LCI_PACKET_POOL_HANDLE_EXTRAS
+#define LCI_MATCHING_ENGINE_HANDLE_EXTRAS
+#define LCI_COMP_HANDLE_EXTRAS \
+  bool is_empty() const { return reinterpret_cast<uintptr_t>(p_impl) <= 1; }
+#define LCI_NET_CONTEXT_HANDLE_EXTRAS
+#define LCI_DEVICE_HANDLE_EXTRAS
+#define LCI_MR_HANDLE_EXTRAS \
+  bool is_empty() const { return reinterpret_cast<uintptr_t>(p_impl) <= 2; }
+#define LCI_PLAN_HANDLE_EXTRAS
+#define LCI_ENDPOINT_HANDLE_EXTRAS
 LCI_RESOURCES(LCI_RESOURCE_HANDLE)
+#undef LCI_RUNTIME_HANDLE_EXTRAS
+#undef LCI_PACKET_POOL_HANDLE_EXTRAS
+#undef LCI_MATCHING_ENGINE_HANDLE_EXTRAS
+#undef LCI_COMP_HANDLE_EXTRAS
+#undef LCI_NET_CONTEXT_HANDLE_EXTRAS
+#undef LCI_DEVICE_HANDLE_EXTRAS
+#undef LCI_MR_HANDLE_EXTRAS
+#undef LCI_PLAN_HANDLE_EXTRAS
+#undef LCI_ENDPOINT_HANDLE_EXTRAS
 #undef LCI_RESOURCE_HANDLE
 #undef LCI_ATTR_GETTER
 
-// As local completion object: there is none. COMP_NULL: the post is `done` or it throws.
-// COMP_NULL_RETRY: it may also answer `retry`. Neither ever answers `posted`.
+/// As local completion object: none. COMP_NULL: the post is `done` or it throws. COMP_NULL_RETRY:
+/// it may also answer `retry`. Neither ever answers `posted`.
 inline const comp_t COMP_NULL{};
-extern const comp_t COMP_NULL_RETRY;
-// Their old spellings.
-inline const comp_t& COMP_NULL_EXPECT_DONE = COMP_NULL;
-extern const comp_t& COMP_NULL_EXPECT_DONE_OR_RETRY;
+inline const comp_t COMP_NULL_RETRY(reinterpret_cast<void*>(uintptr_t{1}));
+/// Their old spellings.
+inline const comp_t COMP_NULL_EXPECT_DONE = COMP_NULL;
+inline const comp_t COMP_NULL_EXPECT_DONE_OR_RETRY(reinterpret_cast<void*>(uintptr_t{1}));
 
-// As registration of a local buffer: none. The library registers it for the operation if the
-// network needs that. MR_DEVICE: none either, and it is an accelerator's memory; only networks that
-// can reach it take it. MR_UNKNOWN: find out which of the two.
+/// As registration of a local buffer: none. The library registers the buffer for the operation if
+/// the network needs that. MR_DEVICE: none either, and the buffer is an accelerator's memory; only
+/// networks that can reach that memory take it. MR_UNKNOWN: the library finds out which of the two.
 inline const mr_t MR_HOST{};
-extern const mr_t MR_DEVICE;
-extern const mr_t MR_UNKNOWN;
+inline const mr_t MR_DEVICE(reinterpret_cast<void*>(uintptr_t{1}));
+inline const mr_t MR_UNKNOWN(reinterpret_cast<void*>(uintptr_t{2}));
 
-// Registered memory as other ranks name it. Trivially copyable: send it to them as bytes. Valid
-// until the mr_t is deregistered.
+/// Registered memory as other ranks name it. Trivially copyable: send it to them as bytes. Valid
+/// until the mr_t is deregistered. A put or get to address `a` of it has
+/// `remote_disp = a - rmr.base`.
 struct rmr_t {
-  uint64_t base = 0;  // the network's
-  uint64_t key = 0;   // likewise; 0: empty
-  uint64_t size = 0;  // bytes
+  uintptr_t base = 0;        ///< address of the registered memory, in the rank that registered it
+  uintptr_t mr_base = 0;     ///< where the memory begins for the network
+  uint64_t opaque_rkey = 0;  ///< names the registration to the network; 0: empty
+  uint64_t size = 0;         ///< bytes
 
-  constexpr bool is_empty() const { return key == 0; }
+  constexpr bool is_empty() const { return opaque_rkey == 0; }
 };
 inline constexpr rmr_t RMR_NULL{};
 

@@ -23,10 +23,16 @@ void global_finalize();
 int get_rank_me();
 int get_rank_n();
 
-// The defaults of all attributes: built in, then overridden by the variables LCI_ATTR_<NAME>, then
-// by set_g_default_attr. They apply to resources allocated afterwards.
+/// The interface level that the library was built for, as `LCI_VERSION_STRING` is that of the
+/// header.
+const char* get_version();
+
+/// The defaults of all attributes: built in, then overridden by the variables LCI_ATTR_<NAME>, then
+/// by set_g_default_attr. They apply to resources allocated afterwards.
 global_attr_t get_g_default_attr();
-void set_g_default_attr(global_attr_t attr);
+void set_g_default_attr(const global_attr_t& attr);
+/// The same defaults, for programs that read or set them in place, while no other thread uses them.
+extern global_attr_t g_default_attr;
 
 // ---- runtimes ----------------------------------------------------------------------------------
 
@@ -34,20 +40,12 @@ void set_g_default_attr(global_attr_t attr);
 // their runtimes in the same order. Option device_name: the network interface of the default net
 // context.
 template <class Op>
-class runtime_options : public option::runtime_attr_options<Op> {
- public:
-  Op& device_name(std::string value) {
-    device_name_ = std::move(value);
-    return static_cast<Op&>(*this);
-  }
-  const std::optional<std::string>& get_device_name() const { return device_name_; }
+class runtime_options : public option::runtime_attr_options<Op>,
+                        public option::device_name_override<Op> {};
 
- private:
-  std::optional<std::string> device_name_;
-};
-
-class alloc_runtime_x : public runtime_options<alloc_runtime_x> {
+class [[nodiscard]] alloc_runtime_x : public runtime_options<alloc_runtime_x> {
  public:
+  [[nodiscard]] alloc_runtime_x() = default;
   runtime_t operator()() const;
 };
 inline runtime_t alloc_runtime() { return alloc_runtime_x()(); }
@@ -55,33 +53,50 @@ inline runtime_t alloc_runtime() { return alloc_runtime_x()(); }
 // Ends a runtime: waits until all ranks have come here and nothing of ours is under way, then frees
 // it with its default resources. Collective. Throws std::logic_error, and changes nothing, if
 // resources that the program allocated from it have not been freed.
-void free_runtime(runtime_t* runtime);
+class [[nodiscard]] free_runtime_x : public argument::runtime_argument<free_runtime_x, runtime_t*> {
+ public:
+  [[nodiscard]] explicit free_runtime_x(runtime_t* runtime) : runtime_argument(runtime) {}
+  void operator()() const;
+};
+inline void free_runtime(runtime_t* runtime) { free_runtime_x{runtime}(); }
 
 // The global runtime, used wherever the option `runtime` is not given. Counted: only the first init
 // makes it and only the last fina ends it (the options of later calls have no effect). Not
 // thread-safe against each other.
-class g_runtime_init_x : public runtime_options<g_runtime_init_x> {
+class [[nodiscard]] g_runtime_init_x : public runtime_options<g_runtime_init_x> {
  public:
+  [[nodiscard]] g_runtime_init_x() = default;
   runtime_t operator()() const;
 };
 inline runtime_t g_runtime_init() { return g_runtime_init_x()(); }
-void g_runtime_fina();
-// Empty if there is none.
-runtime_t get_g_runtime();
-
-class set_allocator_x : public option::runtime_option<set_allocator_x> {
+class [[nodiscard]] g_runtime_fina_x {
  public:
-  explicit set_allocator_x(allocator_base_t* allocator) : allocator_(allocator) {}
+  [[nodiscard]] g_runtime_fina_x() = default;
   void operator()() const;
+};
+inline void g_runtime_fina() { g_runtime_fina_x()(); }
+// Empty if there is none.
+class [[nodiscard]] get_g_runtime_x {
+ public:
+  [[nodiscard]] get_g_runtime_x() = default;
+  runtime_t operator()() const;
+};
+inline runtime_t get_g_runtime() { return get_g_runtime_x()(); }
 
- private:
-  allocator_base_t* allocator_;
+class [[nodiscard]] set_allocator_x
+    : public option::runtime_option<set_allocator_x>,
+      public argument::allocator_argument<set_allocator_x, allocator_base_t*> {
+ public:
+  [[nodiscard]] explicit set_allocator_x(allocator_base_t* allocator)
+      : allocator_argument(allocator) {}
+  void operator()() const;
 };
 // Before the first message; the allocator must outlive the runtime.
 inline void set_allocator(allocator_base_t* allocator) { set_allocator_x{allocator}(); }
 
-class get_allocator_x : public option::runtime_option<get_allocator_x> {
+class [[nodiscard]] get_allocator_x : public option::runtime_option<get_allocator_x> {
  public:
+  [[nodiscard]] get_allocator_x() = default;
   allocator_base_t* operator()() const;
 };
 inline allocator_base_t* get_allocator() { return get_allocator_x()(); }
@@ -92,26 +107,29 @@ inline allocator_base_t* get_allocator() { return get_allocator_x()(); }
 // Moves communication forward on one device: sends what waits in the backlog, takes what arrived,
 // signals completion objects. Returns done if anything moved, retry if not (retry_lock: another
 // thread is at it). Never blocks. Throws peer_failure_error once for each rank that is found dead.
-class progress_x : public option::runtime_option<progress_x>,
-                   public option::device_option<progress_x>,
-                   public option::endpoint_option<progress_x> {
+class [[nodiscard]] progress_x : public option::runtime_option<progress_x>,
+                                 public option::device_option<progress_x>,
+                                 public option::endpoint_option<progress_x> {
  public:
-  error_t operator()() const;
+  [[nodiscard]] progress_x() = default;
+  progress_result_t operator()() const;
 };
-inline error_t progress() { return progress_x()(); }
+inline progress_result_t progress() { return progress_x()(); }
 
 // done: no operation posted through the device by this rank is under way. Else retry.
-class test_drained_x : public option::runtime_option<test_drained_x>,
-                       public option::device_option<test_drained_x> {
+class [[nodiscard]] test_drained_x : public option::runtime_option<test_drained_x>,
+                                     public option::device_option<test_drained_x> {
  public:
+  [[nodiscard]] test_drained_x() = default;
   error_t operator()() const;
 };
 inline error_t test_drained() { return test_drained_x()(); }
 
 // Makes progress until test_drained says done.
-class wait_drained_x : public option::runtime_option<wait_drained_x>,
-                       public option::device_option<wait_drained_x> {
+class [[nodiscard]] wait_drained_x : public option::runtime_option<wait_drained_x>,
+                                     public option::device_option<wait_drained_x> {
  public:
+  [[nodiscard]] wait_drained_x() = default;
   void operator()() const;
 };
 inline void wait_drained() { wait_drained_x()(); }

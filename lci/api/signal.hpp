@@ -35,7 +35,6 @@
 #define LCI_API_SIGNAL_HPP_
 
 #include <cstdint>
-#include <optional>
 
 #include "lci/api/option.hpp"
 #include "lci/api/resource.hpp"
@@ -45,28 +44,23 @@ namespace lci {
 
 // A signal of `num_event` events, at least 1 and below 2 to the attribute signal_nbits_event; ready
 // to be counted down. Local. Freed with free_comp.
-class alloc_signal_x : public option::runtime_option<alloc_signal_x>,
-                       public option::name_option<alloc_signal_x>,
-                       public option::user_context_option<alloc_signal_x> {
+class [[nodiscard]] alloc_signal_x : public option::runtime_option<alloc_signal_x>,
+                                     public option::name_option<alloc_signal_x>,
+                                     public option::user_context_option<alloc_signal_x>,
+                                     public argument::num_event_argument<alloc_signal_x, int64_t>,
+                                     public option::signal_nbits_event_override<alloc_signal_x> {
  public:
-  explicit alloc_signal_x(int64_t num_event) : num_event_(num_event) {}
-  alloc_signal_x& signal_nbits_event(int value) { return nbits_event_ = value, *this; }
+  [[nodiscard]] explicit alloc_signal_x(int64_t num_event) : num_event_argument(num_event) {}
   comp_t operator()() const;
-
- private:
-  int64_t num_event_;
-  std::optional<int> nbits_event_;
 };
 inline comp_t alloc_signal(int64_t num_event) { return alloc_signal_x(num_event)(); }
 
 // True if all events have come. The caller makes progress.
-class signal_test_x : public option::runtime_option<signal_test_x> {
+class [[nodiscard]] signal_test_x : public option::runtime_option<signal_test_x>,
+                                    public argument::comp_argument<signal_test_x, comp_t> {
  public:
-  explicit signal_test_x(comp_t comp) : comp_(comp) {}
+  [[nodiscard]] explicit signal_test_x(comp_t comp) : comp_argument(comp) {}
   bool operator()() const;
-
- private:
-  comp_t comp_;
 };
 inline bool signal_test(comp_t comp) { return signal_test_x(comp)(); }
 
@@ -74,38 +68,32 @@ inline bool signal_test(comp_t comp) { return signal_test_x(comp)(); }
 // false. Yields the processor when nothing moves. Not from inside a handler. Having waited for the
 // runtime's signal_patience it writes a line to the log that says what is missing, and another one
 // after twice the time, and so on.
-class signal_wait_x : public option::runtime_option<signal_wait_x>,
-                      public option::do_progress_option<signal_wait_x>,
-                      public option::device_option<signal_wait_x> {
+class [[nodiscard]] signal_wait_x : public option::runtime_option<signal_wait_x>,
+                                    public option::do_progress_option<signal_wait_x>,
+                                    public option::device_option<signal_wait_x>,
+                                    public argument::comp_argument<signal_wait_x, comp_t> {
  public:
-  explicit signal_wait_x(comp_t comp) : comp_(comp) {}
+  [[nodiscard]] explicit signal_wait_x(comp_t comp) : comp_argument(comp) {}
   void operator()() const;
-
- private:
-  comp_t comp_;
 };
 inline void signal_wait(comp_t comp) { signal_wait_x{comp}(); }
 
 // Makes a signal whose events have all come ready for as many again. A put that a peer may begin as
 // soon as the memory can be written is safe if this comes before the peer is told.
-class signal_reset_x : public option::runtime_option<signal_reset_x> {
+class [[nodiscard]] signal_reset_x : public option::runtime_option<signal_reset_x>,
+                                     public argument::comp_argument<signal_reset_x, comp_t> {
  public:
-  explicit signal_reset_x(comp_t comp) : comp_(comp) {}
+  [[nodiscard]] explicit signal_reset_x(comp_t comp) : comp_argument(comp) {}
   void operator()() const;
-
- private:
-  comp_t comp_;
 };
 inline void signal_reset(comp_t comp) { signal_reset_x{comp}(); }
 
 // Events that are missing; below 0: that were too many. For diagnostics.
-class signal_missing_x : public option::runtime_option<signal_missing_x> {
+class [[nodiscard]] signal_missing_x : public option::runtime_option<signal_missing_x>,
+                                       public argument::comp_argument<signal_missing_x, comp_t> {
  public:
-  explicit signal_missing_x(comp_t comp) : comp_(comp) {}
+  [[nodiscard]] explicit signal_missing_x(comp_t comp) : comp_argument(comp) {}
   int64_t operator()() const;
-
- private:
-  comp_t comp_;
 };
 inline int64_t signal_missing(comp_t comp) { return signal_missing_x(comp)(); }
 

@@ -44,10 +44,12 @@ enum class errorcode_t {
   fatal,  // it cannot succeed
 };
 
-// "done", "retry_lock", ... The string lives for ever.
+/// "done", "retry_lock", ... The string is static.
 const char* get_errorcode_str(errorcode_t code);
 
-struct error_t {
+/// What a call answered. A program that drops the answer of a post cannot know whether anything was
+/// sent, so the compiler warns; a cast to void says that it is meant.
+struct [[nodiscard]] error_t {
   errorcode_t errorcode = errorcode_t::retry_init;
 
   error_t() = default;
@@ -56,16 +58,23 @@ struct error_t {
   bool is_done() const { return in(errorcode_t::done_min, errorcode_t::done_max); }
   bool is_posted() const { return in(errorcode_t::posted_min, errorcode_t::posted_max); }
   bool is_retry() const { return in(errorcode_t::retry_min, errorcode_t::retry_max); }
-  void reset_retry() { errorcode = errorcode_t::retry_init; }
+  void reset_retry() { errorcode = errorcode_t::retry; }
   const char* get_str() const { return get_errorcode_str(errorcode); }
 
  private:
   bool in(errorcode_t low, errorcode_t high) const { return errorcode > low && errorcode < high; }
 };
 
+/// What progress() answers: an error_t that a program may drop, as loops that wait for a completion
+/// object do.
+struct progress_result_t : error_t {
+  using error_t::error_t;
+  progress_result_t(error_t error) : error_t(error) {}  // NOLINT: implicit by design
+};
+
 // Returned by posting calls and handed to completion objects. A field that has no meaning for the
 // operation keeps its default.
-struct status_t {
+struct [[nodiscard]] status_t {
   error_t error;
   int rank = -1;           // the other side
   void* buffer = nullptr;  // where the bytes are
@@ -75,6 +84,8 @@ struct status_t {
 
   status_t() = default;
   status_t(errorcode_t code) : error(code) {}  // NOLINT: implicit by interface
+  /// `done`, with this user context.
+  explicit status_t(void* context) : error(errorcode_t::done), user_context(context) {}
 
   void set_done() { error = errorcode_t::done; }
   void set_posted() { error = errorcode_t::posted; }
@@ -113,7 +124,13 @@ enum class comp_semantic_t { memory, network };
 
 // What a send and a receive must have in common to match, besides the matching engine.
 // none: nothing, any pair matches. Sender and receiver must name the same policy.
-enum class matching_policy_t { none = 0, rank_only = 1, tag_only = 2, rank_tag = 3, max = 4 };
+enum class matching_policy_t : unsigned {
+  none = 0,
+  rank_only = 1,
+  tag_only = 2,
+  rank_tag = 3,
+  max = 4
+};
 
 // What kind of completion object a comp_t is.
 enum class attr_comp_type_t { sync, counter, cq, handler, graph, signal, custom };
@@ -138,16 +155,35 @@ enum class attr_ibv_odp_strategy_t { none, explicit_odp, implicit_odp };
 enum class attr_ibv_prefetch_strategy_t { none, prefetch, prefetch_write, prefetch_no_fault };
 enum class attr_ibv_td_strategy_t { none, all_qp, per_qp };
 
-// How a collective is carried out; none lets the library choose.
+/// Which calls of the network are wrapped in locks (attribute ofi_lock_mode). A bit mask.
+enum attr_net_lock_mode_t {
+  LCI_NET_TRYLOCK_SEND = 1,
+  LCI_NET_TRYLOCK_RECV = 1 << 1,
+  LCI_NET_TRYLOCK_POLL = 1 << 2,
+  LCI_NET_LOCK_MR = 1 << 3,
+  LCI_NET_LOCK_ALL =
+      LCI_NET_TRYLOCK_SEND | LCI_NET_TRYLOCK_RECV | LCI_NET_TRYLOCK_POLL | LCI_NET_LOCK_MR,
+  LCI_NET_TRYLOCK_MAX = 1 << 4,
+};
+
+/// How a collective is carried out; none lets the library choose.
 enum class broadcast_algorithm_t { none, direct, tree, ring };
 enum class reduce_scatter_algorithm_t { none, direct, tree, ring };
 enum class allreduce_algorithm_t { none, direct, tree, ring };
+
+/// "none", "direct", "tree" or "ring". The string is static. (The names that take another
+/// collective's type are those that existing programs can call.)
+const char* get_broadcast_algorithm_str(broadcast_algorithm_t algorithm);
+const char* get_reduce_scatter_algorithm_str(reduce_scatter_algorithm_t algorithm);
+const char* get_reduce_scatter_algorithm_str(broadcast_algorithm_t algorithm);
+const char* get_allreduce_algorithm_str(allreduce_algorithm_t algorithm);
+const char* get_allreduce_algorithm_str(broadcast_algorithm_t algorithm);
 
 // ---- matching ------------------------------------------------------------------------------
 
 using matching_entry_key_t = uint64_t;
 using matching_entry_val_t = void*;
-enum class matching_entry_type_t { send = 0, recv = 1 };
+enum class matching_entry_type_t : unsigned { send = 0, recv = 1 };
 
 // Makes the key under which a send or receive is looked for. Equal keys match.
 using matching_make_key_t = matching_entry_key_t (*)(int rank, tag_t tag, matching_policy_t policy);
@@ -155,6 +191,9 @@ using matching_make_key_t = matching_entry_key_t (*)(int rank, tag_t tag, matchi
 // ---- the network by itself -------------------------------------------------------------------
 
 enum class net_opcode_t { SEND, RECV, WRITE, REMOTE_WRITE, READ, ERROR };
+
+/// "SEND", "RECV", ... The string is static.
+const char* get_net_opcode_str(net_opcode_t opcode);
 
 struct net_status_t {
   net_opcode_t opcode = net_opcode_t::ERROR;
