@@ -294,8 +294,8 @@ rsignal_t named(comp_t signal, const char* call) {
 }  // namespace
 
 rsignal_t get_rsignal_x::operator()() const {
-  signal_behind(signal_, "get_rsignal");
-  return named(signal_, "get_rsignal");
+  signal_behind(get_signal(), "get_rsignal");
+  return named(get_signal(), "get_rsignal");
 }
 
 make_block_x& make_block_x::also(mr_t mr) {
@@ -339,13 +339,13 @@ block_t make_block_x::operator()() const {
 }
 
 block_t sub_block_x::operator()() const {
-  if (offset_ > block_.size || size_ > block_.size - offset_) {
-    rt::refuse_block("sub_block", size_, " bytes from byte ", offset_,
-                     " on are beyond the end of the block, ", block_.size, " bytes");
+  if (get_offset() > get_block().size || get_size() > get_block().size - get_offset()) {
+    rt::refuse_block("sub_block", get_size(), " bytes from byte ", get_offset(),
+                     " on are beyond the end of the block, ", get_block().size, " bytes");
   }
-  block_t made = block_;
-  for (block_t::memory_t& each : made.memory) each.offset += offset_;
-  made.size = size_;
+  block_t made = get_block();
+  for (block_t::memory_t& each : made.memory) each.offset += get_offset();
+  made.size = get_size();
   return made;
 }
 

@@ -66,32 +66,32 @@ plan_impl_t& checked_plan(plan_t plan, const char* call) {
 
 void convert_recv_x::operator()() const {
   const char* const call = "convert_recv";
-  mr_impl_t* const mr = rt::registered(mr_, call);
+  mr_impl_t* const mr = rt::registered(get_mr(), call);
   runtime_impl_t& runtime = mr->context.runtime;
   destination told;
-  told.block = block_around(call, mr_, layout_);
-  told.block.recv_signal = get_rsignal_x(recv_signal_).runtime(&runtime)();
-  told.layout = layout_;
-  post_send_x(rank_, &told, sizeof(told), tag_, COMP_NULL)
+  told.block = block_around(call, get_mr(), get_layout());
+  told.block.recv_signal = get_rsignal_x(get_recv_signal()).runtime(&runtime)();
+  told.layout = get_layout();
+  post_send_x(get_rank(), &told, sizeof(told), get_tag(), COMP_NULL)
       .runtime(&runtime)
       .matching_engine(runtime.address_engine())();
 }
 
 void convert_send_x::operator()() const {
   const char* const call = "convert_send";
-  plan_impl_t& plan = checked_plan(plan_, call);
+  plan_impl_t& plan = checked_plan(get_plan(), call);
   runtime_impl_t& runtime = plan.runtime;
-  block_t from = block_around(call, mr_, layout_);
-  if (!(send_signal_ == COMP_NULL)) {
-    from.send_signal = get_rsignal_x(send_signal_).runtime(&runtime)();
+  block_t from = block_around(call, get_mr(), get_layout());
+  if (!(get_send_signal() == COMP_NULL)) {
+    from.send_signal = get_rsignal_x(get_send_signal()).runtime(&runtime)();
   }
   destination to;
-  post_recv_x(rank_, &to, sizeof(to), tag_, COMP_NULL)
+  post_recv_x(get_rank(), &to, sizeof(to), get_tag(), COMP_NULL)
       .runtime(&runtime)
       .matching_engine(runtime.address_engine())();
-  if (to.layout.size() != layout_.size()) {
-    throw std::invalid_argument(base::StrCat("lci: ", call, ": the layout has ", layout_.size(),
-                                             " bytes, and that of rank ", rank_, ", tag ", tag_,
+  if (to.layout.size() != get_layout().size()) {
+    throw std::invalid_argument(base::StrCat("lci: ", call, ": the layout has ", get_layout().size(),
+                                             " bytes, and that of rank ", get_rank(), ", tag ", get_tag(),
                                              ", ", to.layout.size()));
   }
   block_options_t options = options_;
@@ -104,10 +104,10 @@ void convert_send_x::operator()() const {
                             sub_block_x(from, here, size).runtime(&runtime)(),
                             sub_block_x(to.block, there, size).runtime(&runtime)(), options);
   };
-  walk ours(layout_);
+  walk ours(get_layout());
   walk theirs(to.layout);
-  if (layout_.size() == 0) put(0, 0, 0);
-  for (size_t left = layout_.size(); left > 0;) {
+  if (get_layout().size() == 0) put(0, 0, 0);
+  for (size_t left = get_layout().size(); left > 0;) {
     const size_t here = ours.offset();
     const size_t there = theirs.offset();
     size_t size = 0;

@@ -101,57 +101,57 @@ error_t post_copy(const Op& args, const request& asked) {
 }  // namespace
 
 size_t net_poll_cq_x::operator()() const {
-  if (statuses_ == nullptr && max_polls_ > 0) {
+  if (get_statuses() == nullptr && get_max_polls() > 0) {
     throw std::invalid_argument("lci: net_poll_cq: statuses is null");
   }
-  return rt::resolve(get_runtime(), get_device()).device->raw.poll(statuses_, max_polls_);
+  return rt::resolve(get_runtime(), get_device()).device->raw.poll(get_statuses(), get_max_polls());
 }
 
 error_t net_post_recv_x::operator()() const {
-  if (buffer_ == nullptr && size_ > 0) {
+  if (get_buffer() == nullptr && get_size() > 0) {
     throw std::invalid_argument(
-        base::StrCat("lci: net_post_recv: buffer is null and size is ", size_));
+        base::StrCat("lci: net_post_recv: buffer is null and size is ", get_size()));
   }
   rt::resolve(get_runtime(), get_device())
-      .device->raw.post_receive({buffer_, size_, get_user_context()});
+      .device->raw.post_receive({get_buffer(), get_size(), get_user_context()});
   return errorcode_t::done;
 }
 
 error_t net_post_sends_x::operator()() const {
   return post_copy(*this,
-                   {"net_post_sends", net::op_kind::send, rank_, buffer_, size_, get_imm_data()});
+                   {"net_post_sends", net::op_kind::send, get_rank(), get_buffer(), get_size(), get_imm_data()});
 }
 
 error_t net_post_send_x::operator()() const {
-  return post(*this, {"net_post_send", net::op_kind::send, rank_, buffer_, size_, get_imm_data()},
-              mr_);
+  return post(*this, {"net_post_send", net::op_kind::send, get_rank(), get_buffer(), get_size(), get_imm_data()},
+              get_mr());
 }
 
 error_t net_post_puts_x::operator()() const {
   return post_copy(*this,
-                   {"net_post_puts", net::op_kind::put, rank_, buffer_, size_, 0, offset_, rmr_});
+                   {"net_post_puts", net::op_kind::put, get_rank(), get_buffer(), get_size(), 0, get_offset(), get_rmr()});
 }
 
 error_t net_post_put_x::operator()() const {
-  return post(*this, {"net_post_put", net::op_kind::put, rank_, buffer_, size_, 0, offset_, rmr_},
-              mr_);
+  return post(*this, {"net_post_put", net::op_kind::put, get_rank(), get_buffer(), get_size(), 0, get_offset(), get_rmr()},
+              get_mr());
 }
 
 error_t net_post_putImms_x::operator()() const {
-  return post_copy(*this, {"net_post_putImms", net::op_kind::put_imm, rank_, buffer_, size_,
-                           get_imm_data(), offset_, rmr_});
+  return post_copy(*this, {"net_post_putImms", net::op_kind::put_imm, get_rank(), get_buffer(), get_size(),
+                           get_imm_data(), get_offset(), get_rmr()});
 }
 
 error_t net_post_putImm_x::operator()() const {
   return post(*this,
-              {"net_post_putImm", net::op_kind::put_imm, rank_, buffer_, size_, get_imm_data(),
-               offset_, rmr_},
-              mr_);
+              {"net_post_putImm", net::op_kind::put_imm, get_rank(), get_buffer(), get_size(), get_imm_data(),
+               get_offset(), get_rmr()},
+              get_mr());
 }
 
 error_t net_post_get_x::operator()() const {
-  return post(*this, {"net_post_get", net::op_kind::get, rank_, buffer_, size_, 0, offset_, rmr_},
-              mr_);
+  return post(*this, {"net_post_get", net::op_kind::get, get_rank(), get_buffer(), get_size(), 0, get_offset(), get_rmr()},
+              get_mr());
 }
 
 }  // namespace lci

@@ -177,13 +177,13 @@ plan_t alloc_plan_x::operator()() const {
 }
 
 void free_plan_x::operator()() const {
-  plan_impl_t* const impl = &checked_plan(*plan_, "free_plan");
+  plan_impl_t* const impl = &checked_plan(*get_plan(), "free_plan");
   if (impl->is_running()) {
     throw std::logic_error(
         base::StrCat("lci: free_plan: plan \"", impl->attr.name, "\" is running"));
   }
   delete impl;
-  *plan_ = plan_t();
+  *get_plan() = plan_t();
 }
 
 void plan_add(plan_t plan, direction_t direction, const block_t& local, const block_t& remote,
@@ -198,8 +198,8 @@ void plan_add(plan_t plan, direction_t direction, const block_t& local, const bl
   impl.add({operation}, operation.comp());
 }
 
-void plan_start_x::operator()() const { checked_plan(plan_, "plan_start").start(); }
+void plan_start_x::operator()() const { checked_plan(get_plan(), "plan_start").start(); }
 
-bool plan_test_x::operator()() const { return checked_plan(plan_, "plan_test").test(); }
+bool plan_test_x::operator()() const { return checked_plan(get_plan(), "plan_test").test(); }
 
 }  // namespace lci

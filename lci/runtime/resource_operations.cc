@@ -104,17 +104,17 @@ endpoint_t get_default_endpoint_x::operator()() const {
 
 mr_t register_memory_x::operator()() const {
   const rt::target target = rt::resolve(get_runtime(), get_device());
-  if (address_ == nullptr && size_ > 0) {
+  if (get_address() == nullptr && get_size() > 0) {
     throw std::invalid_argument(
-        base::StrCat("lci: register_memory: address is null and size is ", size_));
+        base::StrCat("lci: register_memory: address is null and size is ", get_size()));
   }
-  return target.runtime->register_memory(target.device->context, address_, size_,
+  return target.runtime->register_memory(target.device->context, get_address(), get_size(),
                                          resolve(get_g_default_attr()));
 }
 
 mr_t alloc_mr_x::operator()() const {
   const rt::target target = rt::resolve(get_runtime(), get_device());
-  return target.runtime->alloc_memory(target.device->context, size_, resolve(get_g_default_attr()));
+  return target.runtime->alloc_memory(target.device->context, get_size(), resolve(get_g_default_attr()));
 }
 
 mr_impl_t* rt::registered(const mr_t& mr, const char* call) {
@@ -143,17 +143,17 @@ void end(mr_t* mr, runtime_t runtime, bool allocated, const char* call) {
 }  // namespace
 
 void deregister_memory_x::operator()() const {
-  end(mr_, get_runtime(), /*allocated=*/false, "deregister_memory");
+  end(get_mr(), get_runtime(), /*allocated=*/false, "deregister_memory");
 }
 
 void free_mr_x::operator()() const { end(handle_, get_runtime(), /*allocated=*/true, "free_mr"); }
 
-void* get_mr_address_x::operator()() const { return registered(mr_, "get_mr_address")->address; }
+void* get_mr_address_x::operator()() const { return registered(get_mr(), "get_mr_address")->address; }
 
-size_t get_mr_size_x::operator()() const { return registered(mr_, "get_mr_size")->size; }
+size_t get_mr_size_x::operator()() const { return registered(get_mr(), "get_mr_size")->size; }
 
 rmr_t get_rmr_x::operator()() const {
-  const mr_impl_t* impl = registered(mr_, "get_rmr");
+  const mr_impl_t* impl = registered(get_mr(), "get_rmr");
   const net::remote_region remote = impl->context.net->remote_key(impl->region);
   return {remote.base, remote.key, impl->size};
 }
@@ -175,16 +175,16 @@ packet_pool_t get_default_packet_pool_x::operator()() const {
 }
 
 void register_packet_pool_x::operator()() const {
-  packet_pool_impl_t* pool = checked(packet_pool_, "register_packet_pool");
-  device_impl_t* device = checked(device_, "register_packet_pool");
+  packet_pool_impl_t* pool = checked(get_packet_pool(), "register_packet_pool");
+  device_impl_t* device = checked(get_device(), "register_packet_pool");
   owner(get_runtime(), pool->runtime, "register_packet_pool");
   owner(&pool->runtime, device->runtime, "register_packet_pool");
   if (device->net->limits().needs_registration) pool->regions(device->context);
 }
 
 void deregister_packet_pool_x::operator()() const {
-  packet_pool_impl_t* pool = checked(packet_pool_, "deregister_packet_pool");
-  device_impl_t* device = checked(device_, "deregister_packet_pool");
+  packet_pool_impl_t* pool = checked(get_packet_pool(), "deregister_packet_pool");
+  device_impl_t* device = checked(get_device(), "deregister_packet_pool");
   owner(get_runtime(), pool->runtime, "deregister_packet_pool");
   if (pool == &device->packets()) {
     throw std::logic_error("lci: deregister_packet_pool: it is the pool of this device");
@@ -201,11 +201,11 @@ void* get_upacket_x::operator()() const {
 }
 
 void put_upacket_x::operator()() const {
-  if (packet_ == nullptr || reinterpret_cast<uintptr_t>(packet_) % alignof(rt::packet) != 0 ||
-      !rt::packet::of(packet_)->is_valid()) {
+  if (get_packet() == nullptr || reinterpret_cast<uintptr_t>(get_packet()) % alignof(rt::packet) != 0 ||
+      !rt::packet::of(get_packet())->is_valid()) {
     refuse("put_upacket", "this is not a packet");
   }
-  rt::packet::of(packet_)->put();
+  rt::packet::of(get_packet())->put();
 }
 
 size_t get_max_bcopy_size_x::operator()() const {
@@ -239,17 +239,17 @@ matching_engine_t get_default_matching_engine_x::operator()() const {
 }
 
 matching_entry_val_t matching_engine_insert_x::operator()() const {
-  if (value_ == nullptr) {
+  if (get_value() == nullptr) {
     throw std::invalid_argument("lci: matching_engine_insert: value is null");
   }
-  return checked(matching_engine_, "matching_engine_insert")->insert(key_, value_, entry_type_);
+  return checked(get_matching_engine(), "matching_engine_insert")->insert(get_key(), get_value(), get_entry_type());
 }
 
 // ---- the allocator, progress --------------------------------------------------------------------
 
 void set_allocator_x::operator()() const {
-  if (allocator_ == nullptr) throw std::invalid_argument("lci: set_allocator: it is null");
-  rt::resolve(get_runtime())->set_allocator(allocator_);
+  if (get_allocator() == nullptr) throw std::invalid_argument("lci: set_allocator: it is null");
+  rt::resolve(get_runtime())->set_allocator(get_allocator());
 }
 
 allocator_base_t* get_allocator_x::operator()() const {

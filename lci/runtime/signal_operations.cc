@@ -48,24 +48,24 @@ comp_t alloc_signal_x::operator()() const {
   attr.user_context = get_user_context();
   attr.lend_am = true;  // of a message it only counts that it came
   attr.signal_nbits_event = nbits_event_.value_or(get_g_default_attr().signal_nbits_event);
-  attr.signal_num_event = num_event_;
+  attr.signal_num_event = get_num_event();
   if (attr.signal_nbits_event < 1 || attr.signal_nbits_event > 40) {
     throw std::invalid_argument(base::StrCat("lci: attribute signal_nbits_event is ",
                                              attr.signal_nbits_event, ", not 1 to 40"));
   }
   const int64_t most = (int64_t{1} << attr.signal_nbits_event) - 1;
-  if (num_event_ < 1 || num_event_ > most) {
-    throw std::invalid_argument(base::StrCat("lci: alloc_signal: num_event is ", num_event_,
+  if (get_num_event() < 1 || get_num_event() > most) {
+    throw std::invalid_argument(base::StrCat("lci: alloc_signal: num_event is ", get_num_event(),
                                              ", not 1 to ", most,
                                              ", for which signal_nbits_event has room"));
   }
   return new rt::event_signal(attr, *runtime, runtime->counters());
 }
 
-bool signal_test_x::operator()() const { return checked_signal(comp_, "signal_test")->test(); }
+bool signal_test_x::operator()() const { return checked_signal(get_comp(), "signal_test")->test(); }
 
 void signal_wait_x::operator()() const {
-  const rt::event_signal* const signal = checked_signal(comp_, "signal_wait");
+  const rt::event_signal* const signal = checked_signal(get_comp(), "signal_wait");
   if (signal->test()) return;
   const rt::target target = rt::resolve(get_runtime(), get_device());
   device_impl_t* const device = get_do_progress() ? target.device : nullptr;
@@ -81,10 +81,10 @@ void signal_wait_x::operator()() const {
   });
 }
 
-void signal_reset_x::operator()() const { checked_signal(comp_, "signal_reset")->reset(); }
+void signal_reset_x::operator()() const { checked_signal(get_comp(), "signal_reset")->reset(); }
 
 int64_t signal_missing_x::operator()() const {
-  const rt::event_counter& counter = checked_signal(comp_, "signal_missing")->counter();
+  const rt::event_counter& counter = checked_signal(get_comp(), "signal_missing")->counter();
   return counter.missing_events(counter.get());
 }
 

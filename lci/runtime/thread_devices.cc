@@ -108,9 +108,9 @@ thread_devices_impl_t& checked(const thread_devices_t& devices, int number, cons
 }  // namespace
 
 thread_devices_t alloc_thread_devices_x::operator()() const {
-  if (n_ < 1) {
+  if (get_n() < 1) {
     throw std::invalid_argument(
-        base::StrCat("lci: alloc_thread_devices: n is ", n_, ", not at least 1"));
+        base::StrCat("lci: alloc_thread_devices: n is ", get_n(), ", not at least 1"));
   }
   runtime_impl_t* runtime = get_net_context().is_empty() ? rt::resolve(get_runtime())
                                                          : &get_net_context().get_impl()->runtime;
@@ -119,7 +119,7 @@ thread_devices_t alloc_thread_devices_x::operator()() const {
   const device_attr_t attr = resolve(get_g_default_attr());
   std::vector<device_impl_t*> devices;
   try {
-    for (int i = 0; i < n_; ++i) {
+    for (int i = 0; i < get_n(); ++i) {
       devices.push_back(runtime->alloc_device(context, packets, attr));
     }
   } catch (...) {
@@ -130,7 +130,7 @@ thread_devices_t alloc_thread_devices_x::operator()() const {
 }
 
 void free_thread_devices_x::operator()() const {
-  thread_devices_impl_t& impl = checked(*devices_, "free_thread_devices");
+  thread_devices_impl_t& impl = checked(*get_devices(), "free_thread_devices");
   // All or none.
   for (int i = 0; i < impl.size(); ++i) {
     if (!impl.at(i)->idle()) {
@@ -141,21 +141,21 @@ void free_thread_devices_x::operator()() const {
   }
   for (int i = 0; i < impl.size(); ++i) impl.runtime.free_device(impl.at(i));
   delete &impl;
-  *devices_ = thread_devices_t();
+  *get_devices() = thread_devices_t();
 }
 
 device_t get_thread_device_x::operator()() const {
-  return checked(devices_, "get_thread_device").of_this_thread();
+  return checked(get_devices(), "get_thread_device").of_this_thread();
 }
 
 device_t bind_thread_device_x::operator()() const {
-  thread_devices_impl_t& impl = checked(devices_, number_, "bind_thread_device");
-  impl.bind(number_);
-  return impl.at(number_);
+  thread_devices_impl_t& impl = checked(get_devices(), get_number(), "bind_thread_device");
+  impl.bind(get_number());
+  return impl.at(get_number());
 }
 
 device_t get_device_of_thread_x::operator()() const {
-  return checked(devices_, number_, "get_device_of_thread").at(number_);
+  return checked(get_devices(), get_number(), "get_device_of_thread").at(get_number());
 }
 
 size_t count_registrations_x::operator()() const {

@@ -69,24 +69,24 @@ void barrier_x::operator()() const {
 
 void broadcast_x::operator()() const {
   rt::plan p(*this, "broadcast");
-  rt::check_root(root_, p.size(), "broadcast");
-  rt::check_buffer(buffer_, size_, "broadcast", "buffer");
+  rt::check_root(get_root(), p.size(), "broadcast");
+  rt::check_buffer(get_buffer(), get_size(), "broadcast", "buffer");
   const int steps = rt::ring_steps(get_ring_nsteps(), p.size(), "broadcast");
   switch (get_algorithm()) {
     case broadcast_algorithm_t::direct:
-      rt::broadcast_directly(&p, buffer_, size_, root_, 0);
+      rt::broadcast_directly(&p, get_buffer(), get_size(), get_root(), 0);
       break;
     case broadcast_algorithm_t::ring:
-      rt::broadcast_by_ring(&p, buffer_, size_, root_, steps, 0);
+      rt::broadcast_by_ring(&p, get_buffer(), get_size(), get_root(), steps, 0);
       break;
     case broadcast_algorithm_t::tree:
-      rt::broadcast_by_tree(&p, buffer_, size_, root_, 0);
+      rt::broadcast_by_tree(&p, get_buffer(), get_size(), get_root(), 0);
       break;
     case broadcast_algorithm_t::none:
-      if (size_ >= rt::ring_threshold && p.size() > 2) {
-        rt::broadcast_by_ring(&p, buffer_, size_, root_, steps, 0);
+      if (get_size() >= rt::ring_threshold && p.size() > 2) {
+        rt::broadcast_by_ring(&p, get_buffer(), get_size(), get_root(), steps, 0);
       } else {
-        rt::broadcast_by_tree(&p, buffer_, size_, root_, 0);
+        rt::broadcast_by_tree(&p, get_buffer(), get_size(), get_root(), 0);
       }
       break;
   }

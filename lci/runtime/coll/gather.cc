@@ -53,16 +53,16 @@ void allgather_by_ring(plan* p, const void* sendbuf, void* recvbuf, size_t size)
 void allgather_x::operator()() const {
   const auto n =
       static_cast<size_t>(rt::resolve(get_runtime(), get_device(), get_endpoint()).runtime->size());
-  const size_t all = rt::bytes_of(n, size_, "allgather");
-  rt::check_buffer(sendbuf_, size_, "allgather", "sendbuf");
-  rt::check_buffer(recvbuf_, all, "allgather", "recvbuf");
+  const size_t all = rt::bytes_of(n, get_size(), "allgather");
+  rt::check_buffer(get_sendbuf(), get_size(), "allgather", "sendbuf");
+  rt::check_buffer(get_recvbuf(), all, "allgather", "recvbuf");
   const bool small = all < rt::ring_threshold;
   rt::plan p(*this, "allgather", small ? all : 0);
-  if (size_ > 0) {
+  if (get_size() > 0) {
     if (small) {
-      rt::allgather_by_doubling(&p, sendbuf_, recvbuf_, size_);
+      rt::allgather_by_doubling(&p, get_sendbuf(), get_recvbuf(), get_size());
     } else {
-      rt::allgather_by_ring(&p, sendbuf_, recvbuf_, size_);
+      rt::allgather_by_ring(&p, get_sendbuf(), get_recvbuf(), get_size());
     }
   }
   p.run();
@@ -72,19 +72,19 @@ void allgather_x::operator()() const {
 void alltoall_x::operator()() const {
   rt::plan p(*this, "alltoall");
   const auto n = static_cast<size_t>(p.size());
-  const size_t all = rt::bytes_of(n, size_, "alltoall");
-  rt::check_buffer(sendbuf_, all, "alltoall", "sendbuf");
-  rt::check_buffer(recvbuf_, all, "alltoall", "recvbuf");
-  const char* const out = static_cast<const char*>(sendbuf_);
-  char* const in = static_cast<char*>(recvbuf_);
+  const size_t all = rt::bytes_of(n, get_size(), "alltoall");
+  rt::check_buffer(get_sendbuf(), all, "alltoall", "sendbuf");
+  rt::check_buffer(get_recvbuf(), all, "alltoall", "recvbuf");
+  const char* const out = static_cast<const char*>(get_sendbuf());
+  char* const in = static_cast<char*>(get_recvbuf());
   const auto rank = static_cast<size_t>(p.rank());
-  if (size_ > 0) {
-    p.copy(in + rank * size_, out + rank * size_, size_);
+  if (get_size() > 0) {
+    p.copy(in + rank * get_size(), out + rank * get_size(), get_size());
     for (size_t i = 1; i < n; ++i) {
       const size_t from = (rank + n - i) % n;
       const size_t to = (rank + i) % n;
-      p.receive(static_cast<int>(from), in + from * size_, size_, 0);
-      p.send(static_cast<int>(to), out + to * size_, size_, 0);
+      p.receive(static_cast<int>(from), in + from * get_size(), get_size(), 0);
+      p.send(static_cast<int>(to), out + to * get_size(), get_size(), 0);
     }
   }
   p.run();

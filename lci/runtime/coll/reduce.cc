@@ -127,37 +127,37 @@ size_t block_of(int rank, size_t bytes) { return static_cast<size_t>(rank) * byt
 }  // namespace rt
 
 void reduce_x::operator()() const {
-  const size_t bytes = rt::bytes_of(count_, item_size_, "reduce");
-  rt::check_op(op_, "reduce");
+  const size_t bytes = rt::bytes_of(get_count(), get_item_size(), "reduce");
+  rt::check_op(get_op(), "reduce");
   rt::plan p(*this, "reduce", 2 * bytes);
-  rt::check_root(root_, p.size(), "reduce");
-  rt::check_buffer(sendbuf_, bytes, "reduce", "sendbuf");
-  if (p.rank() == root_) rt::check_buffer(recvbuf_, bytes, "reduce", "recvbuf");
+  rt::check_root(get_root(), p.size(), "reduce");
+  rt::check_buffer(get_sendbuf(), bytes, "reduce", "sendbuf");
+  if (p.rank() == get_root()) rt::check_buffer(get_recvbuf(), bytes, "reduce", "recvbuf");
   if (bytes > 0) {
     char* const work = p.room();
     char* const spare = work + bytes;
-    p.copy(work, sendbuf_, bytes);
+    p.copy(work, get_sendbuf(), bytes);
     p.then();
-    rt::reduce_by_tree(&p, work, spare, {count_, item_size_, op_}, 0);
+    rt::reduce_by_tree(&p, work, spare, {get_count(), get_item_size(), get_op()}, 0);
     // From rank 0, which alone has them all in their order, to the root.
     constexpr uint32_t last_round = 64;
     char* const result = rt::result_of_tree(p, work, spare);
-    if (root_ == 0) {
-      if (p.rank() == 0) p.copy(recvbuf_, result, bytes);
+    if (get_root() == 0) {
+      if (p.rank() == 0) p.copy(get_recvbuf(), result, bytes);
     } else if (p.rank() == 0) {
-      p.send(root_, result, bytes, last_round);
-    } else if (p.rank() == root_) {
-      p.receive(0, recvbuf_, bytes, last_round);
+      p.send(get_root(), result, bytes, last_round);
+    } else if (p.rank() == get_root()) {
+      p.receive(0, get_recvbuf(), bytes, last_round);
     }
   }
   p.run();
 }
 
 void allreduce_x::operator()() const {
-  const size_t bytes = rt::bytes_of(count_, item_size_, "allreduce");
-  rt::check_op(op_, "allreduce");
-  rt::check_buffer(sendbuf_, bytes, "allreduce", "sendbuf");
-  rt::check_buffer(recvbuf_, bytes, "allreduce", "recvbuf");
+  const size_t bytes = rt::bytes_of(get_count(), get_item_size(), "allreduce");
+  rt::check_op(get_op(), "allreduce");
+  rt::check_buffer(get_sendbuf(), bytes, "allreduce", "sendbuf");
+  rt::check_buffer(get_recvbuf(), bytes, "allreduce", "recvbuf");
   const auto n =
       static_cast<size_t>(rt::resolve(get_runtime(), get_device(), get_endpoint()).runtime->size());
   allreduce_algorithm_t algorithm = get_algorithm();
@@ -171,18 +171,18 @@ void allreduce_x::operator()() const {
                                                                  : bytes;
   rt::plan p(*this, "allreduce", room);
   const int steps = rt::ring_steps(get_ring_nsteps(), p.size(), "allreduce");
-  const rt::items what{count_, item_size_, op_};
-  char* const out = static_cast<char*>(recvbuf_);
+  const rt::items what{get_count(), get_item_size(), get_op()};
+  char* const out = static_cast<char*>(get_recvbuf());
   if (bytes == 0) {
     p.run();
     return;
   }
   switch (algorithm) {
     case allreduce_algorithm_t::direct:
-      rt::reduce_directly(&p, static_cast<const char*>(sendbuf_), out, what, rt::always_all);
+      rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()), out, what, rt::always_all);
       break;
     case allreduce_algorithm_t::ring: {
-      if (out != sendbuf_) p.copy(out, sendbuf_, bytes);
+      if (out != get_sendbuf()) p.copy(out, get_sendbuf(), bytes);
       p.then();
       rt::reduce_by_chain(&p, p.room(), out, what, steps, 0);
       p.then();
@@ -193,7 +193,7 @@ void allreduce_x::operator()() const {
     default: {
       char* const work = p.room();
       char* const spare = work + bytes;
-      p.copy(work, sendbuf_, bytes);
+      p.copy(work, get_sendbuf(), bytes);
       p.then();
       rt::reduce_by_tree(&p, work, spare, what, 0);
       if (p.rank() == 0) p.copy(out, rt::result_of_tree(p, work, spare), bytes);
@@ -210,11 +210,11 @@ void reduce_scatter_x::operator()() const {
   const char* const call = "reduce_scatter";
   const auto n =
       static_cast<size_t>(rt::resolve(get_runtime(), get_device(), get_endpoint()).runtime->size());
-  const size_t block = rt::bytes_of(recvcount_, item_size_, call);
+  const size_t block = rt::bytes_of(get_recvcount(), get_item_size(), call);
   const size_t all = rt::bytes_of(n, block, call);
-  rt::check_op(op_, call);
-  rt::check_buffer(sendbuf_, all, call, "sendbuf");
-  rt::check_buffer(recvbuf_, block, call, "recvbuf");
+  rt::check_op(get_op(), call);
+  rt::check_buffer(get_sendbuf(), all, call, "sendbuf");
+  rt::check_buffer(get_recvbuf(), block, call, "recvbuf");
   reduce_scatter_algorithm_t algorithm = get_algorithm();
   if (algorithm == reduce_scatter_algorithm_t::none) {
     algorithm = reduce_scatter_algorithm_t::direct;  // each block goes where it is needed at once
@@ -222,20 +222,20 @@ void reduce_scatter_x::operator()() const {
   const bool direct = algorithm == reduce_scatter_algorithm_t::direct;
   rt::plan p(*this, call, direct ? all - block : rt::bytes_of(2, all, call));
   const int steps = rt::ring_steps(get_ring_nsteps(), p.size(), call);
-  const rt::items blocks{recvcount_ * n, item_size_, op_};
+  const rt::items blocks{get_recvcount() * n, get_item_size(), get_op()};
   if (all == 0) {
     p.run();
     return;
   }
   if (direct) {
-    rt::reduce_directly(&p, static_cast<const char*>(sendbuf_), static_cast<char*>(recvbuf_),
-                        {recvcount_, item_size_, op_}, rt::block_of);
+    rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()), static_cast<char*>(get_recvbuf()),
+                        {get_recvcount(), get_item_size(), get_op()}, rt::block_of);
     p.run();
     return;
   }
   char* const work = p.room();
   char* const spare = work + all;
-  p.copy(work, sendbuf_, all);
+  p.copy(work, get_sendbuf(), all);
   p.then();
   int holder;  // who has the result of everything
   char* result;
@@ -253,9 +253,9 @@ void reduce_scatter_x::operator()() const {
     round = static_cast<uint32_t>(steps);
   }
   if (p.rank() != holder) {
-    p.receive(holder, recvbuf_, block, round);
+    p.receive(holder, get_recvbuf(), block, round);
   } else {
-    p.copy(recvbuf_, result + static_cast<size_t>(holder) * block, block);
+    p.copy(get_recvbuf(), result + static_cast<size_t>(holder) * block, block);
     for (int to = 0; to < p.size(); ++to) {
       if (to != holder) p.send(to, result + static_cast<size_t>(to) * block, block, round);
     }

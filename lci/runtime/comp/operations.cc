@@ -62,20 +62,20 @@ rt::completion_queue* checked_queue(comp_t comp) {
 }  // namespace
 
 void free_comp_x::operator()() const {
-  comp_impl_t* impl = checked(*comp_, "free_comp");
+  comp_impl_t* impl = checked(*get_comp(), "free_comp");
   if (impl->attr.comp_type == attr_comp_type_t::graph &&
       static_cast<rt::graph*>(impl)->is_running()) {
     throw std::logic_error(
         base::StrCat("lci: free_comp: graph \"", impl->attr.name, "\" is running"));
   }
   delete impl;
-  *comp_ = comp_t();
+  *get_comp() = comp_t();
 }
 
-void comp_signal_x::operator()() const { checked(comp_, "comp_signal")->signal(status_); }
+void comp_signal_x::operator()() const { checked(get_comp(), "comp_signal")->signal(get_status()); }
 
 rcomp_t register_rcomp_x::operator()() const {
-  comp_impl_t* impl = checked(comp_, "register_rcomp");
+  comp_impl_t* impl = checked(get_comp(), "register_rcomp");
   runtime_impl_t* runtime = rt::resolve(get_runtime());
   const rcomp_t rcomp = get_rcomp() != 0 ? get_rcomp() : runtime->reserve_rcomps(1);
   runtime->set_rcomp(rcomp, impl);
@@ -83,28 +83,28 @@ rcomp_t register_rcomp_x::operator()() const {
 }
 
 rcomp_t reserve_rcomps_x::operator()() const {
-  return rt::resolve(get_runtime())->reserve_rcomps(n_);
+  return rt::resolve(get_runtime())->reserve_rcomps(get_n());
 }
 
 void deregister_rcomp_x::operator()() const {
-  rt::resolve(get_runtime())->set_rcomp(rcomp_, nullptr);
+  rt::resolve(get_runtime())->set_rcomp(get_rcomp(), nullptr);
 }
 
 comp_t alloc_handler_x::operator()() const {
-  if (handler_ == nullptr) throw std::invalid_argument("lci: alloc_handler: handler is null");
+  if (get_handler() == nullptr) throw std::invalid_argument("lci: alloc_handler: handler is null");
   comp_attr_t attr = attributes(*this, attr_comp_type_t::handler);
   const global_attr_t defaults = get_g_default_attr();
-  attr.zero_copy_am = zero_copy_am_.value_or(defaults.zero_copy_am);
-  attr.lend_am = lend_am_.value_or(defaults.lend_am);
-  return new rt::handler(attr, handler_);
+  attr.zero_copy_am = get_zero_copy_am().get_value_or(defaults.zero_copy_am);
+  attr.lend_am = get_lend_am().get_value_or(defaults.lend_am);
+  return new rt::handler(attr, get_handler());
 }
 
 comp_t alloc_cq_x::operator()() const {
   comp_attr_t attr = attributes(*this, attr_comp_type_t::cq);
   const global_attr_t defaults = get_g_default_attr();
-  attr.cq_type = cq_type_.value_or(defaults.cq_type);
-  attr.zero_copy_am = zero_copy_am_.value_or(defaults.zero_copy_am);
-  attr.cq_default_length = default_length_.value_or(defaults.cq_default_length);
+  attr.cq_type = get_cq_type().get_value_or(defaults.cq_type);
+  attr.zero_copy_am = get_zero_copy_am().get_value_or(defaults.zero_copy_am);
+  attr.cq_default_length = get_default_length().get_value_or(defaults.cq_default_length);
   check_positive(attr.cq_default_length, "cq_default_length");
   if (attr.cq_type == attr_cq_type_t::lcrq) return new rt::growing_completion_queue(attr);
   return new rt::fixed_completion_queue(attr);
@@ -112,29 +112,29 @@ comp_t alloc_cq_x::operator()() const {
 
 status_t cq_pop_x::operator()() const {
   status_t status;
-  if (!checked_queue(comp_)->pop(&status)) status = status_t(errorcode_t::retry);
+  if (!checked_queue(get_comp())->pop(&status)) status = status_t(errorcode_t::retry);
   return status;
 }
 
 comp_t alloc_counter_x::operator()() const {
   comp_attr_t attr = attributes(*this, attr_comp_type_t::counter);
-  attr.lend_am = lend_am_.value_or(get_g_default_attr().lend_am);
+  attr.lend_am = get_lend_am().get_value_or(get_g_default_attr().lend_am);
   return new rt::counter(attr);
 }
 
 int64_t counter_get_x::operator()() const {
-  return checked<rt::counter>(comp_, attr_comp_type_t::counter, "counter_get")->get();
+  return checked<rt::counter>(get_comp(), attr_comp_type_t::counter, "counter_get")->get();
 }
 
 void counter_set_x::operator()() const {
-  checked<rt::counter>(comp_, attr_comp_type_t::counter, "counter_set")->set(value_);
+  checked<rt::counter>(get_comp(), attr_comp_type_t::counter, "counter_set")->set(get_value());
 }
 
 comp_t alloc_sync_x::operator()() const {
   comp_attr_t attr = attributes(*this, attr_comp_type_t::sync);
   const global_attr_t defaults = get_g_default_attr();
-  attr.sync_threshold = threshold_.value_or(defaults.sync_threshold);
-  attr.zero_copy_am = zero_copy_am_.value_or(defaults.zero_copy_am);
+  attr.sync_threshold = get_threshold().get_value_or(defaults.sync_threshold);
+  attr.zero_copy_am = get_zero_copy_am().get_value_or(defaults.zero_copy_am);
   check_positive(attr.sync_threshold, "sync_threshold");
   return new rt::synchronizer(attr);
 }
@@ -156,38 +156,38 @@ comp_t alloc_graph_x::operator()() const {
 }
 
 graph_node_t graph_add_node_x::operator()() const {
-  return checked_graph(comp_, "graph_add_node")->add_node(fn_, get_value(), get_free_cb());
+  return checked_graph(get_comp(), "graph_add_node")->add_node(get_fn(), get_value(), get_free_cb());
 }
 
 void graph_add_edge_x::operator()() const {
-  checked_graph(comp_, "graph_add_edge")->add_edge(src_, dst_, fn_);
+  checked_graph(get_comp(), "graph_add_edge")->add_edge(get_src(), get_dst(), get_fn());
 }
 
 void graph_node_mark_complete_x::operator()() const {
   status_t status = get_status();
   if (status.error.errorcode == errorcode_t::retry_init) status.set_done();
-  rt::graph::mark_complete(node_, status);
+  rt::graph::mark_complete(get_node(), status);
 }
 
-void graph_start_x::operator()() const { checked_graph(comp_, "graph_start")->start(); }
+void graph_start_x::operator()() const { checked_graph(get_comp(), "graph_start")->start(); }
 
-status_t graph_test_x::operator()() const { return checked_graph(comp_, "graph_test")->test(); }
+status_t graph_test_x::operator()() const { return checked_graph(get_comp(), "graph_test")->test(); }
 
 // ---- synchronizers ------------------------------------------------------------------------------
 
 bool sync_test_x::operator()() const {
-  auto* sync = checked<rt::synchronizer>(comp_, attr_comp_type_t::sync, "sync_test");
+  auto* sync = checked<rt::synchronizer>(get_comp(), attr_comp_type_t::sync, "sync_test");
   if (!sync->ready()) return false;
-  sync->take(p_out_);
+  sync->take(get_p_out());
   return true;
 }
 
 void sync_wait_x::operator()() const {
-  auto* sync = checked<rt::synchronizer>(comp_, attr_comp_type_t::sync, "sync_wait");
+  auto* sync = checked<rt::synchronizer>(get_comp(), attr_comp_type_t::sync, "sync_wait");
   device_impl_t* device =
       get_do_progress() ? rt::resolve(get_runtime(), get_device()).device : nullptr;
   rt::wait_until(device, "sync_wait", [sync] { return sync->ready(); });
-  sync->take(p_out_);
+  sync->take(get_p_out());
 }
 
 }  // namespace lci
