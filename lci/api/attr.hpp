@@ -61,7 +61,7 @@
   X(attr_backend_t, backend, attr_backend_t::none, "transport; none: shm if all ranks are on one host, else mixed: that between ranks of a host, and between hosts ibv where all have it, else ofi") \
   X(std::string, ofi_provider_name, "", "ofi: provider; empty: the best one available")            \
   X(size_t, max_msg_size, size_t{1} << 30, "bytes of one put or get at most; larger ones are split") \
-  X(size_t, max_inject_size, 64, "bytes that leave without a packet where the network copies them; at least that where it copies more by itself") \
+  X(size_t, max_inject_size, 64, "no effect: the network says how many bytes it copies by itself") \
   X(int, ibv_gid_idx, -1, "ibv: index of the global identifier; -1: chosen")                       \
   X(bool, ibv_force_gid_auto_select, false, "ibv: choose it even on InfiniBand")                   \
   X(int, ibv_eager_ranks, 64, "ibv: jobs of more ranks connect their queue pairs on first use, others at start") \
@@ -69,7 +69,7 @@
   X(attr_ibv_odp_strategy_t, ibv_odp_strategy, attr_ibv_odp_strategy_t::none, "ibv: on-demand paging") \
   X(attr_ibv_prefetch_strategy_t, ibv_prefetch_strategy, attr_ibv_prefetch_strategy_t::none, "ibv: prefetching of paged memory") \
   X(size_t, max_registrations, 0, "registrations with the network of a net context at most, of which a piece of memory may need one a device; 0: as many as the network has room for") \
-  X(bool, use_dmabuf, true, "register accelerators' memory by dma-buf")
+  X(bool, use_dmabuf, true, "no effect: accelerators' memory is not registered")
 
 #define LCI_NET_CONTEXT_READONLY_ATTRS(X)                                                          \
   X(bool, support_putimm, true, "the network can tell the target of a put by itself")
@@ -79,15 +79,21 @@
   X(size_t, net_max_recvs, 4096, "receives posted ahead, where the network needs them")            \
   X(size_t, net_max_cqes, 65536, "entries of the network's completion queue, where it has one")    \
   X(double, net_send_reserved_pct, 0.25, "part of net_max_sends kept for answers to peers, 0 to 0.9") \
-  X(uint64_t, ofi_lock_mode, 0, "ofi: which calls are wrapped in try-locks; 0: those that need it") \
+  X(uint64_t, ofi_lock_mode, 0, "no effect: calls that need a lock have one. A mask of LCI_NET_TRYLOCK_SEND and so on") \
   X(size_t, ofi_gather_size, size_t{64} << 10, "ofi: bytes of a packet in which small messages to one rank gather while others are on the way there: over TCP packets are made so large (tcp;ofi_rxm: 16 KiB at most; smaller in jobs of many ranks), elsewhere no larger than for one message; 0: each leaves by itself") \
   X(size_t, ofi_piece_size, 0, "ofi, over TCP: bytes of a large message that are written at once; 0: 480 KiB where the kernel paces what it sends (congestion control bbr), else all") \
   X(bool, alloc_default_endpoint, true, "make a default endpoint with the device")                 \
-  X(bool, alloc_progress_endpoint, false, "make an endpoint for what progress sends")              \
+  X(bool, alloc_progress_endpoint, false, "no effect: progress never waits for the endpoints of those who post")              \
   X(bool, use_reg_cache, false, "keep registrations of buffers that the program has not registered, for use again; only if their memory stays mapped as long as the net context") \
   X(attr_ibv_td_strategy_t, ibv_td_strategy, attr_ibv_td_strategy_t::per_qp, "ibv: thread domains") \
   X(size_t, shm_eager_size, size_t{32} << 10, "shm: messages of up to so many bytes are sent by copy, even if a packet holds less; at most what a quarter of a ring holds, which has 8 MiB divided by the ranks, but 64 to 256 KiB") \
   X(size_t, shm_joint_copy_size, size_t{32} << 10, "shm: from so many bytes on both ranks of a send copy at the same time, each a part or one into a ring that the other copies out of, whichever has been faster lately; below, the sender alone") \
+  X(bool, shm_enable, true, "no effect: ranks of one host use shared memory unless the backend attribute names a network") \
+  X(size_t, shm_ring_size, size_t{64} << 10, "no effect: rings have 8 MiB divided by the ranks, but 64 to 256 KiB") \
+  X(size_t, shm_slot_size, 128, "no effect: messages in rings have the size that they need")       \
+  X(size_t, shm_producer_cas_attempts, 4, "no effect: each ring has one writer at a time")         \
+  X(size_t, shm_consumer_cas_attempts, 1, "no effect: each ring has one reader at a time")         \
+  X(size_t, shm_max_polls, 16, "no effect: a call of progress takes up to 16 completions of a device, whichever network they are from") \
   X(int, am_poll_mask, 15, "who makes progress on the device serves the default one, too, if nobody else does, each time that the number of polls and this mask have no bit in common; 2^n - 1, or -1: never") \
   X(int, signal_level, -1, "support level of signals (UNR), 0 to 4, equal on all ranks; -1: the best that the network has") \
   X(bool, progress_thread, false, "a thread of the library makes progress on the device: for programs that only wait for signals. With nothing to do it sleeps: through ibv and most providers of ofi (tcp;ofi_rxm, sockets) until the network tells that something has come, else for up to a millisecond at a time")

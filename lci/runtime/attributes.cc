@@ -2,10 +2,13 @@
 
 #include <cstdint>
 #include <limits>
+#include <stdexcept>
 #include <string>
+#include <string_view>
 
 #include "lci/api/resource.hpp"
 #include "lci/base/env.h"
+#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/plan.h"
@@ -121,10 +124,48 @@ base::StatusOr<global_attr_t> attributes_from_environment() {
   return attr;
 }
 
+namespace {
+
+// What an attribute that has no effect means here instead begins its meaning.
+constexpr std::string_view no_effect = "no effect: ";
+
+}  // namespace
+
+template <class T>
+void effect_reports::check(const char* name, std::string_view meaning, const T& value,
+                           const T& builtin) {
+  if (value == builtin || meaning.substr(0, no_effect.size()) != no_effect) return;
+  {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (!reported_.insert(name).second) return;
+  }
+  LCI_LOG(warn, "attribute ", name, " (LCI_ATTR_", base::AsciiStrToUpper(name),
+          ") is set, which has no effect: ", std::string(meaning.substr(no_effect.size())));
+}
+
+#define LCI_ATTR_REPORT(type_, name_, default_, doc_) \
+  check<type_>(#name_, doc_, attr.name_, builtin.name_);
+void effect_reports::check(const net_context_attr_t& attr) {
+  const net_context_attr_t builtin;
+  LCI_NET_CONTEXT_ATTRS(LCI_ATTR_REPORT)
+}
+void effect_reports::check(const device_attr_t& attr) {
+  const device_attr_t builtin;
+  LCI_DEVICE_ATTRS(LCI_ATTR_REPORT)
+}
+#undef LCI_ATTR_REPORT
+
 }  // namespace rt
 
 // The getters of the handles.
 namespace {
+template <class Handle>
+auto& impl_of(const Handle& handle, const char* attribute) {
+  if (handle.is_empty()) {
+    throw std::invalid_argument(base::StrCat("lci: ", attribute, ": the handle is empty"));
+  }
+  return *handle.get_impl();
+}
 const runtime_attr_t& attributes_of(const runtime_impl_t& impl) { return impl.attr(); }
 template <class Impl>
 const auto& attributes_of(const Impl& impl) {
@@ -132,8 +173,10 @@ const auto& attributes_of(const Impl& impl) {
 }
 }  // namespace
 
-#define LCI_DEFINE_GETTER(handle_, type_, name_) \
-  type_ handle_::get_attr_##name_() const { return attributes_of(*get_impl()).name_; }
+#define LCI_DEFINE_GETTER(handle_, type_, name_)                    \
+  type_ handle_::get_attr_##name_() const {                         \
+    return attributes_of(impl_of(*this, "get_attr_" #name_)).name_; \
+  }
 
 #define LCI_GETTER_OF_runtime(type_, name_, default_, doc_) \
   LCI_DEFINE_GETTER(runtime_t, type_, name_)
@@ -150,11 +193,14 @@ const auto& attributes_of(const Impl& impl) {
 #define LCI_GETTER_OF_endpoint(type_, name_, default_, doc_) \
   LCI_DEFINE_GETTER(endpoint_t, type_, name_)
 
-#define LCI_DEFINE_GETTERS(resource_, RESOURCE_)                  \
-  LCI_##RESOURCE_##_ATTRS(LCI_GETTER_OF_##resource_)              \
-      LCI_##RESOURCE_##_READONLY_ATTRS(LCI_GETTER_OF_##resource_) \
-          LCI_DEFINE_GETTER(resource_##_t, const char*, name)     \
-              LCI_DEFINE_GETTER(resource_##_t, void*, user_context)
+#define LCI_DEFINE_GETTERS(resource_, RESOURCE_)                       \
+  LCI_##RESOURCE_##_ATTRS(LCI_GETTER_OF_##resource_)                   \
+      LCI_##RESOURCE_##_READONLY_ATTRS(LCI_GETTER_OF_##resource_)      \
+          LCI_DEFINE_GETTER(resource_##_t, const char*, name)          \
+              LCI_DEFINE_GETTER(resource_##_t, void*, user_context)    \
+                  resource_##_attr_t resource_##_t::get_attr() const { \
+    return attributes_of(impl_of(*this, "get_attr"));                  \
+  }
 LCI_RESOURCES(LCI_DEFINE_GETTERS)
 
 }  // namespace lci

@@ -26,7 +26,6 @@ struct process_state {
   int initialized = 0;  // calls of global_initialize without their global_finalize
   int runtimes = 0;     // made so far: the names of their scopes
   std::unique_ptr<boot::bootstrap> boot;
-  global_attr_t attr;
   std::vector<runtime_impl_t*> alive;  // in the order of allocation, as on all ranks
 };
 
@@ -57,11 +56,11 @@ runtime_t make_runtime(const Op& options) {
     const std::lock_guard<std::mutex> guard(state.mutex);
     scope =
         std::make_unique<boot::scoped_bootstrap>(*state.boot, base::StrCat("r", state.runtimes++));
-    defaults = state.attr;
+    defaults = g_default_attr;
     others = state.alive;
   }
   const runtime_attr_t attr = options.resolve(defaults);
-  if (options.get_device_name()) defaults.device_name = *options.get_device_name();
+  options.get_device_name().get_set_value(&defaults.device_name);
   for (runtime_impl_t* other : others) other->gather();
   auto made = std::make_unique<runtime_impl_t>(std::move(scope), attr, defaults);
   const std::lock_guard<std::mutex> guard(state.mutex);
@@ -70,6 +69,10 @@ runtime_t make_runtime(const Op& options) {
 }
 
 }  // namespace
+
+global_attr_t g_default_attr;
+
+const char* get_version() { return LCI_VERSION_STRING; }
 
 void global_initialize() {
   process_state& state = process();
@@ -81,7 +84,7 @@ void global_initialize() {
     if (!boot.ok()) {
       throw std::runtime_error(base::StrCat("lci: can't join the job: ", boot.status().ToString()));
     }
-    state.attr = *attr;
+    g_default_attr = *attr;
     state.boot = *std::move(boot);
     state.runtimes = 0;
     base::set_log_rank(state.boot->rank());
@@ -111,14 +114,14 @@ int get_rank_n() {
 global_attr_t get_g_default_attr() {
   process_state& state = process();
   const std::lock_guard<std::mutex> guard(state.mutex);
-  return state.attr;
+  return g_default_attr;
 }
 
-void set_g_default_attr(global_attr_t attr) {
+void set_g_default_attr(const global_attr_t& attr) {
   process_state& state = process();
   const std::lock_guard<std::mutex> guard(state.mutex);
   require_boot(state, "set_g_default_attr");
-  state.attr = attr;
+  g_default_attr = attr;
 }
 
 runtime_t alloc_runtime_x::operator()() const {
@@ -131,7 +134,8 @@ runtime_t alloc_runtime_x::operator()() const {
   }
 }
 
-void free_runtime(runtime_t* runtime) {
+void free_runtime_x::operator()() const {
+  runtime_t* const runtime = get_runtime();
   if (runtime->is_empty()) throw std::invalid_argument("lci: free_runtime: the handle is empty");
   runtime_impl_t* impl = runtime->get_impl();
   rt::check_live(*impl, "runtime");
@@ -175,7 +179,7 @@ runtime_t g_runtime_init_x::operator()() const {
   return g_runtime.load();
 }
 
-void g_runtime_fina() {
+void g_runtime_fina_x::operator()() const {
   if (g_runtime_users == 0) throw std::logic_error("lci: g_runtime_fina without g_runtime_init");
   if (--g_runtime_users > 0) return;
   runtime_t runtime = g_runtime.load();
@@ -184,7 +188,7 @@ void g_runtime_fina() {
   g_runtime.store(nullptr);
 }
 
-runtime_t get_g_runtime() { return g_runtime.load(std::memory_order_relaxed); }
+runtime_t get_g_runtime_x::operator()() const { return g_runtime.load(std::memory_order_relaxed); }
 
 namespace rt {
 

@@ -5,6 +5,7 @@
 #include "lci/api/net.hpp"
 #include "lci/base/strings.h"
 #include "lci/runtime/device.h"
+#include "lci/runtime/message.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
 
@@ -15,7 +16,7 @@ struct request {
   const char* call;
   net::op_kind kind;
   int rank;
-  void* buffer;
+  const void* buffer;
   size_t size;
   net_imm_data_t imm = 0;
   uint64_t offset = 0;  // put and get
@@ -40,9 +41,9 @@ net::op make_op(const request& asked, const rt::target& target, size_t most) {
   op.kind = asked.kind;
   op.rank = asked.rank;
   op.imm = asked.imm;
-  op.buffer = asked.buffer;
+  op.buffer = const_cast<void*>(asked.buffer);  // written only by a get
   op.size = asked.size;
-  op.remote = {asked.rmr.base, asked.rmr.key};
+  op.remote = rt::region_of(asked.rmr);
   op.remote_offset = asked.offset;
   return op;
 }
@@ -118,39 +119,45 @@ error_t net_post_recv_x::operator()() const {
 }
 
 error_t net_post_sends_x::operator()() const {
-  return post_copy(*this,
-                   {"net_post_sends", net::op_kind::send, get_rank(), get_buffer(), get_size(), get_imm_data()});
+  return post_copy(*this, {"net_post_sends", net::op_kind::send, get_rank(), get_buffer(),
+                           get_size(), get_imm_data()});
 }
 
 error_t net_post_send_x::operator()() const {
-  return post(*this, {"net_post_send", net::op_kind::send, get_rank(), get_buffer(), get_size(), get_imm_data()},
-              get_mr());
+  return post(
+      *this,
+      {"net_post_send", net::op_kind::send, get_rank(), get_buffer(), get_size(), get_imm_data()},
+      get_mr());
 }
 
 error_t net_post_puts_x::operator()() const {
-  return post_copy(*this,
-                   {"net_post_puts", net::op_kind::put, get_rank(), get_buffer(), get_size(), 0, get_offset(), get_rmr()});
+  return post_copy(*this, {"net_post_puts", net::op_kind::put, get_rank(), get_buffer(), get_size(),
+                           0, get_offset(), get_rmr()});
 }
 
 error_t net_post_put_x::operator()() const {
-  return post(*this, {"net_post_put", net::op_kind::put, get_rank(), get_buffer(), get_size(), 0, get_offset(), get_rmr()},
-              get_mr());
-}
-
-error_t net_post_putImms_x::operator()() const {
-  return post_copy(*this, {"net_post_putImms", net::op_kind::put_imm, get_rank(), get_buffer(), get_size(),
-                           get_imm_data(), get_offset(), get_rmr()});
-}
-
-error_t net_post_putImm_x::operator()() const {
   return post(*this,
-              {"net_post_putImm", net::op_kind::put_imm, get_rank(), get_buffer(), get_size(), get_imm_data(),
+              {"net_post_put", net::op_kind::put, get_rank(), get_buffer(), get_size(), 0,
                get_offset(), get_rmr()},
               get_mr());
 }
 
+error_t net_post_putImms_x::operator()() const {
+  return post_copy(*this, {"net_post_putImms", net::op_kind::put_imm, get_rank(), get_buffer(),
+                           get_size(), get_imm_data(), get_offset(), get_rmr()});
+}
+
+error_t net_post_putImm_x::operator()() const {
+  return post(*this,
+              {"net_post_putImm", net::op_kind::put_imm, get_rank(), get_buffer(), get_size(),
+               get_imm_data(), get_offset(), get_rmr()},
+              get_mr());
+}
+
 error_t net_post_get_x::operator()() const {
-  return post(*this, {"net_post_get", net::op_kind::get, get_rank(), get_buffer(), get_size(), 0, get_offset(), get_rmr()},
+  return post(*this,
+              {"net_post_get", net::op_kind::get, get_rank(), get_buffer(), get_size(), 0,
+               get_offset(), get_rmr()},
               get_mr());
 }
 

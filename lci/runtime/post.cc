@@ -109,13 +109,9 @@ inline transfer classify(const post_args_t& args) {
 }
 
 void check_odd_rank(const post_args_t& args, transfer kind, const runtime_impl_t& runtime) {
-  const bool rank_counts = args.matching_policy == matching_policy_t::rank_only ||
-                           args.matching_policy == matching_policy_t::rank_tag;
-  if (kind == transfer::receive && args.rank == ANY_SOURCE && !rank_counts) return;
+  if (kind == transfer::receive && args.rank == ANY_SOURCE) return;
   refuse(args, "rank is ", args.rank, ", not 0 to ", runtime.size() - 1,
-         kind == transfer::receive && args.rank == ANY_SOURCE
-             ? "; ANY_SOURCE needs the matching_policy tag_only or none, here and at the sender"
-             : "");
+         kind == transfer::receive ? ", and not ANY_SOURCE" : "");
 }
 
 inline void check_rank(const post_args_t& args, transfer kind, const runtime_impl_t& runtime) {
@@ -129,13 +125,17 @@ inline void check_rank(const post_args_t& args, transfer kind, const runtime_imp
   if (policy < 0 || policy >= static_cast<int>(matching_policy_t::max)) {
     refuse(args, "matching_policy is ", policy, ", which is none");
   }
-  const bool tag_counts = args.matching_policy == matching_policy_t::tag_only ||
-                          args.matching_policy == matching_policy_t::rank_tag;
-  if (args.tag == ANY_TAG && (kind != transfer::receive || tag_counts)) {
-    refuse(args, kind == transfer::receive
-                     ? "ANY_TAG needs the matching_policy rank_only or none, here and at the sender"
-                     : "tag is ANY_TAG; at most the runtime's max_tag can be sent");
+  if (args.tag == ANY_TAG && kind != transfer::receive) {
+    refuse(args, "tag is ANY_TAG; at most the runtime's max_tag can be sent");
   }
+}
+
+// The policy of a receive: what its wildcards stand for is not looked at.
+inline matching_policy_t without_wildcards(const post_args_t& args) {
+  auto parts = static_cast<unsigned>(args.matching_policy);
+  if (args.rank == ANY_SOURCE) parts &= ~static_cast<unsigned>(matching_policy_t::rank_only);
+  if (args.tag == ANY_TAG) parts &= ~static_cast<unsigned>(matching_policy_t::tag_only);
+  return static_cast<matching_policy_t>(parts);
 }
 
 inline void check_matching(const post_args_t& args, transfer kind) {
@@ -219,9 +219,8 @@ error_t start(device_impl_t& device, transfer kind, const message& operation,
       return operation.engine->post_recv(operation, status);
     case transfer::put:
     case transfer::get:
-      result =
-          device.rma.start(kind == transfer::put ? net::op_kind::put : net::op_kind::get, operation,
-                           {args.rmr.base, args.rmr.key}, args.remote_disp, may_wait);
+      result = device.rma.start(kind == transfer::put ? net::op_kind::put : net::op_kind::get,
+                                operation, region_of(args.rmr), args.remote_disp, may_wait);
       if (__builtin_expect(result.errorcode == errorcode_t::fatal, 0)) {
         report_unreachable(device, operation.rank, args.form);
       }
@@ -322,7 +321,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
   to.rcomp = args.remote_comp;
   if (kind == transfer::send || kind == transfer::receive) {
     check_matching(args, kind);
-    to.policy = args.matching_policy;
+    to.policy = kind == transfer::receive ? without_wildcards(args) : args.matching_policy;
     to.engine = engine_of(args, *target.runtime);
   }
   if (kind == transfer::put || kind == transfer::get) check_remote(args);
@@ -365,7 +364,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
     op.rank = args.rank;
     op.buffer = args.local_buffer;
     op.size = args.size;
-    op.remote = {args.rmr.base, args.rmr.key};
+    op.remote = region_of(args.rmr);
     op.remote_offset = args.remote_disp;
     const error_t result = device.rma.post_at_once(&op, args.tag, args.remote_comp);
     if (__builtin_expect(result.is_done(), 1)) {
@@ -377,7 +376,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
   // Likewise a receive, which is written only where it waits.
   if (kind == transfer::receive && has_comp && args.allow_posted && args.mr == MR_HOST) {
     matching_engine::receive* const posted = to.engine->make_receive();
-    posted->key = {args.tag, args.rank, args.matching_policy, false};
+    posted->key = {args.tag, args.rank, to.policy, false};
     posted->buffer = args.local_buffer;
     posted->size = args.size;
     posted->comp = args.local_comp.get_impl();
@@ -450,7 +449,7 @@ bool put_at_once(device_t device, int rank, const void* local_buffer, size_t siz
   return __builtin_expect(through != nullptr && is_usual_rma(*through, rank, local_buffer, size,
                                                              local_comp, remote_disp, rmr),
                           1) &&
-         through->net->put(rank, local_buffer, size, {rmr.base, rmr.key}, remote_disp).is_done();
+         through->net->put(rank, local_buffer, size, region_of(rmr), remote_disp).is_done();
 }
 
 bool get_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
@@ -459,7 +458,7 @@ bool get_at_once(device_t device, int rank, void* local_buffer, size_t size, com
   return __builtin_expect(through != nullptr && is_usual_rma(*through, rank, local_buffer, size,
                                                              local_comp, remote_disp, rmr),
                           1) &&
-         through->net->get(rank, local_buffer, size, {rmr.base, rmr.key}, remote_disp).is_done();
+         through->net->get(rank, local_buffer, size, region_of(rmr), remote_disp).is_done();
 }
 
 bool put_signal_at_once(device_t device, int rank, const void* local_buffer, size_t size,
@@ -473,8 +472,8 @@ bool put_signal_at_once(device_t device, int rank, const void* local_buffer, siz
                  is_usual_rma(*through, rank, local_buffer, size, local_comp, remote_disp, rmr),
              1) &&
          through->net
-             ->put_imm(rank, layout.encode(tag, remote_comp), local_buffer, size,
-                       {rmr.base, rmr.key}, remote_disp)
+             ->put_imm(rank, layout.encode(tag, remote_comp), local_buffer, size, region_of(rmr),
+                       remote_disp)
              .is_done();
 }
 

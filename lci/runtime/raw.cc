@@ -68,7 +68,7 @@ size_t raw_network::poll(net_status_t* out, size_t max) {
   while (filled < max) {
     net::completion completions[batch_size];
     size_t count = 0;
-    device_.poll(completions, std::min(batch_size, max - filled), &count);
+    static_cast<void>(device_.poll(completions, std::min(batch_size, max - filled), &count));
     if (count == 0) break;
     for (size_t i = 0; i < count; ++i) {
       if (describe(completions[i], &out[filled])) ++filled;

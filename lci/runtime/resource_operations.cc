@@ -13,8 +13,6 @@
 namespace lci {
 
 // Addresses that no object has; compared, never followed.
-const mr_t MR_DEVICE(reinterpret_cast<mr_impl_t*>(uintptr_t{1}));
-const mr_t MR_UNKNOWN(reinterpret_cast<mr_impl_t*>(uintptr_t{2}));
 
 namespace {
 
@@ -55,9 +53,9 @@ net_context_t alloc_net_context_x::operator()() const {
 }
 
 void free_net_context_x::operator()() const {
-  net_context_impl_t* impl = checked(*handle_, "free_net_context");
+  net_context_impl_t* impl = checked(*get_net_context(), "free_net_context");
   owner(get_runtime(), impl->runtime, "free_net_context").free_net_context(impl);
-  *handle_ = net_context_t();
+  *get_net_context() = net_context_t();
 }
 
 net_context_t get_default_net_context_x::operator()() const {
@@ -74,9 +72,9 @@ device_t alloc_device_x::operator()() const {
 }
 
 void free_device_x::operator()() const {
-  device_impl_t* impl = checked(*handle_, "free_device");
+  device_impl_t* impl = checked(*get_device(), "free_device");
   owner(get_runtime(), impl->runtime, "free_device").free_device(impl);
-  *handle_ = device_t();
+  *get_device() = device_t();
 }
 
 device_t get_default_device_x::operator()() const {
@@ -89,10 +87,10 @@ endpoint_t alloc_endpoint_x::operator()() const {
 }
 
 void free_endpoint_x::operator()() const {
-  endpoint_impl_t* impl = checked(*handle_, "free_endpoint");
+  endpoint_impl_t* impl = checked(*get_endpoint(), "free_endpoint");
   owner(get_runtime(), impl->device.runtime, "free_endpoint");
   impl->device.free_endpoint(impl);
-  *handle_ = endpoint_t();
+  *get_endpoint() = endpoint_t();
 }
 
 endpoint_t get_default_endpoint_x::operator()() const {
@@ -114,7 +112,8 @@ mr_t register_memory_x::operator()() const {
 
 mr_t alloc_mr_x::operator()() const {
   const rt::target target = rt::resolve(get_runtime(), get_device());
-  return target.runtime->alloc_memory(target.device->context, get_size(), resolve(get_g_default_attr()));
+  return target.runtime->alloc_memory(target.device->context, get_size(),
+                                      resolve(get_g_default_attr()));
 }
 
 mr_impl_t* rt::registered(const mr_t& mr, const char* call) {
@@ -146,16 +145,18 @@ void deregister_memory_x::operator()() const {
   end(get_mr(), get_runtime(), /*allocated=*/false, "deregister_memory");
 }
 
-void free_mr_x::operator()() const { end(handle_, get_runtime(), /*allocated=*/true, "free_mr"); }
+void free_mr_x::operator()() const { end(get_mr(), get_runtime(), /*allocated=*/true, "free_mr"); }
 
-void* get_mr_address_x::operator()() const { return registered(get_mr(), "get_mr_address")->address; }
+void* get_mr_address_x::operator()() const {
+  return registered(get_mr(), "get_mr_address")->address;
+}
 
 size_t get_mr_size_x::operator()() const { return registered(get_mr(), "get_mr_size")->size; }
 
 rmr_t get_rmr_x::operator()() const {
   const mr_impl_t* impl = registered(get_mr(), "get_rmr");
   const net::remote_region remote = impl->context.net->remote_key(impl->region);
-  return {remote.base, remote.key, impl->size};
+  return {reinterpret_cast<uintptr_t>(impl->address), remote.base, remote.key, impl->size};
 }
 
 // ---- packets ------------------------------------------------------------------------------------
@@ -165,9 +166,9 @@ packet_pool_t alloc_packet_pool_x::operator()() const {
 }
 
 void free_packet_pool_x::operator()() const {
-  packet_pool_impl_t* impl = checked(*handle_, "free_packet_pool");
+  packet_pool_impl_t* impl = checked(*get_packet_pool(), "free_packet_pool");
   owner(get_runtime(), impl->runtime, "free_packet_pool").free_packet_pool(impl);
-  *handle_ = packet_pool_t();
+  *get_packet_pool() = packet_pool_t();
 }
 
 packet_pool_t get_default_packet_pool_x::operator()() const {
@@ -201,7 +202,8 @@ void* get_upacket_x::operator()() const {
 }
 
 void put_upacket_x::operator()() const {
-  if (get_packet() == nullptr || reinterpret_cast<uintptr_t>(get_packet()) % alignof(rt::packet) != 0 ||
+  if (get_packet() == nullptr ||
+      reinterpret_cast<uintptr_t>(get_packet()) % alignof(rt::packet) != 0 ||
       !rt::packet::of(get_packet())->is_valid()) {
     refuse("put_upacket", "this is not a packet");
   }
@@ -229,9 +231,9 @@ matching_engine_t alloc_matching_engine_x::operator()() const {
 }
 
 void free_matching_engine_x::operator()() const {
-  matching_engine_impl_t* impl = checked(*handle_, "free_matching_engine");
+  matching_engine_impl_t* impl = checked(*get_matching_engine(), "free_matching_engine");
   owner(get_runtime(), impl->runtime, "free_matching_engine").free_matching_engine(impl);
-  *handle_ = matching_engine_t();
+  *get_matching_engine() = matching_engine_t();
 }
 
 matching_engine_t get_default_matching_engine_x::operator()() const {
@@ -242,7 +244,8 @@ matching_entry_val_t matching_engine_insert_x::operator()() const {
   if (get_value() == nullptr) {
     throw std::invalid_argument("lci: matching_engine_insert: value is null");
   }
-  return checked(get_matching_engine(), "matching_engine_insert")->insert(get_key(), get_value(), get_entry_type());
+  return checked(get_matching_engine(), "matching_engine_insert")
+      ->insert(get_key(), get_value(), get_entry_type());
 }
 
 // ---- the allocator, progress --------------------------------------------------------------------
@@ -256,7 +259,7 @@ allocator_base_t* get_allocator_x::operator()() const {
   return &rt::resolve(get_runtime())->allocator();
 }
 
-error_t progress_x::operator()() const {
+progress_result_t progress_x::operator()() const {
   return rt::target_of(get_runtime(), get_device(), get_endpoint()).device->progress();
 }
 

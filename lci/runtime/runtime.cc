@@ -171,6 +171,7 @@ void runtime_impl_t::set_failed(int rank) {
 
 std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
     const net_context_attr_t& attributes) {
+  effect_reports_.check(attributes);
   const int number = net_contexts_made_.fetch_add(1, std::memory_order_relaxed);
   auto scope = std::make_unique<boot::scoped_bootstrap>(*boot_, base::StrCat("n", number));
   return std::make_unique<net_context_impl_t>(*this, attributes, std::move(scope), number);
@@ -180,8 +181,9 @@ void runtime_impl_t::gather() {
   if (default_device_ == nullptr || !default_device_->net->limits().polls_after_done) return;
   const base::Status met = net::agree_while(*boot_, base::StrCat("gather-", gathers_.fetch_add(1)),
                                             base::OkStatus(), [this] {
-                                              if (!rt::inside_progress())
-                                                default_device_->progress();
+                                              if (!rt::inside_progress()) {
+                                                static_cast<void>(default_device_->progress());
+                                              }
                                               return base::OkStatus();
                                             });
   if (!met.ok()) {
@@ -231,6 +233,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
                                              attributes.am_poll_mask,
                                              ", not 2^n - 1 (0, 1, 3, 7, ...), or -1"));
   }
+  effect_reports_.check(attributes);
   attributes.uid = context.next_uid.fetch_add(1, std::memory_order_relaxed);
   net::device_config config;
   config.uid = attributes.uid;
@@ -247,7 +250,10 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
     throw std::runtime_error(base::StrCat("lci: rank ", rank(), " can't make device ",
                                           attributes.uid, ": ", network.status().ToString()));
   }
-  return std::make_unique<device_impl_t>(context, packets, attributes, *std::move(network));
+  auto made = std::make_unique<device_impl_t>(context, packets, attributes, *std::move(network));
+  // Equal for all devices of a context; the first is made before any other thread has the context.
+  if (attributes.uid == 0) context.attr.support_putimm = made->puts_tell();
+  return made;
 }
 
 device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,

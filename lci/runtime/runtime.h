@@ -14,6 +14,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/ds/mpmc_array.h"
 #include "lci/net/backend.h"
+#include "lci/runtime/attributes.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/live.h"
 #include "lci/runtime/matching.h"
@@ -165,6 +166,8 @@ class runtime_impl_t : public rt::live_object {
   std::mutex engines_mutex_;  // likewise
   uint32_t next_engine_ = 0;  // guarded by engines_mutex_
   ds::mpmc_array<matching_engine_impl_t*> engines_;
+
+  rt::effect_reports effect_reports_;
 
   std::atomic<int> gathers_{0};
   std::atomic<int> net_contexts_made_{0};

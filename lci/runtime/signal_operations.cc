@@ -47,7 +47,8 @@ comp_t alloc_signal_x::operator()() const {
   attr.name = get_name();
   attr.user_context = get_user_context();
   attr.lend_am = true;  // of a message it only counts that it came
-  attr.signal_nbits_event = nbits_event_.value_or(get_g_default_attr().signal_nbits_event);
+  attr.signal_nbits_event =
+      get_signal_nbits_event().get_value_or(get_g_default_attr().signal_nbits_event);
   attr.signal_num_event = get_num_event();
   if (attr.signal_nbits_event < 1 || attr.signal_nbits_event > 40) {
     throw std::invalid_argument(base::StrCat("lci: attribute signal_nbits_event is ",

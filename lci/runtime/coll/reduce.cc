@@ -228,7 +228,8 @@ void reduce_scatter_x::operator()() const {
     return;
   }
   if (direct) {
-    rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()), static_cast<char*>(get_recvbuf()),
+    rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()),
+                        static_cast<char*>(get_recvbuf()),
                         {get_recvcount(), get_item_size(), get_op()}, rt::block_of);
     p.run();
     return;

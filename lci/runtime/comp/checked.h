@@ -11,7 +11,7 @@ namespace lci::rt {
 // checks cost a comparison each.
 [[noreturn]] void refuse(comp_t comp, const char* call);
 
-inline bool is_object(comp_t comp) { return comp != COMP_NULL && comp != COMP_NULL_RETRY; }
+inline bool is_object(comp_t comp) { return !comp.is_empty(); }
 
 inline comp_impl_t* checked(comp_t comp, const char* call) {
   if (!is_object(comp) || !is_live(*comp.get_impl())) refuse(comp, call);

@@ -9,8 +9,6 @@
 namespace lci {
 
 // Addresses that no node has; compared, never followed.
-const graph_node_t GRAPH_START = reinterpret_cast<graph_node_t>(uintptr_t{1});
-const graph_node_t GRAPH_END = reinterpret_cast<graph_node_t>(uintptr_t{2});
 
 namespace rt {
 
@@ -79,7 +77,7 @@ void graph::add_edge(graph_node_t src, graph_node_t dst, graph_edge_run_cb_t fn)
 void graph::validate() {
   for (node& each : nodes_) each.waits.store(each.before, std::memory_order_relaxed);
   std::vector<node*> ready = {&nodes_[0]};
-  bool ends = false;
+  bool ends = nodes_[1].before == 0;  // then its end is that no node runs
   while (!ready.empty()) {
     node* now = ready.back();
     ready.pop_back();

@@ -14,10 +14,6 @@
 
 namespace lci {
 
-// An address that no object has; compared, never followed.
-const comp_t COMP_NULL_RETRY(reinterpret_cast<comp_impl_t*>(uintptr_t{1}));
-const comp_t& COMP_NULL_EXPECT_DONE_OR_RETRY = COMP_NULL_RETRY;
-
 namespace rt {
 
 [[noreturn, gnu::cold, gnu::noinline]] void refuse(comp_t comp, const char* call) {
@@ -75,7 +71,7 @@ void free_comp_x::operator()() const {
 void comp_signal_x::operator()() const { checked(get_comp(), "comp_signal")->signal(get_status()); }
 
 rcomp_t register_rcomp_x::operator()() const {
-  comp_impl_t* impl = checked(get_comp(), "register_rcomp");
+  comp_impl_t* impl = get_comp().is_empty() ? nullptr : checked(get_comp(), "register_rcomp");
   runtime_impl_t* runtime = rt::resolve(get_runtime());
   const rcomp_t rcomp = get_rcomp() != 0 ? get_rcomp() : runtime->reserve_rcomps(1);
   runtime->set_rcomp(rcomp, impl);
@@ -156,7 +152,8 @@ comp_t alloc_graph_x::operator()() const {
 }
 
 graph_node_t graph_add_node_x::operator()() const {
-  return checked_graph(get_comp(), "graph_add_node")->add_node(get_fn(), get_value(), get_free_cb());
+  return checked_graph(get_comp(), "graph_add_node")
+      ->add_node(get_fn(), get_value(), get_free_cb());
 }
 
 void graph_add_edge_x::operator()() const {
@@ -171,7 +168,9 @@ void graph_node_mark_complete_x::operator()() const {
 
 void graph_start_x::operator()() const { checked_graph(get_comp(), "graph_start")->start(); }
 
-status_t graph_test_x::operator()() const { return checked_graph(get_comp(), "graph_test")->test(); }
+status_t graph_test_x::operator()() const {
+  return checked_graph(get_comp(), "graph_test")->test();
+}
 
 // ---- synchronizers ------------------------------------------------------------------------------
 
