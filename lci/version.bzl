@@ -1,3 +1,7 @@
-"""The version, here and nowhere else: //lci:version for C++, //:dist for pkg-config and CMake."""
+"""The version of the interface and the library, here and nowhere else.
 
-LCI_VERSION = "0.1.0"
+From here come lci/api/config.hpp, the soname of the shared libraries and the pkg-config and CMake
+files. CMakeLists.txt reads this file, too.
+"""
+
+LCI_VERSION = "2.0.0"

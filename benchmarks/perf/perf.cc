@@ -9,7 +9,7 @@
 #include "benchmarks/perf/output.h"
 #include "benchmarks/perf/program.h"
 #include "lci.hpp"
-#include "lci/version.h"
+#include "lci/api/config.hpp"
 
 namespace perf {
 namespace {
@@ -18,7 +18,7 @@ surroundings look_around(const options& chosen) {
   const lci::net_context_t network = lci::get_default_net_context();
   surroundings where;
   where.chosen = chosen;
-  where.version = lci::version_string;
+  where.version = LCI_VERSION_STRING;
   where.backend = name_of(network.get_attr_backend());
   where.device = network.get_attr_device_name();
   where.processor = processor_name();

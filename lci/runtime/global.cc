@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lci/api/coll.hpp"
+#include "lci/api/config.hpp"
 #include "lci/api/runtime.hpp"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"

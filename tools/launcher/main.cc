@@ -4,9 +4,9 @@
 #include <string>
 #include <string_view>
 
+#include "lci/api/config.hpp"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
-#include "lci/version.h"
 #include "tools/launcher/helper.h"
 #include "tools/launcher/job.h"
 #include "tools/launcher/options.h"
@@ -39,7 +39,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (options->version) {
-    print(STDOUT_FILENO, lci::base::StrCat("lcrun (LCI) ", lci::version_string, "\n"));
+    print(STDOUT_FILENO, "lcrun (LCI) " LCI_VERSION_STRING "\n");
     return 0;
   }
   for (const std::string& name : unknown_variables(environ)) {
