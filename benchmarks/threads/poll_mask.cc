@@ -33,9 +33,9 @@ struct alignas(64) {
 
 void post(lci::device_t device, int rank, lci::rcomp_t name, int thread = 0) {
   uint64_t bytes = 0;
-  lci::post_am_x(rank, &bytes, sizeof(bytes), lci::COMP_NULL, name)
-      .device(device)
-      .tag(static_cast<lci::tag_t>(thread))();
+  static_cast<void>(lci::post_am_x(rank, &bytes, sizeof(bytes), lci::COMP_NULL, name)
+                        .device(device)
+                        .tag(static_cast<lci::tag_t>(thread))());
 }
 
 void on_ping(lci::status_t status) {

@@ -24,8 +24,8 @@ int run() {
 
   char greeting[320];
   const int length = std::snprintf(greeting, sizeof(greeting), "rank %d on %s", rank, host);
-  lci::post_am((rank + 1) % ranks, greeting, static_cast<size_t>(length) + 1, lci::COMP_NULL,
-               rcomp);
+  static_cast<void>(lci::post_am((rank + 1) % ranks, greeting, static_cast<size_t>(length) + 1,
+                                 lci::COMP_NULL, rcomp));
 
   lci::status_t received;
   do {

@@ -21,7 +21,7 @@ void on_message(lci::status_t status) {
 }
 
 void send(int to, long number, lci::rcomp_t rcomp) {
-  lci::post_am(to, &number, sizeof(number), lci::COMP_NULL, rcomp);
+  static_cast<void>(lci::post_am(to, &number, sizeof(number), lci::COMP_NULL, rcomp));
 }
 
 void wait_for(long count) {

@@ -69,10 +69,10 @@ TEST_P(Domains, AMessageNamesTheMatchingEngineItIsFor) {
     uint32_t received[2] = {0, 0};
     comp_t counter = alloc_counter_x().runtime(self.runtime)();
     for (uint32_t i = 0; i < 2; ++i) {
-      post_recv_x(self.from, &received[i], sizeof(uint32_t), 5, counter)
-          .runtime(self.runtime)
-          .matching_engine(engines[i])
-          .allow_done(false)();
+      static_cast<void>(post_recv_x(self.from, &received[i], sizeof(uint32_t), 5, counter)
+                            .runtime(self.runtime)
+                            .matching_engine(engines[i])
+                            .allow_done(false)());
     }
     for (uint32_t i = 2; i-- > 0;) {
       uint32_t value = 100 + i;

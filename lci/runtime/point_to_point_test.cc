@@ -185,10 +185,10 @@ TEST_P(PointToPoint, DifferentKeysEnginesAndPoliciesDoNotMeet) {
     };
     const auto receive = [&](tag_t tag, matching_engine_t in, matching_policy_t policy) {
       uint64_t got = 0;
-      post_recv_x(self.from, &got, sizeof(got), tag, COMP_NULL)
-          .matching_engine(in)
-          .matching_policy(policy)
-          .runtime(self.runtime)();
+      static_cast<void>(post_recv_x(self.from, &got, sizeof(got), tag, COMP_NULL)
+                            .matching_engine(in)
+                            .matching_policy(policy)
+                            .runtime(self.runtime)());
       return got;
     };
     const matching_engine_t main = get_default_matching_engine_x().runtime(self.runtime)();

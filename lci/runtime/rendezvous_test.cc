@@ -135,17 +135,18 @@ TEST(Rendezvous, MoreThanFourGiB) {
       std::memset(in.data(), 0, in_period);
     };
     const status_t received = post_recv_x(0, in.data(), size, 1, self.sync).runtime(self.runtime)();
-    post_send_x(0, out.data(), size, 1, COMP_NULL).runtime(self.runtime)();
+    static_cast<void>(post_send_x(0, out.data(), size, 1, COMP_NULL).runtime(self.runtime)());
     EXPECT_EQ(self.end_of(received).size, size);
     check();
     mr_t mr = register_memory_x(in.data(), size).runtime(self.runtime)();
     const rmr_t rmr = get_rmr_x(mr).runtime(self.runtime)();
-    post_put_x(0, out.data(), size, COMP_NULL, 0, rmr).runtime(self.runtime)();
+    static_cast<void>(post_put_x(0, out.data(), size, COMP_NULL, 0, rmr).runtime(self.runtime)());
     check();
     deregister_memory_x{&mr}.runtime(self.runtime)();
     mr = register_memory_x(out.data(), size).runtime(self.runtime)();
-    post_get_x(0, in.data(), size, COMP_NULL, 0, get_rmr_x(mr).runtime(self.runtime)())
-        .runtime(self.runtime)();
+    static_cast<void>(
+        post_get_x(0, in.data(), size, COMP_NULL, 0, get_rmr_x(mr).runtime(self.runtime)())
+            .runtime(self.runtime)());
     check();
     deregister_memory_x{&mr}.runtime(self.runtime)();
   });

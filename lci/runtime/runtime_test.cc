@@ -111,7 +111,8 @@ TEST_P(Ranks, LargeTagsAndRcompsTravelInAHeader) {
     for (tag_t tag : {tag_t{0}, tag_t{0xffff}, tag_t{0x10000}, ~tag_t{0}}) {
       for (size_t size : {size_t{100}, less_if_simulated<size_t>(100000, 9000)}) {
         auto message = make_message(rank_of(runtime), tag, size);
-        post_am_x(to, message.data(), size, COMP_NULL, rcomp).runtime(runtime).tag(tag)();
+        static_cast<void>(
+            post_am_x(to, message.data(), size, COMP_NULL, rcomp).runtime(runtime).tag(tag)());
         const status_t status = pop(queue, runtime);
         expect_message(status, size);
         EXPECT_EQ(status.tag, tag);
@@ -248,7 +249,7 @@ TEST_P(Ranks, ADevicePerThread) {
         device_t device = alloc_device_x().runtime(runtime)();
         for (int m = 0; m < messages; ++m) {
           for (int to = 0; to < size_of(runtime); ++to) {
-            post_am_x(to, nullptr, 0, COMP_NULL, rcomp).device(device)();
+            static_cast<void>(post_am_x(to, nullptr, 0, COMP_NULL, rcomp).device(device)());
           }
         }
         base::backoff backoff;
@@ -392,10 +393,10 @@ TEST(Post, AnUnknownRcompIsReportedWhereItArrives) {
     comp_t failed = alloc_sync_x().runtime(runtime)();
     const rcomp_t rcomp = register_rcomp_x(comp_t(&received)).runtime(runtime)();
     uint64_t value = 1;
-    post_am_x(0, &value, 8, COMP_NULL, 99).runtime(runtime)();
+    static_cast<void>(post_am_x(0, &value, 8, COMP_NULL, 99).runtime(runtime)());
     // With allow_retry(false), since a post that waits may be the one that throws.
     comp_t sent = alloc_counter_x().runtime(runtime)();
-    post_am_x(0, &value, 8, sent, rcomp).allow_retry(false).runtime(runtime)();
+    static_cast<void>(post_am_x(0, &value, 8, sent, rcomp).allow_retry(false).runtime(runtime)());
     progress_until_throw<std::runtime_error>(runtime);
     while (received.count < 1) progress_x().runtime(runtime)();  // the message behind it
 
@@ -445,7 +446,8 @@ TEST(Handler, MayPost) {
     comp_t handler = alloc_handler_x(reply).runtime(runtime)();
     handler_rcomp = register_rcomp_x(handler).runtime(runtime)();
     uint64_t hops = 20;
-    post_am_x(0, &hops, sizeof(hops), COMP_NULL, handler_rcomp).runtime(runtime)();
+    static_cast<void>(
+        post_am_x(0, &hops, sizeof(hops), COMP_NULL, handler_rcomp).runtime(runtime)());
     while (counter_get_x(handler_counter).runtime(runtime)() < 21) progress_x().runtime(runtime)();
     EXPECT_EQ(counter_get_x(handler_counter).runtime(runtime)(), 21);
     wait_drained_x().runtime(runtime)();
@@ -466,7 +468,7 @@ TEST(Handler, MayNotWait) {
     handler_counter = sync;
     const rcomp_t rcomp = register_rcomp_x(handler).runtime(runtime)();
     uint64_t value = 1;
-    post_am_x(0, &value, 8, COMP_NULL, rcomp).runtime(runtime)();
+    static_cast<void>(post_am_x(0, &value, 8, COMP_NULL, rcomp).runtime(runtime)());
     progress_until_throw<std::logic_error>(runtime);
     free_comp_x{&handler}.runtime(runtime)();
     free_comp_x{&sync}.runtime(runtime)();
@@ -530,7 +532,7 @@ TEST(Completion, AProgramMayBringItsOwn) {
     const rcomp_t rcomp = register_rcomp_x(comp_t(&own)).runtime(runtime)();
     uint64_t value = 1;
     for (tag_t tag : {3, 8, 5}) {
-      post_am_x(0, &value, 8, COMP_NULL, rcomp).tag(tag).runtime(runtime)();
+      static_cast<void>(post_am_x(0, &value, 8, COMP_NULL, rcomp).tag(tag).runtime(runtime)());
     }
     while (own.tag != 8) progress_x().runtime(runtime)();
     EXPECT_EQ(comp_t(&own).get_attr_comp_type(), attr_comp_type_t::custom);

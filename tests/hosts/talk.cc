@@ -60,7 +60,7 @@ class talker {
  private:
   void talk_to(int rank) {
     int64_t number = posted_;
-    lci::post_am_x(rank, &number, sizeof(number), lci::COMP_NULL, name_)();
+    static_cast<void>(lci::post_am_x(rank, &number, sizeof(number), lci::COMP_NULL, name_)());
     if (posted_ - lci::counter_get(sent_) >= most_open) return;
     const lci::status_t status =
         lci::post_am_x(rank, bytes_.data(), many, sent_, name_).allow_done(false)();

@@ -41,7 +41,7 @@ void survive(bool with_barrier) {
   EXPECT(failed == victim);
   bool refused = false;
   try {
-    lci::post_am(victim, nullptr, 0, lci::COMP_NULL, rcomp);
+    static_cast<void>(lci::post_am(victim, nullptr, 0, lci::COMP_NULL, rcomp));
   } catch (const lci::peer_failure_error& error) {
     refused = error.failed_rank() == victim;
   }

@@ -32,12 +32,12 @@ void ping_pong(size_t words, bool allocated) {
   lci::block_t there;
   lci::comp_t sync = lci::alloc_sync();
   const lci::status_t posted = lci::post_recv(peer, &there, sizeof(there), 1, sync);
-  lci::post_send(peer, &here, sizeof(here), 1, lci::COMP_NULL);
+  static_cast<void>(lci::post_send(peer, &here, sizeof(here), 1, lci::COMP_NULL));
   if (posted.is_posted()) lci::sync_wait(sync, nullptr);
   for (int round = 0; round < 50; ++round) {
     if ((me & 1) == 0) {
       for (size_t i = 0; i < words; ++i) out[i] = word(me, round, i);
-      lci::post_put(mine, there);
+      static_cast<void>(lci::post_put(mine, there));
       lci::signal_wait(sent);
       lci::signal_reset(sent);
     }
@@ -46,7 +46,7 @@ void ping_pong(size_t words, bool allocated) {
     lci::signal_reset(arrived);
     if ((me & 1) == 1) {
       for (size_t i = 0; i < words; ++i) out[i] = word(me, round, i);
-      lci::post_put(mine, there);
+      static_cast<void>(lci::post_put(mine, there));
       lci::signal_wait(sent);
       lci::signal_reset(sent);
     }
@@ -84,7 +84,8 @@ void ring_of_threads() {
     for (size_t t = 0; t < threads; ++t) {
       team.emplace_back([&, t] {
         std::memset(out.data() + t * part, me * 20 + round + static_cast<int>(t), part);
-        lci::post_put(lci::sub_block(mine, t * part, part), lci::sub_block(theirs, t * part, part));
+        static_cast<void>(lci::post_put(lci::sub_block(mine, t * part, part),
+                                        lci::sub_block(theirs, t * part, part)));
         lci::signal_wait(arrived);
         lci::signal_wait(sent);
         const auto expected = static_cast<unsigned char>(from * 20 + round + static_cast<int>(t));

@@ -331,17 +331,19 @@ void test_operations() {
   posted = lci::post_comm_x(lci::direction_t::IN, from, &got, sizeof(got), sync)
                .tag(6)
                .user_context(&context)();
-  lci::post_comm_x(lci::direction_t::OUT, to, &value, sizeof(value), lci::COMP_NULL)
-      .tag(6)
-      .comp_semantic(lci::comp_semantic_t::network)
-      .matching_engine(engine)();
+  static_cast<void>(
+      lci::post_comm_x(lci::direction_t::OUT, to, &value, sizeof(value), lci::COMP_NULL)
+          .tag(6)
+          .comp_semantic(lci::comp_semantic_t::network)
+          .matching_engine(engine)());
   expect_received(posted);
 
   // Active message.
   lci::barrier();
-  lci::post_comm_x(lci::direction_t::OUT, to, &value, sizeof(value), lci::COMP_NULL)
-      .remote_comp(rcomp)
-      .tag(7)();
+  static_cast<void>(
+      lci::post_comm_x(lci::direction_t::OUT, to, &value, sizeof(value), lci::COMP_NULL)
+          .remote_comp(rcomp)
+          .tag(7)());
   lci::status_t arrived = pop();
   EXPECT(arrived.get_rank() == from && arrived.get_tag() == 7 &&
          arrived.get_size() == sizeof(value));
@@ -358,18 +360,20 @@ void test_operations() {
   arrived = pop();
   EXPECT(arrived.get_rank() == from && arrived.get_tag() == 9 && value == 100 + from);
   lci::barrier();
-  lci::post_get_x(to, &got, sizeof(got), lci::COMP_NULL, 0, rmrs[static_cast<size_t>(to)])
-      .tag(10)
-      .remote_comp(rcomp)();
+  static_cast<void>(
+      lci::post_get_x(to, &got, sizeof(got), lci::COMP_NULL, 0, rmrs[static_cast<size_t>(to)])
+          .tag(10)
+          .remote_comp(rcomp)());
   EXPECT(got == 100 + rank);
   arrived = pop();
   EXPECT(arrived.get_rank() == from && arrived.get_tag() == 10);
   lci::barrier();
-  lci::post_comm_x(lci::direction_t::OUT, to, &other, sizeof(other), lci::COMP_NULL)
-      .rmr(rmrs[static_cast<size_t>(to)])
-      .remote_disp(0)();
-  lci::post_put(to, &other, 4, lci::COMP_NULL, 4, rmrs[static_cast<size_t>(to)]);
-  lci::post_get(to, &got, 4, lci::COMP_NULL, 0, rmrs[static_cast<size_t>(to)]);
+  static_cast<void>(
+      lci::post_comm_x(lci::direction_t::OUT, to, &other, sizeof(other), lci::COMP_NULL)
+          .rmr(rmrs[static_cast<size_t>(to)])
+          .remote_disp(0)());
+  static_cast<void>(lci::post_put(to, &other, 4, lci::COMP_NULL, 4, rmrs[static_cast<size_t>(to)]));
+  static_cast<void>(lci::post_get(to, &got, 4, lci::COMP_NULL, 0, rmrs[static_cast<size_t>(to)]));
   lci::barrier();
   lci::deregister_memory(&mr);
   lci::deregister_rcomp(rcomp);
@@ -413,7 +417,9 @@ void test_network() {
     lci::free_comp(&met);
   };
   for (int64_t& each : received) {
-    lci::net_post_recv_x(&each, sizeof(each), lci::MR_HOST).device(device).user_context (&each)();
+    static_cast<void>(lci::net_post_recv_x(&each, sizeof(each), lci::MR_HOST)
+                          .device(device)
+                          .user_context(&each)());
   }
   until_done(lci::net_post_sends_x(to, &value[0], 8).device(device).imm_data(1));
   until_done(

@@ -276,8 +276,10 @@ TEST_P(Collectives, SeveralAtOnceOnSeveralEngines) {
     uint64_t got = 0;
     const int to = (rank_of(runtime) + 1) % n;
     const int from = (rank_of(runtime) + n - 1) % n;
-    post_send_x(to, &value, 8, 0, COMP_NULL).matching_engine(matching[0]).runtime(runtime)();
-    post_recv_x(from, &got, 8, 0, COMP_NULL).matching_engine(matching[0]).runtime(runtime)();
+    static_cast<void>(
+        post_send_x(to, &value, 8, 0, COMP_NULL).matching_engine(matching[0]).runtime(runtime)());
+    static_cast<void>(
+        post_recv_x(from, &got, 8, 0, COMP_NULL).matching_engine(matching[0]).runtime(runtime)());
     EXPECT_EQ(got, 5u);
     while (counter_get_x(counter).runtime(runtime)() < static_cast<int64_t>(engines * each)) {
       progress_x().runtime(runtime)();
