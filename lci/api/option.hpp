@@ -91,6 +91,13 @@ struct option_t {
   bool m_is_set = false;
 };
 
+/// What every operation has: call(), another name of operator().
+template <class Op>
+class operation {
+ public:
+  auto call() const { return static_cast<const Op&>(*this)(); }
+};
+
 /// The names of all parameters.
 namespace argument {
 
@@ -168,7 +175,11 @@ LCI_DEFINE_ARGUMENT(value);
 namespace option {
 
 /// Which runtime; empty: that of the other resources given, else the global one.
-LCI_DEFINE_OPTION(runtime_t, runtime, runtime_t());
+template <class Op>
+class runtime_option : public operation<Op>, public argument::runtime_argument<Op, runtime_t> {
+ public:
+  constexpr runtime_option() : argument::runtime_argument<Op, runtime_t>(runtime_t()) {}
+};
 /// Through which device; empty: the endpoint's, else the runtime's default device.
 LCI_DEFINE_OPTION(device_t, device, device_t());
 /// Through which endpoint; empty: the device's default endpoint.

@@ -40,7 +40,8 @@ extern global_attr_t g_default_attr;
 // their runtimes in the same order. Option device_name: the network interface of the default net
 // context.
 template <class Op>
-class runtime_options : public option::runtime_attr_options<Op>,
+class runtime_options : public operation<Op>,
+                        public option::runtime_attr_options<Op>,
                         public option::device_name_override<Op> {};
 
 class [[nodiscard]] alloc_runtime_x : public runtime_options<alloc_runtime_x> {
@@ -69,14 +70,14 @@ class [[nodiscard]] g_runtime_init_x : public runtime_options<g_runtime_init_x> 
   runtime_t operator()() const;
 };
 inline runtime_t g_runtime_init() { return g_runtime_init_x()(); }
-class [[nodiscard]] g_runtime_fina_x {
+class [[nodiscard]] g_runtime_fina_x : public operation<g_runtime_fina_x> {
  public:
   [[nodiscard]] g_runtime_fina_x() = default;
   void operator()() const;
 };
 inline void g_runtime_fina() { g_runtime_fina_x()(); }
 // Empty if there is none.
-class [[nodiscard]] get_g_runtime_x {
+class [[nodiscard]] get_g_runtime_x : public operation<get_g_runtime_x> {
  public:
   [[nodiscard]] get_g_runtime_x() = default;
   runtime_t operator()() const;

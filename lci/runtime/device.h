@@ -59,7 +59,7 @@ class device_impl_t : public rt::live_object {
   void submit(const net::op& operation, rt::continuation* then);
 
   // See progress_x.
-  error_t progress();
+  progress_result_t progress();
 
   // No operation of this rank and no conversation with a peer is under way.
   bool idle();

@@ -34,7 +34,7 @@ namespace rt {
 bool inside_progress() { return progress_depth > 0; }
 }  // namespace rt
 
-error_t device_impl_t::progress() {
+progress_result_t device_impl_t::progress() {
   // (No atomic addition, which would take as long as the rest.)
   const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
   polls_.store(polls, std::memory_order_relaxed);

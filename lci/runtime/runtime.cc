@@ -182,7 +182,7 @@ void runtime_impl_t::gather() {
   const base::Status met = net::agree_while(*boot_, base::StrCat("gather-", gathers_.fetch_add(1)),
                                             base::OkStatus(), [this] {
                                               if (!rt::inside_progress()) {
-                                                static_cast<void>(default_device_->progress());
+                                                default_device_->progress();
                                               }
                                               return base::OkStatus();
                                             });

@@ -136,6 +136,11 @@ TEST(Lcrun, GivesEveryRankItsPlace) {
     EXPECT_EQ(lines, (std::vector<std::string>{"[0] 0", "[1] 1", "[2] 2"}));
   }
   EXPECT_EQ(run({"-n", "1"}, {testee, "variable", "LCI_SIZE"}).out, "1\n");
+  // HPX enables its LCI parcelport by it; variables of MPI launchers would have it start MPI, too.
+  EXPECT_EQ(run({"-n", "2"}, {testee, "variable", "LCT_PMI_FILE_NRANKS"}).out, "2\n2\n");
+  for (const char* variable : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE"}) {
+    EXPECT_EQ(run({"-n", "1"}, {testee, "variable", variable}).out, "\n") << variable;
+  }
 }
 
 TEST(Lcrun, LeavesTheArgumentsOfTheProgramAlone) {

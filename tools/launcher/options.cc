@@ -333,7 +333,8 @@ std::string help_text() {
       &text,
       "\nEvery option is also a variable: LCRUN_NP=4, LCRUN_OUTPUT_DIR=logs, LCRUN_LABEL=1. The\n"
       "command line wins.\n"
-      "\nThe ranks see LCI_RANK, LCI_SIZE, LCI_LOCAL_RANK, LCI_LOCAL_SIZE and LCI_JOB_ID.\n"
+      "\nThe ranks see LCI_RANK, LCI_SIZE, LCI_LOCAL_RANK, LCI_LOCAL_SIZE and LCI_JOB_ID; and\n"
+      "LCT_PMI_FILE_NRANKS, the number of ranks, for programs that look for it.\n"
       "Signals sent to lcrun are passed on to them; a second SIGINT (Ctrl-C) kills the job.\n"
       "\nExit code: 0 when every rank ends with 0; else that of the rank that failed first, or 128 "
       "+\n"

@@ -243,7 +243,9 @@ base::Status plan_environment(const launch_options& options, char* const* enviro
   }
   std::vector<std::string> assignments = {
       base::StrCat("LCI_BOOT=", options.boot == bootstrap_kind::tcp ? "tcp" : "file"),
-      base::StrCat("LCI_SIZE=", job->ranks), base::StrCat("LCI_JOB_ID=", job->id)};
+      base::StrCat("LCI_SIZE=", job->ranks), base::StrCat("LCI_JOB_ID=", job->id),
+      // By this variable HPX sees that it was started in parallel over LCI. No MPI reads it.
+      base::StrCat("LCT_PMI_FILE_NRANKS=", job->ranks)};
   for (const std::string& exported : options.exports) {
     if (exported.find('=') != std::string::npos) {
       assignments.push_back(exported);
