@@ -19,7 +19,7 @@ TEST(Mistakes, AreNamedAndChangeNothing) {
     };
     const auto expect_refused = [](const auto& op, const std::string& word) {
       try {
-        op();
+        static_cast<void>(op());
         ADD_FAILURE() << "nothing was thrown for " << word;
       } catch (const std::invalid_argument& error) {
         EXPECT_NE(std::string(error.what()).find(word), std::string::npos) << error.what();
@@ -30,15 +30,12 @@ TEST(Mistakes, AreNamedAndChangeNothing) {
     expect_refused(comm(out, 1, &value), "rank is 1, not 0 to 0");
     expect_refused(comm(out, -1, &value), "rank is -1");
     expect_refused(comm(in, 1, &value), "rank is 1");
-    expect_refused(comm(in, ANY_SOURCE, &value), "ANY_SOURCE");
-    expect_refused(comm(in, ANY_SOURCE, &value).matching_policy(matching_policy_t::rank_only),
-                   "ANY_SOURCE");
+    expect_refused(comm(in, -2, &value), "rank is -2, not 0 to 0, and not ANY_SOURCE");
     expect_refused(comm(out, ANY_SOURCE, &value).matching_policy(matching_policy_t::tag_only),
                    "rank");
     expect_refused(comm(out, 0, nullptr), "local_buffer");
     expect_refused(comm(in, 0, nullptr), "local_buffer");
     expect_refused(comm(in, 0, &value).remote_comp(self.rcomp), "remote_comp");
-    expect_refused(comm(in, 0, &value).tag(ANY_TAG), "ANY_TAG");
     expect_refused(comm(out, 0, &value).tag(ANY_TAG), "ANY_TAG");
     expect_refused(comm(out, 0, &value).matching_policy(matching_policy_t::max), "matching_policy");
     expect_refused(post_am_x(0, &value, 8, self.sync, 0).runtime(self.runtime), "remote_comp");

@@ -168,6 +168,51 @@ TEST_P(PointToPoint, PoliciesSayWhatMatches) {
   });
 }
 
+TEST_P(PointToPoint, ThePolicyOfAReceiveFollowsFromItsWildcards) {
+  run(ranks(), [](rank_under_test& self) {
+    struct row {
+      matching_policy_t sender;
+      int from;
+      tag_t tag;
+    };
+    const row rows[] = {{matching_policy_t::rank_tag, self.from, 77},
+                        {matching_policy_t::rank_only, self.from, ANY_TAG},
+                        {matching_policy_t::tag_only, ANY_SOURCE, 77},
+                        {matching_policy_t::none, ANY_SOURCE, ANY_TAG}};
+    for (const row& r : rows) {
+      uint64_t value = 1;
+      uint64_t got = 0;
+      const status_t posted = post_recv_x(r.from, &got, sizeof(got), r.tag, self.sync)
+                                  .runtime(self.runtime)
+                                  .allow_done(false)();
+      ASSERT_TRUE(posted.is_posted());
+      // What the receive does not match goes elsewhere.
+      for (const row& other : rows) {
+        if (other.sender == r.sender) continue;
+        EXPECT_TRUE(post_send_x(self.to, &value, sizeof(value), 77, COMP_NULL)
+                        .matching_policy(other.sender)
+                        .runtime(self.runtime)()
+                        .is_done());
+      }
+      value = 2;
+      EXPECT_TRUE(post_send_x(self.to, &value, sizeof(value), 77, COMP_NULL)
+                      .matching_policy(r.sender)
+                      .runtime(self.runtime)()
+                      .is_done());
+      EXPECT_EQ(self.end_of(posted).rank, self.from);
+      EXPECT_EQ(got, 2u);
+      for (const row& other : rows) {
+        if (other.sender == r.sender) continue;
+        EXPECT_TRUE(post_recv_x(other.from, &got, sizeof(got), other.tag, COMP_NULL)
+                        .runtime(self.runtime)()
+                        .is_done());
+        EXPECT_EQ(got, 1u);
+      }
+      self.meet();
+    }
+  });
+}
+
 TEST_P(PointToPoint, DifferentKeysEnginesAndPoliciesDoNotMeet) {
   run(ranks(), [](rank_under_test& self) {
     matching_engine_t engine = alloc_matching_engine_x().runtime(self.runtime)();
