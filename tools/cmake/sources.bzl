@@ -1,0 +1,115 @@
+"""The lists of sources for CMake, collected from the Bazel targets."""
+
+_SourcesInfo = provider(
+    doc = "The files of this repository behind a target, and what it uses of Abseil.",
+    fields = {
+        "abseil": "depset of names of Abseil's libraries",
+        "compiled": "depset of source files that are compiled",
+        "files": "depset of all source files, headers included",
+    },
+)
+
+_ABSEIL = "com_google_absl"
+
+def _sources_aspect_impl(target, ctx):
+    deps = [
+        dep[_SourcesInfo]
+        for dep in getattr(ctx.rule.attr, "deps", [])
+        if _SourcesInfo in dep
+    ]
+    abseil = []
+    compiled = []
+    files = []
+    if target.label.workspace_name == _ABSEIL:
+        # The libraries of the distribution's Abseil have the names of its .pc files.
+        abseil = [target.label.name.replace("absl_", "", 1)]
+        deps = []
+    elif target.label.workspace_name == "":
+        for attribute in ["srcs", "hdrs", "textual_hdrs"]:
+            files += [
+                file
+                for file in getattr(ctx.rule.files, attribute, [])
+                if file.is_source
+            ]
+        compiled = [file for file in files if file.extension == "cc"]
+    return [_SourcesInfo(
+        abseil = depset(abseil, transitive = [dep.abseil for dep in deps]),
+        compiled = depset(compiled, transitive = [dep.compiled for dep in deps]),
+        files = depset(files, transitive = [dep.files for dep in deps]),
+    )]
+
+_sources_aspect = aspect(
+    attr_aspects = ["deps"],
+    doc = "Collects the sources along `deps`.",
+    implementation = _sources_aspect_impl,
+)
+
+def _paths(files):
+    return sorted([file.path for file in files])
+
+def _cmake_list(name, entries):
+    if not entries:
+        return "set(%s)\n" % name
+    return "set(%s\n%s)\n" % (name, "\n".join(["  " + entry for entry in entries]))
+
+def _cmake_sources_impl(ctx):
+    library = ctx.attr.library[_SourcesInfo]
+    in_library = {path: True for path in _paths(library.compiled.to_list())}
+    text = [ctx.attr.comment]
+
+    rest = in_library.keys()
+    for folder, name in ctx.attr.parts.items():
+        part = [path for path in rest if path.startswith(folder + "/")]
+        rest = [path for path in rest if not path.startswith(folder + "/")]
+        text.append(_cmake_list(name, part))
+    text.insert(1, _cmake_list("LCI_SOURCES", rest))
+    text.append(_cmake_list("LCI_HEADERS", [
+        path
+        for path in _paths(library.files.to_list())
+        if path.startswith(ctx.attr.interface + "/")
+    ]))
+
+    for target, name in ctx.attr.programs.items():
+        program = target[_SourcesInfo]
+        paths = _paths(program.compiled.to_list())
+
+        # A program that uses the library links it; lcrun has what it needs of it compiled in.
+        links_library = not [path for path in rest if path not in paths]
+        if links_library:
+            paths = [path for path in paths if path not in in_library]
+        text.append(_cmake_list(name + "_SOURCES", paths))
+        text.append(_cmake_list(name + "_ABSEIL", [
+            "absl::" + library
+            for library in sorted(program.abseil.to_list())
+        ]))
+    ctx.actions.write(ctx.outputs.out, "\n".join(text))
+
+    all_files = depset(transitive = [library.files] + [
+        target[_SourcesInfo].files
+        for target in ctx.attr.programs
+    ])
+    return [
+        DefaultInfo(
+            files = depset([ctx.outputs.out]),
+            runfiles = ctx.runfiles(files = [ctx.outputs.out]),
+        ),
+        OutputGroupInfo(tree = all_files),
+    ]
+
+cmake_sources = rule(
+    attrs = {
+        "comment": attr.string(doc = "First line of the file."),
+        "interface": attr.string(doc = "Folder of the public headers."),
+        "library": attr.label(aspects = [_sources_aspect]),
+        "out": attr.output(mandatory = True),
+        "parts": attr.string_dict(
+            doc = "Folders of the library that a build may leave out: name of the list for each.",
+        ),
+        "programs": attr.label_keyed_string_dict(
+            aspects = [_sources_aspect],
+            doc = "Programs and libraries beside it: NAME for the lists NAME_SOURCES and NAME_ABSEIL.",
+        ),
+    },
+    doc = "Writes lists of sources as CMake reads them. Output group `tree`: the files themselves.",
+    implementation = _cmake_sources_impl,
+)
