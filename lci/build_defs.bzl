@@ -27,6 +27,11 @@ LCI_COPTS = [
 # std::thread needs it on systems whose libc keeps pthread apart.
 LCI_LINKOPTS = ["-pthread"]
 
+# Names that the public headers do not declare are seen by the library alone: they cannot meet those
+# of others in a process, and the compiler knows where they are. (The doubles and instruments of tests
+# replace functions of other libraries, which must see them.)
+_HIDDEN = ["-fvisibility=hidden"]
+
 def lci_cc_library(name, copts = [], linkopts = [], **kwargs):
     """A library. Always an archive: nothing of ours is loaded as a shared object.
 
@@ -38,7 +43,7 @@ def lci_cc_library(name, copts = [], linkopts = [], **kwargs):
     """
     cc_library(
         name = name,
-        copts = LCI_COPTS + copts,
+        copts = LCI_COPTS + ([] if kwargs.get("testonly") else _HIDDEN) + copts,
         linkopts = LCI_LINKOPTS + linkopts,
         linkstatic = kwargs.pop("linkstatic", True),
         **kwargs

@@ -86,7 +86,7 @@ def _cmake_sources_impl(ctx):
 
     all_files = depset(transitive = [library.files] + [
         target[_SourcesInfo].files
-        for target in ctx.attr.programs
+        for target in ctx.attr.programs.keys() + ctx.attr.also
     ])
     return [
         DefaultInfo(
@@ -98,6 +98,10 @@ def _cmake_sources_impl(ctx):
 
 cmake_sources = rule(
     attrs = {
+        "also": attr.label_list(
+            aspects = [_sources_aspect],
+            doc = "Libraries that the CMake files name by themselves.",
+        ),
         "comment": attr.string(doc = "First line of the file."),
         "interface": attr.string(doc = "Folder of the public headers."),
         "library": attr.label(aspects = [_sources_aspect]),

@@ -1,0 +1,54 @@
+# The package: libraries, headers, tools, and what find_package and pkg-config read. The files in
+# tools/dist are those of the package that Bazel makes.
+
+set(lci_cmake_dir ${CMAKE_INSTALL_LIBDIR}/cmake/LCI)
+install(TARGETS LCI LCT
+  EXPORT LCITargets
+  ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}
+  RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR})
+install(EXPORT LCITargets NAMESPACE LCI:: DESTINATION ${lci_cmake_dir})
+install(DIRECTORY ${lci_include}/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+configure_file(tools/dist/LCIConfigVersion.cmake.in LCIConfigVersion.cmake @ONLY)
+install(FILES tools/dist/LCIConfig.cmake ${CMAKE_CURRENT_BINARY_DIR}/LCIConfigVersion.cmake
+  DESTINATION ${lci_cmake_dir})
+
+# lci_pkg_config(FILE DESCRIPTION LIBS): FILE without .pc.
+function(lci_pkg_config LCI_PC_NAME LCI_PC_DESCRIPTION LCI_PC_LIBS)
+  file(RELATIVE_PATH LCI_PC_TO_PREFIX
+    ${CMAKE_INSTALL_FULL_LIBDIR}/pkgconfig ${CMAKE_INSTALL_PREFIX})
+  set(LCI_PC_INCLUDEDIR ${CMAKE_INSTALL_INCLUDEDIR})
+  set(LCI_PC_LIBDIR ${CMAKE_INSTALL_LIBDIR})
+  configure_file(tools/dist/library.pc.in ${LCI_PC_NAME}.pc @ONLY)
+  install(FILES ${CMAKE_CURRENT_BINARY_DIR}/${LCI_PC_NAME}.pc
+    DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)
+endfunction()
+
+foreach(library lci lct)
+  if(library STREQUAL "lci")
+    set(description ${PROJECT_DESCRIPTION})
+  else()
+    set(description "Companion library of LCI")
+  endif()
+  set(static_libs "\${libdir}/lib${library}.a -pthread -ldl")
+  if(NOT LCI_BUILD_SHARED_LIBS)
+    lci_pkg_config(${library} ${description} ${static_libs})
+    lci_pkg_config(${library}-static ${description} ${static_libs})
+  elseif(CMAKE_INSTALL_FULL_LIBDIR IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    lci_pkg_config(${library} ${description} "-L\${libdir} -l${library}")
+  else()
+    # Programs find the library where it lies.
+    lci_pkg_config(${library} ${description}
+      "-L\${libdir} -Wl,-rpath,\${libdir} -l${library}")
+  endif()
+endforeach()
+
+if(LCI_BUILD_TOOLS)
+  install(TARGETS lcrun lci_perf DESTINATION ${CMAKE_INSTALL_BINDIR})
+endif()
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/lci)
+install(FILES examples/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/lci/examples)
+foreach(example hello pingpong rpc)
+  install(DIRECTORY examples/${example} DESTINATION ${CMAKE_INSTALL_DATADIR}/lci/examples
+    FILES_MATCHING PATTERN "*.cc" PATTERN "*.h" PATTERN "*_test.cc" EXCLUDE)
+endforeach()

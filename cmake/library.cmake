@@ -1,0 +1,65 @@
+# The targets LCI and LCT, with the aliases that an installed package has.
+
+# The public headers, as they are installed: what a program that is built with the library sees.
+set(lci_include ${CMAKE_CURRENT_BINARY_DIR}/include)
+foreach(header IN LISTS LCI_HEADERS)
+  if(header MATCHES "/lci[.]hpp$")
+    configure_file(${header} ${lci_include}/lci.hpp COPYONLY)
+  else()
+    configure_file(${header} ${lci_include}/${header} COPYONLY)
+  endif()
+endforeach()
+configure_file(lci/api/config.hpp.in ${lci_include}/lci/api/config.hpp @ONLY)
+
+# As in lci/build_defs.bzl.
+set(LCI_COPTS
+  -fno-semantic-interposition
+  -fomit-frame-pointer
+  -ftls-model=initial-exec
+  -fvisibility=hidden
+  $<$<CONFIG:Release>:-O2>)
+if(LCI_WARNINGS)
+  list(APPEND LCI_COPTS -Wall -Wextra -Wpedantic -Wshadow -Wconversion)
+endif()
+
+# What all targets have in common.
+function(lci_set_up TARGET)
+  set_target_properties(${TARGET} PROPERTIES
+    CXX_EXTENSIONS OFF
+    CXX_STANDARD 17
+    CXX_STANDARD_REQUIRED ON
+    POSITION_INDEPENDENT_CODE ON)
+  target_compile_options(${TARGET} PRIVATE ${LCI_COPTS})
+  target_include_directories(${TARGET} PRIVATE ${PROJECT_SOURCE_DIR} ${lci_include})
+endfunction()
+
+# One library, with nothing but flags in its interface, so that a parent project can export it.
+#   lci_library(TARGET OUTPUT_NAME EXPORTS SOURCES...)
+function(lci_library TARGET OUTPUT_NAME EXPORTS)
+  if(LCI_BUILD_SHARED_LIBS)
+    add_library(${TARGET} SHARED ${ARGN})
+    set(exports ${PROJECT_SOURCE_DIR}/${EXPORTS})
+    target_link_options(${TARGET} PRIVATE
+      "LINKER:--version-script=${exports}" "LINKER:-z,defs" "LINKER:-z,text")
+    set_property(TARGET ${TARGET} APPEND PROPERTY LINK_DEPENDS ${exports})
+  else()
+    add_library(${TARGET} STATIC ${ARGN})
+  endif()
+  lci_set_up(${TARGET})
+  set_target_properties(${TARGET} PROPERTIES
+    OUTPUT_NAME ${OUTPUT_NAME}
+    SOVERSION ${PROJECT_VERSION_MAJOR}
+    VERSION ${PROJECT_VERSION})
+  target_compile_features(${TARGET} PUBLIC cxx_std_17)
+  target_include_directories(${TARGET} PUBLIC
+    $<BUILD_INTERFACE:${lci_include}>
+    $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+  target_link_libraries(${TARGET} PRIVATE -pthread ${CMAKE_DL_LIBS})
+  string(TOLOWER ${TARGET} lower)
+  add_library(LCI::${TARGET} ALIAS ${TARGET})
+  add_library(LCI::${lower} ALIAS ${TARGET})
+endfunction()
+
+lci_library(LCI lci lci/exports.map ${LCI_SOURCES} ${LCI_IBV_SOURCES} ${LCI_OFI_SOURCES})
+target_include_directories(LCI PRIVATE ${LCI_BACKEND_INCLUDES})
+lci_library(LCT lct lct/exports.map ${LCT_SOURCES})

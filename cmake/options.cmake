@@ -1,0 +1,43 @@
+# The options, and the type of build if none is given.
+
+if(LCI_IS_TOP_LEVEL AND NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Type of build" FORCE)
+endif()
+
+# Two static copies of the library in one process would be two jobs, so shared is the default.
+if(DEFINED BUILD_SHARED_LIBS)
+  set(lci_shared_default ${BUILD_SHARED_LIBS})
+else()
+  set(lci_shared_default ON)
+endif()
+option(LCI_BUILD_SHARED_LIBS "Build liblci.so and liblct.so; OFF: liblci.a and liblct.a"
+  ${lci_shared_default})
+
+set(LCI_WITH_IBV AUTO CACHE STRING "Backend ibv: ON, OFF, or AUTO if libibverbs' headers are found")
+set(LCI_WITH_OFI AUTO CACHE STRING "Backend ofi: ON, OFF, or AUTO if libfabric's headers are found")
+set_property(CACHE LCI_WITH_IBV LCI_WITH_OFI PROPERTY STRINGS AUTO ON OFF)
+
+option(LCI_BUILD_TOOLS "Build lcrun and lci_perf, which need Abseil" ${LCI_IS_TOP_LEVEL})
+option(LCI_BUILD_EXAMPLES "Build the examples" ${LCI_IS_TOP_LEVEL})
+option(LCI_BUILD_TESTS "Build what ctest runs" ${LCI_IS_TOP_LEVEL})
+option(LCI_WARNINGS "Compile with the warnings that developers of the library use"
+  ${LCI_IS_TOP_LEVEL})
+
+# A project that installs the targets in an export set of its own turns this off.
+if(DEFINED LCI_FETCHCONTENT_INSTALL AND NOT LCI_IS_TOP_LEVEL)
+  set(lci_install_default ${LCI_FETCHCONTENT_INSTALL})
+else()
+  set(lci_install_default ON)
+endif()
+option(LCI_INSTALL "Install the library with the project" ${lci_install_default})
+
+foreach(accelerator CUDA HIP)
+  if(LCI_USE_${accelerator})
+    message(WARNING "LCI: LCI_USE_${accelerator} has no effect: a network that can reach an "
+      "accelerator's memory takes it without")
+  endif()
+endforeach()
+if(LCI_BUILD_TESTS AND NOT (LCI_BUILD_TOOLS AND LCI_BUILD_EXAMPLES))
+  message(FATAL_ERROR "LCI: the tests (LCI_BUILD_TESTS) start the examples with lcrun; set "
+    "LCI_BUILD_TOOLS and LCI_BUILD_EXAMPLES to ON, too")
+endif()

@@ -1,0 +1,18 @@
+// Stands for the backend in a build without it (CMake's LCI_WITH_OFI=OFF).
+#include "lci/net/ofi/backend.h"
+
+namespace lci::net::ofi {
+namespace {
+
+base::StatusOr<std::unique_ptr<context>> refuse(boot::bootstrap&, const context_config&) {
+  return base::UnimplementedError(
+      "this build of LCI has no backend ofi (it was configured without libfabric)");
+}
+
+}  // namespace
+
+// Never the default. `make` gives a program that asks for it the reason.
+const backend_entry backend = {attr_backend_t::ofi, "ofi", /*preference=*/-1, [] { return true; },
+                               refuse};
+
+}  // namespace lci::net::ofi
