@@ -1,0 +1,52 @@
+#!/usr/bin/env bash
+# Compares the lines of nodiscard_cases.cc that a compiler refuses with those that are marked.
+# usage: nodiscard_test.sh COMPILER DIST_TAR|PREFIX NODISCARD_CASES_CC
+set -euo pipefail
+
+compiler=$1 package=$2 cases=$3
+
+fail() {
+  echo "FAILED: $*" >&2
+  exit 1
+}
+
+command -v "$compiler" > /dev/null || fail "$compiler is not installed; tools/setup test installs it"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+prefix=$package
+if [[ -f $package ]]; then
+  prefix=$work/prefix
+  mkdir "$prefix"
+  tar -xf "$package" -C "$prefix"
+fi
+[[ -f $prefix/include/lci.hpp ]] || fail "$package has no include/lci.hpp"
+
+case $compiler in
+  *clang*) all_errors=-ferror-limit=0 ;;
+  *) all_errors=-fmax-errors=0 ;;
+esac
+
+cp -L "$cases" "$work/nodiscard_cases.cc"
+grep -n '// discarded$' "$work/nodiscard_cases.cc" | cut -d: -f1 > "$work/expected"
+[[ -s $work/expected ]] || fail "$cases marks no line"
+
+for standard in c++17 c++20 c++2b; do
+  "$compiler" "-std=$standard" -fsyntax-only -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror "$all_errors" \
+    -I"$prefix/include" "$work/nodiscard_cases.cc" 2> "$work/messages" || true
+  # An error of a header, or without a place, is none of those expected.
+  grep -E '(^|: )(fatal )?error: ' "$work/messages" > "$work/errors" || true
+  if grep -vE '^[^:]*nodiscard_cases\.cc:[0-9]+:|all warnings being treated as errors' "$work/errors"; then
+    fail "$compiler -std=$standard: unexpected errors"
+  fi
+  sed -nE 's/^[^:]*nodiscard_cases\.cc:([0-9]+):.*/\1/p' "$work/errors" | sort -nu > "$work/refused"
+  # < marked, but compiled without a word; > refused, though nothing is wrong.
+  if ! diff <(sort -n "$work/expected") "$work/refused" > "$work/differences"; then
+    while read -r side line; do
+      [[ $side == [\<\>] ]] && echo "$side $(sed -n "${line}p" "$work/nodiscard_cases.cc")"
+    done < "$work/differences"
+    grep -E 'error: ' "$work/errors" | head -5
+    fail "$compiler -std=$standard: < compiles without a word, > is refused"
+  fi
+done
+echo "passed: $compiler refuses $(wc -l < "$work/expected") statements, and no other"
