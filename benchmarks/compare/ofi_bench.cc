@@ -16,7 +16,7 @@
 #include "benchmarks/compare/pair_bench.h"
 #include "benchmarks/compare/pair_options.h"
 #include "benchmarks/compare/two_processes.h"
-#include "lci/base/backoff.h"
+#include "lci/base/poll_backoff.h"
 
 namespace compare {
 namespace {
@@ -132,7 +132,7 @@ class ofi_lane {
       if (poll()) {
         backoff.reset();
       } else {
-        backoff.idle();
+        backoff.idle_or_yield(this);
       }
     }
   }

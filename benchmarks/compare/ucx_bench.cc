@@ -14,7 +14,7 @@
 #include "benchmarks/compare/pair_bench.h"
 #include "benchmarks/compare/pair_options.h"
 #include "benchmarks/compare/two_processes.h"
-#include "lci/base/backoff.h"
+#include "lci/base/poll_backoff.h"
 
 namespace compare {
 namespace {
@@ -86,7 +86,7 @@ class ucx_lane {
       if (ucp_worker_progress(worker_) != 0) {
         backoff.reset();
       } else {
-        backoff.idle();
+        backoff.idle_or_yield(this);
       }
     }
   }

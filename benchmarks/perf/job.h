@@ -2,26 +2,34 @@
 #ifndef BENCHMARKS_PERF_JOB_H_
 #define BENCHMARKS_PERF_JOB_H_
 
+#include <sched.h>
+
 #include <vector>
 
 #include "lci.hpp"
-#include "lci/base/backoff.h"
 
 namespace perf {
 
-// In a loop that waits: there may be more threads than cores.
+// A loop that waits, as programs write it: it polls, and leaves the processor to other threads only
+// if the library does. The option --yield adds what careful programs do: a yield of their own after
+// so many polls in a row that found nothing.
 class waiter {
  public:
+  // polls: 0: never. Before any thread waits.
+  static void yield_after(int polls) { most_polls_ = polls; }
+
   void after(bool moved) {
+    if (__builtin_expect(most_polls_ == 0, 1)) return;
     if (moved) {
-      backoff_.reset();
-    } else {
-      backoff_.idle();
+      polls_ = 0;
+    } else if (++polls_ > most_polls_) {
+      sched_yield();
     }
   }
 
  private:
-  lci::base::poll_backoff backoff_;
+  static inline int most_polls_ = 0;
+  int polls_ = 0;
 };
 
 // A runtime with its devices.

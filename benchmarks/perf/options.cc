@@ -13,6 +13,7 @@ namespace {
 constexpr uint64_t max_threads = 1024;
 constexpr uint64_t max_window = 65536;
 constexpr uint64_t max_iterations = uint64_t{1} << 40;
+constexpr uint64_t max_polls = 1000000;
 
 constexpr named<operation> operations[] = {
     {"am", operation::am},   {"send", operation::send},
@@ -91,6 +92,7 @@ options parse_options(int argc, char** argv, bool* help) {
       binding_argument(&chosen.bind),
       choice_argument("memory", memories, &chosen.memory),
       choice_argument("buffers", buffer_kinds, &chosen.buffers),
+      number_argument("yield", 0, max_polls, &chosen.yield),
       choice_argument("format", formats, &chosen.format),
   };
   *help = !read_arguments(argc, argv, all);
@@ -142,7 +144,8 @@ std::string describe(const options& chosen) {
                       chosen.device_count, " completion ", name_of(chosen.completion), " window ",
                       chosen.window, " iters ", chosen.iters, " warmup ", chosen.warmup,
                       " validate ", chosen.validate ? 1 : 0, " bind ", name_of(chosen.bind),
-                      " memory ", name_of(chosen.memory), " buffers ", name_of(chosen.buffers));
+                      " memory ", name_of(chosen.memory), " buffers ", name_of(chosen.buffers),
+                      " yield ", chosen.yield);
 }
 
 std::string help_text() {
@@ -180,6 +183,8 @@ usage: lcrun -n RANKS lci_perf [options]        RANKS is even
                      (alloc_mr), which the ranks of a host map (registered)
   --buffers B        what an active message to a queue or sync comes in: malloc, memory of the library's
                      allocator, which the tool frees; packet, a packet (zero_copy_am; put_upacket) (malloc)
+  --yield N          after N polls in a row that found nothing the tool yields the processor at each more; 0: it never
+                     does, and leaves that to the library (attribute progress_yield) (0)
   --format F         text; csv; json: one object a line (text)
   -h, --help         this text
 

@@ -74,6 +74,8 @@ TEST(options, everything_can_be_chosen) {
                                 "none",
                                 "--memory",
                                 "allocated",
+                                "--yield",
+                                "64",
                                 "--format",
                                 "json"});
   EXPECT_EQ(chosen.op, operation::get_signal);
@@ -90,6 +92,7 @@ TEST(options, everything_can_be_chosen) {
   EXPECT_EQ(chosen.backend, lci::attr_backend_t::shm);
   EXPECT_EQ(chosen.bind, binding::none);
   EXPECT_EQ(chosen.memory, memory_kind::allocated);
+  EXPECT_EQ(chosen.yield, 64);
   EXPECT_EQ(chosen.format, output_format::json);
 }
 
@@ -164,7 +167,8 @@ TEST(options, help_is_found_among_others) {
   }
   for (const char* word :
        {"--op", "--test", "--size", "--threads", "--devices", "--completion", "--window", "--iters",
-        "--warmup", "--validate", "--backend", "--bind", "--memory", "--buffers", "--format"}) {
+        "--warmup", "--validate", "--backend", "--bind", "--memory", "--buffers", "--yield",
+        "--format"}) {
     EXPECT_THAT(help_text(), HasSubstr(word));
   }
 }
@@ -221,6 +225,7 @@ TEST(options, ranks_can_see_that_theirs_differ) {
                                              {"--completion", "sync"},
                                              {"--iters", "3"},
                                              {"--warmup", "3"},
+                                             {"--yield", "64"},
                                              {"--validate"}}) {
     EXPECT_NE(describe(parse(other)), usual) << other[0];
   }

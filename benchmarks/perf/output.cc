@@ -33,6 +33,7 @@ std::vector<field> fields(const surroundings& where, const figures& result) {
       {"bind", name_of(chosen.bind), true},
       {"memory", name_of(chosen.memory), true},
       {"buffers", name_of(chosen.buffers), true},
+      {"yield", absl::StrCat(chosen.yield), false},
       {"latency_us_mean", decimal(result.latency_us_mean), false},
       {"latency_us_p50", decimal(result.latency_us_p50), false},
       {"latency_us_p90", decimal(result.latency_us_p90), false},

@@ -79,7 +79,8 @@ TEST(output, json_is_an_object_a_line) {
       R"({"op": "put_signal", "test": "latency", "size": 4096, "threads": 4, )"
       R"("devices": "dedicated", "device_count": 4, "backend": "shm", "ranks": 6, )"
       R"("completion": "queue", "window": 64, "iterations": 1000, "validate": false, )"
-      R"("bind": "core", "memory": "registered", "buffers": "malloc", "latency_us_mean": 1.5, "latency_us_p50": 1.25, )"
+      R"("bind": "core", "memory": "registered", "buffers": "malloc", "yield": 0, )"
+      R"("latency_us_mean": 1.5, "latency_us_p50": 1.25, )"
       R"("latency_us_p90": 2, "latency_us_p99": 3.125, "latency_us_p999": 40, )"
       R"("latency_us_max": 1234.5, "messages_per_s": 12345678.4, "bytes_per_s": 50567898726.4, )"
       R"_("clock_ns": 20.5, "processor": "A \"fast\" CPU, new (8 processors)", )_"
@@ -100,12 +101,12 @@ TEST(output, csv_has_the_same_fields) {
   EXPECT_EQ(
       header(where),
       "op,test,size,threads,devices,device_count,backend,ranks,completion,window,iterations,"
-      "validate,bind,memory,buffers,latency_us_mean,latency_us_p50,latency_us_p90,latency_us_p99,"
-      "latency_us_p999,latency_us_max,messages_per_s,bytes_per_s,clock_ns,processor,"
+      "validate,bind,memory,buffers,yield,latency_us_mean,latency_us_p50,latency_us_p90,"
+      "latency_us_p99,latency_us_p999,latency_us_max,messages_per_s,bytes_per_s,clock_ns,processor,"
       "version\n");
   EXPECT_EQ(
       line(where, some_figures()),
-      "put_signal,latency,4096,4,dedicated,4,shm,6,queue,64,1000,false,core,registered,malloc,"
+      "put_signal,latency,4096,4,dedicated,4,shm,6,queue,64,1000,false,core,registered,malloc,0,"
       "1.5,1.25,2,3.125,40,1234.5,12345678.4,50567898726.4,20.5,\"A \"\"fast\"\" CPU, new (8 "
       "processors)\","
       "1.2.3\n");

@@ -5,6 +5,7 @@
 
 #include "benchmarks/perf/binding.h"
 #include "benchmarks/perf/clock.h"
+#include "benchmarks/perf/job.h"
 #include "benchmarks/perf/measure.h"
 #include "benchmarks/perf/output.h"
 #include "benchmarks/perf/program.h"
@@ -33,6 +34,7 @@ void print(const std::string& text) {
 }
 
 void measure(const options& chosen) {
+  waiter::yield_after(chosen.yield);
   const standing row = find_standing(chosen.threads);  // collective
   const surroundings where = look_around(chosen);
   if (lci::get_rank_me() == 0) print(header(where));

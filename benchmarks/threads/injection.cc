@@ -18,6 +18,7 @@
 #include "benchmarks/threads/options.h"
 #include "benchmarks/threads/spread.h"
 #include "lci.hpp"
+#include "lci/base/backoff.h"
 
 namespace perf {
 namespace {
@@ -91,12 +92,11 @@ class injection {
   }
 
  private:
-  bool progress() const { return lci::progress_x().device(device_)().is_done(); }
+  void progress() const { lci::progress_x().device(device_)(); }
 
   template <class Post>
   void post(Post post_once) const {
-    waiter patience;
-    while (post_once().is_retry()) patience.after(progress());
+    while (post_once().is_retry()) progress();
   }
   auto message(char* bytes) const {
     return lci::post_am_x(to_, bytes, message_size, lci::COMP_NULL_RETRY, message_name_)
@@ -111,8 +111,7 @@ class injection {
     for (int64_t run = -options_.warmup; run < options_.runs; ++run) {
       const uint64_t begin = now();
       for (uint64_t i = 0; i < options_.messages; ++i) post(message(bytes));
-      waiter patience;
-      while (lci::counter_get(answers_) <= run + options_.warmup) patience.after(progress());
+      while (lci::counter_get(answers_) <= run + options_.warmup) progress();
       if (run >= 0) result_.nanoseconds.push_back(now() - begin);
     }
   }
@@ -145,9 +144,8 @@ class injection {
 
   void receive(size_t thread) {
     own_count own(*this, thread);
-    waiter patience;
     while (!over_.load(std::memory_order_acquire)) {
-      patience.after(progress());
+      progress();
       const uint64_t all = own.tell();
       if (all == 0 || all % options_.messages != 0) continue;
       // Nothing comes before the answer is sent.
@@ -187,8 +185,8 @@ class injection {
         const uint64_t round = rounds_.fetch_add(1, std::memory_order_release) + 1;
         take_all(&own);
         taking += now() - begin;
-        waiter patience;
-        while (at_end_.load(std::memory_order_acquire) != others * round) patience.after(false);
+        lci::base::backoff backoff;
+        while (at_end_.load(std::memory_order_acquire) != others * round) backoff.idle();
       }
       if (ended_ >= options_.warmup) result_.nanoseconds.push_back(taking);
       last = end_run();
@@ -200,8 +198,8 @@ class injection {
   void take(size_t thread) {
     own_count own(*this, thread);
     for (uint64_t round = 1;; ++round) {
-      waiter patience;
-      while (rounds_.load(std::memory_order_acquire) < round) patience.after(false);
+      lci::base::backoff backoff;
+      while (rounds_.load(std::memory_order_acquire) < round) backoff.idle();
       if (over_.load(std::memory_order_relaxed)) return;
       take_all(&own);
       at_end_.fetch_add(1, std::memory_order_release);
@@ -209,9 +207,8 @@ class injection {
   }
 
   void take_all(own_count* own) {
-    waiter patience;
     while (total_.load(std::memory_order_relaxed) < sent_) {
-      patience.after(progress());
+      progress();
       own->tell();
     }
   }

@@ -110,17 +110,16 @@ class domains {
     const lci::device_t polled =
         job_.is_initiator() ? lci::get_default_device() : own_device(thread);
     const uint64_t begun = now();
-    waiter patience;
     if (!job_.is_initiator()) {
       while (pings.load(std::memory_order_relaxed) < n) {
-        patience.after(lci::progress_x().device(polled)().is_done());
+        lci::progress_x().device(polled)();
       }
       return 0;
     }
     for (uint64_t i = 1; i <= n; ++i) {
       post(polled, job_.peer(), names_[0]);
       while (pongs.load(std::memory_order_relaxed) < i) {
-        patience.after(lci::progress_x().device(polled)().is_done());
+        lci::progress_x().device(polled)();
       }
     }
     return one_way_us(begun, n);
@@ -133,11 +132,10 @@ class domains {
     const uint64_t before = own_before_[static_cast<size_t>(thread)];
     own_before_[static_cast<size_t>(thread)] += n;
     const uint64_t begun = now();
-    waiter patience;
     for (uint64_t i = 1; i <= n; ++i) {
       if (job_.is_initiator()) post(device, job_.peer(), names_[2], thread);
       while (arrived.load(std::memory_order_relaxed) - before < i) {
-        patience.after(lci::progress_x().device(device)().is_done());
+        lci::progress_x().device(device)();
       }
       if (!job_.is_initiator()) post(device, job_.peer(), names_[2], thread);
     }

@@ -130,23 +130,22 @@ class waves {
   // wave: how many there will have been.
   void make_wave(int thread, lci::device_t device, lci::comp_t completed, int64_t* posted,
                  uint64_t wave) {
-    const auto progress = [device] { return lci::progress_x().device(device)().is_done(); };
-    waiter patience;
+    const auto progress = [device] { lci::progress_x().device(device)(); };
     for (int i = 0; i < options_.pings; ++i) {
       const int number = thread * options_.pings + i;
       for (;;) {
         const lci::status_t status = post(number, device, completed);
         if (status.is_posted()) ++*posted;
         if (!status.is_retry()) break;
-        patience.after(progress());
+        progress();
       }
     }
-    while (lci::counter_get(completed) < *posted) patience.after(progress());
+    while (lci::counter_get(completed) < *posted) progress();
     if (gets_) got_.fetch_add(static_cast<uint64_t>(options_.pings), std::memory_order_release);
     // The memory of gets is used again when all of our own are here, too.
     while (static_cast<uint64_t>(lci::counter_get(pongs_)) < wave ||
            (gets_ && answered_.load(std::memory_order_acquire) < wave)) {
-      patience.after(progress());
+      progress();
     }
   }
 
@@ -163,16 +162,15 @@ class waves {
   // Waits for all pings of a wave that come here, and tells the partner.
   void answer() {
     const lci::device_t device = job_.device_of(0);
-    const auto progress = [device] { return lci::progress_x().device(device)().is_done(); };
-    waiter patience;
+    const auto progress = [device] { lci::progress_x().device(device)(); };
     if (gets_) {
       const uint64_t wave = answered_.load(std::memory_order_relaxed) + 1;
       const uint64_t all = wave * static_cast<uint64_t>(pings_);
-      while (got_.load(std::memory_order_acquire) < all) patience.after(progress());
+      while (got_.load(std::memory_order_acquire) < all) progress();
     } else {
       for (int ping = 0; ping < pings_; ++ping) {
         uint64_t* const end = last_word(ping);
-        while (__atomic_load_n(end, __ATOMIC_ACQUIRE) == 0) patience.after(progress());
+        while (__atomic_load_n(end, __ATOMIC_ACQUIRE) == 0) progress();
         __atomic_store_n(end, 0, __ATOMIC_RELAXED);  // for the next wave
       }
     }
@@ -182,7 +180,7 @@ class waves {
     answered_.fetch_add(1, std::memory_order_release);
     const auto tell = lci::post_am_x(job_.peer(), pong, pong_size, lci::COMP_NULL_RETRY, pong_name_)
                           .device(device);
-    while (tell().is_retry()) patience.after(progress());
+    while (tell().is_retry()) progress();
   }
 
   // Whether the bytes of the last wave are those that were sent.

@@ -8,7 +8,6 @@
 #include <cstring>
 #include <memory>
 #include <mutex>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -131,7 +130,7 @@ class count_job {
       const input::answer answer = input_->next(&unit);
       if (answer == input::answer::end) return;
       if (answer == input::answer::busy) {
-        if (!phases_.serve(thread)) std::this_thread::yield();
+        phases_.serve(thread);
         continue;
       }
       reads.clear();

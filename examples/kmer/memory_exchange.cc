@@ -36,19 +36,9 @@ class memory_network::endpoint final : public exchange {
   int64_t unfinished() const override { return unfinished_; }
 
   bool progress(int) override {
-    check();
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!taken_.empty()) {
-      taken_.pop_back();
-      --unfinished_;
-      return true;
-    }
-    if (under_way_.empty()) return false;
-    // One message, any of them.
-    std::swap(under_way_[random_() % under_way_.size()], under_way_.back());
-    arrived_.push_back(std::move(under_way_.back()));
-    under_way_.pop_back();
-    return true;
+    const bool moved = progress_once();
+    if (!moved) std::this_thread::yield();  // as the library's does, now and then
+    return moved;
   }
 
   bool receive(message* into) override {
@@ -80,6 +70,22 @@ class memory_network::endpoint final : public exchange {
   void cut_off() { cut_off_ = true; }
 
  private:
+  bool progress_once() {
+    check();
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!taken_.empty()) {
+      taken_.pop_back();
+      --unfinished_;
+      return true;
+    }
+    if (under_way_.empty()) return false;
+    // One message, any of them.
+    std::swap(under_way_[random_() % under_way_.size()], under_way_.back());
+    arrived_.push_back(std::move(under_way_.back()));
+    under_way_.pop_back();
+    return true;
+  }
+
   void check() const {
     if (cut_off_) throw network_error("cut off");
   }

@@ -11,25 +11,6 @@
 namespace kmer {
 namespace {
 
-// Gives the processor away after a while of having nothing to do: there may be more threads than
-// cores.
-class idler {
- public:
-  void idle() {
-    if (++rounds_ < 64) {
-#if defined(__x86_64__)
-      __builtin_ia32_pause();
-#endif
-      return;
-    }
-    std::this_thread::yield();
-  }
-  void reset() { rounds_ = 0; }
-
- private:
-  int rounds_ = 0;
-};
-
 // A message's tag: its phase, and whether it is a notice.
 uint64_t tag_of(size_t phase, bool is_notice) { return 2 * phase + (is_notice ? 1 : 0); }
 
@@ -103,14 +84,7 @@ void phases::run_thread(int thread, const std::function<void(int)>& work) {
     if (tallies_[phase_].producing.fetch_sub(1) == 1) send_notices(thread);
     // The others stay until thread 0 has met the other ranks: their devices may be needed to
     // deliver what has been accepted for sending.
-    idler wait;
-    while (!broken_ && (thread == 0 ? !complete() : !over_)) {
-      if (serve(thread)) {
-        wait.reset();
-      } else {
-        wait.idle();
-      }
-    }
+    while (!broken_ && (thread == 0 ? !complete() : !over_)) serve(thread);
   } catch (const network_error& error) {
     break_off(error.what());
   }
@@ -127,14 +101,9 @@ void phases::send(int thread, int to, message_buffer* buffer, size_t size) {
 }
 
 void phases::transmit(int thread, int to, uint64_t tag, message_buffer* buffer, size_t size) {
-  idler wait;
   while (!network_->try_send(thread, to, tag, buffer, size)) {
     if (broken_) throw network_error(reason());
-    if (serve(thread)) {
-      wait.reset();
-    } else {
-      wait.idle();
-    }
+    serve(thread);
   }
 }
 

@@ -3,7 +3,6 @@
 #include <array>
 #include <exception>
 #include <mutex>
-#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -89,17 +88,13 @@ void check_failure() {
   throw std::runtime_error(the_state->failure);
 }
 
-// Makes progress by step() until done().
+// Makes progress by step() until done(). (There may be more threads than cores: the library's
+// progress leaves the processor to others when nothing comes.)
 template <class Done, class Step>
 void wait_until(Done&& done, Step&& step) {
-  int idle_rounds = 0;
   while (!done()) {
     check_failure();
-    if (step()) {
-      idle_rounds = 0;
-    } else if (++idle_rounds > 64) {
-      std::this_thread::yield();  // there may be more threads than cores
-    }
+    step();
   }
 }
 

@@ -58,9 +58,10 @@ class crowd {
   static inline thread_local unsigned random_ = seed();
 };
 
-// The policy of every wait loop: try, and when nothing moved, idle(); when something did, reset().
-// idle() waits a little (`Pauses`: else it leaves that to the caller's next try), and yields the
-// processor every `Rounds` times, which costs nothing that can be measured with nobody else there.
+// The policy of a loop that waits for another thread: try, and when nothing moved, idle(); when
+// something did, reset(). idle() pauses, and yields the processor after every rounds_alone rounds,
+// which costs nothing that can be measured with nobody else there. (Loops that poll a device:
+// poll_backoff.)
 //
 // In a crowd it yields earlier, after a time in which an answer that is under way arrives: two
 // threads that answer each other without delay do so for a while, and then two others. The number
@@ -71,18 +72,17 @@ class crowd {
 // rounds 2.1 to 2.2.)
 //
 // Thread safety: an object belongs to one thread.
-template <unsigned Rounds, bool Pauses>
-class basic_backoff {
+class backoff {
  public:
-  static constexpr unsigned rounds_alone = Rounds;
-  static constexpr unsigned least_rounds_in_crowd = Rounds / 4;
-  static constexpr unsigned most_rounds_in_crowd = Rounds / 2;
-  static constexpr unsigned most_idle_rounds = Rounds * 10;
+  static constexpr unsigned rounds_alone = 64;
+  static constexpr unsigned least_rounds_in_crowd = rounds_alone / 4;
+  static constexpr unsigned most_rounds_in_crowd = rounds_alone / 2;
+  static constexpr unsigned most_idle_rounds = rounds_alone * 10;
 
   void idle() {
     if (may_go_on()) {
       ++rounds_;
-      if (Pauses) cpu_pause();
+      cpu_pause();
     } else {
       crowd::yield();
       rounds_ = 0;
@@ -113,9 +113,6 @@ class basic_backoff {
   unsigned rounds_in_crowd_ = 0;  // 0: not chosen yet
   unsigned yields_ = 0;
 };
-using backoff = basic_backoff<64, true>;
-// For tries that take some time, such as polls of a device.
-using poll_backoff = basic_backoff<100, false>;
 
 // The policy after a lost race: another thread has just changed what this one was about to change,
 // so that both want the same cache lines at once. Each lost() pauses for twice as long as the one

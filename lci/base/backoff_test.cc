@@ -11,7 +11,7 @@ namespace lci::base {
 namespace {
 
 // Rounds until the yield that comes next.
-unsigned rounds_to_yield(poll_backoff* wait) {
+unsigned rounds_to_yield(backoff* wait) {
   const unsigned yields = wait->yields();
   unsigned rounds = 0;
   for (wait->idle(); wait->yields() == yields; wait->idle()) ++rounds;
@@ -22,13 +22,13 @@ unsigned rounds_to_yield(poll_backoff* wait) {
 TEST(backoff, yields_after_so_many_rounds_as_there_is_a_crowd_or_not) {
   for (int i = 0; i < 100; ++i) {
     const bool in_crowd = crowd::found();
-    poll_backoff wait;
+    backoff wait;
     const unsigned rounds = rounds_to_yield(&wait);
     if (in_crowd) {
-      EXPECT_GE(rounds, poll_backoff::least_rounds_in_crowd);
-      EXPECT_LE(rounds, poll_backoff::most_rounds_in_crowd);
+      EXPECT_GE(rounds, backoff::least_rounds_in_crowd);
+      EXPECT_LE(rounds, backoff::most_rounds_in_crowd);
     } else {
-      EXPECT_EQ(rounds, poll_backoff::rounds_alone);
+      EXPECT_EQ(rounds, backoff::rounds_alone);
     }
     wait.reset();
     EXPECT_EQ(wait.yields(), 0u);
@@ -70,8 +70,8 @@ TEST(backoff, many_short_waits_in_a_crowd_give_the_processor_away_in_the_end) {
       while (have_yielded.load() < threads) {
         unsigned rounds = 0;
         unsigned yields = 0;
-        while (crowd::found() && yields == 0 && rounds < poll_backoff::most_idle_rounds) {
-          poll_backoff wait;
+        while (crowd::found() && yields == 0 && rounds < backoff::most_idle_rounds) {
+          backoff wait;
           wait.idle();
           ++rounds;
           yields = wait.yields();

@@ -5,9 +5,9 @@
 #include <exception>
 #include <stdexcept>
 
-#include "lci/base/backoff.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/comp/checked.h"
+#include "lci/runtime/poll.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/signal.h"
@@ -194,21 +194,13 @@ class countdown final : public comp_impl_t {
 // An exception of progress comes out when the operation is over: until then it writes to `waiting`.
 void wait_for(const block_operation& operation, const countdown& waiting) {
   std::exception_ptr failure;
-  base::backoff backoff;
   while (!waiting.is_over()) {
-    bool moved = false;
     for (int i = 0; i < operation.legs(); ++i) {
       try {
-        moved |= operation.device(i).progress().is_done();
+        poll(operation.device(i));
       } catch (...) {
         if (failure == nullptr) failure = std::current_exception();
-        moved = true;
       }
-    }
-    if (moved) {
-      backoff.reset();
-    } else {
-      backoff.idle();
     }
   }
   if (failure != nullptr) std::rethrow_exception(failure);

@@ -58,7 +58,7 @@ class device_impl_t : public rt::live_object {
   // The same for who cannot retry: what the network refuses goes to the backlog.
   void submit(const net::op& operation, rt::continuation* then);
 
-  // See progress_x.
+  // As progress_x, but never yields the processor: callers outside use rt::poll().
   progress_result_t progress();
 
   // No operation of this rank and no conversation with a peer is under way.

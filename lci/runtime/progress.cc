@@ -9,6 +9,7 @@
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/message.h"
+#include "lci/runtime/poll.h"
 #include "lci/runtime/protocol/control.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/wire.h"
@@ -32,6 +33,10 @@ constexpr size_t batch_size = 16;
 
 namespace rt {
 bool inside_progress() { return progress_depth > 0; }
+
+void yield_if_outside() {
+  if (!inside_progress()) thread_polls::own.yield();
+}
 }  // namespace rt
 
 progress_result_t device_impl_t::progress() {

@@ -7,9 +7,9 @@
 #include <exception>
 #include <stdexcept>
 
-#include "lci/base/backoff.h"
 #include "lci/base/log.h"
 #include "lci/runtime/device.h"
+#include "lci/runtime/poll.h"
 
 namespace lci::rt {
 namespace {
@@ -57,7 +57,7 @@ progress_thread::counts progress_thread::now() const {
 bool progress_thread::moves() {
   count(&polls_);
   try {
-    return device_.progress().is_done();
+    return poll(device_).is_done();
   } catch (const std::exception& error) {
     LCI_LOG(error, "progress thread: ", error.what());
     return true;
@@ -73,13 +73,11 @@ void progress_thread::run() {
 
 // Until nothing has moved for a while.
 void progress_thread::spin() {
-  base::poll_backoff backoff;
-  while (backoff.yields() < yields_before_sleep) {
-    if (!moves()) {
-      backoff.idle();
-      continue;
-    }
-    backoff.reset();
+  const base::poll_backoff& polls = thread_polls::own;
+  uint32_t last_move = polls.yields();
+  while (polls.yields() - last_move < yields_before_sleep) {
+    if (!moves()) continue;
+    last_move = polls.yields();
     // Else an end under load would not be seen.
     if (stop_.load(std::memory_order_acquire)) return;
   }

@@ -6,6 +6,7 @@
 #include "lci/api/runtime.hpp"
 #include "lci/base/strings.h"
 #include "lci/runtime/device.h"
+#include "lci/runtime/poll.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/wait.h"
@@ -260,7 +261,8 @@ allocator_base_t* get_allocator_x::operator()() const {
 }
 
 progress_result_t progress_x::operator()() const {
-  return rt::target_of(get_runtime(), get_device(), get_endpoint()).device->progress();
+  device_impl_t& device = *rt::target_of(get_runtime(), get_device(), get_endpoint()).device;
+  return rt::poll(device, device.attr.progress_yield);
 }
 
 error_t test_drained_x::operator()() const {

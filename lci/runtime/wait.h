@@ -6,12 +6,13 @@
 #include "lci/base/backoff.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/device.h"
+#include "lci/runtime/poll.h"
 
 namespace lci::rt {
 
-// Makes progress on `device` (null: somebody else does) until done(). Pauses, then yields the
-// processor when nothing moves. Throws std::logic_error naming `what` if this thread is inside a
-// handler, which would wait for itself.
+// Makes progress on `device` (null: somebody else does) until done(). Yields the processor now and
+// then while nothing moves, also where the device's attribute progress_yield is false. Throws
+// std::logic_error naming `what` if this thread is inside a handler, which would wait for itself.
 template <class Done>
 void wait_until(device_impl_t* device, const char* what, Done done) {
   if (done()) return;
@@ -21,8 +22,8 @@ void wait_until(device_impl_t* device, const char* what, Done done) {
   }
   base::backoff backoff;
   while (!done()) {
-    if (device != nullptr && device->progress().is_done()) {
-      backoff.reset();
+    if (device != nullptr) {
+      poll(*device);
     } else {
       backoff.idle();
     }

@@ -8,6 +8,7 @@
 #include "lci/runtime/comp/checked.h"
 #include "lci/runtime/comp/graph.h"
 #include "lci/runtime/comp/impl.h"
+#include "lci/runtime/poll.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/wait.h"
@@ -108,7 +109,11 @@ comp_t alloc_cq_x::operator()() const {
 
 status_t cq_pop_x::operator()() const {
   status_t status;
-  if (!checked_queue(get_comp())->pop(&status)) status = status_t(errorcode_t::retry);
+  if (checked_queue(get_comp())->pop(&status)) {
+    rt::thread_polls::own.reset();
+  } else {
+    status = status_t(errorcode_t::retry);
+  }
   return status;
 }
 
@@ -177,6 +182,7 @@ status_t graph_test_x::operator()() const {
 bool sync_test_x::operator()() const {
   auto* sync = checked<rt::synchronizer>(get_comp(), attr_comp_type_t::sync, "sync_test");
   if (!sync->ready()) return false;
+  rt::thread_polls::own.reset();
   sync->take(get_p_out());
   return true;
 }

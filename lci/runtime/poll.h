@@ -1,0 +1,39 @@
+#ifndef LCI_RUNTIME_POLL_H_
+#define LCI_RUNTIME_POLL_H_
+
+#include "lci/api/types.hpp"
+#include "lci/base/poll_backoff.h"
+#include "lci/runtime/device.h"
+
+namespace lci::rt {
+
+// The polls of this thread, by the program and by calls of the library that wait. A status that the
+// thread takes from a queue or synchronizer counts as something that moved: another thread's poll
+// may have brought it.
+struct thread_polls {
+  static inline thread_local base::poll_backoff own;
+};
+
+// Gives the processor to other threads that wait for it, unless this thread is inside a handler:
+// what it holds there would be held for as long as they run.
+void yield_if_outside();
+
+// Makes progress on a device. After many polls in vain, of all devices that this thread polls, the
+// thread gives its processor to others that wait for it. This is the only place that does so: who
+// polls in a loop need not yield.
+//
+// A thread for which may_yield is false counts as busy.
+inline progress_result_t poll(device_impl_t& device, bool may_yield = true) {
+  const progress_result_t result = device.progress();
+  base::poll_backoff& polls = thread_polls::own;
+  if (result.is_done() || !may_yield) {
+    polls.reset();
+  } else if (__builtin_expect(polls.idle(&device), 0)) {
+    yield_if_outside();
+  }
+  return result;
+}
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_POLL_H_
