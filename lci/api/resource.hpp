@@ -68,12 +68,16 @@ class resource_handle {
 #define LCI_RUNTIME_HANDLE_EXTRAS
 #define LCI_PACKET_POOL_HANDLE_EXTRAS
 #define LCI_MATCHING_ENGINE_HANDLE_EXTRAS
-#define LCI_COMP_HANDLE_EXTRAS \
-  bool is_empty() const { return reinterpret_cast<uintptr_t>(p_impl) <= 1; }
+#define LCI_COMP_HANDLE_EXTRAS                                            \
+  constexpr bool is_empty() const {                                       \
+    return p_impl == nullptr || reinterpret_cast<uintptr_t>(p_impl) <= 1; \
+  }
 #define LCI_NET_CONTEXT_HANDLE_EXTRAS
 #define LCI_DEVICE_HANDLE_EXTRAS
-#define LCI_MR_HANDLE_EXTRAS \
-  bool is_empty() const { return reinterpret_cast<uintptr_t>(p_impl) <= 2; }
+#define LCI_MR_HANDLE_EXTRAS                                              \
+  constexpr bool is_empty() const {                                       \
+    return p_impl == nullptr || reinterpret_cast<uintptr_t>(p_impl) <= 2; \
+  }
 #define LCI_PLAN_HANDLE_EXTRAS
 #define LCI_ENDPOINT_HANDLE_EXTRAS
 LCI_RESOURCES(LCI_RESOURCE_HANDLE)

@@ -106,8 +106,8 @@ TEST_P(PointToPoint, ManyOfAKeyMeetInTheOrderOfEagerSends) {
     constexpr uint64_t count = 100;
     for (uint64_t i = 0; i < count; ++i) {
       uint64_t value = i;
-      accepted(
-          post_send_x(self.to, &value, sizeof(value), 1, COMP_NULL_RETRY).runtime(self.runtime));
+      static_cast<void>(accepted(
+          post_send_x(self.to, &value, sizeof(value), 1, COMP_NULL_RETRY).runtime(self.runtime)));
     }
     self.meet();
     for (uint64_t i = 0; i < count; ++i) {
@@ -323,7 +323,8 @@ TEST_P(PointToPoint, AMessageLongerThanItsReceiveIsFatalForItAlone) {
         bytes.resize(8);
         room.assign(8, 0);
         received = self.receive(room, 4)();
-        self.end_of(post_send_x(self.to, bytes.data(), 8, 4, COMP_NULL).runtime(self.runtime)());
+        static_cast<void>(self.end_of(
+            post_send_x(self.to, bytes.data(), 8, 4, COMP_NULL).runtime(self.runtime)()));
         EXPECT_TRUE(self.end_of(received).is_done());
         EXPECT_EQ(room, bytes);
         self.meet();

@@ -70,7 +70,7 @@ TEST_P(ProgressThread, IsWokenForWhoOnlyWaits) {
       out.set(0, make_message(self.rank, round, size));
       self.meet();
       await_sleep(self);
-      post_put_block_x(mine, theirs).runtime(self.runtime)();
+      static_cast<void>(post_put_block_x(mine, theirs).runtime(self.runtime)());
       for (const signal_of* each : {&arrived, &sent}) {
         signal_wait_x(each->comp).runtime(self.runtime).do_progress(false)();
       }

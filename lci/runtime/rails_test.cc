@@ -54,7 +54,7 @@ TEST_P(Rails, ASignalComesOnceInWhateverOrderThePartsDo) {
       ++round;
       if (simulated() && seed_choice(round, 4) != 0) continue;
       out.set(0, make_message(self.rank, round, size));
-      post_put_block_x(mine, theirs).rails(devices, rails).rail_min_chunk(256)();
+      static_cast<void>(post_put_block_x(mine, theirs).rails(devices, rails).rail_min_chunk(256)());
       // So that what a device polls is what arrives on it. (Where a rank puts to itself, its own
       // polls bring its parts already.)
       drain();
@@ -99,7 +99,8 @@ TEST_P(Rails, RailsByAttributeAndByOperation) {
                                  .recv_signal(arrived.comp)())[static_cast<size_t>(self.to)];
           for (size_t chunk : {size_t{0}, size_t{64}, room}) {
             out.set(0, make_message(self.rank, size + chunk, size));
-            post_put_block_x(mine, theirs).runtime(self.runtime).rail_min_chunk(chunk)();
+            static_cast<void>(
+                post_put_block_x(mine, theirs).runtime(self.runtime).rail_min_chunk(chunk)());
             arrived.wait();
             EXPECT_TRUE(in.holds(room - size, make_message(self.from, size + chunk, size)));
             sent.wait();
@@ -114,14 +115,17 @@ TEST_P(Rails, RailsByAttributeAndByOperation) {
             self,
             make_block_x(in.mr, 0, room).runtime(self.runtime)())[static_cast<size_t>(self.to)];
         status_t status;
-        post_put_block_x(mine, theirs).runtime(self.runtime).local_comp(self.sync)();
+        static_cast<void>(
+            post_put_block_x(mine, theirs).runtime(self.runtime).local_comp(self.sync)());
         sync_wait_x(self.sync, &status).runtime(self.runtime)();
         EXPECT_TRUE(status.is_done());
         const device_t device = get_default_device_x().runtime(self.runtime)();
         const device_t both[] = {device, device};
-        EXPECT_THROW(post_put_block_x(mine, theirs).rails(both, 2).local_comp(self.sync)(),
+        EXPECT_THROW(static_cast<void>(
+                         post_put_block_x(mine, theirs).rails(both, 2).local_comp(self.sync)()),
                      std::invalid_argument);
-        EXPECT_THROW(post_put_block_x(mine, theirs).rails(both, 17)(), std::invalid_argument);
+        EXPECT_THROW(static_cast<void>(post_put_block_x(mine, theirs).rails(both, 17)()),
+                     std::invalid_argument);
         self.meet();
       },
       attr);

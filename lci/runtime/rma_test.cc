@@ -88,13 +88,14 @@ TEST_P(Rma, MemoryThatIsNotOpenIsAnExceptionAndUntouched) {
     mr_t mr = register_memory_x(open.data() + 1000, 1000).runtime(self.runtime)();
     const rmr_t remote = self.exchange(mr)[static_cast<size_t>(self.to)];
     const auto put = [&](size_t size, uintptr_t disp, rmr_t rmr) {
-      return post_put_x(self.to, local.data(), size, COMP_NULL, disp, rmr).runtime(self.runtime)();
+      static_cast<void>(
+          post_put_x(self.to, local.data(), size, COMP_NULL, disp, rmr).runtime(self.runtime)());
     };
     EXPECT_THROW(put(1001, 0, remote), std::invalid_argument);
     EXPECT_THROW(put(1, 1000, remote), std::invalid_argument);
     EXPECT_THROW(put(2, ~uintptr_t{0}, remote), std::invalid_argument);
     rmr_t forged = remote;
-    forged.key ^= 4;
+    forged.opaque_rkey ^= 4;
     EXPECT_THROW(put(1, 0, forged), std::runtime_error);
     EXPECT_THROW(put(1, 0, RMR_NULL), std::invalid_argument);
     self.meet();
@@ -130,9 +131,9 @@ TEST_P(Rma, AProgramMayRegisterItsLocalBuffers) {
     const auto send = [&](unsigned char* buffer, size_t n, mr_t mr) {
       return post_send_x(self.to, buffer, n, 1, COMP_NULL).mr(mr).runtime(self.runtime);
     };
-    EXPECT_THROW(send(bytes.data() + 1, 2 * size, out)(), std::invalid_argument);
-    EXPECT_THROW(send(room.data(), 1, out)(), std::invalid_argument);
-    EXPECT_THROW(send(room.data(), 1, MR_DEVICE)(), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(send(bytes.data() + 1, 2 * size, out)()), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(send(room.data(), 1, out)()), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(send(room.data(), 1, MR_DEVICE)()), std::invalid_argument);
     self.meet();
     deregister_memory_x{&out}.runtime(self.runtime)();
     deregister_memory_x{&in}.runtime(self.runtime)();

@@ -93,7 +93,8 @@ TEST(Signal, CountsWhateverSignalsACompletionObject) {
       };
       count(post_recv_x(self.from, room.data(), room.size(), 1, signal));
       count(post_send_x(self.to, bytes.data(), bytes.size(), 1, signal));
-      accepted(post_am_x(self.to, bytes.data(), 8, COMP_NULL_RETRY, rcomp).runtime(self.runtime));
+      static_cast<void>(accepted(
+          post_am_x(self.to, bytes.data(), 8, COMP_NULL_RETRY, rcomp).runtime(self.runtime)));
       signal_wait_x(signal).runtime(self.runtime)();
       EXPECT_EQ(room, make_message(self.from, 1, greatest));
       EXPECT_TRUE(signal_test_x(signal).runtime(self.runtime)());

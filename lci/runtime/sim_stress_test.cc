@@ -191,8 +191,9 @@ TEST(SimStress, ALostRankEndsWhatNeedsItAndNothingElse) {
       while (ended_count.count < posted) progress();
       while (collective_count.count < 1) progress();
       EXPECT_EQ(ended_count.count, posted);
-      EXPECT_THROW(post_send_x(victim, out.data(), 8, 0, ended).runtime(runtime)(),
-                   peer_failure_error);
+      EXPECT_THROW(
+          static_cast<void>(post_send_x(victim, out.data(), 8, 0, ended).runtime(runtime)()),
+          peer_failure_error);
       EXPECT_THROW(barrier_x().runtime(runtime)(), peer_failure_error);
       // The two that are left.
       const int other = 2 - rank;
