@@ -2,12 +2,13 @@
 
 # The public headers, as they are installed: what a program that is built with the library sees.
 set(lci_include ${CMAKE_CURRENT_BINARY_DIR}/include)
+configure_file(lci/api/lci.hpp ${lci_include}/lci.hpp COPYONLY)
 foreach(header IN LISTS LCI_HEADERS)
-  if(header MATCHES "/lci[.]hpp$")
-    configure_file(${header} ${lci_include}/lci.hpp COPYONLY)
-  else()
-    configure_file(${header} ${lci_include}/${header} COPYONLY)
-  endif()
+  configure_file(${header} ${lci_include}/${header} COPYONLY)
+endforeach()
+foreach(header IN LISTS LCT_HEADERS)
+  get_filename_component(name ${header} NAME)
+  configure_file(${header} ${lci_include}/${name} COPYONLY)
 endforeach()
 configure_file(lci/api/config.hpp.in ${lci_include}/lci/api/config.hpp @ONLY)
 

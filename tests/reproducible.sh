@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds liblci.a and lcrun here and from a copy in another folder, and compares the bytes.
+# Builds the libraries and lcrun here and from a copy in another folder, and compares the bytes.
 # usage: reproducible.sh [options for both builds]
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-targets=(//:lci_static //tools/launcher:lcrun)
-files=(liblci.a tools/launcher/lcrun)
+targets=(//:lci_static //:lci_shared //tools/launcher:lcrun)
+files=(liblci.a liblci.so tools/launcher/lcrun)
 
 other=$(mktemp -d)/a/deeper/folder
 mkdir -p "$other"

@@ -63,11 +63,12 @@ def _cmake_sources_impl(ctx):
         rest = [path for path in rest if not path.startswith(folder + "/")]
         text.append(_cmake_list(name, part))
     text.insert(1, _cmake_list("LCI_SOURCES", rest))
-    text.append(_cmake_list("LCI_HEADERS", [
-        path
-        for path in _paths(library.files.to_list())
-        if path.startswith(ctx.attr.interface + "/")
-    ]))
+    for target, name in ctx.attr.headers.items():
+        text.append(_cmake_list(name, _paths([
+            file
+            for file in target[DefaultInfo].files.to_list()
+            if file.is_source
+        ])))
 
     for target, name in ctx.attr.programs.items():
         program = target[_SourcesInfo]
@@ -103,7 +104,10 @@ cmake_sources = rule(
             doc = "Libraries that the CMake files name by themselves.",
         ),
         "comment": attr.string(doc = "First line of the file."),
-        "interface": attr.string(doc = "Folder of the public headers."),
+        "headers": attr.label_keyed_string_dict(
+            allow_files = True,
+            doc = "Public headers: the name of their list. Generated ones are left to CMake.",
+        ),
         "library": attr.label(aspects = [_sources_aspect]),
         "out": attr.output(mandatory = True),
         "parts": attr.string_dict(

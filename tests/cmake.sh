@@ -1,0 +1,32 @@
+#!/usr/bin/env bash
+# Builds all with CMake, as a site without Bazel does, runs ctest, installs it, and builds the installed examples with the
+# installed package. The libraries are static here; tests/dist/source_build_test.sh has shared ones.
+# usage: cmake.sh
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+jobs=$(nproc)
+
+cmake -S . -B "$work/build" -DLCI_BUILD_SHARED_LIBS=OFF -DCMAKE_INSTALL_PREFIX="$work/some prefix"
+cmake --build "$work/build" -j "$jobs"
+ctest --test-dir "$work/build" --output-on-failure --no-tests=error
+cmake --install "$work/build" > "$work/log"
+
+# Where it was built from plays no part any more.
+mv "$work/some prefix" "$work/another prefix"
+rm -rf "$work/build"
+prefix="$work/another prefix"
+cmake -S "$prefix/share/lci/examples" -B "$work/examples" -DCMAKE_PREFIX_PATH="$prefix"
+cmake --build "$work/examples" -j "$jobs"
+output=$("$prefix/bin/lcrun" -n 2 --timeout 50 "$work/examples/hello")
+echo "$output"
+if [[ $(grep -c ' of 2: hello from rank ' <<< "$output") != 2 ]]; then
+  echo "cmake: expected one line from each of two ranks" >&2
+  exit 1
+fi
+# For those who use pkg-config. It escapes the space; only eval reads that back.
+flags=$(PKG_CONFIG_PATH=$(echo "$prefix"/lib*/pkgconfig) pkg-config --cflags --libs lci)
+eval "g++ -o '$work/hello' '$prefix/share/lci/examples/hello/hello.cc' $flags"
+"$prefix/bin/lcrun" -n 2 --timeout 50 "$work/hello"
