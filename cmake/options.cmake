@@ -13,9 +13,18 @@ endif()
 option(LCI_BUILD_SHARED_LIBS "Build liblci.so and liblct.so; OFF: liblci.a and liblct.a"
   ${lci_shared_default})
 
-set(LCI_WITH_IBV AUTO CACHE STRING "Backend ibv: ON, OFF, or AUTO if libibverbs' headers are found")
-set(LCI_WITH_OFI AUTO CACHE STRING "Backend ofi: ON, OFF, or AUTO if libfabric's headers are found")
-set_property(CACHE LCI_WITH_IBV LCI_WITH_OFI PROPERTY STRINGS AUTO ON OFF)
+# A parent project may have set them as ordinary variables.
+foreach(network "IBV libibverbs" "OFI libfabric")
+  separate_arguments(network)
+  list(GET network 0 name)
+  list(GET network 1 library)
+  string(TOLOWER ${name} backend)
+  if(NOT DEFINED LCI_WITH_${name})
+    set(LCI_WITH_${name} AUTO CACHE STRING
+      "Backend ${backend}: ON, OFF, or AUTO if the headers of ${library} are found")
+    set_property(CACHE LCI_WITH_${name} PROPERTY STRINGS AUTO ON OFF)
+  endif()
+endforeach()
 
 option(LCI_BUILD_TOOLS "Build lcrun and lci_perf, which need Abseil" ${LCI_IS_TOP_LEVEL})
 option(LCI_BUILD_EXAMPLES "Build the examples" ${LCI_IS_TOP_LEVEL})

@@ -5,6 +5,8 @@ set(LCI_SOURCES
   lci/base/env.cc
   lci/base/log.cc
   lci/base/process_barrier.cc
+  lci/base/status.cc
+  lci/base/strings.cc
   lci/base/thread_number.cc
   lci/base/wakeup.cc
   lci/boot/environment.cc
@@ -132,7 +134,6 @@ set(LCI_HEADERS
   lci/api/device.hpp
   lci/api/domains.hpp
   lci/api/graph.hpp
-  lci/api/lci.hpp
   lci/api/net.hpp
   lci/api/option.hpp
   lci/api/plan.hpp
@@ -140,6 +141,9 @@ set(LCI_HEADERS
   lci/api/runtime.hpp
   lci/api/signal.hpp
   lci/api/types.hpp)
+
+set(LCT_HEADERS
+  lct/lct.h)
 
 set(LCI_PERF_SOURCES
   benchmarks/perf/arguments.cc
@@ -165,16 +169,34 @@ set(LCI_PERF_SOURCES
   benchmarks/perf/times.cc)
 
 set(LCI_PERF_ABSEIL
-  absl::optional
-  absl::span
-  absl::status
-  absl::statusor
   absl::str_format
   absl::strings)
+
+set(LCT_SOURCES
+  lci/base/check.cc
+  lci/base/process_barrier.cc
+  lci/base/strings.cc
+  lci/base/thread_number.cc
+  lct/args_parser.cc
+  lct/init.cc
+  lct/log.cc
+  lct/output_file.cc
+  lct/pcounter.cc
+  lct/process.cc
+  lct/queue.cc
+  lct/read_file.cc
+  lct/tbarrier.cc
+  lct/text.cc
+  lct/thread_id.cc
+  lct/time.cc)
+
+set(LCT_ABSEIL)
 
 set(LCRUN_SOURCES
   lci/base/check.cc
   lci/base/env.cc
+  lci/base/status.cc
+  lci/base/strings.cc
   lci/boot/job_id.cc
   lci/boot/messages.cc
   lci/boot/rendezvous.cc
@@ -202,9 +224,5 @@ set(LCRUN_SOURCES
   tools/launcher/wire.cc)
 
 set(LCRUN_ABSEIL
-  absl::optional
-  absl::span
-  absl::status
-  absl::statusor
   absl::str_format
   absl::strings)

@@ -138,6 +138,8 @@
   X(endpoint, ENDPOINT)
 // clang-format on
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 #define LCI_ATTR_FIELD(type_, name_, default_, doc_) type_ name_ = default_;
@@ -160,5 +162,7 @@ struct global_attr_t {
 #undef LCI_ATTR_FIELD
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_ATTR_HPP_

@@ -30,6 +30,8 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 // A signal as other ranks name it. Trivially copyable: send it to them as bytes. Valid until the
@@ -80,8 +82,8 @@ static_assert(std::is_trivially_copyable<block_t>::value, "it travels as bytes")
 template <class Op>
 class block_signal_options {
  public:
-  Op& send_signal(comp_t value) { return send_signal_ = value, static_cast<Op&>(*this); }
-  Op& recv_signal(comp_t value) { return recv_signal_ = value, static_cast<Op&>(*this); }
+  LCI_DEFINE_SETTER_OF(comp_t, send_signal, send_signal_)
+  LCI_DEFINE_SETTER_OF(comp_t, recv_signal, recv_signal_)
 
  protected:
   comp_t send_signal_;
@@ -91,11 +93,13 @@ class block_signal_options {
 // The `size` bytes from byte `offset` of registered memory on. Option also: the same memory as it
 // is registered in another net context (its address and `offset` + `size` must be there, too), so
 // that devices of both reach it; at most three times.
-class make_block_x : public option::runtime_option<make_block_x>,
-                     public block_signal_options<make_block_x> {
+class [[nodiscard]] make_block_x : public option::runtime_option<make_block_x>,
+                                   public block_signal_options<make_block_x> {
  public:
-  make_block_x(mr_t mr, size_t offset, size_t size) : mr_{mr}, offset_(offset), size_(size) {}
-  make_block_x& also(mr_t mr);
+  [[nodiscard]] make_block_x(mr_t mr, size_t offset, size_t size)
+      : mr_{mr}, offset_(offset), size_(size) {}
+  make_block_x& also(mr_t mr) &;
+  [[nodiscard]] make_block_x&& also(mr_t mr) && { return static_cast<make_block_x&&>(also(mr)); }
   block_t operator()() const;
 
  private:
@@ -139,27 +143,27 @@ struct block_options_t {
 template <class Op>
 class block_transfer_options {
  public:
-  Op& runtime(runtime_t value) { return options_.runtime = value, self(); }
-  Op& device(device_t value) { return options_.device = value, self(); }
+  LCI_DEFINE_SETTER_OF(runtime_t, runtime, options_.runtime)
+  LCI_DEFINE_SETTER_OF(device_t, device, options_.device)
   // Spread over these `n` devices, 1 to 16, which the caller makes progress on; they may be of
   // several net contexts. The array is read by the call.
-  Op& rails(const device_t* devices, int n) {
+  Op& rails(const device_t* devices, int n) & {
     options_.rails = devices;
     options_.nrails = n;
-    return self();
+    return static_cast<Op&>(*this);
+  }
+  [[nodiscard]] Op&& rails(const device_t* devices, int n) && {
+    return static_cast<Op&&>(rails(devices, n));
   }
   // Bytes that are worth a rail of their own; 0: the runtime's rail_min_chunk.
-  Op& rail_min_chunk(size_t bytes) { return options_.rail_min_chunk = bytes, self(); }
+  LCI_DEFINE_SETTER_OF(size_t, rail_min_chunk, options_.rail_min_chunk)
   // Instead of the local block's signal. Over several rails it must be a signal.
-  Op& local_comp(comp_t value) { return options_.local_comp = value, self(); }
+  LCI_DEFINE_SETTER_OF(comp_t, local_comp, options_.local_comp)
   // Instead of the remote block's signal.
-  Op& remote_signal(const rsignal_t& value) { return options_.remote_signal = value, self(); }
+  LCI_DEFINE_SETTER_OF(rsignal_t, remote_signal, options_.remote_signal)
 
  protected:
   block_options_t options_;
-
- private:
-  Op& self() { return static_cast<Op&>(*this); }
 };
 
 // Put and get between a local and a remote block of the same size. They are never to be retried:
@@ -203,5 +207,7 @@ inline status_t post_get(const block_t& local, const block_t& remote) {
 }
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_BLOCK_HPP_

@@ -17,6 +17,8 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 // The options that all of them have.
@@ -29,16 +31,9 @@ class coll_options : public option::runtime_option<Op>,
 
 // The option `algorithm`, whose type depends on the operation.
 template <class Op, class Algorithm>
-class algorithm_option {
+class algorithm_option : public argument::algorithm_argument<Op, Algorithm> {
  public:
-  Op& algorithm(Algorithm value) {
-    algorithm_ = value;
-    return static_cast<Op&>(*this);
-  }
-  Algorithm get_algorithm() const { return algorithm_; }
-
- private:
-  Algorithm algorithm_ = Algorithm::none;
+  algorithm_option() : argument::algorithm_argument<Op, Algorithm>(Algorithm::none) {}
 };
 
 // Complete when all ranks have called it. comp_semantic: what the end says of messages that this
@@ -174,5 +169,7 @@ inline void alltoall(const void* sendbuf, void* recvbuf, size_t size) {
 }
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_COLL_HPP_

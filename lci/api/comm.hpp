@@ -41,6 +41,8 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 enum class post_form_t { comm, send, am, put, recv, get };
@@ -353,5 +355,7 @@ inline status_t post_get(int rank, void* local_buffer, size_t size, comp_t local
 }
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_COMM_HPP_

@@ -12,6 +12,8 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 // The base of all completion objects. A program may derive its own and use it through
@@ -202,5 +204,7 @@ class [[nodiscard]] sync_wait_x : public option::runtime_option<sync_wait_x>,
 inline void sync_wait(comp_t comp, status_t* p_out) { sync_wait_x(comp, p_out)(); }
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_COMP_HPP_

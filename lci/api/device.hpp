@@ -34,6 +34,8 @@
   };                                                                 \
   inline resource_##_t get_default_##resource_() { return get_default_##resource_##_x()(); }
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 // ---- net contexts
@@ -280,6 +282,8 @@ inline matching_entry_val_t matching_engine_insert(matching_engine_t matching_en
 }
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #undef LCI_DECLARE_FREE
 #undef LCI_DECLARE_GET_DEFAULT

@@ -28,6 +28,8 @@
 #include "lci/api/option.hpp"
 #include "lci/api/resource.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 class thread_devices_impl_t;
@@ -119,5 +121,7 @@ class [[nodiscard]] count_registrations_x
 inline size_t count_registrations() { return count_registrations_x()(); }
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_DOMAINS_HPP_

@@ -33,6 +33,8 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 using graph_node_t = void*;
@@ -147,5 +149,7 @@ graph_node_t graph_add_node_op(comp_t graph, const Op& op) {
 }
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_GRAPH_HPP_

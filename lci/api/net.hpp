@@ -10,6 +10,8 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 // Writes at most max_polls completions to `statuses`, and returns how many.
@@ -143,5 +145,7 @@ LCI_DECLARE_NET_PUT(net_post_get, void*, LCI_WITHOUT_IMM)
 #undef LCI_WITHOUT_IMM
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_NET_HPP_

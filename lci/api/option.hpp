@@ -17,16 +17,17 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
-/// Defines the setter `name_(value)`, which returns the operation, for a member `name_##_value_`.
-#define LCI_DEFINE_SETTER(type_, name_)     \
-  Op& name_(type_ value)& {                 \
-    name_##_value_ = std::move(value);      \
-    return static_cast<Op&>(*this);         \
-  }                                         \
-  [[nodiscard]] Op&& name_(type_ value)&& { \
-    name_##_value_ = std::move(value);      \
-    return static_cast<Op&&>(*this);        \
+/// Defines the setter `name_(value)` of the member `member_`, which returns the operation.
+#define LCI_DEFINE_SETTER_OF(type_, name_, member_) \
+  Op& name_(type_ value)& {                         \
+    member_ = std::move(value);                     \
+    return static_cast<Op&>(*this);                 \
+  }                                                 \
+  [[nodiscard]] Op&& name_(type_ value)&& {         \
+    member_ = std::move(value);                     \
+    return static_cast<Op&&>(*this);                \
   }
+#define LCI_DEFINE_SETTER(type_, name_) LCI_DEFINE_SETTER_OF(type_, name_, name_##_value_)
 
 /// Defines `name_argument<Op, T>`: a parameter of type T that the constructor sets, with the setter
 /// `name(value)` and the getter `get_name()`.
@@ -61,6 +62,8 @@
    private:                                                               \
     option_t<type_> name_##_value_;                                       \
   }
+
+#pragma GCC visibility push(default)
 
 namespace lci {
 
@@ -275,5 +278,7 @@ LCI_RESOURCES(LCI_ATTR_OPTIONS)
 
 }  // namespace option
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_OPTION_HPP_

@@ -23,6 +23,8 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 // An empty plan. Local. comp: see above.
@@ -179,5 +181,7 @@ void convert_alltoallv(plan_t plan, mr_t send_mr, const layout_t* send_layouts, 
                        const layout_t* recv_layouts, comp_t send_signal, comp_t recv_signal);
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_PLAN_HPP_

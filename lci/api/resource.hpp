@@ -9,6 +9,8 @@
 #include "lci/api/attr.hpp"
 #include "lci/api/types.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 /// What all handles have in common.
@@ -122,5 +124,7 @@ struct rmr_t {
 inline constexpr rmr_t RMR_NULL{};
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_RESOURCE_HPP_

@@ -8,6 +8,8 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 // ---- the process ------------------------------------------------------------------------------
@@ -136,5 +138,7 @@ class [[nodiscard]] wait_drained_x : public option::runtime_option<wait_drained_
 inline void wait_drained() { wait_drained_x()(); }
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_RUNTIME_HPP_

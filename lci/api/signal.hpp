@@ -40,6 +40,8 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 // A signal of `num_event` events, at least 1 and below 2 to the attribute signal_nbits_event; ready
@@ -98,5 +100,7 @@ class [[nodiscard]] signal_missing_x : public option::runtime_option<signal_miss
 inline int64_t signal_missing(comp_t comp) { return signal_missing_x(comp)(); }
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_SIGNAL_HPP_

@@ -8,6 +8,8 @@
 #include <stdexcept>
 #include <string>
 
+#pragma GCC visibility push(default)
+
 namespace lci {
 
 // ---- numbers that travel with a message ----------------------------------------------------
@@ -229,5 +231,7 @@ struct allocator_default_t : allocator_base_t {  // malloc and free
 extern allocator_default_t g_allocator_default;
 
 }  // namespace lci
+
+#pragma GCC visibility pop
 
 #endif  // LCI_API_TYPES_HPP_

@@ -80,7 +80,7 @@ TEST(Allocation, NonePerMessage) {
     for (size_t size : {size_t{8}, size_t{8192}, size_t{50000}}) {
       EXPECT_EQ(0, allocations_of([&] {
                   wait(post_am_x(0, out.data(), size, sync, rcomp).runtime(runtime)());
-                  pop(queue);
+                  static_cast<void>(pop(queue));
                 }))
           << "active message of " << size;
       EXPECT_EQ(
@@ -101,7 +101,7 @@ TEST(Allocation, NonePerMessage) {
                   wait(post_put_x(0, out.data(), size, sync, 0, rmr)
                            .remote_comp(rcomp)
                            .runtime(runtime)());
-                  pop(queue);
+                  static_cast<void>(pop(queue));
                   wait(post_get_x(0, out.data(), size, sync, 0, rmr).runtime(runtime)());
                 }))
           << "put and get of " << size;
@@ -151,7 +151,7 @@ TEST(Allocation, NonePerStartOfAPlan) {
                         signal_wait_x(each).runtime(runtime)();
                         signal_reset_x(each).runtime(runtime)();
                       }
-                      post_put_block_x(from, to).runtime(runtime)();
+                      static_cast<void>(post_put_block_x(from, to).runtime(runtime)());
                       signal_wait_x(sent).runtime(runtime)();
                       signal_reset_x(sent).runtime(runtime)();
                     }));

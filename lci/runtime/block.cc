@@ -290,7 +290,7 @@ rsignal_t get_rsignal_x::operator()() const {
   return named(get_signal(), "get_rsignal");
 }
 
-make_block_x& make_block_x::also(mr_t mr) {
+make_block_x& make_block_x::also(mr_t mr) & {
   if (mrs_ == block_t::max_networks) {
     throw std::invalid_argument("lci: make_block: `also` is for three more registrations");
   }

@@ -81,7 +81,7 @@ TEST_P(Levels, OneSignalCountsThePutsOfAllRanks) {
       for (const block_t& each : all) {
         const block_t to =
             sub_block_x(each, part * static_cast<size_t>(self.rank), part).runtime(self.runtime)();
-        post_put_block_x(mine, to).runtime(self.runtime).local_comp(count)();
+        static_cast<void>(post_put_block_x(mine, to).runtime(self.runtime).local_comp(count)());
       }
       arrived.wait();
       for (size_t r = 0; r < ranks; ++r) {
@@ -116,7 +116,7 @@ TEST_P(Levels, AProgressThreadIsEnoughForWhoOnlyWaits) {
         for (tag_t round = 1; round <= 5; ++round) {
           out.set(0, make_message(self.rank, round, out.bytes.size()));
           self.meet();
-          post_put_block_x(mine, theirs).runtime(self.runtime)();
+          static_cast<void>(post_put_block_x(mine, theirs).runtime(self.runtime)());
           for (const signal_of* each : {&arrived, &sent}) {
             signal_wait_x(each->comp).runtime(self.runtime).do_progress(false)();
           }
@@ -136,7 +136,8 @@ TEST_P(Levels, MoreEventsThanPromisedAreFound) {
     const block_t own = make_block_x(memory.mr, 0, 8).runtime(self.runtime).recv_signal(arrived)();
     const block_t theirs = exchange(self, own)[static_cast<size_t>(self.to)];
     const block_t mine = make_block_x(memory.mr, 8, 8).runtime(self.runtime)();
-    for (int i = 0; i < 2; ++i) post_put_block_x(mine, theirs).runtime(self.runtime)();
+    for (int i = 0; i < 2; ++i)
+      static_cast<void>(post_put_block_x(mine, theirs).runtime(self.runtime)());
     std::string text;
     for (int i = 0; i < 1000000 && text.empty(); ++i) {
       try {
@@ -167,7 +168,7 @@ TEST_P(Levels, MistakesAreNamedAndChangeNothing) {
     const auto expect_refused = [&](const block_t& from, const block_t& to,
                                     const std::string& words) {
       try {
-        post_put_block_x(from, to).runtime(self.runtime)();
+        static_cast<void>(post_put_block_x(from, to).runtime(self.runtime)());
         ADD_FAILURE() << "nothing was thrown for " << words;
       } catch (const std::invalid_argument& error) {
         EXPECT_NE(std::string(error.what()).find(words), std::string::npos) << error.what();
@@ -221,12 +222,14 @@ TEST_P(Levels, AStaleRemoteBlockIsAnError) {
     self.meet();
     if (self.rank == target) {
       free_comp_x{&arrived.comp}.runtime(self.runtime)();
-      if (target != 0) post_send_x(0, &go, 1, 1, COMP_NULL).runtime(self.runtime)();
+      if (target != 0)
+        static_cast<void>(post_send_x(0, &go, 1, 1, COMP_NULL).runtime(self.runtime)());
     }
     if (self.rank == 0) {
-      if (target != 0) post_recv_x(target, &go, 1, 1, COMP_NULL).runtime(self.runtime)();
+      if (target != 0)
+        static_cast<void>(post_recv_x(target, &go, 1, 1, COMP_NULL).runtime(self.runtime)());
       try {
-        post_put_block_x(mine, theirs).runtime(self.runtime)();
+        static_cast<void>(post_put_block_x(mine, theirs).runtime(self.runtime)());
       } catch (const std::runtime_error& error) {  // it has arrived here while we waited for it
         text = error.what();
       }
@@ -242,7 +245,8 @@ TEST_P(Levels, AStaleRemoteBlockIsAnError) {
     self.meet();
     block_t silent = theirs;
     silent.recv_signal = rsignal_t();
-    EXPECT_THROW(post_put_block_x(mine, silent).runtime(self.runtime)(), std::runtime_error);
+    EXPECT_THROW(static_cast<void>(post_put_block_x(mine, silent).runtime(self.runtime)()),
+                 std::runtime_error);
     self.meet();
   });
 }

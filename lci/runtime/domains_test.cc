@@ -76,9 +76,9 @@ TEST_P(Domains, AMessageNamesTheMatchingEngineItIsFor) {
     }
     for (uint32_t i = 2; i-- > 0;) {
       uint32_t value = 100 + i;
-      accepted(post_send_x(self.to, &value, sizeof(value), 5, COMP_NULL)
-                   .runtime(self.runtime)
-                   .matching_engine(engines[i]));
+      static_cast<void>(accepted(post_send_x(self.to, &value, sizeof(value), 5, COMP_NULL)
+                                     .runtime(self.runtime)
+                                     .matching_engine(engines[i])));
     }
     while (counter_get_x(counter).runtime(self.runtime)() < 2) progress_x().runtime(self.runtime)();
     EXPECT_EQ(received[0], 100u);
@@ -176,11 +176,11 @@ TEST_P(Domains, WhoPollsAnotherDeviceReceivesWhatIsSentToTheDefaultOne) {
       EXPECT_EQ(own.get_attr_am_poll_mask(), mask);
       self.meet();
       uint32_t value = 3;
-      accepted(post_am_x(self.to, &value, sizeof(value), COMP_NULL, self.rcomp)
-                   .runtime(self.runtime)
-                   .device(own));  // (retries poll that one)
-      accepted(
-          post_am_x(self.to, &value, sizeof(value), COMP_NULL, self.rcomp).runtime(self.runtime));
+      static_cast<void>(accepted(post_am_x(self.to, &value, sizeof(value), COMP_NULL, self.rcomp)
+                                     .runtime(self.runtime)
+                                     .device(own)));  // (retries poll that one)
+      static_cast<void>(accepted(
+          post_am_x(self.to, &value, sizeof(value), COMP_NULL, self.rcomp).runtime(self.runtime)));
       for (int arrived = 0; arrived < 2;) {
         const status_t status = cq_pop_x(self.queue).runtime(self.runtime)();
         if (status.is_retry()) {

@@ -88,8 +88,10 @@ TEST_P(Packet, PacketsOfTheProgramGoBackByThemselves) {
     self.meet();
     EXPECT_EQ(pool.in_use(), 0u) << "a packet was lost";
     void* packet = get_upacket_x().runtime(self.runtime)();
-    EXPECT_THROW(post_am_x(self.to, packet, 8193, COMP_NULL, self.rcomp).runtime(self.runtime)(),
-                 std::invalid_argument);
+    EXPECT_THROW(
+        static_cast<void>(
+            post_am_x(self.to, packet, 8193, COMP_NULL, self.rcomp).runtime(self.runtime)()),
+        std::invalid_argument);
     put_upacket_x{packet}.runtime(self.runtime)();
     EXPECT_EQ(pool.in_use(), 0u);
     alignas(64) unsigned char none[128] = {};

@@ -90,9 +90,9 @@ TEST(Poll, DoesNotYieldInsideOfAHandler) {
                          .lend_am(true)
                          .runtime(self.runtime)();
     const rcomp_t name = register_rcomp_x(handler).runtime(self.runtime)();
-    accepted(post_am_x(self.rank, nullptr, 0, COMP_NULL_RETRY, name)
-                 .runtime(self.runtime)
-                 .device(device));
+    static_cast<void>(accepted(post_am_x(self.rank, nullptr, 0, COMP_NULL_RETRY, name)
+                                   .runtime(self.runtime)
+                                   .device(device)));
     while (called == 0) poll(device, 1);
     const uint32_t before = yields();
     poll(other);
@@ -113,9 +113,9 @@ TEST(Poll, DoesNotYieldWhileOneOfSeveralDevicesMoves) {
     rt::thread_polls::own.reset();
     const uint32_t before = yields();
     for (int i = 0; i < many; ++i) {
-      accepted(post_am_x(self.rank, nullptr, 0, COMP_NULL_RETRY, name)
-                   .runtime(self.runtime)
-                   .device(busy));
+      static_cast<void>(accepted(post_am_x(self.rank, nullptr, 0, COMP_NULL_RETRY, name)
+                                     .runtime(self.runtime)
+                                     .device(busy)));
       for (const device_t each : idle) poll(each, 1);
       ASSERT_TRUE(progress_x().device(busy)().is_done());
     }

@@ -368,15 +368,16 @@ TEST(Post, MistakesAreNamedAndChangeNothing) {
     const auto post = [&](int rank, void* buffer, size_t size, rcomp_t rcomp) {
       return post_am_x(rank, buffer, size, COMP_NULL, rcomp).runtime(runtime);
     };
-    EXPECT_THROW(post(-1, &value, 8, 1)(), std::invalid_argument);
-    EXPECT_THROW(post(1, &value, 8, 1)(), std::invalid_argument);
-    EXPECT_THROW(post(0, nullptr, 8, 1)(), std::invalid_argument);
-    EXPECT_THROW(post(0, &value, 8, 0)(), std::invalid_argument);
-    EXPECT_THROW(post(0, &value, 8, 1).allow_done(false)(), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(post(-1, &value, 8, 1)()), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(post(1, &value, 8, 1)()), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(post(0, nullptr, 8, 1)()), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(post(0, &value, 8, 0)()), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(post(0, &value, 8, 1).allow_done(false)()),
+                 std::invalid_argument);
     comp_t empty;
     EXPECT_THROW(sync_test_x(empty, nullptr).runtime(runtime)(), std::invalid_argument);
     comp_t counter = alloc_counter_x().runtime(runtime)();
-    EXPECT_THROW(cq_pop_x(counter).runtime(runtime)(), std::invalid_argument);
+    EXPECT_THROW(static_cast<void>(cq_pop_x(counter).runtime(runtime)()), std::invalid_argument);
     EXPECT_THROW(alloc_sync_x().threshold(0).runtime(runtime)(), std::invalid_argument);
     EXPECT_THROW(alloc_handler_x(nullptr).runtime(runtime)(), std::invalid_argument);
     EXPECT_THROW(register_rcomp_x(counter).rcomp(77).runtime(runtime)(), std::invalid_argument);

@@ -159,9 +159,9 @@ void complete(const side& from, const side& to, const Op& op) {
 }
 
 void send_am(side& from, side& to, size_t size) {
-  post(from, to,
-       post_am_x(rank_of(to.runtime), from.buffer(), size, COMP_NULL, to.of_queue)
-           .device(from.device));
+  static_cast<void>(post(from, to,
+                         post_am_x(rank_of(to.runtime), from.buffer(), size, COMP_NULL, to.of_queue)
+                             .device(from.device)));
   const status_t status = pop(from, to);
   EXPECT_EQ(status.size, size);
   std::free(status.buffer);
@@ -169,20 +169,21 @@ void send_am(side& from, side& to, size_t size) {
 
 void am_to_handler(side& from, side& to) {
   const int before = handled;
-  post(from, to,
-       post_am_x(rank_of(to.runtime), from.buffer(), 8, COMP_NULL, to.of_handler)
-           .device(from.device));
+  static_cast<void>(post(from, to,
+                         post_am_x(rank_of(to.runtime), from.buffer(), 8, COMP_NULL, to.of_handler)
+                             .device(from.device)));
   while (handled == before) progress(from, to);
 }
 
 // `named`: the operations say that their buffers are registered.
 void send_and_receive(side& from, side& to, size_t size, bool named = true) {
-  post(to, from,
-       post_recv_x(rank_of(from.runtime), to.buffer(), to.buffer_size(), 7, to.queue)
-           .device(to.device)
-           .matching_engine(to.engine)
-           .mr(named ? to.buffer_memory : mr_t())
-           .allow_done(false));
+  static_cast<void>(
+      post(to, from,
+           post_recv_x(rank_of(from.runtime), to.buffer(), to.buffer_size(), 7, to.queue)
+               .device(to.device)
+               .matching_engine(to.engine)
+               .mr(named ? to.buffer_memory : mr_t())
+               .allow_done(false)));
   complete(from, to,
            post_send_x(rank_of(to.runtime), from.buffer(), size, 7, from.counter)
                .device(from.device)
@@ -204,7 +205,7 @@ void put_with_signal(side& from, side& to) {
                .device(from.device)
                .mr(from.buffer_memory)
                .remote_comp(to.of_queue),
-           [&] { pop(from, to); });
+           [&] { static_cast<void>(pop(from, to)); });
 }
 
 void get(side& from, side& to) {

@@ -4,7 +4,7 @@
 
 # Not optimized, since that takes the time. Without what a developer's environment may add.
 env -u CXXFLAGS -u LDFLAGS cmake -S tests/dist/parent -B "$work/build" -DCMAKE_BUILD_TYPE=Debug \
-  -DLCI_SOURCE="$PWD" -DCONSUMER="$PWD/tests/dist/consumer" -DLCI_WITH_IBV=OFF -DLCI_WITH_OFI=OFF \
+  -DLCI_SOURCE="$PWD" -DCONSUMER="$PWD/tests/dist/consumer" \
   -DCMAKE_INSTALL_PREFIX="$work/installed"
 cmake --build "$work/build" -j 2
 needs_exactly "$work/build/consumer" liblci.so.2

@@ -58,7 +58,7 @@ int main(int, char** argv) {
       std::fill(bytes.begin(), bytes.end(), static_cast<unsigned char>(round + 1));
       lci::barrier();
       const auto begin = std::chrono::steady_clock::now();
-      lci::post_put_block_x(own, all[1]).rails(devices, rails)();
+      static_cast<void>(lci::post_put_block_x(own, all[1]).rails(devices, rails)());
       wait(arrived, devices);  // the answer
       seconds[rails - 1].push_back(
           std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count());
@@ -69,8 +69,9 @@ int main(int, char** argv) {
       check(std::count(bytes.begin(), bytes.end(), static_cast<unsigned char>(round + 1)) ==
                 static_cast<std::ptrdiff_t>(size),
             "the bytes are not those of this round");
-      lci::post_put_block_x(lci::sub_block(own, 0, 1), lci::sub_block(all[0], 0, 1))
-          .device(devices[0])();
+      static_cast<void>(
+          lci::post_put_block_x(lci::sub_block(own, 0, 1), lci::sub_block(all[0], 0, 1))
+              .device(devices[0])());
       wait(sent, devices);
     }
     lci::barrier();

@@ -1,0 +1,74 @@
+"""One self-contained static archive out of many libraries."""
+
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+
+# What the pkg-config and CMake files say; anything else must not be needed. (The last is part of the C
+# library since glibc 2.34.)
+_LINK_FLAGS_EVERY_PROGRAM_HAS = ["-pthread", "-lpthread", "-ldl"]
+
+def _own_objects(library):
+    return library.pic_objects or library.objects or []
+
+def _static_library(library):
+    return library.pic_static_library or library.static_library
+
+def _static_archive_impl(ctx):
+    toolchain = find_cpp_toolchain(ctx)
+    own = []
+    archives = []
+    for linker_input in ctx.attr.dep[CcInfo].linking_context.linker_inputs.to_list():
+        is_own = linker_input.owner.workspace_name == ctx.label.workspace_name
+        for flag in linker_input.user_link_flags:
+            if flag not in _LINK_FLAGS_EVERY_PROGRAM_HAS:
+                fail("%s needs the link flag %s, which users of %s would not have" %
+                     (linker_input.owner, flag, ctx.label))
+        for library in linker_input.libraries:
+            if library.alwayslink:
+                fail(("%s is alwayslink; in a plain archive an object that nobody references is not " +
+                      "linked. Reference it from the code that needs it.") % linker_input.owner)
+            if is_own and _own_objects(library):
+                own += _own_objects(library)
+            elif _static_library(library):
+                archives.append(_static_library(library))
+            else:
+                fail("%s exists only as a shared library" % linker_input.owner)
+
+    out = ctx.actions.declare_file(ctx.attr.archive)
+    list_file = ctx.actions.declare_file(ctx.label.name + ".list")
+    ctx.actions.write(list_file, "".join(
+        ["object %s\n" % file.path for file in own] +
+        ["archive %s\n" % file.path for file in archives],
+    ))
+    ctx.actions.run(
+        arguments = [toolchain.ar_executable, toolchain.nm_executable, list_file.path, out.path],
+        executable = ctx.executable._merge,
+        inputs = depset(own + archives + [list_file], transitive = [toolchain.all_files]),
+        mnemonic = "MergeArchives",
+        outputs = [out],
+        progress_message = "Merging %d objects into %s" % (len(own), out.short_path),
+        # ar and nm are found as the compiler is.
+        use_default_shell_env = True,
+    )
+    return [DefaultInfo(files = depset([out]))]
+
+static_archive = rule(
+    attrs = {
+        "archive": attr.string(mandatory = True, doc = "Name of the file to make."),
+        "dep": attr.label(
+            mandatory = True,
+            doc = "The library. Every object of this repository behind it goes into the archive; of " +
+                  "the other repositories' archives, the members that these objects need.",
+            providers = [CcInfo],
+        ),
+        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+        "_merge": attr.label(
+            cfg = "exec",
+            default = "//tools/dist:merge_archives",
+            executable = True,
+        ),
+    },
+    doc = "An archive that a program can link with and nothing else. The same input gives the same bytes.",
+    fragments = ["cpp"],
+    implementation = _static_archive_impl,
+    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+)
