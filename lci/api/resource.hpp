@@ -115,12 +115,12 @@ inline const mr_t MR_UNKNOWN(reinterpret_cast<void*>(uintptr_t{2}));
 /// `remote_disp = a - rmr.base`.
 struct rmr_t {
   uintptr_t base = 0;        ///< address of the registered memory, in the rank that registered it
-  uintptr_t mr_base = 0;     ///< where the memory begins for the network
-  uint64_t opaque_rkey = 0;  ///< names the registration to the network; 0: empty
-  uint64_t size = 0;         ///< bytes
+  uintptr_t mr_base = 0;     ///< opaque: where the memory begins for the network, and its size
+  uint64_t opaque_rkey = 0;  ///< opaque: names the registration to the network; 0: empty
 
   constexpr bool is_empty() const { return opaque_rkey == 0; }
 };
+static_assert(sizeof(rmr_t) == 24, "programs reserve as much in their own messages");
 inline constexpr rmr_t RMR_NULL{};
 
 }  // namespace lci

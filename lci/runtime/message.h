@@ -7,7 +7,6 @@
 #include <cstring>
 
 #include "lci/api/comp.hpp"
-#include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 #include "lci/net/op.h"
 #include "lci/runtime/packet.h"
@@ -15,9 +14,6 @@
 namespace lci::rt {
 
 class matching_engine;
-
-/// What `rmr` is for the network.
-inline net::remote_region region_of(const rmr_t& rmr) { return {rmr.mr_base, rmr.opaque_rkey}; }
 
 inline status_t make_status(error_t error, int rank, void* buffer, size_t size, tag_t tag,
                             void* user_context) {

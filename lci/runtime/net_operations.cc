@@ -5,8 +5,8 @@
 #include "lci/api/net.hpp"
 #include "lci/base/strings.h"
 #include "lci/runtime/device.h"
-#include "lci/runtime/message.h"
 #include "lci/runtime/resolve.h"
+#include "lci/runtime/rmr.h"
 #include "lci/runtime/runtime.h"
 
 namespace lci {
@@ -43,7 +43,7 @@ net::op make_op(const request& asked, const rt::target& target, size_t most) {
   op.imm = asked.imm;
   op.buffer = const_cast<void*>(asked.buffer);  // written only by a get
   op.size = asked.size;
-  op.remote = rt::region_of(asked.rmr);
+  op.remote = rt::rmr_region(asked.rmr);
   op.remote_offset = asked.offset;
   return op;
 }

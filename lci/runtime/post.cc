@@ -10,6 +10,7 @@
 #include "lci/runtime/protocol/choose.h"
 #include "lci/runtime/protocol/envelope.h"
 #include "lci/runtime/resolve.h"
+#include "lci/runtime/rmr.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/wait.h"
 
@@ -154,9 +155,10 @@ inline matching_engine* engine_of(const post_args_t& args, runtime_impl_t& runti
 }
 
 void check_remote(const post_args_t& args) {
-  if (args.remote_disp <= args.rmr.size && args.size <= args.rmr.size - args.remote_disp) return;
+  const uint64_t size = rmr_size(args.rmr);
+  if (args.remote_disp <= size && args.size <= size - args.remote_disp) return;
   refuse(args, args.size, " bytes from byte ", args.remote_disp, " on are beyond the end of rmr, ",
-         args.rmr.size, " bytes");
+         size, " bytes");
 }
 
 // The registration that the program gave for the local buffer.
@@ -220,7 +222,7 @@ error_t start(device_impl_t& device, transfer kind, const message& operation,
     case transfer::put:
     case transfer::get:
       result = device.rma.start(kind == transfer::put ? net::op_kind::put : net::op_kind::get,
-                                operation, region_of(args.rmr), args.remote_disp, may_wait);
+                                operation, rmr_region(args.rmr), args.remote_disp, may_wait);
       if (__builtin_expect(result.errorcode == errorcode_t::fatal, 0)) {
         report_unreachable(device, operation.rank, args.form);
       }
@@ -364,7 +366,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
     op.rank = args.rank;
     op.buffer = args.local_buffer;
     op.size = args.size;
-    op.remote = region_of(args.rmr);
+    op.remote = rmr_region(args.rmr);
     op.remote_offset = args.remote_disp;
     const error_t result = device.rma.post_at_once(&op, args.tag, args.remote_comp);
     if (__builtin_expect(result.is_done(), 1)) {
@@ -411,7 +413,7 @@ template <transfer Kind>
                                                 size_t size, comp_t local_comp,
                                                 uintptr_t remote_disp, const rmr_t& rmr) {
   return is_usual_post(device, rank, buffer, size, local_comp) && size < device.plain_rma() &&
-         remote_disp <= rmr.size && size <= rmr.size - remote_disp;
+         remote_disp <= rmr_size(rmr) && size <= rmr_size(rmr) - remote_disp;
 }
 
 inline bool inject_at_once(device_impl_t& device, int rank, net_imm_data_t imm, void* buffer,
@@ -449,7 +451,7 @@ bool put_at_once(device_t device, int rank, const void* local_buffer, size_t siz
   return __builtin_expect(through != nullptr && is_usual_rma(*through, rank, local_buffer, size,
                                                              local_comp, remote_disp, rmr),
                           1) &&
-         through->net->put(rank, local_buffer, size, region_of(rmr), remote_disp).is_done();
+         through->net->put(rank, local_buffer, size, rmr_region(rmr), remote_disp).is_done();
 }
 
 bool get_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
@@ -458,7 +460,7 @@ bool get_at_once(device_t device, int rank, void* local_buffer, size_t size, com
   return __builtin_expect(through != nullptr && is_usual_rma(*through, rank, local_buffer, size,
                                                              local_comp, remote_disp, rmr),
                           1) &&
-         through->net->get(rank, local_buffer, size, region_of(rmr), remote_disp).is_done();
+         through->net->get(rank, local_buffer, size, rmr_region(rmr), remote_disp).is_done();
 }
 
 bool put_signal_at_once(device_t device, int rank, const void* local_buffer, size_t size,
@@ -472,7 +474,7 @@ bool put_signal_at_once(device_t device, int rank, const void* local_buffer, siz
                  is_usual_rma(*through, rank, local_buffer, size, local_comp, remote_disp, rmr),
              1) &&
          through->net
-             ->put_imm(rank, layout.encode(tag, remote_comp), local_buffer, size, region_of(rmr),
+             ->put_imm(rank, layout.encode(tag, remote_comp), local_buffer, size, rmr_region(rmr),
                        remote_disp)
              .is_done();
 }

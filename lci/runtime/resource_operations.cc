@@ -8,6 +8,7 @@
 #include "lci/runtime/device.h"
 #include "lci/runtime/poll.h"
 #include "lci/runtime/resolve.h"
+#include "lci/runtime/rmr.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/wait.h"
 
@@ -157,7 +158,14 @@ size_t get_mr_size_x::operator()() const { return registered(get_mr(), "get_mr_s
 rmr_t get_rmr_x::operator()() const {
   const mr_impl_t* impl = registered(get_mr(), "get_rmr");
   const net::remote_region remote = impl->context.net->remote_key(impl->region);
-  return {reinterpret_cast<uintptr_t>(impl->address), remote.base, remote.key, impl->size};
+  rmr_t rmr;
+  if (!rt::make_rmr(remote, reinterpret_cast<uintptr_t>(impl->address), impl->size, &rmr)) {
+    throw std::runtime_error(base::StrCat(
+        "lci: get_rmr: an rmr_t has no room for the name ", base::Hex(remote.base),
+        " that backend ", impl->context.net->name(), " has for this memory of ", impl->size,
+        " bytes; register less than 64 TiB at a time, or choose another LCI_ATTR_BACKEND"));
+  }
+  return rmr;
 }
 
 // ---- packets ------------------------------------------------------------------------------------
