@@ -69,7 +69,9 @@ device_t alloc_device_x::operator()() const {
                                 ? rt::resolve(get_runtime())
                                 : &checked(get_net_context(), "alloc_device")->runtime;
   return runtime->alloc_device(*rt::resolve(*runtime, get_net_context()),
-                               *rt::resolve(*runtime, get_packet_pool()),
+                               get_packet_pool().is_empty()
+                                   ? runtime->packet_pool()
+                                   : *rt::resolve(*runtime, get_packet_pool()),
                                resolve(get_g_default_attr()));
 }
 

@@ -101,23 +101,15 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
     engines_.set(default_engine_->id, nullptr);
     default_engine_.reset();
   }
-  if (attr_.alloc_default_packet_pool) {
-    default_packet_pool_ = std::make_unique<packet_pool_impl_t>(*this, packet_pool_part(defaults));
-  }
+  packet_pool_ = std::make_unique<packet_pool_impl_t>(*this, packet_pool_part(defaults));
   default_net_context_ = make_net_context(net_context_part(defaults));
   if (attr_.alloc_default_device) {
-    if (default_packet_pool_ == nullptr) {
-      throw std::invalid_argument(
-          "lci: alloc_default_device without alloc_default_packet_pool: a device needs packets");
-    }
-    default_device_ =
-        make_device(*default_net_context_, *default_packet_pool_, device_part(defaults));
+    default_device_ = make_device(*default_net_context_, *packet_pool_, device_part(defaults));
     if (default_device_->net->limits().has_add) {
       counters_ = std::make_unique<rt::counter_memory>(*default_net_context_->net);
     }
     for (int i = 1; i < attr_.nrails; ++i) {
-      rails_.push_back(
-          make_device(*default_net_context_, *default_packet_pool_, device_part(defaults)));
+      rails_.push_back(make_device(*default_net_context_, *packet_pool_, device_part(defaults)));
     }
     default_device_->set_rails(&rails_);
     default_device_->start_progress_thread();
@@ -134,8 +126,8 @@ runtime_impl_t::~runtime_impl_t() {
   }
   default_device_.reset();  // with its progress thread, which uses the rails
   rails_.clear();
-  if (default_packet_pool_ != nullptr && default_net_context_ != nullptr) {
-    default_packet_pool_->forget(*default_net_context_);
+  if (default_net_context_ != nullptr) {
+    packet_pool_->forget(*default_net_context_);
   }
 }
 
@@ -208,7 +200,7 @@ void runtime_impl_t::free_net_context(net_context_impl_t* context) {
     throw std::logic_error(base::StrCat("lci: free_net_context: ", users,
                                         " devices or memory regions of it have not been freed"));
   }
-  if (default_packet_pool_ != nullptr) default_packet_pool_->forget(*context);
+  packet_pool_->forget(*context);
   delete context;
   net_contexts_.fetch_sub(1, std::memory_order_acq_rel);
 }
@@ -344,7 +336,7 @@ packet_pool_impl_t* runtime_impl_t::alloc_packet_pool(const packet_pool_attr_t& 
 }
 
 void runtime_impl_t::free_packet_pool(packet_pool_impl_t* pool) {
-  if (pool == default_packet_pool_.get()) {
+  if (pool == packet_pool_.get()) {
     throw std::logic_error("lci: free_packet_pool: the default one is freed with its runtime");
   }
   const int devices = pool->devices.load(std::memory_order_acquire);

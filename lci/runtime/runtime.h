@@ -63,7 +63,11 @@ class runtime_impl_t : public rt::live_object {
   // Default resources; null if there is none.
   net_context_impl_t* default_net_context() const { return default_net_context_.get(); }
   device_impl_t* default_device() const { return default_device_.get(); }
-  packet_pool_impl_t* default_packet_pool() const { return default_packet_pool_.get(); }
+  packet_pool_impl_t* default_packet_pool() const {
+    return attr_.alloc_default_packet_pool ? packet_pool_.get() : nullptr;
+  }
+  // Of devices that are made without one. It takes memory only when such a device needs packets.
+  packet_pool_impl_t& packet_pool() { return *packet_pool_; }
   matching_engine_impl_t* default_matching_engine() const { return default_engine_.get(); }
   matching_engine_impl_t* collective_engine() const { return collective_engine_.get(); }
   // Where the receivers of plans tell the senders their addresses.
@@ -181,7 +185,7 @@ class runtime_impl_t : public rt::live_object {
   std::atomic<int> plans_{0};
 
   // What is declared last ends first.
-  std::unique_ptr<packet_pool_impl_t> default_packet_pool_;
+  std::unique_ptr<packet_pool_impl_t> packet_pool_;
   std::unique_ptr<matching_engine_impl_t> collective_engine_;
   std::unique_ptr<matching_engine_impl_t> address_engine_;
   std::unique_ptr<matching_engine_impl_t> default_engine_;

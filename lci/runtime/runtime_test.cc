@@ -559,9 +559,39 @@ TEST(Runtime, BadAttributesAreNamed) {
   defaults = global_attr_t();
   defaults.backend = attr_backend_t::ucx;
   EXPECT_THROW(make(runtime_attr_t(), defaults), std::runtime_error);
-  attr = runtime_attr_t();
+}
+
+// As programs do that only use the network of the device.
+TEST(Runtime, DevicesNeedNoDefaultPacketPool) {
+  runtime_attr_t attr;
   attr.alloc_default_packet_pool = false;
-  EXPECT_THROW(make(attr, global_attr_t()), std::invalid_argument);
+  run_job(
+      2,
+      [](runtime_t runtime) {
+        EXPECT_THROW(get_default_packet_pool_x().runtime(runtime)(), std::logic_error);
+        comp_t queue = alloc_cq_x().runtime(runtime)();
+        const rcomp_t rcomp = register_rcomp_x(queue).runtime(runtime)();
+        device_t device = alloc_device_x().runtime(runtime)();
+        const int to = 1 - rank_of(runtime);
+        auto message = make_message(rank_of(runtime), 1, 5000);
+        for (device_t each : {device, get_default_device_x().runtime(runtime)()}) {
+          barrier_x().runtime(runtime)();
+          static_cast<void>(accepted(
+              post_am_x(to, message.data(), message.size(), COMP_NULL_RETRY, rcomp).device(each)));
+          status_t arrived;
+          while (!arrived.is_done()) {
+            progress_x().device(each)();
+            arrived = cq_pop_x(queue).runtime(runtime)();
+          }
+          EXPECT_EQ(arrived.size, message.size());
+          std::free(arrived.buffer);
+        }
+        wait_drained_x().device(device)();
+        barrier_x().runtime(runtime)();
+        free_device_x{&device}.runtime(runtime)();
+        free_comp_x{&queue}.runtime(runtime)();
+      },
+      attr, global_attr_t());
 }
 
 TEST(Runtime, SmallPacketsStillCarryEverything) {

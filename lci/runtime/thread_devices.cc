@@ -115,7 +115,9 @@ thread_devices_t alloc_thread_devices_x::operator()() const {
   runtime_impl_t* runtime = get_net_context().is_empty() ? rt::resolve(get_runtime())
                                                          : &get_net_context().get_impl()->runtime;
   net_context_impl_t& context = *rt::resolve(*runtime, get_net_context());
-  packet_pool_impl_t& packets = *rt::resolve(*runtime, get_packet_pool());
+  packet_pool_impl_t& packets = get_packet_pool().is_empty()
+                                    ? runtime->packet_pool()
+                                    : *rt::resolve(*runtime, get_packet_pool());
   const device_attr_t attr = resolve(get_g_default_attr());
   std::vector<device_impl_t*> devices;
   try {
