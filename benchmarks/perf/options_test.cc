@@ -165,10 +165,9 @@ TEST(options, help_is_found_among_others) {
     parse({"--op", "send", word}, &help);
     EXPECT_TRUE(help) << word;
   }
-  for (const char* word :
-       {"--op", "--test", "--size", "--threads", "--devices", "--completion", "--window", "--iters",
-        "--warmup", "--validate", "--backend", "--bind", "--memory", "--buffers", "--yield",
-        "--format"}) {
+  for (const char* word : {"--op", "--test", "--size", "--threads", "--devices", "--completion",
+                           "--window", "--iters", "--warmup", "--validate", "--backend", "--bind",
+                           "--memory", "--buffers", "--yield", "--format"}) {
     EXPECT_THAT(help_text(), HasSubstr(word));
   }
 }

@@ -29,7 +29,7 @@ static_assert(lci::ANY_SOURCE == -1 && lci::ANY_TAG == ~lci::tag_t{0});
 static_assert(std::is_trivially_copyable_v<lci::rmr_t>);
 template <class T>
 constexpr bool is_handle =
-    sizeof(T) == sizeof(void*) && std::is_trivially_copyable_v<T> && T().is_empty();
+    sizeof(T) == sizeof(void*) && std::is_trivially_copyable_v<T>&& T().is_empty();
 static_assert(is_handle<lci::runtime_t> && is_handle<lci::packet_pool_t> &&
               is_handle<lci::matching_engine_t> && is_handle<lci::comp_t> &&
               is_handle<lci::net_context_t> && is_handle<lci::device_t> && is_handle<lci::mr_t> &&

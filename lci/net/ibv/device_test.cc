@@ -306,7 +306,8 @@ TEST_F(Device, AChildThatWasForkedOffTouchesNothing) {
   EXPECT_TRUE((*made)->post(make_send(0, &word, sizeof(word))).is_done());
   completion got;
   size_t count = 0;
-  for (base::backoff backoff; count == 0; backoff.idle()) static_cast<void>((*made)->poll(&got, 1, &count));
+  for (base::backoff backoff; count == 0; backoff.idle())
+    static_cast<void>((*made)->poll(&got, 1, &count));
   EXPECT_EQ(got.kind, completion_kind::recv);
   (*made)->release(got);
   (*network)->deregister_memory(*region);
