@@ -125,9 +125,14 @@ TEST(status_or, is_an_error_unless_there_is_a_value) {
 TEST(status_or, converts_to_its_value_type) {
   const StatusOr<std::string> text = "text";
   EXPECT_EQ(*text, "text");
-  const StatusOr<std::optional<int>> nothing = std::nullopt;
+  // An empty optional is a value.
+  StatusOr<std::optional<std::string>> nothing = std::nullopt;
   ASSERT_TRUE(nothing.ok());
   EXPECT_FALSE(nothing->has_value());
+  *nothing = "something";
+  const StatusOr<std::optional<std::string>> copied = nothing;
+  ASSERT_TRUE(copied->has_value());
+  EXPECT_EQ(**copied, "something");
   const StatusOr<std::pair<int, int>> pair = {{1, 2}};
   EXPECT_EQ(pair->second, 2);
 }
