@@ -56,7 +56,7 @@ void test_registration() {
                              .remote_comp(nobody),
                          sync);
     EXPECT(put.is_done());
-    compat::complete(
+    (void)compat::complete(
         lci::post_put_x(to, &value, sizeof(value), sync, sizeof(value), rmrs[index_of(to)])
             .tag(5)
             .remote_comp(of_cq),

@@ -34,7 +34,8 @@ std::vector<char> get(int rank, const char* from, size_t size, lci::rmr_t rmr, l
   std::vector<char> buffer(size, 'x');
   // As Charm++ does: the address as a number, minus the base.
   const uintptr_t disp = (uintptr_t)from - rmr.base;
-  compat::complete(lci::post_get_x(rank, buffer.data(), buffer.size(), sync, disp, rmr), sync);
+  (void)compat::complete(lci::post_get_x(rank, buffer.data(), buffer.size(), sync, disp, rmr),
+                         sync);
   return buffer;
 }
 

@@ -104,7 +104,8 @@ void test_send_receive(side_t& side, size_t size) {
   // Those that find their message.
   if (size <= 1000) {
     for (int i = 0; i < kTimes; ++i) {
-      compat::post(lci::post_send_x(side.to, out.data(), size, kTag + 1, lci::COMP_NULL_RETRY));
+      (void)compat::post(
+          lci::post_send_x(side.to, out.data(), size, kTag + 1, lci::COMP_NULL_RETRY));
     }
     lci::barrier();
     expect_local(lci::post_recv_x(side.from, in.data(), in.size(), kTag + 1, recv_cq)
@@ -228,7 +229,8 @@ void test_several_signals(side_t& side) {
   lci::barrier();
   for (lci::tag_t i = 0; i < 3; ++i) {
     int64_t out = static_cast<int64_t>(i) * 11;
-    compat::post(lci::post_send_x(side.to, &out, sizeof(out), kTag + 10 + i, lci::COMP_NULL_RETRY));
+    (void)compat::post(
+        lci::post_send_x(side.to, &out, sizeof(out), kTag + 10 + i, lci::COMP_NULL_RETRY));
   }
   lci::status_t statuses[3];
   while (!lci::sync_test(sync, statuses)) lci::progress();

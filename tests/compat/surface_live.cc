@@ -219,7 +219,7 @@ void surface::check_live_setters() {
   lci::comp_t two = lci::alloc_sync();
   ATTRIBUTE_IS(two, sync_threshold, 2);
   lci::free_comp(&two);
-  lci::free_packet_pool_x (&small)();
+  lci::free_packet_pool_x(&small).runtime(lci::get_g_runtime())();
   lci::set_g_default_attr(before);
   CHECK(lci::get_g_default_attr().npackets == before.npackets);
 

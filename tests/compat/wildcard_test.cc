@@ -156,10 +156,10 @@ void test_engine(lci::comp_t sync) {
       lci::attr_matching_engine_type_t::queue)();
   lci::barrier();
   message_t message = {lci::get_rank_me(), 6};
-  compat::complete(lci::post_send_x(compat::next_rank(), &message, sizeof(message), 8, sync)
-                       .matching_engine(engine)
-                       .matching_policy(policy::tag_only),
-                   sync);
+  (void)compat::complete(lci::post_send_x(compat::next_rank(), &message, sizeof(message), 8, sync)
+                             .matching_engine(engine)
+                             .matching_policy(policy::tag_only),
+                         sync);
   message_t got = {-1, -1};
   const lci::status_t status = compat::complete(
       lci::post_recv_x(lci::ANY_SOURCE, &got, sizeof(got), 8, sync).matching_engine(engine), sync);
