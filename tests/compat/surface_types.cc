@@ -26,11 +26,11 @@ void surface::check_types() {
   TYPE(lci::graph_node_free_cb_t, void (*)(void*));
   TYPE(lci::graph_edge_run_cb_t, void (*)(lci::status_t, void*, void*));
 
-  TYPE(decltype(lci::ANY_SOURCE), const int);
-  TYPE(decltype(lci::ANY_TAG), const lci::tag_t);
-  TYPE(decltype(lci::GRAPH_START), const lci::graph_node_t);
-  TYPE(decltype(lci::GRAPH_END), const lci::graph_node_t);
-  TYPE(decltype(lci::GRAPH_NODE_DUMMY_CB), const lci::graph_node_run_cb_t);
+  TYPE(decltype(lci::ANY_SOURCE), int);
+  TYPE(decltype(lci::ANY_TAG), lci::tag_t);
+  TYPE(decltype(lci::GRAPH_START), lci::graph_node_t);
+  TYPE(decltype(lci::GRAPH_END), lci::graph_node_t);
+  TYPE(decltype(lci::GRAPH_NODE_DUMMY_CB), lci::graph_node_run_cb_t);
   CHECK(std::is_convertible_v<decltype(lci::DEFAULT_NAME), const char*>);
   CHECK(lci::ANY_SOURCE == -1);
   CHECK(lci::ANY_TAG == ~lci::tag_t{0});
