@@ -15,7 +15,7 @@ using compat::index_of;
 
 constexpr int kDevices = 2;
 constexpr int kThreads = 4;
-constexpr int kRounds = 40;
+constexpr int kRounds = 10;
 
 // ---- the layer ----------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@
 namespace {
 
 constexpr int kThreads = 3;  // of each rank
-constexpr int kRounds = 100;
+constexpr int kRounds = 30;
 
 // One thread of this rank exchanges messages with the thread of the same number of both neighbors.
 struct worker_t {
