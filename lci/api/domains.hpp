@@ -28,11 +28,14 @@
 #include "lci/api/option.hpp"
 #include "lci/api/resource.hpp"
 
+namespace lci {
+class thread_devices_impl_t;
+}  // namespace lci
+
 #pragma GCC visibility push(default)
 
 namespace lci {
 
-class thread_devices_impl_t;
 // Devices number 0 to n - 1 of a set are for the threads 0 to n - 1 of a program.
 class thread_devices_t : public resource_handle<thread_devices_impl_t> {
  public:

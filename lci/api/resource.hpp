@@ -9,6 +9,20 @@
 #include "lci/api/attr.hpp"
 #include "lci/api/types.hpp"
 
+// The objects behind the handles are the library's own. Programs make completion objects of their
+// own kinds, so that class is public.
+#pragma GCC visibility push(default)
+namespace lci {
+class comp_impl_t;
+}  // namespace lci
+#pragma GCC visibility pop
+
+namespace lci {
+#define LCI_FORWARD_IMPL(resource_, RESOURCE_) class resource_##_impl_t;
+LCI_RESOURCES(LCI_FORWARD_IMPL)
+#undef LCI_FORWARD_IMPL
+}  // namespace lci
+
 #pragma GCC visibility push(default)
 
 namespace lci {
@@ -55,7 +69,6 @@ class resource_handle {
 // plan_t             puts and gets between blocks, recorded to be started together, often
 #define LCI_ATTR_GETTER(type_, name_, default_, doc_) type_ get_attr_##name_() const;
 #define LCI_RESOURCE_HANDLE(resource_, RESOURCE_)                             \
-  class resource_##_impl_t;                                                   \
   class resource_##_t : public resource_handle<resource_##_impl_t> {          \
    public:                                                                    \
     using attr_t = resource_##_attr_t;                                        \
