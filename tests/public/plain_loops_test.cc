@@ -36,9 +36,7 @@ class talker {
         from_((lci::get_rank_me() + lci::get_rank_n() - 1) % lci::get_rank_n()),
         device_(all.made[static_cast<size_t>(number) % all.made.size()]),
         queue_(lci::alloc_cq()),
-        name_(static_cast<lci::rcomp_t>(1000 + number)) {
-    lci::register_rcomp_x(queue_).rcomp(name_)();
-  }
+        name_(lci::register_rcomp(queue_)) {}  // in the same order on all ranks
   ~talker() {
     lci::deregister_rcomp(name_);
     lci::free_comp(&queue_);

@@ -45,6 +45,10 @@ def _prefix_archive_impl(ctx):
         outputs = [ctx.outputs.out],
         use_default_shell_env = True,
     )
+    return [DefaultInfo(
+        files = depset([ctx.outputs.out]),
+        runfiles = ctx.runfiles([ctx.outputs.out]),
+    )]
 
 prefix_archive = rule(
     attrs = {
