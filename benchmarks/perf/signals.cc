@@ -78,7 +78,7 @@ signals::signals(lci::runtime_t runtime, completion_kind kind, buffer_kind buffe
 
 signals::~signals() {
   if (is_own_) {
-    delete comp_.get_impl();
+    delete comp_.p_impl;
   } else {
     lci::free_comp(&comp_);
   }

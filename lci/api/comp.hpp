@@ -57,7 +57,8 @@ inline void comp_signal(comp_t comp, status_t status) { comp_signal_x(comp, stat
 // Makes `comp` known to the other ranks as the returned number. Ranks that register in the same
 // order get the same numbers, 1, 2, 3, ... Messages for a number that is not registered here (yet)
 // are dropped and reported: register before a barrier, send after it.
-// With option rcomp: under that number, which reserve_rcomps returned.
+// With option rcomp: under that number, which reserve_rcomps returned. An empty `comp` gets a
+// number, too: what is sent to it arrives, and signals nothing.
 class [[nodiscard]] register_rcomp_x : public option::runtime_option<register_rcomp_x>,
                                        public option::rcomp_option<register_rcomp_x>,
                                        public argument::comp_argument<register_rcomp_x, comp_t> {

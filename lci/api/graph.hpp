@@ -41,7 +41,8 @@ using graph_node_t = void*;
 using graph_node_run_cb_t = status_t (*)(void* value);
 using graph_edge_run_cb_t = void (*)(status_t status, void* src_value, void* dst_value);
 
-/// The beginning and the end of every graph. Edge functions get null as their value.
+/// The beginning and the end of every graph. As their values, edge functions get null and the
+/// user_context of the graph.
 inline const graph_node_t GRAPH_START = reinterpret_cast<graph_node_t>(uintptr_t{1});
 inline const graph_node_t GRAPH_END = reinterpret_cast<graph_node_t>(uintptr_t{2});
 // As function of a node: none; the node is complete as soon as it runs.

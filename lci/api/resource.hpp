@@ -4,6 +4,7 @@
 #define LCI_API_RESOURCE_HPP_
 
 #include <cstdint>
+#include <stdexcept>
 #include <type_traits>
 
 #include "lci/api/attr.hpp"
@@ -40,7 +41,11 @@ class resource_handle {
       : p_impl(static_cast<Impl*>(impl)) {}
 
   constexpr bool is_empty() const { return p_impl == nullptr; }
-  constexpr Impl* get_impl() const { return p_impl; }
+  /// The implementation. Throws std::runtime_error if the handle is null.
+  constexpr Impl* get_impl() const {
+    if (p_impl == nullptr) throw std::runtime_error("lci: get_impl: the handle is empty");
+    return p_impl;
+  }
   constexpr void set_impl(Impl* impl) { p_impl = impl; }
 
   friend constexpr bool operator==(resource_handle a, resource_handle b) {

@@ -135,7 +135,7 @@ enum class matching_policy_t : unsigned {
 };
 
 // What kind of completion object a comp_t is.
-enum class attr_comp_type_t { sync, counter, cq, handler, graph, signal, custom };
+enum class attr_comp_type_t { sync, counter, cq, handler, graph, custom, signal };
 
 // The two completion-queue designs: a list of rings that grows (lcrq), and one ring of fixed
 // length (array_atomic) that is fatal to overrun.

@@ -164,7 +164,7 @@ auto& impl_of(const Handle& handle, const char* attribute) {
   if (handle.is_empty()) {
     throw std::invalid_argument(base::StrCat("lci: ", attribute, ": the handle is empty"));
   }
-  return *handle.get_impl();
+  return *handle.p_impl;
 }
 const runtime_attr_t& attributes_of(const runtime_impl_t& impl) { return impl.attr(); }
 template <class Impl>

@@ -316,7 +316,7 @@ block_t make_block_x::operator()() const {
     }
     const net::remote_region remote = mr->context.net->remote_key(mr->region);
     made.network[i] = static_cast<uint32_t>(mr->context.number);
-    made.memory[i] = {remote.base, remote.key, offset, mr_[i].get_impl(), mr->serial};
+    made.memory[i] = {remote.base, remote.key, offset, mr_[i].p_impl, mr->serial};
     for (int j = 0; j < i; ++j) {
       if (made.network[j] == made.network[i]) {
         rt::refuse_block(call, "two of the registrations are of the same net context");

@@ -255,7 +255,7 @@ TEST_P(Levels, LimitsAreReported) {
   run_levels(1, [](rank_under_test& self) {
     const device_t device = get_default_device_x().runtime(self.runtime)();
     const int level = device.get_attr_signal_level();
-    const net::device_limits& limits = device.get_impl()->net->limits();
+    const net::device_limits& limits = device.p_impl->net->limits();
     const int bits = limits.has_put_imm ? limits.put_imm_bits : 0;
     if (GetParam() >= 0) {
       EXPECT_EQ(level, GetParam());

@@ -138,7 +138,7 @@ runtime_t alloc_runtime_x::operator()() const {
 void free_runtime_x::operator()() const {
   runtime_t* const runtime = get_runtime();
   if (runtime->is_empty()) throw std::invalid_argument("lci: free_runtime: the handle is empty");
-  runtime_impl_t* impl = runtime->get_impl();
+  runtime_impl_t* impl = runtime->p_impl;
   rt::check_live(*impl, "runtime");
   if (const std::string left = impl->left_over(); !left.empty()) {
     throw std::logic_error(base::StrCat("lci: free_runtime: not freed: ", left));
@@ -168,7 +168,7 @@ runtime_t g_runtime_init_x::operator()() const {
   if (g_runtime_users == 0) {
     global_initialize();
     try {
-      runtime_impl_t* const made = make_runtime(*this).get_impl();
+      runtime_impl_t* const made = make_runtime(*this).p_impl;
       g_runtime.store(made);
       rt::global_device.store(made->default_device());
     } catch (...) {
@@ -201,7 +201,7 @@ void refuse_freed(const char* what) {
 
 runtime_impl_t* resolve(runtime_t runtime) {
   runtime_impl_t* impl =
-      runtime.is_empty() ? g_runtime.load(std::memory_order_relaxed) : runtime.get_impl();
+      runtime.is_empty() ? g_runtime.load(std::memory_order_relaxed) : runtime.p_impl;
   if (__builtin_expect(impl == nullptr, 0)) {
     throw std::logic_error(
         "lci: there is no global runtime (g_runtime_init), and the option runtime is not given");
@@ -212,20 +212,20 @@ runtime_impl_t* resolve(runtime_t runtime) {
 
 target resolve(runtime_t runtime, device_t device, endpoint_t endpoint) {
   if (__builtin_expect(!endpoint.is_empty(), 0)) {
-    check_live(*endpoint.get_impl(), "endpoint");
-    device_impl_t* owner = &endpoint.get_impl()->device;
-    if (!device.is_empty() && device.get_impl() != owner) {
+    check_live(*endpoint.p_impl, "endpoint");
+    device_impl_t* owner = &endpoint.p_impl->device;
+    if (!device.is_empty() && device.p_impl != owner) {
       throw std::invalid_argument("lci: the endpoint belongs to another device");
     }
     device = owner;
   }
   if (!device.is_empty()) {
-    check_live(*device.get_impl(), "device");
-    runtime_impl_t* owner = &device.get_impl()->runtime;
-    if (__builtin_expect(!runtime.is_empty() && runtime.get_impl() != owner, 0)) {
+    check_live(*device.p_impl, "device");
+    runtime_impl_t* owner = &device.p_impl->runtime;
+    if (__builtin_expect(!runtime.is_empty() && runtime.p_impl != owner, 0)) {
       throw std::invalid_argument("lci: the device belongs to another runtime");
     }
-    return {owner, device.get_impl()};
+    return {owner, device.p_impl};
   }
   runtime_impl_t* impl = resolve(runtime);
   if (__builtin_expect(impl->default_device() == nullptr, 0)) {
@@ -258,17 +258,16 @@ Impl* given_or_default(const runtime_impl_t& runtime, Impl* given, Impl* otherwi
 }  // namespace
 
 matching_engine* resolve(runtime_impl_t& runtime, matching_engine_t engine) {
-  return given_or_default(runtime, engine.get_impl(), runtime.default_matching_engine(),
+  return given_or_default(runtime, engine.p_impl, runtime.default_matching_engine(),
                           "matching engine");
 }
 
 packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool) {
-  return given_or_default(runtime, pool.get_impl(), runtime.default_packet_pool(), "packet pool");
+  return given_or_default(runtime, pool.p_impl, runtime.default_packet_pool(), "packet pool");
 }
 
 net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context) {
-  return given_or_default(runtime, context.get_impl(), runtime.default_net_context(),
-                          "net context");
+  return given_or_default(runtime, context.p_impl, runtime.default_net_context(), "net context");
 }
 
 }  // namespace rt

@@ -67,7 +67,7 @@ TEST(Mistakes, AnUnknownEngineIsReportedWhereTheMessageArrives) {
       const status_t status = accepted(post_send_x(0, bytes.data(), size, 0, self.sync)
                                            .matching_engine(engine)
                                            .runtime(self.runtime));
-      const std::string name = "matching engine " + std::to_string(engine.get_impl()->id);
+      const std::string name = "matching engine " + std::to_string(engine.p_impl->id);
       free_matching_engine_x{&engine}.runtime(self.runtime)();
       EXPECT_NE(progress_until_throw<std::runtime_error>(self.runtime).find(name),
                 std::string::npos);

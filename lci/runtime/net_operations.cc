@@ -71,7 +71,7 @@ error_t post(const Op& args, const request& asked, mr_t mr) {
     if (mr == MR_HOST || mr == MR_UNKNOWN || mr == MR_DEVICE) {
       throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": this network needs an mr"));
     }
-    op.local = mr.get_impl()->region;
+    op.local = mr.p_impl->region;
   }
   return checked(target.device->raw.post(op, nullptr), asked);
 }

@@ -46,7 +46,7 @@ INSTANTIATE_TEST_SUITE_P(OneToFourRanks, Packet, testing::ValuesIn(one_to(4)));
 
 TEST_P(Packet, PacketsOfTheProgramGoBackByThemselves) {
   run(ranks(), [](rank_under_test& self) {
-    packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
+    packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().p_impl;
     for (size_t size : {size_t{0}, size_t{1}, size_t{4000}, size_t{8192}}) {
       for (tag_t tag : {tag_t{2}, tag_t{1} << 50}) {
         const auto expected = make_message(self.from, tag, size);
@@ -102,7 +102,7 @@ TEST_P(Packet, PacketsOfTheProgramGoBackByThemselves) {
 
 TEST_P(Packet, ActiveMessagesArriveInPacketsIfAskedFor) {
   run(ranks(), [](rank_under_test& self) {
-    packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
+    packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().p_impl;
     comp_t queue = alloc_cq_x().zero_copy_am(true).runtime(self.runtime)();
     const rcomp_t rcomp = register_rcomp_x(queue).runtime(self.runtime)();
     self.meet();
@@ -246,8 +246,7 @@ TEST(PacketPool, PacketsThatOneThreadTakesAndAnotherGivesBackComeRound) {
     run(
         1,
         [threshold](rank_under_test& self) {
-          packet_pool_impl_t& pool =
-              *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
+          packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().p_impl;
           const int rounds = less_if_simulated(500, 5);
           constexpr size_t at_a_time = 100;
           std::set<rt::packet*> seen;
@@ -287,7 +286,7 @@ TEST(PacketPool, ManyThreadsTakeEveryPacketOnce) {
   run(
       1,
       [](rank_under_test& self) {
-        packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().get_impl();
+        packet_pool_impl_t& pool = *get_default_packet_pool_x().runtime(self.runtime)().p_impl;
         constexpr int threads = 8;
         std::vector<std::thread> takers;
         std::atomic<int> taken_twice{0};
@@ -329,9 +328,9 @@ TEST(PacketRegions, CoverEveryPacketAndAreMadeWhenOneOfThemIsSent) {
   const auto made = std::make_unique<noting_network>();
   noting_network& network = *made;
   {
-    rt::packet_regions regions(network, *pool.get_impl());
+    rt::packet_regions regions(network, *pool.p_impl);
     std::vector<rt::packet*> taken;
-    while (rt::packet* each = pool.get_impl()->get()) taken.push_back(each);
+    while (rt::packet* each = pool.p_impl->get()) taken.push_back(each);
     EXPECT_EQ(taken.size(), 2000u);
     EXPECT_TRUE(network.known.empty());
     network.full = true;
@@ -343,7 +342,7 @@ TEST(PacketRegions, CoverEveryPacketAndAreMadeWhenOneOfThemIsSent) {
     for (rt::packet* each : taken) {
       const noting_network::range& in = network.known[regions.of(*each).handle - 1];
       EXPECT_GE(each->header(net::max_header_size), in.begin);
-      EXPECT_LE(each->payload() + pool.get_impl()->attr.packet_size, in.begin + in.size);
+      EXPECT_LE(each->payload() + pool.p_impl->attr.packet_size, in.begin + in.size);
     }
     EXPECT_EQ(network.open, 4);  // of 4 MiB
     for (rt::packet* each : taken) each->put();

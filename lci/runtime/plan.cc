@@ -161,11 +161,11 @@ bool plan_impl_t::test() const {
 namespace {
 
 plan_impl_t& checked_plan(plan_t plan, const char* call) {
-  if (plan.is_empty() || !plan.get_impl()->is_live()) {
+  if (plan.is_empty() || !plan.p_impl->is_live()) {
     throw std::invalid_argument(base::StrCat(
         "lci: ", call, plan.is_empty() ? ": the plan is empty" : ": the plan has been freed"));
   }
-  return *plan.get_impl();
+  return *plan.p_impl;
 }
 
 }  // namespace

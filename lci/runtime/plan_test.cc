@@ -42,7 +42,7 @@ TEST_P(Plans, AreStartedManyTimes) {
     comp_t arrived = alloc_signal_x(n).runtime(runtime).name("arrived")();
     comp_t got = alloc_signal_x(1).runtime(runtime).name("got")();
     plan_t plan = alloc_plan_x().runtime(runtime).comp(over).name("ring")();
-    EXPECT_NE(runtime.get_impl()->left_over().find("1 plan"), std::string::npos);
+    EXPECT_NE(runtime.p_impl->left_over().find("1 plan"), std::string::npos);
     const block_t own =
         make_block_x(with.in_mr, 0, n * size).runtime(runtime).recv_signal(arrived)();
     std::vector<block_t> all(static_cast<size_t>(self.ranks));

@@ -66,7 +66,7 @@ TEST(Poll, CallsThatBlockYieldOnEveryDevice) {
     for (const bool may_yield : {true, false}) {
       device_t device = alloc_device_x().runtime(self.runtime).progress_yield(may_yield)();
       const uint32_t before = yields();
-      rt::wait_until(device.get_impl(), "a test", [before] { return yields() > before; });
+      rt::wait_until(device.p_impl, "a test", [before] { return yields() > before; });
       free_device_x{&device}();
     }
   });
@@ -133,10 +133,10 @@ TEST(Poll, AStatusThatIsTakenIsAMove) {
     device_t device = quiet_device(self);
     const uint32_t before = yields();
     for (int i = 0; i < many; ++i) {
-      self.queue.get_impl()->signal(status_t(errorcode_t::done));
+      self.queue.p_impl->signal(status_t(errorcode_t::done));
       EXPECT_TRUE(cq_pop_x(self.queue).runtime(self.runtime)().is_done());
       poll(device, 1);
-      self.sync.get_impl()->signal(status_t(errorcode_t::done));
+      self.sync.p_impl->signal(status_t(errorcode_t::done));
       EXPECT_TRUE(sync_test_x(self.sync, nullptr).runtime(self.runtime)());
       poll(device, 1);
     }

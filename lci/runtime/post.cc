@@ -168,7 +168,7 @@ void use_mr(const post_args_t& args, const device_impl_t& device, message* opera
     refuse(args, "mr is MR_DEVICE, and backend ", device.context.net->name(),
            " can't reach an accelerator's memory");
   }
-  const mr_impl_t& mr = *args.mr.get_impl();
+  const mr_impl_t& mr = *args.mr.p_impl;
   check_live(mr, "mr");
   if (&mr.context != &device.context) {
     refuse(args, "mr was registered in another net context than the device's");
@@ -269,7 +269,7 @@ status_t status_of(const post_args_t& args, error_t result) {
 // What a post answers that was complete at once.
 inline status_t answer_done(const post_args_t& args, status_t status) {
   if (__builtin_expect(!args.allow_done, 0)) {
-    args.local_comp.get_impl()->signal(status);
+    args.local_comp.p_impl->signal(status);
     status.error = errorcode_t::posted;
   }
   return status;
@@ -285,7 +285,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
   operation.rank = args.rank;
   operation.buffer = args.local_buffer;
   operation.size = args.size;
-  operation.comp = has_comp ? args.local_comp.get_impl() : nullptr;
+  operation.comp = has_comp ? args.local_comp.p_impl : nullptr;
   operation.user_context = args.user_context;
   operation.network_semantic = args.comp_semantic == comp_semantic_t::network;
   operation.user_packet = user_packet;
@@ -311,7 +311,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
   }
   const bool null_comp = args.local_comp == COMP_NULL;
   const bool has_comp = !null_comp && args.local_comp != COMP_NULL_RETRY;
-  if (__builtin_expect(has_comp && !is_live(*args.local_comp.get_impl()), 0)) {
+  if (__builtin_expect(has_comp && !is_live(*args.local_comp.p_impl), 0)) {
     refuse(args, "local_comp has been freed");
   }
   if (__builtin_expect(!has_comp && !args.allow_done, 0)) {
@@ -331,7 +331,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
   if (kind == transfer::send || kind == transfer::am || kind == transfer::put) {
     packet_pool_impl_t* pool = &device.packets();  // lives as long as the device
     if (__builtin_expect(!args.packet_pool.is_empty(), 0)) {
-      pool = args.packet_pool.get_impl();
+      pool = args.packet_pool.p_impl;
       check_live(*pool, "packet pool");
     }
     packet = pool->find(args.local_buffer);
@@ -381,7 +381,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
     posted->key = {args.tag, args.rank, to.policy, false};
     posted->buffer = args.local_buffer;
     posted->size = args.size;
-    posted->comp = args.local_comp.get_impl();
+    posted->comp = args.local_comp.p_impl;
     posted->user_context = args.user_context;
     posted->local = net::local_region();
     posted->local_offset = 0;
@@ -405,8 +405,7 @@ template <transfer Kind>
                                                  comp_t local_comp) {
   return static_cast<unsigned>(rank) < static_cast<unsigned>(device.runtime.size()) &&
          (buffer != nullptr || size == 0) && device.packets().find(buffer) == nullptr &&
-         (local_comp == COMP_NULL || local_comp == COMP_NULL_RETRY ||
-          is_live(*local_comp.get_impl()));
+         (local_comp == COMP_NULL || local_comp == COMP_NULL_RETRY || is_live(*local_comp.p_impl));
 }
 
 [[gnu::always_inline]] inline bool is_usual_rma(device_impl_t& device, int rank, const void* buffer,

@@ -43,7 +43,7 @@ class ProgressThread : public testing::TestWithParam<network> {
   }
 
   static rt::progress_thread::counts counts_of(const rank_under_test& self) {
-    return self.runtime.get_impl()->default_device()->own_thread()->now();
+    return self.runtime.p_impl->default_device()->own_thread()->now();
   }
   // Until its thread, which has been left alone, sleeps again and again.
   static void await_sleep(const rank_under_test& self) {

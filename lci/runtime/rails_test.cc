@@ -59,7 +59,7 @@ TEST_P(Rails, ASignalComesOnceInWhateverOrderThePartsDo) {
       // polls bring its parts already.)
       drain();
       self.meet();
-      const auto& counter = static_cast<rt::event_signal*>(arrived.comp.get_impl())->counter();
+      const auto& counter = static_cast<rt::event_signal*>(arrived.comp.p_impl)->counter();
       for (int i = 0; i < rails && in_turn && self.ranks > 1 && !simulated(); ++i) {
         EXPECT_FALSE(arrived.test()) << i << " of " << rails << " parts have come";
         const int64_t before = counter.get();

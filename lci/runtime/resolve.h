@@ -42,7 +42,7 @@ net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context);
 // That device, or the default one; null if there is none, or it has been freed.
 inline device_impl_t* known_device(device_t device) {
   device_impl_t* const impl =
-      device.is_empty() ? global_device.load(std::memory_order_relaxed) : device.get_impl();
+      device.is_empty() ? global_device.load(std::memory_order_relaxed) : device.p_impl;
   return __builtin_expect(impl != nullptr && impl->is_live(), 1) ? impl : nullptr;
 }
 

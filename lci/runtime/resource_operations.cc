@@ -25,15 +25,15 @@ namespace {
 // What stands behind a handle that is to be freed, or used in `call`.
 template <class Handle>
 auto* checked(const Handle& handle, const char* call) {
-  if (__builtin_expect(handle.is_empty() || !handle.get_impl()->is_live(), 0)) {
+  if (__builtin_expect(handle.is_empty() || !handle.p_impl->is_live(), 0)) {
     refuse(call, handle.is_empty() ? "the handle is empty" : "it has been freed before");
   }
-  return handle.get_impl();
+  return handle.p_impl;
 }
 
 // Throws unless `runtime` is empty or the owner.
 runtime_impl_t& owner(runtime_t runtime, runtime_impl_t& owner, const char* call) {
-  if (!runtime.is_empty() && runtime.get_impl() != &owner) {
+  if (!runtime.is_empty() && runtime.p_impl != &owner) {
     throw std::invalid_argument(
         base::StrCat("lci: ", call, ": the resource belongs to another runtime"));
   }
@@ -222,9 +222,8 @@ void put_upacket_x::operator()() const {
 }
 
 size_t get_max_bcopy_size_x::operator()() const {
-  const runtime_impl_t* runtime = get_packet_pool().is_empty()
-                                      ? rt::resolve(get_runtime())
-                                      : &get_packet_pool().get_impl()->runtime;
+  const runtime_impl_t* runtime = get_packet_pool().is_empty() ? rt::resolve(get_runtime())
+                                                               : &get_packet_pool().p_impl->runtime;
   const packet_pool_impl_t* pool = get_packet_pool().is_empty()
                                        ? require(runtime->default_packet_pool(), "packet pool")
                                        : checked(get_packet_pool(), "get_max_bcopy_size");

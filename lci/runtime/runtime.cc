@@ -13,6 +13,14 @@
 namespace lci {
 namespace {
 
+comp_attr_t attributes_of_no_comp() {
+  comp_attr_t attr;
+  attr.comp_type = attr_comp_type_t::counter;
+  attr.lend_am = true;
+  attr.name = "empty";
+  return attr;
+}
+
 void check_imm_bits(const runtime_attr_t& attr) {
   if (attr.imm_nbits_tag < 0 || attr.imm_nbits_tag > 16) {
     throw std::invalid_argument(
@@ -83,7 +91,8 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
                                const runtime_attr_t& attributes, const global_attr_t& defaults)
     : boot_(std::move(boot)),
       attr_(attributes),
-      failed_(new std::atomic<bool>[static_cast<size_t>(boot_->size())]()) {
+      failed_(new std::atomic<bool>[static_cast<size_t>(boot_->size())]()),
+      no_comp_(attributes_of_no_comp()) {
   check_imm_bits(attr_);
   imm_ = rt::imm_layout(attr_.imm_nbits_tag, attr_.imm_nbits_rcomp);
   attr_.max_imm_tag = imm_.max_tag();

@@ -15,6 +15,7 @@
 #include "lci/ds/mpmc_array.h"
 #include "lci/net/backend.h"
 #include "lci/runtime/attributes.h"
+#include "lci/runtime/comp/impl.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/live.h"
 #include "lci/runtime/matching.h"
@@ -122,6 +123,8 @@ class runtime_impl_t : public rt::live_object {
     if (__builtin_expect(signal == nullptr, 0)) report_no_signal(number, sender);
     return signal;
   }
+  // What an empty completion object is registered as.
+  comp_impl_t& no_comp() { return no_comp_; }
   void count_plans(int more) { plans_.fetch_add(more, std::memory_order_acq_rel); }
   // Null if there is none.
   rt::event_signal* signal_at(uint32_t number) const { return signals_.get(number); }
@@ -160,6 +163,8 @@ class runtime_impl_t : public rt::live_object {
   std::unique_ptr<std::atomic<bool>[]> failed_;  // by rank
   std::atomic<int> first_failed_{-1};
 
+  // Messages for it need no buffer, and nobody reads the count.
+  rt::counter no_comp_;
   std::mutex rcomp_mutex_;  // orders reservations; look-ups take no lock
   rcomp_t next_rcomp_ = 1;  // guarded by rcomp_mutex_
   ds::mpmc_array<comp_impl_t*> rcomps_;

@@ -147,13 +147,13 @@ TEST(Signal, MistakesAreNamed) {
           text_of<std::runtime_error>(reset)}) {
       expect_words(text, {"\"halo\" of rank 0", "an operation with rank 0 has failed"});
     }
-    EXPECT_NE(self.runtime.get_impl()->left_over().find("1 signal"), std::string::npos);
+    EXPECT_NE(self.runtime.p_impl->left_over().find("1 signal"), std::string::npos);
     comp_t again = signal;
     free_comp_x{&signal}.runtime(self.runtime)();
     expect_words(
         text_of<std::invalid_argument>([&] { signal_test_x(again).runtime(self.runtime)(); }),
         {"freed"});
-    EXPECT_EQ(self.runtime.get_impl()->left_over(), "");
+    EXPECT_EQ(self.runtime.p_impl->left_over(), "");
   });
 }
 

@@ -109,7 +109,7 @@ uint64_t send_everything_to_everybody(size_t rounds) {
     free_comp_x{&inbox}.runtime(runtime)();
     free_comp_x{&done}.runtime(runtime)();
     if (rank == 0) {
-      trace = net::sim::fabric_of(*runtime.get_impl()->default_net_context()->net)->trace();
+      trace = net::sim::fabric_of(*runtime.p_impl->default_net_context()->net)->trace();
     }
   });
   return trace;

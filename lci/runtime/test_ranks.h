@@ -113,8 +113,8 @@ inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
   });
 }
 
-inline int rank_of(runtime_t runtime) { return runtime.get_impl()->rank(); }
-inline int size_of(runtime_t runtime) { return runtime.get_impl()->size(); }
+inline int rank_of(runtime_t runtime) { return runtime.p_impl->rank(); }
+inline int size_of(runtime_t runtime) { return runtime.p_impl->size(); }
 
 // Posts until it is accepted: a network may refuse at any time.
 template <class Op>

@@ -92,8 +92,8 @@ thread_devices_impl_t& checked(const thread_devices_t& devices, const char* call
   if (devices.is_empty()) {
     throw std::invalid_argument(base::StrCat("lci: ", call, ": the handle is empty"));
   }
-  rt::check_live(*devices.get_impl(), "thread_devices");
-  return *devices.get_impl();
+  rt::check_live(*devices.p_impl, "thread_devices");
+  return *devices.p_impl;
 }
 
 thread_devices_impl_t& checked(const thread_devices_t& devices, int number, const char* call) {
@@ -113,7 +113,7 @@ thread_devices_t alloc_thread_devices_x::operator()() const {
         base::StrCat("lci: alloc_thread_devices: n is ", get_n(), ", not at least 1"));
   }
   runtime_impl_t* runtime = get_net_context().is_empty() ? rt::resolve(get_runtime())
-                                                         : &get_net_context().get_impl()->runtime;
+                                                         : &get_net_context().p_impl->runtime;
   net_context_impl_t& context = *rt::resolve(*runtime, get_net_context());
   packet_pool_impl_t& packets = get_packet_pool().is_empty()
                                     ? runtime->packet_pool()
@@ -162,7 +162,7 @@ device_t get_device_of_thread_x::operator()() const {
 
 size_t count_registrations_x::operator()() const {
   runtime_impl_t* runtime = get_net_context().is_empty() ? rt::resolve(get_runtime())
-                                                         : &get_net_context().get_impl()->runtime;
+                                                         : &get_net_context().p_impl->runtime;
   return rt::resolve(*runtime, get_net_context())->net->registrations();
 }
 

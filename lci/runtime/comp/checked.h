@@ -14,15 +14,15 @@ namespace lci::rt {
 inline bool is_object(comp_t comp) { return !comp.is_empty(); }
 
 inline comp_impl_t* checked(comp_t comp, const char* call) {
-  if (!is_object(comp) || !is_live(*comp.get_impl())) refuse(comp, call);
-  return comp.get_impl();
+  if (!is_object(comp) || !is_live(*comp.p_impl)) refuse(comp, call);
+  return comp.p_impl;
 }
 
 // It must be of the given kind (and then has not been freed).
 template <class Impl>
 Impl* checked(comp_t comp, attr_comp_type_t type, const char* call) {
-  if (!is_object(comp) || !is_of_type(*comp.get_impl(), type)) refuse(comp, call);
-  return static_cast<Impl*>(comp.get_impl());
+  if (!is_object(comp) || !is_of_type(*comp.p_impl, type)) refuse(comp, call);
+  return static_cast<Impl*>(comp.p_impl);
 }
 
 }  // namespace lci::rt

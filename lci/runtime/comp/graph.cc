@@ -27,7 +27,7 @@ struct graph::node {
 graph::graph(const comp_attr_t& attributes, comp_impl_t* at_end)
     : library_comp(attributes), at_end_(at_end) {
   add_node(nullptr, nullptr, nullptr);
-  add_node(nullptr, nullptr, nullptr);
+  add_node(nullptr, attributes.user_context, nullptr);
 }
 
 graph::~graph() {

@@ -21,12 +21,12 @@ namespace rt {
   if (!is_object(comp)) {
     throw std::invalid_argument(base::StrCat("lci: ", call, ": the completion object is empty"));
   }
-  if (!is_live(*comp.get_impl())) {
+  if (!is_live(*comp.p_impl)) {
     throw std::invalid_argument(
         base::StrCat("lci: ", call, ": the completion object has been freed"));
   }
   throw std::invalid_argument(base::StrCat("lci: ", call, ": completion object \"",
-                                           comp.get_impl()->attr.name,
+                                           comp.p_impl->attr.name,
                                            "\" is of another kind than this call is for"));
 }
 
@@ -72,8 +72,9 @@ void free_comp_x::operator()() const {
 void comp_signal_x::operator()() const { checked(get_comp(), "comp_signal")->signal(get_status()); }
 
 rcomp_t register_rcomp_x::operator()() const {
-  comp_impl_t* impl = get_comp().is_empty() ? nullptr : checked(get_comp(), "register_rcomp");
   runtime_impl_t* runtime = rt::resolve(get_runtime());
+  comp_impl_t* impl =
+      get_comp().is_empty() ? &runtime->no_comp() : checked(get_comp(), "register_rcomp");
   const rcomp_t rcomp = get_rcomp() != 0 ? get_rcomp() : runtime->reserve_rcomps(1);
   runtime->set_rcomp(rcomp, impl);
   return rcomp;
@@ -153,7 +154,7 @@ comp_t alloc_graph_x::operator()() const {
   if (get_comp() == COMP_NULL_RETRY) {
     throw std::invalid_argument("lci: alloc_graph: comp is COMP_NULL_RETRY");
   }
-  return new rt::graph(attributes(*this, attr_comp_type_t::graph), get_comp().get_impl());
+  return new rt::graph(attributes(*this, attr_comp_type_t::graph), get_comp().p_impl);
 }
 
 graph_node_t graph_add_node_x::operator()() const {
