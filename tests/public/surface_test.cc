@@ -45,7 +45,7 @@ constexpr lci::attr_backend_t backends[] = {lci::attr_backend_t::none, lci::attr
 void test_error_types() {
   using code = lci::errorcode_t;
   lci::error_t error;
-  EXPECT(error.errorcode == code::retry && error.is_retry());
+  EXPECT(error.errorcode == code::retry_init && error.is_retry());
   for (code c : {code::done, code::done_backlog}) EXPECT(lci::error_t(c).is_done());
   for (code c : {code::posted, code::posted_backlog}) EXPECT(lci::error_t(c).is_posted());
   for (code c : {code::retry, code::retry_init, code::retry_lock, code::retry_nopacket,
