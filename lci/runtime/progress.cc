@@ -4,6 +4,7 @@
 #include <exception>
 #include <stdexcept>
 
+#include "lci/api/config.hpp"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/comp/impl.h"
@@ -27,7 +28,7 @@ struct depth_guard {
 
 // Completions taken per call: few enough that another thread soon gets its share, many enough that
 // the cost of polling is spread.
-constexpr size_t batch_size = 16;
+constexpr size_t batch_size = LCI_BACKEND_MAX_POLLS;
 
 }  // namespace
 

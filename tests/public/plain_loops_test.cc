@@ -23,6 +23,7 @@ enum class devices { shared, own, all_in_turn };
 
 struct job {
   std::vector<lci::device_t> made;
+  lci::rcomp_t names = 0;  // the first of as many as there are threads
   devices how = devices::shared;
 };
 
@@ -36,7 +37,9 @@ class talker {
         from_((lci::get_rank_me() + lci::get_rank_n() - 1) % lci::get_rank_n()),
         device_(all.made[static_cast<size_t>(number) % all.made.size()]),
         queue_(lci::alloc_cq()),
-        name_(lci::register_rcomp(queue_)) {}  // in the same order on all ranks
+        name_(all.names + static_cast<lci::rcomp_t>(number)) {
+    lci::register_rcomp_x(queue_).rcomp(name_)();
+  }
   ~talker() {
     lci::deregister_rcomp(name_);
     lci::free_comp(&queue_);
@@ -48,9 +51,9 @@ class talker {
     lci::comp_t sent = lci::alloc_sync();
     lci::comp_t received = lci::alloc_sync();
     for (uint64_t round = 0; round < rounds; ++round) {
-      for (const size_t size : sizes) {
-        exchange(size, round, sent, received);
-        tell(size, round, sent);
+      for (size_t which = 0; which < 3; ++which) {
+        exchange(sizes[which], round, sent, received);
+        tell(which, round, sent);
       }
     }
     lci::free_comp(&sent);
@@ -106,20 +109,26 @@ class talker {
     EXPECT(in == bytes_of(from_, size, round));
   }
 
-  // An active message to the next rank, and the one of the previous.
-  void tell(size_t size, uint64_t round, lci::comp_t sent) {
-    std::vector<unsigned char> out = bytes_of(lci::get_rank_me(), size, round);
-    const lci::status_t sending =
-        accepted(lci::post_am_x(to_, out.data(), size, sent, name_).device(device_));
+  // An active message to the next rank, and one of the previous. They may come in another order
+  // than they were sent in: the tag says which one it is.
+  void tell(size_t which, uint64_t round, lci::comp_t sent) {
+    std::vector<unsigned char> out = bytes_of(lci::get_rank_me(), sizes[which], round);
+    const lci::status_t sending = accepted(lci::post_am_x(to_, out.data(), out.size(), sent, name_)
+                                               .device(device_)
+                                               .tag(round * 4 + which));
     lci::status_t status = lci::cq_pop(queue_);
     while (status.is_retry()) {
       poll();
       status = lci::cq_pop(queue_);
     }
     EXPECT(status.get_rank() == from_);
-    EXPECT(status.get_size() == size);
-    const std::vector<unsigned char> expected = bytes_of(from_, size, round);
-    EXPECT(std::memcmp(status.get_buffer(), expected.data(), size) == 0);
+    EXPECT(status.get_tag() % 4 < 3 && status.get_tag() / 4 < rounds);
+    EXPECT(!came_[status.get_tag()]);
+    came_[status.get_tag()] = true;
+    const std::vector<unsigned char> expected =
+        bytes_of(from_, sizes[status.get_tag() % 4], status.get_tag() / 4);
+    EXPECT(status.get_size() == expected.size());
+    EXPECT(std::memcmp(status.get_buffer(), expected.data(), expected.size()) == 0);
     std::free(status.get_buffer());
     wait(sending, sent);
   }
@@ -131,11 +140,13 @@ class talker {
   const lci::device_t device_;
   lci::comp_t queue_;
   const lci::rcomp_t name_;
+  bool came_[rounds * 4] = {};  // by tag
 };
 
 void run(devices how) {
   job all;
   all.how = how;
+  all.names = lci::reserve_rcomps(threads);
   const int count = how == devices::shared ? 1 : threads;
   for (int i = 0; i < count; ++i) all.made.push_back(lci::alloc_device());
   {
