@@ -33,7 +33,7 @@ cd "$work/src" || exit 1
 
 warnings="-Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
 flags=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --cflags lci) || complain "pkg-config does not find lci"
-libs=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --static --libs lci) || complain "pkg-config does not find lci"
+libs=$(PKG_CONFIG_PATH="$prefix/lib/pkgconfig" pkg-config --libs lci) || complain "pkg-config does not find lci"
 export compiler warnings flags libs work
 
 # One source: to an object in C++17, else only looked at. pkg-config escapes spaces; only eval reads that back.

@@ -73,10 +73,14 @@ bool progress() {
   return did;
 }
 
+// Other ranks may need any device until they are here, too.
 void barrier() {
   lci::comp_t comp = lci::alloc_counter();
-  lci::barrier_x().device(devices[index_of(device_index)]).comp(comp)();
-  while (lci::counter_get(comp) == 0) progress();
+  lci::barrier_x().device(devices[0]).comp(comp)();
+  while (lci::counter_get(comp) == 0) {
+    for (device_index = 0; device_index < kDevices; ++device_index) progress();
+  }
+  device_index = 0;
   lci::free_comp(&comp);
 }
 
@@ -227,11 +231,10 @@ void in_threads(Body body) {
       // Others still need the devices.
       running.fetch_sub(1);
       while (running.load() > 0) progress();
-      // Of all ranks, then: once a device.
-      if (i % (kThreads / kDevices) == 0) barrier();
     });
   }
   for (std::thread& each : threads) each.join();
+  barrier();
 }
 
 void test() {

@@ -46,7 +46,7 @@ for name in lci lct; do
   dynamic=$(readelf -d "$shared")
   grep -qF "Library soname: [lib$name.so.2]" <<< "$dynamic" || fail "lib$name.so has another soname: $dynamic"
   ! grep -q TEXTREL <<< "$dynamic" || fail "lib$name.so has to be changed when it is loaded"
-  nm -D --defined-only "$shared" | awk '{ print $NF }' | sed 's/@.*//' | c++filt | sort -u |
+  nm -D --extern-only --defined-only "$shared" | awk '{ print $NF }' | sed 's/@.*//' | c++filt | sort -u |
     grep -vE '^LC[IT]_2$' > "$work/$name.shown"
   for file in "$shared" "$lib/lib$name.a"; do
     ! nm -C "$file" 2> "$work/errors" | grep -m 3 'absl::' || fail "$file has symbols of Abseil"
