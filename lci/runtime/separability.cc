@@ -67,7 +67,12 @@ constexpr size_t packet_size = 5000;
 
 void make_side(runtime_t runtime, side* made) {
   made->runtime = runtime;
-  made->device = alloc_device_x().runtime(runtime).shm_eager_size(packet_size).am_poll_mask(-1)();
+  // When a thread yields depends on the time that its processor takes: instructions would vary.
+  made->device = alloc_device_x()
+                     .runtime(runtime)
+                     .shm_eager_size(packet_size)
+                     .am_poll_mask(-1)
+                     .progress_yield(false)();
   made->engine = alloc_matching_engine_x().runtime(runtime)();
   made->queue = alloc_cq_x().runtime(runtime)();
   made->counter = alloc_counter_x().runtime(runtime)();
