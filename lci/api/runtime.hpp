@@ -56,9 +56,8 @@ inline runtime_t alloc_runtime() { return alloc_runtime_x()(); }
 // Ends a runtime: waits until all ranks have come here and nothing of ours is under way, then frees
 // it with its default resources. Collective. Throws std::logic_error, and changes nothing, if
 // resources that the program allocated from it have not been freed.
-class [[nodiscard]] free_runtime_x
-    : public operation<free_runtime_x>,
-      public argument::runtime_argument<free_runtime_x, runtime_t*> {
+class [[nodiscard]] free_runtime_x : public operation<free_runtime_x>,
+                                     public argument::runtime_argument<free_runtime_x, runtime_t*> {
  public:
   [[nodiscard]] explicit free_runtime_x(runtime_t* runtime) : runtime_argument(runtime) {}
   void operator()() const;

@@ -90,8 +90,7 @@ plan::plan(const target& where, matching_engine_t engine, comp_t comp, const cha
   matching_engine* matching =
       engine.is_empty() ? runtime_.collective_engine() : resolve(runtime_, engine);
   if (comp.is_empty()) end_ = new end_flag;
-  graph_ =
-      std::make_unique<graph>(graph_attributes(what), comp.is_empty() ? end_ : comp.p_impl);
+  graph_ = std::make_unique<graph>(graph_attributes(what), comp.is_empty() ? end_ : comp.p_impl);
   state_ = new state{&device_, matching, graph_.get(), 0, nullptr, {}};
   // Freed with the graph, by this node.
   phase_begin_ = graph_->add_node(nullptr, state_, [](void* s) { delete static_cast<state*>(s); });
