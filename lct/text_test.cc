@@ -91,6 +91,7 @@ TEST(rank, is_what_was_set) {
   LCT_set_rank(5);
   EXPECT_EQ(LCT_get_rank(), 5);
   EXPECT_EQ(LCT_rank, 5);
+  LCT_set_rank(-1);
 }
 
 TEST(read_file, gives_the_beginning) {
