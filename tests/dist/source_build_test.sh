@@ -23,6 +23,8 @@ grep -qx '#define LCI_NETWORK_BACKENDS_ENABLED ""' "$work/build/lci/include/lci/
 
 # The project's own export set has all that its users need.
 cmake --install "$work/build" > "$work/log" || fail "$(cat "$work/log")"
+# The project installs the headers by itself; here they are those of the package.
+cp -r "$prefix/include" "$work/installed/"
 mkdir "$work/user"
 cat > "$work/user/CMakeLists.txt" << 'END'
 cmake_minimum_required(VERSION 3.16)
@@ -33,10 +35,9 @@ target_link_libraries(user PRIVATE LCI::LCI)
 END
 for targets in "$work/build/BuildTargets.cmake" "$work"/installed/lib*/cmake/parent/ParentTargets.cmake; do
   rm -rf "$work/user/build"
-  # (The headers are installed by the project; here they are those of the package.)
-  CPLUS_INCLUDE_PATH=$prefix/include cmake -S "$work/user" -B "$work/user/build" -DTARGETS="$targets" \
+  cmake -S "$work/user" -B "$work/user/build" -DTARGETS="$targets" \
     -DCONSUMER="$PWD/tests/dist/consumer"
-  CPLUS_INCLUDE_PATH=$prefix/include cmake --build "$work/user/build"
+  cmake --build "$work/user/build"
   runs_on_two_ranks "$work/user/build/user"
 done
 echo passed
