@@ -28,12 +28,15 @@ class crowd {
   static constexpr std::chrono::nanoseconds longest_alone{1200};
 
   // Gives the processor to another thread, if one waits for it: whether one did, found() says. A
-  // yield that nobody else wanted the processor for is over in less than longest_alone.
-  static void yield() {
+  // yield that nobody else wanted the processor for is over in less than longest_alone. Returns how
+  // long it took.
+  static std::chrono::nanoseconds yield() {
     const auto begin = std::chrono::steady_clock::now();
     sched_yield();
-    found_ = std::chrono::steady_clock::now() - begin > longest_alone;
+    const auto took = std::chrono::steady_clock::now() - begin;
+    found_ = took > longest_alone;
     idled_ = 0;
+    return took;
   }
   static bool found() { return found_; }
 

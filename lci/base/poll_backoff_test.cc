@@ -1,5 +1,6 @@
 #include "lci/base/poll_backoff.h"
 
+#include <chrono>
 #include <set>
 
 #include "gtest/gtest.h"
@@ -7,97 +8,211 @@
 namespace lci::base {
 namespace {
 
+using std::chrono::nanoseconds;
+using time_point = poll_backoff::time_point;
+
 constexpr char devices[2000] = {};
+constexpr nanoseconds poll_time{10};
+constexpr nanoseconds alone{300};
+constexpr nanoseconds in_crowd = crowd::longest_alone + nanoseconds(100);
 
-// Polls of `device` in vain, until a yield is due; that one included.
-uint32_t polls_to_yield(poll_backoff* polls, const void* device = &devices[0]) {
-  for (uint32_t count = 1; count < 100000; ++count) {
-    if (polls->idle(device)) return count;
-  }
-  return 0;
-}
+// One thread's polls in a time of its own.
+struct thread {
+  poll_backoff polls;
+  nanoseconds between{0};  // what it does besides, after each poll
+  time_point now{std::chrono::hours(1)};
 
-// Rounds over `width` devices in vain, until a yield is due; the polls of them.
-uint32_t polls_to_yield(poll_backoff* polls, uint32_t width) {
-  for (uint32_t count = 1; count < 100000; ++count) {
-    if (polls->idle(&devices[(count - 1) % width])) return count;
+  // A poll in vain; whether a yield is due.
+  bool idle(const void* device = devices) {
+    now += poll_time;
+    const bool due =
+        polls.idle() && polls.round_is_over(device, now) && polls.is_due(now, poll_time);
+    now += between;
+    return due;
   }
-  return 0;
-}
+  void yield(nanoseconds took) {
+    now += took;
+    polls.yielded(took, now);
+  }
+
+  // Polls in vain of `width` devices in turn until a yield is due, that one included; 0: ever so
+  // many.
+  uint32_t polls_to_yield(uint32_t width = 1) {
+    for (uint32_t count = 1; count < 100000; ++count) {
+      if (idle(&devices[(count - 1) % width])) return count;
+    }
+    return 0;
+  }
+  // Waits of `each` polls in vain until a yield is due; 0: ever so many.
+  uint32_t waits_to_yield(uint32_t each) {
+    for (uint32_t wait = 1; wait < 100000; ++wait) {
+      for (uint32_t i = 0; i < each; ++i) {
+        if (idle()) return wait;
+      }
+      polls.reset();
+    }
+    return 0;
+  }
+};
 
 TEST(poll_backoff, yields_after_so_many_polls_in_vain) {
-  poll_backoff polls;
+  thread self;
   for (uint32_t i = 0; i < 3; ++i) {
-    EXPECT_EQ(polls_to_yield(&polls), poll_backoff::polls_alone + 1);
-    EXPECT_EQ(polls.yields(), i);
-    polls.yielded(/*in_crowd=*/false);
-    EXPECT_EQ(polls.yields(), i + 1);
+    EXPECT_EQ(self.polls_to_yield(), poll_backoff::polls_alone + 1);
+    EXPECT_EQ(self.polls.yields(), i);
+    self.yield(alone);
+    EXPECT_EQ(self.polls.yields(), i + 1);
   }
 }
 
 TEST(poll_backoff, a_move_lets_the_count_begin_anew) {
-  poll_backoff polls;
-  for (int wait = 0; wait < 1000; ++wait) {
-    for (uint32_t i = 0; i < poll_backoff::polls_alone; ++i) ASSERT_FALSE(polls.idle(devices));
-    polls.reset();
-  }
-  EXPECT_EQ(polls_to_yield(&polls), poll_backoff::polls_alone + 1);
+  thread self;
+  EXPECT_EQ(self.waits_to_yield(poll_backoff::polls_alone), 0u);
+  EXPECT_EQ(self.polls_to_yield(), poll_backoff::polls_alone + 2);
 }
 
-TEST(poll_backoff, yields_earlier_in_a_crowd_and_not_always_at_the_same_time) {
-  poll_backoff polls;
+TEST(poll_backoff, yields_at_random_times_in_a_crowd_and_no_earlier_than_alone) {
+  thread self;
   std::set<uint32_t> found;
   for (int i = 0; i < 200; ++i) {
-    polls.yielded(/*in_crowd=*/true);
-    const uint32_t count = polls_to_yield(&polls);
-    EXPECT_GE(count, poll_backoff::least_polls_in_crowd + 1);
+    self.yield(in_crowd);
+    const uint32_t count = self.polls_to_yield();
+    EXPECT_GE(count, poll_backoff::polls_alone + 1);
     EXPECT_LE(count, poll_backoff::most_polls_in_crowd + 1);
     found.insert(count);
   }
-  EXPECT_GT(found.size(), 5u);
-  polls.yielded(/*in_crowd=*/false);
-  EXPECT_EQ(polls_to_yield(&polls), poll_backoff::polls_alone + 1);
-}
-
-// How many waits of `each` polls there are until a yield is due; 0: ever so many.
-int waits_to_yield(poll_backoff* polls, uint32_t each) {
-  for (int wait = 1; wait < 100000; ++wait) {
-    for (uint32_t i = 0; i < each; ++i) {
-      if (polls->idle(devices)) return wait;
-    }
-    polls->reset();
-  }
-  return 0;
+  EXPECT_GT(found.size(), 20u);
+  self.yield(alone);
+  EXPECT_EQ(self.polls_to_yield(), poll_backoff::polls_alone + 1);
 }
 
 TEST(poll_backoff, many_short_waits_end_with_a_yield_in_a_crowd_only) {
-  constexpr uint32_t each = poll_backoff::least_polls_in_crowd - 1;
-  poll_backoff polls;
-  EXPECT_EQ(waits_to_yield(&polls, each), 0);
-  polls.yielded(/*in_crowd=*/true);
-  const int waits = waits_to_yield(&polls, each);
-  EXPECT_EQ(waits, static_cast<int>(poll_backoff::most_polls_between_yields / each) + 1);
+  constexpr uint32_t each = poll_backoff::polls_alone - 1;
+  thread self;
+  EXPECT_EQ(self.waits_to_yield(each), 0u);
+  self.yield(in_crowd);
+  EXPECT_EQ(self.waits_to_yield(each), poll_backoff::most_polls_between_yields / each + 1);
 }
 
 // One poll in vain for each that finds something is no wait.
 TEST(poll_backoff, a_busy_thread_does_not_yield_even_in_a_crowd) {
-  poll_backoff polls;
-  polls.yielded(/*in_crowd=*/true);
-  EXPECT_EQ(waits_to_yield(&polls, 1), 0);
+  thread self;
+  self.yield(in_crowd);
+  EXPECT_EQ(self.waits_to_yield(1), 0u);
 }
+
+// ---- partners on one processor ------------------------------------------------------------------
+
+// Yields in a crowd, each followed by `polls` in vain, a move, and a wait for the next yield. The
+// polls of that wait in the last rounds, one for each.
+std::set<uint32_t> waits_after(thread* self, uint32_t polls, int rounds = 100) {
+  std::set<uint32_t> last;
+  for (int i = 0; i < rounds; ++i) {
+    self->yield(in_crowd);
+    for (uint32_t poll = 0; poll < polls; ++poll) EXPECT_FALSE(self->idle());
+    self->polls.reset();
+    const uint32_t count = self->polls_to_yield();
+    if (i >= rounds / 2) last.insert(count);
+  }
+  return last;
+}
+
+TEST(poll_backoff, who_finds_something_only_after_yields_yields_early_and_tries_again) {
+  thread self;
+  const std::set<uint32_t> waits = waits_after(&self, 0);
+  EXPECT_LE(*waits.begin(), poll_backoff::polls_for_neighbours + 2);
+  EXPECT_GE(*waits.rbegin(), poll_backoff::polls_alone);
+}
+
+TEST(poll_backoff, who_finds_something_while_it_polls_on_does_not_yield_early) {
+  thread self;
+  EXPECT_GE(*waits_after(&self, poll_backoff::polls_alone / 2).begin(), poll_backoff::polls_alone);
+}
+
+TEST(poll_backoff, an_answer_while_it_tries_ends_early_yields) {
+  thread self;
+  waits_after(&self, 0);
+  for (uint32_t i = 0; i <= poll_backoff::yields_between_trials; ++i) {
+    self.yield(in_crowd);
+    // What comes does so after 50 polls, or after the yield, if that is earlier.
+    for (uint32_t poll = 0; poll < poll_backoff::polls_alone / 2; ++poll) {
+      if (self.idle()) self.yield(in_crowd);
+    }
+    self.polls.reset();
+    self.polls_to_yield();
+  }
+  EXPECT_GE(*waits_after(&self, poll_backoff::polls_alone / 2).begin(), poll_backoff::polls_alone);
+}
+
+// Nothing at all says nothing about where the partner is.
+TEST(poll_backoff, who_finds_nothing_does_not_yield_early) {
+  thread self;
+  for (int i = 0; i < 100; ++i) {
+    self.yield(in_crowd);
+    EXPECT_GE(self.polls_to_yield(), poll_backoff::polls_alone);
+  }
+}
+
+// ---- threads that work, and those that do not give the processor back ---------------------------
+
+TEST(poll_backoff, who_works_between_polls_does_not_yield) {
+  for (const nanoseconds took : {alone, in_crowd}) {
+    for (const uint32_t width : {1u, 3u}) {
+      thread self;
+      self.yield(took);
+      self.between = poll_backoff::least_work + nanoseconds(100);
+      EXPECT_EQ(self.polls_to_yield(width), 0u);
+      // Neither does it once it only polls, for as long as anybody waits alone.
+      self.polls.reset();
+      self.between = poll_backoff::least_work - nanoseconds(100);
+      EXPECT_GE(self.polls_to_yield(width), poll_backoff::polls_alone);
+    }
+  }
+}
+
+// Polls of a slow network are not work.
+TEST(poll_backoff, work_takes_longer_than_a_poll) {
+  poll_backoff polls;
+  constexpr nanoseconds slow = 3 * poll_backoff::least_work;
+  for (const nanoseconds between : {slow - nanoseconds(100), slow + nanoseconds(100)}) {
+    time_point now{std::chrono::hours(1)};
+    for (int i = 0; i < 1000; ++i, now += slow + between) {
+      if (!polls.idle() || !polls.round_is_over(devices, now) || !polls.is_due(now, slow)) continue;
+      EXPECT_LT(between, slow);
+      polls.yielded(alone, now);
+    }
+  }
+  EXPECT_GT(polls.yields(), 5u);
+  EXPECT_LT(polls.yields(), 10u);
+}
+
+TEST(poll_backoff, polls_longer_after_a_yield_that_took_a_time_slice) {
+  thread self;
+  for (int i = 0; i < 3; ++i) {
+    self.yield(poll_backoff::long_yield + nanoseconds(1));
+    const time_point begin = self.now;
+    EXPECT_NE(self.polls_to_yield(), 0u);
+    EXPECT_GE(self.now - begin, poll_backoff::polling_after_long_yield);
+    EXPECT_LT(self.now - begin, poll_backoff::polling_after_long_yield + 500 * poll_time);
+  }
+  self.yield(poll_backoff::long_yield);
+  EXPECT_LE(self.polls_to_yield(), poll_backoff::most_polls_in_crowd + 2);
+}
+
+// ---- several devices ----------------------------------------------------------------------------
 
 // Whatever device it is, and however many there are.
 TEST(poll_backoff, does_not_yield_while_one_of_many_devices_moves) {
   for (const uint32_t width : {2u, 3u, 40u, 99u, 100u, 101u, 350u}) {
-    for (const bool in_crowd : {false, true}) {
+    for (const nanoseconds took : {alone, in_crowd}) {
       for (const uint32_t busy : {0u, 1u, width - 1}) {
-        poll_backoff polls;
-        polls.yielded(in_crowd);
+        thread self;
+        self.yield(took);
         for (uint32_t i = 0; i < 20000; ++i) {
           if (i % width == busy) {
-            polls.reset();
+            self.polls.reset();
           } else {
-            ASSERT_FALSE(polls.idle(&devices[i % width]))
+            ASSERT_FALSE(self.idle(&devices[i % width]))
                 << width << " devices, number " << busy << " moves, poll " << i;
           }
         }
@@ -109,39 +224,38 @@ TEST(poll_backoff, does_not_yield_while_one_of_many_devices_moves) {
 // The polls before a yield are one of each device at least.
 TEST(poll_backoff, yields_after_a_whole_round_in_vain) {
   for (const uint32_t width : {2u, 3u, 40u, 350u}) {
-    for (const bool in_crowd : {false, true}) {
-      poll_backoff polls;
+    for (const nanoseconds took : {alone, in_crowd}) {
+      thread self;
       for (int i = 0; i < 3; ++i) {
-        polls.yielded(in_crowd);
-        const uint32_t count = polls_to_yield(&polls, width);
-        EXPECT_GE(count, width + 1) << in_crowd;
-        EXPECT_LE(count, width + poll_backoff::polls_alone) << in_crowd;
+        self.yield(took);
+        const uint32_t count = self.polls_to_yield(width);
+        EXPECT_GE(count, width + 1);
+        EXPECT_LE(count, width + poll_backoff::most_polls_in_crowd);
       }
     }
   }
 }
 
 TEST(poll_backoff, a_device_that_does_not_come_again_is_not_waited_for) {
-  poll_backoff polls;
-  for (uint32_t i = 0; i < poll_backoff::polls_alone; ++i) ASSERT_FALSE(polls.idle(devices));
-  const uint32_t count = polls_to_yield(&polls, &devices[1]);
-  EXPECT_EQ(count, poll_backoff::most_polls_a_round);
+  thread self;
+  for (uint32_t i = 0; i < poll_backoff::polls_alone; ++i) ASSERT_FALSE(self.idle(&devices[1]));
+  EXPECT_EQ(self.polls_to_yield(), poll_backoff::most_polls_a_round);
 }
 
 // A caller that must not yield now asks again.
 TEST(poll_backoff, stays_due_until_the_yield) {
-  poll_backoff polls;
-  ASSERT_NE(polls_to_yield(&polls), 0u);
-  EXPECT_TRUE(polls.idle(devices));
-  EXPECT_TRUE(polls.idle(devices));
-  polls.reset();
-  EXPECT_EQ(polls_to_yield(&polls), poll_backoff::polls_alone + 1);
+  thread self;
+  ASSERT_NE(self.polls_to_yield(), 0u);
+  EXPECT_TRUE(self.idle());
+  EXPECT_TRUE(self.idle());
+  self.polls.reset();
+  EXPECT_EQ(self.polls_to_yield(), poll_backoff::polls_alone + 2);
 }
 
 TEST(poll_backoff, yields_by_itself) {
   poll_backoff polls;
   while (polls.yields() < 3) polls.idle_or_yield(devices);
-  EXPECT_FALSE(polls.idle(devices));
+  EXPECT_FALSE(polls.idle());
 }
 
 }  // namespace

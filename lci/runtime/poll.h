@@ -14,13 +14,14 @@ struct thread_polls {
   static inline thread_local base::poll_backoff own;
 };
 
-// Gives the processor to other threads that wait for it, unless this thread is inside a handler:
-// what it holds there would be held for as long as they run.
-void yield_if_outside();
+// What a poll in vain does when a yield may be due: it polls once more, to see how long that takes,
+// and gives the processor to other threads that wait for it. Not inside a handler: what this thread
+// holds there would be held for as long as they run.
+progress_result_t poll_or_yield(device_impl_t& device);
 
 // Makes progress on a device. After many polls in vain, of all devices that this thread polls, the
-// thread gives its processor to others that wait for it. This is the only place that does so: who
-// polls in a loop need not yield.
+// thread gives its processor to others that wait for it (see base::poll_backoff). This is the only
+// place that does so: who polls in a loop need not yield.
 //
 // A thread for which may_yield is false counts as busy.
 inline progress_result_t poll(device_impl_t& device, bool may_yield = true) {
@@ -28,8 +29,8 @@ inline progress_result_t poll(device_impl_t& device, bool may_yield = true) {
   base::poll_backoff& polls = thread_polls::own;
   if (result.is_done() || !may_yield) {
     polls.reset();
-  } else if (__builtin_expect(polls.idle(&device), 0)) {
-    yield_if_outside();
+  } else if (polls.idle()) {
+    return poll_or_yield(device);
   }
   return result;
 }

@@ -1,5 +1,6 @@
 // What happens when progress is made: poll the network, and hand each completion to the
 // conversation that it belongs to.
+#include <chrono>
 #include <cstdint>
 #include <exception>
 #include <stdexcept>
@@ -35,8 +36,18 @@ constexpr size_t batch_size = LCI_BACKEND_MAX_POLLS;
 namespace rt {
 bool inside_progress() { return progress_depth > 0; }
 
-void yield_if_outside() {
-  if (!inside_progress()) thread_polls::own.yield();
+progress_result_t poll_or_yield(device_impl_t& device) {
+  using clock = std::chrono::steady_clock;
+  base::poll_backoff& polls = thread_polls::own;
+  const clock::time_point begin = clock::now();
+  if (inside_progress() || !polls.round_is_over(&device, begin)) return errorcode_t::retry;
+  const progress_result_t result = device.progress();
+  if (result.is_done()) {
+    polls.reset();
+  } else if (polls.is_due(begin, clock::now() - begin)) {
+    polls.yield();
+  }
+  return result;
 }
 }  // namespace rt
 
