@@ -7,8 +7,8 @@
 ///
 /// LCT depends neither on LCI nor on a launcher, and a program may include both "lci.hpp" and
 /// "lct.h" in any order. LCT has no functions to bootstrap a job: the ranks of a job find each
-/// other in `lci::g_runtime_init`, which needs no help from the program. A program that wants its
-/// rank in log lines and file names passes it to LCT_set_rank.
+/// other in `lci::g_runtime_init`, which needs no help from the program, and which passes the rank
+/// to LCT_set_rank.
 ///
 /// Errors. A mistake of the caller fails an assertion of the default log context (LCT_Assert says
 /// what that does), unless the function's documentation names another outcome.

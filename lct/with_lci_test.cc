@@ -15,7 +15,7 @@ TEST(with_lci, rank_and_time_of_one_go_with_messages_of_the_other) {
   const lct::test_env outfile("LCT_LOG_OUTFILE", file.path());
   LCT_init();
   lci::g_runtime_init();
-  LCT_set_rank(lci::get_rank_me());
+  EXPECT_EQ(LCT_get_rank(), lci::get_rank_me());
   LCT_tbarrier_t barrier = LCT_tbarrier_alloc(1);
   LCT_pcounter_ctx_t counters = LCT_pcounter_ctx_alloc("test");
   const LCT_pcounter_handle_t timer =

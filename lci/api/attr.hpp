@@ -97,7 +97,7 @@
   X(int, am_poll_mask, 15, "who makes progress on the device serves the default one, too, if nobody else does, each time that the number of polls and this mask have no bit in common; 2^n - 1, or -1: never") \
   X(int, signal_level, -1, "support level of signals (UNR), 0 to 4, equal on all ranks; -1: the best that the network has") \
   X(bool, progress_thread, false, "a thread of the library makes progress on the device: for programs that only wait for signals. With nothing to do it sleeps: through ibv and most providers of ofi (tcp;ofi_rxm, sockets) until the network tells that something has come, else for up to a millisecond at a time") \
-  X(bool, progress_yield, true, "calls of progress on the device that find nothing, some tens of them in a row, give the processor to other threads that wait for it; false: a thread that polls the device gives it away only in calls that block")
+  X(bool, progress_yield, true, "calls of progress on the device that find nothing, a hundred of them in a row, give the processor to other threads that wait for it; false: a thread that polls the device gives it away only in calls that block")
 
 #define LCI_DEVICE_READONLY_ATTRS(X)                                                               \
   X(int, uid, -1, "number of the device within its net context, in the order of allocation")       \

@@ -110,10 +110,11 @@ inline allocator_base_t* get_allocator() { return get_allocator_x()(); }
 
 /// Moves communication forward on one device: sends what waits in the backlog, takes what arrived,
 /// signals completion objects. Returns done if anything moved, retry if not (retry_lock: another
-/// thread is at it). Never blocks, but a thread whose calls have found nothing some tens of times
-/// in a row, on all devices that it polls, yields its processor to other threads: loops that wait
-/// need no yield of their own. The device attribute progress_yield turns that off. Throws
-/// peer_failure_error once for each rank that is found dead. Thread-safe.
+/// thread is at it). Never blocks, but a thread whose calls have found nothing a hundred times in a
+/// row, on all devices that it polls, yields its processor to other threads, unless it works for
+/// more than a microsecond between its calls: loops that wait need no yield of their own. The
+/// device attribute progress_yield turns that off. Throws peer_failure_error once for each rank
+/// that is found dead. Thread-safe.
 class [[nodiscard]] progress_x : public option::runtime_option<progress_x>,
                                  public option::device_option<progress_x>,
                                  public option::endpoint_option<progress_x> {

@@ -139,8 +139,14 @@ void effect_reports::check(const char* name, std::string_view meaning, const T& 
     const std::lock_guard<std::mutex> guard(mutex_);
     if (!reported_.insert(name).second) return;
   }
-  LCI_LOG(warn, "attribute ", name, " (LCI_ATTR_", base::AsciiStrToUpper(name),
-          ") is set, which has no effect: ", std::string(meaning.substr(no_effect.size())));
+  const std::string report =
+      base::StrCat("attribute ", name, " (LCI_ATTR_", base::AsciiStrToUpper(name),
+                   ") is set, which has no effect: ", meaning.substr(no_effect.size()));
+  if (rank_ == 0) {
+    LCI_LOG(warn, report);
+  } else {
+    LCI_LOG(info, report);
+  }
 }
 
 #define LCI_ATTR_REPORT(type_, name_, default_, doc_) \

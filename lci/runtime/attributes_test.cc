@@ -20,7 +20,7 @@ std::string report_of(effect_reports& reports, const Attributes& attr) {
 }
 
 TEST(EffectReports, NothingIsSaidOfDefaultsAndOfWhatHasAnEffect) {
-  effect_reports reports;
+  effect_reports reports(0);
   EXPECT_THAT(report_of(reports, net_context_attr_t()), IsEmpty());
   device_attr_t device;
   device.net_max_sends = 7;
@@ -28,7 +28,7 @@ TEST(EffectReports, NothingIsSaidOfDefaultsAndOfWhatHasAnEffect) {
 }
 
 TEST(EffectReports, AnAttributeWithoutEffectIsNamedOnce) {
-  effect_reports reports;
+  effect_reports reports(0);
   net_context_attr_t context;
   context.use_dmabuf = false;
   EXPECT_THAT(report_of(reports, context), HasSubstr("attribute use_dmabuf (LCI_ATTR_USE_DMABUF)"));
@@ -51,6 +51,13 @@ TEST(EffectReports, AnAttributeWithoutEffectIsNamedOnce) {
         "shm_producer_cas_attempts", "shm_consumer_cas_attempts", "shm_max_polls"}) {
     EXPECT_THAT(report, HasSubstr(std::string("attribute ") + name + " "));
   }
+}
+
+TEST(EffectReports, OtherRanksDoNotRepeatWhatRank0Says) {
+  effect_reports reports(1);
+  net_context_attr_t context;
+  context.use_dmabuf = false;
+  EXPECT_THAT(report_of(reports, context), IsEmpty());
 }
 
 }  // namespace

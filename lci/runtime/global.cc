@@ -19,6 +19,9 @@
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
 
+// Of the companion library (lct/lct.h), where the program has it: LCI itself needs nothing of it.
+extern "C" [[gnu::weak, gnu::visibility("default")]] void LCT_set_rank(int rank);
+
 namespace lci {
 namespace {
 
@@ -171,6 +174,7 @@ runtime_t g_runtime_init_x::operator()() const {
       runtime_impl_t* const made = make_runtime(*this).p_impl;
       g_runtime.store(made);
       rt::global_device.store(made->default_device());
+      if (LCT_set_rank != nullptr) LCT_set_rank(made->rank());
     } catch (...) {
       global_finalize();
       throw;

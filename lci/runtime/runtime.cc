@@ -92,7 +92,8 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
     : boot_(std::move(boot)),
       attr_(attributes),
       failed_(new std::atomic<bool>[static_cast<size_t>(boot_->size())]()),
-      no_comp_(attributes_of_no_comp()) {
+      no_comp_(attributes_of_no_comp()),
+      effect_reports_(boot_->rank()) {
   check_imm_bits(attr_);
   imm_ = rt::imm_layout(attr_.imm_nbits_tag, attr_.imm_nbits_rcomp);
   attr_.max_imm_tag = imm_.max_tag();
