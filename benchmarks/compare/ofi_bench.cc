@@ -128,13 +128,7 @@ class ofi_lane {
   }
   void wait(const uint64_t& count, uint64_t until) {
     lci::base::poll_backoff backoff;
-    while (count < until) {
-      if (poll()) {
-        backoff.reset();
-      } else {
-        backoff.idle_or_yield(this);
-      }
-    }
+    while (count < until) backoff.poll(this, [this] { return poll(); });
   }
   bool poll() {
     fi_cq_msg_entry entries[16];

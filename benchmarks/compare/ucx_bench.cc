@@ -83,11 +83,7 @@ class ucx_lane {
   void progress_until(const Condition& condition) {
     lci::base::poll_backoff backoff;
     while (!condition()) {
-      if (ucp_worker_progress(worker_) != 0) {
-        backoff.reset();
-      } else {
-        backoff.idle_or_yield(this);
-      }
+      backoff.poll(this, [this] { return ucp_worker_progress(worker_) != 0; });
     }
   }
 

@@ -34,7 +34,7 @@ namespace lci::base {
 //   and those who spin get what they wait for. (The while is short enough for twenty threads of a
 //   processor, which all poll for it, not to take each other's yields for such.)
 //
-// The clock is read only when a yield may be due. Times are passed in by the caller.
+// The clock is read only around polls after which a yield may be due.
 //
 // Thread safety: an object belongs to one thread.
 class poll_backoff {
@@ -63,32 +63,40 @@ class poll_backoff {
   static constexpr nanoseconds long_yield{2'000'000};
   static constexpr nanoseconds polling_after_long_yield{100'000};
 
-  // A poll found nothing. True if a yield may be due: the caller then asks round_is_over(). (A few
-  // instructions, since each poll has them.)
-  bool idle() {
+  // Before a poll: whether the caller is to read the clock before and after it.
+  bool is_timed() const { return timed_; }
+
+  // A poll that was not timed found nothing. (A few instructions, since each poll has them.)
+  void idle() {
     ++polls_;
-    return __builtin_expect(polls_ - last_move_ > limit_ || polls_ > most_polls_, 0);
+    if (__builtin_expect(may_be_due(), 0)) timed_ = true;
   }
 
-  // Whether each device has been polled in vain since the last move. `device`, an address that
-  // tells it from others, is the one polled last, until `now`. The first device polled when a yield
-  // may be due begins a round, which is over when that device comes again.
-  bool round_is_over(const void* device, time_point now) {
+  // A timed poll of `device`, an address that tells it from others, found nothing. True if the
+  // thread is to yield now, and to call yielded() then.
+  //
+  // The first device polled when a yield may be due begins a round, which is over when that device
+  // comes again. Then all devices have been polled in vain.
+  bool idle(const void* device, time_point begin, time_point end) {
+    ++polls_;
+    if (!may_be_due()) {
+      timed_ = false;
+      return false;
+    }
     if (round_device_ == nullptr || round_begin_ <= last_move_) {
       round_device_ = device;
       round_begin_ = polls_;
-      round_time_ = now;
+      round_polling_ = round_between_ = nanoseconds(0);
+      last_end_ = end;
       return false;
     }
-    return device == round_device_ || polls_ - round_begin_ >= most_polls_a_round;
-  }
-
-  // After a round that was over at `now`: whether the thread is to yield, and to call yielded()
-  // then. If not, the count begins anew. poll_time: what one poll takes.
-  bool is_due(time_point now, nanoseconds poll_time) {
-    const nanoseconds between = (now - round_time_) / (polls_ - round_begin_) - poll_time;
-    const bool works = between > least_work && between > poll_time;
-    if (!works && now >= next_yield_) return true;
+    round_polling_ += end - begin;
+    round_between_ += begin - last_end_;
+    last_end_ = end;
+    const uint32_t polls = polls_ - round_begin_;
+    if (device != round_device_ && polls < most_polls_a_round) return false;
+    const bool works = round_between_ > polls * least_work && round_between_ > round_polling_;
+    if (!works && begin >= next_yield_) return true;
     start();
     return false;
   }
@@ -119,11 +127,22 @@ class poll_backoff {
     yielded(took, std::chrono::steady_clock::now());
   }
 
-  // All of it, for a loop that does nothing between its polls.
-  void idle_or_yield(const void* device) {
-    if (!idle()) return;
-    const time_point now = std::chrono::steady_clock::now();
-    if (round_is_over(device, now) && is_due(now, nanoseconds::max())) yield();
+  // All of it, around a poll that returns whether something moved. Returns that.
+  template <class Poll>
+  bool poll(const void* device, const Poll& poll_once) {
+    if (!is_timed()) {
+      const bool moved = poll_once();
+      moved ? reset() : idle();
+      return moved;
+    }
+    const time_point begin = std::chrono::steady_clock::now();
+    const bool moved = poll_once();
+    if (moved) {
+      reset();
+    } else if (idle(device, begin, std::chrono::steady_clock::now())) {
+      yield();
+    }
+    return moved;
   }
 
   // How often the thread has yielded, in all.
@@ -132,9 +151,11 @@ class poll_backoff {
  private:
   static constexpr uint32_t no_limit = ~uint32_t{0};
 
+  bool may_be_due() const { return polls_ - last_move_ > limit_ || polls_ > most_polls_; }
   void start() {
     polls_ = 1;
     last_move_ = 0;
+    timed_ = false;
     round_device_ = nullptr;
   }
   bool waits_for_neighbours() const {
@@ -146,11 +167,14 @@ class poll_backoff {
   uint32_t last_move_ = 0;          // polls_ when something moved last; 0: nothing has
   uint32_t limit_ = polls_alone;    // of polls_ since the last move
   uint32_t most_polls_ = no_limit;  // of polls_
+  bool timed_ = false;
   uint32_t yields_ = 0;
   uint32_t yields_for_neighbours_ = 0;  // in a row
   uint32_t round_begin_ = 0;            // polls_ with the poll that the round began with
-  const void* round_device_ = nullptr;  // of that poll; null: none since the last yield
-  time_point round_time_;               // when that poll was over
+  const void* round_device_ = nullptr;  // of that poll; null: no round
+  nanoseconds round_polling_{0};        // in the polls of the round after the first
+  nanoseconds round_between_{0};        // between the polls of the round
+  time_point last_end_;                 // of a timed poll
   time_point next_yield_;               // not before
 };
 

@@ -14,10 +14,9 @@ struct thread_polls {
   static inline thread_local base::poll_backoff own;
 };
 
-// What a poll in vain does when a yield may be due: it polls once more, to see how long that takes,
-// and gives the processor to other threads that wait for it. Not inside a handler: what this thread
-// holds there would be held for as long as they run.
-progress_result_t poll_or_yield(device_impl_t& device);
+// poll() when a yield may be due. Never yields inside a handler: what this thread holds there would
+// be held for as long as others run.
+progress_result_t poll_or_yield(device_impl_t& device, bool may_yield);
 
 // Makes progress on a device. After many polls in vain, of all devices that this thread polls, the
 // thread gives its processor to others that wait for it (see base::poll_backoff). This is the only
@@ -25,12 +24,13 @@ progress_result_t poll_or_yield(device_impl_t& device);
 //
 // A thread for which may_yield is false counts as busy.
 inline progress_result_t poll(device_impl_t& device, bool may_yield = true) {
-  const progress_result_t result = device.progress();
   base::poll_backoff& polls = thread_polls::own;
+  if (__builtin_expect(polls.is_timed(), 0)) return poll_or_yield(device, may_yield);
+  const progress_result_t result = device.progress();
   if (result.is_done() || !may_yield) {
     polls.reset();
-  } else if (polls.idle()) {
-    return poll_or_yield(device);
+  } else {
+    polls.idle();
   }
   return result;
 }

@@ -36,15 +36,14 @@ constexpr size_t batch_size = LCI_BACKEND_MAX_POLLS;
 namespace rt {
 bool inside_progress() { return progress_depth > 0; }
 
-progress_result_t poll_or_yield(device_impl_t& device) {
+progress_result_t poll_or_yield(device_impl_t& device, bool may_yield) {
   using clock = std::chrono::steady_clock;
   base::poll_backoff& polls = thread_polls::own;
   const clock::time_point begin = clock::now();
-  if (inside_progress() || !polls.round_is_over(&device, begin)) return errorcode_t::retry;
   const progress_result_t result = device.progress();
-  if (result.is_done()) {
+  if (result.is_done() || !may_yield) {
     polls.reset();
-  } else if (polls.is_due(begin, clock::now() - begin)) {
+  } else if (polls.idle(&device, begin, clock::now()) && !inside_progress()) {
     polls.yield();
   }
   return result;
