@@ -122,10 +122,14 @@ class poll_backoff {
                  : polls_alone + crowd::random(most_polls_in_crowd - polls_alone + 1);
     most_polls_ = most_polls_between_yields;
   }
-  void yield() {
+  // Returns how long the others had the processor.
+  nanoseconds yield() {
     const nanoseconds took = crowd::yield();
     yielded(took, std::chrono::steady_clock::now());
+    return took;
   }
+  // Instead of a yield that is due: the count begins anew.
+  void stay() { start(); }
 
   // All of it, around a poll that returns whether something moved. Returns that.
   template <class Poll>

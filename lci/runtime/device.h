@@ -8,6 +8,8 @@
 
 #include "lci/api/attr.hpp"
 #include "lci/api/types.hpp"
+#include "lci/base/guard_detector.h"
+#include "lci/base/poll_backoff.h"
 #include "lci/base/status.h"
 #include "lci/net/backend.h"
 #include "lci/runtime/backlog.h"
@@ -60,6 +62,10 @@ class device_impl_t : public rt::live_object {
 
   // As progress_x, but never yields the processor: callers outside use rt::poll().
   progress_result_t progress();
+
+  // Gives the processor to other threads, as this thread's polls of this device and others say it
+  // is time to. Not if the program guards the device with a lock, which it would hold meanwhile.
+  void yield(base::poll_backoff& polls, std::chrono::steady_clock::time_point now);
 
   // No operation of this rank and no conversation with a peer is under way.
   bool idle();
@@ -158,6 +164,7 @@ class device_impl_t : public rt::live_object {
   std::atomic<int> extra_endpoints_{0};
   std::unique_ptr<endpoint_impl_t> default_endpoint_;
 
+  base::guard_detector guard_;
   // Written by who polls.
   alignas(64) std::atomic<uint32_t> polls_{0};  // some may get lost, where several threads poll
   std::atomic<uint32_t> shared_polls_{0};       // of shared_, when we last looked

@@ -8,6 +8,7 @@
 #include "lci/api/config.hpp"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
+#include "lci/base/thread_number.h"
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/message.h"
@@ -44,11 +45,22 @@ progress_result_t poll_or_yield(device_impl_t& device, bool may_yield) {
   if (result.is_done() || !may_yield) {
     polls.reset();
   } else if (polls.idle(&device, begin, clock::now()) && !inside_progress()) {
-    polls.yield();
+    device.yield(polls, begin);
   }
   return result;
 }
 }  // namespace rt
+
+void device_impl_t::yield(base::poll_backoff& polls, std::chrono::steady_clock::time_point now) {
+  if (!guard_.may_yield(base::thread_number(), now)) {
+    polls.stay();
+    return;
+  }
+  const uint32_t before = polls_.load(std::memory_order_relaxed);
+  const std::chrono::nanoseconds took = polls.yield();
+  const bool others_polled = polls_.load(std::memory_order_relaxed) != before;
+  guard_.yielded(took, took > base::poll_backoff::long_yield, others_polled, now + took);
+}
 
 progress_result_t device_impl_t::progress() {
   // (No atomic addition, which would take as long as the rest.)
