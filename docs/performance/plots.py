@@ -12,7 +12,8 @@ import sys
 from typing import NamedTuple
 from xml.sax.saxutils import escape
 
-HERE = os.path.dirname(os.path.abspath(__file__))
+# The source tree, also where this file is a link to it.
+HERE = os.path.dirname(os.path.realpath(__file__))
 sys.path.insert(0, os.path.join(HERE, "../../benchmarks/compare"))
 sys.dont_write_bytecode = True
 
