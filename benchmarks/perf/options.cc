@@ -42,7 +42,8 @@ constexpr named<output_format> formats[] = {
 constexpr named<lci::attr_backend_t> backends[] = {{"auto", lci::attr_backend_t::none},
                                                    {"shm", lci::attr_backend_t::shm},
                                                    {"ibv", lci::attr_backend_t::ibv},
-                                                   {"ofi", lci::attr_backend_t::ofi}};
+                                                   {"ofi", lci::attr_backend_t::ofi},
+                                                   {"mixed", lci::attr_backend_t::mixed}};
 
 int read_devices(absl::string_view text, int threads) {
   if (text == "shared") return 1;

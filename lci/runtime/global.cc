@@ -18,6 +18,7 @@
 #include "lci/runtime/attributes.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
+#include "lci/runtime/variables.h"
 
 // Of the companion library (lct/lct.h), where the program has it: LCI itself needs nothing of it.
 extern "C" [[gnu::weak, gnu::visibility("default")]] void LCT_set_rank(int rank);
@@ -92,6 +93,8 @@ void global_initialize() {
     state.boot = *std::move(boot);
     state.runtimes = 0;
     base::set_log_rank(state.boot->rank());
+    // Once per job: its ranks mostly have the same environment.
+    if (state.boot->rank() == 0) rt::warn_of_unknown_variables();
   }
   ++state.initialized;
 }

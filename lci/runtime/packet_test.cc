@@ -168,7 +168,7 @@ TEST_P(Packet, ActiveMessagesAreLentIfAskedFor) {
     lent_messages::current = &messages;
     comp_t handler =
         alloc_handler_x(lent_messages::on_message).lend_am(true).runtime(self.runtime)();
-    comp_t counter = alloc_counter_x().lend_am(true).runtime(self.runtime)();
+    comp_t counter = alloc_counter_x().runtime(self.runtime)();
     const rcomp_t handler_rcomp = register_rcomp_x(handler).runtime(self.runtime)();
     const rcomp_t counter_rcomp = register_rcomp_x(counter).runtime(self.runtime)();
     self.meet();

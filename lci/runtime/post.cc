@@ -2,6 +2,7 @@
 #include "lci/runtime/post.h"
 
 #include <atomic>
+#include <memory>
 #include <stdexcept>
 
 #include "lci/api/comm.hpp"
@@ -197,6 +198,12 @@ class flag final : public comp_impl_t {
   std::atomic<bool> set_{false};
 };
 
+// The completion object of an operation that its caller cannot wait for. Deletes itself.
+class nobody final : public comp_impl_t {
+ public:
+  void signal(status_t) override { delete this; }
+};
+
 [[noreturn, gnu::noinline, gnu::cold]] void report_unreachable(const device_impl_t& device,
                                                                int rank, post_form_t form) {
   if (device.runtime.has_failed(rank)) {
@@ -237,7 +244,10 @@ error_t start(device_impl_t& device, transfer kind, const message& operation,
 error_t start_and_wait(device_impl_t& device, transfer kind, message operation,
                        const post_args_t& args, bool may_retry, status_t* status) {
   flag over;
-  operation.comp = &over;
+  // Inside a handler the operation outlives this call if it does not end at once.
+  std::unique_ptr<nobody> left_alone;
+  if (inside_progress()) left_alone = std::make_unique<nobody>();
+  operation.comp = left_alone == nullptr ? static_cast<comp_impl_t*>(&over) : left_alone.get();
   error_t result = start(device, kind, operation, args, false, status);
   const char* const what = "a post that may not be posted";
   if (result.is_retry()) {
@@ -248,7 +258,14 @@ error_t start_and_wait(device_impl_t& device, transfer kind, message operation,
     });
   }
   if (result.is_done()) return result;
-  wait_until(&device, what, [&] { return over.is_set(); });
+  if (left_alone != nullptr) {
+    static_cast<void>(left_alone.release());
+    throw std::logic_error(base::StrCat("lci: ", name_of(args.form), " of ", operation.size,
+                                        " bytes would have to wait inside a handler, which it may "
+                                        "not; it has begun, and its buffer "
+                                        "is in use until it ends: give it a completion object"));
+  }
+  wait_out(device, what, [&] { return over.is_set(); });
   *status = over.status();
   if (status->error.errorcode == errorcode_t::fatal) {
     if (operation.rank >= 0 && device.runtime.has_failed(operation.rank)) {

@@ -342,16 +342,15 @@ common_lines compare(const base::written_lines& one, const base::written_lines& 
   return found;
 }
 
-// Of which the shortest is counted.
-constexpr int counted_rounds = 8;
+// The shortest of these many measurements counts: some have more to do, since time has passed.
+constexpr int measurements = 8;
 
 uint64_t instructions(const network& over, lane& of, const work& what) {
-  if (!over.has_library) {
-    return base::instructions_of([&] { rounds(of, what, what.watched_rounds / 3); }).all;
-  }
+  const int count = over.has_library ? 1 : std::max(1, what.watched_rounds / (2 * measurements));
   uint64_t least = ~uint64_t{0};
-  for (int i = 0; i < counted_rounds; ++i) {
-    least = std::min(least, base::instructions_of([&] { rounds(of, what, 1); }).program);
+  for (int i = 0; i < measurements; ++i) {
+    const auto counted = base::instructions_of([&] { rounds(of, what, count); });
+    least = std::min(least, over.has_library ? counted.program : counted.all);
   }
   return least;
 }

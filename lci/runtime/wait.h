@@ -1,6 +1,7 @@
 #ifndef LCI_RUNTIME_WAIT_H_
 #define LCI_RUNTIME_WAIT_H_
 
+#include <exception>
 #include <stdexcept>
 
 #include "lci/base/backoff.h"
@@ -28,6 +29,23 @@ void wait_until(device_impl_t* device, const char* what, Done done) {
       backoff.idle();
     }
   }
+}
+
+// As wait_until, for an operation that uses memory of the caller until done(): an exception of
+// progress comes out only then. Of several exceptions the first one does.
+template <class Done>
+void wait_out(device_impl_t& device, const char* what, Done done) {
+  std::exception_ptr failure;
+  while (!done()) {
+    try {
+      wait_until(&device, what, done);
+    } catch (...) {
+      // Inside a handler no wait is possible, and never will be.
+      if (inside_progress()) throw;
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
 }
 
 }  // namespace lci::rt

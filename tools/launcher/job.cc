@@ -121,8 +121,9 @@ bool job::prepare_crew() {
                                                              : prepare_rendezvous("127.0.0.1:0");
     if (!ready) return false;
     if (server_ != nullptr) {
-      plan_.environment.push_back(base::StrCat("LCI_BOOT_ADDR=", server_->address()));
-      plan_.environment.push_back(base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
+      // The environment may have those of another job.
+      set_variable(&plan_.environment, base::StrCat("LCI_BOOT_ADDR=", server_->address()));
+      set_variable(&plan_.environment, base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
     }
     local_crew_options how;
     how.verbose = options_.verbose;
@@ -158,7 +159,7 @@ bool job::prepare_file_rendezvous() {
     boot_dir_.clear();
     return false;
   }
-  plan_.environment.push_back(base::StrCat("LCI_BOOT_DIR=", boot_dir_));
+  set_variable(&plan_.environment, base::StrCat("LCI_BOOT_DIR=", boot_dir_));
   return true;
 }
 

@@ -156,6 +156,19 @@ TEST(Lcrun, PassesVariables) {
   EXPECT_THAT(r.error, HasSubstr("NO_SUCH_VARIABLE"));
 }
 
+// As after `export LCI_BOOT_TOKEN=...` for hosts that were started by hand, or within another job.
+TEST(Lcrun, VariablesOfAnotherJobDoNotReachTheRanks) {
+  for (const auto& [boot, name] :
+       {std::pair("tcp", "LCI_BOOT_TOKEN"), std::pair("tcp", "LCI_BOOT_ADDR"),
+        std::pair("file", "LCI_BOOT_DIR"), std::pair("tcp", "LCI_RANK")}) {
+    const result r = run({"-n", "1", "--boot", boot}, {testee, "variable", name}, "",
+                         {{name, "of-another-job"}});
+    EXPECT_EQ(r.code, 0) << r.error;
+    EXPECT_THAT(r.out, Not(HasSubstr("of-another-job"))) << name;
+    EXPECT_GT(r.out.size(), 1u) << name;
+  }
+}
+
 TEST(Lcrun, TakesItsOptionsFromTheEnvironmentToo) {
   EXPECT_EQ(lines_of(run({}, {testee, "variable", "LCI_SIZE"}, "", {{"LCRUN_NP", "3"}}).out).size(),
             3u);
@@ -234,6 +247,7 @@ TEST(Lcrun, SaysWhatItIs) {
                              "--timeout", "--bind-to", "--boot", "--dry-run", "LCRUN_"}) {
     EXPECT_THAT(help, HasSubstr(option));
   }
+  EXPECT_THAT(help, Not(HasSubstr("FILEwith")));
 }
 
 // ---- mistakes
@@ -255,6 +269,9 @@ TEST(Lcrun, BadCommandLinesAreExplained) {
       {{"--stdin", "7", "-n", "2", testee}, 2, "stdin"},
       {{"--bind-to", "moon", testee}, 2, "moon"},
       {{"--boot", "carrier-pigeon", testee}, 2, "carrier-pigeon"},
+      {{"--host-timeout", "0", testee}, 2, "host-timeout"},
+      {{"--rdzv-endpoint", "a:5000", testee}, 2, "--rdzv-endpoint needs --node-rank"},
+      {{"--report-uri", "x", "-n", "2", testee}, 2, "--report-uri is for jobs on several hosts"},
       {{"-n", "2", "no-such-program-anywhere"}, 127, "no-such-program-anywhere"},
       {{"-n", "2", "./no/such/program"}, 127, "./no/such/program"},
       {{"-n", "2", "/etc/passwd"}, 126, "/etc/passwd"},

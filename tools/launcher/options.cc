@@ -48,9 +48,9 @@ base::Status set_text(std::string_view source, std::string_view text, launch_opt
   return base::OkStatus();
 }
 
-template <std::chrono::milliseconds launch_options::*member>
+template <std::chrono::milliseconds launch_options::*member, int least = 0>
 base::Status set_seconds(std::string_view source, std::string_view text, launch_options& options) {
-  base::StatusOr<double> seconds = base::parse_double(source, text, 0, max_seconds);
+  base::StatusOr<double> seconds = base::parse_double(source, text, least, max_seconds);
   if (!seconds.ok()) return seconds.status();
   // Rounded up: 0 means something else than a very short time.
   options.*member = std::chrono::milliseconds(static_cast<int64_t>(std::ceil(*seconds * 1000)));
@@ -122,7 +122,7 @@ constexpr option_spec option_specs[] = {
      "set a variable for the ranks, or hand on lcrun's, which must be\n"
      "set; may be repeated (in LCRUN_X: several, separated by ';')",
      add_export},
-    {"wdir", 0, "DIR", "the ranks' working directory; a relative program is\nstill looked up here",
+    {"wdir", 0, "DIR", "the ranks' working directory; a relative program is\nlooked up there",
      set_text<&launch_options::wdir>},
     {"label", 'l', nullptr,
      "put \"[rank] \" (on several hosts \"[rank host] \") before each\n"
@@ -176,7 +176,7 @@ constexpr option_spec option_specs[] = {
     {"host-timeout", 0, "SECONDS",
      "a host that does not answer for so long is lost, and the job\nends (30 if not given, at "
      "least 1)",
-     set_seconds<&launch_options::host_timeout>},
+     set_seconds<&launch_options::host_timeout, 1>},
     {"node-rank", 0, "K",
      "start only host K of the --nnodes; lcrun is started by hand on\n"
      "each, with the same program; host 0 serves the others and has\n"
@@ -295,6 +295,9 @@ base::StatusOr<launch_options> parse_options(int argc, char* const* argv,
   if (options.command.empty() || options.command[0].empty()) {
     return usage_error("no program to start: usage is lcrun [options] program [args]");
   }
+  if (!options.endpoint.empty() && options.node_rank < 0) {
+    return usage_error("--rdzv-endpoint needs --node-rank: which of the hosts this one is");
+  }
   return options;
 }
 
@@ -317,15 +320,19 @@ std::string help_text() {
       "Starts a program as N ranks of one job, here or on several hosts, and ends all of them when "
       "one\n"
       "fails.\n\n";
-  constexpr int column = 30;
+  constexpr size_t column = 30;
   for (const option_spec& spec : option_specs) {
     std::string left = spec.letter != 0 ? absl::StrFormat("  -%c", spec.letter) : "    ";
     if (std::string_view(spec.name).size() > 1) {
       base::StrAppend(&left, spec.letter != 0 ? ", --" : "  --", spec.name);
     }
     if (spec.value != nullptr) base::StrAppend(&left, " ", spec.value);
+    if (left.size() >= column) {
+      base::StrAppend(&text, left, "\n");
+      left.clear();
+    }
     for (std::string_view line : base::StrSplit(spec.help, '\n')) {
-      absl::StrAppendFormat(&text, "%-*s%s\n", column, left, line);
+      absl::StrAppendFormat(&text, "%-*s%s\n", static_cast<int>(column), left, line);
       left.clear();
     }
   }

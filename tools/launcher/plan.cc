@@ -227,6 +227,10 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
     job->hosts.push_back(std::move(host));
   }
   job->helpers = elsewhere || job->hosts.size() > 1;
+  if (!job->helpers && !options.report_uri.empty()) {
+    return base::InvalidArgumentError(
+        "--report-uri is for jobs on several hosts, and this one is on this host alone");
+  }
   return base::OkStatus();
 }
 

@@ -120,7 +120,8 @@ status_t cq_pop_x::operator()() const {
 
 comp_t alloc_counter_x::operator()() const {
   comp_attr_t attr = attributes(*this, attr_comp_type_t::counter);
-  attr.lend_am = get_lend_am().get_value_or(get_g_default_attr().lend_am);
+  // Nobody could give back the buffer of a message that is only counted.
+  attr.lend_am = true;
   return new rt::counter(attr);
 }
 
