@@ -1,20 +1,24 @@
 /// @file
+/// LCT, the companion library of LCI.
+
+/// @defgroup lct LCT
 /// LCT, the companion library of LCI: logging, performance counters, time, command lines, thread
 /// barriers and queues, as runtimes and benchmarks written for LCI use them.
 ///
-/// This is a C++ header whose functions have C linkage. The functions that the documentation says
-/// fail an assertion, and those that allocate, may throw; call them from C++.
+/// This is a C++ header whose functions have C linkage. Functions that fail an assertion according
+/// to their documentation, and functions that allocate, may throw; call them from C++.
 ///
 /// LCT depends neither on LCI nor on a launcher, and a program may include both "lci.hpp" and
 /// "lct.h" in any order. LCT has no functions to bootstrap a job: the ranks of a job find each
 /// other in `lci::g_runtime_init`, which needs no help from the program, and which passes the rank
 /// to LCT_set_rank.
 ///
-/// Errors. A mistake of the caller fails an assertion of the default log context (LCT_Assert says
-/// what that does), unless the function's documentation names another outcome.
+/// **Errors.** A mistake of the caller fails an assertion of the default log context (see
+/// LCT_Assert), unless the documentation of the function names another outcome.
 ///
-/// Thread safety. Every function may be called by any thread at any time, unless its documentation
-/// says otherwise. The functions that free an object are called once, when no other thread uses it.
+/// **Thread safety.** Any thread may call any function at any time, unless the documentation of the
+/// function states otherwise. A function that frees an object is called once, when no other thread
+/// uses the object.
 #ifndef LCT_LCT_H_
 #define LCT_LCT_H_
 
@@ -25,6 +29,9 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <sys/types.h>
+
+/// @addtogroup lct
+/// @{
 
 /// Bytes of a cache line, which the macros below and the library's own layout assume.
 #define LCT_CACHE_LINE 64
@@ -37,13 +44,13 @@
 /// The condition `x`, which the compiler expects not to hold.
 #define LCT_unlikely(x) __builtin_expect(!!(x), 0)
 
+/// @cond INTERNAL
 #ifndef HOST_NAME_MAX
 #define HOST_NAME_MAX _POSIX_HOST_NAME_MAX
 #endif
+/// @endcond
 
 extern "C" {
-
-// ---- Life of the library ----
 
 /// Fills LCT_hostname and makes LCT_log_ctx_default. Calls nest: each needs an LCT_fina, and only
 /// the first has an effect. The rest of LCT works without it.
@@ -62,13 +69,11 @@ extern LCT_API int LCT_rank;
 /// Sets LCT_rank. Call it before other threads use LCT, and before the log and performance counter
 /// contexts are made whose file names contain the rank.
 LCT_API void LCT_set_rank(int rank);
-/// LCT_rank.
+/// Returns LCT_rank.
 LCT_API int LCT_get_rank();
 
 /// The name of this host as gethostname(2) gives it; "uninitialized" before LCT_init.
 extern LCT_API char LCT_hostname[HOST_NAME_MAX + 1];
-
-// ---- Time ----
 
 /// A point in time, or the difference of two, in nanoseconds.
 typedef int64_t LCT_time_t;
@@ -85,8 +90,6 @@ LCT_API double LCT_time_to_ms(LCT_time_t time);
 /// A difference in seconds.
 LCT_API double LCT_time_to_s(LCT_time_t time);
 
-// ---- Text ----
-
 /// `in` with the first occurrence of `from` replaced by `to`. An empty `from` replaces nothing.
 /// @return memory that LCT owns, valid until the calling thread's next call of this function.
 LCT_API const char* LCT_str_replace_one(const char* in, const char* from, const char* to);
@@ -98,8 +101,8 @@ LCT_API const char* LCT_str_replace_all(const char* in, const char* from, const 
 
 /// One word of a dictionary and its value. A null key is the entry for "no word given".
 typedef struct {
-  const char* key;
-  int val;
+  const char* key;  ///< The word.
+  int val;          ///< Its value.
 } LCT_dict_str_int_t;
 
 /// Looks up `key` in the `count` entries of `dict`; a null `key` matches an entry whose key is
@@ -115,8 +118,6 @@ LCT_API int LCT_str_int_search(LCT_dict_str_int_t dict[], int count, const char*
 LCT_API uint64_t LCT_parse_arg(LCT_dict_str_int_t dict[], int count, const char* key,
                                const char* delimiter);
 
-// ---- Threads ----
-
 /// A number of the calling thread: threads get 0, 1, 2, ... in the order of their first calls of
 /// LCT functions that need a number. Numbers of threads that ended are not used again.
 LCT_API int LCT_get_thread_id();
@@ -124,23 +125,22 @@ LCT_API int LCT_get_thread_id();
 /// How many threads have got a number so far, those that ended included.
 LCT_API int LCT_get_nthreads();
 
-// ---- Logging ----
-
-/// Where log lines of one component go, and which of them.
+/// A log context: the destination of the log lines of one component, and their selection.
 typedef void* LCT_log_ctx_t;
 
-/// The context of LCT itself, made by LCT_init; null before that and after the last LCT_fina.
+/// The default context, which LCT itself uses, made by LCT_init; null before that and after the
+/// last LCT_fina.
 extern LCT_API LCT_log_ctx_t LCT_log_ctx_default;
 
 /// The levels of LCT_log_ctx_default.
 enum LCT_log_level_default_t {
-  LCT_LOG_ERROR,
-  LCT_LOG_WARN,
-  LCT_LOG_DIAG,
-  LCT_LOG_INFO,
-  LCT_LOG_DEBUG,
-  LCT_LOG_TRACE,
-  LCT_LOG_MAX
+  LCT_LOG_ERROR,  ///< "error"
+  LCT_LOG_WARN,   ///< "warn"
+  LCT_LOG_DIAG,   ///< "diag"
+  LCT_LOG_INFO,   ///< "info"
+  LCT_LOG_DEBUG,  ///< "debug"
+  LCT_LOG_TRACE,  ///< "trace"
+  LCT_LOG_MAX     ///< Number of levels; itself no level.
 };
 
 /// Makes a log context. All arguments are copied. A null or empty string means "not given", so that
@@ -198,15 +198,15 @@ LCT_API int LCT_log_get_level(LCT_log_ctx_t log_ctx);
 #define LCT_Logv(log_ctx, log_level, log_tag, format, vargs) \
   LCT_Logv_(log_ctx, log_level, log_tag, __FILE__, __func__, __LINE__, format, vargs)
 
-/// What a failed LCT_Assert calls.
+/// Reports a failed LCT_Assert, which calls this function.
 LCT_API void LCT_Report_false_assert(LCT_log_ctx_t log_ctx, const char* expr_str, const char* file,
                                      const char* func, int line, const char* format, ...)
     __attribute__((cold, format(printf, 6, 7)));
-/// What LCT_Log calls.
+/// Writes the line of an LCT_Log, which calls this function.
 LCT_API void LCT_Log_(LCT_log_ctx_t log_ctx, int log_level, const char* log_tag, const char* file,
                       const char* func, int line, const char* format, ...)
     __attribute__((format(printf, 7, 8)));
-/// What LCT_Logv calls.
+/// Writes the line of an LCT_Logv, which calls this function.
 LCT_API void LCT_Logv_(LCT_log_ctx_t log_ctx, int log_level, const char* log_tag, const char* file,
                        const char* func, int line, const char* format, va_list vargs)
     __attribute__((format(printf, 7, 0)));
@@ -214,11 +214,15 @@ LCT_API void LCT_Logv_(LCT_log_ctx_t log_ctx, int log_level, const char* log_tag
 /// Writes out the lines that the context's file may still buffer. Null means LCT_log_ctx_default.
 LCT_API void LCT_Log_flush(LCT_log_ctx_t log_ctx);
 
-/// LCT_DBG_Assert, LCT_DBG_Log and LCT_DBG_Warn are LCT_Assert, LCT_Log and LCT_Warn in files that
-/// define LCT_DEBUG before they include this header; elsewhere they evaluate nothing.
 #ifdef LCT_DEBUG
+/// LCT_Assert in files that define LCT_DEBUG before they include this header; elsewhere it
+/// evaluates nothing.
 #define LCT_DBG_Assert(...) LCT_Assert(__VA_ARGS__)
+/// LCT_Log in files that define LCT_DEBUG before they include this header; elsewhere it evaluates
+/// nothing.
 #define LCT_DBG_Log(...) LCT_Log(__VA_ARGS__)
+/// LCT_Warn in files that define LCT_DEBUG before they include this header; elsewhere it evaluates
+/// nothing.
 #define LCT_DBG_Warn(...) LCT_Warn(__VA_ARGS__)
 #else
 #define LCT_DBG_Assert(...) \
@@ -247,15 +251,13 @@ LCT_API void LCT_Log_flush(LCT_log_ctx_t log_ctx);
              "%p and %p are in the same cache line of %d bytes\n", \
              reinterpret_cast<const void*>(p1), reinterpret_cast<const void*>(p2), LCT_CACHE_LINE)
 
-// ---- Performance counters ----
-
-/// What a performance counter collects. Each keeps the sum, number, minimum and maximum of the
-/// values added.
+/// The kinds of performance counters. Each keeps the sum, number, minimum and maximum of the values
+/// added.
 typedef enum : int {
-  LCT_PCOUNTER_NONE,     ///< nothing: all operations on it do nothing
-  LCT_PCOUNTER_COUNTER,  ///< values, reported once, at a dump
-  LCT_PCOUNTER_TREND,    ///< values, whose development LCT_pcounter_record keeps
-  LCT_PCOUNTER_TIMER,    ///< durations in nanoseconds, reported once, at a dump
+  LCT_PCOUNTER_NONE,     ///< Collects nothing: all operations on it do nothing.
+  LCT_PCOUNTER_COUNTER,  ///< Collects values, reported once, at a dump.
+  LCT_PCOUNTER_TREND,    ///< Collects values, whose development LCT_pcounter_record keeps.
+  LCT_PCOUNTER_TIMER,    ///< Collects durations in nanoseconds, reported once, at a dump.
 } LCT_pcounter_type_t;
 
 /// The performance counters of one component.
@@ -263,8 +265,8 @@ typedef void* LCT_pcounter_ctx_t;
 
 /// A counter, valid in the context that registered it.
 typedef struct {
-  LCT_pcounter_type_t type;
-  int idx;
+  LCT_pcounter_type_t type;  ///< The kind.
+  int idx;                   ///< The number of the counter in its context.
 } LCT_pcounter_handle_t;
 
 /// Makes a context, whose name appears in each line of a dump. These environment variables say what
@@ -323,8 +325,6 @@ LCT_API void LCT_pcounter_record(LCT_pcounter_ctx_t pcounter_ctx);
 /// counter without values has the number 0 and leaves the other statistics empty.
 LCT_API void LCT_pcounter_dump(LCT_pcounter_ctx_t pcounter_ctx, FILE* out);
 
-// ---- Queues ----
-
 /// The kinds of queues of pointers. The names are those of published designs; LCT has fewer:
 /// - LCRQ, LPRQ, FAAARRAY, LAZY_INDEX and MS are all the same unbounded lock-free queue, LCI's list
 ///   of rings (Morrison and Afek, PPoPP 2013). They ignore the length.
@@ -335,21 +335,23 @@ LCT_API void LCT_pcounter_dump(LCT_pcounter_ctx_t pcounter_ctx, FILE* out);
 ///   STD_MUTEX is unbounded.
 /// - ARRAY_ST and STD are the same without the mutex: one thread at a time may use them.
 typedef enum : int {
-  LCT_QUEUE_ARRAY_ATOMIC_FAA,
-  LCT_QUEUE_ARRAY_ATOMIC_CAS,
-  LCT_QUEUE_ARRAY_ATOMIC_BASIC,
-  LCT_QUEUE_ARRAY_ST,
-  LCT_QUEUE_ARRAY_MUTEX,
-  LCT_QUEUE_STD,
-  LCT_QUEUE_STD_MUTEX,
-  LCT_QUEUE_MS,
-  LCT_QUEUE_LCRQ,
-  LCT_QUEUE_LPRQ,
-  LCT_QUEUE_FAAARRAY,
-  LCT_QUEUE_LAZY_INDEX,
+  LCT_QUEUE_ARRAY_ATOMIC_FAA,    ///< Bounded, for any number of threads.
+  LCT_QUEUE_ARRAY_ATOMIC_CAS,    ///< Bounded, for any number of threads.
+  LCT_QUEUE_ARRAY_ATOMIC_BASIC,  ///< Bounded, for any number of threads.
+  LCT_QUEUE_ARRAY_ST,            ///< Bounded, for one thread at a time.
+  LCT_QUEUE_ARRAY_MUTEX,         ///< Bounded, with a mutex.
+  LCT_QUEUE_STD,                 ///< Unbounded, for one thread at a time.
+  LCT_QUEUE_STD_MUTEX,           ///< Unbounded, with a mutex.
+  LCT_QUEUE_MS,                  ///< Unbounded, lock-free.
+  LCT_QUEUE_LCRQ,                ///< Unbounded, lock-free.
+  LCT_QUEUE_LPRQ,                ///< Unbounded, lock-free.
+  LCT_QUEUE_FAAARRAY,            ///< Unbounded, lock-free.
+  LCT_QUEUE_LAZY_INDEX,          ///< Unbounded, lock-free.
 } LCT_queue_type_t;
 
+/// @cond INTERNAL
 struct LCT_queue_opaque_t;
+/// @endcond
 /// A first-in-first-out queue of pointers.
 typedef struct LCT_queue_opaque_t* LCT_queue_t;
 
@@ -371,8 +373,6 @@ LCT_API void LCT_queue_push(LCT_queue_t queue, void* val);
 ///   pointer has not finished yet.
 LCT_API void* LCT_queue_pop(LCT_queue_t queue);
 
-// ---- Command lines ----
-
 /// A description of a program's options. A parser belongs to one thread, and as parsing uses
 /// getopt_long(3), only one thread of the process may parse at a time.
 typedef void* LCT_args_parser_t;
@@ -390,8 +390,8 @@ LCT_API void LCT_args_parser_free(LCT_args_parser_t parser);
 ///   parser is used.
 LCT_API void LCT_args_parser_add(LCT_args_parser_t parser, const char* name, int has_arg, int* ptr);
 
-/// LCT_args_parser_add with `count` words, each of which stands for an integer. Integers are still
-/// accepted. The words are copied and may not be null.
+/// LCT_args_parser_add with `count` words that stand for integers. Integers are still accepted. The
+/// words are copied and may not be null.
 LCT_API void LCT_args_parser_add_dict(LCT_args_parser_t parser, const char* name, int has_arg,
                                       int* ptr, LCT_dict_str_int_t dict[], int count);
 
@@ -406,8 +406,6 @@ LCT_API void LCT_args_parser_parse(LCT_args_parser_t parser, int argc, char* arg
 /// @param verbose one line for each option; else all in one line, with the program's name.
 LCT_API void LCT_args_parser_print(LCT_args_parser_t parser, bool verbose);
 
-// ---- Thread barriers ----
-
 /// A barrier that the same number of threads pass again and again.
 typedef void* LCT_tbarrier_t;
 
@@ -418,8 +416,9 @@ LCT_API LCT_tbarrier_t LCT_tbarrier_alloc(int nthreads);
 /// as a warning of the default log context.
 LCT_API void LCT_tbarrier_free(LCT_tbarrier_t* tbarrier_p);
 
-/// Says that the calling thread has arrived. What a thread did before it arrived is visible to the
-/// threads that find the barrier passed. A thread arrives again only after the barrier was passed.
+/// Records that the calling thread has arrived. What a thread did before it arrived is visible to
+/// the threads that find the barrier passed. A thread arrives again only after the barrier was
+/// passed.
 /// @return a ticket for LCT_tbarrier_test and LCT_tbarrier_wait.
 LCT_API int64_t LCT_tbarrier_arrive(LCT_tbarrier_t tbarrier);
 
@@ -434,16 +433,16 @@ LCT_API void LCT_tbarrier_wait(LCT_tbarrier_t tbarrier, int64_t ticket);
 /// LCT_tbarrier_arrive and LCT_tbarrier_wait.
 LCT_API void LCT_tbarrier_arrive_and_wait(LCT_tbarrier_t tbarrier);
 
-// ---- Files ----
-
 /// Reads the beginning of a file.
 /// @param buffer receives at most `max` - 1 bytes; the rest of it is filled with zeros.
 /// @param max bytes of the buffer.
 /// @param filename_fmt the file's path, a printf format for the arguments that follow.
-/// @return how many bytes were read; -1 if the file cannot be read, as errno says. A failure prints
-///   nothing.
+/// @return how many bytes were read; -1, with errno set, if the file cannot be read. A failure
+///   prints nothing.
 LCT_API ssize_t LCT_read_file(char* buffer, size_t max, const char* filename_fmt, ...)
     __attribute__((format(printf, 3, 4)));
+
+/// @}
 
 }  // extern "C"
 

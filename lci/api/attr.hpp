@@ -1,10 +1,14 @@
-// The attributes of every resource, each said once: type, name, default, and unit and meaning.
-//
-// A list serves the attribute struct, the getters of the handle, the options of the allocating
-// operation, the environment variable LCI_ATTR_<NAME>, the global defaults and lci_info.
-//   *_ATTRS(X)           settable when the resource is allocated
-//   *_READONLY_ATTRS(X)  known only after that
-// `name` and `user_context` belong to every resource and have no global default.
+/// @file
+/// The attributes of all resources.
+
+/// @defgroup lci_attributes Attributes
+/// The attributes of all resources: type, name, default, and unit and meaning of each.
+///
+/// One list for each kind of resource serves the attribute struct, the getters of the handle, the
+/// options of the operation that allocates the resource, the environment variables
+/// `LCI_ATTR_NAME` (with the name of the attribute in capitals) and the global defaults. The value
+/// of an attribute is that given to the allocating operation; else that of set_g_default_attr; else
+/// that of the environment variable; else the default of the list.
 #ifndef LCI_API_ATTR_HPP_
 #define LCI_API_ATTR_HPP_
 
@@ -15,108 +19,204 @@
 #include "lci/api/types.hpp"
 
 // clang-format off
+
+/// @addtogroup lci_attributes
+/// @{
+
+/// Attributes of runtimes that the program may set at the allocation.
 #define LCI_RUNTIME_ATTRS(X)                                                                       \
-  X(size_t, packet_return_threshold, 4096, "packets a thread keeps before it gives those of others back") \
+  X(size_t, packet_return_threshold, 4096,                                                         \
+    "packets in a thread's stock; a thread with more returns packets to the threads that used "    \
+    "them first")                                                                                  \
   X(int, imm_nbits_tag, 16, "bits of the immediate data that carry the tag, 0 to 16")              \
   X(int, imm_nbits_rcomp, 15, "bits of the immediate data that carry rcomp, 1 to 15")              \
-  X(int, imm_nbits_signal_part, 8, "bits, of the 30 that say which signal a put is for, that number the parts of one message; 0 to 16") \
-  X(size_t, signal_patience, 10000, "milliseconds after which signal_wait says what is missing, and again after twice the time; 0: never") \
-  X(int, nrails, 1, "devices that a put or get of blocks is spread over if none is named: the default one, and others that are made with the runtime; 1 to 16") \
-  X(size_t, rail_min_chunk, size_t{64} << 10, "bytes of a put or get of blocks that are worth a rail of their own; at least 1") \
-  X(attr_rdv_protocol_t, rdv_protocol, attr_rdv_protocol_t::auto_select, "how a rendezvous ends")  \
-  X(bool, alloc_default_device, true, "make a default device with the runtime")                    \
-  X(bool, alloc_default_packet_pool, true, "make a default packet pool with the runtime")          \
-  X(bool, alloc_default_matching_engine, true, "make a default matching engine with the runtime")
+  X(int, imm_nbits_signal_part, 8,                                                                 \
+    "bits that number the parts of one message, of the 30 bits that identify the signal of a "     \
+    "put; 0 to 16")                                                                                \
+  X(size_t, signal_patience, 10000,                                                                \
+    "milliseconds after which signal_wait logs what is missing, and again after twice the "        \
+    "time; 0: never")                                                                              \
+  X(int, nrails, 1,                                                                                \
+    "devices over which a put or get of blocks is spread if the program names none: the "          \
+    "default device, and further ones that are made with the runtime; 1 to 16")                    \
+  X(size_t, rail_min_chunk, size_t{64} << 10,                                                      \
+    "bytes of a put or get of blocks that are worth a rail of their own; at least 1")              \
+  X(attr_rdv_protocol_t, rdv_protocol, attr_rdv_protocol_t::auto_select,                           \
+    "how the receiver learns that the bytes of a rendezvous have arrived")                         \
+  X(bool, alloc_default_device, true, "whether a default device is made with the runtime")         \
+  X(bool, alloc_default_packet_pool, true,                                                         \
+    "whether a default packet pool is made with the runtime")                                      \
+  X(bool, alloc_default_matching_engine, true,                                                     \
+    "whether a default matching engine is made with the runtime")
 
+/// Attributes of runtimes that are known only after the allocation.
 #define LCI_RUNTIME_READONLY_ATTRS(X)                                                              \
-  X(uint64_t, max_imm_tag, 0, "largest tag that put with signal carries")                          \
-  X(uint64_t, max_imm_rcomp, 0, "largest rcomp that put with signal carries")                      \
+  X(uint64_t, max_imm_tag, 0, "largest tag that a put with signal carries")                        \
+  X(uint64_t, max_imm_rcomp, 0, "largest rcomp that a put with signal carries")                    \
   X(uint64_t, max_tag, 0, "largest tag of a send, receive or active message")                      \
   X(uint64_t, max_rcomp, 0, "largest rcomp of an active message")
 
+/// Attributes of packet pools that the program may set at the allocation.
 #define LCI_PACKET_POOL_ATTRS(X)                                                                   \
-  X(size_t, packet_size, 8192, "bytes of a packet, which bounds what is sent by copy (but see shm_eager_size); 256 to 65536") \
-  X(size_t, npackets, 65536, "packets of a pool at most; they take memory when first used")
+  X(size_t, packet_size, 8192,                                                                     \
+    "bytes of a packet, which limits the messages that are sent by copy (but see "                 \
+    "shm_eager_size); 256 to 65536")                                                               \
+  X(size_t, npackets, 65536,                                                                       \
+    "packets of a pool at most; a packet takes memory from its first use on")
 
+/// Attributes of packet pools that are known only after the allocation.
 #define LCI_PACKET_POOL_READONLY_ATTRS(X)
 
+/// Attributes of matching engines that the program may set at the allocation.
 #define LCI_MATCHING_ENGINE_ATTRS(X)                                                               \
-  X(attr_matching_engine_type_t, matching_engine_type, attr_matching_engine_type_t::map, "how entries are kept")
+  X(attr_matching_engine_type_t, matching_engine_type, attr_matching_engine_type_t::map,           \
+    "data structure of the entries")
 
+/// Attributes of matching engines that are known only after the allocation.
 #define LCI_MATCHING_ENGINE_READONLY_ATTRS(X)
 
+/// Attributes of completion objects that the program may set at the allocation.
 #define LCI_COMP_ATTRS(X)                                                                          \
   X(int, sync_threshold, 1, "signals that a synchronizer waits for, at least 1")                   \
-  X(bool, zero_copy_am, false, "active messages arrive in packets, to be given back by put_upacket") \
-  X(bool, lend_am, false, "the bytes of active messages stay the library's, and can be read until signal() returns") \
+  X(bool, zero_copy_am, false,                                                                     \
+    "whether active messages arrive in packets, which the program returns by put_upacket")         \
+  X(bool, lend_am, false,                                                                          \
+    "whether the bytes of active messages are lent: the library owns them, and they are "          \
+    "readable until signal() returns")                                                             \
   X(attr_cq_type_t, cq_type, attr_cq_type_t::lcrq, "design of a completion queue")                 \
-  X(int, cq_default_length, 65536, "statuses that an array_atomic queue holds")                    \
-  X(int, signal_nbits_event, 32, "bits of a signal's counter for events, 1 to 40; one bit tells when there are too many, and the other ones count parts of messages")
+  X(int, cq_default_length, 65536, "statuses that an array_atomic queue holds, at least 1")        \
+  X(int, signal_nbits_event, 32,                                                                   \
+    "bits of a signal's counter that count events, 1 to 40; one more bit reports too many "        \
+    "events, and the other bits count parts of messages")
 
+/// Attributes of completion objects that are known only after the allocation.
 #define LCI_COMP_READONLY_ATTRS(X)                                                                 \
   X(attr_comp_type_t, comp_type, attr_comp_type_t::custom, "kind of the completion object")        \
   X(int64_t, signal_num_event, 0, "events that a signal waits for")
 
+/// Attributes of net contexts that the program may set at the allocation.
 #define LCI_NET_CONTEXT_ATTRS(X)                                                                   \
-  X(attr_backend_t, backend, attr_backend_t::none, "transport; none: shm if all ranks are on one host, else mixed: that between ranks of a host, and between hosts ibv where all have it, else ofi") \
-  X(std::string, ofi_provider_name, "", "ofi: provider; empty: the best one available")            \
-  X(size_t, max_msg_size, size_t{1} << 30, "bytes of one put or get at most; larger ones are split") \
-  X(size_t, max_inject_size, 64, "no effect: the network says how many bytes it copies by itself") \
-  X(int, ibv_gid_idx, -1, "ibv: index of the global identifier; -1: chosen")                       \
-  X(bool, ibv_force_gid_auto_select, false, "ibv: choose it even on InfiniBand")                   \
-  X(int, ibv_eager_ranks, 64, "ibv: jobs of more ranks connect their queue pairs on first use, others at start") \
-  X(std::string, device_name, "", "network interface; empty: the best one available")              \
-  X(attr_ibv_odp_strategy_t, ibv_odp_strategy, attr_ibv_odp_strategy_t::none, "ibv: on-demand paging") \
-  X(attr_ibv_prefetch_strategy_t, ibv_prefetch_strategy, attr_ibv_prefetch_strategy_t::none, "ibv: prefetching of paged memory") \
-  X(size_t, max_registrations, 0, "registrations with the network of a net context at most, of which a piece of memory may need one a device; 0: as many as the network has room for") \
-  X(bool, use_dmabuf, true, "no effect: accelerators' memory is not registered")
+  X(attr_backend_t, backend, attr_backend_t::none,                                                 \
+    "transport; none: shm if all ranks are on one host, else mixed: shm between ranks of one "     \
+    "host, and between hosts ibv where all ranks have it, else ofi")                               \
+  X(std::string, ofi_provider_name, "", "ofi: provider; empty: the best available one")            \
+  X(size_t, max_msg_size, size_t{1} << 30,                                                         \
+    "bytes of one put or get of the network at most, at least 1; the library splits larger ones")  \
+  X(size_t, max_inject_size, 64,                                                                   \
+    "no effect: each network determines how many bytes it copies by itself")                       \
+  X(int, ibv_gid_idx, -1, "ibv: index of the global identifier; -1: the library chooses it")       \
+  X(bool, ibv_force_gid_auto_select, false,                                                        \
+    "ibv: whether the library chooses the global identifier even on InfiniBand")                   \
+  X(int, ibv_eager_ranks, 64,                                                                      \
+    "ibv: ranks of the largest job that connects its queue pairs at the start; larger jobs "       \
+    "connect them on first use")                                                                   \
+  X(std::string, device_name, "", "network interface; empty: the best available one")              \
+  X(attr_ibv_odp_strategy_t, ibv_odp_strategy, attr_ibv_odp_strategy_t::none,                      \
+    "ibv: on-demand paging of registered memory")                                                  \
+  X(attr_ibv_prefetch_strategy_t, ibv_prefetch_strategy, attr_ibv_prefetch_strategy_t::none,       \
+    "ibv: prefetching of memory that is paged on demand")                                          \
+  X(size_t, max_registrations, 0,                                                                  \
+    "registrations of a net context with the network at most; a piece of memory may need one "     \
+    "per device; 0: as many as the network has room for")                                          \
+  X(bool, use_dmabuf, true, "no effect: memory of accelerators is not registered")
 
+/// Attributes of net contexts that are known only after the allocation.
 #define LCI_NET_CONTEXT_READONLY_ATTRS(X)                                                          \
-  X(bool, support_putimm, true, "the network can tell the target of a put by itself")
+  X(bool, support_putimm, true, "whether the network itself can notify the target of a put")
 
+/// Attributes of devices that the program may set at the allocation.
 #define LCI_DEVICE_ATTRS(X)                                                                        \
-  X(size_t, net_max_sends, 1024, "operations under way at most, where the network has a queue for them") \
-  X(size_t, net_max_recvs, 4096, "receives posted ahead, where the network needs them")            \
-  X(size_t, net_max_cqes, 65536, "entries of the network's completion queue, where it has one")    \
-  X(double, net_send_reserved_pct, 0.25, "part of net_max_sends kept for answers to peers, 0 to 0.9") \
-  X(uint64_t, ofi_lock_mode, 0, "no effect: calls that need a lock have one. A mask of LCI_NET_TRYLOCK_SEND and so on") \
-  X(size_t, ofi_gather_size, size_t{64} << 10, "ofi: bytes of a packet in which small messages to one rank gather while others are on the way there: over TCP packets are made so large (tcp;ofi_rxm: 16 KiB at most; smaller in jobs of many ranks), elsewhere no larger than for one message; 0: each leaves by itself") \
-  X(size_t, ofi_piece_size, 0, "ofi, over TCP: bytes of a large message that are written at once; 0: 480 KiB where the kernel paces what it sends (congestion control bbr), else all") \
-  X(bool, alloc_default_endpoint, true, "make a default endpoint with the device")                 \
-  X(bool, alloc_progress_endpoint, false, "no effect: progress never waits for the endpoints of those who post")              \
-  X(bool, use_reg_cache, false, "keep registrations of buffers that the program has not registered, for use again; only if their memory stays mapped as long as the net context") \
-  X(attr_ibv_td_strategy_t, ibv_td_strategy, attr_ibv_td_strategy_t::per_qp, "ibv: thread domains") \
-  X(size_t, shm_eager_size, size_t{32} << 10, "shm: messages of up to so many bytes are sent by copy, even if a packet holds less; at most what a quarter of a ring holds, which has 8 MiB divided by the ranks, but 64 to 256 KiB") \
-  X(size_t, shm_joint_copy_size, size_t{32} << 10, "shm: from so many bytes on both ranks of a send copy at the same time, each a part or one into a ring that the other copies out of, whichever has been faster lately; below, the sender alone") \
-  X(bool, shm_enable, true, "no effect: ranks of one host use shared memory unless the backend attribute names a network") \
-  X(size_t, shm_ring_size, size_t{64} << 10, "no effect: rings have 8 MiB divided by the ranks, but 64 to 256 KiB") \
-  X(size_t, shm_slot_size, 128, "no effect: messages in rings have the size that they need")       \
+  X(size_t, net_max_sends, 1024,                                                                   \
+    "operations in progress at most, where the network has a queue for them; at least 2")          \
+  X(size_t, net_max_recvs, 4096,                                                                   \
+    "receives posted in advance, where the network needs them; at least 1")                        \
+  X(size_t, net_max_cqes, 65536,                                                                   \
+    "entries of the network's completion queue, where it has one; at least net_max_sends + "       \
+    "net_max_recvs")                                                                               \
+  X(double, net_send_reserved_pct, 0.25,                                                           \
+    "fraction of net_max_sends that is reserved for answers to peers, 0 to 0.9")                   \
+  X(uint64_t, ofi_lock_mode, 0,                                                                    \
+    "no effect: calls that need a lock take one. A mask of LCI_NET_TRYLOCK_SEND and so on")        \
+  X(size_t, ofi_gather_size, size_t{64} << 10,                                                     \
+    "ofi: bytes of a packet in which small messages to one rank are coalesced while others are "   \
+    "on the way to it: over TCP packets have this size (tcp;ofi_rxm: 16 KiB at most; smaller "     \
+    "in jobs of many ranks), elsewhere they are no larger than for one message; 0: each "          \
+    "message leaves by itself")                                                                    \
+  X(size_t, ofi_piece_size, 0,                                                                     \
+    "ofi, over TCP: bytes of a large message that are written at a time; 0: 480 KiB where the "    \
+    "kernel paces its sends (congestion control bbr), else all")                                   \
+  X(bool, alloc_default_endpoint, true, "whether a default endpoint is made with the device")      \
+  X(bool, alloc_progress_endpoint, false,                                                          \
+    "no effect: progress never waits for the endpoints of threads that post")                      \
+  X(bool, use_reg_cache, false,                                                                    \
+    "whether registrations of buffers that the program has not registered are kept for later "     \
+    "operations; only for buffers whose memory stays mapped as long as the net context exists")    \
+  X(attr_ibv_td_strategy_t, ibv_td_strategy, attr_ibv_td_strategy_t::per_qp,                       \
+    "ibv: use of thread domains")                                                                  \
+  X(size_t, shm_eager_size, size_t{32} << 10,                                                      \
+    "shm: bytes of the largest message that is sent by copy, even if a packet holds less; at "     \
+    "most what a quarter of a ring holds (a ring has 8 MiB divided by the number of ranks, but "   \
+    "64 to 256 KiB)")                                                                              \
+  X(size_t, shm_joint_copy_size, size_t{32} << 10,                                                 \
+    "shm: bytes of the smallest send that both ranks copy in parallel: each copies a part, or "    \
+    "one copies into a ring and the other out of it, whichever has been faster lately; the "       \
+    "sender alone copies smaller sends")                                                           \
+  X(bool, shm_enable, true,                                                                        \
+    "no effect: ranks of one host use shared memory unless the backend attribute names a "         \
+    "network")                                                                                     \
+  X(size_t, shm_ring_size, size_t{64} << 10,                                                       \
+    "no effect: a ring has 8 MiB divided by the number of ranks, but 64 to 256 KiB")               \
+  X(size_t, shm_slot_size, 128, "no effect: a message in a ring takes the bytes that it needs")    \
   X(size_t, shm_producer_cas_attempts, 4, "no effect: each ring has one writer at a time")         \
   X(size_t, shm_consumer_cas_attempts, 1, "no effect: each ring has one reader at a time")         \
-  X(size_t, shm_max_polls, 16, "no effect: a call of progress takes up to 16 completions of a device, whichever network they are from") \
-  X(int, am_poll_mask, 15, "who makes progress on the device serves the default one, too, if nobody else does, each time that the number of polls and this mask have no bit in common; 2^n - 1, or -1: never") \
-  X(int, signal_level, -1, "support level of signals (UNR), 0 to 4, equal on all ranks; -1: the best that the network has") \
-  X(bool, progress_thread, false, "a thread of the library makes progress on the device: for programs that only wait for signals. With nothing to do it sleeps: through ibv and most providers of ofi (tcp;ofi_rxm, sockets) until the network tells that something has come, else for up to a millisecond at a time") \
-  X(bool, progress_yield, true, "calls of progress on the device that find nothing, a hundred of them in a row, give the processor to other threads that wait for it; false: a thread that polls the device gives it away only in calls that block")
+  X(size_t, shm_max_polls, 16,                                                                     \
+    "no effect: a call of progress takes up to 16 completions of a device, from whichever "        \
+    "network they are")                                                                            \
+  X(int, am_poll_mask, 15,                                                                         \
+    "mask of polls: each time that the number of polls of the device and this mask have no bit "   \
+    "in common, the polling thread also makes progress on the default device, if no other "        \
+    "thread does; 2^n - 1, or -1: never")                                                          \
+  X(int, signal_level, -1,                                                                         \
+    "support level of signals (UNR), 0 to 4, equal on all ranks; -1: the best one that the "       \
+    "network has")                                                                                 \
+  X(bool, progress_thread, false,                                                                  \
+    "whether a thread of the library makes progress on the device, for programs that only wait "   \
+    "for signals. With nothing to do, that thread sleeps: over ibv and most providers of ofi "     \
+    "(tcp;ofi_rxm, sockets) until the network reports that something has arrived, else for up "    \
+    "to a millisecond at a time")                                                                  \
+  X(bool, progress_yield, true,                                                                    \
+    "whether calls of progress on the device that find nothing, a hundred of them in a row, "      \
+    "give the processor to other threads that wait for it; false: a thread that polls the "        \
+    "device gives it away only in calls that block")
 
+/// Attributes of devices that are known only after the allocation.
 #define LCI_DEVICE_READONLY_ATTRS(X)                                                               \
   X(int, uid, -1, "number of the device within its net context, in the order of allocation")       \
-  X(uint64_t, max_signals, 0, "signals of a rank that puts reach in the fastest way; those made later cost a message more") \
-  X(uint64_t, max_signal_parts, 0, "rails that one put to a signal is spread over at most")        \
-  X(bool, signal_needs_progress, true, "somebody must make progress at the target before a put counts there")
+  X(uint64_t, max_signals, 0,                                                                      \
+    "signals of a rank that puts reach on the fastest path; a put to a signal made later costs "   \
+    "one more message")                                                                            \
+  X(uint64_t, max_signal_parts, 0, "rails over which one put to a signal is spread at most")       \
+  X(bool, signal_needs_progress, true,                                                             \
+    "whether a thread must make progress at the target before a put counts there")
 
+/// Attributes of registered memory that the program may set at the allocation.
 #define LCI_MR_ATTRS(X)
+/// Attributes of registered memory that are known only after the allocation.
 #define LCI_MR_READONLY_ATTRS(X)
 
+/// Attributes of plans that the program may set at the allocation.
 #define LCI_PLAN_ATTRS(X)
+/// Attributes of plans that are known only after the allocation.
 #define LCI_PLAN_READONLY_ATTRS(X)                                                                 \
   X(size_t, plan_size, 0, "puts and gets recorded")
 
+/// Attributes of endpoints that the program may set at the allocation.
 #define LCI_ENDPOINT_ATTRS(X)
+/// Attributes of endpoints that are known only after the allocation.
 #define LCI_ENDPOINT_READONLY_ATTRS(X)                                                             \
   X(int, uid, -1, "number of the endpoint within its device, in the order of allocation")
 
-// Those that have a global default.
+/// All attributes that have a global default.
 #define LCI_GLOBAL_ATTRS(X)     \
   LCI_RUNTIME_ATTRS(X)          \
   LCI_PACKET_POOL_ATTRS(X)      \
@@ -125,7 +225,7 @@
   LCI_NET_CONTEXT_ATTRS(X)      \
   LCI_DEVICE_ATTRS(X)
 
-// Everything that is made once per resource: X(resource, RESOURCE).
+/// All resources with attributes: X(resource, RESOURCE).
 #define LCI_RESOURCES(X)                  \
   X(runtime, RUNTIME)                     \
   X(packet_pool, PACKET_POOL)             \
@@ -136,27 +236,68 @@
   X(mr, MR)                               \
   X(plan, PLAN)                           \
   X(endpoint, ENDPOINT)
+
+/// @}
+
 // clang-format on
 
 #pragma GCC visibility push(default)
 
 namespace lci {
 
-#define LCI_ATTR_FIELD(type_, name_, default_, doc_) type_ name_ = default_;
+/// @addtogroup lci_attributes
+/// @{
 
-// runtime_attr_t, device_attr_t, ...
+/// @struct lci::runtime_attr_t
+/// The attributes of a runtime.
+
+/// @struct lci::packet_pool_attr_t
+/// The attributes of a packet pool.
+
+/// @struct lci::matching_engine_attr_t
+/// The attributes of a matching engine.
+
+/// @struct lci::comp_attr_t
+/// The attributes of a completion object.
+
+/// @struct lci::net_context_attr_t
+/// The attributes of a net context.
+
+/// @struct lci::device_attr_t
+/// The attributes of a device.
+
+/// @struct lci::mr_attr_t
+/// The attributes of registered memory.
+
+/// @struct lci::plan_attr_t
+/// The attributes of a plan.
+
+/// @struct lci::endpoint_attr_t
+/// The attributes of an endpoint.
+
+#define LCI_ATTR_FIELD(type_, name_, default_, doc_) /** doc_ */ type_ name_ = default_;
+
+// Defines runtime_attr_t, device_attr_t and so on. `name` and `user_context` belong to every
+// resource and have no global default.
+// clang-format off
 #define LCI_ATTR_STRUCT(resource_, RESOURCE_)                                                      \
   struct resource_##_attr_t {                                                                      \
-    LCI_##RESOURCE_##_ATTRS(LCI_ATTR_FIELD) LCI_##RESOURCE_##_READONLY_ATTRS(LCI_ATTR_FIELD) const \
-        char* name = DEFAULT_NAME;                                                                 \
+    LCI_##RESOURCE_##_ATTRS(LCI_ATTR_FIELD)                                                        \
+    LCI_##RESOURCE_##_READONLY_ATTRS(LCI_ATTR_FIELD)                                               \
+    /** Name of the resource, for diagnostics. The string must outlive the resource. */            \
+    const char* name = DEFAULT_NAME;                                                               \
+    /** Value that the library keeps for the program. */                                           \
     void* user_context = nullptr;                                                                  \
   };
+// clang-format on
 LCI_RESOURCES(LCI_ATTR_STRUCT)
 
-// The default of every settable attribute.
+/// The defaults of all attributes that the program may set.
 struct global_attr_t {
   LCI_GLOBAL_ATTRS(LCI_ATTR_FIELD)
 };
+
+/// @}
 
 #undef LCI_ATTR_STRUCT
 #undef LCI_ATTR_FIELD

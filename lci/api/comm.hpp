@@ -1,39 +1,51 @@
-// Posting communication: one operation, post_comm, and its forms.
-//
-//   direction  rmr    remote_comp                                   (SC'25 paper, Table 1)
-//   OUT        -      -            send: matched with a receive     post_send
-//   OUT        -      given        active message                   post_am
-//   OUT        given  -            put                              post_put
-//   OUT        given  given        put with signal                  post_put
-//   IN         -      -            receive                          post_recv
-//   IN         -      given        (means nothing: an exception)
-//   IN         given  -            get                              post_get
-//   IN         given  given        get with signal                  post_get
-//
-// What a post answers (section 4.2.5)
-//   done    it is complete: local_buffer is the caller's again (a receive or get has filled it),
-//           local_comp will not be signalled. The status says all of it
-//   posted  local_buffer belongs to the library until local_comp is signalled, once, with the
-//   status
-//           of this operation. That status may be `fatal`: see below
-//   retry   nothing happened, for the reason that the code says; make progress and post again
-// The status: rank, buffer, size, tag and user_context of this side; of a receive: rank and tag of
-// the message, and its size.
-//
-// What goes wrong
-//   std::invalid_argument, naming the argument: rank or tag out of range, a null buffer with a
-//   size,
-//     resources that do not belong together, a combination that means nothing. Nothing happened.
-//   peer_failure_error: `rank` is known to be gone. Nothing happened.
-//   a status `fatal` (for a call that waits: peer_failure_error or std::runtime_error): the peer
-//   went
-//     away meanwhile, has no such completion object or matching engine, has closed the memory, or
-//     its receive (or ours) is smaller than the message. Its log says which.
-//
-// A size of 0 and a message to oneself are as good as any. Messages are not ordered: with others of
-// the same key neither, except that of two eager sends of one thread through one device the first
-// meets the first receive. Any thread, any time, also from a handler, where a post may not wait:
-// use allow_retry(false) rather than a loop.
+/// @file
+/// Posting communication: one operation, post_comm, and its forms.
+
+/// @defgroup lci_operations Posting communication
+/// One operation, post_comm, and its forms. The direction and two options determine the form (SC'25
+/// paper, section 4.2.4 and Table 1):
+///
+/// @code{.unparsed}
+/// direction  rmr    remote_comp  form                          operation
+/// OUT        none   none         send, matched with a receive  post_send
+/// OUT        none   given        active message                post_am
+/// OUT        given  none         put                           post_put
+/// OUT        given  given        put with signal               post_put
+/// IN         none   none         receive                       post_recv
+/// IN         none   given        without meaning: std::invalid_argument
+/// IN         given  none         get                           post_get
+/// IN         given  given        get with signal               post_get
+/// @endcode
+///
+/// **Result.** A post returns a status in one of three categories (SC'25 paper, section 4.2.5):
+/// - `done`: the operation is complete. The local buffer belongs to the caller again (a receive or
+///   get has filled it), the local completion object will not be signaled, and the status describes
+///   the operation.
+/// - `posted`: the local buffer is owned by the library until the local completion object is
+///   signaled, once, with the status of this operation. That status may be `fatal`; see below.
+/// - `retry`: nothing happened, for the reason that the code states. Make progress and post again.
+///
+/// The status holds rank, buffer, size, tag and user_context of this side; for a receive, the rank,
+/// tag and size of the message.
+///
+/// **Errors.**
+/// - std::invalid_argument, which names the argument: rank or tag out of range, a null buffer with
+///   a size, resources that do not belong together, a combination without meaning. Nothing
+///   happened.
+/// - std::logic_error: there is no runtime, or no default resource and none is given; or the call
+///   would have to wait inside a handler.
+/// - peer_failure_error: `rank` is known to have failed. Nothing happened.
+/// - A status `fatal` (a call that waits throws peer_failure_error or std::runtime_error instead):
+///   the peer has failed meanwhile, has no such completion object or matching engine, has closed
+///   the memory, or its receive, or the receive of this rank, is smaller than the message. The log
+///   of that rank or of this one states which.
+///
+/// A size of 0 and a message to the calling rank are valid. Messages are not ordered, not even with
+/// others of the same key, with one exception: of two eager sends of one thread through one device,
+/// the first matches the first receive.
+///
+/// **Thread safety.** Any thread may post at any time, also inside a handler. A post inside a
+/// handler must not wait: use allow_retry(false) rather than a loop.
 #ifndef LCI_API_COMM_HPP_
 #define LCI_API_COMM_HPP_
 
@@ -45,43 +57,58 @@
 
 namespace lci {
 
-enum class post_form_t { comm, send, am, put, recv, get };
+/// @addtogroup lci_operations
+/// @{
 
-// A post as a value, with every option.
-struct post_args_t {
-  post_form_t form;  // what the program called
-  direction_t direction;
-  int rank;
-  void* local_buffer;
-  size_t size;
-  comp_t local_comp;
-  runtime_t runtime;
-  device_t device;
-  endpoint_t endpoint;
-  packet_pool_t packet_pool;
-  matching_engine_t matching_engine;
-  comp_semantic_t comp_semantic = comp_semantic_t::memory;
-  matching_policy_t matching_policy = matching_policy_t::rank_tag;
-  bool allow_done = true;
-  bool allow_posted = true;
-  bool allow_retry = true;
-  mr_t mr;
-  uintptr_t remote_disp = 0;
-  rmr_t rmr;
-  tag_t tag = 0;
-  rcomp_t remote_comp = 0;
-  void* user_context = nullptr;
+/// The operation that the program called, for the texts of exceptions.
+enum class post_form_t {
+  comm,  ///< post_comm
+  send,  ///< post_send
+  am,    ///< post_am
+  put,   ///< post_put
+  recv,  ///< post_recv
+  get    ///< post_get
 };
+
+/// A post as a value, with every argument and option. The operations below fill it in.
+struct post_args_t {
+  post_form_t form;                   ///< The operation that the program called.
+  direction_t direction;              ///< Direction in which bytes move.
+  int rank;                           ///< The other rank.
+  void* local_buffer;                 ///< The buffer of this rank.
+  size_t size;                        ///< Number of bytes.
+  comp_t local_comp;                  ///< Completion object of this rank.
+  runtime_t runtime;                  ///< See option::runtime_option.
+  device_t device;                    ///< See option::device_option.
+  endpoint_t endpoint;                ///< See option::endpoint_option.
+  packet_pool_t packet_pool;          ///< See option::packet_pool_option.
+  matching_engine_t matching_engine;  ///< See option::matching_engine_option.
+  comp_semantic_t comp_semantic = comp_semantic_t::memory;  ///< See option::comp_semantic_option.
+  /// See option::matching_policy_option.
+  matching_policy_t matching_policy = matching_policy_t::rank_tag;
+  bool allow_done = true;        ///< See option::allow_done_option.
+  bool allow_posted = true;      ///< See option::allow_posted_option.
+  bool allow_retry = true;       ///< See option::allow_retry_option.
+  mr_t mr;                       ///< See option::mr_option.
+  uintptr_t remote_disp = 0;     ///< Offset of the remote buffer in `rmr`, in bytes.
+  rmr_t rmr;                     ///< Registered memory that holds the remote buffer.
+  tag_t tag = 0;                 ///< The tag.
+  rcomp_t remote_comp = 0;       ///< Completion object of the other rank; 0: none.
+  void* user_context = nullptr;  ///< Value that comes back in the status.
+};
+/// Posts the operation. See @ref lci_operations for the result, errors and thread safety.
 status_t post(const post_args_t& args);
 
+/// @cond INTERNAL
 namespace rt {
-// A small message without options but these, which leaves at once, as most do: done. False: nothing
-// happened, and post() knows why. `device` empty: the default one.
+// Short paths for small messages with no options but these, which most messages take: true if the
+// operation is complete. False: nothing happened, and post() determines why. An empty `device`
+// means the default one.
 bool am_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
                 tag_t tag, rcomp_t remote_comp);
 bool send_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
                   tag_t tag);
-// Likewise a put or get, and a put with a signal.
+// The short paths of a put, a get, and a put with signal.
 bool put_at_once(device_t device, int rank, const void* local_buffer, size_t size,
                  comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr);
 bool get_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
@@ -90,11 +117,33 @@ bool put_signal_at_once(device_t device, int rank, const void* local_buffer, siz
                         comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
                         rcomp_t remote_comp);
 }  // namespace rt
+/// @endcond
 
-// The parameters that every form has. `Buffer` is `const void*` where the library only reads the
-// buffer. The forms are inline, so that an object that is made only to be called costs no more than
-// its post_args_t. Those that usually take the short way are always inline: the compiler then keeps
+// The forms are inline, so that an object that is made only to be called costs no more than its
+// post_args_t. The forms that usually take a short path are always inline: the compiler then keeps
 // their members in registers, and makes an object of them only for post().
+
+/// The parameters that every form has.
+///
+/// Required:
+/// - `rank`: the other rank, 0 to get_rank_n() - 1.
+/// - `local_buffer`: the buffer of this rank; may be null if `size` is 0. The library owns it from
+///   the post until the operation is locally complete, and only reads a buffer of type
+///   `const void*`.
+/// - `size`: bytes.
+/// - `local_comp`: the completion object that is signaled if the post returns `posted`. With
+///   COMP_NULL the post waits, and returns `done` or throws; with COMP_NULL_RETRY it may also
+///   return `retry`.
+///
+/// Options, with their defaults:
+/// - `runtime`, `device`, `endpoint`: the path of the operation (the default device of the global
+///   runtime). Each implies those before it.
+/// - `mr`: the registration of the local buffer (MR_HOST: none).
+/// - `packet_pool`: the pool in which the local buffer is looked up as a packet (the device's).
+/// - `comp_semantic`: when a send is locally complete (`memory`).
+/// - `user_context`: a value that comes back in the status of this side (null).
+/// - `allow_done`, `allow_posted`, `allow_retry`: the categories of statuses that the post may
+///   return (all true). allow_done(false) needs a completion object.
 template <class Op, class Buffer>
 class post_options : public option::runtime_option<Op>,
                      public option::device_option<Op>,
@@ -110,6 +159,7 @@ class post_options : public option::runtime_option<Op>,
                      public argument::local_buffer_argument<Op, Buffer>,
                      public argument::size_argument<Op, size_t>,
                      public argument::local_comp_argument<Op, comp_t> {
+  /// @cond INTERNAL
  protected:
   post_options(int rank, Buffer local_buffer, size_t size, comp_t local_comp)
       : argument::rank_argument<Op, int>(rank),
@@ -141,7 +191,7 @@ class post_options : public option::runtime_option<Op>,
     return args;
   }
 
-  // Whether it has no option that the short ways do not know. (The compiler mostly knows.)
+  // Whether every option is one that the short paths support. (Mostly known to the compiler.)
   bool is_plain() const {
     return this->get_runtime().is_empty() && this->get_endpoint().is_empty() &&
            this->get_packet_pool().is_empty() && this->get_mr() == mr_t() &&
@@ -164,9 +214,14 @@ class post_options : public option::runtime_option<Op>,
     status.user_context = this->get_user_context();
     return status;
   }
+  /// @endcond
 };
 
-// Everything; see the table above.
+/// Posts any form of communication; see the table in @ref lci_operations.
+///
+/// Required: `direction` and the arguments of post_options. Options: those of post_options;
+/// `remote_comp` (0: none), `rmr` (RMR_NULL: none), `remote_disp` (0 bytes), `tag` (0),
+/// `matching_engine` (the default one of the runtime), `matching_policy` (`rank_tag`).
 class [[nodiscard]] post_comm_x : public post_options<post_comm_x, const void*>,
                                   public argument::direction_argument<post_comm_x, direction_t>,
                                   public option::matching_engine_option<post_comm_x>,
@@ -176,10 +231,12 @@ class [[nodiscard]] post_comm_x : public post_options<post_comm_x, const void*>,
                                   public option::tag_option<post_comm_x>,
                                   public option::remote_comp_option<post_comm_x> {
  public:
-  /// `local_buffer` may point to constant memory only if the direction is OUT.
+  /// Takes the required arguments.
+  /// @param local_buffer may point to constant memory only if the direction is OUT.
   [[nodiscard]] post_comm_x(direction_t direction, int rank, const void* local_buffer, size_t size,
                             comp_t local_comp)
       : post_options(rank, local_buffer, size, local_comp), direction_argument(direction) {}
+  /// Posts the operation. See @ref lci_operations for the result and the errors.
   status_t operator()() const {
     post_args_t args = this->args(post_form_t::comm, get_direction());
     args.matching_engine = get_matching_engine();
@@ -191,24 +248,35 @@ class [[nodiscard]] post_comm_x : public post_options<post_comm_x, const void*>,
     return post(args);
   }
 };
+/// post_comm_x with the default of every option.
+/// @relates post_comm_x
 inline status_t post_comm(direction_t direction, int rank, const void* local_buffer, size_t size,
                           comp_t local_comp) {
   return post_comm_x(direction, rank, local_buffer, size, local_comp)();
 }
 
-// Active message: `size` bytes travel to `rank`, whose completion object `remote_comp` is signalled
-// with their copy (status: rank, buffer, size, tag). The receiver owns that buffer, which comes
-// from its runtime's allocator (malloc by default); for size 0 it is null. With zero_copy_am it is
-// a packet instead, to be given back with put_upacket, also for size 0. With lend_am the buffer
-// stays the library's, and can be read until the object's signal() returns, thus by a handler:
-// nothing is allocated, copied or freed for a small message.
+/// Posts an active message: `size` bytes travel to `rank`, whose completion object `remote_comp` is
+/// signaled with a status of rank, buffer, size and tag.
+///
+/// The receiver owns the buffer in that status, which comes from the allocator of its runtime (by
+/// default: free it with std::free); for size 0 it is null. If that completion object has
+/// `zero_copy_am`, the buffer is a packet, also for size 0, and the receiver returns it by
+/// put_upacket. If it has `lend_am`, the buffer is owned by the library and is readable until
+/// signal() of the object returns, thus in a handler; nothing is allocated, copied or freed for a
+/// small message.
+///
+/// Required: the arguments of post_options, and `remote_comp`. Options: those of post_options, and
+/// `tag` (0). Throws std::invalid_argument if `remote_comp` is 0.
 class [[nodiscard]] post_am_x : public post_options<post_am_x, const void*>,
                                 public option::tag_option<post_am_x>,
                                 public argument::remote_comp_argument<post_am_x, rcomp_t> {
  public:
+  /// Takes the required arguments.
+  /// @param remote_comp the completion object of `rank`, as register_rcomp returned it there.
   [[nodiscard]] post_am_x(int rank, const void* local_buffer, size_t size, comp_t local_comp,
                           rcomp_t remote_comp)
       : post_options(rank, local_buffer, size, local_comp), remote_comp_argument(remote_comp) {}
+  /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
     if (__builtin_expect(am_at_once(get_tag(), get_remote_comp()), 1)) return done(get_tag());
     post_args_t args = this->args(post_form_t::am, direction_t::OUT);
@@ -217,17 +285,23 @@ class [[nodiscard]] post_am_x : public post_options<post_am_x, const void*>,
     return post(args);
   }
 };
+/// post_am_x with the default of every option.
+/// @relates post_am_x
 inline status_t post_am(int rank, const void* local_buffer, size_t size, comp_t local_comp,
                         rcomp_t remote_comp) {
   return post_am_x(rank, local_buffer, size, local_comp, remote_comp)();
 }
 
-// What send and receive have in common.
+/// The parameters of send and receive. In addition to those of post_options:
+/// - `tag` (required): at most the attribute `max_tag` of the runtime.
+/// - `matching_engine`: where the send and the receive match (the default one of the runtime).
+/// - `matching_policy`: what they must have in common (`rank_tag`).
 template <class Op, class Buffer>
 class post_matched_options : public post_options<Op, Buffer>,
                              public argument::tag_argument<Op, tag_t>,
                              public option::matching_engine_option<Op>,
                              public option::matching_policy_option<Op> {
+  /// @cond INTERNAL
  protected:
   post_matched_options(int rank, Buffer local_buffer, size_t size, tag_t tag, comp_t local_comp)
       : post_options<Op, Buffer>(rank, local_buffer, size, local_comp),
@@ -243,15 +317,21 @@ class post_matched_options : public post_options<Op, Buffer>,
     return this->get_matching_engine().is_empty() &&
            this->get_matching_policy() == matching_policy_t::rank_tag;
   }
+  /// @endcond
 };
 
-// Send: meets the receive that was or will be posted at `rank` with the same matching engine,
-// policy and what the policy names of (this rank, tag).
+/// Posts a send. It matches a receive that was or will be posted at `rank` with the same matching
+/// engine and the same policy, and with what the policy names of this rank and the tag.
+///
+/// Required: the arguments of post_options, and `tag`. Options: those of post_options,
+/// `matching_engine` and `matching_policy`; see post_matched_options.
 class [[nodiscard]] post_send_x : public post_matched_options<post_send_x, const void*> {
  public:
+  /// Takes the required arguments.
   [[nodiscard]] post_send_x(int rank, const void* local_buffer, size_t size, tag_t tag,
                             comp_t local_comp)
       : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
+  /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
     if (__builtin_expect(is_of_default_engine() && send_at_once(get_tag()), 1)) {
       return done(get_tag());
@@ -259,31 +339,48 @@ class [[nodiscard]] post_send_x : public post_matched_options<post_send_x, const
     return post(args(post_form_t::send, direction_t::OUT));
   }
 };
+/// post_send_x with the default of every option.
+/// @relates post_send_x
 inline status_t post_send(int rank, const void* local_buffer, size_t size, tag_t tag,
                           comp_t local_comp) {
   return post_send_x(rank, local_buffer, size, tag, local_comp)();
 }
 
-// Receive of at most `size` bytes. rank may be ANY_SOURCE with a policy that does not look at it,
-// tag ANY_TAG likewise. A longer message ends both this receive and, unless it was eager, the send
-// with `fatal`.
+/// Posts a receive of at most `size` bytes. A longer message ends this receive with `fatal` and,
+/// unless it was eager, the send, too.
+///
+/// `rank` may be ANY_SOURCE, and `tag` ANY_TAG: the policy of the receive then does not include the
+/// rank, or the tag, and the sender must name the policy that remains (SC'25 paper, section 4.3.2).
+/// The status has the rank, the tag and the size of the message.
+///
+/// Required: the arguments of post_options, and `tag`. Options: those of post_options,
+/// `matching_engine` and `matching_policy`; see post_matched_options.
 class [[nodiscard]] post_recv_x : public post_matched_options<post_recv_x, void*> {
  public:
+  /// Takes the required arguments.
   [[nodiscard]] post_recv_x(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp)
       : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
+  /// Posts the operation. See @ref lci_operations for the result and the errors.
   status_t operator()() const { return post(args(post_form_t::recv, direction_t::IN)); }
 };
+/// post_recv_x with the default of every option.
+/// @relates post_recv_x
 inline status_t post_recv(int rank, void* local_buffer, size_t size, tag_t tag, comp_t local_comp) {
   return post_recv_x(rank, local_buffer, size, tag, local_comp)();
 }
 
-// What put and get have in common.
+/// The parameters of put and get. In addition to those of post_options:
+/// - `remote_disp` (required): offset of the remote buffer in `rmr`, in bytes.
+/// - `rmr` (required): the registered memory of the other rank.
+/// - `remote_comp`: the completion object of the target that is signaled (0: none).
+/// - `tag`: the tag with which that object is signaled (0).
 template <class Op, class Buffer>
 class post_rma_options : public post_options<Op, Buffer>,
                          public argument::remote_disp_argument<Op, uintptr_t>,
                          public argument::rmr_argument<Op, rmr_t>,
                          public option::tag_option<Op>,
                          public option::remote_comp_option<Op> {
+  /// @cond INTERNAL
  protected:
   post_rma_options(int rank, Buffer local_buffer, size_t size, comp_t local_comp,
                    uintptr_t remote_disp, const rmr_t& rmr)
@@ -300,7 +397,7 @@ class post_rma_options : public post_options<Op, Buffer>,
   }
   bool put_at_once() const {
     if (!this->is_plain()) return false;
-    const rmr_t rmr = this->get_rmr();  // so that only its address is taken
+    const rmr_t rmr = this->get_rmr();  // a copy, so that the object's address is not taken
     return this->get_remote_comp() == 0
                ? rt::put_at_once(this->get_device(), this->get_rank(), this->buffer(),
                                  this->get_size(), this->get_local_comp(), this->get_remote_disp(),
@@ -316,43 +413,69 @@ class post_rma_options : public post_options<Op, Buffer>,
            rt::get_at_once(this->get_device(), this->get_rank(), this->buffer(), this->get_size(),
                            this->get_local_comp(), this->get_remote_disp(), rmr);
   }
+  /// @endcond
 };
 
-// Put: the bytes are written to `rmr`, from byte remote_disp on. Complete when they are in place.
-// With remote_comp, that completion object of the target is signalled (status: rank, tag) after
-// they are; its tag is at most the runtime's max_imm_tag, and remote_comp its max_imm_rcomp.
+/// Posts a put: `size` bytes are written to the memory `rmr` of `rank`, from byte `remote_disp` on.
+/// The put is complete when they are in place.
+///
+/// With `remote_comp`, that completion object of the target is signaled after that, with a status
+/// of rank and tag. `tag` is at most the attribute `max_imm_tag` of the runtime then, and
+/// `remote_comp` at most `max_imm_rcomp`.
+///
+/// Required: the arguments of post_options, `remote_disp` and `rmr`. Options: those of
+/// post_options, `remote_comp` and `tag`; see post_rma_options. Throws std::invalid_argument if
+/// `rmr` is empty or the bytes are beyond its end, and std::runtime_error if the target has closed
+/// the memory.
 class [[nodiscard]] post_put_x : public post_rma_options<post_put_x, const void*> {
  public:
+  /// Takes the required arguments.
   [[nodiscard]] post_put_x(int rank, const void* local_buffer, size_t size, comp_t local_comp,
                            uintptr_t remote_disp, rmr_t rmr)
       : post_rma_options(rank, local_buffer, size, local_comp, remote_disp, rmr) {}
+  /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
     if (__builtin_expect(put_at_once(), 1)) return done(get_tag());
     return post(args(post_form_t::put, direction_t::OUT));
   }
 };
+/// post_put_x with the default of every option.
+/// @relates post_put_x
 inline status_t post_put(int rank, const void* local_buffer, size_t size, comp_t local_comp,
                          uintptr_t remote_disp, rmr_t rmr) {
   return post_put_x(rank, local_buffer, size, local_comp, remote_disp, rmr)();
 }
 
-// Get: the bytes are read from `rmr`, from byte remote_disp on, into local_buffer. With
-// remote_comp, that completion object of the target is signalled (status: rank, tag) after they
-// have been read.
+/// Posts a get: `size` bytes are read from the memory `rmr` of `rank`, from byte `remote_disp` on,
+/// into `local_buffer`.
+///
+/// With `remote_comp`, that completion object of the target is signaled after the bytes have been
+/// read, with a status of rank and tag.
+///
+/// Required: the arguments of post_options, `remote_disp` and `rmr`. Options: those of
+/// post_options, `remote_comp` and `tag`; see post_rma_options. Throws std::invalid_argument if
+/// `rmr` is empty or the bytes are beyond its end, and std::runtime_error if the target has closed
+/// the memory.
 class [[nodiscard]] post_get_x : public post_rma_options<post_get_x, void*> {
  public:
+  /// Takes the required arguments.
   [[nodiscard]] post_get_x(int rank, void* local_buffer, size_t size, comp_t local_comp,
                            uintptr_t remote_disp, rmr_t rmr)
       : post_rma_options(rank, local_buffer, size, local_comp, remote_disp, rmr) {}
+  /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
     if (__builtin_expect(get_at_once(), 1)) return done(get_tag());
     return post(args(post_form_t::get, direction_t::IN));
   }
 };
+/// post_get_x with the default of every option.
+/// @relates post_get_x
 inline status_t post_get(int rank, void* local_buffer, size_t size, comp_t local_comp,
                          uintptr_t remote_disp, rmr_t rmr) {
   return post_get_x(rank, local_buffer, size, local_comp, remote_disp, rmr)();
 }
+
+/// @}
 
 }  // namespace lci
 

@@ -1,9 +1,10 @@
-// LCI: a communication library for programs with many threads per process. Include this header,
-// link liblci.a, start with lcrun.
+/// @file
+/// LCI: a communication library for programs with many threads per process. Include this header,
+/// link liblci.so.2 or liblci.a, and start the program with lcrun.
 #ifndef LCI_API_LCI_HPP_
 #define LCI_API_LCI_HPP_
 
-// Existing programs count on these.
+// Existing programs rely on these.
 #include <cstdint>     // IWYU pragma: export
 #include <cstring>     // IWYU pragma: export
 #include <functional>  // IWYU pragma: export

@@ -1,11 +1,21 @@
 /// @file
-/// The named-parameter idiom (SC'25 paper, section 4.1): every operation `f` also exists as a
-/// function object `f_x` with one setter per parameter, in any order, and operator() to run it.
+/// Named parameters: the arguments of operations.
+
+/// @defgroup lci_parameters Named parameters
+/// The arguments of operations, by the named-parameter idiom (SC'25 paper, section 4.1). Every
+/// operation `f` also exists as a function object `f_x` with one setter per parameter, in any
+/// order, and operator() to run it:
+/// @code
+/// status = lci::post_send(rank, buffer, size, tag, comp);
+/// status = lci::post_send_x(rank, buffer, size, tag, comp).device(device)();
+/// @endcode
 ///
-/// A parameter is one small class, defined here once, that an operation inherits. Positional
-/// parameters have a setter of their name, too. An `_x` object can be kept, copied and called
-/// again. A setter on a temporary must not be discarded: `post_am_x(...).tag(5);` sends nothing,
-/// since the second pair of parentheses is missing, and the compiler says so.
+/// The constructor takes the required arguments, and each of them has a setter of its name, too.
+/// The options have defaults. A parameter `p` has the setter `p(value)` and the getter `get_p()`.
+/// The program may keep an `f_x` object, copy it and call it again; one thread at a time may use
+/// an object that a setter changes. The result of a setter on a temporary must not be discarded:
+/// `post_am_x(...).tag(5);` sends nothing, since the second pair of parentheses is missing, and the
+/// compiler warns.
 #ifndef LCI_API_OPTION_HPP_
 #define LCI_API_OPTION_HPP_
 
@@ -17,7 +27,9 @@
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
 
-/// Defines the setter `name_(value)` of the member `member_`, which returns the operation.
+// The macros below are internal.
+
+// Defines the setter `name_(value)` of the member `member_`. It returns the operation.
 #define LCI_DEFINE_SETTER_OF(type_, name_, member_) \
   Op& name_(type_ value)& {                         \
     member_ = std::move(value);                     \
@@ -27,10 +39,11 @@
     member_ = std::move(value);                     \
     return static_cast<Op&&>(*this);                \
   }
+// Defines the setter `name_(value)` of the member `name__value_`.
 #define LCI_DEFINE_SETTER(type_, name_) LCI_DEFINE_SETTER_OF(type_, name_, name_##_value_)
 
-/// Defines `name_argument<Op, T>`: a parameter of type T that the constructor sets, with the setter
-/// `name(value)` and the getter `get_name()`.
+// Defines `name_argument<Op, T>`: a parameter of type T that the constructor sets, with the setter
+// `name(value)` and the getter `get_name()`.
 #define LCI_DEFINE_ARGUMENT(name_)                                                     \
   template <class Op, class T>                                                         \
   class name_##_argument {                                                             \
@@ -43,7 +56,7 @@
     T name_##_value_;                                                                  \
   }
 
-/// Defines `name_option<Op>`: the argument of that name, with a default.
+// Defines `name_option<Op>`: the argument of that name, with a default.
 #define LCI_DEFINE_OPTION(type_, name_, default_)                                   \
   template <class Op>                                                               \
   class name_##_option : public argument::name_##_argument<Op, type_> {             \
@@ -51,7 +64,7 @@
     constexpr name_##_option() : argument::name_##_argument<Op, type_>(default_) {} \
   }
 
-/// Defines `name_override<Op>`: an option that replaces a global default attribute if it is set.
+// Defines `name_override<Op>`: an option that replaces a global default attribute if it is set.
 #define LCI_DEFINE_OVERRIDE(type_, name_)                                 \
   template <class Op>                                                     \
   class name_##_override {                                                \
@@ -67,109 +80,189 @@
 
 namespace lci {
 
-/// The number of steps of a ring algorithm that stands for get_rank_n() - 1.
+/// @addtogroup lci_parameters
+/// @{
+
+/// As the option `ring_nsteps`: get_rank_n() - 1 steps.
 constexpr int RING_NSTEPS_DEFAULT = 0;
 
+/// A function of the program that frees the value of a node when its graph is freed.
 using graph_node_free_cb_t = void (*)(void* value);
 
 /// A value that may be unset. Not thread-safe.
 template <class T>
 struct option_t {
+  /// Makes an unset value.
   option_t() = default;
+  /// Makes a set value.
   option_t(T value) : m_value(std::move(value)), m_is_set(true) {}  // NOLINT: implicit by interface
-  /// A value that counts as set only if `is_set`.
+  /// Makes a value that counts as set only if `is_set` is true.
   option_t(T value, bool is_set) : m_value(std::move(value)), m_is_set(is_set) {}
 
+  /// Whether the value is set.
   bool is_set() const { return m_is_set; }
+  /// Returns the value, or T() if it is unset.
   T get_value() const { return m_value; }
+  /// Returns the value, or `default_value` if it is unset.
   T get_value_or(T default_value) const { return m_is_set ? m_value : default_value; }
-  /// Writes the value to `*value` and returns true, if it is set.
+  /// Writes the value to `*value` if it is set, and returns whether it is set.
   bool get_set_value(T* value) const {
     if (m_is_set) *value = m_value;
     return m_is_set;
   }
+  /// Returns get_value().
   operator T() const { return m_value; }  // NOLINT: implicit by interface
 
-  T m_value = T();
-  bool m_is_set = false;
+  T m_value = T();        ///< The value.
+  bool m_is_set = false;  ///< Whether it is set.
 };
 
-/// What every operation has: call(), another name of operator().
+/// The base of all operations.
 template <class Op>
 class operation {
  public:
+  /// Runs the operation: another name of operator().
   auto call() const { return static_cast<const Op&>(*this)(); }
 };
 
-/// The names of all parameters.
+/// The parameters of operations, one class for each name. An operation inherits the class of each
+/// of its parameters, and with it the setter `name(value)` and the getter `get_name()`.
 namespace argument {
 
+/// Start of the memory.
 LCI_DEFINE_ARGUMENT(address);
+/// Algorithm of a collective operation.
 LCI_DEFINE_ARGUMENT(algorithm);
+/// Allocator for the bytes of incoming active messages.
 LCI_DEFINE_ARGUMENT(allocator);
+/// Whether a post may return `done`.
 LCI_DEFINE_ARGUMENT(allow_done);
+/// Whether a post may return `posted`.
 LCI_DEFINE_ARGUMENT(allow_posted);
+/// Whether a post may return `retry`.
 LCI_DEFINE_ARGUMENT(allow_retry);
+/// A block of registered memory.
 LCI_DEFINE_ARGUMENT(block);
+/// A buffer.
 LCI_DEFINE_ARGUMENT(buffer);
+/// A completion object.
 LCI_DEFINE_ARGUMENT(comp);
+/// Defines when a send is locally complete.
 LCI_DEFINE_ARGUMENT(comp_semantic);
+/// Number of items.
 LCI_DEFINE_ARGUMENT(count);
+/// A device.
 LCI_DEFINE_ARGUMENT(device);
+/// A set of devices for the threads of the program.
 LCI_DEFINE_ARGUMENT(devices);
+/// Direction in which bytes move.
 LCI_DEFINE_ARGUMENT(direction);
+/// Whether a call that waits also makes progress.
 LCI_DEFINE_ARGUMENT(do_progress);
+/// Node of a graph at which an edge ends.
 LCI_DEFINE_ARGUMENT(dst);
+/// An endpoint.
 LCI_DEFINE_ARGUMENT(endpoint);
+/// Kind of an entry of a matching engine.
 LCI_DEFINE_ARGUMENT(entry_type);
+/// Function of a node or edge of a graph.
 LCI_DEFINE_ARGUMENT(fn);
+/// Function that frees the value of a node.
 LCI_DEFINE_ARGUMENT(free_cb);
+/// Function that a handler calls.
 LCI_DEFINE_ARGUMENT(handler);
+/// Immediate data.
 LCI_DEFINE_ARGUMENT(imm_data);
+/// Bytes of an item.
 LCI_DEFINE_ARGUMENT(item_size);
+/// Key of an entry of a matching engine.
 LCI_DEFINE_ARGUMENT(key);
+/// Bytes of registered memory that a message consists of.
 LCI_DEFINE_ARGUMENT(layout);
+/// The block of this rank.
 LCI_DEFINE_ARGUMENT(local);
+/// The buffer of this rank.
 LCI_DEFINE_ARGUMENT(local_buffer);
+/// Completion object that is signaled when the operation is locally complete.
 LCI_DEFINE_ARGUMENT(local_comp);
+/// Function that makes the keys of a matching engine.
 LCI_DEFINE_ARGUMENT(make_key);
+/// A matching engine.
 LCI_DEFINE_ARGUMENT(matching_engine);
+/// Defines what a send and a receive must have in common.
 LCI_DEFINE_ARGUMENT(matching_policy);
+/// Number of entries at most.
 LCI_DEFINE_ARGUMENT(max_polls);
+/// Registered memory.
 LCI_DEFINE_ARGUMENT(mr);
+/// A number of objects.
 LCI_DEFINE_ARGUMENT(n);
+/// Name of a resource, for diagnostics.
 LCI_DEFINE_ARGUMENT(name);
+/// A net context.
 LCI_DEFINE_ARGUMENT(net_context);
+/// Node of a graph.
 LCI_DEFINE_ARGUMENT(node);
+/// Number of events of a signal.
 LCI_DEFINE_ARGUMENT(num_event);
+/// Number of a device in its set.
 LCI_DEFINE_ARGUMENT(number);
+/// Offset in bytes.
 LCI_DEFINE_ARGUMENT(offset);
+/// Operator of a reduction.
 LCI_DEFINE_ARGUMENT(op);
+/// Array that receives statuses.
 LCI_DEFINE_ARGUMENT(p_out);
+/// A packet.
 LCI_DEFINE_ARGUMENT(packet);
+/// A packet pool.
 LCI_DEFINE_ARGUMENT(packet_pool);
+/// A plan.
 LCI_DEFINE_ARGUMENT(plan);
+/// The other rank.
 LCI_DEFINE_ARGUMENT(rank);
+/// Number of a completion object.
 LCI_DEFINE_ARGUMENT(rcomp);
+/// Signal that counts arrivals.
 LCI_DEFINE_ARGUMENT(recv_signal);
+/// Buffer that receives the result.
 LCI_DEFINE_ARGUMENT(recvbuf);
+/// Number of items that each rank receives.
 LCI_DEFINE_ARGUMENT(recvcount);
+/// The block of the other rank.
 LCI_DEFINE_ARGUMENT(remote);
+/// Completion object of the other rank.
 LCI_DEFINE_ARGUMENT(remote_comp);
+/// Offset of the remote buffer in its registered memory, in bytes.
 LCI_DEFINE_ARGUMENT(remote_disp);
+/// Number of steps of a ring algorithm.
 LCI_DEFINE_ARGUMENT(ring_nsteps);
+/// Registered memory of the other rank.
 LCI_DEFINE_ARGUMENT(rmr);
+/// Root of a collective operation.
 LCI_DEFINE_ARGUMENT(root);
+/// The runtime. Default, where it is an option: the runtime of the other resources given, else the
+/// global runtime.
 LCI_DEFINE_ARGUMENT(runtime);
+/// Signal that counts local completions.
 LCI_DEFINE_ARGUMENT(send_signal);
+/// Buffer with the contribution of this rank.
 LCI_DEFINE_ARGUMENT(sendbuf);
+/// A signal.
 LCI_DEFINE_ARGUMENT(signal);
+/// Number of bytes.
 LCI_DEFINE_ARGUMENT(size);
+/// Node of a graph at which an edge begins.
 LCI_DEFINE_ARGUMENT(src);
+/// A status.
 LCI_DEFINE_ARGUMENT(status);
+/// Array that receives entries.
 LCI_DEFINE_ARGUMENT(statuses);
+/// A tag.
 LCI_DEFINE_ARGUMENT(tag);
+/// Value that comes back in the status.
 LCI_DEFINE_ARGUMENT(user_context);
+/// A value.
 LCI_DEFINE_ARGUMENT(value);
 
 }  // namespace argument
@@ -177,99 +270,161 @@ LCI_DEFINE_ARGUMENT(value);
 /// The parameters that have a default, and the same type in every operation.
 namespace option {
 
-/// Which runtime; empty: that of the other resources given, else the global one.
+/// The runtime. Default: the runtime of the other resources given, else the global runtime.
 template <class Op>
 class runtime_option : public operation<Op>, public argument::runtime_argument<Op, runtime_t> {
  public:
+  /// Sets the default.
   constexpr runtime_option() : argument::runtime_argument<Op, runtime_t>(runtime_t()) {}
 };
-/// Through which device; empty: the endpoint's, else the runtime's default device.
+/// The device through which the operation works. Default: the device of the endpoint given, else
+/// the default device of the runtime.
 LCI_DEFINE_OPTION(device_t, device, device_t());
-/// Through which endpoint; empty: the device's default endpoint.
+/// The endpoint through which the operation works. Default: the default endpoint of the device.
 LCI_DEFINE_OPTION(endpoint_t, endpoint, endpoint_t());
-/// From which packets; empty: the device's packet pool (for resources: the runtime's default).
+/// The packet pool: a post looks `local_buffer` up in it, and other operations use its packets.
+/// Default: for a post the packet pool of the device, else the default packet pool of the runtime.
 LCI_DEFINE_OPTION(packet_pool_t, packet_pool, packet_pool_t());
-/// Where sends and receives meet; empty: the runtime's default (collectives have one of their own).
+/// The matching engine that pairs the sends and receives. Default: the default matching engine of
+/// the runtime; collective operations have one of their own.
 LCI_DEFINE_OPTION(matching_engine_t, matching_engine, matching_engine_t());
-/// In which net context; empty: the runtime's default.
+/// The net context. Default: the default net context of the runtime.
 LCI_DEFINE_OPTION(net_context_t, net_context, net_context_t());
 
-/// When the operation counts as complete locally.
+/// Defines when a send is locally complete.
 LCI_DEFINE_OPTION(comp_semantic_t, comp_semantic, comp_semantic_t::memory);
-/// Registration of the local buffer.
+/// The registration of the local buffer; it must cover the buffer and be of the net context of the
+/// device. Default: none; the library registers the buffer if the network needs that.
 LCI_DEFINE_OPTION(mr_t, mr, MR_HOST);
-/// Where in `rmr` the remote buffer begins, in bytes.
+/// The offset of the remote buffer in `rmr`, in bytes.
 LCI_DEFINE_OPTION(uintptr_t, remote_disp, 0);
-/// The memory that holds the remote buffer; RMR_NULL: the other side says where.
+/// The registered memory that holds the remote buffer. Default: none; the other side names its
+/// buffer.
 LCI_DEFINE_OPTION(rmr_t, rmr, RMR_NULL);
-/// Travels with the message; at most the runtime's max_tag, for put with signal its max_imm_tag.
+/// The tag, which travels with the message; at most the attribute `max_tag` of the runtime, for a
+/// put with signal `max_imm_tag`.
 LCI_DEFINE_OPTION(tag_t, tag, 0);
-/// The completion object of the other side, as register_rcomp named it there; 0: none.
+/// The completion object of the other side, by the number that register_rcomp returned there; 0:
+/// none.
 LCI_DEFINE_OPTION(rcomp_t, remote_comp, 0);
-/// Comes back in the status of this side.
+/// A value that the program gets back: of an operation in the status of this side, of a resource by
+/// get_attr_user_context().
 LCI_DEFINE_OPTION(void*, user_context, nullptr);
-/// What send and receive must have in common.
+/// Defines what a send and a receive must have in common.
 LCI_DEFINE_OPTION(matching_policy_t, matching_policy, matching_policy_t::rank_tag);
-/// false: never answer `done`; an operation that completes at once signals its completion object
-/// and answers `posted`.
+/// If false, the post never returns `done`: an operation that completes at once signals its
+/// completion object, and the post returns `posted`. Requires a completion object.
 LCI_DEFINE_OPTION(bool, allow_done, true);
-/// false: never answer `posted`; the call makes progress until the operation is complete.
+/// If false, the post never returns `posted`: it makes progress until the operation is complete.
 LCI_DEFINE_OPTION(bool, allow_posted, true);
-/// false: never answer `retry`; what can't be sent now waits in the device's backlog, and the
-/// answer is `posted`.
+/// If false, the post never returns `retry`: an operation that cannot be sent now waits in the
+/// backlog of the device, and the post returns `posted`.
 LCI_DEFINE_OPTION(bool, allow_retry, true);
-/// Immediate data of an operation of the network.
+/// The immediate data of an operation of the network.
 LCI_DEFINE_OPTION(net_imm_data_t, imm_data, 0);
 
-/// The name of a resource, for diagnostics. The string must outlive the resource.
+/// The name of the resource, for diagnostics. The string must outlive the resource.
 LCI_DEFINE_OPTION(const char*, name, DEFAULT_NAME);
-/// How the keys of a matching engine are made; null: rank, tag and policy as they are.
+/// The function that makes the keys of the matching engine. Default: rank, tag and policy are
+/// compared as they are.
 LCI_DEFINE_OPTION(matching_make_key_t, make_key, nullptr);
-/// Whether a waiting call also makes progress.
+/// Whether the call makes progress while it waits.
 LCI_DEFINE_OPTION(bool, do_progress, true);
-/// The number a completion object is to be registered under; 0: the next free one.
+/// The number under which the completion object is registered; 0: the next free number.
 LCI_DEFINE_OPTION(rcomp_t, rcomp, 0);
-/// What is signalled at the end; empty: nothing, or for a collective: it blocks.
+/// The completion object that is signaled at the end. Default: none; a collective operation then
+/// blocks.
 LCI_DEFINE_OPTION(comp_t, comp, COMP_NULL);
-/// What a node of a graph is about, and how it is freed with the graph.
+/// The value that the functions of the node get.
 LCI_DEFINE_OPTION(void*, value, nullptr);
+/// The function that frees `value` with the graph. Default: none.
 LCI_DEFINE_OPTION(graph_node_free_cb_t, free_cb, nullptr);
-/// What a node of a graph completes with.
+/// The status with which the node completes. Default: `done`.
 LCI_DEFINE_OPTION(status_t, status, status_t());
 
-/// Overrides of global default attributes.
+/// The design of the completion queue. Default: the global attribute `cq_type`.
 LCI_DEFINE_OVERRIDE(attr_cq_type_t, cq_type);
+/// The number of statuses that an array_atomic queue holds, at least 1. Default: the global
+/// attribute `cq_default_length`.
 LCI_DEFINE_OVERRIDE(int, default_length);
+/// The network interface. Default: the global attribute `device_name`.
 LCI_DEFINE_OVERRIDE(std::string, device_name);
+/// Whether the bytes of active messages are lent: the library owns them, and they are readable
+/// until signal() returns. Default: the global attribute `lend_am`.
 LCI_DEFINE_OVERRIDE(bool, lend_am);
+/// The number of bits of a signal's counter that count events, 1 to 40. Default: the global
+/// attribute `signal_nbits_event`.
 LCI_DEFINE_OVERRIDE(int, signal_nbits_event);
+/// The number of signals that a synchronizer waits for, at least 1. Default: the global attribute
+/// `sync_threshold`.
 LCI_DEFINE_OVERRIDE(int, threshold);
+/// Whether active messages arrive in packets, which the program returns by put_upacket. Default:
+/// the global attribute `zero_copy_am`.
 LCI_DEFINE_OVERRIDE(bool, zero_copy_am);
 
-/// In how many steps a ring algorithm sends a buffer on.
+/// The number of steps, and of pieces, in which a ring algorithm passes a buffer on; at least 1.
+/// Default: get_rank_n() - 1.
 LCI_DEFINE_OPTION(int, ring_nsteps, RING_NSTEPS_DEFAULT);
 
-/// The settable attributes of a resource, and its name and user_context, as options of the
-/// operation that allocates it. resolve() gives the defaults with what was set here.
-#define LCI_ATTR_SETTER(type_, name_, default_, doc_) LCI_DEFINE_SETTER(type_, name_)
+/// @class lci::option::runtime_attr_options
+/// The options of operations that allocate a runtime: the attributes that the program may set, and
+/// `name` and `user_context`. Default of each attribute: the global default.
+
+/// @class lci::option::packet_pool_attr_options
+/// The options of alloc_packet_pool_x: the attributes that the program may set, and `name` and
+/// `user_context`. Default of each attribute: the global default.
+
+/// @class lci::option::matching_engine_attr_options
+/// The options of alloc_matching_engine_x: the attributes that the program may set, and `name` and
+/// `user_context`. Default of each attribute: the global default.
+
+/// @class lci::option::comp_attr_options
+/// The attributes of completion objects as options, and `name` and `user_context`. Default of each
+/// attribute: the global default.
+
+/// @class lci::option::net_context_attr_options
+/// The options of alloc_net_context_x: the attributes that the program may set, and `name` and
+/// `user_context`. Default of each attribute: the global default.
+
+/// @class lci::option::device_attr_options
+/// The options of operations that allocate devices: the attributes that the program may set, and
+/// `name` and `user_context`. Default of each attribute: the global default.
+
+/// @class lci::option::mr_attr_options
+/// The options of operations that register memory: `name` and `user_context`.
+
+/// @class lci::option::plan_attr_options
+/// The options of alloc_plan_x: `name` and `user_context`.
+
+/// @class lci::option::endpoint_attr_options
+/// The options of alloc_endpoint_x: `name` and `user_context`.
+
+// Defines these classes. resolve() returns the defaults, with the values that were set.
+#define LCI_ATTR_SETTER(type_, name_, default_, doc_) \
+  /** doc_ */                                         \
+  LCI_DEFINE_SETTER(type_, name_)
 #define LCI_ATTR_OVERRIDE(type_, name_, default_, doc_) option_t<type_> name_##_value_;
 #define LCI_ATTR_RESOLVE(type_, name_, default_, doc_) \
   attr.name_ = name_##_value_.get_value_or(defaults.name_);
-#define LCI_ATTR_OPTIONS(resource_, RESOURCE_)                                              \
-  template <class Op>                                                                       \
-  class resource_##_attr_options : public name_option<Op>, public user_context_option<Op> { \
-   public:                                                                                  \
-    LCI_##RESOURCE_##_ATTRS(LCI_ATTR_SETTER) resource_##_attr_t                             \
-        resolve([[maybe_unused]] const global_attr_t& defaults) const {                     \
-      resource_##_attr_t attr;                                                              \
-      LCI_##RESOURCE_##_ATTRS(LCI_ATTR_RESOLVE) attr.name = this->get_name();               \
-      attr.user_context = this->get_user_context();                                         \
-      return attr;                                                                          \
-    }                                                                                       \
-                                                                                            \
-   private:                                                                                 \
-    LCI_##RESOURCE_##_ATTRS(LCI_ATTR_OVERRIDE)                                              \
+// clang-format off
+#define LCI_ATTR_OPTIONS(resource_, RESOURCE_)                                                     \
+  template <class Op>                                                                              \
+  class resource_##_attr_options : public name_option<Op>, public user_context_option<Op> {        \
+   public:                                                                                         \
+    LCI_##RESOURCE_##_ATTRS(LCI_ATTR_SETTER)                                                       \
+    /** Returns the attributes: the defaults, with the values that were set. */                    \
+    resource_##_attr_t resolve([[maybe_unused]] const global_attr_t& defaults) const {             \
+      resource_##_attr_t attr;                                                                     \
+      LCI_##RESOURCE_##_ATTRS(LCI_ATTR_RESOLVE)                                                    \
+      attr.name = this->get_name();                                                                \
+      attr.user_context = this->get_user_context();                                                \
+      return attr;                                                                                 \
+    }                                                                                              \
+                                                                                                   \
+   private:                                                                                        \
+    LCI_##RESOURCE_##_ATTRS(LCI_ATTR_OVERRIDE)                                                     \
   };
+// clang-format on
 LCI_RESOURCES(LCI_ATTR_OPTIONS)
 #undef LCI_ATTR_OPTIONS
 #undef LCI_ATTR_RESOLVE
@@ -277,6 +432,9 @@ LCI_RESOURCES(LCI_ATTR_OPTIONS)
 #undef LCI_ATTR_SETTER
 
 }  // namespace option
+
+/// @}
+
 }  // namespace lci
 
 #pragma GCC visibility pop
