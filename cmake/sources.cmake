@@ -87,7 +87,8 @@ set(LCI_SOURCES
   lci/runtime/runtime.cc
   lci/runtime/signal.cc
   lci/runtime/signal_operations.cc
-  lci/runtime/thread_devices.cc)
+  lci/runtime/thread_devices.cc
+  lci/runtime/variables.cc)
 
 set(LCI_IBV_SOURCES
   lci/net/ibv/backend.cc
