@@ -30,6 +30,7 @@
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
 #include "tools/launcher/remote_crew.h"
+#include "tools/launcher/terminal_input.h"
 
 namespace lci::launcher {
 namespace {
@@ -87,6 +88,7 @@ class job final : crew::events {
   std::string boot_dir_;
   std::vector<bool> exited_;  // by rank: with exit code 0, and not yet seen to have left the job
   std::unique_ptr<crew> crew_;
+  std::unique_ptr<terminal_input> input_;  // null: the rank has our own standard input, or none
   int signals_ = -1;
   int interrupts_ = 0;
   bool abort_seen_ = false;
@@ -131,6 +133,15 @@ bool job::prepare_crew() {
     how.output = !options_.output_dir.empty() ? local_crew_options::capture::files
                  : options_.label             ? local_crew_options::capture::pipes
                                               : local_crew_options::capture::none;
+    if (plan_.stdin_rank >= 0 && isatty(STDIN_FILENO)) {
+      auto input = terminal_input::make(&loop_);
+      if (!input.ok()) {
+        say(std::string(input.status().message()));
+        return false;
+      }
+      input_ = *std::move(input);
+      how.stdin_fd = input_->rank_end();
+    }
     crew_ = make_local_crew(&loop_, this, own_share(plan_, options_), how);
     return true;
   }
@@ -207,9 +218,11 @@ int job::run() {
     loop_.at(steady::now() + options_.timeout, [this] { time_out(); });
   }
   crew_->start();
+  if (input_ != nullptr) input_->started();
   while (crew_->busy()) {
     watch_sinks();
     crew_->before_wait();
+    if (input_ != nullptr) input_->before_wait();
     loop_.run_once();
   }
   finish();

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <pty.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -225,6 +226,31 @@ TEST(Lcrun, OneRankReadsStdin) {
   EXPECT_THAT(r.out, HasSubstr("[0] 0 read 0"));
   EXPECT_THAT(run({"-n", "1", "--stdin", "none"}, {testee, "echo"}, input).out,
               HasSubstr("0 read 0"));
+}
+
+// The rank is in no foreground process group, and would be stopped if it read the terminal itself.
+TEST(Lcrun, ARankReadsWhatIsTypedAtTheTerminal) {
+  int terminal = -1;
+  const pid_t pid = forkpty(&terminal, nullptr, nullptr, nullptr);
+  ASSERT_GE(pid, 0);
+  if (pid == 0) {
+    execl(lcrun, lcrun, "-n", "2", testee, "echo", nullptr);
+    _exit(98);
+  }
+  const std::string typed = "typed\n\x04";  // with the end of the input
+  ASSERT_EQ(write(terminal, typed.data(), typed.size()), static_cast<ssize_t>(typed.size()));
+  std::string out;
+  char block[1024];
+  // The read fails when no process has the terminal open any more.
+  for (ssize_t n; (n = read(terminal, block, sizeof(block))) > 0;) {
+    out.append(block, static_cast<size_t>(n));
+  }
+  close(terminal);
+  int status = -1;
+  ASSERT_EQ(waitpid(pid, &status, 0), pid);
+  EXPECT_EQ(status, 0) << out;
+  EXPECT_THAT(out, HasSubstr("0 read 6"));
+  EXPECT_THAT(out, HasSubstr("1 read 0"));
 }
 
 TEST(Lcrun, BindsToCores) {
