@@ -30,13 +30,13 @@
     [[nodiscard]] explicit free_##resource_##_x(resource_##_t* handle)                            \
         : argument::resource_##_argument<free_##resource_##_x, resource_##_t*>(handle) {}         \
     /** Frees the resource, and empties the handle.                                               \
-     * \throws std::logic_error if the library finds the resource in use, or it is a default one. \
-     * \throws std::invalid_argument if the handle is empty, the resource has been freed, or      \
-     *   it belongs to another runtime than the option names. */                                  \
+       \throws std::logic_error if the library finds the resource in use, or it is a default one. \
+       \throws std::invalid_argument if the handle is empty, the resource has been freed, or      \
+         it belongs to another runtime than the option names. */                                  \
     void operator()() const;                                                                      \
   };                                                                                              \
   /** free_##resource_##_x with the default of every option.                                      \
-   * \relates free_##resource_##_x */                                                             \
+     \relates free_##resource_##_x */                                                             \
   inline void free_##resource_(resource_##_t* handle) { free_##resource_##_x{handle}(); }
 
 // Declares get_default_<resource>_x and get_default_<resource>().
@@ -47,11 +47,11 @@
     /** Sets every option to its default. */                         \
     [[nodiscard]] get_default_##resource_##_x() = default;           \
     /** Returns the resource, which the runtime owns.                \
-     * \throws std::logic_error if the runtime has none. */          \
+       \throws std::logic_error if the runtime has none. */          \
     resource_##_t operator()() const;                                \
   };                                                                 \
   /** get_default_##resource_##_x with the default of every option.  \
-   * \relates get_default_##resource_##_x */                         \
+     \relates get_default_##resource_##_x */                         \
   inline resource_##_t get_default_##resource_() { return get_default_##resource_##_x()(); }
 
 #pragma GCC visibility push(default)

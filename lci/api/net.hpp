@@ -151,8 +151,8 @@ inline error_t net_post_send(int rank, const void* buffer, size_t size, mr_t mr)
                                       BASES_ {                                                     \
    public:                                                                                         \
     /** Takes the required arguments.                                                              \
-     * \param size bytes, at most the packet_size of the packet pool of the device.                \
-     * \param offset bytes from the start of rmr. */                                               \
+       \param size bytes, at most the packet_size of the packet pool of the device.                \
+       \param offset bytes from the start of rmr. */                                               \
     [[nodiscard]] name_##_x(int rank, const void* buffer, size_t size, uint64_t offset, rmr_t rmr) \
         : argument::rank_argument<name_##_x, int>(rank),                                           \
           argument::buffer_argument<name_##_x, const void*>(buffer),                               \
@@ -160,13 +160,13 @@ inline error_t net_post_send(int rank, const void* buffer, size_t size, mr_t mr)
           argument::offset_argument<name_##_x, uint64_t>(offset),                                  \
           argument::rmr_argument<name_##_x, rmr_t>(rmr) {}                                         \
     /** Puts the bytes.                                                                            \
-     * \return done or retry.                                                                      \
-     * \throws std::invalid_argument if an argument is out of its range.                           \
-     * \throws std::runtime_error if the peer has failed or has closed the memory. */              \
+       \return done or retry.                                                                      \
+       \throws std::invalid_argument if an argument is out of its range.                           \
+       \throws std::runtime_error if the peer has failed or has closed the memory. */              \
     error_t operator()() const;                                                                    \
   };                                                                                               \
   /** name_##_x with the default of every option.                                                  \
-   * \relates name_##_x */                                                                         \
+     \relates name_##_x */                                                                         \
   inline error_t name_(int rank, const void* buffer, size_t size, uint64_t offset, rmr_t rmr) {    \
     return name_##_x(rank, buffer, size, offset, rmr)();                                           \
   }
@@ -181,9 +181,9 @@ inline error_t net_post_send(int rank, const void* buffer, size_t size, mr_t mr)
                                       BASES_ {                                               \
    public:                                                                                   \
     /** Takes the required arguments.                                                        \
-     * \param size bytes.                                                                    \
-     * \param mr registration of the buffer; a network that needs none does not use it.      \
-     * \param offset bytes from the start of rmr. */                                         \
+       \param size bytes.                                                                    \
+       \param mr registration of the buffer; a network that needs none does not use it.      \
+       \param offset bytes from the start of rmr. */                                         \
     [[nodiscard]] name_##_x(int rank, BUFFER_ buffer, size_t size, mr_t mr, uint64_t offset, \
                             rmr_t rmr)                                                       \
         : argument::rank_argument<name_##_x, int>(rank),                                     \
@@ -193,14 +193,14 @@ inline error_t net_post_send(int rank, const void* buffer, size_t size, mr_t mr)
           argument::offset_argument<name_##_x, uint64_t>(offset),                            \
           argument::rmr_argument<name_##_x, rmr_t>(rmr) {}                                   \
     /** Starts the operation.                                                                \
-     * \return done or retry.                                                                \
-     * \throws std::invalid_argument if an argument is out of its range, or the network      \
-     *   needs mr.                                                                           \
-     * \throws std::runtime_error if the peer has failed or has closed the memory. */        \
+       \return done or retry.                                                                \
+       \throws std::invalid_argument if an argument is out of its range, or the network      \
+         needs mr.                                                                           \
+       \throws std::runtime_error if the peer has failed or has closed the memory. */        \
     error_t operator()() const;                                                              \
   };                                                                                         \
   /** name_##_x with the default of every option.                                            \
-   * \relates name_##_x */                                                                   \
+     \relates name_##_x */                                                                   \
   inline error_t name_(int rank, BUFFER_ buffer, size_t size, mr_t mr, uint64_t offset,      \
                        rmr_t rmr) {                                                          \
     return name_##_x(rank, buffer, size, mr, offset, rmr)();                                 \
