@@ -45,10 +45,11 @@ endforeach()
 
 if(LCI_BUILD_TOOLS)
   install(TARGETS lcrun lci_perf DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(FILES docs/man/lcrun.1 docs/man/lci_perf.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/lci)
 install(FILES examples/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/lci/examples)
-foreach(example hello pingpong rpc)
+foreach(example hello pingpong rpc tutorial)
   install(DIRECTORY examples/${example} DESTINATION ${CMAKE_INSTALL_DATADIR}/lci/examples
     FILES_MATCHING PATTERN "*.cc" PATTERN "*.h" PATTERN "*_test.cc" EXCLUDE)
 endforeach()
