@@ -247,6 +247,12 @@ struct context_config {
 using context_factory = base::StatusOr<std::unique_ptr<context>> (*)(boot::bootstrap& boot,
                                                                      const context_config& config);
 
+// Something that a person may want to know of a backend on this host, such as {"port", "mlx5_0:1"}.
+struct backend_fact {
+  std::string name;
+  std::string value;
+};
+
 // What the library knows of a backend before it is used. registry.cc lists them all.
 struct backend_entry {
   attr_backend_t id;
@@ -254,12 +260,17 @@ struct backend_entry {
   int preference;       // the available backend with the highest one is the default; < 0: never
   bool (*available)();  // cheap, local, no side effects: can this host use it at all?
   context_factory make;
+  // For people. May load the network's library. The error says why this host cannot use the
+  // backend.
+  base::StatusOr<std::vector<backend_fact>> (*describe)() = nullptr;
 };
 // attr_backend_t::none chooses: by preference where all ranks are on one host, else one that joins
 // those of a host with one way and hosts with another. Null if there is no such backend in this
 // binary.
 const backend_entry* find_backend(attr_backend_t id, bool one_host);
 const backend_entry* find_backend(std::string_view name);
+// Every backend in this binary.
+std::vector<const backend_entry*> list_backends();
 // For tests: `by` (which outlives all use) is found instead of the backend with its id. Before any
 // is looked for.
 void replace_backend(const backend_entry& by);

@@ -1,6 +1,8 @@
 // All backends of this library. Listed rather than registering themselves: the linker drops what
 // nobody refers to from a static library.
+#include <iterator>
 #include <string_view>
+#include <vector>
 
 #include "lci/net/backend.h"
 #include "lci/net/ibv/backend.h"
@@ -39,6 +41,10 @@ const backend_entry* find_backend(std::string_view name) {
     if (entry->name == name) return entry;
   }
   return nullptr;
+}
+
+std::vector<const backend_entry*> list_backends() {
+  return {std::begin(all_backends), std::end(all_backends)};
 }
 
 void replace_backend(const backend_entry& by) {

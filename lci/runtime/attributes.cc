@@ -2,17 +2,14 @@
 
 #include <cstdint>
 #include <limits>
-#include <stdexcept>
 #include <string>
 #include <string_view>
+#include <type_traits>
 
-#include "lci/api/resource.hpp"
 #include "lci/base/env.h"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
-#include "lci/runtime/device.h"
-#include "lci/runtime/plan.h"
-#include "lci/runtime/runtime.h"
+#include "lci/runtime/attribute_names.h"
 
 namespace lci {
 namespace rt {
@@ -34,22 +31,6 @@ base::StatusOr<size_t> read(const char* variable, size_t fallback) {
   return base::env_size(variable, fallback, 0, std::numeric_limits<size_t>::max());
 }
 
-base::StatusOr<attr_backend_t> read(const char* variable, attr_backend_t fallback) {
-  static constexpr base::enum_name<attr_backend_t> names[] = {
-      {"auto", attr_backend_t::none}, {"none", attr_backend_t::none},
-      {"ibv", attr_backend_t::ibv},   {"ofi", attr_backend_t::ofi},
-      {"ucx", attr_backend_t::ucx},   {"shm", attr_backend_t::shm},
-      {"sim", attr_backend_t::sim},   {"mixed", attr_backend_t::mixed},
-  };
-  return base::env_enum<attr_backend_t>(variable, fallback, names);
-}
-
-base::StatusOr<attr_cq_type_t> read(const char* variable, attr_cq_type_t fallback) {
-  static constexpr base::enum_name<attr_cq_type_t> names[] = {
-      {"array_atomic", attr_cq_type_t::array_atomic}, {"lcrq", attr_cq_type_t::lcrq}};
-  return base::env_enum<attr_cq_type_t>(variable, fallback, names);
-}
-
 base::StatusOr<double> read(const char* variable, double fallback) {
   return base::env_double(variable, fallback, 0, 1);
 }
@@ -58,46 +39,9 @@ base::StatusOr<std::string> read(const char* variable, const std::string& fallba
   return base::env_string(variable, fallback);
 }
 
-base::StatusOr<attr_matching_engine_type_t> read(const char* variable,
-                                                 attr_matching_engine_type_t fallback) {
-  static constexpr base::enum_name<attr_matching_engine_type_t> names[] = {
-      {"queue", attr_matching_engine_type_t::queue}, {"map", attr_matching_engine_type_t::map}};
-  return base::env_enum<attr_matching_engine_type_t>(variable, fallback, names);
-}
-
-base::StatusOr<attr_rdv_protocol_t> read(const char* variable, attr_rdv_protocol_t fallback) {
-  static constexpr base::enum_name<attr_rdv_protocol_t> names[] = {
-      {"auto_select", attr_rdv_protocol_t::auto_select},
-      {"write", attr_rdv_protocol_t::write},
-      {"writeimm", attr_rdv_protocol_t::writeimm}};
-  return base::env_enum<attr_rdv_protocol_t>(variable, fallback, names);
-}
-
-base::StatusOr<attr_ibv_odp_strategy_t> read(const char* variable,
-                                             attr_ibv_odp_strategy_t fallback) {
-  static constexpr base::enum_name<attr_ibv_odp_strategy_t> names[] = {
-      {"none", attr_ibv_odp_strategy_t::none},
-      {"explicit_odp", attr_ibv_odp_strategy_t::explicit_odp},
-      {"implicit_odp", attr_ibv_odp_strategy_t::implicit_odp}};
-  return base::env_enum<attr_ibv_odp_strategy_t>(variable, fallback, names);
-}
-
-base::StatusOr<attr_ibv_prefetch_strategy_t> read(const char* variable,
-                                                  attr_ibv_prefetch_strategy_t fallback) {
-  static constexpr base::enum_name<attr_ibv_prefetch_strategy_t> names[] = {
-      {"none", attr_ibv_prefetch_strategy_t::none},
-      {"prefetch", attr_ibv_prefetch_strategy_t::prefetch},
-      {"prefetch_write", attr_ibv_prefetch_strategy_t::prefetch_write},
-      {"prefetch_no_fault", attr_ibv_prefetch_strategy_t::prefetch_no_fault}};
-  return base::env_enum<attr_ibv_prefetch_strategy_t>(variable, fallback, names);
-}
-
-base::StatusOr<attr_ibv_td_strategy_t> read(const char* variable, attr_ibv_td_strategy_t fallback) {
-  static constexpr base::enum_name<attr_ibv_td_strategy_t> names[] = {
-      {"none", attr_ibv_td_strategy_t::none},
-      {"all_qp", attr_ibv_td_strategy_t::all_qp},
-      {"per_qp", attr_ibv_td_strategy_t::per_qp}};
-  return base::env_enum<attr_ibv_td_strategy_t>(variable, fallback, names);
+template <class Enum, class = std::enable_if_t<std::is_enum_v<Enum>>>
+base::StatusOr<Enum> read(const char* variable, Enum fallback) {
+  return base::env_enum<Enum>(variable, fallback, attribute_names<Enum>::all);
 }
 
 template <class T>
@@ -162,51 +106,5 @@ void effect_reports::check(const device_attr_t& attr) {
 #undef LCI_ATTR_REPORT
 
 }  // namespace rt
-
-// The getters of the handles.
-namespace {
-template <class Handle>
-auto& impl_of(const Handle& handle, const char* attribute) {
-  if (handle.is_empty()) {
-    throw std::invalid_argument(base::StrCat("lci: ", attribute, ": the handle is empty"));
-  }
-  return *handle.p_impl;
-}
-const runtime_attr_t& attributes_of(const runtime_impl_t& impl) { return impl.attr(); }
-template <class Impl>
-const auto& attributes_of(const Impl& impl) {
-  return impl.attr;
-}
-}  // namespace
-
-#define LCI_DEFINE_GETTER(handle_, type_, name_)                    \
-  type_ handle_::get_attr_##name_() const {                         \
-    return attributes_of(impl_of(*this, "get_attr_" #name_)).name_; \
-  }
-
-#define LCI_GETTER_OF_runtime(type_, name_, default_, doc_) \
-  LCI_DEFINE_GETTER(runtime_t, type_, name_)
-#define LCI_GETTER_OF_packet_pool(type_, name_, default_, doc_) \
-  LCI_DEFINE_GETTER(packet_pool_t, type_, name_)
-#define LCI_GETTER_OF_matching_engine(type_, name_, default_, doc_) \
-  LCI_DEFINE_GETTER(matching_engine_t, type_, name_)
-#define LCI_GETTER_OF_comp(type_, name_, default_, doc_) LCI_DEFINE_GETTER(comp_t, type_, name_)
-#define LCI_GETTER_OF_net_context(type_, name_, default_, doc_) \
-  LCI_DEFINE_GETTER(net_context_t, type_, name_)
-#define LCI_GETTER_OF_device(type_, name_, default_, doc_) LCI_DEFINE_GETTER(device_t, type_, name_)
-#define LCI_GETTER_OF_mr(type_, name_, default_, doc_) LCI_DEFINE_GETTER(mr_t, type_, name_)
-#define LCI_GETTER_OF_plan(type_, name_, default_, doc_) LCI_DEFINE_GETTER(plan_t, type_, name_)
-#define LCI_GETTER_OF_endpoint(type_, name_, default_, doc_) \
-  LCI_DEFINE_GETTER(endpoint_t, type_, name_)
-
-#define LCI_DEFINE_GETTERS(resource_, RESOURCE_)                       \
-  LCI_##RESOURCE_##_ATTRS(LCI_GETTER_OF_##resource_)                   \
-      LCI_##RESOURCE_##_READONLY_ATTRS(LCI_GETTER_OF_##resource_)      \
-          LCI_DEFINE_GETTER(resource_##_t, const char*, name)          \
-              LCI_DEFINE_GETTER(resource_##_t, void*, user_context)    \
-                  resource_##_attr_t resource_##_t::get_attr() const { \
-    return attributes_of(impl_of(*this, "get_attr"));                  \
-  }
-LCI_RESOURCES(LCI_DEFINE_GETTERS)
 
 }  // namespace lci

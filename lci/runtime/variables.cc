@@ -18,6 +18,8 @@ constexpr std::string_view package_suffixes[] = {"ROOT", "DIR",     "HOME",  "PA
                                                  "VER",  "VERSION", "BUILD", "SRC",    "SOURCE"};
 
 constexpr std::string_view prefix = "LCI_";
+// Set by lcrun, so that it finds the processes of its job.
+constexpr std::string_view mark_of_lcrun = "LCI_JOB_NODE";
 
 std::vector<std::string> known_names() {
   std::vector<std::string> names;
@@ -130,7 +132,7 @@ std::vector<unknown_variable> unknown_variables(const char* const* environment) 
     if (entry.substr(0, prefix.size()) != prefix) continue;
     const std::string name(entry.substr(0, entry.find('=')));
     // Settings of tests of the library, which the library itself does not read.
-    if (name.rfind("LCI_TEST_", 0) == 0) continue;
+    if (name.rfind("LCI_TEST_", 0) == 0 || name == mark_of_lcrun) continue;
     const std::string_view rest = std::string_view(name).substr(prefix.size());
     if (std::find(std::begin(package_suffixes), std::end(package_suffixes), rest) !=
         std::end(package_suffixes)) {

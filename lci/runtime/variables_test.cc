@@ -31,9 +31,10 @@ TEST(Variables, WhatTheLibraryReadsIsKnown) {
 }
 
 TEST(Variables, WhatBelongsToOthersIsNotLookedAt) {
-  EXPECT_THAT(unknown_of({"PATH=/bin", "LCIX=1", "LCT_LOG_LEVEL=warn", "LCRUN_TIMEOUT=1",
-                          "LCI_ROOT=/opt/lci", "LCI_VERSION=2", "LCI_TEST_SEEDS=3"}),
-              IsEmpty());
+  EXPECT_THAT(
+      unknown_of({"PATH=/bin", "LCIX=1", "LCT_LOG_LEVEL=warn", "LCRUN_TIMEOUT=1",
+                  "LCI_ROOT=/opt/lci", "LCI_VERSION=2", "LCI_JOB_NODE=0", "LCI_TEST_SEEDS=3"}),
+      IsEmpty());
 }
 
 TEST(Variables, AMisspelledNameFindsTheRightOne) {

@@ -11,12 +11,14 @@ base::StatusOr<std::unique_ptr<context>> refuse(boot::bootstrap&, const context_
   return base::UnimplementedError(reason);
 }
 
+base::StatusOr<std::vector<backend_fact>> describe() { return base::UnimplementedError(reason); }
+
 }  // namespace
 
 base::Status usable(const context_config&) { return base::UnimplementedError(reason); }
 
 // Never the default. `make` gives a program that asks for it the reason.
-const backend_entry backend = {attr_backend_t::ibv, "ibv", /*preference=*/-1, [] { return true; },
-                               refuse};
+const backend_entry backend = {attr_backend_t::ibv, "ibv",  /*preference=*/-1,
+                               [] { return true; }, refuse, describe};
 
 }  // namespace lci::net::ibv

@@ -26,6 +26,22 @@ bool available() {
   return status.ok();
 }
 
+base::StatusOr<std::vector<backend_fact>> describe() {
+  const base::Status status = usable({});
+  if (!status.ok()) return status;
+  const base::StatusOr<verbs>& loaded = load_verbs();
+  if (!loaded.ok()) return loaded.status();
+  const base::StatusOr<port> chosen = open_port(*loaded, wanted_from({}));
+  if (!chosen.ok()) return chosen.status();
+  return std::vector<backend_fact>{
+      {"reach", "ranks of any hosts"},
+      {"port", chosen->name},
+      {"link", chosen->is_roce() ? "RoCE" : "InfiniBand"},
+      {"queue pairs at most", std::to_string(chosen->limits.max_qp)},
+      {"registrations at most", std::to_string(chosen->limits.max_mr)},
+      {"largest message in bytes", std::to_string(chosen->attributes.max_msg_sz)}};
+}
+
 }  // namespace
 
 base::Status usable(const context_config& config) {
@@ -38,7 +54,7 @@ base::Status usable(const context_config& config) {
   return open_port(*loaded, wanted_from(config)).status();
 }
 
-const backend_entry backend = {attr_backend_t::ibv, "ibv", /*preference=*/6, available,
-                               rdma_context::make};
+const backend_entry backend = {attr_backend_t::ibv, "ibv",   /*preference=*/6, available,
+                               rdma_context::make,  describe};
 
 }  // namespace lci::net::ibv

@@ -4,15 +4,19 @@
 namespace lci::net::ofi {
 namespace {
 
+constexpr char reason[] =
+    "this build of LCI has no backend ofi (it was configured without libfabric)";
+
 base::StatusOr<std::unique_ptr<context>> refuse(boot::bootstrap&, const context_config&) {
-  return base::UnimplementedError(
-      "this build of LCI has no backend ofi (it was configured without libfabric)");
+  return base::UnimplementedError(reason);
 }
+
+base::StatusOr<std::vector<backend_fact>> describe() { return base::UnimplementedError(reason); }
 
 }  // namespace
 
 // Never the default. `make` gives a program that asks for it the reason.
-const backend_entry backend = {attr_backend_t::ofi, "ofi", /*preference=*/-1, [] { return true; },
-                               refuse};
+const backend_entry backend = {attr_backend_t::ofi, "ofi",  /*preference=*/-1,
+                               [] { return true; }, refuse, describe};
 
 }  // namespace lci::net::ofi

@@ -1,8 +1,10 @@
 #include "lci/net/ofi/backend.h"
 
 #include "lci/base/log.h"
+#include "lci/base/strings.h"
 #include "lci/net/ofi/context.h"
 #include "lci/net/ofi/library.h"
+#include "lci/net/ofi/provider.h"
 
 namespace lci::net::ofi {
 
@@ -16,9 +18,40 @@ bool available() {
   return loaded.ok();
 }
 
+const char* name_of(rma_mode mode) {
+  switch (mode) {
+    case rma_mode::native:
+      return "by the provider";
+    case rma_mode::asked:
+      return "by the target on request, through the provider";
+    case rma_mode::messages:
+      return "in messages";
+  }
+  return "?";
+}
+
+base::StatusOr<std::vector<backend_fact>> describe() {
+  const base::StatusOr<std::vector<std::string>> listed = list_providers({});
+  if (!listed.ok()) return listed.status();
+  const base::StatusOr<std::string> chosen = choose_common({*listed});
+  if (!chosen.ok()) return chosen.status();
+  wanted_provider wanted;
+  wanted.name = *chosen;
+  const base::StatusOr<provider> found = find_provider(wanted);
+  if (!found.ok()) return found.status();
+  const fi_info& info = *found->info;
+  return std::vector<backend_fact>{
+      {"reach", "ranks of any hosts"},
+      {"providers", base::StrJoin(*listed, ", ")},
+      {"provider", found->name()},
+      {"interface", info.domain_attr->name != nullptr ? info.domain_attr->name : ""},
+      {"puts and gets", name_of(found->rma)},
+      {"largest message in bytes", std::to_string(info.ep_attr->max_msg_size)}};
+}
+
 }  // namespace
 
-const backend_entry backend = {attr_backend_t::ofi, "ofi", /*preference=*/5, available,
-                               ofi_context::make};
+const backend_entry backend = {attr_backend_t::ofi, "ofi",   /*preference=*/5, available,
+                               ofi_context::make,   describe};
 
 }  // namespace lci::net::ofi

@@ -3,6 +3,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <cerrno>
+#include <cstring>
+#include <fstream>
+
+#include "lci/base/strings.h"
 #include "lci/net/shm/context.h"
 
 namespace lci::net::shm {
@@ -15,9 +20,30 @@ bool available() {
   return true;
 }
 
+// The restriction of Yama, a security module of the kernel; empty: it is not there.
+std::string trace_scope() {
+  std::ifstream file("/proc/sys/kernel/yama/ptrace_scope");
+  std::string scope;
+  std::getline(file, scope);
+  return scope;
+}
+
+base::StatusOr<std::vector<backend_fact>> describe() {
+  if (!available()) {
+    return base::UnavailableError(
+        base::StrCat("the kernel makes no shared memory (memfd_create): ", std::strerror(errno)));
+  }
+  const std::string scope = trace_scope();
+  return std::vector<backend_fact>{
+      {"reach", "ranks of one host"},
+      {"copies of large messages", scope.empty() || scope[0] <= '1'
+                                       ? "through the kernel or a ring, whichever is faster"
+                                       : "through a ring: kernel.yama.ptrace_scope is " + scope}};
+}
+
 }  // namespace
 
-const backend_entry backend = {attr_backend_t::shm, "shm", /*preference=*/10, available,
-                               shm_context::make};
+const backend_entry backend = {attr_backend_t::shm, "shm",   /*preference=*/10, available,
+                               shm_context::make,   describe};
 
 }  // namespace lci::net::shm
