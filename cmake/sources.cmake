@@ -53,6 +53,7 @@ set(LCI_SOURCES
   lci/net/sim/fabric.cc
   lci/net/sim/settings.cc
   lci/net/sim/turns.cc
+  lci/runtime/attribute_getters.cc
   lci/runtime/attributes.cc
   lci/runtime/backlog.cc
   lci/runtime/block.cc
@@ -221,6 +222,7 @@ set(LCRUN_SOURCES
   tools/launcher/plan.cc
   tools/launcher/process.cc
   tools/launcher/remote_crew.cc
+  tools/launcher/terminal_input.cc
   tools/launcher/uri.cc
   tools/launcher/wire.cc)
 

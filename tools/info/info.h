@@ -57,7 +57,7 @@ std::string as_text(const info& all);
 std::string as_json(const info& all);
 // The page docs/configuration.md: attributes and variables with their defaults, the same on every
 // host.
-std::string as_markdown();
+std::string as_markdown(const std::vector<attribute_info>& all);
 
 }  // namespace lci::info
 

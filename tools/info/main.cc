@@ -42,18 +42,16 @@ int main(int argc, char** argv) {
       return refuse("unknown option " + argument);
     }
   }
-  std::string text;
-  if (format == "markdown") {
-    text = lci::info::as_markdown();
-  } else if (format == "text" || format == "json") {
-    const auto all = lci::info::collect();
-    if (!all.ok()) {
-      std::fprintf(stderr, "lci_info: %s\n", std::string(all.status().message()).c_str());
-      return 1;
-    }
-    text = format == "json" ? as_json(*all) : as_text(*all);
-  } else {
+  if (format != "text" && format != "json" && format != "markdown") {
     return refuse("--format " + format + ": give text, json or markdown");
   }
+  const auto all = lci::info::collect();
+  if (!all.ok()) {
+    std::fprintf(stderr, "lci_info: %s\n", std::string(all.status().message()).c_str());
+    return 1;
+  }
+  const std::string text = format == "json"   ? as_json(*all)
+                           : format == "text" ? as_text(*all)
+                                              : lci::info::as_markdown(all->attributes);
   return std::fputs(text.c_str(), stdout) < 0 ? 1 : 0;
 }

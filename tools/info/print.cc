@@ -142,7 +142,7 @@ std::string as_json(const info& all) {
   return text + "\n}\n";
 }
 
-std::string as_markdown() {
+std::string as_markdown(const std::vector<attribute_info>& all) {
   std::string text =
       "# Configuration\n\n"
       "Every attribute of a resource has a default, which the variable `LCI_ATTR_<NAME>`, "
@@ -152,8 +152,7 @@ std::string as_markdown() {
       "an environment. This page is\n"
       "made by `lci_info --format markdown`.\n";
   std::string resource;
-  // Without an environment, so that the error is impossible.
-  for (const attribute_info& each : *attributes()) {
+  for (const attribute_info& each : all) {
     if (each.resource != resource) {
       resource = each.resource;
       base::StrAppend(&text, "\n## Attributes of a ", resource,
