@@ -409,8 +409,9 @@ TEST_P(Separability, AThreadBesideOthersTakesTheWayOfASingleOne) {
       workers[0].run([&] { (threads == 1 ? alone : beside) = instructions(over, lanes[0], what); });
     });
   }
-  // Copies take some more or less by the alignment of their buffers.
-  EXPECT_LE(alone > beside ? alone - beside : beside - alone, alone / 100)
+  // Copies take some more or less by the alignment of their buffers; a lock that two threads share,
+  // or a turn in a loop that waits for it, takes more.
+  EXPECT_LE(alone > beside ? alone - beside : beside - alone, alone / 50)
       << "instructions: " << alone << " alone, " << beside << " beside another thread";
 }
 
