@@ -1,4 +1,4 @@
-// The environment variables of the library, and those of which it knows nothing.
+// Describes the environment variables that the library reads, and finds those that it does not.
 #ifndef LCI_RUNTIME_VARIABLES_H_
 #define LCI_RUNTIME_VARIABLES_H_
 
