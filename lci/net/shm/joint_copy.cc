@@ -104,7 +104,7 @@ error_t joint_copies::put(const op& operation, uint64_t remote, ring_writer& wri
   made.begin = begin;
   if (!whole) return errorcode_t::fatal;
   if (made.waits) return errorcode_t::posted;
-  timed_.note(way::kernel, operation.rank, operation.size, begin);
+  timed_.ended(way::kernel, operation.rank, operation.size, begin);
   return errorcode_t::done;
 }
 
@@ -142,7 +142,11 @@ bool joint_copies::close(int rank, bool all, completion* out) {
     out->rank = rank;
     out->context = over.context;
     out->failed = end != joint_copied;
-    if (!out->failed) timed_.note(way::kernel, rank, over.size, over.begin);
+    if (out->failed) {
+      timed_.gave_up(way::kernel, rank, over.size);
+    } else {
+      timed_.ended(way::kernel, rank, over.size, over.begin);
+    }
     return true;
   }
   return false;

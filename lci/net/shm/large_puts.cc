@@ -20,44 +20,63 @@ int64_t large_puts::now() {
       .count();
 }
 
-way way_chooser::next() {
-  // Whichever; it is not worth waiting for.
+std::optional<way> way_chooser::next() {
+  // Whichever; the lock is not worth waiting for.
   if (!lock_.try_lock()) return way::kernel;
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
-  if (left_ == 0) begin_phase();
+  if (is_over()) begin_phase();
+  if (is_trial() && (under_way(best_) > 0 || under_way(now_) >= trial)) return std::nullopt;
   return now_;
 }
 
 void way_chooser::began(way through) {
+  under_way_[static_cast<size_t>(through)].fetch_add(1, std::memory_order_relaxed);
+}
+
+void way_chooser::ended(way through, size_t size, int64_t begin, int64_t end) {
+  // Before the last put of a phase is found to be over.
+  gave_up(through);
   if (!lock_.try_lock()) return;
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
-  if (through == now_ && left_ > 0) --left_;
+  measure(through, size, begin, end);
 }
+
+void way_chooser::gave_up(way through) {
+  under_way_[static_cast<size_t>(through)].fetch_sub(1, std::memory_order_relaxed);
+}
+
+void way_chooser::measure(way through, size_t size, int64_t begin, int64_t end) {
+  if (clean_since_ == INT64_MAX && under_way(other(now_)) == 0) clean_since_ = end;
+  const int64_t alone_since = std::max(begin, last_end_);
+  last_end_ = std::max(last_end_, end);
+  if (through != now_ || begin < clean_since_) return;
+  ++measured_;
+  spent_.bytes += static_cast<double>(size);
+  spent_.time += static_cast<double>(std::max<int64_t>(end - alone_since, 0));
+}
+
+bool way_chooser::is_over() const { return measured_ >= least_ && spent_.time >= least_time_; }
 
 void way_chooser::begin_phase() {
-  const bool was_trial = now_ != best_;
-  compare();
-  now_ = was_trial ? best_ : other(best_);
-  left_ = was_trial ? between_trials : trial;
-}
-
-void way_chooser::compare() {
-  for (const way each : {way::kernel, way::ring}) {
-    spent& lately = of(each);
-    if (lately.bytes > 0) cost_of(each) = lately.time / lately.bytes;
-    lately = spent();
+  const bool was_trial = is_trial();
+  if (spent_.bytes > 0) cost_[static_cast<size_t>(now_)] = spent_.time / spent_.bytes;
+  const double cost_of_best = cost_[static_cast<size_t>(best_)];
+  const double cost_of_other = cost_[static_cast<size_t>(other(best_))];
+  const way before = now_;
+  if (was_trial) {
+    least_ = between_trials;
+    least_time_ = least_share * spent_.time;
+    if (cost_of_other < clearly * cost_of_best) best_ = other(best_);
+    now_ = best_;
+  } else {
+    least_ = trial;
+    least_time_ = 0;
+    now_ = other(best_);
   }
-  const double now = cost_of(best_);
-  const double then = cost_of(other(best_));
-  if (then > 0 && now > 0 && then < clearly * now) best_ = other(best_);
-}
-
-void way_chooser::note(way through, size_t size, int64_t begin, int64_t end) {
-  if (!lock_.try_lock()) return;
-  const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
-  of(through).bytes += static_cast<double>(size);
-  of(through).time += static_cast<double>(std::max<int64_t>(end - std::max(begin, last_end_), 0));
-  last_end_ = std::max(last_end_, end);
+  spent_ = spent();
+  measured_ = 0;
+  // A trial waits for the others; see next().
+  if (now_ != before && !is_trial() && under_way(before) > 0) clean_since_ = INT64_MAX;
 }
 
 }  // namespace lci::net::shm

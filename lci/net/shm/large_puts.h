@@ -2,9 +2,11 @@
 #define LCI_NET_SHM_LARGE_PUTS_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "lci/ds/spinlock.h"
 
@@ -16,58 +18,78 @@ enum class way : uint8_t {
   ring,    // one into the ring and the other out of it, at the same time (requests.h)
 };
 
-// Which of the two is faster depends on how far apart the processors are, and where they run is the
-// kernel's choice, or even a host's: between processors of one cache the ring is two to three times
-// faster; where a line takes 126 ns, a copy in a pipeline has half of the bandwidth of the kernel's
-// (README, 1 MiB). So both are tried, a few puts every so often, and the one that took less time
-// for its bytes is used meanwhile. Of puts that are under way together, each takes the time since
-// the one before it was over.
+// Chooses the faster way for the next put, by measuring both.
 //
-// Times are in ns, from any one point on. Thread safety: any thread at any time; wait-free. What
-// another thread is just noting is not waited for, but left out.
+// Which way is faster depends on the distance of the processors, and the system decides where the
+// ranks run: between processors that share a cache the ring is two to three times faster; between
+// distant ones it has a fifth of the bandwidth of the kernel's copies (docs/performance). So the
+// puts come in phases: a long one that goes the better way, then a short trial of the other way.
+//
+// A phase is measured by the time during which at least one of its puts is under way. Puts of both
+// ways at the same time would falsify that: a put through the ring takes part of its time while the
+// caller copies the next one through the kernel. So a trial begins when nothing else is under way,
+// has few puts under way at a time, and holds the others back; after a trial the long phase counts
+// only what begins after the last put of the trial has ended. The long phase lasts at least
+// `least_share` times as long as the trial before it.
+//
+// Times are in ns from any one origin. Thread safety: any thread at any time; wait-free. A
+// measurement that meets another thread's in the lock is left out.
 class way_chooser {
  public:
-  // For a put that is to begin now.
-  way next();
-  // It has begun.
+  // The way of a put that is to begin now. Nothing: the put has to wait until one of those under
+  // way has ended.
+  std::optional<way> next();
+  // A put has begun. For each call there is one of ended() or gave_up().
   void began(way through);
   // A put of `size` bytes that began at `begin` is over at `end`.
-  void note(way through, size_t size, int64_t begin, int64_t end);
+  void ended(way through, size_t size, int64_t begin, int64_t end);
+  // A put has failed: its time says nothing.
+  void gave_up(way through);
 
-  // Puts of a trial, and between two: one in 32 goes the slower way.
-  static constexpr int trial = 4;
-  static constexpr int between_trials = 124;
+  static constexpr int trial = 4;             // puts of a trial that are measured
+  static constexpr int between_trials = 124;  // puts of a long phase that are measured, at least
+  static constexpr int least_share = 31;
 
  private:
   struct spent {
     double bytes = 0;
-    double time = 0;
+    double time = 0;  // ns
   };
 
+  bool is_trial() const { return now_ != best_; }
+  bool is_over() const;
   void begin_phase();
-  void compare();
-  spent& of(way which) { return lately_[static_cast<size_t>(which)]; }
-  double& cost_of(way which) { return cost_[static_cast<size_t>(which)]; }
+  void measure(way through, size_t size, int64_t begin, int64_t end);
+  int under_way(way through) const {
+    return under_way_[static_cast<size_t>(through)].load(std::memory_order_relaxed);
+  }
+
+  std::array<std::atomic<int>, 2> under_way_ = {};  // puts, by way
 
   ds::spinlock lock_;  // guards what follows
   way best_ = way::kernel;
-  way now_ = way::kernel;            // another than the best: a trial
-  int left_ = trial;                 // puts of this phase
-  std::array<spent, 2> lately_;      // by way, since it was last compared
+  way now_ = way::kernel;  // of this phase; another than the best: a trial
+  int least_ = trial;      // puts that this phase measures
+  double least_time_ = 0;  // ns for which this phase lasts
+  int measured_ = 0;       // puts of this phase
+  spent spent_;            // by them
+  int64_t last_end_ = 0;   // of any put
+  // Only puts that began later are measured; INT64_MAX: some of the phase before are under way.
+  int64_t clean_since_ = 0;
   std::array<double, 2> cost_ = {};  // ns a byte, by way; 0: not known
-  int64_t last_end_ = 0;
 };
 
-// Those of a device: for each rank, and for puts of two sizes.
+// The choosers of a device: for each rank, one for each of two ranges of size.
 class large_puts {
  public:
   explicit large_puts(int ranks) : choosers_(new pair[static_cast<size_t>(ranks)]) {}
 
-  way next(int rank, size_t size) { return chooser(rank, size).next(); }
+  std::optional<way> next(int rank, size_t size) { return chooser(rank, size).next(); }
   void began(way through, int rank, size_t size) { chooser(rank, size).began(through); }
-  void note(way through, int rank, size_t size, int64_t begin) {
-    chooser(rank, size).note(through, size, begin, now());
+  void ended(way through, int rank, size_t size, int64_t begin) {
+    chooser(rank, size).ended(through, size, begin, now());
   }
+  void gave_up(way through, int rank, size_t size) { chooser(rank, size).gave_up(through); }
   static int64_t now();
 
  private:

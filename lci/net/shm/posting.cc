@@ -170,13 +170,15 @@ error_t shm_device::post_told_put(const op& operation, ring_writer& to) {
 
 // With the ring's lock.
 error_t shm_device::post_large(const op& operation, uint64_t remote, ring_writer& to) {
+  const std::optional<way> through = large_puts_.next(operation.rank, operation.size);
+  if (!through) return full(operation.rank);
   const int64_t begin = large_puts::now();
-  const way through = large_puts_.next(operation.rank, operation.size);
-  const error_t posted = through == way::kernel ? joint_.put(operation, remote, to, begin)
-                                                : requests_.post(operation, to, begin);
-  if (posted.is_retry()) return full(operation.rank);
-  large_puts_.began(through, operation.rank, operation.size);
-  return posted;
+  large_puts_.began(*through, operation.rank, operation.size);
+  const error_t posted = *through == way::kernel ? joint_.put(operation, remote, to, begin)
+                                                 : requests_.post(operation, to, begin);
+  if (posted.is_done() || posted.is_posted()) return posted;
+  large_puts_.gave_up(*through, operation.rank, operation.size);
+  return posted.is_retry() ? full(operation.rank) : posted;
 }
 
 bool shm_device::add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) {

@@ -98,7 +98,11 @@ void request_table::close(int rank, uint32_t operation, bool failed, completion*
   out->rank = rank;
   out->context = closed.context;
   out->failed = failed;
-  if (closed.begin != 0 && !failed) timed_.note(way::ring, rank, closed.size, closed.begin);
+  if (closed.begin != 0 && failed) {
+    timed_.gave_up(way::ring, rank, closed.size);
+  } else if (closed.begin != 0) {
+    timed_.ended(way::ring, rank, closed.size, closed.begin);
+  }
   with.free.fetch_or(uint32_t{1} << operation, std::memory_order_release);  // F1
 }
 

@@ -26,12 +26,12 @@ namespace lci::net::shm {
 // by one thread at a time, which is the one that polls; give_up() is both.
 class request_table {
  public:
-  // A message has at most `piece` bytes of a put or get. `timed` outlives the table.
+  // A message has at most `piece` bytes of a put or get. `timed` outlives the table; it is told of
+  // the end of each posted put with a `begin`.
   request_table(int ranks, region_table& regions, size_t piece, large_puts& timed);
 
   // Posted; or retry_nomem if there is no room for it among the open requests, or none in the ring
-  // for its first piece. `begin`: when it began, if large_puts is to know how long it takes; else
-  // 0.
+  // for its first piece. `begin`: when it began, if `timed` is to know its end; else 0.
   error_t post(const op& operation, ring_writer& writer, int64_t begin = 0);
   // Writes more of the puts to `rank` that are not all in the ring.
   void go_on(int rank, ring_writer& writer);
