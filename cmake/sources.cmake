@@ -53,6 +53,7 @@ set(LCI_SOURCES
   lci/net/sim/fabric.cc
   lci/net/sim/settings.cc
   lci/net/sim/turns.cc
+  lci/runtime/agreement.cc
   lci/runtime/attribute_getters.cc
   lci/runtime/attributes.cc
   lci/runtime/backlog.cc

@@ -187,6 +187,10 @@ class context {
   // another, where that has all that the job needs. The attribute `backend` says this one.
   virtual const char* name() const = 0;
 
+  // For people, in a line that the runtime writes: what it goes through, such as
+  // "ofi (provider tcp;ofi_rxm on eth0)".
+  virtual std::string description() const { return name(); }
+
   // Collective over the ranks of the job for each uid: every rank makes the device of that uid.
   // Several may be under way at the same time in different threads. May block, bounded by the
   // bootstrap's default timeout; an error names what was missing (the rank, or the resource and its

@@ -4,20 +4,25 @@
 #include <utility>
 
 #include "lci/base/strings.h"
+#include "lci/runtime/agreement.h"
 
 namespace lci {
 namespace {
 
-std::unique_ptr<net::context> attach(boot::bootstrap& boot, net_context_attr_t* attr) {
-  const boot::job_position& position = boot.position();
-  const net::backend_entry* entry =
-      net::find_backend(attr->backend, position.local_size == position.size);
-  if (entry == nullptr || !entry->available()) {
-    throw std::runtime_error(
-        base::StrCat("lci: the backend asked for (LCI_ATTR_BACKEND) is ",
-                     entry == nullptr ? "not part of this library" : "not available on this host",
-                     "; leave it unset for the default"));
-  }
+// What ranks must agree on, of a context that the program asks for.
+void compare_with_peers(boot::bootstrap& boot, const net_context_attr_t& attr,
+                        const base::StatusOr<const net::backend_entry*>& backend) {
+  rt::agreement ours;
+  if (backend.ok()) ours.attribute("backend", (*backend)->name);
+  ours.attribute("ofi_provider_name", attr.ofi_provider_name);
+  const auto met = ours.meet(boot, "settings", backend.status());
+  if (!met.ok()) throw std::runtime_error(base::StrCat("lci: ", met.status().message()));
+}
+
+std::unique_ptr<net::context> attach(boot::bootstrap& boot, int number, net_context_attr_t* attr) {
+  const auto backend = choose_backend(boot.position(), attr->backend);
+  if (number != 0) compare_with_peers(boot, *attr, backend);
+  const net::backend_entry* const entry = backend.value();
   net::context_config config;
   config.provider = attr->ofi_provider_name;
   config.interface = attr->device_name;
@@ -38,13 +43,23 @@ std::unique_ptr<net::context> attach(boot::bootstrap& boot, net_context_attr_t* 
 
 }  // namespace
 
+base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_position& position,
+                                                         attr_backend_t wanted) {
+  const net::backend_entry* entry = net::find_backend(wanted, position.local_size == position.size);
+  if (entry != nullptr && entry->available()) return entry;
+  return base::FailedPreconditionError(
+      base::StrCat("the backend asked for (LCI_ATTR_BACKEND) is ",
+                   entry == nullptr ? "not part of this library" : "not available on this host",
+                   "; leave it unset for the default"));
+}
+
 net_context_impl_t::net_context_impl_t(runtime_impl_t& owner, const net_context_attr_t& attributes,
                                        std::unique_ptr<boot::bootstrap> boot, int own_number)
     : boot_(std::move(boot)),
       runtime(owner),
       attr(attributes),
       number(own_number),
-      net(attach(*boot_, &attr)) {
+      net(attach(*boot_, own_number, &attr)) {
   if (attr.max_msg_size == 0) {
     throw std::invalid_argument("lci: attribute max_msg_size is 0, not at least 1");
   }

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "lci/api/attr.hpp"
+#include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/net/backend.h"
 #include "lci/runtime/live.h"
@@ -14,11 +15,17 @@ namespace lci {
 
 class runtime_impl_t;
 
+// The backend that a rank in this position uses for attribute `wanted`. The error is for the
+// program's user.
+base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_position& position,
+                                                         attr_backend_t wanted);
+
 // What stands behind a net_context_t: an attachment to a network, in a scope of the bootstrap of
 // its own.
 class net_context_impl_t : public rt::live_object {
  public:
-  // Collective. Throws std::runtime_error.
+  // Collective. Throws std::runtime_error. The settings of number 0, which is the runtime's own,
+  // have been compared with the other ranks'.
   net_context_impl_t(runtime_impl_t& runtime, const net_context_attr_t& attributes,
                      std::unique_ptr<boot::bootstrap> boot, int number);
 

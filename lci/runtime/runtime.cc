@@ -1,13 +1,21 @@
 #include "lci/runtime/runtime.h"
 
+#include <unistd.h>
+
+#include <algorithm>
 #include <stdexcept>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
+#include "lci/api/config.hpp"
+#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/boot/scoped.h"
 #include "lci/net/capacity.h"
 #include "lci/net/exchange.h"
+#include "lci/runtime/agreement.h"
 #include "lci/runtime/wait.h"
 
 namespace lci {
@@ -21,52 +29,27 @@ comp_attr_t attributes_of_no_comp() {
   return attr;
 }
 
-void check_imm_bits(const runtime_attr_t& attr) {
-  if (attr.imm_nbits_tag < 0 || attr.imm_nbits_tag > 16) {
-    throw std::invalid_argument(
-        base::StrCat("lci: attribute imm_nbits_tag is ", attr.imm_nbits_tag, ", not 0 to 16"));
+base::Status check(const runtime_attr_t& attr) {
+  struct range {
+    const char* name;
+    int value;
+    int least;
+    int most;
+  };
+  for (const range& each : {range{"imm_nbits_tag", attr.imm_nbits_tag, 0, 16},
+                            range{"imm_nbits_rcomp", attr.imm_nbits_rcomp, 1, 15},
+                            range{"imm_nbits_signal_part", attr.imm_nbits_signal_part, 0, 16},
+                            range{"nrails", attr.nrails, 1, 16}}) {
+    if (each.value >= each.least && each.value <= each.most) continue;
+    return base::InvalidArgumentError(base::StrCat("attribute ", each.name, " is ", each.value,
+                                                   ", not ", each.least, " to ", each.most));
   }
-  if (attr.imm_nbits_rcomp < 1 || attr.imm_nbits_rcomp > 15) {
-    throw std::invalid_argument(
-        base::StrCat("lci: attribute imm_nbits_rcomp is ", attr.imm_nbits_rcomp, ", not 1 to 15"));
-  }
-  if (attr.imm_nbits_signal_part < 0 || attr.imm_nbits_signal_part > 16) {
-    throw std::invalid_argument(base::StrCat("lci: attribute imm_nbits_signal_part is ",
-                                             attr.imm_nbits_signal_part, ", not 0 to 16"));
-  }
-  if (attr.nrails < 1 || attr.nrails > 16) {
-    throw std::invalid_argument(
-        base::StrCat("lci: attribute nrails is ", attr.nrails, ", not 1 to 16"));
-  }
+  return base::OkStatus();
 }
 
-// What all ranks must agree on before the first message.
-struct agreement {
-  uint64_t wire_version;
-  int32_t tag_bits;
-  int32_t rcomp_bits;
-  int32_t signal_part_bits;
-  int32_t rails;
-};
-
-void compare_with_peers(boot::bootstrap& boot, const runtime_attr_t& attr) {
-  const agreement ours{rt::wire_version, attr.imm_nbits_tag, attr.imm_nbits_rcomp,
-                       attr.imm_nbits_signal_part, attr.nrails};
-  const std::string_view bytes(reinterpret_cast<const char*>(&ours), sizeof(ours));
-  auto all = boot.allgather("agreement", bytes, boot.default_timeout());
-  if (!all.ok()) {
-    throw std::runtime_error(
-        base::StrCat("lci: the ranks could not meet: ", all.status().ToString()));
-  }
-  for (size_t rank = 0; rank < all->size(); ++rank) {
-    if ((*all)[rank] != bytes) {
-      throw std::runtime_error(
-          base::StrCat("lci: rank ", rank, " and rank ", boot.rank(),
-                       " run different versions of the library, or with different imm_nbits_tag, "
-                       "imm_nbits_rcomp, imm_nbits_signal_part or nrails; start all ranks with the "
-                       "same program and LCI_ATTR_ variables"));
-    }
-  }
+std::string host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "?";
 }
 
 // The part of the attributes of all resources that is this one's.
@@ -83,6 +66,63 @@ LCI_DEFINE_PART(matching_engine, MATCHING_ENGINE)
 #undef LCI_DEFINE_PART
 #undef LCI_ATTR_COPY
 
+// Compares with the other ranks what all must have alike before the first message. Returns the
+// names of their hosts, by rank.
+std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t& attr,
+                                    const global_attr_t& defaults) {
+  const auto backend = choose_backend(boot.position(), defaults.backend);
+  base::Status own = check(attr);
+  if (own.ok()) own = backend.status();
+  rt::agreement ours;
+  ours.tell(host_name());
+  ours.add("the library's release",
+           base::StrCat(LCI_VERSION_STRING, " (wire ", rt::wire_version & 0xff, ")"));
+  ours.attribute("imm_nbits_tag", base::StrCat(attr.imm_nbits_tag));
+  ours.attribute("imm_nbits_rcomp", base::StrCat(attr.imm_nbits_rcomp));
+  ours.attribute("imm_nbits_signal_part", base::StrCat(attr.imm_nbits_signal_part));
+  ours.attribute("nrails", base::StrCat(attr.nrails));
+  ours.attribute("alloc_default_device", base::StrCat(attr.alloc_default_device));
+  const std::string_view network = backend.ok() ? (*backend)->name : "";
+  ours.attribute("backend", network);
+  // Both sides of a connection size their buffers by them.
+  ours.attribute("packet_size", base::StrCat(defaults.packet_size));
+  if (network == "shm" || network == "mixed") {
+    ours.attribute("shm_eager_size", base::StrCat(defaults.shm_eager_size));
+  }
+  if (network == "ofi" || network == "mixed") {
+    ours.attribute("ofi_provider_name", defaults.ofi_provider_name);
+  }
+  auto hosts = ours.meet(boot, "agreement", own);
+  if (hosts.ok()) return *std::move(hosts);
+  const std::string text = base::StrCat("lci: ", hosts.status().message());
+  if (base::IsInvalidArgument(own)) throw std::invalid_argument(text);
+  throw std::runtime_error(text);
+}
+
+// "4 ranks on n1 (2), n2 (2)", in the order of ranks; of many hosts the first few.
+std::string describe_hosts(const std::vector<std::string>& hosts) {
+  constexpr size_t most = 4;
+  std::vector<std::pair<std::string_view, int>> counts;
+  for (const std::string& host : hosts) {
+    const auto at = std::find_if(counts.begin(), counts.end(),
+                                 [&host](const auto& known) { return known.first == host; });
+    if (at == counts.end()) {
+      counts.emplace_back(host, 1);
+    } else {
+      ++at->second;
+    }
+  }
+  std::string text = base::StrCat(hosts.size(), hosts.size() == 1 ? " rank on " : " ranks on ");
+  for (size_t i = 0; i < std::min(most, counts.size()); ++i) {
+    base::StrAppend(&text, i == 0 ? "" : ", ", counts[i].first);
+    if (counts.size() > 1) base::StrAppend(&text, " (", counts[i].second, ")");
+  }
+  if (counts.size() > most) {
+    base::StrAppend(&text, " and ", counts.size() - most, " more hosts");
+  }
+  return text;
+}
+
 }  // namespace
 
 allocator_default_t g_allocator_default;
@@ -94,13 +134,12 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
       failed_(new std::atomic<bool>[static_cast<size_t>(boot_->size())]()),
       no_comp_(attributes_of_no_comp()),
       effect_reports_(boot_->rank()) {
-  check_imm_bits(attr_);
+  const std::vector<std::string> hosts = meet_peers(*boot_, attr_, defaults);
   imm_ = rt::imm_layout(attr_.imm_nbits_tag, attr_.imm_nbits_rcomp);
   attr_.max_imm_tag = imm_.max_tag();
   attr_.max_imm_rcomp = imm_.max_rcomp();
   attr_.max_tag = ~uint64_t{0} - 1;  // the last one is ANY_TAG
   attr_.max_rcomp = ~uint32_t{0};
-  compare_with_peers(*boot_, attr_);
   collective_engine_ = make_engine(matching_engine_part(defaults), nullptr);
   // Its number is given in any case.
   default_engine_ = make_engine(matching_engine_part(defaults), nullptr);
@@ -123,6 +162,10 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
     }
     default_device_->set_rails(&rails_);
     default_device_->start_progress_thread();
+  }
+  if (rank() == 0) {
+    LCI_LOG(info, LCI_VERSION_STRING, ", ", describe_hosts(hosts), ", through ",
+            default_net_context_->net->description());
   }
 }
 

@@ -5,7 +5,7 @@ set -uo pipefail
 lcrun=$(realpath "$1") talk=$(realpath "$2")
 . "$(dirname "$0")/simulated_hosts.sh"
 make_hosts
-export LCI_LOG_LEVEL=info
+export LCI_LOG_LEVEL=debug
 
 # ---- launched: lcrun names the host and its ranks, and ends all others
 

@@ -9,7 +9,6 @@
 #include <mutex>
 #include <utility>
 
-#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/net/exchange.h"
 #include "lci/net/ibv/device.h"
@@ -57,10 +56,11 @@ base::StatusOr<std::unique_ptr<context>> rdma_context::make_with(const verbs& wi
   const paging by =
       supported_paging(with, made->port_, {config.ibv_odp_strategy, config.ibv_prefetch_strategy});
   made->regions_ = std::make_unique<region_table>(with, made->port_, by);
-  if (made->rank() == 0) {
-    LCI_LOG(info, "ibv: port ", made->port_.name, ", ", describe(made->port_.address()));
-  }
   return std::unique_ptr<context>(std::move(made));
+}
+
+std::string rdma_context::description() const {
+  return base::StrCat("ibv (port ", port_.name, ", ", describe(port_.address()), ")");
 }
 
 // What all ranks have to know of each other before the first device is made.

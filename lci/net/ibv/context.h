@@ -36,6 +36,7 @@ class rdma_context final : public context {
   ~rdma_context() override;
 
   const char* name() const override { return "ibv"; }
+  std::string description() const override;
   base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
   base::StatusOr<local_region> register_memory(void* address, size_t size) override {
     if (base::Status none_left = registrations_.add(1); !none_left.ok()) return none_left;

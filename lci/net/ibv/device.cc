@@ -181,8 +181,7 @@ base::Status rdma_device::read_offer(int rank, std::string_view bytes) {
   std::memcpy(&other.theirs, bytes.data() + sizeof(offer) + ours * numbers, numbers);
   if (is_us(rank)) other.theirs = own_->with(rank).numbers();
   if (other.offered.packet_bytes != choose_packet_bytes(config_)) {
-    return base::FailedPreconditionError(
-        "has packets of another size; give all ranks the same attributes");
+    return base::FailedPreconditionError("has another packet_size; set it alike on all ranks");
   }
   return base::OkStatus();
 }

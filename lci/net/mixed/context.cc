@@ -59,9 +59,13 @@ base::StatusOr<std::unique_ptr<context>> mixed_context::make(boot::bootstrap& bo
   base::StatusOr<std::unique_ptr<context>> far = make_far(boot, config);
   if (!far.ok()) return far.status();  // on all ranks
   made->far_ = *std::move(far);
-  LCI_LOG(info, "rank ", boot.rank(), " reaches ", made->hosts_.neighbours.size(), " of ",
+  LCI_LOG(debug, "rank ", boot.rank(), " reaches ", made->hosts_.neighbours.size(), " of ",
           boot.size(), " ranks through shared memory, the others through ", made->far_->name());
   return std::unique_ptr<context>(std::move(made));
+}
+
+std::string mixed_context::description() const {
+  return base::StrCat("shm in a host and ", far_->description(), " between hosts");
 }
 
 base::StatusOr<std::unique_ptr<device>> mixed_context::make_device(const device_config& config) {

@@ -2,6 +2,7 @@
 #define LCI_NET_MIXED_CONTEXT_H_
 
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "lci/base/status.h"
@@ -21,6 +22,7 @@ class mixed_context final : public context {
                                                        const context_config& config);
 
   const char* name() const override { return "mixed"; }
+  std::string description() const override;
   base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
   base::StatusOr<local_region> register_memory(void* address, size_t size) override;
   void deregister_memory(local_region region) override;

@@ -8,7 +8,6 @@
 #include <string_view>
 #include <utility>
 
-#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/net/exchange.h"
 #include "lci/net/ofi/device.h"
@@ -100,12 +99,13 @@ base::Status ofi_context::open(const wanted_provider& wanted) {
     shared_domain_ = *std::move(shared);
     if (base::Status bad = add_domain(*shared_domain_); !bad.ok()) return bad;
   }
-  static constexpr const char* modes[] = {"by the provider", "asked of the target", "in messages"};
-  if (rank() == 0) {
-    LCI_LOG(info, "ofi: provider ", provider_.name(), " on ", provider_.info->domain_attr->name,
-            "; puts and gets ", modes[static_cast<int>(provider_.rma)]);
-  }
   return base::OkStatus();
+}
+
+std::string ofi_context::description() const {
+  static constexpr const char* modes[] = {"by the provider", "asked of the target", "in messages"};
+  return base::StrCat("ofi (provider ", provider_.name(), " on ", provider_.info->domain_attr->name,
+                      ", puts and gets ", modes[static_cast<int>(provider_.rma)], ")");
 }
 
 ofi_context::~ofi_context() {

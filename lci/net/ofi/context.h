@@ -29,6 +29,7 @@ class ofi_context final : public context {
   ~ofi_context() override;
 
   const char* name() const override { return "ofi"; }
+  std::string description() const override;
   base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) override;
   base::StatusOr<local_region> register_memory(void* address, size_t size) override;
   void deregister_memory(local_region region) override;

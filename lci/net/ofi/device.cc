@@ -214,11 +214,13 @@ base::Status ofi_device::insert(int rank, const std::string& bytes) {
   offer theirs;
   if (bytes.size() <= sizeof(theirs)) return base::FailedPreconditionError("offers no endpoint");
   std::memcpy(&theirs, bytes.data(), sizeof(theirs));
-  if (theirs.packet_bytes != packet_bytes_ || theirs.credits != credits_each_ ||
-      theirs.rma != static_cast<uint16_t>(rma_)) {
+  const char* differs = nullptr;
+  if (theirs.packet_bytes != packet_bytes_) differs = "packet_size";
+  if (theirs.credits != credits_each_) differs = "net_max_sends or net_max_recvs";
+  if (theirs.rma != static_cast<uint16_t>(rma_)) differs = "LCI_OFI_RMA";
+  if (differs != nullptr) {
     return base::FailedPreconditionError(
-        "has packets of another size, other queues or another LCI_OFI_RMA; give all ranks the same "
-        "attributes and variables");
+        base::StrCat("has another ", differs, "; set it alike on all ranks"));
   }
   peer& other = with(rank);
   other.token = theirs.token;

@@ -1,0 +1,132 @@
+#include "lci/runtime/agreement.h"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/boot/in_process.h"
+#include "lci/runtime/runtime.h"
+#include "lci/runtime/test_ranks.h"
+
+namespace lci::rt {
+namespace {
+
+std::string of(std::string_view backend, std::string_view size) {
+  agreement made;
+  made.attribute("backend", backend);
+  made.attribute("packet_size", size);
+  return made.encode();
+}
+
+TEST(Agreement, SameSettingsAgree) {
+  EXPECT_TRUE(agreement::compare({of("shm", "8192")}).ok());
+  EXPECT_TRUE(agreement::compare({of("shm", "8192"), of("shm", "8192"), of("shm", "8192")}).ok());
+}
+
+TEST(Agreement, NotesAreHandedOn) {
+  agreement first;
+  first.tell("here");
+  agreement second;
+  second.tell("there");
+  const auto notes = agreement::compare({first.encode(), second.encode()});
+  ASSERT_TRUE(notes.ok());
+  EXPECT_EQ(*notes, (std::vector<std::string>{"here", "there"}));
+}
+
+TEST(Agreement, EachDifferenceIsNamedWithItsRanks) {
+  EXPECT_EQ(agreement::compare({of("shm", "1"), of("ofi", "1"), of("shm", "1"), of("shm", "1")})
+                .status()
+                .message(),
+            "the ranks disagree: backend (LCI_ATTR_BACKEND) is shm on ranks 0, 2, 3, ofi on rank "
+            "1; set it alike on all ranks");
+  EXPECT_EQ(agreement::compare({of("shm", "1"), of("ofi", "2")}).status().message(),
+            "the ranks disagree: backend (LCI_ATTR_BACKEND) is shm on rank 0, ofi on rank 1; "
+            "packet_size (LCI_ATTR_PACKET_SIZE) is 1 on rank 0, 2 on rank 1; set it alike on all "
+            "ranks");
+  EXPECT_EQ(agreement::compare({of("", "1"), of("ofi", "1")}).status().message(),
+            "the ranks disagree: backend (LCI_ATTR_BACKEND) is unset on rank 0, ofi on rank 1; "
+            "set it alike on all ranks");
+}
+
+TEST(Agreement, ASettingOfSomeRanksIsADifference) {
+  agreement more;
+  more.attribute("backend", "shm");
+  more.attribute("packet_size", "1");
+  more.add("color", "red");
+  EXPECT_EQ(agreement::compare({of("shm", "1"), more.encode(), of("shm", "1")}).status().message(),
+            "the ranks disagree: color is unknown on ranks 0, 2, red on rank 1; set it "
+            "alike on all ranks");
+}
+
+TEST(Agreement, AnotherReleaseIsNamed) {
+  for (const std::string& other :
+       {std::string(), std::string(24, '\3'), std::string("lci settings\0host\0name", 22)}) {
+    EXPECT_EQ(agreement::compare({of("shm", "1"), other}).status().message(),
+              "rank 1 runs another release of the library; start all ranks with the same program "
+              "and library");
+  }
+}
+
+TEST(RankList, JoinsNeighbors) {
+  EXPECT_EQ(rank_list({3}), "rank 3");
+  EXPECT_EQ(rank_list({3, 4}), "ranks 3, 4");
+  EXPECT_EQ(rank_list({0, 1, 2, 5, 7, 8, 9, 10}), "ranks 0-2, 5, 7-10");
+}
+
+// Starts a runtime on each of three ranks, of which rank 1 has what `change` does to its
+// attributes, and returns what each was told.
+template <class Change>
+std::vector<std::string> start_with(const Change& change) {
+  std::vector<std::string> errors(3);
+  run_ranks(3, [&](std::unique_ptr<boot::bootstrap> boot) {
+    const auto rank = static_cast<size_t>(boot->rank());
+    global_attr_t all;
+    runtime_attr_t attr;
+    if (rank == 1) change(&attr, &all);
+    try {
+      const runtime_impl_t runtime(std::move(boot), attr, all);
+    } catch (const std::exception& error) {
+      errors[rank] = error.what();
+    }
+  });
+  return errors;
+}
+
+void expect_all(const std::vector<std::string>& errors, const std::string& text) {
+  for (const std::string& each : errors) {
+    EXPECT_NE(each.find(text), std::string::npos) << each;
+  }
+}
+
+TEST(Start, NamesWhatTheRanksDisagreeAbout) {
+  expect_all(start_with([](runtime_attr_t* attr, global_attr_t*) { attr->imm_nbits_tag = 12; }),
+             "imm_nbits_tag (LCI_ATTR_IMM_NBITS_TAG) is 16 on ranks 0, 2, 12 on rank 1");
+  expect_all(start_with([](runtime_attr_t* attr, global_attr_t*) { attr->nrails = 2; }),
+             "nrails (LCI_ATTR_NRAILS) is 1 on ranks 0, 2, 2 on rank 1");
+  expect_all(
+      start_with([](runtime_attr_t*, global_attr_t* all) { all->backend = attr_backend_t::ofi; }),
+      "backend (LCI_ATTR_BACKEND) is shm on ranks 0, 2, ofi on rank 1");
+  expect_all(start_with([](runtime_attr_t*, global_attr_t* all) { all->packet_size = 4096; }),
+             "packet_size (LCI_ATTR_PACKET_SIZE) is 8192 on ranks 0, 2, 4096 on rank 1");
+  expect_all(start_with([](runtime_attr_t*, global_attr_t* all) { all->shm_eager_size = 1024; }),
+             "shm_eager_size (LCI_ATTR_SHM_EAGER_SIZE) is 32768 on ranks 0, 2, 1024 on rank 1");
+  expect_all(
+      start_with([](runtime_attr_t* attr, global_attr_t*) { attr->alloc_default_device = false; }),
+      "alloc_default_device (LCI_ATTR_ALLOC_DEFAULT_DEVICE) is 1 on ranks 0, 2, 0 on rank "
+      "1");
+}
+
+TEST(Start, WhatOneRankCannotDoAllLearn) {
+  expect_all(start_with([](runtime_attr_t*, global_attr_t* all) {
+               all->backend = static_cast<attr_backend_t>(77);
+             }),
+             "not part of this library");
+  expect_all(start_with([](runtime_attr_t* attr, global_attr_t*) { attr->imm_nbits_tag = 17; }),
+             "imm_nbits_tag is 17, not 0 to 16");
+}
+
+}  // namespace
+}  // namespace lci::rt
