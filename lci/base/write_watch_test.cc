@@ -31,7 +31,7 @@ uintptr_t number(const void* address) { return reinterpret_cast<uintptr_t>(addre
 class WriteWatch : public testing::Test {
  protected:
   void SetUp() override {
-    if (!can_watch_writes()) GTEST_SKIP() << "not here: see write_watch.h";
+    if (!can_watch_writes()) GTEST_SKIP() << "NOTHING WAS TESTED: see write_watch.h";
   }
   // Not in the process' first thread.
   static void in_thread(const std::function<void()>& body) { std::thread(body).join(); }

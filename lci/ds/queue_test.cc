@@ -218,7 +218,8 @@ void use(lcrq<value>* queue, uint64_t rounds) {
 }
 
 TEST(Lcrq, BelongsToWhoUsesItAloneUntilAnotherComes) {
-  if (!base::has_process_barrier()) GTEST_SKIP() << "the kernel has no membarrier";
+  if (!base::has_process_barrier())
+    GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
   const auto queue = std::make_unique<lcrq<value>>();
   EXPECT_FALSE(queue->has_owners());
   use(queue.get(), 100);
@@ -236,7 +237,8 @@ TEST(Lcrq, BelongsToWhoUsesItAloneUntilAnotherComes) {
 
 // One pushes more than a lane holds, another pops half of it; then a third comes.
 TEST(Lcrq, WhatWasInLanesIsPoppedByAll) {
-  if (!base::has_process_barrier()) GTEST_SKIP() << "the kernel has no membarrier";
+  if (!base::has_process_barrier())
+    GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
   constexpr uint64_t values = 1000;
   const auto queue = std::make_unique<lcrq<value>>();
   std::atomic<uint64_t> pushed{0};

@@ -1,7 +1,8 @@
 #include "lci/runtime/agreement.h"
 
+#include <unistd.h>
+
 #include <algorithm>
-#include <cctype>
 #include <cstddef>
 #include <map>
 
@@ -15,12 +16,13 @@ namespace {
 constexpr char separator = '\0';
 constexpr std::string_view not_told = "unknown";
 
-// What travels begins with it, the note follows, then names and values in turn. Another release
+// What travels begins with it, the host follows, then names and values in turn. Another release
 // may write something else.
 constexpr std::string_view magic = "lci settings";
 
 struct chosen {
   std::map<std::string, std::vector<int>, std::less<>> ranks_of;  // by value
+  std::vector<bool> has;                                          // by rank: it has told a value
 };
 
 std::string describe(std::string_view name, const chosen& values) {
@@ -41,6 +43,11 @@ std::string describe(std::string_view name, const chosen& values) {
 
 }  // namespace
 
+std::string agreement::host_name() {
+  char name[256] = {};
+  return gethostname(name, sizeof(name) - 1) == 0 ? name : "?";
+}
+
 std::string rank_list(const std::vector<int>& ranks) {
   std::string text = ranks.size() == 1 ? "rank " : "ranks ";
   for (size_t i = 0; i < ranks.size();) {
@@ -58,13 +65,12 @@ void agreement::add(std::string_view name, std::string_view value) {
 }
 
 void agreement::attribute(std::string_view name, std::string_view value) {
-  std::string variable(name);
-  for (char& c : variable) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  const std::string variable = base::AsciiStrToUpper(name);
   add(base::StrCat(name, " (LCI_ATTR_", variable, ")"), value);
 }
 
 std::string agreement::encode() const {
-  std::string text = base::StrCat(magic, std::string_view(&separator, 1), note_);
+  std::string text = base::StrCat(magic, std::string_view(&separator, 1), host_);
   for (const setting& each : settings_) {
     for (const std::string* part : {&each.name, &each.value}) {
       text += separator;
@@ -74,51 +80,56 @@ std::string agreement::encode() const {
   return text;
 }
 
-base::StatusOr<std::vector<std::string>> agreement::compare(const std::vector<std::string>& told) {
-  std::vector<std::string> notes;
+base::StatusOr<agreement::outcome> agreement::compare(const std::vector<std::string>& told) {
+  outcome found;
   std::vector<std::string> names;  // in the order of the first rank that has them
   std::map<std::string, chosen, std::less<>> all;
   const auto note = [&](std::string_view name, std::string_view value, int rank) {
     const auto [at, is_new] = all.try_emplace(std::string(name));
     if (is_new) names.emplace_back(name);
     at->second.ranks_of[std::string(value)].push_back(rank);
+    at->second.has.resize(told.size());
+    at->second.has[static_cast<size_t>(rank)] = true;
   };
   for (size_t r = 0; r < told.size(); ++r) {
     const std::vector<std::string_view> parts = base::StrSplit(told[r], separator);
-    if (parts.empty() || parts[0] != magic || parts.size() % 2 != 0) {
+    if (parts[0] != magic || parts.size() % 2 != 0) {
       return base::FailedPreconditionError(
           base::StrCat("rank ", r,
                        " runs another release of the library; start all ranks with the same "
                        "program and library"));
     }
-    notes.emplace_back(parts[1]);
+    found.hosts.emplace_back(parts[1]);
     for (size_t i = 2; i < parts.size(); i += 2) note(parts[i], parts[i + 1], static_cast<int>(r));
   }
-  std::string text;
   for (const std::string& name : names) {
     chosen& values = all.find(name)->second;
-    std::vector<bool> has(told.size());
-    for (const auto& [value, ranks] : values.ranks_of) {
-      for (const int rank : ranks) has[static_cast<size_t>(rank)] = true;
-    }
-    for (size_t r = 0; r < has.size(); ++r) {
-      if (!has[r]) values.ranks_of[std::string(not_told)].push_back(static_cast<int>(r));
+    for (size_t r = 0; r < told.size(); ++r) {
+      if (!values.has[r]) values.ranks_of[std::string(not_told)].push_back(static_cast<int>(r));
     }
     if (values.ranks_of.size() == 1) continue;
-    base::StrAppend(&text, text.empty() ? "" : "; ", describe(name, values));
+    base::StrAppend(&found.differences, found.differences.empty() ? "" : "; ",
+                    describe(name, values));
   }
-  if (text.empty()) return notes;
-  return base::FailedPreconditionError(
-      base::StrCat("the ranks disagree: ", text, "; set it alike on all ranks"));
+  return found;
+}
+
+base::StatusOr<agreement::outcome> agreement::exchange(boot::bootstrap& boot, std::string_view name,
+                                                       const base::Status& own) const {
+  const auto all =
+      net::exchange(boot, name, own.ok() ? base::StatusOr<std::string>(encode()) : own);
+  if (!all.ok()) return all.status();
+  return compare(*all);
 }
 
 base::StatusOr<std::vector<std::string>> agreement::meet(boot::bootstrap& boot,
                                                          std::string_view name,
                                                          const base::Status& own) const {
-  const auto all =
-      net::exchange(boot, name, own.ok() ? base::StatusOr<std::string>(encode()) : own);
-  if (!all.ok()) return all.status();
-  return compare(*all);
+  auto found = exchange(boot, name, own);
+  if (!found.ok()) return found.status();
+  if (found->differences.empty()) return std::move(found->hosts);
+  return base::FailedPreconditionError(
+      base::StrCat("the ranks disagree: ", found->differences, "; set it alike on all ranks"));
 }
 
 }  // namespace lci::rt

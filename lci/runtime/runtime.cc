@@ -1,7 +1,5 @@
 #include "lci/runtime/runtime.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <stdexcept>
 #include <string>
@@ -47,11 +45,6 @@ base::Status check(const runtime_attr_t& attr) {
   return base::OkStatus();
 }
 
-std::string host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "?";
-}
-
 // The part of the attributes of all resources that is this one's.
 #define LCI_ATTR_COPY(type_, name_, default_, doc_) attr.name_ = defaults.name_;
 #define LCI_DEFINE_PART(resource_, RESOURCE_)                          \
@@ -74,7 +67,6 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   base::Status own = check(attr);
   if (own.ok()) own = backend.status();
   rt::agreement ours;
-  ours.tell(host_name());
   ours.add("the library's release",
            base::StrCat(LCI_VERSION_STRING, " (wire ", rt::wire_version & 0xff, ")"));
   ours.attribute("imm_nbits_tag", base::StrCat(attr.imm_nbits_tag));

@@ -358,7 +358,7 @@ uint64_t instructions(const network& over, lane& of, const work& what) {
 }  // namespace
 
 void Separability::SetUp() {
-  if (!base::can_watch_writes()) GTEST_SKIP() << "not here: see lci/base/write_watch.h";
+  if (!base::can_watch_writes()) GTEST_SKIP() << "NOTHING WAS TESTED: see lci/base/write_watch.h";
 }
 
 TEST_P(Separability, NoLineIsWrittenByTwoThreads) {
@@ -398,21 +398,31 @@ TEST_P(Separability, NoLineIsWrittenByTwoThreads) {
 
 TEST_P(Separability, AThreadBesideOthersTakesTheWayOfASingleOne) {
   const auto& [over, what] = GetParam();
-  uint64_t alone = 0;
-  uint64_t beside = 0;
-  for (const size_t threads : {1, 2}) {
-    with_lanes(over, threads, [&, &what = *what](std::vector<lane>& lanes) {
-      std::vector<worker> workers(threads);
-      for (size_t i = 0; i < threads; ++i) {
-        workers[i].run([&] { rounds(lanes[i], what, warmup_rounds); });
-      }
-      workers[0].run([&] { (threads == 1 ? alone : beside) = instructions(over, lanes[0], what); });
-    });
-  }
+  uint64_t least[] = {~uint64_t{0}, ~uint64_t{0}};
+  uint64_t& alone = least[0];
+  uint64_t& beside = least[1];
   // Copies take some more or less by the alignment of their buffers; a lock that two threads share,
   // or a turn in a loop that waits for it, takes more.
-  EXPECT_LE(alone > beside ? alone - beside : beside - alone, alone / 50)
-      << "instructions: " << alone << " alone, " << beside << " beside another thread";
+  const auto is_the_same = [&] {
+    return (alone > beside ? alone - beside : beside - alone) <= alone / 50;
+  };
+  // On a loaded machine each measurement of an attempt may have more to do, since much time passes
+  // between two of its instructions. A longer way is longer in every attempt.
+  constexpr int most_attempts = 10;
+  for (int attempt = 0; attempt == 0 || (attempt < most_attempts && !is_the_same()); ++attempt) {
+    for (const size_t threads : {1, 2}) {
+      with_lanes(over, threads, [&, &what = *what](std::vector<lane>& lanes) {
+        std::vector<worker> workers(threads);
+        for (size_t i = 0; i < threads; ++i) {
+          workers[i].run([&] { rounds(lanes[i], what, warmup_rounds); });
+        }
+        uint64_t& shortest = least[threads - 1];
+        workers[0].run([&] { shortest = std::min(shortest, instructions(over, lanes[0], what)); });
+      });
+    }
+  }
+  EXPECT_TRUE(is_the_same()) << "instructions: " << alone << " alone, " << beside
+                             << " beside another thread";
 }
 
 std::vector<parameter> all_work_over(const std::vector<network>& networks) {

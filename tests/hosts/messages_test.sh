@@ -23,11 +23,11 @@ export LCI_ATTR_BACKEND=ofi
 run 0 "${over[@]}" "$hello"
 if grep -q 'libfabric is not installed' "$work/err"; then skip "there is no libfabric (libfabric1)"; fi
 hello
-says err "6 ranks on .*, through ofi (provider "
+says err "6 ranks on .*, through ofi [(]provider "
 grep -q "shared memory" "$work/err" && fail "shared memory, with LCI_ATTR_BACKEND=ofi"
 unset LCI_ATTR_BACKEND
 hello
-says err "6 ranks on .*, through shm in a host and ofi (provider .*) between hosts"
+says err "6 ranks on .*, through shm in a host and ofi [(]provider .*[)] between hosts"
 for rank in 0 1 2 3 4 5; do
   says err "rank $rank reaches 2 of 6 ranks through shared memory, the others through ofi"
 done

@@ -2,9 +2,9 @@
 
 #include "lci/base/strings.h"
 #include "tools/info/info.h"
+#include "tools/info/print.h"
 
 namespace lci::info {
-namespace {
 
 std::string quoted(std::string_view text) {
   std::string json = "\"";
@@ -27,17 +27,6 @@ std::string pair(std::string_view name, std::string_view value) {
   return base::StrCat(quoted(name), ": ", quoted(value));
 }
 
-// "[\n  {...},\n  {...}\n]", of what `one` makes of each element.
-template <class Range, class One>
-std::string json_list(const Range& range, const One& one) {
-  std::string text = "[";
-  for (const auto& each : range) {
-    base::StrAppend(&text, text.size() > 1 ? ",\n    {" : "\n    {", one(each), "}");
-  }
-  return text + "\n  ]";
-}
-
-// `text` in lines of at most `width` columns, each after `indent` spaces.
 std::string wrapped(std::string_view text, size_t indent, size_t width) {
   std::string lines(indent, ' ');
   size_t column = indent;
@@ -56,7 +45,17 @@ std::string wrapped(std::string_view text, size_t indent, size_t width) {
   return lines;
 }
 
-constexpr size_t text_width = 100;
+namespace {
+
+// "[\n  {...},\n  {...}\n]", of what `one` makes of each element.
+template <class Range, class One>
+std::string json_list(const Range& range, const One& one) {
+  std::string text = "[";
+  for (const auto& each : range) {
+    base::StrAppend(&text, text.size() > 1 ? ",\n    {" : "\n    {", one(each), "}");
+  }
+  return text + "\n  ]";
+}
 
 // For a cell of a table.
 std::string cell(std::string_view text) {
