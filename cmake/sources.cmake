@@ -148,7 +148,6 @@ set(LCT_HEADERS
   lct/lct.h)
 
 set(LCI_PERF_SOURCES
-  benchmarks/perf/arguments.cc
   benchmarks/perf/binding.cc
   benchmarks/perf/channel.cc
   benchmarks/perf/clock.cc
@@ -168,7 +167,10 @@ set(LCI_PERF_SOURCES
   benchmarks/perf/signals.cc
   benchmarks/perf/stream.cc
   benchmarks/perf/team.cc
-  benchmarks/perf/times.cc)
+  benchmarks/perf/times.cc
+  tools/cli/help.cc
+  tools/cli/parse.cc
+  tools/cli/values.cc)
 
 set(LCI_PERF_ABSEIL
   absl::str_format

@@ -185,9 +185,9 @@ TEST(lci_perf, help_is_printed_once_and_needs_no_partner) {
 
 TEST(lci_perf, what_can_not_be_is_refused_with_a_reason) {
   const std::vector<std::tuple<int, std::string, std::string>> refused = {
-      {2, "--op amo", "--op amo: must be one of am, send"},
+      {2, "--op amo", "--op amo: must be am, send"},
       {2, "--devices 2", "--devices 2: must be shared, dedicated or a number from 1 to --threads"},
-      {2, "--bogus", "--bogus: not an option"},
+      {2, "--bogus", "unknown option --bogus"},
       {1, "--size 8", "started with 1 rank, but ranks communicate in pairs"},
       {3, "--size 8", "started with 3 ranks, but ranks communicate in pairs"},
   };

@@ -7,10 +7,13 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/perf/arguments.h"
 #include "lci.hpp"
+#include "tools/cli/cli.h"
 
 namespace perf {
+
+namespace cli = lci::cli;
+using cli::usage_error;
 
 enum class operation { am, send, put, put_signal, get, get_signal };
 enum class test_kind { latency, rate, bandwidth, bibandwidth, connect };
@@ -43,9 +46,9 @@ struct options {
   uint64_t payload_seed = 0;
 };
 
-// Reads the command line. Throws usage_error, which names the option and what it may be. Sets *help
-// if the user asked for it; the result then means nothing. Not thread-safe (getopt).
-options parse_options(int argc, char** argv, bool* help);
+// Reads the command line. Throws usage_error, which names the option and what it may be. *wanted is
+// what the user asked for; unless that is a run, the result means nothing.
+options parse_options(int argc, const char* const* argv, cli::request* wanted);
 
 // What --help prints.
 std::string help_text();
@@ -57,9 +60,9 @@ uint64_t warmup_for(const options& chosen, size_t size);
 // put and get without signal: the target takes no part, so only the initiator knows when.
 bool is_one_sided(operation op);
 
-// Options of other programs, too.
-argument backend_argument(lci::attr_backend_t* to);
-argument binding_argument(binding* to);
+// Options of other programs, too. Their values are written to *to, which is the default.
+cli::option backend_option(lci::attr_backend_t* to);
+cli::option binding_option(binding* to);
 
 // As they are spelt on the command line.
 const char* name_of(operation op);
