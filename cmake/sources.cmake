@@ -152,6 +152,8 @@ set(LCI_PERF_SOURCES
   benchmarks/perf/channel.cc
   benchmarks/perf/clock.cc
   benchmarks/perf/connect.cc
+  benchmarks/perf/cpu_time.cc
+  benchmarks/perf/duration.cc
   benchmarks/perf/fields.cc
   benchmarks/perf/histogram.cc
   benchmarks/perf/job.cc

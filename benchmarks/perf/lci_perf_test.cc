@@ -7,6 +7,7 @@
 #include "benchmarks/perf/launched.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lci/api/config.hpp"
 
 namespace perf {
 namespace {
@@ -153,8 +154,9 @@ TEST(lci_perf, text_is_a_header_and_a_line_a_size) {
     std::istringstream words(line);
     std::vector<std::string> columns;
     for (std::string word; words >> word;) columns.push_back(word);
-    ASSERT_EQ(columns.size(), 7U) << line;
+    ASSERT_EQ(columns.size(), 9U) << line;
     sizes.push_back(columns[0]);
+    columns.pop_back();  // a polling program needs no system
     for (const std::string& column : columns) EXPECT_GT(std::stod(column), 0) << line;
   }
   EXPECT_THAT(sizes, ::testing::ElementsAre("8", "16", "32"));
@@ -181,6 +183,29 @@ TEST(lci_perf, help_is_printed_once_and_needs_no_partner) {
     ASSERT_NE(first, std::string::npos) << result.text;
     EXPECT_EQ(result.text.find("usage: lcrun", first + 1), std::string::npos);
   }
+}
+
+TEST(lci_perf, a_run_by_time_has_as_many_iterations_as_fit) {
+  for (const std::string test : {"latency", "bandwidth --window 3", "connect"}) {
+    const outcome result =
+        run(2, "--time 0.05 --size 8 --validate --threads 2 --format json --test " + test);
+    ASSERT_EQ(result.code, 0) << result.text;
+    const json_object line(result.text.substr(0, result.text.find('\n')));
+    EXPECT_GE(line.number("iterations"), 1) << test;
+  }
+}
+
+TEST(lci_perf, processor_time_is_that_of_all_ranks) {
+  const outcome result = run(4, "--size 8 --iters 2000 --format json --bind none");
+  ASSERT_EQ(result.code, 0) << result.text;
+  const json_object line(result.text.substr(0, result.text.find('\n')));
+  // Each of the ranks polls while messages travel, unless another one has its processor.
+  EXPECT_GT(line.number("cpu_user_us"), 0);
+  EXPECT_GE(line.number("cpu_system_us"), 0);
+}
+
+TEST(lci_perf, the_version_is_printed_once) {
+  EXPECT_EQ(run(2, "--version").text, "lci_perf (LCI) " LCI_VERSION_STRING "\n");
 }
 
 TEST(lci_perf, what_can_not_be_is_refused_with_a_reason) {

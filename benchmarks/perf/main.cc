@@ -9,6 +9,7 @@ int main(int argc, char** argv) {
     lci::cli::request wanted;
     const perf::options chosen = perf::parse_options(argc, argv, &wanted);
     if (wanted == lci::cli::request::run) return perf::run_perf(chosen);
-    return perf::say_once("lci_perf", perf::help_text(), "");
+    const bool is_help = wanted == lci::cli::request::help;
+    return perf::say_once("lci_perf", is_help ? perf::help_text() : perf::version_text(), "");
   });
 }

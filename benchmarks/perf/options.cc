@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "lci/api/config.hpp"
 
 namespace perf {
 namespace {
@@ -12,6 +13,7 @@ namespace {
 constexpr uint64_t max_threads = 1024;
 constexpr uint64_t max_window = 65536;
 constexpr uint64_t max_iterations = uint64_t{1} << 40;
+constexpr double max_seconds = 86400;
 constexpr uint64_t max_polls = 1000000;
 
 constexpr cli::word<operation> operations[] = {
@@ -118,8 +120,13 @@ cli::command command_of(options* chosen) {
               {"--iters", "N",
                "round trips (latency), windows or connections; measured twice, see below",
                cli::number(1, max_iterations, &chosen->iters).with_default("by size")},
+              {"--time", "SECONDS",
+               "how long each of the two measured runs of a size takes, instead of --iters; "
+               "shorter runs before find out how many iterations that is",
+               cli::real(0.001, max_seconds, &chosen->seconds).with_default("")},
               {"--warmup", "N", "iterations before, which do not count",
-               cli::number(0, max_iterations, &chosen->warmup).with_default("a tenth")},
+               cli::number(0, max_iterations, &chosen->warmup)
+                   .with_default("a tenth; with --time none but those shorter runs")},
               {"--validate", "",
                "write the bytes of every message anew and check them, which the results include",
                cli::flag(&chosen->validate)},
@@ -134,7 +141,8 @@ cli::command command_of(options* chosen) {
                cli::number(0, max_polls, &chosen->yield)},
               {"--format", "F", "how results are printed", cli::choice(formats, &chosen->format)},
           },
-          notes};
+          notes,
+          version_text()};
 }
 
 int read_devices(const std::string& text, int threads) {
@@ -174,6 +182,9 @@ options parse_options(int argc, const char* const* argv, cli::request* wanted) {
   if (*wanted != cli::request::run) return {};
   chosen.device_count = read_devices(chosen.devices, chosen.threads);
   check_buffers(chosen);
+  if (chosen.iters > 0 && chosen.seconds > 0) {
+    throw usage_error("--time and --iters: only one of them can say how long a run is");
+  }
   if (!has_window(chosen.test)) chosen.window = 1;
   if (chosen.sizes.empty()) {
     const bool small = chosen.test == test_kind::rate || chosen.test == test_kind::connect;
@@ -220,11 +231,13 @@ std::string describe(const options& chosen) {
   return absl::StrCat(name_of(chosen.op), " ", name_of(chosen.test), " sizes ",
                       absl::StrJoin(chosen.sizes, ","), " threads ", chosen.threads, " devices ",
                       chosen.device_count, " completion ", name_of(chosen.completion), " window ",
-                      chosen.window, " iters ", chosen.iters, " warmup ", chosen.warmup,
-                      " validate ", chosen.validate ? 1 : 0, " bind ", name_of(chosen.bind),
-                      " memory ", name_of(chosen.memory), " buffers ", name_of(chosen.buffers),
-                      " yield ", chosen.yield);
+                      chosen.window, " iters ", chosen.iters, " time ", chosen.seconds, " warmup ",
+                      chosen.warmup, " validate ", chosen.validate ? 1 : 0, " bind ",
+                      name_of(chosen.bind), " memory ", name_of(chosen.memory), " buffers ",
+                      name_of(chosen.buffers), " yield ", chosen.yield);
 }
+
+std::string version_text() { return "lci_perf (LCI) " LCI_VERSION_STRING "\n"; }
 
 std::string help_text() {
   options defaults;

@@ -33,7 +33,8 @@ struct options {
   completion_kind completion = completion_kind::queue;
   int window = 64;      // messages under way at most; 1 if the test has no window
   uint64_t iters = 0;   // 0: by size, see iterations_for
-  int64_t warmup = -1;  // -1: a tenth of the iterations
+  double seconds = 0;   // that a measured run takes; 0: as long as its iterations
+  int64_t warmup = -1;  // -1: a tenth of the iterations, and none where `seconds` is given
   bool validate = false;
   lci::attr_backend_t backend = lci::attr_backend_t::none;  // none: what the library chooses
   binding bind = binding::core;
@@ -53,7 +54,11 @@ options parse_options(int argc, const char* const* argv, cli::request* wanted);
 // What --help prints.
 std::string help_text();
 
-// Round trips, windows or connections of a measured run, and those before it that do not count.
+// What --version prints.
+std::string version_text();
+
+// Round trips, windows or connections of a measured run, and those before it that do not count;
+// without --time.
 uint64_t iterations_for(const options& chosen, size_t size);
 uint64_t warmup_for(const options& chosen, size_t size);
 

@@ -148,6 +148,14 @@ TEST(options, what_depends_on_the_test) {
   EXPECT_EQ(iterations_for(parse({"--test", "connect"}), 8), 10U);
 }
 
+TEST(options, a_run_may_be_as_long_as_a_time) {
+  EXPECT_EQ(parse({}).seconds, 0);
+  EXPECT_EQ(parse({"--time", "0.5"}).seconds, 0.5);
+  EXPECT_EQ(error_of({"--time", "1", "--iters", "3"}),
+            "--time and --iters: only one of them can say how long a run is");
+  EXPECT_EQ(error_of({"--time", "0"}), "--time 0: must be a number from 0.001 to 86400");
+}
+
 TEST(options, help_is_found_among_others) {
   for (const char* word : {"--help", "-h"}) {
     cli::request wanted;
@@ -155,8 +163,8 @@ TEST(options, help_is_found_among_others) {
     EXPECT_EQ(wanted, cli::request::help) << word;
   }
   for (const char* word : {"--op", "--test", "--size", "--threads", "--devices", "--completion",
-                           "--window", "--iters", "--warmup", "--validate", "--backend", "--bind",
-                           "--memory", "--buffers", "--yield", "--format"}) {
+                           "--window", "--iters", "--time", "--warmup", "--validate", "--backend",
+                           "--bind", "--memory", "--buffers", "--yield", "--format"}) {
     EXPECT_THAT(help_text(), HasSubstr(word));
   }
 }
@@ -202,6 +210,7 @@ TEST(options, ranks_can_see_that_theirs_differ) {
                                              {"--completion", "sync"},
                                              {"--iters", "3"},
                                              {"--warmup", "3"},
+                                             {"--time", "3"},
                                              {"--yield", "64"},
                                              {"--validate"}}) {
     EXPECT_NE(describe(parse(other)), usual) << other[0];
