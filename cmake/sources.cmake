@@ -165,6 +165,7 @@ set(LCI_PERF_SOURCES
   benchmarks/perf/payload.cc
   benchmarks/perf/perf.cc
   benchmarks/perf/pingpong.cc
+  benchmarks/perf/planned_batches.cc
   benchmarks/perf/program.cc
   benchmarks/perf/signals.cc
   benchmarks/perf/stream.cc

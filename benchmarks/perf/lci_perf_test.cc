@@ -116,12 +116,13 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) {
       return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
     });
+INSTANTIATE_TEST_SUITE_P(plan, every_way, ::testing::Values(way("plan", "signal")));
 
 TEST(lci_perf, sizes_of_nothing_one_byte_and_a_megabyte) {
-  for (const std::string op :
-       {"am", "am --buffers packet", "am --buffers packet --completion sync", "send", "put",
-        "put_signal", "get", "get_signal", "put --memory allocated",
-        "put_signal --memory allocated", "get --memory allocated"}) {
+  for (const std::string op : {"am", "am --buffers packet", "am --buffers packet --completion sync",
+                               "send", "put", "put_signal", "get", "get_signal",
+                               "put --memory allocated", "put_signal --memory allocated",
+                               "get --memory allocated", "plan", "plan --memory allocated"}) {
     for (const char* size : {"0", "1", "1M"}) {
       for (const char* test : {"latency", "bandwidth"}) {
         const outcome result = run(2, "--op " + op + " --test " + test + " --size " + size +
@@ -136,12 +137,13 @@ TEST(lci_perf, sizes_of_nothing_one_byte_and_a_megabyte) {
 }
 
 TEST(lci_perf, a_window_of_any_size) {
-  for (const char* window : {"1", "2", "3", "64"}) {
-    const outcome result = run(2, std::string("--test rate --iters 4 --validate --format json "
-                                              "--completion sync --window ") +
-                                      window);
-    ASSERT_EQ(result.code, 0) << result.text;
-    EXPECT_EQ(json_object(result.text.substr(0, result.text.find('\n'))).text("window"), window);
+  for (const std::string window : {"1", "2", "3", "64"}) {
+    for (const std::string op : {"am --completion sync", "plan"}) {
+      const outcome result = run(
+          2, "--test rate --iters 4 --validate --format json --window " + window + " --op " + op);
+      ASSERT_EQ(result.code, 0) << result.text;
+      EXPECT_EQ(json_object(result.text.substr(0, result.text.find('\n'))).text("window"), window);
+    }
   }
 }
 
@@ -193,6 +195,10 @@ TEST(lci_perf, a_run_by_time_has_as_many_iterations_as_fit) {
     const json_object line(result.text.substr(0, result.text.find('\n')));
     EXPECT_GE(line.number("iterations"), 1) << test;
   }
+  // By size it would be 10, and a runtime takes more than 0.1 ms.
+  const outcome result = run(2, "--time 0.001 --size 8 --test connect --format json");
+  ASSERT_EQ(result.code, 0) << result.text;
+  EXPECT_LT(json_object(result.text.substr(0, result.text.find('\n'))).number("iterations"), 10);
 }
 
 TEST(lci_perf, processor_time_is_that_of_all_ranks) {

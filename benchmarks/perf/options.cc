@@ -1,6 +1,7 @@
 #include "benchmarks/perf/options.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -23,6 +24,9 @@ constexpr cli::word<operation> operations[] = {
     {"put_signal", operation::put_signal, "put that signals the target"},
     {"get", operation::get, "get without notification"},
     {"get_signal", operation::get_signal, "get that signals the target"},
+    {"plan", operation::plan,
+     "the messages of half a window are puts that are recorded once and started together, and a "
+     "signal counts them at the target (--test latency: one put)"},
 };
 constexpr cli::word<test_kind> tests[] = {
     {"latency", test_kind::latency,
@@ -38,10 +42,9 @@ constexpr cli::word<test_kind> tests[] = {
      "received its first message through it"},
 };
 constexpr cli::word<completion_kind> completions[] = {
-    {"queue", completion_kind::queue},
-    {"handler", completion_kind::handler},
-    {"counter", completion_kind::counter},
-    {"sync", completion_kind::sync},
+    {"queue", completion_kind::queue},     {"handler", completion_kind::handler},
+    {"counter", completion_kind::counter}, {"sync", completion_kind::sync},
+    {"signal", completion_kind::signal},
 };
 constexpr cli::word<binding> bindings[] = {
     {"core", binding::core,
@@ -96,7 +99,7 @@ cli::option devices_option(std::string* to) {
           any};
 }
 
-cli::command command_of(options* chosen) {
+cli::command command_of(options* chosen, std::optional<completion_kind>* completion) {
   return {"lcrun -n RANKS lci_perf [options]    (RANKS is even)",
           about,
           {
@@ -112,7 +115,7 @@ cli::command command_of(options* chosen) {
                "the object that reports the end of an operation, and a message (a handler or "
                "counter is lent an active message, lend_am; for a queue or sync it arrives in a "
                "buffer, --buffers)",
-               cli::choice(completions, &chosen->completion)},
+               cli::choice(completions, completion).with_default("queue; plan: signal")},
               {"--window", "W",
                "rate, bandwidth, bibandwidth: messages in progress for each thread, at most; the "
                "receiver acknowledges every half of a window",
@@ -170,6 +173,15 @@ void check_buffers(const options& chosen) {
   }
 }
 
+completion_kind completion_for(operation op, const std::optional<completion_kind>& given) {
+  const bool is_plan = op == operation::plan;
+  if (!given) return is_plan ? completion_kind::signal : completion_kind::queue;
+  if (is_plan == (*given == completion_kind::signal)) return *given;
+  throw usage_error(
+      absl::StrCat("--completion ", name_of(*given),
+                   is_plan ? ": --op plan reports by signals" : ": is for --op plan"));
+}
+
 bool has_window(test_kind test) {
   return test == test_kind::rate || test == test_kind::bandwidth || test == test_kind::bibandwidth;
 }
@@ -178,8 +190,10 @@ bool has_window(test_kind test) {
 
 options parse_options(int argc, const char* const* argv, cli::request* wanted) {
   options chosen;
-  *wanted = cli::parse(command_of(&chosen), argc, argv).wanted;
+  std::optional<completion_kind> completion;
+  *wanted = cli::parse(command_of(&chosen, &completion), argc, argv).wanted;
   if (*wanted != cli::request::run) return {};
+  chosen.completion = completion_for(chosen.op, completion);
   chosen.device_count = read_devices(chosen.devices, chosen.threads);
   check_buffers(chosen);
   if (chosen.iters > 0 && chosen.seconds > 0) {
@@ -241,7 +255,8 @@ std::string version_text() { return "lci_perf (LCI) " LCI_VERSION_STRING "\n"; }
 
 std::string help_text() {
   options defaults;
-  return cli::help(command_of(&defaults));
+  std::optional<completion_kind> none;
+  return cli::help(command_of(&defaults, &none));
 }
 
 }  // namespace perf

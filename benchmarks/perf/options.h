@@ -15,9 +15,10 @@ namespace perf {
 namespace cli = lci::cli;
 using cli::usage_error;
 
-enum class operation { am, send, put, put_signal, get, get_signal };
+enum class operation { am, send, put, put_signal, get, get_signal, plan };
 enum class test_kind { latency, rate, bandwidth, bibandwidth, connect };
-enum class completion_kind { queue, handler, counter, sync };
+// signal: of plans, and of nothing else.
+enum class completion_kind { queue, handler, counter, sync, signal };
 enum class binding { core, none };
 enum class memory_kind { registered, allocated };
 enum class buffer_kind { malloc, packet };

@@ -95,7 +95,7 @@ TEST(options, everything_can_be_chosen) {
 }
 
 TEST(options, every_name_is_understood_and_is_the_one_that_is_printed) {
-  for (const char* name : {"am", "send", "put", "put_signal", "get", "get_signal"}) {
+  for (const char* name : {"am", "send", "put", "put_signal", "get", "get_signal", "plan"}) {
     EXPECT_STREQ(name_of(parse({"--op", name}).op), name);
   }
   for (const char* name : {"latency", "rate", "bandwidth", "bibandwidth", "connect"}) {
@@ -131,6 +131,15 @@ TEST(options, packets_are_for_active_messages_that_are_not_lent) {
   EXPECT_THAT(error_of({"--completion", "handler", "--buffers", "packet"}),
               HasSubstr("--buffers packet: --completion handler is lent messages"));
   EXPECT_EQ(error_of({"--op", "send", "--buffers", "malloc"}), "no error");
+}
+
+TEST(options, plans_report_by_signals_and_nothing_else_does) {
+  EXPECT_EQ(parse({"--op", "plan"}).completion, completion_kind::signal);
+  EXPECT_EQ(parse({"--completion", "signal", "--op", "plan"}).completion, completion_kind::signal);
+  EXPECT_EQ(error_of({"--op", "plan", "--completion", "queue"}),
+            "--completion queue: --op plan reports by signals");
+  EXPECT_EQ(error_of({"--op", "put", "--completion", "signal"}),
+            "--completion signal: is for --op plan");
 }
 
 TEST(options, what_depends_on_the_test) {
@@ -171,11 +180,12 @@ TEST(options, help_is_found_among_others) {
 
 TEST(options, an_error_names_the_option_and_what_it_may_be) {
   EXPECT_EQ(error_of({"--op", "amo"}),
-            "--op amo: must be am, send, put, put_signal, get or get_signal");
+            "--op amo: must be am, send, put, put_signal, get, get_signal or plan");
   EXPECT_THAT(error_of({"--test", "speed"}),
               AllOf(HasSubstr("--test speed"), HasSubstr("bibandwidth or connect")));
-  EXPECT_THAT(error_of({"--completion", "graph"}),
-              AllOf(HasSubstr("--completion graph"), HasSubstr("queue, handler, counter or sync")));
+  EXPECT_THAT(
+      error_of({"--completion", "graph"}),
+      AllOf(HasSubstr("--completion graph"), HasSubstr("queue, handler, counter, sync or signal")));
   EXPECT_THAT(error_of({"--backend", "tcp"}),
               AllOf(HasSubstr("--backend tcp"), HasSubstr("auto, shm, ibv, ofi or mixed")));
   EXPECT_THAT(error_of({"--bind", "socket"}),

@@ -92,10 +92,11 @@ struct word {
   T meaning;
   const char* help = "";
 };
-template <class T>
-value choice(const std::vector<word<T>>& words, T* to);
-template <class T, size_t count>
-value choice(const word<T> (&words)[count], T* to) {
+// `to` is a T or an optional of it. Its value at the time of the call is the default.
+template <class T, class Target>
+value choice(const std::vector<word<T>>& words, Target* to);
+template <class T, size_t count, class Target>
+value choice(const word<T> (&words)[count], Target* to) {
   return choice(std::vector<word<T>>(words, words + count), to);
 }
 // The name of a meaning; "unknown" if it has none.
@@ -210,13 +211,13 @@ value bytes(uint64_t low, uint64_t high, T* to) {
   return internal::make_number(low, high, true, to);
 }
 
-template <class T>
-value choice(const std::vector<word<T>>& words, T* to) {
+template <class T, class Target>
+value choice(const std::vector<word<T>>& words, Target* to) {
   std::vector<word_help> texts;
   std::vector<T> meanings;
   size_t initial = words.size();
   for (const word<T>& one : words) {
-    if (one.meaning == *to) initial = texts.size();
+    if (*to == one.meaning) initial = texts.size();
     texts.push_back({one.name, one.help});
     meanings.push_back(one.meaning);
   }
