@@ -149,11 +149,12 @@ set(LCT_HEADERS
   lct/lct.h)
 
 set(LCI_PERF_SOURCES
-  benchmarks/perf/arguments.cc
   benchmarks/perf/binding.cc
   benchmarks/perf/channel.cc
   benchmarks/perf/clock.cc
   benchmarks/perf/connect.cc
+  benchmarks/perf/cpu_time.cc
+  benchmarks/perf/duration.cc
   benchmarks/perf/fields.cc
   benchmarks/perf/histogram.cc
   benchmarks/perf/job.cc
@@ -165,11 +166,15 @@ set(LCI_PERF_SOURCES
   benchmarks/perf/payload.cc
   benchmarks/perf/perf.cc
   benchmarks/perf/pingpong.cc
+  benchmarks/perf/planned_batches.cc
   benchmarks/perf/program.cc
   benchmarks/perf/signals.cc
   benchmarks/perf/stream.cc
   benchmarks/perf/team.cc
-  benchmarks/perf/times.cc)
+  benchmarks/perf/times.cc
+  tools/cli/help.cc
+  tools/cli/parse.cc
+  tools/cli/values.cc)
 
 set(LCI_PERF_ABSEIL
   absl::str_format

@@ -25,12 +25,15 @@ FLAGS = ["-std=c++17", "-O3", "-pthread", "-I", ROOT]
 # MPI's C++ interface is long gone from the standard, and its headers are full of warnings.
 MPI_FLAGS = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
 
+# What all of them are made of besides their own sources.
+COMMON = ["pair_options.cc"] + ["../../tools/cli/%s.cc" % name for name in ("help", "parse", "values")]
+
 # What is compiled here: compiler, sources, further flags, and the package that has the library.
 COMPILED = {
-    "mpi_bench_openmpi": ("mpicxx.openmpi", ["mpi_bench.cc", "pair_options.cc"], MPI_FLAGS, "libopenmpi-dev"),
-    "mpi_bench_mpich": ("mpicxx.mpich", ["mpi_bench.cc", "pair_options.cc"], MPI_FLAGS, "libmpich-dev"),
-    "ofi_bench": ("g++", ["ofi_bench.cc", "two_processes.cc", "pair_options.cc"], ["-lfabric"], "libfabric-dev"),
-    "ucx_bench": ("g++", ["ucx_bench.cc", "two_processes.cc", "pair_options.cc"], ["-lucp", "-lucs"], "libucx-dev"),
+    "mpi_bench_openmpi": ("mpicxx.openmpi", ["mpi_bench.cc"], MPI_FLAGS, "libopenmpi-dev"),
+    "mpi_bench_mpich": ("mpicxx.mpich", ["mpi_bench.cc"], MPI_FLAGS, "libmpich-dev"),
+    "ofi_bench": ("g++", ["ofi_bench.cc", "two_processes.cc"], ["-lfabric"], "libfabric-dev"),
+    "ucx_bench": ("g++", ["ucx_bench.cc", "two_processes.cc"], ["-lucp", "-lucs"], "libucx-dev"),
 }
 
 
@@ -69,7 +72,7 @@ def find_peers(folder):
             reasons[name] = "%s is not installed (package %s)" % (compiler, package)
             continue
         path = os.path.join(folder, name)
-        command = [compiler] + FLAGS + [os.path.join(HERE, source) for source in sources] + flags + ["-o", path]
+        command = [compiler] + FLAGS + [os.path.join(HERE, source) for source in sources + COMMON] + flags + ["-o", path]
         done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False)
         if done.returncode == 0:
             paths[name] = path

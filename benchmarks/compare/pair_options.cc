@@ -4,89 +4,54 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
-#include <cstring>
+
+#include "tools/cli/cli.h"
 
 namespace compare {
-
 namespace {
 
-// The whole of text as a number from low to high.
-bool parse_number(const char* text, double low, double high, double* out) {
-  char* end = nullptr;
-  const double value = std::strtod(text, &end);
-  if (end == text || *end != '\0' || !(value >= low && value <= high)) {
-    return false;
-  }
-  *out = value;
-  return true;
-}
+namespace cli = lci::cli;
 
-const char* test_name(test_t test) {
-  switch (test) {
-    case test_t::latency:
-      return "latency";
-    case test_t::rate:
-      return "rate";
-    case test_t::bandwidth:
-      return "bandwidth";
-  }
-  return "?";
+constexpr cli::word<test_t> tests[] = {
+    {"latency", test_t::latency}, {"rate", test_t::rate}, {"bandwidth", test_t::bandwidth}};
+constexpr cli::word<bool> bindings[] = {{"core", true}, {"none", false}};
+
+// A message holds its number; larger messages are not part of the comparison.
+constexpr uint64_t min_size = sizeof(uint64_t);
+constexpr uint64_t max_size = 1 << 26;
+
+const char* test_name(test_t test) { return cli::name_of(tests, test); }
+
+cli::command command_of(const std::vector<std::string>& ops, options_t* options) {
+  std::vector<cli::word<std::string>> op_words;
+  for (const std::string& op : ops) op_words.push_back({op.c_str(), op});
+  cli::value window = cli::number(2, 4096, &options->window);
+  window.allowed = "an even number from 2 to 4096";
+  window.set = [options, set = window.set](std::string_view text) {
+    return set(text) && options->window % 2 == 0;
+  };
+  return {"PROGRAM --op OP [options]",
+          "",
+          {{"--op", "OP", "the way of communicating", cli::choice(op_words, &options->op)},
+           {"--test", "TEST", "the measured quantity", cli::choice(tests, &options->test)},
+           {"--size", "N", "bytes of a message", cli::number(min_size, max_size, &options->size)},
+           {"--threads", "T", "threads of each rank", cli::number(1, 64, &options->threads)},
+           {"--window", "W", "messages before the receiver answers", window},
+           {"--seconds", "S", "duration of the measurement", cli::real(0, 60, &options->seconds)},
+           {"--bind", "B", "what ranks are bound to", cli::choice(bindings, &options->bind_core)}}};
 }
 
 }  // namespace
 
 std::string parse_options(int argc, char** argv, const std::vector<std::string>& ops,
                           options_t* options) {
-  if (argc % 2 == 0) {
-    return std::string(argv[argc - 1]) + ": every option has one value";
+  const cli::command command = command_of(ops, options);
+  try {
+    if (cli::parse(command, argc, argv).wanted == cli::request::help) return cli::help(command);
+  } catch (const cli::usage_error& error) {
+    return error.what();
   }
-  for (int i = 1; i < argc; i += 2) {
-    const std::string name = argv[i];
-    const std::string value = argv[i + 1];
-    const auto whole = [&value](double low, double high, auto* out) {
-      double number = 0;
-      if (!parse_number(value.c_str(), low, high, &number) || number != std::floor(number)) {
-        return false;
-      }
-      *out = static_cast<std::remove_reference_t<decltype(*out)>>(number);
-      return true;
-    };
-    bool good = true;
-    if (name == "--op") {
-      good = std::find(ops.begin(), ops.end(), value) != ops.end();
-      options->op = value;
-    } else if (name == "--test") {
-      good = false;
-      for (const test_t test : {test_t::latency, test_t::rate, test_t::bandwidth}) {
-        if (value == test_name(test)) {
-          options->test = test;
-          good = true;
-        }
-      }
-    } else if (name == "--size") {
-      // A message holds its number; more than this is not a message that the comparison has.
-      good = whole(8, 1 << 26, &options->size);
-    } else if (name == "--threads") {
-      good = whole(1, 64, &options->threads);
-    } else if (name == "--window") {
-      good = whole(2, 4096, &options->window) && options->window % 2 == 0;
-    } else if (name == "--seconds") {
-      good = parse_number(value.c_str(), 0, 60, &options->seconds);
-    } else if (name == "--bind") {
-      good = value == "core" || value == "none";
-      options->bind_core = value == "core";
-    } else {
-      return name + ": no such option";
-    }
-    if (!good) {
-      return name + " " + value + ": not a value that it can have";
-    }
-  }
-  if (options->op.empty()) {
-    return "--op is missing";
-  }
-  return "";
+  return options->op.empty() ? "--op is missing" : "";
 }
 
 double percentile(std::vector<float>* values, double fraction) {

@@ -25,7 +25,8 @@ struct options_t {
 };
 
 // Parses --op NAME --test latency|rate|bandwidth --size N --threads T --window W --seconds S --bind
-// core|none. Returns what is wrong, naming the option; empty: nothing is.
+// core|none. Returns what is wrong, naming the option, or the help that was asked for; empty:
+// neither.
 std::string parse_options(int argc, char** argv, const std::vector<std::string>& ops,
                           options_t* options);
 

@@ -48,7 +48,7 @@ TEST(ParseOptions, NamesWhatIsWrong) {
                                              {"--test", "bibandwidth"},
                                              {"--seconds", "nan"},
                                              {"--seconds", "1000"},
-                                             {"--op", "ring", "--colour", "red"}}) {
+                                             {"--op", "ring", "--op", "line"}}) {
     options_t options;
     EXPECT_THAT(parse(words, &options), HasSubstr(words[words.size() - 2]));
   }
@@ -58,6 +58,8 @@ TEST(ParseOptions, WantsAnOperationAndValues) {
   options_t options;
   EXPECT_THAT(parse({}, &options), HasSubstr("--op"));
   EXPECT_THAT(parse({"--op"}, &options), HasSubstr("--op"));
+  EXPECT_THAT(parse({"--op", "ring", "--colour", "red"}, &options), HasSubstr("--colour"));
+  EXPECT_THAT(parse({"--help"}, &options), HasSubstr("usage: "));
 }
 
 TEST(Percentile, IsTheNearestRank) {

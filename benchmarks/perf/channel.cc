@@ -45,21 +45,10 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
       landing_offset_(rounded_up(stride_ * static_cast<size_t>(validate_ ? chosen.window : 1),
                                  open_memory::page)),
       memory_(chosen.memory, 2 * landing_offset_, runtime_, device_) {
-  // Receives are completed by the library here, other messages by the partner's operation.
-  const bool named = op_ != operation::send && !one_sided_;
-  for (int batch = 0; batch < batches_; ++batch) {
-    const auto at = static_cast<size_t>(batch);
-    completions_[at] = std::make_unique<signals>(runtime_, chosen.completion, chosen.buffers,
-                                                 batch_size(batch), nullptr);
-    arrivals_[at] =
-        std::make_unique<signals>(runtime_, chosen.completion, chosen.buffers, batch_size(batch),
-                                  op_ == operation::am ? static_cast<message_sink*>(this) : nullptr,
-                                  static_cast<int>(short_tag(batch)));
-    if (named) {
-      lci::register_rcomp_x(arrivals_[at]->comp())
-          .runtime(runtime_)
-          .rcomp(arrival_names_ + static_cast<lci::rcomp_t>(batch))();
-    }
+  if (op_ == operation::plan) {
+    plans_.emplace(runtime_, device_, memory_.mr(), landing_offset_, batch_sizes_);
+  } else {
+    make_signals(chosen);
   }
   acknowledgements_ = lci::alloc_counter_x().runtime(runtime_)();
   completes_ = lci::alloc_counter_x().runtime(runtime_)();
@@ -69,9 +58,25 @@ channel::channel(const job& the_job, const options& chosen, int thread, lci::rco
   lci::register_rcomp_x(finishes_).runtime(runtime_).rcomp(finish_name_)();
 }
 
+void channel::make_signals(const options& chosen) {
+  for (int batch = 0; batch < batches_; ++batch) {
+    const auto at = static_cast<size_t>(batch);
+    completions_[at] = std::make_unique<signals>(runtime_, chosen.completion, chosen.buffers,
+                                                 batch_size(batch), nullptr);
+    arrivals_[at] =
+        std::make_unique<signals>(runtime_, chosen.completion, chosen.buffers, batch_size(batch),
+                                  op_ == operation::am ? static_cast<message_sink*>(this) : nullptr,
+                                  static_cast<int>(short_tag(batch)));
+    if (has_named_arrivals()) {
+      lci::register_rcomp_x(arrivals_[at]->comp())
+          .runtime(runtime_)
+          .rcomp(arrival_names_ + static_cast<lci::rcomp_t>(batch))();
+    }
+  }
+}
+
 channel::~channel() {
-  const bool named = op_ != operation::send && !one_sided_;
-  for (int batch = 0; named && batch < batches_; ++batch) {
+  for (int batch = 0; has_named_arrivals() && batch < batches_; ++batch) {
     lci::deregister_rcomp_x(arrival_names_ + static_cast<lci::rcomp_t>(batch)).runtime(runtime_)();
   }
   for (lci::rcomp_t name : {acknowledgement_name_, complete_name_, finish_name_}) {
@@ -82,7 +87,25 @@ channel::~channel() {
   lci::free_comp(&finishes_);
 }
 
+channel::target_memory channel::memory() const {
+  target_memory own;
+  own.rmr = memory_.rmr();
+  if (plans_) own.blocks = plans_->targets();
+  return own;
+}
+
+void channel::set_peer_memory(const target_memory& target) {
+  peer_rmr_ = target.rmr;
+  if (plans_) plans_->set_peer_targets(target.blocks);
+}
+
+void channel::set_size(size_t size) {
+  size_.store(size, std::memory_order_relaxed);
+  if (plans_) plans_->set_size(size, validate_ ? stride_ : 0);
+}
+
 void channel::begin_run() {
+  if (plans_) return;
   for (int batch = 0; batch < batches_; ++batch) {
     completions_[static_cast<size_t>(batch)]->wait_here();
     arrivals_[static_cast<size_t>(batch)]->wait_here();
@@ -148,6 +171,8 @@ template <operation Op>
           .tag(short_tag(batch))
           .user_context(&completion)
           .allow_done(allow_done)();
+    case operation::plan:
+      break;
   }
   throw std::logic_error("no such operation");
 }
@@ -177,6 +202,16 @@ void channel::post_all(int batch) {
   completions_[static_cast<size_t>(batch)]->count_done(done);
 }
 
+void channel::start_plan(int batch) {
+  const auto count = static_cast<uint64_t>(batch_size(batch));
+  for (uint64_t i = 0; validate_ && i < count; ++i) {
+    const int slot = first_slot(batch) + static_cast<int>(i);
+    fill_payload(key(rank_, posted_ + i), source(slot), size());
+  }
+  plans_->start(batch);
+  posted_ += count;
+}
+
 void channel::post_batch(int batch) {
   switch (op_) {
     case operation::am:
@@ -191,6 +226,8 @@ void channel::post_batch(int batch) {
       return post_all<operation::get>(batch);
     case operation::get_signal:
       return post_all<operation::get_signal>(batch);
+    case operation::plan:
+      return start_plan(batch);
   }
 }
 

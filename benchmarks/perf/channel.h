@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 
 #include "benchmarks/perf/job.h"
 #include "benchmarks/perf/open_memory.h"
 #include "benchmarks/perf/options.h"
+#include "benchmarks/perf/planned_batches.h"
 #include "benchmarks/perf/signals.h"
 #include "lci.hpp"
 
@@ -44,11 +46,15 @@ class channel final : private message_sink {
 
   bool has_signal() const { return !one_sided_; }
 
-  // Where the partner's puts and gets go. To be exchanged before the first message.
-  lci::rmr_t memory() const { return memory_.rmr(); }
-  void set_peer_memory(lci::rmr_t rmr) { peer_rmr_ = rmr; }
+  // Where the partner's puts and gets go. To be exchanged, as bytes, before the first message.
+  struct target_memory {
+    lci::rmr_t rmr;
+    planned_batches::blocks blocks;  // of plans
+  };
+  target_memory memory() const;
+  void set_peer_memory(const target_memory& target);
   // Of the messages from now on, both sides. No message is under way.
-  void set_size(size_t size) { size_.store(size, std::memory_order_relaxed); }
+  void set_size(size_t size);
 
   // The calling thread is its owner from now on. Before the ranks meet for a run.
   void begin_run();
@@ -62,7 +68,10 @@ class channel final : private message_sink {
   void post_batch(int batch);
   // Once for each batch, in order: true if all have completed here.
   bool batch_is_complete(int batch) {
-    if (!completions_[static_cast<size_t>(batch)]->round_is_over()) return false;
+    if (!(plans_ ? plans_->is_complete(batch)
+                 : completions_[static_cast<size_t>(batch)]->round_is_over())) {
+      return false;
+    }
     if (validate_) check_completed(batch);
     return true;
   }
@@ -77,6 +86,7 @@ class channel final : private message_sink {
   }
   // Once for each batch, in order: true if all of it is here (of a get: has been fetched).
   bool batch_has_arrived(int batch) {
+    if (plans_) return plans_->has_arrived(batch);
     return one_sided_ ? next_is_complete() : arrivals_[static_cast<size_t>(batch)]->round_is_over();
   }
   // After that: checks it.
@@ -99,6 +109,13 @@ class channel final : private message_sink {
   lci::status_t try_post(int batch, int slot, uint64_t number);
   template <operation Op>
   void post_all(int batch);
+  void start_plan(int batch);
+  void make_signals(const options& chosen);
+  // Whether the partner's operations name what they complete here. Receives are completed by the
+  // library, and the blocks of plans name their signals.
+  bool has_named_arrivals() const {
+    return op_ != operation::send && op_ != operation::plan && !one_sided_;
+  }
   void post_receive(int batch, int slot);
   void tell(lci::rcomp_t name);
   char* source(int slot) const { return memory_.data() + offset_of(slot); }
@@ -147,6 +164,7 @@ class channel final : private message_sink {
   const size_t landing_offset_;  // in memory_: sources first, then where messages land
   const open_memory memory_;
   lci::rmr_t peer_rmr_;
+  std::optional<planned_batches> plans_;  // of --op plan, instead of completions_ and arrivals_
 
   // Messages are numbered, in each direction, through all runs.
   uint64_t posted_ = 0;

@@ -29,10 +29,10 @@ class channels {
   // When all have been made: tells the partner. Collective over the ranks; one thread calls it.
   void connect() {
     const size_t count = all_.size();
-    std::vector<lci::rmr_t> own;
+    std::vector<channel::target_memory> own;
     for (const auto& one : all_) own.push_back(one->memory());
-    std::vector<lci::rmr_t> everybody(count * static_cast<size_t>(job_.ranks()));
-    lci::allgather_x(own.data(), everybody.data(), count * sizeof(lci::rmr_t))
+    std::vector<channel::target_memory> everybody(count * static_cast<size_t>(job_.ranks()));
+    lci::allgather_x(own.data(), everybody.data(), count * sizeof(channel::target_memory))
         .runtime(job_.runtime())();
     const size_t from = count * static_cast<size_t>(job_.peer());
     for (size_t i = 0; i < count; ++i) all_[i]->set_peer_memory(everybody[from + i]);

@@ -52,15 +52,20 @@ void measure_connections(const options& chosen, const standing* bound, const rep
   for (const size_t size : chosen.sizes) {
     options of_this_size = chosen;
     of_this_size.sizes = {size};
-    const uint64_t warmup = warmup_for(chosen, size);
-    const uint64_t n = iterations_for(chosen, size);
+    const auto connect = [&of_this_size](uint64_t count) {
+      histogram samples;
+      for (uint64_t i = 0; i < count; ++i) samples.add(connect_once(of_this_size));
+      return samples;
+    };
+    const run_lengths lengths =
+        lengths_for(chosen, size, [&connect](uint64_t count) { return connect(count).sum(); });
+    const uint64_t n = lengths.measured;
+    connect(lengths.warmup);
+    const cpu_time before = used_cpu_time();
     times own;
-    for (uint64_t i = 0; i < warmup + n; ++i) {
-      const uint64_t taken = connect_once(of_this_size);
-      if (i < warmup) continue;
-      own.samples.add(taken);
-      own.longest += taken;
-    }
+    own.samples = connect(n);
+    own.longest = own.samples.sum();
+    own.cpu = used_cpu_time() - before;
     const uint64_t connections =
         n * static_cast<uint64_t>(chosen.threads) * static_cast<uint64_t>(lci::get_rank_n()) / 2;
     const figures result = figures_from(combined(own), size, n, connections, 1);

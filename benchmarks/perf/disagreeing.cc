@@ -6,8 +6,8 @@
 
 int main(int argc, char** argv) {
   return perf::run_main("disagreeing", [&] {
-    bool help = false;
-    perf::options chosen = perf::parse_options(argc, argv, &help);
+    lci::cli::request wanted;
+    perf::options chosen = perf::parse_options(argc, argv, &wanted);
     lci::global_initialize();
     chosen.payload_seed = static_cast<uint64_t>(lci::get_rank_me());
     return perf::run_perf(chosen);

@@ -24,6 +24,7 @@ class histogram {
 
   uint64_t count() const { return count_; }
   uint64_t max() const { return max_; }
+  uint64_t sum() const { return sum_; }
   double mean() const;  // 0 if there are no values
   // The value that the given part of all values, 0 to 1, does not exceed (nearest rank). 0 if there
   // are no values.

@@ -7,6 +7,7 @@
 #include "benchmarks/perf/launched.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lci/api/config.hpp"
 
 namespace perf {
 namespace {
@@ -115,12 +116,13 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) {
       return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
     });
+INSTANTIATE_TEST_SUITE_P(plan, every_way, ::testing::Values(way("plan", "signal")));
 
 TEST(lci_perf, sizes_of_nothing_one_byte_and_a_megabyte) {
-  for (const std::string op :
-       {"am", "am --buffers packet", "am --buffers packet --completion sync", "send", "put",
-        "put_signal", "get", "get_signal", "put --memory allocated",
-        "put_signal --memory allocated", "get --memory allocated"}) {
+  for (const std::string op : {"am", "am --buffers packet", "am --buffers packet --completion sync",
+                               "send", "put", "put_signal", "get", "get_signal",
+                               "put --memory allocated", "put_signal --memory allocated",
+                               "get --memory allocated", "plan", "plan --memory allocated"}) {
     for (const char* size : {"0", "1", "1M"}) {
       for (const char* test : {"latency", "bandwidth"}) {
         const outcome result = run(2, "--op " + op + " --test " + test + " --size " + size +
@@ -135,12 +137,13 @@ TEST(lci_perf, sizes_of_nothing_one_byte_and_a_megabyte) {
 }
 
 TEST(lci_perf, a_window_of_any_size) {
-  for (const char* window : {"1", "2", "3", "64"}) {
-    const outcome result = run(2, std::string("--test rate --iters 4 --validate --format json "
-                                              "--completion sync --window ") +
-                                      window);
-    ASSERT_EQ(result.code, 0) << result.text;
-    EXPECT_EQ(json_object(result.text.substr(0, result.text.find('\n'))).text("window"), window);
+  for (const std::string window : {"1", "2", "3", "64"}) {
+    for (const std::string op : {"am --completion sync", "plan"}) {
+      const outcome result = run(
+          2, "--test rate --iters 4 --validate --format json --window " + window + " --op " + op);
+      ASSERT_EQ(result.code, 0) << result.text;
+      EXPECT_EQ(json_object(result.text.substr(0, result.text.find('\n'))).text("window"), window);
+    }
   }
 }
 
@@ -153,8 +156,9 @@ TEST(lci_perf, text_is_a_header_and_a_line_a_size) {
     std::istringstream words(line);
     std::vector<std::string> columns;
     for (std::string word; words >> word;) columns.push_back(word);
-    ASSERT_EQ(columns.size(), 7U) << line;
+    ASSERT_EQ(columns.size(), 9U) << line;
     sizes.push_back(columns[0]);
+    columns.pop_back();  // a polling program needs no system
     for (const std::string& column : columns) EXPECT_GT(std::stod(column), 0) << line;
   }
   EXPECT_THAT(sizes, ::testing::ElementsAre("8", "16", "32"));
@@ -183,11 +187,38 @@ TEST(lci_perf, help_is_printed_once_and_needs_no_partner) {
   }
 }
 
+TEST(lci_perf, a_run_by_time_has_as_many_iterations_as_fit) {
+  for (const std::string test : {"latency", "bandwidth --window 3", "connect"}) {
+    const outcome result =
+        run(2, "--time 0.05 --size 8 --validate --threads 2 --format json --test " + test);
+    ASSERT_EQ(result.code, 0) << result.text;
+    const json_object line(result.text.substr(0, result.text.find('\n')));
+    EXPECT_GE(line.number("iterations"), 1) << test;
+  }
+  // By size it would be 10, and a runtime takes more than 0.1 ms.
+  const outcome result = run(2, "--time 0.001 --size 8 --test connect --format json");
+  ASSERT_EQ(result.code, 0) << result.text;
+  EXPECT_LT(json_object(result.text.substr(0, result.text.find('\n'))).number("iterations"), 10);
+}
+
+TEST(lci_perf, processor_time_is_that_of_all_ranks) {
+  const outcome result = run(4, "--size 8 --iters 2000 --format json --bind none");
+  ASSERT_EQ(result.code, 0) << result.text;
+  const json_object line(result.text.substr(0, result.text.find('\n')));
+  // Each of the ranks polls while messages travel, unless another one has its processor.
+  EXPECT_GT(line.number("cpu_user_us"), 0);
+  EXPECT_GE(line.number("cpu_system_us"), 0);
+}
+
+TEST(lci_perf, the_version_is_printed_once) {
+  EXPECT_EQ(run(2, "--version").text, "lci_perf (LCI) " LCI_VERSION_STRING "\n");
+}
+
 TEST(lci_perf, what_can_not_be_is_refused_with_a_reason) {
   const std::vector<std::tuple<int, std::string, std::string>> refused = {
-      {2, "--op amo", "--op amo: must be one of am, send"},
+      {2, "--op amo", "--op amo: must be am, send"},
       {2, "--devices 2", "--devices 2: must be shared, dedicated or a number from 1 to --threads"},
-      {2, "--bogus", "--bogus: not an option"},
+      {2, "--bogus", "unknown option --bogus"},
       {1, "--size 8", "started with 1 rank, but ranks communicate in pairs"},
       {3, "--size 8", "started with 3 ranks, but ranks communicate in pairs"},
   };

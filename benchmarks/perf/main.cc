@@ -6,8 +6,10 @@
 
 int main(int argc, char** argv) {
   return perf::run_main("lci_perf", [&] {
-    bool help = false;
-    const perf::options chosen = perf::parse_options(argc, argv, &help);
-    return help ? perf::say_once("lci_perf", perf::help_text(), "") : perf::run_perf(chosen);
+    lci::cli::request wanted;
+    const perf::options chosen = perf::parse_options(argc, argv, &wanted);
+    if (wanted == lci::cli::request::run) return perf::run_perf(chosen);
+    const bool is_help = wanted == lci::cli::request::help;
+    return perf::say_once("lci_perf", is_help ? perf::help_text() : perf::version_text(), "");
   });
 }

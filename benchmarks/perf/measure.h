@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "benchmarks/perf/binding.h"
+#include "benchmarks/perf/cpu_time.h"
 #include "benchmarks/perf/histogram.h"
 #include "benchmarks/perf/options.h"
 
@@ -24,6 +25,8 @@ struct figures {
   double latency_us_max = 0;
   double messages_per_s = 0;  // of all ranks, in both directions
   double bytes_per_s = 0;
+  double cpu_user_us = 0;  // processor time of all ranks, per message
+  double cpu_system_us = 0;
 };
 
 // What the ranks contribute to it. Times are in nanoseconds.
@@ -32,11 +35,24 @@ struct times {
   uint64_t mean_total = 0;  // of this run of these threads, from end to end, a mean can be made
   uint64_t mean_steps = 0;  // from so many steps; 0: it is that of the samples
   uint64_t longest = 0;     // of the run that messages are counted in
+  cpu_time cpu;             // of that run
 };
 
 // Adds up those of all ranks, for rank 0; what the others get means nothing. Collective, on the
 // global runtime.
 times combined(const times& own);
+
+// The largest of the ranks' values, for all of them. Collective, on the global runtime.
+uint64_t largest_of_ranks(uint64_t own);
+
+// How long the measured runs of a size are. run(n) carries out n iterations in all ranks and
+// returns the nanoseconds of this one. Collective, on the global runtime.
+struct run_lengths {
+  uint64_t warmup = 0;
+  uint64_t measured = 0;
+};
+run_lengths lengths_for(const options& chosen, size_t size,
+                        const std::function<uint64_t(uint64_t n)>& run);
 
 // samples_per_latency: 2 if a sample is a round trip, of which half is reported.
 figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_t messages,

@@ -44,30 +44,50 @@ class messages_test {
   }
 
   figures measure(size_t size) {
-    const uint64_t n = iterations_for(options_, size);
-    const uint64_t warmup = warmup_for(options_, size);
+    team_.run([&](int thread) { channels_.of(thread).set_size(size); });
+    const run_lengths lengths =
+        lengths_for(options_, size, [this](uint64_t n) { return nanoseconds_of(n); });
+    const uint64_t n = lengths.measured;
     std::vector<thread_times> found(static_cast<size_t>(options_.threads));
+    cpu_time used;
     team_.run([&](int thread) {
-      channel& way = channels_.of(thread);
-      way.set_size(size);
       thread_times& own = found[static_cast<size_t>(thread)];
       uint64_t begin = 0;
-      run(thread, warmup, nullptr, &begin);
-      own.end = run(thread, n, nullptr, &own.begin);
+      run(thread, lengths.warmup, nullptr, &begin);
+      own.end = run(thread, n, nullptr, &own.begin, &used);
       run(thread, n, &own.samples, &begin);
     });
-    return figures_from(combined(times_of_rank(found, n)), size, n, messages(n),
-                        is_pingpong(options_) ? 2 : 1);
+    times own = times_of_rank(found, n);
+    own.cpu = used;
+    return figures_from(combined(own), size, n, messages(n), is_pingpong(options_) ? 2 : 1);
   }
 
  private:
-  uint64_t run(int thread, uint64_t n, histogram* samples, uint64_t* begin) {
+  // used: the processor time of the rank from the begin of the run until all threads of all ranks
+  // have ended it. Thread 0 sets it.
+  uint64_t run(int thread, uint64_t n, histogram* samples, uint64_t* begin,
+               cpu_time* used = nullptr) {
     channel& way = channels_.of(thread);
+    const bool counts_cpu = used != nullptr && thread == 0;
     way.begin_run();
     pattern_->prepare(way, n);
     team_.sync(thread);
+    const cpu_time before = counts_cpu ? used_cpu_time() : cpu_time();
     *begin = now();
-    return pattern_->run(way, n, samples);
+    const uint64_t end = pattern_->run(way, n, samples);
+    if (used != nullptr) team_.sync(thread);
+    if (counts_cpu) *used = used_cpu_time() - before;
+    return end;
+  }
+
+  // Of a run of n iterations in this rank.
+  uint64_t nanoseconds_of(uint64_t n) {
+    std::vector<thread_times> found(static_cast<size_t>(options_.threads));
+    team_.run([&](int thread) {
+      thread_times& own = found[static_cast<size_t>(thread)];
+      own.end = run(thread, n, nullptr, &own.begin);
+    });
+    return times_of_rank(found, n).longest;
   }
 
   times times_of_rank(const std::vector<thread_times>& found, uint64_t n) const {

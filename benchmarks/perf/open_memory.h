@@ -20,6 +20,7 @@ class open_memory {
   static constexpr size_t page = 4096;
 
   char* data() const { return data_; }
+  lci::mr_t mr() const { return mr_; }
   lci::rmr_t rmr() const { return rmr_; }
 
  private:

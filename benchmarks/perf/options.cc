@@ -1,10 +1,11 @@
 #include "benchmarks/perf/options.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/string_view.h"
+#include "lci/api/config.hpp"
 
 namespace perf {
 namespace {
@@ -13,43 +14,145 @@ namespace {
 constexpr uint64_t max_threads = 1024;
 constexpr uint64_t max_window = 65536;
 constexpr uint64_t max_iterations = uint64_t{1} << 40;
+constexpr double max_seconds = 86400;
 constexpr uint64_t max_polls = 1000000;
 
-constexpr named<operation> operations[] = {
-    {"am", operation::am},   {"send", operation::send},
-    {"put", operation::put}, {"put_signal", operation::put_signal},
-    {"get", operation::get}, {"get_signal", operation::get_signal},
+constexpr cli::word<operation> operations[] = {
+    {"am", operation::am, "active message"},
+    {"send", operation::send, "send and receive"},
+    {"put", operation::put, "put without notification"},
+    {"put_signal", operation::put_signal, "put that signals the target"},
+    {"get", operation::get, "get without notification"},
+    {"get_signal", operation::get_signal, "get that signals the target"},
+    {"plan", operation::plan,
+     "the messages of half a window are puts that are recorded once and started together, and a "
+     "signal counts them at the target (--test latency: one put)"},
 };
-constexpr named<test_kind> tests[] = {
-    {"latency", test_kind::latency},     {"rate", test_kind::rate},
-    {"bandwidth", test_kind::bandwidth}, {"bibandwidth", test_kind::bibandwidth},
-    {"connect", test_kind::connect},
+constexpr cli::word<test_kind> tests[] = {
+    {"latency", test_kind::latency,
+     "messages travel to and fro, one at a time: the time of one way, half of a round trip; for "
+     "put "
+     "and get, the time from the call until the operation is complete"},
+    {"rate", test_kind::rate,
+     "the first half of the ranks sends to the other half, or gets from it"},
+    {"bandwidth", test_kind::bandwidth, "the same, with large messages"},
+    {"bibandwidth", test_kind::bibandwidth, "both halves send, or get"},
+    {"connect", test_kind::connect,
+     "the time from the allocation of a runtime with its devices until every thread has sent and "
+     "received its first message through it"},
 };
-constexpr named<completion_kind> completions[] = {
-    {"queue", completion_kind::queue},
-    {"handler", completion_kind::handler},
-    {"counter", completion_kind::counter},
-    {"sync", completion_kind::sync},
+constexpr cli::word<completion_kind> completions[] = {
+    {"queue", completion_kind::queue},     {"handler", completion_kind::handler},
+    {"counter", completion_kind::counter}, {"sync", completion_kind::sync},
+    {"signal", completion_kind::signal},
 };
-constexpr named<binding> bindings[] = {{"core", binding::core}, {"none", binding::none}};
-constexpr named<memory_kind> memories[] = {{"registered", memory_kind::registered},
-                                           {"allocated", memory_kind::allocated}};
-constexpr named<buffer_kind> buffer_kinds[] = {{"malloc", buffer_kind::malloc},
-                                               {"packet", buffer_kind::packet}};
-constexpr named<output_format> formats[] = {
-    {"text", output_format::text}, {"csv", output_format::csv}, {"json", output_format::json}};
+constexpr cli::word<binding> bindings[] = {
+    {"core", binding::core,
+     "each thread to a processor core of its own; if there are too few, neighbors share one, and "
+     "ranks share none as far as possible"},
+    {"none", binding::none, "no thread"}};
+constexpr cli::word<memory_kind> memories[] = {
+    {"registered", memory_kind::registered, "memory of the tool"},
+    {"allocated", memory_kind::allocated,
+     "memory of the library (alloc_mr), which the ranks of a host map"}};
+constexpr cli::word<buffer_kind> buffer_kinds[] = {
+    {"malloc", buffer_kind::malloc, "memory of the library's allocator, which the tool frees"},
+    {"packet", buffer_kind::packet, "a packet (zero_copy_am), which the tool returns"}};
+constexpr cli::word<output_format> formats[] = {
+    {"text", output_format::text, "a table"},
+    {"csv", output_format::csv, "comma-separated values with a header line"},
+    {"json", output_format::json, "an object per line"}};
 // Not the simulated one, which joins no processes.
-constexpr named<lci::attr_backend_t> backends[] = {{"auto", lci::attr_backend_t::none},
-                                                   {"shm", lci::attr_backend_t::shm},
-                                                   {"ibv", lci::attr_backend_t::ibv},
-                                                   {"ofi", lci::attr_backend_t::ofi},
-                                                   {"mixed", lci::attr_backend_t::mixed}};
+constexpr cli::word<lci::attr_backend_t> backends[] = {{"auto", lci::attr_backend_t::none},
+                                                       {"shm", lci::attr_backend_t::shm},
+                                                       {"ibv", lci::attr_backend_t::ibv},
+                                                       {"ofi", lci::attr_backend_t::ofi},
+                                                       {"mixed", lci::attr_backend_t::mixed}};
 
-int read_devices(absl::string_view text, int threads) {
+constexpr char about[] =
+    "Measures communication between pairs of ranks: rank i with rank i + n/2, thread t with "
+    "thread t.";
+constexpr char notes[] =
+    "Every size is measured twice. Rates, and the mean of a latency, are those of a run that reads "
+    "the clock only at its ends; the number of messages is divided by the longest time that any "
+    "rank needed, on both sides. Percentiles are those of a run that reads the clock once per "
+    "message and side (rate and bandwidth: once per half window, from its first call until the "
+    "receiver has acknowledged it or, for put and get, until it is complete). Nothing is "
+    "subtracted for the clock; the format text states what a reading costs. Buffers have been "
+    "written before; without --validate a thread uses the same buffer for all messages, as other "
+    "benchmarks do.\n\n"
+    "The exit code is 0, or 1 if communication failed or bytes were wrong, or 2 if the command "
+    "line is wrong.";
+
+cli::option devices_option(std::string* to) {
+  cli::value any;
+  any.initial = *to;
+  // Which are allowed depends on --threads; see read_devices.
+  any.set = [to](std::string_view text) {
+    *to = text;
+    return true;
+  };
+  return {"--devices", "D",
+          "shared: one for all threads; dedicated: one for each; or a number up to T, which the "
+          "threads use in turn. A single device is the default device. Several are additional "
+          "ones, since every thread also makes progress on the default device",
+          any};
+}
+
+cli::command command_of(options* chosen, std::optional<completion_kind>* completion) {
+  return {"lcrun -n RANKS lci_perf [options]    (RANKS is even)",
+          about,
+          {
+              {"--op", "OP", "the operation", cli::choice(operations, &chosen->op)},
+              {"--test", "TEST", "the measured quantity", cli::choice(tests, &chosen->test)},
+              {"--size", "N|A:B",
+               "bytes of a message; A:B: powers of two from A to B; K, M or G may follow a number",
+               cli::size_range(&chosen->sizes).with_default("rate, connect: 8; else 1:4M")},
+              {"--threads", "T", "threads of each rank that communicate",
+               cli::number(1, max_threads, &chosen->threads)},
+              devices_option(&chosen->devices),
+              {"--completion", "KIND",
+               "the object that reports the end of an operation, and a message (a handler or "
+               "counter is lent an active message, lend_am; for a queue or sync it arrives in a "
+               "buffer, --buffers)",
+               cli::choice(completions, completion).with_default("queue; plan: signal")},
+              {"--window", "W",
+               "rate, bandwidth, bibandwidth: messages in progress for each thread, at most; the "
+               "receiver acknowledges every half of a window",
+               cli::number(1, max_window, &chosen->window)},
+              {"--iters", "N",
+               "round trips (latency), windows or connections; measured twice, see below",
+               cli::number(1, max_iterations, &chosen->iters).with_default("by size")},
+              {"--time", "SECONDS",
+               "how long each of the two measured runs of a size takes, instead of --iters; "
+               "shorter runs before find out how many iterations that is",
+               cli::real(0.001, max_seconds, &chosen->seconds).with_default("")},
+              {"--warmup", "N", "iterations before, which do not count",
+               cli::number(0, max_iterations, &chosen->warmup)
+                   .with_default("a tenth; with --time none but those shorter runs")},
+              {"--validate", "",
+               "write the bytes of every message anew and check them, which the results include",
+               cli::flag(&chosen->validate)},
+              backend_option(&chosen->backend),
+              binding_option(&chosen->bind),
+              {"--memory", "M", "what put and get reach", cli::choice(memories, &chosen->memory)},
+              {"--buffers", "B", "what an active message to a queue or sync arrives in",
+               cli::choice(buffer_kinds, &chosen->buffers)},
+              {"--yield", "N",
+               "after N polls in a row that found nothing, yield the processor at each further "
+               "poll; 0: never, the library yields (attribute progress_yield)",
+               cli::number(0, max_polls, &chosen->yield)},
+              {"--format", "F", "how results are printed", cli::choice(formats, &chosen->format)},
+          },
+          notes,
+          version_text()};
+}
+
+int read_devices(const std::string& text, int threads) {
   if (text == "shared") return 1;
   if (text == "dedicated") return threads;
   uint64_t count = 0;
-  if (!is_number(text, &count) || count < 1 || count > static_cast<uint64_t>(threads)) {
+  if (!cli::read_number(text, 1, static_cast<uint64_t>(threads), &count)) {
     throw usage_error(absl::StrCat("--devices ", text,
                                    ": must be shared, dedicated or a number from 1 to --threads, ",
                                    threads));
@@ -70,42 +173,46 @@ void check_buffers(const options& chosen) {
   }
 }
 
+completion_kind completion_for(operation op, const std::optional<completion_kind>& given) {
+  const bool is_plan = op == operation::plan;
+  if (!given) return is_plan ? completion_kind::signal : completion_kind::queue;
+  if (is_plan == (*given == completion_kind::signal)) return *given;
+  throw usage_error(
+      absl::StrCat("--completion ", name_of(*given),
+                   is_plan ? ": --op plan reports by signals" : ": is for --op plan"));
+}
+
 bool has_window(test_kind test) {
   return test == test_kind::rate || test == test_kind::bandwidth || test == test_kind::bibandwidth;
 }
 
 }  // namespace
 
-options parse_options(int argc, char** argv, bool* help) {
+options parse_options(int argc, const char* const* argv, cli::request* wanted) {
   options chosen;
-  const std::vector<argument> all = {
-      choice_argument("op", operations, &chosen.op),
-      choice_argument("test", tests, &chosen.test),
-      {"size", [&](auto option, auto text) { chosen.sizes = read_sizes(option, text); }},
-      number_argument("threads", 1, max_threads, &chosen.threads),
-      {"devices", [&](auto, auto text) { chosen.devices = std::string(text); }},
-      choice_argument("completion", completions, &chosen.completion),
-      number_argument("window", 1, max_window, &chosen.window),
-      number_argument("iters", 1, max_iterations, &chosen.iters),
-      number_argument("warmup", 0, max_iterations, &chosen.warmup),
-      {"validate", [&](auto, auto) { chosen.validate = true; }, false},
-      backend_argument(&chosen.backend),
-      binding_argument(&chosen.bind),
-      choice_argument("memory", memories, &chosen.memory),
-      choice_argument("buffers", buffer_kinds, &chosen.buffers),
-      number_argument("yield", 0, max_polls, &chosen.yield),
-      choice_argument("format", formats, &chosen.format),
-  };
-  *help = !read_arguments(argc, argv, all);
-  if (*help) return {};
+  std::optional<completion_kind> completion;
+  *wanted = cli::parse(command_of(&chosen, &completion), argc, argv).wanted;
+  if (*wanted != cli::request::run) return {};
+  chosen.completion = completion_for(chosen.op, completion);
   chosen.device_count = read_devices(chosen.devices, chosen.threads);
   check_buffers(chosen);
+  if (chosen.iters > 0 && chosen.seconds > 0) {
+    throw usage_error("--time and --iters: only one of them can say how long a run is");
+  }
   if (!has_window(chosen.test)) chosen.window = 1;
   if (chosen.sizes.empty()) {
     const bool small = chosen.test == test_kind::rate || chosen.test == test_kind::connect;
-    chosen.sizes = small ? std::vector<size_t>{8} : doubling(1, size_t{4} << 20);
+    chosen.sizes = small ? std::vector<size_t>{8} : cli::doubling(1, size_t{4} << 20);
   }
   return chosen;
+}
+
+cli::option backend_option(lci::attr_backend_t* to) {
+  return {"--backend", "B", "the transport", cli::choice(backends, to)};
+}
+
+cli::option binding_option(binding* to) {
+  return {"--bind", "B", "what threads are bound to", cli::choice(bindings, to)};
 }
 
 uint64_t iterations_for(const options& chosen, size_t size) {
@@ -126,78 +233,30 @@ uint64_t warmup_for(const options& chosen, size_t size) {
 
 bool is_one_sided(operation op) { return op == operation::put || op == operation::get; }
 
-argument backend_argument(lci::attr_backend_t* to) {
-  return choice_argument("backend", backends, to);
-}
-argument binding_argument(binding* to) { return choice_argument("bind", bindings, to); }
-
-const char* name_of(operation op) { return find_name(operations, op); }
-const char* name_of(test_kind test) { return find_name(tests, test); }
-const char* name_of(completion_kind completion) { return find_name(completions, completion); }
-const char* name_of(binding bind) { return find_name(bindings, bind); }
-const char* name_of(memory_kind memory) { return find_name(memories, memory); }
-const char* name_of(buffer_kind buffers) { return find_name(buffer_kinds, buffers); }
-const char* name_of(lci::attr_backend_t backend) { return find_name(backends, backend); }
+const char* name_of(operation op) { return cli::name_of(operations, op); }
+const char* name_of(test_kind test) { return cli::name_of(tests, test); }
+const char* name_of(completion_kind completion) { return cli::name_of(completions, completion); }
+const char* name_of(binding bind) { return cli::name_of(bindings, bind); }
+const char* name_of(memory_kind memory) { return cli::name_of(memories, memory); }
+const char* name_of(buffer_kind buffers) { return cli::name_of(buffer_kinds, buffers); }
+const char* name_of(lci::attr_backend_t backend) { return cli::name_of(backends, backend); }
 
 std::string describe(const options& chosen) {
   return absl::StrCat(name_of(chosen.op), " ", name_of(chosen.test), " sizes ",
                       absl::StrJoin(chosen.sizes, ","), " threads ", chosen.threads, " devices ",
                       chosen.device_count, " completion ", name_of(chosen.completion), " window ",
-                      chosen.window, " iters ", chosen.iters, " warmup ", chosen.warmup,
-                      " validate ", chosen.validate ? 1 : 0, " bind ", name_of(chosen.bind),
-                      " memory ", name_of(chosen.memory), " buffers ", name_of(chosen.buffers),
-                      " yield ", chosen.yield);
+                      chosen.window, " iters ", chosen.iters, " time ", chosen.seconds, " warmup ",
+                      chosen.warmup, " validate ", chosen.validate ? 1 : 0, " bind ",
+                      name_of(chosen.bind), " memory ", name_of(chosen.memory), " buffers ",
+                      name_of(chosen.buffers), " yield ", chosen.yield);
 }
 
+std::string version_text() { return "lci_perf (LCI) " LCI_VERSION_STRING "\n"; }
+
 std::string help_text() {
-  return R"(Measures communication between pairs of ranks: rank i with rank i + n/2, thread t with thread t.
-
-usage: lcrun -n RANKS lci_perf [options]        RANKS is even
-
-  --op OP            am (active message), send (send and receive), put, put_signal, get, get_signal (am)
-  --test TEST        what is measured (latency):
-                       latency      messages to and fro, one at a time: one way, that is half of a
-                                    round trip; put and get: from the call until it is complete
-                       rate, bandwidth
-                                    the first half of the ranks sends to the others, or gets from them
-                       bibandwidth  both halves do
-                       connect      from the making of a runtime with its devices until every thread
-                                    has sent and received its first message through it
-  --size N|A:B       bytes of a message; A:B: powers of two from A to B; K, M, G may follow
-                     (rate, connect: 8; else 1:4M)
-  --threads T        threads of each rank that communicate (1)
-  --devices D        shared: one for all threads; dedicated: one for each; or a number up to T, which
-                     are dealt out in turn (shared). One is the default device; several are others,
-                     since every thread also serves that one
-  --completion KIND  how the end of an operation, and a message, is noticed: queue, handler, counter,
-                     sync (queue). An active message is lent to a handler or counter (lend_am); for a
-                     queue or sync it comes in a buffer, which the tool gives back (--buffers)
-  --window W         rate, bandwidth, bibandwidth: messages under way at most for each thread (64).
-                     The receiver acknowledges every half of a window
-  --iters N          round trips (latency), windows, or connections; measured twice, see below (by size)
-  --warmup N         as many before that do not count (a tenth)
-  --validate         every message's bytes are written anew and checked, which the figures include
-  --backend B        auto, shm, ibv, ofi (auto)
-  --bind B           core: each thread on a processor core of its own; if there are too few, neighbours share one, and
-                     ranks have theirs to themselves as far as there are; none (core)
-  --memory M         what put and get reach: registered, the tool's own memory; allocated, the library's
-                     (alloc_mr), which the ranks of a host map (registered)
-  --buffers B        what an active message to a queue or sync comes in: malloc, memory of the library's
-                     allocator, which the tool frees; packet, a packet (zero_copy_am; put_upacket) (malloc)
-  --yield N          after N polls in a row that found nothing the tool yields the processor at each more; 0: it never
-                     does, and leaves that to the library (attribute progress_yield) (0)
-  --format F         text; csv; json: one object a line (text)
-  -h, --help         this text
-
-Every size is measured twice. Rates, and the mean of a latency, are from a run that looks at the clock
-only at its ends; messages are divided by the longest time that any rank needed, of both sides.
-Percentiles are from a run that looks at the clock once per message and side (rate and bandwidth: once
-per half window, from its first call until it is acknowledged or, for put and get, complete). Nothing
-is subtracted for the clock; text says what a look costs. Buffers have been written before; without
---validate a thread uses the same one for all messages, as other benchmarks do.
-
-The exit code is 0, or 1 if communication failed or bytes were wrong, or 2 if the command line is.
-)";
+  options defaults;
+  std::optional<completion_kind> none;
+  return cli::help(command_of(&defaults, &none));
 }
 
 }  // namespace perf

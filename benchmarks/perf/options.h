@@ -7,14 +7,18 @@
 #include <string>
 #include <vector>
 
-#include "benchmarks/perf/arguments.h"
 #include "lci.hpp"
+#include "tools/cli/cli.h"
 
 namespace perf {
 
-enum class operation { am, send, put, put_signal, get, get_signal };
+namespace cli = lci::cli;
+using cli::usage_error;
+
+enum class operation { am, send, put, put_signal, get, get_signal, plan };
 enum class test_kind { latency, rate, bandwidth, bibandwidth, connect };
-enum class completion_kind { queue, handler, counter, sync };
+// signal: of plans, and of nothing else.
+enum class completion_kind { queue, handler, counter, sync, signal };
 enum class binding { core, none };
 enum class memory_kind { registered, allocated };
 enum class buffer_kind { malloc, packet };
@@ -30,7 +34,8 @@ struct options {
   completion_kind completion = completion_kind::queue;
   int window = 64;      // messages under way at most; 1 if the test has no window
   uint64_t iters = 0;   // 0: by size, see iterations_for
-  int64_t warmup = -1;  // -1: a tenth of the iterations
+  double seconds = 0;   // that a measured run takes; 0: as long as its iterations
+  int64_t warmup = -1;  // -1: a tenth of the iterations, and none where `seconds` is given
   bool validate = false;
   lci::attr_backend_t backend = lci::attr_backend_t::none;  // none: what the library chooses
   binding bind = binding::core;
@@ -43,23 +48,27 @@ struct options {
   uint64_t payload_seed = 0;
 };
 
-// Reads the command line. Throws usage_error, which names the option and what it may be. Sets *help
-// if the user asked for it; the result then means nothing. Not thread-safe (getopt).
-options parse_options(int argc, char** argv, bool* help);
+// Reads the command line. Throws usage_error, which names the option and what it may be. *wanted is
+// what the user asked for; unless that is a run, the result means nothing.
+options parse_options(int argc, const char* const* argv, cli::request* wanted);
 
 // What --help prints.
 std::string help_text();
 
-// Round trips, windows or connections of a measured run, and those before it that do not count.
+// What --version prints.
+std::string version_text();
+
+// Round trips, windows or connections of a measured run, and those before it that do not count;
+// without --time.
 uint64_t iterations_for(const options& chosen, size_t size);
 uint64_t warmup_for(const options& chosen, size_t size);
 
 // put and get without signal: the target takes no part, so only the initiator knows when.
 bool is_one_sided(operation op);
 
-// Options of other programs, too.
-argument backend_argument(lci::attr_backend_t* to);
-argument binding_argument(binding* to);
+// Options of other programs, too. Their values are written to *to, which is the default.
+cli::option backend_option(lci::attr_backend_t* to);
+cli::option binding_option(binding* to);
 
 // As they are spelt on the command line.
 const char* name_of(operation op);

@@ -42,6 +42,8 @@ std::vector<field> fields(const surroundings& where, const figures& result) {
       {"latency_us_max", decimal(result.latency_us_max), false},
       {"messages_per_s", rate(result.messages_per_s), false},
       {"bytes_per_s", rate(result.bytes_per_s), false},
+      {"cpu_user_us", decimal(result.cpu_user_us), false},
+      {"cpu_system_us", decimal(result.cpu_system_us), false},
       {"clock_ns", decimal(where.clock_ns), false},
       {"processor", where.processor, true},
       {"version", where.version, true},
@@ -67,9 +69,10 @@ std::string text_header(const surroundings& where) {
   absl::StrAppend(&text, "\n# CPU ", where.processor, ", bind ", name_of(chosen.bind), ", memory ",
                   name_of(chosen.memory), ", buffers ", name_of(chosen.buffers), "\n");
   if (chosen.validate) absl::StrAppend(&text, "# data validated, which the figures include\n");
+  absl::StrAppend(&text, "# User and System: processor time of all ranks in us per message\n");
   if (!is_about_time(chosen.test)) {
-    return absl::StrCat(
-        text, absl::StrFormat("%-11s %16s %16s\n", "# Size", "Bandwidth (MB/s)", "Messages/s"));
+    return absl::StrCat(text, absl::StrFormat("%-11s %16s %16s %12s %12s\n", "# Size",
+                                              "Bandwidth (MB/s)", "Messages/s", "User", "System"));
   }
   if (chosen.test == test_kind::latency) {
     absl::StrAppendFormat(
@@ -81,18 +84,21 @@ std::string text_header(const surroundings& where) {
     absl::StrAppend(&text,
                     "# until all threads have sent and received their first message, in us\n");
   }
-  return absl::StrCat(text, absl::StrFormat("%-11s %12s %12s %12s %12s %12s %12s\n", "# Size",
-                                            "Mean", "p50", "p90", "p99", "p99.9", "Max"));
+  return absl::StrCat(
+      text, absl::StrFormat("%-11s %12s %12s %12s %12s %12s %12s %12s %12s\n", "# Size", "Mean",
+                            "p50", "p90", "p99", "p99.9", "Max", "User", "System"));
 }
 
 std::string text_line(const surroundings& where, const figures& result) {
   if (is_about_time(where.chosen.test)) {
-    return absl::StrFormat("%-11d %12.3f %12.3f %12.3f %12.3f %12.3f %12.3f\n", result.size,
-                           result.latency_us_mean, result.latency_us_p50, result.latency_us_p90,
-                           result.latency_us_p99, result.latency_us_p999, result.latency_us_max);
+    return absl::StrFormat("%-11d %12.3f %12.3f %12.3f %12.3f %12.3f %12.3f %12.4f %12.4f\n",
+                           result.size, result.latency_us_mean, result.latency_us_p50,
+                           result.latency_us_p90, result.latency_us_p99, result.latency_us_p999,
+                           result.latency_us_max, result.cpu_user_us, result.cpu_system_us);
   }
-  return absl::StrFormat("%-11d %16.2f %16.0f\n", result.size, result.bytes_per_s / 1e6,
-                         result.messages_per_s);
+  return absl::StrFormat("%-11d %16.2f %16.0f %12.4f %12.4f\n", result.size,
+                         result.bytes_per_s / 1e6, result.messages_per_s, result.cpu_user_us,
+                         result.cpu_system_us);
 }
 
 }  // namespace

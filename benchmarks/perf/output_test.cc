@@ -39,6 +39,8 @@ figures some_figures() {
   result.latency_us_max = 1234.5;
   result.messages_per_s = 12345678.4;
   result.bytes_per_s = 12345678.4 * 4096;
+  result.cpu_user_us = 0.3125;
+  result.cpu_system_us = 0.0625;
   return result;
 }
 
@@ -63,13 +65,16 @@ TEST(output, text_has_one_line_a_size_under_its_titles) {
   EXPECT_THAT(
       header(where),
       HasSubstr("\n# Size              Mean          p50          p90          p99        p99.9"
-                "          Max\n"));
+                "          Max         User       System\n"));
   EXPECT_EQ(line(where, some_figures()),
             "4096               1.500        1.250        2.000        3.125       40.000"
-            "     1234.500\n");
+            "     1234.500       0.3125       0.0625\n");
   where.chosen.test = test_kind::bandwidth;
-  EXPECT_THAT(header(where), HasSubstr("\n# Size      Bandwidth (MB/s)       Messages/s\n"));
-  EXPECT_EQ(line(where, some_figures()), "4096                50567.90         12345678\n");
+  EXPECT_THAT(
+      header(where),
+      HasSubstr("\n# Size      Bandwidth (MB/s)       Messages/s         User       System\n"));
+  EXPECT_EQ(line(where, some_figures()),
+            "4096                50567.90         12345678       0.3125       0.0625\n");
 }
 
 TEST(output, json_is_an_object_a_line) {
@@ -83,6 +88,7 @@ TEST(output, json_is_an_object_a_line) {
       R"("latency_us_mean": 1.5, "latency_us_p50": 1.25, )"
       R"("latency_us_p90": 2, "latency_us_p99": 3.125, "latency_us_p999": 40, )"
       R"("latency_us_max": 1234.5, "messages_per_s": 12345678.4, "bytes_per_s": 50567898726.4, )"
+      R"("cpu_user_us": 0.3125, "cpu_system_us": 0.0625, )"
       R"_("clock_ns": 20.5, "processor": "A \"fast\" CPU, new (8 processors)", )_"
       R"("version": "1.2.3"})"
       "\n";
@@ -98,16 +104,17 @@ TEST(output, json_escapes_control_characters) {
 
 TEST(output, csv_has_the_same_fields) {
   const surroundings where = somewhere(output_format::csv);
-  EXPECT_EQ(
-      header(where),
-      "op,test,size,threads,devices,device_count,backend,ranks,completion,window,iterations,"
-      "validate,bind,memory,buffers,yield,latency_us_mean,latency_us_p50,latency_us_p90,"
-      "latency_us_p99,latency_us_p999,latency_us_max,messages_per_s,bytes_per_s,clock_ns,processor,"
-      "version\n");
+  EXPECT_EQ(header(where),
+            "op,test,size,threads,devices,device_count,backend,ranks,completion,window,iterations,"
+            "validate,bind,memory,buffers,yield,latency_us_mean,latency_us_p50,latency_us_p90,"
+            "latency_us_p99,latency_us_p999,latency_us_max,messages_per_s,bytes_per_s,cpu_user_us,"
+            "cpu_system_us,clock_ns,processor,"
+            "version\n");
   EXPECT_EQ(
       line(where, some_figures()),
       "put_signal,latency,4096,4,dedicated,4,shm,6,queue,64,1000,false,core,registered,malloc,0,"
-      "1.5,1.25,2,3.125,40,1234.5,12345678.4,50567898726.4,20.5,\"A \"\"fast\"\" CPU, new (8 "
+      "1.5,1.25,2,3.125,40,1234.5,12345678.4,50567898726.4,0.3125,0.0625,20.5,\"A \"\"fast\"\" "
+      "CPU, new (8 "
       "processors)\","
       "1.2.3\n");
 }

@@ -70,10 +70,10 @@ int run_program(const char* program, lci::attr_backend_t backend, const std::str
   return problem.empty() ? exit_good : exit_usage;
 }
 
-int say_once(const char* program, const std::string& help, const std::string& problem) {
+int say_once(const char* program, const std::string& answer, const std::string& problem) {
   lci::g_runtime_init();
   if (lci::get_rank_me() == 0) {
-    std::fputs(help.c_str(), stdout);
+    std::fputs(answer.c_str(), stdout);
     if (!problem.empty()) std::fprintf(stderr, "%s: %s\n", program, problem.c_str());
     std::fflush(nullptr);
   }

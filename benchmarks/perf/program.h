@@ -20,10 +20,10 @@ int run_main(const char* program, const std::function<int()>& body);
 int run_program(const char* program, lci::attr_backend_t backend, const std::string& described,
                 const std::function<void()>& measure, bool in_pairs = true);
 
-// What a rank does that has been asked for help, or whose command line is wrong: rank 0 says so for
-// all, and they wait until it has, because the first that exits with an error ends the job. Returns
-// an exit code.
-int say_once(const char* program, const std::string& help, const std::string& problem);
+// Prints an answer, such as the help, or the problem of a command line. Rank 0 prints for all
+// ranks, and the others wait until it has, because the first rank that exits with an error ends the
+// job. Returns an exit code.
+int say_once(const char* program, const std::string& answer, const std::string& problem);
 
 }  // namespace perf
 

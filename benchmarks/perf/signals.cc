@@ -73,6 +73,8 @@ signals::signals(lci::runtime_t runtime, completion_kind kind, buffer_kind buffe
       statuses_.resize(static_cast<size_t>(per_round));
       comp_ = lci::alloc_sync_x().zero_copy_am(in_packets).runtime(runtime).threshold(per_round)();
       break;
+    case completion_kind::signal:  // see planned_batches
+      throw std::logic_error("signals are of plans");
   }
 }
 
@@ -111,6 +113,8 @@ bool signals::other_round_is_over() {
     case completion_kind::sync:
       if (!lci::sync_test(comp_, statuses_.data())) return false;
       for (const lci::status_t& status : statuses_) look_at(status);
+      break;
+    case completion_kind::signal:
       break;
   }
   done_ = 0;

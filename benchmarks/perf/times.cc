@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "benchmarks/perf/duration.h"
 #include "benchmarks/perf/measure.h"
 
 namespace perf {
@@ -28,6 +29,8 @@ times combined(const times& own) {
   const size_t in_histogram = sums.size();
   sums.push_back(own.mean_total);
   sums.push_back(own.mean_steps);
+  sums.push_back(own.cpu.user_ns);
+  sums.push_back(own.cpu.system_ns);
   std::vector<uint64_t> all_sums(sums.size());
   lci::reduce(sums.data(), all_sums.data(), sums.size(), sizeof(uint64_t), add, 0);
   const uint64_t largest[] = {own.samples.max(), own.longest};
@@ -39,7 +42,24 @@ times combined(const times& own) {
   all.mean_total = all_sums[in_histogram];
   all.mean_steps = all_sums[in_histogram + 1];
   all.longest = all_largest[1];
+  all.cpu = {all_sums[in_histogram + 2], all_sums[in_histogram + 3]};
   return all;
+}
+
+uint64_t largest_of_ranks(uint64_t own) {
+  uint64_t all = 0;
+  lci::allreduce(&own, &all, 1, sizeof(uint64_t), take_larger);
+  return all;
+}
+
+run_lengths lengths_for(const options& chosen, size_t size,
+                        const std::function<uint64_t(uint64_t n)>& run) {
+  if (chosen.seconds == 0) return {warmup_for(chosen, size), iterations_for(chosen, size)};
+  run_lengths lengths;
+  lengths.measured =
+      iterations_in(chosen.seconds, [&run](uint64_t n) { return largest_of_ranks(run(n)); });
+  if (chosen.warmup > 0) lengths.warmup = static_cast<uint64_t>(chosen.warmup);
+  return lengths;
 }
 
 figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_t messages,
@@ -62,6 +82,11 @@ figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_
   const double seconds = 1e-9 * static_cast<double>(std::max<uint64_t>(1, all.longest));
   result.messages_per_s = static_cast<double>(messages) / seconds;
   result.bytes_per_s = result.messages_per_s * static_cast<double>(size);
+  const auto us_per_message = [messages](uint64_t ns) {
+    return 1e-3 * static_cast<double>(ns) / static_cast<double>(messages);
+  };
+  result.cpu_user_us = us_per_message(all.cpu.user_ns);
+  result.cpu_system_us = us_per_message(all.cpu.system_ns);
   return result;
 }
 

@@ -359,9 +359,11 @@ void measure(const injection_options& chosen) {
 
 int main(int argc, char** argv) {
   return perf::run_main(perf::program, [&] {
-    bool help = false;
-    const perf::injection_options chosen = perf::parse_injection(argc, argv, &help);
-    if (help) return perf::say_once(perf::program, perf::injection_help(), "");
+    lci::cli::request wanted;
+    const perf::injection_options chosen = perf::parse_injection(argc, argv, &wanted);
+    if (wanted == lci::cli::request::help) {
+      return perf::say_once(perf::program, perf::injection_help(), "");
+    }
     return perf::run_program(
         perf::program, chosen.backend, perf::describe(chosen), [&chosen] { perf::measure(chosen); },
         !chosen.alone);

@@ -41,12 +41,11 @@ struct poll_mask_options : threads_options {
   uint64_t iters = 20000;
 };
 
-// Throw usage_error, which names the option and what it may be. Set *help if the user asked for it;
-// the result then means nothing. Not thread-safe (getopt).
-injection_options parse_injection(int argc, char** argv, bool* help);
-waves_options parse_waves(int argc, char** argv, bool* help);
-
-poll_mask_options parse_poll_mask(int argc, char** argv, bool* help);
+// Throw usage_error, which names the option and what it may be. *wanted is what the user asked for;
+// unless that is a run, the result means nothing.
+injection_options parse_injection(int argc, const char* const* argv, cli::request* wanted);
+waves_options parse_waves(int argc, const char* const* argv, cli::request* wanted);
+poll_mask_options parse_poll_mask(int argc, const char* const* argv, cli::request* wanted);
 
 // Waves of a measured run; a tenth as many before that do not count.
 uint64_t waves_for(const waves_options& chosen, size_t size, int threads);

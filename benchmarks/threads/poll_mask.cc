@@ -200,9 +200,11 @@ void measure(const poll_mask_options& chosen) {
 
 int main(int argc, char** argv) {
   return perf::run_main(perf::program, [&] {
-    bool help = false;
-    const perf::poll_mask_options chosen = perf::parse_poll_mask(argc, argv, &help);
-    if (help) return perf::say_once(perf::program, perf::poll_mask_help(), "");
+    lci::cli::request wanted;
+    const perf::poll_mask_options chosen = perf::parse_poll_mask(argc, argv, &wanted);
+    if (wanted == lci::cli::request::help) {
+      return perf::say_once(perf::program, perf::poll_mask_help(), "");
+    }
     return perf::run_program(perf::program, chosen.backend, perf::describe(chosen),
                              [&chosen] { perf::measure(chosen); });
   });

@@ -286,9 +286,11 @@ void measure(const waves_options& chosen) {
 
 int main(int argc, char** argv) {
   return perf::run_main(perf::program, [&] {
-    bool help = false;
-    const perf::waves_options chosen = perf::parse_waves(argc, argv, &help);
-    if (help) return perf::say_once(perf::program, perf::waves_help(), "");
+    lci::cli::request wanted;
+    const perf::waves_options chosen = perf::parse_waves(argc, argv, &wanted);
+    if (wanted == lci::cli::request::help) {
+      return perf::say_once(perf::program, perf::waves_help(), "");
+    }
     return perf::run_program(perf::program, chosen.backend, perf::describe(chosen),
                              [&chosen] { perf::measure(chosen); });
   });

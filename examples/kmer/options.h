@@ -4,38 +4,35 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/types/optional.h"
+#include "tools/cli/cli.h"
 
 namespace kmer {
+
+namespace cli = lci::cli;
+using cli::usage_error;
 
 enum class when { automatic, always, never };
 
 struct options {
   int k = 51;
   int threads = 1;
-  size_t buffer_bytes = 8192;            // of each aggregation buffer
-  absl::optional<uint64_t> bloom_bytes;  // of all ranks together; else from the input's size
-  absl::optional<uint64_t> cache_bytes;  // of this rank, for reads; else from the memory
-  std::string histogram;                 // file; empty: none
-  uint64_t histogram_high = 10000;       // larger counts are lumped together
-  std::string table;                     // file; empty: none
-  uint64_t min_count = 2;                // in the table
+  size_t buffer_bytes = 8192;           // of each aggregation buffer
+  std::optional<uint64_t> bloom_bytes;  // of all ranks together; else from the input's size
+  std::optional<uint64_t> cache_bytes;  // of this rank, for reads; else from the memory
+  std::string histogram;                // file; empty: none
+  uint64_t histogram_high = 10000;      // larger counts are lumped together
+  std::string table;                    // file; empty: none
+  uint64_t min_count = 2;               // in the table
   when progress = when::automatic;
   std::vector<std::string> files;
 };
 
-// The command line is wrong; the message says how.
-class usage_error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 // Reads the command line. Throws usage_error. Sets *help if the user asked for it; the result then
-// means nothing. Not thread-safe (getopt).
+// means nothing.
 options parse_options(int argc, char** argv, bool* help);
 
 // What --help prints.

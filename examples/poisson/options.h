@@ -2,22 +2,25 @@
 #ifndef EXAMPLES_POISSON_OPTIONS_H_
 #define EXAMPLES_POISSON_OPTIONS_H_
 
-#include <stdexcept>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "absl/types/optional.h"
 #include "examples/poisson/decomposition.h"
 #include "examples/poisson/transforms.h"
+#include "tools/cli/cli.h"
 
 namespace poisson {
+
+namespace cli = lci::cli;
+using cli::usage_error;
 
 struct options {
   grid_size grid = {64, 64, 64};
   int iterations = 20;
   int slabs = 4;
   double contrast = 0.3;
-  absl::optional<process_grid> processes;  // else chosen from the number of ranks
+  std::optional<process_grid> processes;  // else chosen from the number of ranks
   planning plan = planning::measure;
   std::string mode;
   bool check = false;
@@ -31,14 +34,8 @@ struct mode {
   std::string meaning;
 };
 
-// The command line is wrong; the message says how.
-class usage_error : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
-
 // Reads the command line. The first of `modes` is the default. Throws usage_error. Sets *help if
-// the user asked for it; the result then means nothing. Not thread-safe (getopt).
+// the user asked for it; the result then means nothing.
 options parse_options(int argc, char** argv, const std::vector<mode>& modes, bool* help);
 
 // What --help prints; `start` is how the program is started.

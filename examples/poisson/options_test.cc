@@ -62,7 +62,7 @@ TEST(Options, Help) {
   parse({"--help"}, &help);
   EXPECT_TRUE(help);
   const std::string text = help_text("start poisson", modes);
-  for (const char* part : {"usage: start poisson [options]", "one: the first", "two: the second"}) {
+  for (const char* part : {"usage: start poisson [options]", "one  the first", "two  the second"}) {
     EXPECT_NE(text.find(part), std::string::npos) << part;
   }
 }
@@ -81,7 +81,7 @@ TEST(Options, SaysWhatIsWrong) {
       {{"--fftw", "x"}, "--fftw x: must be estimate or measure"},
       {{"--grid"}, "--grid: its value is missing"},
       {{"--unknown"}, "unknown option --unknown"},
-      {{"word"}, "unknown argument word"},
+      {{"word"}, "unexpected argument word"},
   };
   for (const auto& each : all) {
     EXPECT_NE(refusal(each.first).find(each.second), std::string::npos)

@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "lci/api/attr.hpp"
+#include "lci/base/edit_distance.h"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
 
@@ -31,23 +32,6 @@ std::vector<std::string> known_names() {
   return names;
 }
 
-// Insertions, deletions and replacements of single characters that make one text of the other
-// (Levenshtein; Wagner and Fischer's algorithm, with one row of the table).
-size_t edit_distance(std::string_view from, std::string_view to) {
-  std::vector<size_t> row(to.size() + 1);
-  for (size_t i = 0; i < row.size(); ++i) row[i] = i;
-  for (size_t i = 0; i < from.size(); ++i) {
-    size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (size_t j = 0; j < to.size(); ++j) {
-      const size_t replaced = diagonal + (from[i] == to[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, replaced});
-    }
-  }
-  return row.back();
-}
-
 // Most mistakes are a letter or two, or a prefix that was forgotten (LCI_PACKET_SIZE).
 std::string nearest_of(const std::vector<std::string>& names, const std::string& name) {
   const std::string as_attribute = base::StrCat("LCI_ATTR_", name.substr(prefix.size()));
@@ -55,7 +39,7 @@ std::string nearest_of(const std::vector<std::string>& names, const std::string&
   size_t least = name.size() / 3;
   for (const std::string& known : names) {
     const size_t distance =
-        std::min(edit_distance(name, known), 1 + edit_distance(as_attribute, known));
+        std::min(base::edit_distance(name, known), 1 + base::edit_distance(as_attribute, known));
     if (distance < least || (distance == least && nearest.empty())) {
       least = distance;
       nearest = known;

@@ -54,7 +54,8 @@ std::vector<backend_info> backends();
 base::StatusOr<info> collect();
 
 std::string as_text(const info& all);
-std::string as_json(const info& all);
+// `job`: the value of a member "job" before the others; empty: there is none.
+std::string as_json(const info& all, std::string_view job = "");
 // The page docs/configuration.md: attributes and variables with their defaults, the same on every
 // host.
 std::string as_markdown(const std::vector<attribute_info>& all);

@@ -109,8 +109,10 @@ std::string as_text(const info& all) {
   return text;
 }
 
-std::string as_json(const info& all) {
-  std::string text = base::StrCat("{\n  ", pair("version", all.version), ",\n  \"backends\": ");
+std::string as_json(const info& all, std::string_view job) {
+  std::string text = "{\n  ";
+  if (!job.empty()) base::StrAppend(&text, "\"job\": ", job, ",\n  ");
+  base::StrAppend(&text, pair("version", all.version), ",\n  \"backends\": ");
   text += json_list(all.backends, [](const backend_info& each) {
     std::string facts;
     for (const auto& [name, value] : each.facts) {
