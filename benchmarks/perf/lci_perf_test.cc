@@ -177,6 +177,22 @@ TEST(lci_perf, csv_has_as_many_values_as_names) {
   EXPECT_THAT(lines[2], StartsWith("am,rate,16,"));
 }
 
+// The fields that the plot looks for are those that are printed.
+TEST(lci_perf, results_can_be_plotted) {
+  const std::string folder = ::testing::TempDir() + "/results";
+  const std::string start =
+      "mkdir -p " + folder + " && tools/launcher/lcrun -n 2 benchmarks/perf/lci_perf ";
+  const std::string options = " --size 8:32 --iters 10 --bind none --format ";
+  const outcome result =
+      run_command(start + "--op am" + options + "csv >" + folder + "/a.csv && " + start +
+                  "--op plan" + options + "json >" + folder + "/b.json && benchmarks/perf/plot " +
+                  folder + "/a.csv " + folder + "/b.json");
+  ASSERT_EQ(result.code, 0) << result.text;
+  EXPECT_THAT(result.text,
+              AllOf(StartsWith("<svg"), HasSubstr(">am, queue<"), HasSubstr(">plan, signal<"),
+                    HasSubstr(">32 B<"), HasSubstr(">lci_perf: latency, shm, 2 ranks, 1 thread<")));
+}
+
 TEST(lci_perf, help_is_printed_once_and_needs_no_partner) {
   for (const int ranks : {1, 3}) {
     const outcome result = run(ranks, "--help");

@@ -129,6 +129,9 @@ struct option {
   value accepts;
 };
 
+// The names one by one. They refer to the option.
+std::vector<std::string_view> names_of(const option& option);
+
 // A heading of --help for the options that follow it.
 option section(std::string title);
 

@@ -241,6 +241,14 @@ TEST(parse, stops_at_a_request_for_help_or_the_version) {
   EXPECT_EQ(error_of(program, {"--versoin"}), "unknown option --versoin; did you mean --version?");
 }
 
+TEST(names_of, are_those_of_the_option) {
+  everything all;
+  const command program = all.made();
+  EXPECT_THAT(names_of(program.options[2]), ElementsAre("-t", "-th", "--threads", "--workers"));
+  EXPECT_THAT(names_of(program.options.back()), ElementsAre("-x"));
+  EXPECT_THAT(names_of(section("Others")), IsEmpty());
+}
+
 TEST(set_option, calls_the_option_what_its_source_is) {
   everything all;
   const command program = all.made();
