@@ -217,6 +217,7 @@ set(LCRUN_SOURCES
   tools/launcher/link.cc
   tools/launcher/local_crew.cc
   tools/launcher/main.cc
+  tools/launcher/option_table.cc
   tools/launcher/options.cc
   tools/launcher/output.cc
   tools/launcher/plan.cc

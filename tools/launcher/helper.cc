@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "tools/launcher/agents.h"
 #include "tools/launcher/connector.h"
@@ -38,6 +39,16 @@ constexpr int failed_exit_code = 1;
 constexpr std::chrono::milliseconds retry_pause(200);
 constexpr int max_tries = 3;
 constexpr std::chrono::seconds agents_end(5);  // that their hosts have finished
+
+// Every rank has a program.
+bool usable(const std::vector<wire::program>& programs) {
+  uint32_t least = 0;
+  for (const wire::program& program : programs) {
+    if (program.command.empty() || program.first_rank < least) return false;
+    least = program.first_rank;
+  }
+  return !programs.empty() && programs[0].first_rank == 0;
+}
 
 class helper final : crew::events, link::owner, agents::events {
  public:
@@ -65,6 +76,7 @@ class helper final : crew::events, link::owner, agents::events {
   void on_end(link& from, const std::string& why) override;
   void adopted(const wire::adopted& frame);
   void start(wire::share frame);
+  base::Status take_own_programs(share* mine) const;
   void not_started(const share& mine);
   void input(const std::string& bytes);
   void write_input();
@@ -272,7 +284,7 @@ bool helper::on_frame(link&, wire::kind kind, std::string_view body) {
       if (!adopted_ || crew_ != nullptr || !wire::decode(body, &frame)) return false;
       constexpr uint32_t limit = 1 << 24;
       if (frame.ranks < 1 || frame.ranks > limit || frame.first_rank > limit ||
-          frame.command.empty() || !base::StartsWith(frame.mark, "LCI_JOB_NODE=")) {
+          !usable(frame.programs) || !base::StartsWith(frame.mark, "LCI_JOB_NODE=")) {
         return false;
       }
       start(std::move(frame));
@@ -327,11 +339,28 @@ void helper::adopted(const wire::adopted& frame) {
   }
 }
 
+// The programs that the user has named on this host replace those of host 0.
+base::Status helper::take_own_programs(share* mine) const {
+  if (by_hand_->programs.size() != mine->programs.size()) {
+    return base::InvalidArgumentError(
+        base::StrCat("lcrun was started with another number of programs here (",
+                     by_hand_->programs.size(), ") than on host 0 (", mine->programs.size(),
+                     "); start it with the same programs on each host"));
+  }
+  for (size_t i = 0; i < mine->programs.size(); ++i) {
+    mine->programs[i].command = by_hand_->programs[i].command;
+    mine->programs[i].wdir = by_hand_->programs[i].wdir;
+  }
+  return base::OkStatus();
+}
+
 void helper::start(wire::share frame) {
   share mine;
   mine.host = host_name();
-  mine.command = by_hand_ != nullptr ? by_hand_->command : frame.command;
-  mine.wdir = by_hand_ != nullptr ? by_hand_->wdir : frame.wdir;
+  for (const wire::program& program : frame.programs) {
+    mine.programs.push_back({static_cast<int>(program.first_rank), program.command, "",
+                             program.wdir, program.environment});
+  }
   mine.mark = frame.mark;
   mine.first_rank = static_cast<int>(frame.first_rank);
   mine.ranks = static_cast<int>(frame.ranks);
@@ -340,15 +369,12 @@ void helper::start(wire::share frame) {
   for (const std::string& assignment : frame.environment) {
     set_variable(&mine.environment, assignment);
   }
-  base::Status usable = check_directory(mine.wdir);
-  if (usable.ok()) {
-    base::StatusOr<std::string> program = find_program(mine.command[0], mine.wdir);
-    usable = program.status();
-    if (program.ok()) mine.program = *std::move(program);
-  }
-  if (!usable.ok()) {
-    failed(base::IsPermissionDenied(usable) ? 126 : 127,
-           base::StrCat(mine.host, ": ", usable.message()));
+  mine.own = frame.own;
+  base::Status found = by_hand_ != nullptr ? take_own_programs(&mine) : base::OkStatus();
+  if (found.ok()) found = find_programs(&mine);
+  if (!found.ok()) {
+    const int code = base::IsPermissionDenied(found) ? 126 : base::IsNotFound(found) ? 127 : 2;
+    failed(code, base::StrCat(mine.host, ": ", found.message()));
     not_started(mine);
     return;
   }

@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -64,6 +65,14 @@ class job final : crew::events {
   void look_at_rendezvous();
   void look_for_ranks_that_left();
   void time_out();
+  // "rank 3 on host"; with the program, where there are several.
+  std::string name_of(int rank) const {
+    return base::StrCat("rank ", rank,
+                        plan_.programs.size() == 1
+                            ? ""
+                            : base::StrCat(" (", program_of(plan_.programs, rank).command[0], ")"),
+                        " on ", crew_->host_of(rank));
+  }
   void begin_ending();
   void end_by(steady::time_point when);
   void forward(int signal);
@@ -124,8 +133,8 @@ bool job::prepare_crew() {
     if (!ready) return false;
     if (server_ != nullptr) {
       // The environment may have those of another job.
-      set_variable(&plan_.environment, base::StrCat("LCI_BOOT_ADDR=", server_->address()));
-      set_variable(&plan_.environment, base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
+      plan_.own.push_back(base::StrCat("LCI_BOOT_ADDR=", server_->address()));
+      plan_.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
     }
     local_crew_options how;
     how.verbose = options_.verbose;
@@ -170,7 +179,7 @@ bool job::prepare_file_rendezvous() {
     boot_dir_.clear();
     return false;
   }
-  set_variable(&plan_.environment, base::StrCat("LCI_BOOT_DIR=", boot_dir_));
+  plan_.own.push_back(base::StrCat("LCI_BOOT_DIR=", boot_dir_));
   return true;
 }
 
@@ -286,15 +295,14 @@ void job::read_signals() {
 
 void job::rank_ended(int rank, int status) {
   if (options_.verbose) {
-    say(base::StrCat("rank ", rank, " on ", crew_->host_of(rank),
-                     " ended: ", describe_status(status)));
+    say(base::StrCat(name_of(rank), " ended: ", describe_status(status)));
   }
   // What the rank told the rendezvous before it ended comes first: an abort says more than an exit
   // code.
   look_at_rendezvous();
   if (status != 0) {
-    failed(exit_code_of(status), base::StrCat("rank ", rank, " on ", crew_->host_of(rank),
-                                              " failed first: ", describe_status(status)));
+    failed(exit_code_of(status),
+           base::StrCat(name_of(rank), " failed first: ", describe_status(status)));
     return;
   }
   exited_[static_cast<size_t>(rank)] = true;
@@ -311,7 +319,7 @@ void job::look_for_ranks_that_left() {
     if (server_->state(rank) != boot::tcp_server::rank_state::lost) continue;
     server_->abort(rank, "it ended without g_runtime_fina while other ranks go on");
     server_->step();
-    failed(start_exit_code, base::StrCat("rank ", rank, " on ", crew_->host_of(rank),
+    failed(start_exit_code, base::StrCat(name_of(rank),
                                          " ended, with exit code 0, without g_runtime_fina "
                                          "(global_finalize) while other ranks go on"));
     return;
@@ -325,8 +333,7 @@ void job::look_at_rendezvous() {
   const auto report = server_->aborted();
   if (!report || abort_seen_) return;
   abort_seen_ = true;
-  failed(start_exit_code, base::StrCat("rank ", report->rank, " on ",
-                                       crew_->host_of(report->rank < 0 ? 0 : report->rank),
+  failed(start_exit_code, base::StrCat(name_of(std::max(report->rank, 0)),
                                        " aborted the job: ", printable(report->reason)));
 }
 

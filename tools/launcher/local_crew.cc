@@ -123,7 +123,7 @@ bool local_crew::start_rank(int local_rank) {
   bool started =
       open_stream(plan.rank, 1, &streams.out) && open_stream(plan.rank, 2, &streams.error);
   if (started) {
-    const base::StatusOr<pid_t> pid = spawn(share_, plan, streams);
+    const base::StatusOr<pid_t> pid = spawn(plan, streams);
     started = pid.ok();
     if (started) {
       pids_[static_cast<size_t>(local_rank)] = *pid;

@@ -49,9 +49,27 @@ std::string host_name() {
   return name;
 }
 
-base::Status check_directory(const std::string& wdir) {
-  if (wdir.empty() || is_directory(wdir)) return base::OkStatus();
-  return base::NotFoundError(base::StrCat("--wdir ", wdir, " is not a directory"));
+const program_plan& program_of(const std::vector<program_plan>& programs, int rank) {
+  const auto after =
+      std::upper_bound(programs.begin(), programs.end(), rank,
+                       [](int r, const program_plan& program) { return r < program.first_rank; });
+  return *(after - 1);
+}
+
+base::Status find_programs(share* share) {
+  const int end = share->first_rank + share->ranks;
+  for (size_t i = 0; i < share->programs.size(); ++i) {
+    program_plan& program = share->programs[i];
+    const int next = i + 1 < share->programs.size() ? share->programs[i + 1].first_rank : end;
+    if (program.first_rank >= end || next <= share->first_rank) continue;
+    if (!program.wdir.empty() && !is_directory(program.wdir)) {
+      return base::NotFoundError(base::StrCat("--wdir ", program.wdir, " is not a directory"));
+    }
+    base::StatusOr<std::string> file = find_program(program.command[0], program.wdir);
+    if (!file.ok()) return file.status();
+    program.file = *std::move(file);
+  }
+  return base::OkStatus();
 }
 
 // Relative names are looked up from `wdir`, where the ranks will be.
@@ -138,7 +156,7 @@ base::StatusOr<std::string> own_path() {
 }
 
 // The hosts that are started by hand. Their names are not known yet.
-base::Status plan_by_hand(const launch_options& options, job_plan* job) {
+base::Status plan_by_hand(const launch_options& options, int said_ranks, job_plan* job) {
   if (options.nodes == 0) {
     return base::InvalidArgumentError("--node-rank 0 needs --nnodes: how many hosts there will be");
   }
@@ -153,10 +171,10 @@ base::Status plan_by_hand(const launch_options& options, job_plan* job) {
         "find "
         "it");
   }
-  if (options.ranks == 0 && options.per_host == 0) {
+  if (said_ranks == 0 && options.per_host == 0) {
     return base::InvalidArgumentError("--node-rank 0 needs -n or --ppn: how many ranks to start");
   }
-  const int ranks = options.ranks > 0 ? options.ranks : options.per_host * options.nodes;
+  const int ranks = said_ranks > 0 ? said_ranks : options.per_host * options.nodes;
   const int per_host =
       options.per_host > 0 ? options.per_host : (ranks + options.nodes - 1) / options.nodes;
   for (int node = 0; node < options.nodes; ++node) {
@@ -185,8 +203,10 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
   const base::StatusOr<std::string> self = own_path();
   if (!self.ok()) return self.status();
   const std::vector<std::string> own_helper = {*self, helper_argument};
+  int ranks = 0;  // 0: not said
+  for (const program_options& program : options.programs) ranks += program.ranks;
   if (options.node_rank >= 0) {
-    const base::Status s = plan_by_hand(options, job);
+    const base::Status s = plan_by_hand(options, ranks, job);
     if (s.ok()) job->hosts[0].start = own_helper;
     return s;
   }
@@ -202,8 +222,7 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
              : "no hosts are named: give --host or --hostfile, or start each by --node-rank"));
   }
   if (options.nodes > 0) hosts->resize(static_cast<size_t>(options.nodes));
-  const base::StatusOr<std::vector<int>> shares =
-      share_out(*hosts, options.ranks, options.per_host);
+  const base::StatusOr<std::vector<int>> shares = share_out(*hosts, ranks, options.per_host);
   if (!shares.ok()) return shares.status();
   const base::StatusOr<std::vector<std::string>> agent =
       split_words(options.agent.empty() ? default_agent_text : options.agent);
@@ -239,30 +258,54 @@ bool travels(std::string_view assignment) {
   return base::StartsWith(assignment, "LCI_") || base::StartsWith(assignment, "FI_");
 }
 
-base::Status plan_environment(const launch_options& options, char* const* environment,
-                              job_plan* job) {
+void plan_environment(const launch_options& options, char* const* environment, job_plan* job) {
   for (char* const* entry = environment; *entry != nullptr; ++entry) {
     job->environment.push_back(*entry);
     if (travels(*entry)) job->sent.push_back(*entry);
   }
-  std::vector<std::string> assignments = {
-      base::StrCat("LCI_BOOT=", options.boot == bootstrap_kind::tcp ? "tcp" : "file"),
-      base::StrCat("LCI_SIZE=", job->ranks), base::StrCat("LCI_JOB_ID=", job->id),
-      // By this variable HPX sees that it was started in parallel over LCI. No MPI reads it.
-      base::StrCat("LCT_PMI_FILE_NRANKS=", job->ranks)};
-  for (const std::string& exported : options.exports) {
-    if (exported.find('=') != std::string::npos) {
-      assignments.push_back(exported);
-    } else if (const char* value = std::getenv(exported.c_str())) {
-      assignments.push_back(base::StrCat(exported, "=", value));
-    } else {
-      return base::InvalidArgumentError(base::StrCat(
-          "-x ", exported, ": this variable is not set; give -x ", exported, "=VALUE"));
+  // By this variable HPX sees that it was started in parallel over LCI. No MPI reads it.
+  const std::string for_hpx = base::StrCat("LCT_PMI_FILE_NRANKS=", job->ranks);
+  set_variable(&job->environment, for_hpx);
+  set_variable(&job->sent, for_hpx);
+  job->own = {base::StrCat("LCI_BOOT=", options.boot == bootstrap_kind::tcp ? "tcp" : "file"),
+              base::StrCat("LCI_SIZE=", job->ranks), base::StrCat("LCI_JOB_ID=", job->id)};
+}
+
+base::Status plan_programs(const launch_options& options, job_plan* job) {
+  int rank = 0;
+  for (const program_options& program : options.programs) {
+    program_plan plan;
+    plan.first_rank = rank;
+    rank += program.ranks;
+    plan.command = program.command;
+    plan.wdir = program.wdir;
+    for (const std::string& exported : program.exports) {
+      if (exported.find('=') != std::string::npos) {
+        plan.environment.push_back(exported);
+      } else if (const char* value = std::getenv(exported.c_str())) {
+        plan.environment.push_back(base::StrCat(exported, "=", value));
+      } else {
+        return base::InvalidArgumentError(base::StrCat(
+            "-x ", exported, ": this variable is not set; give -x ", exported, "=VALUE"));
+      }
     }
+    job->programs.push_back(std::move(plan));
   }
-  for (const std::string& assignment : assignments) {
-    set_variable(&job->environment, assignment);
-    set_variable(&job->sent, assignment);
+  return base::OkStatus();
+}
+
+// Checks what this host can check: others may have what this one has not.
+base::Status check_here(job_plan* job, const launch_options& options) {
+  for (const host_plan& host : job->hosts) {
+    const bool here = host.start.size() == 2 && host.start[1] == helper_argument;
+    if (job->helpers && !here) continue;
+    share there = own_share(*job, options);
+    there.first_rank = host.first_rank;
+    there.ranks = host.ranks;
+    if (const base::Status s = find_programs(&there); !s.ok()) return s;
+    for (size_t i = 0; i < there.programs.size(); ++i) {
+      if (!there.programs[i].file.empty()) job->programs[i].file = there.programs[i].file;
+    }
   }
   return base::OkStatus();
 }
@@ -311,8 +354,6 @@ void set_variable(std::vector<std::string>* environment, const std::string& assi
 
 base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment) {
   job_plan job;
-  job.command = options.command;
-  job.wdir = options.wdir;
   job.stdin_rank = options.stdin_rank;
   for (const base::Status& s : {plan_secrets(options, &job), plan_hosts(options, &job)}) {
     if (!s.ok()) return s;
@@ -325,20 +366,14 @@ base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* e
   if (job.helpers && options.boot == bootstrap_kind::file) {
     return base::InvalidArgumentError("--boot file is for one host; leave it out");
   }
-  if (const base::Status s = plan_environment(options, environment, &job); !s.ok()) return s;
-  // Other hosts may have what this one has not.
-  const bool here = !job.helpers || std::any_of(job.hosts.begin(), job.hosts.end(), [](auto& h) {
-    return h.start.size() == 2 && h.start[1] == helper_argument;
-  });
-  if (here) {
-    if (const base::Status s = check_directory(job.wdir); !s.ok()) return s;
-    base::StatusOr<std::string> program = find_program(job.command[0], job.wdir);
-    if (!program.ok()) return program.status();
-    job.program = *std::move(program);
-  }
-  if (job.helpers && job.wdir.empty()) {
-    char path[4096];
-    if (getcwd(path, sizeof(path)) != nullptr) job.wdir = path;
+  plan_environment(options, environment, &job);
+  if (const base::Status s = plan_programs(options, &job); !s.ok()) return s;
+  if (const base::Status s = check_here(&job, options); !s.ok()) return s;
+  char path[4096];
+  if (job.helpers && getcwd(path, sizeof(path)) != nullptr) {
+    for (program_plan& program : job.programs) {
+      if (program.wdir.empty()) program.wdir = path;
+    }
   }
   return job;
 }
@@ -346,10 +381,9 @@ base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* e
 share own_share(const job_plan& job, const launch_options& options) {
   share own;
   own.host = job.hosts[0].name;
-  own.program = job.program;
-  own.command = job.command;
-  own.wdir = job.wdir;
+  own.programs = job.programs;
   own.environment = job.environment;
+  own.own = job.own;
   own.mark = mark_of(job.id, 0);
   own.ranks = job.ranks;
   own.stdin_rank = job.stdin_rank;
@@ -363,7 +397,12 @@ rank_plan plan_rank(const share& share, int local_rank) {
   if (share.bind_to == binding::core) {
     plan.cores = cores_of(local_rank, share.ranks, allowed_cores());
   }
+  plan.program = &program_of(share.programs, plan.rank);
   plan.environment = share.environment;
+  for (const std::string& assignment : plan.program->environment) {
+    set_variable(&plan.environment, assignment);
+  }
+  for (const std::string& assignment : share.own) set_variable(&plan.environment, assignment);
   for (const std::string& assignment :
        {base::StrCat("LCI_RANK=", plan.rank), base::StrCat("LCI_LOCAL_RANK=", local_rank),
         base::StrCat("LCI_LOCAL_SIZE=", share.ranks), share.mark}) {
@@ -373,9 +412,13 @@ rank_plan plan_rank(const share& share, int local_rank) {
 }
 
 std::string describe(const job_plan& job, const launch_options& options) {
-  std::string text = base::StrCat("job ", job.id, ": ", job.ranks, " ranks of ",
-                                  job.program.empty() ? job.command[0] : job.program,
-                                  job.wdir.empty() ? "" : base::StrCat(" in ", job.wdir), "\n");
+  std::string text = base::StrCat("job ", job.id, ": ", job.ranks, " ranks of ");
+  for (const program_plan& program : job.programs) {
+    base::StrAppend(&text, &program == job.programs.data() ? "" : ", ",
+                    program.file.empty() ? program.command[0] : program.file,
+                    program.wdir.empty() ? "" : base::StrCat(" in ", program.wdir));
+  }
+  text.push_back('\n');
   for (const host_plan& host : job.hosts) {
     if (job.helpers) {
       base::StrAppend(
@@ -389,9 +432,10 @@ std::string describe(const job_plan& job, const launch_options& options) {
       // Which cores another host has is seen there.
       const std::vector<int> cores =
           job.helpers ? std::vector<int>() : plan_rank(there, local).cores;
-      base::StrAppend(&text, "  rank ", host.first_rank + local, " on ", host.name,
-                      cores.empty() ? "" : base::StrCat(", cores ", base::StrJoin(cores, ",")),
-                      ": ", base::StrJoin(job.command, " "), "\n");
+      base::StrAppend(
+          &text, "  rank ", host.first_rank + local, " on ", host.name,
+          cores.empty() ? "" : base::StrCat(", cores ", base::StrJoin(cores, ",")), ": ",
+          base::StrJoin(program_of(job.programs, host.first_rank + local).command, " "), "\n");
     }
   }
   return text;

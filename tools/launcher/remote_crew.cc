@@ -242,15 +242,17 @@ void remote_crew::share_out() {
     host.now = phase::working;
     wire::share frame;
     frame.mark = mark_of(plan_.id, static_cast<int>(node));
-    frame.command = plan_.command;
-    frame.wdir = plan_.wdir;
+    for (const program_plan& program : plan_.programs) {
+      frame.programs.push_back({static_cast<uint32_t>(program.first_rank), program.command,
+                                program.wdir, program.environment});
+    }
     frame.environment = plan_.sent;
+    frame.own = plan_.own;
     // Where this helper has reached us its ranks do, too.
     const std::string address = boot::local_address(host.connection->fd()).value_or("");
-    set_variable(
-        &frame.environment,
+    frame.own.push_back(
         base::StrCat("LCI_BOOT_ADDR=", address.substr(0, address.rfind(':')), ":", boot_port_));
-    set_variable(&frame.environment, base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
+    frame.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
     frame.first_rank = static_cast<uint32_t>(plan.first_rank);
     frame.ranks = static_cast<uint32_t>(plan.ranks);
     frame.bind = options_.bind_to == binding::core ? 1 : 0;

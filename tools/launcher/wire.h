@@ -39,7 +39,7 @@
 
 namespace lci::launcher::wire {
 
-constexpr uint16_t version = 1;
+constexpr uint16_t version = 2;
 constexpr char magic[] = {'L', 'C', 'R', 'N'};
 constexpr size_t preamble_size = 8;
 constexpr size_t header_size = 5;
@@ -136,19 +136,31 @@ struct adopted {
   }
 };
 
-struct share {
-  static constexpr kind is = kind::share;
-  std::string mark;  // guard.h
+// A program of the job. Its ranks end where those of the next program begin.
+struct program {
+  uint32_t first_rank = 0;
   std::vector<std::string> command;
   std::string wdir;
-  std::vector<std::string> environment;  // NAME=VALUE; added to the helper's own
+  std::vector<std::string> environment;  // NAME=VALUE
+  template <class Archive, class Self>
+  static void fields(Archive& a, Self& s) {
+    a(s.first_rank, s.command, s.wdir, s.environment);
+  }
+};
+
+struct share {
+  static constexpr kind is = kind::share;
+  std::string mark;                      // guard.h
+  std::vector<program> programs;         // in the order of their ranks, the first at rank 0
+  std::vector<std::string> environment;  // NAME=VALUE; added to that of the helper,
+  std::vector<std::string> own;          // and these to that of the program
   uint32_t first_rank = 0;
   uint32_t ranks = 0;
   uint32_t stdin_rank = nobody;
   uint32_t bind = 0;  // 1: to cores
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
-    a(s.mark, s.command, s.wdir, s.environment, s.first_rank, s.ranks, s.stdin_rank, s.bind);
+    a(s.mark, s.programs, s.environment, s.own, s.first_rank, s.ranks, s.stdin_rank, s.bind);
   }
 };
 
@@ -268,6 +280,7 @@ class writer {
   void put(uint32_t number) { boot::tcp_wire::append_le(&bytes, number, 4); }
   void put(const std::string& text) { boot::tcp_wire::append_text(&bytes, text); }
   void put(const child& c) { child::fields(*this, c); }
+  void put(const program& p) { program::fields(*this, p); }
   template <class Element>
   void put(const std::vector<Element>& list) {
     put(static_cast<uint32_t>(list.size()));
@@ -289,6 +302,7 @@ class reader {
   void get(uint32_t& number) { number = body_.u32(); }
   void get(std::string& text) { text = std::string(body_.text()); }
   void get(child& c) { child::fields(*this, c); }
+  void get(program& p) { program::fields(*this, p); }
   template <class Element>
   void get(std::vector<Element>& list) {
     list.clear();

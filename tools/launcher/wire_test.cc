@@ -62,18 +62,22 @@ TEST(Wire, FramesComeBackAsTheyWere) {
 
   share s;
   s.mark = "M=1";
-  s.command = {"p", "x y"};
-  s.wdir = "/w";
-  s.environment = {"A=1"};
+  s.programs = {{0, {"p", "x y"}, "/w", {"A=1"}}, {3, {"q"}, "", {}}};
+  s.environment = {"B=2"};
+  s.own = {"C=3"};
   s.first_rank = 2;
   s.ranks = 3;
   s.stdin_rank = 4;
   s.bind = 1;
   const share s2 = again(s);
   EXPECT_EQ(s2.mark, s.mark);
-  EXPECT_EQ(s2.command, s.command);
-  EXPECT_EQ(s2.wdir, s.wdir);
+  ASSERT_EQ(s2.programs.size(), 2u);
+  EXPECT_EQ(s2.programs[0].command, s.programs[0].command);
+  EXPECT_EQ(s2.programs[0].wdir, "/w");
+  EXPECT_EQ(s2.programs[0].environment, s.programs[0].environment);
+  EXPECT_EQ(s2.programs[1].first_rank, 3u);
   EXPECT_EQ(s2.environment, s.environment);
+  EXPECT_EQ(s2.own, s.own);
   EXPECT_EQ(s2.first_rank, 2u);
   EXPECT_EQ(s2.ranks, 3u);
   EXPECT_EQ(s2.stdin_rank, 4u);
