@@ -223,6 +223,7 @@ set(LCRUN_SOURCES
   tools/launcher/plan.cc
   tools/launcher/process.cc
   tools/launcher/remote_crew.cc
+  tools/launcher/spellings.cc
   tools/launcher/terminal_input.cc
   tools/launcher/uri.cc
   tools/launcher/wire.cc)

@@ -2,6 +2,7 @@
 
 #include <getopt.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
@@ -9,6 +10,7 @@
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "tools/launcher/option_table.h"
+#include "tools/launcher/spellings.h"
 
 namespace lci::launcher {
 namespace {
@@ -60,14 +62,21 @@ base::Status getopt_error(int result, std::string_view word) {
   return usage_error(base::StrCat("unknown option ", word));
 }
 
-// getopt's table of long names. `val` is an index into option_specs(), from first_long on.
+// getopt's table of long names. `val` is an index into option_specs(), from first_long on, or into
+// spellings(), from first_spelling on.
 constexpr int first_long = 256;
+constexpr int first_spelling = 4096;
 
 std::vector<option> long_options() {
   std::vector<option> longs;
   for (const option_spec& spec : option_specs()) {
     const int has_value = spec.value != nullptr ? required_argument : no_argument;
     longs.push_back({spec.name, has_value, nullptr, first_long + static_cast<int>(longs.size())});
+  }
+  for (const spelling& other : spellings()) {
+    const int has_value = other.values > 0 ? required_argument : no_argument;
+    const auto index = static_cast<int>(&other - spellings().data());
+    longs.push_back({other.name, has_value, nullptr, first_spelling + index});
   }
   longs.push_back({nullptr, 0, nullptr, 0});
   return longs;
@@ -82,10 +91,39 @@ std::string short_options() {
     letters += spec.letter;
     if (spec.value != nullptr) letters += ':';
   }
+  for (const spelling& other : spellings()) {
+    if (other.letter == 0) continue;
+    letters += other.letter;
+    if (other.values > 0) letters += ':';
+  }
   return letters;
 }
 
-base::Status apply_option(int result, bool first_program, launch_options& options) {
+base::Status not_for_one_program(std::string_view source) {
+  return usage_error(base::StrCat(
+      source, " applies to the whole job: give it before the first program, not after ':'"));
+}
+
+// Applies a name of another launcher. Its second value, if it has two, is the next word of `argv`.
+base::Status apply_spelling(const spelling& other, const std::string& source, int argc,
+                            char* const* argv, bool first_program, launch_options& options) {
+  const std::vector<option_spec>& specs = option_specs();
+  const auto same = std::find_if(specs.begin(), specs.end(), [&](const option_spec& spec) {
+    return std::string_view(spec.name) == other.option;
+  });
+  if (!first_program && (other.whole_job || !same->per_program)) return not_for_one_program(source);
+  if (other.apply == nullptr) return same->apply(source, other.values > 0 ? optarg : "1", options);
+  std::vector<std::string_view> words;
+  if (other.values > 0) words.emplace_back(optarg);
+  if (other.values > 1 && !base::StrContains(words[0], '=')) {
+    if (optind >= argc) return usage_error(base::StrCat(source, " wants two values: NAME VALUE"));
+    words.emplace_back(argv[optind++]);
+  }
+  return other.apply(source, words, options);
+}
+
+base::Status apply_option(int result, int argc, char* const* argv, bool first_program,
+                          launch_options& options) {
   const std::vector<option_spec>& specs = option_specs();
   for (size_t i = 0; i < specs.size(); ++i) {
     const option_spec& spec = specs[i];
@@ -93,10 +131,17 @@ base::Status apply_option(int result, bool first_program, launch_options& option
     if (!by_letter && result != first_long + static_cast<int>(i)) continue;
     const std::string source = by_letter ? dashed_name(spec) : base::StrCat("--", spec.name);
     if (!first_program && !spec.per_program) {
-      return usage_error(base::StrCat(
-          source, " applies to the whole job: give it before the first program, not after ':'"));
+      return not_for_one_program(source);
     }
     return spec.apply(source, spec.value != nullptr ? optarg : "1", options);
+  }
+  for (const spelling& other : spellings()) {
+    const auto index = static_cast<int>(&other - spellings().data());
+    const bool by_letter = other.letter != 0 && result == other.letter;
+    if (!by_letter && result != first_spelling + index) continue;
+    const std::string source = by_letter ? base::StrCat("-", std::string_view(&other.letter, 1))
+                                         : base::StrCat("--", other.name);
+    return apply_spelling(other, source, argc, argv, first_program, options);
   }
   return base::OkStatus();
 }
@@ -111,12 +156,16 @@ base::Status apply_arguments(int argc, char* const* argv, bool first_program, in
   opterr = 0;
   for (;;) {
     const int before = optind == 0 ? 1 : optind;
+    if (before < argc) {
+      if (base::Status s = check_foreign(argv[before]); !s.ok()) return s;
+    }
     const int result = getopt_long_only(argc, argv, letters.c_str(), longs.data(), nullptr);
     if (result == -1) break;
     if (result == '?' || result == ':') {
       return getopt_error(result, argv[before < argc ? before : argc - 1]);
     }
-    if (base::Status s = apply_option(result, first_program, options); !s.ok()) return s;
+    if (base::Status s = apply_option(result, argc, argv, first_program, options); !s.ok())
+      return s;
   }
   *program = optind;
   return base::OkStatus();
@@ -169,6 +218,9 @@ base::StatusOr<launch_options> parse_options(int argc, char* const* argv,
   if (base::Status s = apply_variables(environment, options); !s.ok()) return s;
   if (base::Status s = apply_programs(argc, argv, options); !s.ok()) return s;
   if (options.help || options.version) return options;
+  for (program_options& program : options.programs) {
+    program.exports.insert(program.exports.begin(), options.exports.begin(), options.exports.end());
+  }
   if (base::Status s = check_programs(options); !s.ok()) return s;
   if (!options.endpoint.empty() && options.node_rank < 0) {
     return usage_error("--rdzv-endpoint needs --node-rank: which of the hosts this one is");
@@ -213,6 +265,7 @@ std::string help_text() {
   }
   base::StrAppend(
       &text,
+      "\nThe usual spellings of mpirun, mpiexec and srun are accepted, too; lcrun(1) lists them.\n"
       "\nEvery option is also a variable: LCRUN_NP=4, LCRUN_OUTPUT_DIR=logs, LCRUN_LABEL=1. The\n"
       "command line wins.\n"
       "\nThe ranks see LCI_RANK, LCI_SIZE, LCI_LOCAL_RANK, LCI_LOCAL_SIZE and LCI_JOB_ID; and\n"

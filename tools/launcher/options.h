@@ -27,6 +27,7 @@ struct launch_options {
   // At least one; the ranks are numbered through in this order. Where there are several, each says
   // its number of ranks, except on the hosts above 0 that are started by hand.
   std::vector<program_options> programs = std::vector<program_options>(1);
+  std::vector<std::string> exports;  // as of a program, for all of them; each may replace one
   bool label = false;
   std::string output_dir;                // empty: none
   int stdin_rank = 0;                    // or no_rank
