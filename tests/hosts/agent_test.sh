@@ -143,7 +143,7 @@ wait_for_ranks "$work/ready" 5
 # shellcheck disable=SC2046  # words are wanted
 kill -KILL $(ip netns pids "${hosts[2]}")
 end_of_job 1
-says err "host ${hosts[2]} \(ranks 3 to 4\) is lost"
+says err "host ${hosts[2]} \(ranks 3-4\) is lost"
 nothing_is_left
 
 background "${over[@]}" --host-timeout 2 "$meet" stay "$work/ready"

@@ -50,6 +50,14 @@ bool usable(const std::vector<wire::program>& programs) {
   return !programs.empty() && programs[0].first_rank == 0;
 }
 
+bool ascend(const std::vector<uint32_t>& ranks) {
+  constexpr uint32_t limit = 1 << 24;
+  for (size_t i = 1; i < ranks.size(); ++i) {
+    if (ranks[i] <= ranks[i - 1]) return false;
+  }
+  return !ranks.empty() && ranks.back() < limit;
+}
+
 class helper final : crew::events, link::owner, agents::events {
  public:
   // `by_hand`: null if an agent has started this.
@@ -185,6 +193,7 @@ void helper::connected(std::shared_ptr<link> to, const std::string& why) {
   hello.node = errand_.node;
   hello.nodes = by_hand_ != nullptr ? static_cast<uint32_t>(by_hand_->nodes) : 0;
   hello.host = host_name();
+  hello.processors = static_cast<uint32_t>(allowed_processors().size());
   link_->send(hello);
 }
 
@@ -282,9 +291,9 @@ bool helper::on_frame(link&, wire::kind kind, std::string_view body) {
     case wire::kind::share: {
       wire::share frame;
       if (!adopted_ || crew_ != nullptr || !wire::decode(body, &frame)) return false;
-      constexpr uint32_t limit = 1 << 24;
-      if (frame.ranks < 1 || frame.ranks > limit || frame.first_rank > limit ||
-          !usable(frame.programs) || !base::StartsWith(frame.mark, "LCI_JOB_NODE=")) {
+      if (!ascend(frame.ranks) || frame.bind_to > static_cast<uint32_t>(binding::socket) ||
+          frame.map_by > static_cast<uint32_t>(mapping::node) || !usable(frame.programs) ||
+          !base::StartsWith(frame.mark, "LCI_JOB_NODE=")) {
         return false;
       }
       start(std::move(frame));
@@ -362,9 +371,10 @@ void helper::start(wire::share frame) {
                              program.wdir, program.environment});
   }
   mine.mark = frame.mark;
-  mine.first_rank = static_cast<int>(frame.first_rank);
-  mine.ranks = static_cast<int>(frame.ranks);
-  mine.bind_to = frame.bind != 0 ? binding::core : binding::none;
+  mine.ranks.assign(frame.ranks.begin(), frame.ranks.end());
+  mine.bind_to = static_cast<binding>(frame.bind_to);
+  mine.map_by = static_cast<mapping>(frame.map_by);
+  mine.report_bindings = frame.report_bindings != 0;
   for (char* const* entry = environ; *entry != nullptr; ++entry) mine.environment.push_back(*entry);
   for (const std::string& assignment : frame.environment) {
     set_variable(&mine.environment, assignment);
@@ -403,7 +413,7 @@ void helper::start(wire::share frame) {
 
 // lcrun waits for the end of each.
 void helper::not_started(const share& mine) {
-  for (int rank = mine.first_rank; rank < mine.first_rank + mine.ranks; ++rank) {
+  for (const int rank : mine.ranks) {
     if (crew_ == nullptr || !crew_->is_running(rank)) rank_ended(rank, failed_exit_code << 8);
   }
 }

@@ -25,6 +25,7 @@
 #include "lci/base/strings.h"
 #include "lci/boot/tcp_server.h"
 #include "tools/launcher/addresses.h"
+#include "tools/launcher/binding.h"
 #include "tools/launcher/crew.h"
 #include "tools/launcher/event_loop.h"
 #include "tools/launcher/local_crew.h"
@@ -60,6 +61,7 @@ class job final : crew::events {
   bool prepare_file_rendezvous();
   bool prepare_crew();
   bool prepare_output_files();
+  void warn_of_oversubscription();
   void watch_sinks();
   void read_signals();
   void look_at_rendezvous();
@@ -226,6 +228,7 @@ int job::run() {
   if (options_.timeout.count() > 0) {
     loop_.at(steady::now() + options_.timeout, [this] { time_out(); });
   }
+  warn_of_oversubscription();
   crew_->start();
   if (input_ != nullptr) input_->started();
   while (crew_->busy()) {
@@ -236,6 +239,14 @@ int job::run() {
   }
   finish();
   return exit_code_.value_or(0);
+}
+
+// A crew on several hosts warns when they have said how many processors they have.
+void job::warn_of_oversubscription() {
+  if (plan_.helpers || options_.oversubscribe) return;
+  const std::string host = oversubscription(
+      {{plan_.hosts[0].name, plan_.ranks, static_cast<int>(allowed_processors().size())}});
+  if (!host.empty()) say(base::StrCat("warning: ", host));
 }
 
 // ---- while it runs

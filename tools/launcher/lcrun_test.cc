@@ -157,12 +157,6 @@ TEST(Lcrun, ARankReadsWhatIsTypedAtTheTerminal) {
   EXPECT_THAT(out, HasSubstr("1 read 0"));
 }
 
-TEST(Lcrun, BindsToCores) {
-  const result bound = run({"-n", "64", "--bind-to", "core"}, {testee, "cores"});
-  EXPECT_EQ(bound.code, 0) << bound.error;
-  for (const std::string& line : lines_of(bound.out)) EXPECT_EQ(line, "1");
-}
-
 TEST(Lcrun, DryRunStartsNothing) {
   const result r = run({"-n", "2", "--dry-run"}, {testee, "exit-of-rank-1", "3"});
   EXPECT_EQ(r.code, 0);

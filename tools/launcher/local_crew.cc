@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lci/base/strings.h"
+#include "tools/launcher/binding.h"
 #include "tools/launcher/guard.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
@@ -42,7 +43,9 @@ class local_crew final : public crew {
   void start() override;
   bool busy() const override { return running_ > 0; }
   bool is_running(int rank) const override {
-    const auto local = static_cast<size_t>(rank - share_.first_rank);
+    const auto found = std::lower_bound(share_.ranks.begin(), share_.ranks.end(), rank);
+    if (found == share_.ranks.end() || *found != rank) return false;
+    const auto local = static_cast<size_t>(found - share_.ranks.begin());
     return local < pids_.size() && pids_[local] > 0;
   }
   const std::string& host_of(int) const override { return share_.host; }
@@ -80,6 +83,7 @@ class local_crew final : public crew {
   events* const to_;
   const share share_;
   const local_crew_options options_;
+  topology topology_;
   guard guard_;
   int null_ = -1;
   int running_ = 0;
@@ -104,10 +108,12 @@ bool local_crew::prepare() {
 }
 
 void local_crew::start() {
-  pids_.assign(static_cast<size_t>(share_.ranks), -1);
+  pids_.assign(share_.ranks.size(), -1);
   streams_.reserve(2 * pids_.size());
   if (!prepare()) return;
-  for (int local_rank = 0; local_rank < share_.ranks; ++local_rank) {
+  topology_ = topology_for(share_);
+  const auto ranks = static_cast<int>(share_.ranks.size());
+  for (int local_rank = 0; local_rank < ranks; ++local_rank) {
     if (!start_rank(local_rank)) return;
   }
   // The callbacks hold places in streams_, which does not grow any more.
@@ -117,7 +123,10 @@ void local_crew::start() {
 }
 
 bool local_crew::start_rank(int local_rank) {
-  const rank_plan plan = plan_rank(share_, local_rank);
+  const rank_plan plan = plan_rank(share_, local_rank, topology_);
+  if (share_.report_bindings) {
+    to_->said(base::StrCat("rank ", plan.rank, ": ", describe_binding(topology_, plan.processors)));
+  }
   rank_streams streams;
   streams.in = plan.rank == share_.stdin_rank ? options_.stdin_fd : null_;
   bool started =
@@ -164,7 +173,7 @@ bool local_crew::child_ended(pid_t pid, int status) {
   if (found == pids_.end()) return false;
   *found = -1;
   --running_;
-  to_->rank_ended(share_.first_rank + static_cast<int>(found - pids_.begin()), status);
+  to_->rank_ended(share_.ranks[static_cast<size_t>(found - pids_.begin())], status);
   return true;
 }
 

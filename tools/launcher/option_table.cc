@@ -99,8 +99,25 @@ base::Status set_stdin(std::string_view source, std::string_view text, launch_op
 }
 
 base::Status set_binding(std::string_view source, std::string_view text, launch_options& options) {
-  return set_enum<&launch_options::bind_to, binding>(
-      source, text, options, {{"none", binding::none}, {"core", binding::core}});
+  return set_enum<&launch_options::bind_to, binding>(source, text, options,
+                                                     {{"none", binding::none},
+                                                      {"core", binding::core},
+                                                      {"numa", binding::numa},
+                                                      {"socket", binding::socket}});
+}
+
+base::Status set_mapping(std::string_view source, std::string_view text, launch_options& options) {
+  std::string_view number = text;
+  if (base::ConsumePrefix(&number, "ppr:") && base::ConsumeSuffix(&number, ":node")) {
+    return set_number<&launch_options::per_host, 1, max_ranks>(source, number, options);
+  }
+  return set_enum<&launch_options::map_by, mapping>(source, text, options,
+                                                    {{"slot", mapping::slot},
+                                                     {"core", mapping::core},
+                                                     {"numa", mapping::numa},
+                                                     {"socket", mapping::socket},
+                                                     {"node", mapping::node},
+                                                     {"ppr:N:node", mapping::slot}});
 }
 
 base::Status set_bootstrap(std::string_view source, std::string_view text,
@@ -141,10 +158,20 @@ const std::vector<option_spec>& option_specs() {
        set_seconds<&launch_options::timeout>},
       {"grace", 0, "SECONDS", "from SIGTERM to SIGKILL when the job is ended (5 if not given)",
        set_seconds<&launch_options::grace>},
-      {"bind-to", 0, "none|core",
-       "core: share the cores out among the ranks, in order; each is\n"
-       "bound to all of its own (none if not given)",
+      {"bind-to", 0, "none|core|numa|socket",
+       "core: the ranks of a host divide its cores evenly, and each is\n"
+       "bound to its own; numa, socket: each is bound to the NUMA node\n"
+       "or socket of its cores (none, or as --map-by, if not given)",
        set_binding},
+      {"map-by", 0, "core|numa|socket|node",
+       "numa, socket: deal the ranks of a host to its NUMA nodes or\n"
+       "sockets in turn; node: deal the ranks to the hosts in turn\n"
+       "(hosts, and the cores of each, are filled in order if not given)",
+       set_mapping},
+      {"report-bindings", 0, nullptr, "print the processors that each rank is bound to",
+       set_switch<&launch_options::report_bindings>},
+      {"oversubscribe", 0, nullptr, "do not warn of more ranks than processors",
+       set_switch<&launch_options::oversubscribe>},
       {"boot", 0, "tcp|file",
        "how ranks find each other: a server in lcrun, or a directory\n(tcp if not given)",
        set_bootstrap},

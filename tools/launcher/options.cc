@@ -228,6 +228,20 @@ base::StatusOr<launch_options> parse_options(int argc, char* const* argv,
   return options;
 }
 
+binding binding_of(const launch_options& options) {
+  if (options.bind_to) return *options.bind_to;
+  switch (options.map_by) {
+    case mapping::core:
+      return binding::core;
+    case mapping::numa:
+      return binding::numa;
+    case mapping::socket:
+      return binding::socket;
+    default:
+      return binding::none;
+  }
+}
+
 std::vector<std::string> unknown_variables(char* const* environment) {
   std::vector<std::string> unknown;
   for (; *environment != nullptr; ++environment) {

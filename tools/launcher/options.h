@@ -2,6 +2,7 @@
 #define LCI_TOOLS_LAUNCHER_OPTIONS_H_
 
 #include <chrono>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -9,7 +10,10 @@
 
 namespace lci::launcher {
 
-enum class binding { none, core };
+enum class binding { none, core, numa, socket };
+// The order in which ranks are placed: slot and core fill host after host, node deals the ranks to
+// the hosts in turn; numa and socket fill host after host, and deal the ranks of a host in turn.
+enum class mapping { slot, core, numa, socket, node };
 enum class bootstrap_kind { file, tcp };
 
 // One program of a job. A variable LCRUN_* applies to every program, an option to its own.
@@ -33,7 +37,10 @@ struct launch_options {
   int stdin_rank = 0;                    // or no_rank
   std::chrono::milliseconds timeout{0};  // 0: none
   std::chrono::milliseconds grace{5000};
-  binding bind_to = binding::none;
+  std::optional<binding> bind_to;  // not said: binding_of()
+  mapping map_by = mapping::slot;
+  bool report_bindings = false;
+  bool oversubscribe = false;  // no warning of more ranks than processors
   bootstrap_kind boot = bootstrap_kind::tcp;
   std::string host_file;     // the last of this and
   std::string host_list;     // this one counts, the other is empty
@@ -53,6 +60,9 @@ struct launch_options {
   bool version = false;
   bool help = false;  // with it or with version, programs may lack a command
 };
+
+// --bind-to; if it is not said, core, numa or socket where --map-by says so, else none.
+binding binding_of(const launch_options& options);
 
 // Reads LCRUN_* from `environment` (as of main) and then the arguments. Options end at the first
 // argument that is none, or after "--". The words from there to a word ":" belong to the program,

@@ -6,6 +6,7 @@
 
 #include "lci/base/status.h"
 #include "tools/launcher/options.h"
+#include "tools/launcher/topology.h"
 
 namespace lci::launcher {
 
@@ -14,11 +15,9 @@ inline constexpr char helper_argument[] = "--lcrun-helper";
 
 // What is to be started, worked out before anything is: --dry-run prints it.
 
-// A host, and its ranks, which follow each other.
 struct host_plan {
   std::string name;
-  int first_rank = 0;
-  int ranks = 0;
+  std::vector<int> ranks;          // ascending
   std::vector<std::string> start;  // the command that starts a helper there; empty: by hand
 };
 
@@ -41,7 +40,8 @@ struct job_plan {
   std::vector<std::string> sent;         // NAME=VALUE that helpers add to their own
   std::vector<std::string> own;          // NAME=VALUE that no option overrides
   int ranks = 0;
-  int stdin_rank = 0;  // or launch_options::no_rank
+  std::vector<int> host_of;  // by rank: the index into hosts
+  int stdin_rank = 0;        // or launch_options::no_rank
   // At least one, each with ranks. Where there is one, which is this machine, and no agent is asked
   // for, its ranks are started by lcrun itself; else each host has a helper.
   std::vector<host_plan> hosts;
@@ -59,20 +59,24 @@ struct share {
   std::vector<std::string> environment;  // NAME=VALUE, to which those of programs are added,
   std::vector<std::string> own;          // and then these, and those of one rank
   std::string mark;                      // guard.h
-  int first_rank = 0;
-  int ranks = 0;
+  std::vector<int> ranks;                // ascending
   int stdin_rank = launch_options::no_rank;
   binding bind_to = binding::none;
+  mapping map_by = mapping::slot;
+  bool report_bindings = false;
 };
 
 // One rank of a share.
 struct rank_plan {
   int rank = 0;
   const program_plan* program = nullptr;  // of the share
-  std::vector<int> cores;                 // empty: not bound
+  std::vector<int> processors;            // empty: not bound
   std::vector<std::string> environment;   // whole
 };
-rank_plan plan_rank(const share& share, int local_rank);
+rank_plan plan_rank(const share& share, int local_rank, const topology& host);
+
+// The processors of this host, if `share` needs them; else none.
+topology topology_for(const share& share);
 
 // The share of a job without helpers.
 share own_share(const job_plan& job, const launch_options& options);

@@ -60,11 +60,11 @@ void become_child(pid_t parent) {
   if (!program.wdir.empty() && chdir(program.wdir.c_str()) != 0) {
     fail_in_child(rank, base::StrCat("--wdir ", program.wdir));
   }
-  if (!rank.cores.empty()) {
+  if (!rank.processors.empty()) {
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (int core : rank.cores) CPU_SET(core, &set);
-    if (sched_setaffinity(0, sizeof(set), &set) != 0) fail_in_child(rank, "--bind-to core");
+    for (const int id : rank.processors) CPU_SET(id, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) != 0) fail_in_child(rank, "--bind-to");
   }
   execve(program.file.c_str(), arguments.data(), environment.data());
   fail_in_child(rank, base::StrCat("can't run \"", program.file, "\""));

@@ -2,6 +2,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
@@ -79,6 +80,18 @@ base::Status set_node_list(std::string_view source, const words& said, launch_op
   return apply_to("host", source, list, options);
 }
 
+// --cpu-bind=cores
+base::Status set_cpu_binding(std::string_view source, const words& said, launch_options& options) {
+  static constexpr std::pair<const char*, const char*> values[] = {
+      {"none", "none"},  {"no", "none"},   {"cores", "core"},
+      {"ldoms", "numa"}, {"ldom", "numa"}, {"sockets", "socket"}};
+  for (const auto& [theirs, ours] : values) {
+    if (said[0] == theirs) return apply_to("bind-to", source, ours, options);
+  }
+  return base::InvalidArgumentError(base::StrCat(
+      source, "=\"", said[0], "\" is not accepted; give one of: none, cores, ldoms, sockets"));
+}
+
 constexpr bool whole_job = true;
 
 }  // namespace
@@ -105,6 +118,8 @@ const std::vector<spelling>& spellings() {
       {"nproc_per_node", 0, "ppn", 1},
       {"pernode", 0, "ppn", 0, one_per_host},
       {"nodes", 0, "nnodes", 1},
+      {"cpu-bind", 0, "bind-to", 1, set_cpu_binding},
+      {"overcommit", 'O', "oversubscribe", 0},
       {"node_rank", 0, "node-rank", 1},
       {"rdzv_endpoint", 0, "rdzv-endpoint", 1},
   };
@@ -122,7 +137,7 @@ const std::vector<foreign_option>& foreign_options() {
       {"c cpus-per-task cpus-per-proc cpus-per-rank", "srun or Open MPI",
        "write --bind-to core, which divides the processors of a host among its ranks"},
       {"m distribution rank-by rankfile rf", "srun or Open MPI",
-       "name the hosts in the order of the ranks with --host"},
+       "write --map-by node, or name the hosts in the order of the ranks with --host"},
       {"o e output error output-filename outfile errfile outfile-pattern errfile-pattern",
        "srun, Open MPI or MPICH", "write --output-dir DIR for files, or --label"},
       {"i s input", "srun or MPICH", "write --stdin RANK, and redirect the input of lcrun"},
@@ -143,6 +158,10 @@ const std::vector<foreign_option>& foreign_options() {
        "srun", "give it to salloc or sbatch; lcrun uses the hosts of the allocation"},
       {"xterm debug gdb debugger tv", "Open MPI or MPICH",
        "start the debugger as the program: lcrun -n 2 xterm -e gdb ./program"},
+      {"nooversubscribe no-oversubscribe", "Open MPI",
+       "leave it out: lcrun warns of more ranks than processors"},
+      {"use-hwthread-cpus mem-bind", "Open MPI or srun",
+       "leave it out, or start the program through numactl"},
       {"nolocal", "Open MPI", "name the hosts with --host"},
       {"get-stack-traces report-state-on-timeout", "Open MPI",
        "leave it out: at --timeout, lcrun names the ranks that still run"},

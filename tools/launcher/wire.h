@@ -100,11 +100,12 @@ struct hello {
   static constexpr kind is = kind::hello;
   std::string token;
   uint32_t node = 0;
-  uint32_t nodes = 0;  // how many it thinks there are; 0: was not told
-  std::string host;    // its own name
+  uint32_t nodes = 0;       // how many it thinks there are; 0: was not told
+  std::string host;         // its own name
+  uint32_t processors = 0;  // that ranks there may use
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
-    a(s.token, s.node, s.nodes, s.host);
+    a(s.token, s.node, s.nodes, s.host, s.processors);
   }
 };
 
@@ -154,13 +155,15 @@ struct share {
   std::vector<program> programs;         // in the order of their ranks, the first at rank 0
   std::vector<std::string> environment;  // NAME=VALUE; added to that of the helper,
   std::vector<std::string> own;          // and these to that of the program
-  uint32_t first_rank = 0;
-  uint32_t ranks = 0;
+  std::vector<uint32_t> ranks;           // ascending
   uint32_t stdin_rank = nobody;
-  uint32_t bind = 0;  // 1: to cores
+  uint32_t bind_to = 0;  // as `binding` counts
+  uint32_t map_by = 0;   // as `mapping` counts
+  uint32_t report_bindings = 0;
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
-    a(s.mark, s.programs, s.environment, s.own, s.first_rank, s.ranks, s.stdin_rank, s.bind);
+    a(s.mark, s.programs, s.environment, s.own, s.ranks, s.stdin_rank, s.bind_to, s.map_by,
+      s.report_bindings);
   }
 };
 

@@ -65,10 +65,11 @@ TEST(Wire, FramesComeBackAsTheyWere) {
   s.programs = {{0, {"p", "x y"}, "/w", {"A=1"}}, {3, {"q"}, "", {}}};
   s.environment = {"B=2"};
   s.own = {"C=3"};
-  s.first_rank = 2;
-  s.ranks = 3;
+  s.ranks = {2, 5};
   s.stdin_rank = 4;
-  s.bind = 1;
+  s.bind_to = 1;
+  s.map_by = 2;
+  s.report_bindings = 1;
   const share s2 = again(s);
   EXPECT_EQ(s2.mark, s.mark);
   ASSERT_EQ(s2.programs.size(), 2u);
@@ -78,10 +79,11 @@ TEST(Wire, FramesComeBackAsTheyWere) {
   EXPECT_EQ(s2.programs[1].first_rank, 3u);
   EXPECT_EQ(s2.environment, s.environment);
   EXPECT_EQ(s2.own, s.own);
-  EXPECT_EQ(s2.first_rank, 2u);
-  EXPECT_EQ(s2.ranks, 3u);
+  EXPECT_EQ(s2.ranks, s.ranks);
   EXPECT_EQ(s2.stdin_rank, 4u);
-  EXPECT_EQ(s2.bind, 1u);
+  EXPECT_EQ(s2.bind_to, 1u);
+  EXPECT_EQ(s2.map_by, 2u);
+  EXPECT_EQ(s2.report_bindings, 1u);
 
   const output o = again(output{1, 2, "text"});
   EXPECT_EQ(o.rank, 1u);
