@@ -98,6 +98,9 @@ class helper final : crew::events, link::owner, agents::events {
       link_->send(wire::rank_ended{static_cast<uint32_t>(rank), static_cast<uint32_t>(status)});
     }
   }
+  void rank_stopped(int rank, bool stopped) override {
+    if (link_ != nullptr) link_->send(wire::rank_stopped{static_cast<uint32_t>(rank), stopped});
+  }
   void rank_output(int rank, int stream, std::string_view bytes) override {
     if (link_ == nullptr) return;
     window_ -= std::min(window_, bytes.size());
@@ -265,9 +268,13 @@ void helper::read_signals() {
 void helper::read_agents_and_ranks() {
   for (;;) {
     int status = 0;
-    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    const pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return;
+    if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+      if (crew_ != nullptr) crew_->child_stopped(pid, WIFSTOPPED(status));
+      continue;
+    }
     if (!agents_.child_ended(pid, status) && crew_ != nullptr) crew_->child_ended(pid, status);
   }
 }

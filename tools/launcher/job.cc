@@ -31,6 +31,7 @@
 #include "tools/launcher/local_crew.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
+#include "tools/launcher/ranges.h"
 #include "tools/launcher/remote_crew.h"
 #include "tools/launcher/terminal_input.h"
 
@@ -51,7 +52,10 @@ std::string errno_text() { return std::strerror(errno); }
 class job final : crew::events {
  public:
   job(const launch_options& options, job_plan plan)
-      : options_(options), plan_(std::move(plan)), exited_(static_cast<size_t>(plan_.ranks)) {}
+      : options_(options),
+        plan_(std::move(plan)),
+        exited_(static_cast<size_t>(plan_.ranks)),
+        stopped_(static_cast<size_t>(plan_.ranks)) {}
   ~job() { loop_.forget(server_watched_); }
   int run();
 
@@ -62,10 +66,12 @@ class job final : crew::events {
   bool prepare_crew();
   bool prepare_output_files();
   void warn_of_oversubscription();
+  bool by_line() const { return options_.label || options_.timestamp; }
   void watch_sinks();
   void read_signals();
   void look_at_rendezvous();
   void look_for_ranks_that_left();
+  std::string unfinished_ranks(bool stopped) const;
   void time_out();
   // "rank 3 on host"; with the program, where there are several.
   std::string name_of(int rank) const {
@@ -82,6 +88,7 @@ class job final : crew::events {
 
   void failed(int code, const std::string& what) override;
   void rank_ended(int rank, int status) override;
+  void rank_stopped(int rank, bool stopped) override;
   void rank_output(int rank, int stream, std::string_view bytes) override;
   size_t output_room() const override { return out_.full() || error_.full() ? 0 : SIZE_MAX; }
   void said(const std::string& line) override { say(line); }
@@ -97,7 +104,8 @@ class job final : crew::events {
   std::unique_ptr<boot::tcp_server> server_;
   event_loop::id server_watched_ = 0;
   std::string boot_dir_;
-  std::vector<bool> exited_;  // by rank: with exit code 0, and not yet seen to have left the job
+  std::vector<bool> exited_;   // by rank: with exit code 0, and not yet seen to have left the job
+  std::vector<bool> stopped_;  // by rank
   std::unique_ptr<crew> crew_;
   std::unique_ptr<terminal_input> input_;  // null: the rank has our own standard input, or none
   int signals_ = -1;
@@ -142,7 +150,7 @@ bool job::prepare_crew() {
     how.verbose = options_.verbose;
     how.output_dir = options_.output_dir;
     how.output = !options_.output_dir.empty() ? local_crew_options::capture::files
-                 : options_.label             ? local_crew_options::capture::pipes
+                 : by_line()                  ? local_crew_options::capture::pipes
                                               : local_crew_options::capture::none;
     if (plan_.stdin_rank >= 0 && isatty(STDIN_FILENO)) {
       auto input = terminal_input::make(&loop_);
@@ -265,14 +273,13 @@ void job::rank_output(int rank, int stream, std::string_view bytes) {
     return;
   }
   sink* to = stream == 1 ? &out_ : &error_;
-  if (options_.label) {
+  if (by_line()) {
     const auto key = std::make_pair(rank, stream);
     auto found = lines_.find(key);
     if (found == lines_.end()) {
-      const std::string prefix = plan_.helpers
-                                     ? base::StrCat("[", rank, " ", crew_->host_of(rank), "] ")
-                                     : base::StrCat("[", rank, "] ");
-      found = lines_.emplace(key, line_splitter(to, prefix)).first;
+      const std::string host = plan_.helpers ? base::StrCat(" ", crew_->host_of(rank)) : "";
+      const std::string prefix = options_.label ? base::StrCat("[", rank, host, "] ") : "";
+      found = lines_.emplace(key, line_splitter(to, prefix, options_.timestamp)).first;
     }
     if (bytes.empty()) {
       found->second.finish();
@@ -297,10 +304,14 @@ void job::read_signals() {
   }
   while (child) {
     int status = 0;
-    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    const pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return;
-    crew_->child_ended(pid, status);
+    if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+      crew_->child_stopped(pid, WIFSTOPPED(status));
+    } else {
+      crew_->child_ended(pid, status);
+    }
   }
 }
 
@@ -348,20 +359,41 @@ void job::look_at_rendezvous() {
                                        " aborted the job: ", printable(report->reason)));
 }
 
-void job::time_out() {
-  std::string left;
-  std::vector<int> ranks;
-  for (int rank = 0; rank < plan_.ranks; ++rank) {
-    if (crew_->is_running(rank)) ranks.push_back(rank);
-    const bool last_of_host =
-        rank + 1 == plan_.ranks || &crew_->host_of(rank + 1) != &crew_->host_of(rank);
-    if (!last_of_host || ranks.empty()) continue;
-    base::StrAppend(&left, left.empty() ? "" : "; ", "rank ", base::StrJoin(ranks, ", "), " on ",
-                    crew_->host_of(rank));
-    ranks.clear();
+void job::rank_stopped(int rank, bool stopped) {
+  stopped_[static_cast<size_t>(rank)] = stopped;
+  if (options_.verbose) {
+    say(base::StrCat(name_of(rank), stopped ? " is stopped" : " is continued"));
   }
-  failed(timeout_exit_code, left.empty() ? "--timeout: not all hosts were there"
-                                         : base::StrCat("--timeout: still running: ", left));
+}
+
+// "ranks 0-2, 5 on a; rank 7 on b": the ranks that run, or those that are stopped.
+std::string job::unfinished_ranks(bool stopped) const {
+  std::string text;
+  for (const host_plan& host : plan_.hosts) {
+    std::vector<int> ranks;
+    for (const int rank : host.ranks) {
+      if (crew_->is_running(rank) && stopped_[static_cast<size_t>(rank)] == stopped) {
+        ranks.push_back(rank);
+      }
+    }
+    if (ranks.empty()) continue;
+    base::StrAppend(&text, text.empty() ? "" : "; ", rank_ranges(ranks), " on ",
+                    crew_->host_of(ranks[0]));
+  }
+  return text;
+}
+
+void job::time_out() {
+  read_signals();  // of ranks that have just ended or been stopped
+  const std::string running = unfinished_ranks(false);
+  const std::string stopped = unfinished_ranks(true);
+  std::string what = "--timeout: not all hosts were there";
+  if (!running.empty()) what = base::StrCat("--timeout: still running: ", running);
+  if (!stopped.empty()) {
+    what = base::StrCat(running.empty() ? "--timeout: " : base::StrCat(what, "; "),
+                        "stopped (by SIGSTOP or SIGTSTP): ", stopped);
+  }
+  failed(timeout_exit_code, what);
 }
 
 // ---- end

@@ -75,15 +75,30 @@ pid_t read_pid(const std::string& path) {
   return std::atoi(read_all(path).c_str());
 }
 
+namespace {
+
+// The letter of /proc; 0 if there is no such process.
+char state_of(pid_t pid) {
+  const std::string stat = read_all("/proc/" + std::to_string(pid) + "/stat");
+  const size_t end_of_name = stat.rfind(") ");
+  return end_of_name != std::string::npos ? stat[end_of_name + 2] : 0;
+}
+
+}  // namespace
+
 void wait_until_gone(pid_t pid) {
   for (;;) {
-    const std::string stat = read_all("/proc/" + std::to_string(pid) + "/stat");
-    if (stat.empty()) return;
-    const size_t state = stat.rfind(") ");
-    if (state != std::string::npos && stat[state + 2] == 'Z') return;
+    const char state = state_of(pid);
+    if (state == 0 || state == 'Z') return;
     sched_yield();
   }
 }
+
+void wait_until_stopped(pid_t pid) {
+  while (state_of(pid) != 'T') sched_yield();
+}
+
+std::string command::error_so_far() const { return read_all(error_); }
 
 bool is_gone(pid_t pid) { return kill(pid, 0) != 0; }
 

@@ -31,6 +31,8 @@ class command {
   explicit command(const std::vector<std::string>& arguments, const std::string& input = "",
                    const std::map<std::string, std::string>& environment = {});
   pid_t pid() const { return pid_; }
+  // Of the standard error, what is written so far.
+  std::string error_so_far() const;
   result wait();
 
  private:
@@ -51,6 +53,8 @@ pid_t read_pid(const std::string& path);
 // Until the process is gone, or a zombie that its new parent has not reaped.
 void wait_until_gone(pid_t pid);
 bool is_gone(pid_t pid);
+// Until the process is stopped.
+void wait_until_stopped(pid_t pid);
 
 }  // namespace lci::launcher
 

@@ -235,7 +235,7 @@ TEST(Lcrun, KillsWhoDoesNotGo) {
 TEST(Lcrun, TimesOut) {
   const result r = run({"-n", "2", "--timeout", "0.05"}, {testee, "stay"});
   EXPECT_EQ(r.code, 124);
-  EXPECT_THAT(r.error, HasSubstr("rank 0, 1"));
+  EXPECT_THAT(r.error, HasSubstr("still running: ranks 0-1 on "));
 }
 
 TEST(Lcrun, MoreOutputThanThePipeHolds) {

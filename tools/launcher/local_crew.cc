@@ -55,6 +55,7 @@ class local_crew final : public crew {
     }
   }
   bool child_ended(pid_t pid, int status) override;
+  void child_stopped(pid_t pid, bool stopped) override;
   void before_wait() override;
   void finish(int code) override;
 
@@ -175,6 +176,12 @@ bool local_crew::child_ended(pid_t pid, int status) {
   --running_;
   to_->rank_ended(share_.ranks[static_cast<size_t>(found - pids_.begin())], status);
   return true;
+}
+
+void local_crew::child_stopped(pid_t pid, bool stopped) {
+  const auto found = std::find(pids_.begin(), pids_.end(), pid);
+  if (found == pids_.end()) return;
+  to_->rank_stopped(share_.ranks[static_cast<size_t>(found - pids_.begin())], stopped);
 }
 
 void local_crew::before_wait() {

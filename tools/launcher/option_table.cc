@@ -146,6 +146,10 @@ const std::vector<option_spec>& option_specs() {
        "put \"[rank] \" (on several hosts \"[rank host] \") before each\n"
        "line; lines of two ranks never mix",
        set_switch<&launch_options::label>},
+      {"timestamp", 0, nullptr,
+       "put the time at which lcrun has read it before each line, such as\n"
+       "\"2026-01-31 23:59:59.123 \"",
+       set_switch<&launch_options::timestamp>},
       {"output-dir", 0, "DIR",
        "write each rank's output to DIR/rank.R.stdout and .stderr\n"
        "instead, on this machine",

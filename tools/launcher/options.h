@@ -33,6 +33,7 @@ struct launch_options {
   std::vector<program_options> programs = std::vector<program_options>(1);
   std::vector<std::string> exports;  // as of a program, for all of them; each may replace one
   bool label = false;
+  bool timestamp = false;                // of each line of output
   std::string output_dir;                // empty: none
   int stdin_rank = 0;                    // or no_rank
   std::chrono::milliseconds timeout{0};  // 0: none

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -79,6 +81,7 @@ class remote_crew final : public crew, link::owner, door::events, agents::events
   const std::string& host_of(int rank) const override { return hosts_[node_of(rank)].name; }
   void signal(int signal) override;
   bool child_ended(pid_t pid, int status) override { return agents_.child_ended(pid, status); }
+  void child_stopped(pid_t, bool) override {}  // an agent; helpers report their ranks
   void before_wait() override;
   void finish(int code) override;
 
@@ -304,6 +307,14 @@ bool remote_crew::on_frame(link& from, wire::kind kind, std::string_view body) {
     case wire::kind::rank_ended: {
       wire::rank_ended frame;
       return wire::decode(body, &frame) && rank_ended(node, frame);
+    }
+    case wire::kind::rank_stopped: {
+      wire::rank_stopped frame;
+      if (!wire::decode(body, &frame)) return false;
+      const auto rank = static_cast<int>(std::min<uint32_t>(frame.rank, INT_MAX));
+      if (local_rank(node, rank) >= host.running.size()) return false;
+      to_->rank_stopped(rank, frame.stopped != 0);
+      return true;
     }
     case wire::kind::failed: {
       wire::failed frame;

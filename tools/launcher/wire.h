@@ -18,6 +18,7 @@
 //     output        to lcrun: what a rank has written; with no bytes: it has closed this stream
 //     output_taken  to the helper: so many bytes more may come
 //     rank_ended    to lcrun: a rank's wait status
+//     rank_stopped  to lcrun: a rank was stopped or continued
 //     failed        to lcrun: something that ends the job
 //     agent_said    to lcrun: a line of an agent that this helper has started
 //     agent_ended   to lcrun: such an agent is gone
@@ -66,6 +67,7 @@ enum class kind : uint8_t {
   output,
   output_taken,
   rank_ended,
+  rank_stopped,
   failed,
   agent_said,
   agent_ended,
@@ -221,6 +223,16 @@ struct rank_ended {
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
     a(s.rank, s.status);
+  }
+};
+
+struct rank_stopped {
+  static constexpr kind is = kind::rank_stopped;
+  uint32_t rank = 0;
+  uint32_t stopped = 0;  // 0: continued
+  template <class Archive, class Self>
+  static void fields(Archive& a, Self& s) {
+    a(s.rank, s.stopped);
   }
 };
 

@@ -89,6 +89,9 @@ TEST(Wire, FramesComeBackAsTheyWere) {
   EXPECT_EQ(o.rank, 1u);
   EXPECT_EQ(o.stream, 2u);
   EXPECT_EQ(o.bytes, "text");
+  const rank_stopped stopped = again(rank_stopped{4, 1});
+  EXPECT_EQ(stopped.rank, 4u);
+  EXPECT_EQ(stopped.stopped, 1u);
   const failed f = again(failed{3, "why"});
   EXPECT_EQ(f.code, 3u);
   EXPECT_EQ(f.what, "why");
