@@ -1,7 +1,6 @@
 #include "tools/launcher/job.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -49,6 +48,16 @@ void say(const std::string& line) { write_all(STDERR_FILENO, base::StrCat("lcrun
 
 std::string errno_text() { return std::strerror(errno); }
 
+// Absolute, as ranks may run in another directory.
+std::string temporary_directory() {
+  const char* said = std::getenv("TMPDIR");
+  const std::string dir = said != nullptr && *said != 0 ? said : "/tmp";
+  char* absolute = realpath(dir.c_str(), nullptr);
+  const std::string path = absolute != nullptr ? absolute : dir;
+  std::free(absolute);
+  return path;
+}
+
 class job final : crew::events {
  public:
   job(const launch_options& options, job_plan plan)
@@ -62,7 +71,6 @@ class job final : crew::events {
  private:
   bool prepare();
   bool prepare_rendezvous(const std::string& bind);
-  bool prepare_file_rendezvous();
   bool prepare_crew();
   bool prepare_output_files();
   void warn_of_oversubscription();
@@ -103,7 +111,6 @@ class job final : crew::events {
   std::map<std::pair<int, int>, line_splitter> lines_;  // by rank and stream
   std::unique_ptr<boot::tcp_server> server_;
   event_loop::id server_watched_ = 0;
-  std::string boot_dir_;
   std::vector<bool> exited_;   // by rank: with exit code 0, and not yet seen to have left the job
   std::vector<bool> stopped_;  // by rank
   std::unique_ptr<crew> crew_;
@@ -138,15 +145,18 @@ bool job::prepare() {
 
 bool job::prepare_crew() {
   if (!plan_.helpers) {
-    const bool ready = options_.boot == bootstrap_kind::file ? prepare_file_rendezvous()
-                                                             : prepare_rendezvous("127.0.0.1:0");
-    if (!ready) return false;
+    local_crew_options how;
+    if (options_.boot == bootstrap_kind::file) {
+      how.boot_dir = base::StrCat(temporary_directory(), "/lcrun-", plan_.id);
+      plan_.own.push_back(base::StrCat("LCI_BOOT_DIR=", how.boot_dir));
+    } else if (!prepare_rendezvous("127.0.0.1:0")) {
+      return false;
+    }
     if (server_ != nullptr) {
       // The environment may have those of another job.
       plan_.own.push_back(base::StrCat("LCI_BOOT_ADDR=", server_->address()));
       plan_.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
     }
-    local_crew_options how;
     how.verbose = options_.verbose;
     how.output_dir = options_.output_dir;
     how.output = !options_.output_dir.empty() ? local_crew_options::capture::files
@@ -178,18 +188,6 @@ bool job::prepare_crew() {
     return false;
   }
   crew_ = *std::move(made);
-  return true;
-}
-
-bool job::prepare_file_rendezvous() {
-  const char* tmp = std::getenv("TMPDIR");
-  boot_dir_ = base::StrCat(tmp != nullptr && *tmp != 0 ? tmp : "/tmp", "/lcrun-XXXXXX");
-  if (mkdtemp(boot_dir_.data()) == nullptr) {
-    say(base::StrCat("can't make the job's directory ", boot_dir_, ": ", errno_text()));
-    boot_dir_.clear();
-    return false;
-  }
-  plan_.own.push_back(base::StrCat("LCI_BOOT_DIR=", boot_dir_));
   return true;
 }
 
@@ -441,12 +439,6 @@ void job::finish() {
   while (!out_.empty() || !error_.empty()) {
     watch_sinks();
     loop_.run_once();
-  }
-  if (!boot_dir_.empty()) {
-    nftw(
-        boot_dir_.c_str(),
-        [](const char* path, const struct stat*, int, struct FTW*) { return remove(path); }, 8,
-        FTW_DEPTH | FTW_PHYS);
   }
 }
 

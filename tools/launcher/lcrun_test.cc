@@ -300,5 +300,64 @@ TEST(Lcrun, LeavesNothingWhenItIsKilled) {
   for (pid_t child : children) wait_until_gone(child);
 }
 
+// ---- the directory of --boot file
+// ----------------------------------------------------------------------------------
+
+// A directory for TMPDIR.
+std::string fresh_directory() {
+  std::string path = fresh_path("tmp");
+  EXPECT_EQ(mkdir(path.c_str(), 0700), 0);
+  return path;
+}
+
+std::vector<std::string> files_in(const std::string& path) {
+  std::vector<std::string> files;
+  DIR* dir = opendir(path.c_str());
+  while (const dirent* entry = readdir(dir)) {
+    if (entry->d_name[0] != '.') files.push_back(entry->d_name);
+  }
+  closedir(dir);
+  return files;
+}
+
+TEST(Lcrun, TheDirectoryOfAJobEndsWithIt) {
+  const std::string tmp = fresh_directory();
+  const result r = run({"--boot", "file", "-n", "1"}, {testee, "variable", "LCI_BOOT_DIR"}, "",
+                       {{"TMPDIR", tmp}});
+  EXPECT_EQ(r.code, 0) << r.error;
+  EXPECT_THAT(r.out, HasSubstr(tmp + "/lcrun-"));
+  EXPECT_TRUE(files_in(tmp).empty());
+}
+
+TEST(Lcrun, TheDirectoryOfAJobEndsWithItWhenLcrunIsKilled) {
+  for (const int signal : {SIGTERM, SIGINT, SIGKILL}) {
+    const std::string tmp = fresh_directory();
+    const std::string pid_file = fresh_path("pid");
+    command job({lcrun, "--grace", "0", "--boot", "file", "-n", "1", testee,
+                 "leave-daemon-and-stay", pid_file},
+                "", {{"TMPDIR", tmp}});
+    const pid_t daemon = read_pid(pid_file);
+    const std::vector<std::string> before = files_in(tmp);
+    ASSERT_EQ(before.size(), 1u);
+    // A rank has files and directories there.
+    const std::string inner = tmp + "/" + before[0] + "/job";
+    EXPECT_EQ(mkdir(inner.c_str(), 0700), 0);
+    std::ofstream(inner + "/file") << "text";
+    kill(job.pid(), signal);
+    EXPECT_EQ(job.wait().code, 128 + signal);
+    wait_until_gone(daemon);
+    // After SIGKILL the guard removes it; the time limit of the test is the only deadline.
+    while (signal == SIGKILL && !files_in(tmp).empty()) sched_yield();
+    EXPECT_TRUE(files_in(tmp).empty()) << signal;
+  }
+}
+
+TEST(Lcrun, ADirectoryThatCannotBeMadeIsNamed) {
+  const result r =
+      run({"--boot", "file", "-n", "1"}, {testee, "stay"}, "", {{"TMPDIR", "/no/such"}});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.error, HasSubstr("can't make the job's directory /no/such/lcrun-"));
+}
+
 }  // namespace
 }  // namespace lci::launcher

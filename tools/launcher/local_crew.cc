@@ -86,6 +86,7 @@ class local_crew final : public crew {
   const local_crew_options options_;
   topology topology_;
   guard guard_;
+  bool has_boot_dir_ = false;
   int null_ = -1;
   int running_ = 0;
   bool reading_ = true;
@@ -98,8 +99,15 @@ bool local_crew::prepare() {
   if (null_ < 0) return fail(base::StrCat("can't open /dev/null: ", errno_text()));
   // What ranks leave behind becomes ours.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (!guard_.start(share_.mark)) {
+  if (!guard_.start(share_.mark, options_.boot_dir)) {
     return fail(base::StrCat("can't start the guard: ", errno_text()));
+  }
+  if (!options_.boot_dir.empty()) {
+    has_boot_dir_ = mkdir(options_.boot_dir.c_str(), 0700) == 0;
+    if (!has_boot_dir_) {
+      return fail(
+          base::StrCat("can't make the job's directory ", options_.boot_dir, ": ", errno_text()));
+    }
   }
   if (options_.output == local_crew_options::capture::files &&
       mkdir(options_.output_dir.c_str(), 0777) != 0 && errno != EEXIST) {
@@ -214,8 +222,12 @@ void local_crew::close_stream(stream* s) {
 }
 
 void local_crew::finish(int) {
+  // First, as the guard removes it no longer; and again, as processes that the ranks have left
+  // behind may write there until they are ended.
+  if (has_boot_dir_) remove_tree(options_.boot_dir);
   guard_.dismiss();
   end_left_behind();
+  if (has_boot_dir_) remove_tree(options_.boot_dir);
   // Nobody writes any more, so the pipes hold all that there is.
   for (stream& s : streams_) {
     while (s.fd >= 0) {
