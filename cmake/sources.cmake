@@ -213,6 +213,7 @@ set(LCRUN_SOURCES
   tools/launcher/addresses.cc
   tools/launcher/agent.cc
   tools/launcher/agents.cc
+  tools/launcher/binding.cc
   tools/launcher/connector.cc
   tools/launcher/door.cc
   tools/launcher/event_loop.cc
@@ -223,12 +224,16 @@ set(LCRUN_SOURCES
   tools/launcher/link.cc
   tools/launcher/local_crew.cc
   tools/launcher/main.cc
+  tools/launcher/option_table.cc
   tools/launcher/options.cc
   tools/launcher/output.cc
   tools/launcher/plan.cc
   tools/launcher/process.cc
+  tools/launcher/ranges.cc
   tools/launcher/remote_crew.cc
+  tools/launcher/spellings.cc
   tools/launcher/terminal_input.cc
+  tools/launcher/topology.cc
   tools/launcher/uri.cc
   tools/launcher/wire.cc)
 

@@ -77,7 +77,7 @@ run 127 "${over[@]}" --wdir /no/such "$meet"
 says err '/no/such'
 # (Long enough to start on three hosts while the machine does much else.)
 run 124 "${over[@]}" --timeout 10 "$testee" stay
-says err "still running: rank 0, 1 on ${hosts[0]}; rank 2 on ${hosts[1]}; rank 3, 4 on ${hosts[2]}"
+says err "still running: ranks 0-1 on ${hosts[0]}; rank 2 on ${hosts[1]}; ranks 3-4 on ${hosts[2]}"
 nothing_is_left
 run 5 "${over[@]}" --grace 0 "$testee" ignore-term
 run 1 --launch-agent "$agent" -H "${hosts[0]},lci$$x" "$meet"
@@ -143,7 +143,7 @@ wait_for_ranks "$work/ready" 5
 # shellcheck disable=SC2046  # words are wanted
 kill -KILL $(ip netns pids "${hosts[2]}")
 end_of_job 1
-says err "host ${hosts[2]} \(ranks 3 to 4\) is lost"
+says err "host ${hosts[2]} \(ranks 3-4\) is lost"
 nothing_is_left
 
 background "${over[@]}" --host-timeout 2 "$meet" stay "$work/ready"

@@ -28,7 +28,7 @@ start() {
 }
 ends() {
   wait "$job" && fail "$1: the job has ended well"
-  says err "host ${hosts[1]} \(ranks 2 to 3\) is lost|rank [0145] on [a-z0-9]+ failed first"
+  says err "host ${hosts[1]} \(ranks 2-3\) is lost|rank [0145] on [a-z0-9]+ failed first"
   wait_until_empty "${hosts[1]}"
   nothing_is_left
 }

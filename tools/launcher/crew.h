@@ -19,6 +19,8 @@ class crew {
     virtual void failed(int code, const std::string& what) = 0;
     // `status` as waitpid(2) has it.
     virtual void rank_ended(int rank, int status) = 0;
+    // A rank was stopped (SIGSTOP, SIGTSTP), or it was continued.
+    virtual void rank_stopped(int rank, bool stopped) = 0;
     // What a rank has written to stream 1 (stdout) or 2 (stderr), as far as that comes through us;
     // no bytes: the rank has closed it.
     virtual void rank_output(int rank, int stream, std::string_view bytes) = 0;
@@ -47,6 +49,9 @@ class crew {
 
   // A child of this process has ended. False if it is none of this crew's.
   virtual bool child_ended(pid_t pid, int status) = 0;
+
+  // A child of this process was stopped, or continued; perhaps none of this crew's.
+  virtual void child_stopped(pid_t pid, bool stopped) = 0;
 
   // Before the loop waits: output_room() may have changed.
   virtual void before_wait() = 0;

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <cstdlib>
 #include <string_view>
 
@@ -62,7 +64,15 @@ void end_marked(const std::string& mark) {
   while (signal_marked(mark, SIGKILL) > 0) sched_yield();
 }
 
-bool guard::start(const std::string& mark) {
+void remove_tree(const std::string& directory) {
+  const auto remove_one = [](const char* path, const struct stat*, int, struct FTW*) {
+    remove(path);
+    return 0;  // and the rest, where one cannot be removed
+  };
+  nftw(directory.c_str(), remove_one, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+bool guard::start(const std::string& mark, const std::string& directory) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   const pid_t child = fork();
@@ -96,7 +106,10 @@ bool guard::start(const std::string& mark) {
   ssize_t n;
   while ((n = read(pipe, &dismissed, 1)) < 0 && errno == EINTR) {
   }
-  if (n == 0) end_marked(mark);
+  if (n == 0) {
+    end_marked(mark);
+    if (!directory.empty()) remove_tree(directory);
+  }
   _exit(0);
 }
 

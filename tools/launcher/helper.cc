@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "tools/launcher/agents.h"
 #include "tools/launcher/connector.h"
@@ -38,6 +39,24 @@ constexpr int failed_exit_code = 1;
 constexpr std::chrono::milliseconds retry_pause(200);
 constexpr int max_tries = 3;
 constexpr std::chrono::seconds agents_end(5);  // that their hosts have finished
+
+// Every rank has a program.
+bool usable(const std::vector<wire::program>& programs) {
+  uint32_t least = 0;
+  for (const wire::program& program : programs) {
+    if (program.command.empty() || program.first_rank < least) return false;
+    least = program.first_rank;
+  }
+  return !programs.empty() && programs[0].first_rank == 0;
+}
+
+bool ascend(const std::vector<uint32_t>& ranks) {
+  constexpr uint32_t limit = 1 << 24;
+  for (size_t i = 1; i < ranks.size(); ++i) {
+    if (ranks[i] <= ranks[i - 1]) return false;
+  }
+  return !ranks.empty() && ranks.back() < limit;
+}
 
 class helper final : crew::events, link::owner, agents::events {
  public:
@@ -65,6 +84,7 @@ class helper final : crew::events, link::owner, agents::events {
   void on_end(link& from, const std::string& why) override;
   void adopted(const wire::adopted& frame);
   void start(wire::share frame);
+  base::Status take_own_programs(share* mine) const;
   void not_started(const share& mine);
   void input(const std::string& bytes);
   void write_input();
@@ -77,6 +97,9 @@ class helper final : crew::events, link::owner, agents::events {
     if (link_ != nullptr) {
       link_->send(wire::rank_ended{static_cast<uint32_t>(rank), static_cast<uint32_t>(status)});
     }
+  }
+  void rank_stopped(int rank, bool stopped) override {
+    if (link_ != nullptr) link_->send(wire::rank_stopped{static_cast<uint32_t>(rank), stopped});
   }
   void rank_output(int rank, int stream, std::string_view bytes) override {
     if (link_ == nullptr) return;
@@ -173,6 +196,7 @@ void helper::connected(std::shared_ptr<link> to, const std::string& why) {
   hello.node = errand_.node;
   hello.nodes = by_hand_ != nullptr ? static_cast<uint32_t>(by_hand_->nodes) : 0;
   hello.host = host_name();
+  hello.processors = static_cast<uint32_t>(allowed_processors().size());
   link_->send(hello);
 }
 
@@ -244,9 +268,13 @@ void helper::read_signals() {
 void helper::read_agents_and_ranks() {
   for (;;) {
     int status = 0;
-    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    const pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return;
+    if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+      if (crew_ != nullptr) crew_->child_stopped(pid, WIFSTOPPED(status));
+      continue;
+    }
     if (!agents_.child_ended(pid, status) && crew_ != nullptr) crew_->child_ended(pid, status);
   }
 }
@@ -270,9 +298,9 @@ bool helper::on_frame(link&, wire::kind kind, std::string_view body) {
     case wire::kind::share: {
       wire::share frame;
       if (!adopted_ || crew_ != nullptr || !wire::decode(body, &frame)) return false;
-      constexpr uint32_t limit = 1 << 24;
-      if (frame.ranks < 1 || frame.ranks > limit || frame.first_rank > limit ||
-          frame.command.empty() || !base::StartsWith(frame.mark, "LCI_JOB_NODE=")) {
+      if (!ascend(frame.ranks) || frame.bind_to > static_cast<uint32_t>(binding::socket) ||
+          frame.map_by > static_cast<uint32_t>(mapping::node) || !usable(frame.programs) ||
+          !base::StartsWith(frame.mark, "LCI_JOB_NODE=")) {
         return false;
       }
       start(std::move(frame));
@@ -327,28 +355,43 @@ void helper::adopted(const wire::adopted& frame) {
   }
 }
 
+// The programs that the user has named on this host replace those of host 0.
+base::Status helper::take_own_programs(share* mine) const {
+  if (by_hand_->programs.size() != mine->programs.size()) {
+    return base::InvalidArgumentError(
+        base::StrCat("lcrun was started with another number of programs here (",
+                     by_hand_->programs.size(), ") than on host 0 (", mine->programs.size(),
+                     "); start it with the same programs on each host"));
+  }
+  for (size_t i = 0; i < mine->programs.size(); ++i) {
+    mine->programs[i].command = by_hand_->programs[i].command;
+    mine->programs[i].wdir = by_hand_->programs[i].wdir;
+  }
+  return base::OkStatus();
+}
+
 void helper::start(wire::share frame) {
   share mine;
   mine.host = host_name();
-  mine.command = by_hand_ != nullptr ? by_hand_->command : frame.command;
-  mine.wdir = by_hand_ != nullptr ? by_hand_->wdir : frame.wdir;
+  for (const wire::program& program : frame.programs) {
+    mine.programs.push_back({static_cast<int>(program.first_rank), program.command, "",
+                             program.wdir, program.environment});
+  }
   mine.mark = frame.mark;
-  mine.first_rank = static_cast<int>(frame.first_rank);
-  mine.ranks = static_cast<int>(frame.ranks);
-  mine.bind_to = frame.bind != 0 ? binding::core : binding::none;
+  mine.ranks.assign(frame.ranks.begin(), frame.ranks.end());
+  mine.bind_to = static_cast<binding>(frame.bind_to);
+  mine.map_by = static_cast<mapping>(frame.map_by);
+  mine.report_bindings = frame.report_bindings != 0;
   for (char* const* entry = environ; *entry != nullptr; ++entry) mine.environment.push_back(*entry);
   for (const std::string& assignment : frame.environment) {
     set_variable(&mine.environment, assignment);
   }
-  base::Status usable = check_directory(mine.wdir);
-  if (usable.ok()) {
-    base::StatusOr<std::string> program = find_program(mine.command[0], mine.wdir);
-    usable = program.status();
-    if (program.ok()) mine.program = *std::move(program);
-  }
-  if (!usable.ok()) {
-    failed(base::IsPermissionDenied(usable) ? 126 : 127,
-           base::StrCat(mine.host, ": ", usable.message()));
+  mine.own = frame.own;
+  base::Status found = by_hand_ != nullptr ? take_own_programs(&mine) : base::OkStatus();
+  if (found.ok()) found = find_programs(&mine);
+  if (!found.ok()) {
+    const int code = base::IsPermissionDenied(found) ? 126 : base::IsNotFound(found) ? 127 : 2;
+    failed(code, base::StrCat(mine.host, ": ", found.message()));
     not_started(mine);
     return;
   }
@@ -377,7 +420,7 @@ void helper::start(wire::share frame) {
 
 // lcrun waits for the end of each.
 void helper::not_started(const share& mine) {
-  for (int rank = mine.first_rank; rank < mine.first_rank + mine.ranks; ++rank) {
+  for (const int rank : mine.ranks) {
     if (crew_ == nullptr || !crew_->is_running(rank)) rank_ended(rank, failed_exit_code << 8);
   }
 }

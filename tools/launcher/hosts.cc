@@ -239,7 +239,7 @@ bool is_this_host(std::string_view name) {
 }
 
 base::StatusOr<std::vector<int>> share_out(const std::vector<host_slots>& hosts, int ranks,
-                                           int per_host) {
+                                           int per_host, bool in_turn) {
   std::vector<int> slots;
   int64_t all = 0;
   for (const host_slots& host : hosts) {
@@ -255,14 +255,39 @@ base::StatusOr<std::vector<int>> share_out(const std::vector<host_slots>& hosts,
   }
   int64_t left = ranks == 0 ? all : ranks;
   std::vector<int> shares(hosts.size(), 0);
-  while (left > 0) {
+  std::vector<int> free(hosts.size(), 0);
+  for (int64_t all_free = 0; left > 0;) {
+    if (all_free == 0) {
+      free = slots;
+      all_free = all;
+    }
     for (size_t i = 0; i < shares.size() && left > 0; ++i) {
-      const int take = static_cast<int>(std::min<int64_t>(slots[i], left));
+      const int most = in_turn ? std::min(free[i], 1) : free[i];
+      const int take = static_cast<int>(std::min<int64_t>(most, left));
       shares[i] += take;
+      free[i] -= take;
+      all_free -= take;
       left -= take;
     }
   }
   return shares;
+}
+
+std::vector<std::vector<int>> place_ranks(const std::vector<int>& counts, bool in_turn) {
+  std::vector<std::vector<int>> placed(counts.size());
+  int rank = 0;
+  for (bool more = true; more;) {
+    more = false;
+    for (size_t i = 0; i < counts.size(); ++i) {
+      const auto count = static_cast<size_t>(counts[i]);
+      if (placed[i].size() == count) continue;
+      do {
+        placed[i].push_back(rank++);
+      } while (!in_turn && placed[i].size() < count);
+      more = true;
+    }
+  }
+  return placed;
 }
 
 }  // namespace lci::launcher

@@ -39,9 +39,12 @@ bool is_this_host(std::string_view name);
 
 // How many ranks each host gets. The slots are filled in order; when all are full, in order again.
 // With `ranks` 0 all slots are filled once. With `per_host` above 0 that many ranks per host are
-// the slots, and the limit.
+// the slots, and the limit. `in_turn`: one slot of each host at a time.
 base::StatusOr<std::vector<int>> share_out(const std::vector<host_slots>& hosts, int ranks,
-                                           int per_host);
+                                           int per_host, bool in_turn = false);
+
+// The ranks of each host, in ascending order, of their numbers: consecutive, or in turn.
+std::vector<std::vector<int>> place_ranks(const std::vector<int>& counts, bool in_turn);
 
 }  // namespace lci::launcher
 

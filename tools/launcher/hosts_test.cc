@@ -96,5 +96,19 @@ TEST(Hosts, SharesRanksOut) {
   EXPECT_THAT(std::string(share_out(hosts, 7, 2).status().message()), HasSubstr("--ppn 2"));
 }
 
+TEST(Hosts, SlotsAreTakenInTurn) {
+  const std::vector<host_slots> hosts = {{"a", 1}, {"b", 3}, {"c", 2}};
+  EXPECT_EQ(*share_out(hosts, 4, 0, true), (std::vector<int>{1, 2, 1}));
+  EXPECT_EQ(*share_out(hosts, 0, 0, true), (std::vector<int>{1, 3, 2}));
+  EXPECT_EQ(*share_out(hosts, 8, 0, true), (std::vector<int>{2, 4, 2}));
+  EXPECT_EQ(*share_out(hosts, 4, 2, true), (std::vector<int>{2, 1, 1}));
+}
+
+TEST(Hosts, RanksArePlaced) {
+  using placed = std::vector<std::vector<int>>;
+  EXPECT_EQ(place_ranks({2, 0, 3}, false), (placed{{0, 1}, {}, {2, 3, 4}}));
+  EXPECT_EQ(place_ranks({2, 0, 3}, true), (placed{{0, 2}, {}, {1, 3, 4}}));
+}
+
 }  // namespace
 }  // namespace lci::launcher

@@ -1,7 +1,6 @@
 #include "tools/launcher/job.h"
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
@@ -9,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstdlib>
@@ -24,11 +24,13 @@
 #include "lci/base/strings.h"
 #include "lci/boot/tcp_server.h"
 #include "tools/launcher/addresses.h"
+#include "tools/launcher/binding.h"
 #include "tools/launcher/crew.h"
 #include "tools/launcher/event_loop.h"
 #include "tools/launcher/local_crew.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
+#include "tools/launcher/ranges.h"
 #include "tools/launcher/remote_crew.h"
 #include "tools/launcher/terminal_input.h"
 
@@ -46,24 +48,47 @@ void say(const std::string& line) { write_all(STDERR_FILENO, base::StrCat("lcrun
 
 std::string errno_text() { return std::strerror(errno); }
 
+// Absolute, as ranks may run in another directory.
+std::string temporary_directory() {
+  const char* said = std::getenv("TMPDIR");
+  const std::string dir = said != nullptr && *said != 0 ? said : "/tmp";
+  char* absolute = realpath(dir.c_str(), nullptr);
+  const std::string path = absolute != nullptr ? absolute : dir;
+  std::free(absolute);
+  return path;
+}
+
 class job final : crew::events {
  public:
   job(const launch_options& options, job_plan plan)
-      : options_(options), plan_(std::move(plan)), exited_(static_cast<size_t>(plan_.ranks)) {}
+      : options_(options),
+        plan_(std::move(plan)),
+        exited_(static_cast<size_t>(plan_.ranks)),
+        stopped_(static_cast<size_t>(plan_.ranks)) {}
   ~job() { loop_.forget(server_watched_); }
   int run();
 
  private:
   bool prepare();
   bool prepare_rendezvous(const std::string& bind);
-  bool prepare_file_rendezvous();
   bool prepare_crew();
   bool prepare_output_files();
+  void warn_of_oversubscription();
+  bool by_line() const { return options_.label || options_.timestamp; }
   void watch_sinks();
   void read_signals();
   void look_at_rendezvous();
   void look_for_ranks_that_left();
+  std::string unfinished_ranks(bool stopped) const;
   void time_out();
+  // "rank 3 on host"; with the program, where there are several.
+  std::string name_of(int rank) const {
+    return base::StrCat("rank ", rank,
+                        plan_.programs.size() == 1
+                            ? ""
+                            : base::StrCat(" (", program_of(plan_.programs, rank).command[0], ")"),
+                        " on ", crew_->host_of(rank));
+  }
   void begin_ending();
   void end_by(steady::time_point when);
   void forward(int signal);
@@ -71,6 +96,7 @@ class job final : crew::events {
 
   void failed(int code, const std::string& what) override;
   void rank_ended(int rank, int status) override;
+  void rank_stopped(int rank, bool stopped) override;
   void rank_output(int rank, int stream, std::string_view bytes) override;
   size_t output_room() const override { return out_.full() || error_.full() ? 0 : SIZE_MAX; }
   void said(const std::string& line) override { say(line); }
@@ -85,8 +111,8 @@ class job final : crew::events {
   std::map<std::pair<int, int>, line_splitter> lines_;  // by rank and stream
   std::unique_ptr<boot::tcp_server> server_;
   event_loop::id server_watched_ = 0;
-  std::string boot_dir_;
-  std::vector<bool> exited_;  // by rank: with exit code 0, and not yet seen to have left the job
+  std::vector<bool> exited_;   // by rank: with exit code 0, and not yet seen to have left the job
+  std::vector<bool> stopped_;  // by rank
   std::unique_ptr<crew> crew_;
   std::unique_ptr<terminal_input> input_;  // null: the rank has our own standard input, or none
   int signals_ = -1;
@@ -119,19 +145,22 @@ bool job::prepare() {
 
 bool job::prepare_crew() {
   if (!plan_.helpers) {
-    const bool ready = options_.boot == bootstrap_kind::file ? prepare_file_rendezvous()
-                                                             : prepare_rendezvous("127.0.0.1:0");
-    if (!ready) return false;
+    local_crew_options how;
+    if (options_.boot == bootstrap_kind::file) {
+      how.boot_dir = base::StrCat(temporary_directory(), "/lcrun-", plan_.id);
+      plan_.own.push_back(base::StrCat("LCI_BOOT_DIR=", how.boot_dir));
+    } else if (!prepare_rendezvous("127.0.0.1:0")) {
+      return false;
+    }
     if (server_ != nullptr) {
       // The environment may have those of another job.
-      set_variable(&plan_.environment, base::StrCat("LCI_BOOT_ADDR=", server_->address()));
-      set_variable(&plan_.environment, base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
+      plan_.own.push_back(base::StrCat("LCI_BOOT_ADDR=", server_->address()));
+      plan_.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
     }
-    local_crew_options how;
     how.verbose = options_.verbose;
     how.output_dir = options_.output_dir;
     how.output = !options_.output_dir.empty() ? local_crew_options::capture::files
-                 : options_.label             ? local_crew_options::capture::pipes
+                 : by_line()                  ? local_crew_options::capture::pipes
                                               : local_crew_options::capture::none;
     if (plan_.stdin_rank >= 0 && isatty(STDIN_FILENO)) {
       auto input = terminal_input::make(&loop_);
@@ -159,18 +188,6 @@ bool job::prepare_crew() {
     return false;
   }
   crew_ = *std::move(made);
-  return true;
-}
-
-bool job::prepare_file_rendezvous() {
-  const char* tmp = std::getenv("TMPDIR");
-  boot_dir_ = base::StrCat(tmp != nullptr && *tmp != 0 ? tmp : "/tmp", "/lcrun-XXXXXX");
-  if (mkdtemp(boot_dir_.data()) == nullptr) {
-    say(base::StrCat("can't make the job's directory ", boot_dir_, ": ", errno_text()));
-    boot_dir_.clear();
-    return false;
-  }
-  set_variable(&plan_.environment, base::StrCat("LCI_BOOT_DIR=", boot_dir_));
   return true;
 }
 
@@ -217,6 +234,7 @@ int job::run() {
   if (options_.timeout.count() > 0) {
     loop_.at(steady::now() + options_.timeout, [this] { time_out(); });
   }
+  warn_of_oversubscription();
   crew_->start();
   if (input_ != nullptr) input_->started();
   while (crew_->busy()) {
@@ -227,6 +245,14 @@ int job::run() {
   }
   finish();
   return exit_code_.value_or(0);
+}
+
+// A crew on several hosts warns when they have said how many processors they have.
+void job::warn_of_oversubscription() {
+  if (plan_.helpers || options_.oversubscribe) return;
+  const std::string host = oversubscription(
+      {{plan_.hosts[0].name, plan_.ranks, static_cast<int>(allowed_processors().size())}});
+  if (!host.empty()) say(base::StrCat("warning: ", host));
 }
 
 // ---- while it runs
@@ -245,14 +271,13 @@ void job::rank_output(int rank, int stream, std::string_view bytes) {
     return;
   }
   sink* to = stream == 1 ? &out_ : &error_;
-  if (options_.label) {
+  if (by_line()) {
     const auto key = std::make_pair(rank, stream);
     auto found = lines_.find(key);
     if (found == lines_.end()) {
-      const std::string prefix = plan_.helpers
-                                     ? base::StrCat("[", rank, " ", crew_->host_of(rank), "] ")
-                                     : base::StrCat("[", rank, "] ");
-      found = lines_.emplace(key, line_splitter(to, prefix)).first;
+      const std::string host = plan_.helpers ? base::StrCat(" ", crew_->host_of(rank)) : "";
+      const std::string prefix = options_.label ? base::StrCat("[", rank, host, "] ") : "";
+      found = lines_.emplace(key, line_splitter(to, prefix, options_.timestamp)).first;
     }
     if (bytes.empty()) {
       found->second.finish();
@@ -277,24 +302,27 @@ void job::read_signals() {
   }
   while (child) {
     int status = 0;
-    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    const pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return;
-    crew_->child_ended(pid, status);
+    if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
+      crew_->child_stopped(pid, WIFSTOPPED(status));
+    } else {
+      crew_->child_ended(pid, status);
+    }
   }
 }
 
 void job::rank_ended(int rank, int status) {
   if (options_.verbose) {
-    say(base::StrCat("rank ", rank, " on ", crew_->host_of(rank),
-                     " ended: ", describe_status(status)));
+    say(base::StrCat(name_of(rank), " ended: ", describe_status(status)));
   }
   // What the rank told the rendezvous before it ended comes first: an abort says more than an exit
   // code.
   look_at_rendezvous();
   if (status != 0) {
-    failed(exit_code_of(status), base::StrCat("rank ", rank, " on ", crew_->host_of(rank),
-                                              " failed first: ", describe_status(status)));
+    failed(exit_code_of(status),
+           base::StrCat(name_of(rank), " failed first: ", describe_status(status)));
     return;
   }
   exited_[static_cast<size_t>(rank)] = true;
@@ -311,7 +339,7 @@ void job::look_for_ranks_that_left() {
     if (server_->state(rank) != boot::tcp_server::rank_state::lost) continue;
     server_->abort(rank, "it ended without g_runtime_fina while other ranks go on");
     server_->step();
-    failed(start_exit_code, base::StrCat("rank ", rank, " on ", crew_->host_of(rank),
+    failed(start_exit_code, base::StrCat(name_of(rank),
                                          " ended, with exit code 0, without g_runtime_fina "
                                          "(global_finalize) while other ranks go on"));
     return;
@@ -325,25 +353,45 @@ void job::look_at_rendezvous() {
   const auto report = server_->aborted();
   if (!report || abort_seen_) return;
   abort_seen_ = true;
-  failed(start_exit_code, base::StrCat("rank ", report->rank, " on ",
-                                       crew_->host_of(report->rank < 0 ? 0 : report->rank),
+  failed(start_exit_code, base::StrCat(name_of(std::max(report->rank, 0)),
                                        " aborted the job: ", printable(report->reason)));
 }
 
-void job::time_out() {
-  std::string left;
-  std::vector<int> ranks;
-  for (int rank = 0; rank < plan_.ranks; ++rank) {
-    if (crew_->is_running(rank)) ranks.push_back(rank);
-    const bool last_of_host =
-        rank + 1 == plan_.ranks || &crew_->host_of(rank + 1) != &crew_->host_of(rank);
-    if (!last_of_host || ranks.empty()) continue;
-    base::StrAppend(&left, left.empty() ? "" : "; ", "rank ", base::StrJoin(ranks, ", "), " on ",
-                    crew_->host_of(rank));
-    ranks.clear();
+void job::rank_stopped(int rank, bool stopped) {
+  stopped_[static_cast<size_t>(rank)] = stopped;
+  if (options_.verbose) {
+    say(base::StrCat(name_of(rank), stopped ? " is stopped" : " is continued"));
   }
-  failed(timeout_exit_code, left.empty() ? "--timeout: not all hosts were there"
-                                         : base::StrCat("--timeout: still running: ", left));
+}
+
+// "ranks 0-2, 5 on a; rank 7 on b": the ranks that run, or those that are stopped.
+std::string job::unfinished_ranks(bool stopped) const {
+  std::string text;
+  for (const host_plan& host : plan_.hosts) {
+    std::vector<int> ranks;
+    for (const int rank : host.ranks) {
+      if (crew_->is_running(rank) && stopped_[static_cast<size_t>(rank)] == stopped) {
+        ranks.push_back(rank);
+      }
+    }
+    if (ranks.empty()) continue;
+    base::StrAppend(&text, text.empty() ? "" : "; ", rank_ranges(ranks), " on ",
+                    crew_->host_of(ranks[0]));
+  }
+  return text;
+}
+
+void job::time_out() {
+  read_signals();  // of ranks that have just ended or been stopped
+  const std::string running = unfinished_ranks(false);
+  const std::string stopped = unfinished_ranks(true);
+  std::string what = "--timeout: not all hosts were there";
+  if (!running.empty()) what = base::StrCat("--timeout: still running: ", running);
+  if (!stopped.empty()) {
+    what = base::StrCat(running.empty() ? "--timeout: " : base::StrCat(what, "; "),
+                        "stopped (by SIGSTOP or SIGTSTP): ", stopped);
+  }
+  failed(timeout_exit_code, what);
 }
 
 // ---- end
@@ -391,12 +439,6 @@ void job::finish() {
   while (!out_.empty() || !error_.empty()) {
     watch_sinks();
     loop_.run_once();
-  }
-  if (!boot_dir_.empty()) {
-    nftw(
-        boot_dir_.c_str(),
-        [](const char* path, const struct stat*, int, struct FTW*) { return remove(path); }, 8,
-        FTW_DEPTH | FTW_PHYS);
   }
 }
 

@@ -21,109 +21,13 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/launcher/lcrun_driver.h"
 
+namespace lci::launcher {
 namespace {
 
 using testing::HasSubstr;
 using testing::Not;
-
-const char* const lcrun = "tools/launcher/lcrun";
-const char* const testee = "tools/launcher/testee";
-
-std::string read_all(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream stream(text);
-  for (std::string line; std::getline(stream, line);) lines.push_back(line);
-  return lines;
-}
-
-std::string fresh_path(const std::string& name) {
-  static int number = 0;
-  const char* dir = std::getenv("TEST_TMPDIR");
-  return std::string(dir != nullptr ? dir : "/tmp") + "/" + std::to_string(getpid()) + "-" +
-         std::to_string(number++) + "-" + name;
-}
-
-struct result {
-  int code = -1;  // exit code, or 128 + signal
-  std::string out;
-  std::string error;
-};
-
-// A command under way, its output in files, so that nobody has to read while it runs.
-class command {
- public:
-  explicit command(const std::vector<std::string>& arguments, const std::string& input = "",
-                   const std::map<std::string, std::string>& environment = {})
-      : out_(fresh_path("out")), error_(fresh_path("err")), in_(fresh_path("in")) {
-    std::ofstream(in_) << input;
-    pid_ = fork();
-    if (pid_ != 0) return;
-    for (const auto& [name, value] : environment) setenv(name.c_str(), value.c_str(), 1);
-    dup2(open(in_.c_str(), O_RDONLY), 0);
-    dup2(open(out_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 1);
-    dup2(open(error_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600), 2);
-    std::vector<char*> argv;
-    for (const std::string& argument : arguments)
-      argv.push_back(const_cast<char*>(argument.c_str()));
-    argv.push_back(nullptr);
-    execv(argv[0], argv.data());
-    _exit(98);
-  }
-
-  pid_t pid() const { return pid_; }
-
-  result wait() {
-    int status = 0;
-    EXPECT_EQ(waitpid(pid_, &status, 0), pid_);
-    return {WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status), read_all(out_),
-            read_all(error_)};
-  }
-
- private:
-  const std::string out_;
-  const std::string error_;
-  const std::string in_;
-  pid_t pid_;
-};
-
-result run(std::vector<std::string> options, const std::vector<std::string>& program,
-           const std::string& input = "",
-           const std::map<std::string, std::string>& environment = {}) {
-  options.insert(options.begin(), lcrun);
-  options.insert(options.end(), program.begin(), program.end());
-  return command(options, input, environment).wait();
-}
-
-void wait_for_file(const std::string& path) {
-  while (access(path.c_str(), F_OK) != 0) sched_yield();
-}
-
-pid_t read_pid(const std::string& path) {
-  wait_for_file(path);
-  return std::atoi(read_all(path).c_str());
-}
-
-// Until it is gone, or a zombie that its new parent has not looked at; the test's own time limit is
-// the only deadline.
-void wait_until_gone(pid_t pid) {
-  for (;;) {
-    const std::string stat = read_all("/proc/" + std::to_string(pid) + "/stat");
-    if (stat.empty()) return;
-    const size_t state = stat.rfind(") ");
-    if (state != std::string::npos && stat[state + 2] == 'Z') return;
-    sched_yield();
-  }
-}
-
-bool is_gone(pid_t pid) { return kill(pid, 0) != 0; }
 
 // ---- what the user asks for
 // ----------------------------------------------------------------------
@@ -253,12 +157,6 @@ TEST(Lcrun, ARankReadsWhatIsTypedAtTheTerminal) {
   EXPECT_THAT(out, HasSubstr("1 read 0"));
 }
 
-TEST(Lcrun, BindsToCores) {
-  const result bound = run({"-n", "64", "--bind-to", "core"}, {testee, "cores"});
-  EXPECT_EQ(bound.code, 0) << bound.error;
-  for (const std::string& line : lines_of(bound.out)) EXPECT_EQ(line, "1");
-}
-
 TEST(Lcrun, DryRunStartsNothing) {
   const result r = run({"-n", "2", "--dry-run"}, {testee, "exit-of-rank-1", "3"});
   EXPECT_EQ(r.code, 0);
@@ -337,7 +235,7 @@ TEST(Lcrun, KillsWhoDoesNotGo) {
 TEST(Lcrun, TimesOut) {
   const result r = run({"-n", "2", "--timeout", "0.05"}, {testee, "stay"});
   EXPECT_EQ(r.code, 124);
-  EXPECT_THAT(r.error, HasSubstr("rank 0, 1"));
+  EXPECT_THAT(r.error, HasSubstr("still running: ranks 0-1 on "));
 }
 
 TEST(Lcrun, MoreOutputThanThePipeHolds) {
@@ -402,4 +300,64 @@ TEST(Lcrun, LeavesNothingWhenItIsKilled) {
   for (pid_t child : children) wait_until_gone(child);
 }
 
+// ---- the directory of --boot file
+// ----------------------------------------------------------------------------------
+
+// A directory for TMPDIR.
+std::string fresh_directory() {
+  std::string path = fresh_path("tmp");
+  EXPECT_EQ(mkdir(path.c_str(), 0700), 0);
+  return path;
+}
+
+std::vector<std::string> files_in(const std::string& path) {
+  std::vector<std::string> files;
+  DIR* dir = opendir(path.c_str());
+  while (const dirent* entry = readdir(dir)) {
+    if (entry->d_name[0] != '.') files.push_back(entry->d_name);
+  }
+  closedir(dir);
+  return files;
+}
+
+TEST(Lcrun, TheDirectoryOfAJobEndsWithIt) {
+  const std::string tmp = fresh_directory();
+  const result r = run({"--boot", "file", "-n", "1"}, {testee, "variable", "LCI_BOOT_DIR"}, "",
+                       {{"TMPDIR", tmp}});
+  EXPECT_EQ(r.code, 0) << r.error;
+  EXPECT_THAT(r.out, HasSubstr(tmp + "/lcrun-"));
+  EXPECT_TRUE(files_in(tmp).empty());
+}
+
+TEST(Lcrun, TheDirectoryOfAJobEndsWithItWhenLcrunIsKilled) {
+  for (const int signal : {SIGTERM, SIGINT, SIGKILL}) {
+    const std::string tmp = fresh_directory();
+    const std::string pid_file = fresh_path("pid");
+    command job({lcrun, "--grace", "0", "--boot", "file", "-n", "1", testee,
+                 "leave-daemon-and-stay", pid_file},
+                "", {{"TMPDIR", tmp}});
+    const pid_t daemon = read_pid(pid_file);
+    const std::vector<std::string> before = files_in(tmp);
+    ASSERT_EQ(before.size(), 1u);
+    // A rank has files and directories there.
+    const std::string inner = tmp + "/" + before[0] + "/job";
+    EXPECT_EQ(mkdir(inner.c_str(), 0700), 0);
+    std::ofstream(inner + "/file") << "text";
+    kill(job.pid(), signal);
+    EXPECT_EQ(job.wait().code, 128 + signal);
+    wait_until_gone(daemon);
+    // After SIGKILL the guard removes it; the time limit of the test is the only deadline.
+    while (signal == SIGKILL && !files_in(tmp).empty()) sched_yield();
+    EXPECT_TRUE(files_in(tmp).empty()) << signal;
+  }
+}
+
+TEST(Lcrun, ADirectoryThatCannotBeMadeIsNamed) {
+  const result r =
+      run({"--boot", "file", "-n", "1"}, {testee, "stay"}, "", {{"TMPDIR", "/no/such"}});
+  EXPECT_EQ(r.code, 1);
+  EXPECT_THAT(r.error, HasSubstr("can't make the job's directory /no/such/lcrun-"));
+}
+
 }  // namespace
+}  // namespace lci::launcher

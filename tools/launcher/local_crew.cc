@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "lci/base/strings.h"
+#include "tools/launcher/binding.h"
 #include "tools/launcher/guard.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
@@ -42,7 +43,9 @@ class local_crew final : public crew {
   void start() override;
   bool busy() const override { return running_ > 0; }
   bool is_running(int rank) const override {
-    const auto local = static_cast<size_t>(rank - share_.first_rank);
+    const auto found = std::lower_bound(share_.ranks.begin(), share_.ranks.end(), rank);
+    if (found == share_.ranks.end() || *found != rank) return false;
+    const auto local = static_cast<size_t>(found - share_.ranks.begin());
     return local < pids_.size() && pids_[local] > 0;
   }
   const std::string& host_of(int) const override { return share_.host; }
@@ -52,6 +55,7 @@ class local_crew final : public crew {
     }
   }
   bool child_ended(pid_t pid, int status) override;
+  void child_stopped(pid_t pid, bool stopped) override;
   void before_wait() override;
   void finish(int code) override;
 
@@ -80,7 +84,9 @@ class local_crew final : public crew {
   events* const to_;
   const share share_;
   const local_crew_options options_;
+  topology topology_;
   guard guard_;
+  bool has_boot_dir_ = false;
   int null_ = -1;
   int running_ = 0;
   bool reading_ = true;
@@ -93,8 +99,15 @@ bool local_crew::prepare() {
   if (null_ < 0) return fail(base::StrCat("can't open /dev/null: ", errno_text()));
   // What ranks leave behind becomes ours.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (!guard_.start(share_.mark)) {
+  if (!guard_.start(share_.mark, options_.boot_dir)) {
     return fail(base::StrCat("can't start the guard: ", errno_text()));
+  }
+  if (!options_.boot_dir.empty()) {
+    has_boot_dir_ = mkdir(options_.boot_dir.c_str(), 0700) == 0;
+    if (!has_boot_dir_) {
+      return fail(
+          base::StrCat("can't make the job's directory ", options_.boot_dir, ": ", errno_text()));
+    }
   }
   if (options_.output == local_crew_options::capture::files &&
       mkdir(options_.output_dir.c_str(), 0777) != 0 && errno != EEXIST) {
@@ -104,10 +117,12 @@ bool local_crew::prepare() {
 }
 
 void local_crew::start() {
-  pids_.assign(static_cast<size_t>(share_.ranks), -1);
+  pids_.assign(share_.ranks.size(), -1);
   streams_.reserve(2 * pids_.size());
   if (!prepare()) return;
-  for (int local_rank = 0; local_rank < share_.ranks; ++local_rank) {
+  topology_ = topology_for(share_);
+  const auto ranks = static_cast<int>(share_.ranks.size());
+  for (int local_rank = 0; local_rank < ranks; ++local_rank) {
     if (!start_rank(local_rank)) return;
   }
   // The callbacks hold places in streams_, which does not grow any more.
@@ -117,13 +132,16 @@ void local_crew::start() {
 }
 
 bool local_crew::start_rank(int local_rank) {
-  const rank_plan plan = plan_rank(share_, local_rank);
+  const rank_plan plan = plan_rank(share_, local_rank, topology_);
+  if (share_.report_bindings) {
+    to_->said(base::StrCat("rank ", plan.rank, ": ", describe_binding(topology_, plan.processors)));
+  }
   rank_streams streams;
   streams.in = plan.rank == share_.stdin_rank ? options_.stdin_fd : null_;
   bool started =
       open_stream(plan.rank, 1, &streams.out) && open_stream(plan.rank, 2, &streams.error);
   if (started) {
-    const base::StatusOr<pid_t> pid = spawn(share_, plan, streams);
+    const base::StatusOr<pid_t> pid = spawn(plan, streams);
     started = pid.ok();
     if (started) {
       pids_[static_cast<size_t>(local_rank)] = *pid;
@@ -164,8 +182,14 @@ bool local_crew::child_ended(pid_t pid, int status) {
   if (found == pids_.end()) return false;
   *found = -1;
   --running_;
-  to_->rank_ended(share_.first_rank + static_cast<int>(found - pids_.begin()), status);
+  to_->rank_ended(share_.ranks[static_cast<size_t>(found - pids_.begin())], status);
   return true;
+}
+
+void local_crew::child_stopped(pid_t pid, bool stopped) {
+  const auto found = std::find(pids_.begin(), pids_.end(), pid);
+  if (found == pids_.end()) return;
+  to_->rank_stopped(share_.ranks[static_cast<size_t>(found - pids_.begin())], stopped);
 }
 
 void local_crew::before_wait() {
@@ -198,8 +222,12 @@ void local_crew::close_stream(stream* s) {
 }
 
 void local_crew::finish(int) {
+  // First, as the guard removes it no longer; and again, as processes that the ranks have left
+  // behind may write there until they are ended.
+  if (has_boot_dir_) remove_tree(options_.boot_dir);
   guard_.dismiss();
   end_left_behind();
+  if (has_boot_dir_) remove_tree(options_.boot_dir);
   // Nobody writes any more, so the pipes hold all that there is.
   for (stream& s : streams_) {
     while (s.fd >= 0) {

@@ -14,6 +14,7 @@ struct local_crew_options {
   // Where the ranks write: straight to our own output, through us, or to files.
   enum class capture { none, pipes, files } output = capture::none;
   std::string output_dir;       // with files
+  std::string boot_dir;         // made for the job, and removed with it; empty: none
   int stdin_fd = -1;            // what the stdin rank reads; -1: our own standard input
   bool other_children = false;  // this process has others than the ranks, and reaps them itself
   bool verbose = false;

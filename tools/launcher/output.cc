@@ -1,6 +1,7 @@
 #include "tools/launcher/output.h"
 
 #include <limits.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,6 +33,7 @@ void sink::write_some() {
 }
 
 void line_splitter::flush_line() {
+  if (timestamps_) to_->append(timestamp());
   to_->append(prefix_);
   line_.push_back('\n');
   to_->append(line_);
@@ -51,6 +53,17 @@ void line_splitter::add(std::string_view bytes) {
 
 void line_splitter::finish() {
   if (!line_.empty()) flush_line();
+}
+
+std::string timestamp() {
+  timespec now = {};
+  clock_gettime(CLOCK_REALTIME, &now);
+  tm local = {};
+  localtime_r(&now.tv_sec, &local);
+  char text[64];
+  const size_t size = strftime(text, sizeof(text), "%Y-%m-%d %H:%M:%S", &local);
+  const std::string thousandths = std::to_string(1000 + now.tv_nsec / 1000000);
+  return base::StrCat(std::string_view(text, size), ".", thousandths.substr(1), " ");
 }
 
 void write_all(int fd, std::string_view bytes) {

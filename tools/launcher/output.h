@@ -34,10 +34,12 @@ class sink {
   size_t written_ = 0;
 };
 
-// Cuts the output of one rank into lines and hands them whole to a sink, each behind `prefix`.
+// Cuts the output of one rank into lines and hands them whole to a sink, each behind the time
+// (--timestamp), if `timestamps`, and `prefix`.
 class line_splitter {
  public:
-  line_splitter(sink* to, std::string prefix) : to_(to), prefix_(std::move(prefix)) {}
+  line_splitter(sink* to, std::string prefix, bool timestamps)
+      : to_(to), prefix_(std::move(prefix)), timestamps_(timestamps) {}
 
   void add(std::string_view bytes);
   // The rank has closed its end: a last line without a newline gets one.
@@ -51,8 +53,12 @@ class line_splitter {
 
   sink* to_;
   const std::string prefix_;
+  const bool timestamps_;
   std::string line_;
 };
+
+// The local time of the clock: "2026-01-31 23:59:59.123 ".
+std::string timestamp();
 
 // Writes all of it to a descriptor that blocks, or gives up when nobody reads there.
 void write_all(int fd, std::string_view bytes);

@@ -1,6 +1,5 @@
 #include "tools/launcher/plan.h"
 
-#include <sched.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -20,6 +19,7 @@
 #include "lci/base/strings.h"
 #include "lci/boot/tcp_wire.h"
 #include "tools/launcher/agent.h"
+#include "tools/launcher/binding.h"
 #include "tools/launcher/guard.h"
 #include "tools/launcher/hosts.h"
 
@@ -49,9 +49,33 @@ std::string host_name() {
   return name;
 }
 
-base::Status check_directory(const std::string& wdir) {
-  if (wdir.empty() || is_directory(wdir)) return base::OkStatus();
-  return base::NotFoundError(base::StrCat("--wdir ", wdir, " is not a directory"));
+namespace {
+
+size_t index_of_program(const std::vector<program_plan>& programs, int rank) {
+  const auto after =
+      std::upper_bound(programs.begin(), programs.end(), rank,
+                       [](int r, const program_plan& program) { return r < program.first_rank; });
+  return static_cast<size_t>(after - programs.begin()) - 1;
+}
+
+}  // namespace
+
+const program_plan& program_of(const std::vector<program_plan>& programs, int rank) {
+  return programs[index_of_program(programs, rank)];
+}
+
+base::Status find_programs(share* share) {
+  for (const int rank : share->ranks) {
+    program_plan& program = share->programs[index_of_program(share->programs, rank)];
+    if (!program.file.empty()) continue;
+    if (!program.wdir.empty() && !is_directory(program.wdir)) {
+      return base::NotFoundError(base::StrCat("--wdir ", program.wdir, " is not a directory"));
+    }
+    base::StatusOr<std::string> file = find_program(program.command[0], program.wdir);
+    if (!file.ok()) return file.status();
+    program.file = *std::move(file);
+  }
+  return base::OkStatus();
 }
 
 // Relative names are looked up from `wdir`, where the ranks will be.
@@ -80,25 +104,6 @@ base::StatusOr<std::string> find_program(const std::string& name, const std::str
 }
 
 namespace {
-
-std::vector<int> allowed_cores() {
-  std::vector<int> cores;
-  cpu_set_t set;
-  if (sched_getaffinity(0, sizeof(set), &set) != 0) return cores;
-  for (int cpu = 0; cpu < CPU_SETSIZE; ++cpu) {
-    if (CPU_ISSET(cpu, &set)) cores.push_back(cpu);
-  }
-  return cores;
-}
-
-// Consecutive cores, evenly; one each, in turn, where ranks are more than cores.
-std::vector<int> cores_of(int rank, int ranks, const std::vector<int>& all) {
-  const auto n = static_cast<int>(all.size());
-  if (n == 0) return {};
-  if (ranks >= n) return {all[static_cast<size_t>(rank % n)]};
-  return std::vector<int>(all.begin() + static_cast<long>(rank) * n / ranks,
-                          all.begin() + static_cast<long>(rank + 1) * n / ranks);
-}
 
 std::string_view name_of(std::string_view assignment) {
   return assignment.substr(0, assignment.find('='));
@@ -137,8 +142,19 @@ base::StatusOr<std::string> own_path() {
   return std::string(path, static_cast<size_t>(size));
 }
 
+void give_ranks(const std::vector<int>& counts, const launch_options& options, job_plan* job) {
+  const auto placed = place_ranks(counts, options.map_by == mapping::node);
+  job->host_of.resize(static_cast<size_t>(job->ranks));
+  for (size_t i = 0; i < placed.size(); ++i) {
+    job->hosts[i].ranks = placed[i];
+    for (const int rank : placed[i]) {
+      job->host_of[static_cast<size_t>(rank)] = static_cast<int>(i);
+    }
+  }
+}
+
 // The hosts that are started by hand. Their names are not known yet.
-base::Status plan_by_hand(const launch_options& options, job_plan* job) {
+base::Status plan_by_hand(const launch_options& options, int said_ranks, job_plan* job) {
   if (options.nodes == 0) {
     return base::InvalidArgumentError("--node-rank 0 needs --nnodes: how many hosts there will be");
   }
@@ -153,26 +169,27 @@ base::Status plan_by_hand(const launch_options& options, job_plan* job) {
         "find "
         "it");
   }
-  if (options.ranks == 0 && options.per_host == 0) {
+  if (said_ranks == 0 && options.per_host == 0) {
     return base::InvalidArgumentError("--node-rank 0 needs -n or --ppn: how many ranks to start");
   }
-  const int ranks = options.ranks > 0 ? options.ranks : options.per_host * options.nodes;
+  const int ranks = said_ranks > 0 ? said_ranks : options.per_host * options.nodes;
   const int per_host =
       options.per_host > 0 ? options.per_host : (ranks + options.nodes - 1) / options.nodes;
+  std::vector<int> counts;
   for (int node = 0; node < options.nodes; ++node) {
     host_plan host;
     host.name = node == 0 ? host_name() : base::StrCat("node ", node);
-    host.first_rank = job->ranks;
     // Evenly; with --ppn the first are filled.
-    host.ranks = options.per_host > 0 ? std::min(per_host, ranks - job->ranks)
-                                      : ranks / options.nodes + (node < ranks % options.nodes);
-    if (host.ranks < 1) {
+    counts.push_back(options.per_host > 0 ? std::min(per_host, ranks - job->ranks)
+                                          : ranks / options.nodes + (node < ranks % options.nodes));
+    if (counts.back() < 1) {
       return base::InvalidArgumentError(
           base::StrCat(ranks, " ranks are too few for ", options.nodes, " hosts"));
     }
-    job->ranks += host.ranks;
+    job->ranks += counts.back();
     job->hosts.push_back(host);
   }
+  give_ranks(counts, options, job);
   if (job->ranks != ranks) {
     return base::InvalidArgumentError(base::StrCat(ranks, " ranks do not fit on ", options.nodes,
                                                    " hosts with --ppn ", per_host, " each"));
@@ -185,8 +202,10 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
   const base::StatusOr<std::string> self = own_path();
   if (!self.ok()) return self.status();
   const std::vector<std::string> own_helper = {*self, helper_argument};
+  int ranks = 0;  // 0: not said
+  for (const program_options& program : options.programs) ranks += program.ranks;
   if (options.node_rank >= 0) {
-    const base::Status s = plan_by_hand(options, job);
+    const base::Status s = plan_by_hand(options, ranks, job);
     if (s.ok()) job->hosts[0].start = own_helper;
     return s;
   }
@@ -203,7 +222,7 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
   }
   if (options.nodes > 0) hosts->resize(static_cast<size_t>(options.nodes));
   const base::StatusOr<std::vector<int>> shares =
-      share_out(*hosts, options.ranks, options.per_host);
+      share_out(*hosts, ranks, options.per_host, options.map_by == mapping::node);
   if (!shares.ok()) return shares.status();
   const base::StatusOr<std::vector<std::string>> agent =
       split_words(options.agent.empty() ? default_agent_text : options.agent);
@@ -211,21 +230,22 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
     return base::InvalidArgumentError(base::StrCat("--launch-agent: ", agent.status().message()));
   }
   bool elsewhere = false;
+  std::vector<int> counts;
   for (size_t i = 0; i < hosts->size(); ++i) {
     if ((*shares)[i] == 0) continue;
     host_plan host;
     host.name = (*hosts)[i].name;
-    host.first_rank = job->ranks;
-    host.ranks = (*shares)[i];
+    counts.push_back((*shares)[i]);
     const bool here = options.agent.empty() && (!said || is_this_host(host.name));
     elsewhere |= said && !here;
     host.start = here ? own_helper
                       : agent_command(*agent, host.name,
                                       {options.remote_lcrun.empty() ? *self : options.remote_lcrun,
                                        helper_argument});
-    job->ranks += host.ranks;
+    job->ranks += counts.back();
     job->hosts.push_back(std::move(host));
   }
+  give_ranks(counts, options, job);
   job->helpers = elsewhere || job->hosts.size() > 1;
   if (!job->helpers && !options.report_uri.empty()) {
     return base::InvalidArgumentError(
@@ -239,30 +259,53 @@ bool travels(std::string_view assignment) {
   return base::StartsWith(assignment, "LCI_") || base::StartsWith(assignment, "FI_");
 }
 
-base::Status plan_environment(const launch_options& options, char* const* environment,
-                              job_plan* job) {
+void plan_environment(const launch_options& options, char* const* environment, job_plan* job) {
   for (char* const* entry = environment; *entry != nullptr; ++entry) {
     job->environment.push_back(*entry);
     if (travels(*entry)) job->sent.push_back(*entry);
   }
-  std::vector<std::string> assignments = {
-      base::StrCat("LCI_BOOT=", options.boot == bootstrap_kind::tcp ? "tcp" : "file"),
-      base::StrCat("LCI_SIZE=", job->ranks), base::StrCat("LCI_JOB_ID=", job->id),
-      // By this variable HPX sees that it was started in parallel over LCI. No MPI reads it.
-      base::StrCat("LCT_PMI_FILE_NRANKS=", job->ranks)};
-  for (const std::string& exported : options.exports) {
-    if (exported.find('=') != std::string::npos) {
-      assignments.push_back(exported);
-    } else if (const char* value = std::getenv(exported.c_str())) {
-      assignments.push_back(base::StrCat(exported, "=", value));
-    } else {
-      return base::InvalidArgumentError(base::StrCat(
-          "-x ", exported, ": this variable is not set; give -x ", exported, "=VALUE"));
+  // By this variable HPX sees that it was started in parallel over LCI. No MPI reads it.
+  const std::string for_hpx = base::StrCat("LCT_PMI_FILE_NRANKS=", job->ranks);
+  set_variable(&job->environment, for_hpx);
+  set_variable(&job->sent, for_hpx);
+  job->own = {base::StrCat("LCI_BOOT=", options.boot == bootstrap_kind::tcp ? "tcp" : "file"),
+              base::StrCat("LCI_SIZE=", job->ranks), base::StrCat("LCI_JOB_ID=", job->id)};
+}
+
+base::Status plan_programs(const launch_options& options, job_plan* job) {
+  int rank = 0;
+  for (const program_options& program : options.programs) {
+    program_plan plan;
+    plan.first_rank = rank;
+    rank += program.ranks;
+    plan.command = program.command;
+    plan.wdir = program.wdir;
+    for (const std::string& exported : program.exports) {
+      if (exported.find('=') != std::string::npos) {
+        plan.environment.push_back(exported);
+      } else if (const char* value = std::getenv(exported.c_str())) {
+        plan.environment.push_back(base::StrCat(exported, "=", value));
+      } else {
+        return base::InvalidArgumentError(base::StrCat(
+            "-x ", exported, ": this variable is not set; give -x ", exported, "=VALUE"));
+      }
     }
+    job->programs.push_back(std::move(plan));
   }
-  for (const std::string& assignment : assignments) {
-    set_variable(&job->environment, assignment);
-    set_variable(&job->sent, assignment);
+  return base::OkStatus();
+}
+
+// Checks what this host can check: others may have what this one has not.
+base::Status check_here(job_plan* job, const launch_options& options) {
+  for (const host_plan& host : job->hosts) {
+    const bool here = host.start.size() == 2 && host.start[1] == helper_argument;
+    if (job->helpers && !here) continue;
+    share there = own_share(*job, options);
+    there.ranks = host.ranks;
+    if (const base::Status s = find_programs(&there); !s.ok()) return s;
+    for (size_t i = 0; i < there.programs.size(); ++i) {
+      if (!there.programs[i].file.empty()) job->programs[i].file = there.programs[i].file;
+    }
   }
   return base::OkStatus();
 }
@@ -311,8 +354,6 @@ void set_variable(std::vector<std::string>* environment, const std::string& assi
 
 base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment) {
   job_plan job;
-  job.command = options.command;
-  job.wdir = options.wdir;
   job.stdin_rank = options.stdin_rank;
   for (const base::Status& s : {plan_secrets(options, &job), plan_hosts(options, &job)}) {
     if (!s.ok()) return s;
@@ -325,20 +366,14 @@ base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* e
   if (job.helpers && options.boot == bootstrap_kind::file) {
     return base::InvalidArgumentError("--boot file is for one host; leave it out");
   }
-  if (const base::Status s = plan_environment(options, environment, &job); !s.ok()) return s;
-  // Other hosts may have what this one has not.
-  const bool here = !job.helpers || std::any_of(job.hosts.begin(), job.hosts.end(), [](auto& h) {
-    return h.start.size() == 2 && h.start[1] == helper_argument;
-  });
-  if (here) {
-    if (const base::Status s = check_directory(job.wdir); !s.ok()) return s;
-    base::StatusOr<std::string> program = find_program(job.command[0], job.wdir);
-    if (!program.ok()) return program.status();
-    job.program = *std::move(program);
-  }
-  if (job.helpers && job.wdir.empty()) {
-    char path[4096];
-    if (getcwd(path, sizeof(path)) != nullptr) job.wdir = path;
+  plan_environment(options, environment, &job);
+  if (const base::Status s = plan_programs(options, &job); !s.ok()) return s;
+  if (const base::Status s = check_here(&job, options); !s.ok()) return s;
+  char path[4096];
+  if (job.helpers && getcwd(path, sizeof(path)) != nullptr) {
+    for (program_plan& program : job.programs) {
+      if (program.wdir.empty()) program.wdir = path;
+    }
   }
   return job;
 }
@@ -346,36 +381,50 @@ base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* e
 share own_share(const job_plan& job, const launch_options& options) {
   share own;
   own.host = job.hosts[0].name;
-  own.program = job.program;
-  own.command = job.command;
-  own.wdir = job.wdir;
+  own.programs = job.programs;
   own.environment = job.environment;
+  own.own = job.own;
   own.mark = mark_of(job.id, 0);
-  own.ranks = job.ranks;
+  own.ranks = job.hosts[0].ranks;
   own.stdin_rank = job.stdin_rank;
-  own.bind_to = options.bind_to;
+  own.bind_to = binding_of(options);
+  own.map_by = options.map_by;
+  own.report_bindings = options.report_bindings;
   return own;
 }
 
-rank_plan plan_rank(const share& share, int local_rank) {
+topology topology_for(const share& share) {
+  if (share.bind_to == binding::none) return {};
+  return read_topology("/sys", allowed_processors());
+}
+
+rank_plan plan_rank(const share& share, int local_rank, const topology& host) {
   rank_plan plan;
-  plan.rank = share.first_rank + local_rank;
-  if (share.bind_to == binding::core) {
-    plan.cores = cores_of(local_rank, share.ranks, allowed_cores());
-  }
+  plan.rank = share.ranks[static_cast<size_t>(local_rank)];
+  plan.processors = bind_rank(host, local_rank, static_cast<int>(share.ranks.size()), share.bind_to,
+                              share.map_by);
+  plan.program = &program_of(share.programs, plan.rank);
   plan.environment = share.environment;
+  for (const std::string& assignment : plan.program->environment) {
+    set_variable(&plan.environment, assignment);
+  }
+  for (const std::string& assignment : share.own) set_variable(&plan.environment, assignment);
   for (const std::string& assignment :
        {base::StrCat("LCI_RANK=", plan.rank), base::StrCat("LCI_LOCAL_RANK=", local_rank),
-        base::StrCat("LCI_LOCAL_SIZE=", share.ranks), share.mark}) {
+        base::StrCat("LCI_LOCAL_SIZE=", share.ranks.size()), share.mark}) {
     set_variable(&plan.environment, assignment);
   }
   return plan;
 }
 
 std::string describe(const job_plan& job, const launch_options& options) {
-  std::string text = base::StrCat("job ", job.id, ": ", job.ranks, " ranks of ",
-                                  job.program.empty() ? job.command[0] : job.program,
-                                  job.wdir.empty() ? "" : base::StrCat(" in ", job.wdir), "\n");
+  std::string text = base::StrCat("job ", job.id, ": ", job.ranks, " ranks of ");
+  for (const program_plan& program : job.programs) {
+    base::StrAppend(&text, &program == job.programs.data() ? "" : ", ",
+                    program.file.empty() ? program.command[0] : program.file,
+                    program.wdir.empty() ? "" : base::StrCat(" in ", program.wdir));
+  }
+  text.push_back('\n');
   for (const host_plan& host : job.hosts) {
     if (job.helpers) {
       base::StrAppend(
@@ -385,13 +434,16 @@ std::string describe(const job_plan& job, const launch_options& options) {
     }
     share there = own_share(job, options);
     there.ranks = host.ranks;
-    for (int local = 0; local < host.ranks; ++local) {
-      // Which cores another host has is seen there.
-      const std::vector<int> cores =
-          job.helpers ? std::vector<int>() : plan_rank(there, local).cores;
-      base::StrAppend(&text, "  rank ", host.first_rank + local, " on ", host.name,
-                      cores.empty() ? "" : base::StrCat(", cores ", base::StrJoin(cores, ",")),
-                      ": ", base::StrJoin(job.command, " "), "\n");
+    // The processors of another host are known only there.
+    if (job.helpers) there.bind_to = binding::none;
+    const topology processors = topology_for(there);
+    for (size_t local = 0; local < host.ranks.size(); ++local) {
+      const rank_plan rank = plan_rank(there, static_cast<int>(local), processors);
+      base::StrAppend(&text, "  rank ", rank.rank, " on ", host.name,
+                      rank.processors.empty()
+                          ? ""
+                          : base::StrCat(", ", describe_binding(processors, rank.processors)),
+                      ": ", base::StrJoin(rank.program->command, " "), "\n");
     }
   }
   return text;

@@ -6,6 +6,7 @@
 
 #include "lci/base/status.h"
 #include "tools/launcher/options.h"
+#include "tools/launcher/topology.h"
 
 namespace lci::launcher {
 
@@ -14,24 +15,33 @@ inline constexpr char helper_argument[] = "--lcrun-helper";
 
 // What is to be started, worked out before anything is: --dry-run prints it.
 
-// A host, and its ranks, which follow each other.
 struct host_plan {
   std::string name;
-  int first_rank = 0;
-  int ranks = 0;
+  std::vector<int> ranks;          // ascending
   std::vector<std::string> start;  // the command that starts a helper there; empty: by hand
 };
+
+// One program of a job. Its ranks follow each other, and end where the next program begins.
+struct program_plan {
+  int first_rank = 0;
+  std::vector<std::string> command;
+  std::string file;                      // that will run here; empty: no rank runs it here
+  std::string wdir;                      // empty: where lcrun is; never with helpers
+  std::vector<std::string> environment;  // NAME=VALUE, added for its ranks
+};
+// The one of `programs` that `rank` runs.
+const program_plan& program_of(const std::vector<program_plan>& programs, int rank);
 
 struct job_plan {
   std::string id;     // random; in the environment of every process of the job
   std::string token;  // what a rank shows to the rendezvous: random, or LCI_BOOT_TOKEN (by hand)
-  std::vector<std::string> command;
-  std::string program;                   // the file that will run here; empty: only elsewhere
-  std::string wdir;                      // empty: where lcrun is; never with helpers
-  std::vector<std::string> environment;  // NAME=VALUE for the ranks of a job without helpers, whole
+  std::vector<program_plan> programs;    // at least one, in the order of their ranks
+  std::vector<std::string> environment;  // NAME=VALUE of lcrun, for a job without helpers
   std::vector<std::string> sent;         // NAME=VALUE that helpers add to their own
+  std::vector<std::string> own;          // NAME=VALUE that no option overrides
   int ranks = 0;
-  int stdin_rank = 0;  // or launch_options::no_rank
+  std::vector<int> host_of;  // by rank: the index into hosts
+  int stdin_rank = 0;        // or launch_options::no_rank
   // At least one, each with ranks. Where there is one, which is this machine, and no agent is asked
   // for, its ranks are started by lcrun itself; else each host has a helper.
   std::vector<host_plan> hosts;
@@ -45,31 +55,38 @@ base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* e
 // The ranks of one host, for who starts them there.
 struct share {
   std::string host;
-  std::string program;
-  std::vector<std::string> command;
-  std::string wdir;                      // empty: where we are
-  std::vector<std::string> environment;  // NAME=VALUE, whole but for what differs between ranks
+  std::vector<program_plan> programs;    // of the job; those that run here have a file
+  std::vector<std::string> environment;  // NAME=VALUE, to which those of programs are added,
+  std::vector<std::string> own;          // and then these, and those of one rank
   std::string mark;                      // guard.h
-  int first_rank = 0;
-  int ranks = 0;
+  std::vector<int> ranks;                // ascending
   int stdin_rank = launch_options::no_rank;
   binding bind_to = binding::none;
+  mapping map_by = mapping::slot;
+  bool report_bindings = false;
 };
 
 // One rank of a share.
 struct rank_plan {
   int rank = 0;
-  std::vector<int> cores;                // empty: not bound
-  std::vector<std::string> environment;  // whole
+  const program_plan* program = nullptr;  // of the share
+  std::vector<int> processors;            // empty: not bound
+  std::vector<std::string> environment;   // whole
 };
-rank_plan plan_rank(const share& share, int local_rank);
+rank_plan plan_rank(const share& share, int local_rank, const topology& host);
+
+// The processors of this host, if `share` needs them; else none.
+topology topology_for(const share& share);
 
 // The share of a job without helpers.
 share own_share(const job_plan& job, const launch_options& options);
 
+// Finds the files of the programs that ranks of `share` run; sets their `file`. NotFound or
+// PermissionDenied names the program or the directory.
+base::Status find_programs(share* share);
+
 // The file that a shell in `wdir` would run for this name. NotFound, PermissionDenied.
 base::StatusOr<std::string> find_program(const std::string& name, const std::string& wdir);
-base::Status check_directory(const std::string& wdir);
 
 // NAME=VALUE of `assignment` replaces NAME's value or is added.
 void set_variable(std::vector<std::string>* environment, const std::string& assignment);

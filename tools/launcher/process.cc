@@ -49,38 +49,38 @@ void become_child(pid_t parent) {
   if (first_file_limit().rlim_max != 0) setrlimit(RLIMIT_NOFILE, &first_file_limit());
 }
 
-[[noreturn]] void run_in_child(const share& job, const rank_plan& rank, const rank_streams& streams,
-                               pid_t parent, const std::vector<char*>& arguments,
+[[noreturn]] void run_in_child(const rank_plan& rank, const rank_streams& streams, pid_t parent,
+                               const std::vector<char*>& arguments,
                                const std::vector<char*>& environment) {
   become_child(parent);
   if (streams.in >= 0 && dup2(streams.in, STDIN_FILENO) < 0) fail_in_child(rank, "stdin");
   if (streams.out >= 0 && dup2(streams.out, STDOUT_FILENO) < 0) fail_in_child(rank, "stdout");
   if (streams.error >= 0 && dup2(streams.error, STDERR_FILENO) < 0) fail_in_child(rank, "stderr");
-  if (!job.wdir.empty() && chdir(job.wdir.c_str()) != 0) {
-    fail_in_child(rank, base::StrCat("--wdir ", job.wdir));
+  const program_plan& program = *rank.program;
+  if (!program.wdir.empty() && chdir(program.wdir.c_str()) != 0) {
+    fail_in_child(rank, base::StrCat("--wdir ", program.wdir));
   }
-  if (!rank.cores.empty()) {
+  if (!rank.processors.empty()) {
     cpu_set_t set;
     CPU_ZERO(&set);
-    for (int core : rank.cores) CPU_SET(core, &set);
-    if (sched_setaffinity(0, sizeof(set), &set) != 0) fail_in_child(rank, "--bind-to core");
+    for (const int id : rank.processors) CPU_SET(id, &set);
+    if (sched_setaffinity(0, sizeof(set), &set) != 0) fail_in_child(rank, "--bind-to");
   }
-  execve(job.program.c_str(), arguments.data(), environment.data());
-  fail_in_child(rank, base::StrCat("can't run \"", job.program, "\""));
+  execve(program.file.c_str(), arguments.data(), environment.data());
+  fail_in_child(rank, base::StrCat("can't run \"", program.file, "\""));
 }
 
 }  // namespace
 
-base::StatusOr<pid_t> spawn(const share& share, const rank_plan& rank,
-                            const rank_streams& streams) {
+base::StatusOr<pid_t> spawn(const rank_plan& rank, const rank_streams& streams) {
   const std::vector<char*> environment = pointers(rank.environment);
-  const std::vector<char*> arguments = pointers(share.command);
+  const std::vector<char*> arguments = pointers(rank.program->command);
   const pid_t parent = getpid();
   const pid_t child = fork();
   if (child < 0) {
     return base::ErrnoToStatus(errno, base::StrCat("no process for rank ", rank.rank));
   }
-  if (child == 0) run_in_child(share, rank, streams, parent, arguments, environment);
+  if (child == 0) run_in_child(rank, streams, parent, arguments, environment);
   setpgid(child, child);  // here too: whoever comes first
   return child;
 }

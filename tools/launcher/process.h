@@ -21,7 +21,7 @@ struct rank_streams {
 // Starts one rank: in a process group of its own, bound to its cores, with the default signal
 // dispositions, and such that it dies if this process does. A failure after the fork is told on the
 // rank's stderr, and it exits with 127.
-base::StatusOr<pid_t> spawn(const share& share, const rank_plan& rank, const rank_streams& streams);
+base::StatusOr<pid_t> spawn(const rank_plan& rank, const rank_streams& streams);
 
 // Many ranks and hosts need many descriptors here: as many as the hard limit allows. What spawn and
 // start_agent start has the limit that was.

@@ -7,6 +7,8 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <climits>
+#include <cstdint>
 #include <map>
 #include <string_view>
 #include <utility>
@@ -15,10 +17,12 @@
 #include "lci/base/strings.h"
 #include "lci/boot/socket.h"
 #include "tools/launcher/agents.h"
+#include "tools/launcher/binding.h"
 #include "tools/launcher/door.h"
 #include "tools/launcher/guard.h"
 #include "tools/launcher/link.h"
 #include "tools/launcher/output.h"
+#include "tools/launcher/ranges.h"
 #include "tools/launcher/uri.h"
 #include "tools/launcher/wire.h"
 
@@ -39,6 +43,7 @@ struct host_state {
   std::shared_ptr<link> connection;  // while here or working
   std::vector<bool> running;         // by local rank
   int running_count = 0;
+  int processors = 0;      // 0: not known yet
   size_t output_owed = 0;  // bytes that have come, and that it has not been told are taken
 };
 
@@ -53,7 +58,7 @@ class remote_crew final : public crew, link::owner, door::events, agents::events
         boot_port_(std::move(boot_port)),
         agents_(loop, this) {
     for (const host_plan& host : plan.hosts) {
-      hosts_.push_back({host.name, phase::awaited, nullptr, {}, 0, 0});
+      hosts_.push_back({host.name, phase::awaited, nullptr, {}, 0, 0, 0});
     }
   }
   ~remote_crew() override {
@@ -70,21 +75,26 @@ class remote_crew final : public crew, link::owner, door::events, agents::events
   bool busy() const override { return !cancelled_ && (!shared_out_ || running_ > 0); }
   bool is_running(int rank) const override {
     const size_t node = node_of(rank);
-    const auto local = static_cast<size_t>(rank - plan_.hosts[node].first_rank);
+    const size_t local = local_rank(node, rank);
     return local < hosts_[node].running.size() && hosts_[node].running[local];
   }
   const std::string& host_of(int rank) const override { return hosts_[node_of(rank)].name; }
   void signal(int signal) override;
   bool child_ended(pid_t pid, int status) override { return agents_.child_ended(pid, status); }
+  void child_stopped(pid_t, bool) override {}  // an agent; helpers report their ranks
   void before_wait() override;
   void finish(int code) override;
 
  private:
   size_t node_of(int rank) const {
-    const auto after =
-        std::upper_bound(plan_.hosts.begin(), plan_.hosts.end(), rank,
-                         [](int r, const host_plan& host) { return r < host.first_rank; });
-    return static_cast<size_t>(after - plan_.hosts.begin()) - 1;
+    return static_cast<size_t>(plan_.host_of[static_cast<size_t>(rank)]);
+  }
+  // SIZE_MAX: it is not a rank of this host.
+  size_t local_rank(size_t node, int rank) const {
+    const std::vector<int>& ranks = plan_.hosts[node].ranks;
+    const auto found = std::lower_bound(ranks.begin(), ranks.end(), rank);
+    if (found == ranks.end() || *found != rank) return SIZE_MAX;
+    return static_cast<size_t>(found - ranks.begin());
   }
 
   std::string admit(const std::shared_ptr<link>& who, const wire::hello& said) override;
@@ -96,6 +106,7 @@ class remote_crew final : public crew, link::owner, door::events, agents::events
   wire::errand errand_for(size_t node) const;
   std::vector<size_t> children_of(size_t node) const;
   void share_out();
+  void warn_of_oversubscription();
   void start_is_late();
   bool rank_ended(size_t node, const wire::rank_ended& frame);
   bool output(size_t node, const wire::output& frame);
@@ -212,6 +223,7 @@ std::string remote_crew::admit(const std::shared_ptr<link>& who, const wire::hel
   if (plan_.hosts[said.node].start.empty()) host.name = printable(said.host);
   host.now = phase::here;
   host.connection = who;
+  host.processors = static_cast<int>(std::min<uint32_t>(said.processors, 1 << 20));
   node_of_link_[who.get()] = said.node;
   who->hand_over(this, wire::max_helper_body);
   who->set_timeout(options_.host_timeout);
@@ -224,6 +236,16 @@ std::string remote_crew::admit(const std::shared_ptr<link>& who, const wire::hel
   return "";
 }
 
+void remote_crew::warn_of_oversubscription() {
+  if (options_.oversubscribe) return;
+  std::vector<host_load> loads;
+  for (const host_state& host : hosts_) {
+    loads.push_back({host.name, host.running_count, host.processors});
+  }
+  const std::string hosts = oversubscription(loads);
+  if (!hosts.empty()) to_->said(base::StrCat("warning: ", hosts));
+}
+
 void remote_crew::share_out() {
   shared_out_ = true;
   loop_->cancel(std::exchange(start_timer_, 0));
@@ -231,10 +253,11 @@ void remote_crew::share_out() {
   for (size_t node = 0; node < hosts_.size(); ++node) {
     const host_plan& plan = plan_.hosts[node];
     host_state& host = hosts_[node];
-    host.running.assign(static_cast<size_t>(plan.ranks), true);
-    host.running_count = plan.ranks;
-    running_ += plan.ranks;
+    host.running.assign(plan.ranks.size(), true);
+    host.running_count = static_cast<int>(plan.ranks.size());
+    running_ += host.running_count;
   }
+  warn_of_oversubscription();
   for (size_t node = 0; node < hosts_.size(); ++node) {
     const host_plan& plan = plan_.hosts[node];
     host_state& host = hosts_[node];
@@ -242,19 +265,22 @@ void remote_crew::share_out() {
     host.now = phase::working;
     wire::share frame;
     frame.mark = mark_of(plan_.id, static_cast<int>(node));
-    frame.command = plan_.command;
-    frame.wdir = plan_.wdir;
+    for (const program_plan& program : plan_.programs) {
+      frame.programs.push_back({static_cast<uint32_t>(program.first_rank), program.command,
+                                program.wdir, program.environment});
+    }
     frame.environment = plan_.sent;
+    frame.own = plan_.own;
     // Where this helper has reached us its ranks do, too.
     const std::string address = boot::local_address(host.connection->fd()).value_or("");
-    set_variable(
-        &frame.environment,
+    frame.own.push_back(
         base::StrCat("LCI_BOOT_ADDR=", address.substr(0, address.rfind(':')), ":", boot_port_));
-    set_variable(&frame.environment, base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
-    frame.first_rank = static_cast<uint32_t>(plan.first_rank);
-    frame.ranks = static_cast<uint32_t>(plan.ranks);
-    frame.bind = options_.bind_to == binding::core ? 1 : 0;
-    if (plan_.stdin_rank >= plan.first_rank && plan_.stdin_rank < plan.first_rank + plan.ranks) {
+    frame.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
+    frame.ranks.assign(plan.ranks.begin(), plan.ranks.end());
+    frame.bind_to = static_cast<uint32_t>(binding_of(options_));
+    frame.map_by = static_cast<uint32_t>(options_.map_by);
+    frame.report_bindings = options_.report_bindings ? 1 : 0;
+    if (plan_.stdin_rank >= 0 && node_of(plan_.stdin_rank) == node) {
       frame.stdin_rank = static_cast<uint32_t>(plan_.stdin_rank);
       input_watched_ = loop_->watch(STDIN_FILENO, POLLIN, [this] { read_input(); });
     }
@@ -281,6 +307,14 @@ bool remote_crew::on_frame(link& from, wire::kind kind, std::string_view body) {
     case wire::kind::rank_ended: {
       wire::rank_ended frame;
       return wire::decode(body, &frame) && rank_ended(node, frame);
+    }
+    case wire::kind::rank_stopped: {
+      wire::rank_stopped frame;
+      if (!wire::decode(body, &frame)) return false;
+      const auto rank = static_cast<int>(std::min<uint32_t>(frame.rank, INT_MAX));
+      if (local_rank(node, rank) >= host.running.size()) return false;
+      to_->rank_stopped(rank, frame.stopped != 0);
+      return true;
     }
     case wire::kind::failed: {
       wire::failed frame;
@@ -316,10 +350,8 @@ bool remote_crew::on_frame(link& from, wire::kind kind, std::string_view body) {
 
 bool remote_crew::rank_ended(size_t node, const wire::rank_ended& frame) {
   host_state& host = hosts_[node];
-  const auto first = static_cast<uint32_t>(plan_.hosts[node].first_rank);
-  if (frame.rank < first || frame.rank - first >= host.running.size()) return false;
-  const auto local = static_cast<size_t>(frame.rank - first);
-  if (!host.running[local]) return false;
+  const size_t local = local_rank(node, static_cast<int>(frame.rank));
+  if (local >= host.running.size() || !host.running[local]) return false;
   host.running[local] = false;
   --host.running_count;
   --running_;
@@ -331,8 +363,7 @@ bool remote_crew::rank_ended(size_t node, const wire::rank_ended& frame) {
 
 bool remote_crew::output(size_t node, const wire::output& frame) {
   host_state& host = hosts_[node];
-  const auto first = static_cast<uint32_t>(plan_.hosts[node].first_rank);
-  if (frame.rank < first || frame.rank - first >= host.running.size() ||
+  if (local_rank(node, static_cast<int>(frame.rank)) >= host.running.size() ||
       (frame.stream != 1 && frame.stream != 2) ||
       host.output_owed + frame.bytes.size() > wire::window) {
     return false;
@@ -363,9 +394,7 @@ void remote_crew::lose(size_t node, const std::string& why) {
   const host_plan& plan = plan_.hosts[node];
   running_ -= std::exchange(host.running_count, 0);
   std::fill(host.running.begin(), host.running.end(), false);
-  const std::string ranks = plan.ranks == 1 ? base::StrCat("rank ", plan.first_rank)
-                                            : base::StrCat("ranks ", plan.first_rank, " to ",
-                                                           plan.first_rank + plan.ranks - 1);
+  const std::string ranks = rank_ranges(plan.ranks);
   gone(node);
   agents_.kill(static_cast<int>(node));
   to_->failed(failed_exit_code, base::StrCat("host ", host.name, " (", ranks, ") is lost: ", why));

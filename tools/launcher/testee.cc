@@ -122,6 +122,22 @@ int main(int argc, char** argv) {
     if (FILE* ready = std::fopen(argument, "w")) std::fclose(ready);
     for (;;) pause();
   }
+  if (what == "stop-of-rank-1") {
+    if (rank() != 1) {
+      for (;;) pause();
+    }
+    raise(SIGSTOP);
+    return std::atoi(argument);
+  }
+  if (what == "stop") {
+    if (FILE* file = std::fopen((std::string(argument) + ".new").c_str(), "w")) {
+      std::fprintf(file, "%d\n", getpid());
+      std::fclose(file);
+      std::rename((std::string(argument) + ".new").c_str(), argument);
+    }
+    raise(SIGSTOP);
+    return 0;
+  }
   if (what == "stay") {
     for (;;) pause();
   }

@@ -18,6 +18,7 @@
 //     output        to lcrun: what a rank has written; with no bytes: it has closed this stream
 //     output_taken  to the helper: so many bytes more may come
 //     rank_ended    to lcrun: a rank's wait status
+//     rank_stopped  to lcrun: a rank was stopped or continued
 //     failed        to lcrun: something that ends the job
 //     agent_said    to lcrun: a line of an agent that this helper has started
 //     agent_ended   to lcrun: such an agent is gone
@@ -39,7 +40,7 @@
 
 namespace lci::launcher::wire {
 
-constexpr uint16_t version = 1;
+constexpr uint16_t version = 2;
 constexpr char magic[] = {'L', 'C', 'R', 'N'};
 constexpr size_t preamble_size = 8;
 constexpr size_t header_size = 5;
@@ -66,6 +67,7 @@ enum class kind : uint8_t {
   output,
   output_taken,
   rank_ended,
+  rank_stopped,
   failed,
   agent_said,
   agent_ended,
@@ -100,11 +102,12 @@ struct hello {
   static constexpr kind is = kind::hello;
   std::string token;
   uint32_t node = 0;
-  uint32_t nodes = 0;  // how many it thinks there are; 0: was not told
-  std::string host;    // its own name
+  uint32_t nodes = 0;       // how many it thinks there are; 0: was not told
+  std::string host;         // its own name
+  uint32_t processors = 0;  // that ranks there may use
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
-    a(s.token, s.node, s.nodes, s.host);
+    a(s.token, s.node, s.nodes, s.host, s.processors);
   }
 };
 
@@ -136,19 +139,33 @@ struct adopted {
   }
 };
 
-struct share {
-  static constexpr kind is = kind::share;
-  std::string mark;  // guard.h
+// A program of the job. Its ranks end where those of the next program begin.
+struct program {
+  uint32_t first_rank = 0;
   std::vector<std::string> command;
   std::string wdir;
-  std::vector<std::string> environment;  // NAME=VALUE; added to the helper's own
-  uint32_t first_rank = 0;
-  uint32_t ranks = 0;
-  uint32_t stdin_rank = nobody;
-  uint32_t bind = 0;  // 1: to cores
+  std::vector<std::string> environment;  // NAME=VALUE
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
-    a(s.mark, s.command, s.wdir, s.environment, s.first_rank, s.ranks, s.stdin_rank, s.bind);
+    a(s.first_rank, s.command, s.wdir, s.environment);
+  }
+};
+
+struct share {
+  static constexpr kind is = kind::share;
+  std::string mark;                      // guard.h
+  std::vector<program> programs;         // in the order of their ranks, the first at rank 0
+  std::vector<std::string> environment;  // NAME=VALUE; added to that of the helper,
+  std::vector<std::string> own;          // and these to that of the program
+  std::vector<uint32_t> ranks;           // ascending
+  uint32_t stdin_rank = nobody;
+  uint32_t bind_to = 0;  // as `binding` counts
+  uint32_t map_by = 0;   // as `mapping` counts
+  uint32_t report_bindings = 0;
+  template <class Archive, class Self>
+  static void fields(Archive& a, Self& s) {
+    a(s.mark, s.programs, s.environment, s.own, s.ranks, s.stdin_rank, s.bind_to, s.map_by,
+      s.report_bindings);
   }
 };
 
@@ -206,6 +223,16 @@ struct rank_ended {
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
     a(s.rank, s.status);
+  }
+};
+
+struct rank_stopped {
+  static constexpr kind is = kind::rank_stopped;
+  uint32_t rank = 0;
+  uint32_t stopped = 0;  // 0: continued
+  template <class Archive, class Self>
+  static void fields(Archive& a, Self& s) {
+    a(s.rank, s.stopped);
   }
 };
 
@@ -268,6 +295,7 @@ class writer {
   void put(uint32_t number) { boot::tcp_wire::append_le(&bytes, number, 4); }
   void put(const std::string& text) { boot::tcp_wire::append_text(&bytes, text); }
   void put(const child& c) { child::fields(*this, c); }
+  void put(const program& p) { program::fields(*this, p); }
   template <class Element>
   void put(const std::vector<Element>& list) {
     put(static_cast<uint32_t>(list.size()));
@@ -289,6 +317,7 @@ class reader {
   void get(uint32_t& number) { number = body_.u32(); }
   void get(std::string& text) { text = std::string(body_.text()); }
   void get(child& c) { child::fields(*this, c); }
+  void get(program& p) { program::fields(*this, p); }
   template <class Element>
   void get(std::vector<Element>& list) {
     list.clear();
