@@ -1,5 +1,7 @@
 """The lists of sources for CMake, collected from the Bazel targets."""
 
+load("//tools/dist:labels.bzl", "repository_of")
+
 _SourcesInfo = provider(
     doc = "The files of this repository behind a target, and what it uses of Abseil.",
     fields = {
@@ -20,11 +22,14 @@ def _sources_aspect_impl(target, ctx):
     abseil = []
     compiled = []
     files = []
-    if target.label.workspace_name == _ABSEIL:
+    repository = repository_of(target.label)
+
+    # Bazel puts the name of a module before that of a repository of its own.
+    if repository.endswith(_ABSEIL):
         # The libraries of the distribution's Abseil have the names of its .pc files.
         abseil = [target.label.name.replace("absl_", "", 1)]
         deps = []
-    elif target.label.workspace_name == "":
+    elif repository == "":
         for attribute in ["srcs", "hdrs", "textual_hdrs"]:
             files += [
                 file
