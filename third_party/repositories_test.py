@@ -22,6 +22,7 @@ class Recorder:
         self.module = {}
         self.used = []
         self.loaded = {}
+        self.overridden = []
 
     def repository_rule(self, implementation, **_):
         def declare(name, **attributes):
@@ -36,18 +37,24 @@ class Recorder:
         self.used += names
         extension(None)
 
+    def assert_module(self, name, path):
+        assert name in self.modules and path
+
     def names(self):
         attributes = types.SimpleNamespace(string=lambda **_: None, string_list=lambda **_: None)
         native = types.SimpleNamespace(bazel_version="8.0.0", existing_rules=lambda: dict(self.repositories))
         return {
             "attr": attributes,
-            "bazel_dep": lambda name, version: self.modules.update({name: version}),
+            "bazel_dep": lambda name, version=None: self.modules.update({name: version}),
+            "local_path_override": lambda module_name, path: self.assert_module(module_name, path),
             "module": lambda **all: self.module.update(all),
             "module_extension": lambda implementation, **_: implementation,
             "native": native,
+            "override_repo": lambda extension, *names: self.overridden.extend(names),
             "repository_rule": self.repository_rule,
             "use_extension": self.use_extension,
             "use_repo": self.use_repo,
+            "use_repo_rule": lambda label, name: lambda **all: None,
             "workspace": lambda **all: self.module.update(all),
         }
 
@@ -65,7 +72,7 @@ class Recorder:
         return names
 
     def load(self, label):
-        path = label.replace("//third_party:", "third_party/")
+        path = label.replace("@lci", "").replace("//third_party:", "third_party/")
         if path.startswith(":"):
             path = "third_party/" + path[1:]
         if path not in self.loaded:
@@ -105,6 +112,15 @@ class Repositories(unittest.TestCase):
         consumer.repositories["zlib"] = ("own", {})
         consumer.execute("WORKSPACE")
         self.assertEqual(consumer.repositories["zlib"], ("own", {}))
+
+
+    def test_example_takes_the_same_rules(self):
+        example = Recorder()
+        example.execute("examples/monorepo/MODULE.bazel")
+        rules = {name: version for name, version in example.modules.items() if name != "lci"}
+        self.assertEqual(rules, self.module.modules)
+        self.assertEqual(example.overridden, ["com_google_absl"])
+        self.assertLessEqual(set(example.overridden), set(self.module.used))
 
 
 if __name__ == "__main__":
