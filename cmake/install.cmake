@@ -44,8 +44,20 @@ foreach(library lci lct)
 endforeach()
 
 if(LCI_BUILD_TOOLS)
-  install(TARGETS lcrun lci_perf DESTINATION ${CMAKE_INSTALL_BINDIR})
-  install(FILES docs/man/lcrun.1 docs/man/lci_perf.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  foreach(tool lcrun lci_perf lci_info)
+    install(TARGETS ${tool} DESTINATION ${CMAKE_INSTALL_BINDIR})
+    install(FILES docs/man/${tool}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  endforeach()
+endif()
+if(TARGET lci_man_pages)
+  install(DIRECTORY ${lci_man_pages}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR})
+endif()
+install(FILES tools/gdb/lci.py DESTINATION ${CMAKE_INSTALL_DATADIR}/lci/gdb)
+# gdb looks for the printers of a library in /usr/share, by the library's path.
+if(LCI_BUILD_SHARED_LIBS AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")
+  install(FILES tools/gdb/lci.py
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/gdb/auto-load${CMAKE_INSTALL_FULL_LIBDIR}
+    RENAME liblci.so.${PROJECT_VERSION}-gdb.py)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/lci)
 install(FILES examples/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/lci/examples)

@@ -26,7 +26,16 @@ foreach(network "IBV libibverbs" "OFI libfabric")
   endif()
 endforeach()
 
-option(LCI_BUILD_TOOLS "Build lcrun and lci_perf, which need Abseil" ${LCI_IS_TOP_LEVEL})
+option(LCI_BUILD_TOOLS "Build lcrun, lci_perf and lci_info, which need Abseil" ${LCI_IS_TOP_LEVEL})
+# The reference is for those who install the library, not for projects that contain it.
+if(LCI_IS_TOP_LEVEL)
+  set(lci_man_default AUTO)
+else()
+  set(lci_man_default OFF)
+endif()
+set(LCI_BUILD_MAN_PAGES ${lci_man_default} CACHE STRING
+  "Manual pages of the operations: ON, OFF, or AUTO if Doxygen is found")
+set_property(CACHE LCI_BUILD_MAN_PAGES PROPERTY STRINGS AUTO ON OFF)
 option(LCI_BUILD_EXAMPLES "Build the examples" ${LCI_IS_TOP_LEVEL})
 option(LCI_BUILD_TESTS "Build what ctest runs" ${LCI_IS_TOP_LEVEL})
 option(LCI_WARNINGS "Compile with the warnings that developers of the library use"

@@ -200,6 +200,13 @@ set(LCT_SOURCES
 
 set(LCT_ABSEIL)
 
+set(LCI_INFO_SOURCES
+  tools/info/info.cc
+  tools/info/main.cc
+  tools/info/print.cc)
+
+set(LCI_INFO_ABSEIL)
+
 set(LCRUN_SOURCES
   lci/base/check.cc
   lci/base/env.cc

@@ -27,6 +27,19 @@ if [[ $(grep -c ' of 2: hello from rank ' <<< "$output") != 2 ]]; then
   echo "cmake: expected one line from each of two ranks" >&2
   exit 1
 fi
+"$prefix/bin/lci_info" > "$work/info"
+if ! grep -qx '  shm: usable' "$work/info"; then
+  echo "cmake: lci_info does not show a usable backend shm: $(< "$work/info")" >&2
+  exit 1
+fi
+pages=(man1/lcrun.1 man1/lci_perf.1 man1/lci_info.1)
+if command -v doxygen > /dev/null; then pages+=(man3/lci_post_am.3 man3/LCT_now.3); fi
+for page in "${pages[@]}"; do
+  if [[ ! -s $prefix/share/man/$page ]]; then
+    echo "cmake: the manual page $page is not installed" >&2
+    exit 1
+  fi
+done
 # For those who use pkg-config. It escapes the space; only eval reads that back.
 flags=$(PKG_CONFIG_PATH=$(echo "$prefix"/lib*/pkgconfig) pkg-config --cflags --libs lci)
 eval "g++ -o '$work/hello' '$prefix/share/lci/examples/hello/hello.cc' $flags"

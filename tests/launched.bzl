@@ -1,5 +1,6 @@
 """Tests that lcrun starts on several ranks."""
 
+load("@rules_shell//shell:sh_test.bzl", "sh_test")
 load("//lci:build_defs.bzl", "lci_cc_binary")
 
 # Below Bazel's own limit for the size (60, 300, 900 and 3600 s), so that lcrun ends the job and says who hung.
@@ -52,7 +53,7 @@ def lci_launched_test(
             deps = deps,
         )
     for n in ranks:
-        native.sh_test(
+        sh_test(
             name = "%s_n%d" % (name, n),
             srcs = ["//tests:run_lcrun.sh"],
             args = [

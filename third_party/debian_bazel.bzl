@@ -19,18 +19,30 @@ _coverage_stub = repository_rule(
     doc = "Two empty targets in place of a download.",
 )
 
+def _folder_impl(repository_ctx):
+    for entry in repository_ctx.path(repository_ctx.attr.path).readdir():
+        repository_ctx.symlink(entry, entry.basename)
+
+# Newer versions of Bazel have no built-in local_repository.
+_folder = repository_rule(
+    implementation = _folder_impl,
+    attrs = {"path": attr.string(mandatory = True)},
+    doc = "An installed folder as a repository.",
+    local = True,
+)
+
 def debian_bazel_repositories():
     """Declares the repositories that Debian's Bazel takes from the distribution's packages."""
     if native.bazel_version and native.bazel_version != "no_version":
         return
     existing = native.existing_rules()
     if "platforms" not in existing:
-        native.local_repository(
+        _folder(
             name = "platforms",
             path = "/usr/share/bazel/tools/platforms",
         )
     if "rules_java" not in existing:
-        native.local_repository(
+        _folder(
             name = "rules_java",
             path = "/usr/share/bazel/rules/java",
         )

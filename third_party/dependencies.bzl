@@ -1,6 +1,7 @@
 """The libraries we use, each declared only where the consumer has not declared it."""
 
-load(":system_library.bzl", "forwarding_rules_cc", "system_absl", "system_library")
+load(":forwarding_rules.bzl", "forwarding_rules_cc", "forwarding_rules_shell")
+load(":system_library.bzl", "system_absl", "system_library")
 
 _HEADER_ONLY = """
 load("@rules_cc//cc:defs.bzl", "cc_library")
@@ -108,81 +109,85 @@ cc_library(
 )
 """
 
-def lci_dependencies():
-    """Binds every library that the workspace has not declared to the distribution's package.
+# The libraries of the distribution, by repository: what system_library binds.
+_LIBRARIES = {
+    "com_github_google_benchmark": dict(
+        archives = ["libbenchmark_main.a"],
+        build = _BENCHMARK,
+        headers = ["benchmark"],
+        package = "libbenchmark-dev",
+        shared = ["benchmark"],
+    ),
+    "com_google_googletest": dict(
+        archives = ["libgtest.a", "libgmock.a", "libgmock_main.a"],
+        build = _GTEST,
+        headers = ["gtest", "gmock"],
+        package = "libgmock-dev",
+    ),
+    "fftw": dict(
+        archives = ["libfftw3.a"],
+        build = _FFTW,
+        headers = ["fftw3.h"],
+        package = "libfftw3-dev",
+    ),
+    "libcuckoo": dict(
+        build = _HEADER_ONLY.format(name = "libcuckoo"),
+        headers = ["libcuckoo"],
+        package = "libcuckoo-dev",
+    ),
+    "libfabric": dict(
+        build = _SHARED.format(name = "libfabric", library = "fabric"),
+        headers = ["rdma/fabric.h"] + ["rdma/fi_%s.h" % part for part in [
+            "atomic",
+            "cm",
+            "collective",
+            "domain",
+            "endpoint",
+            "eq",
+            "errno",
+            "rma",
+            "tagged",
+            "trigger",
+        ]],
+        package = "libfabric-dev",
+        shared = ["fabric"],
+    ),
+    "rdma_core": dict(
+        build = _SHARED.format(name = "ibverbs", library = "ibverbs"),
+        headers = ["infiniband"],
+        package = "libibverbs-dev",
+        shared = ["ibverbs"],
+    ),
+    "zlib": dict(
+        archives = ["libz.a"],
+        build = _ZLIB,
+        headers = ["zlib.h", "zconf.h"],
+        package = "zlib1g-dev",
+    ),
+}
 
-    Call it after the consumer's own declarations. Repositories: rules_cc, com_google_absl,
-    com_google_googletest, com_github_google_benchmark, libfabric, rdma_core, zlib, libcuckoo,
-    fftw.
+def lci_libraries(existing):
+    """Binds the libraries to the distribution's packages, for WORKSPACE and MODULE.bazel alike.
+
+    Args:
+      existing: names of repositories that are already there.
     """
-    if not native.existing_rule("rules_cc"):
-        forwarding_rules_cc(name = "rules_cc")
-    if not native.existing_rule("com_google_absl"):
+    if "com_google_absl" not in existing:
         system_absl(name = "com_google_absl")
-    if not native.existing_rule("com_google_googletest"):
-        system_library(
-            name = "com_google_googletest",
-            archives = ["libgtest.a", "libgmock.a", "libgmock_main.a"],
-            build = _GTEST,
-            headers = ["gtest", "gmock"],
-            package = "libgmock-dev",
-        )
-    if not native.existing_rule("com_github_google_benchmark"):
-        system_library(
-            name = "com_github_google_benchmark",
-            archives = ["libbenchmark_main.a"],
-            build = _BENCHMARK,
-            headers = ["benchmark"],
-            package = "libbenchmark-dev",
-            shared = ["benchmark"],
-        )
-    if not native.existing_rule("libfabric"):
-        system_library(
-            name = "libfabric",
-            build = _SHARED.format(name = "libfabric", library = "fabric"),
-            headers = ["rdma/fabric.h"] + ["rdma/fi_%s.h" % part for part in [
-                "atomic",
-                "cm",
-                "collective",
-                "domain",
-                "endpoint",
-                "eq",
-                "errno",
-                "rma",
-                "tagged",
-                "trigger",
-            ]],
-            package = "libfabric-dev",
-            shared = ["fabric"],
-        )
-    if not native.existing_rule("rdma_core"):
-        system_library(
-            name = "rdma_core",
-            build = _SHARED.format(name = "ibverbs", library = "ibverbs"),
-            headers = ["infiniband"],
-            package = "libibverbs-dev",
-            shared = ["ibverbs"],
-        )
-    if not native.existing_rule("zlib"):
-        system_library(
-            name = "zlib",
-            archives = ["libz.a"],
-            build = _ZLIB,
-            headers = ["zlib.h", "zconf.h"],
-            package = "zlib1g-dev",
-        )
-    if not native.existing_rule("libcuckoo"):
-        system_library(
-            name = "libcuckoo",
-            build = _HEADER_ONLY.format(name = "libcuckoo"),
-            headers = ["libcuckoo"],
-            package = "libcuckoo-dev",
-        )
-    if not native.existing_rule("fftw"):
-        system_library(
-            name = "fftw",
-            archives = ["libfftw3.a"],
-            build = _FFTW,
-            headers = ["fftw3.h"],
-            package = "libfftw3-dev",
-        )
+    for name, arguments in _LIBRARIES.items():
+        if name not in existing:
+            system_library(name = name, **arguments)
+
+def lci_dependencies():
+    """Declares, for WORKSPACE, every repository that the workspace has not declared.
+
+    Call it after the consumer's own declarations. Repositories: rules_cc and rules_shell, which stand
+    for the rules that an old Bazel has built in; com_google_absl, com_google_googletest,
+    com_github_google_benchmark, libfabric, rdma_core, zlib, libcuckoo and fftw.
+    """
+    existing = native.existing_rules()
+    if "rules_cc" not in existing:
+        forwarding_rules_cc(name = "rules_cc")
+    if "rules_shell" not in existing:
+        forwarding_rules_shell(name = "rules_shell")
+    lci_libraries(existing)

@@ -153,30 +153,3 @@ system_absl = repository_rule(
     doc = "The installed Abseil: one library a .pc file, under the labels of Abseil's own BUILD files.",
     local = True,
 )
-
-def _forwarding_rules_cc_impl(repository_ctx):
-    repository_ctx.file("WORKSPACE", "workspace(name = \"rules_cc\")\n")
-    repository_ctx.file("BUILD.bazel", "")
-    repository_ctx.file("cc/BUILD.bazel", "exports_files([\"defs.bzl\"])\n")
-    rules = [
-        "cc_binary",
-        "cc_import",
-        "cc_library",
-        "cc_proto_library",
-        "cc_test",
-        "cc_toolchain",
-        "cc_toolchain_suite",
-        "fdo_prefetch_hints",
-        "fdo_profile",
-        "objc_library",
-    ]
-    repository_ctx.file(
-        "cc/defs.bzl",
-        "\n".join(["%s = native.%s" % (rule, rule) for rule in rules]) + "\n",
-    )
-
-forwarding_rules_cc = repository_rule(
-    implementation = _forwarding_rules_cc_impl,
-    doc = "@rules_cc//cc:defs.bzl over the native rules. (The rules_cc that Debian ships asks more of " +
-          "Bazel than the Bazel that Debian ships has.)",
-)

@@ -1,5 +1,7 @@
 """The lists of sources for CMake, collected from the Bazel targets."""
 
+load("//tools/dist:labels.bzl", "repository_of")
+
 _SourcesInfo = provider(
     doc = "The files of this repository behind a target, and what it uses of Abseil.",
     fields = {
@@ -20,11 +22,14 @@ def _sources_aspect_impl(target, ctx):
     abseil = []
     compiled = []
     files = []
-    if target.label.workspace_name == _ABSEIL:
+    repository = repository_of(target.label)
+
+    # Bazel puts the name of a module before that of a repository of its own.
+    if repository.endswith(_ABSEIL):
         # The libraries of the distribution's Abseil have the names of its .pc files.
         abseil = [target.label.name.replace("absl_", "", 1)]
         deps = []
-    elif target.label.workspace_name == "":
+    elif repository == "":
         for attribute in ["srcs", "hdrs", "textual_hdrs"]:
             files += [
                 file
@@ -74,8 +79,10 @@ def _cmake_sources_impl(ctx):
         program = target[_SourcesInfo]
         paths = _paths(program.compiled.to_list())
 
-        # A program that uses the library links it; lcrun has what it needs of it compiled in.
-        links_library = not [path for path in rest if path not in paths]
+        # A program that uses the library links it; lcrun has what it needs of it compiled in, and
+        # CMake adds the library's objects to a program that reads its internals.
+        links_library = (target.label in [each.label for each in ctx.attr.on_objects] or
+                         not [path for path in rest if path not in paths])
         if links_library:
             paths = [path for path in paths if path not in in_library]
         text.append(_cmake_list(name + "_SOURCES", paths))
@@ -109,6 +116,9 @@ cmake_sources = rule(
             doc = "Public headers: the name of their list. Generated ones are left to CMake.",
         ),
         "library": attr.label(aspects = [_sources_aspect]),
+        "on_objects": attr.label_list(
+            doc = "Those of `programs` that use names the library does not export.",
+        ),
         "out": attr.output(mandatory = True),
         "parts": attr.string_dict(
             doc = "Folders of the library that a build may leave out: name of the list for each.",

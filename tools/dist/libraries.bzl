@@ -1,6 +1,9 @@
 """The library as files for other build systems: an archive, and a shared library."""
 
-load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain", "use_cc_toolchain")
+load("@rules_cc//cc/common:cc_common.bzl", "cc_common")
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load(":labels.bzl", "repository_of")
 
 # What the pkg-config and CMake files say; anything else must not be needed. (The last is part of the C
 # library since glibc 2.34.)
@@ -15,7 +18,7 @@ def _objects(ctx):
                 fail("%s needs the link flag %s, which users of %s would not have" %
                      (linker_input.owner, flag, ctx.label))
         for library in linker_input.libraries:
-            if linker_input.owner.workspace_name != ctx.label.workspace_name:
+            if repository_of(linker_input.owner) != repository_of(ctx.label):
                 fail(("%s is compiled into no library of this package, and users of %s would not " +
                       "link it: do without it") % (linker_input.owner, ctx.label))
             if library.alwayslink:
@@ -28,7 +31,7 @@ def _objects(ctx):
     return objects
 
 def _static_library_impl(ctx):
-    toolchain = find_cpp_toolchain(ctx)
+    toolchain = find_cc_toolchain(ctx)
     members = []
     for object in _objects(ctx):
         # A member's name says the path: two files of one name must not replace each other.
@@ -50,7 +53,7 @@ def _static_library_impl(ctx):
     return [DefaultInfo(files = depset([out]))]
 
 def _shared_library_impl(ctx):
-    toolchain = find_cpp_toolchain(ctx)
+    toolchain = find_cc_toolchain(ctx)
     features = cc_common.configure_features(
         cc_toolchain = toolchain,
         ctx = ctx,
@@ -88,7 +91,7 @@ _ATTRS = {
         providers = [CcInfo],
     ),
     "library": attr.string(mandatory = True, doc = "Name, without lib and suffix."),
-    "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+    "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
 }
 
 static_library = rule(
@@ -96,7 +99,7 @@ static_library = rule(
     doc = "An archive that a program can link with and nothing else. The same input gives the same bytes.",
     fragments = ["cpp"],
     implementation = _static_library_impl,
-    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+    toolchains = use_cc_toolchain(),
 )
 
 shared_library = rule(
@@ -112,5 +115,5 @@ shared_library = rule(
     doc = "The same objects as a shared library.",
     fragments = ["cpp"],
     implementation = _shared_library_impl,
-    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+    toolchains = use_cc_toolchain(),
 )

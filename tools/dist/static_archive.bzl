@@ -1,6 +1,8 @@
 """One self-contained static archive out of many libraries."""
 
-load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain", "use_cc_toolchain")
+load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
+load(":labels.bzl", "repository_of")
 
 # What the pkg-config and CMake files say; anything else must not be needed. (The last is part of the C
 # library since glibc 2.34.)
@@ -13,11 +15,11 @@ def _static_library(library):
     return library.pic_static_library or library.static_library
 
 def _static_archive_impl(ctx):
-    toolchain = find_cpp_toolchain(ctx)
+    toolchain = find_cc_toolchain(ctx)
     own = []
     archives = []
     for linker_input in ctx.attr.dep[CcInfo].linking_context.linker_inputs.to_list():
-        is_own = linker_input.owner.workspace_name == ctx.label.workspace_name
+        is_own = repository_of(linker_input.owner) == repository_of(ctx.label)
         for flag in linker_input.user_link_flags:
             if flag not in _LINK_FLAGS_EVERY_PROGRAM_HAS:
                 fail("%s needs the link flag %s, which users of %s would not have" %
@@ -60,7 +62,7 @@ static_archive = rule(
                   "the other repositories' archives, the members that these objects need.",
             providers = [CcInfo],
         ),
-        "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),
+        "_cc_toolchain": attr.label(default = "@rules_cc//cc:current_cc_toolchain"),
         "_merge": attr.label(
             cfg = "exec",
             default = "//tools/dist:merge_archives",
@@ -70,5 +72,5 @@ static_archive = rule(
     doc = "An archive that a program can link with and nothing else. The same input gives the same bytes.",
     fragments = ["cpp"],
     implementation = _static_archive_impl,
-    toolchains = ["@bazel_tools//tools/cpp:toolchain_type"],
+    toolchains = use_cc_toolchain(),
 )
