@@ -201,7 +201,11 @@ set(LCT_SOURCES
 set(LCT_ABSEIL)
 
 set(LCI_INFO_SOURCES
+  tools/cli/help.cc
+  tools/cli/parse.cc
+  tools/cli/values.cc
   tools/info/info.cc
+  tools/info/job.cc
   tools/info/main.cc
   tools/info/print.cc)
 
