@@ -86,8 +86,9 @@ constexpr char notes[] =
 
 cli::option devices_option(std::string* to) {
   cli::value any;
+  any.allowed = "shared, dedicated or a number from 1 to --threads";
   any.initial = *to;
-  // Which are allowed depends on --threads; see read_devices.
+  // Checked when all options have been read, since it depends on --threads: see read_devices.
   any.set = [to](std::string_view text) {
     *to = text;
     return true;

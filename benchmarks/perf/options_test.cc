@@ -198,6 +198,9 @@ TEST(options, an_error_names_the_option_and_what_it_may_be) {
   EXPECT_THAT(error_of({"--warmup", "-1"}), HasSubstr("--warmup -1: must be a number from 0"));
   EXPECT_EQ(error_of({"--devices", "3", "--threads", "2"}),
             "--devices 3: must be shared, dedicated or a number from 1 to --threads, 2");
+  EXPECT_EQ(error_of({"--devices"}),
+            "--devices: its value is missing; it must be shared, dedicated or a number from 1 to "
+            "--threads");
   for (const char* devices : {"0", "all", "-1", ""}) {
     EXPECT_THAT(error_of({"--devices", devices}), HasSubstr("must be shared, dedicated or"));
   }
