@@ -26,7 +26,7 @@ info with_packets(const std::string& size) {
 
 // What each of three ranks is told, of which rank 1 has collected `other`.
 std::vector<base::StatusOr<job_info>> job_with(const base::StatusOr<info>& other) {
-  std::vector<base::StatusOr<job_info>> told(3, base::UnknownError("not run"));
+  std::vector<base::StatusOr<job_info>> told(3, base::InternalError("not run"));
   std::vector<std::thread> threads;
   for (auto& boot : boot::make_in_process_job(3, std::chrono::seconds(120))) {
     threads.emplace_back([&, own = std::move(boot)] {
