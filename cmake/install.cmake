@@ -46,6 +46,10 @@ endforeach()
 if(LCI_BUILD_TOOLS)
   install(TARGETS lcrun lci_perf DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(FILES docs/man/lcrun.1 docs/man/lci_perf.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES tools/launcher/completion/lcrun.bash
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME lcrun)
+  install(FILES tools/launcher/completion/_lcrun
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/lci)
 install(FILES examples/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/lci/examples)
