@@ -48,6 +48,10 @@ if(LCI_BUILD_TOOLS)
     install(TARGETS ${tool} DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES docs/man/${tool}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   endforeach()
+  install(FILES tools/launcher/completion/lcrun.bash
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions RENAME lcrun)
+  install(FILES tools/launcher/completion/_lcrun
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
 endif()
 if(TARGET lci_man_pages)
   install(DIRECTORY ${lci_man_pages}/man/man3 DESTINATION ${CMAKE_INSTALL_MANDIR})

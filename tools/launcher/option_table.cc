@@ -143,12 +143,12 @@ const std::vector<option_spec>& option_specs() {
       {"wdir", 0, "DIR", "the ranks' working directory; a relative program is\nlooked up there",
        set_directory, per_program},
       {"label", 'l', nullptr,
-       "put \"[rank] \" (on several hosts \"[rank host] \") before each\n"
-       "line; lines of two ranks never mix",
+       "put \"[rank] \" before each line, on several hosts \"[rank host] \";\n"
+       "lines of two ranks never mix",
        set_switch<&launch_options::label>},
       {"timestamp", 0, nullptr,
-       "put the time at which lcrun has read it before each line, such as\n"
-       "\"2026-01-31 23:59:59.123 \"",
+       "put the time at which lcrun has read it before each line (as\n"
+       "\"2026-01-31 23:59:59.123 \")",
        set_switch<&launch_options::timestamp>},
       {"output-dir", 0, "DIR",
        "write each rank's output to DIR/rank.R.stdout and .stderr\n"
@@ -163,14 +163,16 @@ const std::vector<option_spec>& option_specs() {
       {"grace", 0, "SECONDS", "from SIGTERM to SIGKILL when the job is ended (5 if not given)",
        set_seconds<&launch_options::grace>},
       {"bind-to", 0, "none|core|numa|socket",
-       "core: the ranks of a host divide its cores evenly, and each is\n"
-       "bound to its own; numa, socket: each is bound to the NUMA node\n"
-       "or socket of its cores (none, or as --map-by, if not given)",
+       "what ranks are bound to; core: the ranks of a host divide its\n"
+       "cores evenly, and each is bound to its own; numa, socket: each\n"
+       "is bound to the NUMA node or socket of its cores (none, or as\n"
+       "--map-by, if not given)",
        set_binding},
       {"map-by", 0, "core|numa|socket|node",
-       "numa, socket: deal the ranks of a host to its NUMA nodes or\n"
-       "sockets in turn; node: deal the ranks to the hosts in turn\n"
-       "(hosts, and the cores of each, are filled in order if not given)",
+       "the order in which ranks are placed; numa, socket: deal the\n"
+       "ranks of a host to its NUMA nodes or sockets in turn; node: deal\n"
+       "the ranks to the hosts in turn (hosts, and the cores of each,\n"
+       "are filled in order if not given)",
        set_mapping},
       {"report-bindings", 0, nullptr, "print the processors that each rank is bound to",
        set_switch<&launch_options::report_bindings>},
@@ -183,7 +185,7 @@ const std::vector<option_spec>& option_specs() {
        "the hosts: lines \"host\", \"host slots=N\" or \"host:N\", N ranks\n"
        "each (1 if not given)",
        set_hosts<&launch_options::host_file, &launch_options::host_list>},
-      {"machinefile", 0, "FILE", "the same",
+      {"machinefile", 0, "FILE", "the same as --hostfile",
        set_hosts<&launch_options::host_file, &launch_options::host_list>},
       {"host", 'H', "HOST[:N],...", "the hosts, said here",
        set_hosts<&launch_options::host_list, &launch_options::host_file>},
@@ -215,7 +217,7 @@ const std::vector<option_spec>& option_specs() {
        "the output",
        set_number<&launch_options::node_rank, 0, max_hosts - 1>},
       {"rdzv-endpoint", 0, "HOST:PORT|FILE",
-       "with --node-rank: where host 0 serves; LCI_BOOT_TOKEN is then the\n"
+       "where host 0 serves, with --node-rank; LCI_BOOT_TOKEN is then the\n"
        "same secret on all. Or the file that --report-uri has written",
        set_text<&launch_options::endpoint>},
       {"report-uri", 0, "FILE|-", "write where this lcrun serves, and its secret, to a file",
