@@ -232,6 +232,7 @@ set(LCRUN_SOURCES
   tools/launcher/helper.cc
   tools/launcher/hosts.cc
   tools/launcher/job.cc
+  tools/launcher/job_output.cc
   tools/launcher/link.cc
   tools/launcher/local_crew.cc
   tools/launcher/main.cc
@@ -242,6 +243,7 @@ set(LCRUN_SOURCES
   tools/launcher/process.cc
   tools/launcher/ranges.cc
   tools/launcher/remote_crew.cc
+  tools/launcher/share.cc
   tools/launcher/spellings.cc
   tools/launcher/terminal_input.cc
   tools/launcher/topology.cc

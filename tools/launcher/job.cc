@@ -1,10 +1,8 @@
 #include "tools/launcher/job.h"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -13,7 +11,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,6 +24,7 @@
 #include "tools/launcher/binding.h"
 #include "tools/launcher/crew.h"
 #include "tools/launcher/event_loop.h"
+#include "tools/launcher/job_output.h"
 #include "tools/launcher/local_crew.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
@@ -63,19 +61,20 @@ class job final : crew::events {
   job(const launch_options& options, job_plan plan)
       : options_(options),
         plan_(std::move(plan)),
+        output_(&loop_, output_format()),
         exited_(static_cast<size_t>(plan_.ranks)),
         stopped_(static_cast<size_t>(plan_.ranks)) {}
   ~job() { loop_.forget(server_watched_); }
   int run();
 
  private:
+  job_output::format output_format() const {
+    return {options_.output_dir, options_.label, options_.timestamp, plan_.helpers};
+  }
   bool prepare();
   bool prepare_rendezvous(const std::string& bind);
   bool prepare_crew();
-  bool prepare_output_files();
   void warn_of_oversubscription();
-  bool by_line() const { return options_.label || options_.timestamp; }
-  void watch_sinks();
   void read_signals();
   void look_at_rendezvous();
   void look_for_ranks_that_left();
@@ -98,17 +97,13 @@ class job final : crew::events {
   void rank_ended(int rank, int status) override;
   void rank_stopped(int rank, bool stopped) override;
   void rank_output(int rank, int stream, std::string_view bytes) override;
-  size_t output_room() const override { return out_.full() || error_.full() ? 0 : SIZE_MAX; }
+  size_t output_room() const override { return output_.full() ? 0 : SIZE_MAX; }
   void said(const std::string& line) override { say(line); }
 
   const launch_options& options_;
   job_plan plan_;
   event_loop loop_;
-  sink out_{STDOUT_FILENO};
-  sink error_{STDERR_FILENO};
-  event_loop::id out_watched_ = 0;
-  event_loop::id error_watched_ = 0;
-  std::map<std::pair<int, int>, line_splitter> lines_;  // by rank and stream
+  job_output output_;
   std::unique_ptr<boot::tcp_server> server_;
   event_loop::id server_watched_ = 0;
   std::vector<bool> exited_;   // by rank: with exit code 0, and not yet seen to have left the job
@@ -138,8 +133,6 @@ bool job::prepare() {
   }
   raise_file_limit();
   loop_.watch(signals_, POLLIN, [this] { read_signals(); });
-  out_watched_ = loop_.watch(out_.fd(), 0, [this] { out_.write_some(); });
-  error_watched_ = loop_.watch(error_.fd(), 0, [this] { error_.write_some(); });
   return prepare_crew();
 }
 
@@ -149,10 +142,8 @@ bool job::prepare_crew() {
     if (options_.boot == bootstrap_kind::file) {
       how.boot_dir = base::StrCat(temporary_directory(), "/lcrun-", plan_.id);
       plan_.own.push_back(base::StrCat("LCI_BOOT_DIR=", how.boot_dir));
-    } else if (!prepare_rendezvous("127.0.0.1:0")) {
-      return false;
-    }
-    if (server_ != nullptr) {
+    } else {
+      if (!prepare_rendezvous("127.0.0.1:0")) return false;
       // The environment may have those of another job.
       plan_.own.push_back(base::StrCat("LCI_BOOT_ADDR=", server_->address()));
       plan_.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
@@ -160,7 +151,7 @@ bool job::prepare_crew() {
     how.verbose = options_.verbose;
     how.output_dir = options_.output_dir;
     how.output = !options_.output_dir.empty() ? local_crew_options::capture::files
-                 : by_line()                  ? local_crew_options::capture::pipes
+                 : output_format().by_line()  ? local_crew_options::capture::pipes
                                               : local_crew_options::capture::none;
     if (plan_.stdin_rank >= 0 && isatty(STDIN_FILENO)) {
       auto input = terminal_input::make(&loop_);
@@ -179,7 +170,11 @@ bool job::prepare_crew() {
     say(std::string(at.status().message()));
     return false;
   }
-  if (!prepare_output_files() || !prepare_rendezvous(base::StrCat(at->bind, ":0"))) return false;
+  if (const base::Status files = output_.make_files(plan_.ranks); !files.ok()) {
+    say(std::string(files.message()));
+    return false;
+  }
+  if (!prepare_rendezvous(base::StrCat(at->bind, ":0"))) return false;
   const std::string& address = server_->address();
   auto made =
       make_remote_crew(&loop_, this, options_, plan_, *at, address.substr(address.rfind(':') + 1));
@@ -208,26 +203,6 @@ bool job::prepare_rendezvous(const std::string& bind) {
 }
 
 // Of ranks elsewhere; they are there although a rank writes nothing.
-bool job::prepare_output_files() {
-  if (options_.output_dir.empty()) return true;
-  if (mkdir(options_.output_dir.c_str(), 0777) != 0 && errno != EEXIST) {
-    say(base::StrCat("--output-dir ", options_.output_dir, ": ", errno_text()));
-    return false;
-  }
-  for (int rank = 0; rank < plan_.ranks; ++rank) {
-    for (int stream : {1, 2}) {
-      const std::string path = output_file(options_.output_dir, rank, stream);
-      const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      if (fd < 0) {
-        say(base::StrCat(path, ": ", errno_text()));
-        return false;
-      }
-      close(fd);
-    }
-  }
-  return true;
-}
-
 int job::run() {
   if (!prepare()) return start_exit_code;
   if (options_.verbose) say(describe(plan_, options_));
@@ -238,7 +213,7 @@ int job::run() {
   crew_->start();
   if (input_ != nullptr) input_->started();
   while (crew_->busy()) {
-    watch_sinks();
+    output_.before_wait();
     crew_->before_wait();
     if (input_ != nullptr) input_->before_wait();
     loop_.run_once();
@@ -257,37 +232,8 @@ void job::warn_of_oversubscription() {
 
 // ---- while it runs
 
-void job::watch_sinks() {
-  loop_.change(out_watched_, static_cast<short>(out_.empty() ? 0 : POLLOUT));
-  loop_.change(error_watched_, static_cast<short>(error_.empty() ? 0 : POLLOUT));
-}
-
 void job::rank_output(int rank, int stream, std::string_view bytes) {
-  if (!options_.output_dir.empty()) {
-    const std::string path = output_file(options_.output_dir, rank, stream);
-    const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    write_all(fd, bytes);
-    if (fd >= 0) close(fd);
-    return;
-  }
-  sink* to = stream == 1 ? &out_ : &error_;
-  if (by_line()) {
-    const auto key = std::make_pair(rank, stream);
-    auto found = lines_.find(key);
-    if (found == lines_.end()) {
-      const std::string host = plan_.helpers ? base::StrCat(" ", crew_->host_of(rank)) : "";
-      const std::string prefix = options_.label ? base::StrCat("[", rank, host, "] ") : "";
-      found = lines_.emplace(key, line_splitter(to, prefix, options_.timestamp)).first;
-    }
-    if (bytes.empty()) {
-      found->second.finish();
-    } else {
-      found->second.add(bytes);
-    }
-  } else {
-    to->append(bytes);
-  }
-  watch_sinks();
+  output_.add(rank, crew_->host_of(rank), stream, bytes);
 }
 
 void job::read_signals() {
@@ -435,11 +381,7 @@ void job::forward(int signal) {
 // The ranks have ended. What they left behind ends too, and what they wrote is written.
 void job::finish() {
   crew_->finish(exit_code_.value_or(0));
-  for (auto& [key, lines] : lines_) lines.finish();
-  while (!out_.empty() || !error_.empty()) {
-    watch_sinks();
-    loop_.run_once();
-  }
+  output_.finish();
 }
 
 }  // namespace

@@ -1,0 +1,162 @@
+// The part of a plan that one host carries out: its programs, and the environment and processors of
+// its ranks.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string_view>
+#include <utility>
+
+#include "lci/base/status.h"
+#include "lci/base/strings.h"
+#include "tools/launcher/binding.h"
+#include "tools/launcher/guard.h"
+#include "tools/launcher/plan.h"
+
+namespace lci::launcher {
+namespace {
+
+bool is_directory(const std::string& path) {
+  struct stat status;
+  return stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+size_t index_of_program(const std::vector<program_plan>& programs, int rank) {
+  const auto after =
+      std::upper_bound(programs.begin(), programs.end(), rank,
+                       [](int r, const program_plan& program) { return r < program.first_rank; });
+  return static_cast<size_t>(after - programs.begin()) - 1;
+}
+
+std::string_view name_of(std::string_view assignment) {
+  return assignment.substr(0, assignment.find('='));
+}
+
+}  // namespace
+
+const program_plan& program_of(const std::vector<program_plan>& programs, int rank) {
+  return programs[index_of_program(programs, rank)];
+}
+
+base::Status find_programs(share* share) {
+  for (const int rank : share->ranks) {
+    program_plan& program = share->programs[index_of_program(share->programs, rank)];
+    if (!program.file.empty()) continue;
+    if (!program.wdir.empty() && !is_directory(program.wdir)) {
+      return base::NotFoundError(base::StrCat("--wdir ", program.wdir, " is not a directory"));
+    }
+    base::StatusOr<std::string> file = find_program(program.command[0], program.wdir);
+    if (!file.ok()) return file.status();
+    program.file = *std::move(file);
+  }
+  return base::OkStatus();
+}
+
+// Relative names are looked up from `wdir`, where the ranks will be.
+base::StatusOr<std::string> find_program(const std::string& name, const std::string& wdir) {
+  std::vector<std::string> candidates;
+  if (std::string_view(name).find('/') != std::string_view::npos) {
+    candidates.push_back(name);
+  } else {
+    const char* path = std::getenv("PATH");
+    for (std::string_view dir : base::StrSplit(path != nullptr ? path : "/usr/bin:/bin", ':')) {
+      candidates.push_back(base::StrCat(dir.empty() ? "." : dir, "/", name));
+    }
+  }
+  bool found = false;
+  for (const std::string& candidate : candidates) {
+    const std::string path =
+        candidate[0] == '/' || wdir.empty() ? candidate : base::StrCat(wdir, "/", candidate);
+    struct stat status;
+    if (stat(path.c_str(), &status) != 0) continue;
+    found = true;
+    if (S_ISREG(status.st_mode) && access(path.c_str(), X_OK) == 0) return candidate;
+  }
+  if (found) return base::PermissionDeniedError(base::StrCat("\"", name, "\" is not a program"));
+  return base::NotFoundError(
+      base::StrCat("program \"", name, "\" not found", candidates.size() > 1 ? " in PATH" : ""));
+}
+
+void set_variable(std::vector<std::string>* environment, const std::string& assignment) {
+  for (std::string& existing : *environment) {
+    if (name_of(existing) == name_of(assignment)) {
+      existing = assignment;
+      return;
+    }
+  }
+  environment->push_back(assignment);
+}
+
+share own_share(const job_plan& job, const launch_options& options) {
+  share own;
+  own.host = job.hosts[0].name;
+  own.programs = job.programs;
+  own.environment = job.environment;
+  own.own = job.own;
+  own.mark = mark_of(job.id, 0);
+  own.ranks = job.hosts[0].ranks;
+  own.stdin_rank = job.stdin_rank;
+  own.bind_to = binding_of(options);
+  own.map_by = options.map_by;
+  own.report_bindings = options.report_bindings;
+  return own;
+}
+
+topology topology_for(const share& share) {
+  if (share.bind_to == binding::none) return {};
+  return read_topology("/sys", allowed_processors());
+}
+
+rank_plan plan_rank(const share& share, int local_rank, const topology& host) {
+  rank_plan plan;
+  plan.rank = share.ranks[static_cast<size_t>(local_rank)];
+  plan.processors = bind_rank(host, local_rank, static_cast<int>(share.ranks.size()), share.bind_to,
+                              share.map_by);
+  plan.program = &program_of(share.programs, plan.rank);
+  plan.environment = share.environment;
+  for (const std::string& assignment : plan.program->environment) {
+    set_variable(&plan.environment, assignment);
+  }
+  for (const std::string& assignment : share.own) set_variable(&plan.environment, assignment);
+  for (const std::string& assignment :
+       {base::StrCat("LCI_RANK=", plan.rank), base::StrCat("LCI_LOCAL_RANK=", local_rank),
+        base::StrCat("LCI_LOCAL_SIZE=", share.ranks.size()), share.mark}) {
+    set_variable(&plan.environment, assignment);
+  }
+  return plan;
+}
+
+std::string describe(const job_plan& job, const launch_options& options) {
+  std::string text = base::StrCat("job ", job.id, ": ", job.ranks, " ranks of ");
+  for (const program_plan& program : job.programs) {
+    base::StrAppend(&text, &program == job.programs.data() ? "" : ", ",
+                    program.file.empty() ? program.command[0] : program.file,
+                    program.wdir.empty() ? "" : base::StrCat(" in ", program.wdir));
+  }
+  text.push_back('\n');
+  for (const host_plan& host : job.hosts) {
+    if (job.helpers) {
+      base::StrAppend(
+          &text, "  ", host.name, ": ",
+          host.start.empty() ? "lcrun is started there by hand" : base::StrJoin(host.start, " "),
+          "\n");
+    }
+    share there = own_share(job, options);
+    there.ranks = host.ranks;
+    // The processors of another host are known only there.
+    if (job.helpers) there.bind_to = binding::none;
+    const topology processors = topology_for(there);
+    for (size_t local = 0; local < host.ranks.size(); ++local) {
+      const rank_plan rank = plan_rank(there, static_cast<int>(local), processors);
+      base::StrAppend(&text, "  rank ", rank.rank, " on ", host.name,
+                      rank.processors.empty()
+                          ? ""
+                          : base::StrCat(", ", describe_binding(processors, rank.processors)),
+                      ": ", base::StrJoin(rank.program->command, " "), "\n");
+    }
+  }
+  return text;
+}
+
+}  // namespace lci::launcher
