@@ -40,7 +40,7 @@ set(LCI_SOURCES
   lci/net/shm/device.cc
   lci/net/shm/heap.cc
   lci/net/shm/host.cc
-  lci/net/shm/joint_copy.cc
+  lci/net/shm/cooperative_copy.cc
   lci/net/shm/large_puts.cc
   lci/net/shm/polling.cc
   lci/net/shm/posting.cc
@@ -48,11 +48,11 @@ set(LCI_SOURCES
   lci/net/shm/requests.cc
   lci/net/shm/ring.cc
   lci/net/shm/segment.cc
-  lci/net/shm/told_put.cc
+  lci/net/shm/inline_put_imm.cc
   lci/net/sim/backend.cc
   lci/net/sim/fabric.cc
   lci/net/sim/settings.cc
-  lci/net/sim/turns.cc
+  lci/net/sim/deterministic_scheduler.cc
   lci/runtime/agreement.cc
   lci/runtime/attribute_getters.cc
   lci/runtime/attributes.cc
@@ -84,7 +84,7 @@ set(LCI_SOURCES
   lci/runtime/protocol/rma.cc
   lci/runtime/raw.cc
   lci/runtime/registrations.cc
-  lci/runtime/remote_names.cc
+  lci/runtime/rcomp_registry.cc
   lci/runtime/resource_operations.cc
   lci/runtime/runtime.cc
   lci/runtime/signal.cc

@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "lci/base/cache_aligned.h"
 #include "lci/base/check.h"
-#include "lci/base/own_lines.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/spinlock.h"
 
@@ -146,7 +146,7 @@ class ticket_table {
     const int chunk = 31 - __builtin_clz(begin / first_chunk + 1);
     const uint32_t count = first_chunk << chunk;
     LCI_CHECK(begin + count <= max_slots, "more than ", begin, " tickets are in use");
-    chunks_[chunk] = base::make_line_array<slot>(count);
+    chunks_[chunk] = base::make_aligned_array<slot>(count);
     allocated_.store(begin + count, std::memory_order_release);
     for (uint32_t i = count; i > 0; --i) push_free(begin + i - 1);
   }
@@ -154,7 +154,7 @@ class ticket_table {
   typename Atomics::template atomic<uint64_t> free_{end_of_list};
   typename Atomics::template atomic<uint32_t> allocated_{0};  // slots there are
   basic_spinlock<Atomics> growth_;
-  base::line_array<slot> chunks_[max_chunks];  // written under growth_, before allocated_
+  base::aligned_array<slot> chunks_[max_chunks];  // written under growth_, before allocated_
 };
 
 }  // namespace lci::ds

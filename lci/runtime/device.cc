@@ -51,9 +51,9 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pack
       limits_{net->limits().max_inject, net->limits().max_send, packets.attr.packet_size},
       max_rma_(std::min(net->limits().max_rma, owner.attr.max_msg_size)),
       plain_rma_(
-          net->limits().needs_registration ? 0 : std::min(net->limits().rma_at_once, max_rma_ + 1)),
-      puts_tell_(bits_of(net->limits()) >= 32),
-      adds_(!attr.signal_needs_progress),
+          net->limits().needs_registration ? 0 : std::min(net->limits().rma_short, max_rma_ + 1)),
+      has_put_imm32_(bits_of(net->limits()) >= 32),
+      has_remote_add_(!attr.signal_needs_progress),
       signals_(bits_of(net->limits()), attr.signal_level,
                owner.runtime.attr().imm_nbits_signal_part) {
   if (net->limits().needs_registration) packets_regions_ = &packets_.regions(context);

@@ -77,10 +77,10 @@ class device_impl_t : public rt::live_object {
   // Smaller puts and gets are over as soon as the network takes them, and need no registration.
   size_t plain_rma() const { return plain_rma_; }
   // A put_imm carries what wire.h has for others than signals.
-  bool puts_tell() const { return puts_tell_; }
+  bool has_put_imm32() const { return has_put_imm32_; }
   const rt::signal_layout& signals() const { return signals_; }
   // Signals are added to by who puts (support level 4).
-  bool adds() const { return adds_; }
+  bool has_remote_add() const { return has_remote_add_; }
   net::context& network() { return *context.net; }
   packet_pool_impl_t& packets() { return packets_; }
   // The registration of a packet, if the network wants one.
@@ -156,8 +156,8 @@ class device_impl_t : public rt::live_object {
   const rt::message_limits limits_;
   const size_t max_rma_;
   const size_t plain_rma_;
-  const bool puts_tell_;
-  const bool adds_;
+  const bool has_put_imm32_;
+  const bool has_remote_add_;
   const rt::signal_layout signals_;
 
   std::atomic<int> next_endpoint_uid_{0};

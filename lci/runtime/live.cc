@@ -38,7 +38,7 @@ class keeper {
 
 }  // namespace
 
-void keep_freed(void* memory, size_t size, size_t alignment) {
+void quarantine(void* memory, size_t size, size_t alignment) {
   // Never destroyed: objects may be freed at any time.
   static keeper* const all = new keeper;
   all->keep({memory, size, alignment});

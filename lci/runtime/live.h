@@ -11,7 +11,7 @@ namespace lci::rt {
 
 // Keeps the memory of a freed object, of which nothing else is used any more, until a thousand more
 // have been freed. Any thread.
-void keep_freed(void* memory, size_t size, size_t alignment);
+void quarantine(void* memory, size_t size, size_t alignment);
 
 // First base of what stands behind a handle. Costs a load and a comparison where it is asked.
 class live_object {
@@ -37,7 +37,7 @@ class live_object {
   static void end(void* memory, size_t size, size_t alignment) {
     // The object is over, and the compiler knows it: only a volatile write is certain to happen.
     *static_cast<volatile uint64_t*>(memory) = 0;
-    keep_freed(memory, size, alignment);
+    quarantine(memory, size, alignment);
   }
 
   uint64_t mark_ = live;

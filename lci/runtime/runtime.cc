@@ -277,7 +277,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   config.queues = *queues;
   config.max_message = packets.attr.packet_size + net::max_header_size;
   config.eager_size = attributes.shm_eager_size;
-  config.joint_copy_size = attributes.shm_joint_copy_size;
+  config.cooperative_copy_size = attributes.shm_joint_copy_size;
   config.gather_size = attributes.ofi_gather_size;
   config.piece_size = attributes.ofi_piece_size;
   config.ibv_td_strategy = attributes.ibv_td_strategy;
@@ -289,7 +289,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   }
   auto made = std::make_unique<device_impl_t>(context, packets, attributes, *std::move(network));
   // Equal for all devices of a context; the first is made before any other thread has the context.
-  if (attributes.uid == 0) context.attr.support_putimm = made->puts_tell();
+  if (attributes.uid == 0) context.attr.support_putimm = made->has_put_imm32();
   return made;
 }
 

@@ -128,7 +128,7 @@ void expect_short_ways(Conformance& test, bool allocated) {
     // (Of a device that reaches ranks in several ways, all or none.)
     const std::vector<char> needs = self.exchange(char{self.dev.needs_registration(to)});
     if (std::any_of(needs.begin(), needs.end(), [](char each) { return each != 0; }) ||
-        self.dev.limits().rma_at_once < 2) {
+        self.dev.limits().rma_short < 2) {
       return;
     }
     constexpr size_t room = 4096;
@@ -160,7 +160,7 @@ void expect_short_ways(Conformance& test, bool allocated) {
     std::vector<net_imm_data_t> tells;
     size_t place = 3;
     for (size_t size : {0, 1, 7, 8, 9, 24, 31, 32, 33, 39, 40, 41, 56, 57, 64, 65, 200, 1000}) {
-      if (size >= self.dev.limits().rma_at_once) continue;
+      if (size >= self.dev.limits().rma_short) continue;
       for (const bool tell : {false, true}) {
         std::vector<unsigned char> bytes = make_bytes(self.rank, place, size);
         const auto imm = static_cast<net_imm_data_t>(0x80001000u + place) & imm_mask(self.dev);
@@ -183,7 +183,7 @@ void expect_short_ways(Conformance& test, bool allocated) {
     self.meet_polling(see);
     EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
     for (size_t at = 0; at < room;) {  // there, it is what we have put
-      const size_t size = std::min({room - at, at / 7 + 1, self.dev.limits().rma_at_once - 1});
+      const size_t size = std::min({room - at, at / 7 + 1, self.dev.limits().rma_short - 1});
       std::vector<unsigned char> bytes(size);
       EXPECT_TRUE(done([&] { return self.dev.get(to, bytes.data(), size, remote, at); })) << size;
       got.insert(got.end(), bytes.begin(), bytes.end());
@@ -197,7 +197,7 @@ void expect_short_ways(Conformance& test, bool allocated) {
     remote_region wild = remote;
     wild.base = ~uint64_t{0};
     uint64_t word = ~uint64_t{0};
-    if (sizeof(word) < self.dev.limits().rma_at_once) {
+    if (sizeof(word) < self.dev.limits().rma_short) {
       const auto refused = [&](remote_region region, uint64_t offset) {
         return !done([&] { return self.dev.get(to, &word, sizeof(word), region, offset); }) &&
                !done([&] { return self.dev.put(to, &word, sizeof(word), region, offset); }) &&

@@ -99,7 +99,7 @@ base::Status rdma_device::open() {
     all_packets_[i] = {own_->outgoing.at(i), base::thread_number()};
     packets_.put(&all_packets_[i]);
   }
-  arrivals_ = base::make_line_array<arrival>(lengths_.receives);
+  arrivals_ = base::make_aligned_array<arrival>(lengths_.receives);
   for (size_t i = lengths_.receives; i-- > 0;) {
     arrival& here = arrivals_[i];
     here.bytes = own_->incoming.at(i);
@@ -125,7 +125,7 @@ base::Status rdma_device::open() {
 base::Status rdma_device::connect(boot::bootstrap& boot) {
   const auto told = [&]() -> base::StatusOr<std::string> {
     if (base::Status bad = open(); !bad.ok()) return bad;
-    offer ours{choose_packet_bytes(config_), first_packet_, own_->reads_at_once(), 0, 0};
+    offer ours{choose_packet_bytes(config_), first_packet_, own_->concurrent_reads(), 0, 0};
     if (late_) {
       ours.hail_key = random_number() & 0x7fffffff;  // the upper half is the kernel's
       if (base::Status bad = own_->datagrams.open(ours.hail_key, ranks_, own_->channel.get());
@@ -188,7 +188,7 @@ base::Status rdma_device::read_offer(int rank, std::string_view bytes) {
 
 far_end rdma_device::far_end_of(int rank, uint32_t number) {
   const offer& theirs = with(rank).offered;
-  return {number, theirs.first_packet, context_.address_of(rank), theirs.reads_at_once};
+  return {number, theirs.first_packet, context_.address_of(rank), theirs.concurrent_reads};
 }
 
 // With peer::theirs. Messages and the peer's puts and gets can arrive from now on.
@@ -262,7 +262,7 @@ rdma_device::~rdma_device() {
 // Hands what was sent to the network for good, and says goodbye, so that nobody takes our going for
 // a failure. Needs the others only where they have no room for it.
 void rdma_device::end() {
-  if (poll_to_the_end(*this, [this] { return has_said_goodbye(); })) return;
+  if (drain(*this, [this] { return has_said_goodbye(); })) return;
   for (int r = 0; r < ranks_; ++r) {
     const peer& other = with(r);
     if (other.state.load(std::memory_order_relaxed) != peer_state::alive) continue;

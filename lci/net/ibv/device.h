@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
@@ -25,7 +25,7 @@
 #include "lci/net/ibv/send_queue.h"
 #include "lci/net/ibv/source_table.h"
 #include "lci/net/ibv/wire.h"
-#include "lci/net/returned_list.h"
+#include "lci/net/mpsc_free_list.h"
 
 namespace lci::net::ibv {
 
@@ -179,18 +179,18 @@ class rdma_device final : public device {
   };
   ds::stealing_pool<packet, owner_of> packets_{/*return_threshold=*/64};
   std::unique_ptr<packet[]> all_packets_;
-  returned_list<arrival> returned_;
+  mpsc_free_list<arrival> returned_;
 
   alignas(64) ds::spinlock lock_;  // of the completion queue, and all below
   source_table sources_;
-  base::line_array<arrival> arrivals_;
-  arrival* unposted_ = nullptr;       // to be received into, a list by `next`
-  base::line_vector<int> waiting_;    // ranks with peer::waiting
-  std::vector<int> meetings_;         // ranks that are hailed
-  std::vector<obituary> obituaries_;  // that the others are told of
-  bool is_cut_off_ = false;           // what it finds out about others is its own fault
-  fifo<completion> ready_;            // to be given before all others
-  bool moved_ = false;                // during this poll
+  base::aligned_array<arrival> arrivals_;
+  arrival* unposted_ = nullptr;        // to be received into, a list by `next`
+  base::aligned_vector<int> waiting_;  // ranks with peer::waiting
+  std::vector<int> meetings_;          // ranks that are hailed
+  std::vector<obituary> obituaries_;   // that the others are told of
+  bool is_cut_off_ = false;            // what it finds out about others is its own fault
+  fifo<completion> ready_;             // to be given before all others
+  bool moved_ = false;                 // during this poll
   uint32_t polls_ = 0;
   uint32_t emptied_ = 0;  // times that a read left nothing in the completion queue
   int suspects_ = 0;      // peers in state suspected

@@ -164,7 +164,7 @@ base::Status resources::make_connection(int rank) {
   return base::OkStatus();
 }
 
-uint32_t resources::reads_at_once() const {
+uint32_t resources::concurrent_reads() const {
   constexpr int most = 16;
   return static_cast<uint32_t>(
       std::clamp(std::min(port_.limits.max_qp_rd_atom, port_.limits.max_qp_init_rd_atom), 1, most));
@@ -177,7 +177,7 @@ base::Status resources::listen(ibv_qp& ours, const far_end& theirs) const {
       std::min(static_cast<uint32_t>(port_.attributes.active_mtu), theirs.address.mtu));
   attributes.dest_qp_num = theirs.number;
   attributes.rq_psn = theirs.first_packet;
-  attributes.max_dest_rd_atomic = static_cast<uint8_t>(reads_at_once());
+  attributes.max_dest_rd_atomic = static_cast<uint8_t>(concurrent_reads());
   attributes.min_rnr_timer = pause_without_room;
   attributes.ah_attr = port_.way_to(theirs.address);
   const int bad =
@@ -199,7 +199,7 @@ base::Status resources::connect(ibv_qp& ours, const far_end& theirs, uint32_t ou
   attributes.rnr_retry = again_without_room;
   attributes.sq_psn = our_first_packet;
   attributes.max_rd_atomic =
-      static_cast<uint8_t>(std::min(reads_at_once(), std::max(theirs.reads_at_once, 1u)));
+      static_cast<uint8_t>(std::min(concurrent_reads(), std::max(theirs.concurrent_reads, 1u)));
   const int bad = verbs_.modify_qp(&ours, &attributes,
                                    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
                                        IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);

@@ -42,7 +42,7 @@ struct far_end {
   uint32_t number = 0;
   uint32_t first_packet = 0;  // that it sends
   port_address address = {};
-  uint32_t reads_at_once = 0;  // that it serves
+  uint32_t concurrent_reads = 0;  // that it serves
 };
 
 // How long a queue pair waits for an answer before what is in it fails.
@@ -82,7 +82,7 @@ class resources {
   connection& with(int rank) { return connections_[static_cast<size_t>(rank)]; }
   uint32_t max_inline() const { return max_inline_; }
   // Reads that a queue pair of ours has under way, and serves.
-  uint32_t reads_at_once() const;
+  uint32_t concurrent_reads() const;
 
   owned<ibv_comp_channel> channel;  // null: nobody waits; ends behind all completion queues
   hails datagrams;                  // where connections are made on first use

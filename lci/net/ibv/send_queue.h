@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/op.h"
 
@@ -61,7 +61,7 @@ class send_queue {
     qp_ = qp;
     index_ = index;
     depth_ = depth;
-    entries_ = base::make_line_array<work>(depth);
+    entries_ = base::make_aligned_array<work>(depth);
   }
 
   ds::spinlock& lock() { return *lock_; }
@@ -128,7 +128,7 @@ class send_queue {
  private:
   ibv_qp* qp_ = nullptr;
   ds::spinlock* lock_ = &own_lock_;
-  base::line_array<work> entries_;
+  base::aligned_array<work> entries_;
   uint32_t index_ = 0;
   uint32_t depth_ = 0;
   uint32_t unsignalled_ = 0;  // at the end of the queue

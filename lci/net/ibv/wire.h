@@ -64,9 +64,9 @@ constexpr uint32_t largest_number = 0xffffff;  // that one of them can be
 // made on first use, only for the neighbours in the circle (circle.h), the one before it first.
 struct offer {
   uint64_t packet_bytes;
-  uint32_t first_packet;   // number of the first packet that each of its queue pairs sends
-  uint32_t reads_at_once;  // that it serves, of one peer
-  uint32_t hail_number;    // where it takes hails; 0 where all is connected at start
+  uint32_t first_packet;      // number of the first packet that each of its queue pairs sends
+  uint32_t concurrent_reads;  // that it serves, of one peer
+  uint32_t hail_number;       // where it takes hails; 0 where all is connected at start
   uint32_t hail_key;
 };
 static_assert(sizeof(offer) == 24);

@@ -24,7 +24,7 @@ device_limits common_limits(const device_limits& near, const device_limits& far)
   both.needs_registration = near.needs_registration || far.needs_registration;
   both.has_put_imm = near.has_put_imm && far.has_put_imm;
   both.put_imm_bits = std::min(near.put_imm_bits, far.put_imm_bits);
-  both.rma_at_once = std::min(near.rma_at_once, far.rma_at_once);
+  both.rma_short = std::min(near.rma_short, far.rma_short);
   both.polls_after_done = near.polls_after_done || far.polls_after_done;
   return both;
 }

@@ -29,10 +29,10 @@ class mixed_device final : public device {
   bool needs_registration(int rank) const override {
     return (near_index(rank) >= 0 ? near_ : far_)->limits().needs_registration;
   }
-  size_t awaited_piece(int rank) const override {
+  size_t preferred_chunk(int rank) const override {
     const int near = near_index(rank);
     return std::min(limits_.max_rma,
-                    near >= 0 ? near_->awaited_piece(near) : far_->awaited_piece(rank));
+                    near >= 0 ? near_->preferred_chunk(near) : far_->preferred_chunk(rank));
   }
   error_t post(const op& operation) override;
   error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;

@@ -18,7 +18,7 @@ class fake_device final : public device {
  public:
   explicit fake_device(const device_limits& limits) : device(limits) {}
 
-  size_t awaited_piece(int rank) const override { return piece + static_cast<size_t>(rank); }
+  size_t preferred_chunk(int rank) const override { return piece + static_cast<size_t>(rank); }
   error_t post(const op& operation) override {
     posted.push_back(operation);
     return errorcode_t::posted;
@@ -48,7 +48,7 @@ const hosts four_ranks = {{1, 3}, {-1, 0, -1, 1}, 2};
 
 device_limits limits(size_t each, bool flag) {
   device_limits made;
-  made.max_inject = made.max_send = made.max_rma = made.rma_at_once = each;
+  made.max_inject = made.max_send = made.max_rma = made.rma_short = each;
   made.needs_registration = flag;
   made.has_put_imm = !flag;
   return made;
@@ -80,7 +80,7 @@ TEST(MixedDevice, PromisesWhatBothDo) {
   EXPECT_EQ(both.max_inject, 70u);
   EXPECT_EQ(both.max_send, 70u);
   EXPECT_EQ(both.max_rma, 70u);
-  EXPECT_EQ(both.rma_at_once, 70u);
+  EXPECT_EQ(both.rma_short, 70u);
   EXPECT_TRUE(both.needs_registration);
   EXPECT_FALSE(both.has_put_imm);
 }
@@ -97,12 +97,12 @@ TEST(MixedDevice, PiecesAreThoseOfTheWayToTheRank) {
   const joined made;
   made.near->piece = 60;
   made.far->piece = 10;
-  EXPECT_EQ(made.both->awaited_piece(0), 10u);
-  EXPECT_EQ(made.both->awaited_piece(1), 60u);
-  EXPECT_EQ(made.both->awaited_piece(2), 12u);
-  EXPECT_EQ(made.both->awaited_piece(3), 61u);
+  EXPECT_EQ(made.both->preferred_chunk(0), 10u);
+  EXPECT_EQ(made.both->preferred_chunk(1), 60u);
+  EXPECT_EQ(made.both->preferred_chunk(2), 12u);
+  EXPECT_EQ(made.both->preferred_chunk(3), 61u);
   made.near->piece = 100;
-  EXPECT_EQ(made.both->awaited_piece(1), made.both->limits().max_rma) << "which bounds a post";
+  EXPECT_EQ(made.both->preferred_chunk(1), made.both->limits().max_rma) << "which bounds a post";
 }
 
 TEST(MixedDevice, PostsToTheNetworkOfTheRank) {

@@ -53,8 +53,8 @@ device_limits choose_limits(const provider& from, const device_config& config) {
   return limits;
 }
 
-size_t choose_awaited_piece(const provider& from, const device_config& config,
-                            const device_limits& limits) {
+size_t choose_preferred_chunk(const provider& from, const device_config& config,
+                              const device_limits& limits) {
   if (!from.writes_to_waiting() || !is_over_tcp(from.name())) return limits.max_rma;
   // What is no larger than a packet is not written.
   return std::clamp(choose_piece(config.piece_size, congestion_control()), limits.max_send + 1,
@@ -91,7 +91,7 @@ ofi_device::ofi_device(ofi_context& context, const device_config& config)
       config_(config),
       rma_(context.from().rma),
       writes_to_waiting_(context.from().writes_to_waiting()),
-      awaited_piece_(choose_awaited_piece(context.from(), config, limits_)),
+      preferred_chunk_(choose_preferred_chunk(context.from(), config, limits_)),
       message_bytes_(choose_message_bytes(config)),
       packet_bytes_(packet_bytes_for(context, config)),
       gather_(config.gather_size, packet_bytes_),
@@ -166,7 +166,7 @@ base::Status ofi_device::open() {
   }
   if (!bad.ok()) return bad;
   for (size_t i = 0; i < sends; ++i) free_packets_.push_back(&own_->outgoing.at(i));
-  accesses_ = base::make_line_array<access>(sends);
+  accesses_ = base::make_aligned_array<access>(sends);
   access_count_ = sends;
   for (size_t i = 0; i < sends; ++i) {
     accesses_[i].what = operation::kind::access;
@@ -225,7 +225,7 @@ base::Status ofi_device::insert(int rank, const std::string& bytes) {
   peer& other = with(rank);
   other.token = theirs.token;
   other.with.set(credits_each_);
-  other.requests = base::make_line_array<request>(max_requests);
+  other.requests = base::make_aligned_array<request>(max_requests);
   // What we send to ourselves never leaves; what the provider writes for us does.
   if (is_us(rank) && rma_ != rma_mode::native) return base::OkStatus();
   const std::lock_guard<ds::spinlock> guard(*lock_);
@@ -331,7 +331,7 @@ ofi_device::~ofi_device() {
 // Hands what was sent to the network for good, and says goodbye, so that nobody takes our going for
 // a failure. Needs the others only where there is more than the network holds for them.
 void ofi_device::end() {
-  if (poll_to_the_end(*this, [this] { return has_said_goodbye(); })) return;
+  if (drain(*this, [this] { return has_said_goodbye(); })) return;
   for (int r = 0; r < ranks_; ++r) {
     const peer& other = with(r);
     if (is_us(r) || other.state != peer_state::alive) continue;

@@ -9,12 +9,13 @@
 #include <string>
 #include <vector>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
 #include "lci/net/fifo.h"
+#include "lci/net/mpsc_free_list.h"
 #include "lci/net/ofi/context.h"
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/endpoint.h"
@@ -23,7 +24,6 @@
 #include "lci/net/ofi/packets.h"
 #include "lci/net/ofi/peer.h"
 #include "lci/net/ofi/wire.h"
-#include "lci/net/returned_list.h"
 
 namespace lci::net::ofi {
 
@@ -34,13 +34,13 @@ namespace lci::net::ofi {
 //
 // Thread safety: as net::device says. One lock, which post and poll only try, keeps threads from
 // waiting in the provider, whose own locks block (SC'25 paper, section 5.2.4); release takes none.
-class alignas(base::line_size) ofi_device final : public device {
+class alignas(base::cache_line_size) ofi_device final : public device {
  public:
   static base::StatusOr<std::unique_ptr<device>> make(ofi_context& context, boot::bootstrap& boot,
                                                       const device_config& config);
   ~ofi_device() override;
 
-  size_t awaited_piece(int) const override { return awaited_piece_; }
+  size_t preferred_chunk(int) const override { return preferred_chunk_; }
   error_t post(const op& operation) override;
   error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
@@ -162,7 +162,7 @@ class alignas(base::line_size) ofi_device final : public device {
   const rma_mode rma_;
   // Memory of a peer that waits for a put is written to by ourselves, although we ask else.
   const bool writes_to_waiting_;
-  const size_t awaited_piece_;
+  const size_t preferred_chunk_;
   const size_t message_bytes_;  // of a packet with one message, of any size
   const size_t packet_bytes_;   // that it has room for
   const gather_limit gather_;
@@ -178,15 +178,15 @@ class alignas(base::line_size) ofi_device final : public device {
 
   ds::spinlock own_lock_;  // used where the domain is shared
   ds::spinlock* lock_ = &own_lock_;
-  returned_list<packet> returned_;
+  mpsc_free_list<packet> returned_;
 
   // Guarded by the lock.
-  base::line_vector<peer> peers_;            // by rank
-  base::line_vector<packet*> free_packets_;  // to send
-  base::line_array<access> accesses_;
-  base::line_vector<access*> free_accesses_;
+  base::aligned_vector<peer> peers_;            // by rank
+  base::aligned_vector<packet*> free_packets_;  // to send
+  base::aligned_array<access> accesses_;
+  base::aligned_vector<access*> free_accesses_;
   size_t access_count_ = 0;
-  base::line_vector<int> waiting_;  // ranks with peer::waiting
+  base::aligned_vector<int> waiting_;  // ranks with peer::waiting
   base::wakeup sleeper_;
   bool tells_ = false;      // who sleeps is told, by the endpoint's descriptor and sleeper_
   fifo<packet*> arrived_;   // being read, from the front

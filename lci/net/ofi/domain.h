@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
 #include "lci/ds/mpmc_array.h"
 #include "lci/ds/spinlock.h"
@@ -23,7 +23,7 @@ namespace lci::net::ofi {
 //
 // Thread safety: add and remove by one thread at a time; they take `lock`. The rest by any thread
 // at any time.
-class alignas(base::line_size) domain {
+class alignas(base::cache_line_size) domain {
  public:
   // What is added is counted in `count`, which outlives it.
   static base::StatusOr<std::unique_ptr<domain>> open(fid_fabric& fabric, const provider& from,

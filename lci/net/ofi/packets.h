@@ -9,7 +9,7 @@
 #include <memory>
 #include <vector>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/wire.h"
@@ -34,7 +34,7 @@ struct packet : operation {
   uint32_t position = 0;           // of the next record to be read
   uint32_t records = 0;            // gathered
   std::atomic<uint32_t> users{0};  // leases of its bytes, and we while we read it
-  packet* next = nullptr;          // in a returned_list
+  packet* next = nullptr;          // in a mpsc_free_list
   bool costs = false;              // it had a credit
 
   packet_header& header() { return *reinterpret_cast<packet_header*>(bytes); }
@@ -59,7 +59,7 @@ class packet_memory {
 
  private:
   size_t count_ = 0;
-  base::line_array<packet> packets_;
+  base::aligned_array<packet> packets_;
   void* memory_ = nullptr;
   size_t size_ = 0;
   fid_ptr<fid_mr> registration_;

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/net/ofi/credits.h"
 #include "lci/net/ofi/packets.h"
 #include "lci/net/ofi/wire.h"
@@ -66,10 +66,10 @@ struct peer {
 
   // As the one who asks: bit i of `free_requests`: requests[i] is free.
   uint32_t free_requests = ~uint32_t{0};
-  base::line_array<request> requests;
+  base::aligned_array<request> requests;
   // As the one who is asked.
-  base::line_vector<owed> owes;  // in the order in which they are dealt with
-  uint32_t being_asked = 0;      // of the other's requests: those in `owes`, and those under way
+  base::aligned_vector<owed> owes;  // in the order in which they are dealt with
+  uint32_t being_asked = 0;         // of the other's requests: those in `owes`, and those under way
 };
 
 // A read or write of libfabric's. Of our own post, or of what we are asked for.

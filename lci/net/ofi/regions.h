@@ -7,7 +7,7 @@
 #include <mutex>
 #include <vector>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/ds/mpmc_array.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/op.h"
@@ -21,7 +21,7 @@ namespace lci::net::ofi {
 // and close for a use() of that region.
 class region_table {
  public:
-  struct alignas(base::line_size) region {
+  struct alignas(base::cache_line_size) region {
     uint32_t index = 0;
     uint64_t key = 0;  // guarded by lock where peers ask. 0: closed
     unsigned char* address = nullptr;

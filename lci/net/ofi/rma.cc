@@ -47,7 +47,7 @@ error_t ofi_device::post_rma(const op& operation) {
   // Nobody closes memory that a message is awaited in, so the provider does not run into memory
   // that is not open, and the question and answer, half the way of a large message, are saved.
   // Pieces are written in a row, through one connection, so the last one tells of all.
-  if (writes_to_waiting_ && operation.target_waits && operation.kind != op_kind::get &&
+  if (writes_to_waiting_ && operation.latency_critical && operation.kind != op_kind::get &&
       operation.size > limits().max_send && !is_us(operation.rank)) {
     return post_native(operation);
   }

@@ -146,7 +146,7 @@ base::Status shm_context::meet(int other, const std::string& bytes) {
 base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduction& theirs) const {
   const base::StatusOr<cma_mode> mode = read_cma_mode();
   if (!mode.ok()) return mode.status();
-  if (*mode == cma_mode::off) return reach::asking;
+  if (*mode == cma_mode::off) return reach::target_copies;
   if (other.pid == ours_.pid) return reach::here;
   uint64_t seen = 0;
   if (copy_across(other.pid, copy_direction::from_peer, &seen, theirs.probe, sizeof(seen)) &&
@@ -161,12 +161,12 @@ base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
         base::StrCat(reason, "; or set LCI_SHM_CMA=auto to go without"));
   }
   LCI_LOG(info, "shm: ", reason, ". Puts and gets go through the rings");
-  return reach::asking;
+  return reach::target_copies;
 }
 
-bool shm_context::any_asking() const {
+bool shm_context::any_target_copies() const {
   return std::any_of(peers_.begin(), peers_.end(),
-                     [](const peer& p) { return p.by == reach::asking; });
+                     [](const peer& p) { return p.by == reach::target_copies; });
 }
 
 base::StatusOr<local_region> shm_context::open(void* address, size_t size, uint64_t backing) {

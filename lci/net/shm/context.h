@@ -19,9 +19,9 @@ namespace lci::net::shm {
 
 // How this rank puts to and gets from another.
 enum class reach : uint8_t {
-  here,    // ourselves, or a thread of our process: plain copies
-  kernel,  // process_vm_writev and process_vm_readv
-  asking,  // the kernel doesn't let us: the other rank copies when it polls
+  here,           // ourselves, or a thread of our process: plain copies
+  kernel,         // process_vm_writev and process_vm_readv
+  target_copies,  // the kernel doesn't let us: the other rank copies when it polls
 };
 
 // What this rank knows of another (or of itself).
@@ -91,7 +91,7 @@ class shm_context final : public context {
   const peer& rank_at(int rank) const { return peers_[static_cast<size_t>(rank)]; }
   region_table& regions() { return regions_; }
   // Some rank can only be reached by asking.
-  bool any_asking() const;
+  bool any_target_copies() const;
   // False in a child that was forked off: nothing here belongs to it.
   bool is_ours() const;
 

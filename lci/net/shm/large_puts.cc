@@ -20,7 +20,7 @@ int64_t large_puts::now() {
       .count();
 }
 
-std::optional<way> way_chooser::next() {
+std::optional<way> path_selector::next() {
   // Whichever; the lock is not worth waiting for.
   if (!lock_.try_lock()) return way::kernel;
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
@@ -29,11 +29,11 @@ std::optional<way> way_chooser::next() {
   return now_;
 }
 
-void way_chooser::began(way through) {
+void path_selector::began(way through) {
   under_way_[static_cast<size_t>(through)].fetch_add(1, std::memory_order_relaxed);
 }
 
-void way_chooser::ended(way through, size_t size, int64_t begin, int64_t end) {
+void path_selector::ended(way through, size_t size, int64_t begin, int64_t end) {
   // Before the last put of a phase is found to be over.
   gave_up(through);
   if (!lock_.try_lock()) return;
@@ -41,11 +41,11 @@ void way_chooser::ended(way through, size_t size, int64_t begin, int64_t end) {
   measure(through, size, begin, end);
 }
 
-void way_chooser::gave_up(way through) {
+void path_selector::gave_up(way through) {
   under_way_[static_cast<size_t>(through)].fetch_sub(1, std::memory_order_relaxed);
 }
 
-void way_chooser::measure(way through, size_t size, int64_t begin, int64_t end) {
+void path_selector::measure(way through, size_t size, int64_t begin, int64_t end) {
   if (clean_since_ == INT64_MAX && under_way(other(now_)) == 0) clean_since_ = end;
   const int64_t alone_since = std::max(begin, last_end_);
   last_end_ = std::max(last_end_, end);
@@ -55,9 +55,9 @@ void way_chooser::measure(way through, size_t size, int64_t begin, int64_t end) 
   spent_.time += static_cast<double>(std::max<int64_t>(end - alone_since, 0));
 }
 
-bool way_chooser::is_over() const { return measured_ >= least_ && spent_.time >= least_time_; }
+bool path_selector::is_over() const { return measured_ >= least_ && spent_.time >= least_time_; }
 
-void way_chooser::begin_phase() {
+void path_selector::begin_phase() {
   const bool was_trial = is_trial();
   if (spent_.bytes > 0) cost_[static_cast<size_t>(now_)] = spent_.time / spent_.bytes;
   const double cost_of_best = cost_[static_cast<size_t>(best_)];

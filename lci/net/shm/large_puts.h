@@ -14,7 +14,7 @@ namespace lci::net::shm {
 
 // How both ranks copy the bytes of a large put.
 enum class way : uint8_t {
-  kernel,  // each a part, from or to the other's memory (joint_copy.h)
+  kernel,  // each a part, from or to the other's memory (cooperative_copy.h)
   ring,    // one into the ring and the other out of it, at the same time (requests.h)
 };
 
@@ -34,7 +34,7 @@ enum class way : uint8_t {
 //
 // Times are in ns from any one origin. Thread safety: any thread at any time; wait-free. A
 // measurement that meets another thread's in the lock is left out.
-class way_chooser {
+class path_selector {
  public:
   // The way of a put that is to begin now. Nothing: the put has to wait until one of those under
   // way has ended.
@@ -84,19 +84,19 @@ class large_puts {
  public:
   explicit large_puts(int ranks) : choosers_(new pair[static_cast<size_t>(ranks)]) {}
 
-  std::optional<way> next(int rank, size_t size) { return chooser(rank, size).next(); }
-  void began(way through, int rank, size_t size) { chooser(rank, size).began(through); }
+  std::optional<way> next(int rank, size_t size) { return selector(rank, size).next(); }
+  void began(way through, int rank, size_t size) { selector(rank, size).began(through); }
   void ended(way through, int rank, size_t size, int64_t begin) {
-    chooser(rank, size).ended(through, size, begin, now());
+    selector(rank, size).ended(through, size, begin, now());
   }
-  void gave_up(way through, int rank, size_t size) { chooser(rank, size).gave_up(through); }
+  void gave_up(way through, int rank, size_t size) { selector(rank, size).gave_up(through); }
   static int64_t now();
 
  private:
   static constexpr size_t very_large = size_t{512} << 10;
-  using pair = std::array<way_chooser, 2>;
+  using pair = std::array<path_selector, 2>;
 
-  way_chooser& chooser(int rank, size_t size) {
+  path_selector& selector(int rank, size_t size) {
     return choosers_[static_cast<size_t>(rank)][size < very_large ? 0 : 1];
   }
 

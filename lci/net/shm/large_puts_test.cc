@@ -11,7 +11,7 @@ namespace lci::net::shm {
 namespace {
 
 constexpr size_t size = 1000;
-constexpr int trial = way_chooser::trial;
+constexpr int trial = path_selector::trial;
 
 // A stream of puts, `window` of them under way at most. A put through the kernel takes the sender's
 // time when it begins, unless `kernel_waits`; a put through the ring ends when the sender polls,
@@ -25,7 +25,7 @@ struct stream {
   const size_t window;
   const bool kernel_waits;  // a put through the kernel ends like one through the ring
 
-  way_chooser chooser;
+  path_selector selector;
   int64_t clock = 1;
   int ring = 0;  // puts that went through the ring
 
@@ -40,21 +40,21 @@ struct stream {
     const put oldest = under_way.front();
     under_way.pop_front();
     clock += oldest.through == way::ring ? ring_ns : kernel_ns;
-    chooser.ended(oldest.through, size, oldest.begin, clock);
+    selector.ended(oldest.through, size, oldest.begin, clock);
   }
 
   // Returns the share that went through the ring.
   double run(int count) {
     const int before = ring;
     for (int i = 0; i < count;) {
-      const std::optional<way> through = under_way.size() < window ? chooser.next() : std::nullopt;
+      const std::optional<way> through = under_way.size() < window ? selector.next() : std::nullopt;
       if (!through) {
         poll();
         continue;
       }
       ++i;
       if (static_cast<size_t>(i) % window == 0) poll();
-      chooser.began(*through);
+      selector.began(*through);
       if (*through == way::ring) ++ring;
       if (*through == way::ring || kernel_waits) {
         under_way.push_back({*through, clock});
@@ -62,7 +62,7 @@ struct stream {
       }
       const int64_t begin = clock;
       clock += kernel_ns;
-      chooser.ended(way::kernel, size, begin, clock);
+      selector.ended(way::kernel, size, begin, clock);
     }
     return static_cast<double>(ring - before) / count;
   }
@@ -111,71 +111,71 @@ TEST_P(WayChooserInAStream, StaysWhereTheyAreAlike) {
 INSTANTIATE_TEST_SUITE_P(Windows, WayChooserInAStream, testing::Values(1, 2, 8, 64));
 
 // A trial waits for what is under way, and holds back what comes while it is.
-TEST(WayChooser, ATrialIsByItself) {
-  way_chooser chooser;
-  for (int i = 0; i < trial + 1; ++i) chooser.began(*chooser.next());
-  for (int i = 0; i < trial; ++i) chooser.ended(way::kernel, size, i, i + 1);
-  EXPECT_FALSE(chooser.next().has_value());
-  chooser.gave_up(way::kernel);
+TEST(PathSelector, ATrialIsByItself) {
+  path_selector selector;
+  for (int i = 0; i < trial + 1; ++i) selector.began(*selector.next());
+  for (int i = 0; i < trial; ++i) selector.ended(way::kernel, size, i, i + 1);
+  EXPECT_FALSE(selector.next().has_value());
+  selector.gave_up(way::kernel);
   for (int i = 0; i < trial; ++i) {
-    ASSERT_EQ(chooser.next(), way::ring);
-    chooser.began(way::ring);
+    ASSERT_EQ(selector.next(), way::ring);
+    selector.began(way::ring);
   }
-  EXPECT_FALSE(chooser.next().has_value());
-  chooser.ended(way::ring, size, 10, 11);
-  EXPECT_EQ(chooser.next(), way::ring);
+  EXPECT_FALSE(selector.next().has_value());
+  selector.ended(way::ring, size, 10, 11);
+  EXPECT_EQ(selector.next(), way::ring);
 }
 
 // What begins beside the last puts of a trial is not measured: here the kernel seems to take 100
 // times as long as it does, until these are over.
-TEST(WayChooser, AfterATrialItsLastPutsAreNotMeasured) {
-  way_chooser chooser;
+TEST(PathSelector, AfterATrialItsLastPutsAreNotMeasured) {
+  path_selector selector;
   int64_t clock = 1;
   const auto put = [&](way through, int64_t ns) {
-    chooser.began(through);
-    chooser.ended(through, size, clock, clock + ns);
+    selector.began(through);
+    selector.ended(through, size, clock, clock + ns);
     clock += ns;
   };
-  for (int i = 0; i < trial; ++i) put(*chooser.next(), 1000);
-  ASSERT_EQ(chooser.next(), way::ring);
-  chooser.began(way::ring);
+  for (int i = 0; i < trial; ++i) put(*selector.next(), 1000);
+  ASSERT_EQ(selector.next(), way::ring);
+  selector.began(way::ring);
   const int64_t straggler = clock;
   for (int i = 0; i < trial; ++i) put(way::ring, 2000);
   for (int i = 0; i < 1000; ++i) {
-    ASSERT_EQ(chooser.next(), way::kernel);
+    ASSERT_EQ(selector.next(), way::kernel);
     put(way::kernel, 100000);
   }
-  chooser.ended(way::ring, size, straggler, clock);
-  while (chooser.next() == way::kernel) put(way::kernel, 1000);
+  selector.ended(way::ring, size, straggler, clock);
+  while (selector.next() == way::kernel) put(way::kernel, 1000);
   for (int i = 0; i < trial; ++i) {
-    ASSERT_EQ(chooser.next(), way::ring);
+    ASSERT_EQ(selector.next(), way::ring);
     put(way::ring, 2000);
   }
-  EXPECT_EQ(chooser.next(), way::kernel);
+  EXPECT_EQ(selector.next(), way::kernel);
 }
 
 // What could not begin, and is asked for again, is no part of a trial; nor is what failed.
-TEST(WayChooser, CountsWhatEnds) {
-  way_chooser chooser;
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(chooser.next(), way::kernel);
+TEST(PathSelector, CountsWhatEnds) {
+  path_selector selector;
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(selector.next(), way::kernel);
   for (int i = 0; i < 100; ++i) {
-    chooser.began(way::kernel);
-    chooser.gave_up(way::kernel);
+    selector.began(way::kernel);
+    selector.gave_up(way::kernel);
   }
-  EXPECT_EQ(chooser.next(), way::kernel);
+  EXPECT_EQ(selector.next(), way::kernel);
 }
 
 // A clock that differs between processors must not make a way look free for ever.
-TEST(WayChooser, TimesThatRunBackCountAsNone) {
+TEST(PathSelector, TimesThatRunBackCountAsNone) {
   stream s(1000, 1000, 1);
-  s.chooser.began(way::kernel);
-  s.chooser.ended(way::kernel, size, 5000, 4000);
+  s.selector.began(way::kernel);
+  s.selector.ended(way::kernel, size, 5000, 4000);
   s.clock = 10000;
   s.run(200);
   EXPECT_LT(s.run(10000), 0.1);
 }
 
-TEST(WayChooser, AnyThreadAtAnyTime) {
+TEST(PathSelector, AnyThreadAtAnyTime) {
   large_puts puts(2);
   std::vector<std::thread> threads;
   std::vector<int> done(4);

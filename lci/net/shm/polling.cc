@@ -4,7 +4,7 @@
 
 #include "lci/base/log.h"
 #include "lci/net/shm/device.h"
-#include "lci/net/shm/told_put.h"
+#include "lci/net/shm/inline_put_imm.h"
 
 namespace lci::net::shm {
 namespace {
@@ -55,7 +55,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   // Mostly there are more messages from where the last one came from, or nothing at all. Every so
   // often that way is not taken, so that nobody else has to wait for long; nor while large puts are
   // under way, of which only so many can be.
-  if (__builtin_expect(++polls_ % polls_of_one != 0 && joint_.idle(), 1)) {
+  if (__builtin_expect(++polls_ % polls_of_one != 0 && cooperative_.idle(), 1)) {
     const int rank = active_rank_;
     ring_reader& from = reader(rank);
     const size_t taken = from.has_none() ? 0 : take_usual(from, rank, out, max);
@@ -113,10 +113,11 @@ bool shm_device::take_told(ring_reader& from, int rank, completion* out) {
   };
   if (from.take_small(message_kind::put_done, 1, give) == 1) return true;
   incoming message;
-  constexpr uint32_t least = sizeof(told_put_header);
+  constexpr uint32_t least = sizeof(inline_put_imm_header);
   const auto most = static_cast<uint32_t>(piece_ + least);
-  if (!from.next_of(message_kind::told_put, least, most, &message)) return false;
-  const bool told = take_told_put(context_.regions(), rank, message, out) == told_put_result::told;
+  if (!from.next_of(message_kind::inline_put_imm, least, most, &message)) return false;
+  const bool told =
+      take_inline_put_imm(context_.regions(), rank, message, out) == inline_put_imm_result::told;
   from.free(message.first_cell, message.size);
   return told;
 }
@@ -124,7 +125,7 @@ bool shm_device::take_told(ring_reader& from, int rank, completion* out) {
 [[gnu::noinline]] error_t shm_device::poll_all(completion* out, size_t max, size_t* count) {
   batch given{out, out + max};
   if (__builtin_expect(!requests_.idle(), 0)) move_streams();
-  if (__builtin_expect(!joint_.idle(), 0)) finish_joint(&given);
+  if (__builtin_expect(!cooperative_.idle(), 0)) finish_cooperative(&given);
   // Begins behind the rank that the last full batch ended with, so that none is served twice while
   // another waits.
   for (int i = std::min(ranks_, rings_per_poll); i > 0 && !given.full(); --i) {
@@ -198,20 +199,21 @@ bool shm_device::visit(int rank, batch* given) { return read(rank, given); }
       if (result == request_table::result::completed) ++given->next;
       return result != request_table::result::malformed;
     }
-    case message_kind::told_put: {
-      const told_put_result result = take_told_put(context_.regions(), rank, message, out);
+    case message_kind::inline_put_imm: {
+      const inline_put_imm_result result =
+          take_inline_put_imm(context_.regions(), rank, message, out);
       reader(rank).free(message.first_cell, message.size);
-      if (result == told_put_result::told) ++given->next;
-      return result != told_put_result::malformed;
+      if (result == inline_put_imm_result::told) ++given->next;
+      return result != inline_put_imm_result::malformed;
     }
-    case message_kind::joint_put: {
-      const bool sound = joint_.take(rank, message);
+    case message_kind::cooperative_put: {
+      const bool sound = cooperative_.take(rank, message);
       reader(rank).free(message.first_cell, message.size);
       return sound;
     }
-    case message_kind::joint_done: {
+    case message_kind::cooperative_done: {
       bool told = false;
-      const bool sound = joint_.take_done(rank, message, out, &told);
+      const bool sound = cooperative_.take_done(rank, message, out, &told);
       reader(rank).free(message.first_cell, message.size);
       if (told) ++given->next;
       return sound;
@@ -233,11 +235,11 @@ void shm_device::move_streams() {
 }
 
 // What the targets of our puts have finished.
-void shm_device::finish_joint(batch* given) {
+void shm_device::finish_cooperative(batch* given) {
   for (int r = 0; r < ranks_ && !given->full(); ++r) {
     if (!writer(r).lock.try_lock()) continue;
     const std::lock_guard<ds::biased_lock> guard(writer(r).lock, std::adopt_lock);
-    while (!given->full() && joint_.finish(r, given->next)) {
+    while (!given->full() && cooperative_.finish(r, given->next)) {
       ++given->next;
       given->moved = true;
     }
@@ -291,7 +293,7 @@ bool shm_device::report_failure(int rank, batch* given) {
   for (;;) {
     if (given->full()) return false;
     given->moved = true;
-    if (!requests_.give_up(rank, given->next) && !joint_.give_up(rank, given->next)) break;
+    if (!requests_.give_up(rank, given->next) && !cooperative_.give_up(rank, given->next)) break;
     ++given->next;
   }
   *given->next = completion();

@@ -4,7 +4,7 @@
 
 #include "lci/base/copy.h"
 #include "lci/net/shm/device.h"
-#include "lci/net/shm/told_put.h"
+#include "lci/net/shm/inline_put_imm.h"
 
 namespace lci::net::shm {
 namespace {
@@ -30,7 +30,7 @@ error_t shm_device::inject(int rank, net_imm_data_t imm, const void* buffer, siz
   if (__builtin_expect(state(rank) == peer_state::alive && ring_writer::is_short(size), 1)) {
     ring_writer& to = writer(rank);
     const ds::biased_lock::owner_guard guard(to.lock);
-    if (guard && to.write_at_once(message_kind::send, imm, buffer, size)) return errorcode_t::done;
+    if (guard && to.write_short(message_kind::send, imm, buffer, size)) return errorcode_t::done;
   }
   return send(rank, imm, {nullptr, 0, buffer, size});
 }
@@ -66,7 +66,7 @@ error_t shm_device::put(int rank, const void* buffer, size_t size, remote_region
   if (__builtin_expect(mapped == nullptr, 0)) {
     return device::put(rank, buffer, size, remote, remote_offset);
   }
-  if (__builtin_expect(size > line_size, 0)) return copy(mapped, buffer, size);
+  if (__builtin_expect(size > cache_line_size, 0)) return copy(mapped, buffer, size);
   base::copy_short(mapped, buffer, size);
   return errorcode_t::done;
 }
@@ -77,7 +77,7 @@ error_t shm_device::get(int rank, void* buffer, size_t size, remote_region remot
   if (__builtin_expect(mapped == nullptr, 0)) {
     return device::get(rank, buffer, size, remote, remote_offset);
   }
-  if (__builtin_expect(size > line_size, 0)) return copy(buffer, mapped, size);
+  if (__builtin_expect(size > cache_line_size, 0)) return copy(buffer, mapped, size);
   base::copy_short(buffer, mapped, size);
   return errorcode_t::done;
 }
@@ -86,7 +86,7 @@ error_t shm_device::get(int rank, void* buffer, size_t size, remote_region remot
 // has nearly to itself.
 error_t shm_device::put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
                             remote_region remote, uint64_t remote_offset) {
-  constexpr size_t most = line_size - word_size - sizeof(told_put_header);
+  constexpr size_t most = cache_line_size - word_size - sizeof(inline_put_imm_header);
   open_bytes open;
   if (__builtin_expect(
           size <= most && state(rank) == peer_state::alive &&
@@ -96,15 +96,15 @@ error_t shm_device::put_imm(int rank, net_imm_data_t imm, const void* buffer, si
     ring_writer& to = writer(rank);
     const ds::biased_lock::owner_guard guard(to.lock);
     if (guard && open.backing == 0 && target.by != reach::here) {
-      if (to.write_at_once(message_kind::told_put, imm, make_told_put(remote, remote_offset),
-                           buffer, size)) {
+      if (to.write_short(message_kind::inline_put_imm, imm,
+                         make_inline_put_imm(remote, remote_offset), buffer, size)) {
         return errorcode_t::done;
       }
-    } else if (guard && to.can_write_at_once(0)) {
+    } else if (guard && to.can_write_short(0)) {
       unsigned char* const mapped = target.mapped_before(open);
       if (mapped != nullptr) {
         base::copy_short(mapped, buffer, size);
-        to.write_at_once(message_kind::put_done, imm, nullptr, 0);
+        to.write_short(message_kind::put_done, imm, nullptr, 0);
         return errorcode_t::done;
       }
     }
@@ -124,15 +124,15 @@ error_t shm_device::post_remote_copy(const op& operation) {
   unsigned char* const mapped = target.mapped(open);
   // Small bytes that the target is told of travel with the word.
   const bool at_once = operation.kind == op_kind::put_imm && operation.size <= piece_;
-  const bool through_ring =
-      mapped == nullptr && target.by != reach::here && (target.by == reach::asking || at_once);
-  const bool by_both = mapped == nullptr && target.by == reach::kernel && operation.target_waits &&
-                       operation.size >= joint_copy_size_;
+  const bool through_ring = mapped == nullptr && target.by != reach::here &&
+                            (target.by == reach::target_copies || at_once);
+  const bool by_both = mapped == nullptr && target.by == reach::kernel &&
+                       operation.latency_critical && operation.size >= cooperative_copy_size_;
   const auto copy = [&] {
     if (mapped == nullptr) {
       return target.copy(direction, operation.buffer, open.address, operation.size);
     }
-    if (direction == copy_direction::to_peer && operation.size <= line_size) {
+    if (direction == copy_direction::to_peer && operation.size <= cache_line_size) {
       base::copy_short(mapped, operation.buffer, operation.size);
     } else {
       copy_within(direction, operation.buffer, reinterpret_cast<uintptr_t>(mapped), operation.size);
@@ -149,7 +149,8 @@ error_t shm_device::post_remote_copy(const op& operation) {
   if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
   if (by_both) return post_large(operation, open.address, to);
   if (through_ring) {
-    const error_t posted = at_once ? post_told_put(operation, to) : requests_.post(operation, to);
+    const error_t posted =
+        at_once ? post_inline_put_imm(operation, to) : requests_.post(operation, to);
     return posted.is_retry() ? full(operation.rank) : posted;
   }
   // The lock is held from the look for room to the message, so that the bytes are copied only once.
@@ -161,9 +162,10 @@ error_t shm_device::post_remote_copy(const op& operation) {
 }
 
 // With the ring's lock. Done, or retry_nomem.
-error_t shm_device::post_told_put(const op& operation, ring_writer& to) {
-  const told_put_header header = make_told_put(operation.remote, operation.remote_offset);
-  const bool written = to.write(message_kind::told_put, operation.imm,
+error_t shm_device::post_inline_put_imm(const op& operation, ring_writer& to) {
+  const inline_put_imm_header header =
+      make_inline_put_imm(operation.remote, operation.remote_offset);
+  const bool written = to.write(message_kind::inline_put_imm, operation.imm,
                                 {&header, sizeof(header), operation.buffer, operation.size});
   return written ? errorcode_t::done : errorcode_t::retry_nomem;
 }
@@ -174,7 +176,7 @@ error_t shm_device::post_large(const op& operation, uint64_t remote, ring_writer
   if (!through) return full(operation.rank);
   const int64_t begin = large_puts::now();
   large_puts_.began(*through, operation.rank, operation.size);
-  const error_t posted = *through == way::kernel ? joint_.put(operation, remote, to, begin)
+  const error_t posted = *through == way::kernel ? cooperative_.put(operation, remote, to, begin)
                                                  : requests_.post(operation, to, begin);
   if (posted.is_done() || posted.is_posted()) return posted;
   large_puts_.gave_up(*through, operation.rank, operation.size);

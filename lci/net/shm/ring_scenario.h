@@ -69,7 +69,7 @@ class ring_scenario : public ds::check::scenario {
       const gather message{nullptr, 0, sending_.data(), sending_.size()};
       const auto imm = static_cast<uint32_t>(m);
       if (writer_.is_short(message.size) &&
-          writer_.write_at_once(message_kind::send, imm, message.bytes, message.size)) {
+          writer_.write_short(message_kind::send, imm, message.bytes, message.size)) {
         continue;
       }
       while (!writer_.write(message_kind::send, imm, message)) atomics::pause();

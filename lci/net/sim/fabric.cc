@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "lci/base/check.h"
-#include "lci/net/sim/turns.h"
+#include "lci/net/sim/deterministic_scheduler.h"
 
 namespace lci::net::sim {
 namespace {
@@ -195,7 +195,7 @@ bool fabric::execute(int rank, int uid, const op& operation, const pending* was)
 }
 
 error_t fabric::post(int rank, int uid, const op& operation) {
-  turns::pass();
+  deterministic_scheduler::pass();
   const std::lock_guard<std::mutex> guard(mutex_);
   check(rank, operation);
   device_state& device = device_of(rank, uid);
@@ -231,7 +231,7 @@ error_t fabric::post(int rank, int uid, const op& operation) {
 }
 
 bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offset, int64_t value) {
-  turns::pass();
+  deterministic_scheduler::pass();
   const std::lock_guard<std::mutex> guard(mutex_);
   LCI_CHECK(how_.has_add, "add");
   record(3, static_cast<uint64_t>(peer), static_cast<uint64_t>(value));
@@ -253,7 +253,7 @@ bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offse
 // ------------------------------------------------------------------------------------------
 
 error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* count) {
-  turns::pass();
+  deterministic_scheduler::pass();
   const std::lock_guard<std::mutex> guard(mutex_);
   *count = 0;
   ++now_;

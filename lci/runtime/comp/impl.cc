@@ -10,13 +10,14 @@ namespace lci::rt {
   // As in live.h. The base comes first in all of them.
   *const_cast<volatile attr_comp_type_t*>(&static_cast<library_comp*>(memory)->attr.comp_type) =
       freed;
-  keep_freed(memory, size, alignment);
+  quarantine(memory, size, alignment);
 }
 
 synchronizer::synchronizer(const comp_attr_t& attributes)
     : library_comp(attributes),
       threshold_(attributes.sync_threshold),
-      statuses_(base::make_line_array<status_t>(static_cast<size_t>(attributes.sync_threshold))) {}
+      statuses_(
+          base::make_aligned_array<status_t>(static_cast<size_t>(attributes.sync_threshold))) {}
 
 void synchronizer::signal(status_t status) {
   // S1: acquire pairs with S4, so that this status is not written before the last round's are read.

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "lci/api/comp.hpp"
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/ds/array_queue.h"
 #include "lci/ds/lcrq.h"
 
@@ -89,7 +89,7 @@ class alignas(64) synchronizer final : public library_comp {
   const int threshold_;
   std::atomic<int> tickets_{0};
   std::atomic<int> filled_{0};
-  const base::line_array<status_t> statuses_;
+  const base::aligned_array<status_t> statuses_;
 };
 
 // Statuses in the order of completion.

@@ -77,7 +77,8 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
 }
 
 bool rendezvous::last_put_tells() const {
-  return device_.puts_tell() && device_.runtime.attr().rdv_protocol != attr_rdv_protocol_t::write;
+  return device_.has_put_imm32() &&
+         device_.runtime.attr().rdv_protocol != attr_rdv_protocol_t::write;
 }
 
 void rendezvous::on_rtr(int rank, const rtr_header& header) {
@@ -95,7 +96,7 @@ void rendezvous::on_rtr(int rank, const rtr_header& header) {
   state->receiver_ticket = header.receiver_ticket;
   state->tells = last_put_tells();
   state->imm = header.receiver_ticket;
-  state->target_waits = true;
+  state->latency_critical = true;
   const error_t result = state->start(device_, /*may_wait=*/true);
   if (!result.is_posted()) state->finished(device_, result.errorcode);
 }

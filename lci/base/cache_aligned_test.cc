@@ -1,4 +1,4 @@
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 
 #include <atomic>
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace lci::base {
 namespace {
 
 uintptr_t offset_in_line(const void* address) {
-  return reinterpret_cast<uintptr_t>(address) % line_size;
+  return reinterpret_cast<uintptr_t>(address) % cache_line_size;
 }
 
 struct counted {
@@ -30,42 +30,42 @@ struct counted {
 int counted::alive = 0;
 int counted::most = 100;
 
-TEST(OwnLines, ArraysBeginWithALineAndLeaveTheLastToNobody) {
-  std::vector<line_array<char>> arrays;
+TEST(CacheAligned, ArraysBeginWithALineAndLeaveTheLastToNobody) {
+  std::vector<aligned_array<char>> arrays;
   for (size_t size = 1; size < 200; ++size) {
-    arrays.push_back(make_line_array<char>(size));
+    arrays.push_back(make_aligned_array<char>(size));
     EXPECT_EQ(offset_in_line(arrays.back().get()), 0u);
   }
   for (size_t i = 0; i < arrays.size(); ++i) {
     for (size_t j = 0; j < arrays.size(); ++j) {
-      const auto last = reinterpret_cast<uintptr_t>(&arrays[i][i]) / line_size;
+      const auto last = reinterpret_cast<uintptr_t>(&arrays[i][i]) / cache_line_size;
       if (i != j) {
-        EXPECT_NE(last, reinterpret_cast<uintptr_t>(arrays[j].get()) / line_size);
+        EXPECT_NE(last, reinterpret_cast<uintptr_t>(arrays[j].get()) / cache_line_size);
       }
     }
   }
 }
 
-TEST(OwnLines, ElementsAreConstructedAndDestroyed) {
+TEST(CacheAligned, ElementsAreConstructedAndDestroyed) {
   {
-    const line_array<counted> array = make_line_array<counted>(10);
+    const aligned_array<counted> array = make_aligned_array<counted>(10);
     EXPECT_EQ(counted::alive, 10);
     EXPECT_EQ(array[9].value.load(), 7);
   }
   EXPECT_EQ(counted::alive, 0);
   counted::most = 5;
-  EXPECT_THROW(make_line_array<counted>(10), std::runtime_error);
+  EXPECT_THROW(make_aligned_array<counted>(10), std::runtime_error);
   EXPECT_EQ(counted::alive, 0);
 }
 
-TEST(OwnLines, VectorsStayOnLinesAsTheyGrow) {
-  line_vector<int> vector;
+TEST(CacheAligned, VectorsStayOnLinesAsTheyGrow) {
+  aligned_vector<int> vector;
   for (int i = 0; i < 1000; ++i) {
     vector.push_back(i);
     EXPECT_EQ(offset_in_line(vector.data()), 0u);
   }
   EXPECT_EQ(vector[999], 999);
-  EXPECT_THROW(line_allocator<uint64_t>().allocate(~size_t{0} / 4), std::bad_alloc);
+  EXPECT_THROW(cache_aligned_allocator<uint64_t>().allocate(~size_t{0} / 4), std::bad_alloc);
 }
 
 }  // namespace

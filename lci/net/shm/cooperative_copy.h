@@ -1,22 +1,23 @@
 // Large puts that both ranks copy at the same time, each through the kernel: two processors copy
 // nearly twice as fast as one.
 //
-// The requester writes a joint_put into the ring and begins to copy. Both take pieces, by counters
-// that both map (joint_slot), until none is left: a target that does not come to poll leaves all of
-// them to the requester. Then the requester writes a joint_done, behind which the
-// put is visible: the target copies its pieces when it reads the joint_put, thus before that.
+// The requester writes a cooperative_put into the ring and begins to copy. Both take pieces, by
+// counters that both map (cooperative_slot), until none is left: a target that does not come to
+// poll leaves all of them to the requester. Then the requester writes a cooperative_done, behind
+// which the put is visible: the target copies its pieces when it reads the cooperative_put, thus
+// before that.
 //
 //   requester                                  target
 //   slot.taken = 0, slot.end = 0
-//   joint_put  ------------------------------> on reading it:
+//   cooperative_put  ------------------------------> on reading it:
 //   copy to, while pieces are left               copy from, while pieces are left
-//   joint_done ------------------------------>   slot.end = done or failed
+//   cooperative_done ------------------------------>   slot.end = done or failed
 //   all pieces were mine: done                 on reading that: tells of a put_imm
 //   else posted until slot.end != 0
 //
 // A slot is used again only when its target has set `end`, after which it does not look at it.
-#ifndef LCI_NET_SHM_JOINT_COPY_H_
-#define LCI_NET_SHM_JOINT_COPY_H_
+#ifndef LCI_NET_SHM_COOPERATIVE_COPY_H_
+#define LCI_NET_SHM_COOPERATIVE_COPY_H_
 
 #include <atomic>
 #include <cstddef>
@@ -33,17 +34,17 @@ namespace lci::net::shm {
 
 // Both sides of the conversations of one device. Thread safety: put(), finish() and give_up() under
 // the lock of the ring to that rank; take() and take_done() by the thread that polls; idle() any.
-class joint_copies {
+class cooperative_copies {
  public:
   // Copies between an address here and one in another process. False if that could not be done.
   using copier = std::function<bool(int rank, copy_direction direction, void* local,
                                     uint64_t remote, size_t size)>;
 
   // `timed`, which outlives this, is told of the end of each put that was done or posted.
-  joint_copies(int ranks, region_table& regions, copier copy, large_puts& timed);
+  cooperative_copies(int ranks, region_table& regions, copier copy, large_puts& timed);
 
   // The slots of the ring that this rank writes at `rank`, and of the one that it reads from it.
-  void attach(int rank, joint_slot* outgoing, joint_slot* incoming);
+  void attach(int rank, cooperative_slot* outgoing, cooperative_slot* incoming);
 
   // A put or put_imm, which began at `begin`, to `remote`, which is open there.
   //   done         it is visible there, or will be before what is posted later
@@ -58,9 +59,10 @@ class joint_copies {
   // Nothing is left for finish().
   bool idle() const { return open_.load(std::memory_order_relaxed) == 0; }
 
-  // The target of a joint_put copies its part of it. False if the message makes no sense.
+  // The target of a cooperative_put copies its part of it. False if the message makes no sense.
   bool take(int rank, const incoming& message);
-  // A joint_done: *told says whether *out has been filled, since it is of a put_imm that succeeded.
+  // A cooperative_done: *told says whether *out has been filled, since it is of a put_imm that
+  // succeeded.
   bool take_done(int rank, const incoming& message, completion* out, bool* told);
 
  private:
@@ -71,11 +73,11 @@ class joint_copies {
     int64_t begin = 0;
   };
   struct conversation {
-    joint_slot* outgoing = nullptr;
-    joint_slot* incoming = nullptr;
+    cooperative_slot* outgoing = nullptr;
+    cooperative_slot* incoming = nullptr;
     uint32_t used = 0;    // bit i: slot i is the target's, too
     uint32_t failed = 0;  // bit i: pieces of the peer's put i were not copied here
-    request requests[joint_slots];
+    request requests[cooperative_slots];
   };
 
   // Frees slots that the target is done with and that finish() has nothing to say about: a program
@@ -93,4 +95,4 @@ class joint_copies {
 
 }  // namespace lci::net::shm
 
-#endif  // LCI_NET_SHM_JOINT_COPY_H_
+#endif  // LCI_NET_SHM_COOPERATIVE_COPY_H_

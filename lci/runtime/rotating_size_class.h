@@ -1,5 +1,5 @@
-#ifndef LCI_RUNTIME_SIZE_IN_TURN_H_
-#define LCI_RUNTIME_SIZE_IN_TURN_H_
+#ifndef LCI_RUNTIME_ROTATING_SIZE_CLASS_H_
+#define LCI_RUNTIME_ROTATING_SIZE_CLASS_H_
 
 #include <algorithm>
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace lci::rt {
 // messages often come at a time, so they take four sizes in turn.
 //
 // Thread safety: any thread at any time. Wait-free.
-inline size_t size_in_turn(size_t size) {
+inline size_t rotating_size_class(size_t size) {
 #ifdef LCI_BASE_ADDRESS_SANITIZER
   return size;  // which sees a program read behind its message
 #else
@@ -31,4 +31,4 @@ inline size_t size_in_turn(size_t size) {
 
 }  // namespace lci::rt
 
-#endif  // LCI_RUNTIME_SIZE_IN_TURN_H_
+#endif  // LCI_RUNTIME_ROTATING_SIZE_CLASS_H_

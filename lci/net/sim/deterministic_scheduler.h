@@ -1,5 +1,5 @@
-#ifndef LCI_NET_SIM_TURNS_H_
-#define LCI_NET_SIM_TURNS_H_
+#ifndef LCI_NET_SIM_DETERMINISTIC_SCHEDULER_H_
+#define LCI_NET_SIM_DETERMINISTIC_SCHEDULER_H_
 
 #include <condition_variable>
 #include <cstddef>
@@ -17,11 +17,11 @@ namespace lci::net::sim {
 // test needs, it ends the process.
 //
 // Only threads that have joined take part; others run as the machine likes.
-class turns {
+class deterministic_scheduler {
  public:
-  turns(uint64_t seed, size_t threads);
-  turns(const turns&) = delete;
-  turns& operator=(const turns&) = delete;
+  deterministic_scheduler(uint64_t seed, size_t threads);
+  deterministic_scheduler(const deterministic_scheduler&) = delete;
+  deterministic_scheduler& operator=(const deterministic_scheduler&) = delete;
 
   // The calling thread is number `number`, below `threads`, from now on. Returns when all have come
   // and it has the turn.
@@ -42,7 +42,7 @@ class turns {
   void end();
 
   // Those that the calling thread takes part in, or null.
-  static turns* of_this_thread();
+  static deterministic_scheduler* of_this_thread();
 
   // Hands the turn of the calling thread, if it takes part in any, to somebody else, perhaps.
   static void pass();
@@ -72,4 +72,4 @@ class turns {
 
 }  // namespace lci::net::sim
 
-#endif  // LCI_NET_SIM_TURNS_H_
+#endif  // LCI_NET_SIM_DETERMINISTIC_SCHEDULER_H_

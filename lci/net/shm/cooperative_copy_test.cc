@@ -1,4 +1,4 @@
-#include "lci/net/shm/joint_copy.h"
+#include "lci/net/shm/cooperative_copy.h"
 
 #include <algorithm>
 #include <atomic>
@@ -22,7 +22,7 @@ class JointCopy : public testing::Test {
   JointCopy()
       : control_(new ring_control()),
         cells_(new cell[size_t{1} << shift]()),
-        slots_(new joint_slot[joint_slots]()),
+        slots_(new cooperative_slot[cooperative_slots]()),
         directory_(new region_slot[directory_capacity]()),
         source_(capacity),
         memory_(capacity),
@@ -42,7 +42,7 @@ class JointCopy : public testing::Test {
             },
             timed_) {
     writer_.attach(control_.get(), cells_.get(), shift);
-    reader_.attach(control_.get(), cells_.get(), shift, sizeof(joint_header));
+    reader_.attach(control_.get(), cells_.get(), shift, sizeof(cooperative_header));
     requester_.attach(0, slots_.get(), nullptr);
     target_.attach(0, nullptr, slots_.get());
     regions_.attach(directory_.get(), 1000);
@@ -76,10 +76,10 @@ class JointCopy : public testing::Test {
     if (reader_.next(&message) != ring_reader::result::message) return false;
     bool tells = false;
     completion out;
-    if (message.kind == message_kind::joint_put) {
+    if (message.kind == message_kind::cooperative_put) {
       EXPECT_TRUE(target_.take(0, message));
     } else {
-      EXPECT_EQ(message.kind, message_kind::joint_done);
+      EXPECT_EQ(message.kind, message_kind::cooperative_done);
       EXPECT_TRUE(target_.take_done(0, message, &out, &tells));
     }
     if (tells) told->push_back(out);
@@ -98,7 +98,7 @@ class JointCopy : public testing::Test {
 
   const std::unique_ptr<ring_control> control_;
   const std::unique_ptr<cell[]> cells_;
-  const std::unique_ptr<joint_slot[]> slots_;
+  const std::unique_ptr<cooperative_slot[]> slots_;
   const std::unique_ptr<region_slot[]> directory_;
   std::vector<unsigned char> source_;
   std::vector<unsigned char> memory_;
@@ -111,8 +111,8 @@ class JointCopy : public testing::Test {
   std::atomic<int> pieces_of_requester_{0};
   std::atomic<int> pieces_of_target_{0};
   large_puts timed_{1};
-  joint_copies requester_;
-  joint_copies target_;
+  cooperative_copies requester_;
+  cooperative_copies target_;
 };
 
 TEST_F(JointCopy, ATargetThatIsBusyLeavesAllToTheRequester) {
@@ -190,13 +190,13 @@ TEST_F(JointCopy, WhatTheRequesterCannotCopyIsFatalAndNotTold) {
 }
 
 TEST_F(JointCopy, SlotsAreUsedAgainOnlyOnceTheTargetHasSeenThem) {
-  for (uint32_t i = 0; i < joint_slots; ++i) EXPECT_TRUE(put(0, 40000).is_done()) << i;
+  for (uint32_t i = 0; i < cooperative_slots; ++i) EXPECT_TRUE(put(0, 40000).is_done()) << i;
   EXPECT_TRUE(put(0, 40000).is_retry());
   std::vector<completion> told;
   ASSERT_TRUE(poll(&told));
   EXPECT_TRUE(put(0, 40000).is_done());
   EXPECT_TRUE(put(0, 40000).is_retry());
-  EXPECT_EQ(poll_all().size(), joint_slots + 1);
+  EXPECT_EQ(poll_all().size(), cooperative_slots + 1);
   completion out;
   EXPECT_FALSE(requester_.finish(0, &out));
   EXPECT_TRUE(requester_.idle());
@@ -208,14 +208,14 @@ TEST_F(JointCopy, SlotsThatSomebodyWaitsForAreKeptForThem) {
     while (poll(&told)) {
     }
   };
-  for (uint32_t i = 0; i < joint_slots; ++i) EXPECT_TRUE(put(i, 100000).is_posted()) << i;
-  EXPECT_TRUE(put(joint_slots, 100000).is_retry());
-  EXPECT_EQ(told.size() + poll_all().size(), joint_slots);
+  for (uint32_t i = 0; i < cooperative_slots; ++i) EXPECT_TRUE(put(i, 100000).is_posted()) << i;
+  EXPECT_TRUE(put(cooperative_slots, 100000).is_retry());
+  EXPECT_EQ(told.size() + poll_all().size(), cooperative_slots);
   std::vector<void*> contexts;
   for (completion out; requester_.finish(0, &out);) contexts.push_back(out.context);
   std::sort(contexts.begin(), contexts.end());
-  ASSERT_EQ(contexts.size(), joint_slots);
-  for (uint32_t i = 0; i < joint_slots; ++i) EXPECT_EQ(contexts[i], source_.data() + i);
+  ASSERT_EQ(contexts.size(), cooperative_slots);
+  for (uint32_t i = 0; i < cooperative_slots; ++i) EXPECT_EQ(contexts[i], source_.data() + i);
   EXPECT_TRUE(requester_.idle());
 }
 
@@ -235,7 +235,7 @@ TEST_F(JointCopy, WhatWaitsForATargetThatIsGoneIsGivenUp) {
 }
 
 TEST_F(JointCopy, WhatMakesNoSenseIsRefused) {
-  joint_header header{};
+  cooperative_header header{};
   incoming message;
   message.bytes = reinterpret_cast<unsigned char*>(&header);
   message.size = sizeof(header) - 1;
@@ -244,14 +244,14 @@ TEST_F(JointCopy, WhatMakesNoSenseIsRefused) {
   EXPECT_FALSE(target_.take(0, message));
   EXPECT_FALSE(target_.take_done(0, message, &out, &told));
   message.size = sizeof(header);
-  header.number = joint_slots;
+  header.number = cooperative_slots;
   EXPECT_FALSE(target_.take(0, message));
   EXPECT_FALSE(target_.take_done(0, message, &out, &told));
 }
 
 // Sizes that no memory has, and memory that is not open: nothing is copied, and it ends.
 TEST_F(JointCopy, WildPutsAreNotCopied) {
-  joint_header header{};
+  cooperative_header header{};
   header.flag = 1;
   header.key = regions_.remote(region_).key;
   header.base = regions_.remote(region_).base;
@@ -265,7 +265,7 @@ TEST_F(JointCopy, WildPutsAreNotCopied) {
       slots_[0].taken.store(0);
       slots_[0].end.store(0);
       EXPECT_TRUE(target_.take(0, message));
-      EXPECT_EQ(slots_[0].end.load(), joint_failed);
+      EXPECT_EQ(slots_[0].end.load(), cooperative_failed);
       completion out;
       bool told = true;
       EXPECT_TRUE(target_.take_done(0, message, &out, &told));

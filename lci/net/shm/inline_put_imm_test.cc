@@ -1,4 +1,4 @@
-#include "lci/net/shm/told_put.h"
+#include "lci/net/shm/inline_put_imm.h"
 
 #include <algorithm>
 #include <cstring>
@@ -12,12 +12,12 @@ namespace lci::net::shm {
 namespace {
 
 // A rank of whose memory the middle is open, and a message to it.
-class ToldPut : public testing::Test {
+class InlinePutImm : public testing::Test {
  protected:
   static constexpr size_t open_from = 256;
   static constexpr size_t open_size = 512;
 
-  ToldPut() : slots_(new region_slot[directory_capacity]()), memory_(1024) {
+  InlinePutImm() : slots_(new region_slot[directory_capacity]()), memory_(1024) {
     regions_.attach(slots_.get(), 1000);
     // Not the first slot.
     const auto first = regions_.open(memory_.data(), 1);
@@ -25,20 +25,20 @@ class ToldPut : public testing::Test {
     regions_.close(*first);
   }
 
-  told_put_result take(const told_put_header& header, size_t size) {
+  inline_put_imm_result take(const inline_put_imm_header& header, size_t size) {
     std::vector<unsigned char> bytes(sizeof(header) + size, 9);
     std::memcpy(bytes.data(), &header, sizeof(header));
     return take(&bytes);
   }
-  told_put_result take(std::vector<unsigned char>* bytes) {
+  inline_put_imm_result take(std::vector<unsigned char>* bytes) {
     incoming message;
-    message.kind = message_kind::told_put;
+    message.kind = message_kind::inline_put_imm;
     message.imm = 5;
     message.size = static_cast<uint32_t>(bytes->size());
     message.bytes = bytes->data();
     out_ = completion();
     out_.kind = completion_kind::peer_failed;
-    return take_told_put(regions_, 3, message, &out_);
+    return take_inline_put_imm(regions_, 3, message, &out_);
   }
   auto count(unsigned char value) const {
     return static_cast<size_t>(std::count(memory_.begin(), memory_.end(), value));
@@ -51,53 +51,55 @@ class ToldPut : public testing::Test {
   completion out_;
 };
 
-TEST_F(ToldPut, WritesTheBytesWhereTheyBelongAndSaysSo) {
+TEST_F(InlinePutImm, WritesTheBytesWhereTheyBelongAndSaysSo) {
   const remote_region open = regions_.remote(region_);
-  ASSERT_EQ(take(make_told_put(open, 1), 200), told_put_result::told);
+  ASSERT_EQ(take(make_inline_put_imm(open, 1), 200), inline_put_imm_result::told);
   EXPECT_EQ(out_.kind, completion_kind::remote_put);
   EXPECT_EQ(out_.rank, 3);
   EXPECT_EQ(out_.imm, 5u);
   EXPECT_EQ(count(9), 200u);
   EXPECT_EQ(memory_[open_from], 0);
   EXPECT_EQ(memory_[open_from + 1], 9);
-  EXPECT_EQ(take(make_told_put(open, open_size), 0), told_put_result::told);
+  EXPECT_EQ(take(make_inline_put_imm(open, open_size), 0), inline_put_imm_result::told);
   EXPECT_EQ(count(9), 200u);
 }
 
-TEST_F(ToldPut, WhatIsNotOpenIsNotWrittenNorTold) {
+TEST_F(InlinePutImm, WhatIsNotOpenIsNotWrittenNorTold) {
   const remote_region open = regions_.remote(region_);
-  EXPECT_EQ(take(make_told_put(open, open_size - 7), 8), told_put_result::closed);
-  EXPECT_EQ(take(make_told_put({open.base, open.key + 1}, 0), 8), told_put_result::closed);
-  EXPECT_EQ(take(make_told_put({open.base + 1, open.key}, 0), 8), told_put_result::closed);
+  EXPECT_EQ(take(make_inline_put_imm(open, open_size - 7), 8), inline_put_imm_result::closed);
+  EXPECT_EQ(take(make_inline_put_imm({open.base, open.key + 1}, 0), 8),
+            inline_put_imm_result::closed);
+  EXPECT_EQ(take(make_inline_put_imm({open.base + 1, open.key}, 0), 8),
+            inline_put_imm_result::closed);
   regions_.close(region_);
-  EXPECT_EQ(take(make_told_put(open, 0), 8), told_put_result::closed);
+  EXPECT_EQ(take(make_inline_put_imm(open, 0), 8), inline_put_imm_result::closed);
   EXPECT_EQ(out_.kind, completion_kind::peer_failed) << "untouched";
   EXPECT_EQ(count(0), memory_.size());
 }
 
-TEST_F(ToldPut, RefusesMoreThanAnOffsetCanName) {
+TEST_F(InlinePutImm, RefusesMoreThanAnOffsetCanName) {
   EXPECT_FALSE(regions_.open(memory_.data(), max_region_size + 1).ok());
   EXPECT_TRUE(regions_.open(memory_.data(), max_region_size).ok());
 }
 
 // A peer may write anything: only open memory changes, and nothing is read beyond the message (the
 // address sanitizer watches).
-TEST_F(ToldPut, WhateverAPeerWritesOnlyOpenMemoryChanges) {
+TEST_F(InlinePutImm, WhateverAPeerWritesOnlyOpenMemoryChanges) {
   std::mt19937_64 random(20261122);
   const remote_region open = regions_.remote(region_);
   int told = 0;
   int malformed = 0;
   for (int i = 0; i < 100000; ++i) {
-    told_put_header header = make_told_put(open, random() % 600);
+    inline_put_imm_header header = make_inline_put_imm(open, random() % 600);
     if (random() % 8 == 0) header.key = random();
     if (random() % 8 == 0) header.place = random();
     std::vector<unsigned char> bytes(random() % 100, 7);
     std::copy_n(reinterpret_cast<const unsigned char*>(&header),
                 std::min(bytes.size(), sizeof(header)), bytes.begin());
-    const told_put_result result = take(&bytes);
-    EXPECT_EQ(result == told_put_result::malformed, bytes.size() < sizeof(header));
-    told += result == told_put_result::told;
-    malformed += result == told_put_result::malformed;
+    const inline_put_imm_result result = take(&bytes);
+    EXPECT_EQ(result == inline_put_imm_result::malformed, bytes.size() < sizeof(header));
+    told += result == inline_put_imm_result::told;
+    malformed += result == inline_put_imm_result::malformed;
   }
   EXPECT_GT(told, 1000);
   EXPECT_GT(malformed, 1000);

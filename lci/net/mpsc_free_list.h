@@ -1,5 +1,5 @@
-#ifndef LCI_NET_RETURNED_LIST_H_
-#define LCI_NET_RETURNED_LIST_H_
+#ifndef LCI_NET_MPSC_FREE_LIST_H_
+#define LCI_NET_MPSC_FREE_LIST_H_
 
 #include <atomic>
 
@@ -10,7 +10,7 @@ namespace lci::net {
 //   R: a release in put, so that A: an acquire in take_all sees every use of a packet that ended
 //   before it was put.
 template <class Packet>
-class returned_list {
+class mpsc_free_list {
  public:
   void put(Packet& over) {
     Packet* head = head_.load(std::memory_order_relaxed);
@@ -29,4 +29,4 @@ class returned_list {
 
 }  // namespace lci::net
 
-#endif  // LCI_NET_RETURNED_LIST_H_
+#endif  // LCI_NET_MPSC_FREE_LIST_H_

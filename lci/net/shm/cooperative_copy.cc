@@ -1,4 +1,4 @@
-#include "lci/net/shm/joint_copy.h"
+#include "lci/net/shm/cooperative_copy.h"
 
 #include <algorithm>
 #include <cstring>
@@ -26,7 +26,8 @@ constexpr int back_shift = 32;
 // Calls copy(offset, size) for pieces that nobody else has taken. Returns how many; *whole is false
 // if one failed.
 template <class Copy>
-uint64_t copy_pieces(joint_slot* slot, side from, size_t size, const Copy& copy, bool* whole) {
+uint64_t copy_pieces(cooperative_slot* slot, side from, size_t size, const Copy& copy,
+                     bool* whole) {
   const size_t piece = piece_of(size);
   const uint64_t count = pieces_of(size);
   const uint64_t step = from == side::front ? 1 : uint64_t{1} << back_shift;
@@ -48,42 +49,43 @@ uint64_t copy_pieces(joint_slot* slot, side from, size_t size, const Copy& copy,
 
 }  // namespace
 
-joint_copies::joint_copies(int ranks, region_table& regions, copier copy, large_puts& timed)
+cooperative_copies::cooperative_copies(int ranks, region_table& regions, copier copy,
+                                       large_puts& timed)
     : regions_(regions),
       copy_(std::move(copy)),
       timed_(timed),
       with_(new conversation[static_cast<size_t>(ranks)]) {}
 
-void joint_copies::attach(int rank, joint_slot* outgoing, joint_slot* incoming) {
+void cooperative_copies::attach(int rank, cooperative_slot* outgoing, cooperative_slot* incoming) {
   with_[static_cast<size_t>(rank)].outgoing = outgoing;
   with_[static_cast<size_t>(rank)].incoming = incoming;
 }
 
 // ---- requester ----------------------------------------------------------------------------------
 
-error_t joint_copies::put(const op& operation, uint64_t remote, ring_writer& writer,
-                          int64_t begin) {
+error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_writer& writer,
+                                int64_t begin) {
   conversation& with = with_[static_cast<size_t>(operation.rank)];
-  constexpr uint32_t all = (uint32_t{1} << joint_slots) - 1;
+  constexpr uint32_t all = (uint32_t{1} << cooperative_slots) - 1;
   if (with.used == all) reclaim(with);
   const uint32_t free = ~with.used & all;
   // Room for both messages: what the one promises, the other must be able to keep.
-  if (free == 0 || !writer.has_room(2 * (sizeof(joint_header) + cell_size))) {
+  if (free == 0 || !writer.has_room(2 * (sizeof(cooperative_header) + cell_size))) {
     return errorcode_t::retry_nomem;
   }
   const auto number = static_cast<uint32_t>(__builtin_ctz(free));
-  joint_slot& slot = with.outgoing[number];
+  cooperative_slot& slot = with.outgoing[number];
   slot.taken.store(0, std::memory_order_relaxed);
   slot.end.store(0, std::memory_order_relaxed);
   const bool tells = operation.kind == op_kind::put_imm;
-  joint_header header{number,
-                      tells ? 1u : 0u,
-                      operation.remote.base,
-                      operation.remote.key,
-                      operation.remote_offset,
-                      operation.size,
-                      reinterpret_cast<uintptr_t>(operation.buffer)};
-  writer.write(message_kind::joint_put, operation.imm, {&header, sizeof(header), nullptr, 0});
+  cooperative_header header{number,
+                            tells ? 1u : 0u,
+                            operation.remote.base,
+                            operation.remote.key,
+                            operation.remote_offset,
+                            operation.size,
+                            reinterpret_cast<uintptr_t>(operation.buffer)};
+  writer.write(message_kind::cooperative_put, operation.imm, {&header, sizeof(header), nullptr, 0});
   with.used |= uint32_t{1} << number;
   open_.fetch_add(1, std::memory_order_relaxed);
 
@@ -96,7 +98,8 @@ error_t joint_copies::put(const op& operation, uint64_t remote, ring_writer& wri
       },
       &whole);
   if (!whole) header.flag = 0;  // nobody is told of what is not there
-  writer.write(message_kind::joint_done, operation.imm, {&header, sizeof(header), nullptr, 0});
+  writer.write(message_kind::cooperative_done, operation.imm,
+               {&header, sizeof(header), nullptr, 0});
   request& made = with.requests[number];
   made.context = operation.context;
   made.waits = whole && copied < pieces_of(operation.size);
@@ -108,16 +111,20 @@ error_t joint_copies::put(const op& operation, uint64_t remote, ring_writer& wri
   return errorcode_t::done;
 }
 
-bool joint_copies::finish(int rank, completion* out) { return close(rank, /*all=*/false, out); }
+bool cooperative_copies::finish(int rank, completion* out) {
+  return close(rank, /*all=*/false, out);
+}
 
-bool joint_copies::give_up(int rank, completion* out) { return close(rank, /*all=*/true, out); }
+bool cooperative_copies::give_up(int rank, completion* out) {
+  return close(rank, /*all=*/true, out);
+}
 
-void joint_copies::free_slot(conversation& with, uint32_t number) {
+void cooperative_copies::free_slot(conversation& with, uint32_t number) {
   with.used &= ~(uint32_t{1} << number);
   open_.fetch_sub(1, std::memory_order_relaxed);
 }
 
-void joint_copies::reclaim(conversation& with) {
+void cooperative_copies::reclaim(conversation& with) {
   for (uint32_t left = with.used; left != 0; left &= left - 1) {
     const auto number = static_cast<uint32_t>(__builtin_ctz(left));
     if (with.requests[number].waits ||
@@ -128,7 +135,7 @@ void joint_copies::reclaim(conversation& with) {
   }
 }
 
-bool joint_copies::close(int rank, bool all, completion* out) {
+bool cooperative_copies::close(int rank, bool all, completion* out) {
   conversation& with = with_[static_cast<size_t>(rank)];
   for (uint32_t left = with.used; left != 0; left &= left - 1) {
     const auto number = static_cast<uint32_t>(__builtin_ctz(left));
@@ -141,7 +148,7 @@ bool joint_copies::close(int rank, bool all, completion* out) {
     out->kind = completion_kind::put;
     out->rank = rank;
     out->context = over.context;
-    out->failed = end != joint_copied;
+    out->failed = end != cooperative_copied;
     if (out->failed) {
       timed_.gave_up(way::kernel, rank, over.size);
     } else {
@@ -154,13 +161,13 @@ bool joint_copies::close(int rank, bool all, completion* out) {
 
 // ---- target -------------------------------------------------------------------------------------
 
-bool joint_copies::take(int rank, const incoming& message) {
+bool cooperative_copies::take(int rank, const incoming& message) {
   conversation& with = with_[static_cast<size_t>(rank)];
-  joint_header header;
+  cooperative_header header;
   if (message.size != sizeof(header)) return false;
   std::memcpy(&header, message.bytes, sizeof(header));
-  if (header.number >= joint_slots) return false;
-  joint_slot* const slot = &with.incoming[header.number];
+  if (header.number >= cooperative_slots) return false;
+  cooperative_slot* const slot = &with.incoming[header.number];
   // First all of it, so that the size is one that memory can have.
   const remote_region region{header.base, header.key};
   bool whole = regions_.use(region, header.offset, header.size, [](void*) {});
@@ -179,16 +186,16 @@ bool joint_copies::take(int rank, const incoming& message) {
   const uint32_t bit = uint32_t{1} << header.number;
   with.failed = whole ? with.failed & ~bit : with.failed | bit;
   // J1 (release): pieces are in place, and the requester's bytes are not read any more.
-  slot->end.store(whole ? joint_copied : joint_failed, std::memory_order_release);
+  slot->end.store(whole ? cooperative_copied : cooperative_failed, std::memory_order_release);
   return true;
 }
 
-bool joint_copies::take_done(int rank, const incoming& message, completion* out, bool* told) {
+bool cooperative_copies::take_done(int rank, const incoming& message, completion* out, bool* told) {
   conversation& with = with_[static_cast<size_t>(rank)];
-  joint_header header;
+  cooperative_header header;
   if (message.size != sizeof(header)) return false;
   std::memcpy(&header, message.bytes, sizeof(header));
-  if (header.number >= joint_slots) return false;
+  if (header.number >= cooperative_slots) return false;
   *told = header.flag != 0 && (with.failed >> header.number & 1) == 0;
   if (header.flag != 0 && !*told) {
     LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");

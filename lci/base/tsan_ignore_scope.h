@@ -1,6 +1,6 @@
 // Memory accesses that ThreadSanitizer shall not look at.
-#ifndef LCI_BASE_UNWATCHED_H_
-#define LCI_BASE_UNWATCHED_H_
+#ifndef LCI_BASE_TSAN_IGNORE_SCOPE_H_
+#define LCI_BASE_TSAN_IGNORE_SCOPE_H_
 
 #include "lci/base/sanitizer.h"
 
@@ -18,25 +18,25 @@ namespace lci::base {
 // While it lives, accesses of this thread are as unseen as those of a network adapter or of the
 // kernel. For what is done to a program's memory on behalf of another process: that it is not used
 // meanwhile is ordered by messages through that process, which the detector does not see.
-class unwatched {
+class tsan_ignore_scope {
  public:
 #ifdef LCI_BASE_THREAD_SANITIZER
-  unwatched() {
+  tsan_ignore_scope() {
     AnnotateIgnoreReadsBegin(__FILE__, __LINE__);
     AnnotateIgnoreWritesBegin(__FILE__, __LINE__);
   }
-  ~unwatched() {
+  ~tsan_ignore_scope() {
     AnnotateIgnoreWritesEnd(__FILE__, __LINE__);
     AnnotateIgnoreReadsEnd(__FILE__, __LINE__);
   }
 #else
-  unwatched() {}
-  ~unwatched() {}
+  tsan_ignore_scope() {}
+  ~tsan_ignore_scope() {}
 #endif
-  unwatched(const unwatched&) = delete;
-  unwatched& operator=(const unwatched&) = delete;
+  tsan_ignore_scope(const tsan_ignore_scope&) = delete;
+  tsan_ignore_scope& operator=(const tsan_ignore_scope&) = delete;
 };
 
 }  // namespace lci::base
 
-#endif  // LCI_BASE_UNWATCHED_H_
+#endif  // LCI_BASE_TSAN_IGNORE_SCOPE_H_

@@ -1,4 +1,4 @@
-#include "lci/net/sim/turns.h"
+#include "lci/net/sim/deterministic_scheduler.h"
 
 #include "lci/base/check.h"
 #include "lci/net/sim/settings.h"
@@ -7,7 +7,7 @@ namespace lci::net::sim {
 namespace {
 
 struct place {
-  turns* of = nullptr;
+  deterministic_scheduler* of = nullptr;
   size_t number = 0;
 };
 thread_local place own_place;
@@ -23,16 +23,16 @@ uint64_t longest_of(uint64_t seed) {
 
 }  // namespace
 
-turns::turns(uint64_t seed, size_t threads)
+deterministic_scheduler::deterministic_scheduler(uint64_t seed, size_t threads)
     : random_(seed ^ 0x5851f42d4c957f2d),
       longest_(longest_of(random_)),
       seats_(threads),
       expected_(threads) {}
 
-turns* turns::of_this_thread() { return own_place.of; }
+deterministic_scheduler* deterministic_scheduler::of_this_thread() { return own_place.of; }
 
 // The next to have the turn; nobody, if none is here.
-void turns::choose() {
+void deterministic_scheduler::choose() {
   if (joined_ == 0) {
     running_ = false;
     return;
@@ -43,11 +43,11 @@ void turns::choose() {
   seats_[current_].called.notify_one();
 }
 
-void turns::wait_for_turn(size_t number, std::unique_lock<std::mutex>* lock) {
+void deterministic_scheduler::wait_for_turn(size_t number, std::unique_lock<std::mutex>* lock) {
   seats_[number].called.wait(*lock, [&] { return ended_ || (running_ && current_ == number); });
 }
 
-void turns::join(size_t number) {
+void deterministic_scheduler::join(size_t number) {
   own_place = {this, number};
   std::unique_lock<std::mutex> lock(mutex_);
   seats_[number].taken = true;
@@ -58,7 +58,7 @@ void turns::join(size_t number) {
   wait_for_turn(number, &lock);
 }
 
-size_t turns::go(bool for_good) {
+size_t deterministic_scheduler::go(bool for_good) {
   const size_t number = own_place.number;
   own_place = {};
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -69,19 +69,19 @@ size_t turns::go(bool for_good) {
   return number;
 }
 
-void turns::leave() { go(/*for_good=*/true); }
+void deterministic_scheduler::leave() { go(/*for_good=*/true); }
 
-void turns::end() {
+void deterministic_scheduler::end() {
   const std::lock_guard<std::mutex> guard(mutex_);
   ended_ = true;
   for (seat& each : seats_) each.called.notify_all();
 }
 
-void turns::pass() {
+void deterministic_scheduler::pass() {
   if (own_place.of != nullptr) own_place.of->pass_on(own_place.number);
 }
 
-void turns::pass_on(size_t number) {
+void deterministic_scheduler::pass_on(size_t number) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (ended_) return;
   LCI_CHECK(++calls_ < most_calls,
