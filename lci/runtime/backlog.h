@@ -36,6 +36,7 @@ class continuation {
 // Thread safety: every member by any thread at any time; blocks only for another's push or pop.
 class backlog {
  public:
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
 
   // Whom a push wakes. Before any; it outlives all of them.

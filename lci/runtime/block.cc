@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "lci/base/strings.h"
+#include "lci/observe/waiting.h"
 #include "lci/runtime/comp/checked.h"
 #include "lci/runtime/poll.h"
 #include "lci/runtime/resolve.h"
@@ -192,9 +193,12 @@ class countdown final : public comp_impl_t {
 };
 
 // An exception of progress comes out when the operation is over: until then it writes to `waiting`.
-void wait_for(const block_operation& operation, const countdown& waiting) {
+void wait_for(const block_operation& operation, const countdown& waiting, const char* call,
+              int rank) {
   std::exception_ptr failure;
+  observe::patient_waiting listed({call, rank});
   while (!waiting.is_over()) {
+    listed.round();
     for (int i = 0; i < operation.stripes(); ++i) {
       try {
         poll(operation.device(i));
@@ -255,7 +259,7 @@ status_t post_block(direction_t direction, const block_t& local, const block_t& 
   status.buffer = operation.stripe_at(0).buffer;
   status.size = local.size;
   if (comp != &waiting) return status;
-  rt::wait_for(operation, waiting);
+  rt::wait_for(operation, waiting, call, remote.rank);
   if (waiting.has_failed()) rt::report_failure(operation, call, remote.rank);
   status.error = errorcode_t::done;
   return status;

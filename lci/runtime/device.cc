@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lci/base/strings.h"
+#include "lci/observe/clock.h"
 #include "lci/runtime/runtime.h"
 
 namespace lci {
@@ -70,6 +71,25 @@ device_impl_t::~device_impl_t() {
   progress_thread_.reset();
   packets_.devices.fetch_sub(1, std::memory_order_acq_rel);
   context.users.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void device_impl_t::tick() {
+  const uint32_t polls = polls_.load(std::memory_order_relaxed);
+  if (polls == polls_seen_) return;
+  polls_seen_ = polls;
+  polled_at_ = observe::coarse_clock::seconds();
+}
+
+void device_impl_t::describe(observe::rank_report* report) {
+  tick();
+  observe::rank_report::device described;
+  described.number = static_cast<uint64_t>(attr.uid);
+  described.polls = polls_seen_;
+  described.seconds_unpolled = observe::coarse_clock::seconds() - polled_at_;
+  described.backlog = backlog.size();
+  described.transfers = rendezvous.open();
+  add_entry(report, &report->devices, described);
+  rendezvous.describe(report, described.number);
 }
 
 error_t device_impl_t::try_submit(net::op operation, rt::continuation* then) {

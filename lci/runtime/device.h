@@ -12,6 +12,7 @@
 #include "lci/base/poll_backoff.h"
 #include "lci/base/status.h"
 #include "lci/net/backend.h"
+#include "lci/observe/subject.h"
 #include "lci/runtime/backlog.h"
 #include "lci/runtime/live.h"
 #include "lci/runtime/net_context.h"
@@ -124,6 +125,10 @@ class device_impl_t : public rt::live_object {
   endpoint_impl_t* alloc_endpoint(endpoint_attr_t attributes);
   void free_endpoint(endpoint_impl_t* endpoint);
   endpoint_impl_t* default_endpoint() { return default_endpoint_.get(); }
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report* report);
+  void tick();
+
   int extra_endpoints() const { return extra_endpoints_.load(std::memory_order_acquire); }
 
   runtime_impl_t& runtime;
@@ -168,7 +173,11 @@ class device_impl_t : public rt::live_object {
   // Written by who polls.
   alignas(64) std::atomic<uint32_t> polls_{0};  // some may get lost, where several threads poll
   std::atomic<uint32_t> shared_polls_{0};       // of shared_, when we last looked
-  alignas(64) std::unique_ptr<rt::progress_thread> progress_thread_;  // last: it uses all
+  // Of the observer's thread.
+  uint32_t polls_seen_ = 0;
+  uint32_t polled_at_ = 0;  // by observe::coarse_clock
+  alignas(64) std::unique_ptr<rt::progress_thread> progress_thread_;  // it uses all
+  const observe::listed<device_impl_t> listed_{this};
 };
 
 namespace rt {

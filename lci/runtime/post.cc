@@ -249,7 +249,7 @@ error_t start_and_wait(device_impl_t& device, transfer kind, message operation,
   if (inside_progress()) left_alone = std::make_unique<nobody>();
   operation.comp = left_alone == nullptr ? static_cast<comp_impl_t*>(&over) : left_alone.get();
   error_t result = start(device, kind, operation, args, false, status);
-  const char* const what = "a post that may not be posted";
+  const observe::wait_info what = {name_of(args.form), operation.rank};
   if (result.is_retry()) {
     if (may_retry) return result;
     wait_until(&device, what, [&] {

@@ -10,6 +10,7 @@
 #include "lci/api/config.hpp"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
+#include "lci/observe/waiting.h"
 #include "lci/boot/scoped.h"
 #include "lci/net/capacity.h"
 #include "lci/net/exchange.h"
@@ -216,6 +217,7 @@ std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
 
 void runtime_impl_t::gather() {
   if (default_device_ == nullptr || !default_device_->net->limits().polls_after_done) return;
+  const observe::waiting waiting({"a call that all ranks make together"});
   const base::Status met = net::agree_while(*boot_, base::StrCat("gather-", gathers_.fetch_add(1)),
                                             base::OkStatus(), [this] {
                                               if (!rt::inside_progress()) {
@@ -317,7 +319,7 @@ void runtime_impl_t::free_device(device_impl_t* device) {
                                         device->attr.uid, "; call wait_drained first"));
   }
   // What peers have only to take, as a barrier's last message, is nobody's mistake.
-  rt::wait_until(device, "free_device", [device] { return device->drained(); });
+  rt::wait_until(device, {"free_device"}, [device] { return device->drained(); });
   delete device;
   devices_.fetch_sub(1, std::memory_order_acq_rel);
 }

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 
+#include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
 #include "lci/boot/scoped.h"
 #include "lci/runtime/agreement.h"
@@ -70,7 +71,7 @@ std::string as_text(const job_info& job) {
     for (; r < static_cast<size_t>(end - job.hosts.begin()); ++r) {
       ranks.push_back(static_cast<int>(r));
     }
-    base::StrAppend(&text, "  ", rt::rank_list(ranks), " on ", *begin, "\n");
+    base::StrAppend(&text, "  ", base::rank_list(ranks), " on ", *begin, "\n");
   }
   const std::string network = job.network.empty()
                                   ? base::StrCat("does not start: ", job.reason)
@@ -87,7 +88,7 @@ std::string as_text(const job_info& job) {
 std::string as_json(const job_info& job) {
   std::string hosts;
   for (const std::string& host : job.hosts) {
-    base::StrAppend(&hosts, hosts.empty() ? "" : ", ", quoted(host));
+    base::StrAppend(&hosts, hosts.empty() ? "" : ", ", base::JsonQuote(host));
   }
   return base::StrCat("{\"hosts\": [", hosts, "], ", pair("network", job.network), ", ",
                       pair("reason", job.reason), ", ", pair("differences", job.differences), "}");

@@ -43,6 +43,12 @@ void synchronizer::take(status_t* out) {
   tickets_.store(0, std::memory_order_release);  // S4: pairs with S1; publishes filled_ too
 }
 
+void growing_completion_queue::describe(observe::rank_report* report) {
+  const size_t statuses = queue_.size();
+  if (statuses == 0) return;
+  add_entry(report, &report->queues, observe::rank_report::queue{attr.name, statuses});
+}
+
 fixed_completion_queue::fixed_completion_queue(const comp_attr_t& attributes)
     : completion_queue(attributes), queue_(static_cast<size_t>(attributes.cq_default_length)) {}
 

@@ -13,6 +13,7 @@
 #include "lci/base/cache_aligned.h"
 #include "lci/ds/array_queue.h"
 #include "lci/ds/lcrq.h"
+#include "lci/observe/subject.h"
 
 namespace lci::rt {
 
@@ -106,8 +107,12 @@ class growing_completion_queue final : public completion_queue {
   void signal(status_t status) override { queue_.push(status); }
   bool pop(status_t* out) override { return queue_.try_pop(out); }
 
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report* report);
+
  private:
   ds::lcrq<status_t> queue_;
+  const observe::listed<growing_completion_queue> listed_{this};
 };
 
 class fixed_completion_queue final : public completion_queue {

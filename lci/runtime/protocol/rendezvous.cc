@@ -4,6 +4,7 @@
 
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
+#include "lci/observe/subject.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/protocol/control.h"
 #include "lci/runtime/runtime.h"
@@ -12,6 +13,21 @@ namespace lci::rt {
 
 int rendezvous::owner_of(const message& m) const {
   return m.rank + (m.collective ? device_.runtime.size() : 0);
+}
+
+void rendezvous::describe(observe::rank_report* report, uint64_t device) {
+  const auto add = [&](const message& m, bool is_outgoing) {
+    observe::rank_report::transfer described;
+    described.device = device;
+    described.outgoing = is_outgoing;
+    described.peer = m.rank;
+    described.tag = m.tag;
+    described.size = m.size;
+    described.collective = m.collective;
+    add_entry(report, &report->transfers, described);
+  };
+  outgoing_.for_each([&](const outgoing_state& state) { add(state.outgoing, true); });
+  incoming_.for_each([&](const incoming_state& state) { add(state.incoming, false); });
 }
 
 template <class Table>
