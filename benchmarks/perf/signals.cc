@@ -32,7 +32,7 @@ inline void signals::look_at(const lci::status_t& status) {
 
 [[gnu::always_inline]] inline void signals::count(const lci::status_t& status) {
   look_at(status);
-  if (__builtin_expect(owner_ == this_thread(), 1)) {
+  if (__builtin_expect(owner_.load(std::memory_order_relaxed) == this_thread(), 1)) {
     ++counted_;
     return;
   }
@@ -86,7 +86,7 @@ signals::~signals() {
   }
 }
 
-void signals::wait_here() { owner_ = this_thread(); }
+void signals::wait_here() { owner_.store(this_thread(), std::memory_order_relaxed); }
 
 void signals::on_signal(lci::status_t status) {
   auto* target = static_cast<signals*>(status.user_context);

@@ -94,7 +94,7 @@ class signals {
   int64_t done_ = 0;                           // without a signal, in this round
   int64_t popped_ = 0;                         // queue: in this round
   int64_t before_ = 0;                         // counter, handler: signals of earlier rounds
-  const void* owner_ = nullptr;                // the thread that waits
+  std::atomic<const void*> owner_{nullptr};    // the thread that waits
   int64_t counted_ = 0;                        // handler, own counter: all signals on that thread
   std::atomic<int64_t> counted_elsewhere_{0};  // likewise, on others
   std::vector<lci::status_t> statuses_;        // sync

@@ -34,9 +34,9 @@ runtime_attr_t runtime_part(const global_attr_t& of) {
 void start(boot::bootstrap& boot, job_info* job) {
   const base::StatusOr<global_attr_t> attr = rt::attributes_from_environment();
   try {
-    const runtime_impl_t runtime(std::make_unique<boot::scoped_bootstrap>(boot, "info"),
-                                 runtime_part(*attr), attr.value());
-    job->network = runtime.default_net_context()->net->description();
+    const auto runtime = std::make_unique<runtime_impl_t>(
+        std::make_unique<boot::scoped_bootstrap>(boot, "info"), runtime_part(*attr), attr.value());
+    job->network = runtime->default_net_context()->net->description();
     job->reason = reason_of(boot.position(), *attr);
     // Nobody ends while others still start.
     static_cast<void>(boot.barrier("started", boot.default_timeout()));

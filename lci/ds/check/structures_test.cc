@@ -27,9 +27,9 @@ namespace {
 
 using maker = std::function<std::unique_ptr<scenario>()>;
 
-// Of each scenario, by each way of choosing. LCI_EXPLORE_RUNS=100000 for a night.
+// Of each scenario, by each way of choosing. LCI_TEST_EXPLORE_RUNS=100000 for a night.
 size_t most_runs() {
-  const char* asked = std::getenv("LCI_EXPLORE_RUNS");
+  const char* asked = std::getenv("LCI_TEST_EXPLORE_RUNS");
   return asked == nullptr ? 3000 : std::strtoul(asked, nullptr, 10);
 }
 

@@ -38,9 +38,9 @@ const std::vector<std::vector<size_t>> scripts = {
     {24, 8, 24, 8, 24, 8, 24},
 };
 
-// LCI_EXPLORE_RUNS=100000 for a night.
+// LCI_TEST_EXPLORE_RUNS=100000 for a night.
 size_t most_runs() {
-  const char* asked = std::getenv("LCI_EXPLORE_RUNS");
+  const char* asked = std::getenv("LCI_TEST_EXPLORE_RUNS");
   return asked == nullptr ? 1000 : std::strtoul(asked, nullptr, 10);
 }
 

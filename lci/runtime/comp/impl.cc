@@ -6,11 +6,11 @@
 #include "lci/runtime/live.h"
 
 namespace lci::rt {
-[[gnu::no_sanitize("vptr")]] void library_comp::end(void* memory, size_t size, size_t alignment) {
+[[gnu::no_sanitize("vptr")]] void library_comp::end(void* memory, size_t alignment) {
   // As in live.h. The base comes first in all of them.
   *const_cast<volatile attr_comp_type_t*>(&static_cast<library_comp*>(memory)->attr.comp_type) =
       freed;
-  quarantine(memory, size, alignment);
+  quarantine(memory, alignment);
 }
 
 synchronizer::synchronizer(const comp_attr_t& attributes)

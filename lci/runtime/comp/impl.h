@@ -25,15 +25,15 @@ class library_comp : public comp_impl_t {
   static void* operator new(size_t size, std::align_val_t alignment) {
     return ::operator new(size, alignment);
   }
-  static void operator delete(void* memory, size_t size) { end(memory, size, 0); }
-  static void operator delete(void* memory, size_t size, std::align_val_t alignment) {
-    end(memory, size, static_cast<size_t>(alignment));
+  static void operator delete(void* memory) { end(memory, 0); }
+  static void operator delete(void* memory, std::align_val_t alignment) {
+    end(memory, static_cast<size_t>(alignment));
   }
 
   static constexpr auto freed = static_cast<attr_comp_type_t>(0x66726565);  // "free"
 
  private:
-  static void end(void* memory, size_t size, size_t alignment);
+  static void end(void* memory, size_t alignment);
 };
 
 // False if the library has allocated and freed it: then it is not an object any more, as the
