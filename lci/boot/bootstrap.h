@@ -75,10 +75,10 @@ class bootstrap {
   // Waits until `key` is there. A timeout of zero asks without waiting.
   virtual base::StatusOr<std::string> get(std::string_view key, duration timeout) = 0;
 
-  // Waits until `key` is there, the descriptor `wake` is readable, or the timeout has passed; in the
-  // last two cases DeadlineExceeded. For one thread that waits for as long as the job lasts, and has
-  // other things to do in between: as long as it asks for the same key, asking again costs nothing
-  // but the wait. (This implementation asks twice per second.)
+  // Waits until `key` is there, the descriptor `wake` is readable, or the timeout has passed; in
+  // the last two cases DeadlineExceeded. For one thread that waits for as long as the job lasts,
+  // and has other things to do in between: as long as it asks for the same key, asking again costs
+  // nothing but the wait. (This implementation asks twice per second.)
   virtual base::StatusOr<std::string> watch(std::string_view key, int wake, duration timeout);
 
   // Returns when all ranks have entered the barrier of this name.

@@ -160,9 +160,8 @@ bool tcp_channel::wait(std::unique_lock<std::mutex>* lock, const bool* what,
     if (steady::now() >= deadline) return false;
     if (wake != no_wake && sleep_until_readable(wake, std::chrono::milliseconds(0))) return false;
     if (reading_) {
-      changed_.wait_until(*lock, wake == no_wake
-                                     ? deadline
-                                     : std::min(deadline, steady::now() + look_at_wake));
+      changed_.wait_until(
+          *lock, wake == no_wake ? deadline : std::min(deadline, steady::now() + look_at_wake));
       continue;
     }
     reading_ = true;

@@ -45,9 +45,11 @@ class analysis {
   std::vector<std::string> run() {
     look_at_failures();
     look_at_collectives();
+    look_at_open_collectives();
     look_at_receives();
     look_at_arrivals();
     look_at_transfers();
+    look_at_other_waits();
     look_for_cycles();
     look_at_devices();
     look_at_queues();
@@ -96,8 +98,7 @@ class analysis {
     if (inside.empty()) return;
     std::string text;
     for (const auto& [which, ranks] : inside) {
-      StrAppend(&text, text.empty() ? "" : ", ",
-                text.empty() ? ranks_are(ranks) : base::rank_list(ranks), text.empty() ? "" : "",
+      StrAppend(&text, text.empty() ? ranks_are(ranks) : StrCat(", ", base::rank_list(ranks)),
                 " in ", which.second, " #", which.first);
     }
     if (inside.size() > 1) {
@@ -129,6 +130,26 @@ class analysis {
     }
   }
 
+  // Those that were started with a completion object, by the messages that they wait for.
+  void look_at_open_collectives() {
+    for (const rank_report& rank : job_.ranks) {
+      const rank_report::wait* const inside = collective_of(rank);
+      for (const message& receive : rank.messages) {
+        if (receive.what != kind::receive || receive.collective == 0) continue;
+        if (inside != nullptr && inside->collective == receive.collective) continue;
+        add_edge(rank.rank, receive.peer);
+        std::string name = "a collective operation";
+        for (const rank_report::collectives& each : rank.engines) {
+          if (each.engine == receive.engine && each.last == receive.collective) {
+            name = each.last_kind;
+          }
+        }
+        add(StrCat("rank ", rank.rank, " has begun ", name, " #", receive.collective,
+                   ", which waits for rank ", receive.peer, state_of(receive.peer)));
+      }
+    }
+  }
+
   static std::string last_collective(const rank_report& rank) {
     for (const rank_report::collectives& each : rank.engines) {
       if (each.last > 0) return StrCat("; its last one was ", each.last_kind, " #", each.last);
@@ -147,7 +168,9 @@ class analysis {
   void look_at_receives() {
     for (const rank_report& rank : job_.ranks) {
       for (const message& receive : rank.messages) {
-        if (receive.what == kind::receive) look_at_receive(rank, receive);
+        if (receive.what == kind::receive && receive.collective == 0) {
+          look_at_receive(rank, receive);
+        }
       }
     }
   }
@@ -158,17 +181,20 @@ class analysis {
     if (receive.peer < 0) {
       std::string others;
       for (const message& sent : rank.messages) {
-        if (sent.what != kind::receive) {
+        if (sent.what != kind::receive && sent.collective == 0) {
           StrAppend(&others, others.empty() ? "" : ", ", tag_of(sent), " from rank ", sent.peer);
         }
       }
       add(StrCat(who, "any rank", others.empty() ? "; none has arrived" : "; it has got ", others));
       return;
     }
+    if (is_announced(rank.rank, receive)) return;  // the transfer says more
     add_edge(rank.rank, receive.peer);
     std::string instead;
     for (const message& sent : rank.messages) {
-      if (sent.what == kind::receive || sent.peer != receive.peer) continue;
+      if (sent.what == kind::receive || sent.collective != 0 || sent.peer != receive.peer) {
+        continue;
+      }
       StrAppend(&instead, instead.empty() ? "" : ", ", tag_of(sent), " (", bytes(sent.size),
                 sent.engine == receive.engine ? "" : ", another matching engine",
                 fits(receive, sent) ? ", another matching policy" : "", ")");
@@ -181,6 +207,17 @@ class analysis {
       add(StrCat(who, "rank ", receive.peer, ", which has sent none that is unmatched",
                  state_of(receive.peer)));
     }
+  }
+
+  // Whether the sender has announced such a message, which the rank has not read yet.
+  bool is_announced(int64_t rank, const message& receive) const {
+    const rank_report* const peer = find(job_, receive.peer);
+    return peer != nullptr && std::any_of(peer->transfers.begin(), peer->transfers.end(),
+                                          [&](const rank_report::transfer& each) {
+                                            return each.outgoing && !each.collective &&
+                                                   each.peer == rank &&
+                                                   (receive.any_tag || each.tag == receive.tag);
+                                          });
   }
 
   // What a peer does, for the end of a sentence.
@@ -199,10 +236,10 @@ class analysis {
   void look_at_arrivals() {
     for (const rank_report& rank : job_.ranks) {
       for (const message& sent : rank.messages) {
-        if (sent.what == kind::receive) continue;
+        if (sent.what == kind::receive || sent.collective != 0) continue;
         const bool named = std::any_of(
             rank.messages.begin(), rank.messages.end(), [&sent](const message& receive) {
-              return receive.what == kind::receive &&
+              return receive.what == kind::receive && receive.collective == 0 &&
                      (receive.peer < 0 || receive.peer == sent.peer);
             });
         if (named) continue;  // with the receive
@@ -228,8 +265,23 @@ class analysis {
             });
         if (told || !each.outgoing) continue;
         add(StrCat("rank ", rank.rank, " has announced a message of ", bytes(each.size),
-                   " with tag ", each.tag, " to rank ", each.peer,
-                   ", which has not taken it", state_of(each.peer)));
+                   " with tag ", each.tag, " to rank ", each.peer, ", which has not taken it",
+                   state_of(each.peer)));
+      }
+    }
+  }
+
+  // Of ranks that nothing above has named: what they wait for comes from no message.
+  void look_at_other_waits() {
+    for (const rank_report& rank : job_.ranks) {
+      if (waits_for_.count(rank.rank) != 0 || collective_of(rank) != nullptr) continue;
+      const bool has_receive =
+          std::any_of(rank.messages.begin(), rank.messages.end(),
+                      [](const message& m) { return m.what == kind::receive; });
+      if (has_receive) continue;
+      for (const rank_report::wait& wait : rank.waits) {
+        add(StrCat("rank ", rank.rank, " has waited ", since(wait.seconds), " in ",
+                   describe(wait)));
       }
     }
   }
@@ -270,7 +322,10 @@ class analysis {
   void look_at_devices() {
     for (const rank_report& rank : job_.ranks) {
       for (const rank_report::device& device : rank.devices) {
-        if (device.seconds_unpolled < unpolled_seconds) continue;
+        // A device that has nothing to do need not be polled.
+        const bool is_needed =
+            device.backlog > 0 || device.transfers > 0 || is_waited_for(rank.rank);
+        if (!is_needed || device.seconds_unpolled < unpolled_seconds) continue;
         add(StrCat("rank ", rank.rank, ": nobody has made progress on device ", device.number, " ",
                    since(device.seconds_unpolled),
                    device.backlog == 0
@@ -278,6 +333,11 @@ class analysis {
                        : StrCat("; ", device.backlog, " operations wait to be posted again")));
       }
     }
+  }
+
+  bool is_waited_for(int64_t rank) const {
+    return std::any_of(waits_for_.begin(), waits_for_.end(),
+                       [rank](const auto& each) { return each.second.count(rank) != 0; });
   }
 
   void look_at_queues() {
@@ -304,8 +364,8 @@ class analysis {
 };
 
 void append_rank(const rank_report& rank, std::string* to) {
-  StrAppend(to, "  rank ", rank.rank, " (process ", rank.pid, " on ", rank.host, ", ",
-            rank.program, "):\n");
+  StrAppend(to, "  rank ", rank.rank, " (process ", rank.pid, " on ", rank.host, ", ", rank.program,
+            "):\n");
   for (const rank_report::wait& wait : rank.waits) {
     StrAppend(to, "    thread ", wait.thread, " has waited ", since(wait.seconds), " in ",
               wait.call);
@@ -316,12 +376,17 @@ void append_rank(const rank_report& rank, std::string* to) {
   }
   if (rank.waits.empty()) *to += "    no thread waits in a call of the library\n";
   for (const message& each : rank.messages) {
-    const char* const what = each.what == kind::receive ? "receive without a message: "
-                             : each.what == kind::arrived
-                                 ? "message without a receive: "
-                                 : "announced message without a receive: ";
-    StrAppend(to, "    ", what, each.peer < 0 ? std::string("any rank") : StrCat("rank ", each.peer),
-              ", ", tag_of(each), ", ", bytes(each.size), ", ", each.count, " of them, the oldest ",
+    const char* const what = each.what == kind::receive   ? "receive without a message: "
+                             : each.what == kind::arrived ? "message without a receive: "
+                                                          : "announced message without a receive: ";
+    if (each.collective != 0) {
+      StrAppend(to, "    ", what, "of collective operation #", each.collective, ", rank ",
+                each.peer, "\n");
+      continue;
+    }
+    StrAppend(to, "    ", what,
+              each.peer < 0 ? std::string("any rank") : StrCat("rank ", each.peer), ", ",
+              tag_of(each), ", ", bytes(each.size), ", ", each.count, " of them, the oldest ",
               since(each.seconds), "\n");
   }
   for (const rank_report::transfer& each : rank.transfers) {
@@ -356,8 +421,7 @@ std::string to_text(const job_report& job) {
 }
 
 std::string to_json(const job_report& job) {
-  std::string text =
-      StrCat("{\"reason\": ", base::JsonQuote(job.reason), ", \"size\": ", job.size);
+  std::string text = StrCat("{\"reason\": ", base::JsonQuote(job.reason), ", \"size\": ", job.size);
   const auto add_list = [&text](const char* name, const auto& list, const auto& one) {
     StrAppend(&text, ", \"", name, "\": [");
     bool first = true;

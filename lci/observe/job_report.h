@@ -22,11 +22,11 @@ struct job_report {
   std::vector<silent_rank> silent;  // the others, ascending
 };
 
-// What is most likely wrong, a sentence each, the likeliest first: collective operations that do not
-// fit together, ranks that are in none while others are, receives whose sender has sent something
-// else or nothing, messages that nobody receives, large messages that the receiver has not taken,
-// cycles of ranks that wait for each other, devices that nobody polls, ranks that do not answer.
-// Empty: nothing waits.
+// What is most likely wrong, a sentence each, the likeliest first: collective operations that do
+// not fit together, ranks that are in none while others are, receives whose sender has sent
+// something else or nothing, messages that nobody receives, large messages that the receiver has
+// not taken, cycles of ranks that wait for each other, devices that nobody polls, ranks that do not
+// answer. Empty: nothing waits.
 std::vector<std::string> findings(const job_report& job);
 
 // For people: the reason, the findings, and the state of each rank; several lines.

@@ -162,8 +162,8 @@ class thread_observer final : public observer {
     while (const auto wait = overdue_wait(options_.patience)) {
       // Those that the last report has shown already.
       if (steady::now() < quiet_until_) continue;
-      ask(base::StrCat("rank ", boot_.rank(), " has waited ", wait->seconds, " s in ",
-                       wait->call, "; LCI_HANG_REPORT sets the time"));
+      ask(base::StrCat("rank ", boot_.rank(), " has waited ", wait->seconds, " s in ", wait->call,
+                       "; LCI_HANG_REPORT sets the time"));
     }
   }
 
@@ -214,8 +214,7 @@ class thread_observer final : public observer {
       const auto left = std::chrono::duration_cast<milliseconds>(deadline - steady::now());
       const auto text =
           boot_.get(answer_key(query, rank), left.count() > 0 ? left : milliseconds(0));
-      const auto answered =
-          text.ok() ? decode(*text) : base::StatusOr<rank_report>(text.status());
+      const auto answered = text.ok() ? decode(*text) : base::StatusOr<rank_report>(text.status());
       if (answered.ok()) {
         job.ranks.push_back(*answered);
       } else {

@@ -17,10 +17,10 @@ struct observer_options {
   bool is_collected_by_server = false;
 };
 
-// Watches the bootstrap for queries (observer_keys.h), puts the answers, and asks by itself when a thread has waited
-// for longer than the patience, or when the process gets SIGUSR1 (if the program has left that
-// signal at its default action when the observer starts). The thread sleeps, but for a moment once
-// per second, and blocks all signals.
+// Watches the bootstrap for queries (observer_keys.h), puts the answers, and asks by itself when a
+// thread has waited for longer than the patience, or when the process gets SIGUSR1 (if the program
+// has left that signal at its default action when the observer starts). The thread sleeps, but for
+// a moment once per second, and blocks all signals.
 //
 // `boot` outlives the observer. Thread safety: one thread makes and destroys it; one observer at a
 // time. In a child process that is forked off there is no observer.

@@ -8,8 +8,8 @@
 
 namespace lci::observe {
 
-// The key of a query, which a rank or the launcher puts; its value says why. All ranks watch for it,
-// and put their reports (rank_report.h) as answers. Queries are numbered from 0.
+// The key of a query, which a rank or the launcher puts; its value says why. All ranks watch for
+// it, and put their reports (rank_report.h) as answers. Queries are numbered from 0.
 inline std::string query_key(int query) { return base::StrCat("observe/", query); }
 inline std::string answer_key(int query, int rank) {
   return base::StrCat("observe/", query, "/", rank);

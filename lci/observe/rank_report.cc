@@ -241,10 +241,9 @@ base::StatusOr<rank_report> decode(std::string_view text) {
     for_each_list(report, [&](const char* list_name, auto& list, const auto& visit) {
       if (name != list_name) return;
       known = true;
-      if (list.size() < rank_report::most_entries) {
-        list.emplace_back();
-        visit(line, list.back());
-      }
+      list.emplace_back();
+      visit(line, list.back());
+      if (list.size() > rank_report::most_entries) list.pop_back();
     });
     if (!known || !line.complete()) {
       return base::InvalidArgumentError(base::StrCat("line ", i + 1, " of it is malformed"));

@@ -54,10 +54,10 @@ struct rank_report {
   };
 
   struct device {
-    uint64_t number = 0;           // in the order of allocation
+    uint64_t number = 0;            // in the order of allocation
     uint32_t seconds_unpolled = 0;  // since a thread made progress on it
     uint64_t polls = 0;
-    uint64_t backlog = 0;   // operations that the network refused, waiting to be posted again
+    uint64_t backlog = 0;    // operations that the network refused, waiting to be posted again
     uint64_t transfers = 0;  // open rendezvous
   };
 

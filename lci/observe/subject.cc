@@ -45,8 +45,9 @@ void tick_all() {
 
 void add_message(rank_report* report, const rank_report::message& added) {
   for (rank_report::message& known : report->messages) {
-    if (known.what != added.what || known.engine != added.engine || known.collective != added.collective ||
-        known.peer != added.peer || known.any_tag != added.any_tag || known.tag != added.tag) {
+    if (known.what != added.what || known.engine != added.engine ||
+        known.collective != added.collective || known.peer != added.peer ||
+        known.any_tag != added.any_tag || known.tag != added.tag) {
       continue;
     }
     known.count += added.count;

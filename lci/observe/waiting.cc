@@ -105,7 +105,7 @@ class thread_waits final : public subject {
 
   const int64_t thread_;
   std::mutex mutex_;
-  size_t depth_ = 0;                             // guarded by mutex_, as all below
+  size_t depth_ = 0;  // guarded by mutex_, as all below
   std::array<listed_wait, most_nested> waits_;
   const registration registration_;
 };

@@ -12,13 +12,13 @@ namespace lci::observe {
 
 // What a call waits for.
 struct wait_info {
-  const char* call;                          // its name; a literal
-  int64_t peer = rank_report::any_rank;      // the rank that it waits for, if it is a single one
-  uint64_t collective = 0;                   // number of the collective operation; 0: none
+  const char* call;                      // its name; a literal
+  int64_t peer = rank_report::any_rank;  // the rank that it waits for, if it is a single one
+  uint64_t collective = 0;               // number of the collective operation; 0: none
 };
 
-// While one lives, reports list the calling thread as waiting. Waits may be nested, as the innermost
-// four are listed.
+// While one lives, reports list the calling thread as waiting. Waits may be nested, as the
+// innermost four are listed.
 //
 // Thread safety: an object belongs to the thread that made it. The first one of a thread takes a
 // lock.
@@ -50,8 +50,8 @@ class patient_waiting {
   std::optional<waiting> listed_;
 };
 
-// A wait that has lasted for longer than `patience` and has not been returned before; nullopt: there
-// is none. For the observer's thread.
+// A wait that has lasted for longer than `patience` and has not been returned before; nullopt:
+// there is none. For the observer's thread.
 std::optional<rank_report::wait> overdue_wait(std::chrono::milliseconds patience);
 
 }  // namespace lci::observe

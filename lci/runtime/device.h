@@ -175,7 +175,7 @@ class device_impl_t : public rt::live_object {
   std::atomic<uint32_t> shared_polls_{0};       // of shared_, when we last looked
   // Of the observer's thread.
   uint32_t polls_seen_ = 0;
-  uint32_t polled_at_ = 0;  // by observe::coarse_clock
+  uint32_t polled_at_ = 0;                                            // by observe::coarse_clock
   alignas(64) std::unique_ptr<rt::progress_thread> progress_thread_;  // it uses all
   const observe::listed<device_impl_t> listed_{this};
 };

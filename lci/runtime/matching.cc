@@ -280,7 +280,7 @@ void* matching_engine::insert(uint64_t key, void* value, matching_entry_type_t t
 }
 
 void matching_engine::describe(observe::rank_report* report) {
-  using message = observe::rank_report::message;
+  using entry_report = observe::rank_report::message;
   const uint32_t last = collectives_.load(std::memory_order_relaxed);
   if (last > 0) {
     // Not there yet, for a moment, after the number has been given.
@@ -293,7 +293,7 @@ void matching_engine::describe(observe::rank_report* report) {
   const uint32_t now = observe::coarse_clock::seconds();
   const auto add = [&](uint64_t, void* value, entry_type type) {
     const entry& each = *to_entry(value);
-    message described;
+    entry_report described;
     described.engine = id;
     // The last number of a collective operation that its messages are of, counted from 1.
     if (each.key.collective) described.collective = (each.key.tag >> 32) + 1;
@@ -303,7 +303,7 @@ void matching_engine::describe(observe::rank_report* report) {
                           each.key.policy == matching_policy_t::rank_only;
     if (type == entry_type::recv) {
       const auto& posted = static_cast<const receive&>(each);
-      described.what = message::kind::receive;
+      described.what = entry_report::kind::receive;
       described.peer = has_rank ? each.key.rank : observe::rank_report::any_rank;
       described.any_tag = each.key.policy == matching_policy_t::rank_only ||
                           each.key.policy == matching_policy_t::none;
@@ -311,7 +311,7 @@ void matching_engine::describe(observe::rank_report* report) {
       described.size = posted.size;
     } else {
       const auto& arrived = static_cast<const unexpected&>(each);
-      described.what = arrived.eager ? message::kind::arrived : message::kind::announced;
+      described.what = arrived.eager ? entry_report::kind::arrived : entry_report::kind::announced;
       described.peer = arrived.announced.rank;
       described.tag = arrived.announced.tag;
       described.size = arrived.announced.size;

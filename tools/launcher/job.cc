@@ -38,8 +38,7 @@ namespace lci::launcher {
 namespace {
 
 // Forwarded to the ranks; SIGCHLD is for ourselves.
-constexpr int forwarded_signals[] = {SIGINT,  SIGTERM, SIGHUP, SIGQUIT,
-                                     SIGUSR2, SIGTSTP, SIGCONT};
+constexpr int forwarded_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2, SIGTSTP, SIGCONT};
 // Asks the job what it waits for; forwarded, too, where no rank uses the library.
 constexpr int report_signal = SIGUSR1;
 
@@ -375,7 +374,9 @@ std::string job::state_of(int rank) const {
     case boot::tcp_server::rank_state::absent:
       return "runs, and has not called g_runtime_init yet";
     case boot::tcp_server::rank_state::connected:
-      return "does not answer";
+      return server_->count(boot::tcp_server::rank_state::absent) > 0
+                 ? "waits in g_runtime_init for the ranks that have not called it"
+                 : "does not answer";
     case boot::tcp_server::rank_state::finished:
       return "runs, and has called g_runtime_fina";
     case boot::tcp_server::rank_state::lost:

@@ -29,6 +29,8 @@ void state_query::ask(const std::string& reason, std::function<void()> then) {
   if (is_open_) return;
   server_->put(observe::query_key(query_), reason);
   begin(reason);
+  // Before all ranks are there, those that are can't answer.
+  if (server_->count(boot::tcp_server::rank_state::absent) > 0) end();
 }
 
 void state_query::look() {
