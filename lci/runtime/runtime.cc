@@ -10,10 +10,10 @@
 #include "lci/api/config.hpp"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
-#include "lci/observe/waiting.h"
 #include "lci/boot/scoped.h"
 #include "lci/net/capacity.h"
 #include "lci/net/exchange.h"
+#include "lci/observe/waiting.h"
 #include "lci/runtime/agreement.h"
 #include "lci/runtime/wait.h"
 

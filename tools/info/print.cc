@@ -1,6 +1,6 @@
+#include "tools/info/print.h"
 #include "lci/base/strings.h"
 #include "tools/info/info.h"
-#include "tools/info/print.h"
 
 namespace lci::info {
 

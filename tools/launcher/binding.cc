@@ -93,9 +93,9 @@ std::string describe_binding(const topology& host, const std::vector<int>& proce
     nodes.insert(p.numa);
     sockets.insert(p.socket);
   }
-  return base::StrCat(processors.size() == 1 ? "processor " : "processors ", base::number_ranges(processors),
-                      " (", described("core", "cores", cores), ", ",
-                      described("NUMA node", "NUMA nodes", nodes), ", ",
+  return base::StrCat(processors.size() == 1 ? "processor " : "processors ",
+                      base::number_ranges(processors), " (", described("core", "cores", cores),
+                      ", ", described("NUMA node", "NUMA nodes", nodes), ", ",
                       described("socket", "sockets", sockets), ")");
 }
 
