@@ -15,9 +15,9 @@ std::vector<backend_under_test> all() {
   std::vector<backend_under_test> made;
   for (int ranks = 1; ranks <= 5; ++ranks) {
     if (ranks <= 4) made.push_back({"ibv", &ibv::fake_backend, ranks});
-    context_config late;
-    late.ibv_eager_ranks = 0;
-    made.push_back({"late", &ibv::fake_backend, ranks, false, late});
+    context_config on_demand;
+    on_demand.ibv_eager_ranks = 0;
+    made.push_back({"late", &ibv::fake_backend, ranks, false, on_demand});
     made.back().connects_late = true;
   }
   for (backend_under_test& each : made) each.tells = true;

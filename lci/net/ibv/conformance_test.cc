@@ -15,12 +15,12 @@ std::vector<backend_under_test> all() {
   std::vector<backend_under_test> made;
   if (!ibv::usable({}).ok()) return made;
   const char* only = std::getenv("LCI_TEST_RANKS");
-  const int given = only == nullptr ? 0 : std::atoi(only);
+  const int fixed = only == nullptr ? 0 : std::atoi(only);
   const char* eager = std::getenv("LCI_TEST_EAGER_RANKS");
   context_config config;
   if (eager != nullptr) config.ibv_eager_ranks = std::atoi(eager);
   for (const bool processes : {false, true}) {
-    for (int ranks = given == 0 ? 1 : given; ranks <= (given == 0 ? 4 : given); ++ranks) {
+    for (int ranks = fixed == 0 ? 1 : fixed; ranks <= (fixed == 0 ? 4 : fixed); ++ranks) {
       if (!processes && std::getenv("LCI_TEST_PROCESSES") != nullptr) continue;
       made.push_back({"ibv", &ibv::backend, ranks, processes, config});
       made.back().connects_late = ranks > config.ibv_eager_ranks;

@@ -27,8 +27,8 @@ using testing::HasSubstr;
 struct exposed {
   explicit exposed(rank_of_test& self) : network(self.network) {
     region = *network.register_memory(words, sizeof(words));
-    const remote_region ours = network.remote_key(region);
-    const auto all = self.boot.allgather("exposed", as_bytes(ours), patience);
+    const remote_region local = network.remote_key(region);
+    const auto all = self.boot.allgather("exposed", as_bytes(local), patience);
     for (const std::string& bytes : *all) {
       remotes.emplace_back();
       std::memcpy(&remotes.back(), bytes.data(), sizeof(remote_region));
@@ -66,7 +66,7 @@ void talk(rank_of_test& self, int ranks) {
     ASSERT_TRUE(self.post(make_send(to, &value, sizeof(value))).is_done());
   }
   self.poll_until([&] { return self.count(completion_kind::recv) == static_cast<size_t>(ranks); });
-  self.meet();
+  self.barrier();
 }
 
 int thread_domains_of(attr_ibv_td_strategy_t strategy) {
@@ -76,7 +76,7 @@ int thread_domains_of(attr_ibv_td_strategy_t strategy) {
   run(2, config, [&](rank_of_test& self) {
     talk(self, 2);
     if (self.rank == 0) made = counts_of_fake().thread_domains;
-    self.meet();
+    self.barrier();
   });
   const int counted = made;
   return counted;
@@ -117,11 +117,11 @@ TEST_F(Device, FewSendsAskForACompletion) {
       }
       const fake_counts after = counts_of_fake();
       EXPECT_GE(after.posted - before.posted, 1000);
-      EXPECT_LT(after.signalled - before.signalled, 100);
+      EXPECT_LT(after.signaled - before.signaled, 100);
     } else {
       self.poll_until([&] { return self.count(completion_kind::recv) == 1000; });
     }
-    self.meet();
+    self.barrier();
   });
 }
 
@@ -144,18 +144,18 @@ TEST_F(Device, AWrongPutFailsAloneAmongManyBothWays) {
              self.count(completion_kind::remote_put) == puts - 3;
     });
     std::vector<size_t> failed;
-    std::vector<size_t> told;
+    std::vector<size_t> notified;
     for (const completion& c : self.seen) {
       if (c.kind == completion_kind::put && c.failed) {
         failed.push_back(static_cast<size_t>(static_cast<uint64_t*>(c.context) - context));
       }
-      if (c.kind == completion_kind::remote_put) told.push_back(c.imm);
+      if (c.kind == completion_kind::remote_put) notified.push_back(c.imm);
     }
     EXPECT_THAT(failed, ElementsAre(10, 30, 50));
-    EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
-    EXPECT_EQ(std::adjacent_find(told.begin(), told.end()), told.end()) << "told twice";
-    for (const size_t i : told) EXPECT_EQ(memory.words[i], i + 1);
-    self.meet();
+    EXPECT_TRUE(std::is_sorted(notified.begin(), notified.end()));
+    EXPECT_EQ(std::adjacent_find(notified.begin(), notified.end()), notified.end()) << "told twice";
+    for (const size_t i : notified) EXPECT_EQ(memory.words[i], i + 1);
+    self.barrier();
     EXPECT_EQ(self.count(completion_kind::peer_failed), 0u);
   });
 }
@@ -166,9 +166,9 @@ void lose_a_rank(const configuration& config) {
     exposed memory(self);
     talk(self, 3);
     if (self.rank == 2) {
-      kill_fake(self.network.through().context.get());
+      kill_fake(self.network.local_port().context.get());
       killed = true;
-      self.meet();
+      self.barrier();
       return;
     }
     while (!killed) self.poll();
@@ -192,7 +192,7 @@ void lose_a_rank(const configuration& config) {
     self.poll_until([&] { return self.count(completion_kind::recv) == 3 + 1; });
     self.poll_until([&] { return self.dev.drained(); });
     EXPECT_EQ(self.count(completion_kind::peer_failed), 1u);
-    self.meet();
+    self.barrier();
   });
 }
 
@@ -207,16 +207,16 @@ TEST_F(Device, ALostRankIsReportedWhereRanksConnectLate) {
 void hear_of_a_lost_rank(const configuration& config) {
   std::atomic<bool> killed{false};
   run(2, config, [&](rank_of_test& self) {
-    self.meet();
+    self.barrier();
     if (self.rank == 1) {
-      kill_fake(self.network.through().context.get());
+      kill_fake(self.network.local_port().context.get());
       killed = true;
     } else {
       while (!killed) self.poll();
       self.poll_until([&] { return self.count(completion_kind::peer_failed) == 1; });
       EXPECT_EQ(self.seen.back().rank, 1);
     }
-    self.meet();
+    self.barrier();
   });
 }
 
@@ -231,8 +231,8 @@ void fall_silent(const configuration& config,
   run(2, config, [&](rank_of_test& self) {
     exposed memory(self);
     talk(self, 2);
-    if (self.rank == 1) silent = self.network.through().context.get();
-    self.meet();
+    if (self.rank == 1) silent = self.network.local_port().context.get();
+    self.barrier();
     if (self.rank == 0) {
       silence_fake(silent, true);
       const uint64_t value = 1;
@@ -243,7 +243,7 @@ void fall_silent(const configuration& config,
       EXPECT_EQ(self.count(completion_kind::peer_failed), 0u);
       then(self, silent);
     }
-    self.meet();
+    self.barrier();
     if (self.rank == 0) return;
     // It hears of the other, or that it was given up.
     self.poll_until([&] {
@@ -258,8 +258,8 @@ TEST_F(Device, ARankThatIsSilentForAWhileIsNotLost) {
     silence_fake(silent, false);
     self.poll_until([&] { return self.count(completion_kind::put) == 1; });
     // Its pulse is felt again.
-    const int before = counts_of_fake().pulses;
-    self.poll_until([&] { return counts_of_fake().pulses >= before + 3; });
+    const int before = counts_of_fake().heartbeats;
+    self.poll_until([&] { return counts_of_fake().heartbeats >= before + 3; });
     EXPECT_EQ(self.count(completion_kind::peer_failed), 0u);
   });
 }

@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "lci/net/ibv/circle.h"
 #include "lci/net/ibv/fake_verbs.h"
-#include "lci/net/ibv/lengths.h"
+#include "lci/net/ibv/monitor_ring.h"
 #include "lci/net/ibv/port.h"
+#include "lci/net/ibv/queue_depths.h"
 #include "lci/net/ibv/send_queue.h"
 #include "lci/net/ibv/source_table.h"
 #include "lci/net/ibv/verbs.h"
@@ -104,10 +104,10 @@ TEST_F(PortOfFake, OnEthernetRanksAreNamedByGid) {
   auto opened = open_port(fake_verbs(), {});
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(opened->gid_index, 5);
-  const ibv_ah_attr way = opened->way_to(opened->address());
-  EXPECT_EQ(way.is_global, 1);
-  EXPECT_EQ(way.grh.sgid_index, 5);
-  EXPECT_EQ(std::memcmp(way.grh.dgid.raw, ipv4.gid.raw, 16), 0);
+  const ibv_ah_attr path = opened->path_to(opened->address());
+  EXPECT_EQ(path.is_global, 1);
+  EXPECT_EQ(path.grh.sgid_index, 5);
+  EXPECT_EQ(std::memcmp(path.grh.dgid.raw, ipv4.gid.raw, 16), 0);
   opened = open_port(fake_verbs(), {"", 4});
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(std::memcmp(opened->gid.raw, ipv6.gid.raw, 16), 0);
@@ -121,13 +121,13 @@ TEST_F(PortOfFake, OnInfiniBandRanksAreNamedByLidUnlessAskedOtherwise) {
   auto opened = open_port(fake_verbs(), {});
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(opened->gid_index, -1);
-  EXPECT_EQ(opened->way_to(opened->address()).dlid, 7);
-  EXPECT_EQ(opened->way_to(opened->address()).is_global, 0);
+  EXPECT_EQ(opened->path_to(opened->address()).dlid, 7);
+  EXPECT_EQ(opened->path_to(opened->address()).is_global, 0);
   for (const wanted_port& wanted : {wanted_port{"", 0, false}, wanted_port{"", -1, true}}) {
     opened = open_port(fake_verbs(), wanted);
     ASSERT_TRUE(opened.ok());
-    EXPECT_EQ(opened->way_to(opened->address()).is_global, 1);
-    EXPECT_EQ(opened->way_to(opened->address()).dlid, 7);
+    EXPECT_EQ(opened->path_to(opened->address()).is_global, 1);
+    EXPECT_EQ(opened->path_to(opened->address()).dlid, 7);
   }
   // Without a LID there is no other way.
   settings_of_fake().lid = 0;
@@ -140,10 +140,10 @@ queue_lengths queues(size_t sends, size_t receives, size_t completions) {
   return {sends - 1, 1, receives, completions};
 }
 
-TEST(Lengths, AreSumsThatFit) {
+TEST(QueueDepths, AreSumsThatFit) {
   const device_capacity large = {4000000, 32000, 16000};
   for (const size_t ranks : {1, 2, 4, 64, 1000, 4000}) {
-    const auto chosen = choose_lengths(queues(1024, 4096, 65536), ranks, large);
+    const auto chosen = choose_queue_depths(queues(1024, 4096, 65536), ranks, large);
     ASSERT_TRUE(chosen.ok()) << ranks;
     EXPECT_GE(chosen->depth, 16u);
     EXPECT_LE(chosen->depth, 256u);
@@ -151,15 +151,16 @@ TEST(Lengths, AreSumsThatFit) {
     EXPECT_EQ(chosen->completions, chosen->receives + 2 * ranks * chosen->depth + ranks);
     EXPECT_LE(chosen->completions, std::max<size_t>(65536, 4096 + (2 * 16 + 1) * ranks));
   }
-  EXPECT_EQ(choose_lengths(queues(1024, 4096, 65536), 2, large)->depth, 256u);
-  EXPECT_EQ(choose_lengths(queues(64, 4096, 65536), 2, large)->depth, 64u);
-  EXPECT_EQ(choose_lengths(queues(64, 4096, 65536), 1, large)->receives, 128u);
-  EXPECT_EQ(choose_lengths(queues(1024, 100, 65536), 4, large)->receives, 100u);
-  EXPECT_LE(choose_lengths(queues(1024, 4096, 65536), 4, {5000, 32000, 16000})->completions, 5000u);
+  EXPECT_EQ(choose_queue_depths(queues(1024, 4096, 65536), 2, large)->depth, 256u);
+  EXPECT_EQ(choose_queue_depths(queues(64, 4096, 65536), 2, large)->depth, 64u);
+  EXPECT_EQ(choose_queue_depths(queues(64, 4096, 65536), 1, large)->receives, 128u);
+  EXPECT_EQ(choose_queue_depths(queues(1024, 100, 65536), 4, large)->receives, 100u);
+  EXPECT_LE(choose_queue_depths(queues(1024, 4096, 65536), 4, {5000, 32000, 16000})->completions,
+            5000u);
 }
 
-TEST(Lengths, ThatDoNotFitAreNamed) {
-  const auto none = choose_lengths(queues(1024, 4096, 65536), 1000, {32767, 32000, 16000});
+TEST(QueueDepths, ThatDoNotFitAreNamed) {
+  const auto none = choose_queue_depths(queues(1024, 4096, 65536), 1000, {32767, 32000, 16000});
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(std::string(none.status().message()), AllOf(HasSubstr("32767"), HasSubstr("1000")));
 }
@@ -174,21 +175,21 @@ TEST(SourceTable, FindsWhatWasAddedAndNothingElse) {
 }
 
 TEST(Wire, ControlsThatMakeNoSenseAreRefused) {
-  const control good{control_kind::renew, 77};
+  const control good{control_kind::recover, 77};
   control read = {};
   ASSERT_TRUE(read_control(&good, sizeof(good), &read));
-  EXPECT_EQ(read.first_packet, 77u);
+  EXPECT_EQ(read.first_psn, 77u);
   EXPECT_FALSE(read_control(&good, sizeof(good) - 1, &read));
   EXPECT_FALSE(read_control(&good, sizeof(good) + 1, &read));
   for (const uint32_t kind : {0u, 4u, ~0u}) {
-    const control bad{static_cast<control_kind>(kind), 0};
-    EXPECT_FALSE(read_control(&bad, sizeof(bad), &read));
+    const control invalid{static_cast<control_kind>(kind), 0};
+    EXPECT_FALSE(read_control(&invalid, sizeof(invalid), &read));
   }
   EXPECT_EQ(decode_immediate(encode_immediate(0x12345678)), 0x12345678u);
 }
 
-hail make_hail(hail_kind kind, uint32_t from, uint32_t about) {
-  hail made = {};
+connect_datagram make_datagram(connect_datagram_kind kind, uint32_t from, uint32_t about) {
+  connect_datagram made = {};
   made.version = wire_version;
   made.kind = kind;
   made.rank = from;
@@ -198,20 +199,20 @@ hail make_hail(hail_kind kind, uint32_t from, uint32_t about) {
 
 TEST(Wire, DatagramsThatMakeNoSenseAreRefused) {
   constexpr int ranks = 5;
-  constexpr int us = 2;
+  constexpr int self = 2;
   // Who may speak to us about whom.
-  const auto is_good = [](hail_kind kind, uint32_t from, uint32_t about) {
-    if (from == us || from >= ranks || about >= ranks) return false;
+  const auto is_expected = [](connect_datagram_kind kind, uint32_t from, uint32_t about) {
+    if (from == self || from >= ranks || about >= ranks) return false;
     switch (kind) {
-      case hail_kind::ask:
-      case hail_kind::answer:
-        return about == us;
-      case hail_kind::ended:
-        return about != us;
-      case hail_kind::seek:
-      case hail_kind::alive:
-        return about != us && about != from;
-      case hail_kind::lost:
+      case connect_datagram_kind::request:
+      case connect_datagram_kind::reply:
+        return about == self;
+      case connect_datagram_kind::ended:
+        return about != self;
+      case connect_datagram_kind::query:
+      case connect_datagram_kind::alive:
+        return about != self && about != from;
+      case connect_datagram_kind::failed:
         return about != from;
     }
     return false;
@@ -220,21 +221,21 @@ TEST(Wire, DatagramsThatMakeNoSenseAreRefused) {
   for (uint32_t kind = 0; kind <= 8; ++kind) {
     for (const uint32_t from : {0u, 1u, 2u, 4u, 5u, ~0u}) {
       for (const uint32_t about : {0u, 1u, 2u, 4u, 5u, ~0u}) {
-        hail got = make_hail(static_cast<hail_kind>(kind), from, about);
-        EXPECT_EQ(makes_sense(got, ranks, us), is_good(got.kind, from, about))
+        connect_datagram got = make_datagram(static_cast<connect_datagram_kind>(kind), from, about);
+        EXPECT_EQ(is_valid(got, ranks, self), is_expected(got.kind, from, about))
             << kind << " from " << from << " about " << about;
-        good += makes_sense(got, ranks, us) ? 1 : 0;
+        good += is_valid(got, ranks, self) ? 1 : 0;
         got.version = wire_version - 1;
-        EXPECT_FALSE(makes_sense(got, ranks, us));
+        EXPECT_FALSE(is_valid(got, ranks, self));
       }
     }
   }
   EXPECT_EQ(good, 3 * (1 + 1 + 3 + 2 + 2 + 3));
-  hail got = make_hail(hail_kind::ask, 0, us);
-  got.numbers.felt = largest_number;
-  EXPECT_TRUE(makes_sense(got, ranks, us));
-  got.numbers.felt = largest_number + 1;
-  EXPECT_FALSE(makes_sense(got, ranks, us));
+  connect_datagram got = make_datagram(connect_datagram_kind::request, 0, self);
+  got.numbers.heartbeat_target_qp = largest_number;
+  EXPECT_TRUE(is_valid(got, ranks, self));
+  got.numbers.heartbeat_target_qp = largest_number + 1;
+  EXPECT_FALSE(is_valid(got, ranks, self));
 }
 
 // Addresses of ranks by the letter of their port.
@@ -249,19 +250,19 @@ std::vector<port_address> ports(const std::string& letters) {
 
 // The letters of the ranks in the circle, from rank `first` on.
 std::string around(const std::string& letters, int first, int step) {
-  const circle made(ports(letters));
+  const monitor_ring made(ports(letters));
   std::string seen;
   int at = first;
   do {
     seen += letters[static_cast<size_t>(at)];
-    EXPECT_EQ(made.next(made.next(at, step), -step), at);
-    at = made.next(at, step);
+    EXPECT_EQ(made.neighbor(made.neighbor(at, step), -step), at);
+    at = made.neighbor(at, step);
   } while (at != first && seen.size() < letters.size());
   EXPECT_EQ(at, first);
   return seen;
 }
 
-TEST(Circle, HasEachRankOnce) {
+TEST(MonitorRing, HasEachRankOnce) {
   EXPECT_EQ(around("a", 0, 1), "a");
   EXPECT_EQ(around("ab", 0, 1), "ab");
   EXPECT_EQ(around("abc", 0, 1), "abc");
@@ -275,7 +276,7 @@ TEST(Circle, HasEachRankOnce) {
   }
 }
 
-TEST(Circle, RanksOfOnePortStandApart) {
+TEST(MonitorRing, RanksOfOnePortStandApart) {
   EXPECT_EQ(around("aabb", 0, 1), "abab");
   EXPECT_EQ(around("aabbcc", 0, 1), "abcabc");
   // Port a has the most, and ports b, c and on the rest, evenly or not.

@@ -16,13 +16,13 @@ unsigned char nothing[1];
 
 }  // namespace
 
-paging supported_paging(const verbs& with, const port& of, const paging& wanted) {
+paging supported_paging(const verbs& library, const port& of, const paging& wanted) {
   if (wanted.strategy == attr_ibv_odp_strategy_t::none) return {};
   ibv_device_attr_ex limits = {};
   const bool implicit = wanted.strategy == attr_ibv_odp_strategy_t::implicit_odp;
   constexpr uint32_t needed = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ;
   const uint64_t general = IBV_ODP_SUPPORT | (implicit ? IBV_ODP_SUPPORT_IMPLICIT : 0);
-  if (with.query_device_ex(of.context.get(), &limits) != 0 ||
+  if (library.query_device_ex(of.context.get(), &limits) != 0 ||
       (limits.odp_caps.general_caps & general) != general ||
       (limits.odp_caps.per_transport_caps.rc_odp_caps & needed) != needed) {
     LCI_LOG(warn, "ibv: ", of.name, " has no ", implicit ? "implicit " : "",
@@ -32,10 +32,10 @@ paging supported_paging(const verbs& with, const port& of, const paging& wanted)
   return wanted;
 }
 
-region_table::region_table(const verbs& with, const port& of, const paging& by)
-    : verbs_(with), domain_(of.domain.get()), paging_(by) {
+region_table::region_table(const verbs& library, const port& of, const paging& by)
+    : verbs_(library), domain_(of.domain.get()), paging_(by) {
   if (by.strategy != attr_ibv_odp_strategy_t::implicit_odp) return;
-  all_ = with.reg_mr(domain_, nullptr, SIZE_MAX, all_access | IBV_ACCESS_ON_DEMAND);
+  all_ = library.reg_mr(domain_, nullptr, SIZE_MAX, all_access | IBV_ACCESS_ON_DEMAND);
   if (all_ == nullptr) {
     LCI_LOG(warn, "ibv: ", of.name, " refuses to register all memory (implicit_odp): ",
             failure("ibv_reg_mr", errno).message(), "; each region is registered by itself");

@@ -21,21 +21,21 @@ using testing::UnorderedElementsAreArray;
 
 constexpr int ranks = 6;
 
-class Watching : public Device {
+class RingMonitor : public Device {
  protected:
   // Nobody meets anybody at start but the neighbours.
   void run(const std::function<void(rank_of_test&)>& body,
-           std::chrono::seconds with_silent_ranks = patience) {
-    configuration late;
-    late.network.ibv_eager_ranks = 0;
-    late.device.sleeps = sleeps_;
-    late.with_silent_ranks = with_silent_ranks;
-    ibv::run(ranks, late, body);
+           std::chrono::seconds boot_timeout = patience) {
+    configuration on_demand;
+    on_demand.network.ibv_eager_ranks = 0;
+    on_demand.device.sleeps = sleeps_;
+    on_demand.boot_timeout = boot_timeout;
+    ibv::run(ranks, on_demand, body);
   }
   // Which datagrams are lost.
-  void lose(const std::function<bool(const hail&)>& loses) {
+  void lose(const std::function<bool(const connect_datagram&)>& loses) {
     settings_of_fake().loses = [loses](const void* bytes, size_t size) {
-      hail sent;
+      connect_datagram sent;
       EXPECT_EQ(size, sizeof(sent));
       std::memcpy(&sent, bytes, sizeof(sent));
       return loses(sent);
@@ -46,7 +46,7 @@ class Watching : public Device {
 };
 
 // With nobody there, as far as others can see.
-void die(rank_of_test& self) { kill_fake(self.network.through().context.get()); }
+void die(rank_of_test& self) { kill_fake(self.network.local_port().context.get()); }
 
 std::vector<int> failed(const rank_of_test& self) {
   std::vector<int> reported;
@@ -81,44 +81,44 @@ void lose_ranks(rank_of_test& self, const std::set<int>& lost) {
     hear_of(self, lost);
     talk_without(self, lost);
   }
-  self.meet();
+  self.barrier();
 }
 
-TEST_F(Watching, WhoOnlyWaitsHearsOfALostRankThatNobodyEverPostedTo) {
+TEST_F(RingMonitor, WhoOnlyWaitsHearsOfALostRankThatNobodyEverPostedTo) {
   run([](rank_of_test& self) { lose_ranks(self, {2}); });
 }
 
-TEST_F(Watching, WhoSleepsTellsTheOthersAndHearsOfIt) {
+TEST_F(RingMonitor, WhoSleepsTellsTheOthersAndHearsOfIt) {
   sleeps_ = true;
   run([](rank_of_test& self) { lose_ranks(self, {2}); });
 }
 
-TEST_F(Watching, WhereDatagramsGetLostToo) {
+TEST_F(RingMonitor, WhereDatagramsGetLostToo) {
   settings_of_fake().datagrams_lost = 3;
   run([](rank_of_test& self) { lose_ranks(self, {2}); });
 }
 
-TEST_F(Watching, OfTwoNeighboursThatAreLostTogether) {
+TEST_F(RingMonitor, OfTwoNeighboursThatAreLostTogether) {
   run([](rank_of_test& self) { lose_ranks(self, {0, 5}); });
 }
 
-TEST_F(Watching, OfManyRanksThatAreLostTogether) {
+TEST_F(RingMonitor, OfManyRanksThatAreLostTogether) {
   run([](rank_of_test& self) { lose_ranks(self, {0, 1, 3, 4}); });
 }
 
 // Nobody is left who watches rank 2.
-TEST_F(Watching, ARankThatIsLostTogetherWithBothNeighboursDoesNotAnswer) {
+TEST_F(RingMonitor, ARankThatIsLostTogetherWithBothNeighboursDoesNotAnswer) {
   run([](rank_of_test& self) { lose_ranks(self, {1, 2, 3}); }, std::chrono::seconds(5));
 }
 
-TEST_F(Watching, WhoPostsToALostRankHearsOfItFromItsNeighbours) {
+TEST_F(RingMonitor, WhoPostsToALostRankHearsOfItFromItsNeighbours) {
   // The neighbours tell nobody by themselves.
   std::atomic<int> asked{0};
-  lose([&](const hail& sent) {
-    if (sent.kind == hail_kind::seek && sent.about == 2) ++asked;
-    return sent.kind == hail_kind::lost && asked == 0;
+  lose([&](const connect_datagram& sent) {
+    if (sent.kind == connect_datagram_kind::query && sent.about == 2) ++asked;
+    return sent.kind == connect_datagram_kind::failed && asked == 0;
   });
-  std::atomic<bool> over{false};
+  std::atomic<bool> finished{false};
   run([&](rank_of_test& self) {
     if (self.rank == 2) {
       die(self);
@@ -127,82 +127,85 @@ TEST_F(Watching, WhoPostsToALostRankHearsOfItFromItsNeighbours) {
       EXPECT_EQ(self.post(make_send(2, &value, sizeof(value))).errorcode, errorcode_t::fatal);
       hear_of(self, {2});
       EXPECT_GT(asked, 0);
-      over = true;
+      finished = true;
     } else {
-      self.poll_until([&] { return over.load(); });
+      self.poll_until([&] { return finished.load(); });
     }
-    self.meet();
+    self.barrier();
   });
 }
 
 // Rank 3 loses its neighbour 2, then 4; then only rank 1 can know it from 3 itself.
-TEST_F(Watching, TheCircleClosesAgain) {
+TEST_F(RingMonitor, TheCircleClosesAgain) {
   std::set<uint32_t> closed;  // from rank 1 to 3, and back
   std::atomic<bool> is_closed{false};
-  lose([&](const hail& sent) {
-    if (sent.kind == hail_kind::answer && sent.rank + sent.about == 4) closed.insert(sent.rank);
+  lose([&](const connect_datagram& sent) {
+    if (sent.kind == connect_datagram_kind::reply && sent.rank + sent.about == 4)
+      closed.insert(sent.rank);
     if (closed.size() == 2) is_closed = true;
     return false;
   });
   run([&](rank_of_test& self) {
     if (self.rank == 2) {
       die(self);
-      self.meet();
-      self.meet();
+      self.barrier();
+      self.barrier();
       return;
     }
     hear_of(self, {2});
     self.poll_until([&] { return is_closed.load(); });
-    self.meet();
+    self.barrier();
     if (self.rank == 3 || self.rank == 4) {
       die(self);
     } else {
       hear_of(self, {2, 3, 4});
       talk_without(self, {2, 3, 4});
     }
-    self.meet();
+    self.barrier();
   });
 }
 
 // It comes back when all have given it up. It must not make them lose each other.
-TEST_F(Watching, ARankThatWasCutOffHearsThatItIsAloneAndTheOthersGoOn) {
+TEST_F(RingMonitor, ARankThatWasCutOffHearsThatItIsAloneAndTheOthersGoOn) {
   std::atomic<int> gave_up{0};
-  std::atomic<bool> over{false};
+  std::atomic<bool> finished{false};
   run([&](rank_of_test& self) {
     if (self.rank == 2) {
-      const ibv_context* ours = self.network.through().context.get();
-      silence_fake(ours, true);
+      const ibv_context* local = self.network.local_port().context.get();
+      silence_fake(local, true);
       self.poll_until([&] { return gave_up == ranks - 1; });
-      silence_fake(ours, false);
+      silence_fake(local, false);
       hear_of(self, {0, 1, 3, 4, 5});
-      over = true;
+      finished = true;
     } else {
       hear_of(self, {2});
       ++gave_up;
-      self.poll_until([&] { return over.load(); });
+      self.poll_until([&] { return finished.load(); });
       talk_without(self, {2});
     }
-    self.meet();
+    self.barrier();
   });
 }
 
-TEST_F(Watching, ARankThatHasEndedItsDeviceIsNotLostAlsoIfItsWordIs) {
-  lose([](const hail& sent) { return sent.kind == hail_kind::ended && sent.rank == sent.about; });
+TEST_F(RingMonitor, ARankThatHasEndedItsDeviceIsNotLostAlsoIfItsWordIs) {
+  lose([](const connect_datagram& sent) {
+    return sent.kind == connect_datagram_kind::ended && sent.rank == sent.about;
+  });
   std::atomic<bool> ended{false};
-  std::atomic<int> told{0};
+  std::atomic<int> notified{0};
   run([&](rank_of_test& self) {
     if (self.rank == 2) {
       self.owned_device.reset();
       ended = true;
     } else if (self.rank == 1 || self.rank == 3) {
-      self.poll_until([&] { return told == ranks - 3; });
+      self.poll_until([&] { return notified == ranks - 3; });
     } else {
       self.poll_until([&] { return ended.load(); });
       const uint64_t value = 1;
       EXPECT_EQ(self.post(make_send(2, &value, sizeof(value))).errorcode, errorcode_t::fatal);
-      ++told;
+      ++notified;
     }
-    self.meet();
+    self.barrier();
     EXPECT_EQ(self.count(completion_kind::peer_failed), 0u);
   });
 }
