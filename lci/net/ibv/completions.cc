@@ -1,4 +1,4 @@
-// Polling: what the completion queue says, and what comes of it.
+// Polling: reads the completion queue and processes its entries.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -11,7 +11,7 @@ namespace lci::net::ibv {
 namespace {
 
 constexpr size_t entries_per_read = 16;
-// The clock is read once in so many polls.
+// Polls between two reads of the clock.
 constexpr uint32_t polls_between_checks = 256;
 
 }  // namespace
@@ -53,18 +53,18 @@ std::chrono::microseconds rdma_device::arm() {
     sleeper_.disarm();
     return short_sleep;
   }
-  // Only what comes after it was asked for makes an event.
+  // A completion that arrived before the request makes no event.
   if (completes_now()) {
     sleeper_.disarm();
     return not_now;
   }
-  // What has to be tried or said again, without an event that tells when.
+  // Retries and repeated datagrams are due without an event.
   const bool soon = !pending_.empty() || !connecting_.empty() || !failure_notices_.empty() ||
                     unposted_ != nullptr || suspects_ > 0;
   return soon ? short_sleep : long_sleep;
 }
 
-// Something was there that poll has to give, or to do.
+// Takes one entry if there is any. Returns true if a poll has something to deliver or to do.
 bool rdma_device::completes_now() {
   if (any_connection_wanted_.load(std::memory_order_relaxed)) return true;
   if (on_demand_ &&
@@ -77,7 +77,7 @@ bool rdma_device::completes_now() {
   return read != 0;
 }
 
-// Each entry makes one completion at most, but for those of a rank that is gone.
+// Each entry produces at most one completion, except entries of a failed rank.
 void rdma_device::read_completions(batch* results) {
   while (!results->full()) {
     ibv_wc entries[entries_per_read];
@@ -86,7 +86,7 @@ void rdma_device::read_completions(batch* results) {
     for (int e = 0; e < read; ++e) take(entries[e], results);
     if (read > 0) moved_ = true;
     if (__builtin_expect(read < 0, 0)) {
-      // It has overrun, or the device is gone: nothing is heard of anybody any more.
+      // The queue has overrun, or the device is gone: no peer can be heard any more.
       is_cut_off_ = true;
       for (int r = 0; r < ranks_; ++r) {
         suspect(r, base::StrCat("the completion queue of device ", config_.uid, " is broken"));
@@ -133,7 +133,7 @@ void rdma_device::receive(const ibv_wc& entry, batch* results) {
   };
   const int rank = sources_.find(entry.qp_num);
   if (__builtin_expect(rank < 0 || entry.status != IBV_WC_SUCCESS, 0)) {
-    // Of a write that was wrong, or of a rank that is gone; who posted it is told.
+    // The request was a wrong write, or its rank is gone; the rank that posted it gets an error.
     LCI_LOG(debug, "ibv: a receive failed: ", verbs_.wc_status_str(entry.status));
     put_back();
     if (rank >= 0 && entry.status == IBV_WC_LOC_LEN_ERR) {
@@ -147,7 +147,7 @@ void rdma_device::receive(const ibv_wc& entry, batch* results) {
       put_back();
       return;
     }
-    open_for_posts(rank);  // if it was its answer that we waited for
+    open_for_posts(rank);  // if the device was waiting for the peer's reply
   }
   completion received;
   received.rank = rank;
@@ -179,7 +179,7 @@ void rdma_device::release(const completion& received) {
   returned_.put(*reinterpret_cast<arrival*>(static_cast<uintptr_t>(received.lease)));
 }
 
-// Whoever polls posts all receives that are over, as one list.
+// Posts all returned receives as one list.
 void rdma_device::post_receives() {
   if (!returned_.empty()) {
     for (arrival* returned = returned_.take_all(); returned != nullptr;) {
@@ -195,7 +195,7 @@ void rdma_device::post_receives() {
   }
   ibv_recv_wr* refused = nullptr;
   const int code = ibv_post_srq_recv(own_->receives(), &unposted_->request, &refused);
-  // What is refused is asked for again.
+  // Refused receives are posted again later.
   unposted_ = code == 0 || refused == nullptr ? nullptr : &arrivals_[refused->wr_id & ~receive_bit];
 }
 
@@ -273,8 +273,8 @@ bool rdma_device::drained() {
   for (int r = 0; r < ranks_; ++r) {
     peer& to = peer_of(r);
     if (to.state.load(std::memory_order_relaxed) != peer_state::alive) continue;
-    // A queue pair that is being made new, and has nothing in it, is nobody's operation: the peer
-    // may have stopped to poll, and would not answer.
+    // A queue pair in recovery that holds no requests delays no operation. Waiting for it could
+    // take forever: the peer may have stopped polling.
     if (to.owes_recovered || !to.rma_queue.is_empty()) all = false;
     if (to.message_queue.is_empty()) continue;
     all = false;

@@ -7,10 +7,10 @@
 namespace lci::net::conformance {
 namespace {
 
-// With LCI_TEST_RANKS ranks, or with each of 1 to 4, and with LCI_TEST_EAGER_RANKS for the
-// attribute ibv_eager_ranks (0: connected on first use), if that is set. LCI_TEST_PROCESSES: ranks
-// are never threads. Without a device on this machine there is nothing to instantiate; that is said
-// by a test of its own, which is skipped.
+// Runs with LCI_TEST_RANKS ranks, or with 1 to 4. LCI_TEST_EAGER_RANKS, if set, is the attribute
+// ibv_eager_ranks (0: connect on demand). With LCI_TEST_PROCESSES, ranks are never threads. On a
+// machine without a device nothing is instantiated; IbvDevice.IsOnThisMachine, which is then
+// skipped, says so.
 std::vector<backend_under_test> all() {
   std::vector<backend_under_test> made;
   if (!ibv::usable({}).ok()) return made;

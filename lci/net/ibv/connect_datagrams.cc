@@ -10,7 +10,7 @@ namespace lci::net::ibv {
 namespace {
 
 constexpr uint32_t sends = 64;
-// What a datagram begins with, used or not.
+// Every received datagram begins with room for a global routing header, used or not.
 constexpr size_t global_header = 40;
 constexpr size_t datagram = global_header + sizeof(connect_datagram);
 
@@ -59,7 +59,7 @@ void connect_datagrams::post_receive(size_t index) {
   request.sg_list = &room;
   request.num_sge = 1;
   ibv_recv_wr* refused = nullptr;
-  // There is always room, for there are no more than it was made for.
+  // The queue has room for all receives that there are.
   static_cast<void>(ibv_post_recv(queue_pair_.get(), &request, &refused));
 }
 

@@ -64,7 +64,7 @@ std::string rdma_context::description() const {
   return base::StrCat("ibv (port ", port_.name, ", ", describe(port_.address()), ")");
 }
 
-// What all ranks have to know of each other before the first device is made.
+// Exchanges the addresses of all ranks and verifies that the ranks fit together.
 base::Status rdma_context::exchange_addresses(const base::Status& opened) {
   const introduction local{wire_version, port_.address()};
   const auto all =
@@ -93,7 +93,8 @@ base::Status rdma_context::exchange_addresses(const base::Status& opened) {
   return agree(boot_, "ibv-routes", find_routes());
 }
 
-// An address handle wants the same of the kernel as a connection does.
+// Makes the address handles. They need the same route resolution as connections, so an unreachable
+// rank is found here.
 base::Status rdma_context::find_routes() {
   std::map<std::string, ibv_ah*> found;
   for (size_t r = 0; r < addresses_.size(); ++r) {
@@ -115,7 +116,7 @@ base::Status rdma_context::find_routes() {
 
 rdma_context::~rdma_context() {
   if (is_owner_process()) return;
-  // In a child that was forked off, the kernel's objects are the parent's.
+  // In a forked child, the kernel's objects belong to the parent.
   if (regions_ != nullptr) regions_->abandon();
   for (owned<ibv_ah>& each : routes_) static_cast<void>(each.release());
   static_cast<void>(port_.domain.release());

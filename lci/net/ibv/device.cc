@@ -162,7 +162,7 @@ base::Status rdma_device::connect(boot::bootstrap& boot) {
       status = base::Status(status.code(), base::StrCat("rank ", r, ": ", status.message()));
     }
   }
-  // Everybody can receive before anybody sends.
+  // All ranks can receive before any rank sends.
   status = agree(boot, base::StrCat("ibv-opened-", config_.uid), status);
   if (!status.ok()) return status;
   return agree(boot, base::StrCat("ibv-greeted-", config_.uid), greet(boot.default_timeout()));
@@ -177,7 +177,8 @@ base::Status rdma_device::read_offer(int rank, std::string_view bytes) {
     return base::FailedPreconditionError(
         "does not connect as we do; give all ranks the same ibv_eager_ranks");
   }
-  // Which of them are for us. Of neither, if it is no neighbour.
+  // Selects the numbers for this rank. Unless `rank` is a neighbor, neither entry is for it, and
+  // the copy is not used.
   const size_t slot = !on_demand_ ? static_cast<size_t>(context_.rank())
                                   : (is_self(context_.ring().neighbor(rank, 1)) ? 1 : 0);
   std::memcpy(&other.remote_qps, bytes.data() + sizeof(offer) + slot * numbers, numbers);
@@ -193,7 +194,8 @@ remote_qp rdma_device::remote_qp_of(int rank, uint32_t number) {
   return {number, remote.first_psn, context_.address_of(rank), remote.concurrent_reads};
 }
 
-// With peer::theirs. Messages and the peer's puts and gets can arrive from now on.
+// Connects to the queue pairs in peer::remote_qps. Messages and the peer's puts and gets can arrive
+// from now on.
 base::Status rdma_device::connect_to(int rank) {
   peer& other = peer_of(rank);
   const connection& local = own_->connection_of(rank);
@@ -214,7 +216,7 @@ base::Status rdma_device::connect_to(int rank) {
     status =
         own_->listen(*local.heartbeat_target_qp, remote_qp_of(rank, other.remote_qps.heartbeat_qp));
   if (!status.ok()) return status;
-  // Nobody else uses the queues as long as the state is unconnected.
+  // No other thread uses the queues while the state is unconnected.
   const auto index = static_cast<uint32_t>(rank) * 2;
   other.message_queue.open(local.message_qp.get(), index, depths_.depth);
   other.rma_queue.open(local.rma_qp.get(), index + 1, depths_.depth);
@@ -225,9 +227,10 @@ base::Status rdma_device::connect_to(int rank) {
   return base::OkStatus();
 }
 
-// A marker to everybody: a way that is not there is found now and by name.
-base::Status rdma_device::greet(std::chrono::nanoseconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+// Sends a marker to every connected rank, so that a missing route is found now and the error names
+// the rank.
+base::Status rdma_device::greet(std::chrono::nanoseconds timeout) {
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
   for (int r = 0; r < ranks_; ++r) {
     if (peer_of(r).is_connected) send_marker(peer_of(r));
   }
@@ -235,7 +238,7 @@ base::Status rdma_device::greet(std::chrono::nanoseconds patience) {
   for (;;) {
     completion none;
     size_t count = 0;
-    // No message comes before all ranks have greeted each other.
+    // No message arrives before all ranks have greeted each other.
     static_cast<void>(poll(&none, 1, &count));
     int missing = -1;
     for (int r = 0; r < ranks_; ++r) {
@@ -257,7 +260,7 @@ base::Status rdma_device::greet(std::chrono::nanoseconds patience) {
 
 rdma_device::~rdma_device() {
   if (!context_.is_owner_process()) {
-    // In a child that was forked off, all this is the parent's.
+    // In a forked child, the objects belong to the parent.
     static_cast<void>(own_.release());
     return;
   }
@@ -266,8 +269,9 @@ rdma_device::~rdma_device() {
   if (on_demand_) context_.remove_on_demand(*this);
 }
 
-// Hands what was sent to the network for good, and says goodbye, so that nobody takes our going for
-// a failure. Needs the others only where they have no room for it.
+// Waits until the peers' devices have taken all that was sent, and says goodbye, so that no peer
+// takes the end of this device for a failure. Needs the peers to poll only where they have no
+// receive posted.
 void rdma_device::end() {
   if (drain(*this, [this] { return has_said_goodbye(); })) return;
   for (int r = 0; r < ranks_; ++r) {
@@ -288,7 +292,7 @@ bool rdma_device::has_said_goodbye() {
     if (is_self(r) || (state != peer_state::alive && state != peer_state::unconnected)) continue;
     if (state == peer_state::unconnected) {
       if (other.is_connected) {
-        all = false;  // it may have sent already
+        all = false;  // the peer may have sent already
       } else if (!other.bye_sent) {
         other.bye_sent = send_datagram(r, connect_datagram_kind::ended, context_.rank());
         if (!other.bye_sent) all = false;
@@ -298,7 +302,7 @@ bool rdma_device::has_said_goodbye() {
     if (!other.bye_sent && other.rma_queue.is_empty()) {
       other.bye_sent = send_control(r, {control_kind::bye, 0}, work::kind::bye);
     }
-    // The last in its queue: what was before it has been taken, too.
+    // The bye is the last request in its queue: all earlier ones have been taken, too.
     if (!other.bye_taken) all = false;
   }
   return all;

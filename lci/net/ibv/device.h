@@ -91,7 +91,7 @@ class rdma_device final : public device {
   base::Status connect(boot::bootstrap& boot);
   base::Status read_offer(int rank, std::string_view bytes);
   base::Status connect_to(int rank);
-  base::Status greet(std::chrono::nanoseconds patience);
+  base::Status greet(std::chrono::nanoseconds timeout);
   void end();
   bool has_said_goodbye();
 

@@ -1,5 +1,5 @@
-// Ranks that are gone: how that is found out, and what it ends. (Of ranks that there is no
-// connection with: ring_monitor.cc.)
+// Detection of failed ranks among those that are connected, and cleanup after a failure. (Ranks
+// that are not connected: ring_monitor.cc.)
 #include <algorithm>
 #include <mutex>
 
@@ -14,13 +14,13 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
 constexpr milliseconds check_interval{50};
-// Each rank is asked for a sign of life so often, a pulse: a write of nothing, which its device
-// answers whatever the rank does. If nothing comes, it is asked for at once again: a machine that
-// is overloaded is silent for a while, too. A rank that is gone is found in patience to 2 s at
-// most, of which the last pulse has 0.3 (resources.cc).
+// Each rank is sent a heartbeat at this interval: an empty write, which the rank's device answers
+// whatever the rank does. If no answer arrives, the heartbeat is repeated at once, since an
+// overloaded machine is silent for a while, too. A failed rank is detected after failure_timeout to
+// 2 s, 0.3 s of these for the last heartbeat (resources.cc).
 constexpr milliseconds heartbeat_interval{250};
-constexpr milliseconds patience{1400};
-// Fewer in that time mean that nobody has polled.
+constexpr milliseconds failure_timeout{1400};
+// Fewer misses in that time mean that this rank has not polled.
 constexpr int min_misses = 5;
 
 }  // namespace
@@ -30,7 +30,7 @@ void rdma_device::check_for_failures() {
   const auto since = now - last_check_;
   if (since < check_interval) return;
   last_check_ = now;
-  // All of them in the time between pulses, however seldom this rank polls.
+  // All ranks are probed once per heartbeat_interval, however rarely this rank polls.
   const steady_clock::duration pause = heartbeat_interval;
   const auto due = ranks_ * std::min<steady_clock::duration>(since, pause).count();
   for (auto i = (due + pause.count() - 1) / pause.count(); i > 0; --i) {
@@ -56,8 +56,9 @@ void rdma_device::send_heartbeat(int rank) {
   if (other.misses == 0) other.silent_since = steady_clock::now();
 }
 
-// The queue pair that was not answered is broken. Made new, it asks in the same packet as before:
-// whether the other end has seen that or not, it answers.
+// A heartbeat without an answer breaks its queue pair. After the reset, the heartbeat is repeated
+// with the same packet number: the remote end answers whether or not it has seen that packet
+// before.
 void rdma_device::handle_heartbeat(int rank, bool answered) {
   peer& other = peer_of(rank);
   other.heartbeat_pending = false;
@@ -71,7 +72,7 @@ void rdma_device::handle_heartbeat(int rank, bool answered) {
   }
   ++other.misses;
   const auto silence = steady_clock::now() - other.silent_since;
-  if (other.misses >= min_misses && silence >= patience) {
+  if (other.misses >= min_misses && silence >= failure_timeout) {
     suspect(rank, base::StrCat("its device has not answered for ",
                                std::chrono::duration_cast<milliseconds>(silence).count(), " ms"));
     return;
@@ -99,7 +100,7 @@ void rdma_device::suspect(int rank, const std::string& reason) {
   ++suspects_;
 }
 
-// Every post that starts from now on sees it.
+// Every post that starts after this call sees the state.
 void rdma_device::set_state(peer& other, peer_state state) {
   const std::lock_guard<ds::spinlock> guard(other.message_queue.lock());
   std::unique_lock<ds::spinlock> second(other.rma_queue.lock(), std::defer_lock);
@@ -107,8 +108,9 @@ void rdma_device::set_state(peer& other, peer_state state) {
   other.state.store(state, std::memory_order_relaxed);
 }
 
-// What it had sent before it went, and that it ended its device, came before what told us that it
-// is gone: the completion queue is in order, and has been read to its end.
+// Reports a suspected rank as failed once the completion queue has been read to its end: the queue
+// is in order, so everything that the rank sent before it went, including a bye, has been
+// processed.
 void rdma_device::confirm_failures() {
   for (int r = 0; r < ranks_; ++r) {
     const peer& other = peer_of(r);
@@ -133,13 +135,14 @@ void rdma_device::report_failure(int rank) {
   if (on_demand_) close_ring(rank);
 }
 
-// Ends all that is under way to a rank; what has not come out by itself does then.
+// Ends all operations in flight to a rank; those that have not completed yet complete with an
+// error.
 void rdma_device::stop(int rank) {
   peer& gone = peer_of(rank);
   if (!gone.is_connected) return;
   own_->stop(*gone.message_queue.qp());
   own_->stop(*gone.rma_queue.qp());
-  // Whether the rank is gone or only seemed to be: to it, we are.
+  // A rank that is in fact alive must not get answers from us any more: it fails us, too.
   own_->stop(*own_->connection_of(rank).heartbeat_qp);
   own_->stop(*own_->connection_of(rank).heartbeat_target_qp);
   if (gone.recovery != qp_recovery::none && gone.flushed > 0) {

@@ -41,7 +41,7 @@ struct send {
   std::vector<unsigned char> inlined;
   std::vector<ibv_sge> pieces;
   uint32_t size = 0;
-  uint32_t packet = 0;  // each has one, however long it is
+  uint32_t packet = 0;  // packet number; one per request, however long it is
 };
 
 struct fake_qp : ibv_qp {
@@ -52,8 +52,8 @@ struct fake_qp : ibv_qp {
   uint8_t timeout = 0;
   bool dead = false;
   bool silent = false;
-  uint32_t next_psn = 0;      // that it sends
-  uint32_t expected_psn = 0;  // that it takes
+  uint32_t next_psn = 0;      // of the next packet sent
+  uint32_t expected_psn = 0;  // of the next packet accepted
   std::deque<send> sends;
   std::deque<receive> receives;  // without a shared queue
 };
@@ -77,7 +77,7 @@ fake_world& world() {
   return *once;
 }
 
-// What is done under it counts as a library's doing for who watches writes.
+// Holds the mutex. Code under it counts as a library's for the write watch of tests.
 class guard {
  public:
   explicit guard(std::mutex& mutex) : held_(mutex) {}
@@ -101,7 +101,7 @@ T* make_object() {
   return new T();
 }
 
-// ---- moving bytes, with the mutex ------------------------------------------------------------
+// Moving bytes; with the mutex.
 
 const ibv_mr* registration(uint32_t key, uint64_t address, size_t size) {
   const auto found = world().registrations.find(key);
@@ -119,7 +119,7 @@ void notify(fake_cq& queue) {
   eventfd_write(queue.channel->fd, 1);
 }
 
-// The descriptor counts them.
+// Takes one event from the count of the descriptor.
 void drop_event(fake_channel& of) {
   eventfd_t one;
   eventfd_read(of.fd, &one);
@@ -161,7 +161,7 @@ void complete_receive(fake_qp& at, const receive& room, const send& from, ibv_wc
   complete(*static_cast<fake_cq*>(at.recv_cq), entry);
 }
 
-// False if a piece is not registered.
+// Returns false if a piece is not registered.
 bool copy_payload(const send& from, unsigned char* to) {
   if ((from.request.send_flags & IBV_SEND_INLINE) != 0) {
     std::copy(from.inlined.begin(), from.inlined.end(), to);
@@ -229,14 +229,14 @@ outcome execute(fake_qp& by, const send& front) {
   }
   const uint32_t ahead = (front.packet - at.expected_psn) & psn_mask;
   if (at.silent) {
-    // A queue pair that is in a hurry gives up, whether only the answer is lost or all; others
-    // wait.
+    // A queue pair with a short timeout gives up, whether the request or only the answer is lost;
+    // others wait.
     if (by.timeout >= 16) return outcome::later;
     if (ahead == 0 && world().counts.unanswered % 2 == 0) ++at.expected_psn;
     return outcome::unreachable;
   }
-  if (ahead > psn_mask / 2) return outcome::done;  // seen before
-  if (ahead > 0) return outcome::unreachable;      // others before it never came
+  if (ahead > psn_mask / 2) return outcome::done;  // a duplicate
+  if (ahead > 0) return outcome::unreachable;      // earlier packets are missing
   if (by.timeout < 16) ++world().counts.heartbeats;
   const outcome now = apply(front, at);
   if (now == outcome::done) at.expected_psn = (at.expected_psn + 1) & psn_mask;
@@ -304,7 +304,7 @@ void send_datagram(fake_qp& by, const send& front) {
   complete_receive(at, room, front, IBV_WC_RECV, global_header + front.size);
 }
 
-// ---- the verbs that headers inline ----------------------------------------------------------
+// The verbs that the headers of libibverbs inline.
 
 int post_send(ibv_qp* on, ibv_send_wr* request, ibv_send_wr** refused) {
   const guard held(world().mutex);
@@ -386,7 +386,7 @@ int req_notify_cq(ibv_cq* of, int) {
   return 0;
 }
 
-// ---- the table --------------------------------------------------------------------------------
+// The functions of the table.
 
 ibv_device** get_device_list(int* count) {
   const guard held(world().mutex);
@@ -500,7 +500,7 @@ int destroy_comp_channel(ibv_comp_channel* object) {
   return destroy_object(static_cast<fake_channel*>(object));
 }
 
-// Only for a descriptor that does not block.
+// For non-blocking descriptors only.
 int get_cq_event(ibv_comp_channel* of, ibv_cq** queue, void** context) {
   const guard held(world().mutex);
   auto& channel = *static_cast<fake_channel*>(of);

@@ -6,9 +6,10 @@
 
 namespace lci::net::ibv {
 
-// In a list with the ranks of one port behind those of another, the port with the most first, those
-// that are `stride` places apart follow each other. The largest group being no longer than the
-// stride, they are of different ports; a larger one is cut by the others as evenly as can be.
+// Lists the ranks port by port, the port with the most ranks first. Ranks that are `stride` places
+// apart in this list become neighbors. If the largest port has no more ranks than the stride,
+// neighbors have different ports; otherwise the ranks of other ports divide those of the largest as
+// evenly as possible.
 monitor_ring::monitor_ring(const std::vector<port_address>& addresses) {
   std::map<std::string, std::vector<int>> of_port;
   for (size_t r = 0; r < addresses.size(); ++r) {

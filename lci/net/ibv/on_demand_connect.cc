@@ -1,7 +1,7 @@
-// Connecting on first use: who wants to post to a rank hails it, again and again until it answers;
-// who is hailed answers, and hails back if it has not been answered itself. So each of the two
-// knows that the other's queue pairs are there before it posts, whichever of their hails are lost,
-// and also if both begin at the same time.
+// Connecting on demand. A rank that wants to post to a peer sends it connection requests until the
+// peer replies. A rank that receives a request replies, and sends requests of its own until it has
+// a reply. So each side knows that the other's queue pairs are connected before it posts, whichever
+// datagrams are lost, and even if both sides begin concurrently.
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -17,12 +17,12 @@ using std::chrono::steady_clock;
 
 constexpr milliseconds first_pause{5};
 constexpr milliseconds longest_pause{200};
-// Without a word of anybody wanting something, hails are looked for once in so many polls.
+// Polls between two checks for datagrams while no rank wants a connection.
 constexpr uint32_t polls_between_connect_checks = 64;
 
 }  // namespace
 
-// From post: who polls will do it.
+// Called by a post; the polling thread makes the connection.
 void rdma_device::want_connection(peer& to) {
   if (to.connection_wanted.load(std::memory_order_relaxed)) return;
   to.connection_wanted.store(true, std::memory_order_relaxed);
@@ -38,7 +38,7 @@ void rdma_device::connect_on_demand() {
 }
 
 void rdma_device::answer_datagrams() {
-  if (!lock_.try_lock()) return;  // it is being polled
+  if (!lock_.try_lock()) return;  // another thread polls this device
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
   connect_now(any_connection_wanted_.load(std::memory_order_relaxed));
 }
@@ -90,7 +90,7 @@ void rdma_device::begin_connecting(int rank) {
   connecting_.push_back(rank);
 }
 
-// False if there is no room now.
+// Returns false if there is no room now.
 bool rdma_device::send_datagram(int to, connect_datagram_kind kind, int about) {
   connect_datagram datagram = {};
   datagram.version = wire_version;
@@ -114,9 +114,10 @@ void rdma_device::handle_datagram(const connect_datagram& got) {
   const peer_state state = peer_of(rank).state.load(std::memory_order_relaxed);
   const bool declares_us_failed =
       got.kind == connect_datagram_kind::failed && is_self(static_cast<int>(got.about));
-  // To us it is lost. It is told so, and to it we are, too.
-  if (state == peer_state::failed && !declares_us_failed)
+  // We have declared this peer failed. Notify it, so that it also fails us and neither side waits.
+  if (state == peer_state::failed && !declares_us_failed) {
     send_datagram(rank, connect_datagram_kind::failed, rank);
+  }
   if (state != peer_state::unconnected && state != peer_state::alive) return;
   if (got.kind == connect_datagram_kind::request || got.kind == connect_datagram_kind::reply) {
     handle_connect(got);
@@ -129,8 +130,8 @@ void rdma_device::handle_connect(const connect_datagram& got) {
   const auto rank = static_cast<int>(got.rank);
   peer& from = peer_of(rank);
   if (from.bye_sent && !from.is_connected) {
-    send_datagram(rank, connect_datagram_kind::ended,
-                  context_.rank());  // once more; the first may be lost
+    // Repeated, since the first one may be lost.
+    send_datagram(rank, connect_datagram_kind::ended, context_.rank());
     return;
   }
   begin_connecting(rank);
@@ -143,12 +144,13 @@ void rdma_device::handle_connect(const connect_datagram& got) {
     }
   }
   moved_ = true;
-  if (got.kind == connect_datagram_kind::request)
+  if (got.kind == connect_datagram_kind::request) {
     send_datagram(rank, connect_datagram_kind::reply, rank);
+  }
   if (got.kind == connect_datagram_kind::reply) open_for_posts(rank);
 }
 
-// The rank has shown that its queue pairs are connected, too.
+// Called when the rank has shown that its queue pairs are connected, too.
 void rdma_device::open_for_posts(int rank) {
   peer& other = peer_of(rank);
   if (other.state.load(std::memory_order_relaxed) != peer_state::unconnected) return;

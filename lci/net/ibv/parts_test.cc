@@ -1,4 +1,4 @@
-// The parts that a device is made of, each by itself.
+// Unit tests of the parts of a device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ TEST(Verbs, WithoutTheLibraryTheErrorSaysWhatToInstall) {
               AllOf(HasSubstr("libnonesuch.so.1"), HasSubstr("libibverbs1")));
 }
 
-TEST(Verbs, AnotherLibraryOfThatNameIsRefused) {
+TEST(Verbs, ALibraryWithoutTheFunctionsIsRefused) {
   const auto wrong = load_verbs_from("libc.so.6");
   ASSERT_FALSE(wrong.ok());
   EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("ibv_get_device_list"));
@@ -68,7 +68,7 @@ TEST(Port, TheGidThatReachesFurthestIsChosen) {
   EXPECT_EQ(choose_gid({link, ipv6, ipv4, elsewhere}, 2), 7);
 }
 
-class PortOfFake : public testing::Test {
+class FakePort : public testing::Test {
  protected:
   void SetUp() override { reset_fake(); }
   void TearDown() override { EXPECT_EQ(counts_of_fake().objects, 0); }
@@ -79,7 +79,7 @@ std::string name_or_error(const wanted_port& wanted) {
   return opened.ok() ? opened->name : std::string(opened.status().message());
 }
 
-TEST_F(PortOfFake, IsFoundByName) {
+TEST_F(FakePort, IsFoundByName) {
   settings_of_fake().devices = {"fake0", "fake1"};
   settings_of_fake().ports = 2;
   settings_of_fake().gids = {entry(0, IBV_GID_TYPE_ROCE_V2, {}, true, 1),
@@ -92,14 +92,14 @@ TEST_F(PortOfFake, IsFoundByName) {
   EXPECT_THAT(name_or_error({"fake2"}), AllOf(HasSubstr("fake0"), HasSubstr("fake1")));
 }
 
-TEST_F(PortOfFake, ThatCantBeUsedSaysWhy) {
+TEST_F(FakePort, TheErrorOfAnUnusablePortSaysWhy) {
   settings_of_fake().active = false;
   EXPECT_THAT(name_or_error({}), AllOf(HasSubstr("fake0:1"), HasSubstr("not active")));
   settings_of_fake().devices = {};
   EXPECT_THAT(name_or_error({}), HasSubstr("no RDMA device"));
 }
 
-TEST_F(PortOfFake, OnEthernetRanksAreNamedByGid) {
+TEST_F(FakePort, OnEthernetRanksAreNamedByGid) {
   settings_of_fake().gids = {link, ipv4, ipv6};
   auto opened = open_port(fake_verbs(), {});
   ASSERT_TRUE(opened.ok());
@@ -114,7 +114,7 @@ TEST_F(PortOfFake, OnEthernetRanksAreNamedByGid) {
   EXPECT_THAT(name_or_error({"", 9}), HasSubstr("ibv_gid_idx"));
 }
 
-TEST_F(PortOfFake, OnInfiniBandRanksAreNamedByLidUnlessAskedOtherwise) {
+TEST_F(FakePort, OnInfiniBandRanksAreNamedByLidUnlessAskedOtherwise) {
   settings_of_fake().link_layer = IBV_LINK_LAYER_INFINIBAND;
   settings_of_fake().lid = 7;
   settings_of_fake().gids = {entry(0, IBV_GID_TYPE_IB, {0xfe, 0x80}, false)};
@@ -129,7 +129,7 @@ TEST_F(PortOfFake, OnInfiniBandRanksAreNamedByLidUnlessAskedOtherwise) {
     EXPECT_EQ(opened->path_to(opened->address()).is_global, 1);
     EXPECT_EQ(opened->path_to(opened->address()).dlid, 7);
   }
-  // Without a LID there is no other way.
+  // Without a LID, only a GID can be used.
   settings_of_fake().lid = 0;
   opened = open_port(fake_verbs(), {});
   ASSERT_TRUE(opened.ok());
@@ -159,7 +159,7 @@ TEST(QueueDepths, AreSumsThatFit) {
             5000u);
 }
 
-TEST(QueueDepths, ThatDoNotFitAreNamed) {
+TEST(QueueDepths, AnErrorNamesDepthsThatDoNotFit) {
   const auto none = choose_queue_depths(queues(1024, 4096, 65536), 1000, {32767, 32000, 16000});
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(std::string(none.status().message()), AllOf(HasSubstr("32767"), HasSubstr("1000")));
@@ -167,14 +167,14 @@ TEST(QueueDepths, ThatDoNotFitAreNamed) {
 
 TEST(SourceTable, FindsWhatWasAddedAndNothingElse) {
   source_table table(40);
-  // They collide, as those of several devices may.
+  // These numbers collide, as those of several devices may.
   for (uint32_t i = 0; i < 40; ++i) table.add(100 + i * 64, static_cast<int>(i));
   for (uint32_t i = 0; i < 40; ++i) EXPECT_EQ(table.find(100 + i * 64), static_cast<int>(i));
   EXPECT_EQ(table.find(101), -1);
   EXPECT_EQ(table.find(0), -1);
 }
 
-TEST(Wire, ControlsThatMakeNoSenseAreRefused) {
+TEST(Wire, MalformedControlsAreRefused) {
   const control good{control_kind::recover, 77};
   control read = {};
   ASSERT_TRUE(read_control(&good, sizeof(good), &read));
@@ -197,10 +197,10 @@ connect_datagram make_datagram(connect_datagram_kind kind, uint32_t from, uint32
   return made;
 }
 
-TEST(Wire, DatagramsThatMakeNoSenseAreRefused) {
+TEST(Wire, MalformedDatagramsAreRefused) {
   constexpr int ranks = 5;
   constexpr int self = 2;
-  // Who may speak to us about whom.
+  // The combinations of kind, sender and subject that rank `self` accepts.
   const auto is_expected = [](connect_datagram_kind kind, uint32_t from, uint32_t about) {
     if (from == self || from >= ranks || about >= ranks) return false;
     switch (kind) {
@@ -248,7 +248,7 @@ std::vector<port_address> ports(const std::string& letters) {
   return made;
 }
 
-// The letters of the ranks in the circle, from rank `first` on.
+// The letters of the ranks in ring order, starting at rank `first`.
 std::string around(const std::string& letters, int first, int step) {
   const monitor_ring made(ports(letters));
   std::string seen;
@@ -276,10 +276,10 @@ TEST(MonitorRing, HasEachRankOnce) {
   }
 }
 
-TEST(MonitorRing, RanksOfOnePortStandApart) {
+TEST(MonitorRing, RanksOfOnePortAreNotNeighbors) {
   EXPECT_EQ(around("aabb", 0, 1), "abab");
   EXPECT_EQ(around("aabbcc", 0, 1), "abcabc");
-  // Port a has the most, and ports b, c and on the rest, evenly or not.
+  // Port a has the most ranks; ports b, c, ... share the rest, evenly or not.
   for (size_t most = 1; most <= 12; ++most) {
     for (size_t others = 1; others <= 30; ++others) {
       for (size_t each = 1; each <= most; ++each) {

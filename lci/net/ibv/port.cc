@@ -31,7 +31,7 @@ int value_of(const ibv_gid_entry& entry) {
   return is_ipv4(entry.gid) ? 5 : is_of_link(entry.gid) ? 3 : 4;
 }
 
-// Bits a second, in some unit.
+// Proportional to the bits per second.
 uint64_t speed(const ibv_port_attr& port) {
   return uint64_t{port.active_speed} * port.active_width;
 }
@@ -92,7 +92,7 @@ base::StatusOr<port> open_number(const verbs& library, ibv_device* device, int n
   return made;
 }
 
-// 1 if that can't be asked for; then nor can a port be opened.
+// Returns 1 if the device cannot be queried; opening the port then fails, too.
 int count_ports(const verbs& library, ibv_device* device) {
   const owned<ibv_context> opened = own(library.open_device(device), library.close_device);
   ibv_device_attr limits = {};

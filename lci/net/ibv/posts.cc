@@ -1,4 +1,4 @@
-// Posting.
+// Posts: messages, puts and gets, control messages and markers.
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -20,14 +20,14 @@ ibv_sge piece(const void* bytes, size_t size, uint32_t key) {
   return {reinterpret_cast<uintptr_t>(bytes), static_cast<uint32_t>(size), key};
 }
 
-// What a queue that is not full refuses will do better later, or never.
-error_t answer(int code) {
+// The result of a post that a queue with room refused: worth a retry, or fatal.
+error_t refusal(int code) {
   return code == ENOMEM || code == EAGAIN ? errorcode_t::retry_nomem : errorcode_t::fatal;
 }
 
 }  // namespace
 
-// The peer is not to be posted to.
+// The result of a post to a peer that is not alive. Requests a connection if there is none yet.
 error_t rdma_device::refuse(peer& to) {
   if (to.state.load(std::memory_order_relaxed) == peer_state::unconnected) {
     want_connection(to);
@@ -36,7 +36,7 @@ error_t rdma_device::refuse(peer& to) {
   return errorcode_t::fatal;
 }
 
-// With the lock of its queue: done, if a message to the peer can be posted now.
+// Returns done if a message to the peer can be posted now. With the lock of its queue.
 inline error_t rdma_device::may_send(peer& to) {
   if (__builtin_expect(to.state.load(std::memory_order_relaxed) != peer_state::alive, 0)) {
     return refuse(to);
@@ -61,7 +61,7 @@ error_t rdma_device::inject(int rank, net_imm_data_t imm, const void* buffer, si
   request.send_flags = IBV_SEND_INLINE;
   queue.next().what = work::kind::quiet;
   const int code = queue.post(request, queue.wants_signal());
-  return __builtin_expect(code == 0, 1) ? errorcode_t::done : answer(code);
+  return __builtin_expect(code == 0, 1) ? errorcode_t::done : refusal(code);
 }
 
 error_t rdma_device::post_send(const op& operation) {
@@ -84,7 +84,7 @@ error_t rdma_device::post_send(const op& operation) {
     request.send_flags = IBV_SEND_INLINE;
     entry.what = work::kind::quiet;
     const int code = queue.post(request, queue.wants_signal());
-    return code == 0 ? errorcode_t::done : answer(code);
+    return code == 0 ? errorcode_t::done : refusal(code);
   }
   if (!operation.inject) {
     pieces[1].lkey = context_.regions().local_key(operation.local);
@@ -92,7 +92,7 @@ error_t rdma_device::post_send(const op& operation) {
     entry.operation = op_kind::send;
     entry.context = operation.context;
     const int code = queue.post(request, /*signaled=*/true);
-    return code == 0 ? errorcode_t::posted : answer(code);
+    return code == 0 ? errorcode_t::posted : refusal(code);
   }
   packet* copy = packets_.get();
   if (copy == nullptr) return errorcode_t::retry_nomem;
@@ -105,11 +105,11 @@ error_t rdma_device::post_send(const op& operation) {
   request.num_sge = 1;
   entry.what = work::kind::packet;
   entry.bytes = copy;
-  // Always signaled: a queue in which nobody posts any more must not keep packets from the others.
+  // Always signaled: a queue without further posts must not withhold packets from other queues.
   const int code = queue.post(request, /*signaled=*/true);
   if (code == 0) return errorcode_t::done;
   packets_.put(copy);
-  return answer(code);
+  return refusal(code);
 }
 
 error_t rdma_device::post_rma(const op& operation) {
@@ -120,7 +120,7 @@ error_t rdma_device::post_rma(const op& operation) {
   if (__builtin_expect(to.state.load(std::memory_order_relaxed) != peer_state::alive, 0)) {
     return refuse(to);
   }
-  // Nothing, of which nobody is told.
+  // An empty put or get without a notification does nothing.
   if (operation.size == 0 && operation.kind != op_kind::put_imm) return errorcode_t::done;
   if (queue.is_full() || to.rma_broken) return errorcode_t::retry_nomem;
   work& entry = queue.next();
@@ -134,7 +134,7 @@ error_t rdma_device::post_rma(const op& operation) {
   entry.remote_address = operation.remote.base + operation.remote_offset;
   entry.context = operation.context;
   const int code = repost(queue, entry);
-  return code == 0 ? errorcode_t::posted : answer(code);
+  return code == 0 ? errorcode_t::posted : refusal(code);
 }
 
 int rdma_device::repost(send_queue& through, const work& what) {
@@ -177,7 +177,7 @@ bool rdma_device::send_control(int rank, const control& sent, work::kind what) {
   return false;
 }
 
-// A write of nothing: neither the peer's program nor its library notices.
+// Posts an empty write: neither the peer's program nor its library notices it.
 bool rdma_device::send_marker(peer& to) {
   if (to.marked.load(std::memory_order_relaxed)) return true;
   send_queue& queue = to.message_queue;

@@ -1,6 +1,7 @@
-// Puts and gets that were wrong. They break the queue pair that they left through, and its other
-// end. What had been posted after them has not been done, and is posted again when both are new:
-// nothing else ever went through these two, so nothing can be lost or done twice.
+// Recovery from wrong puts and gets. A wrong access breaks the RMA queue pair that issued it and
+// the target end at the peer. Requests posted after it were flushed, not executed, and are reposted
+// when both ends are reset. Only these requests ever use the two queue pairs, so nothing is lost or
+// executed twice.
 #include <mutex>
 
 #include "lci/base/log.h"
@@ -10,7 +11,7 @@
 namespace lci::net::ibv {
 namespace {
 
-// The memory, not the peer, is what is wrong.
+// Whether the error is in the memory that was accessed, not in the peer.
 bool is_of_memory(ibv_wc_status status) {
   switch (status) {
     case IBV_WC_REM_ACCESS_ERR:
@@ -55,7 +56,7 @@ void rdma_device::rma_failed(int rank, const ibv_wc& entry, batch* results) {
   add_pending(rank);
 }
 
-// As far as it can be done now.
+// Advances the recovery as far as possible now.
 void rdma_device::recover_rma_qp(int rank) {
   peer& to = peer_of(rank);
   if (to.recovery == qp_recovery::draining && to.flushed == to.rma_queue.under_way()) {
@@ -69,7 +70,7 @@ void rdma_device::recover_rma_qp(int rank) {
   }
 }
 
-// The peer's puts and gets arrive at a queue pair that is to be made new.
+// Resets the queue pair at which the peer's puts and gets arrive.
 void rdma_device::reset_rma_target_qp(int rank, uint32_t first_psn) {
   peer& from = peer_of(rank);
   ibv_qp& local = *own_->connection_of(rank).rma_target_qp;
@@ -114,7 +115,7 @@ void rdma_device::finish_recovery(int rank) {
   to.rma_broken = false;
 }
 
-// The rank has something to be done for.
+// Adds the rank to the list for process_pending().
 void rdma_device::add_pending(int rank) {
   peer& other = peer_of(rank);
   if (other.is_pending) return;

@@ -8,7 +8,8 @@
 namespace lci::net::ibv {
 namespace {
 
-// More in one queue than the network holds at a time buys nothing; less keeps it from being busy.
+// Bounds of a send queue's depth. A queue deeper than what the network holds at a time gains
+// nothing; a shallower one leaves the network idle.
 constexpr size_t most = 256;
 constexpr size_t least = 16;
 
@@ -17,7 +18,7 @@ constexpr size_t least = 16;
 base::StatusOr<queue_depths> choose_queue_depths(const queue_lengths& wanted, size_t ranks,
                                                  const device_capacity& has) {
   const size_t queues = 2 * ranks;
-  const size_t heartbeats = ranks;  // one under way to each
+  const size_t heartbeats = ranks;  // one in flight to each rank
   const size_t receives = std::min({wanted.receives, queues * most, has.receives});
   if (has.completions < receives + queues * least + heartbeats || has.depth < least) {
     return base::ResourceExhaustedError(

@@ -11,7 +11,7 @@ namespace {
 constexpr int all_access =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-// Bytes of an empty registration: it is named by peers, but no byte of it is ever reached.
+// Backs empty registrations: peers name them but never access a byte.
 unsigned char nothing[1];
 
 }  // namespace
@@ -64,7 +64,7 @@ base::StatusOr<ibv_mr*> region_table::enter(void* address, size_t size) const {
   return made;
 }
 
-// Advice: what comes of it makes no difference but of time.
+// Only advice: a failure changes nothing but the time of later accesses.
 void region_table::prefetch(const ibv_mr& of, void* address, size_t size) const {
   if (paging_.strategy == attr_ibv_odp_strategy_t::none || size == 0) return;
   ibv_advise_mr_advice advice = IBV_ADVISE_MR_ADVICE_PREFETCH;
@@ -82,7 +82,7 @@ void region_table::prefetch(const ibv_mr& of, void* address, size_t size) const 
   }
   auto* at = static_cast<unsigned char*>(address);
   while (size > 0) {
-    const size_t part = size < (size_t{1} << 31) ? size : size_t{1} << 31;  // of 32 bits
+    const size_t part = size < (size_t{1} << 31) ? size : size_t{1} << 31;  // fits 32 bits
     ibv_sge bytes = {reinterpret_cast<uintptr_t>(at), static_cast<uint32_t>(part), of.lkey};
     verbs_.advise_mr(domain_, advice, 0, &bytes, 1);
     at += part;
@@ -91,7 +91,7 @@ void region_table::prefetch(const ibv_mr& of, void* address, size_t size) const 
 }
 
 base::StatusOr<local_region> region_table::open(void* address, size_t size) {
-  // Outside the lock: it pins the memory, which takes long.
+  // Outside the lock: pinning the memory takes long.
   const base::StatusOr<ibv_mr*> made = enter(address, size);
   if (!made.ok()) return made.status();
   prefetch(**made, address, size);

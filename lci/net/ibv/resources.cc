@@ -11,20 +11,20 @@
 namespace lci::net::ibv {
 namespace {
 
-// What a peer does not answer fails after (1 + again) timeouts of 4.096 us * 2^exponent, which by
-// the standard may be four times as long.
-struct patience {
+// A request without an answer fails after (1 + retries) timeouts of 4.096 us * 2^exponent each. By
+// the standard, each may take up to four times as long.
+struct retry_policy {
   uint8_t exponent;
-  uint8_t again;
+  uint8_t retries;
 };
-// 1.9 to 7.5 s, for it cannot be taken back: who is gone is found by its pulse. (7 times again
-// would be for ever on some devices.)
-constexpr patience data_retries{16, 6};
-// 0.07 to 0.27 s: a pulse is asked for again (failures.cc).
-constexpr patience heartbeat_retries{13, 1};
-// A peer that has no room for a message will have, or be gone: for ever.
+// 1.9 to 7.5 s: this failure cannot be undone, and heartbeats detect a failed rank. (7 retries
+// would be infinite on some devices.)
+constexpr retry_policy data_retries{16, 6};
+// 0.07 to 0.27 s: a heartbeat is repeated (failures.cc).
+constexpr retry_policy heartbeat_retries{13, 1};
+// Infinite: a peer without a posted receive will post one, or be found failed.
 constexpr uint8_t rnr_retries = 7;
-// 0.16 ms until then; in the standard's table of times.
+// A pause of 0.16 ms between these retries, encoded as in the standard's table.
 constexpr uint8_t rnr_timer = 9;
 constexpr int remote_access =
     IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_LOCAL_WRITE;
@@ -88,9 +88,9 @@ base::Status resources::open(const queue_depths& chosen, size_t packets, size_t 
   return base::OkStatus();
 }
 
-// Devices say how much they grant only by granting it.
+// Finds the largest inline size by trial: a device does not report it.
 base::Status resources::choose_inline() {
-  // More makes every entry of a send queue larger for few messages that need it.
+  // A larger limit would enlarge every entry of a send queue for few messages.
   constexpr uint32_t most = 256;
   for (uint32_t asked = most;; asked = asked > 32 ? asked / 2 : 0) {
     const base::StatusOr<owned<ibv_qp>> made = make_queue_pair(depths_.depth, asked, false);
@@ -196,9 +196,9 @@ base::Status resources::connect(ibv_qp& local, const remote_qp& remote, uint32_t
   if (base::Status status = listen(local, remote); !status.ok()) return status;
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_RTS;
-  const patience waits = timeout == qp_timeout::heartbeat ? heartbeat_retries : data_retries;
-  attributes.timeout = waits.exponent;
-  attributes.retry_cnt = waits.again;
+  const retry_policy policy = timeout == qp_timeout::heartbeat ? heartbeat_retries : data_retries;
+  attributes.timeout = policy.exponent;
+  attributes.retry_cnt = policy.retries;
   attributes.rnr_retry = rnr_retries;
   attributes.sq_psn = local_first_psn;
   attributes.max_rd_atomic =
@@ -228,7 +228,7 @@ base::Status resources::reset(ibv_qp& local) const {
 void resources::stop(ibv_qp& local) const {
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_ERR;
-  // One that can't even be stopped has nothing under way.
+  // A queue pair that cannot be stopped has nothing in flight.
   static_cast<void>(verbs_.modify_qp(&local, &attributes, IBV_QP_STATE));
 }
 

@@ -1,26 +1,29 @@
-// Watching ranks that there is no connection with, where queue pairs are connected on first use.
+// The failure detector for ranks that are not connected, where queue pairs are connected on demand.
 //
-// All ranks stand in a circle (monitor_ring.h), and neighbours are connected from the start: each
-// feels the pulse of two, and two feel its own (failures.cc). The neighbours of a rank that has
-// failed tell all the others, by datagrams and several times, since these may be lost; and they
-// connect with the next in that direction, so that the circle is closed again. Who hails a rank
-// that does not answer asks its neighbours as well. They say that it is lost, that it has ended its
-// device, or that it is there: then it is waited for, however long it does not poll.
+// All ranks form a ring (monitor_ring.h) whose neighbors are connected from the start: each rank
+// sends heartbeats to two neighbors, and two neighbors send it theirs (failures.cc). A rank whose
+// ring neighbor fails notifies all other ranks by datagrams, several times, since datagrams may be
+// lost. It also connects with the next live rank in that direction, so that the ring is closed
+// again. A rank whose connection requests get no reply queries the ring neighbors of the silent
+// rank. They report that it has failed, has ended its device, or is alive; if it is alive, the
+// requester waits for it, however long it does not poll.
 //
-// All that needs one of the two neighbours to poll. A rank that was lost together with both is
-// found by the next in the circle, when it has not answered for as long as a bootstrap waits.
+// Detection needs one of the two neighbors to poll. If a rank fails together with both of its
+// neighbors, the next rank in the ring detects its failure when the bootstrap's timeout has passed
+// without a reply.
 //
-// So who is told has to believe a rank that may be wrong: one that was cut off for a while takes
-// those for failed who are alive. What limits that:
-//   - Words only count about a rank that we are not connected with; who is connected feels for
-//     itself.
-//   - The words of a rank that we take for failed do not count. While it was cut off, its own
-//     neighbours have told of it.
-//   - It is told so: by the neighbours, and in answer to whatever it says to a rank that takes it
-//     for failed. Then it takes that rank for failed, so that each of the two has its error and
-//     neither waits for the other, and tells no more of anybody.
-// What is left: if only the way between two neighbours is cut, both being alive, those who are
-// connected with neither believe whom they hear first; two of them may believe differently.
+// A notified rank has to believe a rank that may be wrong: a rank that was cut off for a while
+// takes live ranks for failed. Three rules limit the damage:
+//   - Reports only count about a rank that the receiver is not connected with; a connected rank is
+//     probed by the receiver's own heartbeats.
+//   - Reports of a rank that the receiver has declared failed do not count. While a rank is cut
+//     off, its own neighbors report it.
+//   - The failed rank itself is notified: by its neighbors, and in answer to anything it sends to a
+//     rank that has declared it failed. It then declares that rank failed, so that each of the two
+//     has its error and neither waits for the other, and it reports no further failures.
+// One case remains: if only the path between two live neighbors is cut, ranks that are connected
+// with neither believe the first report that arrives, and two such ranks may believe different
+// ones.
 #include <chrono>
 
 #include "lci/base/log.h"
@@ -33,9 +36,9 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 
-// All are told so often, with this between the first two rounds (as between pulses), and then twice
-// as much each time: during 7.75 s. With one datagram of three lost, and both neighbours telling,
-// one rank of half a million is not told.
+// Rounds of notices to all ranks. The first pause between two rounds equals the heartbeat interval,
+// and each later one is twice as long: 7.75 s in total. With one of three datagrams lost, and both
+// neighbors sending notices, one rank in half a million is not notified.
 constexpr int rounds = 6;
 constexpr milliseconds first_pause{250};
 
@@ -47,8 +50,8 @@ bool rdma_device::connects_at_start(int rank) const {
          is_self(all.neighbor(rank, -1));
 }
 
-// From `rank` on, the first that has neither failed nor ended its device; it may be us, and is
-// `rank` itself where there is no other.
+// The first rank after `rank` in direction `step` that has neither failed nor ended its device. It
+// may be this rank. Returns `rank` if there is no other.
 int rdma_device::live_neighbor(int rank, int step) {
   for (int r = context_.ring().neighbor(rank, step);; r = context_.ring().neighbor(r, step)) {
     const peer_state state = peer_of(r).state.load(std::memory_order_relaxed);
@@ -56,22 +59,23 @@ int rdma_device::live_neighbor(int rank, int step) {
   }
 }
 
-// A rank that ended its device leaves its neighbours unwatched from that side: devices end together
-// or nearly so, and until then there is the other side. The first are told at once: the program may
-// end when it hears of it.
+// Connects the ring around a failed neighbor and starts to notify all ranks, the first of them at
+// once: the program may end when it learns of the failure. A rank that ends its device leaves its
+// neighbors unmonitored from that side: devices end nearly at the same time, and until then the
+// other side monitors them.
 void rdma_device::close_ring(int lost) {
-  bool beside_us = false;
+  bool is_neighbor = false;
   for (const int step : {-1, 1}) {
     if (!is_self(live_neighbor(lost, -step))) continue;
-    beside_us = true;
+    is_neighbor = true;
     if (const int next = live_neighbor(lost, step); !is_self(next)) begin_connecting(next);
   }
-  if (!beside_us || is_cut_off_) return;
+  if (!is_neighbor || is_cut_off_) return;
   failure_notices_.push_back({lost});
   send_failure_notices();
 }
 
-// As many as there is room for now.
+// Sends as many notices as there is room for now.
 void rdma_device::send_failure_notices() {
   const auto now = steady_clock::now();
   for (size_t i = 0; i < failure_notices_.size();) {
@@ -95,7 +99,8 @@ void rdma_device::send_failure_notices() {
   }
 }
 
-// It is hailed again in any case, and so are they.
+// Queries the live ring neighbors of a rank that does not reply. Lost queries need no repetition:
+// each repeated connection request is followed by another query.
 void rdma_device::query_neighbors(int rank) {
   for (const int step : {-1, 1}) {
     const int asked = live_neighbor(rank, step);
@@ -103,7 +108,7 @@ void rdma_device::query_neighbors(int rank) {
   }
 }
 
-// From a rank that we do not take for failed.
+// Handles a report or query from a rank that is not declared failed.
 void rdma_device::handle_report(const connect_datagram& got) {
   const auto from = static_cast<int>(got.rank);
   const auto about = static_cast<int>(got.about);
@@ -126,8 +131,7 @@ void rdma_device::handle_report(const connect_datagram& got) {
     other.deadline = steady_clock::now() + connect_timeout_;
   if (got.kind == connect_datagram_kind::failed)
     suspect(about, base::StrCat("rank ", from, " says so"));
-  // Of one that has our queue pairs, too, messages may be under way: it says so itself, behind
-  // them.
+  // Messages of a rank that has our queue pairs may be in flight: it sends its own bye behind them.
   if (got.kind == connect_datagram_kind::ended && (from == about || !other.is_connected))
     handle_bye(about);
 }

@@ -1,5 +1,5 @@
-// Ranks that are lost where queue pairs are connected on first use, over devices that are not there
-// (fake_verbs.h). Their ranks have one port, so that the circle is in the order of ranks.
+// Failures of ranks where queue pairs are connected on demand, over simulated devices
+// (fake_verbs.h). All ranks have the same port, so that the ring is in the order of ranks.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -23,7 +23,7 @@ constexpr int ranks = 6;
 
 class RingMonitor : public Device {
  protected:
-  // Nobody meets anybody at start but the neighbours.
+  // Only ring neighbors are connected at start.
   void run(const std::function<void(rank_of_test&)>& body,
            std::chrono::seconds boot_timeout = patience) {
     configuration on_demand;
@@ -32,7 +32,7 @@ class RingMonitor : public Device {
     on_demand.boot_timeout = boot_timeout;
     ibv::run(ranks, on_demand, body);
   }
-  // Which datagrams are lost.
+  // Loses the datagrams for which `loses` returns true.
   void lose(const std::function<bool(const connect_datagram&)>& loses) {
     settings_of_fake().loses = [loses](const void* bytes, size_t size) {
       connect_datagram sent;
@@ -45,8 +45,8 @@ class RingMonitor : public Device {
   bool sleeps_ = false;
 };
 
-// With nobody there, as far as others can see.
-void die(rank_of_test& self) { kill_fake(self.network.local_port().context.get()); }
+// Simulates the end of the process.
+void fail(rank_of_test& self) { kill_fake(self.network.local_port().context.get()); }
 
 std::vector<int> failed(const rank_of_test& self) {
   std::vector<int> reported;
@@ -56,13 +56,13 @@ std::vector<int> failed(const rank_of_test& self) {
   return reported;
 }
 
-// Waits for nothing but to hear of the loss.
-void hear_of(rank_of_test& self, const std::set<int>& lost) {
+// Waits until this rank has learned of all failures.
+void learn_of(rank_of_test& self, const std::set<int>& lost) {
   self.poll_until([&] { return self.count(completion_kind::peer_failed) >= lost.size(); });
   EXPECT_THAT(failed(self), UnorderedElementsAreArray(lost));
 }
 
-// All that are left send to each other, those that have never met, too.
+// All live ranks send to each other, including those that have never been connected.
 void talk_without(rank_of_test& self, const std::set<int>& lost) {
   const uint64_t value = 1;
   for (int to = 0; to < ranks; ++to) {
@@ -73,46 +73,46 @@ void talk_without(rank_of_test& self, const std::set<int>& lost) {
   EXPECT_THAT(failed(self), UnorderedElementsAreArray(lost));
 }
 
-// Those in `lost` die at the same time, and all others hear of each of them once.
-void lose_ranks(rank_of_test& self, const std::set<int>& lost) {
+// The ranks in `lost` fail at the same time, and all others learn of each failure once.
+void fail_ranks(rank_of_test& self, const std::set<int>& lost) {
   if (lost.count(self.rank) != 0) {
-    die(self);
+    fail(self);
   } else {
-    hear_of(self, lost);
+    learn_of(self, lost);
     talk_without(self, lost);
   }
   self.barrier();
 }
 
-TEST_F(RingMonitor, WhoOnlyWaitsHearsOfALostRankThatNobodyEverPostedTo) {
-  run([](rank_of_test& self) { lose_ranks(self, {2}); });
+TEST_F(RingMonitor, AnIdleRankLearnsOfAFailedRankThatNoRankPostedTo) {
+  run([](rank_of_test& self) { fail_ranks(self, {2}); });
 }
 
-TEST_F(RingMonitor, WhoSleepsTellsTheOthersAndHearsOfIt) {
+TEST_F(RingMonitor, ASleepingRankNotifiesTheOthersAndIsNotified) {
   sleeps_ = true;
-  run([](rank_of_test& self) { lose_ranks(self, {2}); });
+  run([](rank_of_test& self) { fail_ranks(self, {2}); });
 }
 
-TEST_F(RingMonitor, WhereDatagramsGetLostToo) {
+TEST_F(RingMonitor, FailuresAreReportedAlthoughDatagramsAreLost) {
   settings_of_fake().datagrams_lost = 3;
-  run([](rank_of_test& self) { lose_ranks(self, {2}); });
+  run([](rank_of_test& self) { fail_ranks(self, {2}); });
 }
 
-TEST_F(RingMonitor, OfTwoNeighboursThatAreLostTogether) {
-  run([](rank_of_test& self) { lose_ranks(self, {0, 5}); });
+TEST_F(RingMonitor, TwoNeighborsThatFailTogetherAreReported) {
+  run([](rank_of_test& self) { fail_ranks(self, {0, 5}); });
 }
 
-TEST_F(RingMonitor, OfManyRanksThatAreLostTogether) {
-  run([](rank_of_test& self) { lose_ranks(self, {0, 1, 3, 4}); });
+TEST_F(RingMonitor, ManyRanksThatFailTogetherAreReported) {
+  run([](rank_of_test& self) { fail_ranks(self, {0, 1, 3, 4}); });
 }
 
-// Nobody is left who watches rank 2.
-TEST_F(RingMonitor, ARankThatIsLostTogetherWithBothNeighboursDoesNotAnswer) {
-  run([](rank_of_test& self) { lose_ranks(self, {1, 2, 3}); }, std::chrono::seconds(5));
+// No live rank monitors rank 2.
+TEST_F(RingMonitor, ARankThatFailsTogetherWithBothNeighborsTimesOut) {
+  run([](rank_of_test& self) { fail_ranks(self, {1, 2, 3}); }, std::chrono::seconds(5));
 }
 
-TEST_F(RingMonitor, WhoPostsToALostRankHearsOfItFromItsNeighbours) {
-  // The neighbours tell nobody by themselves.
+TEST_F(RingMonitor, APostToAFailedRankQueriesItsNeighbors) {
+  // The notices that the neighbors send unasked are lost.
   std::atomic<int> asked{0};
   lose([&](const connect_datagram& sent) {
     if (sent.kind == connect_datagram_kind::query && sent.about == 2) ++asked;
@@ -121,11 +121,11 @@ TEST_F(RingMonitor, WhoPostsToALostRankHearsOfItFromItsNeighbours) {
   std::atomic<bool> finished{false};
   run([&](rank_of_test& self) {
     if (self.rank == 2) {
-      die(self);
+      fail(self);
     } else if (self.rank == 5) {
       const uint64_t value = 1;
       EXPECT_EQ(self.post(make_send(2, &value, sizeof(value))).errorcode, errorcode_t::fatal);
-      hear_of(self, {2});
+      learn_of(self, {2});
       EXPECT_GT(asked, 0);
       finished = true;
     } else {
@@ -135,9 +135,10 @@ TEST_F(RingMonitor, WhoPostsToALostRankHearsOfItFromItsNeighbours) {
   });
 }
 
-// Rank 3 loses its neighbour 2, then 4; then only rank 1 can know it from 3 itself.
-TEST_F(RingMonitor, TheCircleClosesAgain) {
-  std::set<uint32_t> closed;  // from rank 1 to 3, and back
+// Rank 2 fails, then ranks 3 and 4. Only rank 1, connected with rank 3 around the gap, can then
+// detect the failure of rank 3.
+TEST_F(RingMonitor, TheRingClosesAgain) {
+  std::set<uint32_t> closed;  // senders of the replies between ranks 1 and 3
   std::atomic<bool> is_closed{false};
   lose([&](const connect_datagram& sent) {
     if (sent.kind == connect_datagram_kind::reply && sent.rank + sent.about == 4)
@@ -147,26 +148,27 @@ TEST_F(RingMonitor, TheCircleClosesAgain) {
   });
   run([&](rank_of_test& self) {
     if (self.rank == 2) {
-      die(self);
+      fail(self);
       self.barrier();
       self.barrier();
       return;
     }
-    hear_of(self, {2});
+    learn_of(self, {2});
     self.poll_until([&] { return is_closed.load(); });
     self.barrier();
     if (self.rank == 3 || self.rank == 4) {
-      die(self);
+      fail(self);
     } else {
-      hear_of(self, {2, 3, 4});
+      learn_of(self, {2, 3, 4});
       talk_without(self, {2, 3, 4});
     }
     self.barrier();
   });
 }
 
-// It comes back when all have given it up. It must not make them lose each other.
-TEST_F(RingMonitor, ARankThatWasCutOffHearsThatItIsAloneAndTheOthersGoOn) {
+// Rank 2 comes back after all others have declared it failed. It must not make them declare each
+// other failed.
+TEST_F(RingMonitor, ARankThatWasCutOffIsNotifiedAndTheOthersContinue) {
   std::atomic<int> gave_up{0};
   std::atomic<bool> finished{false};
   run([&](rank_of_test& self) {
@@ -175,10 +177,10 @@ TEST_F(RingMonitor, ARankThatWasCutOffHearsThatItIsAloneAndTheOthersGoOn) {
       silence_fake(local, true);
       self.poll_until([&] { return gave_up == ranks - 1; });
       silence_fake(local, false);
-      hear_of(self, {0, 1, 3, 4, 5});
+      learn_of(self, {0, 1, 3, 4, 5});
       finished = true;
     } else {
-      hear_of(self, {2});
+      learn_of(self, {2});
       ++gave_up;
       self.poll_until([&] { return finished.load(); });
       talk_without(self, {2});
@@ -187,7 +189,7 @@ TEST_F(RingMonitor, ARankThatWasCutOffHearsThatItIsAloneAndTheOthersGoOn) {
   });
 }
 
-TEST_F(RingMonitor, ARankThatHasEndedItsDeviceIsNotLostAlsoIfItsWordIs) {
+TEST_F(RingMonitor, ARankThatHasEndedItsDeviceHasNotFailedEvenIfItsDatagramIsLost) {
   lose([](const connect_datagram& sent) {
     return sent.kind == connect_datagram_kind::ended && sent.rank == sent.about;
   });

@@ -40,7 +40,7 @@ bool is_valid(const connect_datagram& got, int ranks, int self) {
 
 uint32_t random_number() {
   uint32_t number = 0;
-  if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0) number = 1;  // any does
+  if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0) number = 1;  // any number works
   return number;
 }
 
