@@ -53,7 +53,7 @@ std::chrono::microseconds rdma_device::arm() {
     sleeper_.disarm();
     return short_sleep;
   }
-  // A completion that arrived before the request makes no event.
+  // A completion that arrived before events were requested makes no event.
   if (completes_now()) {
     sleeper_.disarm();
     return not_now;

@@ -85,11 +85,11 @@ class rdma_context final : public context {
   port port_;
   std::unique_ptr<region_table> regions_;
   std::vector<port_address> addresses_;   // by rank
-  std::vector<owned<ibv_ah>> routes_;     // one for each port
+  std::vector<owned<ibv_ah>> routes_;     // one per port
   std::vector<ibv_ah*> address_handles_;  // by rank; owned by routes_
   monitor_ring ring_;
   ds::spinlock on_demand_lock_;
-  std::vector<rdma_device*> on_demand_devices_;  // guarded by late_lock_
+  std::vector<rdma_device*> on_demand_devices_;  // guarded by on_demand_lock_
 };
 
 }  // namespace lci::net::ibv

@@ -175,7 +175,7 @@ base::Status rdma_device::read_offer(int rank, std::string_view bytes) {
   if (bytes.size() == size) std::memcpy(&other.offered, bytes.data(), sizeof(offer));
   if (bytes.size() != size || (other.offered.datagram_qp != 0) != on_demand_) {
     return base::FailedPreconditionError(
-        "does not connect as we do; give all ranks the same ibv_eager_ranks");
+        "connects in a different way; give all ranks the same ibv_eager_ranks");
   }
   // Selects the numbers for this rank. Unless `rank` is a neighbor, neither entry is for it, and
   // the copy is not used.

@@ -129,7 +129,7 @@ class rdma_device final : public device {
   // Connecting on demand (on_demand_connect.cc).
   void want_connection(peer& to);
   void connect_on_demand();
-  void connect_now(bool any);
+  void advance_connections(bool any_wanted);
   void begin_connecting(int rank);
   bool send_datagram(int to, connect_datagram_kind kind, int about);
   void handle_datagram(const connect_datagram& got);
@@ -192,7 +192,7 @@ class rdma_device final : public device {
   base::aligned_vector<int> pending_;  // ranks with peer::is_pending
   std::vector<int> connecting_;        // ranks that are sent connection requests
   std::vector<failure_notice> failure_notices_;  // in progress
-  bool is_cut_off_ = false;                      // its findings about other ranks are unreliable
+  bool is_cut_off_ = false;                      // reports of this rank are unreliable
   fifo<completion> ready_;                       // delivered before all others
   bool moved_ = false;                           // this poll made progress
   uint32_t polls_ = 0;

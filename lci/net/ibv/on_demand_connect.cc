@@ -34,17 +34,17 @@ void rdma_device::connect_on_demand() {
   const bool any = any_connection_wanted_.load(std::memory_order_relaxed);
   const bool look = polls_ % polls_between_connect_checks == 0;
   if (look) context_.answer_datagrams_except(*this);
-  if (look || any || !connecting_.empty()) connect_now(any);
+  if (look || any || !connecting_.empty()) advance_connections(any);
 }
 
 void rdma_device::answer_datagrams() {
   if (!lock_.try_lock()) return;  // another thread polls this device
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
-  connect_now(any_connection_wanted_.load(std::memory_order_relaxed));
+  advance_connections(any_connection_wanted_.load(std::memory_order_relaxed));
 }
 
-void rdma_device::connect_now(bool any) {
-  if (any && any_connection_wanted_.exchange(false, std::memory_order_acquire)) {
+void rdma_device::advance_connections(bool any_wanted) {
+  if (any_wanted && any_connection_wanted_.exchange(false, std::memory_order_acquire)) {
     for (int r = 0; r < ranks_; ++r) {
       if (peer_of(r).connection_wanted.load(std::memory_order_relaxed)) begin_connecting(r);
     }

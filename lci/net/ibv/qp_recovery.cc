@@ -91,7 +91,7 @@ void rdma_device::reset_rma_target_qp(int rank, uint32_t first_psn) {
 void rdma_device::finish_recovery(int rank) {
   peer& to = peer_of(rank);
   if (to.recovery != qp_recovery::requested) {
-    suspect(rank, "it sent a message out of turn");
+    suspect(rank, "it sent an unexpected message");
     return;
   }
   ibv_qp& local = *to.rma_queue.qp();
@@ -105,7 +105,7 @@ void rdma_device::finish_recovery(int rank) {
   to.rma_queue.rewind();
   for (uint32_t i = 0; i < again && status.ok(); ++i) {
     if (const int code = repost(to.rma_queue, to.rma_queue.next()); code != 0) {
-      status = failure("posting puts and gets again", code);
+      status = failure("reposting puts and gets", code);
     }
   }
   if (!status.ok()) {

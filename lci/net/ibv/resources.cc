@@ -56,7 +56,7 @@ base::Status resources::request_events() {
   if (code == 0 && datagrams.completions() != nullptr) {
     code = ibv_req_notify_cq(datagrams.completions(), 0);
   }
-  return code == 0 ? base::OkStatus() : failure("asking for events of completions", code);
+  return code == 0 ? base::OkStatus() : failure("requesting completion events", code);
 }
 
 base::Status resources::open(const queue_depths& chosen, size_t packets, size_t packet_bytes,
@@ -221,7 +221,7 @@ base::Status resources::reset(ibv_qp& local) const {
     code = verbs_.modify_qp(&local, &attributes,
                             IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   }
-  if (code != 0) return failure("making a queue pair new", code);
+  if (code != 0) return failure("resetting a queue pair", code);
   return base::OkStatus();
 }
 

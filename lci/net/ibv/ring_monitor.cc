@@ -115,7 +115,7 @@ void rdma_device::handle_report(const connect_datagram& got) {
   if (is_self(about)) {
     is_cut_off_ = true;
     failure_notices_.clear();
-    suspect(from, "it takes this rank for failed");
+    suspect(from, "it has declared this rank failed");
     return;
   }
   peer& other = peer_of(about);
@@ -130,7 +130,7 @@ void rdma_device::handle_report(const connect_datagram& got) {
   if (got.kind == connect_datagram_kind::alive)
     other.deadline = steady_clock::now() + connect_timeout_;
   if (got.kind == connect_datagram_kind::failed)
-    suspect(about, base::StrCat("rank ", from, " says so"));
+    suspect(about, base::StrCat("reported by rank ", from));
   // Messages of a rank that has our queue pairs may be in flight: it sends its own bye behind them.
   if (got.kind == connect_datagram_kind::ended && (from == about || !other.is_connected))
     handle_bye(about);

@@ -188,7 +188,7 @@ void ofi_device::take(const fi_cq_data_entry& entry) {
 void ofi_device::take_remote_write(uint64_t data) {
   const uint32_t rank = immediate_layout::rank(data);
   if (rank >= peers_.size()) {
-    LCI_LOG(warn, "ofi: a write came with the number of no rank: ", rank);
+    LCI_LOG(warn, "ofi: a write carried an invalid rank: ", rank);
     return;
   }
   const auto from = static_cast<int>(rank);
@@ -205,7 +205,7 @@ void ofi_device::take_error() {
   if (fi_cq_readerr(own_->ep.cq(), &error, 0) <= 0) return;
   auto* finished = static_cast<operation*>(error.op_context);
   if (finished == nullptr) {
-    LCI_LOG(warn, "ofi: an error of no operation: ", describe(error.err));
+    LCI_LOG(warn, "ofi: an error without an operation: ", describe(error.err));
     return;
   }
   switch (finished->what) {

@@ -43,7 +43,7 @@ TEST(Credits, APacketThatDidNotLeaveReturnsNone) {
 }
 
 // Two ranks send, receive and return credits in random order. A rank never has more packets than
-// receives, and a rank that has something to send can always make progress in the end.
+// receives, and some step is always possible while a rank has something to send.
 TEST(Credits, ReceivesSufficeAndNoRankIsStuck) {
   for (const int number : {1, 2, 3, 5, 64}) {
     const auto each = static_cast<uint8_t>(number);

@@ -152,8 +152,7 @@ base::Status ofi_device::open() {
   own_->ep = *std::move(opened);
   notifies_ = own_->ep.descriptor() >= 0;
   if (notifies_ && !sleeper_.open()) {
-    return base::ResourceExhaustedError(
-        "no descriptor for who sleeps on the device (eventfd); see ulimit -n");
+    return base::ResourceExhaustedError("no descriptor to sleep on (eventfd); see ulimit -n");
   }
   if (own_->own_domain != nullptr) {
     own_->active_domain->bind(own_->ep.ep());
@@ -284,8 +283,9 @@ base::Status ofi_device::greet(boot::bootstrap& boot) {
     }
   }
   if (notifies_ && status.ok() && !descriptor_settles()) {
-    LCI_LOG(info, "ofi: who sleeps on device ", config_.uid, " looks from time to time, since ",
-            context_.chosen_provider().name(), " leaves its descriptor readable");
+    LCI_LOG(info, "ofi: a thread that sleeps on device ", config_.uid,
+            " polls at intervals, since ", context_.chosen_provider().name(),
+            " leaves its descriptor readable");
     notifies_ = false;
   }
   // Other ranks may need this one to make progress until they are done.

@@ -166,7 +166,7 @@ void ofi_device::receive(packet& arrived, size_t size) {
   }
   arrived.costs = header.free == 0;
   if (!from.credit.earn(header.credits)) {
-    suspect_corrupt(source, "it gave back more credits than it had got");
+    suspect_corrupt(source, "it returned more credits than it had received");
     drop_user(arrived);
     return;
   }
