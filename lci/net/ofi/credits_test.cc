@@ -17,29 +17,29 @@ TEST(Credits, AreDividedAmongThePeers) {
 }
 
 TEST(Credits, NoMoreComeBackThanWereSpent) {
-  credits ours;
-  ours.set(2);
-  EXPECT_FALSE(ours.earn(1));
-  ours.spend();
-  ours.spend();
-  EXPECT_FALSE(ours.any());
-  EXPECT_FALSE(ours.earn(3));
-  EXPECT_TRUE(ours.earn(2));
-  EXPECT_TRUE(ours.any());
+  credits local;
+  local.set(2);
+  EXPECT_FALSE(local.earn(1));
+  local.spend();
+  local.spend();
+  EXPECT_FALSE(local.any());
+  EXPECT_FALSE(local.earn(3));
+  EXPECT_TRUE(local.earn(2));
+  EXPECT_TRUE(local.any());
 }
 
 TEST(Credits, APacketThatDidNotLeaveReturnsNone) {
-  credits ours;
-  ours.set(4);
-  ours.owe();
-  EXPECT_FALSE(ours.owes_many());
-  ours.owe();
-  EXPECT_TRUE(ours.owes_many());
-  const uint8_t paid = ours.pay();
+  credits local;
+  local.set(4);
+  local.owe();
+  EXPECT_FALSE(local.owes_many());
+  local.owe();
+  EXPECT_TRUE(local.owes_many());
+  const uint8_t paid = local.pay();
   EXPECT_EQ(paid, 2);
-  EXPECT_FALSE(ours.owes_many());
-  ours.unpay(paid);
-  EXPECT_TRUE(ours.owes_many());
+  EXPECT_FALSE(local.owes_many());
+  local.unpay(paid);
+  EXPECT_TRUE(local.owes_many());
 }
 
 // Two ranks send, receive and return credits in random order. A rank never has more packets than
