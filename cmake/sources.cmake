@@ -94,22 +94,22 @@ set(LCI_SOURCES
 
 set(LCI_IBV_SOURCES
   lci/net/ibv/backend.cc
-  lci/net/ibv/circle.cc
   lci/net/ibv/completions.cc
+  lci/net/ibv/connect_datagrams.cc
   lci/net/ibv/context.cc
   lci/net/ibv/device.cc
   lci/net/ibv/failures.cc
-  lci/net/ibv/hails.cc
-  lci/net/ibv/lengths.cc
-  lci/net/ibv/meeting.cc
   lci/net/ibv/memory.cc
+  lci/net/ibv/monitor_ring.cc
+  lci/net/ibv/on_demand_connect.cc
   lci/net/ibv/port.cc
   lci/net/ibv/posts.cc
+  lci/net/ibv/qp_recovery.cc
+  lci/net/ibv/queue_depths.cc
   lci/net/ibv/regions.cc
-  lci/net/ibv/renewal.cc
   lci/net/ibv/resources.cc
+  lci/net/ibv/ring_monitor.cc
   lci/net/ibv/verbs.cc
-  lci/net/ibv/watching.cc
   lci/net/ibv/wire.cc)
 
 set(LCI_OFI_SOURCES

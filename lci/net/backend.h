@@ -49,7 +49,7 @@ struct device_config {
   // shm: a put of so many bytes or more whose target waits is copied by both ranks.
   size_t cooperative_copy_size = size_t{32} << 10;
   // ofi: bytes of a packet that small messages to one rank gather in.
-  size_t gather_size = size_t{64} << 10;
+  size_t coalescing_size = size_t{64} << 10;
   // ofi, over TCP: device::preferred_chunk(); 0: chosen.
   size_t piece_size = 0;
   attr_ibv_td_strategy_t ibv_td_strategy = attr_ibv_td_strategy_t::per_qp;

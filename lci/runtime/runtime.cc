@@ -280,7 +280,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   config.max_message = packets.attr.packet_size + net::max_header_size;
   config.eager_size = attributes.shm_eager_size;
   config.cooperative_copy_size = attributes.shm_joint_copy_size;
-  config.gather_size = attributes.ofi_gather_size;
+  config.coalescing_size = attributes.ofi_gather_size;
   config.piece_size = attributes.ofi_piece_size;
   config.ibv_td_strategy = attributes.ibv_td_strategy;
   config.sleeps = attributes.progress_thread;

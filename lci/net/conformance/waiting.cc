@@ -26,7 +26,7 @@ class sleeper {
     device_config config;
     config.uid = 1;
     config.max_message = max_message;
-    config.gather_size = Conformance::GetParam().gather_size;
+    config.coalescing_size = Conformance::GetParam().coalescing_size;
     config.sleeps = true;
     auto made = owner.network.make_device(config);
     EXPECT_TRUE(made.ok()) << made.status();

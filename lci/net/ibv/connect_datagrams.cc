@@ -1,4 +1,4 @@
-#include "lci/net/ibv/hails.h"
+#include "lci/net/ibv/connect_datagrams.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -10,20 +10,20 @@ namespace lci::net::ibv {
 namespace {
 
 constexpr uint32_t sends = 64;
-// What a datagram begins with, used or not.
+// Every received datagram begins with room for a global routing header, used or not.
 constexpr size_t global_header = 40;
-constexpr size_t datagram = global_header + sizeof(hail);
+constexpr size_t datagram = global_header + sizeof(connect_datagram);
 
 }  // namespace
 
-base::Status hails::open(uint32_t key, int ranks, ibv_comp_channel* channel) {
+base::Status connect_datagrams::open(uint32_t key, int ranks, ibv_comp_channel* channel) {
   receives_ = static_cast<uint32_t>(std::clamp(ranks, 32, 512));
   completions_ = own(verbs_.create_cq(port_.context.get(), static_cast<int>(receives_ + sends),
                                       nullptr, channel, 0),
                      verbs_.destroy_cq);
   if (completions_ == nullptr) return failure("making a completion queue of datagrams", errno);
-  base::Status bad = memory_.make(verbs_, port_.domain.get(), receives_ + sends, datagram);
-  if (!bad.ok()) return bad;
+  base::Status status = memory_.make(verbs_, port_.domain.get(), receives_ + sends, datagram);
+  if (!status.ok()) return status;
   ibv_qp_init_attr wanted = {};
   wanted.send_cq = completions_.get();
   wanted.recv_cq = completions_.get();
@@ -52,18 +52,19 @@ base::Status hails::open(uint32_t key, int ranks, ibv_comp_channel* channel) {
   return base::OkStatus();
 }
 
-void hails::post_receive(size_t index) {
+void connect_datagrams::post_receive(size_t index) {
   ibv_sge room = {reinterpret_cast<uintptr_t>(memory_.at(index)), datagram, memory_.key()};
   ibv_recv_wr request = {};
   request.wr_id = index;
   request.sg_list = &room;
   request.num_sge = 1;
   ibv_recv_wr* refused = nullptr;
-  // There is always room, for there are no more than it was made for.
+  // The queue has room for all receives that there are.
   static_cast<void>(ibv_post_recv(queue_pair_.get(), &request, &refused));
 }
 
-bool hails::send(ibv_ah* way, uint32_t number, uint32_t key, const hail& sent) {
+bool connect_datagrams::send(ibv_ah* address, uint32_t number, uint32_t key,
+                             const connect_datagram& sent) {
   if (free_sends_.empty()) return false;
   const size_t index = free_sends_.back();
   std::memcpy(memory_.at(index), &sent, sizeof(sent));
@@ -74,7 +75,7 @@ bool hails::send(ibv_ah* way, uint32_t number, uint32_t key, const hail& sent) {
   request.num_sge = 1;
   request.opcode = IBV_WR_SEND;
   request.send_flags = IBV_SEND_SIGNALED;
-  request.wr.ud.ah = way;
+  request.wr.ud.ah = address;
   request.wr.ud.remote_qpn = number;
   request.wr.ud.remote_qkey = key;
   ibv_send_wr* refused = nullptr;
@@ -83,7 +84,7 @@ bool hails::send(ibv_ah* way, uint32_t number, uint32_t key, const hail& sent) {
   return true;
 }
 
-bool hails::next(hail* got) {
+bool connect_datagrams::next(connect_datagram* got) {
   ibv_wc entry;
   while (ibv_poll_cq(completions_.get(), 1, &entry) == 1) {
     const auto index = static_cast<size_t>(entry.wr_id);

@@ -1,13 +1,13 @@
-// What the detectors of races and leaks are told of libfabric, in tests that use it.
+// Suppressions for the thread and address sanitizers in tests that use libfabric.
 #include <cstdlib>
 #include <cstring>
 
 #include "lci/base/sanitizer.h"
 
 #ifdef LCI_BASE_THREAD_SANITIZER
-// libfabric moves bytes between ranks that are threads, and by threads of its own, in an order that
-// it keeps by atomics which the detector does not see. To it, libfabric is an adapter; but not the
-// end of libfabric, which the loader calls.
+// libfabric moves bytes between ranks that are threads, and by its own threads, ordered by atomics
+// that the thread sanitizer does not see: the sanitizer treats libfabric like hardware. The second
+// line covers the finalizer of libfabric, which the loader calls.
 extern "C" const char* __tsan_default_suppressions();
 extern "C" const char* __tsan_default_suppressions() {
   return "called_from_lib:libfabric.so\nmutex:_dl_call_fini\n";
@@ -15,7 +15,7 @@ extern "C" const char* __tsan_default_suppressions() {
 #endif
 
 #ifdef LCI_BASE_ADDRESS_SANITIZER
-// The provider net forgets what it knows of connections.
+// The provider net leaks the state of its connections.
 extern "C" const char* __lsan_default_suppressions();
 extern "C" const char* __lsan_default_suppressions() {
   const char* provider = std::getenv("LCI_TEST_PROVIDER");

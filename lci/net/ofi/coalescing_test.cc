@@ -1,4 +1,4 @@
-#include "lci/net/ofi/gather.h"
+#include "lci/net/ofi/coalescing.h"
 
 #include <array>
 #include <chrono>
@@ -18,29 +18,29 @@
 namespace lci::net::ofi {
 namespace {
 
-TEST(GatherLimit, IsNoMoreThanAPacket) {
-  const gather_limit limit(size_t{1} << 40, 1000);
+TEST(CoalescingLimit, IsNoMoreThanAPacket) {
+  const coalescing_limit limit(size_t{1} << 40, 1000);
   EXPECT_TRUE(limit.takes(8, 992));
   EXPECT_FALSE(limit.takes(8, 993));
 }
 
-TEST(GatherLimit, IsFullWhenASmallMessageHasNoRoom) {
-  const gather_limit limit(256, 8192);
+TEST(CoalescingLimit, IsFullWhenASmallMessageHasNoRoom) {
+  const coalescing_limit limit(256, 8192);
   EXPECT_FALSE(limit.is_full(256 - record_span(32)));
   EXPECT_TRUE(limit.is_full(256 - record_span(32) + 1));
 }
 
-TEST(GatherLimit, NoneKeepsNothing) {
-  const gather_limit limit(0, 8192);
+TEST(CoalescingLimit, ZeroCoalescesNothing) {
+  const coalescing_limit limit(0, 8192);
   EXPECT_TRUE(limit.is_full(0));
   EXPECT_FALSE(limit.takes(0, 1));
 }
 
-TEST(PacketBytes, AreThoseOfAMessageWhereRoomHasAPrice) {
-  EXPECT_EQ(choose_packet_bytes(8000, 65536, /*at_once=*/0, 4096, 67), 8000u);
+TEST(PacketBytes, AreThoseOfAMessageWhereRoomCostsMemory) {
+  EXPECT_EQ(choose_packet_bytes(8000, 65536, /*eager_limit=*/0, 4096, 67), 8000u);
 }
 
-TEST(PacketBytes, AreWhatGathersWhereItHasNone) {
+TEST(PacketBytes, FollowTheAttributeWhereRoomIsFree) {
   EXPECT_EQ(choose_packet_bytes(8000, 65536, SIZE_MAX, 4096, 67), 65536u);
   EXPECT_EQ(choose_packet_bytes(8000, 65536, 16384, 4096, 67), 16384u);
   EXPECT_EQ(choose_packet_bytes(8000, 300, SIZE_MAX, 4096, 67), 8000u);
@@ -51,14 +51,14 @@ TEST(PacketBytes, ShareTheRoomOfTheReceives) {
   EXPECT_EQ(choose_packet_bytes(8000, SIZE_MAX, SIZE_MAX, 4096, 2048), 16000u);
   EXPECT_EQ(choose_packet_bytes(8000, SIZE_MAX, SIZE_MAX, 4096, 100000), 8000u);
   EXPECT_EQ(choose_packet_bytes(8000, SIZE_MAX, SIZE_MAX, 4096, /*needed=*/0), 8000u)
-      << "who is alone receives nothing";
+      << "a single rank posts no receives";
 }
 
-// Two ranks, both driven by the test's thread, so that it decides who polls.
-class Gathering : public testing::Test {
+// Two ranks, both driven by the test's thread, which decides when each of them polls.
+class Coalescing : public testing::Test {
  protected:
   static constexpr const char* provider = "tcp;ofi_rxm";
-  // More bytes than a completion has room for, so that packets are lent.
+  // Larger than completion::small, so that packets are lent.
   using message = std::array<uint64_t, 2>;
   static message make_message(uint32_t imm) {
     return {uint64_t{imm} * 0x0101010101010101, ~uint64_t{imm}};
@@ -79,13 +79,13 @@ class Gathering : public testing::Test {
     if (!found.ok()) GTEST_SKIP() << "NOTHING WAS TESTED: " << found.status();
   }
 
-  void open(size_t gather_size) {
+  void open(size_t coalescing_size) {
     as_each_rank([&](size_t rank) {
       auto made = backend.make(*boots_[rank], {provider, ""});
       ASSERT_TRUE(made.ok()) << made.status();
       networks_[rank] = *std::move(made);
       device_config config;
-      config.gather_size = gather_size;
+      config.coalescing_size = coalescing_size;
       auto device = networks_[rank]->make_device(config);
       ASSERT_TRUE(device.ok()) << device.status();
       devices_[rank] = *std::move(device);
@@ -99,7 +99,7 @@ class Gathering : public testing::Test {
     as_each_rank([&](size_t rank) { networks_[rank].reset(); });
   }
 
-  // Nothing is on the way any more.
+  // Polls until nothing is in flight.
   void settle() {
     while (!devices_[0]->drained() || !devices_[1]->drained()) {
       poll(0);
@@ -114,7 +114,7 @@ class Gathering : public testing::Test {
     } while (posted.is_retry());
     ASSERT_TRUE(posted.is_done());
   }
-  // One of which a packet with room for one message of 8 KiB holds no two.
+  // Sends a message so large that a packet for one message of 8 KiB cannot hold two.
   void send_large(uint32_t imm) {
     const large sent = make_large(imm);
     error_t posted;
@@ -123,7 +123,7 @@ class Gathering : public testing::Test {
     } while (posted.is_retry());
     ASSERT_TRUE(posted.is_done());
   }
-  // Receptions are kept in received_, with their leases.
+  // Keeps received messages and their leases in received_.
   void poll(size_t rank) {
     completion out[8];
     size_t count = 0;
@@ -133,7 +133,7 @@ class Gathering : public testing::Test {
       received_.push_back(out[i]);
     }
   }
-  // Polls the receiver until it has `count` messages, and then often enough for more to show.
+  // Polls the receiver until it has `count` messages, and then often enough to see unexpected ones.
   void receive(size_t count) {
     while (received_.size() < count) poll(1);
     for (int i = 0; i < 500; ++i) poll(1);
@@ -165,7 +165,7 @@ class Gathering : public testing::Test {
   std::array<std::unique_ptr<context>, 2> networks_;
 };
 
-TEST_F(Gathering, ALoneMessageNeedsNoPoll) {
+TEST_F(Coalescing, ALoneMessageNeedsNoPoll) {
   open(8192);
   for (uint32_t i = 0; i < 3; ++i) {
     send(i);
@@ -176,7 +176,7 @@ TEST_F(Gathering, ALoneMessageNeedsNoPoll) {
   release_all();
 }
 
-TEST_F(Gathering, ThoseBehindOneOnTheWayLeaveWithAPoll) {
+TEST_F(Coalescing, MessagesBehindAPacketInFlightLeaveWithAPoll) {
   open(8192);
   for (uint32_t i = 0; i < 4; ++i) send(i);
   receive(1);
@@ -188,7 +188,7 @@ TEST_F(Gathering, ThoseBehindOneOnTheWayLeaveWithAPoll) {
   release_all();
 }
 
-TEST_F(Gathering, AfterABurstAllWaitForAPollAndAfterALoneOneNoneDoes) {
+TEST_F(Coalescing, AMessageWaitsForAPollAfterABurstButNotAfterALoneMessage) {
   open(8192);
   for (uint32_t i = 0; i < 3; ++i) send(i);
   poll(0);
@@ -197,7 +197,7 @@ TEST_F(Gathering, AfterABurstAllWaitForAPollAndAfterALoneOneNoneDoes) {
   send(3);
   receive(3);
   EXPECT_EQ(received_.size(), 3);
-  EXPECT_FALSE(devices_[0]->drained());  // which is a poll, too
+  EXPECT_FALSE(devices_[0]->drained());  // drained() polls, too
   receive(4);
   settle();
   send(4);
@@ -206,8 +206,8 @@ TEST_F(Gathering, AfterABurstAllWaitForAPollAndAfterALoneOneNoneDoes) {
   release_all();
 }
 
-// What was injected has no completion of its own.
-TEST_F(Gathering, ALoneMessageIsDrainedWhenTheNetworkHasIt) {
+// An injected packet has no completion of its own.
+TEST_F(Coalescing, ALoneMessageIsDrainedWhenTheNetworkHasIt) {
   open(8192);
   send(0);
   EXPECT_FALSE(devices_[0]->drained());
@@ -218,15 +218,15 @@ TEST_F(Gathering, ALoneMessageIsDrainedWhenTheNetworkHasIt) {
   release_all();
 }
 
-TEST_F(Gathering, LargerPacketsHoldSeveralLargeMessages) {
+TEST_F(Coalescing, LargerPacketsHoldSeveralLargeMessages) {
   open(65536);
   send_large(0);  // alone
   for (uint32_t i = 1; i < 4; ++i) send_large(i);
   receive(1);
-  EXPECT_EQ(received_.size(), 1) << "three share a packet, and wait for a poll";
+  EXPECT_EQ(received_.size(), 1) << "three messages share a packet and wait for a poll";
   send_large(4);
   receive(4);
-  EXPECT_EQ(received_.size(), 4) << "for the fourth there was no room";
+  EXPECT_EQ(received_.size(), 4) << "the fourth message had no room";
   poll(0);
   receive(5);
   ASSERT_EQ(received_.size(), 5);
@@ -239,9 +239,9 @@ TEST_F(Gathering, LargerPacketsHoldSeveralLargeMessages) {
   release_all();
 }
 
-TEST_F(Gathering, AFullPacketNeedsNoPoll) {
+TEST_F(Coalescing, AFullPacketNeedsNoPoll) {
   open(256);
-  // The first; and as many as fit with room for less than one of 32 bytes.
+  // The number of messages after the first that fill the packet: less than 32 bytes of room remain.
   const uint32_t fit =
       (256 - record_span(32) - sizeof(packet_header)) / record_span(2 * sizeof(uint64_t)) + 1;
   for (uint32_t i = 0; i < 1 + fit + 2; ++i) send(i);
@@ -253,7 +253,7 @@ TEST_F(Gathering, AFullPacketNeedsNoPoll) {
   release_all();
 }
 
-TEST_F(Gathering, WithoutItEachLeavesByItself) {
+TEST_F(Coalescing, WithSizeZeroEachMessageLeavesByItself) {
   open(0);
   for (uint32_t i = 0; i < 20; ++i) send(i);
   receive(20);
@@ -261,7 +261,7 @@ TEST_F(Gathering, WithoutItEachLeavesByItself) {
   release_all();
 }
 
-TEST_F(Gathering, APacketIsInUseUntilAllItsMessagesAreReleased) {
+TEST_F(Coalescing, APacketIsInUseUntilAllItsMessagesAreReleased) {
   open(8192);
   for (uint32_t i = 0; i < 4; ++i) send(i);
   poll(0);
@@ -272,7 +272,7 @@ TEST_F(Gathering, APacketIsInUseUntilAllItsMessagesAreReleased) {
   release(0);
   const completion kept = received_[2];
   received_.clear();
-  // More packets than there are receives for.
+  // More packets than there are receives.
   for (uint32_t i = 0; i < 300; ++i) {
     send(100 + i);
     while (received_.empty()) {

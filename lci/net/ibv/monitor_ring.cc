@@ -1,4 +1,4 @@
-#include "lci/net/ibv/circle.h"
+#include "lci/net/ibv/monitor_ring.h"
 
 #include <algorithm>
 #include <map>
@@ -6,10 +6,11 @@
 
 namespace lci::net::ibv {
 
-// In a list with the ranks of one port behind those of another, the port with the most first, those
-// that are `stride` places apart follow each other. The largest group being no longer than the
-// stride, they are of different ports; a larger one is cut by the others as evenly as can be.
-circle::circle(const std::vector<port_address>& addresses) {
+// Lists the ranks port by port, the port with the most ranks first. Ranks that are `stride` places
+// apart in this list become neighbors. If the largest port has no more ranks than the stride,
+// neighbors have different ports; otherwise the ranks of other ports divide those of the largest as
+// evenly as possible.
+monitor_ring::monitor_ring(const std::vector<port_address>& addresses) {
   std::map<std::string, std::vector<int>> of_port;
   for (size_t r = 0; r < addresses.size(); ++r) {
     of_port[std::string(as_bytes(addresses[r]))].push_back(static_cast<int>(r));
@@ -24,10 +25,10 @@ circle::circle(const std::vector<port_address>& addresses) {
 
   const size_t largest = ports.empty() ? 0 : ports.front().size();
   const size_t stride = std::max<size_t>(1, std::min(largest, listed.size() - largest));
-  places_.resize(listed.size());
+  positions_.resize(listed.size());
   for (size_t first = 0; first < stride; ++first) {
     for (size_t i = first; i < listed.size(); i += stride) {
-      places_[static_cast<size_t>(listed[i])] = ranks_.size();
+      positions_[static_cast<size_t>(listed[i])] = ranks_.size();
       ranks_.push_back(listed[i]);
     }
   }
