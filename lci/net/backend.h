@@ -277,7 +277,7 @@ const backend_entry* find_backend(std::string_view name);
 std::vector<const backend_entry*> list_backends();
 // For tests: `by` (which outlives all use) is found instead of the backend with its id. Before any
 // is looked for.
-void replace_backend(const backend_entry& by);
+void replace_backend(const backend_entry& replacement);
 
 }  // namespace lci::net
 

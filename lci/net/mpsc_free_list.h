@@ -12,11 +12,11 @@ namespace lci::net {
 template <class Packet>
 class mpsc_free_list {
  public:
-  void put(Packet& over) {
+  void put(Packet& finished) {
     Packet* head = head_.load(std::memory_order_relaxed);
     do {
-      over.next = head;
-    } while (!head_.compare_exchange_weak(head, &over, std::memory_order_release,  // R
+      finished.next = head;
+    } while (!head_.compare_exchange_weak(head, &finished, std::memory_order_release,  // R
                                           std::memory_order_relaxed));
   }
   bool empty() const { return head_.load(std::memory_order_relaxed) == nullptr; }

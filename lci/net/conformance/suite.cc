@@ -21,13 +21,13 @@ void rank_under_test::meet() {
 }
 
 void rank_under_test::exchange(const void* mine, size_t size, void* all) {
-  const auto given =
+  const auto contributions =
       boot.allgather("exchange-" + std::to_string(exchanges++),
                      std::string_view(static_cast<const char*>(mine), size), patience);
-  ASSERT_TRUE(given.ok()) << given.status();
-  for (size_t r = 0; r < given->size(); ++r) {
-    ASSERT_EQ((*given)[r].size(), size);
-    std::memcpy(static_cast<char*>(all) + r * size, (*given)[r].data(), size);
+  ASSERT_TRUE(contributions.ok()) << contributions.status();
+  for (size_t r = 0; r < contributions->size(); ++r) {
+    ASSERT_EQ((*contributions)[r].size(), size);
+    std::memcpy(static_cast<char*>(all) + r * size, (*contributions)[r].data(), size);
   }
 }
 

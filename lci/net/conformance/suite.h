@@ -25,7 +25,7 @@ struct backend_under_test {
   context_config config = {};
   size_t coalescing_size = device_config().coalescing_size;
   bool connects_late = false;  // a rank that was never posted to can be once both have polled
-  bool tells = false;          // who asks for it can sleep on descriptors that tell of everything
+  bool notifies = false;       // who asks for it can sleep on descriptors that tell of everything
 };
 
 // What one rank of a test has.

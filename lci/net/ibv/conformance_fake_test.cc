@@ -20,7 +20,7 @@ std::vector<backend_under_test> all() {
     made.push_back({"late", &ibv::fake_backend, ranks, false, on_demand});
     made.back().connects_late = true;
   }
-  for (backend_under_test& each : made) each.tells = true;
+  for (backend_under_test& each : made) each.notifies = true;
   return made;
 }
 

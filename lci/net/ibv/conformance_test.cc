@@ -24,7 +24,7 @@ std::vector<backend_under_test> all() {
       if (!processes && std::getenv("LCI_TEST_PROCESSES") != nullptr) continue;
       made.push_back({"ibv", &ibv::backend, ranks, processes, config});
       made.back().connects_late = ranks > config.ibv_eager_ranks;
-      made.back().tells = true;
+      made.back().notifies = true;
     }
   }
   return made;

@@ -39,7 +39,7 @@ class mixed_device final : public device {
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
-  // Of the far network. Nothing tells of what neighbours send: who sleeps looks for that in
+  // Of the far network. Nothing tells of what neighbors send: who sleeps looks for that in
   // between.
   std::vector<int> wait_descriptors() const override { return far_->wait_descriptors(); }
   std::chrono::microseconds arm() override { return std::min(near_->arm(), far_->arm()); }
@@ -54,7 +54,7 @@ class mixed_device final : public device {
   // Counted by all threads that poll (not each by itself: one may poll several devices in turn).
   // What one of them adds may get lost.
   alignas(64) std::atomic<uint32_t> since_look_{0};
-  // The far one ends first: it may need neighbours to poll theirs, who may wait for nothing near.
+  // The far one ends first: it may need neighbors to poll theirs, who may wait for nothing near.
   alignas(64) const std::unique_ptr<device> near_;
   const std::unique_ptr<device> far_;
 };

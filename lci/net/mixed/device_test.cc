@@ -75,7 +75,7 @@ completion make(completion_kind kind, int rank, uint64_t lease = 0) {
   return made;
 }
 
-TEST(MixedDevice, PromisesWhatBothDo) {
+TEST(MixedDevice, LimitsAreTheStricterOfBoth) {
   const device_limits both = joined().both->limits();
   EXPECT_EQ(both.max_inject, 70u);
   EXPECT_EQ(both.max_send, 70u);
@@ -85,7 +85,7 @@ TEST(MixedDevice, PromisesWhatBothDo) {
   EXPECT_FALSE(both.has_put_imm);
 }
 
-TEST(MixedDevice, OnlyTheOthersNeedRegistration) {
+TEST(MixedDevice, OnlyRanksOfOtherHostsNeedRegistration) {
   const joined made;
   EXPECT_TRUE(made.both->needs_registration(0));
   EXPECT_FALSE(made.both->needs_registration(1));
@@ -93,7 +93,7 @@ TEST(MixedDevice, OnlyTheOthersNeedRegistration) {
   EXPECT_FALSE(made.both->needs_registration(3));
 }
 
-TEST(MixedDevice, PiecesAreThoseOfTheWayToTheRank) {
+TEST(MixedDevice, PreferredChunkIsThatOfTheNetworkOfTheRank) {
   const joined made;
   made.near->piece = 60;
   made.far->piece = 10;
@@ -165,7 +165,7 @@ TEST(MixedDevice, CompletionsNameRanksOfTheJob) {
   EXPECT_EQ(made.near->released.size(), 1u);
 }
 
-TEST(MixedDevice, OnlyTheNearNetworkTellsOfTheEndOfNeighbours) {
+TEST(MixedDevice, OnlyTheNearNetworkReportsFailedNeighbors) {
   joined made;
   made.far->ready = {make(completion_kind::peer_failed, 3), make(completion_kind::recv, 2),
                      make(completion_kind::peer_failed, 2)};
@@ -176,7 +176,7 @@ TEST(MixedDevice, OnlyTheNearNetworkTellsOfTheEndOfNeighbours) {
   EXPECT_EQ(got[1].rank, 2);
 }
 
-TEST(MixedDevice, NeighboursThatNeverStopDoNotDrownTheOthers) {
+TEST(MixedDevice, EndlessNearTrafficDoesNotStarveTheFarNetwork) {
   joined made;
   made.near->endless = true;
   made.near->ready = {make(completion_kind::recv, 1)};
@@ -187,7 +187,7 @@ TEST(MixedDevice, NeighboursThatNeverStopDoNotDrownTheOthers) {
   EXPECT_GT(made.near->polls, 90);
 }
 
-TEST(MixedDevice, OthersThatNeverStopDoNotDrownNeighbours) {
+TEST(MixedDevice, EndlessFarTrafficDoesNotStarveTheNearNetwork) {
   joined made;
   made.far->endless = true;
   made.far->ready = {make(completion_kind::recv, 2)};
@@ -198,7 +198,7 @@ TEST(MixedDevice, OthersThatNeverStopDoNotDrownNeighbours) {
   EXPECT_GT(made.far->polls, 2);
 }
 
-TEST(MixedDevice, PolledInTurnEachLooksAtTheFarNetwork) {
+TEST(MixedDevice, DevicesPolledInTurnEachPollTheFarNetwork) {
   for (size_t devices = 1; devices <= 8; ++devices) {
     std::vector<joined> all(devices);
     for (int i = 0; i < 100; ++i) {

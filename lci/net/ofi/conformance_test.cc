@@ -29,7 +29,7 @@ std::vector<backend_under_test> all() {
     for (int ranks = 1; ranks <= 4; ++ranks) {
       if (fixed != 0 && ranks != fixed) continue;
       made.push_back({"ofi", &ofi::backend, ranks, processes, {wanted.name, ""}, coalescing_size});
-      made.back().tells = wanted.name == "tcp;ofi_rxm" || wanted.name == "sockets";
+      made.back().notifies = wanted.name == "tcp;ofi_rxm" || wanted.name == "sockets";
     }
   }
   return made;

@@ -56,7 +56,7 @@ class peer {
   pid_t pid = 0;
   boot::process_id process;  // the same in the numbers of /proc
   int pidfd = -1;            // owned; -1 where the kernel has none
-  reach by = reach::here;
+  reach access = reach::here;
   segment directory;  // read-only view of its registrations; of ourselves the original
   // What we have mapped of its heap. Null for ourselves and threads of our process.
   std::unique_ptr<heap_views> views;
@@ -102,12 +102,12 @@ class shm_context final : public context {
   base::StatusOr<local_region> open(void* address, size_t size, uint64_t backing);
   void close(local_region region);
   base::StatusOr<std::string> introduce();
-  base::Status meet(int rank, const std::string& bytes);
+  base::Status add_peer(int rank, const std::string& bytes);
   base::StatusOr<reach> find_reach(const peer& other, const introduction& theirs) const;
 
   boot::bootstrap& boot_;
   segment own_directory_;
-  introduction ours_ = {};
+  introduction local_ = {};
   segment_heap heap_;
   region_table regions_;
   std::vector<peer> peers_;  // by rank

@@ -77,15 +77,16 @@ error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_write
   cooperative_slot& slot = with.outgoing[number];
   slot.taken.store(0, std::memory_order_relaxed);
   slot.end.store(0, std::memory_order_relaxed);
-  const bool tells = operation.kind == op_kind::put_imm;
+  const bool notifies = operation.kind == op_kind::put_imm;
   cooperative_header header{number,
-                            tells ? 1u : 0u,
+                            notifies ? 1u : 0u,
                             operation.remote.base,
                             operation.remote.key,
                             operation.remote_offset,
                             operation.size,
                             reinterpret_cast<uintptr_t>(operation.buffer)};
-  writer.write(message_kind::cooperative_put, operation.imm, {&header, sizeof(header), nullptr, 0});
+  writer.write(ring_message_kind::cooperative_put, operation.imm,
+               {&header, sizeof(header), nullptr, 0});
   with.used |= uint32_t{1} << number;
   open_.fetch_add(1, std::memory_order_relaxed);
 
@@ -98,7 +99,7 @@ error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_write
       },
       &whole);
   if (!whole) header.flag = 0;  // nobody is told of what is not there
-  writer.write(message_kind::cooperative_done, operation.imm,
+  writer.write(ring_message_kind::cooperative_done, operation.imm,
                {&header, sizeof(header), nullptr, 0});
   request& made = with.requests[number];
   made.context = operation.context;
@@ -107,7 +108,7 @@ error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_write
   made.begin = begin;
   if (!whole) return errorcode_t::fatal;
   if (made.waits) return errorcode_t::posted;
-  timed_.ended(way::kernel, operation.rank, operation.size, begin);
+  timed_.ended(copy_path::kernel, operation.rank, operation.size, begin);
   return errorcode_t::done;
 }
 
@@ -142,17 +143,17 @@ bool cooperative_copies::close(int rank, bool all, completion* out) {
     const uint32_t end = with.outgoing[number].end.load(std::memory_order_acquire);  // J1
     if (end == 0 && !all) continue;
     free_slot(with, number);
-    const request& over = with.requests[number];
-    if (!over.waits) continue;
+    const request& finished = with.requests[number];
+    if (!finished.waits) continue;
     *out = completion();
     out->kind = completion_kind::put;
     out->rank = rank;
-    out->context = over.context;
+    out->context = finished.context;
     out->failed = end != cooperative_copied;
     if (out->failed) {
-      timed_.gave_up(way::kernel, rank, over.size);
+      timed_.gave_up(copy_path::kernel, rank, finished.size);
     } else {
-      timed_.ended(way::kernel, rank, over.size, over.begin);
+      timed_.ended(copy_path::kernel, rank, finished.size, finished.begin);
     }
     return true;
   }
@@ -190,17 +191,18 @@ bool cooperative_copies::take(int rank, const incoming& message) {
   return true;
 }
 
-bool cooperative_copies::take_done(int rank, const incoming& message, completion* out, bool* told) {
+bool cooperative_copies::take_done(int rank, const incoming& message, completion* out,
+                                   bool* notified) {
   conversation& with = with_[static_cast<size_t>(rank)];
   cooperative_header header;
   if (message.size != sizeof(header)) return false;
   std::memcpy(&header, message.bytes, sizeof(header));
   if (header.number >= cooperative_slots) return false;
-  *told = header.flag != 0 && (with.failed >> header.number & 1) == 0;
-  if (header.flag != 0 && !*told) {
+  *notified = header.flag != 0 && (with.failed >> header.number & 1) == 0;
+  if (header.flag != 0 && !*notified) {
     LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
   }
-  if (!*told) return true;
+  if (!*notified) return true;
   *out = completion();
   out->kind = completion_kind::remote_put;
   out->rank = rank;

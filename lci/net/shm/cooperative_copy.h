@@ -63,7 +63,7 @@ class cooperative_copies {
   bool take(int rank, const incoming& message);
   // A cooperative_done: *told says whether *out has been filled, since it is of a put_imm that
   // succeeded.
-  bool take_done(int rank, const incoming& message, completion* out, bool* told);
+  bool take_done(int rank, const incoming& message, completion* out, bool* notified);
 
  private:
   struct request {

@@ -17,9 +17,9 @@ constexpr uint32_t shift = 8;
 constexpr size_t capacity = size_t{1} << 20;
 
 // A requester and its target, each rank 0 to the other, with the ring between them.
-class JointCopy : public testing::Test {
+class CooperativeCopy : public testing::Test {
  protected:
-  JointCopy()
+  CooperativeCopy()
       : control_(new ring_control()),
         cells_(new cell[size_t{1} << shift]()),
         slots_(new cooperative_slot[cooperative_slots]()),
@@ -70,27 +70,27 @@ class JointCopy : public testing::Test {
   }
 
   // The target takes one message; false if there is none.
-  bool poll(std::vector<completion>* told) {
+  bool poll(std::vector<completion>* notifications) {
     incoming message;
     reader_.reclaim();
     if (reader_.next(&message) != ring_reader::result::message) return false;
-    bool tells = false;
+    bool notified = false;
     completion out;
-    if (message.kind == message_kind::cooperative_put) {
+    if (message.kind == ring_message_kind::cooperative_put) {
       EXPECT_TRUE(target_.take(0, message));
     } else {
-      EXPECT_EQ(message.kind, message_kind::cooperative_done);
-      EXPECT_TRUE(target_.take_done(0, message, &out, &tells));
+      EXPECT_EQ(message.kind, ring_message_kind::cooperative_done);
+      EXPECT_TRUE(target_.take_done(0, message, &out, &notified));
     }
-    if (tells) told->push_back(out);
+    if (notified) notifications->push_back(out);
     reader_.free(message.first_cell, message.size);
     return true;
   }
   std::vector<completion> poll_all() {
-    std::vector<completion> told;
-    while (poll(&told)) {
+    std::vector<completion> notifications;
+    while (poll(&notifications)) {
     }
-    return told;
+    return notifications;
   }
   bool is_there(size_t offset, size_t size) const {
     return std::memcmp(source_.data() + offset, memory_.data() + offset, size) == 0;
@@ -115,27 +115,27 @@ class JointCopy : public testing::Test {
   cooperative_copies target_;
 };
 
-TEST_F(JointCopy, ATargetThatIsBusyLeavesAllToTheRequester) {
+TEST_F(CooperativeCopy, ABusyTargetLeavesAllPiecesToTheRequester) {
   EXPECT_TRUE(put(100, 300000).is_done());
   EXPECT_TRUE(is_there(100, 300000));
-  const std::vector<completion> told = poll_all();
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].kind, completion_kind::remote_put);
-  EXPECT_EQ(told[0].imm, 300000u);
+  const std::vector<completion> notifications = poll_all();
+  ASSERT_EQ(notifications.size(), 1u);
+  EXPECT_EQ(notifications[0].kind, completion_kind::remote_put);
+  EXPECT_EQ(notifications[0].imm, 300000u);
   EXPECT_EQ(pieces_of_target_, 0);
   completion out;
   EXPECT_FALSE(requester_.finish(0, &out)) << "it was done at once";
   EXPECT_TRUE(requester_.idle());
 }
 
-TEST_F(JointCopy, ATargetThatPollsTakesWhatIsLeft) {
-  std::vector<completion> told;
-  before_copy_ = [&] { poll(&told); };
+TEST_F(CooperativeCopy, APollingTargetTakesTheRemainingPieces) {
+  std::vector<completion> notifications;
+  before_copy_ = [&] { poll(&notifications); };
   EXPECT_TRUE(put(0, capacity).is_posted());
   EXPECT_TRUE(is_there(0, capacity));
   EXPECT_EQ(pieces_of_requester_, 1);
   EXPECT_EQ(pieces_of_target_, 7);
-  EXPECT_TRUE(told.empty()) << "before the requester's piece was there";
+  EXPECT_TRUE(notifications.empty()) << "before the requester's piece was there";
   EXPECT_EQ(poll_all().size(), 1u);
   completion out;
   ASSERT_TRUE(requester_.finish(0, &out));
@@ -146,40 +146,40 @@ TEST_F(JointCopy, ATargetThatPollsTakesWhatIsLeft) {
   EXPECT_FALSE(requester_.finish(0, &out));
 }
 
-TEST_F(JointCopy, NobodyIsToldOfAPutWithoutImmediateData) {
+TEST_F(CooperativeCopy, APutWithoutImmediateDataDoesNotNotify) {
   EXPECT_TRUE(put(0, 100000, op_kind::put).is_done());
   EXPECT_TRUE(poll_all().empty());
   EXPECT_TRUE(is_there(0, 100000));
 }
 
-TEST_F(JointCopy, NobodyIsToldOfMemoryThatWasClosedMeanwhile) {
-  std::vector<completion> told;
+TEST_F(CooperativeCopy, APutToMemoryClosedMeanwhileDoesNotNotify) {
+  std::vector<completion> notifications;
   before_copy_ = [&] {
     before_copy_ = nullptr;
     regions_.close(region_);
-    poll(&told);
+    poll(&notifications);
   };
   EXPECT_TRUE(put(0, capacity).is_done()) << "the target helps no more";
   EXPECT_TRUE(poll_all().empty());
-  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(notifications.empty());
 }
 
-TEST_F(JointCopy, WhatTheTargetCannotCopyFails) {
-  std::vector<completion> told;
+TEST_F(CooperativeCopy, AFailedCopyOfTheTargetFailsThePut) {
+  std::vector<completion> notifications;
   before_copy_ = [&] {
     broken_ = true;
-    poll(&told);
+    poll(&notifications);
     broken_ = false;
   };
   EXPECT_TRUE(put(0, capacity).is_posted());
   EXPECT_TRUE(poll_all().empty());
-  EXPECT_TRUE(told.empty());
+  EXPECT_TRUE(notifications.empty());
   completion out;
   ASSERT_TRUE(requester_.finish(0, &out));
   EXPECT_TRUE(out.failed);
 }
 
-TEST_F(JointCopy, WhatTheRequesterCannotCopyIsFatalAndNotTold) {
+TEST_F(CooperativeCopy, AFailedCopyOfTheRequesterIsFatalAndDoesNotNotify) {
   broken_ = true;
   EXPECT_EQ(put(0, 100000).errorcode, errorcode_t::fatal);
   broken_ = false;
@@ -189,11 +189,11 @@ TEST_F(JointCopy, WhatTheRequesterCannotCopyIsFatalAndNotTold) {
   EXPECT_TRUE(requester_.idle());
 }
 
-TEST_F(JointCopy, SlotsAreUsedAgainOnlyOnceTheTargetHasSeenThem) {
+TEST_F(CooperativeCopy, SlotsAreUsedAgainOnlyOnceTheTargetHasSeenThem) {
   for (uint32_t i = 0; i < cooperative_slots; ++i) EXPECT_TRUE(put(0, 40000).is_done()) << i;
   EXPECT_TRUE(put(0, 40000).is_retry());
-  std::vector<completion> told;
-  ASSERT_TRUE(poll(&told));
+  std::vector<completion> notifications;
+  ASSERT_TRUE(poll(&notifications));
   EXPECT_TRUE(put(0, 40000).is_done());
   EXPECT_TRUE(put(0, 40000).is_retry());
   EXPECT_EQ(poll_all().size(), cooperative_slots + 1);
@@ -202,15 +202,15 @@ TEST_F(JointCopy, SlotsAreUsedAgainOnlyOnceTheTargetHasSeenThem) {
   EXPECT_TRUE(requester_.idle());
 }
 
-TEST_F(JointCopy, SlotsThatSomebodyWaitsForAreKeptForThem) {
-  std::vector<completion> told;
+TEST_F(CooperativeCopy, SlotsOfPostedPutsAreKeptUntilFinish) {
+  std::vector<completion> notifications;
   before_copy_ = [&] {
-    while (poll(&told)) {
+    while (poll(&notifications)) {
     }
   };
   for (uint32_t i = 0; i < cooperative_slots; ++i) EXPECT_TRUE(put(i, 100000).is_posted()) << i;
   EXPECT_TRUE(put(cooperative_slots, 100000).is_retry());
-  EXPECT_EQ(told.size() + poll_all().size(), cooperative_slots);
+  EXPECT_EQ(notifications.size() + poll_all().size(), cooperative_slots);
   std::vector<void*> contexts;
   for (completion out; requester_.finish(0, &out);) contexts.push_back(out.context);
   std::sort(contexts.begin(), contexts.end());
@@ -219,9 +219,9 @@ TEST_F(JointCopy, SlotsThatSomebodyWaitsForAreKeptForThem) {
   EXPECT_TRUE(requester_.idle());
 }
 
-TEST_F(JointCopy, WhatWaitsForATargetThatIsGoneIsGivenUp) {
-  std::vector<completion> told;
-  before_copy_ = [&] { poll(&told); };
+TEST_F(CooperativeCopy, PutsThatWaitForALostTargetAreGivenUp) {
+  std::vector<completion> notifications;
+  before_copy_ = [&] { poll(&notifications); };
   EXPECT_TRUE(put(0, capacity).is_posted());
   before_copy_ = nullptr;
   EXPECT_TRUE(put(0, 40000).is_done());
@@ -234,23 +234,23 @@ TEST_F(JointCopy, WhatWaitsForATargetThatIsGoneIsGivenUp) {
   EXPECT_TRUE(requester_.idle());
 }
 
-TEST_F(JointCopy, WhatMakesNoSenseIsRefused) {
+TEST_F(CooperativeCopy, MalformedMessagesAreRefused) {
   cooperative_header header{};
   incoming message;
   message.bytes = reinterpret_cast<unsigned char*>(&header);
   message.size = sizeof(header) - 1;
   completion out;
-  bool told = false;
+  bool notified = false;
   EXPECT_FALSE(target_.take(0, message));
-  EXPECT_FALSE(target_.take_done(0, message, &out, &told));
+  EXPECT_FALSE(target_.take_done(0, message, &out, &notified));
   message.size = sizeof(header);
   header.number = cooperative_slots;
   EXPECT_FALSE(target_.take(0, message));
-  EXPECT_FALSE(target_.take_done(0, message, &out, &told));
+  EXPECT_FALSE(target_.take_done(0, message, &out, &notified));
 }
 
 // Sizes that no memory has, and memory that is not open: nothing is copied, and it ends.
-TEST_F(JointCopy, WildPutsAreNotCopied) {
+TEST_F(CooperativeCopy, WildPutsAreNotCopied) {
   cooperative_header header{};
   header.flag = 1;
   header.key = regions_.remote(region_).key;
@@ -267,17 +267,17 @@ TEST_F(JointCopy, WildPutsAreNotCopied) {
       EXPECT_TRUE(target_.take(0, message));
       EXPECT_EQ(slots_[0].end.load(), cooperative_failed);
       completion out;
-      bool told = true;
-      EXPECT_TRUE(target_.take_done(0, message, &out, &told));
-      EXPECT_FALSE(told);
+      bool notified = true;
+      EXPECT_TRUE(target_.take_done(0, message, &out, &notified));
+      EXPECT_FALSE(notified);
     }
   }
   EXPECT_EQ(pieces_of_target_, 0);
 }
 
-TEST_F(JointCopy, BothAtTheSameTime) {
+TEST_F(CooperativeCopy, BothSidesConcurrently) {
   constexpr int rounds = 300;
-  std::atomic<int> told{0};
+  std::atomic<int> notifications{0};
   std::thread target([&] {
     base::backoff backoff;
     std::vector<completion> seen;
@@ -287,12 +287,12 @@ TEST_F(JointCopy, BothAtTheSameTime) {
         continue;
       }
       backoff.reset();
-      if (static_cast<int>(seen.size()) == told.load()) continue;
+      if (static_cast<int>(seen.size()) == notifications.load()) continue;
       // Of the last one.
       const size_t size = seen.back().imm;
       EXPECT_TRUE(is_there(0, size));
       std::fill(memory_.begin(), memory_.end(), static_cast<unsigned char>(0));
-      ++told;
+      ++notifications;
     }
   });
   base::backoff backoff;
@@ -302,7 +302,7 @@ TEST_F(JointCopy, BothAtTheSameTime) {
     ASSERT_FALSE(result.is_retry());
     completion out;
     while (result.is_posted() && !requester_.finish(0, &out)) backoff.idle();
-    while (told.load() <= i) backoff.idle();
+    while (notifications.load() <= i) backoff.idle();
     requester_.finish(0, &out);
     backoff.reset();
   }

@@ -94,7 +94,7 @@ base::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
   std::unique_ptr<shm_device> made(new shm_device(context, config));
-  if (base::Status bad = made->connect(boot, config); !bad.ok()) return bad;
+  if (base::Status status = made->connect(boot, config); !status.ok()) return status;
   return std::unique_ptr<device>(std::move(made));
 }
 
@@ -114,8 +114,8 @@ base::Status shm_device::connect(boot::bootstrap& boot, const device_config& con
     base::StatusOr<segment> mailbox = segment::create("lci-mailbox", mailbox_bytes(shift, ranks_));
     if (!mailbox.ok()) return mailbox.status();
     own = std::make_shared<segment>(*std::move(mailbox));
-    const mailbox_offer ours{own->name(), uint64_t{1} << shift, reinterpret_cast<uintptr_t>(&own)};
-    return std::string(reinterpret_cast<const char*>(&ours), sizeof(ours));
+    const mailbox_offer local{own->name(), uint64_t{1} << shift, reinterpret_cast<uintptr_t>(&own)};
+    return std::string(reinterpret_cast<const char*>(&local), sizeof(local));
   };
   const auto all = exchange(boot, base::StrCat("shm-mailbox-", config.uid), offer());
   if (!all.ok()) return all.status();
@@ -157,13 +157,13 @@ base::Status shm_device::connect(int rank, const std::string& bytes, uint32_t sh
     if (!view.ok()) return view.status();
     mailboxes_[i] = std::make_shared<segment>(*std::move(view));
   }
-  const segment& theirs = *mailboxes_[i];
-  const segment& ours = *mailboxes_[static_cast<size_t>(context_.rank())];
-  writers_[i].attach(control_at(theirs, shift, context_.rank()),
-                     cells_at(theirs, shift, context_.rank()), shift);
-  readers_[i].attach(control_at(ours, shift, rank), cells_at(ours, shift, rank), shift, max_size);
-  cooperative_.attach(rank, cooperative_slots_at(theirs, shift, context_.rank()),
-                      cooperative_slots_at(ours, shift, rank));
+  const segment& remote = *mailboxes_[i];
+  const segment& local = *mailboxes_[static_cast<size_t>(context_.rank())];
+  writers_[i].attach(control_at(remote, shift, context_.rank()),
+                     cells_at(remote, shift, context_.rank()), shift);
+  readers_[i].attach(control_at(local, shift, rank), cells_at(local, shift, rank), shift, max_size);
+  cooperative_.attach(rank, cooperative_slots_at(remote, shift, context_.rank()),
+                      cooperative_slots_at(local, shift, rank));
   return base::OkStatus();
 }
 

@@ -63,7 +63,7 @@ class shm_device final : public device {
   base::Status connect(boot::bootstrap& boot, const device_config& config);
   base::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
 
-  error_t send(int rank, net_imm_data_t imm, const gather& message);
+  error_t send(int rank, net_imm_data_t imm, const iovec& message);
   error_t post_remote_copy(const op& operation);
   unsigned char* find_mapped(int rank, remote_region remote, uint64_t offset, size_t size) const;
   error_t post_inline_put_imm(const op& operation, ring_writer& to);
@@ -71,18 +71,18 @@ class shm_device final : public device {
   error_t full(int rank) const;
 
   error_t poll_all(completion* out, size_t max, size_t* count);
-  size_t take_usual(ring_reader& from, int rank, completion* out, size_t max);
-  bool take_told(ring_reader& from, int rank, completion* out);
-  bool visit(int rank, batch* given);
-  bool read(int rank, batch* given);
-  bool take(int rank, incoming message, batch* given);
+  size_t take_common(ring_reader& from, int rank, completion* out, size_t max);
+  bool take_notification(ring_reader& from, int rank, completion* out);
+  bool visit(int rank, batch* out);
+  bool read(int rank, batch* out);
+  bool take(int rank, incoming message, batch* out);
   // Writes what is owed to peers, or was begun, as far as there is room.
   void move_streams();
-  void finish_cooperative(batch* given);
+  void finish_cooperative(batch* out);
   void look_for_failures();
   void fail(int rank, peer_state how, const char* reason);
-  void report_failures(batch* given);
-  bool report_failure(int rank, batch* given);
+  void report_failures(batch* out);
+  bool report_failure(int rank, batch* out);
 
   peer_state state(int rank) const {
     return states_[static_cast<size_t>(rank)].load(std::memory_order_acquire);

@@ -25,7 +25,7 @@ inline_put_imm_result take_inline_put_imm(region_table& regions, int rank, const
   out->rank = rank;
   out->imm = message.imm;
   out->imm_high = 0;
-  return inline_put_imm_result::told;
+  return inline_put_imm_result::notified;
 }
 
 }  // namespace lci::net::shm

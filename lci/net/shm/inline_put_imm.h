@@ -19,7 +19,7 @@ inline inline_put_imm_header make_inline_put_imm(remote_region to, uint64_t offs
 }
 
 enum class inline_put_imm_result {
-  told,       // the bytes are in place, and *out says so
+  notified,   // the bytes are in place, and *out says so
   closed,     // the memory was closed meanwhile: nothing happened (the log says it)
   malformed,  // no inline_put_imm can be so
 };

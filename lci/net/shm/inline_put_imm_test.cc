@@ -32,7 +32,7 @@ class InlinePutImm : public testing::Test {
   }
   inline_put_imm_result take(std::vector<unsigned char>* bytes) {
     incoming message;
-    message.kind = message_kind::inline_put_imm;
+    message.kind = ring_message_kind::inline_put_imm;
     message.imm = 5;
     message.size = static_cast<uint32_t>(bytes->size());
     message.bytes = bytes->data();
@@ -51,20 +51,20 @@ class InlinePutImm : public testing::Test {
   completion out_;
 };
 
-TEST_F(InlinePutImm, WritesTheBytesWhereTheyBelongAndSaysSo) {
+TEST_F(InlinePutImm, WritesTheBytesInPlaceAndNotifies) {
   const remote_region open = regions_.remote(region_);
-  ASSERT_EQ(take(make_inline_put_imm(open, 1), 200), inline_put_imm_result::told);
+  ASSERT_EQ(take(make_inline_put_imm(open, 1), 200), inline_put_imm_result::notified);
   EXPECT_EQ(out_.kind, completion_kind::remote_put);
   EXPECT_EQ(out_.rank, 3);
   EXPECT_EQ(out_.imm, 5u);
   EXPECT_EQ(count(9), 200u);
   EXPECT_EQ(memory_[open_from], 0);
   EXPECT_EQ(memory_[open_from + 1], 9);
-  EXPECT_EQ(take(make_inline_put_imm(open, open_size), 0), inline_put_imm_result::told);
+  EXPECT_EQ(take(make_inline_put_imm(open, open_size), 0), inline_put_imm_result::notified);
   EXPECT_EQ(count(9), 200u);
 }
 
-TEST_F(InlinePutImm, WhatIsNotOpenIsNotWrittenNorTold) {
+TEST_F(InlinePutImm, ClosedMemoryIsNotWrittenAndNotifiesNobody) {
   const remote_region open = regions_.remote(region_);
   EXPECT_EQ(take(make_inline_put_imm(open, open_size - 7), 8), inline_put_imm_result::closed);
   EXPECT_EQ(take(make_inline_put_imm({open.base, open.key + 1}, 0), 8),
@@ -87,7 +87,7 @@ TEST_F(InlinePutImm, RefusesMoreThanAnOffsetCanName) {
 TEST_F(InlinePutImm, WhateverAPeerWritesOnlyOpenMemoryChanges) {
   std::mt19937_64 random(20261122);
   const remote_region open = regions_.remote(region_);
-  int told = 0;
+  int notified = 0;
   int malformed = 0;
   for (int i = 0; i < 100000; ++i) {
     inline_put_imm_header header = make_inline_put_imm(open, random() % 600);
@@ -98,10 +98,10 @@ TEST_F(InlinePutImm, WhateverAPeerWritesOnlyOpenMemoryChanges) {
                 std::min(bytes.size(), sizeof(header)), bytes.begin());
     const inline_put_imm_result result = take(&bytes);
     EXPECT_EQ(result == inline_put_imm_result::malformed, bytes.size() < sizeof(header));
-    told += result == inline_put_imm_result::told;
+    notified += result == inline_put_imm_result::notified;
     malformed += result == inline_put_imm_result::malformed;
   }
-  EXPECT_GT(told, 1000);
+  EXPECT_GT(notified, 1000);
   EXPECT_GT(malformed, 1000);
   const auto all_zero = [this](size_t from, size_t to) {
     return std::all_of(memory_.begin() + static_cast<std::ptrdiff_t>(from),

@@ -41,7 +41,7 @@ class alignas(cache_line_size) basic_ring_reader {
       const uint64_t word = look(next_);
       if (word == 0) return result::none;
       const auto span = static_cast<uint32_t>(span_of(size_in(word)));
-      if (__builtin_expect(kind_in(word) == message_kind::pad, 0)) {
+      if (__builtin_expect(kind_in(word) == ring_message_kind::pad, 0)) {
         if (!skip_pad(span)) return result::corrupt;
         continue;
       }
@@ -55,7 +55,7 @@ class alignas(cache_line_size) basic_ring_reader {
 
   // The same if it is of that kind and has `min_size` to `max_size` bytes. False if it isn't, or
   // there is none: then nothing happened, and next() says what there is.
-  [[gnu::always_inline]] bool next_of(message_kind kind, uint32_t min_size, uint32_t max_size,
+  [[gnu::always_inline]] bool next_of(ring_message_kind kind, uint32_t min_size, uint32_t max_size,
                                       incoming* out) {
     const uint64_t word = look(next_);
     const auto span = static_cast<uint32_t>(span_of(size_in(word)));
@@ -72,7 +72,7 @@ class alignas(cache_line_size) basic_ring_reader {
   // it has, are copied to: nothing is left to free. They are read together with the word, before
   // the sender, which writes the next message into the same line, has taken that away again.
   template <class Give>
-  [[gnu::always_inline]] size_t take_small(message_kind kind, size_t max, Give give) {
+  [[gnu::always_inline]] size_t take_small(ring_message_kind kind, size_t max, Give give) {
     const bool is_front = freed_ == published_ + unpublished_;  // all before them is free
     const uint32_t least = low_word(kind, 0);
     const uint32_t count = count_;

@@ -33,12 +33,12 @@ class alignas(cache_line_size) basic_ring_writer {
   }
 
   // False if there is no room now; then nothing happened.
-  [[gnu::noinline]] bool write(message_kind kind, uint32_t imm, const gather& message) {
+  [[gnu::noinline]] bool write(ring_message_kind kind, uint32_t imm, const iovec& message) {
     const size_t size = message.header_size + message.size;
     const uint64_t span = span_of(size);
     if (!is_free(written_ + pad_before(span) + span)) return false;
     if (const uint64_t pad = pad_before(span); pad > 0) {
-      end_message(pad, message_kind::pad, 0, pad * cell_size - word_size);
+      end_message(pad, ring_message_kind::pad, 0, pad * cell_size - word_size);
     }
     cell_type* const first = &cells_[written_ & mask_];
     if (message.header_size > 0) copy_in(first, 0, message.header, message.header_size);
@@ -51,7 +51,7 @@ class alignas(cache_line_size) basic_ring_writer {
   // The same for `size` bytes that are no more than a line, as most are (is_short), where that
   // needs no more than the writing: false also if it does. Calls nothing, so that the caller has
   // nothing to save.
-  [[gnu::always_inline]] bool write_short(message_kind kind, uint32_t imm, const void* bytes,
+  [[gnu::always_inline]] bool write_short(ring_message_kind kind, uint32_t imm, const void* bytes,
                                           size_t size) {
     const uint64_t end = written_ + span_of(size);
     if (__builtin_expect(end >= wiped_, 0)) return false;
@@ -69,8 +69,8 @@ class alignas(cache_line_size) basic_ring_writer {
 
   // The same with a header, of words, before the bytes, with which it is short.
   template <class Header>
-  [[gnu::always_inline]] bool write_short(message_kind kind, uint32_t imm, const Header& header,
-                                          const void* bytes, size_t size) {
+  [[gnu::always_inline]] bool write_short(ring_message_kind kind, uint32_t imm,
+                                          const Header& header, const void* bytes, size_t size) {
     static_assert(sizeof(Header) % sizeof(uint64_t) == 0 && sizeof(Header) < cache_line_size);
     unsigned char whole[cache_line_size];
     std::memcpy(whole, &header, sizeof(header));
@@ -133,7 +133,7 @@ class alignas(cache_line_size) basic_ring_writer {
   }
 
   // For a message of `span` cells, whose bytes are in place: invariant 2, and then the word.
-  void end_message(uint64_t span, message_kind kind, uint32_t imm, size_t size) {
+  void end_message(uint64_t span, ring_message_kind kind, uint32_t imm, size_t size) {
     const uint64_t end = written_ + span;
     if (end >= wiped_) wipe(end, span);
     publish(&cells_[written_ & mask_], kind, imm, size);
@@ -187,7 +187,7 @@ class alignas(cache_line_size) basic_ring_writer {
   }
 
   // Makes a message whose bytes are in place the receiver's.
-  static void publish(cell_type* first, message_kind kind, uint32_t imm, size_t size) {
+  static void publish(cell_type* first, ring_message_kind kind, uint32_t imm, size_t size) {
     first->word.store(make_word(kind, static_cast<uint32_t>(size), imm),
                       std::memory_order_release);  // R1
   }

@@ -14,7 +14,7 @@
 //   cell, 16 bytes, so that several small messages share a line and move together; a message is one
 //   or more consecutive cells, the first of which begins with
 //     byte  0     word     0 until the message is there, then, written in one store: immediate
-//                          data, message_kind, bytes of the message
+//                          data, ring_message_kind, bytes of the message
 //           8     the bytes, running on over the following cells
 //   Where a message would run over the end of the ring, a `pad` fills the cells up to the end.
 //
@@ -41,10 +41,10 @@ constexpr size_t cache_line_size = 64;
 
 // ---- rings --------------------------------------------------------------------------------------
 
-enum class message_kind : uint32_t {  // less than 16
-  pad = 1,                            // no message; `size` is what fills its cells
-  send = 2,                           // a send of the runtime
-  put_done = 3,                       // the bytes of a put_imm are in place; `imm` says which
+enum class ring_message_kind : uint32_t {  // less than 16
+  pad = 1,                                 // no message; `size` is what fills its cells
+  send = 2,                                // a send of the runtime
+  put_done = 3,                            // the bytes of a put_imm are in place; `imm` says which
   put_request = 4,       // write these bytes, a piece of a put; after the last piece, reply
   put_imm_request = 5,   // the last piece of one that the target is told of, with `imm`
   get_request = 6,       // reply with these bytes, in pieces
@@ -61,15 +61,15 @@ constexpr int kind_shift = 28;
 constexpr uint32_t max_message_size = (uint32_t{1} << kind_shift) - 1;
 
 // Its lower half: those of one kind are ordered by size.
-constexpr uint32_t low_word(message_kind kind, uint32_t size) {
+constexpr uint32_t low_word(ring_message_kind kind, uint32_t size) {
   return static_cast<uint32_t>(kind) << kind_shift | size;
 }
-constexpr uint64_t make_word(message_kind kind, uint32_t size, uint32_t imm) {
+constexpr uint64_t make_word(ring_message_kind kind, uint32_t size, uint32_t imm) {
   return static_cast<uint64_t>(imm) << imm_shift | low_word(kind, size);
 }
 constexpr uint32_t imm_in(uint64_t word) { return static_cast<uint32_t>(word >> imm_shift); }
-constexpr message_kind kind_in(uint64_t word) {
-  return static_cast<message_kind>(static_cast<uint32_t>(word) >> kind_shift);
+constexpr ring_message_kind kind_in(uint64_t word) {
+  return static_cast<ring_message_kind>(static_cast<uint32_t>(word) >> kind_shift);
 }
 constexpr uint32_t size_in(uint64_t word) { return static_cast<uint32_t>(word) & max_message_size; }
 
