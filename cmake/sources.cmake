@@ -40,7 +40,7 @@ set(LCI_SOURCES
   lci/net/shm/device.cc
   lci/net/shm/heap.cc
   lci/net/shm/host.cc
-  lci/net/shm/joint_copy.cc
+  lci/net/shm/cooperative_copy.cc
   lci/net/shm/large_puts.cc
   lci/net/shm/polling.cc
   lci/net/shm/posting.cc
@@ -48,11 +48,11 @@ set(LCI_SOURCES
   lci/net/shm/requests.cc
   lci/net/shm/ring.cc
   lci/net/shm/segment.cc
-  lci/net/shm/told_put.cc
+  lci/net/shm/inline_put_imm.cc
   lci/net/sim/backend.cc
   lci/net/sim/fabric.cc
   lci/net/sim/settings.cc
-  lci/net/sim/turns.cc
+  lci/net/sim/deterministic_scheduler.cc
   lci/runtime/agreement.cc
   lci/runtime/attribute_getters.cc
   lci/runtime/attributes.cc
@@ -84,7 +84,7 @@ set(LCI_SOURCES
   lci/runtime/protocol/rma.cc
   lci/runtime/raw.cc
   lci/runtime/registrations.cc
-  lci/runtime/remote_names.cc
+  lci/runtime/rcomp_registry.cc
   lci/runtime/resource_operations.cc
   lci/runtime/runtime.cc
   lci/runtime/signal.cc
@@ -94,22 +94,22 @@ set(LCI_SOURCES
 
 set(LCI_IBV_SOURCES
   lci/net/ibv/backend.cc
-  lci/net/ibv/circle.cc
   lci/net/ibv/completions.cc
+  lci/net/ibv/connect_datagrams.cc
   lci/net/ibv/context.cc
   lci/net/ibv/device.cc
   lci/net/ibv/failures.cc
-  lci/net/ibv/hails.cc
-  lci/net/ibv/lengths.cc
-  lci/net/ibv/meeting.cc
   lci/net/ibv/memory.cc
+  lci/net/ibv/monitor_ring.cc
+  lci/net/ibv/on_demand_connect.cc
   lci/net/ibv/port.cc
   lci/net/ibv/posts.cc
+  lci/net/ibv/qp_recovery.cc
+  lci/net/ibv/queue_depths.cc
   lci/net/ibv/regions.cc
-  lci/net/ibv/renewal.cc
   lci/net/ibv/resources.cc
+  lci/net/ibv/ring_monitor.cc
   lci/net/ibv/verbs.cc
-  lci/net/ibv/watching.cc
   lci/net/ibv/wire.cc)
 
 set(LCI_OFI_SOURCES

@@ -125,6 +125,21 @@ std::string CHexEscape(std::string_view bytes) {
   return text;
 }
 
+std::string JsonQuote(std::string_view text) {
+  std::string json = "\"";
+  for (const char c : text) {
+    if (c == '"' || c == '\\') {
+      json += '\\';
+      json += c;
+    } else if (static_cast<unsigned char>(c) < 0x20) {
+      StrAppend(&json, "\\u", Hex(static_cast<unsigned char>(c), 4));
+    } else {
+      json += c;
+    }
+  }
+  return json + '"';
+}
+
 std::string BytesToHexString(std::string_view bytes) {
   std::string text;
   for (const char c : bytes) StrAppend(&text, Hex(c, 2));

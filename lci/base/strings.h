@@ -147,6 +147,8 @@ constexpr bool ascii_isalnum(char c) {
 // The text as it could stand in a C string literal: \n, \", \\ and so on, and \x and two
 // hexadecimal digits for other bytes that are not printable ASCII.
 [[nodiscard]] std::string CHexEscape(std::string_view bytes);
+// The text as a JSON string, with its quotation marks.
+[[nodiscard]] std::string JsonQuote(std::string_view text);
 // Two lower-case hexadecimal digits for each byte.
 [[nodiscard]] std::string BytesToHexString(std::string_view bytes);
 

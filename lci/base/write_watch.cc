@@ -35,7 +35,7 @@ namespace lci::base {
 namespace {
 
 constexpr size_t page_size = 4096;
-constexpr size_t line_size = 64;
+constexpr size_t cache_line_size = 64;
 constexpr size_t max_lines = size_t{1} << 16;
 // Pages that one instruction writes to.
 constexpr size_t max_open = 4;
@@ -224,7 +224,7 @@ void on_fault(int, siginfo_t* info, void* context) {
   std::memcpy(state->before[state->open_count], reinterpret_cast<const void*>(page), page_size);
   state->open[state->open_count++] = page;
   protect(page, page_size, PROT_READ | PROT_WRITE);
-  note(address / line_size);
+  note(address / cache_line_size);
   registers[REG_EFL] |= trap_flag;
 }
 
@@ -233,10 +233,10 @@ void on_step(int, siginfo_t*, void* context) {
   for (; state->open_count > 0; --state->open_count) {
     const uintptr_t page = state->open[state->open_count - 1];
     const unsigned char* before = state->before[state->open_count - 1];
-    for (size_t offset = 0; offset < page_size; offset += line_size) {
-      if (std::memcmp(before + offset, reinterpret_cast<const void*>(page + offset), line_size) !=
-          0) {
-        note((page + offset) / line_size);
+    for (size_t offset = 0; offset < page_size; offset += cache_line_size) {
+      if (std::memcmp(before + offset, reinterpret_cast<const void*>(page + offset),
+                      cache_line_size) != 0) {
+        note((page + offset) / cache_line_size);
       }
     }
     protect(page, page_size, PROT_READ);

@@ -75,6 +75,12 @@ class bootstrap {
   // Waits until `key` is there. A timeout of zero asks without waiting.
   virtual base::StatusOr<std::string> get(std::string_view key, duration timeout) = 0;
 
+  // Waits until `key` is there, the descriptor `wake` is readable, or the timeout has passed; in
+  // the last two cases DeadlineExceeded. For one thread that waits for as long as the job lasts,
+  // and has other things to do in between: as long as it asks for the same key, asking again costs
+  // nothing but the wait. (This implementation asks twice per second.)
+  virtual base::StatusOr<std::string> watch(std::string_view key, int wake, duration timeout);
+
   // Returns when all ranks have entered the barrier of this name.
   virtual base::Status barrier(std::string_view name, duration timeout) = 0;
   // Element r of the result is what rank r passed.
@@ -93,6 +99,9 @@ class bootstrap {
   job_position position_;
   duration default_timeout_;
 };
+
+// Sleeps until the descriptor is readable, at most for `timeout`. Returns whether it is.
+bool sleep_until_readable(int descriptor, bootstrap::duration timeout);
 
 // Chooses and connects the bootstrap from the environment (see README, "How a process finds its
 // job"): LCI_BOOT = auto | local | file | tcp, then the variables of lcrun, then those of the other

@@ -214,12 +214,18 @@ bool rendezvous::put(int rank, uint32_t request, std::string_view body) {
   if (!reader.complete() || !check_key("put", key).ok() || !check_value("put", key, value).ok()) {
     return false;
   }
-  const auto [it, inserted] = values_.emplace(key, value);
-  if (!inserted) {
+  if (look_up(key) != nullptr) {
     reply(rank, request, code::already_exists, "");
     return true;
   }
   reply(rank, request, code::ok, "");
+  put(key, value);
+  return true;
+}
+
+bool rendezvous::put(std::string_view key, std::string_view value) {
+  const auto [it, inserted] = values_.emplace(key, value);
+  if (!inserted) return false;
   const auto waiters = wanted_.extract(it->first);
   if (waiters.empty()) return true;
   for (const request_key& waiter : waiters.mapped()) {
@@ -227,6 +233,11 @@ bool rendezvous::put(int rank, uint32_t request, std::string_view body) {
     calls_.erase(waiter);
   }
   return true;
+}
+
+const std::string* rendezvous::look_up(std::string_view key) const {
+  const auto found = values_.find(key);
+  return found == values_.end() ? nullptr : &found->second;
 }
 
 bool rendezvous::get(int rank, uint32_t request, std::string_view body) {

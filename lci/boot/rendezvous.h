@@ -54,6 +54,10 @@ class rendezvous {
   bool frame(int rank, const tcp_wire::header& header, std::string_view body);
   // The connection of `rank` has ended without a leave frame.
   void lost(int rank);
+  // The store, for the launcher: false if the key is there already. Ranks that wait for it get it.
+  bool put(std::string_view key, std::string_view value);
+  // Null: the key is not there.
+  const std::string* look_up(std::string_view key) const;
   // Keeps the first only. `rank` -1: the launcher.
   void abort(int rank, std::string_view reason);
 
@@ -114,7 +118,7 @@ class rendezvous {
   // Of this round:
   bool started_ = false;
   bool failed_ = false;
-  std::map<std::string, std::string> values_;
+  std::map<std::string, std::string, std::less<>> values_;
   std::map<std::string, std::set<request_key>> wanted_;  // by key: who waits in get
   std::map<std::string, collective> collectives_;        // by collective_key()
   std::map<request_key, call> calls_;                    // all that wait in a started round

@@ -45,32 +45,64 @@ tcp_channel::~tcp_channel() {
 
 base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::string_view body,
                                                      steady::time_point deadline) {
-  pending mine;
-  uint32_t request = 0;
-  {
-    std::lock_guard<std::mutex> lock(mutex_);
-    if (!end_.ok()) return end_;
-    do {
-      request = next_request_++;
-    } while (request == 0 || pending_.count(request) != 0);
-    pending_[request] = &mine;
-  }
+  open_call mine;
   // A call that asks without waiting must still be sent.
-  base::Status sent =
-      send({body.size(), kind, request}, body, std::max(deadline, steady::now() + grace));
+  base::Status sent = send_request(kind, body, &mine, std::max(deadline, steady::now() + grace));
   std::unique_lock<std::mutex> lock(mutex_);
   if (sent.ok() && !wait(&lock, &mine.done, deadline)) {
     lock.unlock();
-    sent = send({0, tcp_wire::kind::cancel, request}, "", steady::now() + grace);
+    sent = send({0, tcp_wire::kind::cancel, mine.request}, "", steady::now() + grace);
     lock.lock();
     if (sent.ok() && !wait(&lock, &mine.done, steady::now() + grace)) {
       sent = base::DeadlineExceededError("the job's bootstrap server does not answer");
     }
   }
-  pending_.erase(request);
+  pending_.erase(mine.request);
   if (mine.done) return std::move(mine.answer);
   if (!end_.ok()) return end_;
   return sent;
+}
+
+base::Status tcp_channel::begin(tcp_wire::kind kind, std::string_view body, open_call* begun) {
+  const base::Status sent = send_request(kind, body, begun, steady::now() + grace);
+  if (!sent.ok()) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    pending_.erase(begun->request);
+  }
+  return sent;
+}
+
+base::StatusOr<tcp_channel::reply> tcp_channel::finish(open_call* begun, int wake,
+                                                       steady::time_point deadline) {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (!wait(&lock, &begun->done, deadline, wake)) {
+    return base::DeadlineExceededError("the reply is not there yet");
+  }
+  pending_.erase(begun->request);
+  if (begun->done) return std::move(begun->answer);
+  return end_;
+}
+
+void tcp_channel::give_up(open_call* begun) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    pending_.erase(begun->request);
+  }
+  (void)send({0, tcp_wire::kind::cancel, begun->request}, "", steady::now() + grace);
+}
+
+// Numbers the request, expects its reply, and sends it.
+base::Status tcp_channel::send_request(tcp_wire::kind kind, std::string_view body, open_call* call,
+                                       steady::time_point deadline) {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (!end_.ok()) return end_;
+    do {
+      call->request = next_request_++;
+    } while (call->request == 0 || pending_.count(call->request) != 0);
+    pending_[call->request] = call;
+  }
+  return send({body.size(), kind, call->request}, body, deadline);
 }
 
 void tcp_channel::abort(std::string_view reason) {
@@ -121,17 +153,21 @@ base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view 
 }
 
 bool tcp_channel::wait(std::unique_lock<std::mutex>* lock, const bool* what,
-                       steady::time_point deadline) {
+                       steady::time_point deadline, int wake) {
+  // A thread that another reads for can't see its descriptor.
+  constexpr std::chrono::milliseconds look_at_wake(100);
   while (!*what && end_.ok()) {
     if (steady::now() >= deadline) return false;
+    if (wake != no_wake && sleep_until_readable(wake, std::chrono::milliseconds(0))) return false;
     if (reading_) {
-      changed_.wait_until(*lock, deadline);
+      changed_.wait_until(
+          *lock, wake == no_wake ? deadline : std::min(deadline, steady::now() + look_at_wake));
       continue;
     }
     reading_ = true;
     lock->unlock();
     std::string received;
-    const bool open = read_some(deadline, &received);
+    const bool open = read_some(deadline, wake, &received);
     lock->lock();
     reading_ = false;
     take(received);
@@ -143,10 +179,11 @@ bool tcp_channel::wait(std::unique_lock<std::mutex>* lock, const bool* what,
 }
 
 // False if there will be nothing more.
-bool tcp_channel::read_some(steady::time_point deadline, std::string* received) {
-  pollfd readable = {socket_.get(), POLLIN, 0};
-  if (::poll(&readable, 1, poll_milliseconds(deadline)) <= 0)
+bool tcp_channel::read_some(steady::time_point deadline, int wake, std::string* received) {
+  pollfd readable[] = {{socket_.get(), POLLIN, 0}, {wake, POLLIN, 0}};
+  if (::poll(readable, 2, poll_milliseconds(deadline)) <= 0 || readable[0].revents == 0) {
     return true;  // the caller looks again
+  }
   received->resize(read_size);
   const ssize_t got = ::recv(socket_.get(), &(*received)[0], received->size(), 0);
   const bool later = got < 0 && (errno == EAGAIN || errno == EINTR);

@@ -26,6 +26,13 @@ class tcp_channel {
     std::string payload;
   };
 
+  // A request whose reply may be awaited in parts. Belongs to one thread at a time.
+  struct open_call {
+    uint32_t request = 0;
+    bool done = false;
+    reply answer;
+  };
+
   // `socket` is connected and non-blocking; the preamble is sent by the first call. Replies larger
   // than `max_reply_size` end the connection.
   tcp_channel(unique_fd socket, uint64_t max_reply_size);
@@ -40,20 +47,30 @@ class tcp_channel {
   base::StatusOr<reply> call(tcp_wire::kind kind, std::string_view body,
                              steady::time_point deadline);
 
+  // Sends a request whose reply finish() awaits. The call is alive until it is done or the channel
+  // is destroyed. Errors as of call().
+  base::Status begin(tcp_wire::kind kind, std::string_view body, open_call* begun);
+  // Waits for the reply. DeadlineExceeded, and the request is still open, if the deadline comes or
+  // the descriptor `wake` is readable before; other errors as of call().
+  base::StatusOr<reply> finish(open_call* begun, int wake, steady::time_point deadline);
+
+  // The reply to an open call is not wanted any more.
+  void give_up(open_call* begun);
+
   // Sends an abort and waits, for a bounded time, until the server has taken it.
   void abort(std::string_view reason);
 
  private:
-  struct pending {
-    bool done = false;
-    reply answer;
-  };
-
+  base::Status send_request(tcp_wire::kind kind, std::string_view body, open_call* call,
+                            steady::time_point deadline);
   base::Status send(const tcp_wire::header& header, std::string_view body,
                     steady::time_point deadline);
-  // Until *what or the job's end or the deadline; true unless it was the deadline.
-  bool wait(std::unique_lock<std::mutex>* lock, const bool* what, steady::time_point deadline);
-  bool read_some(steady::time_point deadline, std::string* received);
+  static constexpr int no_wake = -1;
+  // Until *what or the job's end, or the deadline or something to read from `wake`; true unless it
+  // was one of these two.
+  bool wait(std::unique_lock<std::mutex>* lock, const bool* what, steady::time_point deadline,
+            int wake = no_wake);
+  bool read_some(steady::time_point deadline, int wake, std::string* received);
   void take(std::string_view received);
   bool take_frame();
   void end(base::Status why);
@@ -70,7 +87,7 @@ class tcp_channel {
   bool reading_ = false;  // a thread is in read_some()
   bool greeted_ = false;  // the server's preamble was right
   uint32_t next_request_ = 1;
-  std::map<uint32_t, pending*> pending_;
+  std::map<uint32_t, open_call*> pending_;
   std::string in_;  // received, not yet taken apart
   base::Status
       end_;  // why there will be no more replies: Aborted, Unavailable or FailedPrecondition

@@ -44,6 +44,26 @@ class tcp_bootstrap : public bootstrap {
     return call(kind::get, "get", key, nullptr, timeout);
   }
 
+  base::StatusOr<std::string> watch(std::string_view key, int wake, duration timeout) override {
+    if (base::Status bad = check_key("watch", key); !bad.ok()) return bad;
+    if (watched_ == nullptr || watched_key_ != key) {
+      if (watched_ != nullptr) channel_->give_up(watched_.get());
+      watched_ = std::make_unique<tcp_channel::open_call>();
+      watched_key_ = key;
+      std::string body;
+      tcp_wire::append_text(&body, key);
+      if (base::Status bad = channel_->begin(kind::get, body, watched_.get()); !bad.ok()) {
+        watched_.reset();
+        return bad;
+      }
+    }
+    base::StatusOr<tcp_channel::reply> reply =
+        channel_->finish(watched_.get(), wake, deadline_after(timeout));
+    if (base::IsDeadlineExceeded(reply.status())) return reply.status();
+    watched_.reset();
+    return value_of(std::move(reply), kind::get, describe_call("watch", key), timeout);
+  }
+
   base::Status barrier(std::string_view name, duration timeout) override {
     if (base::Status bad = check_key("barrier", name); !bad.ok()) return bad;
     return call(kind::enter_barrier, "barrier", name, nullptr, timeout).status();
@@ -74,8 +94,12 @@ class tcp_bootstrap : public bootstrap {
     std::string body;
     tcp_wire::append_text(&body, key);
     if (value != nullptr) tcp_wire::append_text(&body, *value);
-    base::StatusOr<tcp_channel::reply> reply = channel_->call(what, body, deadline_after(timeout));
-    const std::string text = describe_call(word, key);
+    return value_of(channel_->call(what, body, deadline_after(timeout)), what,
+                    describe_call(word, key), timeout);
+  }
+
+  base::StatusOr<std::string> value_of(base::StatusOr<tcp_channel::reply> reply, kind what,
+                                       const std::string& text, duration timeout) {
     if (!reply.ok()) {
       return base::Status(reply.status().code(), base::StrCat(text, " on rank ", position_.rank,
                                                               ": ", reply.status().message()));
@@ -96,6 +120,9 @@ class tcp_bootstrap : public bootstrap {
 
   const std::unique_ptr<tcp_channel> channel_;
   const std::string job_id_;
+  // The request of watch(), and what it asks for.
+  std::unique_ptr<tcp_channel::open_call> watched_;
+  std::string watched_key_;
 };
 
 // What to do after a failed attempt.

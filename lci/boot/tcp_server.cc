@@ -82,6 +82,13 @@ class server final : public tcp_server, private rendezvous::output {
     return true;
   }
 
+  bool put(std::string_view key, std::string_view value) override {
+    const bool is_new = job_.put(key, value);
+    drop_broken();
+    return is_new;
+  }
+  const std::string* look_up(std::string_view key) const override { return job_.look_up(key); }
+
   void abort(int rank, const std::string& reason) override {
     job_.abort(rank, reason.substr(0, tcp_wire::max_reason_size));
     drop_broken();

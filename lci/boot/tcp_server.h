@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "lci/base/status.h"
 #include "lci/boot/socket.h"
@@ -77,6 +78,11 @@ class tcp_server {
   // The first abort, if any. It stays for the life of the server: later hellos are answered with
   // it.
   virtual std::optional<abort_report> aborted() const = 0;
+
+  // The ranks' store, for the launcher. put() is false if the key is there already; look_up() is
+  // null if it is not there, and otherwise valid until the next call of a member that is not const.
+  virtual bool put(std::string_view key, std::string_view value) = 0;
+  virtual const std::string* look_up(std::string_view key) const = 0;
 
   // Ends the job's waiting from outside (the launcher saw a rank die): as if `rank` (-1: the
   // launcher) had called abort(reason). The ranks are told by this and later steps.

@@ -8,7 +8,7 @@
 #include <memory>
 #include <type_traits>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/ds/atomics.h"
 
 namespace lci::ds {
@@ -51,7 +51,7 @@ class array_queue {
  public:
   // Holds at least `length` values (the next power of two). May throw std::bad_alloc.
   explicit array_queue(size_t length)
-      : mask_(round_up(length) - 1), cells_(base::make_line_array<cell>(round_up(length))) {
+      : mask_(round_up(length) - 1), cells_(base::make_aligned_array<cell>(round_up(length))) {
     for (size_t i = 0; i <= mask_; ++i) cells_[i].sequence.store(i, std::memory_order_relaxed);
   }
   array_queue(const array_queue&) = delete;
@@ -138,7 +138,7 @@ class array_queue {
   }
 
   const uint64_t mask_;
-  const base::line_array<cell> cells_;
+  const base::aligned_array<cell> cells_;
   alignas(contention_distance)
       typename Atomics::template atomic<uint64_t> tail_{0};  // next to push
   alignas(contention_distance) typename Atomics::template atomic<uint64_t> head_{0};  // next to pop

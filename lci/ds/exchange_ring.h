@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <memory>
 
+#include "lci/base/cache_aligned.h"
 #include "lci/base/check.h"
-#include "lci/base/own_lines.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/exchange_cell.h"
 
@@ -60,7 +60,7 @@ class exchange_ring {
   // times. Closed. May throw what it throws, or std::bad_alloc.
   template <class NextSlot>
   exchange_ring(size_t capacity, const NextSlot& next_slot)
-      : capacity_(capacity), cells_(base::make_line_array<cell>(capacity)) {
+      : capacity_(capacity), cells_(base::make_aligned_array<cell>(capacity)) {
     LCI_CHECK(capacity >= 2 && (capacity & (capacity - 1)) == 0, "capacity ", capacity);
     while (size_t{1} << shift_ < capacity) ++shift_;
     for (size_t i = 0; i < capacity; ++i) {
@@ -256,7 +256,7 @@ class exchange_ring {
 
   const size_t capacity_;
   int shift_ = 1;
-  const base::line_array<cell> cells_;
+  const base::aligned_array<cell> cells_;
   alignas(contention_distance) typename Atomics::template atomic<uint64_t> tail_{0};
   alignas(contention_distance) typename Atomics::template atomic<uint64_t> head_{0};
 };

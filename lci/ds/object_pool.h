@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/spinlock.h"
 #include "lci/ds/stealing_pool.h"
@@ -80,7 +80,7 @@ class object_pool {
   // Its objects are alive.
   class chunk {
    public:
-    explicit chunk(uint32_t owner) : entries_(base::make_line_array<entry>(chunk_size)) {
+    explicit chunk(uint32_t owner) : entries_(base::make_aligned_array<entry>(chunk_size)) {
       for (; alive_ < chunk_size; ++alive_) {
         new (entries_[alive_].bytes) T();
         entries_[alive_].owner = owner;
@@ -92,7 +92,7 @@ class object_pool {
     entry* at(size_t i) { return &entries_[i]; }
 
    private:
-    const base::line_array<entry> entries_;
+    const base::aligned_array<entry> entries_;
     size_t alive_ = 0;
   };
 

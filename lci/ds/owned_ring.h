@@ -7,8 +7,8 @@
 #include <cstring>
 #include <type_traits>
 
+#include "lci/base/cache_aligned.h"
 #include "lci/base/check.h"
-#include "lci/base/own_lines.h"
 #include "lci/ds/atomics.h"
 
 namespace lci::ds {
@@ -67,7 +67,7 @@ class owned_ring {
   // std::bad_alloc.
   owned_ring(size_t capacity, uint32_t pusher, uint32_t popper)
       : mask_(capacity - 1),
-        slots_(base::make_line_array<slot>(capacity)),
+        slots_(base::make_aligned_array<slot>(capacity)),
         pusher_(pusher),
         popper_(popper) {
     LCI_CHECK(capacity >= 1 && (capacity & mask_) == 0, "capacity ", capacity);
@@ -186,7 +186,7 @@ class owned_ring {
 
   // Written once.
   const uint64_t mask_;
-  const base::line_array<slot> slots_;
+  const base::aligned_array<slot> slots_;
   atomic<uint32_t> pusher_;
   atomic<uint32_t> popper_;
   atomic<bool> sealed_{false};

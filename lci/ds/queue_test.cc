@@ -48,12 +48,12 @@ struct narrow {
   bool push(const value& v) { return queue.push(v), true; }
   bool pop(value* v) { return queue.try_pop(v); }
 };
-// Lanes begin as soon as one thread has pushed and one popped, each time.
-struct at_once : default_lanes {
+// SpscPolicy begin as soon as one thread has pushed and one popped, each time.
+struct at_once : default_spsc_policy {
   static constexpr uint64_t first_rounds = 1;
   static constexpr uint64_t most_rounds = 1;
 };
-struct lanes {
+struct spsc_segments {
   lcrq<value, std_atomics, default_cell, at_once> queue{8};
   bool push(const value& v) { return queue.push(v), true; }
   bool pop(value* v) { return queue.try_pop(v); }
@@ -70,7 +70,7 @@ using QueueTypes = testing::Types<fixed,
 #ifdef LCI_DS_HAS_WIDE_ATOMIC
                                   wide,
 #endif
-                                  narrow, lanes>;
+                                  narrow, spsc_segments>;
 TYPED_TEST_SUITE(Queues, QueueTypes);
 
 TYPED_TEST(Queues, IsEmptyAtFirst) {
@@ -166,7 +166,7 @@ using LcrqTypes = testing::Types<
 #ifdef LCI_DS_HAS_WIDE_ATOMIC
     wide,
 #endif
-    narrow, lanes>;
+    narrow, spsc_segments>;
 TYPED_TEST_SUITE(Lcrqs, LcrqTypes);
 
 TYPED_TEST(Lcrqs, UsesItsRingsAgain) {
@@ -235,7 +235,7 @@ TEST(Lcrq, BelongsToWhoUsesItAloneUntilAnotherComes) {
   EXPECT_TRUE(queue->has_owners());
 }
 
-// One pushes more than a lane holds, another pops half of it; then a third comes.
+// One pushes more than a SPSC segment holds, another pops half of it; then a third comes.
 TEST(Lcrq, WhatWasInLanesIsPoppedByAll) {
   if (!base::has_process_barrier())
     GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";

@@ -8,8 +8,8 @@
 #include <memory>
 #include <mutex>
 
+#include "lci/base/cache_aligned.h"
 #include "lci/base/check.h"
-#include "lci/base/own_lines.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/per_thread.h"
 #include "lci/ds/spinlock.h"
@@ -132,7 +132,7 @@ class stealing_pool {
       if (wanted <= capacity_) return;
       size_t capacity = batch;
       while (capacity < wanted) capacity *= 2;
-      base::line_array<T*> grown = base::make_line_array<T*>(capacity);
+      base::aligned_array<T*> grown = base::make_aligned_array<T*>(capacity);
       const size_t count = size();
       for (size_t i = 0; i < count; ++i) grown[i] = elements_[(first_ + i) & (capacity_ - 1)];
       elements_ = std::move(grown);
@@ -159,7 +159,7 @@ class stealing_pool {
     size_t size() const { return size_.load(std::memory_order_relaxed); }
 
    private:
-    base::line_array<T*> elements_;
+    base::aligned_array<T*> elements_;
     size_t capacity_ = 0;  // 0 or a power of two
     size_t first_ = 0;
     typename Atomics::template atomic<size_t> size_{0};

@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
+#include "lci/base/cache_aligned.h"
 #include "lci/base/check.h"
-#include "lci/base/own_lines.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/spinlock.h"
 
@@ -19,7 +19,8 @@ namespace lci::ds {
 // entry has an owner (a number >= 0), and only the ticket together with the owner takes it out.
 //
 // Thread safety: every member by any thread at any time. insert and take are lock-free, but for the
-// growth of the table, which doubles it under a lock.
+// growth of the table, which doubles it under a lock, and a take that waits while for_each looks at
+// its entry.
 //
 // Invariants
 //   1. A slot is in the free list, or occupied, or belongs to the one thread that took it from
@@ -27,6 +28,8 @@ namespace lci::ds {
 //   2. `word` of a slot holds its generation and, only while it is occupied, its owner + 1.
 //   3. The generation goes up each time the slot is emptied.
 //   4. Slots never move: chunk c holds 64 * 2^c of them.
+//   5. Only for_each sets and clears the pin of an occupied slot, which nobody empties while it is
+//   set.
 template <class T, int Bits, class Atomics = std_atomics>
 class ticket_table {
  public:
@@ -63,14 +66,35 @@ class ticket_table {
   void take_all(int owner, Use use) {
     const uint32_t count = allocated_.load(std::memory_order_acquire);
     for (uint32_t index = 0; index < count; ++index) {
-      const uint64_t word = at(index).word.load(std::memory_order_relaxed);
+      const uint64_t word = at(index).word.load(std::memory_order_relaxed) & ~pinned;
       if (word != make_word(generation_of(word), owner)) continue;
       T* value = empty(index, word);
       if (value != nullptr) use(value);
     }
   }
 
+  // Calls use(value) for each entry that is there all the time, which nobody takes meanwhile. `use`
+  // is short and does not call back. One thread at a time.
+  template <class Use>
+  void for_each(Use use) {
+    const uint32_t count = allocated_.load(std::memory_order_acquire);
+    for (uint32_t index = 0; index < count; ++index) {
+      slot& s = at(index);
+      uint64_t word = s.word.load(std::memory_order_relaxed);
+      if (static_cast<uint32_t>(word) == 0) continue;
+      // A1 as in empty().
+      if (!s.word.compare_exchange_strong(word, word | pinned, std::memory_order_acquire,
+                                          std::memory_order_relaxed)) {
+        continue;
+      }
+      Atomics::plain_read(&s.value, sizeof s.value);
+      use(static_cast<const T&>(*s.value));
+      s.word.store(word, std::memory_order_release);  // R3: pairs with A1
+    }
+  }
+
  private:
+  static constexpr uint64_t pinned = uint64_t{1} << 31;  // in a slot's word: owners are smaller
   static constexpr uint32_t max_slots = uint32_t{1} << index_bits;
   static constexpr uint32_t first_chunk = 64;
   static constexpr int max_chunks = index_bits - 6 + 1;
@@ -101,9 +125,13 @@ class ticket_table {
         (generation_of(expected) + 1) & ((uint64_t{1} << generation_bits) - 1);
     // A1: pairs with R1. Only one thread succeeds, and the slot is its own until it is in the free
     // list.
-    if (!s.word.compare_exchange_strong(expected, generation << 32, std::memory_order_acquire,
-                                        std::memory_order_relaxed)) {
-      return nullptr;
+    const uint64_t wanted = expected;
+    typename Atomics::backoff backoff;
+    while (!s.word.compare_exchange_strong(expected, generation << 32, std::memory_order_acquire,
+                                           std::memory_order_relaxed)) {
+      if (expected != (wanted | pinned)) return nullptr;
+      backoff.idle();
+      expected = wanted;
     }
     Atomics::plain_read(&s.value, sizeof s.value);
     T* value = s.value;
@@ -146,7 +174,7 @@ class ticket_table {
     const int chunk = 31 - __builtin_clz(begin / first_chunk + 1);
     const uint32_t count = first_chunk << chunk;
     LCI_CHECK(begin + count <= max_slots, "more than ", begin, " tickets are in use");
-    chunks_[chunk] = base::make_line_array<slot>(count);
+    chunks_[chunk] = base::make_aligned_array<slot>(count);
     allocated_.store(begin + count, std::memory_order_release);
     for (uint32_t i = count; i > 0; --i) push_free(begin + i - 1);
   }
@@ -154,7 +182,7 @@ class ticket_table {
   typename Atomics::template atomic<uint64_t> free_{end_of_list};
   typename Atomics::template atomic<uint32_t> allocated_{0};  // slots there are
   basic_spinlock<Atomics> growth_;
-  base::line_array<slot> chunks_[max_chunks];  // written under growth_, before allocated_
+  base::aligned_array<slot> chunks_[max_chunks];  // written under growth_, before allocated_
 };
 
 }  // namespace lci::ds

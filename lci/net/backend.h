@@ -36,7 +36,7 @@ struct device_limits {
   int put_imm_bits = 32;          // that a put_imm carries: 8, 16, 32, or 64 with op::imm_high
   bool has_add = false;           // add() can be of use
   bool polls_after_done = false;  // what is done may leave only while the sender polls: drained()
-  size_t rma_at_once = 0;         // bytes: smaller put, put_imm and get never answer `posted`
+  size_t rma_short = 0;           // bytes: smaller put, put_imm and get never answer `posted`
 };
 
 // What the runtime asks for when it makes a device.
@@ -47,10 +47,10 @@ struct device_config {
   // shm: the program wants to send messages of this many bytes by copy.
   size_t eager_size = size_t{32} << 10;
   // shm: a put of so many bytes or more whose target waits is copied by both ranks.
-  size_t joint_copy_size = size_t{32} << 10;
+  size_t cooperative_copy_size = size_t{32} << 10;
   // ofi: bytes of a packet that small messages to one rank gather in.
-  size_t gather_size = size_t{64} << 10;
-  // ofi, over TCP: device::awaited_piece(); 0: chosen.
+  size_t coalescing_size = size_t{64} << 10;
+  // ofi, over TCP: device::preferred_chunk(); 0: chosen.
   size_t piece_size = 0;
   attr_ibv_td_strategy_t ibv_td_strategy = attr_ibv_td_strategy_t::per_qp;
   // Of a network that has queues; the defaults of the attributes.
@@ -74,10 +74,10 @@ class device {
     return limits_.needs_registration;
   }
 
-  // Bytes of a put or put_imm whose target waits for it (op::target_waits) that get to that rank
-  // fastest at once: the runtime posts larger ones in such pieces, each when the one before is
+  // Bytes of a put or put_imm whose target waits for it (op::latency_critical) that get to that
+  // rank fastest at once: the runtime posts larger ones in such pieces, each when the one before is
   // complete. 1 to limits().max_rma, which is what bounds a post.
-  virtual size_t awaited_piece(int rank) const {
+  virtual size_t preferred_chunk(int rank) const {
     static_cast<void>(rank);
     return limits_.max_rma;
   }
@@ -110,7 +110,7 @@ class device {
   // values. As it is here it calls post; a network may have a shorter way.
   virtual error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size);
 
-  // post() of a put, a put_imm or a get of less than limits().rma_at_once bytes, where no
+  // post() of a put, a put_imm or a get of less than limits().rma_short bytes, where no
   // registration is needed: likewise.
   virtual error_t put(int rank, const void* buffer, size_t size, remote_region remote,
                       uint64_t remote_offset);
@@ -277,7 +277,7 @@ const backend_entry* find_backend(std::string_view name);
 std::vector<const backend_entry*> list_backends();
 // For tests: `by` (which outlives all use) is found instead of the backend with its id. Before any
 // is looked for.
-void replace_backend(const backend_entry& by);
+void replace_backend(const backend_entry& replacement);
 
 }  // namespace lci::net
 

@@ -13,7 +13,7 @@ namespace lci::net {
 // Polls until done(), and drops what comes: it is nobody's any more. False if those who do not take
 // what was sent to them have kept it waiting for too long.
 template <class Done>
-bool poll_to_the_end(device& ending, const Done& done) {
+bool drain(device& ending, const Done& done) {
   constexpr std::chrono::seconds patience{60};
   const auto deadline = std::chrono::steady_clock::now() + patience;
   base::backoff backoff;

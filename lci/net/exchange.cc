@@ -11,22 +11,22 @@ namespace lci::net {
 namespace {
 
 // First byte of what travels: what follows is the value, or what went wrong.
-constexpr char good = '+';
-constexpr char bad = '-';
+constexpr char ok_mark = '+';
+constexpr char error_mark = '-';
 
 }  // namespace
 
 base::StatusOr<std::vector<std::string>> exchange(boot::bootstrap& boot, std::string_view name,
-                                                  const base::StatusOr<std::string>& ours) {
-  const std::string told = ours.ok()
-                               ? base::StrCat(std::string_view(&good, 1), *ours)
-                               : base::StrCat(std::string_view(&bad, 1), ours.status().message());
-  auto all = boot.allgather(name, told, boot.default_timeout());
-  if (!ours.ok()) return ours.status();  // the cause, whatever else has happened
+                                                  const base::StatusOr<std::string>& local) {
+  const std::string message =
+      local.ok() ? base::StrCat(std::string_view(&ok_mark, 1), *local)
+                 : base::StrCat(std::string_view(&error_mark, 1), local.status().message());
+  auto all = boot.allgather(name, message, boot.default_timeout());
+  if (!local.ok()) return local.status();  // the cause, whatever else has happened
   if (!all.ok()) return all.status();
   for (size_t r = 0; r < all->size(); ++r) {
     std::string& theirs = (*all)[r];
-    if (theirs.empty() || theirs[0] != good) {
+    if (theirs.empty() || theirs[0] != ok_mark) {
       return base::FailedPreconditionError(base::StrCat(
           "rank ", r, " can't go on: ", theirs.empty() ? "" : std::string_view(theirs).substr(1)));
     }
@@ -57,25 +57,26 @@ base::StatusOr<std::string> get_while(boot::bootstrap& boot, std::string_view ke
 }
 
 std::string word(const base::Status& of) {
-  return of.ok() ? std::string(1, good) : base::StrCat(std::string_view(&bad, 1), of.message());
+  return of.ok() ? std::string(1, ok_mark)
+                 : base::StrCat(std::string_view(&error_mark, 1), of.message());
 }
 
 base::Status meaning(std::string_view word, std::string_view who) {
-  if (!word.empty() && word[0] == good) return base::OkStatus();
+  if (!word.empty() && word[0] == ok_mark) return base::OkStatus();
   return base::FailedPreconditionError(
       base::StrCat(who, "can't go on: ", word.empty() ? word : word.substr(1)));
 }
 
 }  // namespace
 
-base::Status agree_while(boot::bootstrap& boot, std::string_view name, const base::Status& ours,
+base::Status agree_while(boot::bootstrap& boot, std::string_view name, const base::Status& local,
                          const std::function<base::Status()>& meanwhile) {
   const std::string verdict = base::StrCat(name, "-all");
-  base::Status status = ours;
+  base::Status status = local;
   if (boot.rank() != 0) {
-    const base::Status told = boot.put(base::StrCat(name, "-", boot.rank()), word(ours));
-    if (!ours.ok()) return ours;  // the cause, whatever else has happened
-    if (!told.ok()) return told;
+    const base::Status sent = boot.put(base::StrCat(name, "-", boot.rank()), word(local));
+    if (!local.ok()) return local;  // the cause, whatever else has happened
+    if (!sent.ok()) return sent;
     const auto all = get_while(boot, verdict, meanwhile);
     return all.ok() ? meaning(*all, "") : all.status();
   }
@@ -83,12 +84,12 @@ base::Status agree_while(boot::bootstrap& boot, std::string_view name, const bas
     const auto theirs = get_while(boot, base::StrCat(name, "-", r), meanwhile);
     status = theirs.ok() ? meaning(*theirs, base::StrCat("rank ", r, " ")) : theirs.status();
   }
-  const base::Status told = boot.put(verdict, word(status));
-  return status.ok() ? told : status;
+  const base::Status sent = boot.put(verdict, word(status));
+  return status.ok() ? sent : status;
 }
 
-base::Status agree(boot::bootstrap& boot, std::string_view name, const base::Status& ours) {
-  return exchange(boot, name, ours.ok() ? base::StatusOr<std::string>("") : ours).status();
+base::Status agree(boot::bootstrap& boot, std::string_view name, const base::Status& local) {
+  return exchange(boot, name, local.ok() ? base::StatusOr<std::string>("") : local).status();
 }
 
 }  // namespace lci::net

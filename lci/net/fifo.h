@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 
 namespace lci::net {
 
@@ -36,13 +36,13 @@ class fifo {
     return at < slots_.size() ? at : at - slots_.size();
   }
   void grow(size_t count) {
-    base::line_vector<T> larger(count);
+    base::aligned_vector<T> larger(count);
     for (size_t i = 0; i < count_; ++i) larger[i] = slots_[slot(i)];
     slots_.swap(larger);
     first_ = 0;
   }
 
-  base::line_vector<T> slots_;
+  base::aligned_vector<T> slots_;
   size_t first_ = 0;
   size_t count_ = 0;
 };

@@ -35,7 +35,7 @@ struct op {
   // `posted`. Only for send, and only up to device_limits::max_inject bytes (header + buffer).
   bool inject = false;
   // Put and put_imm: the target polls until it is told that all is there.
-  bool target_waits = false;
+  bool latency_critical = false;
   uint8_t header_size = 0;      // bytes of `header`, at most max_header_size; only with inject
   int rank = 0;                 // the other side; may be this rank
   net_imm_data_t imm = 0;       // send: all 32 bits arrive; put_imm: as device_limits says

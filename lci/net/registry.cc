@@ -21,7 +21,7 @@ const backend_entry* all_backends[] = {
 }  // namespace
 
 const backend_entry* find_backend(attr_backend_t id, bool one_host) {
-  if (id == attr_backend_t::none && (!one_host || mixed::has_given_hosts())) {
+  if (id == attr_backend_t::none && (!one_host || mixed::has_host_override())) {
     return &mixed::backend;
   }
   const backend_entry* best = nullptr;
@@ -47,9 +47,9 @@ std::vector<const backend_entry*> list_backends() {
   return {std::begin(all_backends), std::end(all_backends)};
 }
 
-void replace_backend(const backend_entry& by) {
+void replace_backend(const backend_entry& replacement) {
   for (const backend_entry*& entry : all_backends) {
-    if (entry->id == by.id) entry = &by;
+    if (entry->id == replacement.id) entry = &replacement;
   }
 }
 

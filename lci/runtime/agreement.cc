@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <map>
 
+#include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
 #include "lci/net/exchange.h"
 
@@ -35,7 +36,7 @@ std::string describe(std::string_view name, const chosen& values) {
   for (const auto& [rank, value] : by_rank) {
     const std::vector<int>& ranks = values.ranks_of.find(value)->second;
     base::StrAppend(&text, first ? "" : ", ", value.empty() ? "unset" : value, " on ",
-                    rank_list(ranks));
+                    base::rank_list(ranks));
     first = false;
   }
   return text;
@@ -46,18 +47,6 @@ std::string describe(std::string_view name, const chosen& values) {
 std::string agreement::host_name() {
   char name[256] = {};
   return gethostname(name, sizeof(name) - 1) == 0 ? name : "?";
-}
-
-std::string rank_list(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < ranks.size();) {
-    size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    base::StrAppend(&text, i == 0 ? "" : ", ", ranks[i]);
-    if (last > i) base::StrAppend(&text, last == i + 1 ? ", " : "-", ranks[last]);
-    i = last + 1;
-  }
-  return text;
 }
 
 void agreement::add(std::string_view name, std::string_view value) {

@@ -56,9 +56,6 @@ class agreement {
   std::vector<setting> settings_;
 };
 
-// Ranks in increasing order as people write them: "rank 3", "ranks 0, 2-4".
-std::string rank_list(const std::vector<int>& ranks);
-
 }  // namespace lci::rt
 
 #endif  // LCI_RUNTIME_AGREEMENT_H_

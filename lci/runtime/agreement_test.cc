@@ -61,12 +61,6 @@ TEST(Agreement, AnotherReleaseIsNamed) {
   }
 }
 
-TEST(RankList, JoinsNeighbors) {
-  EXPECT_EQ(rank_list({3}), "rank 3");
-  EXPECT_EQ(rank_list({3, 4}), "ranks 3, 4");
-  EXPECT_EQ(rank_list({0, 1, 2, 5, 7, 8, 9, 10}), "ranks 0-2, 5, 7-10");
-}
-
 // Starts a runtime on each of three ranks, of which rank 1 has what `change` does to its
 // attributes, and returns what each was told.
 template <class Change>

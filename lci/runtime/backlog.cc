@@ -23,7 +23,7 @@ void backlog::push(const net::op& operation, continuation* then) {
 }
 
 void backlog::grow() {
-  base::line_vector<entry> larger(entries_.empty() ? 16 : 2 * entries_.size());
+  base::aligned_vector<entry> larger(entries_.empty() ? 16 : 2 * entries_.size());
   for (size_t i = 0; i < entries_.size(); ++i) {
     larger[i] = entries_[(first_ + i) % entries_.size()];
   }

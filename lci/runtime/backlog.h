@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "lci/api/types.hpp"
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/op.h"
@@ -36,6 +36,7 @@ class continuation {
 // Thread safety: every member by any thread at any time; blocks only for another's push or pop.
 class backlog {
  public:
+  size_t size() const { return size_.load(std::memory_order_relaxed); }
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
 
   // Whom a push wakes. Before any; it outlives all of them.
@@ -61,8 +62,8 @@ class backlog {
 
   ds::spinlock lock_;
   // A ring. Its room stays, so that what waits now and then allocates only at first.
-  base::line_vector<entry> entries_;  // guarded by lock_
-  size_t first_ = 0;                  // guarded by lock_
+  base::aligned_vector<entry> entries_;  // guarded by lock_
+  size_t first_ = 0;                     // guarded by lock_
   std::atomic<size_t> size_{0};
   base::wakeup* sleeper_ = nullptr;
 };

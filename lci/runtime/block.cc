@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "lci/base/strings.h"
+#include "lci/observe/waiting.h"
 #include "lci/runtime/comp/checked.h"
 #include "lci/runtime/poll.h"
 #include "lci/runtime/resolve.h"
@@ -82,8 +83,8 @@ block_operation::block_operation(const char* call, direction_t direction, const 
                                                               : remote.send_signal;
   signal_ = name(theirs);
   find_comp(call, is_put ? local.send_signal : local.recv_signal, options.local_comp);
-  choose_legs(call, options);
-  for (int rail = 0; rail < legs_; ++rail) find_place(call, local, remote, rail);
+  choose_stripes(call, options);
+  for (int rail = 0; rail < stripes_; ++rail) find_place(call, local, remote, rail);
 }
 
 void block_operation::find_rails(const char* call, const block_options_t& options) {
@@ -118,7 +119,7 @@ void block_operation::find_comp(const char* call, const rsignal_t& of_block, com
   }
 }
 
-void block_operation::choose_legs(const char* call, const block_options_t& options) {
+void block_operation::choose_stripes(const char* call, const block_options_t& options) {
   if (__builtin_expect(nrails_ == 1, 1)) return;
   const bool aggregates = comp_ == nullptr || is_of_type(*comp_, attr_comp_type_t::signal);
   if (!aggregates) {
@@ -131,7 +132,7 @@ void block_operation::choose_legs(const char* call, const block_options_t& optio
   for (int i = 0; i < nrails_ && signal_.signal != 0; ++i) {
     most = std::min(most, rails_[static_cast<size_t>(i)]->attr.max_signal_parts);
   }
-  legs_ = static_cast<int>(std::min<uint64_t>(most, static_cast<uint64_t>(nrails_)));
+  stripes_ = static_cast<int>(std::min<uint64_t>(most, static_cast<uint64_t>(nrails_)));
 }
 
 void block_operation::find_place(const char* call, const block_t& local, const block_t& remote,
@@ -145,18 +146,18 @@ void block_operation::find_place(const char* call, const block_t& local, const b
       theirs.base, theirs.key,  theirs.offset};
 }
 
-leg block_operation::leg_at(int i) const {
+stripe block_operation::stripe_at(int i) const {
   // Parts of nearly the same size, that begin at a cache line of the block.
   constexpr size_t line = 64;
   const auto begin_of = [this](int n) {
-    if (n == legs_) return size_;
+    if (n == stripes_) return size_;
     return static_cast<size_t>(static_cast<uint64_t>(size_) / line * static_cast<uint64_t>(n) /
-                               static_cast<uint64_t>(legs_)) *
+                               static_cast<uint64_t>(stripes_)) *
            line;
   };
   const size_t begin = begin_of(i);
   const place& at = places_[static_cast<size_t>(i)];
-  leg made;
+  stripe made;
   made.device = rails_[static_cast<size_t>(i)];
   made.kind = kind_;
   made.rank = rank_;
@@ -173,7 +174,7 @@ leg block_operation::leg_at(int i) const {
 
 namespace {
 
-// For who waits until all legs are over.
+// For who waits until all stripes are over.
 class countdown final : public comp_impl_t {
  public:
   explicit countdown(int n) : left_(n) {}
@@ -192,10 +193,13 @@ class countdown final : public comp_impl_t {
 };
 
 // An exception of progress comes out when the operation is over: until then it writes to `waiting`.
-void wait_for(const block_operation& operation, const countdown& waiting) {
+void wait_for(const block_operation& operation, const countdown& waiting, const char* call,
+              int rank) {
   std::exception_ptr failure;
+  observe::patient_waiting listed({call, rank});
   while (!waiting.is_over()) {
-    for (int i = 0; i < operation.legs(); ++i) {
+    listed.round();
+    for (int i = 0; i < operation.stripes(); ++i) {
       try {
         poll(operation.device(i));
       } catch (...) {
@@ -223,39 +227,39 @@ status_t post_block(direction_t direction, const block_t& local, const block_t& 
                     const block_options_t& options) {
   const char* const call = direction == direction_t::OUT ? "post_put" : "post_get";
   const rt::block_operation operation(call, direction, local, remote, options);
-  rt::countdown waiting(operation.legs());
+  rt::countdown waiting(operation.stripes());
   comp_impl_t* const comp = operation.comp() != nullptr ? operation.comp() : &waiting;
   if (comp == &waiting && rt::inside_progress()) {
     throw std::logic_error(base::StrCat(
         "lci: ", call, ": without a signal or local_comp it waits, which a handler may not"));
   }
-  for (int i = 0; i < operation.legs(); ++i) {
-    const rt::leg leg = operation.leg_at(i);
+  for (int i = 0; i < operation.stripes(); ++i) {
+    const rt::stripe stripe = operation.stripe_at(i);
     const uint32_t part =
-        rt::part_number(static_cast<size_t>(i), static_cast<size_t>(operation.legs()));
+        rt::part_number(static_cast<size_t>(i), static_cast<size_t>(operation.stripes()));
     rt::message message;
-    message.rank = leg.rank;
-    message.buffer = leg.buffer;
-    message.size = leg.size;
+    message.rank = stripe.rank;
+    message.buffer = stripe.buffer;
+    message.size = stripe.size;
     message.comp = comp;
     message.part = comp == &waiting ? 0 : part;
-    message.local = leg.local;
-    rt::remote_signal signal = leg.signal;
+    message.local = stripe.local;
+    rt::remote_signal signal = stripe.signal;
     signal.part = part;
     const error_t result =
-        leg.device->rma.start(leg.kind, message, leg.remote, leg.remote_offset,
-                              /*may_wait=*/true, signal.signal != 0 ? &signal : nullptr);
+        stripe.device->rma.start(stripe.kind, message, stripe.remote, stripe.remote_offset,
+                                 /*may_wait=*/true, signal.signal != 0 ? &signal : nullptr);
     if (result.is_posted()) continue;
     const bool failed = result.errorcode == errorcode_t::fatal;
-    if (failed && operation.legs() == 1) rt::report_failure(operation, call, remote.rank);
+    if (failed && operation.stripes() == 1) rt::report_failure(operation, call, remote.rank);
     message.signal(result.errorcode);
   }
   status_t status(errorcode_t::posted);
   status.rank = remote.rank;
-  status.buffer = operation.leg_at(0).buffer;
+  status.buffer = operation.stripe_at(0).buffer;
   status.size = local.size;
   if (comp != &waiting) return status;
-  rt::wait_for(operation, waiting);
+  rt::wait_for(operation, waiting, call, remote.rank);
   if (waiting.has_failed()) rt::report_failure(operation, call, remote.rank);
   status.error = errorcode_t::done;
   return status;

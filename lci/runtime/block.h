@@ -16,7 +16,7 @@ namespace lci::rt {
 constexpr int max_rails = 16;
 
 // The part of a block operation that goes over one device, in one piece of memory at each side.
-struct leg {
+struct stripe {
   device_impl_t* device = nullptr;
   net::op_kind kind = net::op_kind::put;
   int rank = -1;
@@ -43,8 +43,8 @@ class block_operation {
   comp_impl_t* comp() const { return comp_; }
 
   // Over how many devices it goes.
-  int legs() const { return legs_; }
-  leg leg_at(int i) const;
+  int stripes() const { return stripes_; }
+  stripe stripe_at(int i) const;
 
  private:
   struct place {  // not initialised: most operations have one
@@ -58,7 +58,7 @@ class block_operation {
   void find_rails(const char* call, const block_options_t& options);
   void find_place(const char* call, const block_t& local, const block_t& remote, int rail);
   void find_comp(const char* call, const rsignal_t& of_block, comp_t given);
-  void choose_legs(const char* call, const block_options_t& options);
+  void choose_stripes(const char* call, const block_options_t& options);
 
   runtime_impl_t* runtime_;
   net::op_kind kind_;
@@ -67,12 +67,12 @@ class block_operation {
   comp_impl_t* comp_ = nullptr;
   remote_signal signal_;
   int nrails_ = 0;
-  int legs_ = 1;
+  int stripes_ = 1;
   std::array<device_impl_t*, max_rails> rails_;
   std::array<place, max_rails> places_;
 };
 
-// `part` as in signal_event, of the i-th of n legs or pieces that make one event.
+// `part` as in signal_event, of the i-th of n stripes or pieces that make one event.
 inline uint32_t part_number(size_t i, size_t n) {
   if (n == 1) return 0;
   return i == 0 ? static_cast<uint32_t>(n) : 1;

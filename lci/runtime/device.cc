@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lci/base/strings.h"
+#include "lci/observe/clock.h"
 #include "lci/runtime/runtime.h"
 
 namespace lci {
@@ -51,9 +52,9 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pack
       limits_{net->limits().max_inject, net->limits().max_send, packets.attr.packet_size},
       max_rma_(std::min(net->limits().max_rma, owner.attr.max_msg_size)),
       plain_rma_(
-          net->limits().needs_registration ? 0 : std::min(net->limits().rma_at_once, max_rma_ + 1)),
-      puts_tell_(bits_of(net->limits()) >= 32),
-      adds_(!attr.signal_needs_progress),
+          net->limits().needs_registration ? 0 : std::min(net->limits().rma_short, max_rma_ + 1)),
+      has_put_imm32_(bits_of(net->limits()) >= 32),
+      has_remote_add_(!attr.signal_needs_progress),
       signals_(bits_of(net->limits()), attr.signal_level,
                owner.runtime.attr().imm_nbits_signal_part) {
   if (net->limits().needs_registration) packets_regions_ = &packets_.regions(context);
@@ -70,6 +71,25 @@ device_impl_t::~device_impl_t() {
   progress_thread_.reset();
   packets_.devices.fetch_sub(1, std::memory_order_acq_rel);
   context.users.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void device_impl_t::tick() {
+  const uint32_t polls = polls_.load(std::memory_order_relaxed);
+  if (polls == polls_seen_) return;
+  polls_seen_ = polls;
+  polled_at_ = observe::coarse_clock::seconds();
+}
+
+void device_impl_t::describe(observe::rank_report* report) {
+  tick();
+  observe::rank_report::device described;
+  described.number = static_cast<uint64_t>(attr.uid);
+  described.polls = polls_seen_;
+  described.seconds_unpolled = observe::coarse_clock::seconds() - polled_at_;
+  described.backlog = backlog.size();
+  described.transfers = rendezvous.open();
+  add_entry(report, &report->devices, described);
+  rendezvous.describe(report, described.number);
 }
 
 error_t device_impl_t::try_submit(net::op operation, rt::continuation* then) {

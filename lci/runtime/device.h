@@ -12,6 +12,7 @@
 #include "lci/base/poll_backoff.h"
 #include "lci/base/status.h"
 #include "lci/net/backend.h"
+#include "lci/observe/subject.h"
 #include "lci/runtime/backlog.h"
 #include "lci/runtime/live.h"
 #include "lci/runtime/net_context.h"
@@ -77,10 +78,10 @@ class device_impl_t : public rt::live_object {
   // Smaller puts and gets are over as soon as the network takes them, and need no registration.
   size_t plain_rma() const { return plain_rma_; }
   // A put_imm carries what wire.h has for others than signals.
-  bool puts_tell() const { return puts_tell_; }
+  bool has_put_imm32() const { return has_put_imm32_; }
   const rt::signal_layout& signals() const { return signals_; }
   // Signals are added to by who puts (support level 4).
-  bool adds() const { return adds_; }
+  bool has_remote_add() const { return has_remote_add_; }
   net::context& network() { return *context.net; }
   packet_pool_impl_t& packets() { return packets_; }
   // The registration of a packet, if the network wants one.
@@ -124,6 +125,10 @@ class device_impl_t : public rt::live_object {
   endpoint_impl_t* alloc_endpoint(endpoint_attr_t attributes);
   void free_endpoint(endpoint_impl_t* endpoint);
   endpoint_impl_t* default_endpoint() { return default_endpoint_.get(); }
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report* report);
+  void tick();
+
   int extra_endpoints() const { return extra_endpoints_.load(std::memory_order_acquire); }
 
   runtime_impl_t& runtime;
@@ -156,8 +161,8 @@ class device_impl_t : public rt::live_object {
   const rt::message_limits limits_;
   const size_t max_rma_;
   const size_t plain_rma_;
-  const bool puts_tell_;
-  const bool adds_;
+  const bool has_put_imm32_;
+  const bool has_remote_add_;
   const rt::signal_layout signals_;
 
   std::atomic<int> next_endpoint_uid_{0};
@@ -168,7 +173,11 @@ class device_impl_t : public rt::live_object {
   // Written by who polls.
   alignas(64) std::atomic<uint32_t> polls_{0};  // some may get lost, where several threads poll
   std::atomic<uint32_t> shared_polls_{0};       // of shared_, when we last looked
-  alignas(64) std::unique_ptr<rt::progress_thread> progress_thread_;  // last: it uses all
+  // Of the observer's thread.
+  uint32_t polls_seen_ = 0;
+  uint32_t polled_at_ = 0;                                            // by observe::coarse_clock
+  alignas(64) std::unique_ptr<rt::progress_thread> progress_thread_;  // it uses all
+  const observe::listed<device_impl_t> listed_{this};
 };
 
 namespace rt {

@@ -2,6 +2,9 @@
 // below this file knows of them.
 #include <algorithm>
 #include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <stdexcept>
@@ -11,10 +14,13 @@
 #include "lci/api/coll.hpp"
 #include "lci/api/config.hpp"
 #include "lci/api/runtime.hpp"
+#include "lci/base/env.h"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/scoped.h"
+#include "lci/observe/observer.h"
+#include "lci/observe/waiting.h"
 #include "lci/runtime/attributes.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
@@ -31,6 +37,7 @@ struct process_state {
   int initialized = 0;  // calls of global_initialize without their global_finalize
   int runtimes = 0;     // made so far: the names of their scopes
   std::unique_ptr<boot::bootstrap> boot;
+  std::unique_ptr<observe::observer> observer;
   std::vector<runtime_impl_t*> alive;  // in the order of allocation, as on all ranks
 };
 
@@ -38,6 +45,18 @@ struct process_state {
 process_state& process() {
   static process_state* const state = new process_state;
   return *state;
+}
+
+constexpr const char* hang_report_variable = "LCI_HANG_REPORT";
+constexpr double default_hang_report = 30;  // seconds
+
+observe::observer_options observer_options(double patience) {
+  observe::observer_options options;
+  options.patience = std::chrono::milliseconds(static_cast<int64_t>(std::ceil(patience * 1000)));
+  // Where lcrun serves the bootstrap, it collects the answers.
+  options.is_collected_by_server =
+      base::env_text("LCI_JOB_ID").has_value() && base::env_text("LCI_BOOT_ADDR").has_value();
+  return options;
 }
 
 std::atomic<runtime_impl_t*> g_runtime{nullptr};
@@ -85,12 +104,17 @@ void global_initialize() {
   if (state.initialized == 0) {
     auto attr = rt::attributes_from_environment();
     if (!attr.ok()) throw std::invalid_argument(base::StrCat("lci: ", attr.status().message()));
+    const auto patience = base::env_double(hang_report_variable, default_hang_report, 0, 1e9);
+    if (!patience.ok()) {
+      throw std::invalid_argument(base::StrCat("lci: ", patience.status().message()));
+    }
     auto boot = boot::make_bootstrap();
     if (!boot.ok()) {
       throw std::runtime_error(base::StrCat("lci: can't join the job: ", boot.status().ToString()));
     }
     g_default_attr = *attr;
     state.boot = *std::move(boot);
+    state.observer = observe::start_observer(*state.boot, observer_options(*patience));
     state.runtimes = 0;
     base::set_log_rank(state.boot->rank());
     // Once per job: its ranks mostly have the same environment.
@@ -103,7 +127,9 @@ void global_finalize() {
   process_state& state = process();
   const std::lock_guard<std::mutex> guard(state.mutex);
   require_boot(state, "global_finalize");
-  if (--state.initialized == 0) state.boot.reset();
+  if (--state.initialized > 0) return;
+  state.observer.reset();  // before the bootstrap, which it uses
+  state.boot.reset();
 }
 
 int get_rank_me() {
@@ -149,6 +175,7 @@ void free_runtime_x::operator()() const {
   if (const std::string left = impl->left_over(); !left.empty()) {
     throw std::logic_error(base::StrCat("lci: free_runtime: not freed: ", left));
   }
+  const observe::waiting waiting({"free_runtime"});
   if (impl->default_device() != nullptr) {
     // Peers may be in the middle of a conversation with us until they have come here too. A peer
     // that has died is no reason to stay.

@@ -8,14 +8,13 @@ namespace {
 
 struct freed {
   void* memory;
-  size_t size;
   size_t alignment;  // 0: the default
 
   void release() const {
     if (alignment == 0) {
-      ::operator delete(memory, size);
+      ::operator delete(memory);
     } else {
-      ::operator delete(memory, size, std::align_val_t(alignment));
+      ::operator delete(memory, std::align_val_t(alignment));
     }
   }
 };
@@ -38,10 +37,10 @@ class keeper {
 
 }  // namespace
 
-void keep_freed(void* memory, size_t size, size_t alignment) {
+void quarantine(void* memory, size_t alignment) {
   // Never destroyed: objects may be freed at any time.
   static keeper* const all = new keeper;
-  all->keep({memory, size, alignment});
+  all->keep({memory, alignment});
 }
 
 }  // namespace lci::rt

@@ -10,8 +10,8 @@
 namespace lci::rt {
 
 // Keeps the memory of a freed object, of which nothing else is used any more, until a thousand more
-// have been freed. Any thread.
-void keep_freed(void* memory, size_t size, size_t alignment);
+// have been freed. `alignment` 0: the default. Any thread.
+void quarantine(void* memory, size_t alignment);
 
 // First base of what stands behind a handle. Costs a load and a comparison where it is asked.
 class live_object {
@@ -22,9 +22,10 @@ class live_object {
   static void* operator new(size_t size, std::align_val_t alignment) {
     return ::operator new(size, alignment);
   }
-  static void operator delete(void* memory, size_t size) { end(memory, size, 0); }
-  static void operator delete(void* memory, size_t size, std::align_val_t alignment) {
-    end(memory, size, static_cast<size_t>(alignment));
+  // Without the size: only so do they serve a constructor that throws, too.
+  static void operator delete(void* memory) { end(memory, 0); }
+  static void operator delete(void* memory, std::align_val_t alignment) {
+    end(memory, static_cast<size_t>(alignment));
   }
 
  protected:
@@ -34,10 +35,10 @@ class live_object {
  private:
   static constexpr uint64_t live = 0x4c4349206c697665;  // "LCI live"
 
-  static void end(void* memory, size_t size, size_t alignment) {
+  static void end(void* memory, size_t alignment) {
     // The object is over, and the compiler knows it: only a volatile write is certain to happen.
     *static_cast<volatile uint64_t*>(memory) = 0;
-    keep_freed(memory, size, alignment);
+    quarantine(memory, alignment);
   }
 
   uint64_t mark_ = live;

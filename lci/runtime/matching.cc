@@ -1,10 +1,12 @@
 #include "lci/runtime/matching.h"
 
+#include <algorithm>
 #include <cstring>
 #include <utility>
 
 #include "lci/base/copy.h"
 #include "lci/base/log.h"
+#include "lci/observe/clock.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/runtime.h"
 
@@ -79,7 +81,11 @@ template <class Make>
     }
     return other == key;
   };
-  const auto make_value = [&make] { return to_value(make()); };
+  const auto make_value = [&make] {
+    entry* const made = make();
+    made->since = observe::coarse_clock::seconds();
+    return to_value(made);
+  };
   const uint64_t hashed = hash(key);
   auto* const table = std::get_if<0>(&entries_);
   void* const found = __builtin_expect(table != nullptr, 1)
@@ -271,6 +277,48 @@ void* matching_engine::insert(uint64_t key, void* value, matching_entry_type_t t
   });
   const entry_type kind = type == matching_entry_type_t::send ? entry_type::send : entry_type::recv;
   return std::visit([&](auto& entries) { return entries.insert(key, value, kind); }, *values_);
+}
+
+void matching_engine::describe(observe::rank_report* report) {
+  using entry_report = observe::rank_report::message;
+  const uint32_t last = collectives_.load(std::memory_order_relaxed);
+  if (last > 0) {
+    // Not there yet, for a moment, after the number has been given.
+    const char* const kind =
+        collective_kinds_[(last - 1) % kinds_kept].load(std::memory_order_relaxed);
+    add_entry(report, &report->engines,
+              observe::rank_report::collectives{id, last, kind == nullptr ? "?" : kind});
+  }
+  if (waiting() == 0) return;
+  const uint32_t now = observe::coarse_clock::seconds();
+  const auto add = [&](uint64_t, void* value, entry_type type) {
+    const entry& each = *to_entry(value);
+    entry_report described;
+    described.engine = id;
+    // The last number of a collective operation that its messages are of, counted from 1.
+    if (each.key.collective) described.collective = (each.key.tag >> 32) + 1;
+    described.count = 1;
+    described.seconds = now - std::min(now, each.since);
+    const bool has_rank = each.key.policy == matching_policy_t::rank_tag ||
+                          each.key.policy == matching_policy_t::rank_only;
+    if (type == entry_type::recv) {
+      const auto& posted = static_cast<const receive&>(each);
+      described.what = entry_report::kind::receive;
+      described.peer = has_rank ? each.key.rank : observe::rank_report::any_rank;
+      described.any_tag = each.key.policy == matching_policy_t::rank_only ||
+                          each.key.policy == matching_policy_t::none;
+      described.tag = each.key.tag;
+      described.size = posted.size;
+    } else {
+      const auto& arrived = static_cast<const unexpected&>(each);
+      described.what = arrived.eager ? entry_report::kind::arrived : entry_report::kind::announced;
+      described.peer = arrived.announced.rank;
+      described.tag = arrived.announced.tag;
+      described.size = arrived.announced.size;
+    }
+    observe::add_message(report, described);
+  };
+  std::visit([&add](auto& entries) { entries.for_each(add); }, entries_);
 }
 
 size_t matching_engine::waiting() { return receives_.in_use() + unexpected_.in_use(); }

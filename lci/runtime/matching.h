@@ -15,6 +15,7 @@
 #include "lci/ds/matching_table.h"
 #include "lci/ds/matching_type.h"
 #include "lci/ds/object_pool.h"
+#include "lci/observe/subject.h"
 #include "lci/runtime/live.h"
 #include "lci/runtime/message.h"
 #include "lci/runtime/protocol/rendezvous.h"
@@ -38,6 +39,7 @@ class matching_engine : public live_object {
   // What the table holds: a receive, or a message that has none yet.
   struct entry : ds::matching_link {
     matching_key key;
+    uint32_t since = 0;  // when it began to wait, by observe::coarse_clock
   };
   struct receive : entry {
     void* buffer = nullptr;
@@ -82,7 +84,15 @@ class matching_engine : public live_object {
 
   // The number of the next collective operation that uses this engine: equal on all ranks that call
   // them in the same order.
-  uint32_t next_collective() { return collectives_.fetch_add(1, std::memory_order_relaxed); }
+  // `kind`: its name, a literal, for reports.
+  uint32_t next_collective(const char* kind) {
+    const uint32_t number = collectives_.fetch_add(1, std::memory_order_relaxed);
+    collective_kinds_[number % kinds_kept].store(kind, std::memory_order_relaxed);
+    return number;
+  }
+
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report* report);
 
   // Entries that wait. Counts them: not for fast paths.
   size_t waiting();
@@ -119,10 +129,15 @@ class matching_engine : public live_object {
   ds::object_pool<receive> receives_;
   ds::object_pool<unexpected> unexpected_;
 
+  // Those of the last collective operations, by number.
+  static constexpr uint32_t kinds_kept = 16;
   std::atomic<uint32_t> collectives_{0};
+  std::atomic<const char*> collective_kinds_[kinds_kept] = {};
 
   std::once_flag values_once_;
   std::unique_ptr<values_type> values_;  // of insert(key, value, type)
+
+  const observe::listed<matching_engine> listed_{this};
 };
 
 }  // namespace rt

@@ -30,9 +30,9 @@ namespace {
 bool are_runs(const std::vector<rt::block_operation>& operations) {
   if (operations.size() < 2) return false;
   for (const rt::block_operation& each : operations) {
-    if (each.legs() != 1) return false;
-    const rt::leg leg = each.leg_at(0);
-    if (!leg.device->rma.ends_at_once(leg.size, leg.local)) return false;
+    if (each.stripes() != 1) return false;
+    const rt::stripe stripe = each.stripe_at(0);
+    if (!stripe.device->rma.ends_at_once(stripe.size, stripe.local)) return false;
   }
   return true;
 }
@@ -51,20 +51,21 @@ void plan_impl_t::add(const std::vector<rt::block_operation>& operations, comp_i
   }
   wait_for_end();
   if (are_runs(operations)) {
-    step& made = add_step(operations.front().leg_at(0), comp, /*part=*/0);
+    step& made = add_step(operations.front().stripe_at(0), comp, /*part=*/0);
     for (const rt::block_operation& operation : operations) {
-      const rt::leg leg = operation.leg_at(0);
-      made.own_runs.push_back({leg.buffer, leg.size, leg.remote_offset});
+      const rt::stripe stripe = operation.stripe_at(0);
+      made.own_runs.push_back({stripe.buffer, stripe.size, stripe.remote_offset});
     }
     made.runs = made.own_runs.data();
     made.run_count = made.own_runs.size();
   } else {
-    size_t legs = 0;
-    for (const rt::block_operation& each : operations) legs += static_cast<size_t>(each.legs());
+    size_t stripes = 0;
+    for (const rt::block_operation& each : operations)
+      stripes += static_cast<size_t>(each.stripes());
     size_t n = 0;
     for (const rt::block_operation& operation : operations) {
-      for (int i = 0; i < operation.legs(); ++i) {
-        add_step(operation.leg_at(i), comp, rt::part_number(n++, legs));
+      for (int i = 0; i < operation.stripes(); ++i) {
+        add_step(operation.stripe_at(i), comp, rt::part_number(n++, stripes));
       }
     }
   }
@@ -72,22 +73,23 @@ void plan_impl_t::add(const std::vector<rt::block_operation>& operations, comp_i
   told_.store(0, std::memory_order_relaxed);
 }
 
-plan_impl_t::step& plan_impl_t::add_step(const rt::leg& leg, comp_impl_t* comp, uint32_t part) {
+plan_impl_t::step& plan_impl_t::add_step(const rt::stripe& stripe, comp_impl_t* comp,
+                                         uint32_t part) {
   step& made = steps_.emplace_back();
   made.plan = this;
-  made.device = leg.device;
-  made.mr = leg.mr;
-  made.serial = leg.serial;
+  made.device = stripe.device;
+  made.mr = stripe.mr;
+  made.serial = stripe.serial;
   made.comp = comp;
   made.part = part;
-  made.kind = leg.kind;
-  made.rank = leg.rank;
-  made.buffer = leg.buffer;
-  made.size = leg.size;
-  made.local = leg.local;
-  made.remote = leg.remote;
-  made.remote_offset = leg.remote_offset;
-  made.signal = leg.signal;
+  made.kind = stripe.kind;
+  made.rank = stripe.rank;
+  made.buffer = stripe.buffer;
+  made.size = stripe.size;
+  made.local = stripe.local;
+  made.remote = stripe.remote;
+  made.remote_offset = stripe.remote_offset;
+  made.signal = stripe.signal;
   made.signal.part = part;
   return made;
 }

@@ -33,7 +33,7 @@ class plan_impl_t : public rt::live_object {
   ~plan_impl_t();
 
   // Records operations that are together one event of `comp` (null: of nobody's), a signal if they
-  // have several legs, and of their remote signal.
+  // have several stripes, and of their remote signal.
   void add(const std::vector<rt::block_operation>& operations, comp_impl_t* comp);
   void start();
   bool test() const;
@@ -55,7 +55,7 @@ class plan_impl_t : public rt::live_object {
     void start();
     void over(device_impl_t& device, errorcode_t code) override;
   };
-  step& add_step(const rt::leg& leg, comp_impl_t* comp, uint32_t part);
+  step& add_step(const rt::stripe& stripe, comp_impl_t* comp, uint32_t part);
   void end_step(const step& over, errorcode_t code);
   bool is_over() const {
     return rounds_ended_.load(std::memory_order_acquire) ==

@@ -249,7 +249,7 @@ error_t start_and_wait(device_impl_t& device, transfer kind, message operation,
   if (inside_progress()) left_alone = std::make_unique<nobody>();
   operation.comp = left_alone == nullptr ? static_cast<comp_impl_t*>(&over) : left_alone.get();
   error_t result = start(device, kind, operation, args, false, status);
-  const char* const what = "a post that may not be posted";
+  const observe::wait_info what = {name_of(args.form), operation.rank};
   if (result.is_retry()) {
     if (may_retry) return result;
     wait_until(&device, what, [&] {
@@ -385,7 +385,7 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
     op.size = args.size;
     op.remote = rmr_region(args.rmr);
     op.remote_offset = args.remote_disp;
-    const error_t result = device.rma.post_at_once(&op, args.tag, args.remote_comp);
+    const error_t result = device.rma.post_short(&op, args.tag, args.remote_comp);
     if (__builtin_expect(result.is_done(), 1)) {
       if (packet != nullptr) packet->put();
       return answer_done(args, status_of(args, errorcode_t::done));
@@ -432,8 +432,8 @@ template <transfer Kind>
          remote_disp <= rmr_size(rmr) && size <= rmr_size(rmr) - remote_disp;
 }
 
-inline bool inject_at_once(device_impl_t& device, int rank, net_imm_data_t imm, void* buffer,
-                           size_t size, comp_t local_comp) {
+inline bool inject_short(device_impl_t& device, int rank, net_imm_data_t imm, void* buffer,
+                         size_t size, comp_t local_comp) {
   return __builtin_expect(is_usual_post(device, rank, buffer, size, local_comp) &&
                               size <= device.limits().max_inject,
                           1) &&
@@ -442,27 +442,27 @@ inline bool inject_at_once(device_impl_t& device, int rank, net_imm_data_t imm, 
 
 }  // namespace
 
-bool am_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
-                tag_t tag, rcomp_t remote_comp) {
+bool am_short(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
+              tag_t tag, rcomp_t remote_comp) {
   device_impl_t* const through = known_device(device);
   if (__builtin_expect(through == nullptr || remote_comp == 0, 0)) return false;
   const imm_layout& layout = through->runtime.imm();
   return __builtin_expect(layout.fits(tag, remote_comp), 1) &&
-         inject_at_once(*through, rank, layout.encode(tag, remote_comp), local_buffer, size,
-                        local_comp);
+         inject_short(*through, rank, layout.encode(tag, remote_comp), local_buffer, size,
+                      local_comp);
 }
 
-bool send_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
-                  tag_t tag) {
+bool send_short(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
+                tag_t tag) {
   device_impl_t* const through = known_device(device);
   return __builtin_expect(through != nullptr && tag <= max_short_tag &&
                               through->runtime.default_matching_engine() != nullptr,
                           1) &&
-         inject_at_once(*through, rank, encode_short_tagged(tag), local_buffer, size, local_comp);
+         inject_short(*through, rank, encode_short_tagged(tag), local_buffer, size, local_comp);
 }
 
-bool put_at_once(device_t device, int rank, const void* local_buffer, size_t size,
-                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr) {
+bool put_short(device_t device, int rank, const void* local_buffer, size_t size, comp_t local_comp,
+               uintptr_t remote_disp, const rmr_t& rmr) {
   device_impl_t* const through = known_device(device);
   return __builtin_expect(through != nullptr && is_usual_rma(*through, rank, local_buffer, size,
                                                              local_comp, remote_disp, rmr),
@@ -470,8 +470,8 @@ bool put_at_once(device_t device, int rank, const void* local_buffer, size_t siz
          through->net->put(rank, local_buffer, size, rmr_region(rmr), remote_disp).is_done();
 }
 
-bool get_at_once(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
-                 uintptr_t remote_disp, const rmr_t& rmr) {
+bool get_short(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
+               uintptr_t remote_disp, const rmr_t& rmr) {
   device_impl_t* const through = known_device(device);
   return __builtin_expect(through != nullptr && is_usual_rma(*through, rank, local_buffer, size,
                                                              local_comp, remote_disp, rmr),
@@ -479,11 +479,11 @@ bool get_at_once(device_t device, int rank, void* local_buffer, size_t size, com
          through->net->get(rank, local_buffer, size, rmr_region(rmr), remote_disp).is_done();
 }
 
-bool put_signal_at_once(device_t device, int rank, const void* local_buffer, size_t size,
-                        comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
-                        rcomp_t remote_comp) {
+bool put_signal_short(device_t device, int rank, const void* local_buffer, size_t size,
+                      comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
+                      rcomp_t remote_comp) {
   device_impl_t* const through = known_device(device);
-  if (__builtin_expect(through == nullptr || !through->puts_tell(), 0)) return false;
+  if (__builtin_expect(through == nullptr || !through->has_put_imm32(), 0)) return false;
   const imm_layout& layout = through->runtime.imm();
   return __builtin_expect(
              layout.fits(tag, remote_comp) &&

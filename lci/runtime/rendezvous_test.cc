@@ -81,7 +81,7 @@ TEST(Rendezvous, InPiecesOverTcp) {
       run(
           2,
           [](rank_under_test& self) {
-            EXPECT_EQ(self.runtime.p_impl->default_device()->net->awaited_piece(self.to), piece);
+            EXPECT_EQ(self.runtime.p_impl->default_device()->net->preferred_chunk(self.to), piece);
             exchange_messages(self, {piece, piece + 1, 2 * piece, 10 * piece - 1, 10 * piece + 1});
           },
           defaults, attr);

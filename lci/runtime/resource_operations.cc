@@ -281,7 +281,7 @@ error_t test_drained_x::operator()() const {
 
 void wait_drained_x::operator()() const {
   device_impl_t* device = rt::resolve(get_runtime(), get_device()).device;
-  rt::wait_until(device, "wait_drained", [device] { return device->drained(); });
+  rt::wait_until(device, {"wait_drained"}, [device] { return device->drained(); });
 }
 
 }  // namespace lci

@@ -13,6 +13,7 @@
 #include "lci/boot/scoped.h"
 #include "lci/net/capacity.h"
 #include "lci/net/exchange.h"
+#include "lci/observe/waiting.h"
 #include "lci/runtime/agreement.h"
 #include "lci/runtime/wait.h"
 
@@ -216,6 +217,7 @@ std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
 
 void runtime_impl_t::gather() {
   if (default_device_ == nullptr || !default_device_->net->limits().polls_after_done) return;
+  const observe::waiting waiting({"a call that all ranks make together"});
   const base::Status met = net::agree_while(*boot_, base::StrCat("gather-", gathers_.fetch_add(1)),
                                             base::OkStatus(), [this] {
                                               if (!rt::inside_progress()) {
@@ -277,8 +279,8 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   config.queues = *queues;
   config.max_message = packets.attr.packet_size + net::max_header_size;
   config.eager_size = attributes.shm_eager_size;
-  config.joint_copy_size = attributes.shm_joint_copy_size;
-  config.gather_size = attributes.ofi_gather_size;
+  config.cooperative_copy_size = attributes.shm_joint_copy_size;
+  config.coalescing_size = attributes.ofi_gather_size;
   config.piece_size = attributes.ofi_piece_size;
   config.ibv_td_strategy = attributes.ibv_td_strategy;
   config.sleeps = attributes.progress_thread;
@@ -289,7 +291,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   }
   auto made = std::make_unique<device_impl_t>(context, packets, attributes, *std::move(network));
   // Equal for all devices of a context; the first is made before any other thread has the context.
-  if (attributes.uid == 0) context.attr.support_putimm = made->puts_tell();
+  if (attributes.uid == 0) context.attr.support_putimm = made->has_put_imm32();
   return made;
 }
 
@@ -317,7 +319,7 @@ void runtime_impl_t::free_device(device_impl_t* device) {
                                         device->attr.uid, "; call wait_drained first"));
   }
   // What peers have only to take, as a barrier's last message, is nobody's mistake.
-  rt::wait_until(device, "free_device", [device] { return device->drained(); });
+  rt::wait_until(device, {"free_device"}, [device] { return device->drained(); });
   delete device;
   devices_.fetch_sub(1, std::memory_order_acq_rel);
 }

@@ -21,8 +21,8 @@
 #include "lci/runtime/matching.h"
 #include "lci/runtime/net_context.h"
 #include "lci/runtime/packet.h"
+#include "lci/runtime/rotating_size_class.h"
 #include "lci/runtime/signal.h"
-#include "lci/runtime/size_in_turn.h"
 #include "lci/runtime/wire.h"
 
 namespace lci {
@@ -139,7 +139,7 @@ class runtime_impl_t : public rt::live_object {
     if (size == 0) return nullptr;
     // No virtual call in nearly all programs.
     void* const memory =
-        allocator_ == &g_allocator_default ? std::malloc(rt::size_in_turn(size)) : nullptr;
+        allocator_ == &g_allocator_default ? std::malloc(rt::rotating_size_class(size)) : nullptr;
     return __builtin_expect(memory != nullptr, 1) ? memory : allocate_otherwise(size, sender);
   }
   allocator_base_t& allocator() { return *allocator_; }

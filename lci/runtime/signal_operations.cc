@@ -72,7 +72,7 @@ void signal_wait_x::operator()() const {
   device_impl_t* const device = get_do_progress() ? target.device : nullptr;
   patience patience(target.runtime->attr().signal_patience);
   unsigned looks = 0;
-  rt::wait_until(device, "signal_wait", [&] {
+  rt::wait_until(device, {"signal_wait"}, [&] {
     if (signal->test()) return true;
     // The clock costs as much as a poll.
     if (__builtin_expect(++looks % 1024 == 0, 0) && patience.is_over()) {

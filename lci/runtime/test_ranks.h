@@ -17,8 +17,8 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/boot/in_process.h"
+#include "lci/net/sim/deterministic_scheduler.h"
 #include "lci/net/sim/settings.h"
-#include "lci/net/sim/turns.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/test_bootstrap.h"
 
@@ -73,20 +73,21 @@ inline std::vector<std::pair<int, int>> one_to(int greatest) {
 // take turns, by its seed.
 inline void run_ranks(int ranks,
                       const std::function<void(std::unique_ptr<boot::bootstrap>)>& body) {
-  std::unique_ptr<net::sim::turns> turns;
+  std::unique_ptr<net::sim::deterministic_scheduler> scheduler;
   if (simulated()) {
-    turns = std::make_unique<net::sim::turns>(sim_settings().seed, static_cast<size_t>(ranks));
+    scheduler = std::make_unique<net::sim::deterministic_scheduler>(sim_settings().seed,
+                                                                    static_cast<size_t>(ranks));
   }
   std::vector<std::thread> threads;
   for (auto& boot : boot::make_in_process_job(ranks, patience)) {
-    threads.emplace_back([&body, &turns, own = std::move(boot)]() mutable {
-      if (turns == nullptr) {
+    threads.emplace_back([&body, &scheduler, own = std::move(boot)]() mutable {
+      if (scheduler == nullptr) {
         body(std::move(own));
         return;
       }
-      turns->join(static_cast<size_t>(own->rank()));
+      scheduler->join(static_cast<size_t>(own->rank()));
       body(std::make_unique<turn_taking_bootstrap>(std::move(own)));
-      turns->leave();
+      scheduler->leave();
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -95,8 +96,9 @@ inline void run_ranks(int ranks,
 // For a rank that is about to start threads of its own: all threads run as the machine likes from
 // now on.
 inline void end_turns() {
-  net::sim::turns* const turns = net::sim::turns::of_this_thread();
-  if (turns != nullptr) turns->end();
+  net::sim::deterministic_scheduler* const scheduler =
+      net::sim::deterministic_scheduler::of_this_thread();
+  if (scheduler != nullptr) scheduler->end();
 }
 
 // Runs body(runtime) as every rank of a job, and ends the runtimes together.

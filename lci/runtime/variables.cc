@@ -75,6 +75,8 @@ const std::vector<variable>& variables() {
        "file: where jobs have their directories; ranks on several hosts need one that all of them "
        "share"},
       {"LCI_BOOT_TIMEOUT", "seconds", "60", "how long ranks wait for each other at start"},
+      {"LCI_HANG_REPORT", "seconds", "30",
+       "how long a call of the library waits before the state of the job is reported; 0: never"},
       {"LCI_SHM_CMA", "auto, on, off", "auto",
        "shm: whether ranks copy each other's memory through the kernel; auto: where the kernel "
        "allows it"},

@@ -4,6 +4,7 @@
 #include <exception>
 #include <memory>
 
+#include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
 #include "lci/boot/scoped.h"
 #include "lci/runtime/agreement.h"
@@ -33,9 +34,9 @@ runtime_attr_t runtime_part(const global_attr_t& of) {
 void start(boot::bootstrap& boot, job_info* job) {
   const base::StatusOr<global_attr_t> attr = rt::attributes_from_environment();
   try {
-    const runtime_impl_t runtime(std::make_unique<boot::scoped_bootstrap>(boot, "info"),
-                                 runtime_part(*attr), attr.value());
-    job->network = runtime.default_net_context()->net->description();
+    const auto runtime = std::make_unique<runtime_impl_t>(
+        std::make_unique<boot::scoped_bootstrap>(boot, "info"), runtime_part(*attr), attr.value());
+    job->network = runtime->default_net_context()->net->description();
     job->reason = reason_of(boot.position(), *attr);
     // Nobody ends while others still start.
     static_cast<void>(boot.barrier("started", boot.default_timeout()));
@@ -70,7 +71,7 @@ std::string as_text(const job_info& job) {
     for (; r < static_cast<size_t>(end - job.hosts.begin()); ++r) {
       ranks.push_back(static_cast<int>(r));
     }
-    base::StrAppend(&text, "  ", rt::rank_list(ranks), " on ", *begin, "\n");
+    base::StrAppend(&text, "  ", base::rank_list(ranks), " on ", *begin, "\n");
   }
   const std::string network = job.network.empty()
                                   ? base::StrCat("does not start: ", job.reason)
@@ -87,7 +88,7 @@ std::string as_text(const job_info& job) {
 std::string as_json(const job_info& job) {
   std::string hosts;
   for (const std::string& host : job.hosts) {
-    base::StrAppend(&hosts, hosts.empty() ? "" : ", ", quoted(host));
+    base::StrAppend(&hosts, hosts.empty() ? "" : ", ", base::JsonQuote(host));
   }
   return base::StrCat("{\"hosts\": [", hosts, "], ", pair("network", job.network), ", ",
                       pair("reason", job.reason), ", ", pair("differences", job.differences), "}");

@@ -1,30 +1,11 @@
-#include <cstdio>
-
+#include "tools/info/print.h"
 #include "lci/base/strings.h"
 #include "tools/info/info.h"
-#include "tools/info/print.h"
 
 namespace lci::info {
 
-std::string quoted(std::string_view text) {
-  std::string json = "\"";
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      json += '\\';
-      json += c;
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      char escape[8];
-      std::snprintf(escape, sizeof(escape), "\\u%04x", static_cast<unsigned>(c));
-      json += escape;
-    } else {
-      json += c;
-    }
-  }
-  return json + '"';
-}
-
 std::string pair(std::string_view name, std::string_view value) {
-  return base::StrCat(quoted(name), ": ", quoted(value));
+  return base::StrCat(base::JsonQuote(name), ": ", base::JsonQuote(value));
 }
 
 std::string wrapped(std::string_view text, size_t indent, size_t width) {

@@ -7,8 +7,6 @@
 
 namespace lci::info {
 
-// As a string of JSON.
-std::string quoted(std::string_view text);
 // "name": "value"
 std::string pair(std::string_view name, std::string_view value);
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
-#include "tools/launcher/ranges.h"
 
 namespace lci::launcher {
 namespace {
@@ -55,7 +55,7 @@ topology part_of(const topology& group, int index, int ranks) {
 
 std::string described(const char* one, const char* several, const std::set<int>& numbers) {
   return base::StrCat(numbers.size() == 1 ? one : several, " ",
-                      ranges(std::vector<int>(numbers.begin(), numbers.end())));
+                      base::number_ranges(std::vector<int>(numbers.begin(), numbers.end())));
 }
 
 }  // namespace
@@ -93,9 +93,9 @@ std::string describe_binding(const topology& host, const std::vector<int>& proce
     nodes.insert(p.numa);
     sockets.insert(p.socket);
   }
-  return base::StrCat(processors.size() == 1 ? "processor " : "processors ", ranges(processors),
-                      " (", described("core", "cores", cores), ", ",
-                      described("NUMA node", "NUMA nodes", nodes), ", ",
+  return base::StrCat(processors.size() == 1 ? "processor " : "processors ",
+                      base::number_ranges(processors), " (", described("core", "cores", cores),
+                      ", ", described("NUMA node", "NUMA nodes", nodes), ", ",
                       described("socket", "sockets", sockets), ")");
 }
 

@@ -11,6 +11,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -18,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
 #include "lci/boot/tcp_server.h"
 #include "tools/launcher/addresses.h"
@@ -28,16 +30,17 @@
 #include "tools/launcher/local_crew.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
-#include "tools/launcher/ranges.h"
 #include "tools/launcher/remote_crew.h"
+#include "tools/launcher/state_query.h"
 #include "tools/launcher/terminal_input.h"
 
 namespace lci::launcher {
 namespace {
 
 // Forwarded to the ranks; SIGCHLD is for ourselves.
-constexpr int forwarded_signals[] = {SIGINT,  SIGTERM, SIGHUP,  SIGQUIT,
-                                     SIGUSR1, SIGUSR2, SIGTSTP, SIGCONT};
+constexpr int forwarded_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2, SIGTSTP, SIGCONT};
+// Asks the job what it waits for; forwarded, too, where no rank uses the library.
+constexpr int report_signal = SIGUSR1;
 
 constexpr int timeout_exit_code = 124;  // as timeout(1)
 constexpr int start_exit_code = 1;
@@ -79,6 +82,11 @@ class job final : crew::events {
   void look_at_rendezvous();
   void look_for_ranks_that_left();
   std::string unfinished_ranks(bool stopped) const;
+  void ask_for_state(const std::string& reason, std::function<void()> then);
+  std::string state_of(int rank) const;
+  bool has_connected_ranks() const {
+    return server_ != nullptr && server_->count(boot::tcp_server::rank_state::connected) > 0;
+  }
   void time_out();
   // "rank 3 on host"; with the program, where there are several.
   std::string name_of(int rank) const {
@@ -106,6 +114,7 @@ class job final : crew::events {
   job_output output_;
   std::unique_ptr<boot::tcp_server> server_;
   event_loop::id server_watched_ = 0;
+  std::unique_ptr<state_query> query_;
   std::vector<bool> exited_;   // by rank: with exit code 0, and not yet seen to have left the job
   std::vector<bool> stopped_;  // by rank
   std::unique_ptr<crew> crew_;
@@ -123,6 +132,7 @@ bool job::prepare() {
   sigset_t watched;
   sigemptyset(&watched);
   sigaddset(&watched, SIGCHLD);
+  sigaddset(&watched, report_signal);
   for (int signal : forwarded_signals) sigaddset(&watched, signal);
   sigprocmask(SIG_BLOCK, &watched, nullptr);
   signal(SIGPIPE, SIG_IGN);
@@ -199,6 +209,10 @@ bool job::prepare_rendezvous(const std::string& bind) {
   }
   server_ = *std::move(server);
   server_watched_ = loop_.watch(server_->poll_fd(), POLLIN, [this] { look_at_rendezvous(); });
+  query_ = std::make_unique<state_query>(
+      &loop_, server_.get(),
+      state_query::job{plan_.ranks, [this](int rank) { return state_of(rank); },
+                       [](const observe::job_report& report) { say(observe::to_text(report)); }});
   return true;
 }
 
@@ -242,6 +256,8 @@ void job::read_signals() {
   while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGCHLD) {
       child = true;
+    } else if (info.ssi_signo == report_signal && has_connected_ranks()) {
+      ask_for_state("SIGUSR1 to lcrun", [] {});
     } else {
       forward(static_cast<int>(info.ssi_signo));
     }
@@ -295,6 +311,7 @@ void job::look_for_ranks_that_left() {
 void job::look_at_rendezvous() {
   if (server_ == nullptr) return;
   server_->step();
+  query_->look();
   look_for_ranks_that_left();
   const auto report = server_->aborted();
   if (!report || abort_seen_) return;
@@ -321,7 +338,7 @@ std::string job::unfinished_ranks(bool stopped) const {
       }
     }
     if (ranks.empty()) continue;
-    base::StrAppend(&text, text.empty() ? "" : "; ", rank_ranges(ranks), " on ",
+    base::StrAppend(&text, text.empty() ? "" : "; ", base::rank_list(ranks), " on ",
                     crew_->host_of(ranks[0]));
   }
   return text;
@@ -337,7 +354,35 @@ void job::time_out() {
     what = base::StrCat(running.empty() ? "--timeout: " : base::StrCat(what, "; "),
                         "stopped (by SIGSTOP or SIGTSTP): ", stopped);
   }
-  failed(timeout_exit_code, what);
+  ask_for_state(what, [this, what] { failed(timeout_exit_code, what); });
+}
+
+// `then` is called when the report has been shown, or when there is nobody to ask.
+void job::ask_for_state(const std::string& reason, std::function<void()> then) {
+  if (query_ == nullptr) {
+    say(base::StrCat(reason, ": no state of the ranks: with --boot file, lcrun is not connected"));
+    then();
+  } else {
+    query_->ask(reason, std::move(then));
+  }
+}
+
+std::string job::state_of(int rank) const {
+  if (!crew_->is_running(rank)) return "has ended";
+  if (stopped_[static_cast<size_t>(rank)]) return "is stopped (by SIGSTOP or SIGTSTP)";
+  switch (server_->state(rank)) {
+    case boot::tcp_server::rank_state::absent:
+      return "runs, and has not called g_runtime_init yet";
+    case boot::tcp_server::rank_state::connected:
+      return server_->count(boot::tcp_server::rank_state::absent) > 0
+                 ? "waits in g_runtime_init for the ranks that have not called it"
+                 : "does not answer";
+    case boot::tcp_server::rank_state::finished:
+      return "runs, and has called g_runtime_fina";
+    case boot::tcp_server::rank_state::lost:
+      return "has lost its connection to lcrun";
+  }
+  return "";
 }
 
 // ---- end

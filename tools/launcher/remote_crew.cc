@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
 #include "lci/boot/socket.h"
 #include "tools/launcher/agents.h"
@@ -22,7 +23,6 @@
 #include "tools/launcher/guard.h"
 #include "tools/launcher/link.h"
 #include "tools/launcher/output.h"
-#include "tools/launcher/ranges.h"
 #include "tools/launcher/uri.h"
 #include "tools/launcher/wire.h"
 
@@ -394,7 +394,7 @@ void remote_crew::lose(size_t node, const std::string& why) {
   const host_plan& plan = plan_.hosts[node];
   running_ -= std::exchange(host.running_count, 0);
   std::fill(host.running.begin(), host.running.end(), false);
-  const std::string ranks = rank_ranges(plan.ranks);
+  const std::string ranks = base::rank_list(plan.ranks);
   gone(node);
   agents_.kill(static_cast<int>(node));
   to_->failed(failed_exit_code, base::StrCat("host ", host.name, " (", ranks, ") is lost: ", why));

@@ -29,9 +29,9 @@ struct unbounded {
   bool pop(uint64_t* value) { return queue.try_pop(value); }
 };
 
-// Of an lcrq that has lanes as soon as one thread has pushed and one has popped, each time.
+// Of an lcrq that has SPSC segments as soon as one thread has pushed and one has popped, each time.
 template <template <class, class> class Ring = owned_ring>
-struct lanes_at_once {
+struct spsc_at_once {
   static constexpr uint64_t first_rounds = 1;
   static constexpr uint64_t most_rounds = 1;
   template <class T, class Atomics>

@@ -25,8 +25,8 @@
 #include "lci/ds/check/biased_not_withdrawn.h"
 #include "lci/ds/check/biased_withdraw_unordered.h"
 #include "lci/ds/check/explore.h"
-#include "lci/ds/check/lcrq_lane_dropped_early.h"
 #include "lci/ds/check/lcrq_no_process_barrier.h"
+#include "lci/ds/check/lcrq_segment_dropped_early.h"
 #include "lci/ds/check/lock_not_exclusive.h"
 #include "lci/ds/check/lock_unordered.h"
 #include "lci/ds/check/mpmc_get_unordered.h"
@@ -102,11 +102,11 @@ TEST(Mutants, ExchangeRing) {
       "not linearizable");
 }
 
-// What a lane is made of, as an lcrq has it.
+// What a SPSC segment is made of, as an lcrq has it.
 template <template <class, class> class Ring>
-maker lanes(const std::vector<std::string>& scripts) {
+maker spsc_segments(const std::vector<std::string>& scripts) {
   return [=] {
-    using mutant = unbounded<lcrq<uint64_t, scheduled_atomics, wide_cell, lanes_at_once<Ring>>, 2>;
+    using mutant = unbounded<lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_at_once<Ring>>, 2>;
     return std::make_unique<queue_scenario<mutant>>(scripts, queue_specification::unbounded);
   };
 }
@@ -114,17 +114,18 @@ maker lanes(const std::vector<std::string>& scripts) {
 TEST(Mutants, OwnedRing) {
   const std::vector<std::string> pushed = {"-++", "+---"};
   const std::vector<std::string> popped = {"-+++--", "--"};
-  expect_found(lanes<owned_no_light_barrier::owned_ring>(pushed), "not linearizable");
-  expect_found(lanes<owned_no_second_look::owned_ring>(pushed), "not linearizable");
-  expect_found(lanes<owned_not_disowned::owned_ring>(pushed), "");
-  expect_found(lanes<owned_popper_not_disowned::owned_ring>(popped), "");
-  expect_found(lanes<owned_push_counted::owned_ring>({"-+++", "--", "-"}), "not linearizable");
-  expect_found(lanes<owned_pop_not_counted::owned_ring>(popped), "not linearizable");
+  expect_found(spsc_segments<owned_no_light_barrier::owned_ring>(pushed), "not linearizable");
+  expect_found(spsc_segments<owned_no_second_look::owned_ring>(pushed), "not linearizable");
+  expect_found(spsc_segments<owned_not_disowned::owned_ring>(pushed), "");
+  expect_found(spsc_segments<owned_popper_not_disowned::owned_ring>(popped), "");
+  expect_found(spsc_segments<owned_push_counted::owned_ring>({"-+++", "--", "-"}),
+               "not linearizable");
+  expect_found(spsc_segments<owned_pop_not_counted::owned_ring>(popped), "not linearizable");
   // Pushed by one thread and popped by another, in turn.
-  expect_found(lanes<owned_push_unordered::owned_ring>({"+++++", "-----"}), "data race");
-  expect_found(lanes<owned_pop_unordered::owned_ring>({"++++", "---"}), "data race");
-  expect_found(lanes<owned_late_head::owned_ring>({"++++", "---", "-"}), "");
-  expect_found(lanes<owned_seal_unordered::owned_ring>({"-+++", "--"}), "data race");
+  expect_found(spsc_segments<owned_push_unordered::owned_ring>({"+++++", "-----"}), "data race");
+  expect_found(spsc_segments<owned_pop_unordered::owned_ring>({"++++", "---"}), "data race");
+  expect_found(spsc_segments<owned_late_head::owned_ring>({"++++", "---", "-"}), "");
+  expect_found(spsc_segments<owned_seal_unordered::owned_ring>({"-+++", "--"}), "data race");
 }
 
 TEST(Mutants, Lcrq) {
@@ -135,9 +136,9 @@ TEST(Mutants, Lcrq) {
                                                                   queue_specification::unbounded);
     };
   };
-  lcrq_no_process_barrier::lcrq<uint64_t, scheduled_atomics, wide_cell, lanes_at_once<>>*
+  lcrq_no_process_barrier::lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_at_once<>>*
       no_barrier = nullptr;
-  lcrq_lane_dropped_early::lcrq<uint64_t, scheduled_atomics, wide_cell, lanes_at_once<>>* early =
+  lcrq_segment_dropped_early::lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_at_once<>>* early =
       nullptr;
   expect_found(mutant(no_barrier, {"-++", "+---"}), "not linearizable");
   expect_found(mutant(early, {"++++++", "------"}), "not linearizable");

@@ -75,12 +75,12 @@ TEST(Structures, NarrowLcrq) {
   expect_right_queue<unbounded<lcrq<uint64_t, scheduled_atomics, narrow_cell>, 2>>();
 }
 
-// Lanes as soon as one thread has pushed and one popped. In each script the first thread does both,
-// so that the queue is its own when others come; in some it comes back to a queue that has become
-// everybody's, and in some there are several lanes, or those of two threads.
+// SpscPolicy as soon as one thread has pushed and one popped. In each script the first thread does
+// both, so that the queue is its own when others come; in some it comes back to a queue that has
+// become everybody's, and in some there are several SPSC segments, or those of two threads.
 template <template <class> class Cell>
-void expect_right_lanes() {
-  using at_once = unbounded<lcrq<uint64_t, scheduled_atomics, Cell, lanes_at_once<>>, 2>;
+void expect_right_spsc() {
+  using at_once = unbounded<lcrq<uint64_t, scheduled_atomics, Cell, spsc_at_once<>>, 2>;
   for (const std::vector<std::string>& scripts :
        std::vector<std::vector<std::string>>{{"-++-", "+"},
                                              {"-++-", "-"},
@@ -99,9 +99,9 @@ void expect_right_lanes() {
   }
 }
 
-TEST(Structures, WideLcrqWithLanes) { expect_right_lanes<wide_cell>(); }
+TEST(Structures, WideLcrqWithSpscSegments) { expect_right_spsc<wide_cell>(); }
 
-TEST(Structures, NarrowLcrqWithLanes) { expect_right_lanes<narrow_cell>(); }
+TEST(Structures, NarrowLcrqWithSpscSegments) { expect_right_spsc<narrow_cell>(); }
 
 struct one_bucket : basic_matching_table<scheduled_atomics> {
   one_bucket() : basic_matching_table(1) {}

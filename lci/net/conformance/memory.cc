@@ -55,7 +55,7 @@ void expect_bytes_move(Conformance& test, bool allocated) {
     const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
 
     int finished = 0;
-    int told = 0;
+    int notified = 0;
     net_imm_data_t imm = 0;
     net_imm_data_t imm_high = 0;
     const auto see = [&](const completion& c) {
@@ -63,7 +63,7 @@ void expect_bytes_move(Conformance& test, bool allocated) {
         EXPECT_EQ(c.rank, from);
         imm = c.imm;
         imm_high = c.imm_high;
-        ++told;
+        ++notified;
       } else {
         EXPECT_EQ(c.context, &local);
         EXPECT_FALSE(c.failed);
@@ -95,7 +95,7 @@ void expect_bytes_move(Conformance& test, bool allocated) {
       if (self.dev.limits().put_imm_bits == 64) put.imm_high = put.imm ^ 0xfedc0000u;
       complete(put);
       ++round;
-      self.poll_until([&] { return told == round; }, see);
+      self.poll_until([&] { return notified == round; }, see);
       EXPECT_EQ(imm, put.imm);
       if (put.imm_high != 0) {
         EXPECT_EQ(imm_high, put.imm_high);
@@ -121,14 +121,14 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) { expect_bytes_move(*th
 TEST_P(Conformance, PutGetAndPutImmReachAllocatedMemory) { expect_bytes_move(*this, true); }
 
 // What the short ways of posting do is what post() does.
-void expect_short_ways(Conformance& test, bool allocated) {
+void expect_short_posts(Conformance& test, bool allocated) {
   test.run([allocated](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
     const int from = (self.rank + self.ranks - 1) % self.ranks;
     // (Of a device that reaches ranks in several ways, all or none.)
     const std::vector<char> needs = self.exchange(char{self.dev.needs_registration(to)});
     if (std::any_of(needs.begin(), needs.end(), [](char each) { return each != 0; }) ||
-        self.dev.limits().rma_at_once < 2) {
+        self.dev.limits().rma_short < 2) {
       return;
     }
     constexpr size_t room = 4096;
@@ -138,11 +138,11 @@ void expect_short_ways(Conformance& test, bool allocated) {
     const auto* exposed = static_cast<const unsigned char*>(memory.address);
     const remote_region key = self.network.remote_key(memory.region);
     const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
-    std::vector<net_imm_data_t> told;
+    std::vector<net_imm_data_t> notified;
     const auto see = [&](const completion& c) {
       EXPECT_EQ(c.kind, completion_kind::remote_put);
       EXPECT_EQ(c.rank, from);
-      told.push_back(c.imm);
+      notified.push_back(c.imm);
     };
     const auto done = [&](const std::function<error_t()>& post) {
       error_t result = errorcode_t::retry;
@@ -155,41 +155,41 @@ void expect_short_ways(Conformance& test, bool allocated) {
       return result.is_done();
     };
     std::vector<unsigned char> expected(room);
-    std::vector<unsigned char> ours(room);
+    std::vector<unsigned char> written(room);
     std::vector<unsigned char> got;
-    std::vector<net_imm_data_t> tells;
+    std::vector<net_imm_data_t> expected_imms;
     size_t place = 3;
     for (size_t size : {0, 1, 7, 8, 9, 24, 31, 32, 33, 39, 40, 41, 56, 57, 64, 65, 200, 1000}) {
-      if (size >= self.dev.limits().rma_at_once) continue;
-      for (const bool tell : {false, true}) {
+      if (size >= self.dev.limits().rma_short) continue;
+      for (const bool notifies : {false, true}) {
         std::vector<unsigned char> bytes = make_bytes(self.rank, place, size);
         const auto imm = static_cast<net_imm_data_t>(0x80001000u + place) & imm_mask(self.dev);
         EXPECT_TRUE(done([&] {
-          return tell ? self.dev.put_imm(to, imm, bytes.data(), size, remote, place)
-                      : self.dev.put(to, bytes.data(), size, remote, place);
+          return notifies ? self.dev.put_imm(to, imm, bytes.data(), size, remote, place)
+                          : self.dev.put(to, bytes.data(), size, remote, place);
         })) << size;
         bytes.assign(size, 0);  // it is ours again
         const auto there = static_cast<std::ptrdiff_t>(place);
         bytes = make_bytes(from, place, size);
         std::copy(bytes.begin(), bytes.end(), expected.begin() + there);
         bytes = make_bytes(self.rank, place, size);
-        std::copy(bytes.begin(), bytes.end(), ours.begin() + there);
-        if (tell) tells.push_back(imm);
+        std::copy(bytes.begin(), bytes.end(), written.begin() + there);
+        if (notifies) expected_imms.push_back(imm);
         place += size + 1;
       }
     }
-    self.poll_until([&] { return told.size() == tells.size(); }, see);
-    EXPECT_EQ(told, tells);
+    self.poll_until([&] { return notified.size() == expected_imms.size(); }, see);
+    EXPECT_EQ(notified, expected_imms);
     self.meet_polling(see);
     EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
     for (size_t at = 0; at < room;) {  // there, it is what we have put
-      const size_t size = std::min({room - at, at / 7 + 1, self.dev.limits().rma_at_once - 1});
+      const size_t size = std::min({room - at, at / 7 + 1, self.dev.limits().rma_short - 1});
       std::vector<unsigned char> bytes(size);
       EXPECT_TRUE(done([&] { return self.dev.get(to, bytes.data(), size, remote, at); })) << size;
       got.insert(got.end(), bytes.begin(), bytes.end());
       at += size;
     }
-    EXPECT_EQ(got, ours);
+    EXPECT_EQ(got, written);
     self.meet_polling(see);
     // What post() refuses.
     remote_region forged = remote;
@@ -197,7 +197,7 @@ void expect_short_ways(Conformance& test, bool allocated) {
     remote_region wild = remote;
     wild.base = ~uint64_t{0};
     uint64_t word = ~uint64_t{0};
-    if (sizeof(word) < self.dev.limits().rma_at_once) {
+    if (sizeof(word) < self.dev.limits().rma_short) {
       const auto refused = [&](remote_region region, uint64_t offset) {
         return !done([&] { return self.dev.get(to, &word, sizeof(word), region, offset); }) &&
                !done([&] { return self.dev.put(to, &word, sizeof(word), region, offset); }) &&
@@ -210,15 +210,15 @@ void expect_short_ways(Conformance& test, bool allocated) {
       EXPECT_TRUE(refused(remote_region(), 0));
     }
     self.meet_polling(see);
-    EXPECT_EQ(told, tells);
+    EXPECT_EQ(notified, expected_imms);
     EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
     close_memory(self, allocated, memory);
   });
 }
 
-TEST_P(Conformance, ShortWaysOfPutsAndGetsMoveBytesAndTell) { expect_short_ways(*this, false); }
+TEST_P(Conformance, ShortPutsAndGetsMoveBytesAndNotify) { expect_short_posts(*this, false); }
 
-TEST_P(Conformance, ShortWaysOfPutsAndGetsReachAllocatedMemory) { expect_short_ways(*this, true); }
+TEST_P(Conformance, ShortPutsAndGetsReachAllocatedMemory) { expect_short_posts(*this, true); }
 
 // Memory that was freed is closed, and comes back empty.
 TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {
@@ -286,7 +286,7 @@ TEST_P(Conformance, RegistrationsAreCountedUntilTheyEnd) {
   });
 }
 
-TEST_P(Conformance, MemoryThatIsNotOpenIsFatalAndUntouched) {
+TEST_P(Conformance, ClosedMemoryIsFatalAndUntouched) {
   run([](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
     const size_t n = std::min<size_t>(1000, self.dev.limits().max_rma - 1);
@@ -308,12 +308,12 @@ TEST_P(Conformance, MemoryThatIsNotOpenIsFatalAndUntouched) {
       operation.remote_offset = offset;
       const error_t result = self.post(operation, ignore);
       if (!result.is_posted()) return result.errorcode;
-      bool over = false;
+      bool finished = false;
       bool failed = false;
-      self.poll_until([&] { return over; },
+      self.poll_until([&] { return finished; },
                       [&](const completion& c) {
                         EXPECT_EQ(c.kind, completion_kind::put);
-                        over = true;
+                        finished = true;
                         failed = c.failed;
                       });
       return failed ? errorcode_t::fatal : errorcode_t::done;
@@ -344,7 +344,7 @@ TEST_P(Conformance, MemoryThatIsNotOpenIsFatalAndUntouched) {
 }
 
 // Every rank adds to a counter of every rank, behind a put each.
-TEST_P(Conformance, AddsAreSeenBehindThePutsBeforeThem) {
+TEST_P(Conformance, AddsBecomeVisibleAfterThePutsBeforeThem) {
   run([](rank_under_test& self) {
     if (!self.dev.limits().has_add) return;
     const auto ranks = static_cast<size_t>(self.ranks);
@@ -404,7 +404,7 @@ TEST_P(Conformance, AddsAreSeenBehindThePutsBeforeThem) {
 
 // Nobody polls while the ways fill up; then each put that was taken has an end, and is heard of
 // once.
-TEST_P(Conformance, ManyPutsAtOnceAllCompleteAndAreToldOnce) {
+TEST_P(Conformance, ManyConcurrentPutsAllCompleteAndNotifyOnce) {
   run([](rank_under_test& self) {
     constexpr size_t most = 3000;
     const int to = (self.rank + 1) % self.ranks;
@@ -443,12 +443,12 @@ TEST_P(Conformance, ManyPutsAtOnceAllCompleteAndAreToldOnce) {
     EXPECT_GT(accepted, 0u);
     const uint64_t expected = self.exchange(accepted)[static_cast<size_t>(from)];
     size_t completed = 0;
-    std::set<net_imm_data_t> told;
+    std::set<net_imm_data_t> notified;
     const auto see = [&](const completion& c) {
       if (c.kind == completion_kind::remote_put) {
         EXPECT_EQ(c.rank, from);
         ASSERT_LT(c.imm, expected);
-        EXPECT_TRUE(told.insert(c.imm).second) << c.imm << " was told twice";
+        EXPECT_TRUE(notified.insert(c.imm).second) << c.imm << " was reported twice";
         EXPECT_EQ(exposed[c.imm], c.imm + 1);
       } else {
         EXPECT_EQ(c.kind, completion_kind::put);
@@ -456,7 +456,7 @@ TEST_P(Conformance, ManyPutsAtOnceAllCompleteAndAreToldOnce) {
         ++completed;
       }
     };
-    self.poll_until([&] { return completed == posted && told.size() == expected; }, see);
+    self.poll_until([&] { return completed == posted && notified.size() == expected; }, see);
     self.meet_polling(see);
     EXPECT_EQ(completed, posted);
     self.network.deregister_memory(*mine);

@@ -76,7 +76,7 @@ TEST_P(Conformance, EverySizeArrivesOnceWithItsImmediateInOrder) {
   });
 }
 
-TEST_P(Conformance, AFullWayIsRetryAndLosesNothing) {
+TEST_P(Conformance, AFullPathIsRetryAndLosesNothing) {
   run([](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
     const int from = (self.rank + self.ranks - 1) % self.ranks;
@@ -174,7 +174,7 @@ TEST_P(Conformance, DevicesDoNotMix) {
   });
 }
 
-TEST_P(Conformance, WhatWasSentBeforeTheEndArrives) {
+TEST_P(Conformance, MessagesSentBeforeADeviceEndsArrive) {
   run([](rank_under_test& self) {
     device_config config;
     config.uid = 1;
@@ -239,7 +239,7 @@ TEST_P(Conformance, ManyThreadsPostPollAndRelease) {
 }
 
 // Each thread makes a device while the others make theirs, and has it to itself.
-TEST_P(Conformance, ThreadsWithDevicesOfTheirOwn) {
+TEST_P(Conformance, ThreadsUseTheirOwnDevices) {
   constexpr int threads = 3;
   constexpr uint64_t messages = 300;
   run([](rank_under_test& self) {
@@ -288,7 +288,7 @@ TEST_P(Conformance, ThreadsWithDevicesOfTheirOwn) {
 
 // The last rank dies after a last word; the others hear the word, then once that it is gone, and go
 // on with each other.
-TEST_P(Conformance, ALostRankIsReportedOnceBehindWhatItSent) {
+TEST_P(Conformance, ALostRankIsReportedOnceAfterItsMessages) {
   const int ranks = GetParam().ranks;
   if (!GetParam().processes || ranks < 2) GTEST_SKIP() << "there is nobody to kill";
   run_processes(1, [ranks](rank_under_test& self) {

@@ -21,13 +21,13 @@ void rank_under_test::meet() {
 }
 
 void rank_under_test::exchange(const void* mine, size_t size, void* all) {
-  const auto given =
+  const auto contributions =
       boot.allgather("exchange-" + std::to_string(exchanges++),
                      std::string_view(static_cast<const char*>(mine), size), patience);
-  ASSERT_TRUE(given.ok()) << given.status();
-  for (size_t r = 0; r < given->size(); ++r) {
-    ASSERT_EQ((*given)[r].size(), size);
-    std::memcpy(static_cast<char*>(all) + r * size, (*given)[r].data(), size);
+  ASSERT_TRUE(contributions.ok()) << contributions.status();
+  for (size_t r = 0; r < contributions->size(); ++r) {
+    ASSERT_EQ((*contributions)[r].size(), size);
+    std::memcpy(static_cast<char*>(all) + r * size, (*contributions)[r].data(), size);
   }
 }
 
@@ -92,7 +92,7 @@ void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool meet_at_
   ASSERT_TRUE(network.ok()) << network.status();
   device_config config;
   config.max_message = max_message;
-  config.gather_size = Conformance::GetParam().gather_size;
+  config.coalescing_size = Conformance::GetParam().coalescing_size;
   auto made = (*network)->make_device(config);
   ASSERT_TRUE(made.ok()) << made.status();
   rank_under_test rank{boot.rank(), boot.size(), boot, **network, **made};

@@ -23,9 +23,9 @@ struct backend_under_test {
   // Ranks are processes of their own, and may be killed; else threads of the test.
   bool processes = false;
   context_config config = {};
-  size_t gather_size = device_config().gather_size;
+  size_t coalescing_size = device_config().coalescing_size;
   bool connects_late = false;  // a rank that was never posted to can be once both have polled
-  bool tells = false;          // who asks for it can sleep on descriptors that tell of everything
+  bool notifies = false;       // who asks for it can sleep on descriptors that tell of everything
 };
 
 // What one rank of a test has.

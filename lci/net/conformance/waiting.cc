@@ -26,7 +26,7 @@ class sleeper {
     device_config config;
     config.uid = 1;
     config.max_message = max_message;
-    config.gather_size = Conformance::GetParam().gather_size;
+    config.coalescing_size = Conformance::GetParam().coalescing_size;
     config.sleeps = true;
     auto made = owner.network.make_device(config);
     EXPECT_TRUE(made.ok()) << made.status();
@@ -42,7 +42,7 @@ class sleeper {
   size_t descriptors() const { return descriptors_.size(); }
 
   // Whether a descriptor is readable, or becomes so within that time.
-  bool is_told(std::chrono::nanoseconds longest) {
+  bool is_notified(std::chrono::nanoseconds longest) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
     const timespec until = {seconds.count(), (longest - seconds).count()};
     return ppoll(descriptors_.data(), descriptors_.size(), &until, nullptr) > 0;
@@ -61,9 +61,10 @@ class sleeper {
         backoff.idle();
       } else if (longest > device::short_sleep) {
         ASSERT_FALSE(descriptors_.empty());
-        ASSERT_TRUE(is_told(patience)) << "nothing told of what there was to do";
+        ASSERT_TRUE(is_notified(patience))
+            << "no descriptor became readable although there was something to do";
       } else {
-        is_told(longest);
+        is_notified(longest);
       }
     }
   }
@@ -93,12 +94,12 @@ class sleeper {
   std::vector<pollfd> descriptors_;
 };
 
-TEST_P(Conformance, OnlyWhoAsksForItCanSleepForLong) {
+TEST_P(Conformance, LongSleepsNeedTheSetting) {
   run([](rank_under_test& self) {
     EXPECT_TRUE(self.dev.wait_descriptors().empty());
     EXPECT_LE(self.dev.arm(), device::short_sleep);
     sleeper asked(self);
-    if (GetParam().tells) {
+    if (GetParam().notifies) {
       EXPECT_GT(asked.descriptors(), 0u);
     }
     self.meet();
@@ -106,8 +107,8 @@ TEST_P(Conformance, OnlyWhoAsksForItCanSleepForLong) {
 }
 
 // From the first rank to the last one, which may be the same.
-TEST_P(Conformance, AMessageIsToldOfUntilItIsPolled) {
-  if (!GetParam().tells) GTEST_SKIP() << "nothing tells";
+TEST_P(Conformance, AMessageKeepsADescriptorReadableUntilItIsPolled) {
+  if (!GetParam().notifies) GTEST_SKIP() << "nothing notifies";
   run([](rank_under_test& self) {
     sleeper asked(self);
     const int receiver = self.ranks - 1;
@@ -128,7 +129,7 @@ TEST_P(Conformance, AMessageIsToldOfUntilItIsPolled) {
     if (receives) {
       // It may have become readable for another reason.
       do {
-        ASSERT_TRUE(asked.is_told(patience));
+        ASSERT_TRUE(asked.is_notified(patience));
       } while (asked.dev().arm() > microseconds(0));
       EXPECT_EQ(asked.dev().arm().count(), 0) << "nobody has polled";
       asked.sleep_until([&] { return seen == 1; }, see);
@@ -138,7 +139,7 @@ TEST_P(Conformance, AMessageIsToldOfUntilItIsPolled) {
 }
 
 // Bursts, part of which gathers, and puts; the ways fill up now and then.
-TEST_P(Conformance, WhoSleepsHearsOfEverything) {
+TEST_P(Conformance, ASleepingThreadMissesNothing) {
   run([](rank_under_test& self) {
     constexpr int rounds = 20;
     constexpr int burst = 5;
@@ -199,8 +200,8 @@ TEST_P(Conformance, WhoSleepsHearsOfEverything) {
 }
 
 // Descriptors that stay readable would be worse than polling. (A sign of life may be told of.)
-TEST_P(Conformance, AnIdleDeviceDoesNotTellOfAnything) {
-  if (!GetParam().tells) GTEST_SKIP() << "nothing tells";
+TEST_P(Conformance, AnIdleDeviceKeepsItsDescriptorsQuiet) {
+  if (!GetParam().notifies) GTEST_SKIP() << "nothing notifies";
   run([](rank_under_test& self) {
     constexpr int enough = 10;
     sleeper asked(self);
@@ -217,14 +218,14 @@ TEST_P(Conformance, AnIdleDeviceDoesNotTellOfAnything) {
       ASSERT_LT(std::chrono::steady_clock::now(), deadline);
       const bool moved = asked.poll(see);
       const microseconds longest = asked.dev().arm();
-      quiet += !moved && longest == device::long_sleep && !asked.is_told(longest) ? 1 : 0;
+      quiet += !moved && longest == device::long_sleep && !asked.is_notified(longest) ? 1 : 0;
     }
     asked.rank->meet();
   });
 }
 
 // By time, that is: a process which is gone makes nothing readable, or not everywhere.
-TEST_P(Conformance, WhoSleepsHearsThatARankIsLost) {
+TEST_P(Conformance, ASleepingThreadLearnsOfALostRank) {
   const int ranks = GetParam().ranks;
   if (!GetParam().processes || ranks < 2) GTEST_SKIP() << "there is nobody to kill";
   run_processes(1, [ranks](rank_under_test& self) {
@@ -239,7 +240,7 @@ TEST_P(Conformance, WhoSleepsHearsThatARankIsLost) {
         EXPECT_EQ(c.rank, victim);
         ++reports;
       });
-      if (!moved) asked.is_told(asked.dev().arm());
+      if (!moved) asked.is_notified(asked.dev().arm());
     }
     EXPECT_EQ(reports, 1);
   });

@@ -1,4 +1,4 @@
-// Stands for the backend in a build without it (CMake's LCI_WITH_IBV=OFF).
+// Replaces the backend in a build without it (CMake's LCI_WITH_IBV=OFF).
 #include "lci/net/ibv/backend.h"
 
 namespace lci::net::ibv {
@@ -17,7 +17,7 @@ base::StatusOr<std::vector<backend_fact>> describe() { return base::Unimplemente
 
 base::Status usable(const context_config&) { return base::UnimplementedError(reason); }
 
-// Never the default. `make` gives a program that asks for it the reason.
+// Never the default. `make` returns the reason to a program that selects this backend.
 const backend_entry backend = {attr_backend_t::ibv, "ibv",  /*preference=*/-1,
                                [] { return true; }, refuse, describe};
 

@@ -10,7 +10,8 @@
 namespace lci::net::ibv {
 namespace {
 
-// The kernel's list: most hosts have none, and libibverbs need not be loaded to know it.
+// Reads the kernel's list of devices: on most hosts it is absent or empty, and libibverbs need not
+// be loaded.
 bool has_devices() {
   DIR* const listed = opendir("/sys/class/infiniband");
   if (listed == nullptr) return false;

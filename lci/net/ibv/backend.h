@@ -6,11 +6,11 @@
 
 namespace lci::net::ibv {
 
-// Ranks of any hosts, through an InfiniBand or RoCE device (context.h).
+// The ibv backend: connects ranks on any hosts through InfiniBand or RoCE devices (context.h).
 extern const backend_entry backend;
 
-// Whether this host has a port that can be used, and the configuration leads to it. An error says
-// what there is, and what is wrong with it.
+// Whether this host has a usable port that `config` selects. The error lists the ports and why they
+// cannot be used.
 base::Status usable(const context_config& config);
 
 }  // namespace lci::net::ibv

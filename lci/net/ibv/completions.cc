@@ -1,4 +1,4 @@
-// Polling: what the completion queue says, and what comes of it.
+// Polling: reads the completion queue and processes its entries.
 #include <algorithm>
 #include <cstring>
 #include <mutex>
@@ -11,8 +11,8 @@ namespace lci::net::ibv {
 namespace {
 
 constexpr size_t entries_per_read = 16;
-// The clock is read once in so many polls.
-constexpr uint32_t polls_between_looks = 256;
+// Polls between two reads of the clock.
+constexpr uint32_t polls_between_checks = 256;
 
 }  // namespace
 
@@ -20,17 +20,17 @@ error_t rdma_device::poll(completion* out, size_t max, size_t* count) {
   *count = 0;
   if (!lock_.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
-  batch given{out, max};
+  batch results{out, max};
   moved_ = false;
-  if (__builtin_expect(!ready_.empty(), 0)) give_ready(&given);
-  read_completions(&given);
+  if (__builtin_expect(!ready_.empty(), 0)) give_ready(&results);
+  read_completions(&results);
   post_receives();
-  if (__builtin_expect(!waiting_.empty(), 0)) work_off();
-  if (__builtin_expect(late_, 0)) meet();
-  if (++polls_ % polls_between_looks == 0) look_for_failures();
-  if (__builtin_expect(suspects_ > 0, 0)) judge();
-  *count = given.count;
-  return moved_ || given.count > 0 ? errorcode_t::done : errorcode_t::retry;
+  if (__builtin_expect(!pending_.empty(), 0)) process_pending();
+  if (__builtin_expect(on_demand_, 0)) connect_on_demand();
+  if (++polls_ % polls_between_checks == 0) check_for_failures();
+  if (__builtin_expect(suspects_ > 0, 0)) confirm_failures();
+  *count = results.count;
+  return moved_ || results.count > 0 ? errorcode_t::done : errorcode_t::retry;
 }
 
 std::vector<int> rdma_device::wait_descriptors() const {
@@ -42,32 +42,34 @@ std::chrono::microseconds rdma_device::arm() {
   constexpr std::chrono::microseconds not_now{0};
   if (!lock_.try_lock()) return not_now;
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
-  look_for_failures();
-  if (!obituaries_.empty()) tell_of_lost();
-  if (late_) context_.meet_all_but(*this);
+  check_for_failures();
+  if (!failure_notices_.empty()) send_failure_notices();
+  if (on_demand_) context_.answer_datagrams_except(*this);
   if (!ready_.empty() || !returned_.empty()) return not_now;
   if (!config_.sleeps) return short_sleep;
   sleeper_.arm();
-  if (const base::Status bad = own_->ask_for_events(); !bad.ok()) {
-    LCI_LOG(debug, "ibv: ", bad.message());
+  if (const base::Status status = own_->request_events(); !status.ok()) {
+    LCI_LOG(debug, "ibv: ", status.message());
     sleeper_.disarm();
     return short_sleep;
   }
-  // Only what comes after it was asked for makes an event.
+  // A completion that arrived before events were requested makes no event.
   if (completes_now()) {
     sleeper_.disarm();
     return not_now;
   }
-  // What has to be tried or said again, without an event that tells when.
-  const bool soon = !waiting_.empty() || !meetings_.empty() || !obituaries_.empty() ||
+  // Retries and repeated datagrams are due without an event.
+  const bool soon = !pending_.empty() || !connecting_.empty() || !failure_notices_.empty() ||
                     unposted_ != nullptr || suspects_ > 0;
   return soon ? short_sleep : long_sleep;
 }
 
-// Something was there that poll has to give, or to do.
+// Takes one entry if there is any. Returns true if a poll has something to deliver or to do.
 bool rdma_device::completes_now() {
-  if (any_wanted_.load(std::memory_order_relaxed)) return true;
-  if (late_ && own_->datagrams.receive([&](const hail& got) { take_hail(got); })) return true;
+  if (any_connection_wanted_.load(std::memory_order_relaxed)) return true;
+  if (on_demand_ &&
+      own_->datagrams.receive([&](const connect_datagram& got) { handle_datagram(got); }))
+    return true;
   ibv_wc entry;
   const int read = ibv_poll_cq(own_->completions(), 1, &entry);
   batch none{nullptr, 0};
@@ -75,16 +77,16 @@ bool rdma_device::completes_now() {
   return read != 0;
 }
 
-// Each entry makes one completion at most, but for those of a rank that is gone.
-void rdma_device::read_completions(batch* given) {
-  while (!given->full()) {
+// Each entry produces at most one completion, except entries of a failed rank.
+void rdma_device::read_completions(batch* results) {
+  while (!results->full()) {
     ibv_wc entries[entries_per_read];
-    const size_t wanted = std::min(entries_per_read, given->max - given->count);
+    const size_t wanted = std::min(entries_per_read, results->max - results->count);
     const int read = ibv_poll_cq(own_->completions(), static_cast<int>(wanted), entries);
-    for (int e = 0; e < read; ++e) take(entries[e], given);
+    for (int e = 0; e < read; ++e) take(entries[e], results);
     if (read > 0) moved_ = true;
     if (__builtin_expect(read < 0, 0)) {
-      // It has overrun, or the device is gone: nothing is heard of anybody any more.
+      // The queue has overrun, or the device is gone: no peer can be heard any more.
       is_cut_off_ = true;
       for (int r = 0; r < ranks_; ++r) {
         suspect(r, base::StrCat("the completion queue of device ", config_.uid, " is broken"));
@@ -97,40 +99,41 @@ void rdma_device::read_completions(batch* given) {
   }
 }
 
-void rdma_device::take(const ibv_wc& entry, batch* given) {
+void rdma_device::take(const ibv_wc& entry, batch* results) {
   if ((entry.wr_id & receive_bit) != 0) {
-    receive(entry, given);
-  } else if (__builtin_expect((entry.wr_id & pulse_bit) != 0, 0)) {
-    take_pulse(static_cast<int>(entry.wr_id & ~pulse_bit), entry.status == IBV_WC_SUCCESS);
+    receive(entry, results);
+  } else if (__builtin_expect((entry.wr_id & heartbeat_bit) != 0, 0)) {
+    handle_heartbeat(static_cast<int>(entry.wr_id & ~heartbeat_bit),
+                     entry.status == IBV_WC_SUCCESS);
   } else {
-    sent(entry, given);
+    sent(entry, results);
   }
 }
 
-void rdma_device::give(batch* given, const completion& one) {
-  if (!given->full() && ready_.empty()) {
-    given->out[given->count++] = one;
+void rdma_device::give(batch* results, const completion& one) {
+  if (!results->full() && ready_.empty()) {
+    results->out[results->count++] = one;
   } else {
     ready_.push_back(one);
   }
 }
 
-void rdma_device::give_ready(batch* given) {
-  while (!given->full() && !ready_.empty()) {
-    given->out[given->count++] = ready_.front();
+void rdma_device::give_ready(batch* results) {
+  while (!results->full() && !ready_.empty()) {
+    results->out[results->count++] = ready_.front();
     ready_.pop_front();
   }
 }
 
-void rdma_device::receive(const ibv_wc& entry, batch* given) {
-  arrival& here = arrivals_[entry.wr_id & ~receive_bit];
+void rdma_device::receive(const ibv_wc& entry, batch* results) {
+  arrival& slot = arrivals_[entry.wr_id & ~receive_bit];
   const auto put_back = [&] {
-    here.next = unposted_;
-    unposted_ = &here;
+    slot.next = unposted_;
+    unposted_ = &slot;
   };
   const int rank = sources_.find(entry.qp_num);
   if (__builtin_expect(rank < 0 || entry.status != IBV_WC_SUCCESS, 0)) {
-    // Of a write that was wrong, or of a rank that is gone; who posted it is told.
+    // The request was a wrong write, or its rank is gone; the rank that posted it gets an error.
     LCI_LOG(debug, "ibv: a receive failed: ", verbs_.wc_status_str(entry.status));
     put_back();
     if (rank >= 0 && entry.status == IBV_WC_LOC_LEN_ERR) {
@@ -138,13 +141,13 @@ void rdma_device::receive(const ibv_wc& entry, batch* given) {
     }
     return;
   }
-  const peer_state state = with(rank).state.load(std::memory_order_relaxed);
+  const peer_state state = peer_of(rank).state.load(std::memory_order_relaxed);
   if (__builtin_expect(state != peer_state::alive, 0)) {
     if (state == peer_state::ended || state == peer_state::failed) {
       put_back();
       return;
     }
-    open_for_posts(rank);  // if it was its answer that we waited for
+    open_for_posts(rank);  // if the device was waiting for the peer's reply
   }
   completion received;
   received.rank = rank;
@@ -153,7 +156,7 @@ void rdma_device::receive(const ibv_wc& entry, batch* given) {
     received.kind = completion_kind::remote_put;
     put_back();
   } else if (__builtin_expect((entry.wc_flags & IBV_WC_WITH_IMM) == 0, 0)) {
-    take_control(rank, here, entry.byte_len);
+    take_control(rank, slot, entry.byte_len);
     put_back();
     return;
   } else {
@@ -161,14 +164,14 @@ void rdma_device::receive(const ibv_wc& entry, batch* given) {
     received.size = entry.byte_len;
     if (received.size <= sizeof(received.small)) {
       received.is_small = true;
-      std::memcpy(received.small, here.bytes, sizeof(received.small));
+      std::memcpy(received.small, slot.bytes, sizeof(received.small));
       put_back();
     } else {
-      received.buffer = here.bytes;
-      received.lease = reinterpret_cast<uintptr_t>(&here);
+      received.buffer = slot.bytes;
+      received.lease = reinterpret_cast<uintptr_t>(&slot);
     }
   }
-  give(given, received);
+  give(results, received);
 }
 
 void rdma_device::release(const completion& received) {
@@ -176,14 +179,14 @@ void rdma_device::release(const completion& received) {
   returned_.put(*reinterpret_cast<arrival*>(static_cast<uintptr_t>(received.lease)));
 }
 
-// Whoever polls posts all receives that are over, as one list.
+// Posts all returned receives as one list.
 void rdma_device::post_receives() {
   if (!returned_.empty()) {
-    for (arrival* over = returned_.take_all(); over != nullptr;) {
-      arrival* const next = over->next;
-      over->next = unposted_;
-      unposted_ = over;
-      over = next;
+    for (arrival* returned = returned_.take_all(); returned != nullptr;) {
+      arrival* const next = returned->next;
+      returned->next = unposted_;
+      unposted_ = returned;
+      returned = next;
     }
   }
   if (unposted_ == nullptr) return;
@@ -191,73 +194,74 @@ void rdma_device::post_receives() {
     each->request.next = each->next == nullptr ? nullptr : &each->next->request;
   }
   ibv_recv_wr* refused = nullptr;
-  const int bad = ibv_post_srq_recv(own_->receives(), &unposted_->request, &refused);
-  // What is refused is asked for again.
-  unposted_ = bad == 0 || refused == nullptr ? nullptr : &arrivals_[refused->wr_id & ~receive_bit];
+  const int code = ibv_post_srq_recv(own_->receives(), &unposted_->request, &refused);
+  // Refused receives are posted again later.
+  unposted_ = code == 0 || refused == nullptr ? nullptr : &arrivals_[refused->wr_id & ~receive_bit];
 }
 
-void rdma_device::sent(const ibv_wc& entry, batch* given) {
+void rdma_device::sent(const ibv_wc& entry, batch* results) {
   const auto index = static_cast<uint32_t>(entry.wr_id >> 32);
   const auto rank = static_cast<int>(index / 2);
   const auto position = static_cast<uint32_t>(entry.wr_id);
-  peer& to = with(rank);
-  const bool is_write = index % 2 != 0;
+  peer& to = peer_of(rank);
+  const bool is_rma = index % 2 != 0;
   if (__builtin_expect(entry.status == IBV_WC_SUCCESS, 1)) {
-    (is_write ? to.writes : to.messages).retire(position, [&](work& over) {
-      finish(rank, over, /*failed=*/false, given);
+    (is_rma ? to.rma_queue : to.message_queue).retire(position, [&](work& finished) {
+      finish(rank, finished, /*failed=*/false, results);
     });
     return;
   }
-  if (is_write) {
-    write_failed(rank, entry, given);
+  if (is_rma) {
+    rma_failed(rank, entry, results);
     return;
   }
   suspect(rank, base::StrCat("a message did not reach it: ", verbs_.wc_status_str(entry.status)));
-  to.messages.retire(position, [&](work& over) { finish(rank, over, /*failed=*/true, given); });
+  to.message_queue.retire(
+      position, [&](work& finished) { finish(rank, finished, /*failed=*/true, results); });
 }
 
-void rdma_device::finish(int rank, work& over, bool failed, batch* given) {
-  switch (over.what) {
+void rdma_device::finish(int rank, work& finished, bool failed, batch* results) {
+  switch (finished.what) {
     case work::kind::quiet:
       return;
     case work::kind::marker:
-      with(rank).marked.store(false, std::memory_order_relaxed);
+      peer_of(rank).marked.store(false, std::memory_order_relaxed);
       return;
     case work::kind::bye:
-      if (!failed) with(rank).bye_taken = true;
+      if (!failed) peer_of(rank).bye_taken = true;
       [[fallthrough]];
     case work::kind::packet:
-      if (over.bytes != nullptr) packets_.put(over.bytes);
+      if (finished.bytes != nullptr) packets_.put(finished.bytes);
       return;
     case work::kind::user: {
       completion done;
-      done.kind = over.operation == op_kind::send  ? completion_kind::send
-                  : over.operation == op_kind::get ? completion_kind::get
-                                                   : completion_kind::put;
+      done.kind = finished.operation == op_kind::send  ? completion_kind::send
+                  : finished.operation == op_kind::get ? completion_kind::get
+                                                       : completion_kind::put;
       done.rank = rank;
-      done.context = over.context;
+      done.context = finished.context;
       done.failed = failed;
-      give(given, done);
+      give(results, done);
       return;
     }
   }
 }
 
-void rdma_device::take_control(int rank, const arrival& here, size_t size) {
-  control told;
-  if (!read_control(here.bytes, size, &told)) {
+void rdma_device::take_control(int rank, const arrival& slot, size_t size) {
+  control message;
+  if (!read_control(slot.bytes, size, &message)) {
     suspect(rank, "it sent a malformed message");
     return;
   }
-  switch (told.kind) {
+  switch (message.kind) {
     case control_kind::bye:
-      take_bye(rank);
+      handle_bye(rank);
       return;
-    case control_kind::renew:
-      renew_written(rank, told.first_packet);
+    case control_kind::recover:
+      reset_rma_target_qp(rank, message.first_psn);
       return;
-    case control_kind::renewed:
-      renewed(rank);
+    case control_kind::recovered:
+      finish_recovery(rank);
       return;
   }
 }
@@ -267,12 +271,12 @@ bool rdma_device::drained() {
   const std::lock_guard<ds::spinlock> guard(lock_, std::adopt_lock);
   bool all = true;
   for (int r = 0; r < ranks_; ++r) {
-    peer& to = with(r);
+    peer& to = peer_of(r);
     if (to.state.load(std::memory_order_relaxed) != peer_state::alive) continue;
-    // A queue pair that is being made new, and has nothing in it, is nobody's operation: the peer
-    // may have stopped to poll, and would not answer.
-    if (to.owes_renewed || !to.writes.is_empty()) all = false;
-    if (to.messages.is_empty()) continue;
+    // A queue pair in recovery that holds no requests delays no operation. Waiting for it could
+    // take forever: the peer may have stopped polling.
+    if (to.owes_recovered || !to.rma_queue.is_empty()) all = false;
+    if (to.message_queue.is_empty()) continue;
     all = false;
     send_marker(to);
   }

@@ -1,4 +1,4 @@
-// The suite over devices that are not there (fake_verbs.h).
+// The conformance suite over simulated devices (fake_verbs.h).
 #include <vector>
 
 #include "lci/net/conformance/suite.h"
@@ -8,19 +8,19 @@
 namespace lci::net::conformance {
 namespace {
 
-// Connected at start, and on first use; then with datagrams that get lost, and with ranks that are
-// no neighbours, of which less than four have none.
+// Ranks that connect at start, and ranks that connect on demand. The latter lose datagrams, and up
+// to five ranks take part, since fewer than four have no ranks that are not neighbors.
 std::vector<backend_under_test> all() {
   ibv::settings_of_fake().datagrams_lost = 3;
   std::vector<backend_under_test> made;
   for (int ranks = 1; ranks <= 5; ++ranks) {
     if (ranks <= 4) made.push_back({"ibv", &ibv::fake_backend, ranks});
-    context_config late;
-    late.ibv_eager_ranks = 0;
-    made.push_back({"late", &ibv::fake_backend, ranks, false, late});
+    context_config on_demand;
+    on_demand.ibv_eager_ranks = 0;
+    made.push_back({"late", &ibv::fake_backend, ranks, false, on_demand});
     made.back().connects_late = true;
   }
-  for (backend_under_test& each : made) each.tells = true;
+  for (backend_under_test& each : made) each.notifies = true;
   return made;
 }
 

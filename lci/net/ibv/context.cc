@@ -32,9 +32,10 @@ wanted_port wanted_from(const context_config& config) {
   return {config.interface, config.ibv_gid_index, config.ibv_always_by_gid};
 }
 
-rdma_context::rdma_context(const verbs& with, boot::bootstrap& boot, const context_config& config)
+rdma_context::rdma_context(const verbs& library, boot::bootstrap& boot,
+                           const context_config& config)
     : context(config.max_registrations),
-      verbs_(with),
+      verbs_(library),
       boot_(boot),
       config_(config),
       pid_(getpid()) {}
@@ -46,16 +47,16 @@ base::StatusOr<std::unique_ptr<context>> rdma_context::make(boot::bootstrap& boo
   return make_with(*loaded, boot, config);
 }
 
-base::StatusOr<std::unique_ptr<context>> rdma_context::make_with(const verbs& with,
+base::StatusOr<std::unique_ptr<context>> rdma_context::make_with(const verbs& library,
                                                                  boot::bootstrap& boot,
                                                                  const context_config& config) {
-  std::unique_ptr<rdma_context> made(new rdma_context(with, boot, config));
-  base::StatusOr<port> opened = open_port(with, wanted_from(config));
+  std::unique_ptr<rdma_context> made(new rdma_context(library, boot, config));
+  base::StatusOr<port> opened = open_port(library, wanted_from(config));
   if (opened.ok()) made->port_ = *std::move(opened);
-  if (base::Status bad = made->meet(opened.status()); !bad.ok()) return bad;
-  const paging by =
-      supported_paging(with, made->port_, {config.ibv_odp_strategy, config.ibv_prefetch_strategy});
-  made->regions_ = std::make_unique<region_table>(with, made->port_, by);
+  if (base::Status status = made->exchange_addresses(opened.status()); !status.ok()) return status;
+  const paging by = supported_paging(library, made->port_,
+                                     {config.ibv_odp_strategy, config.ibv_prefetch_strategy});
+  made->regions_ = std::make_unique<region_table>(library, made->port_, by);
   return std::unique_ptr<context>(std::move(made));
 }
 
@@ -63,43 +64,44 @@ std::string rdma_context::description() const {
   return base::StrCat("ibv (port ", port_.name, ", ", describe(port_.address()), ")");
 }
 
-// What all ranks have to know of each other before the first device is made.
-base::Status rdma_context::meet(const base::Status& opened) {
-  const introduction ours{wire_version, port_.address()};
+// Exchanges the addresses of all ranks and verifies that the ranks fit together.
+base::Status rdma_context::exchange_addresses(const base::Status& opened) {
+  const introduction local{wire_version, port_.address()};
   const auto all =
       exchange(boot_, "ibv-ranks",
-               opened.ok() ? base::StatusOr<std::string>(std::string(as_bytes(ours))) : opened);
+               opened.ok() ? base::StatusOr<std::string>(std::string(as_bytes(local))) : opened);
   if (!all.ok()) return all.status();
   for (size_t r = 0; r < all->size(); ++r) {
-    introduction theirs = {};
+    introduction remote = {};
     const std::string& bytes = (*all)[r];
-    if (bytes.size() == sizeof(theirs)) std::memcpy(&theirs, bytes.data(), sizeof(theirs));
-    if (theirs.version != wire_version) {
+    if (bytes.size() == sizeof(remote)) std::memcpy(&remote, bytes.data(), sizeof(remote));
+    if (remote.version != wire_version) {
       return base::FailedPreconditionError(base::StrCat(
           "rank ", r, " and rank ", rank(),
           " have different versions of the ibv backend; start all ranks with the same program"));
     }
-    if (theirs.address.link_layer != ours.address.link_layer ||
-        theirs.address.by_gid != ours.address.by_gid) {
+    if (remote.address.link_layer != local.address.link_layer ||
+        remote.address.by_gid != local.address.by_gid) {
       return base::FailedPreconditionError(
-          base::StrCat("rank ", r, " (", describe(theirs.address), ") and rank ", rank(), " (",
-                       describe(ours.address), " of ", port_.name,
+          base::StrCat("rank ", r, " (", describe(remote.address), ") and rank ", rank(), " (",
+                       describe(local.address), " of ", port_.name,
                        ") have ports of different kinds; attribute device_name picks others"));
     }
-    addresses_.push_back(theirs.address);
+    addresses_.push_back(remote.address);
   }
-  circle_ = circle(addresses_);
+  ring_ = monitor_ring(addresses_);
   return agree(boot_, "ibv-routes", find_routes());
 }
 
-// An address handle wants the same of the kernel as a connection does.
+// Makes the address handles. They need the same route resolution as connections, so an unreachable
+// rank is found here.
 base::Status rdma_context::find_routes() {
   std::map<std::string, ibv_ah*> found;
   for (size_t r = 0; r < addresses_.size(); ++r) {
     ibv_ah*& handle = found[std::string(as_bytes(addresses_[r]))];
     if (handle == nullptr) {
-      ibv_ah_attr way = port_.way_to(addresses_[r]);
-      routes_.push_back(own(verbs_.create_ah(port_.domain.get(), &way), verbs_.destroy_ah));
+      ibv_ah_attr path = port_.path_to(addresses_[r]);
+      routes_.push_back(own(verbs_.create_ah(port_.domain.get(), &path), verbs_.destroy_ah));
       handle = routes_.back().get();
     }
     if (handle == nullptr) {
@@ -107,39 +109,41 @@ base::Status rdma_context::find_routes() {
                                   " (", describe(addresses_[r]), ")"),
                      errno);
     }
-    ways_.push_back(handle);
+    address_handles_.push_back(handle);
   }
   return base::OkStatus();
 }
 
 rdma_context::~rdma_context() {
-  if (is_ours()) return;
-  // In a child that was forked off, the kernel's objects are the parent's.
+  if (is_owner_process()) return;
+  // In a forked child, the kernel's objects belong to the parent.
   if (regions_ != nullptr) regions_->abandon();
   for (owned<ibv_ah>& each : routes_) static_cast<void>(each.release());
   static_cast<void>(port_.domain.release());
   static_cast<void>(port_.context.release());
 }
 
-void rdma_context::add_late(rdma_device& added) {
-  const std::lock_guard<ds::spinlock> guard(late_lock_);
-  late_.push_back(&added);
+void rdma_context::add_on_demand(rdma_device& added) {
+  const std::lock_guard<ds::spinlock> guard(on_demand_lock_);
+  on_demand_devices_.push_back(&added);
 }
 
-void rdma_context::remove_late(rdma_device& removed) {
-  const std::lock_guard<ds::spinlock> guard(late_lock_);
-  late_.erase(std::remove(late_.begin(), late_.end(), &removed), late_.end());
+void rdma_context::remove_on_demand(rdma_device& removed) {
+  const std::lock_guard<ds::spinlock> guard(on_demand_lock_);
+  on_demand_devices_.erase(
+      std::remove(on_demand_devices_.begin(), on_demand_devices_.end(), &removed),
+      on_demand_devices_.end());
 }
 
-void rdma_context::meet_all_but(const rdma_device& one) {
-  if (!late_lock_.try_lock()) return;
-  const std::lock_guard<ds::spinlock> guard(late_lock_, std::adopt_lock);
-  for (rdma_device* each : late_) {
-    if (each != &one) each->answer_hails();
+void rdma_context::answer_datagrams_except(const rdma_device& one) {
+  if (!on_demand_lock_.try_lock()) return;
+  const std::lock_guard<ds::spinlock> guard(on_demand_lock_, std::adopt_lock);
+  for (rdma_device* each : on_demand_devices_) {
+    if (each != &one) each->answer_datagrams();
   }
 }
 
-bool rdma_context::is_ours() const { return getpid() == pid_; }
+bool rdma_context::is_owner_process() const { return getpid() == pid_; }
 
 base::StatusOr<std::unique_ptr<device>> rdma_context::make_device(const device_config& config) {
   return rdma_device::make(*this, boot_, config);

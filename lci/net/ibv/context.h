@@ -11,7 +11,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
-#include "lci/net/ibv/circle.h"
+#include "lci/net/ibv/monitor_ring.h"
 #include "lci/net/ibv/port.h"
 #include "lci/net/ibv/regions.h"
 #include "lci/net/ibv/verbs.h"
@@ -23,14 +23,14 @@ class rdma_device;
 
 wanted_port wanted_from(const context_config& config);
 
-// The ranks of a job, on any hosts, each through one port of an RDMA device. Thread safety: as
-// net::context says.
+// Connects the ranks of a job, on any hosts, each through one port of an RDMA device. Thread
+// safety: that of net::context.
 class rdma_context final : public context {
  public:
   static base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
                                                        const context_config& config);
-  // With devices of the caller's; `with` outlives the context.
-  static base::StatusOr<std::unique_ptr<context>> make_with(const verbs& with,
+  // Uses the devices behind `library`, which outlives the context.
+  static base::StatusOr<std::unique_ptr<context>> make_with(const verbs& library,
                                                             boot::bootstrap& boot,
                                                             const context_config& config);
   ~rdma_context() override;
@@ -52,29 +52,30 @@ class rdma_context final : public context {
 
   int rank() const { return boot_.rank(); }
   int size() const { return boot_.size(); }
-  const verbs& with() const { return verbs_; }
-  const port& through() const { return port_; }
+  const verbs& library() const { return verbs_; }
+  const port& local_port() const { return port_; }
   const region_table& regions() const { return *regions_; }
   const context_config& config() const { return config_; }
   const port_address& address_of(int rank) const { return addresses_[static_cast<size_t>(rank)]; }
-  // For datagrams. Made at start: to find the way to a host that is gone may take the kernel a
-  // second.
-  ibv_ah* way_to(int rank) const { return ways_[static_cast<size_t>(rank)]; }
-  const circle& ranks_around() const { return circle_; }
-  // Queue pairs are connected when they are first used, but for those of neighbours in the circle.
-  bool connects_late() const { return size() > config_.ibv_eager_ranks; }
-  // Devices that connect on first use: whoever polls one of them lets all of them answer, since a
-  // rank that waits in one device must not keep those waiting who want to reach it through another.
-  void add_late(rdma_device& added);
-  void remove_late(rdma_device& removed);
-  void meet_all_but(const rdma_device& one);
+  // The address handle for datagrams to `rank`. All handles are made at start: resolving the route
+  // to a host that is gone may take the kernel a second.
+  ibv_ah* address_handle(int rank) const { return address_handles_[static_cast<size_t>(rank)]; }
+  const monitor_ring& ring() const { return ring_; }
+  // Whether queue pairs are connected when they are first used, except those between neighbors in
+  // the monitor ring.
+  bool connects_on_demand() const { return size() > config_.ibv_eager_ranks; }
+  // The devices that connect on demand. A poll of one of them answers the datagrams of all: a rank
+  // that waits in one device must not delay peers that connect through another.
+  void add_on_demand(rdma_device& added);
+  void remove_on_demand(rdma_device& removed);
+  void answer_datagrams_except(const rdma_device& one);
 
-  // False in a child that was forked off: nothing here belongs to it.
-  bool is_ours() const;
+  // False in a forked child: the objects belong to its parent.
+  bool is_owner_process() const;
 
  private:
-  rdma_context(const verbs& with, boot::bootstrap& boot, const context_config& config);
-  base::Status meet(const base::Status& opened);
+  rdma_context(const verbs& library, boot::bootstrap& boot, const context_config& config);
+  base::Status exchange_addresses(const base::Status& opened);
   base::Status find_routes();
 
   const verbs& verbs_;
@@ -83,12 +84,12 @@ class rdma_context final : public context {
   const pid_t pid_;
   port port_;
   std::unique_ptr<region_table> regions_;
-  std::vector<port_address> addresses_;  // by rank
-  std::vector<owned<ibv_ah>> routes_;    // one for each port
-  std::vector<ibv_ah*> ways_;            // by rank
-  circle circle_;
-  ds::spinlock late_lock_;
-  std::vector<rdma_device*> late_;  // guarded by late_lock_
+  std::vector<port_address> addresses_;   // by rank
+  std::vector<owned<ibv_ah>> routes_;     // one per port
+  std::vector<ibv_ah*> address_handles_;  // by rank; owned by routes_
+  monitor_ring ring_;
+  ds::spinlock on_demand_lock_;
+  std::vector<rdma_device*> on_demand_devices_;  // guarded by on_demand_lock_
 };
 
 }  // namespace lci::net::ibv

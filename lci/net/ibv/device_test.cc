@@ -1,4 +1,4 @@
-// What the conformance suite can't see, over devices that are not there (fake_verbs.h).
+// Tests of what the conformance suite cannot observe, over simulated devices (fake_verbs.h).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
@@ -23,12 +23,12 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-// Memory that each rank has registered, and the names of the others'.
+// Registered memory of this rank, and the remote keys of all ranks' memory.
 struct exposed {
   explicit exposed(rank_of_test& self) : network(self.network) {
     region = *network.register_memory(words, sizeof(words));
-    const remote_region ours = network.remote_key(region);
-    const auto all = self.boot.allgather("exposed", as_bytes(ours), patience);
+    const remote_region local = network.remote_key(region);
+    const auto all = self.boot.allgather("exposed", as_bytes(local), patience);
     for (const std::string& bytes : *all) {
       remotes.emplace_back();
       std::memcpy(&remotes.back(), bytes.data(), sizeof(remote_region));
@@ -66,7 +66,7 @@ void talk(rank_of_test& self, int ranks) {
     ASSERT_TRUE(self.post(make_send(to, &value, sizeof(value))).is_done());
   }
   self.poll_until([&] { return self.count(completion_kind::recv) == static_cast<size_t>(ranks); });
-  self.meet();
+  self.barrier();
 }
 
 int thread_domains_of(attr_ibv_td_strategy_t strategy) {
@@ -76,15 +76,15 @@ int thread_domains_of(attr_ibv_td_strategy_t strategy) {
   run(2, config, [&](rank_of_test& self) {
     talk(self, 2);
     if (self.rank == 0) made = counts_of_fake().thread_domains;
-    self.meet();
+    self.barrier();
   });
   const int counted = made;
   return counted;
 }
 
-TEST_F(Device, ThreadDomainsAreMadeAsAsked) {
+TEST_F(Device, ThreadDomainsFollowTheStrategy) {
   settings_of_fake().has_thread_domains = true;
-  // Two queue pairs to each of two ranks, on both.
+  // Two queue pairs to each of two ranks, on both ranks.
   EXPECT_EQ(thread_domains_of(attr_ibv_td_strategy_t::per_qp), 8);
   reset_fake();
   settings_of_fake().has_thread_domains = true;
@@ -94,7 +94,7 @@ TEST_F(Device, ThreadDomainsAreMadeAsAsked) {
   EXPECT_EQ(thread_domains_of(attr_ibv_td_strategy_t::none), 0);
 }
 
-TEST_F(Device, WithoutThreadDomainsOrWithTooFewItWorksAsWell) {
+TEST_F(Device, WorksWithoutThreadDomainsOrWithTooFew) {
   EXPECT_EQ(thread_domains_of(attr_ibv_td_strategy_t::per_qp), 0);
   EXPECT_EQ(thread_domains_of(attr_ibv_td_strategy_t::all_qp), 0);
   settings_of_fake().has_thread_domains = true;
@@ -117,15 +117,16 @@ TEST_F(Device, FewSendsAskForACompletion) {
       }
       const fake_counts after = counts_of_fake();
       EXPECT_GE(after.posted - before.posted, 1000);
-      EXPECT_LT(after.signalled - before.signalled, 100);
+      EXPECT_LT(after.signaled - before.signaled, 100);
     } else {
       self.poll_until([&] { return self.count(completion_kind::recv) == 1000; });
     }
-    self.meet();
+    self.barrier();
   });
 }
 
-// Those behind a wrong one are done all the same, once each, and so is what the other side does.
+// Operations posted after a wrong one are executed exactly once, and so are those of the other
+// side.
 TEST_F(Device, AWrongPutFailsAloneAmongManyBothWays) {
   run(2, {}, [](rank_of_test& self) {
     exposed memory(self);
@@ -135,7 +136,7 @@ TEST_F(Device, AWrongPutFailsAloneAmongManyBothWays) {
     for (size_t i = 0; i < puts; ++i) {
       memory.words[128 + i] = i + 1;
       op put = memory.put(other, 128 + i, i);
-      if (i % 20 == 10) put.remote.key += 1000;  // nobody's
+      if (i % 20 == 10) put.remote.key += 1000;  // belongs to no region
       put.context = &context[i];
       ASSERT_TRUE(self.post(put).is_posted());
     }
@@ -144,35 +145,36 @@ TEST_F(Device, AWrongPutFailsAloneAmongManyBothWays) {
              self.count(completion_kind::remote_put) == puts - 3;
     });
     std::vector<size_t> failed;
-    std::vector<size_t> told;
+    std::vector<size_t> notified;
     for (const completion& c : self.seen) {
       if (c.kind == completion_kind::put && c.failed) {
         failed.push_back(static_cast<size_t>(static_cast<uint64_t*>(c.context) - context));
       }
-      if (c.kind == completion_kind::remote_put) told.push_back(c.imm);
+      if (c.kind == completion_kind::remote_put) notified.push_back(c.imm);
     }
     EXPECT_THAT(failed, ElementsAre(10, 30, 50));
-    EXPECT_TRUE(std::is_sorted(told.begin(), told.end()));
-    EXPECT_EQ(std::adjacent_find(told.begin(), told.end()), told.end()) << "told twice";
-    for (const size_t i : told) EXPECT_EQ(memory.words[i], i + 1);
-    self.meet();
+    EXPECT_TRUE(std::is_sorted(notified.begin(), notified.end()));
+    EXPECT_EQ(std::adjacent_find(notified.begin(), notified.end()), notified.end())
+        << "notified twice";
+    for (const size_t i : notified) EXPECT_EQ(memory.words[i], i + 1);
+    self.barrier();
     EXPECT_EQ(self.count(completion_kind::peer_failed), 0u);
   });
 }
 
-void lose_a_rank(const configuration& config) {
+void fail_a_rank(const configuration& config) {
   std::atomic<bool> killed{false};
   run(3, config, [&](rank_of_test& self) {
     exposed memory(self);
     talk(self, 3);
     if (self.rank == 2) {
-      kill_fake(self.network.through().context.get());
+      kill_fake(self.network.local_port().context.get());
       killed = true;
-      self.meet();
+      self.barrier();
       return;
     }
     while (!killed) self.poll();
-    // Of a put that is under way the end is heard, too.
+    // A put in flight completes, too.
     const error_t posted = self.post(memory.put(2, 0, 0));
     const size_t puts = posted.is_posted() ? 1 : 0;
     self.poll_until([&] {
@@ -192,47 +194,47 @@ void lose_a_rank(const configuration& config) {
     self.poll_until([&] { return self.count(completion_kind::recv) == 3 + 1; });
     self.poll_until([&] { return self.dev.drained(); });
     EXPECT_EQ(self.count(completion_kind::peer_failed), 1u);
-    self.meet();
+    self.barrier();
   });
 }
 
-TEST_F(Device, ALostRankIsReportedOnceAndTheOthersGoOn) { lose_a_rank({}); }
+TEST_F(Device, AFailedRankIsReportedOnceAndTheOthersContinue) { fail_a_rank({}); }
 
-TEST_F(Device, ALostRankIsReportedWhereRanksConnectLate) {
+TEST_F(Device, AFailedRankIsReportedWhereRanksConnectOnDemand) {
   configuration config;
   config.network.ibv_eager_ranks = 0;
-  lose_a_rank(config);
+  fail_a_rank(config);
 }
 
-void hear_of_a_lost_rank(const configuration& config) {
+void learn_of_a_failure(const configuration& config) {
   std::atomic<bool> killed{false};
   run(2, config, [&](rank_of_test& self) {
-    self.meet();
+    self.barrier();
     if (self.rank == 1) {
-      kill_fake(self.network.through().context.get());
+      kill_fake(self.network.local_port().context.get());
       killed = true;
     } else {
       while (!killed) self.poll();
       self.poll_until([&] { return self.count(completion_kind::peer_failed) == 1; });
       EXPECT_EQ(self.seen.back().rank, 1);
     }
-    self.meet();
+    self.barrier();
   });
 }
 
-TEST_F(Device, AnIdleRankHearsOfALostOne) { hear_of_a_lost_rank({}); }
+TEST_F(Device, AnIdleRankLearnsOfAFailure) { learn_of_a_failure({}); }
 
-TEST_F(Device, ARankThatSleepsHearsOfALostOne) { hear_of_a_lost_rank(sleeping()); }
+TEST_F(Device, ASleepingRankLearnsOfAFailure) { learn_of_a_failure(sleeping()); }
 
-// Rank 1 is silent, and rank 0 has sent to it. `then` is called in rank 0.
+// Silences rank 1 while rank 0 sends to it; then rank 0 calls `then`.
 void fall_silent(const configuration& config,
                  const std::function<void(rank_of_test&, const ibv_context*)>& then) {
   std::atomic<const ibv_context*> silent{nullptr};
   run(2, config, [&](rank_of_test& self) {
     exposed memory(self);
     talk(self, 2);
-    if (self.rank == 1) silent = self.network.through().context.get();
-    self.meet();
+    if (self.rank == 1) silent = self.network.local_port().context.get();
+    self.barrier();
     if (self.rank == 0) {
       silence_fake(silent, true);
       const uint64_t value = 1;
@@ -243,23 +245,23 @@ void fall_silent(const configuration& config,
       EXPECT_EQ(self.count(completion_kind::peer_failed), 0u);
       then(self, silent);
     }
-    self.meet();
+    self.barrier();
     if (self.rank == 0) return;
-    // It hears of the other, or that it was given up.
+    // Rank 1 receives the message of rank 0, or learns that it was declared failed.
     self.poll_until([&] {
       return self.count(completion_kind::recv) + self.count(completion_kind::peer_failed) >= 3;
     });
   });
 }
 
-TEST_F(Device, ARankThatIsSilentForAWhileIsNotLost) {
+TEST_F(Device, ARankThatIsSilentForAWhileHasNotFailed) {
   fall_silent({}, [](rank_of_test& self, const ibv_context* silent) {
     EXPECT_EQ(self.count(completion_kind::put), 0u);
     silence_fake(silent, false);
     self.poll_until([&] { return self.count(completion_kind::put) == 1; });
-    // Its pulse is felt again.
-    const int before = counts_of_fake().pulses;
-    self.poll_until([&] { return counts_of_fake().pulses >= before + 3; });
+    // It answers heartbeats again.
+    const int before = counts_of_fake().heartbeats;
+    self.poll_until([&] { return counts_of_fake().heartbeats >= before + 3; });
     EXPECT_EQ(self.count(completion_kind::peer_failed), 0u);
   });
 }
@@ -272,18 +274,18 @@ void stay_silent(const configuration& config) {
   });
 }
 
-TEST_F(Device, ARankThatStaysSilentIsLost) { stay_silent({}); }
+TEST_F(Device, ARankThatStaysSilentHasFailed) { stay_silent({}); }
 
-TEST_F(Device, ARankThatStaysSilentIsLostToOneThatSleeps) { stay_silent(sleeping()); }
+TEST_F(Device, ASleepingRankDetectsThatAnotherStaysSilent) { stay_silent(sleeping()); }
 
-TEST_F(Device, RanksThatNeverMetEndInPeace) {
+TEST_F(Device, RanksThatNeverConnectedEndWithoutErrors) {
   configuration config;
   config.network.ibv_eager_ranks = 0;
   settings_of_fake().datagrams_lost = 10;
   run(6, config, [](rank_of_test&) {});
 }
 
-TEST_F(Device, AChildThatWasForkedOffTouchesNothing) {
+TEST_F(Device, AForkedChildTouchesNothing) {
   auto boots = boot::make_in_process_job(1, patience);
   auto network = rdma_context::make_with(fake_verbs(), *boots[0], {});
   ASSERT_TRUE(network.ok());
@@ -302,7 +304,7 @@ TEST_F(Device, AChildThatWasForkedOffTouchesNothing) {
   }
   int status = -1;
   ASSERT_EQ(waitpid(child, &status, 0), child);
-  EXPECT_EQ(status, 0) << "it ended what is its parent's";
+  EXPECT_EQ(status, 0) << "the child destroyed objects of its parent";
   EXPECT_TRUE((*made)->post(make_send(0, &word, sizeof(word))).is_done());
   completion got;
   size_t count = 0;
@@ -350,7 +352,7 @@ TEST_F(Device, RanksThatConnectInDifferentWaysSayWhichAttribute) {
   EXPECT_THAT(texts, testing::Each(HasSubstr("ibv_eager_ranks")));
 }
 
-TEST_F(Device, QueuesThatTheDeviceDoesNotHaveAreNamed) {
+TEST_F(Device, TooSmallQueuesAreNamedInTheError) {
   settings_of_fake().max_cqe = 40;
   auto boots = boot::make_in_process_job(1, patience);
   auto network = rdma_context::make_with(fake_verbs(), *boots[0], {});
@@ -385,12 +387,12 @@ paged register_with(attr_ibv_odp_strategy_t odp, attr_ibv_prefetch_strategy_t pr
 TEST_F(Device, PagesOnDemandWhereTheDeviceCan) {
   const auto prefetch = attr_ibv_prefetch_strategy_t::prefetch_write;
   paged got = register_with(attr_ibv_odp_strategy_t::explicit_odp, prefetch);
-  EXPECT_EQ(got.on_demand, 0) << "the device has none";
+  EXPECT_EQ(got.on_demand, 0) << "the device has no on-demand paging";
   EXPECT_TRUE(got.advice.empty());
   settings_of_fake().odp_general = IBV_ODP_SUPPORT;
   settings_of_fake().odp_rc = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ;
   got = register_with(attr_ibv_odp_strategy_t::implicit_odp, prefetch);
-  EXPECT_EQ(got.on_demand, 0) << "of all memory it has none";
+  EXPECT_EQ(got.on_demand, 0) << "the device has no implicit on-demand paging";
   got = register_with(attr_ibv_odp_strategy_t::none, prefetch);
   EXPECT_EQ(got.on_demand, 0);
   EXPECT_TRUE(got.advice.empty());

@@ -5,7 +5,7 @@
 
 namespace lci::net::ibv {
 
-// The backend over devices that are not there (fake_verbs.h).
+// The ibv backend over simulated devices (fake_verbs.h).
 extern const backend_entry fake_backend;
 
 }  // namespace lci::net::ibv

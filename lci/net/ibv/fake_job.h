@@ -1,4 +1,4 @@
-// A job over devices that are not there (fake_verbs.h), its ranks threads of the test.
+// A job over simulated devices (fake_verbs.h). Its ranks are threads of the test.
 #ifndef LCI_NET_IBV_FAKE_JOB_H_
 #define LCI_NET_IBV_FAKE_JOB_H_
 
@@ -30,9 +30,9 @@ struct rank_of_test {
   std::unique_ptr<device>& owned_device;
   device& dev;
   std::vector<completion> seen;
-  int meetings = 0;
+  int barriers = 0;
 
-  void meet() { ASSERT_TRUE(boot.barrier(std::to_string(meetings++), patience).ok()); }
+  void barrier() { ASSERT_TRUE(boot.barrier(std::to_string(barriers++), patience).ok()); }
   void poll() {
     completion out[8];
     size_t count = 0;
@@ -45,16 +45,16 @@ struct rank_of_test {
   void poll_until(const std::function<bool()>& done) {
     for (base::backoff backoff; !done(); wait(&backoff)) poll();
   }
-  // Sleeps, where the device says for how long.
+  // Sleeps as long as the device allows; pauses by `backoff` where it has nothing to sleep on.
   void wait(base::backoff* backoff) {
-    std::vector<pollfd> told;
-    for (const int each : dev.wait_descriptors()) told.push_back({each, POLLIN, 0});
-    const auto longest = told.empty() ? std::chrono::microseconds(0) : dev.arm();
+    std::vector<pollfd> descriptors;
+    for (const int each : dev.wait_descriptors()) descriptors.push_back({each, POLLIN, 0});
+    const auto longest = descriptors.empty() ? std::chrono::microseconds(0) : dev.arm();
     const timespec until = {0, std::chrono::nanoseconds(longest).count()};
     if (longest.count() == 0) {
       backoff->idle();
     } else {
-      ppoll(told.data(), told.size(), &until, nullptr);
+      ppoll(descriptors.data(), descriptors.size(), &until, nullptr);
     }
   }
   error_t post(const op& operation) {
@@ -74,12 +74,12 @@ struct rank_of_test {
 struct configuration {
   context_config network;
   device_config device;
-  std::chrono::seconds with_silent_ranks = patience;
+  std::chrono::seconds boot_timeout = patience;
 };
 
 inline void run(int ranks, const configuration& config,
                 const std::function<void(rank_of_test&)>& body) {
-  auto boots = boot::make_in_process_job(ranks, config.with_silent_ranks);
+  auto boots = boot::make_in_process_job(ranks, config.boot_timeout);
   std::vector<std::thread> threads;
   for (auto& boot : boots) {
     threads.emplace_back([&, own = std::move(boot)] {
@@ -108,9 +108,10 @@ class Device : public testing::Test {
  protected:
   void SetUp() override { reset_fake(); }
   void TearDown() override {
-    EXPECT_EQ(counts_of_fake().objects, 0) << "that were not ended";
+    EXPECT_EQ(counts_of_fake().objects, 0) << "objects were not destroyed";
     EXPECT_EQ(counts_of_fake().overruns, 0);
-    EXPECT_EQ(counts_of_fake().unacknowledged, 0) << "events, for which a real queue would wait";
+    EXPECT_EQ(counts_of_fake().unacknowledged, 0)
+        << "events: destroying a real queue would wait for them";
   }
 };
 

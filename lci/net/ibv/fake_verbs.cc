@@ -15,11 +15,11 @@
 namespace lci::net::ibv {
 namespace {
 
-struct channel_of_fake : ibv_comp_channel {
+struct fake_channel : ibv_comp_channel {
   std::deque<ibv_cq*> events;
 };
 
-struct cq_of_fake : ibv_cq {
+struct fake_cq : ibv_cq {
   std::deque<ibv_wc> entries;
   bool broken = false;
   bool notifies = false;  // the next entry makes an event
@@ -31,7 +31,7 @@ struct receive {
   uint32_t size;
 };
 
-struct srq_of_fake : ibv_srq {
+struct fake_srq : ibv_srq {
   size_t capacity = 0;
   std::deque<receive> receives;
 };
@@ -41,10 +41,10 @@ struct send {
   std::vector<unsigned char> inlined;
   std::vector<ibv_sge> pieces;
   uint32_t size = 0;
-  uint32_t packet = 0;  // each has one, however long it is
+  uint32_t packet = 0;  // packet number; one per request, however long it is
 };
 
-struct qp_of_fake : ibv_qp {
+struct fake_qp : ibv_qp {
   uint32_t depth = 0;
   uint32_t inline_bytes = 0;
   uint32_t key = 0;
@@ -52,20 +52,20 @@ struct qp_of_fake : ibv_qp {
   uint8_t timeout = 0;
   bool dead = false;
   bool silent = false;
-  uint32_t next_packet = 0;      // that it sends
-  uint32_t expected_packet = 0;  // that it takes
+  uint32_t next_psn = 0;      // of the next packet sent
+  uint32_t expected_psn = 0;  // of the next packet accepted
   std::deque<send> sends;
   std::deque<receive> receives;  // without a shared queue
 };
 
-struct context_of_fake : ibv_context {};
+struct fake_context : ibv_context {};
 
 struct fake_world {
   std::mutex mutex;
   fake_settings settings;
   fake_counts counts;
   std::vector<ibv_device> devices;
-  std::map<uint32_t, qp_of_fake*> queue_pairs;
+  std::map<uint32_t, fake_qp*> queue_pairs;
   std::map<uint32_t, ibv_mr*> registrations;  // by key
   uint32_t next_number = 100;
   uint32_t next_key = 1;
@@ -77,7 +77,7 @@ fake_world& world() {
   return *once;
 }
 
-// What is done under it counts as a library's doing for who watches writes.
+// Holds the mutex. Code under it counts as a library's for the write watch of tests.
 class guard {
  public:
   explicit guard(std::mutex& mutex) : held_(mutex) {}
@@ -88,7 +88,7 @@ class guard {
 };
 
 template <class T>
-int end(T* object) {
+int destroy_object(T* object) {
   const guard held(world().mutex);
   --world().counts.objects;
   delete object;
@@ -96,12 +96,12 @@ int end(T* object) {
 }
 
 template <class T>
-T* begin() {
+T* make_object() {
   ++world().counts.objects;
   return new T();
 }
 
-// ---- moving bytes, with the mutex ------------------------------------------------------------
+// Moving bytes; with the mutex.
 
 const ibv_mr* registration(uint32_t key, uint64_t address, size_t size) {
   const auto found = world().registrations.find(key);
@@ -112,20 +112,20 @@ const ibv_mr* registration(uint32_t key, uint64_t address, size_t size) {
                                                                               : nullptr;
 }
 
-void notify(cq_of_fake& queue) {
+void notify(fake_cq& queue) {
   if (!queue.notifies) return;
   queue.notifies = false;
-  static_cast<channel_of_fake*>(queue.channel)->events.push_back(&queue);
+  static_cast<fake_channel*>(queue.channel)->events.push_back(&queue);
   eventfd_write(queue.channel->fd, 1);
 }
 
-// The descriptor counts them.
-void drop_event(channel_of_fake& of) {
+// Takes one event from the count of the descriptor.
+void drop_event(fake_channel& of) {
   eventfd_t one;
   eventfd_read(of.fd, &one);
 }
 
-void complete(cq_of_fake& queue, const ibv_wc& entry) {
+void complete(fake_cq& queue, const ibv_wc& entry) {
   notify(queue);
   if (queue.entries.size() == static_cast<size_t>(queue.cqe)) {
     queue.broken = true;
@@ -135,17 +135,17 @@ void complete(cq_of_fake& queue, const ibv_wc& entry) {
   queue.entries.push_back(entry);
 }
 
-void complete_send(qp_of_fake& by, const send& over, ibv_wc_status status) {
-  if (status == IBV_WC_SUCCESS && (over.request.send_flags & IBV_SEND_SIGNALED) == 0) return;
+void complete_send(fake_qp& by, const send& finished, ibv_wc_status status) {
+  if (status == IBV_WC_SUCCESS && (finished.request.send_flags & IBV_SEND_SIGNALED) == 0) return;
   ibv_wc entry = {};
-  entry.wr_id = over.request.wr_id;
+  entry.wr_id = finished.request.wr_id;
   entry.status = status;
   entry.opcode = IBV_WC_SEND;
   entry.qp_num = by.qp_num;
-  complete(*static_cast<cq_of_fake*>(by.send_cq), entry);
+  complete(*static_cast<fake_cq*>(by.send_cq), entry);
 }
 
-void complete_receive(qp_of_fake& at, const receive& room, const send& from, ibv_wc_opcode opcode,
+void complete_receive(fake_qp& at, const receive& room, const send& from, ibv_wc_opcode opcode,
                       uint32_t bytes) {
   ibv_wc entry = {};
   entry.wr_id = room.id;
@@ -158,11 +158,11 @@ void complete_receive(qp_of_fake& at, const receive& room, const send& from, ibv
     entry.wc_flags = IBV_WC_WITH_IMM;
     entry.imm_data = from.request.imm_data;
   }
-  complete(*static_cast<cq_of_fake*>(at.recv_cq), entry);
+  complete(*static_cast<fake_cq*>(at.recv_cq), entry);
 }
 
-// False if a piece is not registered.
-bool gather(const send& from, unsigned char* to) {
+// Returns false if a piece is not registered.
+bool copy_payload(const send& from, unsigned char* to) {
   if ((from.request.send_flags & IBV_SEND_INLINE) != 0) {
     std::copy(from.inlined.begin(), from.inlined.end(), to);
     return true;
@@ -176,15 +176,15 @@ bool gather(const send& from, unsigned char* to) {
   return true;
 }
 
-std::deque<receive>& receives_of(qp_of_fake& at) {
-  return at.srq == nullptr ? at.receives : static_cast<srq_of_fake*>(at.srq)->receives;
+std::deque<receive>& receives_of(fake_qp& at) {
+  return at.srq == nullptr ? at.receives : static_cast<fake_srq*>(at.srq)->receives;
 }
 
-enum class outcome { done, later, local_error, remote_error, nobody };
+enum class outcome { done, later, local_error, remote_error, unreachable };
 
-constexpr uint32_t packet_numbers = 0xffffff;
+constexpr uint32_t psn_mask = 0xffffff;
 
-outcome carry_out(const send& front, qp_of_fake& at) {
+outcome apply(const send& front, fake_qp& at) {
   const bool is_send =
       front.request.opcode == IBV_WR_SEND || front.request.opcode == IBV_WR_SEND_WITH_IMM;
   const bool takes = is_send || front.request.opcode == IBV_WR_RDMA_WRITE_WITH_IMM;
@@ -193,7 +193,7 @@ outcome carry_out(const send& front, qp_of_fake& at) {
   if (is_send) {
     const receive room = rooms.front();
     std::vector<unsigned char> bytes(front.size);
-    if (!gather(front, bytes.data())) return outcome::local_error;
+    if (!copy_payload(front, bytes.data())) return outcome::local_error;
     rooms.pop_front();
     if (front.size <= room.size) std::copy(bytes.begin(), bytes.end(), room.bytes);
     complete_receive(at, room, front, IBV_WC_RECV, front.size);
@@ -209,7 +209,7 @@ outcome carry_out(const send& front, qp_of_fake& at) {
       const ibv_sge& to = front.pieces[0];
       if (registration(to.lkey, to.addr, to.length) == nullptr) return outcome::local_error;
       std::memcpy(reinterpret_cast<void*>(to.addr), there, to.length);
-    } else if (!gather(front, there)) {
+    } else if (!copy_payload(front, there)) {
       return outcome::local_error;
     }
   }
@@ -220,30 +220,30 @@ outcome carry_out(const send& front, qp_of_fake& at) {
   return outcome::done;
 }
 
-outcome execute(qp_of_fake& by, const send& front) {
+outcome execute(fake_qp& by, const send& front) {
   const auto found = world().queue_pairs.find(by.peer);
-  if (found == world().queue_pairs.end()) return outcome::nobody;
-  qp_of_fake& at = *found->second;
+  if (found == world().queue_pairs.end()) return outcome::unreachable;
+  fake_qp& at = *found->second;
   if (at.dead || (at.state != IBV_QPS_RTR && at.state != IBV_QPS_RTS) || at.peer != by.qp_num) {
-    return outcome::nobody;
+    return outcome::unreachable;
   }
-  const uint32_t ahead = (front.packet - at.expected_packet) & packet_numbers;
+  const uint32_t ahead = (front.packet - at.expected_psn) & psn_mask;
   if (at.silent) {
-    // A queue pair that is in a hurry gives up, whether only the answer is lost or all; others
-    // wait.
+    // A queue pair with a short timeout gives up, whether the request or only the answer is lost;
+    // others wait.
     if (by.timeout >= 16) return outcome::later;
-    if (ahead == 0 && world().counts.unanswered % 2 == 0) ++at.expected_packet;
-    return outcome::nobody;
+    if (ahead == 0 && world().counts.unanswered % 2 == 0) ++at.expected_psn;
+    return outcome::unreachable;
   }
-  if (ahead > packet_numbers / 2) return outcome::done;  // seen before
-  if (ahead > 0) return outcome::nobody;                 // others before it never came
-  if (by.timeout < 16) ++world().counts.pulses;
-  const outcome now = carry_out(front, at);
-  if (now == outcome::done) at.expected_packet = (at.expected_packet + 1) & packet_numbers;
+  if (ahead > psn_mask / 2) return outcome::done;  // a duplicate
+  if (ahead > 0) return outcome::unreachable;      // earlier packets are missing
+  if (by.timeout < 16) ++world().counts.heartbeats;
+  const outcome now = apply(front, at);
+  if (now == outcome::done) at.expected_psn = (at.expected_psn + 1) & psn_mask;
   return now;
 }
 
-void break_down(qp_of_fake& by, ibv_wc_status first) {
+void flush_with_error(fake_qp& by, ibv_wc_status first) {
   by.state = IBV_QPS_ERR;
   for (; !by.sends.empty(); by.sends.pop_front()) {
     complete_send(by, by.sends.front(), first);
@@ -251,8 +251,8 @@ void break_down(qp_of_fake& by, ibv_wc_status first) {
   }
 }
 
-void move_on(qp_of_fake& by) {
-  if (by.state == IBV_QPS_ERR) break_down(by, IBV_WC_WR_FLUSH_ERR);
+void progress(fake_qp& by) {
+  if (by.state == IBV_QPS_ERR) flush_with_error(by, IBV_WC_WR_FLUSH_ERR);
   while (!by.sends.empty() && !by.dead) {
     switch (execute(by, by.sends.front())) {
       case outcome::done:
@@ -262,37 +262,37 @@ void move_on(qp_of_fake& by) {
       case outcome::later:
         return;
       case outcome::local_error:
-        return break_down(by, IBV_WC_LOC_PROT_ERR);
-      case outcome::nobody:
+        return flush_with_error(by, IBV_WC_LOC_PROT_ERR);
+      case outcome::unreachable:
         ++world().counts.unanswered;
-        return break_down(by, IBV_WC_RETRY_EXC_ERR);
+        return flush_with_error(by, IBV_WC_RETRY_EXC_ERR);
       case outcome::remote_error: {
-        qp_of_fake* at = world().queue_pairs[by.peer];
-        break_down(by, IBV_WC_REM_ACCESS_ERR);
-        if (at->state != IBV_QPS_ERR) break_down(*at, IBV_WC_WR_FLUSH_ERR);
+        fake_qp* at = world().queue_pairs[by.peer];
+        flush_with_error(by, IBV_WC_REM_ACCESS_ERR);
+        if (at->state != IBV_QPS_ERR) flush_with_error(*at, IBV_WC_WR_FLUSH_ERR);
         return;
       }
     }
   }
 }
 
-void move_all_on() {
+void progress_all() {
   for (auto& each : world().queue_pairs) {
-    if (each.second->qp_type == IBV_QPT_RC && !each.second->sends.empty()) move_on(*each.second);
+    if (each.second->qp_type == IBV_QPT_RC && !each.second->sends.empty()) progress(*each.second);
   }
 }
 
-void send_datagram(qp_of_fake& by, const send& front) {
+void send_datagram(fake_qp& by, const send& front) {
   complete_send(by, front, IBV_WC_SUCCESS);
   if (by.dead || by.silent) return;
   if (world().datagrams++ % 10 < world().settings.datagrams_lost) return;
   std::vector<unsigned char> bytes(front.size);
-  if (!gather(front, bytes.data())) return;
+  if (!copy_payload(front, bytes.data())) return;
   const auto& loses = world().settings.loses;
   if (loses && loses(bytes.data(), bytes.size())) return;
   const auto found = world().queue_pairs.find(front.request.wr.ud.remote_qpn);
   if (found == world().queue_pairs.end()) return;
-  qp_of_fake& at = *found->second;
+  fake_qp& at = *found->second;
   constexpr uint32_t global_header = 40;
   if (at.dead || at.silent || at.key != front.request.wr.ud.remote_qkey || at.receives.empty()) {
     return;
@@ -304,11 +304,11 @@ void send_datagram(qp_of_fake& by, const send& front) {
   complete_receive(at, room, front, IBV_WC_RECV, global_header + front.size);
 }
 
-// ---- the verbs that headers inline ----------------------------------------------------------
+// The verbs that the headers of libibverbs inline.
 
 int post_send(ibv_qp* on, ibv_send_wr* request, ibv_send_wr** refused) {
   const guard held(world().mutex);
-  auto& by = static_cast<qp_of_fake&>(*on);
+  auto& by = static_cast<fake_qp&>(*on);
   for (; request != nullptr; request = request->next) {
     send posted;
     posted.request = *request;
@@ -325,14 +325,14 @@ int post_send(ibv_qp* on, ibv_send_wr* request, ibv_send_wr** refused) {
       return by.sends.size() == by.depth ? ENOMEM : EINVAL;
     }
     ++world().counts.posted;
-    world().counts.signalled += (request->send_flags & IBV_SEND_SIGNALED) != 0 ? 1 : 0;
+    world().counts.signaled += (request->send_flags & IBV_SEND_SIGNALED) != 0 ? 1 : 0;
     if (by.qp_type == IBV_QPT_UD) {
       send_datagram(by, posted);
     } else {
-      posted.packet = by.next_packet;
-      by.next_packet = (by.next_packet + 1) & packet_numbers;
+      posted.packet = by.next_psn;
+      by.next_psn = (by.next_psn + 1) & psn_mask;
       by.sends.push_back(std::move(posted));
-      move_on(by);
+      progress(by);
     }
   }
   return 0;
@@ -346,14 +346,14 @@ receive room_of(const ibv_recv_wr& request) {
 int post_recv(ibv_qp* on, ibv_recv_wr* request, ibv_recv_wr**) {
   const guard held(world().mutex);
   for (; request != nullptr; request = request->next) {
-    static_cast<qp_of_fake*>(on)->receives.push_back(room_of(*request));
+    static_cast<fake_qp*>(on)->receives.push_back(room_of(*request));
   }
   return 0;
 }
 
 int post_srq_recv(ibv_srq* on, ibv_recv_wr* request, ibv_recv_wr** refused) {
   const guard held(world().mutex);
-  auto& queue = static_cast<srq_of_fake&>(*on);
+  auto& queue = static_cast<fake_srq&>(*on);
   int result = 0;
   for (; request != nullptr && result == 0; request = request->next) {
     if (queue.receives.size() == queue.capacity) {
@@ -363,13 +363,13 @@ int post_srq_recv(ibv_srq* on, ibv_recv_wr* request, ibv_recv_wr** refused) {
       queue.receives.push_back(room_of(*request));
     }
   }
-  move_all_on();
+  progress_all();
   return result;
 }
 
 int poll_cq(ibv_cq* of, int count, ibv_wc* entries) {
   const guard held(world().mutex);
-  auto& queue = static_cast<cq_of_fake&>(*of);
+  auto& queue = static_cast<fake_cq&>(*of);
   if (queue.broken) return -1;
   int got = 0;
   for (; got < count && !queue.entries.empty(); ++got) {
@@ -382,11 +382,11 @@ int poll_cq(ibv_cq* of, int count, ibv_wc* entries) {
 int req_notify_cq(ibv_cq* of, int) {
   const guard held(world().mutex);
   if (of->channel == nullptr) return EINVAL;
-  static_cast<cq_of_fake*>(of)->notifies = true;
+  static_cast<fake_cq*>(of)->notifies = true;
   return 0;
 }
 
-// ---- the table --------------------------------------------------------------------------------
+// The functions of the table.
 
 ibv_device** get_device_list(int* count) {
   const guard held(world().mutex);
@@ -407,7 +407,7 @@ const char* get_device_name(ibv_device* of) {
 
 ibv_context* open_device(ibv_device* device) {
   const guard held(world().mutex);
-  auto* made = begin<context_of_fake>();
+  auto* made = make_object<fake_context>();
   made->device = device;
   made->ops.post_send = post_send;
   made->ops.post_recv = post_recv;
@@ -458,14 +458,14 @@ ssize_t query_gid_table(ibv_context*, ibv_gid_entry* entries, size_t count) {
 
 ibv_pd* alloc_pd(ibv_context* context) {
   const guard held(world().mutex);
-  auto* made = begin<ibv_pd>();
+  auto* made = make_object<ibv_pd>();
   made->context = context;
   return made;
 }
 
 ibv_mr* reg_mr(ibv_pd* domain, void* address, size_t size, int access) {
   const guard held(world().mutex);
-  auto* made = begin<ibv_mr>();
+  auto* made = make_object<ibv_mr>();
   made->pd = domain;
   made->addr = address;
   made->length = size;
@@ -475,35 +475,35 @@ ibv_mr* reg_mr(ibv_pd* domain, void* address, size_t size, int access) {
   return made;
 }
 
-int dereg_mr(ibv_mr* over) {
+int dereg_mr(ibv_mr* mr) {
   {
     const guard held(world().mutex);
-    world().registrations.erase(over->lkey);
+    world().registrations.erase(mr->lkey);
   }
-  return end(over);
+  return destroy_object(mr);
 }
 
 ibv_comp_channel* create_comp_channel(ibv_context* context) {
   const guard held(world().mutex);
-  auto* made = begin<channel_of_fake>();
+  auto* made = make_object<fake_channel>();
   made->context = context;
   made->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
   return made;
 }
 
-int destroy_comp_channel(ibv_comp_channel* over) {
+int destroy_comp_channel(ibv_comp_channel* object) {
   {
     const guard held(world().mutex);
-    if (over->refcnt != 0) return EBUSY;
+    if (object->refcnt != 0) return EBUSY;
   }
-  close(over->fd);
-  return end(static_cast<channel_of_fake*>(over));
+  close(object->fd);
+  return destroy_object(static_cast<fake_channel*>(object));
 }
 
-// Only for a descriptor that does not block.
+// For non-blocking descriptors only.
 int get_cq_event(ibv_comp_channel* of, ibv_cq** queue, void** context) {
   const guard held(world().mutex);
-  auto& channel = *static_cast<channel_of_fake*>(of);
+  auto& channel = *static_cast<fake_channel*>(of);
   if (channel.events.empty()) {
     errno = EAGAIN;
     return -1;
@@ -527,7 +527,7 @@ ibv_cq* create_cq(ibv_context* context, int count, void*, ibv_comp_channel* chan
     errno = EINVAL;
     return nullptr;
   }
-  auto* made = begin<cq_of_fake>();
+  auto* made = make_object<fake_cq>();
   made->context = context;
   made->cqe = count;
   made->channel = channel;
@@ -535,15 +535,15 @@ ibv_cq* create_cq(ibv_context* context, int count, void*, ibv_comp_channel* chan
   return made;
 }
 
-int destroy_cq(ibv_cq* over) {
+int destroy_cq(ibv_cq* object) {
   {
     const guard held(world().mutex);
-    if (over->channel != nullptr) {
-      auto& channel = *static_cast<channel_of_fake*>(over->channel);
+    if (object->channel != nullptr) {
+      auto& channel = *static_cast<fake_channel*>(object->channel);
       for (size_t i = channel.events.size(); i > 0; --i) {
         ibv_cq* const each = channel.events.front();
         channel.events.pop_front();
-        if (each == over) {
+        if (each == object) {
           drop_event(channel);
         } else {
           channel.events.push_back(each);
@@ -552,12 +552,12 @@ int destroy_cq(ibv_cq* over) {
       --channel.refcnt;
     }
   }
-  return end(static_cast<cq_of_fake*>(over));
+  return destroy_object(static_cast<fake_cq*>(object));
 }
 
 ibv_srq* create_srq(ibv_pd* domain, ibv_srq_init_attr* wanted) {
   const guard held(world().mutex);
-  auto* made = begin<srq_of_fake>();
+  auto* made = make_object<fake_srq>();
   made->context = domain->context;
   made->capacity = wanted->attr.max_wr;
   return made;
@@ -569,7 +569,7 @@ ibv_qp* create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
     errno = EINVAL;
     return nullptr;
   }
-  auto* made = begin<qp_of_fake>();
+  auto* made = make_object<fake_qp>();
   made->context = domain->context;
   made->send_cq = wanted->send_cq;
   made->recv_cq = wanted->recv_cq;
@@ -583,7 +583,7 @@ ibv_qp* create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
   return made;
 }
 
-void forget(cq_of_fake& queue, uint32_t number) {
+void forget(fake_cq& queue, uint32_t number) {
   queue.entries.erase(
       std::remove_if(queue.entries.begin(), queue.entries.end(),
                      [number](const ibv_wc& entry) { return entry.qp_num == number; }),
@@ -592,29 +592,29 @@ void forget(cq_of_fake& queue, uint32_t number) {
 
 int modify_qp(ibv_qp* modified, ibv_qp_attr* to, int mask) {
   const guard held(world().mutex);
-  auto& qp = static_cast<qp_of_fake&>(*modified);
+  auto& qp = static_cast<fake_qp&>(*modified);
   qp.state = to->qp_state;
   if ((mask & IBV_QP_DEST_QPN) != 0) qp.peer = to->dest_qp_num;
   if ((mask & IBV_QP_QKEY) != 0) qp.key = to->qkey;
   if ((mask & IBV_QP_TIMEOUT) != 0) qp.timeout = to->timeout;
-  if ((mask & IBV_QP_SQ_PSN) != 0) qp.next_packet = to->sq_psn;
-  if ((mask & IBV_QP_RQ_PSN) != 0) qp.expected_packet = to->rq_psn;
+  if ((mask & IBV_QP_SQ_PSN) != 0) qp.next_psn = to->sq_psn;
+  if ((mask & IBV_QP_RQ_PSN) != 0) qp.expected_psn = to->rq_psn;
   if (to->qp_state == IBV_QPS_RESET) {
     qp.sends.clear();
-    forget(static_cast<cq_of_fake&>(*qp.send_cq), qp.qp_num);
-    forget(static_cast<cq_of_fake&>(*qp.recv_cq), qp.qp_num);
+    forget(static_cast<fake_cq&>(*qp.send_cq), qp.qp_num);
+    forget(static_cast<fake_cq&>(*qp.recv_cq), qp.qp_num);
   }
-  if (to->qp_state == IBV_QPS_ERR) break_down(qp, IBV_WC_WR_FLUSH_ERR);
+  if (to->qp_state == IBV_QPS_ERR) flush_with_error(qp, IBV_WC_WR_FLUSH_ERR);
   return 0;
 }
 
-int destroy_qp(ibv_qp* over) {
+int destroy_qp(ibv_qp* object) {
   {
     const guard held(world().mutex);
-    world().queue_pairs.erase(over->qp_num);
-    move_all_on();
+    world().queue_pairs.erase(object->qp_num);
+    progress_all();
   }
-  return end(static_cast<qp_of_fake*>(over));
+  return destroy_object(static_cast<fake_qp*>(object));
 }
 
 ibv_ah* create_ah(ibv_pd* domain, ibv_ah_attr*) {
@@ -623,7 +623,7 @@ ibv_ah* create_ah(ibv_pd* domain, ibv_ah_attr*) {
     errno = ENETUNREACH;
     return nullptr;
   }
-  auto* made = begin<ibv_ah>();
+  auto* made = make_object<ibv_ah>();
   made->context = domain->context;
   return made;
 }
@@ -636,7 +636,7 @@ ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr*) {
     return nullptr;
   }
   ++world().counts.thread_domains;
-  auto* made = begin<ibv_td>();
+  auto* made = make_object<ibv_td>();
   made->context = context;
   return made;
 }
@@ -664,12 +664,14 @@ verbs make_table() {
   made.free_device_list = free_device_list;
   made.get_device_name = get_device_name;
   made.open_device = open_device;
-  made.close_device = [](ibv_context* over) { return end(static_cast<context_of_fake*>(over)); };
+  made.close_device = [](ibv_context* object) {
+    return destroy_object(static_cast<fake_context*>(object));
+  };
   made.query_device = query_device;
   made.query_port = query_port;
   made.query_gid_table = query_gid_table;
   made.alloc_pd = alloc_pd;
-  made.dealloc_pd = [](ibv_pd* over) { return end(over); };
+  made.dealloc_pd = [](ibv_pd* object) { return destroy_object(object); };
   made.reg_mr = reg_mr;
   made.dereg_mr = dereg_mr;
   made.create_cq = create_cq;
@@ -679,17 +681,17 @@ verbs make_table() {
   made.get_cq_event = get_cq_event;
   made.ack_cq_events = ack_cq_events;
   made.create_srq = create_srq;
-  made.destroy_srq = [](ibv_srq* over) { return end(static_cast<srq_of_fake*>(over)); };
+  made.destroy_srq = [](ibv_srq* object) { return destroy_object(static_cast<fake_srq*>(object)); };
   made.create_qp = create_qp;
   made.modify_qp = modify_qp;
   made.destroy_qp = destroy_qp;
   made.create_ah = create_ah;
-  made.destroy_ah = [](ibv_ah* over) { return end(over); };
+  made.destroy_ah = [](ibv_ah* object) { return destroy_object(object); };
   made.wc_status_str = [](ibv_wc_status status) {
     return status == IBV_WC_SUCCESS ? "success" : "failure";
   };
   made.alloc_td = alloc_td;
-  made.dealloc_td = [](ibv_td* over) { return end(over); };
+  made.dealloc_td = [](ibv_td* object) { return destroy_object(object); };
   made.alloc_parent_domain = alloc_parent_domain;
   made.query_device_ex = query_device_ex;
   made.advise_mr = advise_mr;
@@ -721,9 +723,9 @@ void kill_fake(const ibv_context* opened) {
   for (auto& each : world().queue_pairs) {
     if (each.second->context != opened) continue;
     each.second->dead = true;
-    break_down(*each.second, IBV_WC_RETRY_EXC_ERR);
+    flush_with_error(*each.second, IBV_WC_RETRY_EXC_ERR);
   }
-  move_all_on();
+  progress_all();
 }
 
 void silence_fake(const ibv_context* opened, bool silent) {
@@ -731,7 +733,7 @@ void silence_fake(const ibv_context* opened, bool silent) {
   for (auto& each : world().queue_pairs) {
     if (each.second->context == opened) each.second->silent = silent;
   }
-  if (!silent) move_all_on();
+  if (!silent) progress_all();
 }
 
 }  // namespace lci::net::ibv

@@ -14,7 +14,7 @@ packet_memory::~packet_memory() {
   if (memory_ != nullptr) munmap(memory_, size_);
 }
 
-base::Status packet_memory::make(const verbs& with, ibv_pd* domain, size_t count, size_t bytes) {
+base::Status packet_memory::make(const verbs& library, ibv_pd* domain, size_t count, size_t bytes) {
   constexpr size_t line = 64;
   stride_ = (bytes + line - 1) / line * line;
   size_ = std::max<size_t>(count * stride_, line);
@@ -24,7 +24,8 @@ base::Status packet_memory::make(const verbs& with, ibv_pd* domain, size_t count
         base::StrCat("no memory for ", count, " packets of ", bytes, " bytes"));
   }
   memory_ = memory;
-  registration_ = own(with.reg_mr(domain, memory_, size_, IBV_ACCESS_LOCAL_WRITE), with.dereg_mr);
+  registration_ =
+      own(library.reg_mr(domain, memory_, size_, IBV_ACCESS_LOCAL_WRITE), library.dereg_mr);
   if (registration_ == nullptr) {
     return failure(base::StrCat("registering ", count, " packets of ", bytes, " bytes"), errno);
   }

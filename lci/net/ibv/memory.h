@@ -10,7 +10,7 @@
 
 namespace lci::net::ibv {
 
-// Registered memory for packets of equal size. Each begins at a multiple of 64.
+// Registered memory for packets of equal size, each aligned to 64 bytes.
 class packet_memory {
  public:
   packet_memory() = default;
@@ -18,7 +18,7 @@ class packet_memory {
   packet_memory(const packet_memory&) = delete;
   packet_memory& operator=(const packet_memory&) = delete;
 
-  base::Status make(const verbs& with, ibv_pd* domain, size_t count, size_t bytes);
+  base::Status make(const verbs& library, ibv_pd* domain, size_t count, size_t bytes);
 
   unsigned char* at(size_t index) const {
     return static_cast<unsigned char*>(memory_) + index * stride_;

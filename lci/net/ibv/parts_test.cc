@@ -1,4 +1,4 @@
-// The parts that a device is made of, each by itself.
+// Unit tests of the parts of a device.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "lci/net/ibv/circle.h"
 #include "lci/net/ibv/fake_verbs.h"
-#include "lci/net/ibv/lengths.h"
+#include "lci/net/ibv/monitor_ring.h"
 #include "lci/net/ibv/port.h"
+#include "lci/net/ibv/queue_depths.h"
 #include "lci/net/ibv/send_queue.h"
 #include "lci/net/ibv/source_table.h"
 #include "lci/net/ibv/verbs.h"
@@ -29,7 +29,7 @@ TEST(Verbs, WithoutTheLibraryTheErrorSaysWhatToInstall) {
               AllOf(HasSubstr("libnonesuch.so.1"), HasSubstr("libibverbs1")));
 }
 
-TEST(Verbs, AnotherLibraryOfThatNameIsRefused) {
+TEST(Verbs, ALibraryWithoutTheFunctionsIsRefused) {
   const auto wrong = load_verbs_from("libc.so.6");
   ASSERT_FALSE(wrong.ok());
   EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("ibv_get_device_list"));
@@ -68,7 +68,7 @@ TEST(Port, TheGidThatReachesFurthestIsChosen) {
   EXPECT_EQ(choose_gid({link, ipv6, ipv4, elsewhere}, 2), 7);
 }
 
-class PortOfFake : public testing::Test {
+class FakePort : public testing::Test {
  protected:
   void SetUp() override { reset_fake(); }
   void TearDown() override { EXPECT_EQ(counts_of_fake().objects, 0); }
@@ -79,7 +79,7 @@ std::string name_or_error(const wanted_port& wanted) {
   return opened.ok() ? opened->name : std::string(opened.status().message());
 }
 
-TEST_F(PortOfFake, IsFoundByName) {
+TEST_F(FakePort, IsFoundByName) {
   settings_of_fake().devices = {"fake0", "fake1"};
   settings_of_fake().ports = 2;
   settings_of_fake().gids = {entry(0, IBV_GID_TYPE_ROCE_V2, {}, true, 1),
@@ -92,44 +92,44 @@ TEST_F(PortOfFake, IsFoundByName) {
   EXPECT_THAT(name_or_error({"fake2"}), AllOf(HasSubstr("fake0"), HasSubstr("fake1")));
 }
 
-TEST_F(PortOfFake, ThatCantBeUsedSaysWhy) {
+TEST_F(FakePort, TheErrorOfAnUnusablePortSaysWhy) {
   settings_of_fake().active = false;
   EXPECT_THAT(name_or_error({}), AllOf(HasSubstr("fake0:1"), HasSubstr("not active")));
   settings_of_fake().devices = {};
   EXPECT_THAT(name_or_error({}), HasSubstr("no RDMA device"));
 }
 
-TEST_F(PortOfFake, OnEthernetRanksAreNamedByGid) {
+TEST_F(FakePort, OnEthernetRanksAreNamedByGid) {
   settings_of_fake().gids = {link, ipv4, ipv6};
   auto opened = open_port(fake_verbs(), {});
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(opened->gid_index, 5);
-  const ibv_ah_attr way = opened->way_to(opened->address());
-  EXPECT_EQ(way.is_global, 1);
-  EXPECT_EQ(way.grh.sgid_index, 5);
-  EXPECT_EQ(std::memcmp(way.grh.dgid.raw, ipv4.gid.raw, 16), 0);
+  const ibv_ah_attr path = opened->path_to(opened->address());
+  EXPECT_EQ(path.is_global, 1);
+  EXPECT_EQ(path.grh.sgid_index, 5);
+  EXPECT_EQ(std::memcmp(path.grh.dgid.raw, ipv4.gid.raw, 16), 0);
   opened = open_port(fake_verbs(), {"", 4});
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(std::memcmp(opened->gid.raw, ipv6.gid.raw, 16), 0);
   EXPECT_THAT(name_or_error({"", 9}), HasSubstr("ibv_gid_idx"));
 }
 
-TEST_F(PortOfFake, OnInfiniBandRanksAreNamedByLidUnlessAskedOtherwise) {
+TEST_F(FakePort, OnInfiniBandRanksAreNamedByLidUnlessAskedOtherwise) {
   settings_of_fake().link_layer = IBV_LINK_LAYER_INFINIBAND;
   settings_of_fake().lid = 7;
   settings_of_fake().gids = {entry(0, IBV_GID_TYPE_IB, {0xfe, 0x80}, false)};
   auto opened = open_port(fake_verbs(), {});
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(opened->gid_index, -1);
-  EXPECT_EQ(opened->way_to(opened->address()).dlid, 7);
-  EXPECT_EQ(opened->way_to(opened->address()).is_global, 0);
+  EXPECT_EQ(opened->path_to(opened->address()).dlid, 7);
+  EXPECT_EQ(opened->path_to(opened->address()).is_global, 0);
   for (const wanted_port& wanted : {wanted_port{"", 0, false}, wanted_port{"", -1, true}}) {
     opened = open_port(fake_verbs(), wanted);
     ASSERT_TRUE(opened.ok());
-    EXPECT_EQ(opened->way_to(opened->address()).is_global, 1);
-    EXPECT_EQ(opened->way_to(opened->address()).dlid, 7);
+    EXPECT_EQ(opened->path_to(opened->address()).is_global, 1);
+    EXPECT_EQ(opened->path_to(opened->address()).dlid, 7);
   }
-  // Without a LID there is no other way.
+  // Without a LID, only a GID can be used.
   settings_of_fake().lid = 0;
   opened = open_port(fake_verbs(), {});
   ASSERT_TRUE(opened.ok());
@@ -140,10 +140,10 @@ queue_lengths queues(size_t sends, size_t receives, size_t completions) {
   return {sends - 1, 1, receives, completions};
 }
 
-TEST(Lengths, AreSumsThatFit) {
+TEST(QueueDepths, AreSumsThatFit) {
   const device_capacity large = {4000000, 32000, 16000};
   for (const size_t ranks : {1, 2, 4, 64, 1000, 4000}) {
-    const auto chosen = choose_lengths(queues(1024, 4096, 65536), ranks, large);
+    const auto chosen = choose_queue_depths(queues(1024, 4096, 65536), ranks, large);
     ASSERT_TRUE(chosen.ok()) << ranks;
     EXPECT_GE(chosen->depth, 16u);
     EXPECT_LE(chosen->depth, 256u);
@@ -151,44 +151,45 @@ TEST(Lengths, AreSumsThatFit) {
     EXPECT_EQ(chosen->completions, chosen->receives + 2 * ranks * chosen->depth + ranks);
     EXPECT_LE(chosen->completions, std::max<size_t>(65536, 4096 + (2 * 16 + 1) * ranks));
   }
-  EXPECT_EQ(choose_lengths(queues(1024, 4096, 65536), 2, large)->depth, 256u);
-  EXPECT_EQ(choose_lengths(queues(64, 4096, 65536), 2, large)->depth, 64u);
-  EXPECT_EQ(choose_lengths(queues(64, 4096, 65536), 1, large)->receives, 128u);
-  EXPECT_EQ(choose_lengths(queues(1024, 100, 65536), 4, large)->receives, 100u);
-  EXPECT_LE(choose_lengths(queues(1024, 4096, 65536), 4, {5000, 32000, 16000})->completions, 5000u);
+  EXPECT_EQ(choose_queue_depths(queues(1024, 4096, 65536), 2, large)->depth, 256u);
+  EXPECT_EQ(choose_queue_depths(queues(64, 4096, 65536), 2, large)->depth, 64u);
+  EXPECT_EQ(choose_queue_depths(queues(64, 4096, 65536), 1, large)->receives, 128u);
+  EXPECT_EQ(choose_queue_depths(queues(1024, 100, 65536), 4, large)->receives, 100u);
+  EXPECT_LE(choose_queue_depths(queues(1024, 4096, 65536), 4, {5000, 32000, 16000})->completions,
+            5000u);
 }
 
-TEST(Lengths, ThatDoNotFitAreNamed) {
-  const auto none = choose_lengths(queues(1024, 4096, 65536), 1000, {32767, 32000, 16000});
+TEST(QueueDepths, AnErrorNamesDepthsThatDoNotFit) {
+  const auto none = choose_queue_depths(queues(1024, 4096, 65536), 1000, {32767, 32000, 16000});
   ASSERT_FALSE(none.ok());
   EXPECT_THAT(std::string(none.status().message()), AllOf(HasSubstr("32767"), HasSubstr("1000")));
 }
 
 TEST(SourceTable, FindsWhatWasAddedAndNothingElse) {
   source_table table(40);
-  // They collide, as those of several devices may.
+  // These numbers collide, as those of several devices may.
   for (uint32_t i = 0; i < 40; ++i) table.add(100 + i * 64, static_cast<int>(i));
   for (uint32_t i = 0; i < 40; ++i) EXPECT_EQ(table.find(100 + i * 64), static_cast<int>(i));
   EXPECT_EQ(table.find(101), -1);
   EXPECT_EQ(table.find(0), -1);
 }
 
-TEST(Wire, ControlsThatMakeNoSenseAreRefused) {
-  const control good{control_kind::renew, 77};
+TEST(Wire, MalformedControlsAreRefused) {
+  const control good{control_kind::recover, 77};
   control read = {};
   ASSERT_TRUE(read_control(&good, sizeof(good), &read));
-  EXPECT_EQ(read.first_packet, 77u);
+  EXPECT_EQ(read.first_psn, 77u);
   EXPECT_FALSE(read_control(&good, sizeof(good) - 1, &read));
   EXPECT_FALSE(read_control(&good, sizeof(good) + 1, &read));
   for (const uint32_t kind : {0u, 4u, ~0u}) {
-    const control bad{static_cast<control_kind>(kind), 0};
-    EXPECT_FALSE(read_control(&bad, sizeof(bad), &read));
+    const control invalid{static_cast<control_kind>(kind), 0};
+    EXPECT_FALSE(read_control(&invalid, sizeof(invalid), &read));
   }
   EXPECT_EQ(decode_immediate(encode_immediate(0x12345678)), 0x12345678u);
 }
 
-hail make_hail(hail_kind kind, uint32_t from, uint32_t about) {
-  hail made = {};
+connect_datagram make_datagram(connect_datagram_kind kind, uint32_t from, uint32_t about) {
+  connect_datagram made = {};
   made.version = wire_version;
   made.kind = kind;
   made.rank = from;
@@ -196,22 +197,22 @@ hail make_hail(hail_kind kind, uint32_t from, uint32_t about) {
   return made;
 }
 
-TEST(Wire, DatagramsThatMakeNoSenseAreRefused) {
+TEST(Wire, MalformedDatagramsAreRefused) {
   constexpr int ranks = 5;
-  constexpr int us = 2;
-  // Who may speak to us about whom.
-  const auto is_good = [](hail_kind kind, uint32_t from, uint32_t about) {
-    if (from == us || from >= ranks || about >= ranks) return false;
+  constexpr int self = 2;
+  // The combinations of kind, sender and subject that rank `self` accepts.
+  const auto is_expected = [](connect_datagram_kind kind, uint32_t from, uint32_t about) {
+    if (from == self || from >= ranks || about >= ranks) return false;
     switch (kind) {
-      case hail_kind::ask:
-      case hail_kind::answer:
-        return about == us;
-      case hail_kind::ended:
-        return about != us;
-      case hail_kind::seek:
-      case hail_kind::alive:
-        return about != us && about != from;
-      case hail_kind::lost:
+      case connect_datagram_kind::request:
+      case connect_datagram_kind::reply:
+        return about == self;
+      case connect_datagram_kind::ended:
+        return about != self;
+      case connect_datagram_kind::query:
+      case connect_datagram_kind::alive:
+        return about != self && about != from;
+      case connect_datagram_kind::failed:
         return about != from;
     }
     return false;
@@ -220,21 +221,21 @@ TEST(Wire, DatagramsThatMakeNoSenseAreRefused) {
   for (uint32_t kind = 0; kind <= 8; ++kind) {
     for (const uint32_t from : {0u, 1u, 2u, 4u, 5u, ~0u}) {
       for (const uint32_t about : {0u, 1u, 2u, 4u, 5u, ~0u}) {
-        hail got = make_hail(static_cast<hail_kind>(kind), from, about);
-        EXPECT_EQ(makes_sense(got, ranks, us), is_good(got.kind, from, about))
+        connect_datagram got = make_datagram(static_cast<connect_datagram_kind>(kind), from, about);
+        EXPECT_EQ(is_valid(got, ranks, self), is_expected(got.kind, from, about))
             << kind << " from " << from << " about " << about;
-        good += makes_sense(got, ranks, us) ? 1 : 0;
+        good += is_valid(got, ranks, self) ? 1 : 0;
         got.version = wire_version - 1;
-        EXPECT_FALSE(makes_sense(got, ranks, us));
+        EXPECT_FALSE(is_valid(got, ranks, self));
       }
     }
   }
   EXPECT_EQ(good, 3 * (1 + 1 + 3 + 2 + 2 + 3));
-  hail got = make_hail(hail_kind::ask, 0, us);
-  got.numbers.felt = largest_number;
-  EXPECT_TRUE(makes_sense(got, ranks, us));
-  got.numbers.felt = largest_number + 1;
-  EXPECT_FALSE(makes_sense(got, ranks, us));
+  connect_datagram got = make_datagram(connect_datagram_kind::request, 0, self);
+  got.numbers.heartbeat_target_qp = largest_number;
+  EXPECT_TRUE(is_valid(got, ranks, self));
+  got.numbers.heartbeat_target_qp = largest_number + 1;
+  EXPECT_FALSE(is_valid(got, ranks, self));
 }
 
 // Addresses of ranks by the letter of their port.
@@ -247,21 +248,21 @@ std::vector<port_address> ports(const std::string& letters) {
   return made;
 }
 
-// The letters of the ranks in the circle, from rank `first` on.
+// The letters of the ranks in ring order, starting at rank `first`.
 std::string around(const std::string& letters, int first, int step) {
-  const circle made(ports(letters));
+  const monitor_ring made(ports(letters));
   std::string seen;
   int at = first;
   do {
     seen += letters[static_cast<size_t>(at)];
-    EXPECT_EQ(made.next(made.next(at, step), -step), at);
-    at = made.next(at, step);
+    EXPECT_EQ(made.neighbor(made.neighbor(at, step), -step), at);
+    at = made.neighbor(at, step);
   } while (at != first && seen.size() < letters.size());
   EXPECT_EQ(at, first);
   return seen;
 }
 
-TEST(Circle, HasEachRankOnce) {
+TEST(MonitorRing, HasEachRankOnce) {
   EXPECT_EQ(around("a", 0, 1), "a");
   EXPECT_EQ(around("ab", 0, 1), "ab");
   EXPECT_EQ(around("abc", 0, 1), "abc");
@@ -275,10 +276,10 @@ TEST(Circle, HasEachRankOnce) {
   }
 }
 
-TEST(Circle, RanksOfOnePortStandApart) {
+TEST(MonitorRing, RanksOfOnePortAreNotNeighbors) {
   EXPECT_EQ(around("aabb", 0, 1), "abab");
   EXPECT_EQ(around("aabbcc", 0, 1), "abcabc");
-  // Port a has the most, and ports b, c and on the rest, evenly or not.
+  // Port a has the most ranks; ports b, c, ... share the rest, evenly or not.
   for (size_t most = 1; most <= 12; ++most) {
     for (size_t others = 1; others <= 30; ++others) {
       for (size_t each = 1; each <= most; ++each) {

@@ -1,4 +1,4 @@
-// What a device knows of another rank.
+// The state that a device keeps for each other rank.
 #ifndef LCI_NET_IBV_PEER_H_
 #define LCI_NET_IBV_PEER_H_
 
@@ -14,49 +14,49 @@ namespace lci::net::ibv {
 enum class peer_state : uint8_t {
   unconnected,
   alive,
-  suspected,  // something is wrong; what it sent before is still to be read
-  ended,      // it has ended its device
-  failed,     // it was reported as failed
+  suspected,  // an error was seen; completions that the peer caused earlier are still to be read
+  ended,      // the peer has ended its device
+  failed,     // reported as failed
 };
 
-// How far a new beginning of the queue pair for puts and gets is.
-enum class renewal : uint8_t {
+// Progress of the recovery of the queue pair for puts and gets (qp_recovery.cc).
+enum class qp_recovery : uint8_t {
   none,
-  emptying,  // what was in it comes out
-  asking,    // the peer's end is to be made new
-  asked,     // it has been told so
+  draining,    // waiting for the flushed work requests to complete
+  requesting,  // the peer is to be asked to reset its end
+  requested,   // the peer has been asked
 };
 
 struct peer {
-  // Written by who polls, and where that makes posts impossible under the locks of the queues.
+  // Written by the polling thread; with the locks of both queues where the change forbids posts.
   std::atomic<peer_state> state{peer_state::unconnected};
-  send_queue messages;
-  send_queue writes;           // puts and gets
-  bool writes_broken = false;  // guarded by the lock of writes
+  send_queue message_queue;
+  send_queue rma_queue;     // puts and gets
+  bool rma_broken = false;  // guarded by the lock of rma_queue
 
-  std::atomic<bool> wanted{false};  // somebody wants to post to it, and it is not connected
+  std::atomic<bool> connection_wanted{false};  // a post found the peer unconnected
 
-  // Of who polls.
-  queue_pair_numbers theirs = {};
+  // Used by the polling thread only.
+  queue_pair_numbers remote_qps = {};
   offer offered = {};
-  bool waiting = false;  // in the device's list of those that something is to be done for
-  bool owes_renewed = false;
-  renewal stage = renewal::none;
-  uint32_t first_write = 0;   // number of the first packet of the new queue pair for writes
-  uint32_t flushed = 0;       // of what is in `writes`, from the front, while it is broken
-  bool meets = false;         // queue pairs are made for it, see meeting.cc
-  bool is_connected = false;  // and know the peer's
-  std::chrono::steady_clock::time_point next_hail;
-  std::chrono::steady_clock::time_point give_up;
+  bool is_pending = false;  // in the device's list of ranks that have work to be done
+  bool owes_recovered = false;
+  qp_recovery recovery = qp_recovery::none;
+  uint32_t rma_first_psn = 0;    // first packet number of the recovered RMA queue pair
+  uint32_t flushed = 0;          // entries at the front of rma_queue that came back flushed
+  bool has_queue_pairs = false;  // see on_demand_connect.cc
+  bool is_connected = false;     // our queue pairs are connected to the peer's
+  std::chrono::steady_clock::time_point next_request;
+  std::chrono::steady_clock::time_point deadline;
   std::chrono::milliseconds pause{0};
-  bool pulse_asked = false;
-  uint32_t pulses = 0;  // that were answered
-  int misses = 0;       // pulses that were not, since the last that was
-  std::chrono::steady_clock::time_point silent_since;  // when the first of these was asked for
+  bool heartbeat_pending = false;
+  uint32_t heartbeats = 0;  // answered so far
+  int misses = 0;           // heartbeats unanswered since the last answer
+  std::chrono::steady_clock::time_point silent_since;  // when the first of these was sent
   bool bye_sent = false;
-  bool bye_taken = false;           // the peer's device has it
-  std::atomic<bool> marked{false};  // a marker is under way
-  uint32_t suspected_at = 0;        // rdma_device::emptied_
+  bool bye_taken = false;           // the peer's device has acknowledged it
+  std::atomic<bool> marked{false};  // a marker is in flight
+  uint32_t suspected_at = 0;        // value of rdma_device::emptied_
 };
 
 }  // namespace lci::net::ibv

@@ -31,25 +31,25 @@ int value_of(const ibv_gid_entry& entry) {
   return is_ipv4(entry.gid) ? 5 : is_of_link(entry.gid) ? 3 : 4;
 }
 
-// Bits a second, in some unit.
+// Proportional to the bits per second.
 uint64_t speed(const ibv_port_attr& port) {
   return uint64_t{port.active_speed} * port.active_width;
 }
 
-base::StatusOr<std::vector<ibv_gid_entry>> list_gids(const verbs& with, ibv_context* context) {
+base::StatusOr<std::vector<ibv_gid_entry>> list_gids(const verbs& library, ibv_context* context) {
   std::vector<ibv_gid_entry> entries(1024);
-  const ssize_t count = with.query_gid_table(context, entries.data(), entries.size());
+  const ssize_t count = library.query_gid_table(context, entries.data(), entries.size());
   if (count < 0) return failure("reading the table of GIDs", static_cast<int>(count));
   entries.resize(static_cast<size_t>(count));
   return entries;
 }
 
-base::Status choose_address(const verbs& with, const wanted_port& wanted, port* made) {
+base::Status choose_address(const verbs& library, const wanted_port& wanted, port* made) {
   const bool by_gid = made->is_roce() || wanted.gid_index >= 0 || wanted.always_by_gid;
   if (!by_gid) {
     if (made->attributes.lid != 0) return base::OkStatus();
   }
-  const auto entries = list_gids(with, made->context.get());
+  const auto entries = list_gids(library, made->context.get());
   if (!entries.ok()) return entries.status();
   made->gid_index = wanted.gid_index >= 0 ? wanted.gid_index : choose_gid(*entries, made->number);
   for (const ibv_gid_entry& entry : *entries) {
@@ -66,35 +66,37 @@ base::Status choose_address(const verbs& with, const wanted_port& wanted, port* 
                                  : "has no GID; has its interface an IP address?");
 }
 
-base::StatusOr<port> open_number(const verbs& with, ibv_device* device, int number,
+base::StatusOr<port> open_number(const verbs& library, ibv_device* device, int number,
                                  const wanted_port& wanted) {
   port made;
-  made.context = own(with.open_device(device), with.close_device);
+  made.context = own(library.open_device(device), library.close_device);
   if (made.context == nullptr) return failure("opening it", errno);
-  if (const int bad = with.query_device(made.context.get(), &made.limits); bad != 0) {
-    return failure("asking for its limits", bad);
+  if (const int code = library.query_device(made.context.get(), &made.limits); code != 0) {
+    return failure("asking for its limits", code);
   }
   if (number < 1 || number > made.limits.phys_port_cnt) {
     return base::NotFoundError(base::StrCat("has ", made.limits.phys_port_cnt, " ports"));
   }
   made.number = static_cast<uint8_t>(number);
-  made.name = base::StrCat(with.get_device_name(device), ":", number);
-  if (const int bad = with.query_port(made.context.get(), made.number, &made.attributes);
-      bad != 0) {
-    return failure("asking for its state", bad);
+  made.name = base::StrCat(library.get_device_name(device), ":", number);
+  if (const int code = library.query_port(made.context.get(), made.number, &made.attributes);
+      code != 0) {
+    return failure("asking for its state", code);
   }
   if (made.attributes.state != IBV_PORT_ACTIVE) {
     return base::UnavailableError("is not active; is its interface up, with a cable?");
   }
-  if (base::Status bad = choose_address(with, wanted, &made); !bad.ok()) return bad;
+  if (base::Status status = choose_address(library, wanted, &made); !status.ok()) {
+    return status;
+  }
   return made;
 }
 
-// 1 if that can't be asked for; then nor can a port be opened.
-int count_ports(const verbs& with, ibv_device* device) {
-  const owned<ibv_context> opened = own(with.open_device(device), with.close_device);
+// Returns 1 if the device cannot be queried; opening the port then fails, too.
+int count_ports(const verbs& library, ibv_device* device) {
+  const owned<ibv_context> opened = own(library.open_device(device), library.close_device);
   ibv_device_attr limits = {};
-  if (opened == nullptr || with.query_device(opened.get(), &limits) != 0) return 1;
+  if (opened == nullptr || library.query_device(opened.get(), &limits) != 0) return 1;
   return limits.phys_port_cnt;
 }
 
@@ -126,47 +128,48 @@ int choose_gid(const std::vector<ibv_gid_entry>& entries, uint32_t port) {
 }
 
 port_address port::address() const {
-  port_address ours = {};
-  ours.lid = attributes.lid;
-  ours.link_layer = attributes.link_layer;
-  ours.by_gid = gid_index >= 0 ? 1 : 0;
-  if (gid_index >= 0) std::memcpy(ours.gid, gid.raw, sizeof(ours.gid));
-  ours.mtu = attributes.active_mtu;
-  return ours;
+  port_address local = {};
+  local.lid = attributes.lid;
+  local.link_layer = attributes.link_layer;
+  local.by_gid = gid_index >= 0 ? 1 : 0;
+  if (gid_index >= 0) std::memcpy(local.gid, gid.raw, sizeof(local.gid));
+  local.mtu = attributes.active_mtu;
+  return local;
 }
 
-ibv_ah_attr port::way_to(const port_address& other) const {
-  ibv_ah_attr way = {};
-  way.port_num = number;
-  way.dlid = other.lid;
+ibv_ah_attr port::path_to(const port_address& other) const {
+  ibv_ah_attr path = {};
+  path.port_num = number;
+  path.dlid = other.lid;
   if (gid_index >= 0) {
-    way.is_global = 1;
-    std::memcpy(way.grh.dgid.raw, other.gid, sizeof(other.gid));
-    way.grh.sgid_index = static_cast<uint8_t>(gid_index);
-    way.grh.hop_limit = 64;
+    path.is_global = 1;
+    std::memcpy(path.grh.dgid.raw, other.gid, sizeof(other.gid));
+    path.grh.sgid_index = static_cast<uint8_t>(gid_index);
+    path.grh.hop_limit = 64;
   }
-  return way;
+  return path;
 }
 
-base::StatusOr<port> open_port(const verbs& with, const wanted_port& wanted) {
+base::StatusOr<port> open_port(const verbs& library, const wanted_port& wanted) {
   const base::StatusOr<port_name> name = parse_name(wanted.name);
   if (!name.ok()) return name.status();
   int count = 0;
-  ibv_device** devices = with.get_device_list(&count);
+  ibv_device** devices = library.get_device_list(&count);
   if (devices == nullptr) return failure("listing RDMA devices", errno);
-  const std::unique_ptr<ibv_device*, void (*)(ibv_device**)> freed(devices, with.free_device_list);
+  const std::unique_ptr<ibv_device*, void (*)(ibv_device**)> freed(devices,
+                                                                   library.free_device_list);
   port best;
   std::string reasons;
   for (int i = 0; i < count; ++i) {
-    const std::string_view device = with.get_device_name(devices[i]);
+    const std::string_view device = library.get_device_name(devices[i]);
     if (!name->device.empty() && device != name->device) {
       base::StrAppend(&reasons, "; ", device, " is not the one asked for");
       continue;
     }
     const int first = name->port != 0 ? name->port : 1;
-    const int last = name->port != 0 ? name->port : count_ports(with, devices[i]);
+    const int last = name->port != 0 ? name->port : count_ports(library, devices[i]);
     for (int number = first; number <= last; ++number) {
-      base::StatusOr<port> opened = open_number(with, devices[i], number, wanted);
+      base::StatusOr<port> opened = open_number(library, devices[i], number, wanted);
       if (!opened.ok()) {
         base::StrAppend(&reasons, "; ", device, ":", number, ": ", opened.status().message());
       } else if (best.context == nullptr || speed(opened->attributes) > speed(best.attributes)) {
@@ -178,7 +181,7 @@ base::StatusOr<port> open_port(const verbs& with, const wanted_port& wanted) {
     return base::UnavailableError(count == 0 ? "there is no RDMA device"
                                              : base::StrCat("no RDMA device can be used", reasons));
   }
-  best.domain = own(with.alloc_pd(best.context.get()), with.dealloc_pd);
+  best.domain = own(library.alloc_pd(best.context.get()), library.dealloc_pd);
   if (best.domain == nullptr) {
     return failure(base::StrCat("making a protection domain of ", best.name), errno);
   }

@@ -1,4 +1,4 @@
-// Which port of which RDMA device, and how ranks address each other through it.
+// Chooses and opens a port of an RDMA device; addresses of ports.
 #ifndef LCI_NET_IBV_PORT_H_
 #define LCI_NET_IBV_PORT_H_
 
@@ -15,19 +15,19 @@
 namespace lci::net::ibv {
 
 struct wanted_port {
-  // "mlx5_0" or "mlx5_0:2" (2: the port); empty: the fastest active one of all, the first of
-  // several.
+  // "mlx5_0", or "mlx5_0:2" with the port; empty: the fastest active port of all devices, and of
+  // several equally fast ones the first.
   std::string name;
-  int gid_index = -1;          // -1: chosen
-  bool always_by_gid = false;  // also on InfiniBand, where a LID does
+  int gid_index = -1;          // -1: choose one
+  bool always_by_gid = false;  // even on InfiniBand, where a LID suffices
 };
 
-// The best of a port's entries: an IPv4 address by RoCEv2, which every router between two hosts
-// knows; else IPv6 by RoCEv2, rather not of the link alone; else RoCEv1 (or InfiniBand), which does
-// not leave its network. -1 if there is none.
+// The index of the best GID of a port, or -1 if there is none. In this order: an IPv4 address for
+// RoCEv2, which every router between two hosts forwards; an IPv6 address for RoCEv2 that is not
+// link-local; one that is; RoCEv1 (or InfiniBand), which is not routed beyond its network.
 int choose_gid(const std::vector<ibv_gid_entry>& entries, uint32_t port);
 
-// An open device and a port of it. Ends what it owns.
+// An open RDMA device and one of its ports. Closes the device when it is destroyed.
 struct port {
   std::string name;  // "mlx5_0:1"
   owned<ibv_context> context;
@@ -35,18 +35,18 @@ struct port {
   ibv_device_attr limits = {};
   ibv_port_attr attributes = {};
   uint8_t number = 1;
-  int gid_index = -1;  // -1: by LID alone
+  int gid_index = -1;  // -1: addressed by LID alone
   ibv_gid gid = {};
 
   bool is_roce() const { return attributes.link_layer == IBV_LINK_LAYER_ETHERNET; }
-  // How other ranks reach it.
+  // The address by which other ranks reach this port.
   port_address address() const;
-  // How to reach another.
-  ibv_ah_attr way_to(const port_address& other) const;
+  // The path from this port to `other`.
+  ibv_ah_attr path_to(const port_address& other) const;
 };
 
-// An error names the devices there are and what is wrong with each.
-base::StatusOr<port> open_port(const verbs& with, const wanted_port& wanted);
+// The error lists the devices of this host and why each of them cannot be used.
+base::StatusOr<port> open_port(const verbs& library, const wanted_port& wanted);
 
 }  // namespace lci::net::ibv
 

@@ -1,4 +1,4 @@
-// Posting.
+// Posts: messages, puts and gets, control messages and markers.
 #include <cerrno>
 #include <cstring>
 #include <mutex>
@@ -20,28 +20,28 @@ ibv_sge piece(const void* bytes, size_t size, uint32_t key) {
   return {reinterpret_cast<uintptr_t>(bytes), static_cast<uint32_t>(size), key};
 }
 
-// What a queue that is not full refuses will do better later, or never.
-error_t answer(int code) {
+// The result of a post that a queue with room refused: worth a retry, or fatal.
+error_t refusal(int code) {
   return code == ENOMEM || code == EAGAIN ? errorcode_t::retry_nomem : errorcode_t::fatal;
 }
 
 }  // namespace
 
-// The peer is not to be posted to.
+// The result of a post to a peer that is not alive. Requests a connection if there is none yet.
 error_t rdma_device::refuse(peer& to) {
   if (to.state.load(std::memory_order_relaxed) == peer_state::unconnected) {
-    want(to);
+    want_connection(to);
     return errorcode_t::retry_nomem;
   }
   return errorcode_t::fatal;
 }
 
-// With the lock of its queue: done, if a message to the peer can be posted now.
+// Returns done if a message to the peer can be posted now. With the lock of its queue.
 inline error_t rdma_device::may_send(peer& to) {
   if (__builtin_expect(to.state.load(std::memory_order_relaxed) != peer_state::alive, 0)) {
     return refuse(to);
   }
-  return to.messages.is_full() ? errorcode_t::retry_nomem : errorcode_t::done;
+  return to.message_queue.is_full() ? errorcode_t::retry_nomem : errorcode_t::done;
 }
 
 error_t rdma_device::post(const op& operation) {
@@ -50,8 +50,8 @@ error_t rdma_device::post(const op& operation) {
 
 error_t rdma_device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
   if (__builtin_expect(size > max_inline_, 0)) return device::inject(rank, imm, buffer, size);
-  peer& to = with(rank);
-  send_queue& queue = to.messages;
+  peer& to = peer_of(rank);
+  send_queue& queue = to.message_queue;
   if (!queue.lock().try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
   if (const error_t now = may_send(to); !now.is_done()) return now;
@@ -60,13 +60,13 @@ error_t rdma_device::inject(int rank, net_imm_data_t imm, const void* buffer, si
   request.imm_data = encode_immediate(imm);
   request.send_flags = IBV_SEND_INLINE;
   queue.next().what = work::kind::quiet;
-  const int bad = queue.post(request, queue.wants_signal());
-  return __builtin_expect(bad == 0, 1) ? errorcode_t::done : answer(bad);
+  const int code = queue.post(request, queue.wants_signal());
+  return __builtin_expect(code == 0, 1) ? errorcode_t::done : refusal(code);
 }
 
 error_t rdma_device::post_send(const op& operation) {
-  peer& to = with(operation.rank);
-  send_queue& queue = to.messages;
+  peer& to = peer_of(operation.rank);
+  send_queue& queue = to.message_queue;
   if (!queue.lock().try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
   if (const error_t now = may_send(to); !now.is_done()) return now;
@@ -83,16 +83,16 @@ error_t rdma_device::post_send(const op& operation) {
   if (size <= max_inline_) {
     request.send_flags = IBV_SEND_INLINE;
     entry.what = work::kind::quiet;
-    const int bad = queue.post(request, queue.wants_signal());
-    return bad == 0 ? errorcode_t::done : answer(bad);
+    const int code = queue.post(request, queue.wants_signal());
+    return code == 0 ? errorcode_t::done : refusal(code);
   }
   if (!operation.inject) {
     pieces[1].lkey = context_.regions().local_key(operation.local);
     entry.what = work::kind::user;
     entry.operation = op_kind::send;
     entry.context = operation.context;
-    const int bad = queue.post(request, /*signalled=*/true);
-    return bad == 0 ? errorcode_t::posted : answer(bad);
+    const int code = queue.post(request, /*signaled=*/true);
+    return code == 0 ? errorcode_t::posted : refusal(code);
   }
   packet* copy = packets_.get();
   if (copy == nullptr) return errorcode_t::retry_nomem;
@@ -105,24 +105,24 @@ error_t rdma_device::post_send(const op& operation) {
   request.num_sge = 1;
   entry.what = work::kind::packet;
   entry.bytes = copy;
-  // Always signalled: a queue in which nobody posts any more must not keep packets from the others.
-  const int bad = queue.post(request, /*signalled=*/true);
-  if (bad == 0) return errorcode_t::done;
+  // Always signaled: a queue without further posts must not withhold packets from other queues.
+  const int code = queue.post(request, /*signaled=*/true);
+  if (code == 0) return errorcode_t::done;
   packets_.put(copy);
-  return answer(bad);
+  return refusal(code);
 }
 
 error_t rdma_device::post_rma(const op& operation) {
-  peer& to = with(operation.rank);
-  send_queue& queue = to.writes;
+  peer& to = peer_of(operation.rank);
+  send_queue& queue = to.rma_queue;
   if (!queue.lock().try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
   if (__builtin_expect(to.state.load(std::memory_order_relaxed) != peer_state::alive, 0)) {
     return refuse(to);
   }
-  // Nothing, of which nobody is told.
+  // An empty put or get without a notification does nothing.
   if (operation.size == 0 && operation.kind != op_kind::put_imm) return errorcode_t::done;
-  if (queue.is_full() || to.writes_broken) return errorcode_t::retry_nomem;
+  if (queue.is_full() || to.rma_broken) return errorcode_t::retry_nomem;
   work& entry = queue.next();
   entry.what = work::kind::user;
   entry.operation = operation.kind;
@@ -133,11 +133,11 @@ error_t rdma_device::post_rma(const op& operation) {
   entry.buffer = operation.buffer;
   entry.remote_address = operation.remote.base + operation.remote_offset;
   entry.context = operation.context;
-  const int bad = post_again(queue, entry);
-  return bad == 0 ? errorcode_t::posted : answer(bad);
+  const int code = repost(queue, entry);
+  return code == 0 ? errorcode_t::posted : refusal(code);
 }
 
-int rdma_device::post_again(send_queue& through, const work& what) {
+int rdma_device::repost(send_queue& through, const work& what) {
   ibv_sge whole = piece(what.buffer, what.size, what.local_key);
   ibv_send_wr request =
       make_request(what.operation == op_kind::get       ? IBV_WR_RDMA_READ
@@ -150,11 +150,11 @@ int rdma_device::post_again(send_queue& through, const work& what) {
   if (what.operation != op_kind::get && what.size <= max_inline_) {
     request.send_flags = IBV_SEND_INLINE;
   }
-  return through.post(request, /*signalled=*/true);
+  return through.post(request, /*signaled=*/true);
 }
 
 bool rdma_device::send_control(int rank, const control& sent, work::kind what) {
-  send_queue& queue = with(rank).messages;
+  send_queue& queue = peer_of(rank).message_queue;
   if (!queue.lock().try_lock()) return false;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
   if (queue.is_full()) return false;
@@ -172,22 +172,22 @@ bool rdma_device::send_control(int rank, const control& sent, work::kind what) {
     whole = piece(entry.bytes->bytes, sizeof(sent), own_->outgoing.key());
   }
   packet* const copy = entry.bytes;
-  if (queue.post(request, /*signalled=*/true) == 0) return true;
+  if (queue.post(request, /*signaled=*/true) == 0) return true;
   if (copy != nullptr) packets_.put(copy);
   return false;
 }
 
-// A write of nothing: neither the peer's program nor its library notices.
+// Posts an empty write: neither the peer's program nor its library notices it.
 bool rdma_device::send_marker(peer& to) {
   if (to.marked.load(std::memory_order_relaxed)) return true;
-  send_queue& queue = to.messages;
+  send_queue& queue = to.message_queue;
   if (!queue.lock().try_lock()) return false;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
   if (queue.is_full()) return false;
   ibv_send_wr request = make_request(IBV_WR_RDMA_WRITE, nullptr, 0);
   queue.next().what = work::kind::marker;
   to.marked.store(true, std::memory_order_relaxed);
-  if (queue.post(request, /*signalled=*/true) == 0) return true;
+  if (queue.post(request, /*signaled=*/true) == 0) return true;
   to.marked.store(false, std::memory_order_relaxed);
   return false;
 }

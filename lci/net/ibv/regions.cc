@@ -11,18 +11,18 @@ namespace {
 constexpr int all_access =
     IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
 
-// Bytes of an empty registration: it is named by peers, but no byte of it is ever reached.
+// Backs empty registrations: peers name them but never access a byte.
 unsigned char nothing[1];
 
 }  // namespace
 
-paging supported_paging(const verbs& with, const port& of, const paging& wanted) {
+paging supported_paging(const verbs& library, const port& of, const paging& wanted) {
   if (wanted.strategy == attr_ibv_odp_strategy_t::none) return {};
   ibv_device_attr_ex limits = {};
   const bool implicit = wanted.strategy == attr_ibv_odp_strategy_t::implicit_odp;
   constexpr uint32_t needed = IBV_ODP_SUPPORT_SEND | IBV_ODP_SUPPORT_WRITE | IBV_ODP_SUPPORT_READ;
   const uint64_t general = IBV_ODP_SUPPORT | (implicit ? IBV_ODP_SUPPORT_IMPLICIT : 0);
-  if (with.query_device_ex(of.context.get(), &limits) != 0 ||
+  if (library.query_device_ex(of.context.get(), &limits) != 0 ||
       (limits.odp_caps.general_caps & general) != general ||
       (limits.odp_caps.per_transport_caps.rc_odp_caps & needed) != needed) {
     LCI_LOG(warn, "ibv: ", of.name, " has no ", implicit ? "implicit " : "",
@@ -32,10 +32,10 @@ paging supported_paging(const verbs& with, const port& of, const paging& wanted)
   return wanted;
 }
 
-region_table::region_table(const verbs& with, const port& of, const paging& by)
-    : verbs_(with), domain_(of.domain.get()), paging_(by) {
+region_table::region_table(const verbs& library, const port& of, const paging& by)
+    : verbs_(library), domain_(of.domain.get()), paging_(by) {
   if (by.strategy != attr_ibv_odp_strategy_t::implicit_odp) return;
-  all_ = with.reg_mr(domain_, nullptr, SIZE_MAX, all_access | IBV_ACCESS_ON_DEMAND);
+  all_ = library.reg_mr(domain_, nullptr, SIZE_MAX, all_access | IBV_ACCESS_ON_DEMAND);
   if (all_ == nullptr) {
     LCI_LOG(warn, "ibv: ", of.name, " refuses to register all memory (implicit_odp): ",
             failure("ibv_reg_mr", errno).message(), "; each region is registered by itself");
@@ -64,7 +64,7 @@ base::StatusOr<ibv_mr*> region_table::enter(void* address, size_t size) const {
   return made;
 }
 
-// Advice: what comes of it makes no difference but of time.
+// Only advice: a failure changes nothing but the time of later accesses.
 void region_table::prefetch(const ibv_mr& of, void* address, size_t size) const {
   if (paging_.strategy == attr_ibv_odp_strategy_t::none || size == 0) return;
   ibv_advise_mr_advice advice = IBV_ADVISE_MR_ADVICE_PREFETCH;
@@ -82,7 +82,7 @@ void region_table::prefetch(const ibv_mr& of, void* address, size_t size) const 
   }
   auto* at = static_cast<unsigned char*>(address);
   while (size > 0) {
-    const size_t part = size < (size_t{1} << 31) ? size : size_t{1} << 31;  // of 32 bits
+    const size_t part = size < (size_t{1} << 31) ? size : size_t{1} << 31;  // fits 32 bits
     ibv_sge bytes = {reinterpret_cast<uintptr_t>(at), static_cast<uint32_t>(part), of.lkey};
     verbs_.advise_mr(domain_, advice, 0, &bytes, 1);
     at += part;
@@ -91,7 +91,7 @@ void region_table::prefetch(const ibv_mr& of, void* address, size_t size) const 
 }
 
 base::StatusOr<local_region> region_table::open(void* address, size_t size) {
-  // Outside the lock: it pins the memory, which takes long.
+  // Outside the lock: pinning the memory takes long.
   const base::StatusOr<ibv_mr*> made = enter(address, size);
   if (!made.ok()) return made.status();
   prefetch(**made, address, size);

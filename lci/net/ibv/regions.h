@@ -20,28 +20,29 @@ struct paging {
   attr_ibv_prefetch_strategy_t prefetch = attr_ibv_prefetch_strategy_t::none;
 };
 
-// What of it the device has: writes, sends and reads of reliable connections by on-demand paging,
-// of all memory for implicit_odp. Else none, with a line to the log that says so.
-paging supported_paging(const verbs& with, const port& of, const paging& wanted);
+// Returns `wanted` if the device supports it: on-demand paging for sends, writes and reads of
+// reliable connections, and of all memory for implicit_odp. Otherwise logs a warning and returns no
+// paging.
+paging supported_paging(const verbs& library, const port& of, const paging& wanted);
 
-// This rank's registered memory: in the protection domain that all devices share, so each is
-// registered once. With implicit_odp all memory of the process is one registration, and a region
-// just an address: it is cheap, and peers can reach what was deregistered.
+// The registered memory of this rank. All devices share one protection domain, so each region is
+// registered once. With implicit_odp all memory of the process is one registration, and a region is
+// only an address: registration is cheap, but peers can reach memory after its deregistration.
 //
-// Thread safety: every member by any thread at any time.
+// Thread safety: every member may be called by any thread at any time.
 class region_table {
  public:
-  region_table(const verbs& with, const port& of, const paging& by);
+  region_table(const verbs& library, const port& of, const paging& by);
   ~region_table();
   region_table(const region_table&) = delete;
   region_table& operator=(const region_table&) = delete;
 
   base::StatusOr<local_region> open(void* address, size_t size);
   void close(local_region closed);
-  // In a child that was forked off, all is the parent's.
+  // Forgets all registrations: in a forked child they belong to the parent.
   void abandon();
 
-  // Of a region that is open.
+  // For an open region.
   uint32_t local_key(local_region of) const { return entries_.get(of.handle - 1)->local_key; }
   remote_region remote(local_region of) const {
     const entry* found = entries_.get(of.handle - 1);
@@ -53,7 +54,7 @@ class region_table {
     uint32_t local_key = 0;
     uint32_t remote_key = 0;
     void* address = nullptr;
-    ibv_mr* registration = nullptr;  // null: empty, or with `all_`
+    ibv_mr* registration = nullptr;  // null: unused, or covered by `all_`
   };
   base::StatusOr<ibv_mr*> enter(void* address, size_t size) const;
   void prefetch(const ibv_mr& of, void* address, size_t size) const;

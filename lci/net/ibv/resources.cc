@@ -11,27 +11,29 @@
 namespace lci::net::ibv {
 namespace {
 
-// What a peer does not answer fails after (1 + again) timeouts of 4.096 us * 2^exponent, which by
-// the standard may be four times as long.
-struct patience {
+// A request without an answer fails after (1 + retries) timeouts of 4.096 us * 2^exponent each. By
+// the standard, each may take up to four times as long.
+struct retry_policy {
   uint8_t exponent;
-  uint8_t again;
+  uint8_t retries;
 };
-// 1.9 to 7.5 s, for it cannot be taken back: who is gone is found by its pulse. (7 times again
-// would be for ever on some devices.)
-constexpr patience with_data{16, 6};
-// 0.07 to 0.27 s: a pulse is asked for again (failures.cc).
-constexpr patience with_pulse{13, 1};
-// A peer that has no room for a message will have, or be gone: for ever.
-constexpr uint8_t again_without_room = 7;
-// 0.16 ms until then; in the standard's table of times.
-constexpr uint8_t pause_without_room = 9;
-constexpr int peers_may = IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_LOCAL_WRITE;
+// 1.9 to 7.5 s: this failure cannot be undone, and heartbeats detect a failed rank. (7 retries
+// would be infinite on some devices.)
+constexpr retry_policy data_retries{16, 6};
+// 0.07 to 0.27 s: a heartbeat is repeated (failures.cc).
+constexpr retry_policy heartbeat_retries{13, 1};
+// Infinite: a peer without a posted receive will post one, or be found failed.
+constexpr uint8_t rnr_retries = 7;
+// A pause of 0.16 ms between these retries, encoded as in the standard's table.
+constexpr uint8_t rnr_timer = 9;
+constexpr int remote_access =
+    IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ | IBV_ACCESS_LOCAL_WRITE;
 
 }  // namespace
 
 queue_pair_numbers connection::numbers() const {
-  return {messages->qp_num, writes->qp_num, written->qp_num, pulse->qp_num, felt->qp_num};
+  return {message_qp->qp_num, rma_qp->qp_num, rma_target_qp->qp_num, heartbeat_qp->qp_num,
+          heartbeat_target_qp->qp_num};
 }
 
 resources::~resources() { connections_.clear(); }
@@ -46,20 +48,20 @@ base::Status resources::open_channel() {
   return base::OkStatus();
 }
 
-base::Status resources::ask_for_events() {
+base::Status resources::request_events() {
   ibv_cq* queue = nullptr;
   void* context = nullptr;
   while (verbs_.get_cq_event(channel.get(), &queue, &context) == 0) verbs_.ack_cq_events(queue, 1);
-  int bad = ibv_req_notify_cq(completions_.get(), /*solicited_only=*/0);
-  if (bad == 0 && datagrams.completions() != nullptr) {
-    bad = ibv_req_notify_cq(datagrams.completions(), 0);
+  int code = ibv_req_notify_cq(completions_.get(), /*solicited_only=*/0);
+  if (code == 0 && datagrams.completions() != nullptr) {
+    code = ibv_req_notify_cq(datagrams.completions(), 0);
   }
-  return bad == 0 ? base::OkStatus() : failure("asking for events of completions", bad);
+  return code == 0 ? base::OkStatus() : failure("requesting completion events", code);
 }
 
-base::Status resources::open(const lengths& chosen, size_t packets, size_t packet_bytes, int ranks,
-                             attr_ibv_td_strategy_t domains) {
-  lengths_ = chosen;
+base::Status resources::open(const queue_depths& chosen, size_t packets, size_t packet_bytes,
+                             int ranks, attr_ibv_td_strategy_t domains) {
+  depths_ = chosen;
   domains_ = domains;
   ibv_context* context = port_.context.get();
   completions_ = own(
@@ -77,20 +79,21 @@ base::Status resources::open(const lengths& chosen, size_t packets, size_t packe
     return failure(base::StrCat("making a shared receive queue of ", chosen.receives, " entries"),
                    errno);
   }
-  base::Status bad = outgoing.make(verbs_, port_.domain.get(), packets, packet_bytes);
-  if (bad.ok()) bad = incoming.make(verbs_, port_.domain.get(), chosen.receives, packet_bytes);
-  if (bad.ok()) bad = choose_inline();
-  if (!bad.ok()) return bad;
+  base::Status status = outgoing.make(verbs_, port_.domain.get(), packets, packet_bytes);
+  if (status.ok())
+    status = incoming.make(verbs_, port_.domain.get(), chosen.receives, packet_bytes);
+  if (status.ok()) status = choose_inline();
+  if (!status.ok()) return status;
   connections_.resize(static_cast<size_t>(ranks));
   return base::OkStatus();
 }
 
-// Devices say how much they grant only by granting it.
+// Finds the largest inline size by trial: a device does not report it.
 base::Status resources::choose_inline() {
-  // More makes every entry of a send queue larger for few messages that need it.
+  // A larger limit would enlarge every entry of a send queue for few messages.
   constexpr uint32_t most = 256;
   for (uint32_t asked = most;; asked = asked > 32 ? asked / 2 : 0) {
-    const base::StatusOr<owned<ibv_qp>> made = make_queue_pair(lengths_.depth, asked, false);
+    const base::StatusOr<owned<ibv_qp>> made = make_queue_pair(depths_.depth, asked, false);
     if (made.ok()) {
       max_inline_ = asked;
       return base::OkStatus();
@@ -139,94 +142,94 @@ base::StatusOr<owned<ibv_qp>> resources::make_queue_pair(uint32_t depth, uint32_
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = port_.number;
-  attributes.qp_access_flags = peers_may;
-  const int bad =
+  attributes.qp_access_flags = remote_access;
+  const int code =
       verbs_.modify_qp(made.get(), &attributes,
                        IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-  if (bad != 0) return failure("preparing a queue pair", bad);
+  if (code != 0) return failure("preparing a queue pair", code);
   return made;
 }
 
 base::Status resources::make_connection(int rank) {
   connection made;
-  auto queue_pair = make_queue_pair(lengths_.depth, max_inline_, /*sends=*/true);
+  auto queue_pair = make_queue_pair(depths_.depth, max_inline_, /*sends=*/true);
   if (!queue_pair.ok()) return queue_pair.status();
-  made.messages = *std::move(queue_pair);
-  queue_pair = make_queue_pair(lengths_.depth, max_inline_, /*sends=*/true);
+  made.message_qp = *std::move(queue_pair);
+  queue_pair = make_queue_pair(depths_.depth, max_inline_, /*sends=*/true);
   if (!queue_pair.ok()) return queue_pair.status();
-  made.writes = *std::move(queue_pair);
-  for (owned<ibv_qp>* each : {&made.written, &made.pulse, &made.felt}) {
+  made.rma_qp = *std::move(queue_pair);
+  for (owned<ibv_qp>* each : {&made.rma_target_qp, &made.heartbeat_qp, &made.heartbeat_target_qp}) {
     queue_pair = make_queue_pair(1, 0, /*sends=*/false);
     if (!queue_pair.ok()) return queue_pair.status();
     *each = *std::move(queue_pair);
   }
-  with(rank) = std::move(made);
+  connection_of(rank) = std::move(made);
   return base::OkStatus();
 }
 
-uint32_t resources::reads_at_once() const {
+uint32_t resources::concurrent_reads() const {
   constexpr int most = 16;
   return static_cast<uint32_t>(
       std::clamp(std::min(port_.limits.max_qp_rd_atom, port_.limits.max_qp_init_rd_atom), 1, most));
 }
 
-base::Status resources::listen(ibv_qp& ours, const far_end& theirs) const {
+base::Status resources::listen(ibv_qp& local, const remote_qp& remote) const {
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_RTR;
   attributes.path_mtu = static_cast<ibv_mtu>(
-      std::min(static_cast<uint32_t>(port_.attributes.active_mtu), theirs.address.mtu));
-  attributes.dest_qp_num = theirs.number;
-  attributes.rq_psn = theirs.first_packet;
-  attributes.max_dest_rd_atomic = static_cast<uint8_t>(reads_at_once());
-  attributes.min_rnr_timer = pause_without_room;
-  attributes.ah_attr = port_.way_to(theirs.address);
-  const int bad =
-      verbs_.modify_qp(&ours, &attributes,
+      std::min(static_cast<uint32_t>(port_.attributes.active_mtu), remote.address.mtu));
+  attributes.dest_qp_num = remote.number;
+  attributes.rq_psn = remote.first_psn;
+  attributes.max_dest_rd_atomic = static_cast<uint8_t>(concurrent_reads());
+  attributes.min_rnr_timer = rnr_timer;
+  attributes.ah_attr = port_.path_to(remote.address);
+  const int code =
+      verbs_.modify_qp(&local, &attributes,
                        IBV_QP_STATE | IBV_QP_AV | IBV_QP_PATH_MTU | IBV_QP_DEST_QPN |
                            IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC | IBV_QP_MIN_RNR_TIMER);
-  if (bad != 0) return failure("connecting a queue pair (is there a route?)", bad);
+  if (code != 0) return failure("connecting a queue pair (is there a route?)", code);
   return base::OkStatus();
 }
 
-base::Status resources::connect(ibv_qp& ours, const far_end& theirs, uint32_t our_first_packet,
-                                insistence how) const {
-  if (base::Status bad = listen(ours, theirs); !bad.ok()) return bad;
+base::Status resources::connect(ibv_qp& local, const remote_qp& remote, uint32_t local_first_psn,
+                                qp_timeout timeout) const {
+  if (base::Status status = listen(local, remote); !status.ok()) return status;
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_RTS;
-  const patience waits = how == insistence::of_pulse ? with_pulse : with_data;
-  attributes.timeout = waits.exponent;
-  attributes.retry_cnt = waits.again;
-  attributes.rnr_retry = again_without_room;
-  attributes.sq_psn = our_first_packet;
+  const retry_policy policy = timeout == qp_timeout::heartbeat ? heartbeat_retries : data_retries;
+  attributes.timeout = policy.exponent;
+  attributes.retry_cnt = policy.retries;
+  attributes.rnr_retry = rnr_retries;
+  attributes.sq_psn = local_first_psn;
   attributes.max_rd_atomic =
-      static_cast<uint8_t>(std::min(reads_at_once(), std::max(theirs.reads_at_once, 1u)));
-  const int bad = verbs_.modify_qp(&ours, &attributes,
-                                   IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
-                                       IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
-  if (bad != 0) return failure("starting a queue pair", bad);
+      static_cast<uint8_t>(std::min(concurrent_reads(), std::max(remote.concurrent_reads, 1u)));
+  const int code = verbs_.modify_qp(&local, &attributes,
+                                    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT |
+                                        IBV_QP_RNR_RETRY | IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
+  if (code != 0) return failure("starting a queue pair", code);
   return base::OkStatus();
 }
 
-base::Status resources::reset(ibv_qp& ours) const {
+base::Status resources::reset(ibv_qp& local) const {
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_RESET;
-  int bad = verbs_.modify_qp(&ours, &attributes, IBV_QP_STATE);
-  if (bad == 0) {
+  int code = verbs_.modify_qp(&local, &attributes, IBV_QP_STATE);
+  if (code == 0) {
     attributes.qp_state = IBV_QPS_INIT;
     attributes.port_num = port_.number;
-    attributes.qp_access_flags = peers_may;
-    bad = verbs_.modify_qp(&ours, &attributes,
-                           IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
+    attributes.qp_access_flags = remote_access;
+    code = verbs_.modify_qp(&local, &attributes,
+                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
   }
-  if (bad != 0) return failure("making a queue pair new", bad);
+  if (code != 0) return failure("resetting a queue pair", code);
   return base::OkStatus();
 }
 
-void resources::stop(ibv_qp& ours) const {
+void resources::stop(ibv_qp& local) const {
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_ERR;
-  // One that can't even be stopped has nothing under way.
-  static_cast<void>(verbs_.modify_qp(&ours, &attributes, IBV_QP_STATE));
+  // A queue pair that cannot be stopped has nothing in flight.
+  static_cast<void>(verbs_.modify_qp(&local, &attributes, IBV_QP_STATE));
 }
 
 }  // namespace lci::net::ibv

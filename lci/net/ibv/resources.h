@@ -10,16 +10,16 @@
 
 #include "lci/api/types.hpp"
 #include "lci/base/status.h"
-#include "lci/net/ibv/hails.h"
-#include "lci/net/ibv/lengths.h"
+#include "lci/net/ibv/connect_datagrams.h"
 #include "lci/net/ibv/memory.h"
 #include "lci/net/ibv/port.h"
+#include "lci/net/ibv/queue_depths.h"
 #include "lci/net/ibv/verbs.h"
 #include "lci/net/ibv/wire.h"
 
 namespace lci::net::ibv {
 
-// Room for a message that arrives, with the request that says so.
+// A receive buffer and the request that posts it.
 struct arrival {
   ibv_recv_wr request = {};
   ibv_sge room = {};
@@ -29,63 +29,64 @@ struct arrival {
 
 // The queue pairs for one other rank.
 struct connection {
-  owned<ibv_qp> messages;  // both ways
-  owned<ibv_qp> writes;    // our puts and gets, and nothing from there
-  owned<ibv_qp> written;   // the peer's, and nothing from here
-  owned<ibv_qp> pulse;     // shows whether the peer's device answers, see failures.cc
-  owned<ibv_qp> felt;      // the other end of the peer's pulse
+  owned<ibv_qp> message_qp;           // messages in both directions
+  owned<ibv_qp> rma_qp;               // our puts and gets only
+  owned<ibv_qp> rma_target_qp;        // the peer's puts and gets only
+  owned<ibv_qp> heartbeat_qp;         // tests whether the peer's device answers; see failures.cc
+  owned<ibv_qp> heartbeat_target_qp;  // answers the peer's heartbeats
   queue_pair_numbers numbers() const;
 };
 
-// How one end of a connection is told of the other.
-struct far_end {
+// The remote end of a connection, as needed to connect the local end.
+struct remote_qp {
   uint32_t number = 0;
-  uint32_t first_packet = 0;  // that it sends
+  uint32_t first_psn = 0;  // the first packet number that it sends
   port_address address = {};
-  uint32_t reads_at_once = 0;  // that it serves
+  uint32_t concurrent_reads = 0;  // reads that it serves concurrently
 };
 
-// How long a queue pair waits for an answer before what is in it fails.
-enum class insistence : uint8_t { of_data, of_pulse };
+// Selects how long a queue pair waits for an answer before its requests fail.
+enum class qp_timeout : uint8_t { data, heartbeat };
 
-// What a device has of libibverbs. Thread safety: none.
+// The libibverbs objects of a device. Thread safety: none.
 class resources {
  public:
-  resources(const verbs& with, const port& through)
-      : datagrams(with, through), verbs_(with), port_(through) {}
-  // All of it ends, in the right order.
+  resources(const verbs& library, const port& local)
+      : datagrams(library, local), verbs_(library), port_(local) {}
+  // Destroys all objects in the order that libibverbs requires.
   ~resources();
   resources(const resources&) = delete;
   resources& operator=(const resources&) = delete;
 
-  // Before open(), and before that of `datagrams`: events of the completion queues can be waited
-  // for.
+  // Makes it possible to wait for events of the completion queues. Called before open() and before
+  // datagrams.open().
   base::Status open_channel();
-  // After that. All events that have come are taken, and the next completion makes one.
-  base::Status ask_for_events();
-  base::Status open(const lengths& chosen, size_t packets, size_t packet_bytes, int ranks,
+  // Consumes the events that have arrived and requests one for the next completion. Needs
+  // open_channel().
+  base::Status request_events();
+  base::Status open(const queue_depths& chosen, size_t packets, size_t packet_bytes, int ranks,
                     attr_ibv_td_strategy_t domains);
-  // Makes the queue pairs for a rank, not yet connected.
+  // Makes the queue pairs for a rank; they are not connected yet.
   base::Status make_connection(int rank);
-  // From reset on to where requests arrive, and to where they leave, too. `our_first_packet`: that
-  // we send.
-  base::Status connect(ibv_qp& ours, const far_end& theirs, uint32_t our_first_packet,
-                       insistence how = insistence::of_data) const;
-  // Unlike connect, it only receives.
-  base::Status listen(ibv_qp& ours, const far_end& theirs) const;
-  base::Status reset(ibv_qp& ours) const;
-  // All that is in it comes out, and nothing leaves any more.
-  void stop(ibv_qp& ours) const;
+  // Moves a reset queue pair to the state in which it receives and sends. `local_first_psn` is the
+  // first packet number that it sends.
+  base::Status connect(ibv_qp& local, const remote_qp& remote, uint32_t local_first_psn,
+                       qp_timeout timeout = qp_timeout::data) const;
+  // Moves a reset queue pair to the state in which it only receives.
+  base::Status listen(ibv_qp& local, const remote_qp& remote) const;
+  base::Status reset(ibv_qp& local) const;
+  // Moves a queue pair to the error state: all requests in it complete, and it sends nothing more.
+  void stop(ibv_qp& local) const;
 
   ibv_cq* completions() const { return completions_.get(); }
   ibv_srq* receives() const { return receives_.get(); }
-  connection& with(int rank) { return connections_[static_cast<size_t>(rank)]; }
+  connection& connection_of(int rank) { return connections_[static_cast<size_t>(rank)]; }
   uint32_t max_inline() const { return max_inline_; }
-  // Reads that a queue pair of ours has under way, and serves.
-  uint32_t reads_at_once() const;
+  // Reads that one of our queue pairs issues and serves concurrently.
+  uint32_t concurrent_reads() const;
 
-  owned<ibv_comp_channel> channel;  // null: nobody waits; ends behind all completion queues
-  hails datagrams;                  // where connections are made on first use
+  owned<ibv_comp_channel> channel;  // null: nothing waits; outlives all completion queues
+  connect_datagrams datagrams;      // open where ranks connect on demand
   packet_memory outgoing;
   packet_memory incoming;
 
@@ -96,10 +97,10 @@ class resources {
 
   const verbs& verbs_;
   const port& port_;
-  lengths lengths_;
+  queue_depths depths_;
   uint32_t max_inline_ = 0;
   attr_ibv_td_strategy_t domains_ = attr_ibv_td_strategy_t::none;
-  // Ended from below.
+  // Destroyed from the last to the first.
   std::vector<owned<ibv_td>> thread_domains_;
   std::vector<owned<ibv_pd>> parents_;  // protection domains with a thread domain
   owned<ibv_cq> completions_;

@@ -7,11 +7,11 @@
 
 namespace lci::net::ibv {
 
-// Whose the queue pair is that something arrived at: rank by queue pair number. Devices count
-// these, so most are found where they are looked for first. Thread safety: that of a plain value.
+// Maps a local queue pair number to the rank of its peer. RDMA devices number queue pairs
+// consecutively, so most lookups succeed in the first slot. Thread safety: that of a plain value.
 class source_table {
  public:
-  // For so many numbers.
+  // `count`: the most numbers that are added.
   explicit source_table(size_t count) {
     size_t slots = 16;
     while (slots < 4 * count) slots *= 2;
@@ -23,7 +23,7 @@ class source_table {
     while (slots_[at].rank >= 0) at = (at + 1) & (slots_.size() - 1);
     slots_[at] = {number, rank};
   }
-  // -1: nobody's.
+  // Returns -1 if the number was not added.
   int find(uint32_t number) const {
     for (size_t at = number & (slots_.size() - 1);; at = (at + 1) & (slots_.size() - 1)) {
       if (slots_[at].number == number || slots_[at].rank < 0) return slots_[at].rank;

@@ -11,7 +11,7 @@
 namespace lci::net::ibv {
 namespace {
 
-// As libibverbs has them by name; the headers hide some behind macros of the same name.
+// The functions under these names in libibverbs; its headers define macros of the same names.
 using query_port_function = int (*)(ibv_context*, uint8_t, ibv_port_attr*);
 using reg_mr_function = ibv_mr* (*)(ibv_pd*, void*, size_t, int);
 using query_gid_table_function = ssize_t (*)(ibv_context*, ibv_gid_entry*, size_t, uint32_t,
@@ -20,7 +20,7 @@ using query_gid_table_function = ssize_t (*)(ibv_context*, ibv_gid_entry*, size_
 query_port_function old_query_port = nullptr;
 query_gid_table_function whole_gid_table = nullptr;
 
-// The function by name knows only the first fields; it leaves the others alone.
+// The function looked up by name knows only the first fields and leaves the others unset.
 int query_port(ibv_context* context, uint8_t port, ibv_port_attr* attributes) {
   std::memset(attributes, 0, sizeof(*attributes));
   verbs_context* extended = verbs_get_ctx_op(context, query_port);
@@ -95,7 +95,7 @@ base::StatusOr<verbs> load_verbs_from(const char* file) {
 }
 
 const base::StatusOr<verbs>& load_verbs() {
-  // 1 is the version of the interface that its headers describe, the same since 2006.
+  // Version 1 is the interface that the headers describe, unchanged since 2006.
   static const base::StatusOr<verbs> once = load_verbs_from("libibverbs.so.1");
   return once;
 }

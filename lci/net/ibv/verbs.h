@@ -1,9 +1,9 @@
-// libibverbs, loaded when somebody wants it: it reads its configuration and loads the provider of
-// each device it finds, which a program that does not use this backend should not pay for.
+// libibverbs, loaded on first use: the library reads its configuration and loads the provider of
+// each device it finds, a cost that a program without this backend must not pay.
 //
-// Everything that this backend asks of libibverbs is in this table, or in the `ops` of the
-// ibv_context that it opens (post, poll and notify, which the headers inline): tests put devices of
-// their own behind both.
+// This backend calls libibverbs only through this table and through the `ops` of the ibv_context
+// that it opens (post, poll and notify, which the headers inline). Tests replace both by simulated
+// devices.
 #ifndef LCI_NET_IBV_VERBS_H_
 #define LCI_NET_IBV_VERBS_H_
 
@@ -25,7 +25,7 @@ struct verbs {
   decltype(&::ibv_close_device) close_device = nullptr;
   decltype(&::ibv_query_device) query_device = nullptr;
   int (*query_port)(ibv_context*, uint8_t port, ibv_port_attr*) = nullptr;
-  // Entries of all ports, at most `count`; how many there are, or -errno.
+  // Writes the entries of all ports, at most `count`. Returns their number, or -errno.
   ssize_t (*query_gid_table)(ibv_context*, ibv_gid_entry* entries, size_t count) = nullptr;
   decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
   decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
@@ -45,7 +45,8 @@ struct verbs {
   decltype(&::ibv_create_ah) create_ah = nullptr;
   decltype(&::ibv_destroy_ah) destroy_ah = nullptr;
   decltype(&::ibv_wc_status_str) wc_status_str = nullptr;
-  // What a device need not have. Answers as there: null with errno EOPNOTSUPP, or EOPNOTSUPP.
+  // Optional functions of a device. As in libibverbs, an unsupported one returns EOPNOTSUPP, or
+  // null with errno set to EOPNOTSUPP.
   ibv_td* (*alloc_td)(ibv_context*, ibv_td_init_attr*) = nullptr;
   int (*dealloc_td)(ibv_td*) = nullptr;
   ibv_pd* (*alloc_parent_domain)(ibv_context*, ibv_parent_domain_init_attr*) = nullptr;
@@ -53,25 +54,27 @@ struct verbs {
   int (*advise_mr)(ibv_pd*, ibv_advise_mr_advice, uint32_t flags, ibv_sge*, uint32_t) = nullptr;
 };
 
-// Looks its functions up in a file that the loader finds. An error says what the loader said.
+// Loads `file`, which the loader searches for, and looks up the functions in it. The error contains
+// the loader's message.
 base::StatusOr<verbs> load_verbs_from(const char* file);
-// libibverbs.so.1 the first time; for good.
+// Loads libibverbs.so.1 at the first call; it is never unloaded.
 const base::StatusOr<verbs>& load_verbs();
 
-// "creating a queue pair: Cannot allocate memory". `code`: of errno, positive or negative.
+// An error such as "creating a queue pair: Cannot allocate memory". `code` is an errno value,
+// positive or negative.
 base::Status failure(std::string_view what, int code);
 
-// An object of libibverbs, ended by its function when it goes.
+// Owns an object of libibverbs and destroys it by the matching function of the library.
 template <class Object>
-struct ender {
-  int (*end)(Object*) = nullptr;
-  void operator()(Object* object) const { end(object); }
+struct deleter {
+  int (*destroy)(Object*) = nullptr;
+  void operator()(Object* object) const { destroy(object); }
 };
 template <class Object>
-using owned = std::unique_ptr<Object, ender<Object>>;
+using owned = std::unique_ptr<Object, deleter<Object>>;
 template <class Object>
-owned<Object> own(Object* object, int (*end)(Object*)) {
-  return owned<Object>(object, ender<Object>{end});
+owned<Object> own(Object* object, int (*destroy)(Object*)) {
+  return owned<Object>(object, deleter<Object>{destroy});
 }
 
 }  // namespace lci::net::ibv

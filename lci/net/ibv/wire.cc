@@ -9,29 +9,30 @@ namespace lci::net::ibv {
 bool read_control(const void* bytes, uint64_t size, control* read) {
   if (size != sizeof(*read)) return false;
   std::memcpy(read, bytes, sizeof(*read));
-  return read->kind >= control_kind::bye && read->kind <= control_kind::renewed;
+  return read->kind >= control_kind::bye && read->kind <= control_kind::recovered;
 }
 
-bool makes_sense(const hail& got, int ranks, int us) {
+bool is_valid(const connect_datagram& got, int ranks, int self) {
   const auto all = static_cast<uint32_t>(ranks);
-  const auto to = static_cast<uint32_t>(us);
+  const auto to = static_cast<uint32_t>(self);
   if (got.version != wire_version || got.rank >= all || got.rank == to || got.about >= all) {
     return false;
   }
   switch (got.kind) {
-    case hail_kind::ask:
-    case hail_kind::answer:
-      for (const uint32_t number : {got.numbers.messages, got.numbers.writes, got.numbers.written,
-                                    got.numbers.pulse, got.numbers.felt}) {
+    case connect_datagram_kind::request:
+    case connect_datagram_kind::reply:
+      for (const uint32_t number :
+           {got.numbers.message_qp, got.numbers.rma_qp, got.numbers.rma_target_qp,
+            got.numbers.heartbeat_qp, got.numbers.heartbeat_target_qp}) {
         if (number > largest_number) return false;
       }
       return got.about == to;
-    case hail_kind::ended:
+    case connect_datagram_kind::ended:
       return got.about != to;
-    case hail_kind::seek:
-    case hail_kind::alive:
+    case connect_datagram_kind::query:
+    case connect_datagram_kind::alive:
       return got.about != to && got.about != got.rank;
-    case hail_kind::lost:
+    case connect_datagram_kind::failed:
       return got.about != got.rank;
   }
   return false;
@@ -39,7 +40,7 @@ bool makes_sense(const hail& got, int ranks, int us) {
 
 uint32_t random_number() {
   uint32_t number = 0;
-  if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0) number = 1;  // any does
+  if (getrandom(&number, sizeof(number), GRND_NONBLOCK) < 0) number = 1;  // any number works
   return number;
 }
 

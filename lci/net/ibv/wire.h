@@ -1,17 +1,17 @@
-// What travels between ranks: through the bootstrap, when contexts and devices are made, and as
-// messages.
+// The layouts that ranks exchange: through the bootstrap, when contexts and devices are made, and
+// over the network.
 //
-//   verb on the wire        is
+//   verb on the wire        carries
 //   send with immediate     a message of the runtime: `imm` is its op::imm, all 32 bits; the bytes
 //                           are its header and buffer, with nothing added
 //   write with immediate    a put_imm: `imm` is its op::imm, all 32 bits
 //   send without immediate  a `control` of this page
-//   datagram                a `hail` of this page
+//   datagram                a `connect_datagram` of this page
 //
-// Whose they are, and of which device, says the queue pair that they arrive at; so nothing of
-// either has to travel. Immediates are in network order, as verbs want them; all else is in the
-// order of the processor: a job is of one kind of machine (ranks compare `wire_version` at start,
-// which tells).
+// The queue pair at which a message arrives identifies the sending rank and the device, so neither
+// is sent. Immediates are in network order, as verbs requires. Everything else is in the byte order
+// of the processor: all machines of a job have the same order, which the comparison of
+// `wire_version` at start verifies.
 #ifndef LCI_NET_IBV_WIRE_H_
 #define LCI_NET_IBV_WIRE_H_
 
@@ -27,14 +27,14 @@ constexpr uint64_t wire_version = 0x6c63696962760003;
 inline uint32_t encode_immediate(uint32_t imm) { return htobe32(imm); }
 inline uint32_t decode_immediate(uint32_t on_wire) { return be32toh(on_wire); }
 
-// For packets' numbers and the key of hails: what is still on the way from an earlier job, or from
-// before a queue pair was made new, must not be taken for ours.
+// A random first packet sequence number (PSN) or datagram key: packets still in flight from an
+// earlier job, or from before a queue pair was reset, must not be accepted.
 uint32_t random_number();
-constexpr uint32_t packet_numbers = 0xffffff;  // bits that they have
+constexpr uint32_t psn_mask = 0xffffff;  // the bits of a packet sequence number
 
-// Where a port is. Equal for ports that are one.
+// The address of a port. Equal addresses mean the same port.
 struct port_address {
-  uint8_t gid[16];  // used if by_gid
+  uint8_t gid[16];  // valid if by_gid
   uint16_t lid;     // InfiniBand
   uint8_t link_layer;
   uint8_t by_gid;
@@ -42,74 +42,76 @@ struct port_address {
 };
 static_assert(sizeof(port_address) == 24);
 
-// Told when a context is made.
+// Exchanged when a context is made.
 struct introduction {
   uint64_t version;
   port_address address;
 };
 static_assert(sizeof(introduction) == 32);
 
-// One rank's queue pairs for another rank.
+// The queue pairs that one rank (the owner) has for another rank (the peer).
 struct queue_pair_numbers {
-  uint32_t messages;  // both ways
-  uint32_t writes;    // the owner's puts and gets leave here
-  uint32_t written;   // the other's arrive here
-  uint32_t pulse;     // asks the other's device whether it is there
-  uint32_t felt;      // answers the other's
+  uint32_t message_qp;           // messages in both directions
+  uint32_t rma_qp;               // issues the owner's puts and gets
+  uint32_t rma_target_qp;        // target of the peer's puts and gets
+  uint32_t heartbeat_qp;         // issues the owner's heartbeats
+  uint32_t heartbeat_target_qp;  // answers the peer's heartbeats
 };
 static_assert(sizeof(queue_pair_numbers) == 20);
-constexpr uint32_t largest_number = 0xffffff;  // that one of them can be
+constexpr uint32_t largest_number = 0xffffff;  // of a queue pair
 
-// Told when a device is made; with it, for each rank, its queue_pair_numbers; where queue pairs are
-// made on first use, only for the neighbours in the circle (circle.h), the one before it first.
+// Exchanged when a device is made, followed by the queue_pair_numbers for each rank. Where ranks
+// connect on demand, only those for the two neighbors in the monitor ring follow, the preceding
+// neighbor first.
 struct offer {
   uint64_t packet_bytes;
-  uint32_t first_packet;   // number of the first packet that each of its queue pairs sends
-  uint32_t reads_at_once;  // that it serves, of one peer
-  uint32_t hail_number;    // where it takes hails; 0 where all is connected at start
-  uint32_t hail_key;
+  uint32_t first_psn;         // the first packet number that each queue pair of this rank sends
+  uint32_t concurrent_reads;  // reads of one peer that this rank serves concurrently
+  uint32_t datagram_qp;       // receives connect datagrams; 0 where all ranks connect at start
+  uint32_t datagram_key;
 };
 static_assert(sizeof(offer) == 24);
 
-// A datagram between ranks that are not connected (meeting.cc), or of one (watching.cc).
-enum class hail_kind : uint32_t {
-  ask = 1,     // these are my queue pairs for you; I do not know whether yours are connected
-  answer = 2,  // mine are
-  ended = 3,   // `about`, who may be the sender, has ended its device
-  seek = 4,    // `about` does not answer me: what do you know of it?
-  alive = 5,   // the device of `about` answers me
-  lost = 6,    // `about`, who may be the receiver, has failed
+// The purpose of a datagram: to connect two ranks (on_demand_connect.cc), or to report the state of
+// a rank that the sender or receiver is not connected with (ring_monitor.cc).
+enum class connect_datagram_kind : uint32_t {
+  request = 1,  // carries the sender's queue pairs; the receiver's may not be connected yet
+  reply = 2,    // carries the sender's queue pairs, which are connected to the receiver's
+  ended = 3,    // `about`, which may be the sender, has ended its device
+  query = 4,    // `about` does not answer the sender; asks for the receiver's view of it
+  alive = 5,    // the device of `about` answers the sender
+  failed = 6,   // `about`, which may be the receiver, has failed
 };
 
-struct hail {
+struct connect_datagram {
   uint64_t version;
-  hail_kind kind;
-  uint32_t rank;               // of the sender
-  queue_pair_numbers numbers;  // of ask and answer
-  uint32_t about;              // a rank; of ask and answer the receiver
+  connect_datagram_kind kind;
+  uint32_t rank;               // the sender
+  queue_pair_numbers numbers;  // in a request or reply
+  uint32_t about;              // a rank; in a request or reply the receiver
 };
-static_assert(sizeof(hail) == 40);
+static_assert(sizeof(connect_datagram) == 40);
 
-// Whether it can have been sent to rank `us`, of so many, in this job.
-bool makes_sense(const hail& got, int ranks, int us);
+// Whether a rank of this job can have sent `got` to rank `self` of `ranks`.
+bool is_valid(const connect_datagram& got, int ranks, int self);
 
 enum class control_kind : uint32_t {
-  bye = 1,    // the sender has ended its device
-  renew = 2,  // the queue pair that the sender writes through broke (a put or get of it was wrong):
-              // make the other end new, to begin with packet number `first_packet`
-  renewed = 3,  // done; it is as before
+  bye = 1,        // the sender has ended its device
+  recover = 2,    // a wrong put or get broke the sender's RMA queue pair: reset the target end, and
+                  // expect packet number `first_psn` next
+  recovered = 3,  // the target end is reset
 };
 
 struct control {
   control_kind kind;
-  uint32_t first_packet;
+  uint32_t first_psn;
 };
 static_assert(sizeof(control) == 8);
 
-// False if it makes no sense: bytes of a peer are never trusted.
+// Returns false if the bytes are malformed: bytes of a peer are never trusted.
 bool read_control(const void* bytes, uint64_t size, control* read);
 
-// The bytes of one of the above.
+// The bytes of one of the structs above.
 template <class T>
 std::string_view as_bytes(const T& value) {
   return {reinterpret_cast<const char*>(&value), sizeof(value)};

@@ -18,6 +18,6 @@ const backend_entry backend = {attr_backend_t::mixed, "mixed",
                                /*preference=*/-1,     [] { return true; },
                                mixed_context::make,   describe};
 
-bool has_given_hosts() { return base::env_text("LCI_HOSTS").has_value(); }
+bool has_host_override() { return base::env_text("LCI_HOSTS").has_value(); }
 
 }  // namespace lci::net::mixed

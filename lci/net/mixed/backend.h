@@ -19,7 +19,7 @@ namespace lci::net::mixed {
 extern const backend_entry backend;
 
 // Ranks whose launcher has put them on one host may be told to be on several (LCI_HOSTS).
-bool has_given_hosts();
+bool has_host_override();
 
 }  // namespace lci::net::mixed
 

@@ -43,7 +43,7 @@ TEST(MixedProvider, IsOnThisMachine) {
   if (const base::Status found = usable(); !found.ok()) {
     GTEST_SKIP() << "NOTHING WAS TESTED: " << found;
   }
-  EXPECT_TRUE(mixed::has_given_hosts());
+  EXPECT_TRUE(mixed::has_host_override());
 }
 
 }  // namespace

@@ -54,12 +54,12 @@ base::StatusOr<std::unique_ptr<context>> mixed_context::make(boot::bootstrap& bo
   context_config near_config = config;
   near_config.max_registrations = 0;
   base::StatusOr<std::unique_ptr<context>> near = shm::backend.make(made->group_, near_config);
-  if (base::Status bad = agree(boot, "mixed-near", near.status()); !bad.ok()) return bad;
+  if (base::Status status = agree(boot, "mixed-near", near.status()); !status.ok()) return status;
   made->near_.reset(static_cast<shm::shm_context*>(near->release()));
   base::StatusOr<std::unique_ptr<context>> far = make_far(boot, config);
   if (!far.ok()) return far.status();  // on all ranks
   made->far_ = *std::move(far);
-  LCI_LOG(debug, "rank ", boot.rank(), " reaches ", made->hosts_.neighbours.size(), " of ",
+  LCI_LOG(debug, "rank ", boot.rank(), " reaches ", made->hosts_.neighbors.size(), " of ",
           boot.size(), " ranks through shared memory, the others through ", made->far_->name());
   return std::unique_ptr<context>(std::move(made));
 }
@@ -71,7 +71,7 @@ std::string mixed_context::description() const {
 base::StatusOr<std::unique_ptr<device>> mixed_context::make_device(const device_config& config) {
   base::StatusOr<std::unique_ptr<device>> near = near_->make_device(config);
   const std::string name = base::StrCat("mixed-near-", config.uid);
-  if (base::Status bad = agree(boot_, name, near.status()); !bad.ok()) return bad;
+  if (base::Status status = agree(boot_, name, near.status()); !status.ok()) return status;
   base::StatusOr<std::unique_ptr<device>> far = far_->make_device(config);
   if (!far.ok()) return far.status();
   return std::unique_ptr<device>(new mixed_device(hosts_, *std::move(near), *std::move(far)));

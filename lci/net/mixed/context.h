@@ -31,11 +31,11 @@ class mixed_context final : public context {
   remote_region remote_key(local_region region) const override;
   size_t registrations() const override { return near_->registrations() + far_->registrations(); }
 
-  const hosts& who_is_where() const { return hosts_; }
+  const hosts& host_map() const { return hosts_; }
 
  private:
   mixed_context(boot::bootstrap& boot, hosts found)
-      : boot_(boot), hosts_(std::move(found)), group_(boot, "h", hosts_.neighbours) {}
+      : boot_(boot), hosts_(std::move(found)), group_(boot, "h", hosts_.neighbors) {}
   // The far registration of memory that is registered near, and one name for both. On an error
   // there is no far one.
   base::StatusOr<local_region> join_far(local_region near, void* address, size_t size);

@@ -24,7 +24,7 @@ device_limits common_limits(const device_limits& near, const device_limits& far)
   both.needs_registration = near.needs_registration || far.needs_registration;
   both.has_put_imm = near.has_put_imm && far.has_put_imm;
   both.put_imm_bits = std::min(near.put_imm_bits, far.put_imm_bits);
-  both.rma_at_once = std::min(near.rma_at_once, far.rma_at_once);
+  both.rma_short = std::min(near.rma_short, far.rma_short);
   both.polls_after_done = near.polls_after_done || far.polls_after_done;
   return both;
 }
@@ -63,7 +63,7 @@ error_t mixed_device::poll(completion* out, size_t max, size_t* count) {
   const uint32_t since_look = since_look_.load(std::memory_order_relaxed);
   if (since_look >= weight_of_look) {
     since_look_.store(0, std::memory_order_relaxed);
-    // First, or neighbours that always fill `out` would keep it from being heard.
+    // First, or neighbors that always fill `out` would keep it from being heard.
     far = poll_far(out, max, count);
     if (*count == max) return far;
   }
@@ -79,14 +79,14 @@ error_t mixed_device::poll(completion* out, size_t max, size_t* count) {
 error_t mixed_device::poll_near(completion* out, size_t max, size_t* count) {
   const error_t result = near_->poll(out, max, count);
   for (size_t i = 0; i < *count; ++i) {
-    completion& given = out[i];
-    switch (given.kind) {
+    completion& translated = out[i];
+    switch (translated.kind) {
       case completion_kind::recv:
-        given.lease |= near_lease;
+        translated.lease |= near_lease;
         [[fallthrough]];
       case completion_kind::remote_put:
       case completion_kind::peer_failed:
-        given.rank = hosts_.neighbours[static_cast<size_t>(given.rank)];
+        translated.rank = hosts_.neighbors[static_cast<size_t>(translated.rank)];
         break;
       case completion_kind::send:
       case completion_kind::put:
@@ -99,9 +99,9 @@ error_t mixed_device::poll_near(completion* out, size_t max, size_t* count) {
 
 error_t mixed_device::poll_far(completion* out, size_t max, size_t* count) {
   const error_t result = far_->poll(out, max, count);
-  // Of neighbours it can tell only what the near network tells as well, and in its order.
-  completion* const end = std::remove_if(out, out + *count, [this](const completion& given) {
-    return given.kind == completion_kind::peer_failed && near_index(given.rank) >= 0;
+  // Of neighbors it can tell only what the near network tells as well, and in its order.
+  completion* const end = std::remove_if(out, out + *count, [this](const completion& finished) {
+    return finished.kind == completion_kind::peer_failed && near_index(finished.rank) >= 0;
   });
   *count = static_cast<size_t>(end - out);
   return result;

@@ -29,17 +29,17 @@ class mixed_device final : public device {
   bool needs_registration(int rank) const override {
     return (near_index(rank) >= 0 ? near_ : far_)->limits().needs_registration;
   }
-  size_t awaited_piece(int rank) const override {
+  size_t preferred_chunk(int rank) const override {
     const int near = near_index(rank);
     return std::min(limits_.max_rma,
-                    near >= 0 ? near_->awaited_piece(near) : far_->awaited_piece(rank));
+                    near >= 0 ? near_->preferred_chunk(near) : far_->preferred_chunk(rank));
   }
   error_t post(const op& operation) override;
   error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
-  // Of the far network. Nothing tells of what neighbours send: who sleeps looks for that in
+  // Of the far network. Nothing tells of what neighbors send: who sleeps looks for that in
   // between.
   std::vector<int> wait_descriptors() const override { return far_->wait_descriptors(); }
   std::chrono::microseconds arm() override { return std::min(near_->arm(), far_->arm()); }
@@ -54,7 +54,7 @@ class mixed_device final : public device {
   // Counted by all threads that poll (not each by itself: one may poll several devices in turn).
   // What one of them adds may get lost.
   alignas(64) std::atomic<uint32_t> since_look_{0};
-  // The far one ends first: it may need neighbours to poll theirs, who may wait for nothing near.
+  // The far one ends first: it may need neighbors to poll theirs, who may wait for nothing near.
   alignas(64) const std::unique_ptr<device> near_;
   const std::unique_ptr<device> far_;
 };

@@ -18,7 +18,7 @@ class fake_device final : public device {
  public:
   explicit fake_device(const device_limits& limits) : device(limits) {}
 
-  size_t awaited_piece(int rank) const override { return piece + static_cast<size_t>(rank); }
+  size_t preferred_chunk(int rank) const override { return piece + static_cast<size_t>(rank); }
   error_t post(const op& operation) override {
     posted.push_back(operation);
     return errorcode_t::posted;
@@ -48,7 +48,7 @@ const hosts four_ranks = {{1, 3}, {-1, 0, -1, 1}, 2};
 
 device_limits limits(size_t each, bool flag) {
   device_limits made;
-  made.max_inject = made.max_send = made.max_rma = made.rma_at_once = each;
+  made.max_inject = made.max_send = made.max_rma = made.rma_short = each;
   made.needs_registration = flag;
   made.has_put_imm = !flag;
   return made;
@@ -75,17 +75,17 @@ completion make(completion_kind kind, int rank, uint64_t lease = 0) {
   return made;
 }
 
-TEST(MixedDevice, PromisesWhatBothDo) {
+TEST(MixedDevice, LimitsAreTheStricterOfBoth) {
   const device_limits both = joined().both->limits();
   EXPECT_EQ(both.max_inject, 70u);
   EXPECT_EQ(both.max_send, 70u);
   EXPECT_EQ(both.max_rma, 70u);
-  EXPECT_EQ(both.rma_at_once, 70u);
+  EXPECT_EQ(both.rma_short, 70u);
   EXPECT_TRUE(both.needs_registration);
   EXPECT_FALSE(both.has_put_imm);
 }
 
-TEST(MixedDevice, OnlyTheOthersNeedRegistration) {
+TEST(MixedDevice, OnlyRanksOfOtherHostsNeedRegistration) {
   const joined made;
   EXPECT_TRUE(made.both->needs_registration(0));
   EXPECT_FALSE(made.both->needs_registration(1));
@@ -93,16 +93,16 @@ TEST(MixedDevice, OnlyTheOthersNeedRegistration) {
   EXPECT_FALSE(made.both->needs_registration(3));
 }
 
-TEST(MixedDevice, PiecesAreThoseOfTheWayToTheRank) {
+TEST(MixedDevice, PreferredChunkIsThatOfTheNetworkOfTheRank) {
   const joined made;
   made.near->piece = 60;
   made.far->piece = 10;
-  EXPECT_EQ(made.both->awaited_piece(0), 10u);
-  EXPECT_EQ(made.both->awaited_piece(1), 60u);
-  EXPECT_EQ(made.both->awaited_piece(2), 12u);
-  EXPECT_EQ(made.both->awaited_piece(3), 61u);
+  EXPECT_EQ(made.both->preferred_chunk(0), 10u);
+  EXPECT_EQ(made.both->preferred_chunk(1), 60u);
+  EXPECT_EQ(made.both->preferred_chunk(2), 12u);
+  EXPECT_EQ(made.both->preferred_chunk(3), 61u);
   made.near->piece = 100;
-  EXPECT_EQ(made.both->awaited_piece(1), made.both->limits().max_rma) << "which bounds a post";
+  EXPECT_EQ(made.both->preferred_chunk(1), made.both->limits().max_rma) << "which bounds a post";
 }
 
 TEST(MixedDevice, PostsToTheNetworkOfTheRank) {
@@ -165,7 +165,7 @@ TEST(MixedDevice, CompletionsNameRanksOfTheJob) {
   EXPECT_EQ(made.near->released.size(), 1u);
 }
 
-TEST(MixedDevice, OnlyTheNearNetworkTellsOfTheEndOfNeighbours) {
+TEST(MixedDevice, OnlyTheNearNetworkReportsFailedNeighbors) {
   joined made;
   made.far->ready = {make(completion_kind::peer_failed, 3), make(completion_kind::recv, 2),
                      make(completion_kind::peer_failed, 2)};
@@ -176,7 +176,7 @@ TEST(MixedDevice, OnlyTheNearNetworkTellsOfTheEndOfNeighbours) {
   EXPECT_EQ(got[1].rank, 2);
 }
 
-TEST(MixedDevice, NeighboursThatNeverStopDoNotDrownTheOthers) {
+TEST(MixedDevice, EndlessNearTrafficDoesNotStarveTheFarNetwork) {
   joined made;
   made.near->endless = true;
   made.near->ready = {make(completion_kind::recv, 1)};
@@ -187,7 +187,7 @@ TEST(MixedDevice, NeighboursThatNeverStopDoNotDrownTheOthers) {
   EXPECT_GT(made.near->polls, 90);
 }
 
-TEST(MixedDevice, OthersThatNeverStopDoNotDrownNeighbours) {
+TEST(MixedDevice, EndlessFarTrafficDoesNotStarveTheNearNetwork) {
   joined made;
   made.far->endless = true;
   made.far->ready = {make(completion_kind::recv, 2)};
@@ -198,7 +198,7 @@ TEST(MixedDevice, OthersThatNeverStopDoNotDrownNeighbours) {
   EXPECT_GT(made.far->polls, 2);
 }
 
-TEST(MixedDevice, PolledInTurnEachLooksAtTheFarNetwork) {
+TEST(MixedDevice, DevicesPolledInTurnEachPollTheFarNetwork) {
   for (size_t devices = 1; devices <= 8; ++devices) {
     std::vector<joined> all(devices);
     for (int i = 0; i < 100; ++i) {

@@ -15,14 +15,15 @@
 namespace lci::net::mixed {
 
 base::StatusOr<std::vector<int>> parse_hosts(std::string_view text, int ranks) {
-  std::vector<int> given;
+  std::vector<int> numbers;
   for (const std::string_view item : base::StrSplit(text, ',')) {
     const base::StatusOr<int64_t> number = base::parse_int64("LCI_HOSTS", item, 0, 1 << 30);
     if (!number.ok()) return number.status();
-    given.push_back(static_cast<int>(*number));
+    numbers.push_back(static_cast<int>(*number));
   }
   std::vector<int> hosts;
-  for (size_t r = 0; r < static_cast<size_t>(ranks); ++r) hosts.push_back(given[r % given.size()]);
+  for (size_t r = 0; r < static_cast<size_t>(ranks); ++r)
+    hosts.push_back(numbers[r % numbers.size()]);
   return hosts;
 }
 
@@ -32,8 +33,8 @@ hosts group_by_host(const std::vector<std::string>& numbers, int rank) {
   for (size_t r = 0; r < numbers.size(); ++r) {
     found.largest = std::max(found.largest, ++counted[numbers[r]]);
     const bool near = numbers[r] == numbers[static_cast<size_t>(rank)];
-    found.index.push_back(near ? static_cast<int>(found.neighbours.size()) : -1);
-    if (near) found.neighbours.push_back(static_cast<int>(r));
+    found.index.push_back(near ? static_cast<int>(found.neighbors.size()) : -1);
+    if (near) found.neighbors.push_back(static_cast<int>(r));
   }
   return found;
 }
@@ -44,9 +45,9 @@ base::StatusOr<hosts> find_hosts(boot::bootstrap& boot) {
     // On one host: who the bootstrap counts as local, as far as shm can join them.
     const std::string host = base::StrCat(boot::node_name(), " ", shm::host_number());
     if (!text) return host;
-    const base::StatusOr<std::vector<int>> given = parse_hosts(*text, boot.size());
-    if (!given.ok()) return given.status();
-    return base::StrCat(host, " ", (*given)[static_cast<size_t>(boot.rank())]);
+    const base::StatusOr<std::vector<int>> numbers = parse_hosts(*text, boot.size());
+    if (!numbers.ok()) return numbers.status();
+    return base::StrCat(host, " ", (*numbers)[static_cast<size_t>(boot.rank())]);
   };
   const auto all = exchange(boot, "mixed-hosts", number());
   if (!all.ok()) return all.status();

@@ -12,9 +12,9 @@ namespace lci::net::mixed {
 
 // Which ranks are on this rank's host.
 struct hosts {
-  std::vector<int> neighbours;  // ascending, this rank among them
-  std::vector<int> index;       // by rank: where it is in neighbours; -1: it is elsewhere
-  int largest = 1;              // ranks that share a host, on the host that has most
+  std::vector<int> neighbors;  // ascending, this rank among them
+  std::vector<int> index;      // by rank: where it is in neighbors; -1: it is elsewhere
+  int largest = 1;             // ranks that share a host, on the host that has most
 };
 
 // "0,0,1": the number of each rank's host, repeated as often as there are ranks.

@@ -1,4 +1,4 @@
-// Stands for the backend in a build without it (CMake's LCI_WITH_OFI=OFF).
+// Replaces the backend in a build without it (CMake's LCI_WITH_OFI=OFF).
 #include "lci/net/ofi/backend.h"
 
 namespace lci::net::ofi {
@@ -15,7 +15,7 @@ base::StatusOr<std::vector<backend_fact>> describe() { return base::Unimplemente
 
 }  // namespace
 
-// Never the default. `make` gives a program that asks for it the reason.
+// Never the default. `make` returns the reason to a program that selects this backend.
 const backend_entry backend = {attr_backend_t::ofi, "ofi",  /*preference=*/-1,
                                [] { return true; }, refuse, describe};
 

@@ -10,8 +10,8 @@ namespace lci::net::ofi {
 
 namespace {
 
-// Loading libfabric takes longer than all else that a start does: the registry asks this only if no
-// backend that it prefers is there. Which providers there are is asked when a context is made.
+// Loading libfabric takes longer than everything else at start, so the registry calls this only if
+// no preferred backend is available. Providers are listed when a context is made.
 bool available() {
   const base::Status loaded = load_library();
   if (!loaded.ok()) LCI_LOG(warn, "ofi: ", loaded.message());

@@ -5,7 +5,7 @@
 
 namespace lci::net::ofi {
 
-// Ranks of any hosts, through libfabric's reliable datagrams (context.h).
+// The ofi backend: connects ranks on any hosts through libfabric's reliable datagrams (context.h).
 extern const backend_entry backend;
 
 }  // namespace lci::net::ofi

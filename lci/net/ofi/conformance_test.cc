@@ -10,9 +10,9 @@
 namespace lci::net::conformance {
 namespace {
 
-// The provider is LCI_TEST_PROVIDER, with LCI_TEST_RANKS ranks, or each of 1 to 4, and with
-// LCI_TEST_GATHER for device_config::gather_size, if that is set. Without the provider on this
-// machine there is nothing to instantiate; that is said by a test of its own, which is skipped.
+// Runs with the provider LCI_TEST_PROVIDER and LCI_TEST_RANKS ranks, or with 1 to 4 ranks.
+// LCI_TEST_GATHER, if set, is device_config::coalescing_size. On a machine without the provider
+// nothing is instantiated; OfiProvider.IsOnThisMachine, which is then skipped, says so.
 std::vector<backend_under_test> all() {
   const char* provider = std::getenv("LCI_TEST_PROVIDER");
   std::vector<backend_under_test> made;
@@ -21,15 +21,15 @@ std::vector<backend_under_test> all() {
   wanted.one_host = true;
   if (!ofi::list_providers(wanted).ok()) return made;
   const char* only = std::getenv("LCI_TEST_RANKS");
-  const int given = only == nullptr ? 0 : std::atoi(only);
+  const int fixed = only == nullptr ? 0 : std::atoi(only);
   const char* gather = std::getenv("LCI_TEST_GATHER");
-  const size_t gather_size =
-      gather == nullptr ? device_config().gather_size : std::strtoul(gather, nullptr, 10);
+  const size_t coalescing_size =
+      gather == nullptr ? device_config().coalescing_size : std::strtoul(gather, nullptr, 10);
   for (const bool processes : {false, true}) {
     for (int ranks = 1; ranks <= 4; ++ranks) {
-      if (given != 0 && ranks != given) continue;
-      made.push_back({"ofi", &ofi::backend, ranks, processes, {wanted.name, ""}, gather_size});
-      made.back().tells = wanted.name == "tcp;ofi_rxm" || wanted.name == "sockets";
+      if (fixed != 0 && ranks != fixed) continue;
+      made.push_back({"ofi", &ofi::backend, ranks, processes, {wanted.name, ""}, coalescing_size});
+      made.back().notifies = wanted.name == "tcp;ofi_rxm" || wanted.name == "sockets";
     }
   }
   return made;

@@ -16,10 +16,10 @@
 namespace lci::net::ofi {
 namespace {
 
-// Told to the other ranks when a context is made; the names of the providers follow, one a line.
+// Exchanged when a context is made, followed by the names of the providers, one per line.
 struct introduction {
   uint64_t version;
-  uint64_t domain;  // of processes that see each other
+  uint64_t domain;  // equal for processes that can see each other
   int64_t pid;
   uint64_t start_time;
 };
@@ -40,7 +40,7 @@ introduction introduce_ourselves() {
 base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot,
                                                            const context_config& config) {
   uint64_t first_key = 0;
-  // So few bytes are never interrupted, nor cut short.
+  // A request for so few bytes is never interrupted or truncated.
   if (getrandom(&first_key, sizeof(first_key), 0) != sizeof(first_key)) {
     return base::InternalError("no random bytes (getrandom)");
   }
@@ -50,35 +50,37 @@ base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
   wanted.interface = config.interface;
   wanted.one_host = boot.position().local_size == boot.size();
 
-  const introduction ours = introduce_ourselves();
+  const introduction local = introduce_ourselves();
   made->pid_ = getpid();
-  const auto told = [&]() -> base::StatusOr<std::string> {
+  const auto introduce = [&]() -> base::StatusOr<std::string> {
     const base::StatusOr<std::vector<std::string>> providers = list_providers(wanted);
     if (!providers.ok()) return providers.status();
-    return base::StrCat(std::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
+    return base::StrCat(std::string_view(reinterpret_cast<const char*>(&local), sizeof(local)),
                         base::StrJoin(*providers, "\n"));
   };
-  const auto all = exchange(boot, "ofi-ranks", told());
+  const auto all = exchange(boot, "ofi-ranks", introduce());
   if (!all.ok()) return all.status();
   std::vector<std::vector<std::string>> lists;
   for (size_t r = 0; r < all->size(); ++r) {
     const std::string& bytes = (*all)[r];
-    introduction theirs = {};
-    if (bytes.size() >= sizeof(theirs)) std::memcpy(&theirs, bytes.data(), sizeof(theirs));
-    if (theirs.version != wire_version) {
+    introduction remote = {};
+    if (bytes.size() >= sizeof(remote)) std::memcpy(&remote, bytes.data(), sizeof(remote));
+    if (remote.version != wire_version) {
       return base::FailedPreconditionError(base::StrCat(
           "rank ", r, " and rank ", boot.rank(),
           " have different versions of the ofi backend; start all ranks with the same program"));
     }
-    made->peers_.push_back({{theirs.pid, theirs.start_time}, theirs.domain != ours.domain});
+    made->peers_.push_back({{remote.pid, remote.start_time}, remote.domain != local.domain});
     const std::vector<std::string_view> names =
-        base::StrSplit(std::string_view(bytes).substr(sizeof(theirs)), '\n');
+        base::StrSplit(std::string_view(bytes).substr(sizeof(remote)), '\n');
     lists.emplace_back(names.begin(), names.end());
   }
   const base::StatusOr<std::string> chosen = choose_common(lists);
   if (!chosen.ok()) return chosen.status();  // on all ranks
   wanted.name = *chosen;
-  if (base::Status bad = agree(boot, "ofi-open", made->open(wanted)); !bad.ok()) return bad;
+  if (base::Status status = agree(boot, "ofi-open", made->open(wanted)); !status.ok()) {
+    return status;
+  }
   return std::unique_ptr<context>(std::move(made));
 }
 
@@ -88,8 +90,9 @@ base::Status ofi_context::open(const wanted_provider& wanted) {
   provider_ = *std::move(found);
   regions_.set_key_bytes(provider_.info->domain_attr->mr_key_size);
   fid_fabric* fabric = nullptr;
-  if (const int bad = libfabric().fabric(provider_.info->fabric_attr, &fabric, nullptr); bad != 0) {
-    return failure(base::StrCat("opening the fabric of ", provider_.name()), bad);
+  if (const int code = libfabric().fabric(provider_.info->fabric_attr, &fabric, nullptr);
+      code != 0) {
+    return failure(base::StrCat("opening the fabric of ", provider_.name()), code);
   }
   fabric_.reset(fabric, close_fid<fid_fabric>());
   if (provider_.shares_domain) {
@@ -97,7 +100,7 @@ base::Status ofi_context::open(const wanted_provider& wanted) {
         domain::open(*fabric_, provider_, registrations_);
     if (!shared.ok()) return shared.status();
     shared_domain_ = *std::move(shared);
-    if (base::Status bad = add_domain(*shared_domain_); !bad.ok()) return bad;
+    if (base::Status status = add_domain(*shared_domain_); !status.ok()) return status;
   }
   return base::OkStatus();
 }
@@ -109,13 +112,13 @@ std::string ofi_context::description() const {
 }
 
 ofi_context::~ofi_context() {
-  if (is_ours()) return;
-  // In a child that was forked off, libfabric's objects are the parent's.
+  if (is_owner_process()) return;
+  // In a forked child, libfabric's objects belong to the parent.
   static_cast<void>(shared_domain_.release());
   static_cast<void>(new std::shared_ptr<fid_fabric>(std::move(fabric_)));
 }
 
-bool ofi_context::is_ours() const { return getpid() == pid_; }
+bool ofi_context::is_owner_process() const { return getpid() == pid_; }
 
 bool ofi_context::has_ended(int rank) const {
   const peer& other = peers_[static_cast<size_t>(rank)];
@@ -141,11 +144,11 @@ base::StatusOr<local_region> ofi_context::register_memory(void* address, size_t 
   const std::lock_guard<std::mutex> guard(mutex_);
   region_table::region& opened = regions_.open(address, size);
   for (size_t i = 0; i < domains_.size(); ++i) {
-    base::Status bad = domains_[i]->add(opened);
-    if (bad.ok()) continue;
+    base::Status status = domains_[i]->add(opened);
+    if (status.ok()) continue;
     while (i > 0) domains_[--i]->remove(opened.index);
     regions_.close(opened);
-    return bad;
+    return status;
   }
   return region_table::local(opened);
 }

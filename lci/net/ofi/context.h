@@ -19,9 +19,9 @@
 
 namespace lci::net::ofi {
 
-// The ranks of a job, on any hosts, through one provider of libfabric. Thread safety: as
-// net::context says. A registration is one in each device's domain, made at once: a peer may reach
-// the memory through any of them.
+// Connects the ranks of a job, on any hosts, through one provider of libfabric. Thread safety: that
+// of net::context. Each region is registered immediately in every device's domain, since a peer may
+// reach the memory through any device.
 class ofi_context final : public context {
  public:
   static base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,
@@ -37,23 +37,23 @@ class ofi_context final : public context {
 
   int rank() const { return boot_.rank(); }
   int size() const { return boot_.size(); }
-  const provider& from() const { return provider_; }
+  const provider& chosen_provider() const { return provider_; }
   const std::shared_ptr<fid_fabric>& fabric() const { return fabric_; }
   const region_table& regions() const { return regions_; }
   region_table& regions() { return regions_; }
 
-  // Whether the process of a rank has ended, as far as this host can see it: never of one
-  // elsewhere.
+  // Whether the process of a rank has ended. Always false for a process that this host cannot see.
   bool has_ended(int rank) const;
-  // Its process is not to be seen from here.
+  // Whether this host cannot see the process of a rank.
   bool is_elsewhere(int rank) const { return peers_[static_cast<size_t>(rank)].elsewhere; }
-  // False in a child that was forked off: nothing here belongs to it.
-  bool is_ours() const;
+  // False in a forked child: the objects belong to its parent.
+  bool is_owner_process() const;
 
-  // A device's domain, or the one that all share. Complete (see domain::bind) when it is added;
-  // then it has all regions, and gets those to come.
-  registration_count& count() { return registrations_; }
+  registration_count& registration_counter() { return registrations_; }
+  // The domain that all devices share, or null if each has its own.
   domain* shared_domain() const { return shared_domain_.get(); }
+  // Registers all regions, and those opened later, in `added`, which is complete (see
+  // domain::bind).
   base::Status add_domain(domain& added);
   void remove_domain(domain& removed);
 

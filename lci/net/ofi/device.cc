@@ -24,19 +24,19 @@ constexpr size_t max_message_bytes = size_t{1} << 20;
 constexpr size_t max_rma_bytes = size_t{1} << 30;
 
 size_t choose_message_bytes(const device_config& config) {
-  // Room for a request with some bytes in any case.
+  // Always room for a request with some bytes.
   const size_t largest = std::max<size_t>(config.max_message, 4 * sizeof(request_header));
   return sizeof(packet_header) + record_span(std::min(largest, max_message_bytes));
 }
 
 size_t packet_bytes_for(const ofi_context& context, const device_config& config) {
   return choose_packet_bytes(
-      choose_message_bytes(config), config.gather_size, sent_at_once(context.from().name()),
-      config.queues.receives,
+      choose_message_bytes(config), config.coalescing_size,
+      eager_limit_of(context.chosen_provider().name()), config.queues.receives,
       receives_needed(most_credits, static_cast<size_t>(context.size()) - 1));
 }
 
-// Bytes of a put that travel with the question.
+// Bytes of a put that fit into the request.
 size_t bytes_with_request(size_t message_bytes) {
   return message_bytes - sizeof(packet_header) - sizeof(record_header) - sizeof(request_header);
 }
@@ -53,10 +53,10 @@ device_limits choose_limits(const provider& from, const device_config& config) {
   return limits;
 }
 
-size_t choose_awaited_piece(const provider& from, const device_config& config,
-                            const device_limits& limits) {
-  if (!from.writes_to_waiting() || !is_over_tcp(from.name())) return limits.max_rma;
-  // What is no larger than a packet is not written.
+size_t choose_preferred_chunk(const provider& from, const device_config& config,
+                              const device_limits& limits) {
+  if (!from.writes_latency_critical() || !is_over_tcp(from.name())) return limits.max_rma;
+  // Puts no larger than a packet are not written directly.
   return std::clamp(choose_piece(config.piece_size, congestion_control()), limits.max_send + 1,
                     limits.max_rma);
 }
@@ -67,50 +67,52 @@ size_t choose_inject_bytes(const provider& from) {
 }
 
 uint8_t choose_credits_each(const ofi_context& context, const device_config& config) {
-  const size_t receives = std::min(config.queues.receives, context.from().info->rx_attr->size);
+  const size_t receives =
+      std::min(config.queues.receives, context.chosen_provider().info->rx_attr->size);
   return static_cast<uint8_t>(choose_credits(receives, static_cast<size_t>(context.size()) - 1));
 }
 
-// Told when a device is made; the endpoint's address follows.
+// Exchanged when a device is made, followed by the endpoint's address.
 struct offer {
   uint64_t packet_bytes;
   uint32_t credits;
   uint16_t rma;
   uint16_t token;
   int64_t pid;
-  uint64_t shared;  // for ranks of that same process: the address of its resources
+  uint64_t shared;  // for ranks of the same process: the address of own_
 };
 static_assert(sizeof(offer) == 32);
 
 }  // namespace
 
 ofi_device::ofi_device(ofi_context& context, const device_config& config)
-    : device(choose_limits(context.from(), config)),
+    : device(choose_limits(context.chosen_provider(), config)),
       context_(context),
       ranks_(context.size()),
       config_(config),
-      rma_(context.from().rma),
-      writes_to_waiting_(context.from().writes_to_waiting()),
-      awaited_piece_(choose_awaited_piece(context.from(), config, limits_)),
+      rma_(context.chosen_provider().rma),
+      writes_latency_critical_(context.chosen_provider().writes_latency_critical()),
+      preferred_chunk_(choose_preferred_chunk(context.chosen_provider(), config, limits_)),
       message_bytes_(choose_message_bytes(config)),
       packet_bytes_(packet_bytes_for(context, config)),
-      gather_(config.gather_size, packet_bytes_),
-      inject_bytes_(choose_inject_bytes(context.from())),
+      coalescing_(config.coalescing_size, packet_bytes_),
+      inject_bytes_(choose_inject_bytes(context.chosen_provider())),
       credits_each_(choose_credits_each(context, config)),
-      immediate_(context.from().info->domain_attr->cq_data_size),
+      immediate_(context.chosen_provider().info->domain_attr->cq_data_size),
       token_(static_cast<uint16_t>(reinterpret_cast<uintptr_t>(this) >> 6)),
       own_(new resources),
       peers_(static_cast<size_t>(ranks_)),
-      last_look_(std::chrono::steady_clock::now()),
-      last_probe_(last_look_) {}
+      last_check_(std::chrono::steady_clock::now()),
+      last_probe_(last_check_) {}
 
 base::StatusOr<std::unique_ptr<device>> ofi_device::make(ofi_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
   std::unique_ptr<ofi_device> made(new ofi_device(context, config));
-  if (base::Status bad = made->connect(boot); !bad.ok()) {
-    return base::Status(bad.code(), base::StrCat("device ", config.uid, ", provider ",
-                                                 context.from().name(), ": ", bad.message()));
+  if (base::Status status = made->connect(boot); !status.ok()) {
+    return base::Status(status.code(),
+                        base::StrCat("device ", config.uid, ", provider ",
+                                     context.chosen_provider().name(), ": ", status.message()));
   }
   made->connected_ = true;
   return std::unique_ptr<device>(std::move(made));
@@ -122,51 +124,52 @@ base::Status ofi_device::open() {
                                                    " bytes; the ofi backend has room for ",
                                                    max_message_bytes, " at most"));
   }
-  const provider& from = context_.from();
+  const provider& from = context_.chosen_provider();
   own_->fabric = context_.fabric();
-  own_->in = context_.shared_domain();
-  if (own_->in == nullptr) {
+  own_->active_domain = context_.shared_domain();
+  if (own_->active_domain == nullptr) {
     base::StatusOr<std::unique_ptr<domain>> opened =
-        domain::open(*own_->fabric, from, context_.count());
+        domain::open(*own_->fabric, from, context_.registration_counter());
     if (!opened.ok()) return opened.status();
     own_->own_domain = *std::move(opened);
-    own_->in = own_->own_domain.get();
-    lock_ = &own_->in->lock;
+    own_->active_domain = own_->own_domain.get();
+    lock_ = &own_->active_domain->lock;
   }
   const size_t sends = config_.queues.sends();
   const size_t receives = receives_needed(credits_each_, static_cast<size_t>(ranks_) - 1);
   arrived_.reserve(sends + receives);
-  over_.reserve(sends + receives);
+  finished_.reserve(sends + receives);
   ready_.reserve(sends + receives);
-  waiting_.reserve(static_cast<size_t>(ranks_));
-  const size_t completions = sends       // packets on the way
+  pending_.reserve(static_cast<size_t>(ranks_));
+  const size_t completions = sends       // packets in flight
                              + sends     // reads and writes
-                             + sends     // those of them that write to ourselves, once more
-                             + receives  // or a peer's write, which takes the credit for one
-                             + 1;        // a provider may want one to stay free
+                             + sends     // writes to this rank, which produce a second entry
+                             + receives  // or peers' writes, which cost a credit, too
+                             + 1;        // a provider may keep one entry free
   base::StatusOr<endpoint> opened =
-      endpoint::open(own_->in->get(), from, completions, config_.sleeps);
+      endpoint::open(own_->active_domain->get(), from, completions, config_.sleeps);
   if (!opened.ok()) return opened.status();
-  own_->end = *std::move(opened);
-  tells_ = own_->end.descriptor() >= 0;
-  if (tells_ && !sleeper_.open()) {
-    return base::ResourceExhaustedError(
-        "no descriptor for who sleeps on the device (eventfd); see ulimit -n");
+  own_->ep = *std::move(opened);
+  notifies_ = own_->ep.descriptor() >= 0;
+  if (notifies_ && !sleeper_.open()) {
+    return base::ResourceExhaustedError("no descriptor to sleep on (eventfd); see ulimit -n");
   }
   if (own_->own_domain != nullptr) {
-    own_->in->bind(own_->end.ep());
-    if (base::Status bad = context_.add_domain(*own_->in); !bad.ok()) return bad;
+    own_->active_domain->bind(own_->ep.ep());
+    if (base::Status status = context_.add_domain(*own_->active_domain); !status.ok()) {
+      return status;
+    }
   }
   region_table& regions = context_.regions();
-  base::Status bad = own_->outgoing.make(*own_->in, sends, packet_bytes_, operation::kind::packet,
-                                         regions.take_key());
-  if (bad.ok()) {
-    bad = own_->incoming.make(*own_->in, receives, packet_bytes_, operation::kind::receive,
-                              regions.take_key());
+  base::Status status = own_->outgoing.make(*own_->active_domain, sends, packet_bytes_,
+                                            operation::kind::packet, regions.take_key());
+  if (status.ok()) {
+    status = own_->incoming.make(*own_->active_domain, receives, packet_bytes_,
+                                 operation::kind::receive, regions.take_key());
   }
-  if (!bad.ok()) return bad;
+  if (!status.ok()) return status;
   for (size_t i = 0; i < sends; ++i) free_packets_.push_back(&own_->outgoing.at(i));
-  accesses_ = base::make_line_array<access>(sends);
+  accesses_ = base::make_aligned_array<access>(sends);
   access_count_ = sends;
   for (size_t i = 0; i < sends; ++i) {
     accesses_[i].what = operation::kind::access;
@@ -186,16 +189,16 @@ base::Status ofi_device::open() {
 }
 
 base::Status ofi_device::connect(boot::bootstrap& boot) {
-  const auto told = [&]() -> base::StatusOr<std::string> {
-    if (base::Status bad = open(); !bad.ok()) return bad;
-    const base::StatusOr<std::string> name = own_->end.name();
+  const auto make_offer = [&]() -> base::StatusOr<std::string> {
+    if (base::Status status = open(); !status.ok()) return status;
+    const base::StatusOr<std::string> name = own_->ep.name();
     if (!name.ok()) return name.status();
-    const offer ours{packet_bytes_, credits_each_, static_cast<uint16_t>(rma_),
-                     token_,        getpid(),      reinterpret_cast<uintptr_t>(&own_)};
-    return base::StrCat(std::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
+    const offer local{packet_bytes_, credits_each_, static_cast<uint16_t>(rma_),
+                      token_,        getpid(),      reinterpret_cast<uintptr_t>(&own_)};
+    return base::StrCat(std::string_view(reinterpret_cast<const char*>(&local), sizeof(local)),
                         *name);
   };
-  const auto all = exchange(boot, base::StrCat("ofi-device-", config_.uid), told());
+  const auto all = exchange(boot, base::StrCat("ofi-device-", config_.uid), make_offer());
   if (!all.ok()) return all.status();
   base::Status status;
   for (int r = 0; r < ranks_ && status.ok(); ++r) {
@@ -204,50 +207,50 @@ base::Status ofi_device::connect(boot::bootstrap& boot) {
       status = base::Status(status.code(), base::StrCat("rank ", r, ": ", status.message()));
     }
   }
-  // Everybody can receive before anybody sends.
+  // All ranks can receive before any rank sends.
   status = agree(boot, base::StrCat("ofi-opened-", config_.uid), status);
   if (!status.ok()) return status;
   return greet(boot);
 }
 
 base::Status ofi_device::insert(int rank, const std::string& bytes) {
-  offer theirs;
-  if (bytes.size() <= sizeof(theirs)) return base::FailedPreconditionError("offers no endpoint");
-  std::memcpy(&theirs, bytes.data(), sizeof(theirs));
+  offer remote;
+  if (bytes.size() <= sizeof(remote)) return base::FailedPreconditionError("offers no endpoint");
+  std::memcpy(&remote, bytes.data(), sizeof(remote));
   const char* differs = nullptr;
-  if (theirs.packet_bytes != packet_bytes_) differs = "packet_size";
-  if (theirs.credits != credits_each_) differs = "net_max_sends or net_max_recvs";
-  if (theirs.rma != static_cast<uint16_t>(rma_)) differs = "LCI_OFI_RMA";
+  if (remote.packet_bytes != packet_bytes_) differs = "packet_size";
+  if (remote.credits != credits_each_) differs = "net_max_sends or net_max_recvs";
+  if (remote.rma != static_cast<uint16_t>(rma_)) differs = "LCI_OFI_RMA";
   if (differs != nullptr) {
     return base::FailedPreconditionError(
         base::StrCat("has another ", differs, "; set it alike on all ranks"));
   }
-  peer& other = with(rank);
-  other.token = theirs.token;
-  other.with.set(credits_each_);
-  other.requests = base::make_line_array<request>(max_requests);
-  // What we send to ourselves never leaves; what the provider writes for us does.
-  if (is_us(rank) && rma_ != rma_mode::native) return base::OkStatus();
+  peer& other = peer_of(rank);
+  other.token = remote.token;
+  other.credit.set(credits_each_);
+  other.requests = base::make_aligned_array<request>(max_requests);
+  // Messages to this rank bypass the provider; native puts and gets do not.
+  if (is_self(rank) && rma_ != rma_mode::native) return base::OkStatus();
   const std::lock_guard<ds::spinlock> guard(*lock_);
   const base::StatusOr<fi_addr_t> address =
-      own_->end.insert(std::string_view(bytes).substr(sizeof(theirs)));
+      own_->ep.insert(std::string_view(bytes).substr(sizeof(remote)));
   if (!address.ok()) return address.status();
   other.address = *address;
   constexpr std::string_view of_shm = "fi_shm://";
-  const std::string_view name = std::string_view(bytes).substr(sizeof(theirs));
+  const std::string_view name = std::string_view(bytes).substr(sizeof(remote));
   if (base::StartsWith(name, of_shm)) {
-    // Ends with a zero.
+    // The name ends with a zero.
     other.shared_memory = base::StrCat("/", name.substr(of_shm.size()).data());
   }
-  const bool in_this_process = theirs.pid == getpid() && !context_.is_elsewhere(rank);
-  if (!is_us(rank) && in_this_process && core_of(context_.from().name()) == "shm") {
-    others_.push_back(*reinterpret_cast<const std::shared_ptr<resources>*>(theirs.shared));
+  const bool in_this_process = remote.pid == getpid() && !context_.is_elsewhere(rank);
+  if (!is_self(rank) && in_this_process && core_of(context_.chosen_provider().name()) == "shm") {
+    others_.push_back(*reinterpret_cast<const std::shared_ptr<resources>*>(remote.shared));
   }
   return base::OkStatus();
 }
 
-// A packet each way between any two ranks, so that what connects them is there before anybody may
-// count on it, and a way that is not is found now and by name.
+// Exchanges a packet with every rank in both directions, so that all connections exist before they
+// are needed, and a missing path is found now and the error names the ranks.
 base::Status ofi_device::greet(boot::bootstrap& boot) {
   const auto deadline = std::chrono::steady_clock::now() + boot.default_timeout();
   completion none;
@@ -256,15 +259,15 @@ base::Status ofi_device::greet(boot::bootstrap& boot) {
     const std::lock_guard<ds::spinlock> guard(*lock_);
     read_completions(nothing);
     give(&nothing);
-    look_for_failures();
+    check_for_failures();
   };
   base::Status status;
   base::backoff backoff;
   for (bool all = false; !all && status.ok(); backoff.idle()) {
     int missing = -1;
     for (int r = 0; r < ranks_; ++r) {
-      peer& other = with(r);
-      if (is_us(r) || other.state != peer_state::alive) continue;
+      peer& other = peer_of(r);
+      if (is_self(r) || other.state != peer_state::alive) continue;
       const std::lock_guard<ds::spinlock> guard(*lock_);
       if (!other.greeting_sent) other.greeting_sent = send_free(r, nullptr);
       if (!other.greeted || !other.greeting_sent || other.in_flight > 0) missing = r;
@@ -279,20 +282,22 @@ base::Status ofi_device::greet(boot::bootstrap& boot) {
                        "interface (device_name) that both have?"));
     }
   }
-  if (tells_ && status.ok() && !descriptor_settles()) {
-    LCI_LOG(info, "ofi: who sleeps on device ", config_.uid, " looks from time to time, since ",
-            context_.from().name(), " leaves its descriptor readable");
-    tells_ = false;
+  if (notifies_ && status.ok() && !descriptor_settles()) {
+    LCI_LOG(info, "ofi: a thread that sleeps on device ", config_.uid,
+            " polls at intervals, since ", context_.chosen_provider().name(),
+            " leaves its descriptor readable");
+    notifies_ = false;
   }
-  // Others may need us to move on while they are not yet there.
+  // Other ranks may need this one to make progress until they are done.
   return agree_while(boot, base::StrCat("ofi-greeted-", config_.uid), status, [&] {
     progress();
     return first_failure();
   });
 }
 
-// All greetings are here, so nothing comes. Some providers' descriptors stay readable for good
-// after the first completion (libfabric before 1.18.1: those of tcp without ofi_rxm, and net).
+// Whether the descriptor becomes unreadable when nothing arrives: all greetings have arrived. With
+// some providers it stays readable for good after the first completion (libfabric before 1.18.1:
+// tcp without ofi_rxm, and net).
 bool ofi_device::descriptor_settles() {
   constexpr int tries = 1000;
   for (int i = 0; i < tries; ++i) {
@@ -318,8 +323,8 @@ base::Status ofi_device::first_failure() const {
 }
 
 ofi_device::~ofi_device() {
-  if (!context_.is_ours()) {
-    // In a child that was forked off, all this is the parent's.
+  if (!context_.is_owner_process()) {
+    // In a forked child, the objects belong to the parent.
     static_cast<void>(new std::shared_ptr<resources>(std::move(own_)));
     static_cast<void>(new auto(std::move(others_)));
     return;
@@ -328,16 +333,17 @@ ofi_device::~ofi_device() {
   if (own_->own_domain != nullptr) context_.remove_domain(*own_->own_domain);
 }
 
-// Hands what was sent to the network for good, and says goodbye, so that nobody takes our going for
-// a failure. Needs the others only where there is more than the network holds for them.
+// Hands all packets to the network for good, and says goodbye, so that no peer takes the end of
+// this device for a failure. Needs the peers to poll only where there is more than the network
+// holds.
 void ofi_device::end() {
-  if (poll_to_the_end(*this, [this] { return has_said_goodbye(); })) return;
+  if (drain(*this, [this] { return has_said_goodbye(); })) return;
   for (int r = 0; r < ranks_; ++r) {
-    const peer& other = with(r);
-    if (is_us(r) || other.state != peer_state::alive) continue;
+    const peer& other = peer_of(r);
+    if (is_self(r) || other.state != peer_state::alive) continue;
     LCI_LOG(warn, "ofi: device ", config_.uid, " of rank ", context_.rank(),
             " ended before the network had taken all for rank ", r, " (", other.in_flight,
-            " packets on the way, ", other.open == nullptr ? "none" : "one", " not yet)");
+            " packets on the way, ", other.filling == nullptr ? "none" : "one", " not yet)");
   }
 }
 
@@ -345,9 +351,9 @@ bool ofi_device::has_said_goodbye() {
   const std::lock_guard<ds::spinlock> guard(*lock_);
   bool all = true;
   for (int r = 0; r < ranks_; ++r) {
-    peer& other = with(r);
-    if (is_us(r) || other.state != peer_state::alive) continue;
-    if (other.open == nullptr && other.owes.empty() && !other.bye_sent) {
+    peer& other = peer_of(r);
+    if (is_self(r) || other.state != peer_state::alive) continue;
+    if (other.filling == nullptr && other.deferred.empty() && !other.bye_sent) {
       outgoing_record bye;
       bye.kind = record_kind::bye;
       other.bye_sent = send_free(r, &bye);

@@ -9,38 +9,39 @@
 #include <string>
 #include <vector>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
 #include "lci/net/fifo.h"
+#include "lci/net/mpsc_free_list.h"
+#include "lci/net/ofi/coalescing.h"
 #include "lci/net/ofi/context.h"
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/endpoint.h"
-#include "lci/net/ofi/gather.h"
 #include "lci/net/ofi/immediate.h"
 #include "lci/net/ofi/packets.h"
 #include "lci/net/ofi/peer.h"
 #include "lci/net/ofi/wire.h"
-#include "lci/net/returned_list.h"
 
 namespace lci::net::ofi {
 
-// An endpoint with a completion queue and, where it can be, a domain of its own.
+// An endpoint with a completion queue and, where possible, a domain of its own.
 //
-// A send is copied into a packet, which leaves at once, or waits for more to share it with, until
-// it is full or the device is polled (gather.h).
+// A send is copied into a packet. The packet leaves at once, or coalesces with further sends until
+// it is full or the device is polled (coalescing.h).
 //
-// Thread safety: as net::device says. One lock, which post and poll only try, keeps threads from
-// waiting in the provider, whose own locks block (SC'25 paper, section 5.2.4); release takes none.
-class alignas(base::line_size) ofi_device final : public device {
+// Thread safety: that of net::device. One lock, which post and poll only try, keeps threads from
+// waiting in the provider, whose own locks block (SC'25 paper, section 5.2.4). release takes no
+// lock.
+class alignas(base::cache_line_size) ofi_device final : public device {
  public:
   static base::StatusOr<std::unique_ptr<device>> make(ofi_context& context, boot::bootstrap& boot,
                                                       const device_config& config);
   ~ofi_device() override;
 
-  size_t awaited_piece(int) const override { return awaited_piece_; }
+  size_t preferred_chunk(int) const override { return preferred_chunk_; }
   error_t post(const op& operation) override;
   error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
@@ -50,16 +51,16 @@ class alignas(base::line_size) ofi_device final : public device {
   std::chrono::microseconds arm() override;
 
  private:
-  // What one poll has to give away.
+  // The completions that one poll delivers.
   struct batch {
     completion* out;
     size_t max;
     size_t count = 0;
 
     bool full() const { return count == max; }
-    void add(const completion& given) { out[count++] = given; }
+    void add(const completion& added) { out[count++] = added; }
   };
-  // What a process that was forked off must not touch. Closed from below.
+  // The objects that a forked child must not touch. Closed from the last to the first.
   struct resources {
     resources() = default;
     resources(const resources&) = delete;
@@ -70,17 +71,17 @@ class alignas(base::line_size) ofi_device final : public device {
 
     std::shared_ptr<fid_fabric> fabric;
     std::unique_ptr<domain> own_domain;
-    domain* in = nullptr;  // own_domain, or the one that all devices share
+    domain* active_domain = nullptr;  // own_domain, or the shared one
     packet_memory outgoing;
     packet_memory incoming;
-    endpoint end;
+    endpoint ep;
   };
-  // Who may take the last of what there is.
+  // On whose behalf a packet or an access is taken; progress may take the reserved ones.
   enum class claim : uint8_t { post, progress };
 
   ofi_device(ofi_context& context, const device_config& config);
 
-  // ---- making and ending (device.cc)
+  // Making and ending (device.cc).
   base::Status open();
   base::Status connect(boot::bootstrap& boot);
   base::Status insert(int rank, const std::string& offer);
@@ -90,8 +91,8 @@ class alignas(base::line_size) ofi_device final : public device {
   void end();
   bool has_said_goodbye();
 
-  // ---- packets (traffic.cc)
-  // False: there is no room now.
+  // Packets (traffic.cc).
+  // Returns false if there is no room now.
   bool append(int rank, const outgoing_record& record, claim by);
   packet* take_packet(int rank, claim by);
   bool flush(int rank);
@@ -102,103 +103,103 @@ class alignas(base::line_size) ofi_device final : public device {
   bool send(packet& leaving, bool free);
   template <class Hand>
   bool hand_over(int rank, packet_header* header, bool free, Hand hand);
-  void receive(packet& here, size_t size);
-  void sent(packet& over);
-  void recycle(packet& over);
-  int64_t repost(packet& over);
-  void stop_using(packet& used);
+  void receive(packet& arrived, size_t size);
+  void sent(packet& finished);
+  void recycle(packet& finished);
+  int64_t repost(packet& finished);
+  void drop_user(packet& used);
   void take_returned();
-  void work_off();
-  // The rank has something to send, or to do for another.
-  void wait(int rank) {
-    if (!with(rank).waiting) begin_to_wait(rank);
+  void process_pending();
+  // Adds the rank to the list for process_pending().
+  void add_pending(int rank) {
+    if (!peer_of(rank).is_pending) push_pending(rank);
   }
-  void begin_to_wait(int rank);
-  // There is something for a poll, of which the completion queue says nothing.
+  void push_pending(int rank);
+  // Wakes a sleeping thread for work that the completion queue does not signal.
   void wake_sleeper();
 
-  // ---- completions (completions.cc)
-  void read_completions(const batch& given);
+  // Completions (completions.cc).
+  void read_completions(const batch& results);
   void take(const fi_cq_data_entry& entry);
   void take_error();
   void break_down(int64_t code);
   void take_remote_write(uint64_t data);
   bool has_more_to_give() const { return !ready_.empty() || !arrived_.empty(); }
-  void give(batch* given);
-  void read_packet(packet& here, batch* given);
-  // False if the record makes no sense.
-  bool take(packet& from, const incoming_record& record, batch* given);
+  void give(batch* results);
+  void read_packet(packet& arrived, batch* results);
+  // Returns false if the record is malformed.
+  bool take(packet& from, const incoming_record& record, batch* results);
 
-  // ---- puts and gets (rma.cc)
+  // Puts and gets (rma.cc).
   error_t post_rma(const op& operation);
-  error_t post_to_ourselves(const op& operation);
+  error_t post_to_self(const op& operation);
   error_t post_native(const op& operation);
   error_t post_request(const op& operation);
-  bool take_request(int rank, const incoming_record& record, batch* given);
-  bool take_reply(int rank, const incoming_record& record, batch* given);
+  bool take_request(int rank, const incoming_record& record, batch* results);
+  bool take_reply(int rank, const incoming_record& record, batch* results);
   completion close_request(int rank, uint32_t number, bool failed);
-  void pay(int rank);
-  bool answer(int rank, const owed& front);
-  bool start(int rank, const owed& front);
-  void finished(access& over, bool failed);
+  void send_deferred(int rank);
+  bool answer(int rank, const deferred_answer& front);
+  bool start_access(int rank, const deferred_answer& front);
+  void access_done(access& finished, bool failed);
   access* take_access(claim by);
 
-  // ---- failures (failures.cc)
-  void look_for_failures();
+  // Failures (failures.cc).
+  void check_for_failures();
   void suspect(int rank, const std::string& reason);
   void suspect_corrupt(int rank, const char* reason);
-  void judge();
-  void report(int rank);
+  void confirm_failures();
+  void report_failure(int rank);
   void forget(int rank);
-  void take_bye(int rank);
+  void handle_bye(int rank);
   void probe();
 
-  peer& with(int rank) { return peers_[static_cast<size_t>(rank)]; }
-  bool is_us(int rank) const { return rank == context_.rank(); }
+  peer& peer_of(int rank) { return peers_[static_cast<size_t>(rank)]; }
+  bool is_self(int rank) const { return rank == context_.rank(); }
 
   ofi_context& context_;
   const int ranks_;
   const device_config config_;
   const rma_mode rma_;
-  // Memory of a peer that waits for a put is written to by ourselves, although we ask else.
-  const bool writes_to_waiting_;
-  const size_t awaited_piece_;
-  const size_t message_bytes_;  // of a packet with one message, of any size
-  const size_t packet_bytes_;   // that it has room for
-  const gather_limit gather_;
-  const size_t inject_bytes_;  // of a packet that is injected; 0: none is
+  // Latency-critical puts are written directly, although other puts are asked of the target.
+  const bool writes_latency_critical_;
+  const size_t preferred_chunk_;
+  const size_t message_bytes_;  // size of a packet with room for one message of any size
+  const size_t packet_bytes_;   // capacity of a packet
+  const coalescing_limit coalescing_;
+  const size_t inject_bytes_;  // largest injected packet; 0: none is injected
   const uint8_t credits_each_;
   const immediate_layout immediate_;
   const uint16_t token_;
   std::shared_ptr<resources> own_;
-  // The provider shm reaches straight into endpoints of its own process, also when they are closed:
-  // those of ranks that are threads of it stay open as long as we may send to them.
+  // The resources of ranks that are threads of this process, kept open while this rank may send to
+  // them: the provider shm accesses endpoints of its own process directly, even closed ones.
   std::vector<std::shared_ptr<resources>> others_;
   bool connected_ = false;
 
-  ds::spinlock own_lock_;  // used where the domain is shared
+  ds::spinlock own_lock_;  // used where devices share a domain
   ds::spinlock* lock_ = &own_lock_;
-  returned_list<packet> returned_;
+  mpsc_free_list<packet> returned_;
 
   // Guarded by the lock.
-  base::line_vector<peer> peers_;            // by rank
-  base::line_vector<packet*> free_packets_;  // to send
-  base::line_array<access> accesses_;
-  base::line_vector<access*> free_accesses_;
+  base::aligned_vector<peer> peers_;            // by rank
+  base::aligned_vector<packet*> free_packets_;  // to send
+  base::aligned_array<access> accesses_;
+  base::aligned_vector<access*> free_accesses_;
   size_t access_count_ = 0;
-  base::line_vector<int> waiting_;  // ranks with peer::waiting
+  base::aligned_vector<int> pending_;  // ranks with peer::is_pending
   base::wakeup sleeper_;
-  bool tells_ = false;      // who sleeps is told, by the endpoint's descriptor and sleeper_
-  fifo<packet*> arrived_;   // being read, from the front
-  fifo<packet*> over_;      // to be recycled: read to the end, or refused by libfabric for now
-  fifo<completion> ready_;  // to be given before those in arrived_
-  bool moved_ = false;      // during this poll
+  bool notifies_ = false;   // the endpoint's descriptor and sleeper_ wake a sleeping thread
+  fifo<packet*> arrived_;   // received packets, read from the front
+  fifo<packet*> finished_;  // to be recycled: read completely, or not reposted yet
+  fifo<completion> ready_;  // delivered before those in arrived_
+  bool moved_ = false;      // this poll made progress
   uint32_t polls_ = 0;
-  uint32_t looks_ = 1;    // times that the completion queue was read
-  uint32_t emptied_ = 0;  // times that a read left nothing in the completion queue
+  uint32_t looks_ = 1;    // reads of the completion queue
+  uint32_t emptied_ = 0;  // reads that left the completion queue empty
   int suspects_ = 0;      // peers in state suspected or corrupt
   int next_probe_ = 0;
-  std::chrono::steady_clock::time_point last_look_;
+  std::chrono::steady_clock::time_point last_check_;
   std::chrono::steady_clock::time_point last_probe_;
 };
 

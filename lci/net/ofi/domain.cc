@@ -12,8 +12,8 @@ base::StatusOr<std::unique_ptr<domain>> domain::open(fid_fabric& fabric, const p
                                                      registration_count& count) {
   std::unique_ptr<domain> made(new domain(count));
   fid_domain* opened = nullptr;
-  if (const int bad = fi_domain(&fabric, from.info.get(), &opened, nullptr); bad != 0) {
-    return failure(base::StrCat("opening a domain of ", from.name()), bad);
+  if (const int code = fi_domain(&fabric, from.info.get(), &opened, nullptr); code != 0) {
+    return failure(base::StrCat("opening a domain of ", from.name()), code);
   }
   made->domain_.reset(opened);
   made->needs_local_ = (from.mr_mode() & FI_MR_LOCAL) != 0;
@@ -30,23 +30,23 @@ void domain::remove_all() {
 }
 
 base::Status domain::add(const region_table::region& opened) {
-  // An empty one is never read nor written, and providers refuse it. Where all travels in packets,
+  // An empty region is never accessed, and providers refuse it. Where all bytes travel in packets,
   // the provider sees no other memory.
   if (opened.size == 0 || !remote_) return base::OkStatus();
   if (base::Status none_left = count_.add(1); !none_left.ok()) return none_left;
   const std::lock_guard<ds::spinlock> guard(lock);
   constexpr uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
   fid_mr* made = nullptr;
-  int bad = fi_mr_reg(domain_.get(), opened.address, opened.size, access, 0, opened.key, 0, &made,
-                      nullptr);
+  int code = fi_mr_reg(domain_.get(), opened.address, opened.size, access, 0, opened.key, 0, &made,
+                       nullptr);
   fid_ptr<fid_mr> owned(made);
-  if (bad == 0 && binds_ && endpoint_ != nullptr) {
-    bad = fi_mr_bind(made, &endpoint_->fid, 0);
-    if (bad == 0) bad = fi_mr_enable(made);
+  if (code == 0 && binds_ && endpoint_ != nullptr) {
+    code = fi_mr_bind(made, &endpoint_->fid, 0);
+    if (code == 0) code = fi_mr_enable(made);
   }
-  if (bad != 0) {
+  if (code != 0) {
     count_.remove(1);
-    return failure(base::StrCat("registering ", opened.size, " bytes"), bad);
+    return failure(base::StrCat("registering ", opened.size, " bytes"), code);
   }
   registrations_.set(opened.index, made);
   used_ = std::max<size_t>(used_, opened.index + size_t{1});
@@ -67,13 +67,13 @@ base::StatusOr<fid_ptr<fid_mr>> domain::register_local(void* address, size_t siz
   if (!needs_local_) return fid_ptr<fid_mr>();
   const std::lock_guard<ds::spinlock> guard(lock);
   fid_mr* made = nullptr;
-  int bad = fi_mr_reg(domain_.get(), address, size, FI_SEND | FI_RECV, 0, key, 0, &made, nullptr);
+  int code = fi_mr_reg(domain_.get(), address, size, FI_SEND | FI_RECV, 0, key, 0, &made, nullptr);
   fid_ptr<fid_mr> owned(made);
-  if (bad == 0 && binds_ && endpoint_ != nullptr) {
-    bad = fi_mr_bind(made, &endpoint_->fid, 0);
-    if (bad == 0) bad = fi_mr_enable(made);
+  if (code == 0 && binds_ && endpoint_ != nullptr) {
+    code = fi_mr_bind(made, &endpoint_->fid, 0);
+    if (code == 0) code = fi_mr_enable(made);
   }
-  if (bad != 0) return failure(base::StrCat("registering ", size, " bytes of packets"), bad);
+  if (code != 0) return failure(base::StrCat("registering ", size, " bytes of packets"), code);
   return owned;
 }
 

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
 #include "lci/ds/mpmc_array.h"
 #include "lci/ds/spinlock.h"
@@ -17,45 +17,47 @@
 
 namespace lci::net::ofi {
 
-// A domain of libfabric, and the registrations of this rank's memory in it. A device has one to
-// itself, so that its locks (and its cache of registrations) are nobody else's (SC'25 paper,
-// section 5.2.4); unless they share one, see provider::shares_domain.
+// A libfabric domain and the registrations of this rank's memory in it. Each device has a domain of
+// its own, so that it shares no locks and no registration cache with other devices (SC'25 paper,
+// section 5.2.4), unless all devices share one (provider::shares_domain).
 //
-// Thread safety: add and remove by one thread at a time; they take `lock`. The rest by any thread
-// at any time.
-class alignas(base::line_size) domain {
+// Thread safety: add and remove by one thread at a time; they take `lock`. Other members may be
+// called by any thread at any time.
+class alignas(base::cache_line_size) domain {
  public:
-  // What is added is counted in `count`, which outlives it.
+  // Counts the registrations in `count`, which outlives the domain.
   static base::StatusOr<std::unique_ptr<domain>> open(fid_fabric& fabric, const provider& from,
                                                       registration_count& count);
   ~domain();
 
   fid_domain& get() const { return *domain_; }
-  // Where the provider wants memory bound to an endpoint (FI_MR_ENDPOINT): before the first add.
+  // The endpoint to which memory is bound where the provider requires it (FI_MR_ENDPOINT). Called
+  // before the first add.
   void bind(fid_ep* endpoint) { endpoint_ = endpoint; }
 
   base::Status add(const region_table::region& opened);
   void remove(uint32_t index);
-  // Any other memory of ours: for the packets. `key` is nobody else's (region_table::take_key).
+  // Registers other local memory: that of the packets. `key` is unique (region_table::take_key).
   base::StatusOr<fid_ptr<fid_mr>> register_local(void* address, size_t size, uint64_t key);
-  // Ends all registrations that add() has made and remove() not ended. An endpoint that they are
-  // bound to can't be closed before.
+  // Removes all remaining registrations that add() has made. The endpoint to which they are bound
+  // can be closed only afterwards.
   void remove_all();
 
-  // Null where local memory needs no registration, or that has size 0.
+  // Null where local memory needs no registration, or where the region has size 0.
   void* descriptor(uint32_t index) const {
     fid_mr* registration = registrations_.get(index);
     return needs_local_ && registration != nullptr ? fi_mr_desc(registration) : nullptr;
   }
-  // As the provider names it: ours, or of the provider's choice.
+  // The key that the provider uses: the region's own, or one that the provider has chosen.
   uint64_t key(uint32_t index) const;
-  // The address by which it is reached from elsewhere.
+  // The address by which peers access the region.
   uint64_t address(const region_table::region& of) const {
     return by_address_ ? reinterpret_cast<uintptr_t>(of.address) : 0;
   }
 
-  // Of everything that libfabric wants one thread for: the domain and all in it. A domain that is
-  // shared between devices does not want that; then of the registrations only.
+  // Serializes everything that libfabric allows to one thread at a time: the domain and all objects
+  // in it. In a domain that devices share, libfabric allows concurrent use; the lock then guards
+  // the registrations only.
   ds::spinlock lock;
 
  private:
@@ -67,7 +69,7 @@ class alignas(base::line_size) domain {
   bool needs_local_ = false;
   bool by_address_ = false;
   bool binds_ = false;
-  bool remote_ = false;                    // memory is reached from elsewhere
+  bool remote_ = false;                    // peers access memory through the provider
   ds::mpmc_array<fid_mr*> registrations_;  // by index of region
   size_t used_ = 0;                        // of registrations_
 };

@@ -15,24 +15,24 @@ base::StatusOr<endpoint> endpoint::open(fid_domain& domain, const provider& from
   fi_av_attr addresses = {};
   addresses.type = from.info->domain_attr->av_type;
   fid_av* av = nullptr;
-  if (const int bad = fi_av_open(&domain, &addresses, &av, nullptr); bad != 0) {
-    return failure("opening an address vector", bad);
+  if (const int code = fi_av_open(&domain, &addresses, &av, nullptr); code != 0) {
+    return failure("opening an address vector", code);
   }
   made.av_.reset(av);
   base::Status opened = made.open_queue(domain, completions, waits);
-  if (waits && !opened.ok()) {  // the provider may have nothing to wait on
+  if (waits && !opened.ok()) {  // the provider may not support waiting
     opened = made.open_queue(domain, completions, /*waits=*/false);
   }
   if (!opened.ok()) return opened;
   fid_ep* ep = nullptr;
-  if (const int bad = fi_endpoint(&domain, from.info.get(), &ep, nullptr); bad != 0) {
-    return failure(base::StrCat("opening an endpoint of ", from.name()), bad);
+  if (const int code = fi_endpoint(&domain, from.info.get(), &ep, nullptr); code != 0) {
+    return failure(base::StrCat("opening an endpoint of ", from.name()), code);
   }
   made.ep_.reset(ep);
-  int bad = fi_ep_bind(ep, &av->fid, 0);
-  if (bad == 0) bad = fi_ep_bind(ep, &made.cq_->fid, FI_TRANSMIT | FI_RECV);
-  if (bad == 0) bad = fi_enable(ep);
-  if (bad != 0) return failure(base::StrCat("enabling an endpoint of ", from.name()), bad);
+  int code = fi_ep_bind(ep, &av->fid, 0);
+  if (code == 0) code = fi_ep_bind(ep, &made.cq_->fid, FI_TRANSMIT | FI_RECV);
+  if (code == 0) code = fi_enable(ep);
+  if (code != 0) return failure(base::StrCat("enabling an endpoint of ", from.name()), code);
   return made;
 }
 
@@ -42,28 +42,28 @@ base::Status endpoint::open_queue(fid_domain& domain, size_t completions, bool w
   queue.format = FI_CQ_FORMAT_DATA;
   queue.wait_obj = waits ? FI_WAIT_FD : FI_WAIT_NONE;
   fid_cq* cq = nullptr;
-  int bad = fi_cq_open(&domain, &queue, &cq, nullptr);
-  if (bad == 0) {
+  int code = fi_cq_open(&domain, &queue, &cq, nullptr);
+  if (code == 0) {
     cq_.reset(cq);
-    if (waits) bad = fi_control(&cq->fid, FI_GETWAIT, &descriptor_);
+    if (waits) code = fi_control(&cq->fid, FI_GETWAIT, &descriptor_);
   }
-  if (bad == 0) return base::OkStatus();
+  if (code == 0) return base::OkStatus();
   descriptor_ = -1;
-  return failure(base::StrCat("opening a completion queue of ", completions, " entries"), bad);
+  return failure(base::StrCat("opening a completion queue of ", completions, " entries"), code);
 }
 
 base::StatusOr<std::string> endpoint::name() const {
   std::string name(1024, '\0');
   size_t length = name.size();
-  const int bad = fi_getname(&ep_->fid, &name[0], &length);
-  if (bad != 0) return failure("asking for an endpoint's address", bad);
+  const int code = fi_getname(&ep_->fid, &name[0], &length);
+  if (code != 0) return failure("asking for an endpoint's address", code);
   name.resize(length);
   return name;
 }
 
 base::StatusOr<fi_addr_t> endpoint::insert(std::string_view name) {
   fi_addr_t address = FI_ADDR_UNSPEC;
-  const std::string copy(name);  // ends with a zero, as addresses that are text must
+  const std::string copy(name);  // zero-terminated, as textual addresses must be
   const int inserted = fi_av_insert(av_.get(), copy.c_str(), 1, &address, 0, nullptr);
   if (inserted != 1) {
     return failure("inserting an address", inserted < 0 ? inserted : -FI_EINVAL);

@@ -14,30 +14,30 @@
 
 namespace lci::net::ofi {
 
-// An endpoint of reliable datagrams with all that belongs to it. Movable. Thread safety: none; its
-// device has a lock.
+// An endpoint for reliable datagrams, with its address vector and completion queue. Movable.
+// Thread safety: none; its device has a lock.
 class endpoint {
  public:
-  // Its completion queue has `completions` entries: as many as there are ever operations under way,
-  // since one that overflows is lost for good. `waits`: it has a descriptor that can be slept on,
-  // where the provider has any; that makes each of its calls dearer.
+  // `completions` is the size of the completion queue: the most operations that are ever in flight,
+  // since an overflow is fatal. With `waits`, the queue has a descriptor to sleep on if the
+  // provider supports it; that makes each call on the queue slower.
   static base::StatusOr<endpoint> open(fid_domain& domain, const provider& from, size_t completions,
                                        bool waits);
 
-  // Its address, for insert() on other ranks.
+  // The address of this endpoint, for insert() on other ranks.
   base::StatusOr<std::string> name() const;
   base::StatusOr<fi_addr_t> insert(std::string_view name);
 
   fid_ep* ep() const { return ep_.get(); }
   fid_cq* cq() const { return cq_.get(); }
-  // Of the completion queue; -1: none.
+  // The descriptor of the completion queue, or -1.
   int descriptor() const { return descriptor_; }
 
  private:
   base::Status open_queue(fid_domain& domain, size_t completions, bool waits);
 
   int descriptor_ = -1;
-  // Closed from below.
+  // Closed from the last to the first.
   fid_ptr<fid_av> av_;
   fid_ptr<fid_cq> cq_;
   fid_ptr<fid_ep> ep_;

@@ -7,7 +7,7 @@
 
 namespace lci::net::ofi {
 
-// An object of libfabric, closed when it goes. Those that were made from it must have gone before.
+// Closes a libfabric object. Objects made from it must be closed first.
 template <class Object>
 struct close_fid {
   void operator()(Object* object) const { fi_close(&object->fid); }

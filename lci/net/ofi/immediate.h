@@ -6,9 +6,9 @@
 
 namespace lci::net::ofi {
 
-// What a write carries into the target's completion queue: the 32 bits of a put_imm and the rank
-// that they come from. Providers have 4 or 8 bytes for it. With 4 the rank does not fit; it is not
-// squeezed in: the bits are all the runtime's, and a put_imm is then a put with a record behind it.
+// The immediate data of a write: the 32 bits of a put_imm and the rank of the sender. Providers
+// transport 4 or 8 bytes. In 4 bytes the rank does not fit, since the runtime uses all 32 bits; a
+// put_imm is then a put followed by a record.
 class immediate_layout {
  public:
   // `bytes`: fi_domain_attr::cq_data_size.

@@ -9,7 +9,7 @@ namespace lci::net::ofi {
 namespace {
 
 const base::StatusOr<library>& loaded() {
-  // 1 is the version of the interface that its headers describe, the same since 2015.
+  // Version 1 is the interface that the headers describe, unchanged since 2015.
   static const base::StatusOr<library> once = load_library_from("libfabric.so.1");
   return once;
 }

@@ -1,9 +1,9 @@
-// libfabric, loaded when somebody wants it: with it come the libraries of all its providers, some
-// of which look for their hardware as soon as they are loaded. A program that does not use this
-// backend would pay for that with a fifth of a second at its start.
+// libfabric, loaded on first use: it loads the libraries of all its providers, and some of these
+// search for their hardware at once. That would cost a program without this backend a fifth of a
+// second at its start.
 //
-// Only what is not inline in libfabric's headers; so fi_getinfo and the like are not called by
-// name, nor fi_allocinfo, which calls one of them.
+// The table has the functions that are not inline in libfabric's headers. fi_getinfo and the others
+// must not be called by name, nor fi_allocinfo, which calls one of them.
 #ifndef LCI_NET_OFI_LIBRARY_H_
 #define LCI_NET_OFI_LIBRARY_H_
 
@@ -23,14 +23,15 @@ struct library {
   decltype(&::fi_strerror) strerror = nullptr;
 };
 
-// Looks its functions up in a file that the loader finds. An error says what the loader said.
+// Loads `file`, which the loader searches for, and looks up the functions in it. The error contains
+// the loader's message.
 base::StatusOr<library> load_library_from(const char* file);
-// libfabric.so.1 the first time; for good, since it can't be unloaded.
+// Loads libfabric.so.1 at the first call; it cannot be unloaded.
 base::Status load_library();
-// After load_library() was ok.
+// Only after load_library() has succeeded.
 const library& libfabric();
 
-// What libfabric calls an error of its own; positive or negative, as it comes.
+// libfabric's text for an error code, positive or negative.
 const char* describe(int64_t code);
 
 }  // namespace lci::net::ofi

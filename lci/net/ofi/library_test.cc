@@ -21,7 +21,7 @@ std::string mapped_files() {
   return {std::istreambuf_iterator<char>(maps), std::istreambuf_iterator<char>()};
 }
 
-// The only test of this program that may not load libfabric: it comes first.
+// This test must run before libfabric is loaded, so it comes first in the program.
 TEST(Library, IsNotLoadedBeforeItsBackendIsUsed) {
   ASSERT_THAT(mapped_files(), HasSubstr("libc"));
   const backend_entry* chosen = find_backend(attr_backend_t::none, /*one_host=*/true);
@@ -32,7 +32,7 @@ TEST(Library, IsNotLoadedBeforeItsBackendIsUsed) {
   EXPECT_LT(ofi->preference, chosen->preference);
   EXPECT_EQ(find_backend("ofi"), ofi);
   EXPECT_EQ(find_backend("OFI"), nullptr);
-  // The one for several hosts has no use for it either if there is only one.
+  // The backend for several hosts does not load libfabric for a job on one host either.
   const backend_entry* joining = find_backend(attr_backend_t::none, /*one_host=*/false);
   ASSERT_NE(joining, nullptr);
   EXPECT_STREQ(joining->name, "mixed");
@@ -54,7 +54,7 @@ TEST(Library, WithoutItTheErrorSaysWhatToInstall) {
               testing::AllOf(HasSubstr("libnonesuch.so.1"), HasSubstr("libfabric1")));
 }
 
-TEST(Library, AnotherLibraryOfThatNameIsRefused) {
+TEST(Library, ALibraryWithoutTheFunctionsIsRefused) {
   const auto wrong = load_library_from("libc.so.6");
   ASSERT_FALSE(wrong.ok());
   EXPECT_THAT(std::string(wrong.status().message()), HasSubstr("fi_getinfo"));

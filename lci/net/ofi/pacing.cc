@@ -18,9 +18,9 @@ std::string congestion_control() {
   if (socket < 0) return "";
   char name[64] = {};
   socklen_t size = sizeof(name) - 1;
-  const int bad = getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name, &size);
+  const int code = getsockopt(socket, IPPROTO_TCP, TCP_CONGESTION, name, &size);
   close(socket);
-  return bad == 0 ? std::string(name) : std::string();
+  return code == 0 ? std::string(name) : std::string();
 }
 
 bool is_paced(std::string_view congestion_control) {

@@ -8,7 +8,7 @@
 namespace lci::net::ofi {
 namespace {
 
-TEST(Pacing, IsWhatBbrDoes) {
+TEST(Pacing, BbrIsPaced) {
   EXPECT_TRUE(is_paced("bbr"));
   EXPECT_TRUE(is_paced("bbr2"));
   EXPECT_FALSE(is_paced("cubic"));
@@ -27,7 +27,7 @@ TEST(Pacing, TheAttributeOverrides) {
   EXPECT_EQ(choose_piece(1000, "cubic"), 1000u);
 }
 
-TEST(Pacing, TheKernelTells) { EXPECT_FALSE(congestion_control().empty()); }
+TEST(Pacing, TheKernelReportsItsCongestionControl) { EXPECT_FALSE(congestion_control().empty()); }
 
 }  // namespace
 }  // namespace lci::net::ofi

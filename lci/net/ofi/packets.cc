@@ -29,7 +29,7 @@ base::Status packet_memory::make(domain& from, size_t count, size_t bytes, opera
   base::StatusOr<fid_ptr<fid_mr>> registered = from.register_local(memory_, size_, key);
   if (!registered.ok()) return registered.status();
   registration_ = *std::move(registered);
-  packets_ = base::make_line_array<packet>(count);
+  packets_ = base::make_aligned_array<packet>(count);
   count_ = count;
   for (size_t i = 0; i < count; ++i) {
     packets_[i].what = what;

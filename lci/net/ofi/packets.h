@@ -9,38 +9,38 @@
 #include <memory>
 #include <vector>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/wire.h"
 
 namespace lci::net::ofi {
 
-// What is given to libfabric as the context of an operation. It writes to the first member until
-// the operation is complete (modes FI_CONTEXT and FI_CONTEXT2).
+// The context of a libfabric operation. libfabric writes to the first member until the operation is
+// complete (modes FI_CONTEXT and FI_CONTEXT2).
 struct operation {
   fi_context2 context;
   enum class kind : uint8_t { receive, packet, access } what = kind::receive;
-  int rank = -1;  // the other side, where it is known
+  int rank = -1;  // the peer, where it is known
 };
 
-// Of a packet that leaves without libfabric's telling of it.
+// The largest packet that is injected, so that libfabric reports no completion for it.
 constexpr size_t most_injected_bytes = 256;
 
-// Bytes to send, or room to receive them.
+// A buffer for a packet to send or to receive.
 struct packet : operation {
   unsigned char* bytes = nullptr;
   uint32_t size = 0;               // of bytes
-  uint32_t position = 0;           // of the next record to be read
-  uint32_t records = 0;            // gathered
-  std::atomic<uint32_t> users{0};  // leases of its bytes, and we while we read it
-  packet* next = nullptr;          // in a returned_list
-  bool costs = false;              // it had a credit
+  uint32_t position = 0;           // of the next record to read
+  uint32_t records = 0;            // coalesced
+  std::atomic<uint32_t> users{0};  // leases, plus one while the device reads the packet
+  packet* next = nullptr;          // in a mpsc_free_list
+  bool costs = false;              // the sender spent a credit for it
 
   packet_header& header() { return *reinterpret_cast<packet_header*>(bytes); }
 };
 
-// So many packets, in one piece of memory that takes no more than is used of it.
+// Packets in one block of memory, which is committed only as far as it is used.
 class packet_memory {
  public:
   packet_memory() = default;
@@ -59,7 +59,7 @@ class packet_memory {
 
  private:
   size_t count_ = 0;
-  base::line_array<packet> packets_;
+  base::aligned_array<packet> packets_;
   void* memory_ = nullptr;
   size_t size_ = 0;
   fid_ptr<fid_mr> registration_;

@@ -51,8 +51,8 @@ info_ptr make_hints(const wanted_provider& wanted) {
   hints->rx_attr->msg_order = FI_ORDER_SAS;
   hints->domain_attr->threading = FI_THREAD_DOMAIN;
   hints->domain_attr->control_progress = FI_PROGRESS_MANUAL;
-  // The sends of sockets are complete when the receiver has said that they are there. With a thread
-  // of the provider's that does not wait for the program to poll.
+  // A send of the provider sockets completes when the receiver has acknowledged it. With automatic
+  // progress, a thread of the provider does that while the program does not poll.
   hints->domain_attr->data_progress =
       core_of(wanted.name) == "sockets" ? FI_PROGRESS_AUTO : FI_PROGRESS_MANUAL;
   hints->domain_attr->resource_mgmt = FI_RM_ENABLED;
@@ -85,18 +85,19 @@ bool is_link_local(const fi_info& info) {
          IN6_IS_ADDR_LINKLOCAL(&static_cast<const sockaddr_in6*>(info.src_addr)->sin6_addr);
 }
 
-// The smaller the better. Interfaces of equal worth stay in libfabric's order.
+// Smaller is better. Interfaces of equal distance keep libfabric's order.
 int distance(const fi_info& info, const wanted_provider& wanted) {
-  // A GID, beside the IP addresses of the same adapter. Over Ethernet nobody is reached by it.
+  // A GID, listed in addition to the IP addresses of the same adapter. It does not work over
+  // Ethernet.
   if (info.addr_format == FI_SOCKADDR_IB) return 4;
   const bool internet = info.addr_format == FI_SOCKADDR_IN || info.addr_format == FI_SOCKADDR_IN6;
   if (!internet) return 0;
-  if (is_link_local(info)) return 5;  // can't be reached without the number of an interface
+  if (is_link_local(info)) return 5;  // unreachable without an interface number
   const bool fits = !wanted.interface.empty() || is_loopback(info) == wanted.one_host;
   return (fits ? 0 : 2) + (info.addr_format == FI_SOCKADDR_IN ? 0 : 1);
 }
 
-// The interface is not among the hints: layered providers (ofi_rxm) don't look at it.
+// The hints do not name the interface: layered providers (ofi_rxm) ignore it.
 bool is_on(const fi_info& info, const std::string& interface) {
   return interface.empty() ||
          (info.domain_attr->name != nullptr && interface == info.domain_attr->name);
@@ -106,13 +107,13 @@ void add_once(const std::string& name, std::vector<std::string>* list) {
   if (std::find(list->begin(), list->end(), name) == list->end()) list->push_back(name);
 }
 
-// A copy of the best of a list, without the rest of it.
+// A copy of the best entry of a list.
 info_ptr pick(const fi_info& list, const wanted_provider& wanted) {
   const fi_info* best = nullptr;
   for (const fi_info* info = &list; info != nullptr; info = info->next) {
     if (!wanted.name.empty() && !names(wanted.name, info->fabric_attr->prov_name)) continue;
     if (!is_on(*info, wanted.interface)) continue;
-    // The first name is the best: the same core layered otherwise comes later.
+    // The first name is the best: other layerings of the same core come later.
     if (best == nullptr ||
         (std::strcmp(info->fabric_attr->prov_name, best->fabric_attr->prov_name) == 0 &&
          distance(*info, wanted) < distance(*best, wanted))) {
@@ -122,9 +123,9 @@ info_ptr pick(const fi_info& list, const wanted_provider& wanted) {
   return info_ptr(best == nullptr ? nullptr : libfabric().dupinfo(best));
 }
 
-// The provider shm names what it makes in /dev/shm by the number of the process. A process that was
-// killed leaves that behind, and a later one of the same number could not use the name: ours is
-// random.
+// Sets a random name for the file of the provider shm in /dev/shm. By default, the provider uses
+// the process number: a killed process leaves its file behind, and a later process with the same
+// number could not use the name.
 base::Status name_uniquely(fi_info* info) {
   uint64_t random = 0;
   if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
@@ -170,14 +171,14 @@ bool is_over_tcp(std::string_view provider) {
   return core == "tcp" || core == "net";
 }
 
-size_t sent_at_once(std::string_view provider) {
+size_t eager_limit_of(std::string_view provider) {
   if (!is_over_tcp(provider)) return 0;
-  // ofi_rxm's eager limit (FI_OFI_RXM_EAGER_LIMIT), which it does not tell.
+  // The default of ofi_rxm's eager limit (FI_OFI_RXM_EAGER_LIMIT), which it does not report.
   if (base::StrContains(provider, "ofi_rxm")) return size_t{16} << 10;
   return SIZE_MAX;
 }
 
-bool provider::writes_to_waiting() const {
+bool provider::writes_latency_critical() const {
   constexpr int otherwise_named = FI_MR_VIRT_ADDR | FI_MR_PROV_KEY;
   return rma == rma_mode::asked && (mr_mode() & otherwise_named) == 0 &&
          completes_in_order(name()) && immediate_layout(info->domain_attr->cq_data_size).fits();
@@ -191,8 +192,8 @@ base::StatusOr<std::string> choose_common(const std::vector<std::vector<std::str
   std::string best;
   if (!of_ranks.empty()) {
     for (const std::string& name : of_ranks[0]) {
-      const bool common = std::all_of(of_ranks.begin(), of_ranks.end(), [&](const auto& theirs) {
-        return std::find(theirs.begin(), theirs.end(), name) != theirs.end();
+      const bool common = std::all_of(of_ranks.begin(), of_ranks.end(), [&](const auto& names) {
+        return std::find(names.begin(), names.end(), name) != names.end();
       });
       if (common && (best.empty() || preference(name) < preference(best))) best = name;
     }
@@ -207,7 +208,7 @@ base::StatusOr<std::string> choose_common(const std::vector<std::vector<std::str
 }
 
 base::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& wanted) {
-  if (base::Status bad = load_library(); !bad.ok()) return bad;
+  if (base::Status status = load_library(); !status.ok()) return status;
   info_ptr hints = make_hints(wanted);
   if (hints == nullptr) return base::ResourceExhaustedError("no memory");
   hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
@@ -234,7 +235,7 @@ base::StatusOr<std::vector<std::string>> list_providers(const wanted_provider& w
 }
 
 base::StatusOr<provider> find_provider(const wanted_provider& wanted) {
-  if (base::Status bad = load_library(); !bad.ok()) return bad;
+  if (base::Status status = load_library(); !status.ok()) return status;
   const base::StatusOr<rma_mode> mode = read_mode(preferred_mode(wanted.name));
   if (!mode.ok()) return mode.status();
   const base::StatusOr<bool> shared = read_sharing();
@@ -243,7 +244,7 @@ base::StatusOr<provider> find_provider(const wanted_provider& wanted) {
     rma_mode rma;
     bool provider_keys;
   };
-  // The first that the provider agrees to. Whose choice keys are makes a difference only where
+  // The first attempt that the provider accepts is used. Who chooses the keys matters only where
   // peers have to know them beforehand.
   static constexpr attempt attempts[] = {{rma_mode::native, false},
                                          {rma_mode::native, true},
@@ -256,17 +257,18 @@ base::StatusOr<provider> find_provider(const wanted_provider& wanted) {
     if (hints == nullptr) return base::ResourceExhaustedError("no memory");
     if (tried.rma != rma_mode::messages) hints->caps |= FI_RMA;
     if (tried.rma == rma_mode::asked) {
-      // What was written is there before the reply that says so.
+      // Written bytes arrive before the reply that reports them.
       hints->tx_attr->msg_order |= FI_ORDER_SAW;
       hints->rx_attr->msg_order |= FI_ORDER_SAW;
     }
-    // A put is complete when its bytes are there. One who can't tell is asked.
+    // A put completes when its bytes have arrived. A provider that cannot report that is not used
+    // natively.
     if (tried.rma == rma_mode::native) hints->tx_attr->op_flags = FI_DELIVERY_COMPLETE;
     if (tried.provider_keys) hints->domain_attr->mr_mode |= FI_MR_PROV_KEY;
     const bool shares = *shared || (tried.provider_keys && tried.rma == rma_mode::native);
     if (shares) {
       hints->domain_attr->threading = FI_THREAD_SAFE;
-      // Memory that belongs to one endpoint is not reached through the others.
+      // Memory that is bound to one endpoint cannot be accessed through others.
       hints->domain_attr->mr_mode &= ~FI_MR_ENDPOINT;
     }
     info_ptr list;
@@ -279,7 +281,7 @@ base::StatusOr<provider> find_provider(const wanted_provider& wanted) {
     }
     info->tx_attr->op_flags = 0;  // each operation says what it needs
     if (core_of(info->fabric_attr->prov_name) == "shm") {
-      if (base::Status bad = name_uniquely(info.get()); !bad.ok()) return bad;
+      if (base::Status status = name_uniquely(info.get()); !status.ok()) return status;
     }
     provider found;
     found.info = std::move(info);

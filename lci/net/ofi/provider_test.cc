@@ -22,13 +22,13 @@ TEST(Provider, HardwareComesBeforeSockets) {
   EXPECT_LT(preference("shm"), preference("one nobody knows"));
 }
 
-TEST(Provider, TheBestThatAllHave) {
+TEST(Provider, TheBestThatAllRanksHaveIsChosen) {
   EXPECT_EQ(choose({{"shm", "net", "tcp;ofi_rxm"}}), "tcp;ofi_rxm");
   EXPECT_EQ(choose({{"net", "cxi"}, {"sockets", "net"}, {"net"}}), "net");
   EXPECT_EQ(choose({{"strange"}, {"strange", "net"}}), "strange");
 }
 
-TEST(Provider, WithoutACommonOneTheErrorSaysWhoHasWhat) {
+TEST(Provider, WithoutACommonOneTheErrorListsTheProvidersOfEachRank) {
   EXPECT_THAT(choose({{"net", "cxi"}, {"tcp;ofi_rxm"}}),
               testing::AllOf(HasSubstr("error"), HasSubstr("rank 0: net, cxi"),
                              HasSubstr("rank 1: tcp;ofi_rxm")));
@@ -44,28 +44,28 @@ TEST(Provider, ANameMayBeThatOfTheCore) {
   EXPECT_EQ(core_of("net"), "net");
 }
 
-TEST(Provider, WhatEndsConnectionsIsAsked) {
+TEST(Provider, ProvidersThatEndConnectionsAreAsked) {
   EXPECT_EQ(preferred_mode("tcp;ofi_rxm"), rma_mode::asked);
   EXPECT_EQ(preferred_mode("shm"), rma_mode::asked);
   EXPECT_EQ(preferred_mode("sockets"), rma_mode::native);
   EXPECT_EQ(preferred_mode("cxi"), rma_mode::native);
 }
 
-TEST(Provider, WhatGoesOverTcp) {
+TEST(Provider, ProvidersOverTcp) {
   EXPECT_TRUE(is_over_tcp("tcp;ofi_rxm"));
   EXPECT_TRUE(is_over_tcp("net"));
   EXPECT_FALSE(is_over_tcp("verbs;ofi_rxm"));
   EXPECT_FALSE(is_over_tcp("shm"));
 }
 
-TEST(Provider, LargerPacketsOnlyWhereTheyCostNothing) {
-  EXPECT_EQ(sent_at_once("tcp;ofi_rxm"), 16384u);
-  EXPECT_GE(sent_at_once("net"), size_t{1} << 20);
-  EXPECT_EQ(sent_at_once("verbs;ofi_rxm"), 0u);
-  EXPECT_EQ(sent_at_once("shm"), 0u);
+TEST(Provider, TheEagerLimitAllowsLargerPacketsOnlyOverTcp) {
+  EXPECT_EQ(eager_limit_of("tcp;ofi_rxm"), 16384u);
+  EXPECT_GE(eager_limit_of("net"), size_t{1} << 20);
+  EXPECT_EQ(eager_limit_of("verbs;ofi_rxm"), 0u);
+  EXPECT_EQ(eager_limit_of("shm"), 0u);
 }
 
-TEST(Provider, ANameThatIsNotThereIsAnErrorThatSaysSo) {
+TEST(Provider, TheErrorNamesAMissingProvider) {
   wanted_provider wanted;
   wanted.name = "nonesuch";
   const auto found = list_providers(wanted);
@@ -75,7 +75,7 @@ TEST(Provider, ANameThatIsNotThereIsAnErrorThatSaysSo) {
   EXPECT_FALSE(find_provider(wanted).ok());
 }
 
-TEST(Provider, TheInterfaceIsTheOneThatWasAskedFor) {
+TEST(Provider, TheRequestedInterfaceIsUsed) {
   int tried = 0;
   for (const char* name : {"tcp", "net", "sockets"}) {
     wanted_provider wanted;
@@ -83,7 +83,7 @@ TEST(Provider, TheInterfaceIsTheOneThatWasAskedFor) {
     wanted.interface = "lo";
     if (!list_providers(wanted).ok()) continue;
     ++tried;
-    // Also where the loopback would not be chosen.
+    // Even where the loopback would not be chosen by itself.
     wanted.one_host = false;
     const auto found = find_provider(wanted);
     ASSERT_TRUE(found.ok()) << found.status();

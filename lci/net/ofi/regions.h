@@ -7,47 +7,47 @@
 #include <mutex>
 #include <vector>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/ds/mpmc_array.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/op.h"
 
 namespace lci::net::ofi {
 
-// This rank's registered memory: what our own posts refer to, and what peers that ask us to copy
-// may reach. What the provider knows of it is in domain.h.
+// The registered memory of this rank: that of our own posts, and that which peers may access
+// through requests to this rank. domain.h has the provider's view of it.
 //
-// Thread safety: every member by any thread at any time. open and close wait for each other only,
-// and close for a use() of that region.
+// Thread safety: every member may be called by any thread at any time. open and close wait for each
+// other only, and close waits for a use() of that region.
 class region_table {
  public:
-  struct alignas(base::line_size) region {
+  struct alignas(base::cache_line_size) region {
     uint32_t index = 0;
-    uint64_t key = 0;  // guarded by lock where peers ask. 0: closed
+    uint64_t key = 0;  // guarded by lock where peers request access. 0: closed
     unsigned char* address = nullptr;
     size_t size = 0;
     ds::spinlock lock;
   };
 
-  // Keys are given anew only when all others have been, and begin at random, so that those of other
-  // ranks and of earlier jobs are not taken for ours.
+  // Keys are consecutive from a random start, and reused only after all others. So the keys of
+  // other ranks and of earlier jobs are not accepted as ours.
   explicit region_table(uint64_t first_key) : next_key_(first_key) {}
-  // So many bytes of a key are used. Before the first open.
+  // Limits keys to this many bytes. Called before the first open.
   void set_key_bytes(size_t bytes);
 
   region& open(void* address, size_t size);
-  // One that no region has: the provider's memory has keys, too.
+  // A key that no region has, for memory that is registered with the provider only.
   uint64_t take_key();
-  // When it has returned, no use() of the memory is under way.
+  // After it returns, no use() of the memory is in progress.
   void close(region& closed);
 
-  // As given by open.
+  // The open region that `local` names.
   region& at(local_region local) const { return *slots_.get(local.handle - 1); }
   static local_region local(const region& open) { return {open.index + uint64_t{1}}; }
-  // As a peer asks for it.
+  // The name by which a peer requests the region.
   static remote_region remote(const region& open) { return {open.index, open.key}; }
 
-  // Calls f(region, address of the bytes) if they are open. False if they are not.
+  // Calls f(region, address of the bytes) if the bytes are open; returns false otherwise.
   template <class F>
   bool use(remote_region wanted, uint64_t offset, size_t size, const F& f) const {
     region* found = wanted.key == 0 || wanted.base > UINT32_MAX ? nullptr : slots_.get(wanted.base);
@@ -60,7 +60,7 @@ class region_table {
     return true;
   }
 
-  // Calls f(region) for each that is open. None is opened or closed meanwhile.
+  // Calls f(region) for each open region. No region is opened or closed meanwhile.
   template <class F>
   void for_each(const F& f) const {
     const std::lock_guard<std::mutex> guard(mutex_);

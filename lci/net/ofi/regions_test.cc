@@ -14,7 +14,7 @@ bool use(const region_table& table, remote_region region, uint64_t offset, size_
   });
 }
 
-TEST(Regions, AreOpenInTheirBoundsAndNowhereElse) {
+TEST(Regions, AreOpenOnlyWithinTheirBounds) {
   region_table table(1000);
   unsigned char bytes[100];
   region_table::region& open = table.open(bytes, 100);
@@ -33,8 +33,8 @@ TEST(Regions, AreOpenInTheirBoundsAndNowhereElse) {
   EXPECT_FALSE(use(table, key, 0, 1, bytes));
 }
 
-TEST(Regions, AKeyIsNeverGivenTwice) {
-  region_table table(~uint64_t{0} - 5);  // runs over the end
+TEST(Regions, AKeyIsNeverReused) {
+  region_table table(~uint64_t{0} - 5);  // wraps around
   std::set<uint64_t> keys;
   unsigned char byte;
   for (int i = 0; i < 20; ++i) {
@@ -57,7 +57,7 @@ TEST(Regions, KeysFitWhatTheProviderUses) {
   }
 }
 
-TEST(Regions, AllThatAreOpenAreVisited) {
+TEST(Regions, AllOpenRegionsAreVisited) {
   region_table table(1);
   unsigned char bytes[3];
   region_table::region& first = table.open(&bytes[0], 1);

@@ -1,4 +1,4 @@
-// Packets: how they are filled, leave, come and go back.
+// Packets: filling, sending, receiving and recycling.
 #include <rdma/fi_errno.h>
 
 #include <cstring>
@@ -11,24 +11,26 @@
 namespace lci::net::ofi {
 
 bool ofi_device::append(int rank, const outgoing_record& record, claim by) {
-  peer& to = with(rank);
-  const bool alone = to.open == nullptr && to.left_at != looks_ && !to.bursts && !is_us(rank);
+  peer& to = peer_of(rank);
+  const bool alone = to.filling == nullptr && to.left_at != looks_ && !to.bursts && !is_self(rank);
   if (alone && inject_alone(rank, record)) return true;
   const size_t span = record.span();
-  if (to.open != nullptr && !gather_.takes(to.open->size, span) && !flush(rank)) return false;
-  if (to.open == nullptr) {
-    to.open = take_packet(rank, by);
-    if (to.open == nullptr) return false;
+  if (to.filling != nullptr && !coalescing_.takes(to.filling->size, span) && !flush(rank)) {
+    return false;
   }
-  write_record(record, to.open->bytes + to.open->size);
-  to.open->size += static_cast<uint32_t>(span);
-  ++to.open->records;
-  if ((alone || gather_.is_full(to.open->size)) && flush(rank)) return true;
-  wait(rank);
+  if (to.filling == nullptr) {
+    to.filling = take_packet(rank, by);
+    if (to.filling == nullptr) return false;
+  }
+  write_record(record, to.filling->bytes + to.filling->size);
+  to.filling->size += static_cast<uint32_t>(span);
+  ++to.filling->records;
+  if ((alone || coalescing_.is_full(to.filling->size)) && flush(rank)) return true;
+  add_pending(rank);
   return true;
 }
 
-// With no bytes yet but the header's.
+// Returns a packet that has room reserved for its header only, or null.
 packet* ofi_device::take_packet(int rank, claim by) {
   const size_t kept = by == claim::post ? config_.queues.sends_of_progress : 0;
   if (free_packets_.size() <= kept) return nullptr;
@@ -40,12 +42,12 @@ packet* ofi_device::take_packet(int rank, claim by) {
   return taken;
 }
 
-// Sends the packet that is being filled. False if it has to wait.
+// Sends the packet that is being filled. Returns false if it has to wait.
 bool ofi_device::flush(int rank) {
-  peer& to = with(rank);
-  packet& leaving = *to.open;
-  if (!to.with.any()) return false;
-  if (is_us(rank)) {
+  peer& to = peer_of(rank);
+  packet& leaving = *to.filling;
+  if (!to.credit.any()) return false;
+  if (is_self(rank)) {
     leaving.position = sizeof(packet_header);
     leaving.users.store(1, std::memory_order_relaxed);
     arrived_.push_back(&leaving);
@@ -53,13 +55,14 @@ bool ofi_device::flush(int rank) {
   } else {
     if (!send(leaving, /*free=*/false)) return false;
   }
-  to.with.spend();
+  to.credit.spend();
   to.bursts = leaving.records > 1;
-  to.open = nullptr;
+  to.filling = nullptr;
   return true;
 }
 
-// A packet of its own that costs no credit (see credits.h for who may). False if it has to wait.
+// Sends `record`, or nothing, in a packet that costs no credit (credits.h says which may). Returns
+// false if it has to wait.
 bool ofi_device::send_free(int rank, const outgoing_record* record) {
   packet* leaving = take_packet(rank, claim::progress);
   if (leaving == nullptr) return false;
@@ -72,44 +75,44 @@ bool ofi_device::send_free(int rank, const outgoing_record* record) {
   return false;
 }
 
-// Sends a message in a packet that is nobody's any more when libfabric has taken it: it tells of it
-// no more. False, and nothing happened, if the message is too large for that, or has to wait.
+// Injects a message as a packet that libfabric copies and does not report. Returns false, and
+// nothing happened, if the message is too large or has to wait.
 bool ofi_device::inject_alone(int rank, const outgoing_record& record) {
-  peer& to = with(rank);
+  peer& to = peer_of(rank);
   const size_t size = sizeof(packet_header) + record.span();
-  if (size > inject_bytes_ || !to.with.any()) return false;
+  if (size > inject_bytes_ || !to.credit.any()) return false;
   alignas(packet_header) unsigned char bytes[most_injected_bytes];
   write_record(record, bytes + sizeof(packet_header));
   const bool left = hand_over(rank, reinterpret_cast<packet_header*>(bytes), /*free=*/false,
-                              [&] { return fi_inject(own_->end.ep(), bytes, size, to.address); });
+                              [&] { return fi_inject(own_->ep.ep(), bytes, size, to.address); });
   if (!left) return false;
   to.unconfirmed = true;
-  to.with.spend();
+  to.credit.spend();
   return true;
 }
 
-// Makes libfabric tell when it has handed on what was injected, by a packet behind it. True if
-// there is nothing to be told.
+// Sends a packet behind injected ones, so that its completion shows that they have left. Returns
+// true if there is nothing to confirm.
 bool ofi_device::confirm(int rank) {
-  peer& to = with(rank);
+  peer& to = peer_of(rank);
   if (!to.unconfirmed) return true;
   send_behind(rank);
   return false;
 }
 
-// A packet with a completion, with what has gathered or with nothing. It costs a credit.
+// Sends a packet that libfabric reports, with the coalesced messages or empty. It costs a credit.
 void ofi_device::send_behind(int rank) {
-  peer& to = with(rank);
-  if (to.open == nullptr) to.open = take_packet(rank, claim::progress);
-  if (to.open != nullptr && !flush(rank)) wait(rank);
+  peer& to = peer_of(rank);
+  if (to.filling == nullptr) to.filling = take_packet(rank, claim::progress);
+  if (to.filling != nullptr && !flush(rank)) add_pending(rank);
 }
 
-// Hands a packet that is filled to the provider. False, and nothing happened, if it does not take
-// it now. `free`: it costs no credit.
+// Hands a filled packet to the provider. Returns false, and nothing happened, if the provider does
+// not take it now. `free`: the packet costs no credit.
 bool ofi_device::send(packet& leaving, bool free) {
-  peer& to = with(leaving.rank);
+  peer& to = peer_of(leaving.rank);
   const bool left = hand_over(leaving.rank, &leaving.header(), free, [&] {
-    return fi_send(own_->end.ep(), leaving.bytes, leaving.size, own_->outgoing.descriptor(),
+    return fi_send(own_->ep.ep(), leaving.bytes, leaving.size, own_->outgoing.descriptor(),
                    to.address, &leaving.context);
   });
   if (!left) return false;
@@ -118,70 +121,70 @@ bool ofi_device::send(packet& leaving, bool free) {
   return true;
 }
 
-// The packet goes with the credits that its rank is owed.
+// Completes the header, including the credits owed to the rank, and calls `hand`.
 template <class Hand>
 bool ofi_device::hand_over(int rank, packet_header* header, bool free, Hand hand) {
-  peer& to = with(rank);
-  const uint8_t paid = to.with.pay();
+  peer& to = peer_of(rank);
+  const uint8_t paid = to.credit.pay();
   *header = {static_cast<uint32_t>(context_.rank()), to.token, paid,
              static_cast<uint8_t>(free ? 1 : 0)};
-  const int64_t bad = hand();
-  if (__builtin_expect(bad == 0, 1)) {
+  const int64_t code = hand();
+  if (__builtin_expect(code == 0, 1)) {
     to.left_at = looks_;
     return true;
   }
-  to.with.unpay(paid);
-  if (bad != -FI_EAGAIN) {
-    suspect(rank, base::StrCat("a packet could not be sent to it: ", describe(bad)));
+  to.credit.unpay(paid);
+  if (code != -FI_EAGAIN) {
+    suspect(rank, base::StrCat("a packet could not be sent to it: ", describe(code)));
   }
   return false;
 }
 
-void ofi_device::sent(packet& over) {
-  --with(over.rank).in_flight;
-  free_packets_.push_back(&over);
+void ofi_device::sent(packet& finished) {
+  --peer_of(finished.rank).in_flight;
+  free_packets_.push_back(&finished);
 }
 
-void ofi_device::receive(packet& here, size_t size) {
-  here.rank = -1;
-  here.costs = false;
-  here.users.store(1, std::memory_order_relaxed);
+void ofi_device::receive(packet& arrived, size_t size) {
+  arrived.rank = -1;
+  arrived.costs = false;
+  arrived.users.store(1, std::memory_order_relaxed);
   packet_header header = {};
-  if (size >= sizeof(header)) std::memcpy(&header, here.bytes, sizeof(header));
+  if (size >= sizeof(header)) std::memcpy(&header, arrived.bytes, sizeof(header));
   const auto source = static_cast<int>(header.source);
   if (size < sizeof(header) || size > packet_bytes_ || header.source >= peers_.size() ||
-      is_us(source) || header.token != token_) {
+      is_self(source) || header.token != token_) {
     LCI_LOG(warn, "ofi: dropped a packet of ", size, " bytes that is not of this job");
-    stop_using(here);
+    drop_user(arrived);
     return;
   }
-  peer& from = with(source);
-  here.rank = source;
+  peer& from = peer_of(source);
+  arrived.rank = source;
   if (from.state != peer_state::alive && from.state != peer_state::suspected) {
-    stop_using(here);
+    drop_user(arrived);
     return;
   }
-  here.costs = header.free == 0;
-  if (!from.with.earn(header.credits)) {
-    suspect_corrupt(source, "it gave back more credits than it had got");
-    stop_using(here);
+  arrived.costs = header.free == 0;
+  if (!from.credit.earn(header.credits)) {
+    suspect_corrupt(source, "it returned more credits than it had received");
+    drop_user(arrived);
     return;
   }
   from.greeted = true;
   from.heard = emptied_;
-  // What waits for credits.
-  if (from.open != nullptr) wait(source);
-  here.size = static_cast<uint32_t>(size);
-  here.position = sizeof(packet_header);
-  arrived_.push_back(&here);
+  // The packet may have been waiting for credits.
+  if (from.filling != nullptr) add_pending(source);
+  arrived.size = static_cast<uint32_t>(size);
+  arrived.position = sizeof(packet_header);
+  arrived_.push_back(&arrived);
 }
 
-// Recycles it at the next poll: what came in it is in a hurry.
-void ofi_device::stop_using(packet& used) {
-  // Who is alone needs no atomic operation to know that.
+// The packet is recycled at the next poll, so that its messages are delivered first.
+void ofi_device::drop_user(packet& used) {
+  // The last user needs no atomic read-modify-write.
   if (used.users.load(std::memory_order_acquire) == 1 ||
       used.users.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-    over_.push_back(&used);
+    finished_.push_back(&used);
   }
 }
 
@@ -195,49 +198,49 @@ void ofi_device::release(const completion& received) {
 }
 
 void ofi_device::take_returned() {
-  for (size_t left = over_.size(); left > 0; --left) {
-    packet* const over = over_.front();
-    over_.pop_front();
-    recycle(*over);
+  for (size_t left = finished_.size(); left > 0; --left) {
+    packet* const finished = finished_.front();
+    finished_.pop_front();
+    recycle(*finished);
   }
   if (returned_.empty()) return;
-  for (packet* over = returned_.take_all(); over != nullptr;) {
-    packet* const next = over->next;
-    recycle(*over);
-    over = next;
+  for (packet* finished = returned_.take_all(); finished != nullptr;) {
+    packet* const next = finished->next;
+    recycle(*finished);
+    finished = next;
   }
 }
 
-void ofi_device::recycle(packet& over) {
-  if (over.what == operation::kind::packet) {  // to ourselves
-    with(over.rank).with.refund();
-    free_packets_.push_back(&over);
+void ofi_device::recycle(packet& finished) {
+  if (finished.what == operation::kind::packet) {  // sent to this rank
+    peer_of(finished.rank).credit.refund();
+    free_packets_.push_back(&finished);
     return;
   }
-  const bool costs = over.costs;
-  const int rank = over.rank;
-  if (repost(over) != 0) {
-    over_.push_back(&over);
+  const bool costs = finished.costs;
+  const int rank = finished.rank;
+  if (repost(finished) != 0) {
+    finished_.push_back(&finished);
     return;
   }
   if (!costs) return;
-  peer& from = with(rank);
-  from.with.owe();
-  if (from.with.owes_many()) wait(rank);
+  peer& from = peer_of(rank);
+  from.credit.owe();
+  if (from.credit.owes_many()) add_pending(rank);
 }
 
-// 0, or libfabric's error.
-int64_t ofi_device::repost(packet& over) {
-  const int64_t bad = fi_recv(own_->end.ep(), over.bytes, packet_bytes_,
-                              own_->incoming.descriptor(), FI_ADDR_UNSPEC, &over.context);
-  if (bad == 0) over.costs = false;
-  return bad;
+// Returns 0 or libfabric's error.
+int64_t ofi_device::repost(packet& finished) {
+  const int64_t code = fi_recv(own_->ep.ep(), finished.bytes, packet_bytes_,
+                               own_->incoming.descriptor(), FI_ADDR_UNSPEC, &finished.context);
+  if (code == 0) finished.costs = false;
+  return code;
 }
 
-// Out of line: each message that gathers only asks whether it is the first.
-[[gnu::noinline]] void ofi_device::begin_to_wait(int rank) {
-  with(rank).waiting = true;
-  waiting_.push_back(rank);
+// Out of line: each coalesced message only checks whether its rank is pending already.
+[[gnu::noinline]] void ofi_device::push_pending(int rank) {
+  peer_of(rank).is_pending = true;
+  pending_.push_back(rank);
   wake_sleeper();
 }
 
@@ -245,23 +248,23 @@ int64_t ofi_device::repost(packet& over) {
   if (sleeper_.is_armed()) sleeper_.wake();
 }
 
-void ofi_device::work_off() {
-  for (size_t i = 0; i < waiting_.size();) {
-    const int rank = waiting_[i];
-    peer& to = with(rank);
+void ofi_device::process_pending() {
+  for (size_t i = 0; i < pending_.size();) {
+    const int rank = pending_[i];
+    peer& to = peer_of(rank);
     if (to.state == peer_state::alive) {
-      if (!to.owes.empty()) pay(rank);
-      if (to.open != nullptr && flush(rank)) moved_ = true;
-      // Not beside other bytes: those have no credit, or are none.
-      if (to.with.owes_many() && !is_us(rank) && send_free(rank, nullptr)) moved_ = true;
-      if (to.open != nullptr || !to.owes.empty() || to.with.owes_many()) {
+      if (!to.deferred.empty()) send_deferred(rank);
+      if (to.filling != nullptr && flush(rank)) moved_ = true;
+      // A packet for credits alone: there are no other bytes, or no credit to send them.
+      if (to.credit.owes_many() && !is_self(rank) && send_free(rank, nullptr)) moved_ = true;
+      if (to.filling != nullptr || !to.deferred.empty() || to.credit.owes_many()) {
         ++i;
         continue;
       }
     }
-    to.waiting = false;
-    waiting_[i] = waiting_.back();
-    waiting_.pop_back();
+    to.is_pending = false;
+    pending_[i] = pending_.back();
+    pending_.pop_back();
   }
 }
 

@@ -1,20 +1,20 @@
-// What travels between ranks: packets, each a message of the provider, of records.
+// The layout of packets. Each packet is one message of the provider and consists of records.
 //
 //   packet      packet_header, then records, each at a multiple of 8 bytes
-//   record      record_header, then `size` bytes, filled up to a multiple of 8
+//   record      record_header, then `size` bytes, padded to a multiple of 8
 //
 //   kind        bytes of the record
 //   send        a message of the runtime
-//   put_done    none: the bytes of a put_imm are in place, and `imm` says which
+//   put_done    none: the bytes of the put_imm with this `imm` are in place
 //   put         request_header, then the bytes to write
-//   pull        request_header: read the bytes where it says, and write them
-//   get         request_header: reply with the bytes
-//   push        request_header: write the bytes where it says
-//   reply       reply_header, then for a get that succeeded the bytes
+//   pull        request_header: the target reads the bytes from the requester into its memory
+//   get         request_header: the target replies with the bytes
+//   push        request_header: the target writes the bytes to the requester's memory
+//   reply       reply_header, followed by the bytes of a successful get
 //   bye         none: the sender has ended its device
 //
-// All numbers are in the order of the processor: a job is of one kind of machine (ranks compare
-// `wire_version` at start, which tells).
+// All numbers are in the byte order of the processor: all machines of a job have the same order,
+// which the comparison of `wire_version` at start verifies.
 #ifndef LCI_NET_OFI_WIRE_H_
 #define LCI_NET_OFI_WIRE_H_
 
@@ -40,10 +40,10 @@ enum class record_kind : uint8_t {
 };
 
 struct packet_header {
-  uint32_t source;  // rank
-  uint16_t token;   // of the sender's device; what comes with another is not for us
-  uint8_t credits;  // given back to the receiver
-  uint8_t free;     // 1: it cost no credit
+  uint32_t source;  // rank of the sender
+  uint16_t token;   // of the receiver's device; a packet with another is dropped
+  uint8_t credits;  // returned to the receiver
+  uint8_t free;     // 1: the packet cost no credit
 };
 static_assert(sizeof(packet_header) == 8);
 
@@ -55,10 +55,10 @@ static_assert(sizeof(record_header) == 8);
 
 constexpr size_t max_record_bytes = (size_t{1} << 24) - 1;
 
-// Of a put or get that the target is asked for.
+// The header of a put or get request to the target.
 struct request_header {
   uint32_t operation;  // the requester's number for it; a reply repeats it
-  uint32_t tells;      // 1: the target sees a remote_put
+  uint32_t notifies;   // 1: the target gets a completion of kind remote_put
   uint64_t base;       // of the target's memory, as in remote_region
   uint64_t key;
   uint64_t offset;
@@ -75,10 +75,10 @@ struct reply_header {
 static_assert(sizeof(reply_header) == 8);
 
 constexpr size_t padded(size_t bytes) { return (bytes + 7) / 8 * 8; }
-// What a record of so many bytes takes of a packet.
+// The space that a record of `bytes` bytes takes in a packet.
 constexpr size_t record_span(size_t bytes) { return sizeof(record_header) + padded(bytes); }
 
-// A record whose bytes are two pieces.
+// A record to send; its bytes are in two pieces.
 struct outgoing_record {
   record_kind kind = record_kind::send;
   uint32_t imm = 0;
@@ -97,7 +97,7 @@ inline void write_record(const outgoing_record& record, unsigned char* to) {
                              record.imm};
   std::memcpy(to, &header, sizeof(header));
   to += sizeof(header);
-  // What fills it up is not what was there before: no bytes of ours leave by accident.
+  // The padding is zeroed, so that no other bytes of this process leave.
   if (size % 8 != 0) std::memset(to + padded(size) - 8, 0, 8);
   if (record.header_size > 0) std::memcpy(to, record.header, record.header_size);
   if (record.body_size > 0) {
@@ -112,8 +112,8 @@ struct incoming_record {
   size_t size;
 };
 
-// Reads the record at bytes[*position] of a packet of `size` bytes, and moves on. False if it makes
-// no sense: bytes of a peer are never trusted.
+// Reads the record at bytes[*position] of a packet of `size` bytes and advances *position. Returns
+// false if the record is malformed: bytes of a peer are never trusted.
 inline bool read_record(unsigned char* bytes, size_t size, size_t* position,
                         incoming_record* record) {
   if (size - *position < sizeof(record_header)) return false;

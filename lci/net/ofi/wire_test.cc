@@ -47,7 +47,7 @@ TEST(Wire, RecordsComeBackInOrderWithAllTheirBits) {
   EXPECT_EQ(position, packet.size);
 }
 
-TEST(Wire, BytesStandAtMultiplesOfEight) {
+TEST(Wire, RecordBytesAreAligned) {
   packet_bytes packet;
   for (size_t n = 0; n < 20; ++n) packet.add(record_kind::send, 0, "", std::string(n, 'x'));
   size_t position = sizeof(packet_header);
@@ -59,7 +59,7 @@ TEST(Wire, BytesStandAtMultiplesOfEight) {
   }
 }
 
-TEST(Wire, WhatFillsARecordUpIsZero) {
+TEST(Wire, PaddingIsZero) {
   packet_bytes packet;
   std::memset(packet.bytes, 0xee, sizeof(packet.bytes));
   packet.add(record_kind::send, 0, "", "abc");
@@ -67,8 +67,8 @@ TEST(Wire, WhatFillsARecordUpIsZero) {
   for (size_t i = 0; i < 5; ++i) EXPECT_EQ(end[i], 0);
 }
 
-// Every single byte of a packet changed to every value: what is read stays inside it.
-TEST(Wire, NothingIsReadOutsideAPacketWhateverItSays) {
+// Sets each byte of a packet to each value: reads stay inside the packet.
+TEST(Wire, MalformedPacketsAreNeverReadOutOfBounds) {
   size_t refused = 0;
   for (size_t at = sizeof(packet_header); at < 60; ++at) {
     for (int value = 0; value < 256; ++value) {

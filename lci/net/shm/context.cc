@@ -43,7 +43,7 @@ peer::peer(peer&& other) noexcept
     : pid(other.pid),
       process(other.process),
       pidfd(std::exchange(other.pidfd, -1)),
-      by(other.by),
+      access(other.access),
       directory(std::move(other.directory)),
       views(std::move(other.views)) {}
 
@@ -54,7 +54,7 @@ bool peer::has_ended() const {
 }
 
 bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t size) const {
-  if (by == reach::kernel) return copy_across(pid, direction, local, remote, size);
+  if (access == reach::kernel) return copy_across(pid, direction, local, remote, size);
   copy_within(direction, local, remote, size);
   return true;
 }
@@ -67,10 +67,10 @@ base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot
   base::Status status;
   made->peers_.reserve(all->size());
   for (int r = 0; r < boot.size() && status.ok(); ++r) {
-    status = made->meet(r, (*all)[static_cast<size_t>(r)]);
+    status = made->add_peer(r, (*all)[static_cast<size_t>(r)]);
   }
   // Nobody closes a descriptor, or goes away, before all have opened it.
-  if (base::Status bad = agree(boot, "shm-ready", status); !bad.ok()) return bad;
+  if (base::Status agreed = agree(boot, "shm-ready", status); !agreed.ok()) return agreed;
   made->own_directory_.close_descriptor();
   return std::unique_ptr<context>(std::move(made));
 }
@@ -79,7 +79,7 @@ shm_context::~shm_context() {
   if (is_ours()) regions_.close_all();
 }
 
-bool shm_context::is_ours() const { return getpid() == ours_.pid; }
+bool shm_context::is_ours() const { return getpid() == local_.pid; }
 
 base::StatusOr<std::string> shm_context::introduce() {
   allow_peers_to_copy();
@@ -90,19 +90,19 @@ base::StatusOr<std::string> shm_context::introduce() {
   own_directory_ = *std::move(own);
   regions_.attach(reinterpret_cast<region_slot*>(own_directory_.data() + page_size), *first_key);
   const boot::process_id self = boot::this_process();
-  ours_.version = layout_version;
-  ours_.host = host_number();
-  ours_.pid = getpid();
-  ours_.proc_pid = self.pid;
-  ours_.start_time = self.start_time;
-  ours_.directory = own_directory_.name();
-  heap_.attach(ours_.directory.token);
-  probe_ = ours_.directory.token;
-  ours_.probe = reinterpret_cast<uintptr_t>(&probe_);
-  return std::string(reinterpret_cast<const char*>(&ours_), sizeof(ours_));
+  local_.version = layout_version;
+  local_.host = host_number();
+  local_.pid = getpid();
+  local_.proc_pid = self.pid;
+  local_.start_time = self.start_time;
+  local_.directory = own_directory_.name();
+  heap_.attach(local_.directory.token);
+  probe_ = local_.directory.token;
+  local_.probe = reinterpret_cast<uintptr_t>(&probe_);
+  return std::string(reinterpret_cast<const char*>(&local_), sizeof(local_));
 }
 
-base::Status shm_context::meet(int other, const std::string& bytes) {
+base::Status shm_context::add_peer(int other, const std::string& bytes) {
   introduction theirs;
   if (bytes.size() == sizeof(theirs)) std::memcpy(&theirs, bytes.data(), sizeof(theirs));
   if (bytes.size() != sizeof(theirs) || theirs.version != layout_version) {
@@ -110,7 +110,7 @@ base::Status shm_context::meet(int other, const std::string& bytes) {
         "rank ", other, " and rank ", rank(),
         " have different versions of the shm backend; start all ranks with the same program"));
   }
-  if (theirs.host != ours_.host) {
+  if (theirs.host != local_.host) {
     return base::FailedPreconditionError(
         base::StrCat("rank ", other, " and rank ", rank(),
                      " are on different hosts (or in containers that do not share their process "
@@ -130,13 +130,13 @@ base::Status shm_context::meet(int other, const std::string& bytes) {
                         base::StrCat("rank ", other, ": ", view.status().message()));
   }
   p.directory = *std::move(view);
-  const base::StatusOr<reach> by = find_reach(p, theirs);
-  if (!by.ok()) {
-    return base::Status(by.status().code(),
-                        base::StrCat("rank ", other, ": ", by.status().message()));
+  const base::StatusOr<reach> found = find_reach(p, theirs);
+  if (!found.ok()) {
+    return base::Status(found.status().code(),
+                        base::StrCat("rank ", other, ": ", found.status().message()));
   }
-  p.by = other == rank() ? reach::here : *by;
-  if (p.pid != ours_.pid) {
+  p.access = other == rank() ? reach::here : *found;
+  if (p.pid != local_.pid) {
     p.views = std::make_unique<heap_views>();
     p.views->attach(theirs.proc_pid, theirs.directory.token);
   }
@@ -146,8 +146,8 @@ base::Status shm_context::meet(int other, const std::string& bytes) {
 base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduction& theirs) const {
   const base::StatusOr<cma_mode> mode = read_cma_mode();
   if (!mode.ok()) return mode.status();
-  if (*mode == cma_mode::off) return reach::asking;
-  if (other.pid == ours_.pid) return reach::here;
+  if (*mode == cma_mode::off) return reach::target_copies;
+  if (other.pid == local_.pid) return reach::here;
   uint64_t seen = 0;
   if (copy_across(other.pid, copy_direction::from_peer, &seen, theirs.probe, sizeof(seen)) &&
       seen == theirs.directory.token) {
@@ -161,12 +161,12 @@ base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
         base::StrCat(reason, "; or set LCI_SHM_CMA=auto to go without"));
   }
   LCI_LOG(info, "shm: ", reason, ". Puts and gets go through the rings");
-  return reach::asking;
+  return reach::target_copies;
 }
 
-bool shm_context::any_asking() const {
+bool shm_context::any_target_copies() const {
   return std::any_of(peers_.begin(), peers_.end(),
-                     [](const peer& p) { return p.by == reach::asking; });
+                     [](const peer& p) { return p.access == reach::target_copies; });
 }
 
 base::StatusOr<local_region> shm_context::open(void* address, size_t size, uint64_t backing) {

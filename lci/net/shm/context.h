@@ -19,9 +19,9 @@ namespace lci::net::shm {
 
 // How this rank puts to and gets from another.
 enum class reach : uint8_t {
-  here,    // ourselves, or a thread of our process: plain copies
-  kernel,  // process_vm_writev and process_vm_readv
-  asking,  // the kernel doesn't let us: the other rank copies when it polls
+  here,           // ourselves, or a thread of our process: plain copies
+  kernel,         // process_vm_writev and process_vm_readv
+  target_copies,  // the kernel doesn't let us: the other rank copies when it polls
 };
 
 // What this rank knows of another (or of itself).
@@ -56,7 +56,7 @@ class peer {
   pid_t pid = 0;
   boot::process_id process;  // the same in the numbers of /proc
   int pidfd = -1;            // owned; -1 where the kernel has none
-  reach by = reach::here;
+  reach access = reach::here;
   segment directory;  // read-only view of its registrations; of ourselves the original
   // What we have mapped of its heap. Null for ourselves and threads of our process.
   std::unique_ptr<heap_views> views;
@@ -91,7 +91,7 @@ class shm_context final : public context {
   const peer& rank_at(int rank) const { return peers_[static_cast<size_t>(rank)]; }
   region_table& regions() { return regions_; }
   // Some rank can only be reached by asking.
-  bool any_asking() const;
+  bool any_target_copies() const;
   // False in a child that was forked off: nothing here belongs to it.
   bool is_ours() const;
 
@@ -102,12 +102,12 @@ class shm_context final : public context {
   base::StatusOr<local_region> open(void* address, size_t size, uint64_t backing);
   void close(local_region region);
   base::StatusOr<std::string> introduce();
-  base::Status meet(int rank, const std::string& bytes);
+  base::Status add_peer(int rank, const std::string& bytes);
   base::StatusOr<reach> find_reach(const peer& other, const introduction& theirs) const;
 
   boot::bootstrap& boot_;
   segment own_directory_;
-  introduction ours_ = {};
+  introduction local_ = {};
   segment_heap heap_;
   region_table regions_;
   std::vector<peer> peers_;  // by rank

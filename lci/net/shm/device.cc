@@ -25,7 +25,8 @@ uint32_t choose_ring_shift(size_t max_size, int ranks) {
 }
 
 size_t bytes_of_ring(uint32_t shift) {
-  return sizeof(ring_control) + joint_slots * sizeof(joint_slot) + (sizeof(cell) << shift);
+  return sizeof(ring_control) + cooperative_slots * sizeof(cooperative_slot) +
+         (sizeof(cell) << shift);
 }
 
 size_t mailbox_bytes(uint32_t shift, int ranks) {
@@ -38,15 +39,15 @@ ring_control* control_at(const segment& mailbox, uint32_t shift, int sender) {
                                          static_cast<size_t>(sender) * bytes_of_ring(shift));
 }
 
-joint_slot* joint_slots_at(const segment& mailbox, uint32_t shift, int sender) {
-  return reinterpret_cast<joint_slot*>(control_at(mailbox, shift, sender) + 1);
+cooperative_slot* cooperative_slots_at(const segment& mailbox, uint32_t shift, int sender) {
+  return reinterpret_cast<cooperative_slot*>(control_at(mailbox, shift, sender) + 1);
 }
 
 cell* cells_at(const segment& mailbox, uint32_t shift, int sender) {
-  return reinterpret_cast<cell*>(joint_slots_at(mailbox, shift, sender) + joint_slots);
+  return reinterpret_cast<cell*>(cooperative_slots_at(mailbox, shift, sender) + cooperative_slots);
 }
 
-device_limits choose_limits(const device_config& config, int ranks, bool any_asking) {
+device_limits choose_limits(const device_config& config, int ranks, bool any_target_copies) {
   device_limits limits;
   // Larger messages than the runtime needs, as far as that makes no ring larger.
   const size_t quarter = net::ring_bytes(span_of(config.max_message) * cell_size, ranks) / 4;
@@ -57,8 +58,9 @@ device_limits choose_limits(const device_config& config, int ranks, bool any_ask
   limits.max_send = limits.max_inject;
   limits.needs_registration = false;
   // What both ranks copy, or the ring carries in several pieces, is waited for.
-  limits.rma_at_once = any_asking ? 0 : std::min(limits.max_send + 1, config.joint_copy_size);
-  limits.has_add = !any_asking;  // else the bytes themselves wait for the target
+  limits.rma_short =
+      any_target_copies ? 0 : std::min(limits.max_send + 1, config.cooperative_copy_size);
+  limits.has_add = !any_target_copies;  // else the bytes themselves wait for the target
   // What others' messages to the same rank may have to wait for.
   limits.max_rma = size_t{4} << 20;
   return limits;
@@ -67,18 +69,18 @@ device_limits choose_limits(const device_config& config, int ranks, bool any_ask
 }  // namespace
 
 shm_device::shm_device(shm_context& context, const device_config& config)
-    : device(choose_limits(config, context.size(), context.any_asking())),
+    : device(choose_limits(config, context.size(), context.any_target_copies())),
       context_(context),
       ranks_(context.size()),
       piece_(limits().max_send),
-      joint_copy_size_(config.joint_copy_size),
+      cooperative_copy_size_(config.cooperative_copy_size),
       mailboxes_(static_cast<size_t>(ranks_)),
       writers_(new ring_writer[static_cast<size_t>(ranks_)]),
       readers_(new ring_reader[static_cast<size_t>(ranks_)]),
       states_(new std::atomic<peer_state>[static_cast<size_t>(ranks_)]()),
       large_puts_(ranks_),
       requests_(ranks_, context.regions(), piece_, large_puts_),
-      joint_(
+      cooperative_(
           ranks_, context.regions(),
           [&context](int rank, copy_direction direction, void* local, uint64_t remote,
                      size_t size) {
@@ -92,7 +94,7 @@ base::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
   std::unique_ptr<shm_device> made(new shm_device(context, config));
-  if (base::Status bad = made->connect(boot, config); !bad.ok()) return bad;
+  if (base::Status status = made->connect(boot, config); !status.ok()) return status;
   return std::unique_ptr<device>(std::move(made));
 }
 
@@ -112,8 +114,8 @@ base::Status shm_device::connect(boot::bootstrap& boot, const device_config& con
     base::StatusOr<segment> mailbox = segment::create("lci-mailbox", mailbox_bytes(shift, ranks_));
     if (!mailbox.ok()) return mailbox.status();
     own = std::make_shared<segment>(*std::move(mailbox));
-    const mailbox_offer ours{own->name(), uint64_t{1} << shift, reinterpret_cast<uintptr_t>(&own)};
-    return std::string(reinterpret_cast<const char*>(&ours), sizeof(ours));
+    const mailbox_offer local{own->name(), uint64_t{1} << shift, reinterpret_cast<uintptr_t>(&own)};
+    return std::string(reinterpret_cast<const char*>(&local), sizeof(local));
   };
   const auto all = exchange(boot, base::StrCat("shm-mailbox-", config.uid), offer());
   if (!all.ok()) return all.status();
@@ -155,13 +157,13 @@ base::Status shm_device::connect(int rank, const std::string& bytes, uint32_t sh
     if (!view.ok()) return view.status();
     mailboxes_[i] = std::make_shared<segment>(*std::move(view));
   }
-  const segment& theirs = *mailboxes_[i];
-  const segment& ours = *mailboxes_[static_cast<size_t>(context_.rank())];
-  writers_[i].attach(control_at(theirs, shift, context_.rank()),
-                     cells_at(theirs, shift, context_.rank()), shift);
-  readers_[i].attach(control_at(ours, shift, rank), cells_at(ours, shift, rank), shift, max_size);
-  joint_.attach(rank, joint_slots_at(theirs, shift, context_.rank()),
-                joint_slots_at(ours, shift, rank));
+  const segment& remote = *mailboxes_[i];
+  const segment& local = *mailboxes_[static_cast<size_t>(context_.rank())];
+  writers_[i].attach(control_at(remote, shift, context_.rank()),
+                     cells_at(remote, shift, context_.rank()), shift);
+  readers_[i].attach(control_at(local, shift, rank), cells_at(local, shift, rank), shift, max_size);
+  cooperative_.attach(rank, cooperative_slots_at(remote, shift, context_.rank()),
+                      cooperative_slots_at(local, shift, rank));
   return base::OkStatus();
 }
 

@@ -11,7 +11,7 @@
 #include "lci/ds/biased_lock.h"
 #include "lci/net/backend.h"
 #include "lci/net/shm/context.h"
-#include "lci/net/shm/joint_copy.h"
+#include "lci/net/shm/cooperative_copy.h"
 #include "lci/net/shm/large_puts.h"
 #include "lci/net/shm/requests.h"
 #include "lci/net/shm/ring.h"
@@ -63,26 +63,26 @@ class shm_device final : public device {
   base::Status connect(boot::bootstrap& boot, const device_config& config);
   base::Status connect(int rank, const std::string& offer, uint32_t shift, size_t max_size);
 
-  error_t send(int rank, net_imm_data_t imm, const gather& message);
+  error_t send(int rank, net_imm_data_t imm, const iovec& message);
   error_t post_remote_copy(const op& operation);
   unsigned char* find_mapped(int rank, remote_region remote, uint64_t offset, size_t size) const;
-  error_t post_told_put(const op& operation, ring_writer& to);
+  error_t post_inline_put_imm(const op& operation, ring_writer& to);
   error_t post_large(const op& operation, uint64_t remote, ring_writer& to);
   error_t full(int rank) const;
 
   error_t poll_all(completion* out, size_t max, size_t* count);
-  size_t take_usual(ring_reader& from, int rank, completion* out, size_t max);
-  bool take_told(ring_reader& from, int rank, completion* out);
-  bool visit(int rank, batch* given);
-  bool read(int rank, batch* given);
-  bool take(int rank, incoming message, batch* given);
+  size_t take_common(ring_reader& from, int rank, completion* out, size_t max);
+  bool take_notification(ring_reader& from, int rank, completion* out);
+  bool visit(int rank, batch* out);
+  bool read(int rank, batch* out);
+  bool take(int rank, incoming message, batch* out);
   // Writes what is owed to peers, or was begun, as far as there is room.
   void move_streams();
-  void finish_joint(batch* given);
+  void finish_cooperative(batch* out);
   void look_for_failures();
   void fail(int rank, peer_state how, const char* reason);
-  void report_failures(batch* given);
-  bool report_failure(int rank, batch* given);
+  void report_failures(batch* out);
+  bool report_failure(int rank, batch* out);
 
   peer_state state(int rank) const {
     return states_[static_cast<size_t>(rank)].load(std::memory_order_acquire);
@@ -92,8 +92,8 @@ class shm_device final : public device {
 
   shm_context& context_;
   const int ranks_;
-  const size_t piece_;            // bytes of a put that travel in one message, at most
-  const size_t joint_copy_size_;  // see device_config
+  const size_t piece_;                  // bytes of a put that travel in one message, at most
+  const size_t cooperative_copy_size_;  // see device_config
   // By rank, ours among them. Ranks that are threads of one process share one mapping: race
   // detectors go by the address, and would not see the order that the rings make otherwise.
   std::vector<std::shared_ptr<segment>> mailboxes_;
@@ -102,12 +102,12 @@ class shm_device final : public device {
   std::unique_ptr<std::atomic<peer_state>[]> states_;
   large_puts large_puts_;
   request_table requests_;
-  joint_copies joint_;
+  cooperative_copies cooperative_;
   bool connected_ = false;
 
-  alignas(line_size) ds::biased_lock poll_lock_;  // guards what follows
-  int next_rank_ = 0;                             // where the next poll begins
-  int active_rank_;                               // who sent the last message; or ours
+  alignas(cache_line_size) ds::biased_lock poll_lock_;  // guards what follows
+  int next_rank_ = 0;                                   // where the next poll begins
+  int active_rank_;                                     // who sent the last message; or ours
   uint32_t polls_ = 0;
   uint32_t last_found_ = 0;  // polls_ when that rank's ring had something
   bool unreported_ = false;  // some state is `ended` or `corrupt`

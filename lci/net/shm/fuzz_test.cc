@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lci/net/shm/joint_copy.h"
+#include "lci/net/shm/cooperative_copy.h"
 #include "lci/net/shm/regions.h"
 #include "lci/net/shm/requests.h"
 #include "lci/net/shm/ring.h"
@@ -54,7 +54,7 @@ TEST_F(Fuzz, ARingIsReadWithinItsBounds) {
     ring_reader reader;
     reader.attach(control.get(), ring.get(), shift, max_size);
     for (uint32_t i = 0; i < cells; ++i) {
-      const auto kind = static_cast<message_kind>(below(16));
+      const auto kind = static_cast<ring_message_kind>(below(16));
       const auto size = static_cast<uint32_t>(number(100)) & max_message_size;
       ring[i].word.store(below(8) == 0 ? any()
                                        : make_word(kind, size, static_cast<uint32_t>(any())));
@@ -96,7 +96,7 @@ struct open_part {
   local_region region;
 };
 
-TEST_F(Fuzz, RequestsReachOnlyWhatIsOpen) {
+TEST_F(Fuzz, RequestsReachOnlyOpenMemory) {
   // Not on the stack, where the address sanitizer does not keep its alignment.
   const auto made = std::make_unique<open_part>();
   open_part& target = *made;
@@ -123,11 +123,12 @@ TEST_F(Fuzz, RequestsReachOnlyWhatIsOpen) {
       header.offset = number(600);
       header.size = below(2) == 0 ? extra : number(600);
       std::memcpy(bytes.data(), &header, sizeof(header));
-      const auto kinds = static_cast<uint32_t>(message_kind::reply) -
-                         static_cast<uint32_t>(message_kind::put_request) + 1;
+      const auto kinds = static_cast<uint32_t>(ring_message_kind::reply) -
+                         static_cast<uint32_t>(ring_message_kind::put_request) + 1;
       incoming message;
-      message.kind = static_cast<message_kind>(static_cast<uint32_t>(message_kind::put_request) +
-                                               static_cast<uint32_t>(below(kinds)));
+      message.kind =
+          static_cast<ring_message_kind>(static_cast<uint32_t>(ring_message_kind::put_request) +
+                                         static_cast<uint32_t>(below(kinds)));
       message.size = static_cast<uint32_t>(below(4) == 0 ? below(bytes.size() + 1) : bytes.size());
       message.bytes = bytes.data();
       completion out;
@@ -142,15 +143,15 @@ TEST_F(Fuzz, RequestsReachOnlyWhatIsOpen) {
   EXPECT_GT(malformed, 0);
 }
 
-TEST_F(Fuzz, JointCopiesReachOnlyWhatIsOpen) {
+TEST_F(Fuzz, CooperativeCopiesReachOnlyOpenMemory) {
   // Not on the stack, where the address sanitizer does not keep its alignment.
   const auto made = std::make_unique<open_part>();
   open_part& target = *made;
   const remote_region region = target.regions.remote(target.region);
-  const std::unique_ptr<joint_slot[]> slots(new joint_slot[joint_slots]());
+  const std::unique_ptr<cooperative_slot[]> slots(new cooperative_slot[cooperative_slots]());
   int copied = 0;
   large_puts timed(1);
-  joint_copies joint(
+  cooperative_copies cooperative(
       1, target.regions,
       [&](int, copy_direction, void* local, uint64_t, size_t size) {
         std::memset(local, 1, size);
@@ -158,27 +159,27 @@ TEST_F(Fuzz, JointCopiesReachOnlyWhatIsOpen) {
         return true;
       },
       timed);
-  joint.attach(0, nullptr, slots.get());
+  cooperative.attach(0, nullptr, slots.get());
   int refused = 0;
   for (int run = 0; run < runs; ++run) {
-    joint_header header;
-    header.number = static_cast<uint32_t>(number(joint_slots));
+    cooperative_header header;
+    header.number = static_cast<uint32_t>(number(cooperative_slots));
     header.flag = static_cast<uint32_t>(number(2));
     header.base = below(8) == 0 ? any() : region.base;
     header.key = below(8) == 0 ? number(2000) : region.key;
     header.offset = number(600);
     header.size = number(600);
     header.source = any();
-    for (uint32_t i = 0; i < joint_slots; ++i) slots[i].taken.store(number(2));
+    for (uint32_t i = 0; i < cooperative_slots; ++i) slots[i].taken.store(number(2));
     std::vector<unsigned char> bytes(sizeof(header));
     std::memcpy(bytes.data(), &header, sizeof(header));
     incoming message;
     message.bytes = bytes.data();
     message.size = static_cast<uint32_t>(below(8) == 0 ? below(sizeof(header)) : sizeof(header));
     completion out;
-    bool told = false;
-    const bool sound =
-        below(4) == 0 ? joint.take_done(0, message, &out, &told) : joint.take(0, message);
+    bool notified = false;
+    const bool sound = below(4) == 0 ? cooperative.take_done(0, message, &out, &notified)
+                                     : cooperative.take(0, message);
     refused += !sound;
     ASSERT_TRUE(target.is_sound());
   }

@@ -13,8 +13,8 @@
 namespace lci::net::shm {
 
 // How both ranks copy the bytes of a large put.
-enum class way : uint8_t {
-  kernel,  // each a part, from or to the other's memory (joint_copy.h)
+enum class copy_path : uint8_t {
+  kernel,  // each a part, from or to the other's memory (cooperative_copy.h)
   ring,    // one into the ring and the other out of it, at the same time (requests.h)
 };
 
@@ -34,17 +34,17 @@ enum class way : uint8_t {
 //
 // Times are in ns from any one origin. Thread safety: any thread at any time; wait-free. A
 // measurement that meets another thread's in the lock is left out.
-class way_chooser {
+class path_selector {
  public:
   // The way of a put that is to begin now. Nothing: the put has to wait until one of those under
   // way has ended.
-  std::optional<way> next();
+  std::optional<copy_path> next();
   // A put has begun. For each call there is one of ended() or gave_up().
-  void began(way through);
+  void began(copy_path path);
   // A put of `size` bytes that began at `begin` is over at `end`.
-  void ended(way through, size_t size, int64_t begin, int64_t end);
+  void ended(copy_path path, size_t size, int64_t begin, int64_t end);
   // A put has failed: its time says nothing.
-  void gave_up(way through);
+  void gave_up(copy_path path);
 
   static constexpr int trial = 4;             // puts of a trial that are measured
   static constexpr int between_trials = 124;  // puts of a long phase that are measured, at least
@@ -59,21 +59,21 @@ class way_chooser {
   bool is_trial() const { return now_ != best_; }
   bool is_over() const;
   void begin_phase();
-  void measure(way through, size_t size, int64_t begin, int64_t end);
-  int under_way(way through) const {
-    return under_way_[static_cast<size_t>(through)].load(std::memory_order_relaxed);
+  void measure(copy_path path, size_t size, int64_t begin, int64_t end);
+  int under_way(copy_path path) const {
+    return under_way_[static_cast<size_t>(path)].load(std::memory_order_relaxed);
   }
 
   std::array<std::atomic<int>, 2> under_way_ = {};  // puts, by way
 
   ds::spinlock lock_;  // guards what follows
-  way best_ = way::kernel;
-  way now_ = way::kernel;  // of this phase; another than the best: a trial
-  int least_ = trial;      // puts that this phase measures
-  double least_time_ = 0;  // ns for which this phase lasts
-  int measured_ = 0;       // puts of this phase
-  spent spent_;            // by them
-  int64_t last_end_ = 0;   // of any put
+  copy_path best_ = copy_path::kernel;
+  copy_path now_ = copy_path::kernel;  // of this phase; another than the best: a trial
+  int least_ = trial;                  // puts that this phase measures
+  double least_time_ = 0;              // ns for which this phase lasts
+  int measured_ = 0;                   // puts of this phase
+  spent spent_;                        // by them
+  int64_t last_end_ = 0;               // of any put
   // Only puts that began later are measured; INT64_MAX: some of the phase before are under way.
   int64_t clean_since_ = 0;
   std::array<double, 2> cost_ = {};  // ns a byte, by way; 0: not known
@@ -82,25 +82,25 @@ class way_chooser {
 // The choosers of a device: for each rank, one for each of two ranges of size.
 class large_puts {
  public:
-  explicit large_puts(int ranks) : choosers_(new pair[static_cast<size_t>(ranks)]) {}
+  explicit large_puts(int ranks) : selectors_(new pair[static_cast<size_t>(ranks)]) {}
 
-  std::optional<way> next(int rank, size_t size) { return chooser(rank, size).next(); }
-  void began(way through, int rank, size_t size) { chooser(rank, size).began(through); }
-  void ended(way through, int rank, size_t size, int64_t begin) {
-    chooser(rank, size).ended(through, size, begin, now());
+  std::optional<copy_path> next(int rank, size_t size) { return selector(rank, size).next(); }
+  void began(copy_path path, int rank, size_t size) { selector(rank, size).began(path); }
+  void ended(copy_path path, int rank, size_t size, int64_t begin) {
+    selector(rank, size).ended(path, size, begin, now());
   }
-  void gave_up(way through, int rank, size_t size) { chooser(rank, size).gave_up(through); }
+  void gave_up(copy_path path, int rank, size_t size) { selector(rank, size).gave_up(path); }
   static int64_t now();
 
  private:
   static constexpr size_t very_large = size_t{512} << 10;
-  using pair = std::array<way_chooser, 2>;
+  using pair = std::array<path_selector, 2>;
 
-  way_chooser& chooser(int rank, size_t size) {
-    return choosers_[static_cast<size_t>(rank)][size < very_large ? 0 : 1];
+  path_selector& selector(int rank, size_t size) {
+    return selectors_[static_cast<size_t>(rank)][size < very_large ? 0 : 1];
   }
 
-  std::unique_ptr<pair[]> choosers_;  // by rank
+  std::unique_ptr<pair[]> selectors_;  // by rank
 };
 
 }  // namespace lci::net::shm

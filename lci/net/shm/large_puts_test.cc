@@ -11,26 +11,26 @@ namespace lci::net::shm {
 namespace {
 
 constexpr size_t size = 1000;
-constexpr int trial = way_chooser::trial;
+constexpr int trial = path_selector::trial;
 
 // A stream of puts, `window` of them under way at most. A put through the kernel takes the sender's
 // time when it begins, unless `kernel_waits`; a put through the ring ends when the sender polls,
 // one after the other. The sender polls after each `window` puts, and when it can't go on.
 struct stream {
-  stream(int64_t kernel, int64_t through_ring, size_t at_once = 1, bool waits = false)
-      : kernel_ns(kernel), ring_ns(through_ring), window(at_once), kernel_waits(waits) {}
+  stream(int64_t kernel, int64_t through_ring, size_t most_under_way = 1, bool waits = false)
+      : kernel_ns(kernel), ring_ns(through_ring), window(most_under_way), kernel_waits(waits) {}
 
   int64_t kernel_ns;
   int64_t ring_ns;
   const size_t window;
   const bool kernel_waits;  // a put through the kernel ends like one through the ring
 
-  way_chooser chooser;
+  path_selector selector;
   int64_t clock = 1;
   int ring = 0;  // puts that went through the ring
 
   struct put {
-    way through;
+    copy_path path;
     int64_t begin;
   };
   std::deque<put> under_way;
@@ -39,38 +39,39 @@ struct stream {
     if (under_way.empty()) return;
     const put oldest = under_way.front();
     under_way.pop_front();
-    clock += oldest.through == way::ring ? ring_ns : kernel_ns;
-    chooser.ended(oldest.through, size, oldest.begin, clock);
+    clock += oldest.path == copy_path::ring ? ring_ns : kernel_ns;
+    selector.ended(oldest.path, size, oldest.begin, clock);
   }
 
   // Returns the share that went through the ring.
   double run(int count) {
     const int before = ring;
     for (int i = 0; i < count;) {
-      const std::optional<way> through = under_way.size() < window ? chooser.next() : std::nullopt;
-      if (!through) {
+      const std::optional<copy_path> path =
+          under_way.size() < window ? selector.next() : std::nullopt;
+      if (!path) {
         poll();
         continue;
       }
       ++i;
       if (static_cast<size_t>(i) % window == 0) poll();
-      chooser.began(*through);
-      if (*through == way::ring) ++ring;
-      if (*through == way::ring || kernel_waits) {
-        under_way.push_back({*through, clock});
+      selector.began(*path);
+      if (*path == copy_path::ring) ++ring;
+      if (*path == copy_path::ring || kernel_waits) {
+        under_way.push_back({*path, clock});
         continue;
       }
       const int64_t begin = clock;
       clock += kernel_ns;
-      chooser.ended(way::kernel, size, begin, clock);
+      selector.ended(copy_path::kernel, size, begin, clock);
     }
     return static_cast<double>(ring - before) / count;
   }
 };
 
-class WayChooserInAStream : public testing::TestWithParam<size_t> {};
+class PathSelectorInAStream : public testing::TestWithParam<size_t> {};
 
-TEST_P(WayChooserInAStream, FindsTheFasterWay) {
+TEST_P(PathSelectorInAStream, FindsTheFasterPath) {
   for (const bool kernel_waits : {false, true}) {
     stream slow_ring(1000, 5000, GetParam(), kernel_waits);
     slow_ring.run(1000);
@@ -82,7 +83,7 @@ TEST_P(WayChooserInAStream, FindsTheFasterWay) {
 }
 
 // 4 puts of the slower way, each 20 times as long, in 2480 puts or more of the faster one.
-TEST_P(WayChooserInAStream, TrialsTakeAThirtySecondOfTheTime) {
+TEST_P(PathSelectorInAStream, TrialsTakeAThirtySecondOfTheTime) {
   stream s(100, 2000, GetParam());
   s.run(1000);
   const int64_t begin = s.clock;
@@ -92,7 +93,7 @@ TEST_P(WayChooserInAStream, TrialsTakeAThirtySecondOfTheTime) {
   EXPECT_GT(s.ring, 0);
 }
 
-TEST_P(WayChooserInAStream, FollowsAChange) {
+TEST_P(PathSelectorInAStream, FollowsAChange) {
   stream s(1000, 3000, GetParam());
   s.run(1000);
   s.kernel_ns = 5000;
@@ -103,79 +104,79 @@ TEST_P(WayChooserInAStream, FollowsAChange) {
   EXPECT_LT(s.run(10000), 0.1);
 }
 
-TEST_P(WayChooserInAStream, StaysWhereTheyAreAlike) {
+TEST_P(PathSelectorInAStream, StaysWithTheKernelWhenTheTimesAreSimilar) {
   stream s(1000, 950, GetParam(), true);
   EXPECT_LT(s.run(10000), 0.1);
 }
 
-INSTANTIATE_TEST_SUITE_P(Windows, WayChooserInAStream, testing::Values(1, 2, 8, 64));
+INSTANTIATE_TEST_SUITE_P(Windows, PathSelectorInAStream, testing::Values(1, 2, 8, 64));
 
 // A trial waits for what is under way, and holds back what comes while it is.
-TEST(WayChooser, ATrialIsByItself) {
-  way_chooser chooser;
-  for (int i = 0; i < trial + 1; ++i) chooser.began(*chooser.next());
-  for (int i = 0; i < trial; ++i) chooser.ended(way::kernel, size, i, i + 1);
-  EXPECT_FALSE(chooser.next().has_value());
-  chooser.gave_up(way::kernel);
+TEST(PathSelector, ATrialRunsAlone) {
+  path_selector selector;
+  for (int i = 0; i < trial + 1; ++i) selector.began(*selector.next());
+  for (int i = 0; i < trial; ++i) selector.ended(copy_path::kernel, size, i, i + 1);
+  EXPECT_FALSE(selector.next().has_value());
+  selector.gave_up(copy_path::kernel);
   for (int i = 0; i < trial; ++i) {
-    ASSERT_EQ(chooser.next(), way::ring);
-    chooser.began(way::ring);
+    ASSERT_EQ(selector.next(), copy_path::ring);
+    selector.began(copy_path::ring);
   }
-  EXPECT_FALSE(chooser.next().has_value());
-  chooser.ended(way::ring, size, 10, 11);
-  EXPECT_EQ(chooser.next(), way::ring);
+  EXPECT_FALSE(selector.next().has_value());
+  selector.ended(copy_path::ring, size, 10, 11);
+  EXPECT_EQ(selector.next(), copy_path::ring);
 }
 
 // What begins beside the last puts of a trial is not measured: here the kernel seems to take 100
 // times as long as it does, until these are over.
-TEST(WayChooser, AfterATrialItsLastPutsAreNotMeasured) {
-  way_chooser chooser;
+TEST(PathSelector, PutsThatOverlapTheEndOfATrialAreNotMeasured) {
+  path_selector selector;
   int64_t clock = 1;
-  const auto put = [&](way through, int64_t ns) {
-    chooser.began(through);
-    chooser.ended(through, size, clock, clock + ns);
+  const auto put = [&](copy_path path, int64_t ns) {
+    selector.began(path);
+    selector.ended(path, size, clock, clock + ns);
     clock += ns;
   };
-  for (int i = 0; i < trial; ++i) put(*chooser.next(), 1000);
-  ASSERT_EQ(chooser.next(), way::ring);
-  chooser.began(way::ring);
+  for (int i = 0; i < trial; ++i) put(*selector.next(), 1000);
+  ASSERT_EQ(selector.next(), copy_path::ring);
+  selector.began(copy_path::ring);
   const int64_t straggler = clock;
-  for (int i = 0; i < trial; ++i) put(way::ring, 2000);
+  for (int i = 0; i < trial; ++i) put(copy_path::ring, 2000);
   for (int i = 0; i < 1000; ++i) {
-    ASSERT_EQ(chooser.next(), way::kernel);
-    put(way::kernel, 100000);
+    ASSERT_EQ(selector.next(), copy_path::kernel);
+    put(copy_path::kernel, 100000);
   }
-  chooser.ended(way::ring, size, straggler, clock);
-  while (chooser.next() == way::kernel) put(way::kernel, 1000);
+  selector.ended(copy_path::ring, size, straggler, clock);
+  while (selector.next() == copy_path::kernel) put(copy_path::kernel, 1000);
   for (int i = 0; i < trial; ++i) {
-    ASSERT_EQ(chooser.next(), way::ring);
-    put(way::ring, 2000);
+    ASSERT_EQ(selector.next(), copy_path::ring);
+    put(copy_path::ring, 2000);
   }
-  EXPECT_EQ(chooser.next(), way::kernel);
+  EXPECT_EQ(selector.next(), copy_path::kernel);
 }
 
 // What could not begin, and is asked for again, is no part of a trial; nor is what failed.
-TEST(WayChooser, CountsWhatEnds) {
-  way_chooser chooser;
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(chooser.next(), way::kernel);
+TEST(PathSelector, CountsOnlyFinishedPuts) {
+  path_selector selector;
+  for (int i = 0; i < 100; ++i) EXPECT_EQ(selector.next(), copy_path::kernel);
   for (int i = 0; i < 100; ++i) {
-    chooser.began(way::kernel);
-    chooser.gave_up(way::kernel);
+    selector.began(copy_path::kernel);
+    selector.gave_up(copy_path::kernel);
   }
-  EXPECT_EQ(chooser.next(), way::kernel);
+  EXPECT_EQ(selector.next(), copy_path::kernel);
 }
 
 // A clock that differs between processors must not make a way look free for ever.
-TEST(WayChooser, TimesThatRunBackCountAsNone) {
+TEST(PathSelector, TimesThatRunBackCountAsNone) {
   stream s(1000, 1000, 1);
-  s.chooser.began(way::kernel);
-  s.chooser.ended(way::kernel, size, 5000, 4000);
+  s.selector.began(copy_path::kernel);
+  s.selector.ended(copy_path::kernel, size, 5000, 4000);
   s.clock = 10000;
   s.run(200);
   EXPECT_LT(s.run(10000), 0.1);
 }
 
-TEST(WayChooser, AnyThreadAtAnyTime) {
+TEST(PathSelector, AnyThreadAtAnyTime) {
   large_puts puts(2);
   std::vector<std::thread> threads;
   std::vector<int> done(4);
@@ -184,16 +185,16 @@ TEST(WayChooser, AnyThreadAtAnyTime) {
       for (int i = 0; i < 10000;) {
         const int rank = i % 2;
         const size_t bytes = i % 3 == 0 ? size_t{1} << 20 : size_t{1} << 16;
-        const std::optional<way> through = puts.next(rank, bytes);
-        if (!through) {
+        const std::optional<copy_path> path = puts.next(rank, bytes);
+        if (!path) {
           std::this_thread::yield();
           continue;
         }
-        puts.began(*through, rank, bytes);
+        puts.began(*path, rank, bytes);
         if (i % 7 == 0) {
-          puts.gave_up(*through, rank, bytes);
+          puts.gave_up(*path, rank, bytes);
         } else {
-          puts.ended(*through, rank, bytes, large_puts::now());
+          puts.ended(*path, rank, bytes, large_puts::now());
         }
         ++done[t];
         ++i;
@@ -204,10 +205,10 @@ TEST(WayChooser, AnyThreadAtAnyTime) {
   for (const int count : done) EXPECT_EQ(count, 10000);
   // Nothing is under way any more, so that nothing is held back.
   for (int i = 0; i < 1000; ++i) {
-    const std::optional<way> through = puts.next(0, 1 << 16);
-    ASSERT_TRUE(through.has_value());
-    puts.began(*through, 0, 1 << 16);
-    puts.ended(*through, 0, 1 << 16, large_puts::now());
+    const std::optional<copy_path> path = puts.next(0, 1 << 16);
+    ASSERT_TRUE(path.has_value());
+    puts.began(*path, 0, 1 << 16);
+    puts.ended(*path, 0, 1 << 16, large_puts::now());
   }
 }
 

@@ -10,7 +10,7 @@
 namespace lci::net::shm {
 
 // Bytes that reach the ring in one message, gathered.
-struct gather {
+struct iovec {
   const void* header = nullptr;
   size_t header_size = 0;
   const void* bytes = nullptr;
@@ -19,7 +19,7 @@ struct gather {
 
 // A message in the ring, its fields copied out and checked.
 struct incoming {
-  message_kind kind = message_kind::pad;
+  ring_message_kind kind = ring_message_kind::pad;
   uint32_t imm = 0;
   uint32_t size = 0;
   unsigned char* bytes = nullptr;

@@ -4,7 +4,7 @@
 
 #include "lci/base/log.h"
 #include "lci/net/shm/device.h"
-#include "lci/net/shm/told_put.h"
+#include "lci/net/shm/inline_put_imm.h"
 
 namespace lci::net::shm {
 namespace {
@@ -55,10 +55,10 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   // Mostly there are more messages from where the last one came from, or nothing at all. Every so
   // often that way is not taken, so that nobody else has to wait for long; nor while large puts are
   // under way, of which only so many can be.
-  if (__builtin_expect(++polls_ % polls_of_one != 0 && joint_.idle(), 1)) {
+  if (__builtin_expect(++polls_ % polls_of_one != 0 && cooperative_.idle(), 1)) {
     const int rank = active_rank_;
     ring_reader& from = reader(rank);
-    const size_t taken = from.has_none() ? 0 : take_usual(from, rank, out, max);
+    const size_t taken = from.has_none() ? 0 : take_common(from, rank, out, max);
     if (taken > 0) {
       from.reclaim();
       *count = taken;
@@ -75,27 +75,27 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
 }
 
 // What comes most, as far as there is no other message: how many. (Here, without one more call.)
-[[gnu::always_inline]] inline size_t shm_device::take_usual(ring_reader& from, int rank,
-                                                            completion* out, size_t max) {
+[[gnu::always_inline]] inline size_t shm_device::take_common(ring_reader& from, int rank,
+                                                             completion* out, size_t max) {
   const auto most = static_cast<uint32_t>(limits().max_send);
   size_t taken = 0;
   for (;;) {
     completion* const rest = out + taken;
-    taken += from.take_small(message_kind::send, max - taken,
+    taken += from.take_small(ring_message_kind::send, max - taken,
                              [rest, rank](size_t i, uint32_t imm, uint32_t size) {
-                               completion& given = rest[i];
-                               given.kind = completion_kind::recv;
-                               given.is_small = true;
-                               given.rank = rank;
-                               given.imm = imm;
-                               given.size = size;
-                               return given.small;
+                               completion& filled = rest[i];
+                               filled.kind = completion_kind::recv;
+                               filled.is_small = true;
+                               filled.rank = rank;
+                               filled.imm = imm;
+                               filled.size = size;
+                               return filled.small;
                              });
     if (taken == max) return taken;
     incoming message;
-    if (from.next_of(message_kind::send, 0, most, &message)) {
+    if (from.next_of(ring_message_kind::send, 0, most, &message)) {
       fill(&out[taken], rank, message);
-    } else if (from.has_none() || !take_told(from, rank, &out[taken])) {
+    } else if (from.has_none() || !take_notification(from, rank, &out[taken])) {
       return taken;
     }
     if (++taken == max) return taken;
@@ -103,7 +103,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
 }
 
 // The next message, if it tells the program of a put. False if it has nothing for it.
-bool shm_device::take_told(ring_reader& from, int rank, completion* out) {
+bool shm_device::take_notification(ring_reader& from, int rank, completion* out) {
   const auto give = [out, rank](size_t, uint32_t imm, uint32_t) {
     out->kind = completion_kind::remote_put;
     out->rank = rank;
@@ -111,40 +111,41 @@ bool shm_device::take_told(ring_reader& from, int rank, completion* out) {
     out->imm_high = 0;
     return out->small;
   };
-  if (from.take_small(message_kind::put_done, 1, give) == 1) return true;
+  if (from.take_small(ring_message_kind::put_done, 1, give) == 1) return true;
   incoming message;
-  constexpr uint32_t least = sizeof(told_put_header);
+  constexpr uint32_t least = sizeof(inline_put_imm_header);
   const auto most = static_cast<uint32_t>(piece_ + least);
-  if (!from.next_of(message_kind::told_put, least, most, &message)) return false;
-  const bool told = take_told_put(context_.regions(), rank, message, out) == told_put_result::told;
+  if (!from.next_of(ring_message_kind::inline_put_imm, least, most, &message)) return false;
+  const bool notified = take_inline_put_imm(context_.regions(), rank, message, out) ==
+                        inline_put_imm_result::notified;
   from.free(message.first_cell, message.size);
-  return told;
+  return notified;
 }
 
 [[gnu::noinline]] error_t shm_device::poll_all(completion* out, size_t max, size_t* count) {
-  batch given{out, out + max};
+  batch results{out, out + max};
   if (__builtin_expect(!requests_.idle(), 0)) move_streams();
-  if (__builtin_expect(!joint_.idle(), 0)) finish_joint(&given);
+  if (__builtin_expect(!cooperative_.idle(), 0)) finish_cooperative(&results);
   // Begins behind the rank that the last full batch ended with, so that none is served twice while
   // another waits.
-  for (int i = std::min(ranks_, rings_per_poll); i > 0 && !given.full(); --i) {
+  for (int i = std::min(ranks_, rings_per_poll); i > 0 && !results.full(); --i) {
     const int rank = next_rank_;
     next_rank_ = rank + 1 == ranks_ ? 0 : rank + 1;
-    if (!reader(rank).is_idle()) read(rank, &given);
+    if (!reader(rank).is_idle()) read(rank, &results);
   }
   // Those who talk with us are not kept waiting by those who don't.
-  if (ranks_ > rings_per_poll && !given.full()) visit(active_rank_, &given);
+  if (ranks_ > rings_per_poll && !results.full()) visit(active_rank_, &results);
   if (polls_ % polls_between_looks == 0) look_for_failures();
-  if (__builtin_expect(unreported_, 0)) report_failures(&given);
-  *count = static_cast<size_t>(given.next - out);
-  return given.moved ? errorcode_t::done : errorcode_t::retry;
+  if (__builtin_expect(unreported_, 0)) report_failures(&results);
+  *count = static_cast<size_t>(results.next - out);
+  return results.moved ? errorcode_t::done : errorcode_t::retry;
 }
 
 // True if there is nothing more to read.
-bool shm_device::visit(int rank, batch* given) { return read(rank, given); }
+bool shm_device::visit(int rank, batch* out) { return read(rank, out); }
 
 // The same, where it is worth its place.
-[[gnu::always_inline]] inline bool shm_device::read(int rank, batch* given) {
+[[gnu::always_inline]] inline bool shm_device::read(int rank, batch* out) {
   // Only we change it.
   if (states_[static_cast<size_t>(rank)].load(std::memory_order_relaxed) > peer_state::ended) {
     return true;
@@ -154,70 +155,71 @@ bool shm_device::visit(int rank, batch* given) { return read(rank, given); }
   bool empty = false;
   for (int others = 0; others < messages_per_visit; ++others) {
     const size_t taken =
-        take_usual(from, rank, given->next, static_cast<size_t>(given->end - given->next));
-    given->next += taken;
-    if (taken > 0) given->moved = true;
-    if (given->full()) break;
+        take_common(from, rank, out->next, static_cast<size_t>(out->end - out->next));
+    out->next += taken;
+    if (taken > 0) out->moved = true;
+    if (out->full()) break;
     incoming message;
     const ring_reader::result result = from.next(&message);
     empty = result == ring_reader::result::none;
     if (empty) break;
-    given->moved = true;
-    if (result == ring_reader::result::message && message.kind == message_kind::send &&
+    out->moved = true;
+    if (result == ring_reader::result::message && message.kind == ring_message_kind::send &&
         message.size <= limits().max_send) {
-      fill(given->next++, rank, message);  // behind a pad
-    } else if (result == ring_reader::result::corrupt || !take(rank, message, given)) {
+      fill(out->next++, rank, message);  // behind a pad
+    } else if (result == ring_reader::result::corrupt || !take(rank, message, out)) {
       fail(rank, peer_state::corrupt, "it wrote a malformed message");
       return true;
     }
   }
-  if (given->moved) active_rank_ = rank;
+  if (out->moved) active_rank_ = rank;
   return empty;
 }
 
 // All but a send. False if the message makes no sense.
-[[gnu::noinline]] bool shm_device::take(int rank, incoming message, batch* given) {
-  completion* const out = given->next;
+[[gnu::noinline]] bool shm_device::take(int rank, incoming message, batch* out) {
+  completion* const next = out->next;
   switch (message.kind) {
-    case message_kind::put_done:
-      *out = completion();
-      out->kind = completion_kind::remote_put;
-      out->rank = rank;
-      out->imm = message.imm;
-      ++given->next;
+    case ring_message_kind::put_done:
+      *next = completion();
+      next->kind = completion_kind::remote_put;
+      next->rank = rank;
+      next->imm = message.imm;
+      ++out->next;
       reader(rank).free(message.first_cell, message.size);
       return true;
-    case message_kind::put_request:
-    case message_kind::put_imm_request:
-    case message_kind::get_request:
-    case message_kind::reply: {
-      const request_table::result result = requests_.take(rank, message, writer(rank), out);
+    case ring_message_kind::put_request:
+    case ring_message_kind::put_imm_request:
+    case ring_message_kind::get_request:
+    case ring_message_kind::reply: {
+      const request_table::result result = requests_.take(rank, message, writer(rank), next);
       reader(rank).free(message.first_cell, message.size);
       // At once: there may be a stream behind it that waits for room.
       reader(rank).reclaim();
-      if (result == request_table::result::completed) ++given->next;
+      if (result == request_table::result::completed) ++out->next;
       return result != request_table::result::malformed;
     }
-    case message_kind::told_put: {
-      const told_put_result result = take_told_put(context_.regions(), rank, message, out);
+    case ring_message_kind::inline_put_imm: {
+      const inline_put_imm_result result =
+          take_inline_put_imm(context_.regions(), rank, message, next);
       reader(rank).free(message.first_cell, message.size);
-      if (result == told_put_result::told) ++given->next;
-      return result != told_put_result::malformed;
+      if (result == inline_put_imm_result::notified) ++out->next;
+      return result != inline_put_imm_result::malformed;
     }
-    case message_kind::joint_put: {
-      const bool sound = joint_.take(rank, message);
+    case ring_message_kind::cooperative_put: {
+      const bool sound = cooperative_.take(rank, message);
       reader(rank).free(message.first_cell, message.size);
       return sound;
     }
-    case message_kind::joint_done: {
-      bool told = false;
-      const bool sound = joint_.take_done(rank, message, out, &told);
+    case ring_message_kind::cooperative_done: {
+      bool notified = false;
+      const bool sound = cooperative_.take_done(rank, message, next, &notified);
       reader(rank).free(message.first_cell, message.size);
-      if (told) ++given->next;
+      if (notified) ++out->next;
       return sound;
     }
-    case message_kind::send:  // too large
-    case message_kind::pad:   // stays in the ring
+    case ring_message_kind::send:  // too large
+    case ring_message_kind::pad:   // stays in the ring
       break;
   }
   return false;
@@ -225,21 +227,21 @@ bool shm_device::visit(int rank, batch* given) { return read(rank, given); }
 
 void shm_device::move_streams() {
   for (int r = 0; r < ranks_; ++r) {
-    requests_.pay(r, writer(r));
+    requests_.send_owed(r, writer(r));
     if (!writer(r).lock.try_lock()) continue;
     const std::lock_guard<ds::biased_lock> guard(writer(r).lock, std::adopt_lock);
-    requests_.go_on(r, writer(r));
+    requests_.write_more(r, writer(r));
   }
 }
 
 // What the targets of our puts have finished.
-void shm_device::finish_joint(batch* given) {
-  for (int r = 0; r < ranks_ && !given->full(); ++r) {
+void shm_device::finish_cooperative(batch* out) {
+  for (int r = 0; r < ranks_ && !out->full(); ++r) {
     if (!writer(r).lock.try_lock()) continue;
     const std::lock_guard<ds::biased_lock> guard(writer(r).lock, std::adopt_lock);
-    while (!given->full() && joint_.finish(r, given->next)) {
-      ++given->next;
-      given->moved = true;
+    while (!out->full() && cooperative_.finish(r, out->next)) {
+      ++out->next;
+      out->moved = true;
     }
   }
 }
@@ -272,32 +274,32 @@ void shm_device::fail(int rank, peer_state how, const char* reason) {
   unreported_ = true;
 }
 
-void shm_device::report_failures(batch* given) {
+void shm_device::report_failures(batch* out) {
   unreported_ = false;
   for (int r = 0; r < ranks_; ++r) {
     const peer_state now = state(r);
     if (now != peer_state::ended && now != peer_state::corrupt) continue;
-    if (!report_failure(r, given)) unreported_ = true;
+    if (!report_failure(r, out)) unreported_ = true;
   }
 }
 
 // First all that it had sent, then all that waits for it, then that it is gone. False if there is
 // more to do than the batch has room for, or another thread is posting to it.
-bool shm_device::report_failure(int rank, batch* given) {
-  if (!visit(rank, given)) return false;
+bool shm_device::report_failure(int rank, batch* out) {
+  if (!visit(rank, out)) return false;
   ring_writer& to = writer(rank);
   if (!to.lock.try_lock()) return false;
   const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
   for (;;) {
-    if (given->full()) return false;
-    given->moved = true;
-    if (!requests_.give_up(rank, given->next) && !joint_.give_up(rank, given->next)) break;
-    ++given->next;
+    if (out->full()) return false;
+    out->moved = true;
+    if (!requests_.give_up(rank, out->next) && !cooperative_.give_up(rank, out->next)) break;
+    ++out->next;
   }
-  *given->next = completion();
-  given->next->kind = completion_kind::peer_failed;
-  given->next->rank = rank;
-  ++given->next;
+  *out->next = completion();
+  out->next->kind = completion_kind::peer_failed;
+  out->next->rank = rank;
+  ++out->next;
   states_[static_cast<size_t>(rank)].store(peer_state::reported, std::memory_order_release);
   return true;
 }

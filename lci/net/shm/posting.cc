@@ -4,7 +4,7 @@
 
 #include "lci/base/copy.h"
 #include "lci/net/shm/device.h"
-#include "lci/net/shm/told_put.h"
+#include "lci/net/shm/inline_put_imm.h"
 
 namespace lci::net::shm {
 namespace {
@@ -30,16 +30,17 @@ error_t shm_device::inject(int rank, net_imm_data_t imm, const void* buffer, siz
   if (__builtin_expect(state(rank) == peer_state::alive && ring_writer::is_short(size), 1)) {
     ring_writer& to = writer(rank);
     const ds::biased_lock::owner_guard guard(to.lock);
-    if (guard && to.write_at_once(message_kind::send, imm, buffer, size)) return errorcode_t::done;
+    if (guard && to.write_short(ring_message_kind::send, imm, buffer, size))
+      return errorcode_t::done;
   }
   return send(rank, imm, {nullptr, 0, buffer, size});
 }
 
-error_t shm_device::send(int rank, net_imm_data_t imm, const gather& message) {
+error_t shm_device::send(int rank, net_imm_data_t imm, const iovec& message) {
   if (__builtin_expect(state(rank) != peer_state::alive, 0)) return errorcode_t::fatal;
   ring_writer& to = writer(rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
-  const bool written = to.write(message_kind::send, imm, message);
+  const bool written = to.write(ring_message_kind::send, imm, message);
   to.lock.unlock();
   return __builtin_expect(written, 1) ? error_t(errorcode_t::done) : full(rank);
 }
@@ -66,7 +67,7 @@ error_t shm_device::put(int rank, const void* buffer, size_t size, remote_region
   if (__builtin_expect(mapped == nullptr, 0)) {
     return device::put(rank, buffer, size, remote, remote_offset);
   }
-  if (__builtin_expect(size > line_size, 0)) return copy(mapped, buffer, size);
+  if (__builtin_expect(size > cache_line_size, 0)) return copy(mapped, buffer, size);
   base::copy_short(mapped, buffer, size);
   return errorcode_t::done;
 }
@@ -77,7 +78,7 @@ error_t shm_device::get(int rank, void* buffer, size_t size, remote_region remot
   if (__builtin_expect(mapped == nullptr, 0)) {
     return device::get(rank, buffer, size, remote, remote_offset);
   }
-  if (__builtin_expect(size > line_size, 0)) return copy(buffer, mapped, size);
+  if (__builtin_expect(size > cache_line_size, 0)) return copy(buffer, mapped, size);
   base::copy_short(buffer, mapped, size);
   return errorcode_t::done;
 }
@@ -86,7 +87,7 @@ error_t shm_device::get(int rank, void* buffer, size_t size, remote_region remot
 // has nearly to itself.
 error_t shm_device::put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
                             remote_region remote, uint64_t remote_offset) {
-  constexpr size_t most = line_size - word_size - sizeof(told_put_header);
+  constexpr size_t most = cache_line_size - word_size - sizeof(inline_put_imm_header);
   open_bytes open;
   if (__builtin_expect(
           size <= most && state(rank) == peer_state::alive &&
@@ -95,16 +96,16 @@ error_t shm_device::put_imm(int rank, net_imm_data_t imm, const void* buffer, si
     const peer& target = context_.rank_at(rank);
     ring_writer& to = writer(rank);
     const ds::biased_lock::owner_guard guard(to.lock);
-    if (guard && open.backing == 0 && target.by != reach::here) {
-      if (to.write_at_once(message_kind::told_put, imm, make_told_put(remote, remote_offset),
-                           buffer, size)) {
+    if (guard && open.backing == 0 && target.access != reach::here) {
+      if (to.write_short(ring_message_kind::inline_put_imm, imm,
+                         make_inline_put_imm(remote, remote_offset), buffer, size)) {
         return errorcode_t::done;
       }
-    } else if (guard && to.can_write_at_once(0)) {
+    } else if (guard && to.can_write_short(0)) {
       unsigned char* const mapped = target.mapped_before(open);
       if (mapped != nullptr) {
         base::copy_short(mapped, buffer, size);
-        to.write_at_once(message_kind::put_done, imm, nullptr, 0);
+        to.write_short(ring_message_kind::put_done, imm, nullptr, 0);
         return errorcode_t::done;
       }
     }
@@ -123,23 +124,23 @@ error_t shm_device::post_remote_copy(const op& operation) {
       operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
   unsigned char* const mapped = target.mapped(open);
   // Small bytes that the target is told of travel with the word.
-  const bool at_once = operation.kind == op_kind::put_imm && operation.size <= piece_;
-  const bool through_ring =
-      mapped == nullptr && target.by != reach::here && (target.by == reach::asking || at_once);
-  const bool by_both = mapped == nullptr && target.by == reach::kernel && operation.target_waits &&
-                       operation.size >= joint_copy_size_;
+  const bool fits_in_message = operation.kind == op_kind::put_imm && operation.size <= piece_;
+  const bool through_ring = mapped == nullptr && target.access != reach::here &&
+                            (target.access == reach::target_copies || fits_in_message);
+  const bool cooperative = mapped == nullptr && target.access == reach::kernel &&
+                           operation.latency_critical && operation.size >= cooperative_copy_size_;
   const auto copy = [&] {
     if (mapped == nullptr) {
       return target.copy(direction, operation.buffer, open.address, operation.size);
     }
-    if (direction == copy_direction::to_peer && operation.size <= line_size) {
+    if (direction == copy_direction::to_peer && operation.size <= cache_line_size) {
       base::copy_short(mapped, operation.buffer, operation.size);
     } else {
       copy_within(direction, operation.buffer, reinterpret_cast<uintptr_t>(mapped), operation.size);
     }
     return true;
   };
-  if (!through_ring && !by_both && operation.kind != op_kind::put_imm) {
+  if (!through_ring && !cooperative && operation.kind != op_kind::put_imm) {
     return copy() ? errorcode_t::done : errorcode_t::fatal;
   }
   ring_writer& to = writer(operation.rank);
@@ -147,37 +148,39 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
   // Again, under the lock: report_failure gives up what is open under the same lock.
   if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
-  if (by_both) return post_large(operation, open.address, to);
+  if (cooperative) return post_large(operation, open.address, to);
   if (through_ring) {
-    const error_t posted = at_once ? post_told_put(operation, to) : requests_.post(operation, to);
+    const error_t posted =
+        fits_in_message ? post_inline_put_imm(operation, to) : requests_.post(operation, to);
     return posted.is_retry() ? full(operation.rank) : posted;
   }
   // The lock is held from the look for room to the message, so that the bytes are copied only once.
-  const bool tells = operation.kind == op_kind::put_imm;
-  if (tells && !to.has_room(0)) return full(operation.rank);
+  const bool notifies = operation.kind == op_kind::put_imm;
+  if (notifies && !to.has_room(0)) return full(operation.rank);
   if (!copy()) return errorcode_t::fatal;
-  if (tells) to.write(message_kind::put_done, operation.imm, {});
+  if (notifies) to.write(ring_message_kind::put_done, operation.imm, {});
   return errorcode_t::done;
 }
 
 // With the ring's lock. Done, or retry_nomem.
-error_t shm_device::post_told_put(const op& operation, ring_writer& to) {
-  const told_put_header header = make_told_put(operation.remote, operation.remote_offset);
-  const bool written = to.write(message_kind::told_put, operation.imm,
+error_t shm_device::post_inline_put_imm(const op& operation, ring_writer& to) {
+  const inline_put_imm_header header =
+      make_inline_put_imm(operation.remote, operation.remote_offset);
+  const bool written = to.write(ring_message_kind::inline_put_imm, operation.imm,
                                 {&header, sizeof(header), operation.buffer, operation.size});
   return written ? errorcode_t::done : errorcode_t::retry_nomem;
 }
 
 // With the ring's lock.
 error_t shm_device::post_large(const op& operation, uint64_t remote, ring_writer& to) {
-  const std::optional<way> through = large_puts_.next(operation.rank, operation.size);
-  if (!through) return full(operation.rank);
+  const std::optional<copy_path> path = large_puts_.next(operation.rank, operation.size);
+  if (!path) return full(operation.rank);
   const int64_t begin = large_puts::now();
-  large_puts_.began(*through, operation.rank, operation.size);
-  const error_t posted = *through == way::kernel ? joint_.put(operation, remote, to, begin)
-                                                 : requests_.post(operation, to, begin);
+  large_puts_.began(*path, operation.rank, operation.size);
+  const error_t posted = *path == copy_path::kernel ? cooperative_.put(operation, remote, to, begin)
+                                                    : requests_.post(operation, to, begin);
   if (posted.is_done() || posted.is_posted()) return posted;
-  large_puts_.gave_up(*through, operation.rank, operation.size);
+  large_puts_.gave_up(*path, operation.rank, operation.size);
   return posted.is_retry() ? full(operation.rank) : posted;
 }
 
@@ -188,7 +191,7 @@ bool shm_device::add(int rank, remote_region remote, uint64_t remote_offset, int
   if (!find_open(target.regions(), remote, remote_offset, sizeof(value), &open)) return false;
   unsigned char* word = target.mapped(open);
   if (word == nullptr) {
-    if (target.by != reach::here) return false;
+    if (target.access != reach::here) return false;
     word = reinterpret_cast<unsigned char*>(static_cast<uintptr_t>(open.address));
   }
   __atomic_fetch_add(reinterpret_cast<int64_t*>(word), value, __ATOMIC_RELEASE);

@@ -113,8 +113,8 @@ void copy_within(copy_direction direction, void* local, uint64_t remote, size_t 
 bool copy_across(pid_t pid, copy_direction direction, void* local, uint64_t remote, size_t size) {
   size_t done = 0;
   while (done < size) {
-    iovec here{static_cast<char*>(local) + done, size - done};
-    iovec there{reinterpret_cast<void*>(static_cast<uintptr_t>(remote + done)), size - done};
+    ::iovec here{static_cast<char*>(local) + done, size - done};
+    ::iovec there{reinterpret_cast<void*>(static_cast<uintptr_t>(remote + done)), size - done};
     const ssize_t n = direction == copy_direction::to_peer
                           ? process_vm_writev(pid, &here, 1, &there, 1, 0)
                           : process_vm_readv(pid, &here, 1, &there, 1, 0);

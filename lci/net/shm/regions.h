@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "lci/base/status.h"
-#include "lci/base/unwatched.h"
+#include "lci/base/tsan_ignore_scope.h"
 #include "lci/net/op.h"
 #include "lci/net/shm/wire.h"
 
@@ -78,7 +78,7 @@ class region_table {
     const std::lock_guard<std::mutex> guard(stripe_of(region.base).mutex);
     open_bytes found;
     if (!find_open(slots_, region, offset, size, &found)) return false;
-    const base::unwatched access;  // the order comes through the peer's process
+    const base::tsan_ignore_scope access;  // the order comes through the peer's process
     f(reinterpret_cast<void*>(static_cast<uintptr_t>(found.address)));
     return true;
   }

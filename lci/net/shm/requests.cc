@@ -47,17 +47,17 @@ error_t request_table::post(const op& operation, ring_writer& writer, int64_t be
   if (is_get) {
     const remote_copy_header header{number,          0,           made.remote.base,
                                     made.remote.key, made.offset, made.size};
-    writer.write(message_kind::get_request, 0, {&header, sizeof(header), nullptr, 0});
+    writer.write(ring_message_kind::get_request, 0, {&header, sizeof(header), nullptr, 0});
     return errorcode_t::posted;
   }
   with.unwritten[(with.first_unwritten + with.count_unwritten) % max_requests] = number;
   ++with.count_unwritten;
   unwritten_.fetch_add(1, std::memory_order_relaxed);
-  if (!waits) go_on(operation.rank, writer);
+  if (!waits) write_more(operation.rank, writer);
   return errorcode_t::posted;
 }
 
-void request_table::go_on(int rank, ring_writer& writer) {
+void request_table::write_more(int rank, ring_writer& writer) {
   conversation& with = with_[static_cast<size_t>(rank)];
   while (with.count_unwritten > 0) {
     const uint32_t number = with.unwritten[with.first_unwritten];
@@ -81,11 +81,11 @@ bool request_table::write_piece(request& of, uint32_t number, ring_writer& write
   const bool last = moved + bytes == of.size;
   const remote_copy_header header{number,        last ? last_piece : 0, of.remote.base,
                                   of.remote.key, of.offset + moved,     bytes};
-  const bool tells = last && of.kind == op_kind::put_imm;
+  const bool notifies = last && of.kind == op_kind::put_imm;
   const unsigned char* const from = of.buffer + moved;
   const net_imm_data_t imm = of.imm;
   of.moved.store(moved + bytes, std::memory_order_relaxed);
-  writer.write(tells ? message_kind::put_imm_request : message_kind::put_request, imm,
+  writer.write(notifies ? ring_message_kind::put_imm_request : ring_message_kind::put_request, imm,
                {&header, sizeof(header), from, bytes});
   return true;
 }
@@ -99,9 +99,9 @@ void request_table::close(int rank, uint32_t operation, bool failed, completion*
   out->context = closed.context;
   out->failed = failed;
   if (closed.begin != 0 && failed) {
-    timed_.gave_up(way::ring, rank, closed.size);
+    timed_.gave_up(copy_path::ring, rank, closed.size);
   } else if (closed.begin != 0) {
-    timed_.ended(way::ring, rank, closed.size, closed.begin);
+    timed_.ended(copy_path::ring, rank, closed.size, closed.begin);
   }
   with.free.fetch_or(uint32_t{1} << operation, std::memory_order_release);  // F1
 }
@@ -153,9 +153,9 @@ bool request_table::give_up(int rank, completion* out) {
 request_table::result request_table::take(int rank, const incoming& message, ring_writer& back,
                                           completion* out) {
   switch (message.kind) {
-    case message_kind::reply:
+    case ring_message_kind::reply:
       return take_reply(rank, message, out);
-    case message_kind::get_request:
+    case ring_message_kind::get_request:
       return take_get(rank, message, back);
     default:
       return take_put(rank, message, back, out);
@@ -170,10 +170,10 @@ request_table::result request_table::take_put(int rank, const incoming& message,
   if (message.size < sizeof(header)) return result::malformed;
   std::memcpy(&header, message.bytes, sizeof(header));
   const size_t bytes = message.size - sizeof(header);
-  const bool tells = message.kind == message_kind::put_imm_request;
+  const bool notifies = message.kind == ring_message_kind::put_imm_request;
   const bool last = (header.flag & last_piece) != 0;
   if (header.size != bytes || bytes > piece_ || header.operation >= max_requests ||
-      (tells && !last) || (last && with.count_owed == max_requests)) {
+      (notifies && !last) || (last && with.count_owed == max_requests)) {
     return result::malformed;
   }
   const unsigned char* from = message.bytes + sizeof(header);
@@ -186,8 +186,8 @@ request_table::result request_table::take_put(int rank, const incoming& message,
   open = (with.refused & bit) == 0;
   with.refused &= ~bit;
   header.flag = open ? 1 : 0;
-  owe(rank, answer, back);
-  if (!tells || !open) return result::nothing;
+  queue_reply(rank, answer, back);
+  if (!notifies || !open) return result::nothing;
   *out = completion();
   out->kind = completion_kind::remote_put;
   out->rank = rank;
@@ -202,19 +202,19 @@ request_table::result request_table::take_get(int rank, const incoming& message,
   std::memcpy(&answer.header, message.bytes, sizeof(answer.header));
   if (with_[static_cast<size_t>(rank)].count_owed == max_requests) return result::malformed;
   answer.header.flag = 1;
-  owe(rank, answer, back);
+  queue_reply(rank, answer, back);
   return result::nothing;
 }
 
-void request_table::owe(int rank, const reply& answer, ring_writer& back) {
+void request_table::queue_reply(int rank, const reply& answer, ring_writer& back) {
   conversation& with = with_[static_cast<size_t>(rank)];
   with.owed[(with.first_owed + with.count_owed) % max_requests] = answer;
   ++with.count_owed;
   owed_.fetch_add(1, std::memory_order_relaxed);
-  pay(rank, back);
+  send_owed(rank, back);
 }
 
-void request_table::pay(int rank, ring_writer& back) {
+void request_table::send_owed(int rank, ring_writer& back) {
   conversation& with = with_[static_cast<size_t>(rank)];
   while (with.count_owed > 0 && send(with.owed[with.first_owed], back)) {
     with.first_owed = (with.first_owed + 1) % max_requests;
@@ -228,19 +228,19 @@ bool request_table::send(reply& owed, ring_writer& back) {
   if (!back.lock.try_lock()) return false;
   const std::lock_guard<ds::biased_lock> guard(back.lock, std::adopt_lock);
   remote_copy_header& header = owed.header;
-  if (owed.to != message_kind::get_request) {
-    return back.write(message_kind::reply, 0, {&header, sizeof(header), nullptr, 0});
+  if (owed.to != ring_message_kind::get_request) {
+    return back.write(ring_message_kind::reply, 0, {&header, sizeof(header), nullptr, 0});
   }
   for (;;) {
     const size_t bytes = std::min<uint64_t>(header.size, piece_);
     bool sent = false;
     // The whole rest must be open, not only this piece: else the sum could wrap around.
     const bool open = regions_.use(region_of(header), header.offset, header.size, [&](void* from) {
-      sent = back.write(message_kind::reply, 0, {&header, sizeof(header), from, bytes});
+      sent = back.write(ring_message_kind::reply, 0, {&header, sizeof(header), from, bytes});
     });
     if (!open) {
       header.flag = 0;
-      return back.write(message_kind::reply, 0, {&header, sizeof(header), nullptr, 0});
+      return back.write(ring_message_kind::reply, 0, {&header, sizeof(header), nullptr, 0});
     }
     if (!sent) return false;
     header.offset += bytes;

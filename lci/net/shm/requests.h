@@ -34,14 +34,14 @@ class request_table {
   // for its first piece. `begin`: when it began, if `timed` is to know its end; else 0.
   error_t post(const op& operation, ring_writer& writer, int64_t begin = 0);
   // Writes more of the puts to `rank` that are not all in the ring.
-  void go_on(int rank, ring_writer& writer);
+  void write_more(int rank, ring_writer& writer);
 
   enum class result { nothing, completed, malformed };
   // Deals with a request or reply of `rank`. `back` is the ring to it. `completed`: *out is filled.
   result take(int rank, const incoming& message, ring_writer& back, completion* out);
 
   // Sends replies that are owed to `rank`, as far as there is room.
-  void pay(int rank, ring_writer& back);
+  void send_owed(int rank, ring_writer& back);
   // Whether no replies are owed to anybody, and all puts are in their rings.
   bool idle() const {
     return owed_.load(std::memory_order_relaxed) == 0 &&
@@ -66,7 +66,7 @@ class request_table {
     int64_t begin;
   };
   struct reply {
-    message_kind to;
+    ring_message_kind to;
     remote_copy_header header;
   };
   struct conversation {
@@ -91,7 +91,7 @@ class request_table {
   bool write_piece(request& of, uint32_t number, ring_writer& writer);
   result take_put(int rank, const incoming& message, ring_writer& back, completion* out);
   result take_get(int rank, const incoming& message, ring_writer& back);
-  void owe(int rank, const reply& answer, ring_writer& back);
+  void queue_reply(int rank, const reply& answer, ring_writer& back);
   result take_reply(int rank, const incoming& message, completion* out);
   bool send(reply& owed, ring_writer& back);
   void close(int rank, uint32_t operation, bool failed, completion* out);

@@ -49,7 +49,7 @@ struct side {
   std::vector<completion> progress(pipe& in, pipe& out) {
     std::vector<completion> result;
     incoming message;
-    table.pay(0, out.writer);
+    table.send_owed(0, out.writer);
     in.reader.reclaim();
     while (in.reader.next(&message) == ring_reader::result::message) {
       completion c;
@@ -78,7 +78,7 @@ class Requests : public testing::Test {
   pipe back_;
 };
 
-TEST_F(Requests, PutAndGetMoveTheBytesAndTellWhoIsToKnow) {
+TEST_F(Requests, PutAndGetMoveTheBytesAndPutImmNotifies) {
   std::vector<unsigned char> bytes(max_bytes, 9);
   ASSERT_TRUE(
       asker_.table.post(asker_.make(op_kind::put, target_, 1, bytes.data(), 200), there_.writer)
@@ -86,10 +86,10 @@ TEST_F(Requests, PutAndGetMoveTheBytesAndTellWhoIsToKnow) {
   ASSERT_TRUE(
       asker_.table.post(asker_.make(op_kind::put_imm, target_, 300, bytes.data(), 3), there_.writer)
           .is_posted());
-  const std::vector<completion> told = target_.progress(there_, back_);
-  ASSERT_EQ(told.size(), 1u);
-  EXPECT_EQ(told[0].kind, completion_kind::remote_put);
-  EXPECT_EQ(told[0].imm, 5u);
+  const std::vector<completion> notifications = target_.progress(there_, back_);
+  ASSERT_EQ(notifications.size(), 1u);
+  EXPECT_EQ(notifications[0].kind, completion_kind::remote_put);
+  EXPECT_EQ(notifications[0].imm, 5u);
   EXPECT_EQ(std::count(target_.memory.begin(), target_.memory.end(), 9), 203);
   EXPECT_EQ(target_.memory[257], 9);
   EXPECT_EQ(target_.memory[558], 9);
@@ -110,7 +110,7 @@ TEST_F(Requests, PutAndGetMoveTheBytesAndTellWhoIsToKnow) {
 }
 
 // Larger than the ring, several at once, both ways.
-TEST_F(Requests, StreamsGoOnAsThereIsRoom) {
+TEST_F(Requests, StreamsContinueAsThereIsRoom) {
   constexpr size_t large = 50000;
   std::vector<unsigned char> open(3 * large, 0);
   const local_region opened = target_.regions.open(open.data(), open.size()).value();
@@ -135,7 +135,7 @@ TEST_F(Requests, StreamsGoOnAsThereIsRoom) {
         EXPECT_FALSE(c.failed);
         ++here;
       }
-      asker_.table.go_on(0, there_.writer);
+      asker_.table.write_more(0, there_.writer);
     }
     EXPECT_EQ(here, expected_here);
     EXPECT_EQ(there, expected_there);
@@ -165,7 +165,7 @@ TEST_F(Requests, AReplyToAPutThatIsUnderWayIsMalformed) {
   for (const uint32_t flag : {0u, 1u}) {
     remote_copy_header header{0, flag, 0, 0, 0, 0};
     incoming early;
-    early.kind = message_kind::reply;
+    early.kind = ring_message_kind::reply;
     early.imm = 0;
     early.size = sizeof(header);
     early.bytes = reinterpret_cast<unsigned char*>(&header);
@@ -182,9 +182,9 @@ TEST_F(Requests, MemoryThatWasClosedMeanwhileFailsTheOperation) {
     ASSERT_TRUE(asker_.table.post(asked, there_.writer).is_posted());
     target_.regions.close(target_.region);
     EXPECT_TRUE(target_.progress(there_, back_).empty()) << "not told of a put that did not happen";
-    const std::vector<completion> over = asker_.progress(back_, there_);
-    ASSERT_EQ(over.size(), 1u);
-    EXPECT_TRUE(over[0].failed);
+    const std::vector<completion> finished = asker_.progress(back_, there_);
+    ASSERT_EQ(finished.size(), 1u);
+    EXPECT_TRUE(finished[0].failed);
     target_.region = target_.regions.open(target_.memory.data() + 256, 512).value();
   }
   EXPECT_EQ(std::count(target_.memory.begin(), target_.memory.end(), 0), 1024);
@@ -262,9 +262,9 @@ TEST_F(Requests, WhateverAPeerWritesOnlyOpenMemoryChanges) {
     std::fill_n(content.get(), size, static_cast<unsigned char>(7));
     std::memcpy(content.get(), &header, std::min(size, sizeof(header)));
     incoming message;
-    message.kind = static_cast<message_kind>(
-        pick({uint64_t(message_kind::put_request), uint64_t(message_kind::put_imm_request),
-              uint64_t(message_kind::get_request), uint64_t(message_kind::reply)}));
+    message.kind = static_cast<ring_message_kind>(pick(
+        {uint64_t(ring_message_kind::put_request), uint64_t(ring_message_kind::put_imm_request),
+         uint64_t(ring_message_kind::get_request), uint64_t(ring_message_kind::reply)}));
     message.imm = 0;
     message.size = static_cast<uint32_t>(size);
     message.bytes = content.get();

@@ -7,7 +7,7 @@
 #include <cstring>
 #include <memory>
 
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/net/shm/message.h"
 #include "lci/net/shm/wire.h"
 
@@ -16,7 +16,7 @@ namespace lci::net::shm {
 // Thread safety: free() by any thread at any time, once per message, wait-free. All else one thread
 // at a time.
 template <class Atomics>
-class alignas(line_size) basic_ring_reader {
+class alignas(cache_line_size) basic_ring_reader {
  public:
   using control_type = basic_ring_control<Atomics>;
   using cell_type = basic_cell<Atomics>;
@@ -30,7 +30,7 @@ class alignas(line_size) basic_ring_reader {
     quarter_ = (count_ - 1) / 4;
     max_size_ = static_cast<uint32_t>(max_size);
     max_span_ = static_cast<uint32_t>(span_of(max_size));
-    spans_ = base::make_line_array<typename Atomics::template atomic<uint32_t>>(count_);
+    spans_ = base::make_aligned_array<typename Atomics::template atomic<uint32_t>>(count_);
     for (uint32_t i = 0; i < count_; ++i) spans_[i].store(0, std::memory_order_relaxed);
   }
 
@@ -41,7 +41,7 @@ class alignas(line_size) basic_ring_reader {
       const uint64_t word = look(next_);
       if (word == 0) return result::none;
       const auto span = static_cast<uint32_t>(span_of(size_in(word)));
-      if (__builtin_expect(kind_in(word) == message_kind::pad, 0)) {
+      if (__builtin_expect(kind_in(word) == ring_message_kind::pad, 0)) {
         if (!skip_pad(span)) return result::corrupt;
         continue;
       }
@@ -55,7 +55,7 @@ class alignas(line_size) basic_ring_reader {
 
   // The same if it is of that kind and has `min_size` to `max_size` bytes. False if it isn't, or
   // there is none: then nothing happened, and next() says what there is.
-  [[gnu::always_inline]] bool next_of(message_kind kind, uint32_t min_size, uint32_t max_size,
+  [[gnu::always_inline]] bool next_of(ring_message_kind kind, uint32_t min_size, uint32_t max_size,
                                       incoming* out) {
     const uint64_t word = look(next_);
     const auto span = static_cast<uint32_t>(span_of(size_in(word)));
@@ -72,7 +72,7 @@ class alignas(line_size) basic_ring_reader {
   // it has, are copied to: nothing is left to free. They are read together with the word, before
   // the sender, which writes the next message into the same line, has taken that away again.
   template <class Give>
-  [[gnu::always_inline]] size_t take_small(message_kind kind, size_t max, Give give) {
+  [[gnu::always_inline]] size_t take_small(ring_message_kind kind, size_t max, Give give) {
     const bool is_front = freed_ == published_ + unpublished_;  // all before them is free
     const uint32_t least = low_word(kind, 0);
     const uint32_t count = count_;
@@ -138,7 +138,7 @@ class alignas(line_size) basic_ring_reader {
     out->bytes = cells_[next_].bytes;
     out->first_cell = next_;
     // Its second line, while it is found out whose the message is.
-    __builtin_prefetch(cells_[next_].bytes + line_size - word_size);
+    __builtin_prefetch(cells_[next_].bytes + cache_line_size - word_size);
     advance(span);
   }
   void advance(uint32_t span) {
@@ -182,15 +182,15 @@ class alignas(line_size) basic_ring_reader {
   cell_type* cells_ = nullptr;
   // spans_[i] is the span of the message that begins in cell i and is freed, until it is reclaimed;
   // else 0. Not in the ring, where the sender could change it.
-  base::line_array<typename Atomics::template atomic<uint32_t>> spans_;
+  base::aligned_array<typename Atomics::template atomic<uint32_t>> spans_;
   control_type* control_ = nullptr;
   uint32_t count_ = 0;  // cells of the ring
   uint32_t quarter_ = 0;
   uint32_t max_span_ = 0;
   uint32_t max_size_ = 0;
 
-  alignas(line_size) uint32_t next_ = 0;  // the cell behind the last message handed out
-  uint32_t unpublished_ = 0;              // cells handed out, less those below published_
+  alignas(cache_line_size) uint32_t next_ = 0;  // the cell behind the last message handed out
+  uint32_t unpublished_ = 0;                    // cells handed out, less those below published_
   // Positions, which count cells through all laps.
   uint64_t freed_ = 0;      // cells below are free
   uint64_t published_ = 0;  // ring_control::freed

@@ -31,7 +31,7 @@ class ring_scenario : public ds::check::scenario {
       : sizes_(std::move(sizes)),
         sender_steps_(sender_steps),
         cells_(new basic_cell<atomics>[size_t{1} << shift]()),
-        given_(new atomics::atomic<uint64_t>[sizes_.size()]()) {
+        published_(new atomics::atomic<uint64_t>[sizes_.size()]()) {
     writer_.attach(&control_, cells_.get(), shift);
     reader_.attach(&control_, cells_.get(), shift, max_size);
   }
@@ -57,7 +57,7 @@ class ring_scenario : public ds::check::scenario {
   static unsigned char byte_of(size_t message, size_t at) {
     const size_t in_cell = (word_size + at) % cell_size;
     if (in_cell >= word_size) return static_cast<unsigned char>(16 * message + at);
-    const uint64_t word = make_word(message_kind::send, 8, 0);
+    const uint64_t word = make_word(ring_message_kind::send, 8, 0);
     return static_cast<unsigned char>(word >> 8 * in_cell);
   }
 
@@ -66,13 +66,13 @@ class ring_scenario : public ds::check::scenario {
     for (size_t m = 0; m < sizes_.size(); ++m) {
       sending_.resize(sizes_[m]);
       for (size_t at = 0; at < sending_.size(); ++at) sending_[at] = byte_of(m, at);
-      const gather message{nullptr, 0, sending_.data(), sending_.size()};
+      const iovec message{nullptr, 0, sending_.data(), sending_.size()};
       const auto imm = static_cast<uint32_t>(m);
       if (writer_.is_short(message.size) &&
-          writer_.write_at_once(message_kind::send, imm, message.bytes, message.size)) {
+          writer_.write_short(ring_message_kind::send, imm, message.bytes, message.size)) {
         continue;
       }
-      while (!writer_.write(message_kind::send, imm, message)) atomics::pause();
+      while (!writer_.write(ring_message_kind::send, imm, message)) atomics::pause();
     }
   }
 
@@ -86,23 +86,24 @@ class ring_scenario : public ds::check::scenario {
         m += small;
         continue;
       }
-      const bool at_once = m % 2 == 0 && reader_.next_of(message_kind::send, 0, max_size, &found);
-      const auto result = at_once ? Reader<atomics>::result::message : reader_.next(&found);
+      const bool matched =
+          m % 2 == 0 && reader_.next_of(ring_message_kind::send, 0, max_size, &found);
+      const auto result = matched ? Reader<atomics>::result::message : reader_.next(&found);
       if (result == Reader<atomics>::result::none) {
         ++looks;
         atomics::pause();
         continue;
       }
       looks = 0;
-      if (result == Reader<atomics>::result::corrupt || found.kind != message_kind::send ||
+      if (result == Reader<atomics>::result::corrupt || found.kind != ring_message_kind::send ||
           found.imm != m || found.size != sizes_[m]) {
         wrong_ = base::StrCat("message ", m, " came as number ", found.imm, " of ", found.size,
                               " bytes");
         break;
       }
-      given_[m++].store(uint64_t{found.first_cell} + 1, std::memory_order_release);
+      published_[m++].store(uint64_t{found.first_cell} + 1, std::memory_order_release);
     }
-    given_out_.store(m + 1, std::memory_order_release);
+    published_count_.store(m + 1, std::memory_order_release);
   }
 
   // Message m and the next, if they are there and small: their bytes come with them, and there is
@@ -113,7 +114,7 @@ class ring_scenario : public ds::check::scenario {
       uint32_t size;
       unsigned char bytes[Reader<atomics>::most_small];
     } found[2];
-    const size_t taken = reader_.take_small(message_kind::send, std::min<size_t>(2, 4 - m % 4),
+    const size_t taken = reader_.take_small(ring_message_kind::send, std::min<size_t>(2, 4 - m % 4),
                                             [&found](size_t i, uint32_t imm, uint32_t size) {
                                               found[i].imm = imm;
                                               found[i].size = size;
@@ -128,7 +129,7 @@ class ring_scenario : public ds::check::scenario {
         wrong_ = base::StrCat("message ", m + i, " came small, as number ", found[i].imm);
         return taken;
       }
-      given_[m + i].store(came_small, std::memory_order_release);
+      published_[m + i].store(came_small, std::memory_order_release);
     }
     return taken;
   }
@@ -138,8 +139,8 @@ class ring_scenario : public ds::check::scenario {
   void read() {
     for (size_t m = 0; m < sizes_.size(); ++m) {
       uint64_t found = 0;
-      while ((found = given_[m].load(std::memory_order_acquire)) == 0) {
-        const uint64_t last = given_out_.load(std::memory_order_acquire);
+      while ((found = published_[m].load(std::memory_order_acquire)) == 0) {
+        const uint64_t last = published_count_.load(std::memory_order_acquire);
         if (last != 0 && m + 1 >= last) return;
         atomics::pause();
       }
@@ -168,8 +169,8 @@ class ring_scenario : public ds::check::scenario {
   const std::unique_ptr<basic_cell<atomics>[]> cells_;
   static constexpr uint64_t came_small = UINT64_MAX;
   // The cell of each message, plus one, once it was found; how many were, plus one, at the end.
-  const std::unique_ptr<atomics::atomic<uint64_t>[]> given_;
-  atomics::atomic<uint64_t> given_out_{0};
+  const std::unique_ptr<atomics::atomic<uint64_t>[]> published_;
+  atomics::atomic<uint64_t> published_count_{0};
   Writer<atomics> writer_;
   Reader<atomics> reader_;
   std::vector<unsigned char> sending_;  // not on the stack of a thread that may be killed

@@ -27,7 +27,7 @@ class Ring : public testing::Test {
   }
 
   bool write(const std::vector<unsigned char>& bytes, uint32_t imm = 0) {
-    return writer_.write(message_kind::send, imm, {nullptr, 0, bytes.data(), bytes.size()});
+    return writer_.write(ring_message_kind::send, imm, {nullptr, 0, bytes.data(), bytes.size()});
   }
 
   const std::unique_ptr<ring_control> control_;
@@ -51,7 +51,7 @@ TEST_F(Ring, OldBytesAreNeverTakenForMessages) {
     for (size_t size : {0, 8, 9, 24, 25, 300, 700, 1000}) {
       std::vector<unsigned char> bytes(size);
       for (size_t i = 0; i + 4 <= size; i += 4) {
-        const auto like = static_cast<uint32_t>(make_word(message_kind::send, 8, 0));
+        const auto like = static_cast<uint32_t>(make_word(ring_message_kind::send, 8, 0));
         std::memcpy(&bytes[i], &like, sizeof(like));
       }
       ASSERT_TRUE(write(bytes, number));
@@ -75,7 +75,7 @@ TEST_F(Ring, TheLastMessageIsFollowedByNoneWhateverLiesThere) {
   for (int i = 0; i < 5000; ++i) {
     const size_t size = static_cast<size_t>(i * 37 % 900);
     std::vector<unsigned char> bytes(size);
-    const auto like = static_cast<uint32_t>(make_word(message_kind::send, 8, 0));
+    const auto like = static_cast<uint32_t>(make_word(ring_message_kind::send, 8, 0));
     for (size_t at = 0; at + 4 <= size; at += 4) std::memcpy(&bytes[at], &like, sizeof(like));
     ASSERT_TRUE(write(bytes, static_cast<uint32_t>(i)));
     incoming message;
@@ -88,7 +88,7 @@ TEST_F(Ring, TheLastMessageIsFollowedByNoneWhateverLiesThere) {
   }
 }
 
-TEST_F(Ring, FillsUpAndGoesOn) {
+TEST_F(Ring, FillsUpAndContinues) {
   const std::vector<unsigned char> bytes(8, 1);
   for (int lap = 0; lap < 5; ++lap) {
     std::vector<uint32_t> taken;
@@ -122,21 +122,21 @@ TEST_F(Ring, ARingIsNotFullForTheLargestMessageOnceAllIsFreed) {
 }
 
 TEST_F(Ring, AMalformedMessageIsCorrupt) {
-  const auto result_of = [this](uint32_t size, message_kind kind) {
+  const auto result_of = [this](uint32_t size, ring_message_kind kind) {
     cells_[0].word.store(make_word(kind, size, 0));
     incoming message;
     return reader_.next(&message);
   };
   for (uint32_t size :
        {max_message_size, 1u << 20, cells * uint32_t{cell_size}, uint32_t{max_size} + 1}) {
-    EXPECT_EQ(result_of(size, message_kind::send), ring_reader::result::corrupt) << size;
+    EXPECT_EQ(result_of(size, ring_message_kind::send), ring_reader::result::corrupt) << size;
   }
   // A pad can't fill the whole ring, nor end before its end, nor run over it.
   for (uint32_t span : {cells, 1u, cells + 1}) {
     const auto size = static_cast<uint32_t>(span * cell_size - word_size);
-    EXPECT_EQ(result_of(size, message_kind::pad), ring_reader::result::corrupt) << size;
+    EXPECT_EQ(result_of(size, ring_message_kind::pad), ring_reader::result::corrupt) << size;
   }
-  EXPECT_EQ(result_of(max_size, message_kind::send), ring_reader::result::message);
+  EXPECT_EQ(result_of(max_size, ring_message_kind::send), ring_reader::result::message);
 }
 
 TEST_F(Ring, AWildCreditMakesNoRoom) {

@@ -18,7 +18,7 @@ namespace lci::net::shm {
 // Thread safety: none; the caller holds `lock`, which is here so that it shares a line with what it
 // guards. close() may be called once nobody writes any more.
 template <class Atomics>
-class alignas(line_size) basic_ring_writer {
+class alignas(cache_line_size) basic_ring_writer {
  public:
   using control_type = basic_ring_control<Atomics>;
   using cell_type = basic_cell<Atomics>;
@@ -33,12 +33,12 @@ class alignas(line_size) basic_ring_writer {
   }
 
   // False if there is no room now; then nothing happened.
-  [[gnu::noinline]] bool write(message_kind kind, uint32_t imm, const gather& message) {
+  [[gnu::noinline]] bool write(ring_message_kind kind, uint32_t imm, const iovec& message) {
     const size_t size = message.header_size + message.size;
     const uint64_t span = span_of(size);
     if (!is_free(written_ + pad_before(span) + span)) return false;
     if (const uint64_t pad = pad_before(span); pad > 0) {
-      end_message(pad, message_kind::pad, 0, pad * cell_size - word_size);
+      end_message(pad, ring_message_kind::pad, 0, pad * cell_size - word_size);
     }
     cell_type* const first = &cells_[written_ & mask_];
     if (message.header_size > 0) copy_in(first, 0, message.header, message.header_size);
@@ -51,8 +51,8 @@ class alignas(line_size) basic_ring_writer {
   // The same for `size` bytes that are no more than a line, as most are (is_short), where that
   // needs no more than the writing: false also if it does. Calls nothing, so that the caller has
   // nothing to save.
-  [[gnu::always_inline]] bool write_at_once(message_kind kind, uint32_t imm, const void* bytes,
-                                            size_t size) {
+  [[gnu::always_inline]] bool write_short(ring_message_kind kind, uint32_t imm, const void* bytes,
+                                          size_t size) {
     const uint64_t end = written_ + span_of(size);
     if (__builtin_expect(end >= wiped_, 0)) return false;
     cell_type* const first = &cells_[written_ & mask_];
@@ -65,20 +65,20 @@ class alignas(line_size) basic_ring_writer {
     publish(first, kind, imm, size);
     return true;
   }
-  static bool is_short(size_t size) { return size <= line_size; }
+  static bool is_short(size_t size) { return size <= cache_line_size; }
 
   // The same with a header, of words, before the bytes, with which it is short.
   template <class Header>
-  [[gnu::always_inline]] bool write_at_once(message_kind kind, uint32_t imm, const Header& header,
-                                            const void* bytes, size_t size) {
-    static_assert(sizeof(Header) % sizeof(uint64_t) == 0 && sizeof(Header) < line_size);
-    unsigned char whole[line_size];
+  [[gnu::always_inline]] bool write_short(ring_message_kind kind, uint32_t imm,
+                                          const Header& header, const void* bytes, size_t size) {
+    static_assert(sizeof(Header) % sizeof(uint64_t) == 0 && sizeof(Header) < cache_line_size);
+    unsigned char whole[cache_line_size];
     std::memcpy(whole, &header, sizeof(header));
     base::copy_short(whole + sizeof(header), bytes, size);
-    return write_at_once(kind, imm, whole, sizeof(header) + size);
+    return write_short(kind, imm, whole, sizeof(header) + size);
   }
-  // Whether write_at_once would write so many bytes.
-  bool can_write_at_once(size_t size) const { return written_ + span_of(size) < wiped_; }
+  // Whether write_short would write so many bytes.
+  bool can_write_short(size_t size) const { return written_ + span_of(size) < wiped_; }
 
   // Whether a message of `size` bytes could be written now.
   bool has_room(size_t size) {
@@ -94,7 +94,7 @@ class alignas(line_size) basic_ring_writer {
   // fetches the lines together which they would have to wait for one after the other.
   static constexpr uint64_t wiped_ahead = 64;
 
-  static constexpr uint64_t cells_per_line = line_size / cell_size;
+  static constexpr uint64_t cells_per_line = cache_line_size / cell_size;
   static constexpr uint64_t most_fetched = 34 * cells_per_line;  // 2 KiB, and the runtime's header
 
   // For another message of `span` cells, which is likely to follow: its lines, which the receiver
@@ -133,7 +133,7 @@ class alignas(line_size) basic_ring_writer {
   }
 
   // For a message of `span` cells, whose bytes are in place: invariant 2, and then the word.
-  void end_message(uint64_t span, message_kind kind, uint32_t imm, size_t size) {
+  void end_message(uint64_t span, ring_message_kind kind, uint32_t imm, size_t size) {
     const uint64_t end = written_ + span;
     if (end >= wiped_) wipe(end, span);
     publish(&cells_[written_ & mask_], kind, imm, size);
@@ -187,7 +187,7 @@ class alignas(line_size) basic_ring_writer {
   }
 
   // Makes a message whose bytes are in place the receiver's.
-  static void publish(cell_type* first, message_kind kind, uint32_t imm, size_t size) {
+  static void publish(cell_type* first, ring_message_kind kind, uint32_t imm, size_t size) {
     first->word.store(make_word(kind, static_cast<uint32_t>(size), imm),
                       std::memory_order_release);  // R1
   }

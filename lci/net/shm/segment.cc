@@ -83,7 +83,7 @@ base::StatusOr<segment> segment::create(const char* label, size_t bytes, uint64_
   if (fcntl(result.fd_, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0) {
     return failure("sealing shared memory");
   }
-  if (base::Status bad = result.map(bytes, /*writable=*/true); !bad.ok()) return bad;
+  if (base::Status mapped = result.map(bytes, /*writable=*/true); !mapped.ok()) return mapped;
   *reinterpret_cast<segment_header*>(result.data_) = {layout_version, token};
   return result;
 }
@@ -104,7 +104,7 @@ base::StatusOr<segment> segment::open(int64_t pid, const segment_name& name, siz
     return base::FailedPreconditionError(
         base::StrCat(what, " has ", status.st_size, " bytes, not ", bytes));
   }
-  if (base::Status bad = result.map(bytes, writable); !bad.ok()) return bad;
+  if (base::Status mapped = result.map(bytes, writable); !mapped.ok()) return mapped;
   const auto* header = reinterpret_cast<const segment_header*>(result.data_);
   if (header->version != layout_version || header->token != name.token) {
     return base::FailedPreconditionError(

@@ -7,13 +7,14 @@
 //
 //   mailbox of a rank (one per device; every peer maps it and writes only its own ring and flag)
 //     page 0      segment_header
-//     then        per sending rank: ring_control (2 lines), joint_slots x joint_slot (a line each),
+//     then        per sending rank: ring_control (2 lines), cooperative_slots x cooperative_slot (a
+//     line each),
 //                 ring_cells x cell
 //
 //   cell, 16 bytes, so that several small messages share a line and move together; a message is one
 //   or more consecutive cells, the first of which begins with
 //     byte  0     word     0 until the message is there, then, written in one store: immediate
-//                          data, message_kind, bytes of the message
+//                          data, ring_message_kind, bytes of the message
 //           8     the bytes, running on over the following cells
 //   Where a message would run over the end of the ring, a `pad` fills the cells up to the end.
 //
@@ -36,21 +37,21 @@ namespace lci::net::shm {
 constexpr uint64_t layout_version = 0x6c63697368300006;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
-constexpr size_t line_size = 64;
+constexpr size_t cache_line_size = 64;
 
 // ---- rings --------------------------------------------------------------------------------------
 
-enum class message_kind : uint32_t {  // less than 16
-  pad = 1,                            // no message; `size` is what fills its cells
-  send = 2,                           // a send of the runtime
-  put_done = 3,                       // the bytes of a put_imm are in place; `imm` says which
-  put_request = 4,      // write these bytes, a piece of a put; after the last piece, reply
-  put_imm_request = 5,  // the last piece of one that the target is told of, with `imm`
-  get_request = 6,      // reply with these bytes, in pieces
-  reply = 7,            // answers one of the three
-  joint_put = 8,        // help to copy (joint_copy.h)
-  joint_done = 9,       // no more help is needed
-  told_put = 10,        // write these bytes, and tell the program with `imm`; nobody answers
+enum class ring_message_kind : uint32_t {  // less than 16
+  pad = 1,                                 // no message; `size` is what fills its cells
+  send = 2,                                // a send of the runtime
+  put_done = 3,                            // the bytes of a put_imm are in place; `imm` says which
+  put_request = 4,       // write these bytes, a piece of a put; after the last piece, reply
+  put_imm_request = 5,   // the last piece of one that the target is told of, with `imm`
+  get_request = 6,       // reply with these bytes, in pieces
+  reply = 7,             // answers one of the three
+  cooperative_put = 8,   // help to copy (cooperative_copy.h)
+  cooperative_done = 9,  // no more help is needed
+  inline_put_imm = 10,   // write these bytes, and tell the program with `imm`; nobody answers
 };
 
 // What a message is, in one word, which is written and read at once: its immediate data above, then
@@ -60,15 +61,15 @@ constexpr int kind_shift = 28;
 constexpr uint32_t max_message_size = (uint32_t{1} << kind_shift) - 1;
 
 // Its lower half: those of one kind are ordered by size.
-constexpr uint32_t low_word(message_kind kind, uint32_t size) {
+constexpr uint32_t low_word(ring_message_kind kind, uint32_t size) {
   return static_cast<uint32_t>(kind) << kind_shift | size;
 }
-constexpr uint64_t make_word(message_kind kind, uint32_t size, uint32_t imm) {
+constexpr uint64_t make_word(ring_message_kind kind, uint32_t size, uint32_t imm) {
   return static_cast<uint64_t>(imm) << imm_shift | low_word(kind, size);
 }
 constexpr uint32_t imm_in(uint64_t word) { return static_cast<uint32_t>(word >> imm_shift); }
-constexpr message_kind kind_in(uint64_t word) {
-  return static_cast<message_kind>(static_cast<uint32_t>(word) >> kind_shift);
+constexpr ring_message_kind kind_in(uint64_t word) {
+  return static_cast<ring_message_kind>(static_cast<uint32_t>(word) >> kind_shift);
 }
 constexpr uint32_t size_in(uint64_t word) { return static_cast<uint32_t>(word) & max_message_size; }
 
@@ -91,12 +92,12 @@ constexpr uint64_t span_of(uint64_t size) { return (word_size + size + cell_size
 template <class Atomics>
 struct basic_ring_control {
   // receiver: cells below are free again
-  alignas(line_size) typename Atomics::template atomic<uint64_t> freed;
+  alignas(cache_line_size) typename Atomics::template atomic<uint64_t> freed;
   // sender: 1 when it ended its device properly
-  alignas(line_size) typename Atomics::template atomic<uint32_t> closed;
+  alignas(cache_line_size) typename Atomics::template atomic<uint32_t> closed;
 };
 using ring_control = basic_ring_control<ds::std_atomics>;
-static_assert(sizeof(ring_control) == 2 * line_size);
+static_assert(sizeof(ring_control) == 2 * cache_line_size);
 
 struct remote_copy_header {
   uint32_t operation;  // the requester's number for it; a reply repeats it
@@ -112,38 +113,38 @@ static_assert(sizeof(remote_copy_header) == 40);
 // Flag of a piece of a put.
 constexpr uint32_t last_piece = 1;
 
-// The bytes of a told_put, before those to write. So few that with 8 bytes to write and the word
-// they fill half a line.
-struct told_put_header {
+// The bytes of a inline_put_imm, before those to write. So few that with 8 bytes to write and the
+// word they fill half a line.
+struct inline_put_imm_header {
   uint64_t key;    // as in remote_region
   uint64_t place;  // base as in remote_region below, the offset above
 };
-static_assert(sizeof(told_put_header) == 16);
-constexpr int told_put_offset_shift = 16;
+static_assert(sizeof(inline_put_imm_header) == 16);
+constexpr int inline_put_imm_offset_shift = 16;
 
 // Requests that one rank may have open at another, on one device. The other one keeps room to
 // remember so many replies.
 constexpr uint32_t max_requests = 32;
 
-// A put that both ranks copy; see joint_copy.h.
-constexpr uint32_t joint_slots = 16;  // that may be under way in one direction
-struct alignas(line_size) joint_slot {
+// A put that both ranks copy; see cooperative_copy.h.
+constexpr uint32_t cooperative_slots = 16;  // that may be under way in one direction
+struct alignas(cache_line_size) cooperative_slot {
   std::atomic<uint64_t> taken;  // pieces: by the requester below, by the target above
   std::atomic<uint32_t> end;    // 0 until the target has no more to do with it; see below
 };
-constexpr uint32_t joint_copied = 1;
-constexpr uint32_t joint_failed = 2;  // not all that the target has taken
+constexpr uint32_t cooperative_copied = 1;
+constexpr uint32_t cooperative_failed = 2;  // not all that the target has taken
 
-struct joint_header {  // the bytes of a joint_put and of its joint_done
-  uint32_t number;     // of its slot
-  uint32_t flag;       // 1: the target's program is told of it
-  uint64_t base;       // as in remote_region
+struct cooperative_header {  // the bytes of a cooperative_put and of its cooperative_done
+  uint32_t number;           // of its slot
+  uint32_t flag;             // 1: the target's program is told of it
+  uint64_t base;             // as in remote_region
   uint64_t key;
   uint64_t offset;
   uint64_t size;
   uint64_t source;  // address, in the requester's process
 };
-static_assert(sizeof(joint_header) == 48);
+static_assert(sizeof(cooperative_header) == 48);
 
 // ---- segments -----------------------------------------------------------------------------------
 
@@ -175,8 +176,8 @@ constexpr int32_t descriptor_of(uint64_t backing) {
 constexpr uint64_t pages_of(uint64_t backing) { return backing >> backing_descriptor_bits; }
 
 constexpr size_t directory_capacity = size_t{1} << 16;
-static_assert(directory_capacity == size_t{1} << told_put_offset_shift);
-constexpr uint64_t max_region_size = uint64_t{1} << (64 - told_put_offset_shift);
+static_assert(directory_capacity == size_t{1} << inline_put_imm_offset_shift);
+constexpr uint64_t max_region_size = uint64_t{1} << (64 - inline_put_imm_offset_shift);
 constexpr size_t directory_bytes = page_size + directory_capacity * sizeof(region_slot);
 
 // ---- introductions ------------------------------------------------------------------------------

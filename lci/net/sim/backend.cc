@@ -91,25 +91,25 @@ struct invitation {
 
 base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const context_config& config) {
   std::shared_ptr<fabric> shared;
-  invitation ours{getpid(), 0};
+  invitation local{getpid(), 0};
   base::Status status;
   if (boot.rank() == 0) {
     const base::StatusOr<settings> how = settings::from_environment();
     status = how.status();
     if (how.ok()) {
       shared = std::make_shared<fabric>(boot.size(), *how);
-      ours.shared = reinterpret_cast<uintptr_t>(&shared);
+      local.shared = reinterpret_cast<uintptr_t>(&shared);
       LCI_LOG(info, "simulated network: ", how->to_string());
     }
   }
   const auto all = boot.allgather(
-      "sim-ranks", std::string_view(reinterpret_cast<const char*>(&ours), sizeof(ours)),
+      "sim-ranks", std::string_view(reinterpret_cast<const char*>(&local), sizeof(local)),
       boot.default_timeout());
   if (!status.ok()) return status;
   if (!all.ok()) return all.status();
   invitation first;
   std::memcpy(&first, (*all)[0].data(), sizeof(first));
-  if (first.pid != ours.pid) {
+  if (first.pid != local.pid) {
     return base::FailedPreconditionError(
         "the simulated network joins ranks that are threads of one process only");
   }
@@ -130,8 +130,8 @@ const backend_entry backend = {attr_backend_t::sim, "sim", /*preference=*/-1, []
                                make};
 
 fabric* fabric_of(context& network) {
-  auto* ours = dynamic_cast<sim_context*>(&network);
-  return ours == nullptr ? nullptr : ours->shared();
+  auto* local = dynamic_cast<sim_context*>(&network);
+  return local == nullptr ? nullptr : local->shared();
 }
 
 }  // namespace lci::net::sim

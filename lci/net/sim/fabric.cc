@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "lci/base/check.h"
-#include "lci/net/sim/turns.h"
+#include "lci/net/sim/deterministic_scheduler.h"
 
 namespace lci::net::sim {
 namespace {
@@ -146,13 +146,13 @@ void fabric::enqueue(int rank, int uid, const op& operation, completion_kind kin
   device_state& own = device_of(rank, uid);
   device_state& target = device_of(operation.rank, uid);
   target.from.resize(ranks_.size());
-  channel& way = target.from[static_cast<size_t>(rank)];
+  channel& path = target.from[static_cast<size_t>(rank)];
   // In the order of posting: no earlier than the one before.
-  way.last_due = std::max(way.last_due, due_in(own));
-  way.messages.push_back(
-      {kind, operation.imm, operation.imm_high, {}, way.last_due, ready, way.next_number++});
+  path.last_due = std::max(path.last_due, due_in(own));
+  path.messages.push_back(
+      {kind, operation.imm, operation.imm_high, {}, path.last_due, ready, path.next_number++});
   if (kind != completion_kind::recv || !ready) return;
-  std::vector<unsigned char>& bytes = way.messages.back().bytes;
+  std::vector<unsigned char>& bytes = path.messages.back().bytes;
   bytes.resize(operation.header_size + operation.size);
   if (operation.header_size > 0) {
     std::memcpy(bytes.data(), operation.header, operation.header_size);
@@ -195,7 +195,7 @@ bool fabric::execute(int rank, int uid, const op& operation, const pending* was)
 }
 
 error_t fabric::post(int rank, int uid, const op& operation) {
-  turns::pass();
+  deterministic_scheduler::pass();
   const std::lock_guard<std::mutex> guard(mutex_);
   check(rank, operation);
   device_state& device = device_of(rank, uid);
@@ -231,7 +231,7 @@ error_t fabric::post(int rank, int uid, const op& operation) {
 }
 
 bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offset, int64_t value) {
-  turns::pass();
+  deterministic_scheduler::pass();
   const std::lock_guard<std::mutex> guard(mutex_);
   LCI_CHECK(how_.has_add, "add");
   record(3, static_cast<uint64_t>(peer), static_cast<uint64_t>(value));
@@ -253,7 +253,7 @@ bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offse
 // ------------------------------------------------------------------------------------------
 
 error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* count) {
-  turns::pass();
+  deterministic_scheduler::pass();
   const std::lock_guard<std::mutex> guard(mutex_);
   *count = 0;
   ++now_;
@@ -261,9 +261,9 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
   device_state& device = device_of(rank, uid);
   if (self.lost) return errorcode_t::retry;
   if (chance(device, how_.refuse_percent / 4)) return errorcode_t::retry_lock;
-  const auto give = [&](const completion& given) {
-    out[(*count)++] = given;
-    record(2, static_cast<uint64_t>(given.kind), given.size);
+  const auto write = [&](const completion& finished) {
+    out[(*count)++] = finished;
+    record(2, static_cast<uint64_t>(finished.kind), finished.size);
   };
   // Posted operations complete in any order.
   for (auto each = device.posted.begin(); each != device.posted.end() && *count < max;) {
@@ -273,48 +273,48 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
       ++each;
       continue;
     }
-    completion over;
-    over.kind = operation.kind == op_kind::send  ? completion_kind::send
-                : operation.kind == op_kind::get ? completion_kind::get
-                                                 : completion_kind::put;
-    over.rank = operation.rank;
-    over.context = operation.context;
-    over.failed = lost || !execute(rank, uid, operation, &*each);
-    give(over);
+    completion finished;
+    finished.kind = operation.kind == op_kind::send  ? completion_kind::send
+                    : operation.kind == op_kind::get ? completion_kind::get
+                                                     : completion_kind::put;
+    finished.rank = operation.rank;
+    finished.context = operation.context;
+    finished.failed = lost || !execute(rank, uid, operation, &*each);
+    write(finished);
     each = device.posted.erase(each);
   }
   // Messages of each sender in their order, senders in any.
   const size_t first = next_random(&device.random) % ranks_.size();
   for (size_t i = 0; i < ranks_.size(); ++i) {
     const size_t sender = (first + i) % ranks_.size();
-    channel& way = device.from[sender];
-    while (*count < max && !way.messages.empty() && way.messages.front().ready &&
-           way.messages.front().due <= now_) {
-      message& arrived = way.messages.front();
-      completion given;
-      given.kind = arrived.kind;
-      given.rank = static_cast<int>(sender);
-      given.imm = arrived.imm;
-      given.imm_high = arrived.imm_high;
+    channel& path = device.from[sender];
+    while (*count < max && !path.messages.empty() && path.messages.front().ready &&
+           path.messages.front().due <= now_) {
+      message& arrived = path.messages.front();
+      completion delivered;
+      delivered.kind = arrived.kind;
+      delivered.rank = static_cast<int>(sender);
+      delivered.imm = arrived.imm;
+      delivered.imm_high = arrived.imm_high;
       if (arrived.kind == completion_kind::recv) {
-        given.size = arrived.bytes.size();
-        given.lease = device.next_lease++;
+        delivered.size = arrived.bytes.size();
+        delivered.lease = device.next_lease++;
         // A vector's memory is aligned to 16 and stays where it is.
-        std::vector<unsigned char>& lent = device.leases[given.lease];
+        std::vector<unsigned char>& lent = device.leases[delivered.lease];
         lent = std::move(arrived.bytes);
-        given.buffer = lent.data();
+        delivered.buffer = lent.data();
       }
-      way.messages.pop_front();
-      give(given);
+      path.messages.pop_front();
+      write(delivered);
     }
     if (device.failure_due[sender] != 0 && device.failure_due[sender] <= now_ && *count < max &&
-        (way.messages.empty() || !way.messages.front().ready)) {
-      way.messages.clear();
+        (path.messages.empty() || !path.messages.front().ready)) {
+      path.messages.clear();
       device.failure_due[sender] = 0;
       completion failed;
       failed.kind = completion_kind::peer_failed;
       failed.rank = static_cast<int>(sender);
-      give(failed);
+      write(failed);
     }
   }
   return *count > 0 ? error_t(errorcode_t::done) : errorcode_t::retry;

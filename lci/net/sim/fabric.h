@@ -19,8 +19,8 @@ namespace lci::net::sim {
 
 // What all ranks of a job share. Every decision is made by the numbers of the device that it is
 // about, in the order of that device's calls: when the ranks are driven by one thread, or by
-// threads that take turns (turns.h), the same seed gives the same run, of which trace() is a
-// fingerprint.
+// threads that take turns (deterministic_scheduler.h), the same seed gives the same run, of which
+// trace() is a fingerprint.
 //
 // The contract of the runtime's side is checked: an operation beyond the limits, without the
 // registration that it needs, or whose buffer changes while the network has it, ends the process.

@@ -96,7 +96,9 @@ plan::plan(const target& where, matching_engine_t engine, comp_t comp, const cha
   phase_begin_ = graph_->add_node(nullptr, state_, [](void* s) { delete static_cast<state*>(s); });
   graph_->add_edge(GRAPH_START, phase_begin_, nullptr);
   if (room > 0) state_->room.reset(new char[room]);
-  state_->first_tag = tag_t{matching->next_collective()} << 32;
+  const tag_t number = matching->next_collective(what);
+  number_ = number + 1;
+  state_->first_tag = number << 32;
 }
 
 plan::~plan() {
@@ -212,7 +214,7 @@ void plan::run_blocking() {
     ~guard() { flag->leave(); }
     end_flag* flag;
   } leave{end_};
-  wait_until(&device_, what_, [this] {
+  wait_until(&device_, {what_, observe::rank_report::any_rank, number_}, [this] {
     // What waits for a message of a third rank, which has given up, does not end by itself.
     if (runtime_.any_failed()) {
       const int failed = runtime_.first_failed();

@@ -66,6 +66,7 @@ class plan {
   const int rank_;
   const int size_;
   const char* const what_;
+  uint64_t number_ = 0;  // on its engine, counted from 1
   const comp_t comp_;
   std::unique_ptr<graph> graph_;
   state* state_;  // the graph's

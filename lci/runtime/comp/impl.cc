@@ -6,17 +6,18 @@
 #include "lci/runtime/live.h"
 
 namespace lci::rt {
-[[gnu::no_sanitize("vptr")]] void library_comp::end(void* memory, size_t size, size_t alignment) {
+[[gnu::no_sanitize("vptr")]] void library_comp::end(void* memory, size_t alignment) {
   // As in live.h. The base comes first in all of them.
   *const_cast<volatile attr_comp_type_t*>(&static_cast<library_comp*>(memory)->attr.comp_type) =
       freed;
-  keep_freed(memory, size, alignment);
+  quarantine(memory, alignment);
 }
 
 synchronizer::synchronizer(const comp_attr_t& attributes)
     : library_comp(attributes),
       threshold_(attributes.sync_threshold),
-      statuses_(base::make_line_array<status_t>(static_cast<size_t>(attributes.sync_threshold))) {}
+      statuses_(
+          base::make_aligned_array<status_t>(static_cast<size_t>(attributes.sync_threshold))) {}
 
 void synchronizer::signal(status_t status) {
   // S1: acquire pairs with S4, so that this status is not written before the last round's are read.
@@ -40,6 +41,12 @@ void synchronizer::take(status_t* out) {
   }
   filled_.store(0, std::memory_order_relaxed);
   tickets_.store(0, std::memory_order_release);  // S4: pairs with S1; publishes filled_ too
+}
+
+void growing_completion_queue::describe(observe::rank_report* report) {
+  const size_t statuses = queue_.size();
+  if (statuses == 0) return;
+  add_entry(report, &report->queues, observe::rank_report::queue{attr.name, statuses});
 }
 
 fixed_completion_queue::fixed_completion_queue(const comp_attr_t& attributes)

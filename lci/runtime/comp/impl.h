@@ -10,9 +10,10 @@
 #include <string>
 
 #include "lci/api/comp.hpp"
-#include "lci/base/own_lines.h"
+#include "lci/base/cache_aligned.h"
 #include "lci/ds/array_queue.h"
 #include "lci/ds/lcrq.h"
+#include "lci/observe/subject.h"
 
 namespace lci::rt {
 
@@ -24,15 +25,15 @@ class library_comp : public comp_impl_t {
   static void* operator new(size_t size, std::align_val_t alignment) {
     return ::operator new(size, alignment);
   }
-  static void operator delete(void* memory, size_t size) { end(memory, size, 0); }
-  static void operator delete(void* memory, size_t size, std::align_val_t alignment) {
-    end(memory, size, static_cast<size_t>(alignment));
+  static void operator delete(void* memory) { end(memory, 0); }
+  static void operator delete(void* memory, std::align_val_t alignment) {
+    end(memory, static_cast<size_t>(alignment));
   }
 
   static constexpr auto freed = static_cast<attr_comp_type_t>(0x66726565);  // "free"
 
  private:
-  static void end(void* memory, size_t size, size_t alignment);
+  static void end(void* memory, size_t alignment);
 };
 
 // False if the library has allocated and freed it: then it is not an object any more, as the
@@ -89,7 +90,7 @@ class alignas(64) synchronizer final : public library_comp {
   const int threshold_;
   std::atomic<int> tickets_{0};
   std::atomic<int> filled_{0};
-  const base::line_array<status_t> statuses_;
+  const base::aligned_array<status_t> statuses_;
 };
 
 // Statuses in the order of completion.
@@ -106,8 +107,12 @@ class growing_completion_queue final : public completion_queue {
   void signal(status_t status) override { queue_.push(status); }
   bool pop(status_t* out) override { return queue_.try_pop(out); }
 
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report* report);
+
  private:
   ds::lcrq<status_t> queue_;
+  const observe::listed<growing_completion_queue> listed_{this};
 };
 
 class fixed_completion_queue final : public completion_queue {

@@ -193,7 +193,7 @@ void sync_wait_x::operator()() const {
   auto* sync = checked<rt::synchronizer>(get_comp(), attr_comp_type_t::sync, "sync_wait");
   device_impl_t* device =
       get_do_progress() ? rt::resolve(get_runtime(), get_device()).device : nullptr;
-  rt::wait_until(device, "sync_wait", [sync] { return sync->ready(); });
+  rt::wait_until(device, {"sync_wait"}, [sync] { return sync->ready(); });
   sync->take(get_p_out());
 }
 

@@ -27,12 +27,13 @@ error_t pieces::post_rest(device_impl_t& device, bool may_wait) {
   op.rank = rank;
   op.imm = imm;
   op.imm_high = imm_high;
-  op.target_waits = target_waits;
+  op.latency_critical = latency_critical;
   op.local = local;
   op.remote = remote;
   op.context = static_cast<continuation*>(this);
-  const size_t most =
-      target_waits ? std::min(device.max_rma(), device.net->awaited_piece(rank)) : device.max_rma();
+  const size_t most = latency_critical
+                          ? std::min(device.max_rma(), device.net->preferred_chunk(rank))
+                          : device.max_rma();
   for (;;) {
     const size_t left = size - posted_;
     const size_t piece = std::min(left, most);

@@ -28,7 +28,7 @@ class pieces : public continuation {
   bool tells = false;  // the last piece is a put_imm with these
   net_imm_data_t imm = 0;
   net_imm_data_t imm_high = 0;
-  bool target_waits = false;  // as in net::op
+  bool latency_critical = false;  // as in net::op
   // If not null: what to move instead of `buffer`, `size` and `remote_offset`, which then are those
   // of the run that is under way. At least one; stays until it is finished.
   struct run {

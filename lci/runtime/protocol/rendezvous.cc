@@ -4,6 +4,7 @@
 
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
+#include "lci/observe/subject.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/protocol/control.h"
 #include "lci/runtime/runtime.h"
@@ -12,6 +13,21 @@ namespace lci::rt {
 
 int rendezvous::owner_of(const message& m) const {
   return m.rank + (m.collective ? device_.runtime.size() : 0);
+}
+
+void rendezvous::describe(observe::rank_report* report, uint64_t device) {
+  const auto add = [&](const message& m, bool is_outgoing) {
+    observe::rank_report::transfer described;
+    described.device = device;
+    described.outgoing = is_outgoing;
+    described.peer = m.rank;
+    described.tag = m.tag;
+    described.size = m.size;
+    described.collective = m.collective;
+    add_entry(report, &report->transfers, described);
+  };
+  outgoing_.for_each([&](const outgoing_state& state) { add(state.outgoing, true); });
+  incoming_.for_each([&](const incoming_state& state) { add(state.incoming, false); });
 }
 
 template <class Table>
@@ -77,7 +93,8 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
 }
 
 bool rendezvous::last_put_tells() const {
-  return device_.puts_tell() && device_.runtime.attr().rdv_protocol != attr_rdv_protocol_t::write;
+  return device_.has_put_imm32() &&
+         device_.runtime.attr().rdv_protocol != attr_rdv_protocol_t::write;
 }
 
 void rendezvous::on_rtr(int rank, const rtr_header& header) {
@@ -95,7 +112,7 @@ void rendezvous::on_rtr(int rank, const rtr_header& header) {
   state->receiver_ticket = header.receiver_ticket;
   state->tells = last_put_tells();
   state->imm = header.receiver_ticket;
-  state->target_waits = true;
+  state->latency_critical = true;
   const error_t result = state->start(device_, /*may_wait=*/true);
   if (!result.is_posted()) state->finished(device_, result.errorcode);
 }

@@ -25,6 +25,7 @@
 #include "lci/ds/object_pool.h"
 #include "lci/ds/ticket_table.h"
 #include "lci/net/op.h"
+#include "lci/observe/rank_report.h"
 #include "lci/runtime/backlog.h"
 #include "lci/runtime/message.h"
 #include "lci/runtime/protocol/pieces.h"
@@ -78,6 +79,10 @@ class rendezvous {
   // Ends every conversation that waits for a rank that is gone, and those of collectives with any
   // rank: these need all ranks, and who has noticed does not go on.
   void fail_peer(int rank);
+
+  size_t open() const { return static_cast<size_t>(open_.load(std::memory_order_relaxed)); }
+  // Adds those that wait for a peer.
+  void describe(observe::rank_report* report, uint64_t device);
 
   // No conversation is open.
   bool idle() const { return open_.load(std::memory_order_acquire) == 0; }

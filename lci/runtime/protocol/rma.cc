@@ -13,7 +13,7 @@ namespace lci::rt {
 
 template <class Operation>
 bool rma::tells(net::op_kind kind, tag_t tag, rcomp_t rcomp, Operation* operation) const {
-  if (kind != net::op_kind::put || rcomp == 0 || !device_.puts_tell() ||
+  if (kind != net::op_kind::put || rcomp == 0 || !device_.has_put_imm32() ||
       !device_.runtime.imm().fits(tag, rcomp)) {
     return false;
   }
@@ -25,7 +25,7 @@ bool rma::tells(net::op_kind kind, tag_t tag, rcomp_t rcomp, Operation* operatio
 template <class Operation>
 bool rma::tells(net::op_kind kind, const remote_signal& signal, Operation* operation) const {
   if (kind != net::op_kind::put || signal.signal == 0 || !device_.signals().fits(signal) ||
-      (device_.adds() && signal.counter.key != 0)) {
+      (device_.has_remote_add() && signal.counter.key != 0)) {
     return false;
   }
   operation->imm = device_.signals().encode(signal);
@@ -39,7 +39,7 @@ void rma::tell(int rank, tag_t tag, rcomp_t rcomp) {
 }
 
 void rma::tell(int rank, const remote_signal& signal) {
-  if (device_.adds() && signal.counter.key != 0 &&
+  if (device_.has_remote_add() && signal.counter.key != 0 &&
       device_.net->add(rank, signal.counter, signal.counter_offset,
                        addend_of(signal.part, signal.event_bits))) {
     return;
@@ -84,8 +84,8 @@ error_t rma::start(net::op_kind kind, const message& operation, net::remote_regi
     op.local = operation.local;
     op.remote = remote;
     op.remote_offset = remote_offset;
-    const error_t result = signal != nullptr ? post_at_once(&op, *signal)
-                                             : post_at_once(&op, operation.tag, operation.rcomp);
+    const error_t result = signal != nullptr ? post_short(&op, *signal)
+                                             : post_short(&op, operation.tag, operation.rcomp);
     if (result.is_done()) operation.release();
     if (!may_wait || !result.is_retry()) return result;
   }
@@ -125,11 +125,11 @@ error_t rma::start(net::op_kind kind, const message& operation, net::remote_regi
 
 bool rma::ends_at_once(size_t size, net::local_region local) const {
   const net::device_limits& limits = device_.net->limits();
-  return size < limits.rma_at_once && size <= device_.max_rma() &&
+  return size < limits.rma_short && size <= device_.max_rma() &&
          (!limits.needs_registration || local.handle != 0);
 }
 
-error_t rma::post_at_once(net::op* operation, tag_t tag, rcomp_t rcomp) {
+error_t rma::post_short(net::op* operation, tag_t tag, rcomp_t rcomp) {
   const bool told = tells(operation->kind, tag, rcomp, operation);
   if (told) operation->kind = net::op_kind::put_imm;
   const error_t result = device_.net->post(*operation);
@@ -137,7 +137,7 @@ error_t rma::post_at_once(net::op* operation, tag_t tag, rcomp_t rcomp) {
   return result;
 }
 
-error_t rma::post_at_once(net::op* operation, const remote_signal& signal) {
+error_t rma::post_short(net::op* operation, const remote_signal& signal) {
   const bool told = tells(operation->kind, signal, operation);
   if (told) operation->kind = net::op_kind::put_imm;
   const error_t result = device_.net->post(*operation);

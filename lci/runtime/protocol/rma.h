@@ -72,8 +72,8 @@ class rma {
   // Posts one: its kind is put or get, and it has neither context nor immediate data, which this
   // gives a put that tells the target. Done, fatal, or retry: then nothing happened.
   // (Not by value: what has been written word by word is copied by larger loads, which wait.)
-  error_t post_at_once(net::op* operation, tag_t tag, rcomp_t rcomp);
-  error_t post_at_once(net::op* operation, const remote_signal& signal);
+  error_t post_short(net::op* operation, tag_t tag, rcomp_t rcomp);
+  error_t post_short(net::op* operation, const remote_signal& signal);
 
   // Whether the network tells the target of a put: then *operation does.
   template <class Operation>

@@ -1,0 +1,213 @@
+#include "lci/net/shm/cooperative_copy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "lci/base/log.h"
+
+namespace lci::net::shm {
+namespace {
+
+// Large enough that a system call for each costs little, and small enough that neither waits long
+// for the other's last one.
+size_t piece_of(size_t size) {
+  constexpr size_t least = size_t{32} << 10;
+  constexpr size_t most = size_t{256} << 10;
+  return std::clamp(size / 8, least, most);
+}
+uint64_t pieces_of(size_t size) { return (size + piece_of(size) - 1) / piece_of(size); }
+
+// The requester takes pieces from the front, and the target from the back: where they use the same
+// memory again and again, each mostly has its part in its own cache.
+enum class side { front, back };
+constexpr int back_shift = 32;
+
+// Calls copy(offset, size) for pieces that nobody else has taken. Returns how many; *whole is false
+// if one failed.
+template <class Copy>
+uint64_t copy_pieces(cooperative_slot* slot, side from, size_t size, const Copy& copy,
+                     bool* whole) {
+  const size_t piece = piece_of(size);
+  const uint64_t count = pieces_of(size);
+  const uint64_t step = from == side::front ? 1 : uint64_t{1} << back_shift;
+  uint64_t own = 0;
+  *whole = true;
+  // The peer could set the counters back: no more than there are.
+  while (own < count) {
+    const uint64_t taken = slot->taken.fetch_add(step, std::memory_order_relaxed);
+    const uint64_t at_front = taken & UINT32_MAX;
+    const uint64_t at_back = taken >> back_shift;
+    if (at_front + at_back >= count) break;
+    ++own;
+    const size_t begin = (from == side::front ? at_front : count - 1 - at_back) * piece;
+    *whole = copy(begin, std::min(piece, size - begin));
+    if (!*whole) break;
+  }
+  return own;
+}
+
+}  // namespace
+
+cooperative_copies::cooperative_copies(int ranks, region_table& regions, copier copy,
+                                       large_puts& timed)
+    : regions_(regions),
+      copy_(std::move(copy)),
+      timed_(timed),
+      with_(new conversation[static_cast<size_t>(ranks)]) {}
+
+void cooperative_copies::attach(int rank, cooperative_slot* outgoing, cooperative_slot* incoming) {
+  with_[static_cast<size_t>(rank)].outgoing = outgoing;
+  with_[static_cast<size_t>(rank)].incoming = incoming;
+}
+
+// ---- requester ----------------------------------------------------------------------------------
+
+error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_writer& writer,
+                                int64_t begin) {
+  conversation& with = with_[static_cast<size_t>(operation.rank)];
+  constexpr uint32_t all = (uint32_t{1} << cooperative_slots) - 1;
+  if (with.used == all) reclaim(with);
+  const uint32_t free = ~with.used & all;
+  // Room for both messages: what the one promises, the other must be able to keep.
+  if (free == 0 || !writer.has_room(2 * (sizeof(cooperative_header) + cell_size))) {
+    return errorcode_t::retry_nomem;
+  }
+  const auto number = static_cast<uint32_t>(__builtin_ctz(free));
+  cooperative_slot& slot = with.outgoing[number];
+  slot.taken.store(0, std::memory_order_relaxed);
+  slot.end.store(0, std::memory_order_relaxed);
+  const bool notifies = operation.kind == op_kind::put_imm;
+  cooperative_header header{number,
+                            notifies ? 1u : 0u,
+                            operation.remote.base,
+                            operation.remote.key,
+                            operation.remote_offset,
+                            operation.size,
+                            reinterpret_cast<uintptr_t>(operation.buffer)};
+  writer.write(ring_message_kind::cooperative_put, operation.imm,
+               {&header, sizeof(header), nullptr, 0});
+  with.used |= uint32_t{1} << number;
+  open_.fetch_add(1, std::memory_order_relaxed);
+
+  auto* const local = static_cast<unsigned char*>(operation.buffer);
+  bool whole = false;
+  const uint64_t copied = copy_pieces(
+      &slot, side::front, operation.size,
+      [&](size_t at, size_t size) {
+        return copy_(operation.rank, copy_direction::to_peer, local + at, remote + at, size);
+      },
+      &whole);
+  if (!whole) header.flag = 0;  // nobody is told of what is not there
+  writer.write(ring_message_kind::cooperative_done, operation.imm,
+               {&header, sizeof(header), nullptr, 0});
+  request& made = with.requests[number];
+  made.context = operation.context;
+  made.waits = whole && copied < pieces_of(operation.size);
+  made.size = operation.size;
+  made.begin = begin;
+  if (!whole) return errorcode_t::fatal;
+  if (made.waits) return errorcode_t::posted;
+  timed_.ended(copy_path::kernel, operation.rank, operation.size, begin);
+  return errorcode_t::done;
+}
+
+bool cooperative_copies::finish(int rank, completion* out) {
+  return close(rank, /*all=*/false, out);
+}
+
+bool cooperative_copies::give_up(int rank, completion* out) {
+  return close(rank, /*all=*/true, out);
+}
+
+void cooperative_copies::free_slot(conversation& with, uint32_t number) {
+  with.used &= ~(uint32_t{1} << number);
+  open_.fetch_sub(1, std::memory_order_relaxed);
+}
+
+void cooperative_copies::reclaim(conversation& with) {
+  for (uint32_t left = with.used; left != 0; left &= left - 1) {
+    const auto number = static_cast<uint32_t>(__builtin_ctz(left));
+    if (with.requests[number].waits ||
+        with.outgoing[number].end.load(std::memory_order_acquire) == 0) {  // J1
+      continue;
+    }
+    free_slot(with, number);
+  }
+}
+
+bool cooperative_copies::close(int rank, bool all, completion* out) {
+  conversation& with = with_[static_cast<size_t>(rank)];
+  for (uint32_t left = with.used; left != 0; left &= left - 1) {
+    const auto number = static_cast<uint32_t>(__builtin_ctz(left));
+    const uint32_t end = with.outgoing[number].end.load(std::memory_order_acquire);  // J1
+    if (end == 0 && !all) continue;
+    free_slot(with, number);
+    const request& finished = with.requests[number];
+    if (!finished.waits) continue;
+    *out = completion();
+    out->kind = completion_kind::put;
+    out->rank = rank;
+    out->context = finished.context;
+    out->failed = end != cooperative_copied;
+    if (out->failed) {
+      timed_.gave_up(copy_path::kernel, rank, finished.size);
+    } else {
+      timed_.ended(copy_path::kernel, rank, finished.size, finished.begin);
+    }
+    return true;
+  }
+  return false;
+}
+
+// ---- target -------------------------------------------------------------------------------------
+
+bool cooperative_copies::take(int rank, const incoming& message) {
+  conversation& with = with_[static_cast<size_t>(rank)];
+  cooperative_header header;
+  if (message.size != sizeof(header)) return false;
+  std::memcpy(&header, message.bytes, sizeof(header));
+  if (header.number >= cooperative_slots) return false;
+  cooperative_slot* const slot = &with.incoming[header.number];
+  // First all of it, so that the size is one that memory can have.
+  const remote_region region{header.base, header.key};
+  bool whole = regions_.use(region, header.offset, header.size, [](void*) {});
+  if (whole) {
+    copy_pieces(
+        slot, side::back, header.size,
+        [&](size_t at, size_t size) {
+          bool copied = false;
+          // Each piece anew: memory can't be closed while one is copied, and waits no longer.
+          return regions_.use(region, header.offset + at, size, [&](void* to) {
+            copied = copy_(rank, copy_direction::from_peer, to, header.source + at, size);
+          }) && copied;
+        },
+        &whole);
+  }
+  const uint32_t bit = uint32_t{1} << header.number;
+  with.failed = whole ? with.failed & ~bit : with.failed | bit;
+  // J1 (release): pieces are in place, and the requester's bytes are not read any more.
+  slot->end.store(whole ? cooperative_copied : cooperative_failed, std::memory_order_release);
+  return true;
+}
+
+bool cooperative_copies::take_done(int rank, const incoming& message, completion* out,
+                                   bool* notified) {
+  conversation& with = with_[static_cast<size_t>(rank)];
+  cooperative_header header;
+  if (message.size != sizeof(header)) return false;
+  std::memcpy(&header, message.bytes, sizeof(header));
+  if (header.number >= cooperative_slots) return false;
+  *notified = header.flag != 0 && (with.failed >> header.number & 1) == 0;
+  if (header.flag != 0 && !*notified) {
+    LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
+  }
+  if (!*notified) return true;
+  *out = completion();
+  out->kind = completion_kind::remote_put;
+  out->rank = rank;
+  out->imm = message.imm;
+  return true;
+}
+
+}  // namespace lci::net::shm

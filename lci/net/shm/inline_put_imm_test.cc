@@ -1,0 +1,116 @@
+#include "lci/net/shm/inline_put_imm.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace lci::net::shm {
+namespace {
+
+// A rank of whose memory the middle is open, and a message to it.
+class InlinePutImm : public testing::Test {
+ protected:
+  static constexpr size_t open_from = 256;
+  static constexpr size_t open_size = 512;
+
+  InlinePutImm() : slots_(new region_slot[directory_capacity]()), memory_(1024) {
+    regions_.attach(slots_.get(), 1000);
+    // Not the first slot.
+    const auto first = regions_.open(memory_.data(), 1);
+    region_ = regions_.open(memory_.data() + open_from, open_size).value();
+    regions_.close(*first);
+  }
+
+  inline_put_imm_result take(const inline_put_imm_header& header, size_t size) {
+    std::vector<unsigned char> bytes(sizeof(header) + size, 9);
+    std::memcpy(bytes.data(), &header, sizeof(header));
+    return take(&bytes);
+  }
+  inline_put_imm_result take(std::vector<unsigned char>* bytes) {
+    incoming message;
+    message.kind = ring_message_kind::inline_put_imm;
+    message.imm = 5;
+    message.size = static_cast<uint32_t>(bytes->size());
+    message.bytes = bytes->data();
+    out_ = completion();
+    out_.kind = completion_kind::peer_failed;
+    return take_inline_put_imm(regions_, 3, message, &out_);
+  }
+  auto count(unsigned char value) const {
+    return static_cast<size_t>(std::count(memory_.begin(), memory_.end(), value));
+  }
+
+  std::unique_ptr<region_slot[]> slots_;
+  std::vector<unsigned char> memory_;
+  region_table regions_;
+  local_region region_;
+  completion out_;
+};
+
+TEST_F(InlinePutImm, WritesTheBytesInPlaceAndNotifies) {
+  const remote_region open = regions_.remote(region_);
+  ASSERT_EQ(take(make_inline_put_imm(open, 1), 200), inline_put_imm_result::notified);
+  EXPECT_EQ(out_.kind, completion_kind::remote_put);
+  EXPECT_EQ(out_.rank, 3);
+  EXPECT_EQ(out_.imm, 5u);
+  EXPECT_EQ(count(9), 200u);
+  EXPECT_EQ(memory_[open_from], 0);
+  EXPECT_EQ(memory_[open_from + 1], 9);
+  EXPECT_EQ(take(make_inline_put_imm(open, open_size), 0), inline_put_imm_result::notified);
+  EXPECT_EQ(count(9), 200u);
+}
+
+TEST_F(InlinePutImm, ClosedMemoryIsNotWrittenAndNotifiesNobody) {
+  const remote_region open = regions_.remote(region_);
+  EXPECT_EQ(take(make_inline_put_imm(open, open_size - 7), 8), inline_put_imm_result::closed);
+  EXPECT_EQ(take(make_inline_put_imm({open.base, open.key + 1}, 0), 8),
+            inline_put_imm_result::closed);
+  EXPECT_EQ(take(make_inline_put_imm({open.base + 1, open.key}, 0), 8),
+            inline_put_imm_result::closed);
+  regions_.close(region_);
+  EXPECT_EQ(take(make_inline_put_imm(open, 0), 8), inline_put_imm_result::closed);
+  EXPECT_EQ(out_.kind, completion_kind::peer_failed) << "untouched";
+  EXPECT_EQ(count(0), memory_.size());
+}
+
+TEST_F(InlinePutImm, RefusesMoreThanAnOffsetCanName) {
+  EXPECT_FALSE(regions_.open(memory_.data(), max_region_size + 1).ok());
+  EXPECT_TRUE(regions_.open(memory_.data(), max_region_size).ok());
+}
+
+// A peer may write anything: only open memory changes, and nothing is read beyond the message (the
+// address sanitizer watches).
+TEST_F(InlinePutImm, WhateverAPeerWritesOnlyOpenMemoryChanges) {
+  std::mt19937_64 random(20261122);
+  const remote_region open = regions_.remote(region_);
+  int notified = 0;
+  int malformed = 0;
+  for (int i = 0; i < 100000; ++i) {
+    inline_put_imm_header header = make_inline_put_imm(open, random() % 600);
+    if (random() % 8 == 0) header.key = random();
+    if (random() % 8 == 0) header.place = random();
+    std::vector<unsigned char> bytes(random() % 100, 7);
+    std::copy_n(reinterpret_cast<const unsigned char*>(&header),
+                std::min(bytes.size(), sizeof(header)), bytes.begin());
+    const inline_put_imm_result result = take(&bytes);
+    EXPECT_EQ(result == inline_put_imm_result::malformed, bytes.size() < sizeof(header));
+    notified += result == inline_put_imm_result::notified;
+    malformed += result == inline_put_imm_result::malformed;
+  }
+  EXPECT_GT(notified, 1000);
+  EXPECT_GT(malformed, 1000);
+  const auto all_zero = [this](size_t from, size_t to) {
+    return std::all_of(memory_.begin() + static_cast<std::ptrdiff_t>(from),
+                       memory_.begin() + static_cast<std::ptrdiff_t>(to),
+                       [](unsigned char c) { return c == 0; });
+  };
+  EXPECT_TRUE(all_zero(0, open_from));
+  EXPECT_TRUE(all_zero(open_from + open_size, memory_.size()));
+}
+
+}  // namespace
+}  // namespace lci::net::shm

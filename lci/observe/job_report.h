@@ -1,0 +1,40 @@
+// What a job waits for, from the reports of its ranks.
+#ifndef LCI_OBSERVE_JOB_REPORT_H_
+#define LCI_OBSERVE_JOB_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "lci/observe/rank_report.h"
+
+namespace lci::observe {
+
+struct job_report {
+  // A rank that has not answered.
+  struct silent_rank {
+    int64_t rank = 0;
+    std::string state;  // "is stopped", "has ended", ...
+  };
+
+  std::string reason;               // why the job was asked
+  int64_t size = 0;                 // ranks of the job
+  std::vector<rank_report> ranks;   // those that have answered, ascending
+  std::vector<silent_rank> silent;  // the others, ascending
+};
+
+// What is most likely wrong, a sentence each, the likeliest first: collective operations that do
+// not fit together, ranks that are in none while others are, receives whose sender has sent
+// something else or nothing, messages that nobody receives, large messages that the receiver has
+// not taken, cycles of ranks that wait for each other, devices that nobody polls, ranks that do not
+// answer. Empty: nothing waits.
+std::vector<std::string> findings(const job_report& job);
+
+// For people: the reason, the findings, and the state of each rank; several lines.
+std::string to_text(const job_report& job);
+
+// For tools: one JSON object with the members reason, size, findings, ranks, silent.
+std::string to_json(const job_report& job);
+
+}  // namespace lci::observe
+
+#endif  // LCI_OBSERVE_JOB_REPORT_H_

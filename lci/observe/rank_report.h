@@ -1,0 +1,101 @@
+// The state of one rank, as it describes itself when a job is asked what it waits for.
+#ifndef LCI_OBSERVE_RANK_REPORT_H_
+#define LCI_OBSERVE_RANK_REPORT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lci/base/status.h"
+
+namespace lci::observe {
+
+// Plain data. `seconds` is always an age, rounded down.
+struct rank_report {
+  // What stands for any rank or any tag in a receive.
+  static constexpr int64_t any_rank = -1;
+  // Lists of a report are cut to so many entries of each kind.
+  static constexpr size_t most_entries = 64;
+
+  // A thread inside a call of the library that waits.
+  struct wait {
+    int64_t thread = 0;  // as gettid(2)
+    std::string call;    // "barrier", "sync_wait", "a blocking post", ...
+    int64_t peer = any_rank;
+    uint64_t collective = 0;  // number of the collective operation; 0: none
+    uint32_t seconds = 0;
+    std::string place;  // the caller, as "program(function+0x12)"; empty: unknown
+  };
+
+  // A receive that has found no message, or a message that has found no receive. Those that differ
+  // only in their age are one entry.
+  struct message {
+    enum class kind : uint8_t { receive, arrived, announced };  // announced: a large message
+    kind what = kind::receive;
+    uint64_t engine = 0;      // number of the matching engine
+    uint64_t collective = 0;  // number of the collective operation that it is of; 0: none
+    int64_t peer = any_rank;
+    bool any_tag = false;
+    uint64_t tag = 0;
+    uint64_t size = 0;     // bytes of the first
+    uint64_t count = 0;    // of such entries
+    uint32_t seconds = 0;  // age of the oldest
+  };
+
+  // A large message between its announcement and its end.
+  struct transfer {
+    uint64_t device = 0;
+    bool outgoing = false;
+    int64_t peer = any_rank;
+    uint64_t tag = 0;
+    uint64_t size = 0;  // bytes
+    bool collective = false;
+  };
+
+  struct device {
+    uint64_t number = 0;            // in the order of allocation
+    uint32_t seconds_unpolled = 0;  // since a thread made progress on it
+    uint64_t polls = 0;
+    uint64_t backlog = 0;    // operations that the network refused, waiting to be posted again
+    uint64_t transfers = 0;  // open rendezvous
+  };
+
+  struct queue {
+    std::string name;
+    uint64_t statuses = 0;  // that nobody has popped
+  };
+
+  // The collective operations of a matching engine.
+  struct collectives {
+    uint64_t engine = 0;
+    uint64_t last = 0;      // number of the last one that was started; 0: none
+    std::string last_kind;  // its name
+  };
+
+  int64_t rank = 0;
+  int64_t size = 0;
+  int64_t pid = 0;
+  std::string host;
+  std::string program;
+  std::vector<wait> waits;
+  std::vector<message> messages;
+  std::vector<transfer> transfers;
+  std::vector<device> devices;
+  std::vector<queue> queues;
+  std::vector<collectives> engines;
+  std::vector<int64_t> failed;  // ranks that this one takes for failed
+  uint64_t left_out = 0;        // entries beyond most_entries
+};
+
+// The report as text, one entry a line, and back. decode() accepts only what encode() of the same
+// release writes, and says what is wrong otherwise: the text comes from another process.
+std::string encode(const rank_report& report);
+base::StatusOr<rank_report> decode(std::string_view text);
+
+// The report as one JSON object.
+std::string to_json(const rank_report& report);
+
+}  // namespace lci::observe
+
+#endif  // LCI_OBSERVE_RANK_REPORT_H_

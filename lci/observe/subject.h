@@ -1,0 +1,82 @@
+// The parts of a process that describe themselves when it is asked what it waits for.
+#ifndef LCI_OBSERVE_SUBJECT_H_
+#define LCI_OBSERVE_SUBJECT_H_
+
+#include <utility>
+#include <vector>
+
+#include "lci/observe/rank_report.h"
+
+namespace lci::observe {
+
+class subject {
+ public:
+  // Adds entries to the report. Called by the observer's thread while the process runs on: what
+  // other threads change is read under their locks or from atomic variables. Does not call back
+  // into the registry.
+  virtual void describe(rank_report* report) = 0;
+  // Once per second, by the same thread.
+  virtual void tick() {}
+
+ protected:
+  ~subject() = default;
+};
+
+// Lists a subject for as long as the registration lives. It is the last member of its class, so
+// that the subject is whole whenever it is listed: construction and destruction wait for a report
+// that is being made.
+//
+// Thread safety: registrations may be made and destroyed by any thread at any time.
+class registration {
+ public:
+  explicit registration(subject* listed);
+  ~registration();
+  registration(const registration&) = delete;
+  registration& operator=(const registration&) = delete;
+
+ private:
+  subject* const listed_;
+};
+
+// Lists an object that is no subject itself, as a member of it, the last one. `T` has
+// describe(rank_report*), as a subject, and may have tick().
+template <class T>
+class listed final : private subject {
+ public:
+  explicit listed(T* of) : of_(of), registration_(this) {}
+
+ private:
+  void describe(rank_report* report) override { of_->describe(report); }
+  void tick() override { tick_of(of_, 0); }
+
+  template <class U>
+  static auto tick_of(U* of, int) -> decltype(of->tick()) {
+    return of->tick();
+  }
+  template <class U>
+  static void tick_of(U*, long) {}
+
+  T* const of_;
+  const registration registration_;
+};
+
+// Lets every listed subject describe itself, in the order of registration.
+void describe_all(rank_report* report);
+void tick_all();
+
+// Appends an entry, or counts it as left out if the list is full.
+template <class Entry>
+void add_entry(rank_report* report, std::vector<Entry>* list, Entry entry) {
+  if (list->size() < rank_report::most_entries) {
+    list->push_back(std::move(entry));
+  } else {
+    ++report->left_out;
+  }
+}
+
+// Appends a message, or counts it with those that differ from it only in their age.
+void add_message(rank_report* report, const rank_report::message& added);
+
+}  // namespace lci::observe
+
+#endif  // LCI_OBSERVE_SUBJECT_H_

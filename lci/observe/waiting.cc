@@ -1,0 +1,132 @@
+#include "lci/observe/waiting.h"
+
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <unwind.h>
+
+#include <array>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "lci/observe/call_site.h"
+#include "lci/observe/subject.h"
+
+namespace lci::observe {
+namespace {
+
+using steady = std::chrono::steady_clock;
+
+constexpr size_t most_nested = 4;
+
+struct listed_wait {
+  wait_info info{};
+  steady::time_point since;
+  call_stack stack;
+  bool returned = false;  // by overdue_wait
+};
+
+uint32_t seconds_since(steady::time_point since) {
+  return static_cast<uint32_t>(
+      std::chrono::duration_cast<std::chrono::seconds>(steady::now() - since).count());
+}
+
+class thread_waits;
+
+struct waiting_threads {
+  std::mutex mutex;
+  std::vector<thread_waits*> threads;  // guarded by mutex
+};
+waiting_threads& all_threads() {
+  static waiting_threads* const of_process = new waiting_threads;
+  return *of_process;
+}
+
+// The waits of a thread.
+class thread_waits final : public subject {
+ public:
+  thread_waits() : thread_(::syscall(SYS_gettid)), registration_(this) {
+    const std::lock_guard<std::mutex> guard(all_threads().mutex);
+    all_threads().threads.push_back(this);
+  }
+  ~thread_waits() {
+    const std::lock_guard<std::mutex> guard(all_threads().mutex);
+    auto& threads = all_threads().threads;
+    for (size_t i = 0; i < threads.size(); ++i) {
+      if (threads[i] == this) threads.erase(threads.begin() + static_cast<std::ptrdiff_t>(i--));
+    }
+  }
+
+  void begin(const wait_info& info) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    if (depth_ < most_nested) {
+      listed_wait& begun = waits_[depth_];
+      begun.info = info;
+      begun.since = steady::now();
+      begun.stack = call_stack::here();
+      begun.returned = false;
+    }
+    ++depth_;
+  }
+  void end() {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    --depth_;
+  }
+
+  void describe(rank_report* report) override {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    for (size_t i = 0; i < depth_ && i < most_nested; ++i) {
+      add_entry(report, &report->waits, entry_of(waits_[i]));
+    }
+  }
+
+  std::optional<rank_report::wait> overdue(std::chrono::milliseconds patience) {
+    const std::lock_guard<std::mutex> guard(mutex_);
+    for (size_t i = 0; i < depth_ && i < most_nested; ++i) {
+      listed_wait& each = waits_[i];
+      if (each.returned || steady::now() - each.since < patience) continue;
+      each.returned = true;
+      return entry_of(each);
+    }
+    return std::nullopt;
+  }
+
+ private:
+  rank_report::wait entry_of(const listed_wait& one) const {
+    rank_report::wait entry;
+    entry.thread = thread_;
+    entry.call = one.info.call;
+    entry.peer = one.info.peer;
+    entry.collective = one.info.collective;
+    entry.seconds = seconds_since(one.since);
+    entry.place = one.stack.caller();
+    return entry;
+  }
+
+  const int64_t thread_;
+  std::mutex mutex_;
+  size_t depth_ = 0;  // guarded by mutex_, as all below
+  std::array<listed_wait, most_nested> waits_;
+  const registration registration_;
+};
+
+thread_waits& of_this_thread() {
+  static thread_local thread_waits own;
+  return own;
+}
+
+}  // namespace
+
+waiting::waiting(const wait_info& info) { of_this_thread().begin(info); }
+
+waiting::~waiting() { of_this_thread().end(); }
+
+std::optional<rank_report::wait> overdue_wait(std::chrono::milliseconds patience) {
+  const std::lock_guard<std::mutex> guard(all_threads().mutex);
+  for (thread_waits* each : all_threads().threads) {
+    if (auto found = each->overdue(patience)) return found;
+  }
+  return std::nullopt;
+}
+
+}  // namespace lci::observe

@@ -1,0 +1,59 @@
+// Which calls of the library wait, in which threads.
+#ifndef LCI_OBSERVE_WAITING_H_
+#define LCI_OBSERVE_WAITING_H_
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+
+#include "lci/observe/rank_report.h"
+
+namespace lci::observe {
+
+// What a call waits for.
+struct wait_info {
+  const char* call;                      // its name; a literal
+  int64_t peer = rank_report::any_rank;  // the rank that it waits for, if it is a single one
+  uint64_t collective = 0;               // number of the collective operation; 0: none
+};
+
+// While one lives, reports list the calling thread as waiting. Waits may be nested, as the
+// innermost four are listed.
+//
+// Thread safety: an object belongs to the thread that made it. The first one of a thread takes a
+// lock.
+class waiting {
+ public:
+  explicit waiting(const wait_info& info);
+  ~waiting();
+  waiting(const waiting&) = delete;
+  waiting& operator=(const waiting&) = delete;
+};
+
+// For a loop that mostly ends soon: begins to be `waiting` after so many rounds, so that a short
+// wait costs a count.
+class patient_waiting {
+ public:
+  explicit patient_waiting(const wait_info& info) : info_(info) {}
+
+  // Once per round of the loop.
+  void round() {
+    if (__builtin_expect(++rounds_ == rounds_until_listed, 0)) listed_.emplace(info_);
+  }
+
+ private:
+  // Some 100 us.
+  static constexpr uint32_t rounds_until_listed = 1024;
+
+  const wait_info info_;
+  uint32_t rounds_ = 0;
+  std::optional<waiting> listed_;
+};
+
+// A wait that has lasted for longer than `patience` and has not been returned before; nullopt:
+// there is none. For the observer's thread.
+std::optional<rank_report::wait> overdue_wait(std::chrono::milliseconds patience);
+
+}  // namespace lci::observe
+
+#endif  // LCI_OBSERVE_WAITING_H_

@@ -1,0 +1,86 @@
+#include "lci/observe/waiting.h"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lci/observe/subject.h"
+
+// Outside namespace lci, as a program that calls the library.
+[[gnu::noinline]] void wait_in_program(const lci::observe::wait_info& info,
+                                       const std::atomic<bool>& over, std::atomic<bool>& begun) {
+  const lci::observe::waiting waiting(info);
+  begun = true;
+  while (!over) std::this_thread::yield();
+}
+
+namespace lci::observe {
+namespace {
+
+using std::chrono::milliseconds;
+
+std::vector<rank_report::wait> waits() {
+  rank_report report;
+  describe_all(&report);
+  return report.waits;
+}
+
+TEST(Waiting, IsListedWhileItLives) {
+  EXPECT_TRUE(waits().empty());
+  {
+    const waiting outer({"outer", 3});
+    const waiting inner({"inner", rank_report::any_rank, 7});
+    ASSERT_EQ(waits().size(), 2u);
+    EXPECT_EQ(waits()[0].call, "outer");
+    EXPECT_EQ(waits()[0].peer, 3);
+    EXPECT_EQ(waits()[1].call, "inner");
+    EXPECT_EQ(waits()[1].collective, 7u);
+  }
+  EXPECT_TRUE(waits().empty());
+}
+
+TEST(Waiting, OfAnotherThreadHasItsCaller) {
+  std::atomic<bool> over{false}, begun{false};
+  std::thread other([&] { wait_in_program({"barrier"}, over, begun); });
+  while (!begun) std::this_thread::yield();
+  const auto listed = waits();
+  over = true;
+  other.join();
+  ASSERT_EQ(listed.size(), 1u);
+  EXPECT_EQ(listed[0].call, "barrier");
+  EXPECT_THAT(listed[0].place, testing::HasSubstr("(wait_in_program("));
+  EXPECT_TRUE(waits().empty());
+}
+
+TEST(Waiting, MoreThanAreListedMayBeNested) {
+  std::vector<std::unique_ptr<waiting>> nested;
+  for (int i = 0; i < 10; ++i) nested.push_back(std::make_unique<waiting>(wait_info{"call"}));
+  EXPECT_EQ(waits().size(), 4u);
+  while (!nested.empty()) nested.pop_back();
+  EXPECT_TRUE(waits().empty());
+}
+
+TEST(Waiting, PatientOnesAreListedAfterManyRounds) {
+  patient_waiting loop({"loop"});
+  loop.round();
+  EXPECT_TRUE(waits().empty());
+  for (int i = 0; i < 100000; ++i) loop.round();
+  EXPECT_EQ(waits().size(), 1u);
+}
+
+TEST(Waiting, EachIsOverdueOnce) {
+  EXPECT_FALSE(overdue_wait(milliseconds(0)).has_value());
+  const waiting one({"one"});
+  EXPECT_FALSE(overdue_wait(std::chrono::hours(1)).has_value());
+  const auto found = overdue_wait(milliseconds(0));
+  ASSERT_TRUE(found.has_value());
+  EXPECT_EQ(found->call, "one");
+  EXPECT_FALSE(overdue_wait(milliseconds(0)).has_value());
+}
+
+}  // namespace
+}  // namespace lci::observe

@@ -1,0 +1,215 @@
+// Jobs that hang: each is reported within seconds, by lcrun, with what is wrong in the findings.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tools/launcher/lcrun_driver.h"
+
+namespace {
+
+using lci::launcher::command;
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+constexpr char hang[] = "tests/hangs/hang";
+
+struct hung_job {
+  const char* name;
+  int ranks;
+  std::vector<std::string> findings;  // regular expressions of lines
+  const char* patience = "0.5";       // seconds
+};
+
+// Longer than the time after which a device counts as one that nobody polls.
+constexpr const char* long_patience = "3";
+
+std::string name_of(const testing::TestParamInfo<hung_job>& job) {
+  return std::string(job.param.name) + "_n" + std::to_string(job.param.ranks);
+}
+
+// Whether the process has ended; it can still be waited for.
+bool has_ended(pid_t pid) {
+  siginfo_t info = {};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
+// What lcrun says of a job that hangs, up to the end of the first report.
+std::string report_of(const char* name, int ranks, const std::vector<std::string>& options = {},
+                      const char* patience = "0.5") {
+  std::vector<std::string> words = {lci::launcher::lcrun, "--oversubscribe", "-n",
+                                    std::to_string(ranks)};
+  words.insert(words.end(), options.begin(), options.end());
+  words.insert(words.end(), {hang, name});
+  command job(words, "", {{"LCI_HANG_REPORT", patience}});
+  // The report of a rank ends with its devices. A job that ends by itself has not hung.
+  while (job.error_so_far().find("under way") == std::string::npos && !has_ended(job.pid())) {
+    usleep(1000);
+  }
+  kill(job.pid(), SIGINT);
+  kill(job.pid(), SIGINT);
+  return job.wait().error;
+}
+
+class Hang : public testing::TestWithParam<hung_job> {};
+
+TEST_P(Hang, IsNamed) {
+  const std::string report = report_of(GetParam().name, GetParam().ranks, {}, GetParam().patience);
+  for (const std::string& finding : GetParam().findings) {
+    EXPECT_THAT(report, ContainsRegex("\n  \\* " + finding));
+  }
+}
+
+const std::string for_s = "for [0-9]+ s ";
+
+INSTANTIATE_TEST_SUITE_P(
+    Receives, Hang,
+    testing::Values(
+        hung_job{"other_tag",
+                 2,
+                 {"rank 0 has waited " + for_s +
+                  "for a message with tag 7 from rank 1, which has "
+                  "sent tag 8 \\(8 bytes\\) instead, unmatched"}},
+        hung_job{"missing_send",
+                 2,
+                 {"rank 0 has waited " + for_s +
+                  "for a message with tag 7 from rank 1, which has "
+                  "sent none that is unmatched and waits in no call of the library"}},
+        hung_job{"missing_send_polling",
+                 2,
+                 {"rank 0 has waited .* tag 7 from rank 1, which has sent none that is unmatched"}},
+        hung_job{"sender_finalizes",
+                 2,
+                 {"rank 0 has waited .* tag 7 from rank 1, which has sent none that is unmatched "
+                  "and waits in free_runtime"}},
+        hung_job{
+            "any_source",
+            3,
+            {"rank 0 has waited .* tag 7 from any rank; it has got tag 8 from rank [12], tag 8 "
+             "from rank [12]"}},
+        hung_job{"nothing_for_any_source",
+                 2,
+                 {"rank 0 has waited .* tag 7 from any rank; none has arrived"}},
+        hung_job{"any_tag", 2, {"rank 0 has waited .* any tag from rank 1, which has sent none"}},
+        hung_job{"other_policy",
+                 2,
+                 {"rank 0 has waited .* any tag from rank 1, which has sent tag 7 \\(8 bytes, "
+                  "another matching policy\\) instead"}},
+        hung_job{"to_itself", 1, {"rank 0 has waited .* tag 3 from rank 0, which has sent none"}},
+        hung_job{"receive_first", 2, {"ranks wait for each other in a cycle: 0 -> 1 -> 0"}},
+        hung_job{"ring", 4, {"ranks wait for each other in a cycle: 0 -> 3 -> 2 -> 1 -> 0"}}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    LargeMessages, Hang,
+    testing::Values(
+        hung_job{"large_without_receive",
+                 2,
+                 {"rank 0 has announced a message of 1048576 bytes with tag 5 to rank 1, which has "
+                  "not taken it and waits in no call of the library",
+                  "rank 1: nobody has made progress on device 0 for"},
+                 long_patience},
+        hung_job{
+            "large_without_receive_polling",
+            2,
+            {"rank 1 has no receive for 1 message with tag 5 \\(1048576 bytes\\) from rank 0"}},
+        hung_job{"large_to_a_sleeper",
+                 2,
+                 {"rank 0 has announced a message of 1048576 bytes with tag 5 to rank 1, which has "
+                  "not taken it and waits in no call of the library",
+                  "rank 1: nobody has made progress on device 0 for"},
+                 long_patience},
+        hung_job{"both_send_large", 2, {"ranks wait for each other in a cycle: 0 -> 1 -> 0"}},
+        hung_job{"blocking_send",
+                 2,
+                 {"rank 0 has announced a message of 1048576 bytes with tag 5 to rank 1"}}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Collectives, Hang,
+    testing::Values(
+        hung_job{"other_collective",
+                 4,
+                 {"the ranks are in different collective operations: ranks 1-3 are in allreduce "
+                  "#1, rank 0 in barrier #1"}},
+        hung_job{"missing_in_barrier",
+                 3,
+                 {"ranks 1-2 are in barrier #1 for [0-9]+ s",
+                  "rank 0 is not in barrier #1, and waits in no call of the library; it has begun "
+                  "none yet"}},
+        hung_job{"polling_beside_barrier", 2, {"rank 0 is not in barrier #1"}},
+        hung_job{"one_barrier_less",
+                 2,
+                 {"rank 1 is not in barrier #2, .*; its last one was barrier #1"}},
+        hung_job{"receive_beside_barrier",
+                 2,
+                 {"rank 0 is not in barrier #1: it waits in sync_wait",
+                  "ranks wait for each other in a cycle: 0 -> 1 -> 0"}},
+        hung_job{"barrier_of_some",
+                 5,
+                 {"ranks 0, 2, 4 are in barrier #1", "rank 1 is not in barrier #1",
+                  "rank 3 is not in barrier #1"}},
+        hung_job{"collective_in_other_order",
+                 3,
+                 {"the ranks are in different collective operations: rank 0 is in allreduce #1, "
+                  "ranks 1-2 in barrier #1"}},
+        hung_job{
+            "nonblocking_barrier", 2, {"rank 0 has begun barrier #1, which waits for rank 1"}}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Objects, Hang,
+    testing::Values(
+        hung_job{"sync_of_two", 2, {"rank 0 has waited " + for_s + "in sync_wait at "}},
+        hung_job{"unpopped_queue", 2, {"rank 1: 1 status waits in a completion queue \"results\""}},
+        hung_job{
+            "signal_without_events", 2, {"rank 0 has waited " + for_s + "in signal_wait at "}}),
+    name_of);
+
+INSTANTIATE_TEST_SUITE_P(
+    Processes, Hang,
+    testing::Values(hung_job{"stopped", 3, {"ranks 0, 2 are in barrier #1", "rank 1 is stopped"}},
+                    hung_job{
+                        "finalizes_early", 2, {"rank 0 is in barrier #2", "rank 1 has ended"}}),
+    name_of);
+
+// The place is the line of the program, not one of the library.
+TEST(Report, SaysWhereTheCallWasMade) {
+  EXPECT_THAT(report_of("missing_send", 2),
+              HasSubstr("called at hang((anonymous namespace)::wait_for_message("));
+}
+
+// Nothing is asked by itself, but lcrun asks when the time is over.
+TEST(Report, ComesAtTheTimeout) {
+  const std::string report = report_of("missing_in_barrier", 2, {"--timeout", "1"}, "0");
+  EXPECT_THAT(report, HasSubstr("state of the job (--timeout: still running: ranks 0-1 on "));
+  EXPECT_THAT(report, HasSubstr("rank 0 is not in barrier #1"));
+}
+
+TEST(Report, ComesOnASignalToLcrun) {
+  command job({lci::launcher::lcrun, "--oversubscribe", "-n", "2", hang, "nothing"}, "",
+              {{"LCI_HANG_REPORT", "0"}});
+  // Before the ranks have joined, the signal is passed on to them, and would end them.
+  while (job.error_so_far().find("ready\nready\n") == std::string::npos) usleep(1000);
+  kill(job.pid(), SIGUSR1);
+  while (job.error_so_far().find("under way") == std::string::npos) usleep(1000);
+  kill(job.pid(), SIGINT);
+  EXPECT_THAT(job.wait().error, AllOf(HasSubstr("state of the job (SIGUSR1 to lcrun): 2 of 2"),
+                                      HasSubstr("* nothing waits")));
+}
+
+TEST(Report, NamesARankThatHasNotJoined) {
+  command job({lci::launcher::lcrun, "--oversubscribe", "--timeout", "2", "-n", "2", hang, "late"});
+  const std::string error = job.wait().error;
+  EXPECT_THAT(error, HasSubstr("state of the job (--timeout: still running: ranks 0-1"));
+  EXPECT_THAT(error, HasSubstr("* rank 0 waits in g_runtime_init for the ranks that have not"));
+  EXPECT_THAT(error, HasSubstr("* rank 1 runs, and has not called g_runtime_init yet"));
+}
+
+}  // namespace
