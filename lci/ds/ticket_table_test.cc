@@ -100,5 +100,52 @@ TEST(TicketTable, EachEntryIsTakenByOneThread) {
   }
 }
 
+TEST(TicketTable, ForEachSeesWhatIsThere) {
+  table t;
+  int values[] = {1, 2, 3};
+  for (int& value : values) t.insert(&value, 5);
+  const uint32_t taken = t.insert(&values[0], 6);
+  EXPECT_EQ(t.take(taken, 6), &values[0]);
+  int sum = 0;
+  t.for_each([&sum](const int& value) { sum += value; });
+  EXPECT_EQ(sum, 6);
+  // All can still be taken.
+  int count = 0;
+  t.take_all(5, [&count](int*) { ++count; });
+  EXPECT_EQ(count, 3);
+}
+
+// An entry that for_each looks at is not taken meanwhile, so its value is still that of the ticket.
+TEST(TicketTable, ForEachBesideTakes) {
+  struct entry {
+    int value;  // plain, so that the thread sanitizer sees a race
+  };
+  ticket_table<entry, 31> t;
+  std::atomic<bool> over{false};
+  std::thread taker([&] {
+    std::vector<entry> entries(64);
+    std::vector<uint32_t> tickets(entries.size());
+    for (int round = 0; round < 2000; ++round) {
+      for (size_t i = 0; i < entries.size(); ++i) {
+        entries[i].value = 1;
+        tickets[i] = t.insert(&entries[i], 3);
+      }
+      for (size_t i = 0; i < entries.size(); ++i) {
+        if (round % 2 == 0) {
+          EXPECT_EQ(t.take(tickets[i], 3), &entries[i]);
+          entries[i].value = 0;
+        }
+      }
+      t.take_all(3, [](entry* taken) { taken->value = 0; });
+      for (const entry& each : entries) EXPECT_EQ(each.value, 0);
+    }
+    over = true;
+  });
+  while (!over) {
+    t.for_each([](const entry& each) { EXPECT_EQ(each.value, 1); });
+  }
+  taker.join();
+}
+
 }  // namespace
 }  // namespace lci::ds
