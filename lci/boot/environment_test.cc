@@ -253,7 +253,7 @@ TEST(environment, without_a_launcher_there_is_none) {
   }
 }
 
-TEST(environment, what_makes_no_sense_is_an_error_that_says_what_to_set) {
+TEST(environment, invalid_variables_are_an_error_that_says_what_to_set) {
   const std::pair<variables, const char*> invalid[] = {
       {{{"LCI_RANK", "0"}}, "LCI_SIZE is not set"},
       {{{"OMPI_COMM_WORLD_RANK", "1"}}, "OMPI_COMM_WORLD_SIZE is not set"},

@@ -239,7 +239,7 @@ TEST(file_bootstrap, two_jobs_at_once_never_meet) {
   EXPECT_THAT(entries(root), IsEmpty());
 }
 
-TEST(file_bootstrap, what_others_can_write_to_is_not_used) {
+TEST(file_bootstrap, a_directory_that_others_can_write_to_is_not_used) {
   const std::string root = new_directory();
   ASSERT_EQ(::mkdir((root + "/job-a").c_str(), 0700), 0);
   ASSERT_EQ(::chmod((root + "/job-a").c_str(), 0770), 0);
