@@ -9,6 +9,7 @@ set(LCI_SOURCES
   lci/base/strings.cc
   lci/base/thread_number.cc
   lci/base/wakeup.cc
+  lci/boot/bootstrap_state.cc
   lci/boot/environment.cc
   lci/boot/file.cc
   lci/boot/file_log.cc
@@ -19,7 +20,6 @@ set(LCI_SOURCES
   lci/boot/job_id.cc
   lci/boot/messages.cc
   lci/boot/process.cc
-  lci/boot/rendezvous.cc
   lci/boot/select.cc
   lci/boot/socket.cc
   lci/boot/tcp_channel.cc
@@ -216,9 +216,9 @@ set(LCRUN_SOURCES
   lci/base/env.cc
   lci/base/status.cc
   lci/base/strings.cc
+  lci/boot/bootstrap_state.cc
   lci/boot/job_id.cc
   lci/boot/messages.cc
-  lci/boot/rendezvous.cc
   lci/boot/socket.cc
   lci/boot/tcp_server.cc
   tools/launcher/addresses.cc

@@ -1,4 +1,4 @@
-// How to wait for another thread when there may be more threads than cores.
+// Policies for waiting for another thread when there may be more threads than cores.
 #ifndef LCI_BASE_BACKOFF_H_
 #define LCI_BASE_BACKOFF_H_
 
@@ -10,8 +10,8 @@
 
 namespace lci::base {
 
-// Tells the processor that this is a waiting loop: it spends less power, and leaves the loop
-// without a pipeline flush.
+// Hints to the processor that this is a wait loop: the loop uses less power and ends without a
+// pipeline flush.
 inline void cpu_pause() {
 #if defined(__x86_64__) || defined(__i386__)
   __builtin_ia32_pause();
@@ -22,14 +22,14 @@ inline void cpu_pause() {
 #endif
 }
 
-// What this thread knows of threads that could run and wait for its processor.
+// This thread's knowledge of other runnable threads that wait for its processor.
 class crowd {
  public:
   static constexpr std::chrono::nanoseconds longest_alone{1200};
 
-  // Gives the processor to another thread, if one waits for it: whether one did, found() says. A
-  // yield that nobody else wanted the processor for is over in less than longest_alone. Returns how
-  // long it took.
+  // Yields the processor to another thread, if one waits for it; found() then returns whether one
+  // did. A yield without another waiting thread takes less than longest_alone. Returns the duration
+  // of the yield.
   static std::chrono::nanoseconds yield() {
     const auto begin = std::chrono::steady_clock::now();
     sched_yield();
@@ -40,10 +40,11 @@ class crowd {
   }
   static bool found() { return found_; }
 
-  // Counts a round that this thread has waited; how many since its last yield, in all its waits.
+  // Counts one wait round of this thread. Returns the number of rounds since its last yield, over
+  // all its waits.
   static unsigned count_idle_round() { return ++idled_; }
 
-  // Below `end`; each thread has a sequence of its own.
+  // Returns a number below `end`. Each thread has its own sequence.
   static unsigned random(unsigned end) {
     random_ = random_ * 1664525u + 1013904223u;
     return (random_ >> 16) % end;
@@ -51,7 +52,7 @@ class crowd {
 
  private:
   static unsigned seed() {
-    // Where the thread's variables are differs between threads, and mostly between processes.
+    // The address of the thread's variables differs between threads, and mostly between processes.
     return static_cast<unsigned>(reinterpret_cast<uintptr_t>(&idled_) >> 4) * 2654435761u ^
            static_cast<unsigned>(getpid());
   }
@@ -61,18 +62,18 @@ class crowd {
   static inline thread_local unsigned random_ = seed();
 };
 
-// The policy of a loop that waits for another thread: try, and when nothing moved, idle(); when
-// something did, reset(). idle() pauses, and yields the processor after every rounds_alone rounds,
-// which costs nothing that can be measured with nobody else there. (Loops that poll a device:
-// poll_backoff.)
+// Policy of a loop that waits for another thread: try, and call idle() if nothing moved, or reset()
+// if something did. idle() pauses, and yields the processor after every rounds_alone rounds;
+// without other threads on the processor the cost of a yield is too small to measure. (Loops that
+// poll a device use poll_backoff.)
 //
-// In a crowd it yields earlier, after a time in which an answer that is under way arrives: two
-// threads that answer each other without delay do so for a while, and then two others. The number
-// of rounds is random, since threads that wait for the same time would swap their processors at the
-// same moment for ever, each with another partner than it waits for. And it yields after
-// most_idle_rounds of all waits since the last yield, so that nobody waits long for the processor.
-// (Two pairs of threads on two processors: mean latency 0.65 to 0.85 us; with a yield after two
-// rounds 2.1 to 2.2.)
+// In a crowd, idle() yields earlier, after a time in which an answer that is on its way arrives:
+// two threads that answer each other without delay continue for a while, then two others. The
+// number of rounds is random, as threads with equal waits would swap their processors in step for
+// ever, each running together with a thread other than its partner. idle() also yields after
+// most_idle_rounds of all waits since the last yield, so that no thread waits long for the
+// processor. (Two pairs of threads on two processors: mean latency 0.65 to 0.85 us; with a yield
+// after two rounds 2.1 to 2.2.)
 //
 // Thread safety: an object belongs to one thread.
 class backoff {
@@ -99,7 +100,7 @@ class backoff {
     yields_ = 0;
   }
 
-  // How often idle() has yielded since the last reset.
+  // Number of yields in idle() since the last reset.
   unsigned yields() const { return yields_; }
 
  private:
@@ -113,17 +114,17 @@ class backoff {
   }
 
   unsigned rounds_ = 0;
-  unsigned rounds_in_crowd_ = 0;  // 0: not chosen yet
+  unsigned rounds_in_crowd_ = 0;  // 0: not yet chosen
   unsigned yields_ = 0;
 };
 
-// The policy after a lost race: another thread has just changed what this one was about to change,
-// so that both want the same cache lines at once. Each lost() pauses for twice as long as the one
-// before, up to some ten microseconds. Standing back for the time of many operations, not of one,
-// lets the winner make them with the lines in its cache; threads that take turns with each
-// operation spend nearly all their time moving the lines. (Two threads that push to and pop from
-// one queue make four to ten times as many operations a second as with one pause a race.) Never
-// yields: what it waits for is time, not another thread.
+// Policy after a lost race: another thread has just changed the data that this thread was about to
+// change, so that both compete for the same cache lines. Each lost() pauses for twice as long as
+// the previous one, up to about ten microseconds. A pause as long as many operations lets the
+// winner perform them with the lines in its cache; threads that alternate with each operation spend
+// nearly all their time moving the lines. (Two threads that push to and pop from one queue perform
+// four to ten times as many operations per second as with one pause per race.) Never yields, as
+// time passes without the help of another thread.
 //
 // Thread safety: an object belongs to one thread, for one operation.
 class exponential_backoff {

@@ -10,7 +10,7 @@
 namespace lci::base {
 namespace {
 
-// Rounds until the yield that comes next.
+// Rounds until the next yield.
 unsigned rounds_to_yield(backoff* wait) {
   const unsigned yields = wait->yields();
   unsigned rounds = 0;
@@ -35,8 +35,9 @@ TEST(backoff, yields_after_so_many_rounds_as_there_is_a_crowd_or_not) {
   }
 }
 
-// Threads that only yield, more of them than processors: each finds that there are others. (Once is
-// enough, and it goes on until then: nothing here depends on how fast the machine is.)
+// Threads that only yield, more of them than processors: each finds that there are others. (One
+// find is enough, and the test continues until then, so that nothing depends on the speed of the
+// machine.)
 TEST(backoff, a_crowd_is_found) {
   const unsigned threads = 2 * std::max(1u, std::thread::hardware_concurrency());
   std::atomic<unsigned> have_found{0};
@@ -45,7 +46,7 @@ TEST(backoff, a_crowd_is_found) {
     all.emplace_back([&] {
       bool found = false;
       while (have_found.load() < threads) {
-        // Long enough that a yield to it lasts.
+        // Long enough for a yield to this thread to take long.
         for (int pauses = 0; pauses < 1000; ++pauses) cpu_pause();
         crowd::yield();
         if (!found && crowd::found()) {
@@ -59,7 +60,7 @@ TEST(backoff, a_crowd_is_found) {
   EXPECT_EQ(have_found.load(), threads);
 }
 
-// Short waits, none of which lasts until it yields.
+// Short waits, each of which ends before it would yield.
 TEST(backoff, many_short_waits_in_a_crowd_give_the_processor_away_in_the_end) {
   const unsigned threads = 2 * std::max(1u, std::thread::hardware_concurrency());
   std::atomic<unsigned> have_yielded{0};
@@ -105,7 +106,7 @@ TEST(backoff, threads_have_different_random_numbers) {
   EXPECT_NE(numbers(), own);
 }
 
-// More threads than cores hand a token around; without yields each hand-over lasts a time slice.
+// More threads than cores pass a token around; without yields, each pass takes a time slice.
 TEST(backoff, a_ring_of_many_threads_makes_progress) {
   constexpr int threads = 16;
   constexpr int rounds = 200;

@@ -1,5 +1,6 @@
-// Bit fields with a fixed place in a word: for the layouts that cross between ranks, and for words
-// that are changed by one atomic operation. (The compiler's own bit fields have no defined place.)
+// Bit fields at a fixed position in a word, for layouts that cross between ranks, and for words
+// that one atomic operation changes. (The position of the compiler's own bit fields is not
+// defined.)
 #ifndef LCI_BASE_BITS_H_
 #define LCI_BASE_BITS_H_
 
@@ -28,8 +29,9 @@ struct bit_field {
 
   static constexpr bool fits(Word value) { return value <= max; }
 
-  // The value in its place, zeros elsewhere: combine fields with `|`. The value must fit (asserted
-  // in debug builds); a value that does not is cut, so that it never reaches a neighbour.
+  // Returns the value at its position, with zeros elsewhere: combine fields with `|`. The value
+  // must fit (asserted in debug builds); a value that does not fit is truncated, so that it never
+  // changes a neighbor.
   static constexpr Word encode(Word value) {
     LCI_ASSERT(fits(value), "value ", value, " exceeds ", Width, " bits");
     return (value & max) << Offset;
@@ -37,13 +39,13 @@ struct bit_field {
 
   static constexpr Word decode(Word word) { return (word >> Offset) & max; }
 
-  // `word` with this field replaced.
+  // Returns `word` with this field replaced.
   static constexpr Word replace(Word word, Word value) {
     return (word & static_cast<Word>(~mask)) | encode(value);
   }
 };
 
-// True if no two of the fields share a bit; for a static_assert beside a layout.
+// True if no two of the fields share a bit; for a static_assert next to a layout.
 template <class First, class... Rest>
 constexpr bool disjoint() {
   using word = typename First::word_type;

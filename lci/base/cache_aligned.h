@@ -1,6 +1,7 @@
-// Memory that shares no cache line with any other: what two threads write side by side passes from
-// one processor to the other all the time, although neither needs what the other has written. An
-// object is so by alignas; arrays and vectors, which the heap puts anywhere, by these.
+// Memory that shares no cache line with other memory. A line that two threads write moves between
+// their processors all the time, even if neither thread needs the other's data. A single object is
+// aligned by alignas; arrays and vectors, which the heap may place anywhere, are aligned by the
+// types below.
 #ifndef LCI_BASE_CACHE_ALIGNED_H_
 #define LCI_BASE_CACHE_ALIGNED_H_
 
@@ -13,7 +14,8 @@ namespace lci::base {
 
 constexpr size_t cache_line_size = 64;
 
-// For containers. (Memory begins with a line, and what is left of its last one is nobody's.)
+// Allocator for containers. (Memory begins at a cache line, and the rest of its last line stays
+// unused.)
 template <class T>
 class cache_aligned_allocator {
  public:
@@ -24,7 +26,7 @@ class cache_aligned_allocator {
   cache_aligned_allocator(const cache_aligned_allocator<Other>&) {}
 
   T* allocate(size_t count) {
-    // (What can't be is refused, not wrapped.)
+    // Reject a size that would overflow.
     if (count > (~size_t{0} - cache_line_size) / sizeof(T)) throw std::bad_alloc();
     const size_t whole =
         (count * sizeof(T) + cache_line_size - 1) / cache_line_size * cache_line_size;
@@ -48,7 +50,7 @@ class cache_aligned_allocator {
 template <class T>
 using aligned_vector = std::vector<T, cache_aligned_allocator<T>>;
 
-// An array as of `new T[count]`, of elements that need not be movable.
+// An array as of `new T[count]`; its elements need not be movable.
 template <class T>
 struct aligned_array_deleter {
   size_t count = 0;
@@ -60,7 +62,7 @@ struct aligned_array_deleter {
 template <class T>
 using aligned_array = std::unique_ptr<T[], aligned_array_deleter<T>>;
 
-// May throw std::bad_alloc, or what an element's constructor throws.
+// May throw std::bad_alloc, or an exception of an element's constructor.
 template <class T>
 aligned_array<T> make_aligned_array(size_t count) {
   T* const memory = cache_aligned_allocator<T>().allocate(count);

@@ -17,7 +17,7 @@ uintptr_t offset_in_line(const void* address) {
 
 struct counted {
   static int alive;
-  static int most;  // the next one throws
+  static int most;  // the next constructor throws
   counted() {
     if (alive == most) throw std::runtime_error("enough");
     ++alive;

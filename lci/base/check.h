@@ -1,5 +1,5 @@
-// Checks of our own invariants. For a caller's mistake throw the exception that the interface
-// documents instead; for set-up errors return Status.
+// Checks of the library's own invariants. For a caller's mistake, throw the exception that the
+// interface documents; for set-up errors, return Status.
 #ifndef LCI_BASE_CHECK_H_
 #define LCI_BASE_CHECK_H_
 
@@ -10,7 +10,8 @@
 
 namespace lci::base {
 
-// One of our invariants does not hold. what() names the place, the condition and the values.
+// Thrown if an invariant of the library does not hold. what() names the place, the condition and
+// the values.
 class check_error : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -23,7 +24,7 @@ class check_error : public std::logic_error {
 }  // namespace lci::base
 
 // LCI_CHECK(condition, pieces...): throws check_error unless the condition holds, in every build.
-// The pieces are for StrCat (at least one) and are evaluated only on failure.
+// The pieces (at least one) are arguments of StrCat and are evaluated only on failure.
 #define LCI_CHECK(condition, ...)                                                                \
   do {                                                                                           \
     if (__builtin_expect(!(condition), 0)) {                                                     \
@@ -31,7 +32,7 @@ class check_error : public std::logic_error {
     }                                                                                            \
   } while (false)
 
-// The same in builds without NDEBUG; otherwise it is compiled but never evaluated.
+// As LCI_CHECK in builds without NDEBUG; otherwise compiled but never evaluated.
 #ifdef NDEBUG
 #define LCI_ASSERT(condition, ...)                \
   do {                                            \

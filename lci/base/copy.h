@@ -1,4 +1,4 @@
-// Copying a few bytes.
+// Copies of a few bytes.
 #ifndef LCI_BASE_COPY_H_
 #define LCI_BASE_COPY_H_
 
@@ -7,9 +7,8 @@
 
 namespace lci::base {
 
-// std::memcpy for few bytes: makes no call, and null pointers are good for 0 bytes. Copies 8 bytes
-// at a time at most: what was written in such words a moment ago can't be read in larger ones
-// without a wait.
+// std::memcpy for a few bytes: inline, and null pointers are valid for 0 bytes. Copies at most 8
+// bytes at a time: a load that is wider than recent stores to the same bytes must wait for them.
 [[gnu::always_inline]] inline void copy_short(void* to, const void* from, size_t size) {
   auto* const t = static_cast<unsigned char*>(to);
   const auto* const f = static_cast<const unsigned char*>(from);
@@ -26,7 +25,7 @@ namespace lci::base {
   }
 }
 
-// The same for sizes that are mostly small.
+// std::memcpy for sizes that are mostly small.
 inline void copy_bytes(void* to, const void* from, size_t size) {
   if (__builtin_expect(size > 32, 0)) {
     std::memcpy(to, from, size);

@@ -1,4 +1,4 @@
-// How different two names are, to find the one that was probably meant.
+// Edit distance of two names, to suggest the name that was probably meant.
 #ifndef LCI_BASE_EDIT_DISTANCE_H_
 #define LCI_BASE_EDIT_DISTANCE_H_
 
@@ -9,8 +9,9 @@
 
 namespace lci::base {
 
-// The least number of insertions, deletions and replacements of single characters that make one
-// text of the other (Levenshtein; Wagner and Fischer's algorithm, with one row of the table).
+// Least number of insertions, deletions and replacements of single characters that turn one text
+// into the other (Levenshtein distance; algorithm of Wagner and Fischer, with one row of the
+// table).
 inline size_t edit_distance(std::string_view from, std::string_view to) {
   std::vector<size_t> row(to.size() + 1);
   for (size_t i = 0; i < row.size(); ++i) row[i] = i;

@@ -16,7 +16,7 @@ Status bad_value(std::string_view name, std::string_view text, std::string_view 
   return InvalidArgumentError(StrCat(name, "=\"", text, "\" is not accepted; give ", accepted));
 }
 
-// Applies a parser to the variable, if it is set.
+// Applies a parser to the variable if it is set.
 template <class T, class Parse>
 StatusOr<T> from_env(const char* name, T default_value, Parse parse) {
   const std::optional<std::string> text = env_text(name);
@@ -82,7 +82,7 @@ StatusOr<size_t> parse_size(std::string_view name, std::string_view text, size_t
     if (shift != 0) digits.remove_suffix(1);
   }
   uint64_t value = 0;
-  // SimpleAtoi alone would also take white space and a sign.
+  // SimpleAtoi alone would also accept white space and a sign.
   const bool only_digits = std::all_of(digits.begin(), digits.end(), ascii_isdigit);
   const bool valid = only_digits && SimpleAtoi(digits, &value) &&
                      value <= (std::numeric_limits<uint64_t>::max() >> shift);

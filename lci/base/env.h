@@ -1,9 +1,9 @@
-// The environment, typed. Every function returns the default when the variable is unset or empty,
-// and an InvalidArgument error that names the variable, its value and what is accepted when the
-// value is bad. The parse_ functions do the same for a text from elsewhere (a command line); `name`
-// is what the error calls it.
+// Typed environment variables. Every function returns the default if the variable is unset or
+// empty, and an InvalidArgument error with the variable, its value and the accepted values if the
+// value is invalid. The parse_ functions parse a text from another source (a command line) in the
+// same way; `name` is its name in the error.
 //
-// Thread safety: any thread at any time, as long as nobody changes the environment meanwhile.
+// Thread safety: any thread at any time, as long as no thread changes the environment meanwhile.
 #ifndef LCI_BASE_ENV_H_
 #define LCI_BASE_ENV_H_
 
@@ -34,14 +34,14 @@ StatusOr<double> env_double(const char* name, double default_value, double min, 
 StatusOr<bool> parse_bool(std::string_view name, std::string_view text);
 StatusOr<bool> env_bool(const char* name, bool default_value);
 
-// A count or a number of bytes in [min, max]: decimal, with an optional suffix k, M or G (any case)
-// for 2^10, 2^20 and 2^30.
+// A count or a number of bytes in [min, max]: decimal, with an optional suffix k, M or G (in any
+// case) for 2^10, 2^20 and 2^30.
 StatusOr<size_t> parse_size(std::string_view name, std::string_view text, size_t min, size_t max);
 StatusOr<size_t> env_size(const char* name, size_t default_value, size_t min, size_t max);
 
 std::string env_string(const char* name, std::string_view default_value);
 
-// One accepted spelling of an enumerator. Matched in any case.
+// An accepted spelling of an enumerator, matched in any case.
 template <class Enum>
 struct enum_name {
   std::string_view name;

@@ -59,9 +59,9 @@ TEST_F(env, sizes_take_suffixes) {
   EXPECT_EQ(parse_size("s", "3M", 0, any).value(), size_t{3} << 20);
   EXPECT_EQ(parse_size("s", "4g", 0, any).value(), size_t{4} << 30);
   EXPECT_EQ(parse_size("s", "18446744073709551615", 0, any).value(), any);
-  for (const char* bad : {"", "k", "-1", "+1", "1kk", "1 k", "1.5M", "0x10", "18446744073709551616",
-                          "18014398509481984k"}) {
-    EXPECT_FALSE(parse_size("s", bad, 0, any).ok()) << bad;
+  for (const char* invalid : {"", "k", "-1", "+1", "1kk", "1 k", "1.5M", "0x10",
+                              "18446744073709551616", "18014398509481984k"}) {
+    EXPECT_FALSE(parse_size("s", invalid, 0, any).ok()) << invalid;
   }
 }
 

@@ -58,7 +58,7 @@ TEST(guard_detector, one_thread_alone_guards_nothing) {
   EXPECT_TRUE(detector.may_yield(1, start));
 }
 
-// Threads that were there long ago do not count.
+// Threads that waited long ago do not count.
 TEST(guard_detector, a_device_that_is_left_to_one_thread_is_free_again) {
   guard_detector detector;
   yield_of_two(&detector, true, false, start);

@@ -1,10 +1,10 @@
-// For tests: where a double that is linked into the program stands for a library.
+// For tests: marks calls of a double that is linked into the program in place of a library.
 #ifndef LCI_BASE_LIBRARY_CALL_H_
 #define LCI_BASE_LIBRARY_CALL_H_
 
 namespace lci::base {
 
-// While one lives, what the thread does counts as a library's (write_watch.h).
+// During its lifetime, work of the calling thread counts as work of a library (write_watch.h).
 class library_call {
  public:
   library_call() { ++depth(); }
@@ -12,7 +12,7 @@ class library_call {
   library_call(const library_call&) = delete;
   library_call& operator=(const library_call&) = delete;
 
-  // In the calling thread.
+  // Whether one is alive in the calling thread.
   static bool is_under_way() { return depth() > 0; }
 
  private:

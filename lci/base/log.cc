@@ -30,17 +30,17 @@ namespace internal {
 std::atomic<int> log_threshold{log_level_unread};
 
 log_level read_log_threshold() {
-  // A function-local static: read, and complained about, once.
+  // A function-local static, so that the variable is read, and an error reported, once.
   static const log_level level = [] {
-    const StatusOr<log_level> given =
+    const StatusOr<log_level> requested =
         env_enum<log_level>(level_variable, log_level::warn, level_names);
-    if (given.ok()) return *given;
-    log_line(log_level::warn, StrCat(given.status().message(), "; going on with warn"));
+    if (requested.ok()) return *requested;
+    log_line(log_level::warn, StrCat(requested.status().message(), "; continuing with warn"));
     return log_level::warn;
   }();
   int expected = log_level_unread;
   const int value = static_cast<int>(level);
-  // If set_log_level came first, it wins.
+  // An earlier set_log_level takes precedence.
   if (log_threshold.compare_exchange_strong(expected, value, std::memory_order_relaxed)) {
     return level;
   }

@@ -1,9 +1,9 @@
-// Lines to standard error, for people.
+// Log lines on standard error.
 //
 //   LCI_LOG(warn, "rank ", r, " did not answer for ", ms, " ms");
 //
-// The environment variable LCI_LOG_LEVEL=none|error|warn|info|debug says how much is shown (default
-// warn). Each call is one write(2), so that lines of several threads and ranks are not torn.
+// The environment variable LCI_LOG_LEVEL=none|error|warn|info|debug selects what is shown (default
+// warn). Each call is one write(2), so that lines of several threads and ranks do not mix.
 //
 // Thread safety: any thread at any time.
 #ifndef LCI_BASE_LOG_H_
@@ -33,18 +33,18 @@ inline bool log_enabled(log_level level) {
   return static_cast<int>(level) <= threshold;
 }
 
-// Replaces what the environment said.
+// Overrides the environment.
 void set_log_level(log_level level);
 
-// From now on lines begin with "lci[rank N]" instead of "lci".
+// Begins all later lines with "lci[rank N]" instead of "lci".
 void set_log_rank(int rank);
 
-// Writes one line whatever the level is set to; use LCI_LOG. A failure to write is ignored.
+// Writes one line regardless of the level; use LCI_LOG instead. A failed write is ignored.
 void log_line(log_level level, std::string_view message);
 
 }  // namespace lci::base
 
-// The pieces are for StrCat and are evaluated only if the line is shown.
+// The pieces are arguments of StrCat and are evaluated only if the line is shown.
 #define LCI_LOG(level, ...)                                                                   \
   do {                                                                                        \
     if (::lci::base::log_enabled(::lci::base::log_level::level)) {                            \

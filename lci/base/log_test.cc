@@ -22,7 +22,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// What `body` writes to standard error, in a fresh process with LCI_LOG_LEVEL set as given.
+// Returns what `body` writes to standard error, in a new process with LCI_LOG_LEVEL set to `level`.
 std::string stderr_of(const char* level, const std::function<void()>& body) {
   int fds[2];
   if (pipe(fds) != 0) abort();

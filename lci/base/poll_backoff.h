@@ -1,4 +1,4 @@
-// When a thread that polls devices gives its processor to other threads.
+// Decides when a thread that polls devices yields its processor to other threads.
 #ifndef LCI_BASE_POLL_BACKOFF_H_
 #define LCI_BASE_POLL_BACKOFF_H_
 
@@ -9,30 +9,31 @@
 
 namespace lci::base {
 
-// Counts the polls of one thread, of all its devices, and says when to yield the processor: after
-// polls_alone polls in a row that found nothing. A thread may poll several devices in turn, of
-// which only some have work. It is not told to yield while any of them moves: the last polls before
-// a yield are one of each device, in vain.
+// Counts the polls of one thread over all its devices, and decides when to yield the processor:
+// after polls_alone consecutive polls that found nothing. A thread may poll several devices in
+// turn, and only some of them have work. The thread does not yield while any of them moves: the
+// last polls before a yield include one unsuccessful poll of each device.
 //
-// In a crowd (see backoff) three things are added:
-// - The number of polls before a yield is random, since threads that wait equally long would swap
-//   their processors at the same moment for ever, each with another partner than it waits for. It
-//   is never less than alone: if a thread gave up before the answer of a running thread can arrive,
-//   every message would wait for yields. (Two ranks of two threads on two processors, 8 bytes one
-//   way: 0.3 us; with 25 to 50 polls 0.5 to 2 us.)
-// - Many short waits end with a yield, too, so that nobody waits long for the processor.
+// In a crowd (see backoff) three rules are added:
+// - The number of polls before a yield is random, as threads with equal waits would swap their
+//   processors in step for ever, each running together with a thread other than its partner. The
+//   number is never less than alone: if a thread gave up before the answer of a running thread can
+//   arrive, every message would wait for yields. (Two ranks of two threads on two processors, 8
+//   bytes one way: 0.3 us; with 25 to 50 polls 0.5 to 2 us.)
+// - Many short waits end with a yield, too, so that no thread waits long for the processor.
 // - A thread that finds something only right after its yields, and never while it polls on, waits
-//   for a thread of its own processor. It yields after few polls, and tries now and then whether
+//   for a thread of its own processor. It yields after few polls, and tries occasionally whether
 //   that has changed. (Partners that share a processor: 2.3 us instead of 3.5.)
 //
-// Two kinds of thread do not yield, or seldom:
-// - One that works between its polls, as a scheduler that polls once after each task: it does not
-//   wait, and a yield would cost its tasks a time slice.
-// - One whose last yield took so long that the others do not give the processor back. They compute,
-//   or they spin for a lock that the program holds around its polls; which of the two, nobody can
-//   tell. So the thread polls for a while before it yields again: those who compute lose little,
-//   and those who spin get what they wait for. (The while is short enough for twenty threads of a
-//   processor, which all poll for it, not to take each other's yields for such.)
+// Two kinds of thread yield rarely or never:
+// - A thread that works between its polls, such as a scheduler that polls once after each task: it
+//   does not wait, and a yield would cost its tasks a time slice.
+// - A thread whose last yield took so long that the other threads do not return the processor. They
+//   compute, or they spin for a lock that the program holds around its polls; the two cases cannot
+//   be distinguished. The thread therefore polls for a while before it yields again: computing
+//   threads lose little, and spinning threads get what they wait for. (The while is short enough
+//   for twenty threads of a processor, all polling for that long, not to mistake each other's
+//   yields for long ones.)
 //
 // The clock is read only around polls after which a yield may be due.
 //
@@ -45,38 +46,39 @@ class poll_backoff {
   static constexpr uint32_t polls_alone = 100;
   static constexpr uint32_t most_polls_in_crowd = 2 * polls_alone;
   static constexpr uint32_t most_polls_between_yields = 40 * polls_alone;
-  // A device that has not come again after so many other polls is not waited for.
+  // A round does not wait longer than this number of polls of other devices for a device to recur.
   static constexpr uint32_t most_polls_a_round = 1024;
 
-  // What so many polls after a yield find was there before them.
+  // Whatever is found within this number of polls after a yield was there before them.
   static constexpr uint32_t polls_at_once = 5;
-  // So many yields in a row after which all was found at once show that the partner is a neighbour.
+  // This number of consecutive yields, each followed by an immediate find, shows that the partner
+  // is a neighbor: a thread of the same processor.
   static constexpr uint32_t yields_that_show = 8;
-  static constexpr uint32_t polls_for_neighbours = 3;
-  // One yield in so many comes after as many polls as if there were no neighbours.
+  static constexpr uint32_t polls_for_neighbors = 3;
+  // One yield in this number comes after as many polls as without neighbors.
   static constexpr uint32_t yields_between_trials = 8;
 
-  // What a thread does between two polls, if it takes longer than that and than a poll, is work.
+  // Time between two polls counts as work if it is longer than this and than a poll.
   static constexpr nanoseconds least_work{1000};
-  // After a yield that took longer than long_yield, that is, a time slice, the thread polls for
-  // polling_after_long_yield at least.
+  // After a yield longer than long_yield, that is, a time slice, the thread polls for at least
+  // polling_after_long_yield.
   static constexpr nanoseconds long_yield{2'000'000};
   static constexpr nanoseconds polling_after_long_yield{100'000};
 
-  // Before a poll: whether the caller is to read the clock before and after it.
+  // Before a poll: whether the caller must read the clock before and after it.
   bool is_timed() const { return timed_; }
 
-  // A poll that was not timed found nothing. (A few instructions, since each poll has them.)
+  // An untimed poll found nothing. (Only a few instructions, as every poll executes them.)
   void idle() {
     ++polls_;
     if (__builtin_expect(may_be_due(), 0)) timed_ = true;
   }
 
-  // A timed poll of `device`, an address that tells it from others, found nothing. True if the
-  // thread is to yield now, and to call yielded() then.
+  // A timed poll of `device`, an address that identifies the device, found nothing. Returns true if
+  // the thread must yield now and then call yielded().
   //
-  // The first device polled when a yield may be due begins a round, which is over when that device
-  // comes again. Then all devices have been polled in vain.
+  // The first device polled when a yield may be due begins a round. The round ends when that device
+  // recurs: by then all devices have been polled without success.
   bool idle(const void* device, time_point begin, time_point end) {
     ++polls_;
     if (!may_be_due()) {
@@ -101,15 +103,15 @@ class poll_backoff {
     return false;
   }
 
-  // Something moved.
+  // Something moved in the last poll.
   void reset() { last_move_ = polls_; }
 
-  // The thread gave its processor away for so long, until `now`.
+  // The thread gave up its processor for the time `took`, until `now`.
   void yielded(nanoseconds took, time_point now) {
     if (last_move_ > polls_at_once) {
-      yields_for_neighbours_ = 0;
+      yields_for_neighbors_ = 0;
     } else if (last_move_ != 0) {
-      ++yields_for_neighbours_;
+      ++yields_for_neighbors_;
     }
     ++yields_;
     start();
@@ -117,21 +119,21 @@ class poll_backoff {
     most_polls_ = no_limit;
     if (took > long_yield) next_yield_ = now + polling_after_long_yield;
     if (took <= crowd::longest_alone) return;
-    limit_ = waits_for_neighbours()
-                 ? polls_for_neighbours
+    limit_ = waits_for_neighbors()
+                 ? polls_for_neighbors
                  : polls_alone + crowd::random(most_polls_in_crowd - polls_alone + 1);
     most_polls_ = most_polls_between_yields;
   }
-  // Returns how long the others had the processor.
+  // Returns how long the other threads had the processor.
   nanoseconds yield() {
     const nanoseconds took = crowd::yield();
     yielded(took, std::chrono::steady_clock::now());
     return took;
   }
-  // Instead of a yield that is due: the count begins anew.
+  // Replaces a yield that is due: counting starts again.
   void stay() { start(); }
 
-  // All of it, around a poll that returns whether something moved. Returns that.
+  // Performs all steps around a poll that returns whether something moved. Returns that value.
   template <class Poll>
   bool poll(const void* device, const Poll& poll_once) {
     if (!is_timed()) {
@@ -149,7 +151,7 @@ class poll_backoff {
     return moved;
   }
 
-  // How often the thread has yielded, in all.
+  // Total number of yields of the thread.
   uint32_t yields() const { return yields_; }
 
  private:
@@ -162,24 +164,24 @@ class poll_backoff {
     timed_ = false;
     round_device_ = nullptr;
   }
-  bool waits_for_neighbours() const {
-    return yields_for_neighbours_ >= yields_that_show &&
-           yields_for_neighbours_ % yields_between_trials != 0;
+  bool waits_for_neighbors() const {
+    return yields_for_neighbors_ >= yields_that_show &&
+           yields_for_neighbors_ % yields_between_trials != 0;
   }
 
-  uint32_t polls_ = 1;              // in vain since the last yield, and one
-  uint32_t last_move_ = 0;          // polls_ when something moved last; 0: nothing has
-  uint32_t limit_ = polls_alone;    // of polls_ since the last move
-  uint32_t most_polls_ = no_limit;  // of polls_
+  uint32_t polls_ = 1;              // 1 + unsuccessful polls since the last yield
+  uint32_t last_move_ = 0;          // polls_ at the last move; 0: none
+  uint32_t limit_ = polls_alone;    // limit of polls_ since the last move
+  uint32_t most_polls_ = no_limit;  // limit of polls_
   bool timed_ = false;
   uint32_t yields_ = 0;
-  uint32_t yields_for_neighbours_ = 0;  // in a row
-  uint32_t round_begin_ = 0;            // polls_ with the poll that the round began with
-  const void* round_device_ = nullptr;  // of that poll; null: no round
-  nanoseconds round_polling_{0};        // in the polls of the round after the first
-  nanoseconds round_between_{0};        // between the polls of the round
-  time_point last_end_;                 // of a timed poll
-  time_point next_yield_;               // not before
+  uint32_t yields_for_neighbors_ = 0;   // consecutive
+  uint32_t round_begin_ = 0;            // polls_ at the first poll of the round
+  const void* round_device_ = nullptr;  // device of that poll; null: no round
+  nanoseconds round_polling_{0};        // time in the polls of the round after the first
+  nanoseconds round_between_{0};        // time between the polls of the round
+  time_point last_end_;                 // end of the last timed poll
+  time_point next_yield_;               // earliest time of the next yield
 };
 
 }  // namespace lci::base

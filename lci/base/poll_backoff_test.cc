@@ -18,14 +18,14 @@ constexpr nanoseconds in_crowd = crowd::longest_alone + nanoseconds(100);
 // Polls beyond the limit before a yield of a thread with one device: its round.
 constexpr uint32_t a_round = 2;
 
-// One thread's polls in a time of its own.
+// The polls of one thread, with a simulated clock.
 struct thread {
   poll_backoff polls;
   nanoseconds poll_time{10};
-  nanoseconds between{0};  // what it does besides, after each poll
+  nanoseconds between{0};  // time of other work after each poll
   time_point now{std::chrono::hours(1)};
 
-  // A poll in vain; whether a yield is due.
+  // An unsuccessful poll. Returns whether a yield is due.
   bool idle(const void* device = devices) {
     const time_point begin = now;
     now += poll_time;
@@ -43,15 +43,15 @@ struct thread {
     polls.yielded(took, now);
   }
 
-  // Polls in vain of `width` devices in turn until a yield is due, that one included; 0: ever so
-  // many.
+  // Unsuccessful polls of `width` devices in turn until a yield is due, the last poll included; 0:
+  // no limit was found.
   uint32_t polls_to_yield(uint32_t width = 1) {
     for (uint32_t count = 1; count < 100000; ++count) {
       if (idle(&devices[(count - 1) % width])) return count;
     }
     return 0;
   }
-  // Waits of `each` polls in vain until a yield is due; 0: ever so many.
+  // Waits of `each` unsuccessful polls until a yield is due; 0: no limit was found.
   uint32_t waits_to_yield(uint32_t each) {
     for (uint32_t wait = 1; wait < 100000; ++wait) {
       for (uint32_t i = 0; i < each; ++i) {
@@ -102,17 +102,17 @@ TEST(poll_backoff, many_short_waits_end_with_a_yield_in_a_crowd_only) {
   EXPECT_EQ(self.waits_to_yield(each), poll_backoff::most_polls_between_yields / each + 1);
 }
 
-// One poll in vain for each that finds something is no wait.
+// One unsuccessful poll for each successful one is not a wait.
 TEST(poll_backoff, a_busy_thread_does_not_yield_even_in_a_crowd) {
   thread self;
   self.yield(in_crowd);
   EXPECT_EQ(self.waits_to_yield(1), 0u);
 }
 
-// ---- partners on one processor ------------------------------------------------------------------
+// Partners on one processor.
 
-// Yields in a crowd, each followed by `polls` in vain, a move, and a wait for the next yield. The
-// polls of that wait in the last rounds, one for each.
+// Yields in a crowd. After each yield come `polls` unsuccessful polls, a move, and a wait for the
+// next yield. Returns the numbers of polls of that wait in the last rounds.
 std::set<uint32_t> waits_after(thread* self, uint32_t polls, int rounds = 100) {
   std::set<uint32_t> last;
   for (int i = 0; i < rounds; ++i) {
@@ -125,14 +125,14 @@ std::set<uint32_t> waits_after(thread* self, uint32_t polls, int rounds = 100) {
   return last;
 }
 
-TEST(poll_backoff, who_finds_something_only_after_yields_yields_early_and_tries_again) {
+TEST(poll_backoff, a_thread_that_finds_something_only_after_yields_yields_early_and_tries_again) {
   thread self;
   const std::set<uint32_t> waits = waits_after(&self, 0);
-  EXPECT_LE(*waits.begin(), poll_backoff::polls_for_neighbours + 1 + a_round);
+  EXPECT_LE(*waits.begin(), poll_backoff::polls_for_neighbors + 1 + a_round);
   EXPECT_GE(*waits.rbegin(), poll_backoff::polls_alone);
 }
 
-TEST(poll_backoff, who_finds_something_while_it_polls_on_does_not_yield_early) {
+TEST(poll_backoff, a_thread_that_finds_something_while_it_polls_on_does_not_yield_early) {
   thread self;
   EXPECT_GE(*waits_after(&self, poll_backoff::polls_alone / 2).begin(), poll_backoff::polls_alone);
 }
@@ -142,7 +142,7 @@ TEST(poll_backoff, an_answer_while_it_tries_ends_early_yields) {
   waits_after(&self, 0);
   for (uint32_t i = 0; i <= poll_backoff::yields_between_trials; ++i) {
     self.yield(in_crowd);
-    // What comes does so after 50 polls, or after the yield, if that is earlier.
+    // Each move comes after 50 polls, or after the yield if that is earlier.
     for (uint32_t poll = 0; poll < poll_backoff::polls_alone / 2; ++poll) {
       if (self.idle()) self.yield(in_crowd);
     }
@@ -152,8 +152,8 @@ TEST(poll_backoff, an_answer_while_it_tries_ends_early_yields) {
   EXPECT_GE(*waits_after(&self, poll_backoff::polls_alone / 2).begin(), poll_backoff::polls_alone);
 }
 
-// Nothing at all says nothing about where the partner is.
-TEST(poll_backoff, who_finds_nothing_does_not_yield_early) {
+// Yields after which nothing is found do not show where the partner is.
+TEST(poll_backoff, a_thread_that_finds_nothing_does_not_yield_early) {
   thread self;
   for (int i = 0; i < 100; ++i) {
     self.yield(in_crowd);
@@ -161,16 +161,16 @@ TEST(poll_backoff, who_finds_nothing_does_not_yield_early) {
   }
 }
 
-// ---- threads that work, and those that do not give the processor back ---------------------------
+// Threads that work, and threads that do not return the processor.
 
-TEST(poll_backoff, who_works_between_polls_does_not_yield) {
+TEST(poll_backoff, a_thread_that_works_between_polls_does_not_yield) {
   for (const nanoseconds took : {alone, in_crowd}) {
     for (const uint32_t width : {1u, 3u}) {
       thread self;
       self.yield(took);
       self.between = poll_backoff::least_work + nanoseconds(100);
       EXPECT_EQ(self.polls_to_yield(width), 0u);
-      // Neither does it once it only polls, for as long as anybody waits alone.
+      // Nor does a thread that only polls, for as many polls as any thread waits alone.
       self.polls.reset();
       self.between = poll_backoff::least_work - nanoseconds(100);
       EXPECT_GE(self.polls_to_yield(width), poll_backoff::polls_alone);
@@ -202,9 +202,9 @@ TEST(poll_backoff, polls_longer_after_a_yield_that_took_a_time_slice) {
   EXPECT_LE(self.polls_to_yield(), poll_backoff::most_polls_in_crowd + a_round);
 }
 
-// ---- several devices ----------------------------------------------------------------------------
+// Several devices.
 
-// Whatever device it is, and however many there are.
+// For any device, and any number of devices.
 TEST(poll_backoff, does_not_yield_while_one_of_many_devices_moves) {
   for (const uint32_t width : {2u, 3u, 40u, 99u, 100u, 101u, 350u}) {
     for (const nanoseconds took : {alone, in_crowd}) {
@@ -224,7 +224,7 @@ TEST(poll_backoff, does_not_yield_while_one_of_many_devices_moves) {
   }
 }
 
-// The polls before a yield are one of each device at least.
+// The polls before a yield include at least one of each device.
 TEST(poll_backoff, yields_after_a_whole_round_in_vain) {
   for (const uint32_t width : {2u, 3u, 40u, 350u}) {
     for (const nanoseconds took : {alone, in_crowd}) {
@@ -245,7 +245,7 @@ TEST(poll_backoff, a_device_that_does_not_come_again_is_not_waited_for) {
   EXPECT_EQ(self.polls_to_yield(), poll_backoff::most_polls_a_round);
 }
 
-// A caller that must not yield now asks again.
+// A caller that must not yield now asks again later.
 TEST(poll_backoff, stays_due_until_the_yield) {
   thread self;
   ASSERT_NE(self.polls_to_yield(), 0u);

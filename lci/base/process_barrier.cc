@@ -21,7 +21,7 @@ bool has_process_barrier() {
 }
 
 void process_barrier() {
-  // A child that was forked off and has not registered is the one case in which it fails.
+  // The call fails only in a forked child that has not registered.
   if (membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0) return;
   const bool done = membarrier(MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED) == 0 &&
                     membarrier(MEMBARRIER_CMD_PRIVATE_EXPEDITED) == 0;

@@ -1,19 +1,21 @@
-// A memory barrier in all threads of this process at once.
+// A memory barrier that takes effect in all threads of this process.
 #ifndef LCI_BASE_PROCESS_BARRIER_H_
 #define LCI_BASE_PROCESS_BARRIER_H_
 
 namespace lci::base {
 
-// For one side of a pair that is rare, so that the other, frequent one needs no barrier of its own:
-// where two threads each write a word and then read the other's, one of them sees the other's write
-// if one has process_barrier() between the two and the other keeps the compiler from exchanging
-// them (std::atomic_signal_fence). It is the kernel's membarrier: some microseconds, and an
-// interrupt of the processors that run threads of this process.
+// For the rare side of an asymmetric pair, so that the frequent side needs no barrier instruction.
+// Two threads each write a word and then read the word of the other. At least one of them sees the
+// other's write if one thread calls process_barrier() between the write and the read, and the other
+// keeps the compiler from reordering them (std::atomic_signal_fence). The implementation is the
+// kernel's membarrier: some microseconds, and an interrupt of the processors that run threads of
+// this process.
 //
 // Thread safety: any thread at any time.
 
-// False where the kernel has none, or a sandbox doesn't allow it; then the other isn't called. The
-// first call makes it ready, which may take milliseconds.
+// Returns false if the kernel has no such barrier, or a sandbox does not allow it; then
+// process_barrier() must not be called. The first call registers the process, which may take
+// milliseconds.
 bool has_process_barrier();
 void process_barrier();
 

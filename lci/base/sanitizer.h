@@ -1,5 +1,5 @@
-// Which sanitizer this is compiled for, by GCC or by Clang: LCI_BASE_ADDRESS_SANITIZER or
-// LCI_BASE_THREAD_SANITIZER is defined then.
+// Defines LCI_BASE_ADDRESS_SANITIZER or LCI_BASE_THREAD_SANITIZER if GCC or Clang compiles for that
+// sanitizer.
 #ifndef LCI_BASE_SANITIZER_H_
 #define LCI_BASE_SANITIZER_H_
 

@@ -140,7 +140,7 @@ std::ostream& operator<<(std::ostream& out, const Status& status) {
   return out << status.ToString();
 }
 
-// The factory and, where one is in use, the predicate of each code.
+// Defines the factory and, if it is used, the predicate of each code.
 #define LCI_STATUS_FACTORY(name_) \
   Status name_##Error(std::string_view message) { return Status(StatusCode::k##name_, message); }
 #define LCI_STATUS_PREDICATE(name_) \

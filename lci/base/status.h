@@ -7,8 +7,9 @@
 //   if (!parsed.ok()) return parsed.status();
 //   use(*parsed);
 //
-// The names and meanings are those of absl::Status. The library has its own so that it links into
-// shared libraries: distributions build Abseil's archives without position-independent code.
+// Names and meanings are those of absl::Status. The library has its own implementation so that it
+// links into shared libraries: distributions build Abseil's archives without position-independent
+// code.
 //
 // Thread safety: as for int.
 #ifndef LCI_BASE_STATUS_H_
@@ -50,7 +51,7 @@ std::string_view StatusCodeToString(StatusCode code);
 class [[nodiscard]] Status {
  public:
   Status() = default;
-  // With kOk the message is dropped.
+  // Drops the message if `code` is kOk.
   Status(StatusCode code, std::string_view message);
   Status(const Status& other) : error_(copy(other)) {}
   Status(Status&& other) noexcept = default;
@@ -109,8 +110,8 @@ Status InternalError(std::string_view message);
 Status UnavailableError(std::string_view message);
 Status DataLossError(std::string_view message);
 
-// The error of a failed system call, with the message "what: description of errno". The code
-// follows from the errno; kUnknown where none of the codes fits.
+// Makes the error of a failed system call, with the message "what: description of errno". The code
+// follows from the errno; kUnknown if no code fits.
 Status ErrnoToStatus(int error_number, std::string_view what);
 
 [[nodiscard]] bool IsInvalidArgument(const Status& status);
@@ -124,7 +125,7 @@ Status ErrnoToStatus(int error_number, std::string_view what);
 [[nodiscard]] bool IsUnavailable(const Status& status);
 [[nodiscard]] bool IsDataLoss(const Status& status);
 
-// The value of a StatusOr without one was read. what() is the text of its status.
+// Thrown when the value of a StatusOr without one is read. what() is the text of its status.
 class BadStatusOrAccess : public std::logic_error {
  public:
   using std::logic_error::logic_error;
@@ -132,19 +133,20 @@ class BadStatusOrAccess : public std::logic_error {
 
 namespace internal {
 [[noreturn]] void throw_bad_access(const Status& status);
-// The status, or an internal error in place of a success, which says nothing about a value.
+// Returns the status, or an internal error in place of a success, as a success provides no value.
 Status error_without_value(Status status);
 }  // namespace internal
 
-// A value, or the error that there is instead of it.
+// A value, or an error in its place.
 template <class T>
 class [[nodiscard]] StatusOr {
  public:
   using value_type = T;
 
-  // Without a value until it is assigned.
+  // Has no value until it is assigned.
   StatusOr() : status_(StatusCode::kUnknown, "no value was assigned") {}
-  // Implicit, so that functions return either of the two. An OK status becomes an internal error.
+  // Implicit, so that functions can return a value or a status. An OK status becomes an internal
+  // error.
   StatusOr(Status status) : status_(internal::error_without_value(std::move(status))) {}
   template <class U = T, class = std::enable_if_t<std::is_convertible_v<U&&, T> &&
                                                   !std::is_same_v<std::decay_t<U>, StatusOr> &&
@@ -155,7 +157,7 @@ class [[nodiscard]] StatusOr {
   const Status& status() const& { return status_; }
   Status status() && { return std::move(status_); }
 
-  // Each of these throws BadStatusOrAccess if there is no value.
+  // The functions below throw BadStatusOrAccess if there is no value.
   const T& value() const& { return *checked(*this); }
   T& value() & { return *checked(*this); }
   T&& value() && { return *std::move(checked(*this)); }

@@ -6,7 +6,7 @@
 namespace lci::base {
 namespace internal {
 
-// std::to_chars can't fail here: the longest text is a double of 13 characters.
+// std::to_chars cannot fail here: the longest text is a double of 13 characters.
 void text_piece::write(int64_t number) {
   char* const end = std::to_chars(digits_.begin(), digits_.end(), number).ptr;
   text_ = std::string_view(digits_.data(), static_cast<size_t>(end - digits_.data()));
@@ -28,7 +28,7 @@ void text_piece::write(double number) {
 void text_piece::write(Hex number) {
   constexpr int base = 16;
   constexpr size_t most_digits = 16;
-  char* const start = digits_.data() + most_digits;  // the first half is for the zeros
+  char* const start = digits_.data() + most_digits;  // the first half is reserved for zeros
   char* const end = std::to_chars(start, digits_.data() + digits_.size(), number.value, base).ptr;
   const auto have = static_cast<size_t>(end - start);
   const size_t width = std::min(static_cast<size_t>(std::max(number.width, 0)), most_digits);

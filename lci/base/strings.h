@@ -30,12 +30,12 @@ struct Hex {
       : value(static_cast<std::make_unsigned_t<Integer>>(number)), width(at_least) {}
 
   uint64_t value;
-  int width;  // at most 16
+  int width;  // minimum number of digits; at most 16
 };
 
 namespace internal {
 
-// The text of one argument of StrCat. Texts are referred to, numbers are written into the piece.
+// Text of one argument of StrCat. Texts are referenced; numbers are formatted into the piece.
 class text_piece {
  public:
   text_piece(std::string_view text) : text_(text) {}
@@ -49,10 +49,10 @@ class text_piece {
   text_piece(unsigned number) { write(static_cast<uint64_t>(number)); }
   text_piece(unsigned long number) { write(static_cast<uint64_t>(number)); }
   text_piece(unsigned long long number) { write(static_cast<uint64_t>(number)); }
-  // At most six significant digits, as printf's %g.
+  // At most six significant digits, as with printf's %g.
   text_piece(double number) { write(number); }
   text_piece(Hex number) { write(number); }
-  // A pointer would otherwise be taken for a bool.
+  // Without this overload a pointer would convert to bool.
   text_piece(const void*) = delete;
   text_piece(const text_piece&) = delete;
   text_piece& operator=(const text_piece&) = delete;
@@ -73,7 +73,7 @@ void append_texts(std::string* to, std::initializer_list<std::string_view> texts
 
 }  // namespace internal
 
-// Appends the texts, characters, numbers and bools (as 0 or 1) in their order.
+// Appends texts, characters, numbers and bools (as 0 or 1) in order.
 template <class... Pieces>
 void StrAppend(std::string* to, const Pieces&... pieces) {
   internal::append_texts(to, {internal::text_piece(pieces).text()...});
@@ -86,7 +86,7 @@ template <class... Pieces>
   return text;
 }
 
-// The elements, each as StrCat writes it, with the separator between any two.
+// Joins the elements, each formatted as by StrCat, with the separator between them.
 template <class Range>
 [[nodiscard]] std::string StrJoin(const Range& range, std::string_view separator) {
   std::string text;
@@ -99,14 +99,15 @@ template <class Range>
   return text;
 }
 
-// Given to StrSplit, leaves out empty pieces.
+// Argument of StrSplit that omits empty pieces.
 struct SkipEmpty {};
 
-// The pieces between the delimiters: at least one, without SkipEmpty. They refer to the text.
+// Splits at the delimiters. Returns at least one piece, unless SkipEmpty is passed. The pieces
+// refer to the text.
 [[nodiscard]] std::vector<std::string_view> StrSplit(std::string_view text, char delimiter);
 [[nodiscard]] std::vector<std::string_view> StrSplit(std::string_view text, char delimiter,
                                                      SkipEmpty);
-// The pieces would outlive a temporary text.
+// Deleted because the pieces would outlive a temporary text.
 template <class T, class... Rest, class = std::enable_if_t<std::is_same_v<T, std::string>>>
 void StrSplit(T&& temporary, Rest...) = delete;
 
@@ -123,7 +124,7 @@ void StrSplit(T&& temporary, Rest...) = delete;
   return text.find(c) != std::string_view::npos;
 }
 
-// Removes the prefix or suffix if the text has it, and tells whether it had.
+// Removes the prefix or suffix if the text has it. Returns whether the text had it.
 bool ConsumePrefix(std::string_view* text, std::string_view prefix);
 bool ConsumeSuffix(std::string_view* text, std::string_view suffix);
 
@@ -153,7 +154,7 @@ constexpr bool ascii_isalnum(char c) {
 [[nodiscard]] std::string BytesToHexString(std::string_view bytes);
 
 namespace internal {
-// Without white space around it and one "+" in front of a digit or point.
+// Removes surrounding white space, and one "+" in front of a digit or point.
 std::string_view strip_for_number(std::string_view text);
 
 template <class T>
@@ -168,8 +169,8 @@ bool parse_whole(std::string_view text, T* value) {
 }
 }  // namespace internal
 
-// The number that the text is, whole and in the range of the type, white space around it aside.
-// The value is left alone where the text is no such number.
+// Parses a text that is one number in the range of the type, with optional surrounding white space.
+// Leaves *value unchanged if the text is no such number.
 template <class Integer, class = std::enable_if_t<std::is_integral_v<Integer>>>
 [[nodiscard]] bool SimpleAtoi(std::string_view text, Integer* value) {
   return internal::parse_whole(text, value);

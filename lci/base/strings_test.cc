@@ -70,7 +70,7 @@ TEST(strings, compares) {
   EXPECT_FALSE(StrContains("abc", 'd'));
   EXPECT_TRUE(EqualsIgnoreCase("aB1_", "Ab1_"));
   EXPECT_FALSE(EqualsIgnoreCase("ab", "abc"));
-  EXPECT_FALSE(EqualsIgnoreCase("[", "{"));  // differ by the bit that the case of a letter is
+  EXPECT_FALSE(EqualsIgnoreCase("[", "{"));  // differ in the bit that is the case of a letter
 }
 
 TEST(strings, consumes_only_what_is_there) {

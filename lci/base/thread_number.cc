@@ -16,8 +16,9 @@ namespace {
 class registry {
  public:
   registry() {
-    // A key and not a thread_local with a destructor: keys are destroyed after those, and one that
-    // is set again meanwhile is destroyed again, so a late caller finds a number in every case.
+    // A key, not a thread_local with a destructor: keys are destroyed after thread-locals, and a
+    // key that is set again meanwhile is destroyed again, so that a late caller always finds a
+    // number.
     const int error = pthread_key_create(&at_thread_exit_, &registry::release);
     LCI_CHECK(error == 0, "pthread_key_create gave error ", error,
               "; the process has too many thread-specific keys");
@@ -27,7 +28,7 @@ class registry {
     std::lock_guard<std::mutex> lock(mutex_);
     uint32_t number = next_;
     if (free_.empty()) {
-      free_.reserve(next_ + size_t{1});  // room for its return: release cannot report a failure
+      free_.reserve(next_ + size_t{1});  // room to release it: release() cannot report a failure
       ++next_;
     } else {
       std::pop_heap(free_.begin(), free_.end(), std::greater<>());
@@ -63,7 +64,7 @@ class registry {
   }
 
   pthread_key_t at_thread_exit_{};
-  std::mutex mutex_;  // the lock also orders an earlier holder's writes before a later one's reads
+  std::mutex mutex_;  // also orders writes of a number's earlier holder before reads of a later one
   uint32_t next_ = 0;
   std::vector<uint32_t> free_;  // a heap, the lowest number on top
 };

@@ -11,7 +11,7 @@
 namespace lci::base {
 namespace {
 
-// The numbers that `n` threads have while all of them are alive.
+// The numbers of `n` threads that are alive at the same time.
 std::vector<uint32_t> numbers_of_threads(int n) {
   std::vector<uint32_t> numbers(static_cast<size_t>(n));
   pthread_barrier_t all_have_asked;
@@ -45,7 +45,7 @@ TEST(thread_number, is_dense_because_numbers_of_ended_threads_are_reused) {
   }
 }
 
-// Asks for the number when thread-local objects and keys are being destroyed.
+// Asks for the number while thread-local objects and keys are being destroyed.
 struct late_caller {
   std::vector<uint32_t>* seen;
   ~late_caller() { seen->push_back(thread_number()); }
@@ -68,7 +68,7 @@ TEST(thread_number, works_while_the_thread_ends) {
   pthread_key_delete(late_key);
   ASSERT_EQ(seen.size(), 3u);
   for (const uint32_t number : seen) EXPECT_NE(number, mine);
-  // Nothing leaked: the next threads still get the lowest numbers.
+  // No number leaked: the next threads still get the lowest numbers.
   for (const uint32_t number : numbers_of_threads(3)) EXPECT_LT(number, 4u);
 }
 

@@ -1,4 +1,4 @@
-// Memory accesses that ThreadSanitizer shall not look at.
+// Hides memory accesses from ThreadSanitizer.
 #ifndef LCI_BASE_TSAN_IGNORE_SCOPE_H_
 #define LCI_BASE_TSAN_IGNORE_SCOPE_H_
 
@@ -15,9 +15,10 @@ void AnnotateIgnoreWritesEnd(const char* file, int line);
 
 namespace lci::base {
 
-// While it lives, accesses of this thread are as unseen as those of a network adapter or of the
-// kernel. For what is done to a program's memory on behalf of another process: that it is not used
-// meanwhile is ordered by messages through that process, which the detector does not see.
+// During its lifetime, ThreadSanitizer ignores the accesses of this thread, as it ignores those of
+// a network adapter or of the kernel. For accesses to a program's memory on behalf of another
+// process: messages through that process keep the program from using the memory meanwhile, but
+// ThreadSanitizer does not see them.
 class tsan_ignore_scope {
  public:
 #ifdef LCI_BASE_THREAD_SANITIZER

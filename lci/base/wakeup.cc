@@ -18,14 +18,14 @@ bool wakeup::open() {
 
 void wakeup::arm() {
   if (descriptor_ < 0) return;
-  // What rang before is about work that the caller is still to look for.
+  // Earlier rings announce work that the caller is still going to look for.
   uint64_t rung;
   static_cast<void>(!read(descriptor_, &rung, sizeof(rung)));
   armed_.exchange(true, std::memory_order_acq_rel);
 }
 
 void wakeup::ring() {
-  // It is full only if it has been rung before.
+  // The counter is full only if it has been rung before.
   const uint64_t once = 1;
   static_cast<void>(!write(descriptor_, &once, sizeof(once)));
 }

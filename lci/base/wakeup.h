@@ -1,4 +1,4 @@
-// Ends the sleep of a thread that waits for descriptors, when another has left work for it.
+// Wakes a thread that sleeps on descriptors when another thread has left work for it.
 #ifndef LCI_BASE_WAKEUP_H_
 #define LCI_BASE_WAKEUP_H_
 
@@ -6,13 +6,14 @@
 
 namespace lci::base {
 
-// One thread sleeps: it calls arm(), looks a last time whether there is work, and sleeps (poll(2))
-// until descriptor() is readable. Others leave work and then call wake(). So either the last look
-// finds the work, or the sleep ends: arm() and wake() exchange the same word, and whoever comes
-// second sees what the first did before.
+// The sleeping thread calls arm(), looks for work once more, and sleeps (poll(2)) until
+// descriptor() is readable. Other threads leave work and then call wake(). Either that last look
+// finds the work, or the sleep ends: arm() and wake() exchange the same word, and the second of
+// them sees everything that the first thread did before its exchange.
 //
 // Thread safety: wake and ring by any thread at any time, arm and disarm by one thread at a time.
-// None blocks; arm makes a system call, ring one, and wake only where somebody may sleep.
+// None blocks. arm makes a system call, ring makes one, and wake makes one only if a thread may
+// sleep.
 class wakeup {
  public:
   wakeup() = default;
@@ -20,21 +21,21 @@ class wakeup {
   wakeup(const wakeup&) = delete;
   wakeup& operator=(const wakeup&) = delete;
 
-  // Before anything else; one that is not open has nobody to wake. False, with errno, if the
-  // process has no descriptor left.
+  // Must be called first; an object that is not open wakes no thread. Returns false, with errno
+  // set, if the process has no descriptor left.
   bool open();
-  // -1: not open.
+  // -1 if not open.
   int descriptor() const { return descriptor_; }
 
   void arm();
-  // Nobody sleeps: nobody need be woken.
+  // The thread no longer sleeps: it need not be woken.
   void disarm() { armed_.store(false, std::memory_order_relaxed); }
-  // May be said without an atomic exchange where a lock keeps arm and disarm away.
+  // Needs no atomic exchange if a lock excludes arm and disarm.
   bool is_armed() const { return armed_.load(std::memory_order_relaxed); }
   void wake() {
     if (descriptor_ >= 0 && armed_.exchange(false, std::memory_order_acq_rel)) ring();
   }
-  // The next sleep, or that under way, ends in any case.
+  // Ends the next sleep, or the current one, unconditionally.
   void ring();
 
  private:

@@ -10,7 +10,7 @@
 namespace lci::base {
 namespace {
 
-// Milliseconds; -1: as long as it takes.
+// `timeout` in milliseconds; -1: no limit.
 bool is_readable(const wakeup& of, int timeout) {
   pollfd waits = {of.descriptor(), POLLIN, 0};
   return poll(&waits, 1, timeout) == 1;
@@ -50,7 +50,7 @@ TEST(Wakeup, OneThatIsNotOpenHasNobodyToWake) {
   EXPECT_EQ(tested.descriptor(), -1);
 }
 
-// Would hang if a piece of work could come between the last look and the sleep.
+// Would hang if work could arrive unnoticed between the last look and the sleep.
 TEST(Wakeup, NoWorkIsLeftBehindASleep) {
   constexpr int pieces = 20000;
   wakeup tested;

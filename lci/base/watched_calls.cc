@@ -14,13 +14,13 @@
 
 #include "lci/base/sanitizer.h"
 
-// (The sanitizers have functions of these names, too.)
+// (The sanitizers define functions of these names, too.)
 #if defined(__x86_64__) && !defined(LCI_BASE_ADDRESS_SANITIZER) && \
     !defined(LCI_BASE_THREAD_SANITIZER)
 
 #define LCI_WATCHED_CALL extern "C" __attribute__((section("lci_watched_calls"), used))
 
-// By other names here, since the headers declare and even define them.
+// Declared under other names, as the headers declare and even define the originals.
 LCI_WATCHED_CALL ssize_t lci_watched_read(int file, void* to, size_t size) __asm__("read");
 LCI_WATCHED_CALL ssize_t lci_watched_recv(int socket, void* to, size_t size,
                                           int flags) __asm__("recv");
@@ -31,7 +31,7 @@ LCI_WATCHED_CALL int lci_watched_epoll_wait(int set, epoll_event* to, int count,
 LCI_WATCHED_CALL int lci_watched_getsockopt(int socket, int level, int option, void* to,
                                             socklen_t* size) __asm__("getsockopt");
 
-// The linker's: the section's ends.
+// Ends of the section, defined by the linker.
 extern "C" const char __start_lci_watched_calls[];
 extern "C" const char __stop_lci_watched_calls[];
 

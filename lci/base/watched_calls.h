@@ -1,5 +1,4 @@
-// A part of write_watch.h: system calls that write to the program's memory, while that is
-// read-only.
+// Part of write_watch.h: system calls that write to the program's memory while it is read-only.
 #ifndef LCI_BASE_WATCHED_CALLS_H_
 #define LCI_BASE_WATCHED_CALLS_H_
 
@@ -7,11 +6,11 @@
 
 namespace lci::base {
 
-// While it lives, these calls of this thread have the kernel write to the stack, and copy that to
-// where it belongs by ordinary stores: read, recv, recvmsg (without an address and control data),
-// poll, epoll_wait, getsockopt. They may come from the program and from libraries it has loaded,
-// for they are the program's own functions of these names; what the C library calls inside is not
-// among them. Of a longer reading, the first 64 KiB are done.
+// During its lifetime, these calls of this thread have the kernel write to the stack, and copy the
+// data to its destination by ordinary stores: read, recv, recvmsg (without an address and control
+// data), poll, epoll_wait, getsockopt. The calls may come from the program and from libraries that
+// it has loaded, as the program defines functions of these names; calls inside the C library are
+// not covered. Of a longer read, only the first 64 KiB are read.
 class watched_calls {
  public:
   watched_calls();
@@ -20,7 +19,7 @@ class watched_calls {
   watched_calls& operator=(const watched_calls&) = delete;
 };
 
-// Whether the code there is of these functions.
+// Whether the instruction belongs to one of these functions.
 bool is_watched_call(uintptr_t instruction);
 
 }  // namespace lci::base

@@ -37,9 +37,9 @@ namespace {
 constexpr size_t page_size = 4096;
 constexpr size_t cache_line_size = 64;
 constexpr size_t max_lines = size_t{1} << 16;
-// Pages that one instruction writes to.
+// Pages that one instruction may write to.
 constexpr size_t max_open = 4;
-// Stack of the handlers, which the body's own could not be: it may be anywhere.
+// Stack of the handlers. It cannot be the body's own stack, which may be anywhere.
 constexpr size_t handler_stack_size = size_t{64} << 10;
 constexpr greg_t trap_flag = 0x100;
 constexpr greg_t write_fault = 2;
@@ -54,10 +54,10 @@ struct written {
   writers by;
 };
 
-// Whose doing an instruction is.
+// The owner of an instruction.
 enum class place : uint8_t {
   program,
-  caller,  // the C library and the like, and system calls: on behalf of who called
+  caller,  // the C library and the like, and system calls: act for their caller
   library,
 };
 struct writer {
@@ -65,13 +65,13 @@ struct writer {
   bool is_library;
 };
 
-// All that the handlers write to, in memory of its own that is not made read-only.
+// Everything that the handlers write to, in memory that is never made read-only.
 struct watch_state {
   range watched[1024];
   size_t watched_count;
   written lines[max_lines];  // a hash table; line 0: empty
   size_t line_count;
-  // Pages that the instruction under way has been let into, with their bytes before.
+  // Pages that the current instruction has been allowed to write to, with their previous bytes.
   uintptr_t open[max_open];
   unsigned char before[max_open][page_size];
   writer by;
@@ -91,13 +91,13 @@ void futex(int operation, int value) {
 }
 
 [[noreturn]] void give_up(const char* why) {
-  // From a signal handler.
+  // Called in a signal handler.
   if (write(STDERR_FILENO, why, std::strlen(why)) < 0) std::abort();
   std::abort();
 }
 
 void note(uintptr_t line) {
-  // Most are written many times.
+  // Most lines are written many times.
   for (size_t i = line * 0x9e3779b97f4a7c15 % max_lines;; i = (i + 1) % max_lines) {
     written& entry = state->lines[i];
     if (entry.line == 0) {
@@ -112,7 +112,7 @@ void note(uintptr_t line) {
   }
 }
 
-// Code that was there when the program began.
+// Code that was loaded when the program began.
 class code_at_start {
  public:
   code_at_start() { dl_iterate_phdr(add, this); }
@@ -126,7 +126,7 @@ class code_at_start {
   }
 
  private:
-  // The program is the first of the objects.
+  // The program is the first object.
   static int add(dl_phdr_info* object, size_t, void* to) {
     auto& made = *static_cast<code_at_start*>(to);
     const bool is_program = made.objects_++ == 0;
@@ -142,15 +142,15 @@ class code_at_start {
 
   range code_[128] = {};
   size_t count_ = 0;
-  size_t of_program_ = 0;  // the first of them
+  size_t of_program_ = 0;  // the first of_program_ entries belong to the program
   size_t objects_ = 0;
 };
 const code_at_start at_start;
 
-// A walk along the callers of an instruction, until one says whose doing it is.
+// State of a walk along the callers of an instruction, until one determines its owner.
 struct search {
   const void* interrupted;
-  bool inside;  // of what was interrupted, not of the handler any more
+  bool inside;  // the walk has left the handler for the interrupted code
   writer found;
 };
 
@@ -162,14 +162,14 @@ _Unwind_Reason_Code visit(_Unwind_Context* frame, void* of) {
     looking.inside = true;
   }
   if (!looking.inside) return _URC_NO_REASON;
-  if (is_interrupted == 0) --address;  // of the call, not of what is behind it
+  if (is_interrupted == 0) --address;  // the call itself, not the instruction after it
   const place here = at_start.at(address);
   if (here == place::caller) return _URC_NO_REASON;
   looking.found = {reinterpret_cast<const void*>(address), here == place::library};
   return _URC_END_OF_STACK;
 }
 
-// The program's, if that can't be found out.
+// Attributes the write to the program if its owner cannot be determined.
 writer find_writer(const void* instruction) {
   if (library_call::is_under_way()) return {instruction, true};
   const place here = at_start.at(reinterpret_cast<uintptr_t>(instruction));
@@ -192,8 +192,8 @@ void protect(uintptr_t first, size_t size, int protection) {
   }
 }
 
-// Another thread writes, which the kernel has woken for something else (a stop and continue of the
-// process): it does so again when all may.
+// Another thread writes, which the kernel has woken for another reason (a stop and continue of the
+// process): it repeats the write when writes are allowed again.
 void wait_for_end(int watched) {
   const int error = errno;
   while (watched_thread.load(std::memory_order_acquire) == watched) {
@@ -202,22 +202,22 @@ void wait_for_end(int watched) {
   errno = error;
 }
 
-// A write: lets it through, once.
+// Handles a write fault: lets the write proceed, once.
 void on_fault(int, siginfo_t* info, void* context) {
   const int watched = watched_thread.load(std::memory_order_relaxed);
   if (gettid() != watched) {
-    if (watched == 0) signal(SIGSEGV, SIG_DFL);  // a real one: it comes again
+    if (watched == 0) signal(SIGSEGV, SIG_DFL);  // a genuine fault: it recurs
     return wait_for_end(watched);
   }
   auto& registers = static_cast<ucontext_t*>(context)->uc_mcontext.gregs;
   const auto address = reinterpret_cast<uintptr_t>(info->si_addr);
   if ((registers[REG_ERR] & write_fault) == 0 || !is_watched(address)) {
-    signal(SIGSEGV, SIG_DFL);  // a real one: it comes again
+    signal(SIGSEGV, SIG_DFL);  // a genuine fault: it recurs
     return;
   }
   const uintptr_t page = address / page_size * page_size;
   if (state->open_count == max_open) give_up("write_watch: an instruction of too many pages\n");
-  // (Still the same if it is let into a second page.)
+  // (The writer is the same if the instruction faults on a second page.)
   if (state->open_count == 0) {
     state->by = find_writer(reinterpret_cast<const void*>(registers[REG_RIP]));
   }
@@ -228,7 +228,7 @@ void on_fault(int, siginfo_t* info, void* context) {
   registers[REG_EFL] |= trap_flag;
 }
 
-// The instruction is over.
+// The instruction is complete.
 void on_step(int, siginfo_t*, void* context) {
   for (; state->open_count > 0; --state->open_count) {
     const uintptr_t page = state->open[state->open_count - 1];
@@ -253,7 +253,7 @@ void on_counted_step(int, siginfo_t*, void* context) {
   }
 }
 
-// Handlers and their stack for as long as it exists.
+// Installs the handlers and their stack during its lifetime.
 class handlers {
  public:
   handlers(void (*fault)(int, siginfo_t*, void*), void (*step)(int, siginfo_t*, void*)) {
@@ -291,10 +291,10 @@ class handlers {
   bool has_fault_ = false;
 };
 
-// Where the first thread's control block is.
+// Address of the first thread's control block.
 const auto first_thread = reinterpret_cast<uintptr_t>(pthread_self());
 
-// What the calling thread has of its stack's mapping, thread-local variables among it.
+// The mapping of the calling thread's stack, which includes its thread-local variables.
 range own_stack() {
   pthread_attr_t attributes;
   void* first = nullptr;
@@ -306,7 +306,7 @@ range own_stack() {
   return {begin, begin + size};
 }
 
-// All memory that can be written, but `excepted`.
+// Lists all writable memory except for `excepted`.
 void list_writable(const std::vector<range>& excepted) {
   std::FILE* maps = std::fopen("/proc/self/maps", "re");
   LCI_CHECK(maps != nullptr, "/proc/self/maps");
@@ -322,10 +322,10 @@ void list_writable(const std::vector<range>& excepted) {
     char rights[5] = {};
     if (std::sscanf(line, "%lx-%lx %4s", &first, &end, rights) != 3) continue;
     if (std::strncmp(rights, "rw-", 3) != 0) continue;
-    // Of the process' first thread and of the kernel.
+    // Stack of the first thread, and mappings of the kernel.
     if (std::strstr(line, "[stack]") != nullptr || std::strstr(line, "[v") != nullptr) continue;
     uintptr_t from = first;
-    // (In the order of their addresses.)
+    // (The holes are sorted by address.)
     for (const range& hole : excepted) {
       if (hole.end <= from || hole.first >= end) continue;
       if (hole.first > from) add(from, hole.first);
@@ -336,19 +336,19 @@ void list_writable(const std::vector<range>& excepted) {
   std::fclose(maps);
 }
 
-// Whether thread `id` of this process waits in the kernel, or is gone.
+// Whether thread `id` of this process waits in the kernel, or has ended.
 bool is_asleep(const char* id) {
   std::FILE* stat = std::fopen(StrCat("/proc/self/task/", id, "/stat").c_str(), "re");
   if (stat == nullptr) return true;
   char line[512] = {};
   const bool read = std::fgets(line, sizeof(line), stat) != nullptr;
   std::fclose(stat);
-  // Behind the name, which may have any characters in it.
+  // After the name, which may contain any characters.
   const char* end = std::strrchr(line, ')');
   return !read || (end != nullptr && end[1] == ' ' && end[2] == 'S');
 }
 
-// Until all threads but the calling one wait in the kernel.
+// Waits until all threads except the calling one wait in the kernel.
 void wait_for_others() {
   const std::string self = StrCat(gettid());
   for (bool all = false; !all;) {
@@ -363,26 +363,27 @@ void wait_for_others() {
   }
 }
 
-// The kernel knows an address in the control block of each thread, which has its stack's end.
+// The kernel knows an address in the control block of each thread, which lies at the end of its
+// stack.
 uintptr_t control_block(pid_t thread) {
   void* head = nullptr;
   size_t size = 0;
-  const long bad = syscall(SYS_get_robust_list, thread, &head, &size);
-  return bad == 0 ? reinterpret_cast<uintptr_t>(head) : 0;
+  const long failed = syscall(SYS_get_robust_list, thread, &head, &size);
+  return failed == 0 ? reinterpret_cast<uintptr_t>(head) : 0;
 }
 
-// What a thread that wakes up needs to come to wait_for_end: its stack from where it waits, with
+// Memory that a woken thread needs to reach wait_for_end: its stack from its stack pointer, with
 // room for the handler, to its control block, to which the kernel writes.
 std::vector<range> needs_of_others() {
   constexpr uintptr_t room = uintptr_t{64} << 10;
   const auto page_of = [](uintptr_t address) { return address / page_size * page_size; };
   std::vector<range> all = {{page_of(first_thread), page_of(first_thread) + 2 * page_size}};
-  const uintptr_t behind = own_stack().end - control_block(gettid());  // alike in all
+  const uintptr_t behind = own_stack().end - control_block(gettid());  // equal in all threads
   const std::string self = StrCat(gettid());
   DIR* const tasks = opendir("/proc/self/task");
   LCI_CHECK(tasks != nullptr, "/proc/self/task");
   while (const dirent* task = readdir(tasks)) {
-    // (The first one's stack is not watched at all.)
+    // (The stack of the first thread is not watched at all.)
     if (task->d_name[0] == '.' || self == task->d_name) continue;
     const int number = std::atoi(task->d_name);
     const uintptr_t block = control_block(number);
@@ -391,7 +392,7 @@ std::vector<range> needs_of_others() {
         std::fopen(StrCat("/proc/self/task/", task->d_name, "/syscall").c_str(), "re");
     if (call == nullptr) continue;
     unsigned long stack = 0;
-    // Number and six arguments, the stack pointer, where it is.
+    // The call's number and six arguments, the stack pointer, and the instruction.
     const int read = std::fscanf(call, "%*s %*s %*s %*s %*s %*s %*s %lx", &stack);
     std::fclose(call);
     if (read == 1 && stack < block) all.push_back({page_of(stack) - room, block + behind});
@@ -400,7 +401,7 @@ std::vector<range> needs_of_others() {
   return all;
 }
 
-// (Below the stack pointer there may be variables of the function.)
+// (The function may have variables below the stack pointer.)
 inline void set_trap_flag() {
   asm volatile(
       "leaq -128(%%rsp), %%rsp\n\tpushfq\n\torq $0x100, (%%rsp)\n\tpopfq\n\t"
@@ -414,7 +415,7 @@ inline void clear_trap_flag() {
           : "memory", "cc");
 }
 
-// Makes what is watched read-only as long as it exists.
+// Makes the watched memory read-only during its lifetime.
 class read_only {
  public:
   read_only() {
@@ -453,7 +454,7 @@ written_lines lines_written_by(const std::function<void()>& body) {
   LCI_CHECK(can_watch_writes(), "see the header");
   const handlers installed(on_fault, on_step);
   const auto own = reinterpret_cast<uintptr_t>(state);
-  // The first walk makes what all need.
+  // The first walk creates the data that all walks need.
   find_writer(reinterpret_cast<const void*>(&std::memcpy));
   wait_for_others();
   std::vector<range> excepted = needs_of_others();

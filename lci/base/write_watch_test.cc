@@ -33,7 +33,7 @@ class WriteWatch : public testing::Test {
   void SetUp() override {
     if (!can_watch_writes()) GTEST_SKIP() << "NOTHING WAS TESTED: see write_watch.h";
   }
-  // Not in the process' first thread.
+  // The watch does not work in the process' first thread.
   static void in_thread(const std::function<void()>& body) { std::thread(body).join(); }
 };
 
@@ -81,7 +81,7 @@ TEST_F(WriteWatch, SeesAllLinesOfACopy) {
   });
 }
 
-// Where a writer is of the program, and of a library.
+// Whether only the program, or only a library, wrote to the line.
 bool is_of_program(const writers& by) { return by.program != nullptr && by.library == nullptr; }
 bool is_of_library(const writers& by) { return by.program == nullptr && by.library != nullptr; }
 
@@ -99,7 +99,7 @@ TEST_F(WriteWatch, TellsTheProgramFromLibraries) {
       write(&to[0]);
       copy(&to[1], &from[0], from.size() * sizeof(line));
       std::memcpy(&to[30], &from[0], from.size() * sizeof(line));
-      call([] { counted.fetch_add(1); });  // its own, whoever calls it
+      call([] { counted.fetch_add(1); });  // the program's own write, even if a library calls it
       {
         const library_call standing_for_one;
         std::memcpy(&to[60], &from[0], from.size() * sizeof(line));
@@ -173,7 +173,7 @@ TEST_F(WriteWatch, SeesWhatTheKernelWrites) {
 }
 
 TEST_F(WriteWatch, HoldsThreadsThatAreWokenUntilItIsOver) {
-  // A child, since what stops it stops all its threads.
+  // In a child, as a stop affects all threads of the process.
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {

@@ -1,4 +1,4 @@
-// A library that is loaded while a test runs, and writes.
+// A library that is loaded while a test runs, and writes to memory.
 #include <cstddef>
 #include <cstring>
 
@@ -10,7 +10,7 @@ void write_from_library(unsigned char* to) { *static_cast<volatile unsigned char
 
 void copy_from_library(unsigned char* to, const unsigned char* from, size_t size) {
   std::memcpy(to, from, size);
-  asm volatile("" ::: "memory");  // not as its last act, which would leave no caller
+  asm volatile("" ::: "memory");  // no tail call, which would leave no caller
 }
 
 void call_from_library(void (*called)()) {

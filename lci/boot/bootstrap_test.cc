@@ -1,4 +1,4 @@
-// Every sentence of bootstrap.h, for every bootstrap.
+// Tests every sentence of bootstrap.h for every bootstrap.
 #include "lci/boot/bootstrap.h"
 
 #include <sys/wait.h>
@@ -26,7 +26,7 @@ using boot_ptr = std::unique_ptr<bootstrap>;
 
 std::string message(const base::Status& status) { return std::string(status.message()); }
 
-// A test in which ranks wait for each other without the bootstrap under test.
+// Lets ranks of a test wait for each other without the bootstrap under test.
 class gate {
  public:
   void open() {
@@ -50,7 +50,7 @@ class any_bootstrap : public testing::TestWithParam<test_job::variant> {
   int size() const { return GetParam() == test_job::variant::local ? 1 : 4; }
 };
 
-// What needs other ranks.
+// Tests that need other ranks.
 class shared_bootstrap : public any_bootstrap {};
 
 std::string kind_name(const testing::TestParamInfo<test_job::variant>& info) {
@@ -65,9 +65,9 @@ INSTANTIATE_TEST_SUITE_P(all, any_bootstrap,
 INSTANTIATE_TEST_SUITE_P(all, shared_bootstrap,
                          testing::Values(test_job::variant::file, test_job::variant::tcp),
                          kind_name);
-// Rank 0, a thread here, forks its helper while the other ranks' threads run. The address
-// sanitizer's allocator, unlike the C library's, can't be used in such a child: it may hang there.
-// (tcp_client_test has it with ranks that are processes.)
+// Rank 0, a thread here, forks its helper while the threads of the other ranks run. The address
+// sanitizer's allocator, unlike that of the C library, can hang in such a child. (tcp_client_test
+// covers this case with ranks that are processes.)
 #ifndef __SANITIZE_ADDRESS__
 INSTANTIATE_TEST_SUITE_P(standalone, any_bootstrap, testing::Values(test_job::variant::standalone),
                          kind_name);
@@ -81,7 +81,7 @@ TEST_P(any_bootstrap, knows_its_place) {
   std::set<int> ranks, local_ranks;
   job.run([&](bootstrap& boot) {
     EXPECT_EQ(boot.size(), size());
-    EXPECT_EQ(boot.position().local_size, size());  // the launcher did not say: counted
+    EXPECT_EQ(boot.position().local_size, size());  // not given by the launcher: counted
     EXPECT_EQ(boot.default_timeout(), test_timeout);
     std::lock_guard<std::mutex> lock(mutex);
     ranks.insert(boot.rank());
@@ -143,7 +143,7 @@ TEST_P(any_bootstrap, limits_are_legal_and_beyond_is_refused) {
     EXPECT_TRUE(base::IsInvalidArgument(boot.barrier("", 0ms)));
     EXPECT_TRUE(base::IsInvalidArgument(boot.allgather("", "", 0ms).status()));
     EXPECT_TRUE(base::IsInvalidArgument(boot.allgather("x", large + "v", 0ms).status()));
-    // The refused calls have left nothing behind.
+    // The refused calls had no effect.
     EXPECT_TRUE(base::IsDeadlineExceeded(boot.get("x" + rank, 0ms).status()));
     EXPECT_TRUE(boot.allgather("x", "", test_timeout).ok());
   });
@@ -232,7 +232,7 @@ TEST_P(any_bootstrap, threads_of_a_rank_meet_in_any_order) {
   job.run([&](bootstrap& boot) {
     std::vector<std::thread> workers;
     for (int i = 0; i < threads; ++i) {
-      // Each rank begins with another collective, so that no order suits all.
+      // Each rank begins with a different collective, so that no common order exists.
       const int which = (i + boot.rank()) % threads;
       workers.emplace_back([&boot, which] {
         for (int round = 0; round < 5; ++round) {
@@ -324,7 +324,7 @@ TEST_P(shared_bootstrap, a_timeout_names_the_ranks_that_did_not_arrive) {
         const base::Status allgather = boot.allgather("a", "", 0ms).status();
         EXPECT_TRUE(base::IsDeadlineExceeded(allgather)) << allgather;
         EXPECT_THAT(message(allgather), HasSubstr("ranks 0, 2, 3 did not arrive"));
-        // It has entered all the same.
+        // The call has entered the barrier nevertheless.
         EXPECT_TRUE(base::IsAlreadyExists(boot.barrier("b", test_timeout)));
         EXPECT_TRUE(boot.put("timed out", "").ok());
       } else {
@@ -366,7 +366,7 @@ TEST_P(shared_bootstrap, a_rank_that_left_is_not_waited_for_and_its_values_stay)
       left.open();
       return;
     }
-    // Rank 0 most likely waits when rank 1 leaves, rank 2 comes after that.
+    // Rank 0 most likely waits already when rank 1 leaves; rank 2 enters later.
     if (rank == 2) left.pass();
     const base::Status barrier = (*boot)->barrier("all", test_timeout);
     EXPECT_TRUE(base::IsUnavailable(barrier)) << barrier;
@@ -383,8 +383,8 @@ TEST_P(shared_bootstrap, rounds_follow_each_other_and_never_meet) {
     for (int round = 0; round < 5; ++round) {
       const base::StatusOr<boot_ptr> boot = job.connect(rank);
       ASSERT_TRUE(boot.ok()) << boot.status();
-      // The same names with other values: nothing is left over. No barrier at the end: a quick rank
-      // is in the next round while a slow one is still in this.
+      // The same names with other values: no old value remains. There is no barrier at the end: a
+      // fast rank may be in the next round while a slow rank is still in this round.
       const auto all = (*boot)->allgather("round", base::StrCat(round), test_timeout);
       ASSERT_TRUE(all.ok()) << all.status();
       EXPECT_THAT(*all, testing::Each(base::StrCat(round)));
@@ -408,7 +408,7 @@ TEST_P(shared_bootstrap, two_processes_cannot_be_one_rank) {
     one_refused.open();
   };
   std::thread first(claim_rank_0), second(claim_rank_0);
-  // Whichever came second is refused; the job starts with the other.
+  // The second rank 0 is refused; the job starts with the first.
   one_refused.pass();
   const base::StatusOr<boot_ptr> rank_1 = job.connect(1);
   EXPECT_TRUE(rank_1.ok()) << rank_1.status();
@@ -419,7 +419,7 @@ TEST_P(shared_bootstrap, two_processes_cannot_be_one_rank) {
 
 TEST_P(shared_bootstrap, works_between_processes) {
   test_job job(GetParam(), 4);
-  const int bad = job.run_processes([&](int rank) {
+  const int failed = job.run_processes([&](int rank) {
     const base::StatusOr<boot_ptr> boot = job.connect(rank);
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     const auto all = (*boot)->allgather("pids", base::StrCat(::getpid()), test_timeout);
@@ -433,12 +433,12 @@ TEST_P(shared_bootstrap, works_between_processes) {
     EXPECT_TRUE((*boot)->barrier("end", test_timeout).ok());
     return true;
   });
-  EXPECT_EQ(bad, 0);
+  EXPECT_EQ(failed, 0);
 }
 
 TEST_P(shared_bootstrap, a_dead_rank_is_not_waited_for) {
   test_job job(GetParam(), 3);
-  const int bad = job.run_processes([&](int rank) {
+  const int failed = job.run_processes([&](int rank) {
     const base::StatusOr<boot_ptr> boot = job.connect(rank);
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     if (rank == 2) ::_exit(0);  // no destructor runs
@@ -447,12 +447,12 @@ TEST_P(shared_bootstrap, a_dead_rank_is_not_waited_for) {
     EXPECT_THAT(message(barrier), HasSubstr("rank 2"));
     return true;
   });
-  EXPECT_EQ(bad, 0);
+  EXPECT_EQ(failed, 0);
 }
 
 TEST_P(shared_bootstrap, a_forked_child_does_not_leave_for_its_parent) {
   test_job job(GetParam(), 2);
-  const int bad = job.run_processes([&](int rank) {
+  const int failed = job.run_processes([&](int rank) {
     base::StatusOr<boot_ptr> boot = job.connect(rank);
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     const pid_t child = ::fork();
@@ -466,7 +466,7 @@ TEST_P(shared_bootstrap, a_forked_child_does_not_leave_for_its_parent) {
     EXPECT_TRUE((*boot)->barrier("all", test_timeout).ok());
     return true;
   });
-  EXPECT_EQ(bad, 0);
+  EXPECT_EQ(failed, 0);
 }
 
 }  // namespace

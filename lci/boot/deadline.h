@@ -9,13 +9,13 @@ namespace lci::boot {
 
 using steady = std::chrono::steady_clock;
 
-// Negative timeouts count as zero; those beyond a year as a year, so that the sum never overflows.
+// Clamps the timeout to 0 .. one year, so that the sum never overflows.
 inline steady::time_point deadline_after(std::chrono::milliseconds timeout) {
   constexpr std::chrono::milliseconds year = std::chrono::hours(24 * 365);
   return steady::now() + std::clamp(timeout, std::chrono::milliseconds(0), year);
 }
 
-// What is left, for poll(2): rounded up, so that a wait never ends before its deadline; at most
+// Time left, for poll(2): rounded up, so that a wait never ends before its deadline; at most
 // `at_most` milliseconds.
 inline int poll_milliseconds(steady::time_point deadline, int at_most = 1 << 30) {
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - steady::now()).count();

@@ -14,25 +14,26 @@
 namespace lci::boot {
 namespace {
 
-// When a row is taken.
+// Condition for using a row.
 enum class when {
-  one_is_set,    // then it is an error if the other is missing, unless a later row has both
-  both_are_set,  // the names are used for other things too, or also outside of a launched step
+  one_is_set,    // an error if the other is missing, unless a later row has both
+  both_are_set,  // the names have other uses too, or exist outside of a launched step
 };
 
 struct launcher_row {
   const char* launcher;
   when taken;
   const char* rank;
-  const char* size;        // nullptr: it does not say
+  const char* size;        // nullptr: not available
   const char* local_rank;  // nullptr, as well as the next two
   const char* local_size;
   const char* nodes;             // number of machines
-  std::vector<const char*> job;  // together they name the job on all its machines
+  std::vector<const char*> job;  // together a name of the job, equal on all its machines
 };
 
-// In order of precedence: what was set by hand or by lcrun first; then those that are often started
-// by another one of the table (torchrun and mpirun within a Slurm step) before it.
+// In order of precedence: variables set by hand or by lcrun first; then launchers that are often
+// started by another launcher of the table (torchrun and mpirun within a Slurm step) before that
+// one.
 const std::vector<launcher_row>& launchers() {
   constexpr when any = when::one_is_set, both = when::both_are_set;
   // clang-format off
@@ -51,12 +52,13 @@ const std::vector<launcher_row>& launchers() {
        nullptr, {"PALS_APID"}},
       {"Flux", any, "FLUX_TASK_RANK", "FLUX_JOB_SIZE", "FLUX_TASK_LOCAL_ID", nullptr,
        "FLUX_JOB_NNODES", {"FLUX_JOB_ID"}},
-      // Before Slurm: Hydra has its proxies started by srun, whose variables its ranks inherit.
+      // Before Slurm: Hydra starts its proxies with srun, and its ranks inherit the variables of
+      // srun.
       {"MPICH (Hydra) or another PMI launcher", any, "PMI_RANK", "PMI_SIZE",
        "MPI_LOCALRANKID", "MPI_LOCALNRANKS",
        nullptr, {"PMI_JOBID"}},
-      // The size of the step (not of the allocation) is what srun alone sets: a batch script's own
-      // process is no rank.
+      // Only srun sets the size of the step (not of the allocation): the process of a batch script
+      // is not a rank.
       {"Slurm", both, "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", nullptr, nullptr,
        "SLURM_STEP_NUM_NODES", {"SLURM_JOB_ID", "SLURM_STEP_ID"}},
       {"a PMIx launcher", any, "PMIX_RANK", nullptr, nullptr, nullptr,
@@ -79,7 +81,7 @@ base::Status unclear(const launcher_row& row, std::string_view what) {
                    "them if it shall be a job of its own"));
 }
 
-// A name made of the launcher's own variables; empty if it does not set them all.
+// Makes a name of the launcher's own variables. Empty if one of them is not set.
 std::string global_job(const launcher_row& row) {
   std::string job;
   for (const char* variable : row.job) {
@@ -91,7 +93,7 @@ std::string global_job(const launcher_row& row) {
   return base::StrCat(row.rank, ".", job);
 }
 
-// Names of files have an alphabet and a length.
+// Makes a valid file name of limited length.
 std::string file_name(const std::string& text) {
   std::string name;
   bool changed = text.size() > 64;
@@ -101,7 +103,7 @@ std::string file_name(const std::string& text) {
     name.push_back(good ? c : '_');
   }
   if (!changed) return name;
-  // FNV-1a: equal in all processes, unlike the hashes of containers.
+  // FNV-1a is equal in all processes, unlike the hashes of containers.
   uint64_t hash = 0xcbf29ce484222325;
   for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
   return base::StrCat(name.substr(0, 40), "-", base::Hex(hash, 16));
@@ -141,7 +143,8 @@ base::StatusOr<launch> read_row(const launcher_row& row) {
   std::string job = global_job(row);
   found.job_is_global = !job.empty();
   if (job.empty()) {
-    // What set the variables is the parent of all ranks on this machine, behind whatever shells.
+    // The variables were set by the common ancestor of all ranks on this machine, whatever shells
+    // are in between.
     const std::optional<process_id> parent = ancestor_without(row.rank);
     if (!parent) {
       return base::InvalidArgumentError(base::StrCat(
@@ -157,8 +160,8 @@ base::StatusOr<launch> read_row(const launcher_row& row) {
 }  // namespace
 
 base::StatusOr<std::optional<launch>> read_launch() {
-  // Said by half a row; the error unless a later row is whole.
-  base::Status half_said;
+  // Error of the first incomplete row; returned unless a later row is complete.
+  base::Status incomplete;
   for (const launcher_row& row : launchers()) {
     const bool rank = text_of(row.rank).has_value();
     const bool size = text_of(row.size).has_value();
@@ -167,13 +170,13 @@ base::StatusOr<std::optional<launch>> read_launch() {
       if (!found.ok()) return found.status();
       return std::make_optional(*std::move(found));
     }
-    if ((rank || size) && row.taken == when::one_is_set && half_said.ok()) {
-      half_said = unclear(row, row.size == nullptr
-                                   ? "it does not say how many ranks there are"
-                                   : base::StrCat(rank ? row.size : row.rank, " is not set"));
+    if ((rank || size) && row.taken == when::one_is_set && incomplete.ok()) {
+      incomplete = unclear(row, row.size == nullptr
+                                    ? "it does not say how many ranks there are"
+                                    : base::StrCat(rank ? row.size : row.rank, " is not set"));
     }
   }
-  if (!half_said.ok()) return half_said;
+  if (!incomplete.ok()) return incomplete;
   return std::optional<launch>();
 }
 

@@ -1,4 +1,4 @@
-// What launchers tell the processes they start.
+// Reads the variables that launchers set for the processes they start.
 #ifndef LCI_BOOT_ENVIRONMENT_H_
 #define LCI_BOOT_ENVIRONMENT_H_
 
@@ -11,18 +11,19 @@
 namespace lci::boot {
 
 struct launch {
-  std::string launcher;   // for people: "lcrun", "Slurm", ...
-  job_position position;  // local_size 0: the launcher does not say local rank and size
-  // Equal in all ranks of this job on this machine, in no other job: [A-Za-z0-9_.-], at most 64.
+  std::string launcher;   // for messages: "lcrun", "Slurm", ...
+  job_position position;  // local_size 0: the launcher does not give local rank and size
+  // Equal in all ranks of this job on this machine, different in other jobs: [A-Za-z0-9_.-], at
+  // most 64 characters.
   std::string job;
   bool job_is_global = false;  // `job` is equal on all machines of the job
-  bool several_nodes = false;  // the launcher says that the job has more than one machine
+  bool several_nodes = false;  // the job has more than one machine
 };
 
-// nullopt if no launcher that we know (environment.cc has the table) has started this process.
+// Returns nullopt if no known launcher (environment.cc has the table) has started this process.
 //
-// InvalidArgument if one has, but its variables do not say rank and size, or make no sense: which,
-// and what to set instead.
+// InvalidArgument if the variables of a launcher are set, but rank or size is missing or invalid.
+// The message names the variable and what to set instead.
 base::StatusOr<std::optional<launch>> read_launch();
 
 }  // namespace lci::boot

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using variables = std::vector<std::pair<const char*, const char*>>;
 
-// All that any launcher of the table sets, so that the launcher of this test does not matter.
+// All variables of the table's launchers, so that the launcher of this test does not matter.
 constexpr const char* all_variables[] = {"LCI_RANK",
                                          "LCI_SIZE",
                                          "LCI_LOCAL_RANK",
@@ -72,7 +72,7 @@ struct known_launcher {
   const char* launcher;
   job_position position;
   bool several_nodes;
-  const char* job;  // nullptr: named after the launching process
+  const char* job;  // nullptr: the job is named after the launching process
 };
 
 const known_launcher known[] = {
@@ -241,7 +241,7 @@ TEST_P(launcher_table, is_recognised) {
 TEST(environment, without_a_launcher_there_is_none) {
   for (const variables& set : {
            variables{},
-           variables{{"RANK", "captain"}},  // a word of its own
+           variables{{"RANK", "captain"}},  // the variable has another use
            variables{{"WORLD_SIZE", "3"}},
            variables{{"SLURM_PROCID", "0"}, {"SLURM_NTASKS", "4"}},  // a batch script itself
            variables{{"LCI_JOB_ID", "x"}},
@@ -253,8 +253,8 @@ TEST(environment, without_a_launcher_there_is_none) {
   }
 }
 
-TEST(environment, what_makes_no_sense_is_an_error_that_says_what_to_set) {
-  const std::pair<variables, const char*> bad[] = {
+TEST(environment, invalid_variables_are_an_error_that_says_what_to_set) {
+  const std::pair<variables, const char*> invalid[] = {
       {{{"LCI_RANK", "0"}}, "LCI_SIZE is not set"},
       {{{"OMPI_COMM_WORLD_RANK", "1"}}, "OMPI_COMM_WORLD_SIZE is not set"},
       {{{"LCI_SIZE", "2"}}, "LCI_RANK is not set"},
@@ -270,7 +270,7 @@ TEST(environment, what_makes_no_sense_is_an_error_that_says_what_to_set) {
       {{{"LCI_RANK", "0"}, {"LCI_SIZE", "2"}, {"LCI_LOCAL_RANK", "2"}, {"LCI_LOCAL_SIZE", "2"}},
        "LCI_LOCAL_RANK=\"2\""},
   };
-  for (const auto& [set, text] : bad) {
+  for (const auto& [set, text] : invalid) {
     set_environment(set);
     const base::Status status = read_launch().status();
     EXPECT_TRUE(base::IsInvalidArgument(status)) << text << ": " << status;

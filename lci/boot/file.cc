@@ -23,11 +23,11 @@ namespace {
 
 using file_layout::kind;
 
-// How long a waiter sleeps at most before it looks whether those it waits for are alive.
+// Longest sleep of a waiter before it checks whether the ranks it waits for are alive.
 constexpr std::chrono::milliseconds life_check_period(100);
-// The same when ranks on other machines take part: their futex wakes nobody here.
+// Longest sleep when ranks on other machines take part: their futex does not wake threads here.
 constexpr std::chrono::milliseconds remote_period(5);
-// For calls without a timeout of their own, whose lock nobody should hold for long.
+// For calls without a timeout parameter: no process should hold the lock for long.
 constexpr std::chrono::seconds lock_grace(5);
 
 class file_bootstrap : public bootstrap {
@@ -42,17 +42,18 @@ class file_bootstrap : public bootstrap {
         all_local_(position.local_size == position.size) {}
 
   ~file_bootstrap() override {
-    // In a child that was forked off and inherited this object, the rank is its parent.
+    // In a forked child that inherited this object, the rank is the parent.
     if (owner_pid_ != ::getpid()) return;
     const steady::time_point deadline = steady::now() + lock_grace;
     (void)change(deadline, [this] { return append(kind::leave, "", ""); });
-    // The last to leave tidies up; under the directory's lock, which comes before the file's.
+    // The last rank to leave removes the files, under the directory's lock, which is taken before
+    // the file's lock.
     const bool last = std::all_of(state_.members().begin(), state_.members().end(),
                                   [](const file_state::member& m) { return !m.joined || m.left; });
     if (last && directory_.lock(deadline).ok()) directory_.remove_finished();
   }
 
-  // Joins, under the directory's lock, which is given back before waiting for the others.
+  // Joins, under the directory's lock, which is released before waiting for the other ranks.
   base::Status join(steady::time_point deadline) {
     const base::Status joined = change(deadline, [this] {
       file_state::member me;
@@ -84,8 +85,8 @@ class file_bootstrap : public bootstrap {
   std::string_view job_id() const override { return log_.job_id(); }
 
   base::Status put(std::string_view key, std::string_view value) override {
-    if (base::Status bad = check_key("put", key); !bad.ok()) return bad;
-    if (base::Status bad = check_value("put", key, value); !bad.ok()) return bad;
+    if (base::Status status = check_key("put", key); !status.ok()) return status;
+    if (base::Status status = check_value("put", key, value); !status.ok()) return status;
     return change(deadline_after(default_timeout_), [&]() -> base::Status {
       if (state_.values().count(std::string(key)) != 0) {
         return already_put(describe_call("put", key));
@@ -95,7 +96,7 @@ class file_bootstrap : public bootstrap {
   }
 
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
-    if (base::Status bad = check_key("get", key); !bad.ok()) return bad;
+    if (base::Status status = check_key("get", key); !status.ok()) return status;
     std::string value;
     const base::Status found =
         wait_until(deadline_after(timeout),
@@ -117,7 +118,7 @@ class file_bootstrap : public bootstrap {
 
   base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override {
-    if (base::Status bad = check_value("allgather", name, value); !bad.ok()) return bad;
+    if (base::Status status = check_value("allgather", name, value); !status.ok()) return status;
     return meet(kind::allgather, "allgather", name, value, timeout);
   }
 
@@ -131,7 +132,7 @@ class file_bootstrap : public bootstrap {
   base::StatusOr<std::vector<std::string>> meet(kind which, std::string_view word,
                                                 std::string_view name, std::string_view value,
                                                 duration timeout) {
-    if (base::Status bad = check_key(word, name); !bad.ok()) return bad;
+    if (base::Status status = check_key(word, name); !status.ok()) return status;
     const steady::time_point deadline = deadline_after(timeout);
     const std::string call = describe_call(word, name);
     // A timeout of zero must still enter.
@@ -176,7 +177,7 @@ class file_bootstrap : public bootstrap {
                         base::StrCat(call, " on rank ", position_.rank, ": ", status.message()));
   }
 
-  // Runs `body` with the file locked and everything read.
+  // Runs `body` with the file locked and all records read.
   template <class Body>
   base::Status change(steady::time_point deadline, const Body& body) {
     std::lock_guard<std::mutex> lock(mutex_);
@@ -186,7 +187,7 @@ class file_bootstrap : public bootstrap {
     return body();
   }
 
-  // Within change(). Wakes the waiters if they may have waited for this.
+  // Appends a record within change(). Wakes the waiters if they may wait for this record.
   base::Status append(kind what, std::string_view name, std::string_view value) {
     const bool speaks = what != kind::leave && what != kind::join && what != kind::abort;
     if (speaks && state_.aborted()) return aborted_status();
@@ -207,9 +208,10 @@ class file_bootstrap : public bootstrap {
     return aborted_by(state_.aborted()->rank, state_.aborted()->reason);
   }
 
-  // Until ready(look) says so, asked with the state up to date and mutex_ held; `look` says that it
-  // is time to see who is alive (a look into /proc for every rank). DeadlineExceeded (without text:
-  // the caller knows what for) at the deadline. No thread keeps a lock while it sleeps.
+  // Waits until ready(look) returns a status. ready() is called with the state up to date and
+  // mutex_ held; `look` says that it is time to check which ranks are alive (one access to /proc
+  // per rank). At the deadline, returns DeadlineExceeded without text, as the caller knows what it
+  // waited for. No thread holds a lock while it sleeps.
   template <class Ready>
   base::Status wait_until(steady::time_point deadline, const Ready& ready) {
     steady::time_point next_look = steady::now() + life_check_period;
@@ -224,7 +226,7 @@ class file_bootstrap : public bootstrap {
         if (base::Status read = state_.read(&log_); !read.ok()) return read;
         const bool look = steady::now() >= next_look;
         const std::optional<base::Status> done = ready(look);
-        // What all ranks have reached counts, although one may have aborted since.
+        // A state that all ranks have reached counts even if one of them has aborted since.
         if (done && done->ok()) return base::OkStatus();
         if (state_.aborted()) return aborted_status();
         if (done) return *done;
@@ -245,7 +247,7 @@ class file_bootstrap : public bootstrap {
         [&](const file_state::member& m) { return m.joined ? m.domain != here : !all_local_; });
   }
 
-  // Local rank and size, counted if a rank's launcher did not say.
+  // Determines local rank and size, counted if a rank's launcher did not provide them.
   void find_place() {
     std::lock_guard<std::mutex> lock(mutex_);
     const std::vector<file_state::member>& all = state_.members();
@@ -267,11 +269,10 @@ class file_bootstrap : public bootstrap {
   file_log log_;
   file_state state_;
   const int64_t owner_pid_;
-  const bool all_local_;  // the launcher said so
+  const bool all_local_;  // according to the launcher
 };
 
-// The round that this process belongs into, if it is `number`; nullopt if the next one must be
-// opened.
+// Opens round `number` if this process belongs in it; nullopt if the next round must be created.
 base::StatusOr<std::optional<file_log>> find_round(const job_directory& directory, int number,
                                                    const file_options& options,
                                                    steady::time_point deadline) {
@@ -284,7 +285,8 @@ base::StatusOr<std::optional<file_log>> find_round(const job_directory& director
   if (!lock.ok()) return lock.status();
   file_state state(round->job_size());
   if (!state.read(&*round).ok()) return std::optional<file_log>();
-  // Complete: the job's program before this one. Left or died before that: it never starts.
+  // If all ranks joined, the round belongs to the previous program of the job. If a rank left or
+  // died before that, the round never starts.
   if (state.all_joined() || !state.left_or_died().empty()) return std::optional<file_log>();
   if (round->job_size() != static_cast<uint32_t>(options.position.size)) {
     return base::InvalidArgumentError(base::StrCat(

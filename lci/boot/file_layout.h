@@ -1,11 +1,11 @@
-// The file of the file bootstrap, on one page: a header, then records, appended and never changed.
-// Numbers are in the machine's order (`magic` tells a stranger's order).
+// File of the file bootstrap, on one page: a header, then records, appended and never changed.
+// Numbers are in the machine's byte order (`magic` reveals another order).
 //
 //   header  0   u64  magic            "LCIBOOT1"
 //   (128)   8   u32  size             ranks of the job
-//           12  u32  events           counts what waiters look for; a futex
-//           16  u64  committed        bytes of header and records that count; what lies behind is
-//                                     half a record of a writer that died, and is written over
+//           12  u32  events           counts events that waiters look for; a futex
+//           16  u64  committed        bytes of header and records that count; the rest is an
+//                                     incomplete record of a writer that died, and is overwritten
 //           24  40 bytes job id       padded with zeros
 //           64  64 bytes              zero
 //
@@ -24,8 +24,8 @@
 //   allgather  name          value
 //   abort      -             the reason
 //
-// Whoever changes the file holds its flock exclusively, and reads what is new before; records
-// first, then `committed` in one write. `events` is changed, last of all, by a record that somebody
+// A writer holds the flock exclusively and first reads the new records. It writes the records
+// first, then `committed` in one write. Last, it changes `events` if the record is one that a rank
 // may wait for: the last join, a put, the last entry of a collective, a leave, an abort.
 #ifndef LCI_BOOT_FILE_LAYOUT_H_
 #define LCI_BOOT_FILE_LAYOUT_H_
@@ -69,7 +69,7 @@ struct join_value {  // the process domain follows
 };
 static_assert(sizeof(join_value) == 24);
 
-constexpr size_t max_text_size = 4096;  // of names and values other than of puts and allgathers
+constexpr size_t max_text_size = 4096;  // of names, and of values except puts and allgathers
 static_assert(max_text_size >= bootstrap::max_key_size);
 
 constexpr uint64_t padded(uint64_t bytes) { return (bytes + 7) & ~uint64_t{7}; }
@@ -77,7 +77,7 @@ constexpr uint64_t record_size(const record& r) {
   return sizeof(record) + padded(uint64_t{r.name_size} + r.value_size);
 }
 
-// False for what no writer of this version writes.
+// False for a record that no writer of this version writes.
 inline bool is_valid(const record& r, uint32_t job_size) {
   return r.kind >= static_cast<uint32_t>(kind::join) &&
          r.kind <= static_cast<uint32_t>(kind::abort) && r.rank < job_size &&

@@ -53,7 +53,7 @@ base::Status read_all(int fd, char* to, size_t size, uint64_t at) {
     const ssize_t got = ::pread(fd, to, size, static_cast<off_t>(at));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return io_error("read");
-    if (got == 0) return damaged();  // shorter than it says
+    if (got == 0) return damaged();  // shorter than its header says
     to += got;
     at += static_cast<uint64_t>(got);
     size -= static_cast<size_t>(got);
@@ -64,8 +64,9 @@ base::Status read_all(int fd, char* to, size_t size, uint64_t at) {
 }  // namespace
 
 base::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, steady::time_point deadline) {
-  // Not the blocking form: a holder may be stopped, and the caller has a timeout. It is held for
-  // microseconds, so the pauses and yields nearly always suffice; the naps are for that holder.
+  // Not a blocking flock: a holder may be stopped, and the caller has a timeout. Holders keep the
+  // lock for microseconds, so the pauses and yields nearly always suffice; the naps are for a
+  // stopped holder.
   base::backoff backoff;
   for (;; backoff.idle()) {
     if (::flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return file_lock(fd);
@@ -93,7 +94,7 @@ base::StatusOr<file_log> file_log::create(int directory, const std::string& name
   h.size = size;
   h.committed = sizeof h;
   job_id.copy(h.job_id, sizeof h.job_id - 1);
-  // Written beside its place and then put there: a creator that dies leaves no half header.
+  // Write a draft and rename it: a creator that dies leaves no incomplete header.
   const std::string draft = name + ".new";
   unique_fd fd(::openat(directory, draft.c_str(),
                         O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
@@ -189,7 +190,7 @@ std::atomic<uint32_t>* file_log::events_word() const {
                                                   offsetof(header, events));
 }
 
-// The flock orders the records; the word itself carries nothing else, so relaxed will do.
+// The flock orders the records; the word itself orders nothing else, so relaxed suffices.
 void file_log::signal_event() {
   events_word()->fetch_add(1, std::memory_order_relaxed);
   ::syscall(SYS_futex, events_word(), FUTEX_WAKE, INT_MAX, nullptr, nullptr, 0);

@@ -1,4 +1,4 @@
-// One job's file, opened: reads, appends and waits. file_layout.h says what it looks like.
+// The open file of one job: reads, appends and waits. file_layout.h defines its format.
 #ifndef LCI_BOOT_FILE_LOG_H_
 #define LCI_BOOT_FILE_LOG_H_
 
@@ -16,15 +16,15 @@
 
 namespace lci::boot {
 
-// A flock, held until destruction (or the process's death, when the kernel lets go).
+// A flock, held until destruction, or until the process dies and the kernel releases it.
 class file_lock {
  public:
-  // DeadlineExceeded if others hold it until the deadline.
+  // DeadlineExceeded if other holders keep it until the deadline.
   static base::StatusOr<file_lock> take(int fd, bool exclusive, steady::time_point deadline);
   file_lock(file_lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   ~file_lock();
 
-  // Holds it until the file is closed instead.
+  // Holds the lock until the file is closed instead.
   void keep() { fd_ = -1; }
 
  private:
@@ -32,18 +32,18 @@ class file_lock {
   int fd_;
 };
 
-// Thread safety: wait_for_event() by any thread; the rest by one at a time. What needs the flock
-// says so; a flock belongs to the open file, so one log serves as one party to it.
+// Thread safety: wait_for_event() by any thread; all other members by one thread at a time. Members
+// that need the flock say so. A flock belongs to the open file, so that one log is one party to it.
 class file_log {
  public:
   using visitor = std::function<void(file_layout::kind kind, int rank, std::string_view name,
                                      std::string_view value)>;
 
-  // A new file with no records, under a temporary name until it is whole. The caller sees to it
-  // that nobody else creates it.
+  // Creates a file without records, under a temporary name until it is complete. The caller ensures
+  // that no other process creates the same file.
   static base::StatusOr<file_log> create(int directory, const std::string& name, uint32_t size,
                                          std::string_view job_id);
-  // NotFound if there is none; DataLoss if it is not one of ours.
+  // NotFound if there is no such file; DataLoss if its format is not valid.
   static base::StatusOr<file_log> open(int directory, const std::string& name);
 
   file_log(file_log&& other) noexcept;
@@ -54,19 +54,19 @@ class file_log {
   uint32_t job_size() const { return job_size_; }
   const std::string& job_id() const { return job_id_; }
 
-  // Calls `visit` with every record since the last call. Under the flock, shared or exclusive.
+  // Calls `visit` with every record since the last call. Needs the flock, shared or exclusive.
   base::Status read_new(const visitor& visit);
-  // The next read_new() begins with the first record.
+  // Makes the next read_new() begin with the first record.
   void rewind() { read_to_ = sizeof(file_layout::header); }
-  // Appends one; the next read_new() visits it. Under the exclusive flock, everything read.
+  // Appends a record, which the next read_new() visits. Needs the exclusive flock, and all records
+  // read.
   base::Status append(file_layout::kind kind, int rank, std::string_view name,
                       std::string_view value);
 
-  // Wakes the waiters. Under the exclusive flock, so that an event is never before what it tells
-  // of.
+  // Wakes the waiters. Needs the exclusive flock, so that no event precedes its record.
   void signal_event();
-  uint32_t events() const;  // under the flock, for wait_for_event
-  // Returns when events() differs from `seen`, or after `at_most`, or for no reason.
+  uint32_t events() const;  // needs the flock; for wait_for_event
+  // Returns when events() differs from `seen`, or after `at_most`, or spuriously.
   void wait_for_event(uint32_t seen, std::chrono::milliseconds at_most) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the records of a round add up to.
+// State of a round, accumulated from its records.
 #ifndef LCI_BOOT_FILE_STATE_H_
 #define LCI_BOOT_FILE_STATE_H_
 
@@ -24,7 +24,7 @@ class file_state {
     bool left = false;
     process_id process;
     std::string domain;  // process_domain() of the process
-    std::string node;    // node_name() of it
+    std::string node;    // node_name() of the process
     uint32_t local_rank = 0;
     uint32_t local_size = 0;  // 0: to be counted
   };
@@ -39,7 +39,7 @@ class file_state {
 
   explicit file_state(uint32_t size);
 
-  // Takes in what is new. Under the log's flock.
+  // Reads the new records. Needs the log's flock.
   base::Status read(file_log* log);
 
   const std::vector<member>& members() const { return members_; }
@@ -47,13 +47,13 @@ class file_state {
   const std::map<std::string, std::string>& values() const { return values_; }
   const std::optional<abort_record>& aborted() const { return aborted_; }
 
-  // nullptr if nobody has entered it. `which` is barrier or allgather.
+  // Returns nullptr if no rank has entered it. `which` is barrier or allgather.
   const collective* find(file_layout::kind which, std::string_view name) const;
-  // Drops the values that this rank has taken; the collective stays known.
+  // Drops the values after this rank has copied them; the collective stays known.
   void forget_values(file_layout::kind which, std::string_view name);
 
-  // The rank's process has died without leaving, as far as this process can know: of one on another
-  // machine, or in another PID namespace, it cannot.
+  // Whether the rank's process has died without leaving, as far as this process can know: it cannot
+  // know about a process on another machine or in another PID namespace.
   bool has_died(const member& m) const;
 
   std::vector<int> not_joined() const;
@@ -74,7 +74,7 @@ class file_state {
   const std::string domain_ = process_domain();
 };
 
-// The join record's value.
+// Encodes the value of a join record.
 std::string encode_join(const file_state::member& m);
 
 }  // namespace lci::boot

@@ -1,4 +1,5 @@
-// The file bootstrap's directory: whose it is, what dead jobs leave, and who meets whom.
+// The directory of the file bootstrap: its owner, the remains of dead jobs, and the separation of
+// jobs.
 #include "lci/boot/file.h"
 
 #include <dirent.h>
@@ -61,7 +62,7 @@ std::vector<std::string> entries(const std::string& path) {
   return names;
 }
 
-// Both ranks start, see each other's value and nothing old, and leave.
+// Both ranks start, see each other's value and no old one, and leave.
 void expect_job_works(const std::string& root, const std::string& job, const std::string& value) {
   std::vector<std::thread> ranks;
   for (int rank : {0, 1}) {
@@ -76,7 +77,7 @@ void expect_job_works(const std::string& root, const std::string& job, const std
   for (std::thread& rank : ranks) rank.join();
 }
 
-// A job of two processes that start, put something, and die without leaving.
+// A job of two processes that start, put a value, and die without leaving.
 void leave_remains(const std::string& root, const std::string& job) {
   std::vector<pid_t> children;
   for (int rank : {0, 1}) {
@@ -115,7 +116,7 @@ TEST(file_bootstrap, the_remains_of_dead_jobs_are_removed_by_the_next_of_another
   leave_remains(root, "a");
   leave_remains(root, "b");  // removes a's
   EXPECT_THAT(entries(root), ElementsAre("job-b"));
-  // What a process leaves that dies at once after mkdir, or while it creates a round.
+  // Remains of a process that dies immediately after mkdir, or while it creates a round.
   ASSERT_EQ(::mkdir((root + "/job-c").c_str(), 0700), 0);
   ASSERT_EQ(::mkdir((root + "/job-d").c_str(), 0700), 0);
   unique_fd draft(::open((root + "/job-d/round-0.new").c_str(), O_CREAT | O_WRONLY, 0600));
@@ -142,7 +143,7 @@ TEST(file_bootstrap, a_job_that_dies_in_its_start_does_not_poison_the_next) {
     (void)join(root, "a", 0, 2);
     ::_exit(1);
   }
-  // Until it has joined: the round is there, and holds more than its header.
+  // Wait until it has joined: the round exists, and holds more than its header.
   const std::string round = root + "/job-a/round-0";
   const steady::time_point deadline = deadline_after(test_timeout);
   for (struct stat info = {}; info.st_size <= static_cast<off_t>(sizeof(file_layout::header));) {
@@ -156,7 +157,7 @@ TEST(file_bootstrap, a_job_that_dies_in_its_start_does_not_poison_the_next) {
   EXPECT_THAT(entries(root), IsEmpty());
 }
 
-// Dies between taking the locks and giving them back, with half a record written.
+// Dies between taking and releasing the locks, with half a record written.
 TEST(file_bootstrap, a_writer_that_dies_half_way_harms_nobody) {
   const std::string root = new_directory();
   const base::StatusOr<boot_ptr> boot = join(root, "a", 0, 1);
@@ -211,7 +212,7 @@ TEST(file_bootstrap, ranks_must_agree_on_the_size) {
   const std::string root = new_directory();
   std::thread zero([&] { EXPECT_TRUE(join(root, "a", 0, 2).ok()); });
   base::Status status;
-  // The first to come says what the size is.
+  // The first rank to join determines the size.
   const steady::time_point deadline = deadline_after(test_timeout);
   while (::access((root + "/job-a/round-0").c_str(), F_OK) != 0) {
     ASSERT_LT(steady::now(), deadline);
@@ -238,7 +239,7 @@ TEST(file_bootstrap, two_jobs_at_once_never_meet) {
   EXPECT_THAT(entries(root), IsEmpty());
 }
 
-TEST(file_bootstrap, what_others_can_write_to_is_not_used) {
+TEST(file_bootstrap, a_directory_that_others_can_write_to_is_not_used) {
   const std::string root = new_directory();
   ASSERT_EQ(::mkdir((root + "/job-a").c_str(), 0700), 0);
   ASSERT_EQ(::chmod((root + "/job-a").c_str(), 0770), 0);
@@ -258,7 +259,7 @@ TEST(file_bootstrap, what_others_can_write_to_is_not_used) {
   EXPECT_TRUE(base::IsPermissionDenied(status)) << status;
 }
 
-// Sets a variable for as long as it lives.
+// Sets a variable during its lifetime.
 class scoped_variable {
  public:
   scoped_variable(const char* name, const char* value) : name_(name) {

@@ -12,11 +12,12 @@
 namespace lci::boot {
 namespace {
 
-// First byte of what the first member tells the others.
-constexpr char good = '+';
-constexpr char bad = '-';
-// The first member says what went wrong before the others give up.
-constexpr std::chrono::milliseconds time_to_tell{1000};
+// First byte of the value that the first member puts for the others.
+constexpr char ok_mark = '+';
+constexpr char error_mark = '-';
+// Extra time of the other members, so that the first member can report an error before they time
+// out.
+constexpr std::chrono::milliseconds notification_grace{1000};
 
 job_position position_in(const bootstrap& parent, const std::vector<int>& members) {
   job_position position;
@@ -81,15 +82,15 @@ base::StatusOr<std::string> group_bootstrap::gather(std::string_view name, std::
   const std::string all_key = base::StrCat(scope_, name, "/all");
   const auto key_of = [&](int member) { return base::StrCat(scope_, name, "/", member); };
   if (rank() != 0) {
-    if (base::Status told = parent_.put(key_of(rank()), value); !told.ok()) return told;
-    base::StatusOr<std::string> all = parent_.get(all_key, timeout + time_to_tell);
+    if (base::Status notified = parent_.put(key_of(rank()), value); !notified.ok()) return notified;
+    base::StatusOr<std::string> all = parent_.get(all_key, timeout + notification_grace);
     if (!all.ok()) return all.status();
-    if (all->empty() || all->front() != good) {
+    if (all->empty() || all->front() != ok_mark) {
       return base::DeadlineExceededError(std::string_view(*all).substr(all->empty() ? 0 : 1));
     }
     return all->substr(1);
   }
-  std::string all(1, good);
+  std::string all(1, ok_mark);
   append(value, &all);
   const steady::time_point deadline = deadline_after(timeout);
   base::Status status;
@@ -106,10 +107,10 @@ base::StatusOr<std::string> group_bootstrap::gather(std::string_view name, std::
                        " did not arrive: ", theirs.status().message()));
     }
   }
-  if (!status.ok()) all = base::StrCat(std::string_view(&bad, 1), status.message());
-  const base::Status told = parent_.put(all_key, all);
+  if (!status.ok()) all = base::StrCat(std::string_view(&error_mark, 1), status.message());
+  const base::Status notified = parent_.put(all_key, all);
   if (!status.ok()) return status;
-  if (!told.ok()) return told;
+  if (!notified.ok()) return notified;
   return all.substr(1);
 }
 

@@ -9,17 +9,16 @@
 
 namespace lci::boot {
 
-// Some ranks of a job as a job of their own, with ranks 0 .. n-1 in the order of their ranks there,
-// for what only they do together (as those of one host). Groups of one job do not wait for each
-// other. `parent` outlives it.
+// A subset of a job's ranks as a job of their own, with ranks 0 .. n-1 in the order of their ranks
+// in the parent, for work that only these ranks share (such as the ranks of one host). Groups of
+// one job do not wait for each other. `parent` must outlive this object.
 //
-// Everything that is called x here is called <scope>/<first member>/x there, with another name for
-// each member of a collective. Collectives go through the first member: a rank that does not come
-// is named by its rank in the parent. A member that dies is only missed at the timeout. Aborting is
-// the whole job's.
+// A name x here is <scope>/<first member>/x in the parent, with a separate name for each member of
+// a collective. Collectives go through the first member; errors name a missing rank by its rank in
+// the parent. A dead member is noticed only at the timeout. An abort aborts the whole job.
 class group_bootstrap final : public bootstrap {
  public:
-  // `members`: ranks of the parent, ascending, this one among them. `scope` is short, and
+  // `members`: ascending ranks of the parent, this rank included. `scope` is short, and
   // [A-Za-z0-9_-].
   group_bootstrap(bootstrap& parent, std::string_view scope, std::vector<int> members);
 
@@ -28,13 +27,13 @@ class group_bootstrap final : public bootstrap {
   base::Status put(std::string_view key, std::string_view value) override;
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override;
   base::Status barrier(std::string_view name, duration timeout) override;
-  // All values together are at most max_value_size bytes, with 8 more for each.
+  // The size of all values together, plus 8 bytes for each, is at most max_value_size.
   base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override;
   void abort(std::string_view reason) override { parent_.abort(reason); }
 
  private:
-  // What all have told, one behind the other; or the error, on the first member.
+  // Returns the concatenated values of all members, or the error, on the first member.
   base::StatusOr<std::string> gather(std::string_view name, std::string_view value,
                                      duration timeout);
 

@@ -32,7 +32,7 @@ TEST_P(Group, IsAJobOfItsOwn) {
     EXPECT_EQ(group.rank(), boot.rank() / 2);
     EXPECT_EQ(group.size(), boot.rank() % 2 == 0 ? 3 : 2);
     EXPECT_EQ(group.position().local_size, group.size());
-    // A name is used once in each group, and may be that of a key.
+    // A name can be used once in each group, and may equal a key.
     const std::string value = base::StrCat("rank", std::string(1, '\0'), boot.rank());
     const auto all = group.allgather("a", value, test_timeout);
     ASSERT_TRUE(all.ok()) << all.status();

@@ -8,9 +8,10 @@
 
 namespace lci::boot {
 
-// The bootstraps of a job whose ranks are threads of this process: element r is rank r's. With one
-// rank, that of a program that no launcher has started; with more, for tests, and for programs that
-// run many ranks over a simulated network. Needs no environment, no file and no network.
+// Creates the bootstraps of a job whose ranks are threads of this process: element r belongs to
+// rank r. With one rank, this is the bootstrap of a program without a launcher; with several, it
+// serves tests, and programs that run many ranks over a simulated network. Needs no environment,
+// file or network.
 std::vector<std::unique_ptr<bootstrap>> make_in_process_job(int size,
                                                             bootstrap::duration default_timeout);
 

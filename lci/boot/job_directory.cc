@@ -39,13 +39,13 @@ std::string four_octal_digits(mode_t mode) {
   return digits;
 }
 
-// Opens a directory that must be ours alone; makes it if it is not there.
+// Opens a directory that must belong to this user alone; creates it if it does not exist.
 base::StatusOr<unique_fd> open_private(int parent, const std::string& name, bool* made) {
   *made = ::mkdirat(parent, name.c_str(), 0700) == 0;
   if (!*made && errno != EEXIST) return error(base::StrCat("mkdir ", name));
   unique_fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) {
-    // Removed between the two by one that cleaned up.
+    // Another process removed the directory between the two calls.
     if (errno == ENOENT) return base::NotFoundError(name);
     return error(base::StrCat("open ", name));
   }
@@ -106,12 +106,12 @@ std::string job_directory::round_name(int number) { return base::StrCat(round_pr
 base::Status job_directory::lock(steady::time_point deadline) {
   unique_fd fd(
       ::openat(directory_.get(), lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
-  // The directory itself may be gone: nothing can be made in it then.
+  // The directory itself may have been removed: no file can be created in it then.
   if (!fd && errno == ENOENT) return base::NotFoundError(name_);
   if (!fd) return error(base::StrCat("open ", name_, "/", lock_name));
   base::StatusOr<file_lock> lock = file_lock::take(fd.get(), /*exclusive=*/true, deadline);
   if (!lock.ok()) return lock.status();
-  // Somebody may have removed file and directory while this process waited.
+  // Another process may have removed file and directory while this process waited.
   struct stat held = {}, there = {};
   if (::fstat(fd.get(), &held) != 0 ||
       ::fstatat(directory_.get(), lock_name, &there, AT_SYMLINK_NOFOLLOW) != 0 ||
@@ -164,14 +164,14 @@ void job_directory::remove_finished() {
   for (const std::string& entry : entries(directory_.get())) {
     if (!base::StartsWith(entry, round_prefix)) continue;
     base::StatusOr<file_log> round = file_log::open(directory_.get(), entry);
-    // A draft of a creator that died, or a damaged file, is nobody's.
+    // A draft of a creator that died and a damaged file are unused.
     const bool unused = base::EndsWith(entry, ".new") || base::IsDataLoss(round.status()) ||
                         (round.ok() && is_finished(&*round));
     if (!unused || ::unlinkat(directory_.get(), entry.c_str(), 0) != 0) empty = false;
   }
   if (!empty) return;
-  // The lock file goes last, under its lock: who waits for it sees that it is gone, and begins
-  // anew.
+  // Remove the lock file last, under its lock: a process that waits for the lock sees that the file
+  // is gone, and starts again.
   ::unlinkat(directory_.get(), lock_name, 0);
   ::unlinkat(root_.get(), name_.c_str(), AT_REMOVEDIR);
 }
@@ -182,7 +182,7 @@ void job_directory::sweep_siblings() const {
     job_directory other(unique_fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0)), entry);
     other.directory_ = unique_fd(
         ::openat(root_.get(), entry.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-    // One whose lock is held is in use.
+    // A job whose lock is held is in use.
     if (other.directory_ && other.lock(steady::now()).ok()) other.remove_finished();
   }
 }
@@ -190,7 +190,7 @@ void job_directory::sweep_siblings() const {
 bool is_finished(file_log* round) {
   const base::StatusOr<file_lock> lock =
       file_lock::take(round->fd(), /*exclusive=*/false, steady::now());
-  if (!lock.ok()) return false;  // somebody writes
+  if (!lock.ok()) return false;  // another process writes
   file_state state(round->job_size());
   if (!state.read(round).ok()) return true;  // damaged
   for (const file_state::member& m : state.members()) {

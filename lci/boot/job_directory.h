@@ -1,4 +1,4 @@
-// Where the jobs of the file bootstrap have their files, and how the remains of dead ones go.
+// Directories of the file bootstrap's jobs, and the removal of what dead jobs left.
 #ifndef LCI_BOOT_JOB_DIRECTORY_H_
 #define LCI_BOOT_JOB_DIRECTORY_H_
 
@@ -14,24 +14,26 @@
 namespace lci::boot {
 
 //   ROOT/                    $LCI_BOOT_DIR, or lci-UID (0700, ours) in a temporary directory
-//     job-NAME/              one job; 0700, ours; NAME says which launcher's and which of its jobs
-//       lock                 flock: who holds it may create and remove what is in here
+//     job-NAME/              one job; 0700, ours; NAME: the launcher and its name of the job
+//       lock                 flock: its holder may create and remove files in this directory
 //       round-N              one round (file_log): the job's N-th program with this bootstrap
 //
-// Nothing is reset in place: a new round is a new file, made under the lock, and an old one is
-// removed under the lock when all processes that joined it have left or died. (Those are recorded
-// with pid and start time, so that another process that got the pid does not keep them alive.)
+// Nothing is reset in place: a new round is a new file, created under the lock. An old round is
+// removed under the lock when all processes that joined it have left or died. (Processes are
+// recorded with pid and start time, so that another process with a reused pid does not keep a round
+// alive.)
 class job_directory {
  public:
-  // Opens or makes it, and holds its lock. If it was not there, removes the remains of dead jobs in
-  // the root first. With an empty `root`, the default of file_options. PermissionDenied if
-  // something in the way belongs to another user or can be written by one.
+  // Opens or creates the directory, and holds its lock. If the directory did not exist, first
+  // removes the remains of dead jobs from the root. An empty `root` means the default of
+  // file_options. PermissionDenied if a path on the way belongs to another user or is writable by
+  // one.
   static base::StatusOr<job_directory> open_locked(const std::string& root, const std::string& job,
                                                    steady::time_point deadline);
 
   job_directory(job_directory&&) = default;
 
-  // Highest number of a round here; -1 if there is none. Under the lock.
+  // Highest number of a round here; -1 if there is none. Needs the lock.
   int latest_round() const;
   static std::string round_name(int number);
   int fd() const { return directory_.get(); }
@@ -40,7 +42,7 @@ class job_directory {
   base::Status lock(steady::time_point deadline);
   void unlock();
 
-  // Removes rounds that nobody uses any more, and the directory if none is left. Under the lock.
+  // Removes rounds that are no longer used, and the directory if none is left. Needs the lock.
   void remove_finished();
 
  private:
@@ -54,8 +56,8 @@ class job_directory {
   unique_fd lock_;  // held while open
 };
 
-// Whether nobody uses the round any more, and nobody will: all that joined have left or died. (One
-// that was just created, with nobody in it, can only be seen under the lock by its creator.)
+// Whether the round is unused for good: all processes that joined have left or died. (Only the
+// creator of a round, under the lock, can see it without members.)
 bool is_finished(file_log* round);
 
 }  // namespace lci::boot

@@ -11,7 +11,7 @@ std::string describe_ranks(const std::vector<int>& ranks) {
   for (size_t i = 0; i < ranks.size();) {
     size_t last = i;
     while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (last == i + 1) last = i;  // two neighbours read better one by one
+    if (last == i + 1) last = i;  // list two neighbors individually
     base::StrAppend(&text, i == 0 ? "" : ", ", ranks[i]);
     if (last != i) base::StrAppend(&text, "-", ranks[last]);
     i = last + 1;

@@ -1,4 +1,4 @@
-// What all bootstraps check and say in the same words.
+// Checks and messages that all bootstraps share.
 #ifndef LCI_BOOT_MESSAGES_H_
 #define LCI_BOOT_MESSAGES_H_
 
@@ -34,7 +34,7 @@ base::Status aborted_by(int rank, std::string_view reason);  // rank -1: the lau
 std::string did_not_arrive(const std::vector<int>& ranks);
 std::string did_not_appear();
 
-// What waiters are told of ranks without which they would wait for ever.
+// Errors of waiters that ranks left behind.
 std::string left_without(std::string_view call, const std::vector<int>& ranks);
 std::string left_before_start(const std::vector<int>& ranks);
 

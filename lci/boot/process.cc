@@ -38,7 +38,7 @@ struct process_stat {
 std::optional<process_stat> read_stat(std::string_view process) {
   const std::optional<std::string> text = read_file(base::StrCat("/proc/", process, "/stat"));
   if (!text) return std::nullopt;
-  // The second field is the program's name in parentheses and may hold anything; count from its
+  // The second field is the program's name in parentheses and may contain anything; count from its
   // end.
   const size_t name_end = text->rfind(')');
   process_stat stat;
@@ -91,7 +91,7 @@ bool is_alive(const process_id& process) {
   if (process.start_time == 0) return true;
   const std::optional<process_stat> stat = read_stat(base::StrCat(process.pid));
   if (!stat || stat->start_time != process.start_time) return false;
-  // A first thread that has ended is shown as a zombie although others may go on.
+  // A process whose first thread has ended is shown as a zombie although other threads may run.
   const bool ended = stat->state == 'Z' || stat->state == 'X';
   return !ended || stat->threads > 1;
 }
@@ -116,7 +116,8 @@ std::optional<process_id> ancestor_without(const std::string& variable) {
   while (pid > 1) {
     const std::optional<std::string> environment =
         read_file(base::StrCat("/proc/", pid, "/environ"));
-    // Another user's process (a daemon of the batch system): not a wrapper of ours.
+    // If the environment is unreadable, the process belongs to another user (a daemon of the batch
+    // system) and is not a wrapper of this job.
     if (!environment || !has_variable(*environment, variable)) return find_process(pid);
     const std::optional<process_stat> stat = read_stat(base::StrCat(pid));
     if (!stat) return std::nullopt;

@@ -1,4 +1,5 @@
-// Which process, on which node: to tell a living owner from a dead one, and neighbours from others.
+// Identity of processes and nodes: distinguishes living owners from dead ones, and local ranks from
+// remote ones.
 #ifndef LCI_BOOT_PROCESS_H_
 #define LCI_BOOT_PROCESS_H_
 
@@ -8,9 +9,9 @@
 
 namespace lci::boot {
 
-// A process for good: the kernel uses a pid again, but not with the same start time (in clock ticks
-// since the machine started; field 22 of /proc/PID/stat). The pid is the one that /proc shows,
-// which differs from getpid() where /proc is that of an outer PID namespace (as in some sandboxes).
+// Identifies a process for good: the kernel reuses a pid, but not with the same start time (in
+// clock ticks since the machine started; field 22 of /proc/PID/stat). The pid is the one in /proc,
+// which differs from getpid() where /proc belongs to an outer PID namespace (as in some sandboxes).
 struct process_id {
   int64_t pid = 0;
   uint64_t start_time = 0;
@@ -20,26 +21,26 @@ struct process_id {
   }
 };
 
-// nullopt if there is no such process, or /proc does not show it.
+// Returns nullopt if there is no such process, or /proc does not show it.
 std::optional<process_id> find_process(int64_t pid);
 
-// With start time 0 if there is no /proc.
+// The start time is 0 if there is no /proc.
 process_id this_process();
 
-// Whether the process still runs. One that has ended but is not yet waited for by its parent does
-// not. Only meaningful within one process_domain(). True for start time 0: nobody can know.
+// Whether the process still runs. A zombie does not run. Only meaningful within one
+// process_domain(). True for start time 0, when it cannot be known.
 bool is_alive(const process_id& process);
 
-// Equal for processes that see each other's pids: same machine, same start of it, same
-// /proc.
+// Equal for processes that see each other's pids: same machine, same boot, same /proc.
 std::string process_domain();
 
 // Equal for processes that can share memory: same machine, same host name, same /dev/shm. Ranks
-// with equal names are counted as local to each other.
+// with equal node names are counted as local to each other.
 std::string node_name();
 
-// The nearest ancestor without `variable` in the environment it was started with: what set the
-// variable, whichever shells and wrappers stand between. nullopt if /proc does not say.
+// Returns the nearest ancestor that was started without `variable` in its environment: the process
+// that set the variable, whatever shells and wrappers are in between. nullopt if /proc does not
+// show it.
 std::optional<process_id> ancestor_without(const std::string& variable);
 
 }  // namespace lci::boot

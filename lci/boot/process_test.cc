@@ -24,7 +24,7 @@ TEST(process, the_same_pid_with_another_start_is_another_process) {
   EXPECT_FALSE(is_alive(other));
 }
 
-// The child's name for itself, and its end, come through a pipe: /proc may count pids unlike us.
+// The child reports its id and its end through a pipe: /proc may number processes differently.
 TEST(process, one_that_has_ended_is_dead_also_before_it_is_waited_for) {
   int to_parent[2], to_child[2];
   ASSERT_EQ(::pipe(to_parent), 0);
@@ -58,14 +58,14 @@ TEST(process, names_of_node_and_domain_do_not_change) {
   EXPECT_NE(node_name(), process_domain());
 }
 
-// Runs this program again behind a shell, with the variable set for both. (execve, because setenv
-// does not change what /proc shows of a process.)
+// Runs this program again behind a shell, with the variable set for both. (With execve, because
+// setenv does not change what /proc shows of a process.)
 TEST(process, the_ancestor_without_a_variable_is_behind_the_wrappers) {
   if (::getenv("LCI_TEST_WRAPPED") != nullptr) GTEST_SKIP() << "is the one that is looked at";
   const std::string command =
       "LCI_TEST_WRAPPED=x sh -c '\"$0\" --gtest_filter=wrapped.prints_its_launcher; exit $?' '" +
       std::string(testing::internal::GetArgvs()[0]) + "'";
-  // The shell that sets the variable for its child only is the launcher.
+  // The launcher is the shell that sets the variable for its child only.
   ::setenv("LCI_TEST_EXPECTED", std::to_string(this_process().pid).c_str(), 1);
   EXPECT_EQ(::system(command.c_str()), 0);
   ::unsetenv("LCI_TEST_EXPECTED");
@@ -77,7 +77,8 @@ TEST(wrapped, prints_its_launcher) {
   ASSERT_TRUE(launcher.has_value());
   EXPECT_TRUE(is_alive(*launcher));
   EXPECT_FALSE(*launcher == this_process());
-  // It is the test above, or the shell of its system(): never the shell with the variable.
+  // The ancestor is the test above, or the shell of its system(), but never the shell with the
+  // variable.
   const auto outer = ancestor_without("LCI_TEST_EXPECTED");
   ASSERT_TRUE(outer.has_value());
   const int64_t test = ::atoll(::getenv("LCI_TEST_EXPECTED"));

@@ -10,12 +10,12 @@
 
 namespace lci::boot {
 
-// A part of another bootstrap's names: everything that is called x here is called <scope>/x there,
-// so that two users of one job never meet. `parent` outlives it. Aborting is the job's, not the
-// scope's.
+// A part of another bootstrap's name space: a name x here is <scope>/x in the parent, so that two
+// users of one job never collide. `parent` must outlive this object. An abort is not scoped: it
+// aborts the job.
 class scoped_bootstrap final : public bootstrap {
  public:
-  // `scope` is short (at most 8 characters) and [A-Za-z0-9_-], since it becomes part of job_id.
+  // `scope` is short (at most 8 characters) and [A-Za-z0-9_-], as it becomes part of job_id.
   scoped_bootstrap(bootstrap& parent, std::string_view scope)
       : bootstrap(parent.position(), parent.default_timeout()),
         parent_(parent),

@@ -22,7 +22,7 @@ constexpr base::enum_name<choice> choices[] = {
     {"tcp", choice::tcp},
 };
 
-// What connects the ranks of `job`, if LCI_BOOT does not say.
+// Chooses the bootstrap of `job` if LCI_BOOT does not.
 base::StatusOr<choice> choose(const launch& job) {
   if (base::env_text("LCI_BOOT_ADDR")) return choice::tcp;
   if (job.position.size == 1) return choice::local;
@@ -50,7 +50,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect_tcp(const launch& job,
   options.token = base::env_string("LCI_BOOT_TOKEN", "");
   options.position = job.position;
   options.timeout = timeout;
-  // Only lcrun gives the job an id and both addresses and serves them; see README.
+  // Only lcrun sets both a job id and an address, and serves the address; see README.
   const bool served = base::env_text("LCI_JOB_ID").has_value();
   return served ? connect_tcp_bootstrap(options) : connect_standalone_tcp_bootstrap(options);
 }
@@ -75,7 +75,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
   }
   base::StatusOr<std::unique_ptr<bootstrap>> opened = open_file_bootstrap(options);
   if (!base::IsDeadlineExceeded(opened.status())) return opened;
-  // Those that did not come may be looking for each other elsewhere.
+  // The missing ranks may be looking for each other elsewhere.
   return base::DeadlineExceededError(base::StrCat(
       opened.status().message(),
       "; if they run, but on other machines or started by another shell, set "
@@ -86,23 +86,23 @@ base::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
 }  // namespace
 
 base::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap() {
-  const base::StatusOr<choice> given =
+  const base::StatusOr<choice> requested =
       base::env_enum<choice>("LCI_BOOT", choice::automatic, choices);
-  if (!given.ok()) return given.status();
+  if (!requested.ok()) return requested.status();
   const base::StatusOr<double> seconds = base::env_double("LCI_BOOT_TIMEOUT", 60, 0.001, 1e7);
   if (!seconds.ok()) return seconds.status();
   const auto timeout = bootstrap::duration(static_cast<int64_t>(*seconds * 1000));
   const base::StatusOr<std::optional<launch>> job = read_launch();
   if (!job.ok()) return job.status();
 
-  if (*given == choice::local || (*given == choice::automatic && !job->has_value())) {
+  if (*requested == choice::local || (*requested == choice::automatic && !job->has_value())) {
     if (job->has_value() && (*job)->position.size > 1) {
       return base::InvalidArgumentError(
           base::StrCat("LCI_BOOT=local is for one process, but ", (*job)->launcher, " has started ",
                        (*job)->position.size, "; set LCI_BOOT=auto, file or tcp"));
     }
     const std::optional<std::string> address = base::env_text("LCI_BOOT_ADDR");
-    if (*given == choice::automatic && address) {
+    if (*requested == choice::automatic && address) {
       return base::InvalidArgumentError(
           base::StrCat("LCI_BOOT_ADDR=", *address,
                        " is set, but nothing says which rank this is; set LCI_RANK and LCI_SIZE"));
@@ -111,12 +111,12 @@ base::StatusOr<std::unique_ptr<bootstrap>> make_bootstrap() {
   }
   if (!job->has_value()) {
     return base::InvalidArgumentError(
-        base::StrCat("LCI_BOOT=", *given == choice::file ? "file" : "tcp",
+        base::StrCat("LCI_BOOT=", *requested == choice::file ? "file" : "tcp",
                      ", but nothing says which rank this is; start the program with lcrun, or set "
                      "LCI_RANK and LCI_SIZE in every process"));
   }
   const base::StatusOr<choice> chosen =
-      *given == choice::automatic ? choose(**job) : base::StatusOr<choice>(*given);
+      *requested == choice::automatic ? choose(**job) : base::StatusOr<choice>(*requested);
   if (!chosen.ok()) return chosen.status();
   switch (*chosen) {
     case choice::tcp:

@@ -1,4 +1,4 @@
-// make_bootstrap(), in processes with the variables of launchers.
+// Tests make_bootstrap() in processes with the variables of launchers.
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
@@ -27,8 +27,8 @@ using testing::StartsWith;
 using boot_ptr = std::unique_ptr<bootstrap>;
 using variables = std::vector<std::pair<std::string, std::string>>;
 
-// Starts a process for each set of variables, and nothing else in their environment but a place
-// for files. True if all return true.
+// Starts a process for each set of variables, with nothing else in its environment except a
+// directory for files. Returns true if all processes return true.
 bool run(const std::vector<variables>& processes, const std::string& files,
          const std::function<bool(base::StatusOr<boot_ptr>)>& body) {
   std::vector<pid_t> children;
@@ -78,7 +78,7 @@ class make_bootstrap_test : public testing::Test {
   const variables old_ = current();
 };
 
-// N processes with these variables (the ranks' own by rank) are N ranks of one job.
+// N processes with these variables (individual ones by rank) become N ranks of one job.
 void expect_job(const std::function<variables(int rank)>& of_rank, int size,
                 const std::string& kind) {
   std::vector<variables> processes;
@@ -158,7 +158,7 @@ TEST_F(make_bootstrap_test, lcrun_serves_tcp_or_gives_a_directory) {
                        {"LCI_BOOT_TOKEN", options.token},
                        {"LCI_BOOT_DIR", directory}});
     }
-    // The server steps in a process of its own, as lcrun is one.
+    // The server runs in a process of its own, as it does in lcrun.
     const pid_t lcrun = ::fork();
     ASSERT_GE(lcrun, 0);
     if (lcrun == 0) {
@@ -172,13 +172,13 @@ TEST_F(make_bootstrap_test, lcrun_serves_tcp_or_gives_a_directory) {
       EXPECT_TRUE((*boot)->barrier("all", test_timeout).ok());
       return true;
     }));
-    if (kind == std::string("file")) ::kill(lcrun, SIGKILL);  // nobody connects to it
+    if (kind == std::string("file")) ::kill(lcrun, SIGKILL);  // no rank connects to it
     int status = -1;
     ASSERT_EQ(::waitpid(lcrun, &status, 0), lcrun);
   }
 }
 
-// Two launchers that are given the same and start at the same time.
+// Two launchers with equal variables that start at the same time.
 TEST_F(make_bootstrap_test, two_jobs_of_one_user_at_once_never_meet) {
   const std::string files = new_directory();
   std::vector<pid_t> launchers;
@@ -213,7 +213,7 @@ TEST_F(make_bootstrap_test, two_jobs_of_one_user_at_once_never_meet) {
 }
 
 TEST_F(make_bootstrap_test, never_alone_when_a_launcher_said_otherwise) {
-  const std::pair<variables, const char*> bad[] = {
+  const std::pair<variables, const char*> invalid[] = {
       {{{"LCI_BOOT", "local"}, {"PMI_RANK", "0"}, {"PMI_SIZE", "2"}}, "LCI_BOOT=local"},
       {{{"PMIX_RANK", "0"}}, "set LCI_RANK and LCI_SIZE"},
       {{{"LCI_BOOT", "local"}, {"PMIX_RANK", "0"}}, "set LCI_RANK and LCI_SIZE"},
@@ -241,7 +241,7 @@ TEST_F(make_bootstrap_test, never_alone_when_a_launcher_said_otherwise) {
         {"LCI_BOOT_DIR", "/tmp"}},
        "LCI_JOB_ID"},
   };
-  for (const auto& [set, text] : bad) {
+  for (const auto& [set, text] : invalid) {
     const base::Status status = status_of(set);
     EXPECT_TRUE(base::IsInvalidArgument(status)) << text << ": " << status;
     EXPECT_THAT(std::string(status.message()), HasSubstr(text));

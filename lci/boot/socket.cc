@@ -34,7 +34,7 @@ base::StatusOr<address_list> resolve(std::string_view address, int flags) {
   addrinfo hints = {};
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  // Numeric first: that needs no name service.
+  // Numeric first: a numeric address needs no name service.
   hints.ai_flags = flags | AI_NUMERICHOST | AI_NUMERICSERV;
   int error = ::getaddrinfo(parsed->host.c_str(), parsed->port.c_str(), &hints, &found);
   if (error == EAI_NONAME) {
@@ -57,7 +57,7 @@ bool is_loopback(const sockaddr_storage& address) {
   return address.ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&v6.sin6_addr);
 }
 
-// As /proc/net/tcp and tcp6 write it: the address in words of host order, the port.
+// Address as in /proc/net/tcp and tcp6: the address in words of host order, then the port.
 std::string table_form(const sockaddr_storage& address) {
   if (address.ss_family == AF_INET) {
     const auto& v4 = reinterpret_cast<const sockaddr_in&>(address);
@@ -75,14 +75,14 @@ std::string table_form(const sockaddr_storage& address) {
   return base::AsciiStrToUpper(text);
 }
 
-// With nobody listening on a port of the range that the kernel gives to clients, TCP may connect a
-// socket that was given just this port to itself.
+// If no socket listens on a port within the kernel's ephemeral range, TCP may connect to itself a
+// socket that was assigned this very port.
 bool connected_to_itself(int fd) {
-  sockaddr_storage ours = {}, theirs = {};
-  socklen_t our_size = sizeof ours, their_size = sizeof theirs;
-  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&ours), &our_size) == 0 &&
-         ::getpeername(fd, reinterpret_cast<sockaddr*>(&theirs), &their_size) == 0 &&
-         table_form(ours) == table_form(theirs);
+  sockaddr_storage local = {}, peer = {};
+  socklen_t local_size = sizeof local, peer_size = sizeof peer;
+  return ::getsockname(fd, reinterpret_cast<sockaddr*>(&local), &local_size) == 0 &&
+         ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) == 0 &&
+         table_form(local) == table_form(peer);
 }
 
 }  // namespace
@@ -99,7 +99,8 @@ base::StatusOr<host_port> parse_address(std::string_view address) {
     std::string_view host = address.substr(0, colon);
     const bool brackets = base::StartsWith(host, "[") && base::EndsWith(host, "]");
     if (brackets) host = host.substr(1, host.size() - 2);
-    // Without brackets a host with colons is a v6 address whose end may be taken for a port.
+    // Without brackets, a host with colons is a v6 address whose last part may be mistaken for a
+    // port.
     if (brackets || !base::StrContains(host, ':')) parsed.host = std::string(host);
     parsed.port = std::string(address.substr(colon + 1));
   }
@@ -122,7 +123,7 @@ base::StatusOr<unique_fd> listen_on(std::string_view address) {
       error = errno;
       continue;
     }
-    // A port whose earlier connections linger can be used at once; one that is listened on cannot.
+    // Allow a port with lingering connections; a port that another socket listens on stays refused.
     ::setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
     if (entry->ai_family == AF_INET6) {
       ::setsockopt(fd.get(), IPPROTO_IPV6, IPV6_V6ONLY, &on, sizeof on);
@@ -192,7 +193,7 @@ void tune_connection(int fd) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
   set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30000);  // ms; the same for data that is not acknowledged
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30000);  // ms; limit for unacknowledged data
 }
 
 bool is_loopback(int fd) {
@@ -203,21 +204,21 @@ bool is_loopback(int fd) {
 }
 
 std::optional<uid_t> peer_user(int fd) {
-  sockaddr_storage ours = {}, theirs = {};
-  socklen_t our_size = sizeof ours, their_size = sizeof theirs;
-  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&ours), &our_size) != 0 ||
-      ::getpeername(fd, reinterpret_cast<sockaddr*>(&theirs), &their_size) != 0) {
+  sockaddr_storage local = {}, peer = {};
+  socklen_t local_size = sizeof local, peer_size = sizeof peer;
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&local), &local_size) != 0 ||
+      ::getpeername(fd, reinterpret_cast<sockaddr*>(&peer), &peer_size) != 0) {
     return std::nullopt;
   }
-  // The other end's row has the addresses the other way round.
-  const std::string local = table_form(theirs);
-  const std::string remote = table_form(ours);
-  std::ifstream table(ours.ss_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp");
+  // The row of the other end has the two addresses exchanged.
+  const std::string row_local = table_form(peer);
+  const std::string row_remote = table_form(local);
+  std::ifstream table(local.ss_family == AF_INET6 ? "/proc/net/tcp6" : "/proc/net/tcp");
   for (std::string line; std::getline(table, line);) {
     // slot: local remote state queues timer retransmits uid ...
     const std::vector<std::string_view> fields = base::StrSplit(line, ' ', base::SkipEmpty());
     uid_t user = 0;
-    if (fields.size() > 7 && fields[1] == local && fields[2] == remote &&
+    if (fields.size() > 7 && fields[1] == row_local && fields[2] == row_remote &&
         base::SimpleAtoi(fields[7], &user)) {
       return user;
     }

@@ -42,24 +42,25 @@ struct host_port {
 };
 base::StatusOr<host_port> parse_address(std::string_view address);
 
-// A listening, non-blocking, close-on-exec socket. AlreadyExists if the address is in use.
+// Creates a listening, non-blocking, close-on-exec socket. AlreadyExists if the address is in use.
 base::StatusOr<unique_fd> listen_on(std::string_view address);
 
-// Where a socket listens, as in LCI_BOOT_ADDR.
+// Address of a listening socket, in the form of LCI_BOOT_ADDR.
 base::StatusOr<std::string> local_address(int fd);
 
-// A connected, non-blocking, close-on-exec socket. Unavailable if nobody listens there (any more,
-// or yet), DeadlineExceeded if nobody answers.
+// Creates a connected, non-blocking, close-on-exec socket. Unavailable if no socket listens at the
+// address (any more, or yet), DeadlineExceeded if the host does not answer.
 base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_point deadline);
 
-// Small frames leave at once; a peer whose host has died is noticed within half a minute.
+// Disables Nagle's algorithm, and sets keepalive so that a peer whose host has died is noticed
+// within half a minute.
 void tune_connection(int fd);
 
-// Whether a listening socket takes connections from this machine only.
+// Whether a listening socket accepts connections from this machine only.
 bool is_loopback(int fd);
 
-// The user whose process is at the other end of an accepted connection, if that end is on this
-// machine, as the kernel's table of connections (proc(5), /proc/net/tcp) says.
+// Owner of the process at the other end of an accepted connection, if that end is on this machine,
+// from the kernel's table of connections (proc(5), /proc/net/tcp).
 std::optional<uid_t> peer_user(int fd);
 
 }  // namespace lci::boot

@@ -16,8 +16,8 @@
 namespace lci::boot {
 namespace {
 
-// How long the server may take to answer a cancel or an abort. It does nothing else than answer, so
-// this is for a machine with far more processes than cores.
+// How long the server may take to answer a cancel or an abort. The server only answers requests, so
+// that the time matters only on a machine with far more processes than cores.
 constexpr std::chrono::seconds grace(5);
 
 constexpr size_t read_size = size_t{64} << 10;
@@ -33,10 +33,11 @@ tcp_channel::tcp_channel(unique_fd socket, uint64_t max_reply_size)
     : socket_(std::move(socket)), max_reply_size_(max_reply_size), owner_pid_(::getpid()) {}
 
 tcp_channel::~tcp_channel() {
-  // In a child that was forked off and inherited this object, the connection is its parent's.
+  // In a forked child that inherited this object, the connection belongs to the parent.
   if (owner_pid_ != ::getpid()) return;
   if (!end_.ok() && !base::IsAborted(end_)) return;
-  // What is unread at close makes TCP reset the connection; the server would see a rank lost.
+  // TCP resets a connection that is closed with unread data, and the server would report the rank
+  // as lost.
   char unread[4096];
   while (::recv(socket_.get(), unread, sizeof unread, 0) > 0) {
   }
@@ -46,7 +47,7 @@ tcp_channel::~tcp_channel() {
 base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::string_view body,
                                                      steady::time_point deadline) {
   open_call mine;
-  // A call that asks without waiting must still be sent.
+  // A call with a zero timeout must still be sent.
   base::Status sent = send_request(kind, body, &mine, std::max(deadline, steady::now() + grace));
   std::unique_lock<std::mutex> lock(mutex_);
   if (sent.ok() && !wait(&lock, &mine.done, deadline)) {
@@ -122,7 +123,7 @@ base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view 
   tcp_wire::append_header(&frame, header);
   frame.append(body.data(), body.size());
   std::string_view rest = frame;
-  // The server reads whatever happens, so that waiting for room here ends although nobody reads
+  // The server always reads, so that this wait for room ends even if no thread of this rank reads
   // replies meanwhile.
   while (!rest.empty()) {
     const ssize_t sent = ::send(socket_.get(), rest.data(), rest.size(), MSG_NOSIGNAL);
@@ -137,8 +138,8 @@ base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view 
       const int ready = ::poll(&room, 1, poll_milliseconds(deadline));
       if (ready != 0) continue;
     }
-    // Half a frame may be out: nothing more can be sent. What the server has sent before (such as
-    // an abort, after which it goes) still counts.
+    // Part of a frame may have been sent: nothing more can be sent. Data that the server sent
+    // before (such as an abort, after which it exits) still counts.
     std::lock_guard<std::mutex> lock(mutex_);
     while (!reading_ && end_.ok()) {
       std::string received(read_size, '\0');
@@ -172,17 +173,18 @@ bool tcp_channel::wait(std::unique_lock<std::mutex>* lock, const bool* what,
     reading_ = false;
     take(received);
     if (!open) end(lost("it closed the connection"));
-    // The others look for their replies; one of them reads on if this thread is done.
+    // The other threads check for their replies; one of them takes over reading if this thread is
+    // done.
     changed_.notify_all();
   }
   return true;
 }
 
-// False if there will be nothing more.
+// Returns false if the connection will deliver nothing more.
 bool tcp_channel::read_some(steady::time_point deadline, int wake, std::string* received) {
   pollfd readable[] = {{socket_.get(), POLLIN, 0}, {wake, POLLIN, 0}};
   if (::poll(readable, 2, poll_milliseconds(deadline)) <= 0 || readable[0].revents == 0) {
-    return true;  // the caller looks again
+    return true;  // the caller checks again
   }
   received->resize(read_size);
   const ssize_t got = ::recv(socket_.get(), &(*received)[0], received->size(), 0);
@@ -191,7 +193,7 @@ bool tcp_channel::read_some(steady::time_point deadline, int wake, std::string* 
   return got > 0 || later;
 }
 
-// mutex_ is held.
+// Requires mutex_.
 void tcp_channel::take(std::string_view received) {
   in_.append(received.data(), received.size());
   if (!greeted_ && in_.size() >= tcp_wire::preamble_size) {
@@ -237,7 +239,7 @@ bool tcp_channel::take_frame() {
     return false;
   }
   const auto found = pending_.find(header.request);
-  if (found != pending_.end()) {  // otherwise the call has given up
+  if (found != pending_.end()) {  // otherwise the call has timed out
     found->second->answer = {code, std::string(body.rest())};
     found->second->done = true;
   }
@@ -245,7 +247,7 @@ bool tcp_channel::take_frame() {
   return true;
 }
 
-// Keeps the first reason. mutex_ is held.
+// Keeps the first reason. Requires mutex_.
 void tcp_channel::end(base::Status why) {
   if (!end_.ok()) return;
   end_ = std::move(why);

@@ -1,4 +1,4 @@
-// A rank's end of the connection to the server: requests and their replies, for many threads.
+// A rank's end of the connection to the server: requests and replies, for many threads.
 #ifndef LCI_BOOT_TCP_CHANNEL_H_
 #define LCI_BOOT_TCP_CHANNEL_H_
 
@@ -16,9 +16,10 @@
 
 namespace lci::boot {
 
-// Thread safety: every member by any thread; the destructor when no call is running. There is no
-// thread of its own: of the threads that wait for replies, one at a time reads the socket, and
-// hands to the others what is theirs; when its own reply is there it passes the reading on.
+// Thread safety: any thread may call any member; the destructor only when no call is running. The
+// channel has no thread of its own: one of the threads that wait for replies reads the socket and
+// hands the others their replies. When its own reply has arrived, another thread takes over
+// reading.
 class tcp_channel {
  public:
   struct reply {
@@ -33,17 +34,17 @@ class tcp_channel {
     reply answer;
   };
 
-  // `socket` is connected and non-blocking; the preamble is sent by the first call. Replies larger
-  // than `max_reply_size` end the connection.
+  // `socket` is connected and non-blocking; the first call sends the preamble. A reply larger than
+  // `max_reply_size` ends the connection.
   tcp_channel(unique_fd socket, uint64_t max_reply_size);
-  // Tells the server that the rank leaves, unless the connection is lost.
+  // Notifies the server that the rank leaves, unless the connection is lost.
   ~tcp_channel();
 
-  // Sends a request and waits for its reply. At the deadline the request is cancelled, and the
-  // server's answer to that (code deadline_exceeded, with its reason, or the reply if it was
-  // faster) is returned; DeadlineExceeded if the server does not answer either. Aborted and
-  // Unavailable as in the contract of bootstrap; FailedPrecondition if the other end speaks
-  // something else.
+  // Sends a request and waits for its reply. At the deadline, cancels the request and returns the
+  // server's answer to the cancellation: code deadline_exceeded with a reason, or the reply if that
+  // was faster. DeadlineExceeded if the server does not answer the cancellation either. Aborted and
+  // Unavailable as in the contract of bootstrap. FailedPrecondition if the other end speaks another
+  // protocol or version.
   base::StatusOr<reply> call(tcp_wire::kind kind, std::string_view body,
                              steady::time_point deadline);
 
@@ -57,7 +58,7 @@ class tcp_channel {
   // The reply to an open call is not wanted any more.
   void give_up(open_call* begun);
 
-  // Sends an abort and waits, for a bounded time, until the server has taken it.
+  // Sends an abort and waits, for a bounded time, until the server has received it.
   void abort(std::string_view reason);
 
  private:
@@ -66,8 +67,8 @@ class tcp_channel {
   base::Status send(const tcp_wire::header& header, std::string_view body,
                     steady::time_point deadline);
   static constexpr int no_wake = -1;
-  // Until *what or the job's end, or the deadline or something to read from `wake`; true unless it
-  // was one of these two.
+  // Waits until *what, the end of the job, the deadline, or until there is something to read from
+  // `wake`; returns false only for the last two.
   bool wait(std::unique_lock<std::mutex>* lock, const bool* what, steady::time_point deadline,
             int wake = no_wake);
   bool read_some(steady::time_point deadline, int wake, std::string* received);
@@ -85,10 +86,10 @@ class tcp_channel {
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
   bool reading_ = false;  // a thread is in read_some()
-  bool greeted_ = false;  // the server's preamble was right
+  bool greeted_ = false;  // the server's preamble was valid
   uint32_t next_request_ = 1;
   std::map<uint32_t, open_call*> pending_;
-  std::string in_;  // received, not yet taken apart
+  std::string in_;  // received, not yet parsed
   base::Status
       end_;  // why there will be no more replies: Aborted, Unavailable or FailedPrecondition
 };

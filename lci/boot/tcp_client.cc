@@ -34,13 +34,13 @@ class tcp_bootstrap : public bootstrap {
   std::string_view job_id() const override { return job_id_; }
 
   base::Status put(std::string_view key, std::string_view value) override {
-    if (base::Status bad = check_key("put", key); !bad.ok()) return bad;
-    if (base::Status bad = check_value("put", key, value); !bad.ok()) return bad;
+    if (base::Status status = check_key("put", key); !status.ok()) return status;
+    if (base::Status status = check_value("put", key, value); !status.ok()) return status;
     return call(kind::put, "put", key, &value, default_timeout_).status();
   }
 
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
-    if (base::Status bad = check_key("get", key); !bad.ok()) return bad;
+    if (base::Status status = check_key("get", key); !status.ok()) return status;
     return call(kind::get, "get", key, nullptr, timeout);
   }
 
@@ -65,14 +65,14 @@ class tcp_bootstrap : public bootstrap {
   }
 
   base::Status barrier(std::string_view name, duration timeout) override {
-    if (base::Status bad = check_key("barrier", name); !bad.ok()) return bad;
+    if (base::Status status = check_key("barrier", name); !status.ok()) return status;
     return call(kind::enter_barrier, "barrier", name, nullptr, timeout).status();
   }
 
   base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override {
-    if (base::Status bad = check_key("allgather", name); !bad.ok()) return bad;
-    if (base::Status bad = check_value("allgather", name, value); !bad.ok()) return bad;
+    if (base::Status status = check_key("allgather", name); !status.ok()) return status;
+    if (base::Status status = check_value("allgather", name, value); !status.ok()) return status;
     const base::StatusOr<std::string> all =
         call(kind::enter_allgather, "allgather", name, &value, timeout);
     if (!all.ok()) return all.status();
@@ -125,7 +125,7 @@ class tcp_bootstrap : public bootstrap {
   std::string watched_key_;
 };
 
-// What to do after a failed attempt.
+// Action after a failed attempt.
 enum class next_step { give_up, connect_again };
 
 struct attempt {
@@ -133,7 +133,7 @@ struct attempt {
   next_step next = next_step::give_up;
 };
 
-// One connection, one hello. `refusal_is_final`: with nobody listening, give up.
+// Connects once and says hello once. `refusal_is_final`: give up if no server listens.
 attempt try_once(const tcp_client_options& options, const std::string& node,
                  steady::time_point deadline, bool refusal_is_final) {
   base::StatusOr<unique_fd> socket = connect_to(options.address, deadline);
@@ -154,8 +154,8 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
   hello.node = std::string_view(node).substr(0, tcp_wire::max_node_size);
   base::StatusOr<tcp_channel::reply> reply =
       channel->call(kind::hello, tcp_wire::encode_hello(hello), deadline);
-  // Lost without an answer: the server made room among its strangers, or it is the helper of the
-  // program that ran before and just ends.
+  // The connection was lost without an answer: the server made room among its unauthenticated
+  // peers, or the server is the helper of the previous program, which is just ending.
   if (base::IsUnavailable(reply.status())) return {reply.status(), next_step::connect_again};
   if (!reply.ok()) return {reply.status()};
   switch (reply->code) {
@@ -181,8 +181,8 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
   }
 }
 
-// Between two attempts: soon at first, then every few milliseconds. Another process has to act, so
-// that spinning would take its processor.
+// Pauses between two attempts: briefly at first, then for milliseconds. Another process has to act,
+// and spinning would take its processor.
 void pause(int attempts) {
   if (attempts < 4) {
     sched_yield();
@@ -212,8 +212,8 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
       server.size = options.position.size;
       server.token = options.token;
       const base::Status started = start_tcp_helper(server);
-      // In use: by the helper of an earlier round of this job, or by a stranger, who will not
-      // know how to answer.
+      // The address is in use: by the helper of an earlier round of this job, or by another
+      // program, which cannot answer the hello.
       if (!started.ok() && !base::IsAlreadyExists(started))
         return with_context(started, options, "");
       hint = started.ok() ? "" : "; the address was in use already, choose another port";

@@ -12,20 +12,20 @@ namespace lci::boot {
 
 struct tcp_client_options {
   std::string address;            // of the server: host:port or [v6 address]:port
-  std::string token;              // the job's
-  job_position position;          // with local_size 0, the server finds local rank and size
-  bootstrap::duration timeout{};  // for the ranks to arrive, and later the default
+  std::string token;              // of the job
+  job_position position;          // local_size 0: the server determines local rank and size
+  bootstrap::duration timeout{};  // for the arrival of the ranks; later the default
 };
 
-// Connects, and returns when all ranks of the job have done so.
+// Connects, and returns when all ranks of the job have connected.
 //
-// Unavailable with nobody listening at the address; DeadlineExceeded names the ranks that did not
-// come; PermissionDenied if the server refuses (token, size, rank taken, version), with its reason;
-// Aborted and Unavailable as in the contract of bootstrap.
+// Unavailable if no server listens at the address; DeadlineExceeded with the ranks that did not
+// arrive; PermissionDenied with the reason if the server refuses this rank (token, size, rank
+// taken, version); Aborted and Unavailable as in the contract of bootstrap.
 base::StatusOr<std::unique_ptr<bootstrap>> connect_tcp_bootstrap(const tcp_client_options& options);
 
-// For a job that no launcher serves: the same, but rank 0 first starts a server at the address, in
-// a helper process (tcp_helper.h), and the others wait until it is there.
+// As connect_tcp_bootstrap(), for a job without a launcher: rank 0 first starts a server at the
+// address, in a helper process (tcp_helper.h), and the other ranks wait until that listens.
 base::StatusOr<std::unique_ptr<bootstrap>> connect_standalone_tcp_bootstrap(
     const tcp_client_options& options);
 

@@ -1,4 +1,4 @@
-// A rank against servers that are not there, not ours, or break; and the server of rank 0.
+// A rank against servers that are absent, foreign, or broken; and the server of rank 0.
 #include "lci/boot/tcp_client.h"
 
 #include <poll.h>
@@ -35,7 +35,7 @@ tcp_client_options options_for(const std::string& address, int rank, int size,
   return options;
 }
 
-// Takes one connection, waits for its hello, says `answer`, and ends.
+// Accepts one connection, waits for its hello, sends `answer`, and ends.
 class fake_server {
  public:
   explicit fake_server(std::string answer)
@@ -103,7 +103,7 @@ TEST(tcp_client, survives_malformed_answers) {
   EXPECT_TRUE(base::IsUnavailable(status_with(preamble() + huge)));
   EXPECT_TRUE(base::IsUnavailable(status_with(preamble() + reply(""))));  // no code
   EXPECT_TRUE(base::IsUnavailable(status_with(preamble() + std::string(16, '\xff'))));
-  EXPECT_TRUE(base::IsUnavailable(status_with(preamble())));  // just ends
+  EXPECT_TRUE(base::IsUnavailable(status_with(preamble())));  // the connection just ends
   EXPECT_TRUE(base::IsUnavailable(status_with("")));
 }
 
@@ -116,7 +116,7 @@ TEST(tcp_client, says_that_nobody_listens) {
       base::IsInvalidArgument(connect_tcp_bootstrap(options_for("no address", 0, 2)).status()));
 }
 
-TEST(tcp_client, a_wrong_token_is_told) {
+TEST(tcp_client, a_wrong_token_is_reported) {
   test_job job(test_job::variant::tcp, 2);
   job.serve();
   const base::Status status = connect_tcp_bootstrap(options_for(job.address(), 0, 2)).status();
@@ -165,14 +165,15 @@ class pipe_pair {
 
 TEST(standalone, others_get_and_leave_while_rank_0_computes) {
   test_job job(test_job::variant::standalone, 3);
-  pipe_pair others_alive;  // its write ends are held by ranks 1 and 2
-  const int bad = job.run_processes(
+  pipe_pair others_alive;  // ranks 1 and 2 hold its write ends
+  const int failed = job.run_processes(
       [&](int rank) {
         base::StatusOr<boot_ptr> boot = job.connect(rank);
         if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
         if (rank == 0) {
           EXPECT_TRUE((*boot)->put("key", "value").ok());
-          // "Computes" until the others' processes have ended; the parent lets go of its ends too.
+          // "Computes" until the processes of the other ranks have ended; the parent closes its
+          // ends too.
           others_alive.wait_for_end();
           return true;
         }
@@ -183,18 +184,19 @@ TEST(standalone, others_get_and_leave_while_rank_0_computes) {
         return true;
       },
       [&] { others_alive.close(); });
-  EXPECT_EQ(bad, 0);
+  EXPECT_EQ(failed, 0);
 }
 
 TEST(standalone, rank_0_may_end_early) {
   test_job job(test_job::variant::standalone, 3);
   pipe_pair rank_0_alive;
-  const int bad = job.run_processes(
+  const int failed = job.run_processes(
       [&](int rank) {
         base::StatusOr<boot_ptr> boot = job.connect(rank);
         if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
         if (rank == 0) return (*boot)->put("key", "value").ok();
-        // Also shows that the helper holds nothing of rank 0's open: this pipe it has inherited.
+        // Also shows that the helper holds no inherited descriptor of rank 0 open, such as this
+        // pipe.
         if (rank == 1) {
           rank_0_alive.wait_for_end();
           EXPECT_TRUE((*boot)->put("0 has ended", "").ok());
@@ -208,12 +210,12 @@ TEST(standalone, rank_0_may_end_early) {
         return true;
       },
       [&] { rank_0_alive.close(); });
-  EXPECT_EQ(bad, 0);
+  EXPECT_EQ(failed, 0);
 }
 
 TEST(standalone, the_death_of_rank_0_aborts_the_job) {
   test_job job(test_job::variant::standalone, 3);
-  const int bad = job.run_processes([&](int rank) {
+  const int failed = job.run_processes([&](int rank) {
     const base::StatusOr<boot_ptr> boot = job.connect(rank);
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     if (rank == 0) ::_exit(0);
@@ -222,19 +224,19 @@ TEST(standalone, the_death_of_rank_0_aborts_the_job) {
     EXPECT_THAT(std::string(got.message()), HasSubstr("rank 0"));
     return true;
   });
-  EXPECT_EQ(bad, 0);
+  EXPECT_EQ(failed, 0);
 }
 
 TEST(standalone, the_helper_is_no_child_and_ends_with_the_job) {
   test_job job(test_job::variant::standalone, 2);
-  const int bad = job.run_processes([&](int rank) {
+  const int failed = job.run_processes([&](int rank) {
     base::StatusOr<boot_ptr> boot = job.connect(rank);
     if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
     EXPECT_EQ(::waitpid(-1, nullptr, WNOHANG), -1);
     EXPECT_EQ(errno, ECHILD);
     return true;
   });
-  EXPECT_EQ(bad, 0);
+  EXPECT_EQ(failed, 0);
   const steady::time_point deadline = deadline_after(test_timeout);
   while (!listen_on(job.address()).ok()) {
     ASSERT_LT(steady::now(), deadline) << "the helper still listens";
@@ -242,7 +244,7 @@ TEST(standalone, the_helper_is_no_child_and_ends_with_the_job) {
   }
 }
 
-TEST(standalone, an_address_in_use_by_something_else_is_told) {
+TEST(standalone, an_address_in_use_by_something_else_is_reported) {
   fake_server other("HTTP/1.1 400 Bad Request\r\n\r\n");
   const base::Status status =
       connect_standalone_tcp_bootstrap(options_for(other.address(), 0, 2)).status();

@@ -49,8 +49,8 @@ void close_all_but(const std::array<int, 2>& keep) {
   close_range_or_each(first, ~0u);
 }
 
-// Between fork and here, and from here on, only what is safe in a child of a process with many
-// threads: system calls, and the allocator, which the C library keeps usable in a child.
+// From fork on, only what is safe in a child of a multithreaded process: system calls, and the
+// allocator, which the C library keeps usable in a child.
 [[noreturn]] void serve(unique_fd listener, unique_fd rank0_ended, process_id rank0,
                         const tcp_server::options& options) {
   for (int signal_number = 1; signal_number < NSIG; ++signal_number) {
@@ -60,8 +60,8 @@ void close_all_but(const std::array<int, 2>& keep) {
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::prctl(PR_SET_NAME, "lci-boot");
-  // A program may run with its standard streams closed: then these two may be among the first
-  // three.
+  // A program may run with its standard streams closed; then these two descriptors may be among the
+  // first three.
   for (unique_fd* fd : {&listener, &rank0_ended}) {
     if (*fd) fd->reset(::fcntl(fd->get(), F_DUPFD_CLOEXEC, 3));
   }
@@ -83,12 +83,12 @@ void close_all_but(const std::array<int, 2>& keep) {
     if ((rank0_gone || rank0_left) && (*server)->idle()) break;
     pollfd events[2] = {{(*server)->poll_fd(), POLLIN, 0},
                         {rank0_gone ? -1 : rank0_ended.get(), POLLIN, 0}};
-    // Without a pidfd (kernels before 5.3) it looks for rank 0 every second.
+    // Without a pidfd (kernels before 5.3), check for rank 0 every second.
     ::poll(events, 2, rank0_ended || rank0_gone ? -1 : 1000);
     (*server)->step();
     if (!rank0_gone && (rank0_ended ? events[1].revents != 0 : !is_alive(rank0))) {
       rank0_gone = true;
-      // All that it sent before its end has been read, or is about to be: its leave among it.
+      // Read everything that rank 0 sent before its end, its leave frame included.
       while ((*server)->step()) {
       }
       if ((*server)->state(0) != tcp_server::rank_state::finished) {
@@ -105,7 +105,7 @@ base::Status start_tcp_helper(const tcp_server::options& options) {
   base::StatusOr<unique_fd> listener = listen_on(options.bind_address);
   if (!listener.ok()) return listener.status();
   {
-    // The same checks as in the helper, here where they can be reported.
+    // Run the helper's checks here, where their errors can be reported.
     unique_fd copy(::fcntl(listener->get(), F_DUPFD_CLOEXEC, 0));
     base::StatusOr<std::unique_ptr<tcp_server>> trial = tcp_server::serve(std::move(copy), options);
     if (!trial.ok()) return trial.status();
@@ -119,7 +119,7 @@ base::Status start_tcp_helper(const tcp_server::options& options) {
   }
   if (child == 0) {
     ::setsid();
-    // Its parent ends at once, so that it is nobody's child here.
+    // The parent ends immediately, so that the helper is not a child of the calling process.
     if (::fork() != 0) ::_exit(0);
     serve(*std::move(listener), std::move(rank0_ended), rank0, options);
   }

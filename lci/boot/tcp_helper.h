@@ -1,4 +1,4 @@
-// The rendezvous of a job that no launcher serves.
+// Starts the bootstrap server of a job that no launcher serves.
 #ifndef LCI_BOOT_TCP_HELPER_H_
 #define LCI_BOOT_TCP_HELPER_H_
 
@@ -8,18 +8,19 @@
 namespace lci::boot {
 
 // Starts a process that serves `options` for the calling process, which is rank 0 of the job, and
-// returns when the address is listened on. AlreadyExists if it is in use.
+// returns when the server listens. AlreadyExists if the address is in use.
 //
-// Why a process: the others must be able to get, meet and leave while rank 0 computes, and after it
-// has left; a server that rank 0 steps in its own calls cannot do that, and threads of ours in a
-// rank are not wanted.
+// The server is a process because the other ranks must be able to get, enter collectives and leave
+// while rank 0 computes, and after rank 0 has left. A server that rank 0 steps within its own calls
+// cannot do that, and the bootstrap adds no thread to a rank.
 //
-// Its life: it ends when rank 0 has left the job (or its process has ended) and nobody else is
-// connected. If rank 0's process ends without leaving, the job is aborted. It follows the process
-// by a pidfd, not by PR_SET_PDEATHSIG, which fires when the forking *thread* ends. It is not the
-// caller's child (waiting for any child does not meet it), is in a session of its own (a Ctrl-C at
-// the terminal is the ranks' to handle; how they end is what it reports), and holds no file of the
-// caller's open (whoever reads the program's output sees its end).
+// The process ends when rank 0 has left the job (or its process has ended) and no other rank is
+// connected. If rank 0's process ends without leaving, the job is aborted. The helper watches rank
+// 0 through a pidfd, not PR_SET_PDEATHSIG, which fires when the forking *thread* ends. The helper
+// is not a child of the caller, so that waiting for any child does not return it. It is in a
+// session of its own: a Ctrl-C at the terminal is for the ranks to handle, and the helper reports
+// how they end. It keeps no file of the caller open, so that a reader of the program's output sees
+// its end.
 base::Status start_tcp_helper(const tcp_server::options& options);
 
 }  // namespace lci::boot

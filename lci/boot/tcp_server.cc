@@ -19,8 +19,8 @@
 #include <vector>
 
 #include "lci/base/strings.h"
+#include "lci/boot/bootstrap_state.h"
 #include "lci/boot/job_id.h"
-#include "lci/boot/rendezvous.h"
 #include "lci/boot/tcp_wire.h"
 #include "lci/boot/token.h"
 
@@ -30,15 +30,15 @@ namespace {
 using tcp_wire::code;
 using tcp_wire::kind;
 
-// Connections that have not said hello: what a flood of them may hold. A rank needs its place only
-// between accept and its hello, which follows at once.
-constexpr size_t max_strangers = 128;
-// What one step takes from one socket, so that no peer keeps the others waiting.
+// Limit on connections that have not said hello, against a flood. A rank is counted only between
+// accept and its hello, which follows immediately.
+constexpr size_t max_unauthenticated = 128;
+// Limits on what one step takes from one socket, so that no peer starves the others.
 constexpr size_t read_size = size_t{64} << 10;
 constexpr int accepts_per_step = 64;
 constexpr int events_per_step = 64;
 
-class server final : public tcp_server, private rendezvous::output {
+class server final : public tcp_server, private bootstrap_state::output {
  public:
   server(unique_fd listener, unique_fd poll, std::string address, const options& job)
       : listener_(std::move(listener)),
@@ -76,7 +76,7 @@ class server final : public tcp_server, private rendezvous::output {
       if ((event.events & EPOLLOUT) != 0) flush(&c);
       if ((event.events & (EPOLLIN | EPOLLHUP | EPOLLERR)) != 0) receive(&c);
     }
-    // Last, so that the hellos that are there are read before newcomers push strangers out.
+    // Last, so that pending hellos are read before new connections displace unauthenticated ones.
     if (newcomers) accept_some();
     drop_broken();
     return true;
@@ -97,16 +97,16 @@ class server final : public tcp_server, private rendezvous::output {
  private:
   struct chunk {
     std::string header;
-    rendezvous::shared_body body;  // may be null
+    bootstrap_state::shared_body body;  // may be null
   };
 
   struct connection {
     uint64_t id = 0;
     unique_fd fd;
-    int rank = -1;            // -1: a stranger
-    bool greeted = false;     // the preamble was right
-    bool broken = false;      // to be dropped before step() returns
-    bool last_words = false;  // drop it when everything is written
+    int rank = -1;         // -1: unauthenticated
+    bool greeted = false;  // the preamble was valid
+    bool broken = false;   // to be dropped before step() returns
+    bool closing = false;  // drop the connection when everything is written
     std::string in;
     std::deque<chunk> out;
     size_t written = 0;  // of out.front()
@@ -129,13 +129,13 @@ class server final : public tcp_server, private rendezvous::output {
       if (!fd) {
         if (errno == ECONNABORTED || errno == EINTR) continue;
         if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
-          // Make room, or leave the others in the kernel's queue until somebody goes: polling on
-          // would only burn the processor.
-          if (strangers_.empty()) {
+          // Make room, or leave the other connections in the kernel's queue until a descriptor is
+          // free: polling the listener meanwhile would only waste processor time.
+          if (unauthenticated_.empty()) {
             watch_listener(false);
             return;
           }
-          drop(connections_.at(*strangers_.begin()).get());
+          drop(connections_.at(*unauthenticated_.begin()).get());
           continue;
         }
         return;
@@ -150,17 +150,18 @@ class server final : public tcp_server, private rendezvous::output {
       event.data.u64 = c->id;
       if (::epoll_ctl(poll_.get(), EPOLL_CTL_ADD, c->fd.get(), &event) != 0) continue;
       connections_.emplace(c->id, std::move(owned));
-      strangers_.insert(c->id);
-      receive(c);  // its hello is often there already
+      unauthenticated_.insert(c->id);
+      receive(c);  // its hello has often arrived already
       if (c->broken) drop(c);
-      if (strangers_.size() > max_strangers) drop(connections_.at(*strangers_.begin()).get());
+      if (unauthenticated_.size() > max_unauthenticated)
+        drop(connections_.at(*unauthenticated_.begin()).get());
     }
   }
 
-  // One read, and what is complete after it.
+  // Reads once, and handles the frames that are complete.
   void receive(connection* c) {
-    if (c->broken || c->last_words) {
-      c->broken = true;  // readable after our last words: it has ended, or has not listened
+    if (c->broken || c->closing) {
+      c->broken = true;  // readable while closing: the peer has closed, or ignored the refusal
       mark(c);
       return;
     }
@@ -173,13 +174,13 @@ class server final : public tcp_server, private rendezvous::output {
     }
     c->in.append(read_buffer_.data(), static_cast<size_t>(got));
     size_t used = 0;
-    while (!c->broken && !c->last_words && take_one(c, &used)) {
+    while (!c->broken && !c->closing && take_one(c, &used)) {
     }
     c->in.erase(0, used);
     if (c->broken) mark(c);
   }
 
-  // Handles what begins at c->in[*used], if it is complete. False if it is not.
+  // Handles the preamble or frame that begins at c->in[*used]. Returns false if it is not complete.
   bool take_one(connection* c, size_t* used) {
     const std::string_view in = std::string_view(c->in).substr(*used);
     if (!c->greeted) {
@@ -252,7 +253,8 @@ class server final : public tcp_server, private rendezvous::output {
       return;
     }
     connection*& current = connection_of_rank_[hello.rank];
-    // A rank that has just left and is there again: its leave may be waiting in the old socket.
+    // The rank may just have left and reconnected: its leave frame may still be unread in the old
+    // socket.
     if (current != nullptr) receive(current);
     if (current != nullptr && current->broken) forget_rank(current);
     if (current != nullptr) {
@@ -261,39 +263,39 @@ class server final : public tcp_server, private rendezvous::output {
                           " already; give every process a rank of its own"));
       return;
     }
-    strangers_.erase(c->id);
+    unauthenticated_.erase(c->id);
     current = c;
     c->rank = static_cast<int>(hello.rank);
     job_.hello(header.request, hello);
     flush(c);
   }
 
-  // Says why, then ends the connection.
+  // Sends the reason, then ends the connection.
   void refuse(connection* c, uint32_t request, std::string_view why) {
     std::string body(1, static_cast<char>(code::refused));
     body.append(why.data(), why.size());
     enqueue(c, kind::reply, request, std::make_shared<const std::string>(std::move(body)));
-    c->last_words = true;
+    c->closing = true;
     flush(c);
   }
 
-  // Of rendezvous::output.
-  void send(int rank, kind what, uint32_t request, rendezvous::shared_body body) override {
+  // Override of bootstrap_state::output.
+  void send(int rank, kind what, uint32_t request, bootstrap_state::shared_body body) override {
     connection* c = connection_of_rank_[static_cast<size_t>(rank)];
     if (c == nullptr || c->broken) return;
     enqueue(c, what, request, std::move(body));
     flush(c);
   }
 
-  void enqueue(connection* c, kind what, uint32_t request, rendezvous::shared_body body) {
+  void enqueue(connection* c, kind what, uint32_t request, bootstrap_state::shared_body body) {
     chunk next;
     tcp_wire::append_header(&next.header, {body->size(), what, request});
     next.body = std::move(body);
     c->out.push_back(std::move(next));
   }
 
-  // Writes what the socket takes. Never calls into the rendezvous: a connection that fails is
-  // marked, and its rank lost later.
+  // Writes as much as the socket takes. Never calls into bootstrap_state: a connection that fails
+  // is marked, and its rank is reported lost later.
   void flush(connection* c) {
     while (!c->broken && !c->out.empty()) {
       const chunk& front = c->out.front();
@@ -328,7 +330,7 @@ class server final : public tcp_server, private rendezvous::output {
       c->written = 0;
     }
     await_room(c, false);
-    if (c->last_words && !c->broken) {
+    if (c->closing && !c->broken) {
       c->broken = true;
       mark(c);
     }
@@ -366,7 +368,7 @@ class server final : public tcp_server, private rendezvous::output {
   void drop(connection* c) {
     c->broken = true;
     forget_rank(c);
-    strangers_.erase(c->id);
+    unauthenticated_.erase(c->id);
     connections_.erase(c->id);
     if (!listening_) watch_listener(true);
   }
@@ -375,12 +377,12 @@ class server final : public tcp_server, private rendezvous::output {
   const unique_fd poll_;
   const std::string address_;
   const std::string token_;
-  rendezvous job_;
+  bootstrap_state job_;
   bool listening_ = false;
   uint64_t next_id_ = listener_id + 1;
   std::unordered_map<uint64_t, std::unique_ptr<connection>> connections_;
   std::vector<connection*> connection_of_rank_;
-  std::set<uint64_t> strangers_;  // by age
+  std::set<uint64_t> unauthenticated_;  // oldest first
   std::vector<uint64_t> broken_;
   std::vector<char> read_buffer_;
 };

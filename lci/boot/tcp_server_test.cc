@@ -1,4 +1,4 @@
-// What a stranger, or a rank that misbehaves, can do to a job: nothing. Byte by byte, on sockets.
+// Unauthenticated peers and misbehaving ranks cannot affect a job. Tested byte by byte, on sockets.
 #include "lci/boot/tcp_server.h"
 
 #include <poll.h>
@@ -99,7 +99,7 @@ class tcp_server_test : public testing::Test {
     });
   }
 
-  // Exactly so many bytes; fewer if the connection ends before.
+  // Receives exactly `bytes` bytes; fewer if the connection ends before.
   std::string receive(const unique_fd& fd, size_t bytes) {
     std::string received;
     step_until([&] {
@@ -133,7 +133,7 @@ class tcp_server_test : public testing::Test {
     return r;
   }
 
-  // A rank's connection, its hello sent.
+  // Opens a rank's connection and sends its hello.
   unique_fd join(uint32_t rank, uint32_t size) {
     unique_fd fd = connect();
     send(fd, hello(rank, size));
@@ -149,7 +149,7 @@ class tcp_server_test : public testing::Test {
     EXPECT_THAT(std::string(welcome.job_id), testing::StartsWith("prefix-"));
   }
 
-  // Two ranks start, meet and leave: the job is as it should be.
+  // Two ranks start, enter a barrier and leave: the job works.
   void expect_job_works() {
     std::vector<unique_fd> ranks;
     for (uint32_t rank : {0u, 1u}) ranks.push_back(join(rank, 2));
@@ -165,13 +165,13 @@ class tcp_server_test : public testing::Test {
   std::unique_ptr<tcp_server> server_;
 };
 
-struct stranger {
+struct unauthenticated_peer {
   const char* name;
   std::string bytes;
-  const char* answer;  // of the refusal; nullptr: the connection just ends
+  const char* answer;  // part of the refusal; nullptr: the connection only ends
 };
 
-std::vector<stranger> strangers() {
+std::vector<unauthenticated_peer> unauthenticated_peers() {
   std::string other_version = preamble();
   other_version[4] = 99;
   std::string reserved = frame(kind::hello, 1, hello_body(0, 2));
@@ -207,14 +207,15 @@ std::vector<stranger> strangers() {
   };
 }
 
-class tcp_stranger : public tcp_server_test, public testing::WithParamInterface<stranger> {};
+class tcp_unauthenticated_peer : public tcp_server_test,
+                                 public testing::WithParamInterface<unauthenticated_peer> {};
 
-INSTANTIATE_TEST_SUITE_P(all, tcp_stranger, testing::ValuesIn(strangers()),
+INSTANTIATE_TEST_SUITE_P(all, tcp_unauthenticated_peer, testing::ValuesIn(unauthenticated_peers()),
                          [](const auto& instance) { return instance.param.name; });
 
-TEST_P(tcp_stranger, is_refused_and_harms_nobody) {
+TEST_P(tcp_unauthenticated_peer, is_refused_and_harms_nobody) {
   listen(2);
-  const unique_fd waiting = join(1, 2);  // a rank that is there already
+  const unique_fd waiting = join(1, 2);  // a rank that is connected already
   step_until([&] { return server_->state(1) == rank_state::connected; });
   const unique_fd fd = connect();
   send(fd, GetParam().bytes);
@@ -233,7 +234,7 @@ TEST_P(tcp_stranger, is_refused_and_harms_nobody) {
   expect_welcome(waiting);
 }
 
-// Every place at which a hello can stop.
+// A hello may stop after any number of bytes.
 TEST_F(tcp_server_test, half_a_hello_harms_nobody) {
   listen(2);
   const std::string whole = hello(0, 2);
@@ -270,7 +271,7 @@ TEST_F(tcp_server_test, frames_may_arrive_in_one_piece) {
   EXPECT_TRUE(server_->idle());
 }
 
-TEST_F(tcp_server_test, a_flood_of_strangers_does_not_keep_ranks_out) {
+TEST_F(tcp_server_test, a_flood_of_unauthenticated_peers_does_not_keep_ranks_out) {
   rlimit limit = {};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &limit), 0);
   limit.rlim_cur = limit.rlim_max;
@@ -283,7 +284,7 @@ TEST_F(tcp_server_test, a_flood_of_strangers_does_not_keep_ranks_out) {
     if (i % 64 == 0) server_->step();
   }
   expect_job_works();
-  step_until([&] { return is_closed(crowd[0]); });  // those that came first have made room
+  step_until([&] { return is_closed(crowd[0]); });  // the oldest connections have made room
 }
 
 TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {
@@ -299,9 +300,9 @@ TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {
   ASSERT_EQ(::poll(&event, 1, -1), 1);
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);  // accept fails from now on
   EXPECT_TRUE(server_->step());
-  EXPECT_FALSE(server_->step());  // nothing is ready any more, although `second` waits
+  EXPECT_FALSE(server_->step());  // nothing is reported ready, although `second` waits
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
-  // When a connection has ended, it looks again.
+  // The server accepts again after a connection has ended.
   send(first, frame(kind::leave, 0));
   step_until([&] { return server_->count(rank_state::connected) == 0; });
   send(second, hello(0, 2));
@@ -393,7 +394,7 @@ TEST_F(tcp_server_test, states_follow_the_ranks) {
   step_until([&] { return server_->state(0) == rank_state::finished; });
   ranks[1].reset();
   step_until([&] { return server_->state(1) == rank_state::lost; });
-  // Rank 0 is early for the next round, and part of nothing until the last has left this one.
+  // Rank 0 is early for the next round, and is in no round until the last rank has left this one.
   const unique_fd early = join(0, 3);
   send(early, frame(kind::cancel, 1));
   EXPECT_EQ(receive(early, tcp_wire::preamble_size), preamble());
@@ -414,7 +415,7 @@ TEST_F(tcp_server_test, without_a_token_the_user_counts) {
   receive(guess, tcp_wire::preamble_size);
   EXPECT_EQ(receive_frame(guess).result, code::refused);
 
-  // A socket belongs to the user who made it.
+  // The kernel records the user that created a socket as its owner.
   if (::geteuid() != 0) GTEST_SKIP() << "NOTHING WAS TESTED: only root can try to be somebody else";
   if (::seteuid(65534) != 0) GTEST_SKIP() << "NOTHING WAS TESTED: no other user here";
   const unique_fd foreign = connect();

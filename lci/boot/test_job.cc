@@ -29,7 +29,8 @@ std::string new_directory() {
 }
 
 std::string free_address() {
-  // A host of its own in 127/8, so that no other test (all use 127.0.0.1) takes the port meanwhile.
+  // Use a separate host in 127/8, so that no other test (all use 127.0.0.1) takes the port
+  // meanwhile.
   const auto random_byte = [] { return std::stoi(random_hex(2), nullptr, 16); };
   const std::string host = base::StrCat("127.", 1 + random_byte() % 254, ".", random_byte(), ".",
                                         1 + random_byte() % 254);
@@ -156,13 +157,13 @@ int test_job::run_processes(const std::function<bool(int rank)>& body,
   }
   in_parent();
   serve();
-  int bad = 0;
+  int failed = 0;
   for (pid_t child : children) {
     int status = 0;
     LCI_CHECK(::waitpid(child, &status, 0) == child, "waitpid");
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) ++bad;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) ++failed;
   }
-  return bad;
+  return failed;
 }
 
 }  // namespace lci::boot

@@ -15,10 +15,10 @@
 
 namespace lci::boot {
 
-// Long enough for the slowest machine; nothing waits for its end unless a test is about to fail.
+// Long enough for the slowest machine; only a failing test waits that long.
 constexpr bootstrap::duration test_timeout = std::chrono::seconds(50);
 
-// What a launcher does for a job: makes its name, and serves it where that is needed.
+// Does a launcher's work for a job: names the job, and serves it if needed.
 class test_job {
  public:
   enum class variant { local, in_process, file, tcp, tcp_v6, standalone };
@@ -31,23 +31,23 @@ class test_job {
   base::StatusOr<std::unique_ptr<bootstrap>> connect(int rank,
                                                      bootstrap::duration timeout = test_timeout);
 
-  // Calls body(rank) in a thread each; returns when all have returned.
+  // Calls body(rank) in one thread per rank; returns when all have returned.
   void run_threads(const std::function<void(int rank)>& body);
-  // Connects, then calls body in a thread each.
+  // Connects each rank, then calls body in one thread per rank.
   void run(const std::function<void(bootstrap& boot)>& body);
-  // The same in a process each. `body` reports with `return` (true: good) and fails with gtest's
-  // EXPECT too; the number of processes that did not end well is returned. `in_parent` is called
-  // when all are started.
+  // Calls body(rank) in one process per rank. `body` reports success by returning true, and fails
+  // with gtest's EXPECT too. Returns the number of processes that failed. `in_parent` is called
+  // when all processes have been started.
   int run_processes(
       const std::function<bool(int rank)>& body, const std::function<void()>& in_parent = [] {});
 
-  // Serves (tcp) from now on in a thread of its own. Implied by run and run_threads; not before a
-  // fork, which a process with one thread survives best.
+  // Serves (tcp) from now on in a thread of its own. run and run_threads call it. Never called
+  // before a fork, as only a single-threaded process can fork safely.
   void serve();
 
   const std::string& address() const { return address_; }
   const std::string& root() const { return root_; }
-  tcp_server* server() { return server_.get(); }  // not while it is served
+  tcp_server* server() { return server_.get(); }  // not while serving
   void stop_serving();
 
  private:
@@ -61,10 +61,10 @@ class test_job {
   std::thread serving_;
 };
 
-// A new empty directory below TEST_TMPDIR.
+// Creates a new empty directory below TEST_TMPDIR.
 std::string new_directory();
 
-// A loopback address with a port that nobody uses, nor will.
+// Returns a loopback address with a port that no other process uses or will use.
 std::string free_address();
 
 }  // namespace lci::boot

@@ -7,7 +7,7 @@
 
 namespace lci::boot {
 
-// Takes the same time for all tokens of one length.
+// Compares in a time that depends only on the length.
 inline bool same_token(std::string_view a, std::string_view b) {
   if (a.size() != b.size()) return false;
   volatile unsigned char difference = 0;

@@ -1,7 +1,7 @@
-// What the TCP server knows of the job: who is there, the store, the collectives, who waits for
-// what. No sockets here; tcp_server.cc moves the bytes.
-#ifndef LCI_BOOT_RENDEZVOUS_H_
-#define LCI_BOOT_RENDEZVOUS_H_
+// State of the job in the TCP server: ranks, key-value store, collectives and pending requests.
+// This class uses no sockets; tcp_server.cc moves the bytes.
+#ifndef LCI_BOOT_BOOTSTRAP_STATE_H_
+#define LCI_BOOT_BOOTSTRAP_STATE_H_
 
 #include <cstdint>
 #include <map>
@@ -21,36 +21,37 @@ namespace lci::boot {
 // Thread safety: one thread at a time.
 //
 // Invariants:
-// 1. A rank is heard only between its hello() and its leave frame or lost(); the caller sees to it
-//    that a rank has at most one connection, whose hello the last one was.
+// 1. Frames of a rank are accepted only between its hello() and its leave frame or lost(). The
+//    caller ensures that a rank has at most one connection, the one of its last hello.
 // 2. Every request is answered exactly once, unless its rank leaves or is lost, or the job aborts
-//    (then `aborted` answers all that the rank waits for).
-// 3. A round has started when all ranks have said hello. Before that, one that leaves makes the
-//    round fail; no other rank enters a failed round. A rank whose hello does not fit into the
-//    round is early for the next, which begins when nobody is connected.
-class rendezvous {
+//    (then `aborted` answers all pending requests of the rank).
+// 3. A round starts when all ranks have said hello. If a rank leaves before that, the round fails,
+//    and no other rank enters a failed round. A rank whose hello does not fit into the round is
+//    early for the next round, which begins when no rank is connected.
+class bootstrap_state {
  public:
   using rank_state = tcp_server::rank_state;
   using abort_report = tcp_server::abort_report;
-  using shared_body = std::shared_ptr<const std::string>;  // one for all receivers: it may be large
+  using shared_body = std::shared_ptr<const std::string>;  // shared by receivers: may be large
 
   class output {
    public:
-    // Must not call back into the rendezvous.
+    // Must not call back into the bootstrap_state.
     virtual void send(int rank, tcp_wire::kind kind, uint32_t request, shared_body body) = 0;
 
    protected:
     ~output() = default;
   };
 
-  // `out` must outlive the rendezvous. `job_id_prefix` as in tcp_server::options.
-  rendezvous(int size, std::string job_id_prefix, output* out);
+  // `out` must outlive the bootstrap_state. `job_id_prefix` as in tcp_server::options.
+  bootstrap_state(int size, std::string job_id_prefix, output* out);
 
   int size() const { return static_cast<int>(ranks_.size()); }
 
-  // `hello.rank` is in range. What is passed is copied.
+  // `hello.rank` must be in range. Copies its arguments.
   void hello(uint32_t request, const tcp_wire::hello& hello);
-  // Any other frame of `rank`. False if it makes no sense: the caller drops the connection.
+  // Handles any other frame of `rank`. Returns false for an invalid frame: the caller drops the
+  // connection.
   bool frame(int rank, const tcp_wire::header& header, std::string_view body);
   // The connection of `rank` has ended without a leave frame.
   void lost(int rank);
@@ -58,7 +59,7 @@ class rendezvous {
   bool put(std::string_view key, std::string_view value);
   // Null: the key is not there.
   const std::string* look_up(std::string_view key) const;
-  // Keeps the first only. `rank` -1: the launcher.
+  // Keeps only the first abort. `rank` -1: the launcher.
   void abort(int rank, std::string_view reason);
 
   rank_state state(int rank) const { return ranks_[static_cast<size_t>(rank)].state; }
@@ -86,7 +87,7 @@ class rendezvous {
     bool done = false;
     std::map<int, uint32_t> waiters;  // rank, request
   };
-  struct call {  // what a request waits for
+  struct call {  // a pending request
     tcp_wire::kind kind{};
     std::string key;
   };
@@ -102,7 +103,7 @@ class rendezvous {
   bool cancel(int rank, uint32_t request);
   void fail_collectives_without(int rank);
   void complete(tcp_wire::kind kind, collective* which);
-  void tell_aborted(int rank);
+  void notify_aborted(int rank);
   void reply(int rank, uint32_t request, tcp_wire::code code, std::string_view payload);
 
   std::vector<int> missing(const collective& which) const;
@@ -115,15 +116,15 @@ class rendezvous {
   int connected_ = 0;  // members whose state is connected
   int early_ = 0;      // members with `early`
 
-  // Of this round:
+  // State of this round:
   bool started_ = false;
   bool failed_ = false;
   std::map<std::string, std::string, std::less<>> values_;
-  std::map<std::string, std::set<request_key>> wanted_;  // by key: who waits in get
+  std::map<std::string, std::set<request_key>> wanted_;  // by key: requests waiting in get
   std::map<std::string, collective> collectives_;        // by collective_key()
-  std::map<request_key, call> calls_;                    // all that wait in a started round
+  std::map<request_key, call> calls_;                    // all pending requests of a started round
 };
 
 }  // namespace lci::boot
 
-#endif  // LCI_BOOT_RENDEZVOUS_H_
+#endif  // LCI_BOOT_BOOTSTRAP_STATE_H_

@@ -1,4 +1,4 @@
-#include "lci/boot/rendezvous.h"
+#include "lci/boot/bootstrap_state.h"
 
 #include <algorithm>
 #include <optional>
@@ -16,7 +16,7 @@ using tcp_wire::kind;
 
 namespace {
 
-// Barriers and allgathers have names of their own.
+// Barriers and allgathers have separate name spaces.
 std::string_view collective_name(kind which) {
   return which == kind::enter_barrier ? "barrier" : "allgather";
 }
@@ -27,15 +27,15 @@ std::string collective_key(kind which, std::string_view name) {
 
 }  // namespace
 
-rendezvous::rendezvous(int size, std::string job_id_prefix, output* out)
+bootstrap_state::bootstrap_state(int size, std::string job_id_prefix, output* out)
     : job_id_prefix_(std::move(job_id_prefix)), output_(out), ranks_(static_cast<size_t>(size)) {}
 
-int rendezvous::count(rank_state state) const {
+int bootstrap_state::count(rank_state state) const {
   return static_cast<int>(std::count_if(ranks_.begin(), ranks_.end(),
                                         [&](const member& m) { return m.state == state; }));
 }
 
-std::vector<int> rendezvous::ranks_in(rank_state wanted) const {
+std::vector<int> bootstrap_state::ranks_in(rank_state wanted) const {
   std::vector<int> found;
   for (int rank = 0; rank < size(); ++rank) {
     if (state(rank) == wanted) found.push_back(rank);
@@ -43,7 +43,7 @@ std::vector<int> rendezvous::ranks_in(rank_state wanted) const {
   return found;
 }
 
-std::vector<int> rendezvous::missing(const collective& which) const {
+std::vector<int> bootstrap_state::missing(const collective& which) const {
   std::vector<int> found;
   for (size_t rank = 0; rank < which.values.size(); ++rank) {
     if (!which.values[rank]) found.push_back(static_cast<int>(rank));
@@ -51,7 +51,7 @@ std::vector<int> rendezvous::missing(const collective& which) const {
   return found;
 }
 
-void rendezvous::reply(int rank, uint32_t request, code result, std::string_view payload) {
+void bootstrap_state::reply(int rank, uint32_t request, code result, std::string_view payload) {
   std::string body(1, static_cast<char>(result));
   body.append(payload.data(), payload.size());
   output_->send(rank, kind::reply, request, std::make_shared<const std::string>(std::move(body)));
@@ -59,7 +59,7 @@ void rendezvous::reply(int rank, uint32_t request, code result, std::string_view
 
 // Arrival.
 
-void rendezvous::hello(uint32_t request, const tcp_wire::hello& hello) {
+void bootstrap_state::hello(uint32_t request, const tcp_wire::hello& hello) {
   const int rank = static_cast<int>(hello.rank);
   greeting said{request, hello.local_rank, hello.local_size, std::string(hello.node)};
   if (!aborted_ && !failed_ && state(rank) == rank_state::absent) {
@@ -69,13 +69,13 @@ void rendezvous::hello(uint32_t request, const tcp_wire::hello& hello) {
   ranks_[hello.rank].early = std::move(said);
   ++early_;
   if (aborted_) {
-    tell_aborted(rank);
+    notify_aborted(rank);
   } else {
     next_round_if_empty();
   }
 }
 
-void rendezvous::admit(int rank, greeting said) {
+void bootstrap_state::admit(int rank, greeting said) {
   member& who = ranks_[static_cast<size_t>(rank)];
   who.state = rank_state::connected;
   who.seen = said;
@@ -84,9 +84,9 @@ void rendezvous::admit(int rank, greeting said) {
   if (connected_ == size()) start();
 }
 
-void rendezvous::start() {
+void bootstrap_state::start() {
   started_ = true;
-  // If one rank does not know its place on its node, the places are counted for all.
+  // If one rank does not know its position on its node, positions are counted for all ranks.
   const bool counted = std::any_of(ranks_.begin(), ranks_.end(),
                                    [](const member& m) { return m.seen.local_size == 0; });
   std::map<std::string, uint32_t> on_node;
@@ -104,7 +104,7 @@ void rendezvous::start() {
   }
 }
 
-void rendezvous::next_round_if_empty() {
+void bootstrap_state::next_round_if_empty() {
   if (connected_ != 0 || early_ == 0 || aborted_) return;
   started_ = failed_ = false;
   values_.clear();
@@ -122,11 +122,11 @@ void rendezvous::next_round_if_empty() {
 
 // Departure.
 
-void rendezvous::lost(int rank) { departed(rank, rank_state::lost); }
+void bootstrap_state::lost(int rank) { departed(rank, rank_state::lost); }
 
-void rendezvous::departed(int rank, rank_state state) {
+void bootstrap_state::departed(int rank, rank_state state) {
   member& who = ranks_[static_cast<size_t>(rank)];
-  if (who.early) {  // it was not in this round
+  if (who.early) {  // the rank was not in this round
     who.early.reset();
     --early_;
     return;
@@ -157,7 +157,7 @@ void rendezvous::departed(int rank, rank_state state) {
   next_round_if_empty();
 }
 
-void rendezvous::fail_collectives_without(int rank) {
+void bootstrap_state::fail_collectives_without(int rank) {
   for (auto& [key, which] : collectives_) {
     if (which.done || which.values[static_cast<size_t>(rank)]) continue;
     for (const auto& [waiter, request] : which.waiters) {
@@ -172,7 +172,7 @@ void rendezvous::fail_collectives_without(int rank) {
 
 // Frames.
 
-bool rendezvous::frame(int rank, const tcp_wire::header& header, std::string_view body) {
+bool bootstrap_state::frame(int rank, const tcp_wire::header& header, std::string_view body) {
   member& who = ranks_[static_cast<size_t>(rank)];
   switch (header.kind) {
     case kind::leave:
@@ -184,7 +184,7 @@ bool rendezvous::frame(int rank, const tcp_wire::header& header, std::string_vie
     case kind::abort:
       if (body.size() > tcp_wire::max_reason_size) return false;
       if (aborted_) {
-        tell_aborted(rank);  // it may not have seen it
+        notify_aborted(rank);  // the rank may not have seen the abort
       } else {
         abort(rank, body);
       }
@@ -198,7 +198,7 @@ bool rendezvous::frame(int rank, const tcp_wire::header& header, std::string_vie
       return false;
   }
   if (aborted_) {
-    tell_aborted(rank);
+    notify_aborted(rank);
     return true;
   }
   if (!started_ || who.early || calls_.count({rank, header.request}) != 0) return false;
@@ -207,7 +207,7 @@ bool rendezvous::frame(int rank, const tcp_wire::header& header, std::string_vie
   return enter(rank, header, body);
 }
 
-bool rendezvous::put(int rank, uint32_t request, std::string_view body) {
+bool bootstrap_state::put(int rank, uint32_t request, std::string_view body) {
   body_reader reader(body);
   const std::string_view key = reader.text();
   const std::string_view value = reader.text();
@@ -223,7 +223,7 @@ bool rendezvous::put(int rank, uint32_t request, std::string_view body) {
   return true;
 }
 
-bool rendezvous::put(std::string_view key, std::string_view value) {
+bool bootstrap_state::put(std::string_view key, std::string_view value) {
   const auto [it, inserted] = values_.emplace(key, value);
   if (!inserted) return false;
   const auto waiters = wanted_.extract(it->first);
@@ -235,12 +235,12 @@ bool rendezvous::put(std::string_view key, std::string_view value) {
   return true;
 }
 
-const std::string* rendezvous::look_up(std::string_view key) const {
+const std::string* bootstrap_state::look_up(std::string_view key) const {
   const auto found = values_.find(key);
   return found == values_.end() ? nullptr : &found->second;
 }
 
-bool rendezvous::get(int rank, uint32_t request, std::string_view body) {
+bool bootstrap_state::get(int rank, uint32_t request, std::string_view body) {
   body_reader reader(body);
   const std::string key(reader.text());
   if (!reader.complete() || !check_key("get", key).ok()) return false;
@@ -254,7 +254,7 @@ bool rendezvous::get(int rank, uint32_t request, std::string_view body) {
   return true;
 }
 
-bool rendezvous::enter(int rank, const tcp_wire::header& header, std::string_view body) {
+bool bootstrap_state::enter(int rank, const tcp_wire::header& header, std::string_view body) {
   const std::string_view what = collective_name(header.kind);
   body_reader reader(body);
   const std::string_view name = reader.text();
@@ -289,7 +289,7 @@ bool rendezvous::enter(int rank, const tcp_wire::header& header, std::string_vie
   return true;
 }
 
-void rendezvous::complete(kind which_kind, collective* which) {
+void bootstrap_state::complete(kind which_kind, collective* which) {
   std::string body(1, static_cast<char>(code::ok));
   if (which_kind == kind::enter_allgather) {
     size_t total = body.size();
@@ -304,12 +304,12 @@ void rendezvous::complete(kind which_kind, collective* which) {
     output_->send(rank, kind::reply, request, shared);
     calls_.erase({rank, request});
   }
-  which->done = true;  // the name stays, so that nobody uses it twice
+  which->done = true;  // keep the name, so that it cannot be used twice
   which->waiters.clear();
   which->values = {};
 }
 
-bool rendezvous::cancel(int rank, uint32_t request) {
+bool bootstrap_state::cancel(int rank, uint32_t request) {
   member& who = ranks_[static_cast<size_t>(rank)];
   if (who.early && who.early->request == request) {
     reply(rank, request, code::deadline_exceeded,
@@ -320,7 +320,7 @@ bool rendezvous::cancel(int rank, uint32_t request) {
   if (who.waiting && who.waiting->request == request) {
     reply(rank, request, code::deadline_exceeded, did_not_arrive(ranks_in(rank_state::absent)));
     who.waiting.reset();
-    failed_ = true;  // this one will not be there, so nobody else need come
+    failed_ = true;  // this rank will not be there: the round cannot start
     return true;
   }
   const auto found = calls_.find({rank, request});
@@ -340,7 +340,7 @@ bool rendezvous::cancel(int rank, uint32_t request) {
 
 // Abort.
 
-void rendezvous::abort(int rank, std::string_view reason) {
+void bootstrap_state::abort(int rank, std::string_view reason) {
   if (aborted_) return;
   aborted_ = abort_report{rank, std::string(reason)};
   calls_.clear();
@@ -349,11 +349,11 @@ void rendezvous::abort(int rank, std::string_view reason) {
   for (int other = 0; other < size(); ++other) {
     member& who = ranks_[static_cast<size_t>(other)];
     who.waiting.reset();
-    if (who.state == rank_state::connected || who.early) tell_aborted(other);
+    if (who.state == rank_state::connected || who.early) notify_aborted(other);
   }
 }
 
-void rendezvous::tell_aborted(int rank) {
+void bootstrap_state::notify_aborted(int rank) {
   std::string body;
   tcp_wire::append_le(
       &body, aborted_->rank < 0 ? tcp_wire::no_rank : static_cast<uint32_t>(aborted_->rank), 4);
