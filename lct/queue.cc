@@ -9,9 +9,9 @@
 
 struct LCT_queue_opaque_t {
   virtual ~LCT_queue_opaque_t() = default;
-  // False if it is full.
+  // Returns false if the queue is full.
   virtual bool push(void* value) = 0;
-  // Null if it is empty.
+  // Returns null if the queue is empty.
   virtual void* pop() = 0;
 };
 
@@ -45,7 +45,7 @@ class bounded_queue final : public LCT_queue_opaque_t {
   lci::ds::array_queue<void*> values_;
 };
 
-// For queues of one thread.
+// Lock of queues that only one thread uses.
 struct no_lock {
   void lock() {}
   void unlock() {}
