@@ -63,7 +63,7 @@ class args_parser {
   void add(parsed_option added) {
     for (const parsed_option& option : options_) {
       if (option.name != added.name) continue;
-      LCT_Warn(LCT_log_ctx_default, "the option --%s was added before; the first one stays\n",
+      LCT_Warn(LCT_log_ctx_default, "the option --%s was added before; the first one is kept\n",
                added.name.c_str());
       return;
     }
@@ -130,7 +130,7 @@ void LCT_args_parser_add_dict(LCT_args_parser_t parser, const char* name, int ha
                               LCT_dict_str_int_t dict[], int count) {
   LCT_Assert(LCT_log_ctx_default, name != nullptr && *name != '\0', "an option has no name\n");
   LCT_Assert(LCT_log_ctx_default, ptr != nullptr,
-             "ptr, where the value of the option --%s goes, is null\n", name);
+             "ptr, which receives the value of the option --%s, is null\n", name);
   LCT_Assert(LCT_log_ctx_default,
              has_arg == no_argument || has_arg == required_argument || has_arg == optional_argument,
              "has_arg of the option --%s is %d; it may be no_argument, required_argument or "

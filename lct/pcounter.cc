@@ -375,6 +375,6 @@ void LCT_pcounter_endt(LCT_pcounter_ctx_t pcounter_ctx, LCT_pcounter_handle_t ha
 void LCT_pcounter_record(LCT_pcounter_ctx_t pcounter_ctx) { context_of(pcounter_ctx).record(); }
 
 void LCT_pcounter_dump(LCT_pcounter_ctx_t pcounter_ctx, FILE* out) {
-  LCT_Assert(LCT_log_ctx_default, out != nullptr, "out, where the dump goes, is null\n");
+  LCT_Assert(LCT_log_ctx_default, out != nullptr, "out, the file to dump to, is null\n");
   context_of(pcounter_ctx).dump(out);
 }

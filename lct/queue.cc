@@ -123,7 +123,7 @@ void LCT_queue_free(LCT_queue_t* queue_p) {
 void LCT_queue_push(LCT_queue_t queue, void* val) {
   LCT_Assert(LCT_log_ctx_default, queue != nullptr, "the queue is null\n");
   LCT_Assert(LCT_log_ctx_default, val != nullptr,
-             "val is null, which a pop could not tell from an empty queue\n");
+             "val is null, which a pop could not distinguish from an empty queue\n");
   const bool pushed = queue->push(val);
   LCT_Assert(LCT_log_ctx_default, pushed,
              "the queue is full; give LCT_queue_alloc a greater length, or pop in time\n");

@@ -164,7 +164,7 @@ void tcp_channel::take(std::string_view received) {
     const tcp_wire::preamble_check check = tcp_wire::check_preamble(in_.data(), &version);
     if (check == tcp_wire::preamble_check::not_ours) {
       end(base::FailedPreconditionError(
-          "what listens there is not a bootstrap server of LCI; check LCI_BOOT_ADDR"));
+          "the server at this address is not a bootstrap server of LCI; check LCI_BOOT_ADDR"));
       return;
     }
     if (check == tcp_wire::preamble_check::other_version) {

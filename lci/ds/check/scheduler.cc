@@ -88,7 +88,7 @@ void scheduler::give_way(bool must) {
       if (t.state == thread_state::waiting) t.state = thread_state::ready;
     }
     if (count > 0 && ++waits_in_vain_ > rounds_in_vain * threads_.size()) {
-      fail("no thread can go on: all wait for one another");
+      fail("no thread can continue: all wait for one another");
     }
   }
   if (!failure_.empty()) {
