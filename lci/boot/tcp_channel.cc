@@ -16,8 +16,8 @@
 namespace lci::boot {
 namespace {
 
-// How long the server may take to answer a cancel or an abort. The server only answers requests, so
-// that the time matters only on a machine with far more processes than cores.
+// Time limit for the server's answer to a cancel or an abort. The server only answers requests, so
+// that the limit matters only on a machine with far more processes than cores.
 constexpr std::chrono::seconds grace(5);
 
 constexpr size_t read_size = size_t{64} << 10;

@@ -23,9 +23,9 @@ struct matching_link {
   matching_link* last;  // last entry of the list; valid only in the first entry
 };
 
-// How a matching_table chains values into lists. make(make_value) returns a link that represents
-// the result of make_value(). If make_value() throws, make() throws the same and has changed
-// nothing. value_of(link) returns the value, and recycle(link) releases the link.
+// Policies that chain the values of a matching_table into lists. make(make_value) returns a link
+// that represents the result of make_value(). If make_value() throws, make() throws the same and
+// has changed nothing. value_of(link) returns the value, and recycle(link) releases the link.
 
 // For any values: links of a pool represent them, except for those in line.
 template <class Atomics>

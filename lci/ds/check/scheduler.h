@@ -19,8 +19,9 @@ namespace lci::ds::check {
 
 constexpr size_t max_threads = 4;
 
-// How many operations of each thread another thread knows of: a vector clock. Entry 0 is the thread
-// outside the run, which makes the structure before the run and checks it afterwards.
+// A vector clock: the number of operations of each thread that the owner of the clock knows of.
+// Entry 0 is the thread outside the run, which makes the structure before the run and checks it
+// afterwards.
 struct vector_clock {
   std::array<uint32_t, max_threads + 1> of{};
 
