@@ -27,9 +27,8 @@
 //   aborted          to rank    u32 rank (no_rank: the launcher), the reason   (request is 0)
 //
 //   welcome     u32 local rank, u32 local size, text job id
-//   text        u32 size, then as many bytes; a text that ends a body and is described in words
-//   above
-//               ("the value", "the reason") has no size and extends to the end of the body
+//   text        u32 size, then as many bytes; a text that ends a body and is described above in
+//               words ("the value", "the reason") has no size and extends to the end of the body
 //
 // The preamble and the header keep their format in all versions; everything else may change with
 // the version.

@@ -31,8 +31,9 @@ constexpr size_t contention_distance = 128;
 //   wide_atomic two words that are compared and exchanged together: see wide_atomic.h; needed only
 //               by structures that use it
 //   pause()     one round of a loop that waits briefly for another thread
-//   backoff     a loop that may wait for long: idle() after an unsuccessful round, otherwise
-//   reset() exponential_backoff  lost() is called after each race that an operation loses
+//   backoff     a loop that may wait for long: idle() after an unsuccessful round, reset() after
+//               a successful one
+//   exponential_backoff  lost() is called after each race that an operation loses
 //   thread_number()  as base::thread_number()
 //   known_thread_number()  as thread_number(), without a call; UINT32_MAX, which is no thread's
 //               number, if the thread has none yet
