@@ -25,7 +25,7 @@ struct parsed_option {
   int* value;
   std::vector<word> words;
 
-  // The word that stands for the value now; null if none does.
+  // Returns the word for the current value; null if there is none.
   const std::string* current_word() const {
     for (const word& each : words) {
       if (each.value == *value) return &each.text;
@@ -63,7 +63,7 @@ class args_parser {
   void add(parsed_option added) {
     for (const parsed_option& option : options_) {
       if (option.name != added.name) continue;
-      LCT_Warn(LCT_log_ctx_default, "the option --%s was added before; the first one stays\n",
+      LCT_Warn(LCT_log_ctx_default, "the option --%s was added before; the first one is kept\n",
                added.name.c_str());
       return;
     }
@@ -72,19 +72,20 @@ class args_parser {
 
   void parse(int argc, char* argv[]) {
     program_ = argv[0] == nullptr ? "" : argv[0];
-    int given = 0;  // getopt_long stores the index of an option here
+    int parsed_index = 0;  // getopt_long stores the index of the parsed option here
     std::vector<struct option> known;
     for (size_t i = 0; i < options_.size(); ++i) {
-      known.push_back({options_[i].name.c_str(), options_[i].has_arg, &given, static_cast<int>(i)});
+      known.push_back(
+          {options_[i].name.c_str(), options_[i].has_arg, &parsed_index, static_cast<int>(i)});
     }
     known.push_back({nullptr, 0, nullptr, 0});
-    optind = 0;  // a new command line
+    optind = 0;  // starts a new command line
     for (;;) {
       const int result = ::getopt_long(argc, argv, "", known.data(), nullptr);
       if (result == -1) return;
       if (result != 0) continue;  // getopt_long has printed an error
-      const parsed_option& option = options_[static_cast<size_t>(given)];
-      // Without has_arg, and for an optional argument that is not there, optarg is null.
+      const parsed_option& option = options_[static_cast<size_t>(parsed_index)];
+      // optarg is null without has_arg, and for an optional argument that is missing.
       *option.value = ::optarg == nullptr ? 1 : option.value_of(::optarg);
     }
   }
@@ -129,7 +130,7 @@ void LCT_args_parser_add_dict(LCT_args_parser_t parser, const char* name, int ha
                               LCT_dict_str_int_t dict[], int count) {
   LCT_Assert(LCT_log_ctx_default, name != nullptr && *name != '\0', "an option has no name\n");
   LCT_Assert(LCT_log_ctx_default, ptr != nullptr,
-             "ptr, where the value of the option --%s goes, is null\n", name);
+             "ptr, which receives the value of the option --%s, is null\n", name);
   LCT_Assert(LCT_log_ctx_default,
              has_arg == no_argument || has_arg == required_argument || has_arg == optional_argument,
              "has_arg of the option --%s is %d; it may be no_argument, required_argument or "

@@ -14,7 +14,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-// A parser as the benchmarks have it.
+// A parser as the benchmarks use it.
 class args_parser : public testing::Test {
  protected:
   args_parser() {

@@ -10,7 +10,7 @@
 
 namespace {
 
-// Never destroyed: a static object of the program may call LCT_fina in its destructor.
+// Never destroyed, as a static object of the program may call LCT_fina in its destructor.
 std::mutex& init_mutex() {
   static auto* const mutex = new std::mutex;
   return *mutex;
@@ -23,7 +23,7 @@ void LCT_init() {
   const std::lock_guard<std::mutex> lock(init_mutex());
   if (inits++ > 0) return;
   std::memset(LCT_hostname, 0, sizeof(LCT_hostname));
-  // The last byte stays zero, which gethostname does not promise for a long name.
+  // Keep the last byte zero: gethostname need not terminate a long name.
   if (::gethostname(LCT_hostname, sizeof(LCT_hostname) - 1) != 0) {
     std::strcpy(LCT_hostname, "unknown");
   }

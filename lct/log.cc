@@ -17,7 +17,7 @@ namespace {
 
 const char* or_empty(const char* text) { return text == nullptr ? "" : text; }
 
-// Never changes, but for what is in the file.
+// Never changes, except for the content of the file.
 struct log_context {
   std::string name;
   std::vector<std::string> levels;
@@ -34,7 +34,7 @@ struct log_context {
   }
 };
 
-// What a null context stands for.
+// Returns the context that a null context represents.
 const log_context& default_context() {
   if (LCT_log_ctx_default != nullptr) return *static_cast<log_context*>(LCT_log_ctx_default);
   // Never destroyed: destructors of other static objects may log.

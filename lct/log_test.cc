@@ -194,7 +194,7 @@ TEST(log, an_assertion_is_one_statement_and_evaluates_its_message_on_failure_onl
 }
 
 TEST(log, cache_lines_are_compared) {
-  // Static: on the stack, gcc's address sanitizer does not keep the alignment.
+  // Static, as stacks of gcc's address sanitizer do not keep the alignment.
   alignas(LCT_CACHE_LINE) static char memory[2 * LCT_CACHE_LINE];
   LCT_ASSERT_SAME_CACHE_LINE(&memory[0], &memory[LCT_CACHE_LINE - 1]);
   LCT_ASSERT_DIFF_CACHE_LINE(&memory[0], &memory[LCT_CACHE_LINE]);

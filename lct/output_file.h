@@ -1,4 +1,4 @@
-// Where a log or a dump goes, as the environment names it.
+// Output file of a log or a dump, as named by the environment.
 #ifndef LCT_OUTPUT_FILE_H_
 #define LCT_OUTPUT_FILE_H_
 
@@ -12,8 +12,8 @@ namespace lct {
 class output_file {
  public:
   // `name` is "stderr" (also if null or empty), "stdout", or a path to append to, in which the
-  // first % stands for the rank. A file that cannot be opened is reported on stderr in the name of
-  // `user`, and stderr takes its place.
+  // first % is replaced by the rank. If a file cannot be opened, an error that begins with `user`
+  // is printed to stderr, and stderr is used instead.
   output_file(const char* name, const char* user);
   ~output_file();
   output_file(const output_file&) = delete;

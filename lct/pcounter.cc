@@ -44,13 +44,13 @@ struct statistics {
   }
 };
 
-// One thread's part of a counter.
+// One thread's share of a counter.
 struct thread_counter {
   statistics values;
-  std::vector<LCT_time_t> started;  // a timer's starts without an end, the latest one last
+  std::vector<LCT_time_t> started;  // unfinished starts of a timer, the latest last
 };
 
-// The types but LCT_PCOUNTER_NONE, as an index.
+// All types except LCT_PCOUNTER_NONE, as an index.
 constexpr size_t kinds = 3;
 constexpr size_t kind_of(LCT_pcounter_type_t type) { return static_cast<size_t>(type) - 1; }
 constexpr size_t counter_kind = kind_of(LCT_PCOUNTER_COUNTER);
@@ -58,16 +58,16 @@ constexpr size_t trend_kind = kind_of(LCT_PCOUNTER_TREND);
 constexpr size_t timer_kind = kind_of(LCT_PCOUNTER_TIMER);
 constexpr const char* kind_names[kinds] = {"counter", "trend", "timer"};
 
-// One thread's part of a context. Only a record or dump competes with that thread for the lock.
+// One thread's share of a context. Only records and dumps compete with that thread for the lock.
 struct alignas(LCT_CACHE_LINE) thread_counters {
   lci::ds::spinlock lock;
-  std::array<std::vector<thread_counter>, kinds> counters;  // as far as the thread has come
+  std::array<std::vector<thread_counter>, kinds> counters;  // only as many as the thread has used
 };
 
-// What the environment says of dumps.
+// Settings for dumps, from the environment.
 struct dump_settings {
   std::optional<std::string> file;
-  uint64_t interval_us = 0;  // 0: no records by themselves
+  uint64_t interval_us = 0;  // 0: no automatic records
   bool on_the_fly = false;
   bool light = false;  // the adding threads record
 };
@@ -102,7 +102,7 @@ dump_settings read_environment() {
     char* end = nullptr;
     const uint64_t interval_us = std::strtoull(text, &end, 10);
     const bool is_number = *text >= '0' && *text <= '9' && *end == '\0';
-    // Longer than a day is a mistake, and may be more than a clock can add.
+    // An interval longer than a day is a mistake, and may overflow the clock.
     constexpr uint64_t most_us = uint64_t{24} * 60 * 60 * 1000000;
     if (is_number && interval_us <= most_us) {
       settings.interval_us = interval_us;
@@ -116,16 +116,16 @@ dump_settings read_environment() {
   return settings;
 }
 
-// The time that dumps count from: when the first context was made.
+// The origin of the times in dumps: the creation of the first context.
 LCT_time_t origin() {
   static const LCT_time_t first = LCT_now();
   return first;
 }
 
-// Thread safety: as the functions of lct.h.
+// Thread safety: as for the functions of lct.h.
 //
-// Locks: mutex_ before a thread's lock. Values are under the lock of their thread, all else that
-// changes under mutex_.
+// Locks: mutex_ before a thread's lock. The values of a thread are protected by its lock, all other
+// changing data by mutex_.
 class pcounter_context {
  public:
   explicit pcounter_context(const char* name) : name_(name), settings_(read_environment()) {
@@ -217,7 +217,7 @@ class pcounter_context {
       append_lines(&text, counter_kind, now, merged(counter_kind));
       append_lines(&text, timer_kind, now, merged(timer_kind));
     }
-    // At once, so that the dumps of several ranks do not mix.
+    // In a single write, so that the dumps of several ranks do not mix.
     std::fwrite(text.data(), 1, text.size(), out);
     std::fflush(out);
   }
@@ -261,7 +261,7 @@ class pcounter_context {
     return names_[kind_of(handle.type)][static_cast<size_t>(handle.idx)];
   }
 
-  // What all threads have collected. The caller holds mutex_.
+  // Returns the combined values of all threads. The caller holds mutex_.
   std::vector<statistics> merged(size_t kind) {
     std::vector<statistics> result(names_[kind].size());
     for (size_t number = 0; number < threads_.size(); ++number) {
@@ -292,7 +292,7 @@ class pcounter_context {
     }
   }
 
-  // The timekeeper's.
+  // Body of the timekeeper thread.
   void keep_time() {
     std::unique_lock<std::mutex> lock(mutex_);
     while (!end_.wait_for(lock, std::chrono::microseconds(settings_.interval_us),
@@ -310,14 +310,14 @@ class pcounter_context {
 
   const std::string name_;
   const dump_settings settings_;
-  std::optional<lct::output_file> file_;  // if something is dumped without LCT_pcounter_dump
+  std::optional<lct::output_file> file_;  // set if the context dumps automatically
   lci::ds::per_thread<thread_counters> threads_;
   std::array<std::atomic<size_t>, kinds> registered_{};
-  std::atomic<bool> record_is_due_{false};  // light: to the next thread that adds to a trend
+  std::atomic<bool> record_is_due_{false};  // light: for the next thread that adds to a trend
   std::mutex mutex_;
   std::array<std::vector<std::string>, kinds> names_;
   std::vector<snapshot> records_;  // since the last dump
-  LCT_time_t record_time_ = 0;     // spent in record
+  LCT_time_t record_time_ = 0;     // spent in record()
   bool ends_ = false;
   std::condition_variable end_;
   std::thread timekeeper_;
@@ -375,6 +375,6 @@ void LCT_pcounter_endt(LCT_pcounter_ctx_t pcounter_ctx, LCT_pcounter_handle_t ha
 void LCT_pcounter_record(LCT_pcounter_ctx_t pcounter_ctx) { context_of(pcounter_ctx).record(); }
 
 void LCT_pcounter_dump(LCT_pcounter_ctx_t pcounter_ctx, FILE* out) {
-  LCT_Assert(LCT_log_ctx_default, out != nullptr, "out, where the dump goes, is null\n");
+  LCT_Assert(LCT_log_ctx_default, out != nullptr, "out, the file to dump to, is null\n");
   context_of(pcounter_ctx).dump(out);
 }

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::StartsWith;
 
-// The lines of a dump without the time, the summary apart.
+// The lines of a dump without their times, and without the summary.
 std::vector<std::string> without_times(const std::vector<std::string>& lines) {
   std::vector<std::string> result;
   for (const std::string& line : lines) {
@@ -116,7 +116,8 @@ TEST_F(pcounter, counters_are_added_up_over_threads_that_record_and_dump_meanwhi
   constexpr int values = 1000;
   const LCT_pcounter_handle_t first = make("first", LCT_PCOUNTER_COUNTER);
   const LCT_pcounter_handle_t trend = make("trend", LCT_PCOUNTER_TREND);
-  // All live at a time: else one would use the place of another that has ended.
+  // All threads live at the same time; otherwise a thread could take over the place of one that has
+  // ended.
   LCT_tbarrier_t start = LCT_tbarrier_alloc(threads);
   std::vector<std::thread> workers;
   for (int t = 0; t < threads; ++t) {
@@ -208,7 +209,7 @@ TEST(pcounter_environment, auto_dump_happens_at_the_end) {
                                    "pcounter,counter,-1,test,T,c,2,1,2,2,2"));
 }
 
-// Waits for what the context does by itself, however long that takes.
+// Waits for automatic output of the context, however long that takes.
 void wait_for(const test_file& file, const char* text) {
   while (file.text().find(text) == std::string::npos) std::this_thread::yield();
 }
@@ -235,7 +236,7 @@ TEST(pcounter_environment, light_dumps_when_a_thread_adds) {
   LCT_pcounter_ctx_free(&context);
 }
 
-// The context records by itself, and dumps only in the end.
+// The context records automatically, and dumps only at the end.
 TEST(pcounter_environment, an_interval_alone_records) {
   const test_env interval("LCT_PCOUNTER_RECORD_INTERVAL", "1000");
   LCT_pcounter_ctx_t context = LCT_pcounter_ctx_alloc("test");
@@ -244,10 +245,10 @@ TEST(pcounter_environment, an_interval_alone_records) {
   LCT_pcounter_ctx_free(&context);
 }
 
-TEST(pcounter_environment, what_cannot_be_used_is_named) {
+TEST(pcounter_environment, an_unusable_value_is_named) {
   const test_env mode("LCT_PCOUNTER_MODE", "always");
   for (const char* const interval : {"soon", "", "-1", "5s", "99999999999999999999999"}) {
-    const test_env given("LCT_PCOUNTER_RECORD_INTERVAL", interval);
+    const test_env variable("LCT_PCOUNTER_RECORD_INTERVAL", interval);
     testing::internal::CaptureStderr();
     LCT_pcounter_ctx_t context = LCT_pcounter_ctx_alloc("test");
     LCT_pcounter_ctx_free(&context);

@@ -1,4 +1,4 @@
-// What LCT knows of this process: its rank and its host.
+// Properties of this process: its rank and its host.
 #include "lct/lct.h"
 
 int LCT_rank = -1;

@@ -9,9 +9,9 @@
 
 struct LCT_queue_opaque_t {
   virtual ~LCT_queue_opaque_t() = default;
-  // False if it is full.
+  // Returns false if the queue is full.
   virtual bool push(void* value) = 0;
-  // Null if it is empty.
+  // Returns null if the queue is empty.
   virtual void* pop() = 0;
 };
 
@@ -45,7 +45,7 @@ class bounded_queue final : public LCT_queue_opaque_t {
   lci::ds::array_queue<void*> values_;
 };
 
-// For queues of one thread.
+// Lock of queues that only one thread uses.
 struct no_lock {
   void lock() {}
   void unlock() {}
@@ -123,7 +123,7 @@ void LCT_queue_free(LCT_queue_t* queue_p) {
 void LCT_queue_push(LCT_queue_t queue, void* val) {
   LCT_Assert(LCT_log_ctx_default, queue != nullptr, "the queue is null\n");
   LCT_Assert(LCT_log_ctx_default, val != nullptr,
-             "val is null, which a pop could not tell from an empty queue\n");
+             "val is null, which a pop could not distinguish from an empty queue\n");
   const bool pushed = queue->push(val);
   LCT_Assert(LCT_log_ctx_default, pushed,
              "the queue is full; give LCT_queue_alloc a greater length, or pop in time\n");

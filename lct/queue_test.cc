@@ -31,7 +31,7 @@ bool is_of_one_thread(LCT_queue_type_t type) {
 
 bool is_bounded(LCT_queue_type_t type) { return type <= LCT_QUEUE_ARRAY_MUTEX; }
 
-// A pointer that is never followed, for a number from 0.
+// A pointer that is never dereferenced, for a number from 0.
 void* as_pointer(uintptr_t number) { return reinterpret_cast<void*>(number + 1); }
 uintptr_t as_number(void* pointer) { return reinterpret_cast<uintptr_t>(pointer) - 1; }
 
@@ -71,7 +71,7 @@ TEST_P(Queues, is_bounded_or_not) {
   LCT_queue_free(&queue);
 }
 
-// Nothing is lost, nothing comes twice, and each producer's pointers come in its order.
+// No pointer is lost or popped twice, and the pointers of each producer arrive in its order.
 TEST_P(Queues, serves_many_threads) {
   if (is_of_one_thread(GetParam())) GTEST_SKIP() << "a queue for one thread";
   constexpr uintptr_t producers = 4;

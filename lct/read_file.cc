@@ -9,7 +9,7 @@
 
 namespace {
 
-// Like read(2), until the end of the file or of the buffer.
+// As read(2), but reads until the end of the file or of the buffer.
 ssize_t read_all(int file, char* buffer, size_t size) {
   size_t have = 0;
   while (have < size) {

@@ -6,17 +6,16 @@
 
 namespace {
 
-// Thread safety: any number of threads, of which `threads` arrive for each pass.
+// Thread safety: any number of threads; `threads` of them arrive for each pass.
 //
 // Invariants
-//   1. Ticket t is held by those who arrived before the barrier was passed for the t-th time from
-//   0.
+//   1. Ticket t belongs to the threads that arrived before pass t of the barrier, counted from 0.
 //   2. Between two passes, each of the `threads` arrivals counts once in arrived_.
 // Orders
-//   A1, the release half of an arrival, pairs with A2, the acquire half of the last one, and B1,
-//   the release of the last one's pass, with B2, the acquire of the test: what a thread wrote
-//   before it arrived is visible after the pass. B also makes arrived_ = 0 visible to those who
-//   arrive next.
+//   A1, the release half of an arrival, pairs with A2, the acquire half of the last arrival, and
+//       B1, the release of the last arrival's pass, with B2, the acquire of the test: everything
+//       that a thread wrote before it arrived is visible after the pass. B also makes arrived_ = 0
+//       visible to the threads that arrive next.
 class thread_barrier {
  public:
   explicit thread_barrier(int threads) : threads_(threads) {}

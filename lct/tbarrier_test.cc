@@ -36,8 +36,8 @@ TEST(tbarrier, is_passed_when_the_last_thread_arrives) {
   LCT_tbarrier_free(&barrier);
 }
 
-// More threads than processors. The values are no atomics: the barrier alone orders them.
-TEST(tbarrier, what_was_written_before_is_seen_after) {
+// More threads than processors. The values are not atomic: only the barrier orders them.
+TEST(tbarrier, writes_before_are_seen_after) {
   constexpr int threads = 16;
   constexpr int passes = 50;
   LCT_tbarrier_t barrier = LCT_tbarrier_alloc(threads);

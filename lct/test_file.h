@@ -1,4 +1,4 @@
-// A file that LCT writes in a test, and environment variables for one scope.
+// A file that LCT writes in a test, and environment variables with a scope.
 #ifndef LCT_TEST_FILE_H_
 #define LCT_TEST_FILE_H_
 
@@ -13,7 +13,7 @@
 
 namespace lct {
 
-// A path in the test's own directory, without a file at first.
+// A path in the test's own directory. The file does not exist at first.
 class test_file {
  public:
   explicit test_file(const std::string& name) : path_(testing::TempDir() + name) {
@@ -42,7 +42,7 @@ class test_file {
   const std::string path_;
 };
 
-// Sets a variable that was not set, and removes it.
+// Sets an unset variable during its lifetime.
 class test_env {
  public:
   test_env(const char* name, const std::string& value) : name_(name) {

@@ -43,7 +43,7 @@ const char* LCT_str_replace_all(const char* in, const char* from, const char* to
 
 int LCT_str_int_search(LCT_dict_str_int_t dict[], int count, const char* key, int default_val,
                        int* val) {
-  LCT_Assert(LCT_log_ctx_default, val != nullptr, "val, where the value goes, is null\n");
+  LCT_Assert(LCT_log_ctx_default, val != nullptr, "val, which receives the value, is null\n");
   for (int i = 0; i < count; ++i) {
     if (matches(key, dict[i].key)) {
       *val = dict[i].val;

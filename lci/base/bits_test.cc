@@ -39,7 +39,7 @@ TEST(bit_field, every_width_at_every_offset_of_a_word) {
   EXPECT_EQ(whole::decode(whole::encode(0xfedcba9876543210u)), 0xfedcba9876543210u);
 }
 
-TEST(bit_field, a_value_that_does_not_fit_never_reaches_a_neighbour) {
+TEST(bit_field, a_value_that_does_not_fit_never_reaches_a_neighbor) {
 #ifdef NDEBUG
   EXPECT_EQ(kind::encode(8 + 2), 2u);
 #else

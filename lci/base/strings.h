@@ -1,9 +1,9 @@
-// Texts from pieces, and numbers and pieces from texts. Nothing here depends on the locale.
+// Formats text from pieces, and parses text into pieces and numbers. Independent of the locale.
 //
 //   base::StrCat("rank ", rank, " of ", size, " at 0x", base::Hex(address))
 //
-// The names and meanings are those of Abseil (see lci/base/status.h for why the library has its
-// own). For messages and for set-up; not for the path of a message.
+// Names and meanings are those of Abseil (lci/base/status.h says why the library has its own
+// implementation). For messages and set-up, not for the path of a message.
 //
 // Thread safety: any thread at any time.
 #ifndef LCI_BASE_STRINGS_H_
@@ -22,7 +22,7 @@
 
 namespace lci::base {
 
-// A piece for StrCat: an integer in lower-case hexadecimal digits, with zeros in front up to a
+// Argument of StrCat: an integer in lower-case hexadecimal digits, padded with zeros to a minimum
 // width. A negative number is shown in two's complement of its own size.
 struct Hex {
   template <class Integer, class = std::enable_if_t<std::is_integral_v<Integer>>>
@@ -145,12 +145,12 @@ constexpr bool ascii_isalnum(char c) {
 [[nodiscard]] std::string AsciiStrToUpper(std::string_view text);
 [[nodiscard]] bool EqualsIgnoreCase(std::string_view a, std::string_view b);
 
-// The text as it could stand in a C string literal: \n, \", \\ and so on, and \x and two
-// hexadecimal digits for other bytes that are not printable ASCII.
+// Escapes the bytes for a C string literal: \n, \", \\ and so on, and \x with two hexadecimal
+// digits for other bytes that are not printable ASCII.
 [[nodiscard]] std::string CHexEscape(std::string_view bytes);
 // The text as a JSON string, with its quotation marks.
 [[nodiscard]] std::string JsonQuote(std::string_view text);
-// Two lower-case hexadecimal digits for each byte.
+// Formats each byte as two lower-case hexadecimal digits.
 [[nodiscard]] std::string BytesToHexString(std::string_view bytes);
 
 namespace internal {

@@ -78,7 +78,7 @@ base::Status unclear(const launcher_row& row, std::string_view what) {
       base::StrCat("this process was started by ", row.launcher, " (",
                    text_of(row.rank) ? row.rank : row.size, " is set), but ", what,
                    "; set LCI_RANK and LCI_SIZE in every rank, or LCI_BOOT=local and neither of "
-                   "them if it shall be a job of its own"));
+                   "them if it is to be a job of its own"));
 }
 
 // Makes a name of the launcher's own variables. Empty if one of them is not set.

@@ -214,7 +214,7 @@ class launcher_table : public testing::TestWithParam<known_launcher> {};
 INSTANTIATE_TEST_SUITE_P(all, launcher_table, testing::ValuesIn(known),
                          [](const auto& instance) { return std::string(instance.param.name); });
 
-TEST_P(launcher_table, is_recognised) {
+TEST_P(launcher_table, is_recognized) {
   set_environment(GetParam().set);
   const auto found = read_launch();
   ASSERT_TRUE(found.ok()) << found.status();

@@ -289,9 +289,10 @@ base::StatusOr<std::optional<file_log>> find_round(const job_directory& director
   // died before that, the round never starts.
   if (state.all_joined() || !state.left_or_died().empty()) return std::optional<file_log>();
   if (round->job_size() != static_cast<uint32_t>(options.position.size)) {
-    return base::InvalidArgumentError(base::StrCat(
-        "this process believes to be one of ", options.position.size,
-        " ranks, the others of this job one of ", round->job_size(), "; give all the same size"));
+    return base::InvalidArgumentError(
+        base::StrCat("this process was started as one of ", options.position.size,
+                     " ranks, the other processes of this job as one of ", round->job_size(),
+                     "; give all the same size"));
   }
   const file_state::member& mine = state.members()[static_cast<size_t>(options.position.rank)];
   if (mine.joined) {

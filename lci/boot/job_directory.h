@@ -13,8 +13,9 @@
 
 namespace lci::boot {
 
-//   ROOT/                    $LCI_BOOT_DIR, or lci-UID (0700, ours) in a temporary directory
-//     job-NAME/              one job; 0700, ours; NAME: the launcher and its name of the job
+//   ROOT/                    $LCI_BOOT_DIR, or lci-UID (0700, owned by this user) in a temporary
+//                            directory
+//     job-NAME/              one job; 0700, owned by this user; NAME: the launcher and its job name
 //       lock                 flock: its holder may create and remove files in this directory
 //       round-N              one round (file_log): the job's N-th program with this bootstrap
 //

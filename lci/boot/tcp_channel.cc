@@ -16,8 +16,8 @@
 namespace lci::boot {
 namespace {
 
-// How long the server may take to answer a cancel or an abort. The server only answers requests, so
-// that the time matters only on a machine with far more processes than cores.
+// Time limit for the server's answer to a cancel or an abort. The server only answers requests, so
+// that the limit matters only on a machine with far more processes than cores.
 constexpr std::chrono::seconds grace(5);
 
 constexpr size_t read_size = size_t{64} << 10;
@@ -201,7 +201,7 @@ void tcp_channel::take(std::string_view received) {
     const tcp_wire::preamble_check check = tcp_wire::check_preamble(in_.data(), &version);
     if (check == tcp_wire::preamble_check::not_ours) {
       end(base::FailedPreconditionError(
-          "what listens there is not a bootstrap server of LCI; check LCI_BOOT_ADDR"));
+          "the server at this address is not a bootstrap server of LCI; check LCI_BOOT_ADDR"));
       return;
     }
     if (check == tcp_wire::preamble_check::other_version) {

@@ -14,7 +14,7 @@
 //
 //   kind             direction  body                                           answered by
 //   hello            to server  u32 rank, u32 size, u32 local rank,            reply: welcome
-//                               u32 local size (0: the server shall find out),
+//                               u32 local size (0: the server counts),
 //                               text token, text node name
 //   put              to server  text key, text value                           reply: nothing
 //   get              to server  text key                                       reply: the value
@@ -27,11 +27,11 @@
 //   aborted          to rank    u32 rank (no_rank: the launcher), the reason   (request is 0)
 //
 //   welcome     u32 local rank, u32 local size, text job id
-//   text        u32 size, then so many bytes; the last of a body in words above ("the value", "the
-//               reason") is without a size, up to the body's end
+//   text        u32 size, then as many bytes; a text that ends a body and is described above in
+//               words ("the value", "the reason") has no size and extends to the end of the body
 //
-// The preamble and the header keep their form in all versions; the rest may change with the
-// version.
+// The preamble and the header keep their format in all versions; everything else may change with
+// the version.
 #ifndef LCI_BOOT_TCP_WIRE_H_
 #define LCI_BOOT_TCP_WIRE_H_
 
@@ -135,7 +135,7 @@ inline void append_header(std::string* out, const header& h) {
   append_le(out, header_request::encode(h.request), 8);
 }
 
-// False if bits that are zero in this version are not.
+// Returns false if bits that are zero in this version are set.
 inline bool decode_header(const char* at, header* h) {
   const uint64_t first = load_le(at, 8);
   const uint64_t second = load_le(at + 8, 8);
@@ -239,10 +239,10 @@ constexpr size_t max_token_size = 64;
 constexpr size_t max_node_size = 512;
 constexpr size_t max_reason_size = 4096;
 constexpr size_t max_hello_size = 4 * 4 + (4 + max_token_size) + (4 + max_node_size);
-// Of frames to the server: enter_allgather and put are the largest.
+// Limit for frames to the server: enter_allgather and put are the largest.
 constexpr size_t max_body_size = (4 + bootstrap::max_key_size) + (4 + bootstrap::max_value_size);
 static_assert(max_hello_size <= max_body_size && max_reason_size <= max_body_size);
-// Of frames to a rank: the answer to an allgather, or the text of an error.
+// Limit for frames to a rank: the answer to an allgather, or the text of an error.
 constexpr uint64_t max_reply_size(int job_size) {
   return 1 + static_cast<uint64_t>(job_size) * (4 + bootstrap::max_value_size) + 4096;
 }

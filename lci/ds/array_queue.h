@@ -14,36 +14,37 @@
 namespace lci::ds {
 
 // A first-in-first-out queue of values with a fixed length, for any number of producers and
-// consumers. A full queue refuses; nothing in it is overwritten.
+// consumers. A push to a full queue fails; no value is overwritten.
 //
-// Pushes and pops take consecutive tickets from two counters; ticket t belongs to cell
-// t % capacity, whose sequence number says whose turn it is (Vyukov, "Bounded MPMC queue"). The
-// counters are the two atomics that such a queue is commonly built on by fetch-and-add. Here they
-// are moved by compare-and-swap, which was measured to be faster (the processor goes on with the
-// ticket that it expects, and does not wait for the counter), and which leaves no trace when it
-// fails: a fetch-and-add on a full or an empty queue has taken a ticket that nobody can use, and
-// must wait, for ever perhaps, or tell the other side to skip it.
+// Pushes and pops take consecutive tickets from two counters. Ticket t belongs to cell t %
+// capacity, whose sequence number says which ticket may use it (Vyukov, "Bounded MPMC queue"). The
+// counters are the two atomics that such a queue commonly advances by fetch-and-add. Here
+// compare-and-swap advances them. It measured faster, as the processor continues with the ticket
+// that it predicts and does not wait for the counter. It also has no effect when it fails, whereas
+// a fetch-and-add on a full or an empty queue takes a ticket that cannot be used: the thread must
+// wait, possibly for ever, or make the other side skip the ticket.
 //
 // T is trivially copyable.
 //
-// Thread safety: every member by any thread at any time, construction and destruction excepted.
-// try_pop is lock-free. try_push is, but that if the queue has gone all the way round to a value
-// that a pop has taken and not copied yet, it waits for that pop (pauses, then yields).
+// Thread safety: every member by any thread at any time, except construction and destruction.
+// try_pop is lock-free. try_push is lock-free with one exception: if the queue has wrapped around
+// to a value that a pop has claimed but not yet copied, the push waits for that pop (pauses, then
+// yields).
 //
 // Invariants
 //   1. head <= tail <= head + capacity. Both only grow.
 //   2. Ticket t is pushed once and popped once: by the thread whose compare-and-swap moved the
 //      counter from t to t + 1.
-//   3. A cell's sequence is t while it waits for the push of ticket t, t + 1 while it has that
+//   3. A cell's sequence is t while it waits for the push of ticket t, t + 1 while it holds that
 //      value, then t + capacity. Between its compare-and-swap and its store of the sequence, the
 //      thread of the ticket owns the value.
 // Orders
 //   A1, the release of a push's sequence, pairs with A2, the acquire of the pop's: the value.
 //   B1, the release of a pop's sequence, pairs with B2, the acquire of the push's: the value has
 //       been copied.
-//   C1, the release of a counter's compare-and-swap, pairs with C2, the acquire of its load: who
-//       compares the counters to find the queue full or empty sees the one that it loads second as
-//       it was, or later, when the first got the value that was loaded.
+//   C1, the release of a counter's compare-and-swap, pairs with C2, the acquire of its load: a
+//       thread that compares the counters to find the queue full or empty loads the second counter
+//       as it was when the first got its loaded value, or later.
 template <class T, class Atomics = std_atomics>
 class array_queue {
   static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
@@ -59,7 +60,7 @@ class array_queue {
 
   size_t capacity() const { return mask_ + 1; }
 
-  // False if it was full at one moment during the call.
+  // Returns false if the queue was full at one moment during the call.
   bool try_push(const T& value) {
     typename Atomics::backoff wait;
     typename Atomics::exponential_backoff race;
@@ -78,7 +79,7 @@ class array_queue {
         race.lost();
       } else if (tail_.load(std::memory_order_acquire) == ticket) {  // C2
         if (ticket - head_.load(std::memory_order_acquire) > mask_) return false;
-        wait.idle();  // the pop of the lap before has moved head, not copied the value
+        wait.idle();  // a pop of the previous lap has moved head, not copied the value
       } else {
         race.lost();
       }
@@ -86,9 +87,9 @@ class array_queue {
     }
   }
 
-  // False if it was empty at one moment during the call, or the oldest value is still being pushed.
-  // (So a thread may get false right after its own push, while another thread is in the middle of
-  // an earlier one.)
+  // Returns false if the queue was empty at one moment during the call, or the oldest value is
+  // still being pushed. (A thread may therefore get false right after its own push, while another
+  // thread is in the middle of an earlier push.)
   bool try_pop(T* out) {
     typename Atomics::exponential_backoff race;
     unsigned unpublished = 0;

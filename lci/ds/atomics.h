@@ -1,5 +1,5 @@
-// What the structures of this directory use of the machine, as a parameter, so that a test can run
-// them under a scheduler of its own.
+// The operations through which the structures of this directory use the machine. They are a
+// template parameter, so that a test can run the structures under its own scheduler.
 #ifndef LCI_DS_ATOMICS_H_
 #define LCI_DS_ATOMICS_H_
 
@@ -14,32 +14,33 @@
 
 namespace lci::ds {
 
-// Lines that are written by different threads are kept this far apart (x86 fetches pairs of lines).
+// Distance between lines that different threads write (x86 fetches pairs of lines).
 constexpr size_t contention_distance = 128;
 
-// The policy of every build but such tests. A structure is a template over a type with these
+// The policy of every build except such tests. A structure is a template over a type with these
 // members and has no other way to share memory or to wait:
 //   atomic<U>   std::atomic's constructors, load, store, exchange, compare_exchange_weak and
 //               _strong, fetch_add, fetch_sub, fetch_or and fetch_and, with the orders that the
-//               structure's comments argue. No fences: the thread sanitizer does not see them.
-//               (But for the next, which hand over no ordinary memory.)
-//   process_barrier(), light_barrier()  an asymmetric fence: where two threads each write an atomic
-//               and then read the other's, one of them sees the other's write if one has
-//               process_barrier() between the two and the other light_barrier(), which costs
+//               structure's comments argue. No fences, as the thread sanitizer does not see them
+//               (except for the next two, which hand over no ordinary memory).
+//   process_barrier(), light_barrier()  an asymmetric fence. Two threads each write an atomic and
+//               then read the other's. One of them sees the other's write if one thread has
+//               process_barrier() in between and the other has light_barrier(), which costs
 //               nothing. Two light barriers order nothing.
-//   has_process_barrier()  if not, process_barrier() isn't called
+//   has_process_barrier()  if false, process_barrier() must not be called
 //   wide_atomic two words that are compared and exchanged together: see wide_atomic.h; needed only
-//               where a structure is asked for that uses it
-//   pause()     one round of a loop that waits a moment for another thread
-//   backoff     a loop that may wait for long: idle() after a round in vain, reset() after another
-//   exponential_backoff  what an operation does with each race that it loses: lost()
-//   thread_number()  base::thread_number's promises
-//   known_thread_number()  the same, without a call, and no thread's number (UINT32_MAX) if the
-//               thread has none yet
-//   plain_read(p, n), plain_write(p, n)  say that ordinary memory, which atomics or a lock hand
-//               from thread to thread, is read or written
-// Locks are basic_spinlock<Atomics>, never a std::mutex, since a thread that blocks in the kernel
-// is out of a scheduler's reach.
+//               by structures that use it
+//   pause()     one round of a loop that waits briefly for another thread
+//   backoff     a loop that may wait for long: idle() after an unsuccessful round, reset() after
+//               a successful one
+//   exponential_backoff  lost() is called after each race that an operation loses
+//   thread_number()  as base::thread_number()
+//   known_thread_number()  as thread_number(), without a call; UINT32_MAX, which is no thread's
+//               number, if the thread has none yet
+//   plain_read(p, n), plain_write(p, n)  mark a read or write of ordinary memory that atomics or a
+//               lock hand from thread to thread
+// Locks are basic_spinlock<Atomics>, never std::mutex, as a scheduler cannot control a thread that
+// blocks in the kernel.
 struct std_atomics {
   template <class U>
   using atomic = std::atomic<U>;

@@ -9,38 +9,41 @@
 
 namespace lci::ds {
 
-// A lock that is only tried, for what mostly one thread uses but any may: after a thread has had it
-// many times in a row it is the owner, which enters and leaves with plain loads and stores. (A
-// locked instruction also waits for all stores before it, among them those to lines that are in
-// another processor's cache: longer than the section that it guards takes.) The first other thread
-// that comes takes the right away, which costs a process_barrier(); from then on all use a
-// spinlock, until one has had it in a row four times as often as was needed before: barriers get
-// ever fewer. After D. Dice, M. Moir, W. Scherer, "Quickly Reacquirable Locks" (2003).
+// A lock with try_lock only, for data that mostly one thread uses but any thread may. After a
+// thread has taken the lock many times in a row it becomes the owner, which enters and leaves with
+// plain loads and stores. (A locked instruction also waits for all earlier stores, including those
+// to lines in another processor's cache, which takes longer than the critical section.) The first
+// other thread to take the lock revokes the ownership, which costs a process_barrier(). From then
+// on all threads use a spinlock, until one of them has taken it four times as often in a row as was
+// needed before, so that barriers become ever rarer. After D. Dice, M. Moir, W. Scherer, "Quickly
+// Reacquirable Locks" (2003).
 //
 // Thread safety: any thread at any time; not recursive. No member blocks: try_lock and unlock are
-// wait-free, but for a process_barrier() of try_lock now and then.
+// wait-free, except for an occasional process_barrier() in try_lock.
 //
 // Invariants
 //   1. At most one thread is between a successful try_lock and its unlock.
 //   2. owner_ is changed only with lock_ held; from a thread to nobody only before a
 //      process_barrier, and from nobody to a thread only after all of inside_ were false.
-//   3. inside_[i] is written only by one thread, the one that owned the lock as owner i: another
-//      owner's has another number. It may notice late that it does so no longer; then it resets
-//      inside_[i] without having entered. When there are no more numbers, only those who had one
-//      own the lock again.
+//   3. inside_[i] is written only by one thread, the one that owned the lock as owner i: other
+//      owners have other slot numbers. That thread may notice late that it is no longer the owner;
+//      then it resets inside_[i] without having entered. When no slot number is left, only threads
+//      that have one become owners again.
 // Memory orders
-//   A1 -> A2  the spinlock's.
-//   B1 -> B2  inside_: who leaves as owner resets its own (release); who has lock_ sees that
-//             (acquire) before it enters.
-//   B3 -> B2  who finds that it is not the owner any more resets its own, too (release): who sees
-//             that, and not the reset before, enters after its last section as owner.
-//   C         the owner sets its inside_, has a light_barrier, reads owner_; another writes owner_,
-//             has a process_barrier, reads inside_. One of them sees what the other wrote, so not
-//             both enter. Who gets lock_ later has no process_barrier of its own, but sees inside_
-//             no older than who had: lock_ hands that on.
+//   A1 -> A2  those of the spinlock.
+//   B1 -> B2  inside_: an owner that leaves resets its own flag (release); a thread that holds
+//             lock_ sees that (acquire) before it enters.
+//   B3 -> B2  a thread that finds it is no longer the owner also resets its flag (release): a
+//             thread that sees this reset, and not the previous one, enters after the former
+//             owner's last section.
+//   C         the owner sets its inside_, has a light_barrier, and reads owner_; another thread
+//             writes owner_, has a process_barrier, and reads inside_. One of them sees the other's
+//             write, so that they never both enter. A later holder of lock_ has no process_barrier
+//             of its own, but sees values of inside_ no older than the thread that had it: lock_
+//             passes that on.
 //
-// A thread owns it after FirstRounds rounds, then after four times as many each time, until they
-// are MostRounds: a test wants fewer.
+// A thread becomes the owner after FirstRounds rounds, then after four times as many each time, up
+// to MostRounds. Tests use fewer.
 template <class Atomics, uint32_t FirstRounds = 64, uint32_t MostRounds = uint32_t{1} << 30>
 class basic_biased_lock {
  public:
@@ -65,8 +68,8 @@ class basic_biased_lock {
     }
   }
 
-  // Holds the lock, if the calling thread is its owner, without a call: for a short way beside the
-  // one that takes try_lock.
+  // Takes the lock without a call if the calling thread is its owner: a fast path in addition to
+  // try_lock.
   class owner_guard {
    public:
     [[gnu::always_inline]] explicit owner_guard(basic_biased_lock& lock)
@@ -83,19 +86,20 @@ class basic_biased_lock {
     const uint32_t slot_;
   };
 
-  // Whether the calling thread is the owner. Exact for the owner; another may become it.
+  // Whether the calling thread is the owner. Exact for the owner; another thread may become the
+  // owner.
   bool is_mine() const {
     return (owner_.load(std::memory_order_relaxed) & thread_bits) == Atomics::known_thread_number();
   }
 
  private:
-  // owner_ is the number of a thread below, that of the owner above.
+  // owner_ has a thread's number in the low bits, and the owner's slot number above.
   static constexpr uint32_t slots = 4;
   static constexpr uint32_t slot_shift = 30;
   static constexpr uint32_t thread_bits = (uint32_t{1} << slot_shift) - 1;
   static constexpr uint32_t nobody = thread_bits;  // no thread's number
 
-  // The owner's number, or slots if the calling thread is not the owner.
+  // Returns the owner's slot number, or `slots` if the calling thread is not the owner.
   [[gnu::always_inline]] uint32_t try_lock_as_owner() {
     const uint32_t owner = owner_.load(std::memory_order_relaxed);
     if (__builtin_expect((owner & thread_bits) != Atomics::known_thread_number(), 0)) return slots;
@@ -131,7 +135,7 @@ class basic_biased_lock {
     return true;
   }
 
-  // With lock_ held.
+  // Requires lock_.
   void become_owner(uint32_t me) {
     rounds_ = 0;
     if (needed_rounds_ < MostRounds) needed_rounds_ *= 4;
@@ -155,14 +159,14 @@ class basic_biased_lock {
 
   atomic<uint32_t> owner_{nobody};
   atomic<bool> inside_[slots] = {{false}, {false}, {false}, {false}};
-  uint32_t held_by_ = slots;  // the owner's number, or slots. Of who holds it now
+  uint32_t held_by_ = slots;  // slot of the current holder, or slots
   basic_spinlock<Atomics> lock_;
   // Guarded by lock_:
   uint8_t used_slots_ = 0;
   uint32_t last_ = nobody;
-  uint32_t rounds_ = 0;  // of last_, since it was another thread
+  uint32_t rounds_ = 0;  // consecutive rounds of last_
   uint32_t needed_rounds_ = FirstRounds;
-  uint32_t owners_[slots] = {};  // who ever was, by their numbers
+  uint32_t owners_[slots] = {};  // all owners so far, by slot number
 };
 
 using biased_lock = basic_biased_lock<std_atomics>;

@@ -51,7 +51,7 @@ TEST(BiasedLock, BelongsToWhoUsesItAloneUntilAnotherComes) {
   EXPECT_TRUE(lock.is_mine());
 }
 
-// While threads live, so that their numbers differ, only so many ever own it.
+// While threads live their numbers differ, so that only a few of them ever become owners.
 TEST(BiasedLock, HasAFewOwnersAndWorksForOthers) {
   if (!base::has_process_barrier())
     GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
@@ -72,8 +72,8 @@ TEST(BiasedLock, HasAFewOwnersAndWorksForOthers) {
   EXPECT_EQ(owners, 4);
 }
 
-// One thread uses it mostly, so that it becomes the owner again and again; others come now and
-// then.
+// Mostly one thread uses the lock, so that it becomes the owner repeatedly; other threads use the
+// lock occasionally.
 TEST(BiasedLock, OneThreadAtATime) {
   for (int round = 0; round < 20; ++round) {
     biased_lock lock;

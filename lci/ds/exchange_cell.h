@@ -9,13 +9,13 @@
 
 namespace lci::ds {
 
-// Names a slot: its address for wide cells, its index for narrow ones.
+// Identifies a slot: its address in wide cells, its index in narrow cells.
 using slot_name = uint64_t;
 
-// What is in a cell: a stamp that says for which ticket, whether there is the value of that ticket
-// (else a free slot), and whether the ring is closed for the cell's next ticket after a value, or
-// for this one if there is none. As a number it only grows, but for the lowest bit (and, in narrow
-// cells, until it wraps around).
+// State of a cell: a stamp that identifies a ticket; whether the cell has the value of that ticket
+// (otherwise a free slot for it); and whether the ring is closed, for the cell's next ticket if the
+// cell has a value, otherwise for this ticket. As a number the state only grows, except for the
+// lowest bit (and, in narrow cells, until it wraps around).
 struct cell_state {
   static constexpr uint64_t closed_bit = 1;
   static constexpr uint64_t full_bit = 2;
@@ -25,7 +25,7 @@ struct cell_state {
   static constexpr uint64_t full_with(uint64_t stamp) { return stamp << stamp_shift | full_bit; }
 };
 
-// A cell of two words. The stamp is the ticket and never wraps around.
+// A cell of two words. Its stamp is the ticket and never wraps around.
 template <class Atomics>
 class wide_cell {
  public:
@@ -34,15 +34,15 @@ class wide_cell {
   static constexpr uint64_t max_slots = UINT64_MAX;
   static constexpr int state_bits = 64;
 
-  // While no other thread uses the cell.
+  // Only while no other thread uses the cell.
   void init(uint64_t state, slot_name slot) {
     words_.store_second(slot, std::memory_order_relaxed);
     words_.store_first(state, std::memory_order_relaxed);
   }
 
-  // The slot may be newer than the state; then compare_exchange fails. Acquire; and of all states
-  // of all cells there is one order, because what a ring is found to be, full or empty, depends on
-  // two.
+  // Loads with acquire. The slot may be newer than the state; then compare_exchange fails. The
+  // states of all cells have a single total order, as it takes two states to find a ring full or
+  // empty.
   void load(uint64_t* state, slot_name* slot) const {
     *state = words_.load_first(std::memory_order_seq_cst);
     *slot = words_.load_second(std::memory_order_relaxed);
@@ -58,10 +58,10 @@ class wide_cell {
   typename Atomics::wide_atomic words_;
 };
 
-// A cell of one word, for processors that cannot exchange two: fewer slots than a machine has
-// memory for, and for a stamp the lap (how many times the ring has gone round), which wraps around:
-// to take an old state for the present, a thread would have to sleep between two instructions for
-// exactly 2^36 laps, months of pushing at the full rate.
+// A cell of one word, for processors that cannot exchange two words. It can name fewer slots than a
+// machine has memory for. Its stamp is the lap (how many times the ring has wrapped), which wraps
+// around: to mistake an old state for the current one, a thread would have to sleep between two
+// instructions for exactly 2^36 laps, that is, months of pushing at the full rate.
 template <class Atomics>
 class narrow_cell {
  public:

@@ -23,9 +23,10 @@
 
 namespace lci::ds {
 
-// When an lcrq has SPSC segments, and what they are made of: a test wants others.
+// When an lcrq uses SPSC segments, and the type of their rings. Tests use other policies.
 struct default_spsc_policy {
-  // They begin after so many pushes, then after eight times as many each time, until they are most.
+  // SPSC segments begin after first_rounds pushes, then after eight times as many each time, up to
+  // most_rounds.
   static constexpr uint64_t first_rounds = 64;
   static constexpr uint64_t most_rounds = uint64_t{1} << 30;
   template <class T, class Atomics>
@@ -33,66 +34,66 @@ struct default_spsc_policy {
 };
 
 // A first-in-first-out queue of values without a bound, for any number of producers and consumers:
-// a list of rings (Morrison and Afek, "Fast concurrent queues for x86 processors", PPoPP 2013; for
-// what differs see exchange_ring.h). Pushes go to the last ring, pops come from the first. A ring
-// that is full is closed and the next one linked behind it; one that is closed and drained is taken
-// out and used again. A queue whose length stays below one ring thus goes round in that ring and
-// its lines stay in the cache; a burst takes more rings, which stay for the next burst until the
-// queue is destroyed. So the memory is that of the longest the queue has been, plus one value a
-// thread, plus what is said below of SPSC segments.
+// a list of rings (Morrison and Afek, "Fast concurrent queues for x86 processors", PPoPP 2013;
+// exchange_ring.h describes the differences). Pushes go to the last ring, pops come from the first.
+// A full ring is closed and the next ring is linked behind it; a ring that is closed and drained is
+// removed and reused. A queue whose length stays below one ring thus stays in that ring, and its
+// lines stay in the cache. A burst takes more rings, which remain for the next burst until the
+// queue is destroyed. The memory is therefore that of the queue's greatest length, plus one value
+// per thread, plus the SPSC segments described below.
 //
-// Most queues have one thread that pushes and one, often the same, that pops. When that has been so
-// for some rounds, the rings that follow are *SPSC segments*: of those two threads, and without
-// locked instructions (owned_ring.h). The first other thread that comes ends that: it seals the
-// SPSC segments, of which then all pop, and links a ring for all behind them. SpscPolicy come back
-// after eight times as many rounds as the time before, so in the end nothing changes any more.
-// Those that were sealed are not used again: each such end leaves the memory of what was in the
-// queue then.
+// Most queues have one thread that pushes and one, often the same, that pops. When this has been
+// the case for some rounds, the following rings are *SPSC segments*: they belong to those two
+// threads and need no locked instructions (owned_ring.h). The first other thread that uses the
+// queue ends this: it seals the SPSC segments, from which all threads then pop, and links a ring
+// for all threads behind them. SPSC segments return after eight times as many rounds as the time
+// before, so that the changes eventually end. Sealed SPSC segments are not reused: each such end
+// costs the memory of the values that were in the queue at that time.
 //
-// T is trivially copyable. Cell is wide_cell where the processor has a compare-and-swap of two
-// words, else narrow_cell (exchange_cell.h).
+// T is trivially copyable. Cell is wide_cell if the processor has a compare-and-swap of two words,
+// otherwise narrow_cell (exchange_cell.h).
 //
 // Thread safety: push, try_pop and size by any thread at any time; construction and destruction by
 // one. Linearizable. Pushing and popping are lock-free as long as the rings do not change, and
-// wait-free in SPSC segments. A change is made under a spinlock: once in `ring_capacity` operations
-// at most as rings get full and drained, and when SPSC segments begin or end, where who ends them
-// also has a process_barrier(). A thread that is preempted anywhere outside that lock holds up
-// nobody, and hides no value but the one it has not pushed yet. Nothing is allocated unless more
-// rings are needed than ever before, SPSC segments begin, or a thread comes for the first time.
+// wait-free in SPSC segments. A spinlock protects each change: at most once in `ring_capacity`
+// operations as rings become full and drained, and when SPSC segments begin or end; the thread that
+// ends them also has a process_barrier(). A thread that is preempted anywhere outside that lock
+// delays no other thread, and hides no value except the one it has not pushed yet. Nothing is
+// allocated unless more rings are needed than ever before, SPSC segments begin, or a thread uses
+// the queue for the first time.
 //
 // Invariants (a ring is *linked* between becoming the last and ceasing to be the first)
-//   1. Open means last: only the last ring is open, and it is opened after it was linked. A SPSC
-//   segment is
-//      open for its pusher from when it is linked until the next one is or it is sealed.
-//   2. A ring is closed only when it is full or a SPSC segment begins, so otherwise it gets at
-//   least
-//      `capacity` tickets each time it is linked. The next one is linked under the same lock.
-//   3. A ring leaves the list only when it is closed (a SPSC segment: not the last) and drained.
-//   4. first_, last_ and the `next` links change only under change_, in any order of loads a
-//      consistent list: next is set before last_, last_ before the ring is opened.
-//   5. Rings and slots are freed only with the queue. A thread that was preempted with a ring in
-//      its hands may find it drained, unlinked, or linked again, but always a ring.
-//   6. SpscPolicy that aren't sealed are of one pusher and one popper, for ever; there is nothing
-//   behind
-//      them but such SPSC segments. They are linked by their pusher and unlinked by their popper
-//      only, so neither of these takes for the last (the first) what isn't. When they are sealed,
-//      all linked ones are; the others are not linked again.
-// Why such a late thread does no harm: a push succeeds only on an open ring, which is the last (1).
-// A pop succeeds only if it saw the value of ticket t, then saw the ring be first, then took t. The
-// value was there from the first to the last of these moments, so the ring was not drained and not
-// unlinked in between (3): it is still the first. A pop gives up only if the ring was first between
-// two moments at which it was open and without values, and nothing was pushed in between: then it
-// was the first and the last ring, and empty. Of SPSC segments (6) says that; and an owner whose
-// SPSC segment was sealed meanwhile learns whether what he did counts, else he begins anew.
-//
+//   1. Open means last: only the last ring is open, and it is opened after it was linked. An SPSC
+//      segment is open for its pusher from its linking until the next one is linked or it is
+//      sealed.
+//   2. A ring is closed only when it is full or an SPSC segment begins, so otherwise it gets at
+//      least `capacity` tickets each time it is linked. The next ring is linked under the same
+//      lock.
+//   3. A ring leaves the list only when it is closed (an SPSC segment: not the last) and drained.
+//   4. first_, last_ and the `next` links change only under change_, and form a consistent list for
+//      any order of loads: next is set before last_, last_ before the ring is opened.
+//   5. Rings and slots are freed only with the queue. A thread that was preempted while it used a
+//      ring may find it drained, unlinked, or linked again, but the pointer always remains valid.
+//   6. SPSC segments that are not sealed belong to one pusher and one popper, for ever; only such
+//      SPSC segments are behind them. Only their pusher links them and only their popper unlinks
+//      them, so neither mistakes another ring for the last (the first). When they are sealed, all
+//      linked ones are sealed; the others are not linked again.
+// Such a late thread does no harm. A push succeeds only on an open ring, which is the last (1). A
+// pop succeeds only if it saw the value of ticket t, then saw that the ring was first, then took t.
+// The value was there from the first to the last of these moments, so the ring was not drained and
+// not unlinked in between (3): it is still the first. A pop gives up only if the ring was first
+// between two moments at which it was open and without values, and nothing was pushed in between:
+// then it was the first and the last ring, and empty. For SPSC segments, (6) ensures this; an owner
+// whose SPSC segment was sealed meanwhile learns whether its operation counts, and otherwise begins
+// anew.
 template <class T, class Atomics = std_atomics, template <class> class Cell = default_cell,
           class SpscPolicy = default_spsc_policy>
 class lcrq {
   static_assert(std::is_trivially_copyable_v<T>, "values are copied as bytes");
 
  public:
-  // Values per ring: with up to 64 bytes each, 40 KiB. (And a quarter of that for SPSC segments,
-  // which so stay in the cache nearest to the processor.)
+  // Values per ring: 40 KiB with values of up to 64 bytes. (An SPSC segment has a quarter of that,
+  // and so stays in the cache nearest to the processor.)
   static constexpr size_t default_ring_capacity = 512;
 
   // `ring_capacity` is a power of two. May throw std::bad_alloc.
@@ -106,7 +107,7 @@ class lcrq {
   lcrq(const lcrq&) = delete;
   lcrq& operator=(const lcrq&) = delete;
 
-  // Appends the value. Throws std::bad_alloc if memory is needed and cannot be had; then the value
+  // Appends the value. Throws std::bad_alloc if memory is needed and not available; then the value
   // is not in the queue.
   void push(const T& value) {
     ring* const newest = last_.load(std::memory_order_acquire);
@@ -118,9 +119,9 @@ class lcrq {
     push_slowly(value);
   }
 
-  // Takes the oldest value. False if there was none at one moment during the call; then *out means
-  // nothing. Throws std::bad_alloc if memory is needed and cannot be had: at the thread's first
-  // call, or when it ends others' SPSC segments.
+  // Takes the oldest value. Returns false if the queue was empty at one moment during the call;
+  // *out is then unspecified. Throws std::bad_alloc if memory is needed and not available: at the
+  // thread's first call, or when it ends the SPSC segments of other threads.
   bool try_pop(T* out) {
     ring* const oldest = first_.load(std::memory_order_acquire);
     if (oldest->is_spsc) {
@@ -134,7 +135,8 @@ class lcrq {
     return pop_slowly(out);
   }
 
-  // Exact if nobody pushes or pops meanwhile; else an estimate. Takes the lock: not for fast paths.
+  // Exact if no thread pushes or pops meanwhile; otherwise an estimate. Takes the lock: not for
+  // fast paths.
   size_t size() const {
     const std::lock_guard<lock_type> guard(change_);
     size_t total = 0;
@@ -144,13 +146,13 @@ class lcrq {
     return total;
   }
 
-  // How many rings there are, in use or not, without SPSC segments. Takes the lock.
+  // Number of rings, in use or not, without SPSC segments. Takes the lock.
   size_t rings() const {
     const std::lock_guard<lock_type> guard(change_);
     return rings_.size();
   }
 
-  // Whether the queue has SPSC segments now. Takes the lock.
+  // Whether the queue currently has SPSC segments. Takes the lock.
   bool has_owners() const {
     const std::lock_guard<lock_type> guard(change_);
     return owned_;
@@ -166,7 +168,7 @@ class lcrq {
   static constexpr auto push_ok = cells_type::push_result::ok;
   static constexpr size_t slab_slots = 64;
 
-  // A value, or nothing. It never shares a line with another thread's.
+  // A value, or nothing. Never shares a line with another thread's slot.
   struct alignas(64) slot {
     unsigned char bytes[sizeof(T)];
   };
@@ -199,17 +201,18 @@ class lcrq {
   template <class U>
   using atomic = typename Atomics::template atomic<U>;
 
-  // What a thread has.
+  // State of one thread.
   struct alignas(contention_distance) place {
-    slot_name slot = 0;  // that it owns between two operations
-    // How often it has come but for SPSC segments; written by the thread only.
+    slot_name slot = 0;  // owned by the thread between two operations
+    // Numbers of operations outside SPSC segments; written by the thread only.
     atomic<uint64_t> pushes{0};
     atomic<uint64_t> pops{0};
-    // The thread's own: when it asks next whether it is the only one, and how long it waits then.
+    // Only for the thread: when it next checks whether it is alone, and how long it waits after
+    // that.
     uint64_t asks_at = SpscPolicy::first_rounds;
     uint64_t patience = SpscPolicy::first_rounds;
     uint32_t number = 0;
-    // The counts when that was last asked, by whomever; guarded by change_.
+    // The counts at the last check by any thread; guarded by change_.
     uint64_t pushes_seen = 0;
     uint64_t pops_seen = 0;
   };
@@ -230,7 +233,7 @@ class lcrq {
     return counted;
   }
 
-  // ---- what isn't done in a SPSC segment at once
+  // Operations outside the fast path of SPSC segments.
 
   [[gnu::noinline]] void push_slowly(const T& value) {
     place& mine = my_place();
@@ -331,7 +334,7 @@ class lcrq {
     return pop_result::moved;
   }
 
-  // ---- slots
+  // Slots.
 
   slot& at(slot_name name) const {
     if constexpr (cell::names_are_addresses) {
@@ -341,7 +344,7 @@ class lcrq {
     }
   }
 
-  // A slot that never was in use. Under change_, or by the constructor.
+  // Returns a slot that has never been in use. Called under change_, or by the constructor.
   slot_name new_slot() {
     if (used_slots_ == slabs_.size() * slab_slots) {
       if (used_slots_ + slab_slots > cell::max_slots) throw std::bad_alloc();
@@ -358,11 +361,11 @@ class lcrq {
     }
   }
 
-  // ---- changes of the list; those without a lock are called under change_
+  // Changes of the list. Functions that take no lock are called under change_.
 
-  // A ring that never was in use.
+  // Returns a ring that has never been in use.
   shared_ring* new_ring() {
-    spare_.reserve(rings_.size() + 1);  // room for its return: drop_first cannot fail
+    spare_.reserve(rings_.size() + 1);  // room to give it back: drop_first cannot fail
     const size_t used_slots = used_slots_;
     try {
       rings_.push_back(
@@ -375,7 +378,7 @@ class lcrq {
   }
 
   spsc_segment* new_spsc_segment(uint32_t pusher, uint32_t popper) {
-    spare_spsc_.reserve(spsc_segments_.size() + 1);  // likewise
+    spare_spsc_.reserve(spsc_segments_.size() + 1);  // as in new_ring
     spsc_segments_.push_back(std::make_unique<spsc_segment>(spsc_capacity_, pusher, popper));
     return spsc_segments_.back().get();
   }
@@ -393,7 +396,7 @@ class lcrq {
     return spare != nullptr ? spare : new_ring();
   }
 
-  // The one behind is open, if it is a SPSC segment; else to be opened.
+  // `added` is open if it is an SPSC segment; otherwise the caller opens it.
   void link(ring* added) {
     added->next = nullptr;
     last_.load(std::memory_order_relaxed)->next = added;
@@ -404,23 +407,23 @@ class lcrq {
   void extend() {
     const std::lock_guard<lock_type> guard(change_);
     ring* const full = last_.load(std::memory_order_relaxed);
-    // Another thread may have extended, or a pop made room. It may be closed already, if its
-    // successor could not be had then (std::bad_alloc).
+    // Another thread may have extended, or a pop made room. The ring may be closed already, if no
+    // successor could be allocated then (std::bad_alloc).
     if (full->is_spsc || !cells_of(full).close_if_full()) return;
     shared_ring* const added = spare_or_new_ring();
     link(added);
     added->cells.open();
   }
 
-  // The same by the pusher of a SPSC segment.
+  // As extend(), for the pusher of an SPSC segment.
   void extend_spsc(ring* full) {
     const std::lock_guard<lock_type> guard(change_);
-    if (last_.load(std::memory_order_relaxed) != full) return;  // it has been sealed
+    if (last_.load(std::memory_order_relaxed) != full) return;  // `full` has been sealed
     spsc_segment* const spare = spare_of(spare_spsc_);
     link(spare != nullptr ? spare : new_spsc_segment(pusher_, popper_));
   }
 
-  // Goes to the ring behind `drained`. False if there is none: the queue is empty.
+  // Advances to the ring behind `drained`. Returns false if there is none: the queue is empty.
   bool drop_first(ring* drained) {
     const std::lock_guard<lock_type> guard(change_);
     if (first_.load(std::memory_order_relaxed) != drained) return true;
@@ -437,12 +440,12 @@ class lcrq {
     return true;
   }
 
-  // ---- SPSC segments
+  // SPSC segments.
 
   static constexpr uint64_t most_patience = uint64_t{1} << 16;
 
-  // By a thread that has pushed for a while: begins SPSC segments if no other has for long enough,
-  // and one pops.
+  // Called by a thread that has pushed for a while: begins SPSC segments if no other thread has
+  // pushed for long enough, and one thread pops.
   [[gnu::noinline]] void ask_whether_alone(place& mine, uint64_t pushes) {
     mine.asks_at = pushes + mine.patience;
     mine.patience = std::min(2 * mine.patience, most_patience);
@@ -462,12 +465,13 @@ class lcrq {
     try {
       begin_spsc(mine.number, popper->number);
     } catch (const std::bad_alloc&) {
-      return;  // it goes without
+      return;  // continue without SPSC segments
     }
     mine.patience = SpscPolicy::first_rounds;
   }
 
-  // Who has popped since the last look, if one thread has, and none but `mine` pushed; else null.
+  // Returns the thread that has popped since the last look, if it is the only one and only `mine`
+  // has pushed; otherwise null.
   const place* look_around(const place& mine) {
     const place* popper = nullptr;
     bool alone = true;
@@ -487,8 +491,8 @@ class lcrq {
     return alone ? popper : nullptr;
   }
 
-  // Whether what the owner was told to be unsure of counts: who seals the SPSC segment has the
-  // lock.
+  // Whether the operation that returned `unsure` counts. The lock excludes the thread that seals
+  // the SPSC segment.
   [[gnu::noinline]] bool was_pushed(const ring* to) const {
     const std::lock_guard<lock_type> guard(change_);
     return spsc_of(to).was_pushed();
@@ -508,7 +512,7 @@ class lcrq {
     if (needed_rounds_ < SpscPolicy::most_rounds) needed_rounds_ *= 8;
   }
 
-  // By a thread that owns none.
+  // Called by a thread that owns no SPSC segment.
   [[gnu::noinline]] void end_spsc() {
     const std::lock_guard<lock_type> guard(change_);
     if (!owned_) return;
@@ -542,12 +546,12 @@ class lcrq {
   size_t used_slots_ = 0;
   std::vector<std::unique_ptr<spsc_segment>> spsc_segments_;
   std::vector<spsc_segment*> spare_spsc_;  // of the owners; drained
-  bool owned_ = false;                     // there are SPSC segments that aren't sealed
+  bool owned_ = false;                     // there are SPSC segments that are not sealed
   uint32_t pusher_ = 0;                    // their owners
   uint32_t popper_ = 0;
   uint64_t needed_rounds_ = SpscPolicy::first_rounds;  // for the next ones
-  const place* candidate_ = nullptr;                   // who alone has pushed at the last look,
-  uint64_t alone_from_ = 0;                            // since so many pushes
+  const place* candidate_ = nullptr;                   // the only pusher at the last look,
+  uint64_t alone_from_ = 0;                            // since this number of its pushes
 };
 
 }  // namespace lci::ds

@@ -12,11 +12,12 @@
 
 namespace lci::ds {
 
-// matching_table's promises and interface with two ordered lists, of sends and of receives, and a
-// linear search under one lock: for few entries, or keys that a hash table would not spread.
+// Has the promises and the interface of matching_table, implemented as two ordered lists, of sends
+// and of receives, with a linear search under one lock. For few entries, or for keys that a hash
+// table would not spread.
 //
-// Thread safety: every member by any thread at any time, construction and destruction excepted.
-// They block only for each other. Nothing is allocated unless more entries wait than ever before.
+// Thread safety: every member by any thread at any time, except construction and destruction. They
+// block only for each other. Nothing is allocated unless more entries wait than ever before.
 //
 // Invariants, under lock_
 //   1. Each list is in the order of insertion.

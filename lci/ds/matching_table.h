@@ -17,17 +17,17 @@
 
 namespace lci::ds {
 
-// An entry of a list of matching_table's, which is known by its first entry.
+// An entry of a list in matching_table. A list is identified by its first entry.
 struct matching_link {
   matching_link* next;
-  matching_link* last;  // of the list: only its first entry knows
+  matching_link* last;  // last entry of the list; valid only in the first entry
 };
 
-// How a matching_table chains values into lists. make(make_value) is a link that stands for what
-// make_value() returns: throws what that throws, having changed nothing. value_of(link) is that
-// value, and recycle(link) ends it.
+// Policies that chain the values of a matching_table into lists. make(make_value) returns a link
+// that represents the result of make_value(). If make_value() throws, make() throws the same and
+// has changed nothing. value_of(link) returns the value, and recycle(link) releases the link.
 
-// Any values, for which links of a pool stand, but for those in line.
+// For any values: links of a pool represent them, except for those in line.
 template <class Atomics>
 class pooled_links {
  public:
@@ -54,8 +54,8 @@ class pooled_links {
   object_pool<node, Atomics> nodes_;
 };
 
-// Values that are matching_link*, of objects that have it as a base: the table's while they wait.
-// Then nothing is allocated for them, and a place in line is that of a list.
+// For values of type matching_link*, of objects that have it as a base; the table owns the links
+// while the objects wait. Nothing is allocated, and an item in line holds a list.
 class own_links {
  public:
   static constexpr bool in_values = true;
@@ -68,19 +68,20 @@ class own_links {
   static void recycle(matching_link*) {}
 };
 
-// Pairs entries of two kinds that have the same key: an insertion finds the oldest waiting entry of
-// the other kind and takes it out, or waits itself. A hash table of buckets of one cache line with
-// a lock each, so that an insertion at low load touches one line (SC'25 paper, section 5.1.3). What
-// does not fit into its line stands behind it, in one queue for each key and kind: any number of
-// entries with one key cost no more than one, and the search is over the keys of a bucket.
+// Pairs entries of two kinds that have the same key: an insertion finds and removes the oldest
+// waiting entry of the other kind, or waits itself. A hash table whose buckets are one cache line
+// each with their own lock, so that an insertion at low load touches one line (SC'25 paper, section
+// 5.1.3). Entries that do not fit into their line wait behind it, in one queue for each key and
+// kind: any number of entries with one key costs no more than one entry, and the search is over the
+// keys of a bucket.
 //
-// Thread safety: every member by any thread at any time, construction and destruction excepted.
-// They block only for another's look into the same bucket. Nothing is allocated unless more queues,
-// or (with pooled_links) more entries, stand behind the lines than ever before.
+// Thread safety: every member by any thread at any time, except construction and destruction. They
+// block only for an operation of another thread in the same bucket. Nothing is allocated unless
+// more queues, or (with pooled_links) more entries, wait behind the lines than ever before.
 //
 // Invariants, for each bucket, under its lock
 //   1. The entries in line are in the order of insertion. An entry goes there only if none of its
-//      key and kind stands behind, so those in line are older. With own_links there is one list for
+//      key and kind waits behind, so those in line are older. With own_links there is one list for
 //      each key and kind, in line or behind.
 //   2. No two waiting entries of different kinds would match.
 template <class Atomics, class Links = pooled_links<Atomics>>
@@ -88,7 +89,7 @@ class basic_matching_table {
  public:
   using entry_type = matching_type;
 
-  // `buckets` is a power of two. Untouched buckets take no memory.
+  // `buckets` is a power of two. Untouched buckets use no memory.
   explicit basic_matching_table(size_t buckets = size_t{1} << 16) : mask_(buckets - 1) {
     void* memory = mmap(nullptr, bytes(), PROT_READ | PROT_WRITE,
                         MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -103,22 +104,22 @@ class basic_matching_table {
   basic_matching_table(const basic_matching_table&) = delete;
   basic_matching_table& operator=(const basic_matching_table&) = delete;
 
-  // The value of the oldest waiting entry with this key and the other type, which is no longer in
-  // the table; or null, and then this entry waits. `value` is not null. May throw std::bad_alloc,
-  // having changed nothing.
+  // Returns the value of the oldest waiting entry with this key and the other type, and removes
+  // that entry. If there is none, this entry waits and null is returned. `value` is not null. If
+  // the call throws std::bad_alloc, nothing has changed.
   void* insert(uint64_t key, void* value, entry_type type) {
     return insert(
         key, type, [](const void*) { return true; }, [value] { return value; });
   }
 
-  // The same for keys that are hashes of something longer: of the entries with this key, only those
-  // match for which same(their value) is true. The value of an entry that has to wait is make(),
-  // which may throw: then nothing has changed. Neither may call back.
+  // For keys that are hashes of longer keys: of the entries with this key, only those match for
+  // which same(value) is true. make() returns the value of an entry that has to wait. If make()
+  // throws, nothing has changed. Neither function may call back.
   template <class Same, class Make>
   void* insert(uint64_t key, entry_type type, const Same& same, const Make& make) {
     bucket& b = bucket_of(key);
     const std::lock_guard<basic_spinlock<Atomics>> guard(b.lock);
-    matching_link** own = nullptr;  // the list that this entry would join
+    matching_link** own = nullptr;  // list that this entry would join
     for (uint32_t i = 0; i < b.count; ++i) {
       if (b.line[i].key != key) continue;
       if (b.type(i) != type) {
@@ -142,14 +143,14 @@ class basic_matching_table {
     return nullptr;
   }
 
-  // Takes out every waiting entry for which take(value, type) is true, bucket by bucket under its
+  // Removes every waiting entry for which take(value, type) is true, bucket by bucket under its
   // lock: `take` may not call back or throw. Not for fast paths.
   template <class Take>
   void remove_if(const Take& take) {
     for (size_t index = 0; index <= mask_; ++index) {
       bucket& b = buckets_[index];
       const std::lock_guard<basic_spinlock<Atomics>> guard(b.lock);
-      // From the back, since a removal moves what is behind it.
+      // From the back, as a removal moves the items behind it.
       for (uint32_t i = b.count; i > 0; --i) {
         auto& value = b.line[i - 1].value;
         const entry_type type = b.type(i - 1);
@@ -197,7 +198,7 @@ class basic_matching_table {
  private:
   static constexpr uint32_t line_entries = 3;
 
-  // Entries behind a line: those of one key and type. Not empty.
+  // Entries of one key and type behind a line. Never empty.
   struct queue {
     uint64_t key;
     entry_type type;
@@ -205,7 +206,7 @@ class basic_matching_table {
     queue* next;
   };
 
-  // With own_links the first of a list.
+  // With own_links, the first entry of a list.
   using line_value = std::conditional_t<Links::in_values, matching_link*, void*>;
   struct item {
     uint64_t key;
@@ -242,7 +243,7 @@ class basic_matching_table {
   size_t bytes() const { return (mask_ + 1) * sizeof(bucket); }
 
   bucket& bucket_of(uint64_t key) {
-    key *= 0x9e3779b97f4a7c15;  // Fibonacci hashing: neighbouring keys go far apart
+    key *= 0x9e3779b97f4a7c15;  // Fibonacci hashing: neighboring keys are spread far apart
     return buckets_[(key >> 32) & mask_];
   }
 
@@ -257,7 +258,7 @@ class basic_matching_table {
     }
   }
 
-  // The oldest of what line[i] stands for that matches, taken out; or null.
+  // Removes and returns the oldest matching entry of line[i]; null if there is none.
   template <class Same>
   static void* take_from_line(bucket& b, uint32_t i, const Same& same) {
     void* found = nullptr;
@@ -272,8 +273,8 @@ class basic_matching_table {
     return found;
   }
 
-  // The oldest entry behind the line that matches, taken out; or null, and then *own is the queue
-  // of this key and type, if there is one.
+  // Removes and returns the oldest matching entry behind the line. If there is none, returns null
+  // and sets *own to the queue of this key and type, if there is one.
   template <class Same>
   __attribute__((noinline)) void* take_from_behind(bucket& b, uint64_t key, entry_type type,
                                                    const Same& same, matching_link*** own) {
@@ -312,14 +313,14 @@ class basic_matching_table {
     b.more = made;
   }
 
-  // One that is empty.
+  // Removes an empty queue.
   void end_queue(queue** link) {
-    queue* const over = *link;
-    *link = over->next;
-    queues_.recycle(over);
+    queue* const finished = *link;
+    *link = finished->next;
+    queues_.recycle(finished);
   }
 
-  // ---- lists: *list is the first entry, or null ----
+  // Lists: *list is the first entry, or null.
 
   static void append(matching_link** list, matching_link* added) {
     matching_link* const first = *list;
@@ -333,7 +334,7 @@ class basic_matching_table {
     }
   }
 
-  // The first for which same(link) is true, taken out; or null.
+  // Removes and returns the first entry for which same(link) is true; null if there is none.
   template <class Same>
   static matching_link* take(matching_link** list, const Same& same) {
     matching_link* const first = *list;
@@ -352,7 +353,7 @@ class basic_matching_table {
     return nullptr;
   }
 
-  // Leaves those for which take(value, type) is false.
+  // Keeps only the entries for which take(value, type) is false.
   template <class Take>
   void filter(matching_link** list, entry_type type, const Take& take) {
     matching_link* next = *list;

@@ -1,4 +1,4 @@
-// Both kinds of matching are held to the same expectations.
+// Both matching structures must meet the same expectations.
 #include <atomic>
 #include <map>
 #include <thread>
@@ -15,7 +15,7 @@ using type = matching_type;
 
 void* value(uintptr_t n) { return reinterpret_cast<void*>(n); }
 
-// Few buckets, so that much stands behind their lines.
+// Few buckets, so that many entries wait behind the lines.
 struct table_of_one : matching_table {
   table_of_one() : matching_table(1) {}
 };
@@ -26,7 +26,7 @@ struct table_of_many : matching_table {
   table_of_many() : matching_table(1024) {}
 };
 
-// A table whose values are links: value(n) is that of number n.
+// A table whose values are links: value(n) is the link of number n.
 class linked_table_of_two {
  public:
   void* insert(uint64_t key, void* added, type kind) {
@@ -44,7 +44,7 @@ class linked_table_of_two {
   void remove_if(const Take& take) {
     table_.remove_if([&](void* link, type kind) {
       if (!take(value_of(link), kind)) return false;
-      *static_cast<matching_link*>(link) = {nullptr, nullptr};  // it is ours again
+      *static_cast<matching_link*>(link) = {nullptr, nullptr};  // the table no longer uses it
       return true;
     });
   }
@@ -78,7 +78,7 @@ TYPED_TEST(Matchings, PairsTheTwoTypes) {
   EXPECT_EQ(table.insert(7, value(6), type::send), value(4));
 }
 
-// Against a model.
+// Compares with a model.
 TYPED_TEST(Matchings, OldestFirstForEachKey) {
   TypeParam table;
   std::map<uint64_t, std::vector<std::pair<type, void*>>> model;
@@ -153,7 +153,8 @@ TYPED_TEST(Matchings, RemoveIfTakesOutJustThose) {
   table.for_each([](uint64_t, const void*, type) { ADD_FAILURE(); });
 }
 
-// As many as wait for one key, the next costs no more: this ends at once, or never.
+// With many entries waiting for one key, the next one costs no more: otherwise this test would not
+// end.
 TYPED_TEST(Matchings, ManyOfOneKey) {
   TypeParam table;
   constexpr uintptr_t many = 300000;
@@ -161,7 +162,7 @@ TYPED_TEST(Matchings, ManyOfOneKey) {
   for (uintptr_t n = 1; n <= many; ++n) ASSERT_EQ(table.insert(7, value(n), type::send), value(n));
 }
 
-// Every send is matched with exactly one receive of its key, whoever inserts last.
+// Every send is matched with exactly one receive of its key, whichever is inserted last.
 TYPED_TEST(Matchings, ManyThreads) {
   TypeParam table;
   constexpr int threads = 8;

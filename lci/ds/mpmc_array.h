@@ -14,17 +14,17 @@
 
 namespace lci::ds {
 
-// An array that grows, is written rarely and read all the time (SC'25 paper, section 5.1.1). Each
-// growth makes an array of twice the length; the old ones are kept until the end, since a reader
-// may still be in one. Elements that were never set are T().
+// An array that grows, is rarely written and constantly read (SC'25 paper, section 5.1.1). Each
+// growth makes an array of twice the length; old arrays are kept until the end, as a reader may
+// still use one. Elements that were never set are T().
 //
 // Thread safety: every member by any thread at any time. get is wait-free, set takes a lock.
 //
 // Invariants
 //   1. Writers hold lock_. They write the newest array only.
 //   2. An array is complete before current_ points to it (R1), so a reader that sees it (A1) sees
-//      every set that had returned before. A reader in an older array may miss sets that are under
-//      way, not those.
+//      every set that had returned before. A reader in an older array may miss sets that are in
+//      progress, but not those.
 template <class T, class Atomics = std_atomics>
 class mpmc_array {
   static_assert(std::is_trivially_copyable<T>::value, "elements are atomics");
@@ -34,14 +34,14 @@ class mpmc_array {
   mpmc_array(const mpmc_array&) = delete;
   mpmc_array& operator=(const mpmc_array&) = delete;
 
-  // T() beyond what was ever set.
+  // Returns T() for an index that was never set.
   T get(size_t index) const {
     const array* now = current_.load(std::memory_order_acquire);  // A1
     if (now == nullptr || index >= now->length) return T();
     return now->elements()[index].load(std::memory_order_acquire);  // A2: pairs with R2
   }
 
-  // May throw std::bad_alloc, and has then changed nothing.
+  // If the call throws std::bad_alloc, nothing has changed.
   void set(size_t index, T value) {
     const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
     array* now = current_.load(std::memory_order_relaxed);
@@ -53,7 +53,7 @@ class mpmc_array {
  private:
   using element = typename Atomics::template atomic<T>;
 
-  // The elements stand behind it, so that a read of one is two dependent loads.
+  // The elements follow the header, so that reading one takes two dependent loads.
   struct alignas(element) array {
     size_t length;
     element* elements() { return reinterpret_cast<element*>(this + 1); }

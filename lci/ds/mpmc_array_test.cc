@@ -31,14 +31,14 @@ TEST(MpmcArray, KeepsItsElementsWhenItGrows) {
 TEST(MpmcArray, ReadersSeeWhatWasSetBeforeTheyWereTold) {
   constexpr size_t count = 5000;
   mpmc_array<size_t> array;
-  std::atomic<size_t> told{0};
+  std::atomic<size_t> published{0};
   std::atomic<size_t> wrong{0};
   std::vector<std::thread> threads;
   for (int t = 0; t < 6; ++t) {
     threads.emplace_back([&] {
       size_t seen = 0;
       while (seen < count) {
-        seen = told.load(std::memory_order_acquire);
+        seen = published.load(std::memory_order_acquire);
         for (size_t i = seen > 20 ? seen - 20 : 0; i < seen; ++i) {
           if (array.get(i) != i + 1) ++wrong;
         }
@@ -48,7 +48,7 @@ TEST(MpmcArray, ReadersSeeWhatWasSetBeforeTheyWereTold) {
   }
   for (size_t i = 0; i < count; ++i) {
     array.set(i, i + 1);
-    told.store(i + 1, std::memory_order_release);
+    published.store(i + 1, std::memory_order_release);
   }
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(wrong, 0u);

@@ -15,21 +15,21 @@
 
 namespace lci::ds {
 
-// Objects that are used again instead of being freed: for the state of operations under way, so
-// that none is allocated per operation once as many exist as were ever needed at a time, and a few
-// dozen for each thread. Each thread has a stock of its own (stealing_pool, with magazines that are
-// not stolen from, since the pool can grow), so that threads do not meet here.
+// Objects that are reused instead of freed: for the state of operations in progress. Once the pool
+// has as many objects as were ever needed at a time, plus a few dozen per thread, no operation
+// allocates. Each thread has a stock of its own (a stealing_pool whose magazines are private, as
+// the pool can grow), so that threads do not contend.
 //
-// An object is constructed once, keeps what it held when it was recycled, and is destroyed with the
+// An object is constructed once, keeps its contents when it is recycled, and is destroyed with the
 // pool.
 //
-// Thread safety: make and recycle by any thread at any time, also the recycling of another thread's
-// object. Wait-free but for the exchange of a batch with another thread's stock, and an allocation
-// when the pool grows or a thread comes for the first time.
+// Thread safety: make and recycle by any thread at any time; an object may be recycled by another
+// thread. Wait-free, except for the exchange of a batch with another thread's stock, and for an
+// allocation when the pool grows or a thread uses it for the first time.
 //
 // Invariants
 //   1. An object is made, or in stock_, or in the list spare_.
-//   2. created_ is their number.
+//   2. created_ is the number of objects.
 template <class T, class Atomics = std_atomics>
 class object_pool {
  public:
@@ -56,8 +56,8 @@ class object_pool {
     }
   }
 
-  // Objects that have been made and not recycled. Exact if nobody makes or recycles meanwhile; else
-  // an estimate. Not for fast paths.
+  // Number of objects that have been made and not recycled. Exact if no thread makes or recycles
+  // meanwhile; otherwise an estimate. Not for fast paths.
   size_t in_use() const {
     const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
     return created_ - spares_ - stock_.size();
@@ -77,7 +77,7 @@ class object_pool {
   struct owner_of {
     uint32_t operator()(const entry& e) const { return e.owner; }
   };
-  // Its objects are alive.
+  // A block of constructed objects.
   class chunk {
    public:
     explicit chunk(uint32_t owner) : entries_(base::make_aligned_array<entry>(chunk_size)) {
@@ -117,9 +117,9 @@ class object_pool {
   stealing_pool<entry, owner_of, Atomics, /*PrivateMagazines=*/true> stock_{return_threshold};
   mutable basic_spinlock<Atomics> lock_;
   std::vector<std::unique_ptr<chunk>> chunks_;  // guarded by lock_
-  entry* spare_ = nullptr;                      // guarded by lock_: as stock_ could not take them
-  size_t spares_ = 0;                           // guarded by lock_
-  size_t created_ = 0;                          // guarded by lock_
+  entry* spare_ = nullptr;  // guarded by lock_: objects that stock_ could not take
+  size_t spares_ = 0;       // guarded by lock_
+  size_t created_ = 0;      // guarded by lock_
 };
 
 }  // namespace lci::ds

@@ -13,41 +13,43 @@
 
 namespace lci::ds {
 
-// A ring of values that one thread pushes and one, often the same, pops: both with plain loads and
-// stores, where a ring for all takes a locked instruction for each value. Any thread may end that:
-// it disowns the ring, has a process_barrier, and seals it. Then nothing more is pushed, and all
-// threads pop what is left. A sealed ring stays so.
+// A ring of values that one thread pushes and one, often the same, pops: both use plain loads and
+// stores, whereas a ring for all threads needs a locked instruction per value. Any thread may end
+// this: it disowns the ring, has a process_barrier, and seals the ring. Then nothing more is
+// pushed, and all threads pop what is left. A ring stays sealed.
 //
-// This is a bounded queue of L. Lamport ("Specifying concurrent program modules", 1983) with an end
-// to it after D. Dice, M. Moir, W. Scherer ("Quickly Reacquirable Locks", 2003), but that nobody
-// waits for an owner who is in the middle of an operation: what he had not done when the ring was
-// sealed does not count, and he learns that.
+// This is a bounded queue of L. Lamport ("Specifying concurrent program modules", 1983) that can be
+// ended after D. Dice, M. Moir, W. Scherer ("Quickly Reacquirable Locks", 2003), except that no
+// thread waits for an owner in the middle of an operation: an operation that was not complete when
+// the ring was sealed does not count, and the owner learns that.
 //
 // T is trivially copyable.
 //
-// Thread safety: push by any thread, but only the pusher's does anything; pop likewise. pop_sealed
-// and is_sealed by any thread. The rest by one thread at a time: who has the ring calls them under
-// a lock. push, pop and is_sealed are wait-free, pop_sealed is lock-free.
+// Thread safety: push by any thread, but only the pusher's call has an effect; pop by any thread,
+// but only the popper's call has an effect. pop_sealed and is_sealed by any thread. All other
+// members by one thread at a time: the user of the ring calls them under a lock. push, pop and
+// is_sealed are wait-free, pop_sealed is lock-free.
 //
 // Invariants
 //   1. Ticket t belongs to slot t % capacity. tail_ is the number of values that the pusher has
-//      pushed, and written by him only; head_ that of values that the popper has popped, likewise.
-//      head_ <= tail_ <= head_ + capacity.
-//   2. When it is sealed begin_ and end_ become the head and the tail, and final; of an operation
-//      that was under way then, what it wrote is in them or does not count. Afterwards
-//      begin_ <= shared_head_ <= end_, which only grows, and nobody writes the slots between:
-//      an owner who is late writes that of ticket end_ at most, which is another's, by 1.
-//   3. An owner whose push or pop is ok did all of it before the ring was sealed.
+//      pushed, and only the pusher writes it; head_ is the number of values that the popper has
+//      popped, and only the popper writes it. head_ <= tail_ <= head_ + capacity.
+//   2. When the ring is sealed, begin_ and end_ become the head and the tail, and are final. The
+//      writes of an operation that was in progress then are included in them or do not count.
+//      Afterwards begin_ <= shared_head_ <= end_, shared_head_ only grows, and no thread writes the
+//      slots in between: a late owner writes at most the slot of ticket end_, which is a different
+//      slot, by 1.
+//   3. An owner whose push or pop is ok completed it before the ring was sealed.
 // Orders
 //   A1, the release of a push's tail_, pairs with A2, the acquire of the pop's: the value.
 //   B1, the release of a pop's head_, pairs with B2, the acquire of the push's: the slot is no
 //       longer read.
-//   C   the owner writes tail_ (or head_), has a light_barrier, and reads whether he still is the
-//       owner; another writes that he is not, has a process_barrier, and reads tail_ (and head_).
-//       One of them sees what the other wrote: so what counts for the owner counts for all (3). A
-//       popper who read a tail_ that came too late to count reads behind it that he is not the
-//       owner; so does a pusher who read such a head_, before he writes the slot, which still has a
-//       value.
+//   C   the owner writes tail_ (or head_), has a light_barrier, and reads whether it is still the
+//       owner; another thread writes that it is not, has a process_barrier, and reads tail_ (and
+//       head_). One of them sees the other's write: what counts for the owner counts for all
+//       threads (3). A popper that read a tail_ that came too late to count reads afterwards that
+//       it is not the owner; so does a pusher that read such a head_, before it writes the slot,
+//       which still has a value.
 //   D1, the release of sealed_, pairs with D2, its acquire: begin_, end_, and, since A3, an acquire
 //       of tail_ in seal(), pairs with A1, the values.
 template <class T, class Atomics = std_atomics>
@@ -59,12 +61,11 @@ class owned_ring {
     ok,
     refused,    // full, or empty
     not_owner,  // nothing was done
-    unsure,     // the ring is being sealed: was_pushed or was_popped will tell
+    unsure,     // the ring is being sealed: was_pushed or was_popped says whether it counts
   };
   enum class sealed_result { ok, drained, moved };
 
-  // `capacity` is a power of two; pusher and popper are numbers of threads. May throw
-  // std::bad_alloc.
+  // `capacity` is a power of two; pusher and popper are thread numbers. May throw std::bad_alloc.
   owned_ring(size_t capacity, uint32_t pusher, uint32_t popper)
       : mask_(capacity - 1),
         slots_(base::make_aligned_array<slot>(capacity)),
@@ -95,7 +96,7 @@ class owned_ring {
     return still_mine(pusher_, me);
   }
 
-  // Whatever the result is, it may have written *out.
+  // May write *out whatever the result is.
   [[gnu::always_inline]] result pop(T* out) {
     const uint32_t me = Atomics::known_thread_number();
     if (__builtin_expect(popper_.load(std::memory_order_relaxed) != me, 0)) {
@@ -115,8 +116,8 @@ class owned_ring {
 
   bool is_sealed() const { return sealed_.load(std::memory_order_acquire); }  // D2
 
-  // Takes the oldest value of a sealed ring. `still` is asked before; if it says no, nothing is
-  // taken (moved). *out is written in any case.
+  // Takes the oldest value of a sealed ring. `still` is called before; if it returns false, nothing
+  // is taken (moved). *out is always written.
   template <class Condition>
   sealed_result pop_sealed(T* out, const Condition& still) {
     typename Atomics::exponential_backoff race;
@@ -132,26 +133,27 @@ class owned_ring {
     return sealed_result::drained;
   }
 
-  // ---- under the lock of who has the ring
+  // The members below are called under the lock of the ring's user.
 
-  // The first half of its end. A process_barrier, and seal(), must follow.
+  // First half of the end. A process_barrier, and seal(), must follow.
   void disown() {
     pusher_.store(nobody, std::memory_order_relaxed);
     popper_.store(nobody, std::memory_order_relaxed);
   }
   void seal() {
-    // The head first: who popped that far had seen a tail that we see, too.
+    // The head first: the popper that popped this far had seen a tail that this load of tail_ sees,
+    // too.
     begin_ = head_.load(std::memory_order_acquire);
     end_ = tail_.load(std::memory_order_acquire);  // A3
     shared_head_.store(begin_, std::memory_order_relaxed);
     sealed_.store(true, std::memory_order_release);  // D1
   }
 
-  // After `unsure`, by the thread that was told so: whether the operation counts. It is sealed.
+  // For the thread that got `unsure`, when the ring is sealed: whether the operation counts.
   bool was_pushed() const { return tail_.load(std::memory_order_relaxed) <= end_; }
   bool was_popped() const { return head_.load(std::memory_order_relaxed) <= begin_; }
 
-  // Exact if nobody pushes or pops meanwhile; else an estimate.
+  // Exact if no thread pushes or pops meanwhile; otherwise an estimate.
   size_t size() const {
     if (is_sealed()) {
       return static_cast<size_t>(end_ - shared_head_.load(std::memory_order_relaxed));
@@ -161,9 +163,9 @@ class owned_ring {
   }
 
  private:
-  static constexpr uint32_t nobody = UINT32_MAX - 1;  // no thread's number, nor that of no number
+  static constexpr uint32_t nobody = UINT32_MAX - 1;  // no thread's number, nor UINT32_MAX
 
-  // As aligned as what copies it likes.
+  // Aligned for the instructions that copy it.
   struct alignas(16) slot {
     unsigned char bytes[sizeof(T)];
   };
@@ -190,16 +192,16 @@ class owned_ring {
   atomic<uint32_t> pusher_;
   atomic<uint32_t> popper_;
   atomic<bool> sealed_{false};
-  uint64_t begin_ = 0;  // before sealed_
-  uint64_t end_ = 0;    // likewise
+  uint64_t begin_ = 0;  // written before sealed_
+  uint64_t end_ = 0;    // written before sealed_
 
   alignas(contention_distance) atomic<uint64_t> tail_{0};
-  uint64_t head_seen_ = 0;  // the pusher's: some head_ that was
+  uint64_t head_seen_ = 0;  // for the pusher: an earlier head_
 
   alignas(contention_distance) atomic<uint64_t> head_{0};
-  uint64_t tail_seen_ = 0;  // the popper's: some tail_ that was
+  uint64_t tail_seen_ = 0;  // for the popper: an earlier tail_
 
-  alignas(contention_distance) atomic<uint64_t> shared_head_{0};  // next to pop, when sealed
+  alignas(contention_distance) atomic<uint64_t> shared_head_{0};  // next to pop once sealed
 };
 
 }  // namespace lci::ds

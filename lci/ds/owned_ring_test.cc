@@ -23,7 +23,7 @@ constexpr auto wanted = [] { return true; };
 
 void in_another_thread(const std::function<void()>& f) { std::thread(f).join(); }
 
-// Of the calling thread, on the heap, as in the tests of the queues.
+// A ring of the calling thread, on the heap, as in the tests of the queues.
 std::unique_ptr<ring> my_ring(size_t capacity) {
   const uint32_t me = base::thread_number();
   return std::make_unique<ring>(capacity, me, me);
@@ -87,7 +87,8 @@ TEST(OwnedRing, IsAllThreadsWhenItIsSealed) {
   EXPECT_EQ(r->size(), 0u);
 }
 
-// One pushes, one pops, and a third ends it: what counts for the pusher is popped once.
+// One thread pushes, one pops, and a third ends the ring: what counts for the pusher is popped
+// once.
 TEST(OwnedRing, NothingIsLostWhenItEndsInTheMiddle) {
   if (!base::has_process_barrier())
     GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";

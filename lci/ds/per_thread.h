@@ -10,12 +10,12 @@
 
 namespace lci::ds {
 
-// A place for each thread that ever used an object: as many as ever lived at one time (see
-// base::thread_number). A place stays when its thread ends, and a later thread takes it over with
-// what is in it; places are destroyed with the object.
+// A place for each thread that ever used an object: as many places as threads ever lived at one
+// time (see base::thread_number). A place remains when its thread ends, and a later thread takes it
+// over with its contents; places are destroyed with the object.
 //
-// Thread safety: every member by any thread at any time. Wait-free, but for a thread number's first
-// call of mine(), which makes the place.
+// Thread safety: every member by any thread at any time. Wait-free, except for the first call of
+// mine() with a thread number, which makes the place.
 template <class Place, class Atomics = std_atomics>
 class per_thread {
  public:
@@ -26,8 +26,8 @@ class per_thread {
     for (size_t number = 0; number < size(); ++number) delete find(number);
   }
 
-  // The calling thread's place. make() gives a std::unique_ptr<Place> and may throw; so may this
-  // (std::bad_alloc) the first time.
+  // Returns the calling thread's place. make() returns a std::unique_ptr<Place>. The first call may
+  // throw std::bad_alloc, or what make() throws.
   template <class Make>
   Place& mine(const Make& make) {
     const size_t number = Atomics::thread_number();
@@ -35,7 +35,7 @@ class per_thread {
     return __builtin_expect(place != nullptr, 1) ? *place : add(number, make);
   }
 
-  // Null if the thread of that number has not come yet.
+  // Null if no thread with that number has used the object.
   Place* find(size_t number) const { return places_.get(number); }
 
   // One more than the greatest number that may have a place.

@@ -1,5 +1,5 @@
-// Both queues are held to the same expectations. They are on the heap: the address sanitizer's
-// stack of gcc does not keep the alignment that they ask for.
+// Both queues must meet the same expectations. They are on the heap, as stacks of gcc's address
+// sanitizer do not keep their alignment.
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@
 namespace lci::ds {
 namespace {
 
-// As large as a status, so that a torn copy shows.
+// As large as a status, so that a torn copy is detected.
 struct value {
   uint64_t producer;
   uint64_t number;
@@ -35,7 +35,7 @@ bool is_whole(const value& v) {
   return true;
 }
 
-// A small ring, so that it changes all the time.
+// A small ring, so that rings change all the time.
 #ifdef LCI_DS_HAS_WIDE_ATOMIC
 struct wide {
   lcrq<value, std_atomics, wide_cell> queue{8};
@@ -48,7 +48,7 @@ struct narrow {
   bool push(const value& v) { return queue.push(v), true; }
   bool pop(value* v) { return queue.try_pop(v); }
 };
-// SpscPolicy begin as soon as one thread has pushed and one popped, each time.
+// SPSC segments begin each time as soon as one thread has pushed and one has popped.
 struct at_once : default_spsc_policy {
   static constexpr uint64_t first_rounds = 1;
   static constexpr uint64_t most_rounds = 1;
@@ -96,7 +96,7 @@ TYPED_TEST(Queues, KeepsTheOrder) {
   }
 }
 
-// Nothing is lost, nothing comes twice, and each producer's values come in its order.
+// No value is lost or popped twice, and the values of each producer arrive in its order.
 TYPED_TEST(Queues, ManyProducersAndConsumers) {
   constexpr uint64_t producers = 4;
   constexpr uint64_t consumers = 4;
@@ -185,8 +185,9 @@ TYPED_TEST(Lcrqs, UsesItsRingsAgain) {
   }
 }
 
-// A thread's own value is there at once, whatever others are in the middle of.
-TYPED_TEST(Lcrqs, WhatIsPushedCanBePopped) {
+// A value that a thread has pushed is available to it immediately, whatever other threads are in
+// the middle of.
+TYPED_TEST(Lcrqs, APushedValueCanBePopped) {
   constexpr int threads = 8;
   constexpr int rounds = 2000;
   const auto owned = std::make_unique<TypeParam>();
@@ -198,7 +199,7 @@ TYPED_TEST(Lcrqs, WhatIsPushedCanBePopped) {
       value v;
       for (int i = 0; i < rounds; ++i) {
         queue.push(make_value(static_cast<uint64_t>(t), static_cast<uint64_t>(i)));
-        // Everybody pops as many as he has pushed: there is one for each.
+        // Each thread pops as many values as it has pushed: there is one for each pop.
         if (!queue.try_pop(&v) || !is_whole(v)) ++missed;
       }
     });
@@ -235,8 +236,9 @@ TEST(Lcrq, BelongsToWhoUsesItAloneUntilAnotherComes) {
   EXPECT_TRUE(queue->has_owners());
 }
 
-// One pushes more than a SPSC segment holds, another pops half of it; then a third comes.
-TEST(Lcrq, WhatWasInLanesIsPoppedByAll) {
+// One thread pushes more than an SPSC segment holds, another pops half of it; then a third thread
+// comes.
+TEST(Lcrq, ValuesInSpscSegmentsArePoppedByAll) {
   if (!base::has_process_barrier())
     GTEST_SKIP() << "NOTHING WAS TESTED: the kernel has no membarrier";
   constexpr uint64_t values = 1000;
@@ -253,7 +255,7 @@ TEST(Lcrq, WhatWasInLanesIsPoppedByAll) {
   std::thread producer([&] {
     base::backoff patience;
     for (; pushed < values; ++pushed) {
-      // In turn, until the queue is of these two.
+      // In turn, until the two threads own the queue.
       while (pushed < 200 && popped < pushed) patience.idle();
       queue->push(make_value(0, pushed));
     }

@@ -39,7 +39,7 @@ class basic_spinlock {
   void unlock() { locked_.store(false, std::memory_order_release); }  // A1
 
  private:
-  // Out of line, so that who need not wait makes no call.
+  // Out of line, so that a thread that need not wait makes no call.
   __attribute__((noinline)) void wait() {
     typename Atomics::backoff backoff;
     while (!try_lock()) backoff.idle();

@@ -16,59 +16,59 @@
 
 namespace lci::ds {
 
-// A pool of elements that are taken and given back by any thread, mostly by the same: each thread
-// has a stock of its own, last in first out, so that it finds what it last touched; one that has
-// none left steals from the others; one that has too many sends them back to their owners (SC'25
-// paper, section 5.1.2).
+// A pool of elements that any thread takes and puts back, mostly the same thread: each thread has a
+// stock of its own, last in first out, so that it gets the elements it touched last. A thread whose
+// stock is empty steals from the others; a thread with too many elements sends them back to their
+// owners (SC'25 paper, section 5.1.2).
 //
 // A stock is a small magazine and, behind it, a deque with a lock. A get from the magazine costs
-// one atomic exchange on a line that no other thread uses, a put an ordinary store. That is the
-// least for a magazine that can be stolen from ("Laws of order", Attiya et al., POPL 2011), and it
-// can be: no element is ever out of the other threads' reach, whether its place's thread is asleep,
-// busy elsewhere or long gone. (A place stays when its thread ends, and the next thread with that
-// number takes it over.)
+// one atomic exchange on a line that no other thread uses, a put costs an ordinary store. This is
+// the minimum for a magazine that can be stolen from ("Laws of order", Attiya et al., POPL 2011).
+// Stealing from magazines keeps every element within reach of all threads, whether the place's
+// thread sleeps, is busy elsewhere or has ended long ago. (A place remains when its thread ends,
+// and the next thread with that number takes it over.)
 //
-// With PrivateMagazines only deques are stolen from: a get from the magazine costs no more than a
-// put, and each place keeps a magazine of elements, at most, out of the others' reach. For a pool
-// that can make more.
+// With PrivateMagazines, threads steal only from deques: a get from the magazine costs no more than
+// a put, and each place keeps at most one magazine of elements out of reach of the other threads.
+// For a pool that can make more elements.
 //
 // Owner is a function object: owner(element) is the number (base::thread_number) of the thread that
 // called reserve() for it. It must not change while the element is in the pool.
 //
-// Thread safety: every member by any thread at any time, construction and destruction excepted. get
-// and put are wait-free while the magazine serves them; once in `batch` operations at most they
-// take a lock that others hold for a few dozen instructions. A steal only tries locks. Memory is
-// allocated by reserve(), and by the first call of a thread that nobody's number was before; else
-// by no member.
+// Thread safety: every member by any thread at any time, except construction and destruction. get
+// and put are wait-free while the magazine serves them. At most once in `batch` operations they
+// take a lock that other threads hold for a few dozen instructions. A steal only tries locks.
+// Memory is allocated only by reserve(), and by the first call of a thread whose number no thread
+// had before.
 //
 // Invariants
-//   1. An element in the pool is in one slot of one magazine, or in one deque, or is being moved
-//      between two of these by one thread.
+//   1. An element in the pool is in one slot of one magazine, or in one deque, or one thread is
+//      moving it between two of these.
 //   2. A slot becomes empty by an exchange, of any thread, whose result has the element (with
 //      PrivateMagazines also by a store, and only of the place's thread); it becomes full by a
 //      store of the place's thread only. Outside [bottom, top) slots are empty.
-//   3. A deque has room for all elements that its place's thread owns and return_threshold of
-//      others; a place takes no more of others. So a put always finds room.
+//   3. A deque has room for all elements that its place's thread owns and return_threshold elements
+//      of others; a place takes no more elements of others. So a put always finds room.
 // Orders
 //   A1, the release of a slot's store, pairs with A2, the acquire of the exchange: the element's
-//   content. Deques do the same by their locks.
+//       content. Deques do the same by their locks.
 template <class T, class Owner, class Atomics = std_atomics, bool PrivateMagazines = false>
 class stealing_pool {
  public:
   // Slots of a magazine.
   static constexpr size_t magazine = 32;
-  // What is moved at a time between a magazine and a deque.
+  // Number of elements moved at a time between a magazine and a deque.
   static constexpr size_t batch = magazine / 2;
 
-  // A thread whose deque has `return_threshold` elements sends others' back to their owners. Each
-  // thread's deque takes 8 bytes for each of these.
+  // A thread whose deque has `return_threshold` elements sends elements of other threads back to
+  // their owners. Each thread's deque takes 8 bytes for each of these.
   explicit stealing_pool(size_t return_threshold, const Owner& owner = Owner())
       : return_threshold_(return_threshold), owner_(owner) {}
   stealing_pool(const stealing_pool&) = delete;
   stealing_pool& operator=(const stealing_pool&) = delete;
 
-  // Makes the calling thread the owner of so many elements more, which it may now put, or hand to
-  // others that will. Throws std::bad_alloc, having changed nothing.
+  // Makes the calling thread the owner of `more` additional elements, which it may now put, or hand
+  // to other threads that will. If it throws std::bad_alloc, nothing has changed.
   void reserve(size_t more) {
     place& mine = my_place();
     const std::lock_guard<lock_type> guard(mine.lock);
@@ -76,9 +76,9 @@ class stealing_pool {
     mine.owned += more;
   }
 
-  // An element, which now is the caller's; null if none was found. A null is no proof that there is
-  // none: another thread may have been moving some, or have held a lock. Throws std::bad_alloc if
-  // it is the thread's first call and memory cannot be had.
+  // Takes an element, which the caller then owns; returns null if none was found. Null does not
+  // prove that the pool is empty: another thread may have been moving elements, or have held a
+  // lock. Throws std::bad_alloc if this is the thread's first call and memory is not available.
   T* get() {
     place& mine = my_place();
     if constexpr (PrivateMagazines) {
@@ -95,15 +95,15 @@ class stealing_pool {
     return refill(mine);
   }
 
-  // Gives it to the pool. Throws as get does; then it is still the caller's.
+  // Puts the element into the pool. Throws as get does; then the caller still owns the element.
   void put(T* element) {
     place& mine = my_place();
     if (__builtin_expect(mine.top - mine.bottom == magazine, 0)) spill(mine);
     mine.slot(mine.top++).store(element, std::memory_order_release);  // A1
   }
 
-  // How many elements there are in the pool, or in the stock of the thread with that number. Exact
-  // if nobody gets or puts meanwhile; else an estimate. Not for fast paths.
+  // Number of elements in the pool, or in the stock of the thread with that number. Exact if no
+  // thread gets or puts meanwhile; otherwise an estimate. Not for fast paths.
   size_t size() const {
     size_t sum = 0;
     for (size_t number = 0; number < places_.size(); ++number) sum += size_of(number);
@@ -123,11 +123,11 @@ class stealing_pool {
   using lock_type = basic_spinlock<Atomics>;
   using slot_type = typename Atomics::template atomic<T*>;
 
-  // Elements in the order in which they came: newest at the back. Used under its place's lock, but
-  // for size().
+  // Elements in order of arrival, the newest at the back. Used under its place's lock, except for
+  // size().
   class deque {
    public:
-    // Room for so many. Throws std::bad_alloc.
+    // Makes room for `wanted` elements. Throws std::bad_alloc.
     void reserve(size_t wanted) {
       if (wanted <= capacity_) return;
       size_t capacity = batch;
@@ -145,7 +145,7 @@ class stealing_pool {
       elements_[(first_ + count) & (capacity_ - 1)] = element;
       size_.store(count + 1, std::memory_order_relaxed);
     }
-    // From an end that has one.
+    // Pops from an end of a deque that is not empty.
     T* pop_back() {
       const size_t count = size();
       size_.store(count - 1, std::memory_order_relaxed);
@@ -155,7 +155,7 @@ class stealing_pool {
       size_.store(size() - 1, std::memory_order_relaxed);
       return elements_[first_++ & (capacity_ - 1)];
     }
-    // Without the lock: some recent number.
+    // May be called without the lock: then a recent number.
     size_t size() const { return size_.load(std::memory_order_relaxed); }
 
    private:
@@ -168,13 +168,13 @@ class stealing_pool {
   struct alignas(contention_distance) place {
     slot_type& slot(size_t i) { return slots[i % magazine]; }
 
-    // The place's thread's own. The magazine is [bottom, top), oldest first; slots in it may have
-    // been emptied by thieves.
+    // Only for the place's thread. The magazine is [bottom, top), oldest first; thieves may have
+    // emptied slots in it.
     size_t bottom = 0;
     size_t top = 0;
     uint64_t random = 0;
     uint32_t number = 0;
-    // Emptied by thieves, too.
+    // Thieves empty these, too.
     slot_type slots[magazine] = {};
 
     alignas(contention_distance) lock_type lock;
@@ -192,7 +192,7 @@ class stealing_pool {
     });
   }
 
-  // What get does when the magazine is empty.
+  // The slow path of get(), when the magazine is empty.
   __attribute__((noinline)) T* refill(place& mine) {
     if (mine.rest.size() > 0) {
       const std::lock_guard<lock_type> guard(mine.lock);
@@ -201,7 +201,7 @@ class stealing_pool {
       for (size_t i = 0; i < count; ++i) got[i] = mine.rest.pop_back();
       if (count > 0) return keep_all_but_one(mine, got, count);
     }
-    // Everybody's deque first: what is in a magazine is about to be used.
+    // Deques of all threads first: elements in a magazine are about to be used.
     const size_t places = places_.size();
     const size_t looks = PrivateMagazines ? places : 2 * places;
     mine.random = mine.random * 6364136223846793005u + 1442695040888963407u;
@@ -217,7 +217,7 @@ class stealing_pool {
     return nullptr;
   }
 
-  // got[0] is to be used next. The magazine is empty.
+  // got[0] is used next. The magazine is empty.
   T* keep_all_but_one(place& mine, T* const* got, size_t count) {
     for (size_t i = count; i > 1; --i) {
       mine.slot(mine.top++).store(got[i - 1], std::memory_order_release);  // A1
@@ -225,7 +225,7 @@ class stealing_pool {
     return got[0];
   }
 
-  // Half of the victim's elements, at most a batch. Returns how many.
+  // Takes half of the victim's elements, at most a batch. Returns their number.
   size_t steal_from_deque(place& victim, T** got) {
     if (victim.rest.size() == 0 || !victim.lock.try_lock()) return 0;
     const std::lock_guard<lock_type> guard(victim.lock, std::adopt_lock);
@@ -248,7 +248,7 @@ class stealing_pool {
     return count;
   }
 
-  // Makes room in a full magazine: its oldest go to the deque, or back to their owners.
+  // Makes room in a full magazine: its oldest elements go to the deque, or back to their owners.
   __attribute__((noinline)) void spill(place& mine) {
     T* moved[batch];
     size_t count = 0;
@@ -260,7 +260,7 @@ class stealing_pool {
     size_t i = 0;
     while (i < count) {
       place& to = keep ? mine : owners_place(*moved[i], mine);
-      // Consecutive elements of one owner go under one lock.
+      // Move consecutive elements of one owner under one lock.
       const std::lock_guard<lock_type> guard(to.lock);
       do {
         to.rest.push_back(moved[i++]);

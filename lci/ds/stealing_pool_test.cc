@@ -11,7 +11,7 @@
 #include "gtest/gtest.h"
 #include "lci/base/backoff.h"
 
-// Every allocation of this program is counted.
+// Counts every allocation of this program.
 static std::atomic<size_t> allocations{0};
 void* operator new(size_t size) {
   allocations.fetch_add(1, std::memory_order_relaxed);
@@ -53,7 +53,7 @@ void in_another_thread(const F& f) {
   thread.join();
 }
 
-// All that is there, in an order that must not repeat anything.
+// Returns all elements in the pool, and checks that none occurs twice.
 std::vector<element*> drain(pool_type* pool) {
   std::vector<element*> all;
   while (element* e = pool->get()) all.push_back(e);
@@ -74,7 +74,7 @@ TEST(StealingPool, GivesBackTheNewestFirst) {
   EXPECT_EQ(owned->size(), 0u);
 }
 
-// However many there are, and whether their thread is there or gone: any thread gets all.
+// Any thread gets all elements, whatever their number, and whether their thread lives or has ended.
 TEST(StealingPool, NothingIsOutOfReach) {
   for (const size_t count : {1u, 2u, 31u, 32u, 33u, 500u}) {
     const auto owned = std::make_unique<pool_type>(keep_all);
@@ -83,7 +83,7 @@ TEST(StealingPool, NothingIsOutOfReach) {
       EXPECT_EQ(drain(owned.get()).size(), count);
       for (size_t i = 0; i < count; ++i) owned->put(&elements[i]);
     });
-    // The one that put them has ended.
+    // The thread that put them has ended.
     EXPECT_EQ(drain(owned.get()).size(), count);
   }
 }
@@ -142,8 +142,8 @@ TEST(StealingPool, AllocatesNothingOnceWarm) {
   EXPECT_EQ(allocated, 0u);
 }
 
-// No element is ever with two threads, and none is lost. Threads come and go; there are fewer
-// elements than they would like.
+// No two threads ever hold the same element, and no element is lost. Threads come and go, and want
+// more elements than there are.
 TEST(StealingPool, ManyThreads) {
   constexpr int threads = 8;
   constexpr int generations = 4;
@@ -159,7 +159,7 @@ TEST(StealingPool, ManyThreads) {
         std::vector<element*> held;
         base::backoff wait;
         for (int i = 0; i < 3000; ++i) {
-          // Some hold few, some many.
+          // Some threads hold few elements, some many.
           if (held.size() <= static_cast<size_t>(t) * 3) {
             element* e = owned->get();
             if (e != nullptr) {
@@ -193,7 +193,7 @@ TEST(StealingPool, ManyThreads) {
   EXPECT_EQ(drain(owned.get()).size(), count);
 }
 
-// One gets, the other puts: elements come back to the first.
+// One thread gets, the other puts: elements return to the first.
 TEST(StealingPool, GottenHerePutThere) {
   constexpr int rounds = 20000;
   constexpr size_t count = 64;

@@ -14,19 +14,20 @@
 
 namespace lci::ds {
 
-// Pointers that others know by number. A ticket is `Bits` wide: the index of a slot and the number
-// of times that it has been used, so that an old, invented or foreign ticket names nothing. Each
-// entry has an owner (a number >= 0), and only the ticket together with the owner takes it out.
+// Pointers that others refer to by number. A ticket is `Bits` wide: the index of a slot and the
+// number of times that the slot has been used, so that an old, invented or foreign ticket is not
+// valid. Each entry has an owner (a number >= 0), and only the ticket together with the owner takes
+// it out.
 //
-// Thread safety: every member by any thread at any time. insert and take are lock-free, but for the
-// growth of the table, which doubles it under a lock, and a take that waits while for_each looks at
-// its entry.
+// Thread safety: every member by any thread at any time. insert and take are lock-free, except when
+// the table grows, which doubles it under a lock, and while for_each looks at the entry that take
+// takes.
 //
 // Invariants
 //   1. A slot is in the free list, or occupied, or belongs to the one thread that took it from
-//   either.
+//      either.
 //   2. `word` of a slot holds its generation and, only while it is occupied, its owner + 1.
-//   3. The generation goes up each time the slot is emptied.
+//   3. The generation is incremented each time the slot is emptied.
 //   4. Slots never move: chunk c holds 64 * 2^c of them.
 //   5. Only for_each sets and clears the pin of an occupied slot, which nobody empties while it is
 //   set.
@@ -41,27 +42,27 @@ class ticket_table {
   ticket_table(const ticket_table&) = delete;
   ticket_table& operator=(const ticket_table&) = delete;
 
-  // Throws base::check_error when 2^index_bits entries are there already.
+  // Throws base::check_error if the table already has 2^index_bits entries.
   uint32_t insert(T* value, int owner) {
     const uint32_t index = pop_free();
     slot& s = at(index);
     Atomics::plain_write(&s.value, sizeof s.value);
     s.value = value;
     const uint64_t generation = generation_of(s.word.load(std::memory_order_relaxed));
-    // R1: pairs with A1; who sees the owner sees the value.
+    // R1: pairs with A1; a thread that sees the owner sees the value.
     s.word.store(make_word(generation, owner), std::memory_order_release);
     return static_cast<uint32_t>(generation << index_bits | index);
   }
 
-  // The value, which is no longer in the table; null if this ticket of this owner names nothing.
+  // Removes the entry and returns its value; null if this ticket of this owner is not valid.
   T* take(uint32_t ticket, int owner) {
     const uint32_t index = ticket & (max_slots - 1);
     if (index >= allocated_.load(std::memory_order_acquire)) return nullptr;
     return empty(index, make_word(ticket >> index_bits, owner));
   }
 
-  // Takes everything of this owner and calls use(value) for each. Entries that are inserted
-  // meanwhile may be missed.
+  // Removes all entries of this owner and calls use(value) for each. May miss entries that are
+  // inserted concurrently.
   template <class Use>
   void take_all(int owner, Use use) {
     const uint32_t count = allocated_.load(std::memory_order_acquire);
@@ -123,8 +124,7 @@ class ticket_table {
     slot& s = at(index);
     const uint64_t generation =
         (generation_of(expected) + 1) & ((uint64_t{1} << generation_bits) - 1);
-    // A1: pairs with R1. Only one thread succeeds, and the slot is its own until it is in the free
-    // list.
+    // A1: pairs with R1. Only one thread succeeds, and owns the slot until it is in the free list.
     const uint64_t wanted = expected;
     typename Atomics::backoff backoff;
     while (!s.word.compare_exchange_strong(expected, generation << 32, std::memory_order_acquire,
@@ -139,8 +139,8 @@ class ticket_table {
     return value;
   }
 
-  // The free list: the index of its first slot below, a count of pushes above, so that a slot which
-  // has left and come back in between does not look unchanged.
+  // The free list: the index of its first slot in the low half, a count of pushes in the high half,
+  // so that the list does not look unchanged when its first slot has left and returned.
   void push_free(uint32_t index) {
     uint64_t head = free_.load(std::memory_order_relaxed);
     do {
@@ -180,7 +180,7 @@ class ticket_table {
   }
 
   typename Atomics::template atomic<uint64_t> free_{end_of_list};
-  typename Atomics::template atomic<uint32_t> allocated_{0};  // slots there are
+  typename Atomics::template atomic<uint32_t> allocated_{0};  // number of slots
   basic_spinlock<Atomics> growth_;
   base::aligned_array<slot> chunks_[max_chunks];  // written under growth_, before allocated_
 };

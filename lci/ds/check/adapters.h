@@ -1,4 +1,4 @@
-// The queues as queue_scenario and the tests of histories want them: numbers go in and out.
+// Adapters of the queues for queue_scenario and the tests of histories: values are numbers.
 #ifndef LCI_DS_CHECK_ADAPTERS_H_
 #define LCI_DS_CHECK_ADAPTERS_H_
 
@@ -29,7 +29,8 @@ struct unbounded {
   bool pop(uint64_t* value) { return queue.try_pop(value); }
 };
 
-// Of an lcrq that has SPSC segments as soon as one thread has pushed and one has popped, each time.
+// Policy of an lcrq that has SPSC segments each time as soon as one thread has pushed and one has
+// popped.
 template <template <class, class> class Ring = owned_ring>
 struct spsc_at_once {
   static constexpr uint64_t first_rounds = 1;
@@ -38,7 +39,7 @@ struct spsc_at_once {
   using ring = Ring<T, Atomics>;
 };
 
-// One ring of an lcrq alone. Slot names are indices of values.
+// A single ring of an lcrq. Slot names are indices of values.
 template <class Ring, class Atomics, size_t Capacity, size_t Threads>
 class ring_alone {
  public:

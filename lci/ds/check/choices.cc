@@ -38,7 +38,7 @@ bool all_choices::next_run() {
 }
 
 size_t all_choices::decide(choice_kind kind, size_t count) {
-  // A choice without an alternative is not worth a place in the path, but the same in each run.
+  // A choice without an alternative takes no entry in the path, but must be the same in each run.
   if (kind == choice_kind::preempt && preemptions_ == most_preemptions_) return 0;
   if (kind == choice_kind::read && old_reads_ == most_old_reads_) return 0;
   if (position_ == path_.size()) path_.push_back({kind, 0, count});
@@ -87,7 +87,7 @@ bool replay_choices::next_run() {
 
 size_t replay_choices::decide(choice_kind, size_t count) {
   const size_t number = made().size() < numbers_.size() ? numbers_[made().size()] : 0;
-  // Of a schedule for another scenario.
+  // The schedule belongs to another scenario.
   return number < count ? number : 0;
 }
 

@@ -1,4 +1,4 @@
-// Where a schedule comes from: every decision of a run is one number, asked for here, so that the
+// Source of a schedule: every decision of a run is one number that is requested here, so that the
 // numbers are the schedule.
 #ifndef LCI_DS_CHECK_CHOICES_H_
 #define LCI_DS_CHECK_CHOICES_H_
@@ -12,9 +12,9 @@
 namespace lci::ds::check {
 
 enum class choice_kind {
-  preempt,  // 0: the thread goes on; else another one does
-  next,     // which thread goes on, where this one cannot
-  read,     // 0: the newest value; else an older one that the memory orders allow
+  preempt,  // 0: the thread continues; otherwise another thread does
+  next,     // which thread continues when this one cannot
+  read,     // 0: the newest value; otherwise an older one that the memory orders allow
 };
 
 // Thread safety: none.
@@ -22,18 +22,18 @@ class choices {
  public:
   virtual ~choices() = default;
 
-  // Begins a run. False if there is none left.
+  // Begins a run. Returns false if no run is left.
   virtual bool next_run() = 0;
-  // A number below `count`, which is at least 2.
+  // Returns a number below `count`, which is at least 2.
   size_t choose(choice_kind kind, size_t count);
 
-  // The numbers of this run so far, as replay_choices reads them: "<position>:<number>" for each
-  // that is not 0.
+  // The numbers of this run so far, in the format of replay_choices: "<position>:<number>" for each
+  // number that is not 0.
   std::string schedule() const;
 
  protected:
   virtual size_t decide(choice_kind kind, size_t count) = 0;
-  // To be called by next_run.
+  // Must be called by next_run.
   void begin() { made_.clear(); }
   const std::vector<size_t>& made() const { return made_; }
 
@@ -41,9 +41,9 @@ class choices {
   std::vector<size_t> made_;
 };
 
-// Every sequence of choices once, depth first, but for those with more than so many preemptions or
-// old values: most errors need few (Musuvathi and Qadeer, "Iterative context bounding for
-// systematic testing of multithreaded programs", PLDI 2007).
+// Every sequence of choices once, depth first, except for those that exceed the limits on
+// preemptions or old values: most errors need few (Musuvathi and Qadeer, "Iterative context
+// bounding for systematic testing of multithreaded programs", PLDI 2007).
 class all_choices : public choices {
  public:
   all_choices(size_t preemptions, size_t old_reads)
@@ -62,14 +62,14 @@ class all_choices : public choices {
 
   const size_t most_preemptions_;
   const size_t most_old_reads_;
-  std::vector<decision> path_;  // of the last run; then the part of it that is repeated
+  std::vector<decision> path_;  // of the last run; then the part of it to repeat
   size_t position_ = 0;
   size_t preemptions_ = 0;
   size_t old_reads_ = 0;
   bool begun_ = false;
 };
 
-// Runs without end, each from its own seed.
+// An endless sequence of runs, each with its own seed.
 class random_choices : public choices {
  public:
   explicit random_choices(uint64_t seed) : seed_(seed) {}
@@ -81,13 +81,13 @@ class random_choices : public choices {
  private:
   uint64_t seed_;
   std::mt19937_64 random_;
-  unsigned preempt_percent_ = 0;  // another one each run: some errors need many, some few
+  unsigned preempt_percent_ = 0;  // differs between runs: errors need few or many
 };
 
-// One run: what schedule() said of another.
+// Repeats one run, given its schedule().
 class replay_choices : public choices {
  public:
-  // Throws std::invalid_argument if it is not a schedule.
+  // Throws std::invalid_argument if the text is not a schedule.
   explicit replay_choices(const std::string& schedule);
   bool next_run() override;
 

@@ -1,4 +1,5 @@
-// The explorer itself: what it must find, what it must not, and that it repeats what it found.
+// Tests of the explorer: what it must find, what it must not find, and that it can repeat what it
+// found.
 #include "lci/ds/check/explore.h"
 
 #include <cstddef>
@@ -21,7 +22,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// A scenario of functions.
+// A scenario that consists of functions.
 class program : public scenario {
  public:
   std::vector<std::function<void()>> bodies;
@@ -39,7 +40,7 @@ exploration explore_all(const maker& make, size_t preemptions = 3, size_t old_re
   return explore(make, all, 200000);
 }
 
-// Every outcome that the explorer can find, by a scenario that never fails.
+// Collects every outcome that the explorer can find, in a scenario that never fails.
 struct message_passing : program {
   scheduled_atomic<int> data{0};
   scheduled_atomic<int> flag{0};
@@ -85,8 +86,8 @@ TEST(Explorer, KnowsReleaseAndAcquire) {
   EXPECT_EQ(message_passing_outcomes(release, relaxed), all);
 }
 
-// Each thread writes one and reads the other, with what is given between the two: both may read 0,
-// unless all is sequentially consistent.
+// Each thread writes one variable and reads the other, with the given call in between. Both may
+// read 0, unless all operations are sequentially consistent.
 void nothing() {}
 std::set<std::pair<int, int>> store_buffering_outcomes(std::memory_order write,
                                                        std::memory_order read,
@@ -143,13 +144,13 @@ TEST(Explorer, KnowsProcessBarriers) {
   EXPECT_EQ(outcomes(light, process), ordered);
   EXPECT_EQ(outcomes(process, process), ordered);
   EXPECT_EQ(outcomes(light, light), all);
-  // The compiler may exchange what no light barrier keeps apart.
+  // The compiler may reorder operations that no light barrier separates.
   EXPECT_EQ(outcomes(process, nothing), all);
   EXPECT_EQ(outcomes(nothing, process), all);
 }
 
-// Each thread is interrupted on its own: the first is before its light barrier, the second after
-// its own, though the second has seen what the first did later.
+// Each thread is interrupted at its own moment: the first thread before its light barrier, the
+// second after its own, although the second thread has seen what the first did later.
 TEST(Explorer, AProcessBarrierIsNotOneMoment) {
   struct three : program {
     scheduled_atomic<int> x{0};
@@ -272,7 +273,7 @@ TEST(Explorer, FindsALostUpdateAndRepeatsIt) {
     EXPECT_EQ(replayed.failure, found.failure);
     EXPECT_EQ(replayed.schedule, found.schedule);
   }
-  // By chance, too; and the seed is all that is needed.
+  // Random schedules find it, too; the seed is all that is needed to repeat them.
   random_choices random(1);
   const exploration by_chance = explore(make, random, 1000);
   ASSERT_EQ(by_chance.failure, "one was lost");

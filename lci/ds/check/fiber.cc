@@ -16,7 +16,7 @@
 namespace lci::ds::check {
 namespace {
 
-// Sanitized code needs much; and its switches take time for each byte.
+// Sanitized code needs much stack, but the sanitizers' switches take time for each byte.
 constexpr size_t stack_size = 64 * 1024;
 
 }  // namespace
@@ -27,7 +27,7 @@ fiber::fiber(std::function<void()> body)
   own_.uc_stack.ss_sp = stack_.get();
   own_.uc_stack.ss_size = stack_size;
   own_.uc_link = nullptr;
-  // makecontext passes ints.
+  // makecontext passes arguments as ints.
   const auto self = reinterpret_cast<uintptr_t>(this);
   makecontext(&own_, reinterpret_cast<void (*)()>(&fiber::start), 2,
               static_cast<unsigned>(self >> 32), static_cast<unsigned>(self));

@@ -1,4 +1,4 @@
-// Threads of a test that take turns on one thread of the system, when told to.
+// Threads of a test that take turns on one thread of the system, under explicit control.
 #ifndef LCI_DS_CHECK_FIBER_H_
 #define LCI_DS_CHECK_FIBER_H_
 
@@ -11,10 +11,10 @@
 namespace lci::ds::check {
 
 // A function with a stack of its own. It runs only inside resume(), until it calls pause() or
-// returns. Known to the sanitizers, which else mistake one stack for another.
+// returns. It is announced to the sanitizers, which would otherwise confuse the stacks.
 //
-// Thread safety: none; resume() by the thread that constructed it. The body lets no exception out,
-// and has returned, or never begun, before the fiber is destroyed.
+// Thread safety: none; resume() by the thread that constructed the fiber. The body lets no
+// exception escape. Before the fiber is destroyed, the body has returned, or has never begun.
 class fiber {
  public:
   explicit fiber(std::function<void()> body);
@@ -22,9 +22,9 @@ class fiber {
   fiber(const fiber&) = delete;
   fiber& operator=(const fiber&) = delete;
 
-  // Runs it until it pauses or returns. Not from inside a fiber.
+  // Runs the body until it pauses or returns. Not callable from inside a fiber.
   void resume();
-  // From inside: back to where it was resumed.
+  // Called from inside: returns to the caller of resume().
   void pause();
 
   bool finished() const { return finished_; }
@@ -38,7 +38,7 @@ class fiber {
   ucontext_t own_;
   ucontext_t resumer_;
   bool finished_ = false;
-  // What the sanitizers call the two stacks.
+  // The sanitizers' names of the two stacks.
   void* own_name_ = nullptr;
   void* resumer_name_ = nullptr;
   const void* resumer_stack_ = nullptr;

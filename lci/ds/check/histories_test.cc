@@ -1,5 +1,5 @@
-// What real threads did to the queues and to matching, round by round, is linearizable. How much
-// their calls overlap depends on the machine; structures_test makes them overlap in every way.
+// Histories of real threads that use the queues and matching, round by round, are linearizable. How
+// much the calls overlap depends on the machine; structures_test makes them overlap in every way.
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -23,11 +23,12 @@ constexpr size_t threads = 3;
 constexpr size_t calls_per_round = 5;
 constexpr size_t rounds = 1000;
 
-// Runs act(thread, round) in all threads at once, then check(round) in one, and so on.
+// Runs act(thread, round) concurrently in all threads, then check(round) in one thread, and
+// repeats.
 template <class Act, class Check>
 void run_rounds(const Act& act, const Check& check) {
   std::atomic<size_t> arrived{0};
-  std::atomic<size_t> round{0};  // two for each: act, then check
+  std::atomic<size_t> round{0};  // counts two per round: act, then check
   const auto await_all = [&](size_t next) {
     base::backoff wait;
     if (arrived.fetch_add(1) + 1 == threads) {
@@ -52,7 +53,7 @@ void run_rounds(const Act& act, const Check& check) {
 
 template <class Queue, class Clock>
 void expect_queue(size_t capacity) {
-  // Each round begins with an empty queue, that has been used.
+  // Each round begins with an empty queue that has been used before.
   auto queue = std::make_unique<Queue>();
   recorder<transfer, Clock> log(threads);
   run_rounds(

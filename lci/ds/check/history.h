@@ -1,4 +1,4 @@
-// What several threads did to a structure and what it answered, with the order in time.
+// Calls of several threads to a structure, its answers, and their order in time.
 #ifndef LCI_DS_CHECK_HISTORY_H_
 #define LCI_DS_CHECK_HISTORY_H_
 
@@ -14,8 +14,8 @@
 
 namespace lci::ds::check {
 
-// One call and its answer. A call precedes another if it returned before the other was invoked;
-// calls with equal times do not precede each other.
+// One call and its answer. A call precedes another call if it returned before the other was
+// invoked; calls with equal times do not precede each other.
 template <class Operation>
 struct call {
   Operation operation;
@@ -29,10 +29,10 @@ using history = std::vector<call<Operation>>;
 
 // Clocks: operator() may be called by any thread at any time.
 
-// Counts. What has a lower number happens before what has a higher one in the sense of the language
-// (the increments form a release sequence), so a structure that is linearizable by its memory
-// orders is so by this clock on every machine. Each reading is a locked instruction on a shared
-// line: it drives threads apart a little, and orders them.
+// A counter. An event with a lower number happens before an event with a higher number in the sense
+// of the language (the increments form a release sequence). A structure that is linearizable by its
+// memory orders is therefore linearizable by this clock on every machine. Each reading is a locked
+// instruction on a shared line, which separates the threads slightly, and orders them.
 class counting_clock {
  public:
   uint64_t operator()() { return count_.fetch_add(1, std::memory_order_acq_rel); }
@@ -41,10 +41,10 @@ class counting_clock {
   std::atomic<uint64_t> count_{0};
 };
 
-// The time, in nanoseconds, which the kernel keeps monotonic across processors. Nothing is shared,
-// so the threads are hardly disturbed. Only for structures whose operations take effect with a
+// The time in nanoseconds, which the kernel keeps monotonic across processors. Nothing is shared,
+// so the clock hardly disturbs the threads. Only for structures whose operations take effect with a
 // locked instruction, or under a lock that the later operation takes too: a plain store may reach
-// the others after its call has returned by this clock.
+// other threads after its call has returned by this clock.
 class time_clock {
  public:
   uint64_t operator()() const {
@@ -53,11 +53,11 @@ class time_clock {
   }
 };
 
-// Collects the calls of a fixed number of threads. Nothing is allocated by record() until a thread
-// has made more calls than announced.
+// Collects the calls of a fixed number of threads. record() does not allocate until a thread has
+// made more calls than announced.
 //
 // Thread safety: each thread records with its own number; everything else by one thread, while no
-// other records.
+// other thread records.
 template <class Operation, class Clock = counting_clock>
 class recorder {
  public:

@@ -1,4 +1,4 @@
-// Whether a history of concurrent calls could have been made one after the other.
+// Decides whether a history of concurrent calls is equivalent to a sequential one.
 #ifndef LCI_DS_CHECK_LINEARIZABLE_H_
 #define LCI_DS_CHECK_LINEARIZABLE_H_
 
@@ -15,20 +15,20 @@
 
 namespace lci::ds::check {
 
-// A Specification is what the structure is when used by one thread:
+// A Specification defines the behavior of the structure when one thread uses it:
 //   operation                   a call with its answer (type); text(operation) describes it
-//   bool apply(operation)       whether the answer is right in the present state; if so, moves on
-//   to
-//                               the next state, else leaves it
+//   bool apply(operation)       whether the answer is right in the current state; if so, changes to
+//                               the next state, otherwise leaves the state unchanged
 //   void append_state(std::vector<uint64_t>*) const
-//                               appends words that are the same for equal states and no others
-// It is copied once for each step of the search, so states should be small.
+//                               appends words that are equal for equal states, and only for those
+// The specification is copied once for each step of the search, so states should be small.
 
 struct verdict {
   bool linearizable = false;
-  // If not: the history, and the longest beginning of an order that was found. Empty otherwise.
+  // If not linearizable: the history, and the longest beginning of an order that was found.
+  // Otherwise empty.
   std::string explanation;
-  // Steps of the search.
+  // Number of steps of the search.
   uint64_t steps = 0;
 };
 
@@ -70,12 +70,12 @@ struct hash_of_words {
 
 }  // namespace internal
 
-// Looks for an order of all calls that respects "returned before invoked" and in which every answer
-// is right, beginning with the state `initial`. All calls must have returned.
+// Searches for an order of all calls that respects "returned before invoked" and in which every
+// answer is right, beginning with the state `initial`. All calls must have returned.
 //
-// A depth-first search that takes, of the calls not ordered yet, any one invoked before all of them
-// returned (Wing and Gong, "Testing and verifying concurrent objects", JPDC 1993), and never goes
-// on twice from the same state with the same set of calls ordered (Lowe, "Testing for
+// A depth-first search that takes, of the calls not yet ordered, any one invoked before all of them
+// returned (Wing and Gong, "Testing and verifying concurrent objects", JPDC 1993), and never
+// continues twice from the same state with the same set of calls ordered (Lowe, "Testing for
 // linearizability", CCPE 2017). Exponential in the number of calls that overlap, not in the length.
 template <class Specification>
 verdict check_linearizable(const Specification& initial,
@@ -86,7 +86,7 @@ verdict check_linearizable(const Specification& initial,
   struct step {
     Specification state;  // before the call
     size_t next;          // the call to try next, as an index
-    size_t taken;         // the one that led to the step below
+    size_t taken;         // the call that led to the next step
   };
   verdict result;
   std::vector<bool> ordered(count, false);
@@ -97,8 +97,8 @@ verdict check_linearizable(const Specification& initial,
   path.push_back({initial, 0, 0});
   while (path.size() <= count) {
     step& here = path.back();
-    // Calls are sorted by invocation: from the first that was invoked after some call returned, all
-    // were.
+    // Calls are sorted by invocation: all calls after the first one invoked after some return were
+    // invoked after that return, too.
     uint64_t first_return = UINT64_MAX;
     for (size_t i = 0; i < count && calls[i].invoked <= first_return; ++i) {
       if (!ordered[i]) first_return = std::min(first_return, calls[i].returned);
@@ -142,10 +142,10 @@ verdict check_linearizable(const Specification& initial,
   return result;
 }
 
-// The same for a structure that is many independent ones, named by key_of(operation): a history is
-// linearizable if and only if each one's part is (Herlihy and Wing, "Linearizability: a correctness
-// condition for concurrent objects", TOPLAS 1990, theorem 1), and the parts are much quicker to
-// check than the whole. `initial` is the state of each.
+// As check_linearizable, for a structure that consists of many independent ones, identified by
+// key_of(operation). A history is linearizable if and only if the part of each one is (Herlihy and
+// Wing, "Linearizability: a correctness condition for concurrent objects", TOPLAS 1990, theorem 1),
+// and the parts are much quicker to check than the whole. `initial` is the state of each.
 template <class Specification, class KeyOf>
 verdict check_each_linearizable(const Specification& initial,
                                 const history<typename Specification::operation>& calls,
@@ -164,9 +164,9 @@ verdict check_each_linearizable(const Specification& initial,
   return total;
 }
 
-// The history without the calls that `is_refusal`, and during which a call was under way that
-// `excuses` it. For structures that may refuse (say, find nothing) while another thread is in the
-// middle of something: such a refusal changes nothing and says nothing.
+// Returns the history without the calls that `is_refusal` and that overlap a call that `excuses`
+// them. For structures that may refuse (say, find nothing) while another thread is in the middle of
+// an operation: such a refusal changes nothing and proves nothing.
 template <class Operation, class IsRefusal, class Excuses>
 history<Operation> without_excused(const history<Operation>& calls, const IsRefusal& is_refusal,
                                    const Excuses& excuses) {

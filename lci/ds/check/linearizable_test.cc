@@ -64,7 +64,7 @@ TEST(Queue, RejectsALostValue) {
   const verdict v = check_linearizable(queue_specification(), calls);
   EXPECT_FALSE(v.linearizable);
   EXPECT_THAT(v.explanation, HasSubstr("[4, 5] thread 1: pop: 2"));
-  // The two pushes can be ordered, no more.
+  // Only the two pushes can be ordered.
   EXPECT_THAT(v.explanation, HasSubstr("of the rest:\n  [0, 1] thread 0: push 1\n"
                                        "  [2, 3] thread 0: push 2\n"));
 }
@@ -145,7 +145,7 @@ TEST(Matching, PairsTheOldestOfTheOtherType) {
       at(8, 9, 1, insertion{7, false, 5, 2}),
       at(10, 11, 1, insertion{7, false, 6, 0}),
   }));
-  // While they overlap, either may be the older.
+  // While the two calls overlap, either entry may be the older one.
   EXPECT_TRUE(is_matching({
       at(0, 3, 0, insertion{7, true, 1, 0}),
       at(1, 4, 1, insertion{7, true, 2, 0}),
@@ -166,13 +166,13 @@ TEST(Matching, RejectsWrongPairs) {
   // The same type.
   EXPECT_FALSE(
       is_matching({at(0, 1, 0, insertion{7, true, 1, 0}), at(2, 3, 1, insertion{7, true, 4, 1})}));
-  // Two pairs with one.
+  // Two entries paired with the same one.
   EXPECT_FALSE(is_matching({
       at(0, 1, 0, insertion{7, true, 1, 0}),
       at(2, 5, 1, insertion{7, false, 4, 1}),
       at(3, 6, 2, insertion{7, false, 5, 1}),
   }));
-  // Both wait: neither saw the other.
+  // Both wait, although each should have seen the other.
   EXPECT_FALSE(is_matching({
       at(0, 3, 0, insertion{7, true, 1, 0}),
       at(1, 4, 1, insertion{7, false, 2, 0}),
@@ -204,7 +204,7 @@ TEST(Tickets, AreTakenOnce) {
   calls[2].operation.value = 1;
   EXPECT_FALSE(check_linearizable(ticket_specification(), calls).linearizable);
   calls[2].operation = {true, 9, 2};
-  calls[2].invoked = 2;  // the ticket is given out again, perhaps before it was taken
+  calls[2].invoked = 2;  // the ticket is issued again, perhaps before it was taken
   EXPECT_TRUE(check_linearizable(ticket_specification(), calls).linearizable);
   calls[1].invoked = 7;
   calls[1].returned = 8;
@@ -226,7 +226,7 @@ TEST(WithoutExcused, DropsOnlyRefusalsWithAnExcuse) {
   EXPECT_FALSE(is_queue(rest));
 }
 
-// All orders, one by one.
+// Tries all orders, one by one.
 bool is_queue_by_all_orders(const history<transfer>& calls) {
   std::vector<size_t> order(calls.size());
   std::iota(order.begin(), order.end(), 0);

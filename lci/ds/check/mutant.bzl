@@ -5,17 +5,17 @@ load("//lci:build_defs.bzl", "lci_cc_library")
 def mutant(name, header, find, replace, deps, package = "//lci/ds", namespace = "lci::ds"):
     """A library whose header <name>.h is <package>:<header> with one change.
 
-    What it declares is in the namespace <namespace>::<name>. The build fails if the text to be changed
-    is not there exactly once: then the structure has changed, and so must the mutant.
+    Its declarations are in the namespace <namespace>::<name>. The build fails unless the text to be
+    changed occurs exactly once: otherwise the structure has changed, and the mutant must follow.
 
     Args:
-      name: of the library and its namespace.
+      name: name of the library and of its namespace.
       header: the name of the header in lci/ds.
       find: the text to change, of one line.
-      replace: what it becomes.
-      deps: what the structure depends on.
-      package: where the header is.
-      namespace: what it declares its names in.
+      replace: the replacement.
+      deps: dependencies of the structure.
+      package: package of the header.
+      namespace: namespace of the header's declarations.
     """
     native.genrule(
         name = name + "_h",

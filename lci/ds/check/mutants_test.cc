@@ -1,6 +1,6 @@
-// Errors planted in copies of the structures (BUILD.bazel, mutant.bzl), one at a time: the explorer
-// has to find each, and to find it again by its schedule. A test of the tests: that
-// structures_test passes means something.
+// Errors planted in copies of the structures (BUILD.bazel, mutant.bzl), one at a time. The explorer
+// has to find each of them, and to find it again by its schedule. This tests the tests: it shows
+// that a pass of structures_test is significant.
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -102,7 +102,7 @@ TEST(Mutants, ExchangeRing) {
       "not linearizable");
 }
 
-// What a SPSC segment is made of, as an lcrq has it.
+// Maker of an lcrq whose SPSC segments consist of this ring.
 template <template <class, class> class Ring>
 maker spsc_segments(const std::vector<std::string>& scripts) {
   return [=] {
@@ -121,7 +121,7 @@ TEST(Mutants, OwnedRing) {
   expect_found(spsc_segments<owned_push_counted::owned_ring>({"-+++", "--", "-"}),
                "not linearizable");
   expect_found(spsc_segments<owned_pop_not_counted::owned_ring>(popped), "not linearizable");
-  // Pushed by one thread and popped by another, in turn.
+  // One thread pushes and another pops, in turn.
   expect_found(spsc_segments<owned_push_unordered::owned_ring>({"+++++", "-----"}), "data race");
   expect_found(spsc_segments<owned_pop_unordered::owned_ring>({"++++", "---"}), "data race");
   expect_found(spsc_segments<owned_late_head::owned_ring>({"++++", "---", "-"}), "");
@@ -196,7 +196,7 @@ TEST(Mutants, TicketTable) {
   using again = ticket_again::ticket_table<uint64_t, 32, scheduled_atomics>;
   using aba = ticket_aba::ticket_table<uint64_t, 32, scheduled_atomics>;
   expect_found([] { return std::make_unique<ticket_scenario<unordered>>(); }, "data race");
-  expect_found([] { return std::make_unique<ticket_scenario<again>>(); }, "given out twice");
+  expect_found([] { return std::make_unique<ticket_scenario<again>>(); }, "issued twice");
   expect_found([] { return std::make_unique<ticket_reuse_scenario<aba>>(); }, "");
 }
 

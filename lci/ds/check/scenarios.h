@@ -1,4 +1,4 @@
-// What the structures are made to do under the explorer.
+// Scenarios: uses of the structures under the explorer.
 #ifndef LCI_DS_CHECK_SCENARIOS_H_
 #define LCI_DS_CHECK_SCENARIOS_H_
 
@@ -21,9 +21,9 @@
 
 namespace lci::ds::check {
 
-// Each thread does its steps of a script: '+' pushes a number that nobody else pushes, '-' tries to
-// pop. Queue has push(uint64_t) -> bool and pop(uint64_t*) -> bool, and says as
-// Queue::pop_may_overlook whether a pop may find nothing while another thread pushes.
+// Each thread performs the steps of its script: '+' pushes a number that no other step pushes, '-'
+// tries to pop. Queue has push(uint64_t) -> bool and pop(uint64_t*) -> bool.
+// Queue::pop_may_overlook says whether a pop may find nothing while another thread pushes.
 template <class Queue>
 class queue_scenario : public scenario {
  public:
@@ -61,8 +61,8 @@ class queue_scenario : public scenario {
   recorder<transfer, scheduled_clock> log_;
 };
 
-// Inserts into a matching structure: 's' a send, 'r' a receive, all with one key. What a matched
-// value points to must be visible. (A value may be of a table with own_links.)
+// Inserts into a matching structure: 's' a send, 'r' a receive, all with one key. The memory that a
+// matched value points to must be visible. (The value may belong to a table with own_links.)
 template <class Matching>
 class matching_scenario : public scenario {
  public:
@@ -104,7 +104,7 @@ class matching_scenario : public scenario {
   recorder<insertion, scheduled_clock> log_;
 };
 
-// Adds one to a number under a lock, as often as asked.
+// Each thread adds one to a number under a lock.
 template <class Lock>
 class lock_scenario : public scenario {
  public:
@@ -112,7 +112,7 @@ class lock_scenario : public scenario {
   size_t threads() const override { return threads_; }
   void run(size_t number) override {
     if (number == 0) {
-      // Once without waiting.
+      // One thread uses try_lock.
       while (!lock_.try_lock()) scheduled_atomics::pause();
       add();
       lock_.unlock();
@@ -138,12 +138,13 @@ class lock_scenario : public scenario {
   size_t count_ = 0;
 };
 
-// Threads use a number under a lock that is only tried: each thread so many times as its place in
-// `sections` says, or less often where it gave up. Lock is a basic_biased_lock.
+// Threads use a number under a lock that has try_lock only. Each thread does so as often as its
+// entry in `sections` says, or less often if it gave up. Lock is a basic_biased_lock.
 template <class Lock>
 class biased_lock_scenario : public scenario {
  public:
-  // `owned`: who makes the scenario, none of the threads, owns the lock at first.
+  // `owned`: the thread that makes the scenario, and is none of its threads, owns the lock at
+  // first.
   explicit biased_lock_scenario(std::vector<size_t> sections, bool owned = false)
       : sections_(std::move(sections)) {
     while (owned && !lock_.is_mine()) enter();
@@ -163,8 +164,8 @@ class biased_lock_scenario : public scenario {
   }
 
  private:
-  // An attempt may fail because of another that fails, so two threads that wait could keep each
-  // other waiting for as long as the schedule has it.
+  // An attempt may fail because of another attempt that fails, so two waiting threads could keep
+  // each other waiting for as long as the schedule allows.
   static constexpr int attempts = 4;
 
   void enter() {
@@ -184,7 +185,7 @@ class biased_lock_scenario : public scenario {
 
   void section() {
     ++entered_;
-    // Two steps, so that others may come in between.
+    // Two steps, so that other threads may run in between.
     if (inside_.fetch_add(1, std::memory_order_relaxed) != 0) together_ = true;
     scheduled_atomics::plain_read(&count_, sizeof count_);
     const size_t seen = count_;
@@ -214,8 +215,8 @@ class array_scenario : public scenario {
       for (const size_t place : {size_t{20}, size_t{0}, size_t{1}}) get(number, place);
     }
   }
-  // An array of more than one place has no more than registers do: a get may be answered by an
-  // array that was left behind, but not once the set has returned.
+  // An array of more than one element guarantees no more than registers do: an outdated array may
+  // answer a get, but not once the set has returned.
   std::string finish() override {
     return check_each_linearizable(register_specification(), log_.take(),
                                    [](const access& a) { return a.place; })
@@ -245,8 +246,8 @@ class array_scenario : public scenario {
   recorder<access, scheduled_clock> log_;
 };
 
-// Threads take elements, use them, and give them back; all of the first thread at the beginning.
-// Pool is a stealing_pool of pooled_element.
+// Threads take elements, use them, and put them back. The first thread puts all elements at the
+// beginning. Pool is a stealing_pool of pooled_element.
 struct pooled_element {
   uint32_t owner = 1;
   uint64_t content = 0;
@@ -299,7 +300,8 @@ class pool_scenario : public scenario {
   size_t uses_ = 0;
 };
 
-// Threads make objects, use them, and recycle each its own or, where it has one, the other's.
+// Threads make objects and use them. Each recycles its own objects or, if it has one, an object of
+// the other thread.
 template <class Pool>
 class object_scenario : public scenario {
  public:
@@ -311,18 +313,18 @@ class object_scenario : public scenario {
       use(first);
       use(second);
       pool_.recycle(first);
-      pooled_element* other = given_[1 - number].exchange(nullptr, std::memory_order_acquire);
+      pooled_element* other = offered_[1 - number].exchange(nullptr, std::memory_order_acquire);
       if (other != nullptr) {
         use(other);
         pool_.recycle(other);
       }
-      other = given_[number].exchange(second, std::memory_order_acq_rel);
+      other = offered_[number].exchange(second, std::memory_order_acq_rel);
       if (other != nullptr) pool_.recycle(other);
     }
   }
   std::string finish() override {
     size_t left = 0;
-    for (auto& g : given_) left += g.load() != nullptr ? 1 : 0;
+    for (auto& g : offered_) left += g.load() != nullptr ? 1 : 0;
     if (pool_.in_use() == left) return "";
     return base::StrCat(pool_.in_use(), " objects are in use, not ", left);
   }
@@ -335,14 +337,15 @@ class object_scenario : public scenario {
   }
 
   Pool pool_;
-  scheduled_atomic<pooled_element*> given_[2] = {nullptr, nullptr};
+  scheduled_atomic<pooled_element*> offered_[2] = {nullptr, nullptr};
 };
 
-// One thread gives out tickets and tells the others, who both try to take each.
+// One thread issues tickets and publishes them to the other two, which both try to take each
+// ticket.
 template <class Table>
 class ticket_scenario : public scenario {
  public:
-  // The table is made large enough before.
+  // The table grows before the run.
   ticket_scenario() : log_(3) { table_.take(table_.insert(&values_[0], 5), 5); }
   size_t threads() const override { return 3; }
   void run(size_t number) override {
@@ -350,17 +353,17 @@ class ticket_scenario : public scenario {
       for (size_t i = 0; i < tickets; ++i) {
         log_.record(number, [&] {
           const uint32_t ticket = table_.insert(&values_[i], 5);
-          told_[i].store(ticket, std::memory_order_relaxed);
-          if (!given_.insert(ticket).second) given_twice_ = true;
+          published_[i].store(ticket, std::memory_order_relaxed);
+          if (!issued_.insert(ticket).second) issued_twice_ = true;
           return ticket_call{true, ticket, i + 1};
         });
       }
       return;
     }
     for (size_t i = 0; i < tickets; ++i) {
-      const uint32_t ticket = told_[i].load(std::memory_order_relaxed);
-      if (ticket == untold) continue;
-      // A stranger's attempt changes nothing.
+      const uint32_t ticket = published_[i].load(std::memory_order_relaxed);
+      if (ticket == unpublished) continue;
+      // A take with another owner changes nothing.
       if (table_.take(ticket, 4) != nullptr) stolen_ = true;
       log_.record(number, [&] {
         const uint64_t* value = table_.take(ticket, 5);
@@ -371,24 +374,24 @@ class ticket_scenario : public scenario {
   }
   std::string finish() override {
     if (stolen_) return "a ticket was taken for a wrong owner";
-    if (given_twice_) return "a ticket was given out twice";
+    if (issued_twice_) return "a ticket was issued twice";
     return check_linearizable(ticket_specification(), log_.take()).explanation;
   }
 
  private:
   static constexpr size_t tickets = 3;
-  static constexpr uint32_t untold = ~uint32_t{0};
+  static constexpr uint32_t unpublished = ~uint32_t{0};
 
   uint64_t values_[tickets] = {};
   Table table_;
-  scheduled_atomic<uint32_t> told_[tickets] = {untold, untold, untold};
+  scheduled_atomic<uint32_t> published_[tickets] = {unpublished, unpublished, unpublished};
   recorder<ticket_call, scheduled_clock> log_;
-  std::set<uint32_t> given_;
-  bool given_twice_ = false;
+  std::set<uint32_t> issued_;
+  bool issued_twice_ = false;
   bool stolen_ = false;
 };
 
-// Every thread gives out a ticket and takes it back, twice or once: the slots come and go.
+// Every thread issues two tickets and takes them back, twice: slots are reused.
 template <class Table>
 class ticket_reuse_scenario : public scenario {
  public:

@@ -12,15 +12,15 @@
 
 namespace lci::ds::check {
 
-// A value that remembers its last few, because a thread may read an old one: any that is not older,
-// in the order of this atomic's writes, than one that the thread knows to have been written or has
-// read, or knows another to have read (C++17, [intro.races]). Release and acquire make the writer's
-// knowledge the reader's, also through a sequence of read-modify-writes; a process barrier shows
-// writes without making them known (scheduler.h). What is left out: that an operation's own value
-// may come from the future (no processor does it), and the common order of all sequentially
-// consistent operations; these read the newest.
+// An atomic that remembers its last few values, as a thread may read an old value: any value that
+// is not older, in the order of this atomic's writes, than one that the thread knows to have been
+// written, has read, or knows another thread to have read (C++17, [intro.races]). A release and an
+// acquire pass the writer's knowledge to the reader, also through a sequence of read-modify-writes;
+// a process barrier makes writes visible without making them known (scheduler.h). Not modeled:
+// values of operations from the future (no processor produces them), and the common order of all
+// sequentially consistent operations; these read the newest value.
 //
-// Outside a run, and in its thread 0, a plain variable.
+// Outside a run, and in its thread 0, this is a plain variable.
 template <class U>
 class scheduled_atomic {
   static_assert(std::is_trivially_copyable_v<U>, "as in std::atomic");
@@ -103,9 +103,9 @@ class scheduled_atomic {
   struct version {
     U value{};
     size_t writer = 0;
-    uint32_t write = 0;       // the writer's operation
-    knowledge released;       // what who reads it with acquire learns
-    vector_clock first_read;  // each thread's operation that read it first; 0: none
+    uint32_t write = 0;       // number of the writer's operation
+    knowledge released;       // knowledge that an acquiring reader gets
+    vector_clock first_read;  // each thread's first operation that read it; 0: none
   };
 
   static bool acquires(std::memory_order order) {
@@ -120,7 +120,7 @@ class scheduled_atomic {
     return order == std::memory_order_release ? std::memory_order_relaxed : order;
   }
 
-  // Every operation does this first.
+  // Called first by every operation.
   void begin(scheduler* s) const {
     if (s == nullptr) return;
     s->step();
@@ -130,11 +130,11 @@ class scheduled_atomic {
     }
   }
 
-  // 0: the newest.
+  // The version of this age; 0: the newest.
   version& at(size_t age) const { return versions_[(last_ + history - age) % history]; }
   version& newest() const { return at(0); }
 
-  // How many of the newest the thread may read.
+  // Number of the newest versions that the thread may read.
   size_t admissible(const scheduler& s) const {
     for (size_t age = 0; age + 1 < count_; ++age) {
       const version& v = at(age);
@@ -161,7 +161,7 @@ class scheduled_atomic {
     write_now(value, order, modifies);
   }
 
-  // `modifies`: it goes on the release sequence of the version before.
+  // `modifies`: the write continues the release sequence of the previous version.
   void write_now(U value, std::memory_order order, bool modifies) {
     scheduler* s = scheduler::active();
     if (s == nullptr) {
@@ -184,7 +184,7 @@ class scheduled_atomic {
   size_t last_ = 0;
   size_t count_ = 1;
   size_t maker_ = 0;
-  uint32_t made_ = 0;  // the maker's operation
+  uint32_t made_ = 0;  // number of the maker's operation
 };
 
 class scheduled_wide_atomic {
@@ -206,7 +206,7 @@ class scheduled_wide_atomic {
       s->known().join(first_.newest().released);
       s->known().join(second_.newest().released);
     }
-    // Both release the same: what was known before either was written.
+    // Both words release the same knowledge: that from before either was written.
     first_.write_now(desired_first, std::memory_order_acq_rel, true);
     second_.write_now(desired_second, std::memory_order_acq_rel, true);
     return true;
@@ -218,7 +218,7 @@ class scheduled_wide_atomic {
 };
 
 // A clock for recorder (history.h): a call learns what was known when earlier calls returned, as it
-// would from whatever told the program of their return. Reading it is a step.
+// would from the program's own means of learning about their return. Reading the clock is a step.
 class scheduled_clock {
  public:
   uint64_t operator()() {

@@ -11,12 +11,12 @@ namespace {
 
 thread_local scheduler* active_scheduler = nullptr;
 
-// All threads wait, and have looked so many times again without a change: for ever. More often than
-// any bounded wait of the structures looks.
+// If all threads wait and have checked again this many times without a change, they wait for ever.
+// More checks than in any bounded wait of the structures.
 constexpr size_t rounds_in_vain = 64;
 
-// Keeps what stopped in the middle of a failed run: it cannot be unwound, since it may be in a
-// destructor, and what its stack owns must not look lost.
+// Keeps a fiber that stopped in the middle of a failed run. It cannot be unwound, as it may be in a
+// destructor, and objects that its stack owns must not be reported as leaks.
 void abandon(std::unique_ptr<fiber> stopped) {
   static auto& all = *new std::vector<std::unique_ptr<fiber>>;
   all.push_back(std::move(stopped));
@@ -67,7 +67,8 @@ void scheduler::body(const std::function<void()>& of) {
   give_way(true);
 }
 
-// Sets next_, and pauses the thread if that is another. `must`: it cannot go on itself.
+// Sets next_, and pauses the thread if next_ is another thread. `must`: this thread cannot
+// continue.
 void scheduler::give_way(bool must) {
   std::array<size_t, max_threads> others{};
   size_t count = 0;
@@ -78,16 +79,16 @@ void scheduler::give_way(bool must) {
   };
   collect(thread_state::ready);
   const thread_state now = threads_[self_ - 1].state;
-  const bool over = now == thread_state::finished || now == thread_state::stopped;
+  const bool ended = now == thread_state::finished || now == thread_state::stopped;
   if (must && count == 0) {
-    // Those that wait look again: what they saw may have been old.
+    // Waiting threads check again: the values that they saw may have been old.
     collect(thread_state::waiting);
-    if (!over) others[count++] = self_;
+    if (!ended) others[count++] = self_;
     for (fellow& t : threads_) {
       if (t.state == thread_state::waiting) t.state = thread_state::ready;
     }
     if (count > 0 && ++waits_in_vain_ > rounds_in_vain * threads_.size()) {
-      fail("no thread can go on: all wait for one another");
+      fail("no thread can continue: all wait for one another");
     }
   }
   if (!failure_.empty()) {
@@ -102,13 +103,13 @@ void scheduler::give_way(bool must) {
       if (chosen > 0) next_ = others[chosen - 1];
     }
   }
-  // One that has finished returns.
+  // A thread that has finished returns.
   if (now != thread_state::finished && next_ != self_) threads_[self_ - 1].runs->pause();
 }
 
 void scheduler::step() {
-  // What destructors do for an exception is one step: the language keeps one list of exceptions for
-  // all fibers.
+  // Destructors that run for an exception are one step: the language keeps one list of exceptions
+  // for all fibers.
   if (self_ == 0 || std::uncaught_exceptions() > 0) return;
   take_step();
   if (steps_ > most_steps_) {

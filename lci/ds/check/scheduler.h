@@ -1,5 +1,5 @@
-// Runs a few threads in an order that is chosen, one step at a time, and knows what each may see of
-// the others' writes.
+// Runs a few threads in a chosen order, one step at a time, and tracks what each thread may see of
+// the other threads' writes.
 #ifndef LCI_DS_CHECK_SCHEDULER_H_
 #define LCI_DS_CHECK_SCHEDULER_H_
 
@@ -19,8 +19,9 @@ namespace lci::ds::check {
 
 constexpr size_t max_threads = 4;
 
-// How far a thread knows of each: a vector clock. Place 0 is the thread outside the run, which
-// makes the structure before it and looks at it afterwards.
+// A vector clock: the number of operations of each thread that the owner of the clock knows of.
+// Entry 0 is the thread outside the run, which makes the structure before the run and checks it
+// afterwards.
 struct vector_clock {
   std::array<uint32_t, max_threads + 1> of{};
 
@@ -31,12 +32,13 @@ struct vector_clock {
   }
 };
 
-// What a thread knows of the operations of each.
+// A thread's knowledge of the operations of each thread.
 struct knowledge {
-  // Those that happened before what it does next.
+  // Operations that happened before the thread's next operation.
   vector_clock happened;
-  // Also those that a process barrier showed it. It reads no older values of atomics, but nobody
-  // has handed ordinary memory to it: only a release and an acquire do.
+  // Also operations that a process barrier made visible to the thread. The thread reads no older
+  // values of atomics, but it may not use ordinary memory on this basis: only a release and an
+  // acquire hand that over.
   vector_clock visible;
 
   void join(const knowledge& other) {
@@ -45,40 +47,40 @@ struct knowledge {
   }
 };
 
-// One run of some threads. While it is alive it is what scheduled_atomics work with.
+// One run of some threads. While it is alive, scheduled_atomics use it.
 //
-// Thread safety: none; one at a time in each thread of the system.
+// Thread safety: none; one object at a time in each thread of the system.
 class scheduler {
  public:
-  // A run that takes more steps than `most_steps` has failed.
+  // A run that takes more than `most_steps` steps has failed.
   scheduler(choices& from, size_t most_steps);
   ~scheduler();
   scheduler(const scheduler&) = delete;
   scheduler& operator=(const scheduler&) = delete;
 
-  // Runs the bodies as threads 1, 2 and so on, until all have returned or the run has failed; then
-  // they stop where they are, for ever.
+  // Runs the bodies as threads 1, 2 and so on, until all have returned or the run has failed; in
+  // that case they stop where they are, for ever.
   void run(const std::vector<std::function<void()>>& bodies);
 
-  // Empty, or what went wrong first.
+  // Empty, or the first error.
   const std::string& failure() const { return failure_; }
   void fail(const std::string& what);
 
   // For scheduled_atomics.
 
   static scheduler* active();
-  // Before each step of a thread: another one may go first.
+  // Called before each step of a thread: another thread may run first.
   void step();
-  // The thread can go no further before another has changed something, or so it thinks.
+  // The thread cannot continue, or believes so, before another thread has changed something.
   void wait();
   // The thread has changed something.
   void changed();
-  // The thread stops for ever after that many more steps, as if its process were killed. Nothing on
+  // The thread stops for ever after `steps` more steps, as if its process were killed. Nothing on
   // its stack is destroyed.
   void stop_after(size_t steps) { threads_[self_ - 1].steps_left = steps; }
   size_t self() const { return self_; }
   knowledge& known() { return known_[self_]; }
-  // Begins an operation: its number among those of the thread.
+  // Begins an operation. Returns its number among those of the thread.
   uint32_t tick() {
     ++known().visible.of[self_];
     return ++known().happened.of[self_];
@@ -89,19 +91,19 @@ class scheduler {
   bool sees(size_t thread, uint32_t operation) const {
     return known_[self_].visible.of[thread] >= operation;
   }
-  // Which of `count` values to read: 0 is the newest.
+  // Chooses which of `count` values to read: 0 is the newest.
   size_t choose_value(size_t count);
 
-  // The two sides of the asymmetric fence (lci/ds/atomics.h). Each other thread's processor is
-  // interrupted at a moment of its own, and the compiler may have moved any of the thread's
-  // operations to the other side of it, but for a light barrier between. So the caller sees what
-  // the thread did before its last light barrier, and the thread sees what the caller did before
-  // the call, though not before its next light barrier.
+  // The two sides of the asymmetric fence (lci/ds/atomics.h). The processor of each other thread is
+  // interrupted at its own moment, and the compiler may have moved any of the thread's operations
+  // across that moment, except across a light barrier. The caller therefore sees what the thread
+  // did before its last light barrier, and the thread sees what the caller did before the call,
+  // though not before its next light barrier.
   void light_barrier();
   void process_barrier();
 
-  // Ordinary reads and writes: a failure if another thread's write, or for a write also its read,
-  // is neither before nor after.
+  // Ordinary reads and writes. Fails if a write of another thread (for a write, also a read) is
+  // ordered neither before nor after.
   void plain_read(const void* address, size_t size);
   void plain_write(const void* address, size_t size);
 
@@ -129,13 +131,14 @@ class scheduler {
   choices& choices_;
   const size_t most_steps_;
   size_t steps_ = 0;
-  size_t waits_in_vain_ = 0;  // since anything changed
+  size_t waits_in_vain_ = 0;  // since the last change
   size_t self_ = 0;
-  size_t next_ = 0;  // who goes on, when the running thread has paused
+  size_t next_ = 0;  // thread that continues when the running one has paused
   std::string failure_;
-  std::vector<fellow> threads_;  // thread i at i - 1
+  std::vector<fellow> threads_;  // thread i is at i - 1
   std::array<knowledge, max_threads + 1> known_;
-  // What process barriers have for each thread's next light barrier; what it saw at its last.
+  // What process barriers hold for each thread's next light barrier; what the thread saw at its
+  // last light barrier.
   std::array<vector_clock, max_threads + 1> shown_;
   std::array<vector_clock, max_threads + 1> at_light_barrier_;
   std::unordered_map<uintptr_t, granule> plain_;

@@ -1,4 +1,4 @@
-// What the structures of lci/ds are when one thread uses them.
+// Sequential specifications of the structures of lci/ds.
 #ifndef LCI_DS_CHECK_SPECIFICATIONS_H_
 #define LCI_DS_CHECK_SPECIFICATIONS_H_
 
@@ -16,8 +16,8 @@ namespace lci::ds::check {
 struct transfer {
   enum class kind { push, pop };
   kind what = kind::push;
-  bool done = true;    // false: refused because full, or nothing was there
-  uint64_t value = 0;  // what was pushed, or popped if done
+  bool done = true;    // false: refused because full, or empty
+  uint64_t value = 0;  // the value pushed, or popped if done
 
   static transfer push(uint64_t value, bool done = true) { return {kind::push, done, value}; }
   static transfer pop(uint64_t value) { return {kind::pop, true, value}; }
@@ -60,8 +60,8 @@ class queue_specification {
   std::vector<uint64_t> values_;  // oldest first
 };
 
-// In any order. A pop may find nothing at any time: a pool is allowed to overlook what other
-// threads hold.
+// A pool, without an order. A pop may find nothing at any time: a pool may overlook elements that
+// other threads hold.
 class pool_specification {
  public:
   using operation = transfer;
@@ -94,7 +94,7 @@ struct insertion {
   uint64_t matched = 0;  // 0: none, it waits
 };
 
-// The entries with one key: the oldest of the other type is matched.
+// The entries with one key: an insertion matches the oldest entry of the other type.
 class matching_specification {
  public:
   using operation = insertion;
@@ -126,7 +126,7 @@ class matching_specification {
   std::vector<uint64_t> waiting_;  // oldest first
 };
 
-// A read or a write of one place of an array. For check_each_linearizable.
+// A read or a write of one element of an array. For check_each_linearizable.
 struct access {
   uint64_t place = 0;
   bool is_write = false;
@@ -151,12 +151,12 @@ class register_specification {
   uint64_t value_ = 0;
 };
 
-// A table of tickets: each is given out once, and taken at most once. Tickets are told apart by
-// number, so a ticket that is given out a second time must not be mistaken for the first.
+// A table of tickets: each is issued once, and taken at most once. Tickets are identified by
+// number, so a ticket that is issued a second time must not be mistaken for the first.
 struct ticket_call {
   bool is_insert = false;
   uint64_t ticket = 0;
-  uint64_t value = 0;  // 0 from a take: it named nothing
+  uint64_t value = 0;  // 0 from a take: the ticket was not valid
 };
 
 class ticket_specification {

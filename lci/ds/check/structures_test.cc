@@ -1,5 +1,5 @@
-// The structures of lci/ds under every schedule within some bounds, and many random ones beyond.
-// A failure prints its schedule: run it again with replay_choices.
+// Runs the structures of lci/ds under every schedule within some bounds, and under many random ones
+// beyond. A failure prints its schedule; to repeat it, use replay_choices.
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -27,7 +27,7 @@ namespace {
 
 using maker = std::function<std::unique_ptr<scenario>()>;
 
-// Of each scenario, by each way of choosing. LCI_TEST_EXPLORE_RUNS=100000 for a night.
+// Runs of each scenario for each way of choosing. LCI_TEST_EXPLORE_RUNS=100000 takes a night.
 size_t most_runs() {
   const char* asked = std::getenv("LCI_TEST_EXPLORE_RUNS");
   return asked == nullptr ? 3000 : std::strtoul(asked, nullptr, 10);
@@ -75,9 +75,10 @@ TEST(Structures, NarrowLcrq) {
   expect_right_queue<unbounded<lcrq<uint64_t, scheduled_atomics, narrow_cell>, 2>>();
 }
 
-// SpscPolicy as soon as one thread has pushed and one popped. In each script the first thread does
-// both, so that the queue is its own when others come; in some it comes back to a queue that has
-// become everybody's, and in some there are several SPSC segments, or those of two threads.
+// SPSC segments begin as soon as one thread has pushed and one has popped. In each script the first
+// thread does both, so that it owns the queue when other threads come. In some scripts it returns
+// to a queue that is then shared, and in some there are several SPSC segments, or those of two
+// threads.
 template <template <class> class Cell>
 void expect_right_spsc() {
   using at_once = unbounded<lcrq<uint64_t, scheduled_atomics, Cell, spsc_at_once<>>, 2>;
@@ -136,7 +137,8 @@ TEST(Structures, Spinlock) {
   }
 }
 
-// Who has the lock owns it at once, each time or the first, or after four sections in a row.
+// The holder of the lock becomes its owner at once, each time or only the first time, or after four
+// sections in a row.
 TEST(Structures, BiasedLock) {
   using at_once = basic_biased_lock<scheduled_atomics, 1, 1>;
   using at_first = basic_biased_lock<scheduled_atomics, 1>;
@@ -146,7 +148,7 @@ TEST(Structures, BiasedLock) {
     SCOPED_TRACE(testing::PrintToString(sections));
     expect_right([&] { return std::make_unique<biased_lock_scenario<at_once>>(sections); });
     expect_right([&] { return std::make_unique<biased_lock_scenario<at_first>>(sections); });
-    // There are four owners at most: then the last of four threads is none.
+    // There are at most four owners: the last of four threads cannot become one.
     expect_right([&] { return std::make_unique<biased_lock_scenario<at_once>>(sections, true); });
   }
   for (const std::vector<size_t>& sections :
