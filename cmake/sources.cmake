@@ -5,10 +5,12 @@ set(LCI_SOURCES
   lci/base/env.cc
   lci/base/log.cc
   lci/base/process_barrier.cc
+  lci/base/rank_list.cc
   lci/base/status.cc
   lci/base/strings.cc
   lci/base/thread_number.cc
   lci/base/wakeup.cc
+  lci/boot/bootstrap.cc
   lci/boot/bootstrap_state.cc
   lci/boot/environment.cc
   lci/boot/file.cc
@@ -37,10 +39,11 @@ set(LCI_SOURCES
   lci/net/shared_library.cc
   lci/net/shm/backend.cc
   lci/net/shm/context.cc
+  lci/net/shm/cooperative_copy.cc
   lci/net/shm/device.cc
   lci/net/shm/heap.cc
   lci/net/shm/host.cc
-  lci/net/shm/cooperative_copy.cc
+  lci/net/shm/inline_put_imm.cc
   lci/net/shm/large_puts.cc
   lci/net/shm/polling.cc
   lci/net/shm/posting.cc
@@ -48,11 +51,16 @@ set(LCI_SOURCES
   lci/net/shm/requests.cc
   lci/net/shm/ring.cc
   lci/net/shm/segment.cc
-  lci/net/shm/inline_put_imm.cc
   lci/net/sim/backend.cc
+  lci/net/sim/deterministic_scheduler.cc
   lci/net/sim/fabric.cc
   lci/net/sim/settings.cc
-  lci/net/sim/deterministic_scheduler.cc
+  lci/observe/call_site.cc
+  lci/observe/job_report.cc
+  lci/observe/observer.cc
+  lci/observe/rank_report.cc
+  lci/observe/subject.cc
+  lci/observe/waiting.cc
   lci/runtime/agreement.cc
   lci/runtime/attribute_getters.cc
   lci/runtime/attributes.cc
@@ -83,8 +91,8 @@ set(LCI_SOURCES
   lci/runtime/protocol/rendezvous.cc
   lci/runtime/protocol/rma.cc
   lci/runtime/raw.cc
-  lci/runtime/registrations.cc
   lci/runtime/rcomp_registry.cc
+  lci/runtime/registrations.cc
   lci/runtime/resource_operations.cc
   lci/runtime/runtime.cc
   lci/runtime/signal.cc
@@ -214,13 +222,17 @@ set(LCI_INFO_ABSEIL)
 set(LCRUN_SOURCES
   lci/base/check.cc
   lci/base/env.cc
+  lci/base/rank_list.cc
   lci/base/status.cc
   lci/base/strings.cc
+  lci/boot/bootstrap.cc
   lci/boot/bootstrap_state.cc
   lci/boot/job_id.cc
   lci/boot/messages.cc
   lci/boot/socket.cc
   lci/boot/tcp_server.cc
+  lci/observe/job_report.cc
+  lci/observe/rank_report.cc
   tools/launcher/addresses.cc
   tools/launcher/agent.cc
   tools/launcher/agents.cc
@@ -241,10 +253,10 @@ set(LCRUN_SOURCES
   tools/launcher/output.cc
   tools/launcher/plan.cc
   tools/launcher/process.cc
-  tools/launcher/ranges.cc
   tools/launcher/remote_crew.cc
   tools/launcher/share.cc
   tools/launcher/spellings.cc
+  tools/launcher/state_query.cc
   tools/launcher/terminal_input.cc
   tools/launcher/topology.cc
   tools/launcher/uri.cc
