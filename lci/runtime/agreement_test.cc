@@ -35,7 +35,7 @@ TEST(Agreement, HostsAreHandedOn) {
 TEST(Agreement, EachDifferenceIsNamedWithItsRanks) {
   EXPECT_EQ(agreement::compare({of("shm", "1"), of("ofi", "1"), of("shm", "1"), of("shm", "1")})
                 ->differences,
-            "backend (LCI_ATTR_BACKEND) is shm on ranks 0, 2, 3, ofi on rank 1");
+            "backend (LCI_ATTR_BACKEND) is shm on ranks 0, 2-3, ofi on rank 1");
   EXPECT_EQ(agreement::compare({of("shm", "1"), of("ofi", "2")})->differences,
             "backend (LCI_ATTR_BACKEND) is shm on rank 0, ofi on rank 1; "
             "packet_size (LCI_ATTR_PACKET_SIZE) is 1 on rank 0, 2 on rank 1");

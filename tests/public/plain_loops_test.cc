@@ -52,7 +52,7 @@ class talker {
     lci::comp_t received = lci::alloc_sync();
     for (uint64_t round = 0; round < rounds; ++round) {
       for (size_t which = 0; which < 3; ++which) {
-        exchange(sizes[which], round, sent, received);
+        exchange(which, round, sent, received);
         tell(which, round, sent);
       }
     }
@@ -95,11 +95,13 @@ class talker {
     return bytes;
   }
 
-  // A send and a receive.
-  void exchange(size_t size, uint64_t round, lci::comp_t sent, lci::comp_t received) {
+  // A send and a receive. Messages with one tag are not ordered where several threads poll a
+  // device, so each has a tag of its own.
+  void exchange(size_t which, uint64_t round, lci::comp_t sent, lci::comp_t received) {
+    const size_t size = sizes[which];
     std::vector<unsigned char> out = bytes_of(lci::get_rank_me(), size, round);
     std::vector<unsigned char> in(size);
-    const auto tag = static_cast<lci::tag_t>(number_);
+    const lci::tag_t tag = (round * 4 + which) * threads + static_cast<lci::tag_t>(number_);
     const lci::status_t receiving =
         accepted(lci::post_recv_x(from_, in.data(), size, tag, received).device(device_));
     const lci::status_t sending =
