@@ -84,7 +84,7 @@ TEST(Poll, CallsThatBlockYieldOnEveryDevice) {
     for (const bool may_yield : {true, false}) {
       device_t device = alloc_device_x().runtime(self.runtime).progress_yield(may_yield)();
       const uint32_t before = yields();
-      rt::wait_until(device.p_impl, "a test", [before] { return yields() > before; });
+      rt::wait_until(device.p_impl, {"a test"}, [before] { return yields() > before; });
       free_device_x{&device}();
     }
   });
