@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/error_text.h"
 #include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
 #include "lci/boot/tcp_server.h"
@@ -47,7 +48,7 @@ constexpr int start_exit_code = 1;
 
 void say(const std::string& line) { write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n")); }
 
-std::string errno_text() { return std::strerror(errno); }
+std::string errno_text() { return base::error_text(errno); }
 
 // Absolute, as ranks may run in another directory.
 std::string temporary_directory() {
@@ -316,8 +317,10 @@ void job::look_at_rendezvous() {
   const auto report = server_->aborted();
   if (!report || abort_seen_) return;
   abort_seen_ = true;
-  failed(start_exit_code, base::StrCat(name_of(std::max(report->rank, 0)),
-                                       " aborted the job: ", printable(report->reason)));
+  // Rank -1: the server itself.
+  const std::string who =
+      report->rank < 0 ? "" : base::StrCat(name_of(report->rank), " aborted the job: ");
+  failed(start_exit_code, base::StrCat(who, printable(report->reason)));
 }
 
 void job::rank_stopped(int rank, bool stopped) {
