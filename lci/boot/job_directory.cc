@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lci/base/env.h"
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/file_state.h"
 
@@ -25,7 +26,7 @@ constexpr char job_prefix[] = "job-";
 constexpr char round_prefix[] = "round-";
 
 base::Status error(std::string_view what) {
-  const std::string text = base::StrCat("file bootstrap: ", what, ": ", strerror(errno));
+  const std::string text = base::StrCat("file bootstrap: ", what, ": ", base::error_text(errno));
   if (errno == EACCES || errno == EPERM || errno == ELOOP || errno == ENOTDIR) {
     return base::PermissionDeniedError(
         base::StrCat(text, "; set LCI_BOOT_DIR to a directory of your own"));

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/messages.h"
 
@@ -147,7 +148,7 @@ base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view 
       if (got <= 0) break;
       take(std::string_view(received).substr(0, static_cast<size_t>(got)));
     }
-    end(lost(error == EAGAIN ? "it takes no data" : strerror(error)));
+    end(lost(error == EAGAIN ? "it takes no data" : base::error_text(error)));
     return end_;
   }
   return base::OkStatus();

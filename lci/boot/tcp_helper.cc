@@ -14,6 +14,7 @@
 #include <array>
 #include <utility>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/process.h"
 
@@ -114,8 +115,8 @@ base::Status start_tcp_helper(const tcp_server::options& options) {
   unique_fd rank0_ended = open_pidfd(::getpid());
   const pid_t child = ::fork();
   if (child < 0) {
-    return base::ResourceExhaustedError(
-        base::StrCat("cannot start the bootstrap's helper process: fork: ", strerror(errno)));
+    return base::ResourceExhaustedError(base::StrCat(
+        "cannot start the bootstrap's helper process: fork: ", base::error_text(errno)));
   }
   if (child == 0) {
     ::setsid();

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/bootstrap_state.h"
 #include "lci/boot/job_id.h"
@@ -128,11 +129,13 @@ class server final : public tcp_server, private bootstrap_state::output {
       unique_fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!fd) {
         if (errno == ECONNABORTED || errno == EINTR) continue;
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        const int error = errno;
+        if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
           // Make room, or leave the other connections in the kernel's queue until a descriptor is
           // free: polling the listener meanwhile would only waste processor time.
           if (unauthenticated_.empty()) {
             watch_listener(false);
+            report_no_room(error);
             return;
           }
           drop(connections_.at(*unauthenticated_.begin()).get());
@@ -156,6 +159,14 @@ class server final : public tcp_server, private bootstrap_state::output {
       if (unauthenticated_.size() > max_unauthenticated)
         drop(connections_.at(*unauthenticated_.begin()).get());
     }
+  }
+
+  // Ranks that can't connect would wait until their timeouts, and then give a wrong reason.
+  void report_no_room(int error) {
+    const int absent = job_.count(rank_state::absent);
+    if (absent == 0 || job_.aborted()) return;
+    job_.abort(-1, base::StrCat("the server of the job can't accept the connections of ", absent,
+                                " of the ", job_.size(), " ranks: ", base::error_text(error)));
   }
 
   // Reads once, and handles the frames that are complete.
@@ -419,7 +430,8 @@ base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(unique_fd listener
                      "the same secret (such as 32 random hexadecimal digits) in all ranks"));
   }
   unique_fd poll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!poll) return base::ResourceExhaustedError(base::StrCat("epoll_create1: ", strerror(errno)));
+  if (!poll)
+    return base::ResourceExhaustedError(base::StrCat("epoll_create1: ", base::error_text(errno)));
   return std::make_unique<server>(std::move(listener), std::move(poll), *std::move(address), job);
 }
 

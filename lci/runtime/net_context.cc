@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/agreement.h"
 
@@ -50,7 +51,7 @@ base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_positio
   return base::FailedPreconditionError(
       base::StrCat("the backend asked for (LCI_ATTR_BACKEND) is ",
                    entry == nullptr ? "not part of this library" : "not available on this host",
-                   "; leave it unset for the default"));
+                   "; leave it unset for the default", base::descriptor_hint()));
 }
 
 net_context_impl_t::net_context_impl_t(runtime_impl_t& owner, const net_context_attr_t& attributes,

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "lci/base/env.h"
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/net/ofi/immediate.h"
 
@@ -185,7 +186,9 @@ bool provider::writes_latency_critical() const {
 }
 
 base::Status failure(std::string_view what, int64_t code) {
-  return base::UnavailableError(base::StrCat("libfabric: ", what, ": ", describe(code)));
+  // Providers give several reasons when no descriptor is left.
+  return base::UnavailableError(
+      base::StrCat("libfabric: ", what, ": ", describe(code), base::descriptor_hint()));
 }
 
 base::StatusOr<std::string> choose_common(const std::vector<std::vector<std::string>>& of_ranks) {

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lci/base/env.h"
+#include "lci/base/error_text.h"
 #include "lci/base/log.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
@@ -85,13 +86,18 @@ base::StatusOr<std::string> shm_context::introduce() {
   allow_peers_to_copy();
   const base::StatusOr<uint64_t> first_key = make_token();
   if (!first_key.ok()) return first_key.status();
+  // What identifies the host and the process is read from files. Without one more descriptor it
+  // would be that of another host.
+  local_.host = host_number();
+  const boot::process_id self = boot::this_process();
+  if (const int missing = base::missing_descriptor(); missing != 0) {
+    return base::ErrnoToStatus(missing, "reading /proc");
+  }
   base::StatusOr<segment> own = segment::create("lci-directory", directory_bytes);
   if (!own.ok()) return own.status();
   own_directory_ = *std::move(own);
   regions_.attach(reinterpret_cast<region_slot*>(own_directory_.data() + page_size), *first_key);
-  const boot::process_id self = boot::this_process();
   local_.version = layout_version;
-  local_.host = host_number();
   local_.pid = getpid();
   local_.proc_pid = self.pid;
   local_.start_time = self.start_time;
