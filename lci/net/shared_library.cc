@@ -4,10 +4,12 @@
 
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
+#include "lci/net/signal_actions.h"
 
 namespace lci::net {
 
 base::StatusOr<shared_library> shared_library::open(const char* file) {
+  const signal_actions kept;
   void* handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const std::string text = dlerror();

@@ -15,6 +15,7 @@
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/net/ofi/immediate.h"
+#include "lci/net/signal_actions.h"
 
 namespace lci::net::ofi {
 namespace {
@@ -64,6 +65,7 @@ info_ptr make_hints(const wanted_provider& wanted) {
 }
 
 int64_t ask(const fi_info& hints, info_ptr* found) {
+  const signal_actions kept;
   fi_info* list = nullptr;
   const int code = libfabric().getinfo(api_version, nullptr, nullptr, 0, &hints, &list);
   found->reset(list);
