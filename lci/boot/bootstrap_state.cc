@@ -144,6 +144,7 @@ void bootstrap_state::departed(int rank, rank_state state) {
     it = calls_.erase(it);
   }
   if (started_) {
+    if (state == rank_state::lost) put(bootstrap::lost_key, base::StrCat(rank));
     fail_collectives_without(rank);
   } else {
     failed_ = true;
@@ -159,15 +160,24 @@ void bootstrap_state::departed(int rank, rank_state state) {
 
 void bootstrap_state::fail_collectives_without(int rank) {
   for (auto& [key, which] : collectives_) {
-    if (which.done || which.values[static_cast<size_t>(rank)]) continue;
+    if (which.done || which.values[static_cast<size_t>(rank)] || which.waiters.empty()) continue;
+    // One that leaves in order is to blame, too, unless it does so because of another.
+    put(bootstrap::lost_key, base::StrCat(rank));
     for (const auto& [waiter, request] : which.waiters) {
       const size_t space = key.find(' ');
       reply(waiter, request, code::unavailable,
-            left_without(describe_call(key.substr(0, space), key.substr(space + 1)), {rank}));
+            without_lost(describe_call(key.substr(0, space), key.substr(space + 1)), rank));
       calls_.erase({waiter, request});
     }
     which.waiters.clear();
   }
+}
+
+std::string bootstrap_state::without_lost(std::string_view waiting, int rank) const {
+  const std::string* const first = look_up(bootstrap::lost_key);
+  int lost = rank;
+  if (first == nullptr || !base::SimpleAtoi(*first, &lost)) lost = rank;
+  return left_without(waiting, {lost});
 }
 
 // Frames.
@@ -282,7 +292,9 @@ bool bootstrap_state::enter(int rank, const tcp_wire::header& header, std::strin
     if (state(absentee) != rank_state::connected) gone.push_back(absentee);
   }
   if (!gone.empty()) {
-    reply(rank, header.request, code::unavailable, left_without(describe_call(what, name), gone));
+    put(bootstrap::lost_key, base::StrCat(gone.front()));
+    reply(rank, header.request, code::unavailable,
+          without_lost(describe_call(what, name), gone.front()));
     calls_.erase({rank, header.request});
     which.waiters.erase(rank);
   }

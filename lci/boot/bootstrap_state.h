@@ -102,6 +102,8 @@ class bootstrap_state {
   bool enter(int rank, const tcp_wire::header& header, std::string_view body);
   bool cancel(int rank, uint32_t request);
   void fail_collectives_without(int rank);
+  // What waiters are told when `rank` is missing: the first rank that was lost.
+  std::string without_lost(std::string_view waiting, int rank) const;
   void complete(tcp_wire::kind kind, collective* which);
   void notify_aborted(int rank);
   void reply(int rank, uint32_t request, tcp_wire::code code, std::string_view payload);

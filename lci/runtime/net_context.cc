@@ -6,6 +6,7 @@
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/agreement.h"
+#include "lci/runtime/start_failure.h"
 
 namespace lci {
 namespace {
@@ -17,7 +18,7 @@ void compare_with_peers(boot::bootstrap& boot, const net_context_attr_t& attr,
   if (backend.ok()) ours.attribute("backend", (*backend)->name);
   ours.attribute("ofi_provider_name", attr.ofi_provider_name);
   const auto met = ours.meet(boot, "settings", backend.status());
-  if (!met.ok()) throw std::runtime_error(base::StrCat("lci: ", met.status().message()));
+  if (!met.ok()) rt::throw_start_failure(boot, "", met.status());
 }
 
 std::unique_ptr<net::context> attach(boot::bootstrap& boot, int number, net_context_attr_t* attr) {
@@ -35,8 +36,9 @@ std::unique_ptr<net::context> attach(boot::bootstrap& boot, int number, net_cont
   config.max_registrations = attr->max_registrations;
   auto network = entry->make(boot, config);
   if (!network.ok()) {
-    throw std::runtime_error(base::StrCat("lci: rank ", boot.rank(), " can't use backend ",
-                                          entry->name, ": ", network.status().ToString()));
+    rt::throw_start_failure(boot,
+                            base::StrCat("rank ", boot.rank(), " can't use backend ", entry->name),
+                            network.status());
   }
   attr->backend = net::find_backend((*network)->name())->id;
   return *std::move(network);

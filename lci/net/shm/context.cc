@@ -108,6 +108,14 @@ base::StatusOr<std::string> shm_context::introduce() {
   return std::string(reinterpret_cast<const char*>(&local_), sizeof(local_));
 }
 
+base::Status shm_context::reason(int other, const base::Status& failure) const {
+  if (rank_at(other).has_ended()) {
+    boot_.report_lost(other);
+    return base::AbortedError(base::StrCat("rank ", other, " is lost: its process has ended"));
+  }
+  return base::Status(failure.code(), base::StrCat("rank ", other, ": ", failure.message()));
+}
+
 base::Status shm_context::add_peer(int other, const std::string& bytes) {
   introduction theirs;
   if (bytes.size() == sizeof(theirs)) std::memcpy(&theirs, bytes.data(), sizeof(theirs));
@@ -131,16 +139,10 @@ base::Status shm_context::add_peer(int other, const std::string& bytes) {
   p.pidfd = static_cast<int>(syscall(SYS_pidfd_open, p.pid, 0));
   base::StatusOr<segment> view =
       segment::open(theirs.proc_pid, theirs.directory, directory_bytes, /*writable=*/false);
-  if (!view.ok()) {
-    return base::Status(view.status().code(),
-                        base::StrCat("rank ", other, ": ", view.status().message()));
-  }
+  if (!view.ok()) return reason(other, view.status());
   p.directory = *std::move(view);
   const base::StatusOr<reach> found = find_reach(p, theirs);
-  if (!found.ok()) {
-    return base::Status(found.status().code(),
-                        base::StrCat("rank ", other, ": ", found.status().message()));
-  }
+  if (!found.ok()) return reason(other, found.status());
   p.access = other == rank() ? reach::here : *found;
   if (p.pid != local_.pid) {
     p.views = std::make_unique<heap_views>();
