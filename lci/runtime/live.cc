@@ -106,6 +106,12 @@ class live_list {
   pid_t owner_ = 0;               // written while the process has one thread
 };
 
+void* live_object::operator new(size_t size) { return ::operator new(size); }
+
+void* live_object::operator new(size_t size, std::align_val_t alignment) {
+  return ::operator new(size, alignment);
+}
+
 live_object::live_object() { live_list::of_process().add(this); }
 
 live_object::~live_object() { live_list::of_process().remove(this); }

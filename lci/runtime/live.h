@@ -37,10 +37,9 @@ class live_object {
     if (mark_ == inherited) refuse_inherited(what);
   }
 
-  static void* operator new(size_t size) { return ::operator new(size); }
-  static void* operator new(size_t size, std::align_val_t alignment) {
-    return ::operator new(size, alignment);
-  }
+  // Not inlined: the compiler warns where it sees only one of new and delete.
+  static void* operator new(size_t size);
+  static void* operator new(size_t size, std::align_val_t alignment);
   // Without the size: only so do they serve a constructor that throws, too.
   static void operator delete(void* memory) { end(memory, 0); }
   static void operator delete(void* memory, std::align_val_t alignment) {
