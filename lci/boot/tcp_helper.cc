@@ -16,6 +16,7 @@
 
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
+#include "lci/boot/bootstrap.h"
 #include "lci/boot/process.h"
 
 namespace lci::boot {
@@ -93,7 +94,11 @@ void close_all_but(const std::array<int, 2>& keep) {
       while ((*server)->step()) {
       }
       if ((*server)->state(0) != tcp_server::rank_state::finished) {
-        (*server)->abort(0, "its process ended without leaving the job");
+        // Rank 0 may have ended because of another one.
+        const std::string* const first = (*server)->look_up(bootstrap::lost_key);
+        int lost = 0;
+        if (first == nullptr || !base::SimpleAtoi(*first, &lost)) lost = 0;
+        (*server)->abort(lost, "its process ended without leaving the job");
       }
     }
   }

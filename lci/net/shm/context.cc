@@ -48,10 +48,10 @@ peer::peer(peer&& other) noexcept
       directory(std::move(other.directory)),
       views(std::move(other.views)) {}
 
-bool peer::has_ended() const {
+bool peer::has_ended(int milliseconds) const {
   if (pidfd < 0) return !boot::is_alive(process);
   pollfd watch{pidfd, POLLIN, 0};
-  return poll(&watch, 1, 0) == 1;
+  return poll(&watch, 1, milliseconds) == 1;
 }
 
 bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t size) const {
@@ -109,7 +109,9 @@ base::StatusOr<std::string> shm_context::introduce() {
 }
 
 base::Status shm_context::reason(int other, const base::Status& failure) const {
-  if (rank_at(other).has_ended()) {
+  // A process that ends has no descriptors and no memory any more, for a moment.
+  constexpr int patience = 1000;
+  if (rank_at(other).has_ended(patience)) {
     boot_.report_lost(other);
     return base::AbortedError(base::StrCat("rank ", other, " is lost: its process has ended"));
   }

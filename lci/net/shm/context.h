@@ -32,8 +32,8 @@ class peer {
   peer(peer&& other) noexcept;
   peer& operator=(peer&&) = delete;
 
-  // The process has ended. Never blocks; system calls.
-  bool has_ended() const;
+  // The process has ended. System calls; waits for that for so long, by default not at all.
+  bool has_ended(int milliseconds = 0) const;
   // Between here and there, which is reached `here` or by `kernel`.
   bool copy(copy_direction direction, void* local, uint64_t remote, size_t size) const;
   // Where the bytes are in our own addresses; null if they aren't.
