@@ -3,6 +3,7 @@
 set(LCI_SOURCES
   lci/base/check.cc
   lci/base/env.cc
+  lci/base/error_text.cc
   lci/base/log.cc
   lci/base/process_barrier.cc
   lci/base/rank_list.cc
@@ -51,6 +52,7 @@ set(LCI_SOURCES
   lci/net/shm/requests.cc
   lci/net/shm/ring.cc
   lci/net/shm/segment.cc
+  lci/net/signal_actions.cc
   lci/net/sim/backend.cc
   lci/net/sim/deterministic_scheduler.cc
   lci/net/sim/fabric.cc
@@ -97,6 +99,7 @@ set(LCI_SOURCES
   lci/runtime/runtime.cc
   lci/runtime/signal.cc
   lci/runtime/signal_operations.cc
+  lci/runtime/start_failure.cc
   lci/runtime/thread_devices.cc
   lci/runtime/variables.cc)
 
@@ -222,13 +225,19 @@ set(LCI_INFO_ABSEIL)
 set(LCRUN_SOURCES
   lci/base/check.cc
   lci/base/env.cc
+  lci/base/error_text.cc
   lci/base/rank_list.cc
   lci/base/status.cc
   lci/base/strings.cc
   lci/boot/bootstrap.cc
   lci/boot/bootstrap_state.cc
+  lci/boot/file_log.cc
+  lci/boot/file_state.cc
+  lci/boot/file_view.cc
+  lci/boot/job_directory.cc
   lci/boot/job_id.cc
   lci/boot/messages.cc
+  lci/boot/process.cc
   lci/boot/socket.cc
   lci/boot/tcp_server.cc
   lci/observe/job_report.cc

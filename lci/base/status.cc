@@ -1,8 +1,8 @@
 #include "lci/base/status.h"
 
 #include <cerrno>
-#include <system_error>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 
 namespace lci::base {
@@ -174,8 +174,7 @@ LCI_STATUS_PREDICATE(DataLoss)
 #undef LCI_STATUS_PREDICATE
 
 Status ErrnoToStatus(int error_number, std::string_view what) {
-  return Status(code_of_errno(error_number),
-                StrCat(what, ": ", std::generic_category().message(error_number)));
+  return Status(code_of_errno(error_number), StrCat(what, ": ", error_text(error_number)));
 }
 
 namespace internal {

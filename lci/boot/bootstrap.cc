@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lci/base/strings.h"
 #include "lci/boot/deadline.h"
 
 namespace lci::boot {
@@ -22,6 +23,18 @@ base::StatusOr<std::string> bootstrap::watch(std::string_view key, int wake, dur
     const auto left = std::chrono::duration_cast<duration>(deadline - steady::now());
     if (left.count() <= 0 || sleep_until_readable(wake, std::min(left, pause))) return value;
   }
+}
+
+std::optional<int> bootstrap::first_lost() {
+  const base::StatusOr<std::string> known = get(lost_key, duration(0));
+  int rank = 0;
+  if (!known.ok() || !base::SimpleAtoi(*known, &rank)) return std::nullopt;
+  return rank;
+}
+
+void bootstrap::report_lost(int rank) {
+  // Somebody may have been faster, or the job may have ended.
+  static_cast<void>(put(lost_key, base::StrCat(rank)));
 }
 
 }  // namespace lci::boot

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,6 +53,8 @@ class bootstrap {
   using duration = std::chrono::milliseconds;
   static constexpr size_t max_key_size = 256;
   static constexpr size_t max_value_size = size_t{1} << 20;
+  // Where first_lost() is kept, in decimal digits.
+  static constexpr std::string_view lost_key = "lost rank";
 
   virtual ~bootstrap() = default;
   bootstrap(const bootstrap&) = delete;
@@ -88,6 +91,14 @@ class bootstrap {
   virtual base::StatusOr<std::vector<std::string>> allgather(std::string_view name,
                                                              std::string_view value,
                                                              duration timeout) = 0;
+
+  // The first rank that the job has lost, as far as it is known: it died or left, and another rank
+  // waited for it or found out by itself (report_lost). The answer is the same on all ranks and
+  // never changes, so that the ranks which end because of it are not blamed. Looks once, without
+  // waiting; for error paths.
+  virtual std::optional<int> first_lost();
+  // Tells the job that `rank` is lost. Only the first report counts.
+  virtual void report_lost(int rank);
 
   // Notifies all ranks (and the launcher, if there is one) that this job has failed. Does not end
   // the process. Only the first abort of a job counts.

@@ -57,6 +57,13 @@ void bootstrap_state::reply(int rank, uint32_t request, code result, std::string
   output_->send(rank, kind::reply, request, std::make_shared<const std::string>(std::move(body)));
 }
 
+void bootstrap_state::reply_lost(int rank, uint32_t request, int lost, std::string_view text) {
+  std::string payload;
+  tcp_wire::append_le(&payload, static_cast<uint32_t>(lost), 4);
+  payload.append(text.data(), text.size());
+  reply(rank, request, code::unavailable, payload);
+}
+
 // Arrival.
 
 void bootstrap_state::hello(uint32_t request, const tcp_wire::hello& hello) {
@@ -144,13 +151,14 @@ void bootstrap_state::departed(int rank, rank_state state) {
     it = calls_.erase(it);
   }
   if (started_) {
+    if (state == rank_state::lost) put(bootstrap::lost_key, base::StrCat(rank));
     fail_collectives_without(rank);
   } else {
     failed_ = true;
     const std::string text = left_before_start({rank});
     for (int other = 0; other < size(); ++other) {
       std::optional<greeting>& waiting = ranks_[static_cast<size_t>(other)].waiting;
-      if (waiting) reply(other, waiting->request, code::unavailable, text);
+      if (waiting) reply_lost(other, waiting->request, rank, text);
       waiting.reset();
     }
   }
@@ -159,15 +167,23 @@ void bootstrap_state::departed(int rank, rank_state state) {
 
 void bootstrap_state::fail_collectives_without(int rank) {
   for (auto& [key, which] : collectives_) {
-    if (which.done || which.values[static_cast<size_t>(rank)]) continue;
+    if (which.done || which.values[static_cast<size_t>(rank)] || which.waiters.empty()) continue;
+    // One that leaves in order is to blame, too, unless it does so because of another.
+    const int lost = first_lost(rank);
     for (const auto& [waiter, request] : which.waiters) {
       const size_t space = key.find(' ');
-      reply(waiter, request, code::unavailable,
-            left_without(describe_call(key.substr(0, space), key.substr(space + 1)), {rank}));
+      reply_lost(waiter, request, lost,
+                 left_without(describe_call(key.substr(0, space), key.substr(space + 1)), {lost}));
       calls_.erase({waiter, request});
     }
     which.waiters.clear();
   }
+}
+
+int bootstrap_state::first_lost(int rank) {
+  put(bootstrap::lost_key, base::StrCat(rank));
+  int lost = rank;
+  return base::SimpleAtoi(*look_up(bootstrap::lost_key), &lost) ? lost : rank;
 }
 
 // Frames.
@@ -282,7 +298,8 @@ bool bootstrap_state::enter(int rank, const tcp_wire::header& header, std::strin
     if (state(absentee) != rank_state::connected) gone.push_back(absentee);
   }
   if (!gone.empty()) {
-    reply(rank, header.request, code::unavailable, left_without(describe_call(what, name), gone));
+    const int lost = first_lost(gone.front());
+    reply_lost(rank, header.request, lost, left_without(describe_call(what, name), {lost}));
     calls_.erase({rank, header.request});
     which.waiters.erase(rank);
   }

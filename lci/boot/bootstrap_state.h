@@ -102,9 +102,13 @@ class bootstrap_state {
   bool enter(int rank, const tcp_wire::header& header, std::string_view body);
   bool cancel(int rank, uint32_t request);
   void fail_collectives_without(int rank);
+  // The first rank that is lost: from now on `rank`, if none was.
+  int first_lost(int rank);
   void complete(tcp_wire::kind kind, collective* which);
   void notify_aborted(int rank);
   void reply(int rank, uint32_t request, tcp_wire::code code, std::string_view payload);
+  // The reply `unavailable`.
+  void reply_lost(int rank, uint32_t request, int lost, std::string_view text);
 
   std::vector<int> missing(const collective& which) const;
   std::vector<int> ranks_in(rank_state state) const;

@@ -450,6 +450,70 @@ TEST_P(shared_bootstrap, a_dead_rank_is_not_waited_for) {
   EXPECT_EQ(failed, 0);
 }
 
+TEST_P(shared_bootstrap, the_first_loss_is_the_same_for_all) {
+  test_job job(GetParam(), 3);
+  gate reported;
+  job.run_threads([&](int rank) {
+    base::StatusOr<boot_ptr> boot = job.connect(rank);
+    ASSERT_TRUE(boot.ok()) << boot.status();
+    if (rank == 0) {
+      EXPECT_EQ((*boot)->first_lost(), std::nullopt);
+      (*boot)->report_lost(2);
+      (*boot)->report_lost(1);
+      reported.open();
+    } else {
+      reported.pass();
+      (*boot)->report_lost(0);
+    }
+    EXPECT_EQ((*boot)->first_lost(), 2);
+    EXPECT_TRUE((*boot)->barrier("all have looked", test_timeout).ok());
+  });
+}
+
+// Rank 2 leaves while others wait for it, and rank 1 because of that.
+TEST_P(shared_bootstrap, a_rank_that_leaves_because_of_another_is_not_blamed) {
+  test_job job(GetParam(), 3);
+  gate left;
+  job.run_threads([&](int rank) {
+    base::StatusOr<boot_ptr> boot = job.connect(rank);
+    ASSERT_TRUE(boot.ok()) << boot.status();
+    if (rank == 2) return;
+    if (rank == 1) {
+      EXPECT_TRUE(base::IsUnavailable((*boot)->barrier("one", test_timeout)));
+      EXPECT_EQ((*boot)->first_lost(), 2);
+      boot->reset();
+      left.open();
+      return;
+    }
+    left.pass();
+    for (const char* name : {"one", "two"}) {
+      const base::Status barrier = (*boot)->barrier(name, test_timeout);
+      EXPECT_TRUE(base::IsUnavailable(barrier)) << barrier;
+      EXPECT_THAT(message(barrier), HasSubstr("rank 2"));
+      EXPECT_THAT(message(barrier), Not(HasSubstr("rank 1 ")));
+    }
+    EXPECT_EQ((*boot)->first_lost(), 2);
+  });
+}
+
+// Rank 2 dies, then rank 1 without a word.
+TEST_P(shared_bootstrap, a_rank_that_dies_because_of_another_is_not_blamed) {
+  test_job job(GetParam(), 3);
+  const int failed = job.run_processes([&](int rank) {
+    const base::StatusOr<boot_ptr> boot = job.connect(rank);
+    if (!boot.ok()) return ADD_FAILURE() << boot.status(), false;
+    if (rank == 2) ::_exit(0);  // no destructor runs
+    EXPECT_TRUE(base::IsUnavailable((*boot)->barrier("one", test_timeout)));
+    if (rank == 1) ::_exit(0);
+    const base::Status barrier = (*boot)->barrier("two", test_timeout);
+    EXPECT_TRUE(base::IsUnavailable(barrier)) << barrier;
+    EXPECT_THAT(message(barrier), HasSubstr("rank 2"));
+    EXPECT_EQ((*boot)->first_lost(), 2);
+    return true;
+  });
+  EXPECT_EQ(failed, 0);
+}
+
 TEST_P(shared_bootstrap, a_forked_child_does_not_leave_for_its_parent) {
   test_job job(GetParam(), 2);
   const int failed = job.run_processes([&](int rank) {

@@ -122,6 +122,16 @@ class file_bootstrap : public bootstrap {
     return meet(kind::allgather, "allgather", name, value, timeout);
   }
 
+  // Dead processes do not report themselves.
+  std::optional<int> first_lost() override {
+    std::optional<int> lost;
+    (void)change(steady::now() + lock_grace, [&] {
+      lost = find_lost({});
+      return base::OkStatus();
+    });
+    return lost;
+  }
+
   void abort(std::string_view reason) override {
     (void)change(steady::now() + lock_grace, [&] {
       return append(kind::abort, "", reason.substr(0, file_layout::max_text_size));
@@ -129,6 +139,20 @@ class file_bootstrap : public bootstrap {
   }
 
  private:
+  // The first rank that was lost. If none is known, one that has died, or else the first of `gone`
+  // (that others wait for in vain), becomes known. Within change().
+  std::optional<int> find_lost(const std::vector<int>& gone) {
+    const std::string key(lost_key);
+    const auto known = state_.values().find(key);
+    int rank = 0;
+    if (known != state_.values().end() && base::SimpleAtoi(known->second, &rank)) return rank;
+    const std::vector<int> dead = state_.died();
+    if (dead.empty() && gone.empty()) return std::nullopt;
+    rank = dead.empty() ? gone.front() : dead.front();
+    (void)append(kind::put, key, base::StrCat(rank));
+    return rank;
+  }
+
   base::StatusOr<std::vector<std::string>> meet(kind which, std::string_view word,
                                                 std::string_view name, std::string_view value,
                                                 duration timeout) {
@@ -146,6 +170,7 @@ class file_bootstrap : public bootstrap {
         });
     if (!entered.ok()) return in_call(call, entered);
     std::vector<std::string> values;
+    std::vector<int> gone;
     const base::Status met = wait_until(deadline, [&](bool look) -> std::optional<base::Status> {
       const file_state::collective& c = *state_.find(which, name);
       if (c.entered == state_.members().size()) {
@@ -153,7 +178,7 @@ class file_bootstrap : public bootstrap {
         state_.forget_values(which, name);
         return base::OkStatus();
       }
-      std::vector<int> gone;
+      gone.clear();
       for (int rank : look ? state_.left_or_died() : state_.left()) {
         if (!c.values[static_cast<size_t>(rank)]) gone.push_back(rank);
       }
@@ -161,6 +186,14 @@ class file_bootstrap : public bootstrap {
       return base::UnavailableError(left_without(call, gone));
     });
     if (met.ok()) return values;
+    if (base::IsUnavailable(met) && !gone.empty()) {
+      std::optional<int> lost;
+      (void)change(steady::now() + lock_grace, [&] {
+        lost = find_lost(gone);
+        return base::OkStatus();
+      });
+      return base::UnavailableError(left_without(call, {lost.value_or(gone.front())}));
+    }
     if (!base::IsDeadlineExceeded(met)) return in_call(call, met);
     std::lock_guard<std::mutex> lock(mutex_);
     std::vector<int> missing;

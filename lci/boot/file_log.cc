@@ -18,6 +18,7 @@
 #include <utility>
 
 #include "lci/base/backoff.h"
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 
 namespace lci::boot {
@@ -28,7 +29,7 @@ using file_layout::kind;
 using file_layout::record;
 
 base::Status io_error(std::string_view what) {
-  return base::InternalError(base::StrCat("file bootstrap: ", what, ": ", strerror(errno)));
+  return base::InternalError(base::StrCat("file bootstrap: ", what, ": ", base::error_text(errno)));
 }
 
 base::Status damaged() {

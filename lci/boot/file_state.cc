@@ -85,6 +85,10 @@ std::vector<int> file_state::left() const {
   return ranks_if([](const member& m) { return m.left; });
 }
 
+std::vector<int> file_state::died() const {
+  return ranks_if([this](const member& m) { return has_died(m); });
+}
+
 std::vector<int> file_state::left_or_died() const {
   return ranks_if([this](const member& m) { return m.left || has_died(m); });
 }

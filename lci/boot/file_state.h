@@ -58,6 +58,7 @@ class file_state {
 
   std::vector<int> not_joined() const;
   std::vector<int> left() const;
+  std::vector<int> died() const;
   std::vector<int> left_or_died() const;
 
  private:

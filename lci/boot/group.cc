@@ -77,16 +77,39 @@ base::StatusOr<std::vector<std::string>> group_bootstrap::allgather(std::string_
   return values;
 }
 
+std::optional<int> group_bootstrap::first_lost() {
+  const std::optional<int> lost = parent_.first_lost();
+  if (!lost) return lost;
+  const auto member = std::find(members_.begin(), members_.end(), *lost);
+  return member == members_.end() ? -1 : static_cast<int>(member - members_.begin());
+}
+
+base::StatusOr<std::string> group_bootstrap::get_of_parent(const std::string& key,
+                                                           duration timeout) {
+  constexpr duration look_period{500};
+  const steady::time_point deadline = deadline_after(timeout);
+  for (;;) {
+    const duration left(poll_milliseconds(deadline));
+    base::StatusOr<std::string> value = parent_.get(key, std::min(left, look_period));
+    if (!base::IsDeadlineExceeded(value.status()) || left <= look_period) return value;
+    if (const std::optional<int> lost = parent_.first_lost()) {
+      return base::UnavailableError(base::StrCat("rank ", *lost, " is lost"));
+    }
+  }
+}
+
 base::StatusOr<std::string> group_bootstrap::gather(std::string_view name, std::string_view value,
                                                     duration timeout) {
   const std::string all_key = base::StrCat(scope_, name, "/all");
   const auto key_of = [&](int member) { return base::StrCat(scope_, name, "/", member); };
   if (rank() != 0) {
     if (base::Status notified = parent_.put(key_of(rank()), value); !notified.ok()) return notified;
-    base::StatusOr<std::string> all = parent_.get(all_key, timeout + notification_grace);
+    base::StatusOr<std::string> all = get_of_parent(all_key, timeout + notification_grace);
     if (!all.ok()) return all.status();
     if (all->empty() || all->front() != ok_mark) {
-      return base::DeadlineExceededError(std::string_view(*all).substr(all->empty() ? 0 : 1));
+      const std::string_view text = std::string_view(*all).substr(all->empty() ? 0 : 1);
+      return parent_.first_lost() ? base::UnavailableError(text)
+                                  : base::DeadlineExceededError(text);
     }
     return all->substr(1);
   }
@@ -96,7 +119,7 @@ base::StatusOr<std::string> group_bootstrap::gather(std::string_view name, std::
   base::Status status;
   for (int r = 1; r < size() && status.ok(); ++r) {
     const base::StatusOr<std::string> theirs =
-        parent_.get(key_of(r), duration(poll_milliseconds(deadline)));
+        get_of_parent(key_of(r), duration(poll_milliseconds(deadline)));
     if (theirs.ok()) {
       append(*theirs, &all);
     } else {

@@ -15,7 +15,7 @@ namespace lci::boot {
 //
 // A name x here is <scope>/<first member>/x in the parent, with a separate name for each member of
 // a collective. Collectives go through the first member; errors name a missing rank by its rank in
-// the parent. A dead member is noticed only at the timeout. An abort aborts the whole job.
+// the parent. A lost rank of the parent ends what waits. An abort aborts the whole job.
 class group_bootstrap final : public bootstrap {
  public:
   // `members`: ascending ranks of the parent, this rank included. `scope` is short, and
@@ -30,9 +30,14 @@ class group_bootstrap final : public bootstrap {
   // The size of all values together, plus 8 bytes for each, is at most max_value_size.
   base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override;
+  // Also of ranks of the parent that are no members: these have the number -1.
+  std::optional<int> first_lost() override;
+  void report_lost(int rank) override { parent_.report_lost(members_[static_cast<size_t>(rank)]); }
   void abort(std::string_view reason) override { parent_.abort(reason); }
 
  private:
+  // As parent_.get, but Unavailable when a rank of the parent is lost.
+  base::StatusOr<std::string> get_of_parent(const std::string& key, duration timeout);
   // Returns the concatenated values of all members, or the error, on the first member.
   base::StatusOr<std::string> gather(std::string_view name, std::string_view value,
                                      duration timeout);

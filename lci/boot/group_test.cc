@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -69,6 +70,29 @@ TEST_P(Group, DoesNotWaitForOthersAndNamesWhoIsMissing) {
     }
     EXPECT_TRUE(boot.barrier("end", test_timeout).ok());
   });
+}
+
+// A rank that is lost while members wait ends their wait, whether it is one of them or not.
+TEST_P(Group, ALostRankIsNotWaitedFor) {
+  for (const int lost : {2, 3}) {
+    test_job job(GetParam(), 5);
+    job.run([lost](bootstrap& boot) {
+      group_bootstrap group(boot, "x", group_of(boot.rank()));
+      if (boot.rank() == 4) {
+        group.report_lost(1);  // that is rank 2
+      } else if (boot.rank() == 1 && lost == 3) {
+        group.report_lost(1);  // that is rank 3
+      } else if (boot.rank() == 0) {
+        const base::Status left = group.barrier("b", test_timeout);
+        EXPECT_TRUE(base::IsUnavailable(left)) << left;
+        const std::optional<int> first = boot.first_lost();
+        ASSERT_TRUE(first.has_value());
+        EXPECT_THAT(std::string(left.message()), HasSubstr(base::StrCat("rank ", *first)));
+        EXPECT_EQ(group.first_lost(), *first == 2 ? 1 : -1);
+      }
+      EXPECT_TRUE(boot.barrier("end", test_timeout).ok());
+    });
+  }
 }
 
 }  // namespace

@@ -110,7 +110,13 @@ class in_process final : public bootstrap {
       return all;
     }
     if (!job_->aborted.ok()) return job_->aborted;
-    if (!gone.empty()) return base::UnavailableError(left_without(call, gone));
+    if (!gone.empty()) {
+      const auto [first, is_new] =
+          job_->values.emplace(std::string(lost_key), base::StrCat(gone.front()));
+      int lost = gone.front();
+      if (!is_new && !base::SimpleAtoi(first->second, &lost)) lost = gone.front();
+      return base::UnavailableError(left_without(call, {lost}));
+    }
     return timed_out(call, position_, timeout, did_not_arrive(missing));
   }
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "lci/base/env.h"
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/file_state.h"
 
@@ -25,7 +26,7 @@ constexpr char job_prefix[] = "job-";
 constexpr char round_prefix[] = "round-";
 
 base::Status error(std::string_view what) {
-  const std::string text = base::StrCat("file bootstrap: ", what, ": ", strerror(errno));
+  const std::string text = base::StrCat("file bootstrap: ", what, ": ", base::error_text(errno));
   if (errno == EACCES || errno == EPERM || errno == ELOOP || errno == ENOTDIR) {
     return base::PermissionDeniedError(
         base::StrCat(text, "; set LCI_BOOT_DIR to a directory of your own"));
@@ -145,6 +146,20 @@ base::StatusOr<job_directory> job_directory::open_locked(const std::string& root
   } while (steady::now() < deadline);
   return base::DeadlineExceededError(
       base::StrCat("file bootstrap: cannot keep hold of the directory ", found.name_));
+}
+
+base::StatusOr<file_log> job_directory::open_latest_round(const std::string& root) {
+  constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
+  job_directory found(unique_fd(::open(root.c_str(), flags)), "");
+  for (const std::string& entry : entries(found.root_.get())) {
+    if (!base::StartsWith(entry, job_prefix)) continue;
+    if (!found.name_.empty()) return base::NotFoundError("several jobs");
+    found.name_ = entry;
+  }
+  found.directory_ = unique_fd(::openat(found.root_.get(), found.name_.c_str(), flags));
+  const int latest = found.name_.empty() || !found.directory_ ? -1 : found.latest_round();
+  if (latest < 0) return base::NotFoundError("no job");
+  return file_log::open(found.directory_.get(), round_name(latest));
 }
 
 int job_directory::latest_round() const {

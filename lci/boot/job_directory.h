@@ -34,6 +34,10 @@ class job_directory {
 
   job_directory(job_directory&&) = default;
 
+  // The latest round of the only job in `root`, for an observer, without the lock: it may be
+  // removed meanwhile. NotFound if there is none, or several jobs.
+  static base::StatusOr<file_log> open_latest_round(const std::string& root);
+
   // Highest number of a round here; -1 if there is none. Needs the lock.
   int latest_round() const;
   static std::string round_name(int number);

@@ -37,6 +37,8 @@ class scoped_bootstrap final : public bootstrap {
                                                      duration timeout) override {
     return parent_.allgather(base::StrCat(scope_, name), value, timeout);
   }
+  std::optional<int> first_lost() override { return parent_.first_lost(); }
+  void report_lost(int rank) override { parent_.report_lost(rank); }
   void abort(std::string_view reason) override { parent_.abort(reason); }
 
  private:

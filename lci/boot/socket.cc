@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 
 namespace lci::boot {
@@ -134,7 +135,8 @@ base::StatusOr<unique_fd> listen_on(std::string_view address) {
     }
     error = errno;
   }
-  const std::string text = base::StrCat("cannot listen on ", address, ": ", strerror(error));
+  const std::string text =
+      base::StrCat("cannot listen on ", address, ": ", base::error_text(error));
   if (error == EADDRINUSE) return base::AlreadyExistsError(text);
   return base::InvalidArgumentError(text);
 }
@@ -145,7 +147,7 @@ base::StatusOr<std::string> local_address(int fd) {
   char host[NI_MAXHOST] = {};
   char port[8] = {};
   if (::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) {
-    return base::InternalError(base::StrCat("getsockname: ", strerror(errno)));
+    return base::InternalError(base::StrCat("getsockname: ", base::error_text(errno)));
   }
   const int error = ::getnameinfo(reinterpret_cast<sockaddr*>(&address), size, host, sizeof host,
                                   port, sizeof port, NI_NUMERICHOST | NI_NUMERICSERV);
@@ -181,7 +183,12 @@ base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_poin
       return fd;
     }
   }
-  return base::UnavailableError(base::StrCat("cannot connect to ", address, ": ", strerror(error)));
+  // Trying again would not help.
+  if (error == EMFILE || error == ENFILE) {
+    return base::ErrnoToStatus(error, base::StrCat("cannot connect to ", address));
+  }
+  return base::UnavailableError(
+      base::StrCat("cannot connect to ", address, ": ", base::error_text(error)));
 }
 
 void tune_connection(int fd) {

@@ -49,7 +49,8 @@ base::StatusOr<unique_fd> listen_on(std::string_view address);
 base::StatusOr<std::string> local_address(int fd);
 
 // Creates a connected, non-blocking, close-on-exec socket. Unavailable if no socket listens at the
-// address (any more, or yet), DeadlineExceeded if the host does not answer.
+// address (any more, or yet), DeadlineExceeded if the host does not answer, ResourceExhausted if
+// this process may open no more files.
 base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_point deadline);
 
 // Disables Nagle's algorithm, and sets keepalive so that a peer whose host has died is noticed

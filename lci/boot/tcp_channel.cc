@@ -10,6 +10,7 @@
 #include <string_view>
 #include <utility>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/messages.h"
 
@@ -147,7 +148,7 @@ base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view 
       if (got <= 0) break;
       take(std::string_view(received).substr(0, static_cast<size_t>(got)));
     }
-    end(lost(error == EAGAIN ? "it takes no data" : strerror(error)));
+    end(lost(error == EAGAIN ? "it takes no data" : base::error_text(error)));
     return end_;
   }
   return base::OkStatus();
@@ -229,11 +230,17 @@ bool tcp_channel::take_frame() {
   if (in_.size() - tcp_wire::header_size < size) return false;
   tcp_wire::body_reader body(std::string_view(in_).substr(tcp_wire::header_size, size));
   if (header.kind == tcp_wire::kind::aborted) {
-    const uint32_t rank = body.u32();
-    end(aborted_by(rank == tcp_wire::no_rank ? -1 : static_cast<int>(rank), body.rest()));
+    const uint32_t word = body.u32();
+    const int rank = word == tcp_wire::no_rank ? -1 : static_cast<int>(word);
+    if (lost_rank_ < 0) lost_rank_ = rank;
+    end(aborted_by(rank, body.rest()));
     return false;
   }
   const auto code = static_cast<tcp_wire::code>(body.u8());
+  if (code == tcp_wire::code::unavailable) {
+    const auto rank = static_cast<int>(body.u32());
+    if (lost_rank_ < 0) lost_rank_ = rank;
+  }
   if (header.kind != tcp_wire::kind::reply || !body.ok()) {
     end(lost("it sent a malformed frame"));
     return false;
@@ -245,6 +252,11 @@ bool tcp_channel::take_frame() {
   }
   in_.erase(0, tcp_wire::header_size + size);
   return true;
+}
+
+int tcp_channel::lost_rank() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return lost_rank_;
 }
 
 // Keeps the first reason. Requires mutex_.

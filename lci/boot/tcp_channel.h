@@ -58,6 +58,9 @@ class tcp_channel {
   // The reply to an open call is not wanted any more.
   void give_up(open_call* begun);
 
+  // The rank that the server has named as lost, or as the one that ended the job; -1: none so far.
+  int lost_rank();
+
   // Sends an abort and waits, for a bounded time, until the server has received it.
   void abort(std::string_view reason);
 
@@ -89,6 +92,7 @@ class tcp_channel {
   bool greeted_ = false;  // the server's preamble was valid
   uint32_t next_request_ = 1;
   std::map<uint32_t, open_call*> pending_;
+  int lost_rank_ = -1;
   std::string in_;  // received, not yet parsed
   base::Status
       end_;  // why there will be no more replies: Aborted, Unavailable or FailedPrecondition

@@ -86,6 +86,13 @@ class tcp_bootstrap : public bootstrap {
     return values;
   }
 
+  // Also when the server can't be asked any more, as the job has been aborted.
+  std::optional<int> first_lost() override {
+    if (const std::optional<int> known = bootstrap::first_lost()) return known;
+    const int rank = channel_->lost_rank();
+    return rank < 0 ? std::nullopt : std::make_optional(rank);
+  }
+
   void abort(std::string_view reason) override { channel_->abort(reason); }
 
  private:

@@ -14,7 +14,9 @@
 #include <array>
 #include <utility>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
+#include "lci/boot/bootstrap.h"
 #include "lci/boot/process.h"
 
 namespace lci::boot {
@@ -92,7 +94,11 @@ void close_all_but(const std::array<int, 2>& keep) {
       while ((*server)->step()) {
       }
       if ((*server)->state(0) != tcp_server::rank_state::finished) {
-        (*server)->abort(0, "its process ended without leaving the job");
+        // Rank 0 may have ended because of another one.
+        const std::string* const first = (*server)->look_up(bootstrap::lost_key);
+        int lost = 0;
+        if (first == nullptr || !base::SimpleAtoi(*first, &lost)) lost = 0;
+        (*server)->abort(lost, "its process ended without leaving the job");
       }
     }
   }
@@ -114,8 +120,8 @@ base::Status start_tcp_helper(const tcp_server::options& options) {
   unique_fd rank0_ended = open_pidfd(::getpid());
   const pid_t child = ::fork();
   if (child < 0) {
-    return base::ResourceExhaustedError(
-        base::StrCat("cannot start the bootstrap's helper process: fork: ", strerror(errno)));
+    return base::ResourceExhaustedError(base::StrCat(
+        "cannot start the bootstrap's helper process: fork: ", base::error_text(errno)));
   }
   if (child == 0) {
     ::setsid();

@@ -18,6 +18,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/bootstrap_state.h"
 #include "lci/boot/job_id.h"
@@ -79,6 +80,7 @@ class server final : public tcp_server, private bootstrap_state::output {
     // Last, so that pending hellos are read before new connections displace unauthenticated ones.
     if (newcomers) accept_some();
     drop_broken();
+    take_leaves();
     return true;
   }
 
@@ -107,6 +109,7 @@ class server final : public tcp_server, private bootstrap_state::output {
     bool greeted = false;  // the preamble was valid
     bool broken = false;   // to be dropped before step() returns
     bool closing = false;  // drop the connection when everything is written
+    bool leaving = false;  // has sent a leave frame, in this step
     std::string in;
     std::deque<chunk> out;
     size_t written = 0;  // of out.front()
@@ -128,11 +131,13 @@ class server final : public tcp_server, private bootstrap_state::output {
       unique_fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!fd) {
         if (errno == ECONNABORTED || errno == EINTR) continue;
-        if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM) {
+        const int error = errno;
+        if (error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM) {
           // Make room, or leave the other connections in the kernel's queue until a descriptor is
           // free: polling the listener meanwhile would only waste processor time.
           if (unauthenticated_.empty()) {
             watch_listener(false);
+            report_no_room(error);
             return;
           }
           drop(connections_.at(*unauthenticated_.begin()).get());
@@ -158,8 +163,17 @@ class server final : public tcp_server, private bootstrap_state::output {
     }
   }
 
+  // Ranks that can't connect would wait until their timeouts, and then give a wrong reason.
+  void report_no_room(int error) {
+    const int absent = job_.count(rank_state::absent);
+    if (absent == 0 || job_.aborted()) return;
+    job_.abort(-1, base::StrCat("the server of the job can't accept the connections of ", absent,
+                                " of the ", job_.size(), " ranks: ", base::error_text(error)));
+  }
+
   // Reads once, and handles the frames that are complete.
   void receive(connection* c) {
+    if (c->leaving) return;
     if (c->broken || c->closing) {
       c->broken = true;  // readable while closing: the peer has closed, or ignored the refusal
       mark(c);
@@ -174,7 +188,7 @@ class server final : public tcp_server, private bootstrap_state::output {
     }
     c->in.append(read_buffer_.data(), static_cast<size_t>(got));
     size_t used = 0;
-    while (!c->broken && !c->closing && take_one(c, &used)) {
+    while (!c->broken && !c->closing && !c->leaving && take_one(c, &used)) {
     }
     c->in.erase(0, used);
     if (c->broken) mark(c);
@@ -217,10 +231,8 @@ class server final : public tcp_server, private bootstrap_state::output {
     if (c->rank < 0) {
       take_hello(c, header, body);
     } else if (header.kind == kind::leave && body.empty()) {
-      const int rank = std::exchange(c->rank, -1);
-      connection_of_rank_[static_cast<size_t>(rank)] = nullptr;
-      c->broken = true;
-      job_.frame(rank, header, body);
+      c->leaving = true;
+      leaving_.push_back(c->id);
     } else if (!job_.frame(c->rank, header, body)) {
       c->broken = true;
     }
@@ -256,7 +268,7 @@ class server final : public tcp_server, private bootstrap_state::output {
     // The rank may just have left and reconnected: its leave frame may still be unread in the old
     // socket.
     if (current != nullptr) receive(current);
-    if (current != nullptr && current->broken) forget_rank(current);
+    if (current != nullptr && (current->broken || current->leaving)) forget_rank(current);
     if (current != nullptr) {
       refuse(c, header.request,
              base::StrCat("another process is rank ", hello.rank,
@@ -358,11 +370,25 @@ class server final : public tcp_server, private bootstrap_state::output {
     }
   }
 
+  // After the connections that ended without a leave frame: a rank that leaves because another one
+  // died comes second.
+  void take_leaves() {
+    for (const uint64_t id : std::exchange(leaving_, {})) {
+      const auto found = connections_.find(id);
+      if (found != connections_.end()) drop(found->second.get());
+    }
+    drop_broken();
+  }
+
   void forget_rank(connection* c) {
     if (c->rank < 0) return;
     const int rank = std::exchange(c->rank, -1);
     connection_of_rank_[static_cast<size_t>(rank)] = nullptr;
-    job_.lost(rank);
+    if (c->leaving) {
+      job_.frame(rank, {0, kind::leave, 0}, "");
+    } else {
+      job_.lost(rank);
+    }
   }
 
   void drop(connection* c) {
@@ -384,6 +410,7 @@ class server final : public tcp_server, private bootstrap_state::output {
   std::vector<connection*> connection_of_rank_;
   std::set<uint64_t> unauthenticated_;  // oldest first
   std::vector<uint64_t> broken_;
+  std::vector<uint64_t> leaving_;  // sent a leave frame in this step
   std::vector<char> read_buffer_;
 };
 
@@ -419,7 +446,8 @@ base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(unique_fd listener
                      "the same secret (such as 32 random hexadecimal digits) in all ranks"));
   }
   unique_fd poll(::epoll_create1(EPOLL_CLOEXEC));
-  if (!poll) return base::ResourceExhaustedError(base::StrCat("epoll_create1: ", strerror(errno)));
+  if (!poll)
+    return base::ResourceExhaustedError(base::StrCat("epoll_create1: ", base::error_text(errno)));
   return std::make_unique<server>(std::move(listener), std::move(poll), *std::move(address), job);
 }
 

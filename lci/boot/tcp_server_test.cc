@@ -287,26 +287,64 @@ TEST_F(tcp_server_test, a_flood_of_unauthenticated_peers_does_not_keep_ranks_out
   step_until([&] { return is_closed(crowd[0]); });  // the oldest connections have made room
 }
 
+// Takes all descriptors from this process while it lives.
+class no_descriptors {
+ public:
+  no_descriptors() {
+    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &old_), 0);
+    rlimit none = old_;
+    none.rlim_cur = 0;
+    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  }
+  ~no_descriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &old_), 0); }
+
+ private:
+  rlimit old_ = {};
+};
+
+// Once all ranks are there, nobody is missed.
 TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {
   listen(2);
   const unique_fd first = join(0, 2);
-  step_until([&] { return server_->state(0) == rank_state::connected; });
-  const unique_fd second = connect();
-  rlimit old = {};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
-  rlimit none = old;
-  none.rlim_cur = 0;
+  const unique_fd second = join(1, 2);
+  expect_welcome(first);
+  const unique_fd third = connect();
   pollfd event = {server_->poll_fd(), POLLIN, 0};
   ASSERT_EQ(::poll(&event, 1, -1), 1);
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);  // accept fails from now on
-  EXPECT_TRUE(server_->step());
-  EXPECT_FALSE(server_->step());  // nothing is reported ready, although `second` waits
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+  {
+    const no_descriptors none;  // accept fails from now on
+    EXPECT_TRUE(server_->step());
+    EXPECT_FALSE(server_->step());  // nothing is reported ready, although `third` waits
+  }
+  EXPECT_FALSE(server_->aborted().has_value());
   // The server accepts again after a connection has ended.
   send(first, frame(kind::leave, 0));
+  send(second, frame(kind::leave, 0));
   step_until([&] { return server_->count(rank_state::connected) == 0; });
-  send(second, hello(0, 2));
+  send(third, hello(0, 2));
   step_until([&] { return server_->state(0) == rank_state::connected; });
+}
+
+// A rank that can't connect is missed: all learn why, at once.
+TEST_F(tcp_server_test, without_descriptors_for_a_rank_the_job_ends) {
+  listen(3);
+  const unique_fd first = join(0, 3);
+  step_until([&] { return server_->state(0) == rank_state::connected; });
+  const unique_fd second = connect();
+  pollfd event = {server_->poll_fd(), POLLIN, 0};
+  ASSERT_EQ(::poll(&event, 1, -1), 1);
+  {
+    const no_descriptors none;
+    EXPECT_TRUE(server_->step());
+  }
+  ASSERT_TRUE(server_->aborted().has_value());
+  EXPECT_EQ(server_->aborted()->rank, -1);
+  const std::string reason = server_->aborted()->reason;
+  for (const char* part : {"2 of the 3 ranks", "EMFILE", "ulimit -n"}) {
+    EXPECT_NE(reason.find(part), std::string::npos) << reason;
+  }
+  EXPECT_EQ(receive(first, tcp_wire::preamble_size), preamble());
+  EXPECT_EQ(receive_frame(first).what, kind::aborted);
 }
 
 TEST_F(tcp_server_test, a_rank_that_sends_nonsense_is_lost_alone) {

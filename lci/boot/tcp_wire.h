@@ -23,7 +23,8 @@
 //   cancel           to server  nothing; request is the one to give up         reply: deadline
 //   abort            to server  the reason                                     aborted
 //   leave            to server  nothing                                        the end
-//   reply            to rank    u8 code, then as above, or the error's text
+//   reply            to rank    u8 code, then as above, or the error's text; before that of
+//                               `unavailable`: u32, the first rank that is lost
 //   aborted          to rank    u32 rank (no_rank: the launcher), the reason   (request is 0)
 //
 //   welcome     u32 local rank, u32 local size, text job id
@@ -45,7 +46,7 @@
 
 namespace lci::boot::tcp_wire {
 
-constexpr uint16_t version = 1;
+constexpr uint16_t version = 2;
 constexpr uint32_t magic = 0x4249434c;  // the bytes L C I B
 constexpr uint32_t no_rank = 0xffffffff;
 

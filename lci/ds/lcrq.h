@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lci/base/cache_aligned.h"
+#include "lci/base/reserve.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/exchange_cell.h"
 #include "lci/ds/exchange_ring.h"
@@ -348,7 +349,7 @@ class lcrq {
   slot_name new_slot() {
     if (used_slots_ == slabs_.size() * slab_slots) {
       if (used_slots_ + slab_slots > cell::max_slots) throw std::bad_alloc();
-      slabs_.reserve(slabs_.size() + 1);
+      base::reserve_room(&slabs_, slabs_.size() + 1);
       auto slab = base::make_aligned_array<slot>(slab_slots);
       slab_at_.set(slabs_.size(), slab.get());
       slabs_.push_back(std::move(slab));
@@ -365,7 +366,7 @@ class lcrq {
 
   // Returns a ring that has never been in use.
   shared_ring* new_ring() {
-    spare_.reserve(rings_.size() + 1);  // room to give it back: drop_first cannot fail
+    base::reserve_room(&spare_, rings_.size() + 1);  // room to give it back: drop_first cannot fail
     const size_t used_slots = used_slots_;
     try {
       rings_.push_back(
@@ -378,7 +379,7 @@ class lcrq {
   }
 
   spsc_segment* new_spsc_segment(uint32_t pusher, uint32_t popper) {
-    spare_spsc_.reserve(spsc_segments_.size() + 1);  // as in new_ring
+    base::reserve_room(&spare_spsc_, spsc_segments_.size() + 1);  // as in new_ring
     spsc_segments_.push_back(std::make_unique<spsc_segment>(spsc_capacity_, pusher, popper));
     return spsc_segments_.back().get();
   }

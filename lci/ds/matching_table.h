@@ -3,6 +3,7 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -72,18 +73,23 @@ class own_links {
 // waiting entry of the other kind, or waits itself. A hash table whose buckets are one cache line
 // each with their own lock, so that an insertion at low load touches one line (SC'25 paper, section
 // 5.1.3). Entries that do not fit into their line wait behind it, in one queue for each key and
-// kind: any number of entries with one key costs no more than one entry, and the search is over the
-// keys of a bucket.
+// kind: any number of entries with one key costs no more than one entry. The keys behind a line
+// form a digital search tree over the digits of their hashes, with four branches at each node. A
+// tree needs no table that would have to grow under the bucket's lock, and its depth is bounded by
+// the digits of a hash, and by the logarithm of the number of keys as long as these are spread.
 //
 // Thread safety: every member by any thread at any time, except construction and destruction. They
 // block only for an operation of another thread in the same bucket. Nothing is allocated unless
-// more queues, or (with pooled_links) more entries, wait behind the lines than ever before.
+// more keys, or (with pooled_links) more entries, wait behind the lines than ever before.
 //
 // Invariants, for each bucket, under its lock
 //   1. The entries in line are in the order of insertion. An entry goes there only if none of its
 //      key and kind waits behind, so those in line are older. With own_links there is one list for
 //      each key and kind, in line or behind.
 //   2. No two waiting entries of different kinds would match.
+//   3. A node of the tree has an entry of either kind. The keys of the branch i of a node at depth
+//   d
+//      have i as the digit d of their hashes, as do those of all deeper nodes.
 template <class Atomics, class Links = pooled_links<Atomics>>
 class basic_matching_table {
  public:
@@ -161,14 +167,7 @@ class basic_matching_table {
           if (take(value, type)) b.remove_from_line(i - 1);
         }
       }
-      for (queue** link = &b.more; *link != nullptr;) {
-        filter(&(*link)->first, (*link)->type, take);
-        if ((*link)->first == nullptr) {
-          end_queue(link);
-        } else {
-          link = &(*link)->next;
-        }
-      }
+      remove_behind(&b.more, take);
     }
   }
 
@@ -187,23 +186,35 @@ class basic_matching_table {
           use(at.key, at.value, b.type(i));
         }
       }
-      for (queue* q = b.more; q != nullptr; q = q->next) {
-        for (matching_link* l = q->first; l != nullptr; l = l->next) {
-          use(q->key, Links::value_of(l), q->type);
-        }
-      }
+      for_each_behind(b.more, use);
     }
+  }
+
+  // The greatest number of nodes that a search for a key meets behind a line. Touches every bucket:
+  // for tests and reports.
+  size_t greatest_depth() const {
+    size_t greatest = 0;
+    for (size_t index = 0; index <= mask_; ++index) {
+      bucket& b = buckets_[index];
+      const std::lock_guard<basic_spinlock<Atomics>> guard(b.lock);
+      greatest = std::max(greatest, depth(b.more));
+    }
+    return greatest;
   }
 
  private:
   static constexpr uint32_t line_entries = 3;
+  static constexpr uint32_t digit_bits = 2;
+  static constexpr uint32_t digits = 1u << digit_bits;
 
-  // Entries of one key and type behind a line. Never empty.
-  struct queue {
+  // Entries of one key behind a line, a list of either type.
+  struct node {
     uint64_t key;
-    entry_type type;
-    matching_link* first;
-    queue* next;
+    matching_link* first[2];  // by type
+    node* branches[digits];
+
+    matching_link** list(entry_type type) { return &first[static_cast<size_t>(type)]; }
+    bool is_empty() const { return first[0] == nullptr && first[1] == nullptr; }
   };
 
   // With own_links, the first entry of a list.
@@ -218,7 +229,7 @@ class basic_matching_table {
     basic_spinlock<Atomics> lock;
     uint8_t count;
     uint8_t types;  // bit i: the type of line[i]; 0 from bit `count` on
-    queue* more;
+    node* more;
     item line[line_entries];
 
     entry_type type(uint32_t i) const { return static_cast<entry_type>(types >> i & 1u); }
@@ -273,51 +284,105 @@ class basic_matching_table {
     return found;
   }
 
+  // Where the node of a key is, or would be (then it is null).
+  static node** find(node** root, uint64_t key) {
+    // The bits of the bucket's number are equal for all keys here: mixed once more, and one to one,
+    // so that different keys differ in a digit.
+    uint64_t hash = key * 0x9e3779b97f4a7c15;
+    hash = (hash ^ hash >> 32) * 0xd6e8feb86659fd93;
+    hash ^= hash >> 32;
+    while (*root != nullptr && (*root)->key != key) {
+      root = &(*root)->branches[hash % digits];
+      hash >>= digit_bits;
+    }
+    return root;
+  }
+
   // Removes and returns the oldest matching entry behind the line. If there is none, returns null
-  // and sets *own to the queue of this key and type, if there is one.
+  // and sets *own to the list of this key and type, if that has entries.
   template <class Same>
   __attribute__((noinline)) void* take_from_behind(bucket& b, uint64_t key, entry_type type,
                                                    const Same& same, matching_link*** own) {
-    for (queue** link = &b.more; *link != nullptr; link = &(*link)->next) {
-      queue& q = **link;
-      if (q.key != key) continue;
-      if (q.type == type) {
-        *own = &q.first;
-        continue;
-      }
-      matching_link* const found =
-          take(&q.first, [&same](matching_link* l) { return same(Links::value_of(l)); });
-      if (found == nullptr) continue;
-      void* const value = Links::value_of(found);
-      links_.recycle(found);
-      if (q.first == nullptr) end_queue(link);
-      return value;
+    node** const at = find(&b.more, key);
+    node* const n = *at;
+    if (n == nullptr) return nullptr;
+    const entry_type other = type == entry_type::send ? entry_type::recv : entry_type::send;
+    matching_link* const found =
+        take(n->list(other), [&same](matching_link* l) { return same(Links::value_of(l)); });
+    if (found == nullptr) {
+      if (*n->list(type) != nullptr) *own = n->list(type);
+      return nullptr;
     }
-    return nullptr;
+    void* const value = Links::value_of(found);
+    links_.recycle(found);
+    if (n->is_empty()) remove_node(at);
+    return value;
   }
 
+  // The entry is the first one of its key and type behind the line.
   template <class Make>
   __attribute__((noinline)) void begin_queue(bucket& b, uint64_t key, entry_type type,
                                              const Make& make) {
-    queue* const made = queues_.make();
-    made->first = nullptr;
+    node** const at = find(&b.more, key);
+    if (*at != nullptr) return append((*at)->list(type), links_.make(make));
+    node* const made = nodes_.make();
+    *made = node{key, {}, {}};
     try {
-      append(&made->first, links_.make(make));
+      append(made->list(type), links_.make(make));
     } catch (...) {
-      queues_.recycle(made);
+      nodes_.recycle(made);
       throw;
     }
-    made->key = key;
-    made->type = type;
-    made->next = b.more;
-    b.more = made;
+    *at = made;
   }
 
-  // Removes an empty queue.
-  void end_queue(queue** link) {
-    queue* const finished = *link;
-    *link = finished->next;
-    queues_.recycle(finished);
+  // Removes an empty node. A leaf below it takes its place, which has the same digits up to there.
+  void remove_node(node** at) {
+    node* const finished = *at;
+    node** leaf = at;
+    for (node** below = at; below != nullptr;) {
+      leaf = below;
+      below = nullptr;
+      for (node*& branch : (*leaf)->branches) {
+        if (branch != nullptr) below = &branch;
+      }
+    }
+    node* const moved = *leaf;
+    *leaf = nullptr;
+    if (moved != finished) {
+      std::copy_n(finished->branches, digits, moved->branches);
+      *at = moved;
+    }
+    nodes_.recycle(finished);
+  }
+
+  template <class Take>
+  void remove_behind(node** at, const Take& take) {
+    node* const n = *at;
+    if (n == nullptr) return;
+    for (node*& branch : n->branches) remove_behind(&branch, take);
+    for (const entry_type type : {entry_type::send, entry_type::recv}) {
+      filter(n->list(type), type, take);
+    }
+    if (n->is_empty()) remove_node(at);
+  }
+
+  template <class Use>
+  static void for_each_behind(node* n, const Use& use) {
+    if (n == nullptr) return;
+    for (const entry_type type : {entry_type::send, entry_type::recv}) {
+      for (matching_link* l = *n->list(type); l != nullptr; l = l->next) {
+        use(n->key, Links::value_of(l), type);
+      }
+    }
+    for (node* branch : n->branches) for_each_behind(branch, use);
+  }
+
+  static size_t depth(const node* n) {
+    if (n == nullptr) return 0;
+    size_t deepest = 0;
+    for (const node* branch : n->branches) deepest = std::max(deepest, depth(branch));
+    return deepest + 1;
   }
 
   // Lists: *list is the first entry, or null.
@@ -372,7 +437,7 @@ class basic_matching_table {
   const size_t mask_;
   bucket* buckets_ = nullptr;
   Links links_;
-  object_pool<queue, Atomics> queues_;
+  object_pool<node, Atomics> nodes_;
 };
 
 using matching_table = basic_matching_table<std_atomics>;

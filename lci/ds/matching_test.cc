@@ -1,4 +1,5 @@
 // Both matching structures must meet the same expectations.
+#include <algorithm>
 #include <atomic>
 #include <map>
 #include <thread>
@@ -160,6 +161,83 @@ TYPED_TEST(Matchings, ManyOfOneKey) {
   constexpr uintptr_t many = 300000;
   for (uintptr_t n = 1; n <= many; ++n) ASSERT_EQ(table.insert(7, value(n), type::recv), nullptr);
   for (uintptr_t n = 1; n <= many; ++n) ASSERT_EQ(table.insert(7, value(n), type::send), value(n));
+}
+
+// What is behind a line is found again, whatever else has come and gone there. Compares with a
+// model.
+TYPED_TEST(Matchings, ManyKeysThatComeAndGo) {
+  TypeParam table;
+  constexpr uint64_t keys = 300;
+  std::map<uint64_t, std::pair<type, std::vector<void*>>> model;
+  uint64_t random = 7;
+  for (uintptr_t n = 1; n < 100000; ++n) {
+    random = random * 6364136223846793005u + 1442695040888963407u;
+    const uint64_t key = (random >> 40) % keys;
+    const type kind = (random >> 33 & 1) != 0 ? type::send : type::recv;
+    auto& [waiting_kind, waiting] = model[key];
+    void* expected = nullptr;
+    if (!waiting.empty() && waiting_kind != kind) {
+      expected = waiting.front();
+      waiting.erase(waiting.begin());
+    } else {
+      waiting_kind = kind;
+      waiting.push_back(value(n));
+    }
+    ASSERT_EQ(table.insert(key, value(n), kind), expected) << n;
+    if (n % 20000 != 0) continue;
+    const auto is_taken = [](const void* entry) {
+      return reinterpret_cast<uintptr_t>(entry) % 3 == 0;
+    };
+    table.remove_if([&](const void* entry, type) { return is_taken(entry); });
+    size_t left = 0;
+    for (auto& [model_key, entries] : model) {
+      auto& list = entries.second;
+      list.erase(std::remove_if(list.begin(), list.end(), is_taken), list.end());
+      left += list.size();
+    }
+    table.for_each([&](uint64_t model_key, const void* entry, type model_kind) {
+      --left;
+      EXPECT_EQ(model[model_key].first, model_kind);
+      EXPECT_EQ(std::count(model[model_key].second.begin(), model[model_key].second.end(), entry),
+                1);
+    });
+    ASSERT_EQ(left, 0u);
+  }
+}
+
+// With many keys waiting, a search meets few of them: the number of steps grows as the logarithm of
+// the number of keys, for numbers in sequence and far apart as for random ones.
+TEST(MatchingTable, ASearchAmongManyKeysIsShort) {
+  constexpr uintptr_t many = 200000;
+  const auto random = [](uint64_t n) { return n * 0xbf58476d1ce4e5b9 ^ n << 40; };
+  const std::vector<uint64_t (*)(uint64_t)> kinds_of_keys = {
+      [](uint64_t n) { return n; },
+      [](uint64_t n) { return n << 16; },
+      [](uint64_t n) { return n << 44; },
+      [](uint64_t n) { return n * 0xc2b2ae3d27d4eb4f; },
+      // All in one bucket of a large table: they differ in what the bucket's number leaves out.
+      [](uint64_t n) { return (n << 48 | 5) * 0xf1de83e19937733d; },
+      random,
+  };
+  for (size_t kind = 0; kind < kinds_of_keys.size(); ++kind) {
+    for (const size_t buckets : {size_t{1}, size_t{64}, size_t{65536}}) {
+      matching_table table(buckets);
+      const uintptr_t keys = kind == 4 ? 50000 : many;
+      for (uintptr_t n = 1; n <= keys; ++n) {
+        ASSERT_EQ(table.insert(kinds_of_keys[kind](n), value(n), type::send), nullptr);
+      }
+      // A tree of 200,000 with four branches has at least 9 levels.
+      EXPECT_LE(table.greatest_depth(), 30u) << "keys " << kind << ", buckets " << buckets;
+      for (uintptr_t n = 1; n <= keys; n += 2) {
+        ASSERT_EQ(table.insert(kinds_of_keys[kind](n), value(n), type::recv), value(n));
+      }
+      EXPECT_LE(table.greatest_depth(), 30u) << "keys " << kind << ", buckets " << buckets;
+      for (uintptr_t n = 2; n <= keys; n += 2) {
+        ASSERT_EQ(table.insert(kinds_of_keys[kind](n), value(n), type::recv), value(n));
+      }
+      EXPECT_EQ(table.greatest_depth(), 0u) << "keys " << kind << ", buckets " << buckets;
+    }
+  }
 }
 
 // Every send is matched with exactly one receive of its key, whichever is inserted last.

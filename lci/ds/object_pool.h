@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lci/base/cache_aligned.h"
+#include "lci/base/reserve.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/spinlock.h"
 #include "lci/ds/stealing_pool.h"
@@ -104,7 +105,7 @@ class object_pool {
       --spares_;
       return e;
     }
-    chunks_.reserve(chunks_.size() + 1);
+    base::reserve_room(&chunks_, chunks_.size() + 1);
     auto made = std::make_unique<chunk>(Atomics::thread_number());
     stock_.reserve(chunk_size);
     chunks_.push_back(std::move(made));

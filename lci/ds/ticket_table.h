@@ -1,14 +1,15 @@
 #ifndef LCI_DS_TICKET_TABLE_H_
 #define LCI_DS_TICKET_TABLE_H_
 
+#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 
 #include "lci/base/cache_aligned.h"
-#include "lci/base/check.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/spinlock.h"
 
@@ -36,15 +37,22 @@ class ticket_table {
  public:
   static constexpr int index_bits = 20;
   static constexpr int generation_bits = Bits - index_bits;
-  static_assert(Bits <= 32 && generation_bits >= 8, "too few bits to tell old tickets from new");
+  static_assert(Bits < 32 && generation_bits >= 8, "too few bits to tell old tickets from new");
+
+  // No ticket.
+  static constexpr uint32_t none = ~uint32_t{0};
 
   ticket_table() = default;
   ticket_table(const ticket_table&) = delete;
   ticket_table& operator=(const ticket_table&) = delete;
 
-  // Throws base::check_error if the table already has 2^index_bits entries.
+  // The table holds at most 2^index_bits entries, or fewer (at least 1). Before the first insert.
+  void set_limit(uint32_t entries) { limit_ = std::min(entries, max_slots); }
+
+  // A ticket for `value`; `none` if the table is full, or there is no memory for it to grow.
   uint32_t insert(T* value, int owner) {
     const uint32_t index = pop_free();
+    if (__builtin_expect(index == end_of_list, 0)) return none;
     slot& s = at(index);
     Atomics::plain_write(&s.value, sizeof s.value);
     s.value = value;
@@ -150,13 +158,15 @@ class ticket_table {
                                           std::memory_order_release, std::memory_order_relaxed));
   }
 
+  // The index of a slot; end_of_list if the table is full.
   uint32_t pop_free() {
     uint64_t head = free_.load(std::memory_order_acquire);  // A2: pairs with R2
     for (;;) {
       const uint32_t index = static_cast<uint32_t>(head);
       if (index == end_of_list) {
-        grow();
+        const bool full = !grow();
         head = free_.load(std::memory_order_acquire);
+        if (full && static_cast<uint32_t>(head) == end_of_list) return end_of_list;
         continue;
       }
       const uint32_t next = at(index).next_free.load(std::memory_order_relaxed);
@@ -167,20 +177,28 @@ class ticket_table {
     }
   }
 
-  void grow() {
+  // False if the table can't have more slots. (Only the last chunk may be shorter than its index
+  // says.)
+  bool grow() {
     const std::lock_guard<basic_spinlock<Atomics>> guard(growth_);
-    if (static_cast<uint32_t>(free_.load(std::memory_order_acquire)) != end_of_list) return;
+    if (static_cast<uint32_t>(free_.load(std::memory_order_acquire)) != end_of_list) return true;
     const uint32_t begin = allocated_.load(std::memory_order_relaxed);
+    if (begin == limit_) return false;
     const int chunk = 31 - __builtin_clz(begin / first_chunk + 1);
-    const uint32_t count = first_chunk << chunk;
-    LCI_CHECK(begin + count <= max_slots, "more than ", begin, " tickets are in use");
-    chunks_[chunk] = base::make_aligned_array<slot>(count);
+    const uint32_t count = std::min(first_chunk << chunk, limit_ - begin);
+    try {
+      chunks_[chunk] = base::make_aligned_array<slot>(count);
+    } catch (const std::bad_alloc&) {
+      return false;
+    }
     allocated_.store(begin + count, std::memory_order_release);
     for (uint32_t i = count; i > 0; --i) push_free(begin + i - 1);
+    return true;
   }
 
   typename Atomics::template atomic<uint64_t> free_{end_of_list};
   typename Atomics::template atomic<uint32_t> allocated_{0};  // number of slots
+  uint32_t limit_ = max_slots;
   basic_spinlock<Atomics> growth_;
   base::aligned_array<slot> chunks_[max_chunks];  // written under growth_, before allocated_
 };

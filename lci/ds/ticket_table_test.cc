@@ -78,6 +78,68 @@ TEST(TicketTable, GrowsAndTakesAllOfAnOwner) {
   t.take_all(1, [](int*) { FAIL() << "taken twice"; });
 }
 
+TEST(TicketTable, AFullTableGivesNoTicket) {
+  for (const uint32_t limit : {1u, 64u, 100u, 192u, 1000u}) {
+    table t;
+    t.set_limit(limit);
+    std::vector<int> values(limit);
+    std::vector<uint32_t> tickets;
+    for (int& value : values) {
+      tickets.push_back(t.insert(&value, 4));
+      ASSERT_NE(tickets.back(), table::none) << limit;
+    }
+    int more = 0;
+    EXPECT_EQ(t.insert(&more, 4), table::none) << limit;
+    EXPECT_EQ(t.insert(&more, 4), table::none) << limit;
+    EXPECT_EQ(t.take(tickets[limit / 2], 4), &values[limit / 2]);
+    const uint32_t again = t.insert(&more, 4);
+    EXPECT_NE(again, table::none);
+    EXPECT_EQ(t.insert(&more, 4), table::none) << limit;
+    EXPECT_EQ(t.take(again, 4), &more);
+    int left = 0;
+    t.take_all(4, [&left](int*) { ++left; });
+    EXPECT_EQ(left, static_cast<int>(limit) - 1);
+  }
+}
+
+TEST(TicketTable, HoldsAsManyAsItsIndexCanName) {
+  table t;
+  int a = 1;
+  std::vector<uint32_t> tickets(size_t{1} << table::index_bits);
+  for (uint32_t& ticket : tickets) {
+    ticket = t.insert(&a, 0);
+    ASSERT_LT(ticket, 1u << 31);
+  }
+  EXPECT_EQ(t.insert(&a, 0), table::none);
+  for (const uint32_t ticket : tickets) ASSERT_EQ(t.take(ticket, 0), &a);
+  EXPECT_NE(t.insert(&a, 0), table::none);
+}
+
+// Threads that share a table of 2 entries: it is never fuller, and no entry gets lost.
+TEST(TicketTable, ThreadsAtTheLimit) {
+  table t;
+  t.set_limit(2);
+  std::atomic<int> inside{0};
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&t, &inside, i] {
+      for (int round = 0; round < 20000;) {
+        int value = round;
+        const uint32_t ticket = t.insert(&value, i);
+        if (ticket == table::none) {
+          std::this_thread::yield();
+          continue;
+        }
+        EXPECT_LE(++inside, 2);
+        --inside;
+        ASSERT_EQ(t.take(ticket, i), &value);
+        ++round;
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
 TEST(TicketTable, EachEntryIsTakenByOneThread) {
   table t;
   constexpr int rounds = 300;

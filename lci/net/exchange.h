@@ -13,7 +13,8 @@ namespace lci::net {
 
 // A step of the start, on all ranks: what every rank has to tell, or, if one of them is in trouble,
 // the same error on all of them at once instead of a timeout on the others. `name` as for
-// bootstrap::allgather.
+// bootstrap::allgather. Aborted: a rank is lost (bootstrap::first_lost), on this rank or on the one
+// that is in trouble.
 base::StatusOr<std::vector<std::string>> exchange(boot::bootstrap& boot, std::string_view name,
                                                   const base::StatusOr<std::string>& local);
 

@@ -2,13 +2,21 @@
 
 #include <dlfcn.h>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
+#include "lci/net/signal_actions.h"
 
 namespace lci::net {
 
 base::StatusOr<shared_library> shared_library::open(const char* file) {
+  const signal_actions kept;
   void* handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
-  if (handle == nullptr) return base::UnavailableError(dlerror());
+  if (handle == nullptr) {
+    const std::string text = dlerror();
+    const int missing = base::missing_descriptor();
+    if (missing != 0) return base::ErrnoToStatus(missing, base::StrCat("loading ", file));
+    return base::UnavailableError(text);
+  }
   return shared_library(file, handle);
 }
 

@@ -11,7 +11,8 @@ namespace lci::net {
 // are loaded so (libfabric, libibverbs) can't be unloaded.
 class shared_library {
  public:
-  // An error is what the loader said.
+  // The process keeps its signal actions. An error is what the loader said; ResourceExhausted if
+  // this process may open no more files.
   static base::StatusOr<shared_library> open(const char* file);
 
   // Null, and status() is an error that names it, if there is no such function.

@@ -14,11 +14,24 @@ void backlog::push(const net::op& operation, continuation* then) {
   }
   {
     const std::lock_guard<ds::spinlock> guard(lock_);
-    const size_t n = size_.load(std::memory_order_relaxed);
-    if (n == entries_.size()) grow();
-    entries_[(first_ + n) % entries_.size()] = waiting;
-    size_.store(n + 1, std::memory_order_relaxed);
+    if (operations_ == entries_.size()) grow();
+    entries_[(first_ + operations_) % entries_.size()] = waiting;
+    ++operations_;
+    count(1);
   }
+  wake();
+}
+
+void backlog::push(postponed* conversation, side of) {
+  {
+    const std::lock_guard<ds::spinlock> guard(lock_);
+    conversations_[static_cast<size_t>(of)].push_back(conversation);
+    count(1);
+  }
+  wake();
+}
+
+void backlog::wake() {
   if (sleeper_ != nullptr) sleeper_->wake();
 }
 
@@ -32,12 +45,12 @@ void backlog::grow() {
 }
 
 bool backlog::pop(entry* out) {
-  std::lock_guard<ds::spinlock> guard(lock_);
-  const size_t n = size_.load(std::memory_order_relaxed);
-  if (n == 0) return false;
+  const std::lock_guard<ds::spinlock> guard(lock_);
+  if (operations_ == 0) return false;
   *out = entries_[first_];
   first_ = (first_ + 1) % entries_.size();
-  size_.store(n - 1, std::memory_order_relaxed);
+  --operations_;
+  count(static_cast<size_t>(-1));
   return true;
 }
 
@@ -54,7 +67,32 @@ bool backlog::drain(device_impl_t& device) {
       moved = true;
     }
   }
+  for (const side each : {side::receiver, side::sender}) {
+    if (begin_conversations(device, each)) moved = true;
+  }
   return moved;
+}
+
+bool backlog::begin_conversations(device_impl_t& device, side of) {
+  std::deque<postponed*>& waiting = conversations_[static_cast<size_t>(of)];
+  for (int i = 0; i < max_posts_per_drain; ++i) {
+    postponed* first;
+    {
+      const std::lock_guard<ds::spinlock> guard(lock_);
+      if (waiting.empty()) return i > 0;
+      first = waiting.front();
+      waiting.pop_front();
+    }
+    // It is counted until it has begun, so that the device does not look idle meanwhile.
+    const bool begun = first->try_begin(device);
+    const std::lock_guard<ds::spinlock> guard(lock_);
+    if (!begun) {
+      waiting.push_front(first);
+      return i > 0;
+    }
+    count(static_cast<size_t>(-1));
+  }
+  return true;
 }
 
 }  // namespace lci::rt

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <deque>
 #include <vector>
 
 #include "lci/api/types.hpp"
@@ -28,10 +29,24 @@ class continuation {
   ~continuation() = default;
 };
 
-// Operations that the network could not take and that nobody can be told to retry (SC'25
-// paper, 5.1.5): progress posts them again. Rare, so a locked queue; the count in front keeps
-// progress from looking into an empty one. Not ordered: an operation to a full rank goes behind
-// those to others.
+// A conversation that could not begin yet, since all tickets are in use.
+class postponed {
+ public:
+  // False: it still can't, and nothing has happened. The object may end its own life in the call.
+  virtual bool try_begin(device_impl_t& device) = 0;
+
+ protected:
+  ~postponed() = default;
+};
+
+// What can't be done now and nobody can be told to retry (SC'25 paper, 5.1.5): operations that the
+// network could not take, and conversations that could not begin. Progress tries them again. Rare,
+// so a locked queue; the count in front keeps progress from looking into an empty one.
+//
+// Operations are not ordered: one to a full rank goes behind those to others. Conversations that
+// wait for the same tickets begin in their order, and none overtakes one that waits. They do not
+// queue behind those of the other side, which may end only when these have begun, nor operations
+// behind them.
 //
 // Thread safety: every member by any thread at any time; blocks only for another's push or pop.
 class backlog {
@@ -45,7 +60,12 @@ class backlog {
   // Copies the operation with its header. `then` may be null.
   void push(const net::op& operation, continuation* then);
 
-  // Posts some of what waits. True if any of it left.
+  // By whose tickets a conversation waits for.
+  enum class side : size_t { sender, receiver };
+  // What is pushed stays alive until it has begun.
+  void push(postponed* conversation, side of);
+
+  // Tries some of what waits. True if any of it left.
   bool drain(device_impl_t& device);
 
  private:
@@ -56,15 +76,20 @@ class backlog {
   };
   bool pop(entry* out);
   void grow();
+  bool begin_conversations(device_impl_t& device, side of);
+  void wake();
+  void count(size_t more) { size_.store(size() + more, std::memory_order_relaxed); }
 
-  // A pass over more than this would keep progress from polling.
+  // A pass over more than this of each kind would keep progress from polling.
   static constexpr int max_posts_per_drain = 16;
 
   ds::spinlock lock_;
   // A ring. Its room stays, so that what waits now and then allocates only at first.
-  base::aligned_vector<entry> entries_;  // guarded by lock_
-  size_t first_ = 0;                     // guarded by lock_
-  std::atomic<size_t> size_{0};
+  base::aligned_vector<entry> entries_;      // guarded by lock_
+  size_t first_ = 0;                         // guarded by lock_
+  size_t operations_ = 0;                    // in the ring; guarded by lock_
+  std::deque<postponed*> conversations_[2];  // by side; guarded by lock_
+  std::atomic<size_t> size_{0};              // of both; changed under lock_
   base::wakeup* sleeper_ = nullptr;
 };
 

@@ -54,6 +54,7 @@ remote_signal name(const rsignal_t& signal) {
 
 void check_memory(const char* call, const mr_impl_t* mr, uint64_t serial) {
   if (__builtin_expect(mr->is_live() && mr->serial == serial, 1)) return;
+  mr->check_process("registered memory");
   refuse_block(call, "the memory of the local block has been deregistered");
 }
 

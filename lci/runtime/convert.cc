@@ -57,6 +57,7 @@ class walk {
 
 plan_impl_t& checked_plan(plan_t plan, const char* call) {
   if (plan.is_empty() || !plan.p_impl->is_live()) {
+    if (!plan.is_empty()) plan.p_impl->check_process("plan");
     throw std::invalid_argument(base::StrCat("lci: ", call, ": the plan is empty or freed"));
   }
   return *plan.p_impl;

@@ -32,12 +32,18 @@ extern "C" [[gnu::weak, gnu::visibility("default")]] void LCT_set_rank(int rank)
 namespace lci {
 namespace {
 
+// What the process has while it is part of a job.
+struct membership : rt::live_object {
+  std::unique_ptr<boot::bootstrap> boot;
+  std::unique_ptr<observe::observer> observer;  // ends before the bootstrap, which it uses
+};
+
 struct process_state {
   std::mutex mutex;
   int initialized = 0;  // calls of global_initialize without their global_finalize
   int runtimes = 0;     // made so far: the names of their scopes
-  std::unique_ptr<boot::bootstrap> boot;
-  std::unique_ptr<observe::observer> observer;
+  // Null while not initialized. Changed under the mutex.
+  std::atomic<membership*> job{nullptr};
   std::vector<runtime_impl_t*> alive;  // in the order of allocation, as on all ranks
 };
 
@@ -63,11 +69,20 @@ std::atomic<runtime_impl_t*> g_runtime{nullptr};
 int g_runtime_users = 0;
 
 boot::bootstrap& require_boot(process_state& state, const char* call) {
-  if (state.boot == nullptr) {
+  membership* const job = state.job.load(std::memory_order_relaxed);
+  if (job == nullptr) {
     throw std::logic_error(
         base::StrCat("lci: ", call, " before global_initialize, g_runtime_init or alloc_runtime"));
   }
-  return *state.boot;
+  return *job->boot;
+}
+
+// Throws std::logic_error in a child of a process that has initialized the library. Without the
+// mutex, which another thread may have held when the child was made. A membership that ends
+// meanwhile is readable for long enough, as a freed object.
+void refuse_child(const process_state& state) {
+  const membership* const job = state.job.load(std::memory_order_acquire);
+  if (job != nullptr) job->check_process("membership in the job");
 }
 
 template <class Op>
@@ -78,8 +93,8 @@ runtime_t make_runtime(const Op& options) {
   std::vector<runtime_impl_t*> others;
   {
     const std::lock_guard<std::mutex> guard(state.mutex);
-    scope =
-        std::make_unique<boot::scoped_bootstrap>(*state.boot, base::StrCat("r", state.runtimes++));
+    scope = std::make_unique<boot::scoped_bootstrap>(require_boot(state, "alloc_runtime"),
+                                                     base::StrCat("r", state.runtimes++));
     defaults = g_default_attr;
     others = state.alive;
   }
@@ -100,6 +115,7 @@ const char* get_version() { return LCI_VERSION_STRING; }
 
 void global_initialize() {
   process_state& state = process();
+  refuse_child(state);
   const std::lock_guard<std::mutex> guard(state.mutex);
   if (state.initialized == 0) {
     auto attr = rt::attributes_from_environment();
@@ -112,24 +128,26 @@ void global_initialize() {
     if (!boot.ok()) {
       throw std::runtime_error(base::StrCat("lci: can't join the job: ", boot.status().ToString()));
     }
+    auto job = std::make_unique<membership>();
+    job->boot = *std::move(boot);
+    job->observer = observe::start_observer(*job->boot, observer_options(*patience));
     g_default_attr = *attr;
-    state.boot = *std::move(boot);
-    state.observer = observe::start_observer(*state.boot, observer_options(*patience));
     state.runtimes = 0;
-    base::set_log_rank(state.boot->rank());
+    base::set_log_rank(job->boot->rank());
     // Once per job: its ranks mostly have the same environment.
-    if (state.boot->rank() == 0) rt::warn_of_unknown_variables();
+    if (job->boot->rank() == 0) rt::warn_of_unknown_variables();
+    state.job.store(job.release(), std::memory_order_release);
   }
   ++state.initialized;
 }
 
 void global_finalize() {
   process_state& state = process();
+  refuse_child(state);
   const std::lock_guard<std::mutex> guard(state.mutex);
   require_boot(state, "global_finalize");
   if (--state.initialized > 0) return;
-  state.observer.reset();  // before the bootstrap, which it uses
-  state.boot.reset();
+  delete state.job.exchange(nullptr, std::memory_order_acq_rel);
 }
 
 int get_rank_me() {
@@ -229,7 +247,8 @@ namespace rt {
 
 std::atomic<device_impl_t*> global_device{nullptr};
 
-void refuse_freed(const char* what) {
+void refuse_unusable(const live_object& object, const char* what) {
+  object.check_process(what);
   throw std::invalid_argument(base::StrCat("lci: the ", what, " has been freed"));
 }
 

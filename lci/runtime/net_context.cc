@@ -3,8 +3,10 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/agreement.h"
+#include "lci/runtime/start_failure.h"
 
 namespace lci {
 namespace {
@@ -16,7 +18,7 @@ void compare_with_peers(boot::bootstrap& boot, const net_context_attr_t& attr,
   if (backend.ok()) ours.attribute("backend", (*backend)->name);
   ours.attribute("ofi_provider_name", attr.ofi_provider_name);
   const auto met = ours.meet(boot, "settings", backend.status());
-  if (!met.ok()) throw std::runtime_error(base::StrCat("lci: ", met.status().message()));
+  if (!met.ok()) rt::throw_start_failure(boot, "", met.status());
 }
 
 std::unique_ptr<net::context> attach(boot::bootstrap& boot, int number, net_context_attr_t* attr) {
@@ -34,8 +36,9 @@ std::unique_ptr<net::context> attach(boot::bootstrap& boot, int number, net_cont
   config.max_registrations = attr->max_registrations;
   auto network = entry->make(boot, config);
   if (!network.ok()) {
-    throw std::runtime_error(base::StrCat("lci: rank ", boot.rank(), " can't use backend ",
-                                          entry->name, ": ", network.status().ToString()));
+    rt::throw_start_failure(boot,
+                            base::StrCat("rank ", boot.rank(), " can't use backend ", entry->name),
+                            network.status());
   }
   attr->backend = net::find_backend((*network)->name())->id;
   return *std::move(network);
@@ -50,7 +53,7 @@ base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_positio
   return base::FailedPreconditionError(
       base::StrCat("the backend asked for (LCI_ATTR_BACKEND) is ",
                    entry == nullptr ? "not part of this library" : "not available on this host",
-                   "; leave it unset for the default"));
+                   "; leave it unset for the default", base::descriptor_hint()));
 }
 
 net_context_impl_t::net_context_impl_t(runtime_impl_t& owner, const net_context_attr_t& attributes,

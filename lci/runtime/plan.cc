@@ -164,6 +164,7 @@ namespace {
 
 plan_impl_t& checked_plan(plan_t plan, const char* call) {
   if (plan.is_empty() || !plan.p_impl->is_live()) {
+    if (!plan.is_empty()) plan.p_impl->check_process("plan");
     throw std::invalid_argument(base::StrCat(
         "lci: ", call, plan.is_empty() ? ": the plan is empty" : ": the plan has been freed"));
   }

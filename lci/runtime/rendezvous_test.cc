@@ -151,5 +151,165 @@ TEST(Rendezvous, MoreThanFourGiB) {
   });
 }
 
+// ---- more conversations than tickets ------------------------------------------------------------
+
+rt::rendezvous& conversations_of(runtime_t runtime) {
+  return runtime.p_impl->default_device()->rendezvous;
+}
+
+// Larger than anything that is sent by copy.
+size_t large_size() { return less_if_simulated<size_t>(40000, 8300); }
+
+// Sends `count` messages at once, of which the peer takes each, and as many active messages.
+// Returns how often a post answered retry because of the tickets.
+int exchange_many(rank_under_test& self, int count, bool allow_retry) {
+  const auto n = static_cast<size_t>(count);
+  std::vector<std::vector<unsigned char>> bytes;
+  std::vector<std::vector<unsigned char>> rooms(n, std::vector<unsigned char>(large_size()));
+  comp_t sent = alloc_counter_x().runtime(self.runtime)();
+  comp_t received = alloc_counter_x().runtime(self.runtime)();
+  for (size_t i = 0; i < n; ++i) bytes.push_back(make_message(self.rank, i, large_size()));
+  int refused = 0;
+  const auto post = [&](auto operation) {
+    for (;;) {
+      const status_t status = operation.runtime(self.runtime).allow_retry(allow_retry)();
+      if (!status.is_retry()) {
+        EXPECT_TRUE(status.is_posted());
+        return;
+      }
+      EXPECT_TRUE(allow_retry);
+      if (status.error.errorcode == errorcode_t::retry_nomem) ++refused;
+      progress_x().runtime(self.runtime)();
+    }
+  };
+  const auto receive = [&](size_t i) {
+    EXPECT_TRUE(post_recv_x(self.from, rooms[i].data(), large_size(), i, received)
+                    .runtime(self.runtime)()
+                    .is_posted());
+  };
+  // Half of the receives are there before the messages. Of the others each follows its send, so
+  // that a send that is retried waits only for those before it.
+  for (size_t i = 0; i < n / 2; ++i) receive(i);
+  for (size_t i = 0; i < n; ++i) {
+    post(post_send_x(self.to, bytes[i].data(), large_size(), i, sent));
+    if (i >= n / 2) receive(i);
+  }
+  while (counter_get_x(sent).runtime(self.runtime)() < count ||
+         counter_get_x(received).runtime(self.runtime)() < count) {
+    progress_x().runtime(self.runtime)();
+  }
+  for (size_t i = 0; i < n; ++i) {
+    EXPECT_EQ(rooms[i], make_message(self.from, i, large_size())) << "message " << i;
+  }
+  for (size_t i = 0; i < n; ++i) {
+    post(post_am_x(self.to, bytes[i].data(), large_size(), sent, self.rcomp).tag(i));
+  }
+  std::vector<bool> seen(n);
+  for (size_t i = 0; i < n; ++i) {
+    const status_t came = self.pop();
+    EXPECT_FALSE(seen.at(came.tag)) << "message " << came.tag;
+    seen[came.tag] = true;
+    EXPECT_EQ(came.size, large_size());
+    EXPECT_EQ(0, std::memcmp(came.buffer, rooms[came.tag].data(), large_size()));
+    std::free(came.buffer);
+  }
+  wait_drained_x().runtime(self.runtime)();
+  EXPECT_EQ(counter_get_x(sent).runtime(self.runtime)(), 2 * count);
+  EXPECT_TRUE(conversations_of(self.runtime).idle());
+  self.meet();
+  free_comp_x{&sent}.runtime(self.runtime)();
+  free_comp_x{&received}.runtime(self.runtime)();
+  return refused;
+}
+
+TEST(Rendezvous, MoreThanTicketsAreRetried) {
+  for (const int ranks : {1, 2, 3}) {
+    run(ranks, [](rank_under_test& self) {
+      conversations_of(self.runtime).set_limit(3);
+      EXPECT_GT(exchange_many(self, 20, /*allow_retry=*/true), 0);
+    });
+  }
+}
+
+TEST(Rendezvous, MoreThanTicketsWaitInTheBacklog) {
+  for (const int ranks : {1, 2, 3}) {
+    run(ranks, [](rank_under_test& self) {
+      conversations_of(self.runtime).set_limit(2);
+      EXPECT_EQ(exchange_many(self, 20, /*allow_retry=*/false), 0);
+    });
+  }
+}
+
+// Those that the peers announce, too, where the rank sends less than it receives.
+TEST(Rendezvous, MoreThanTheReceiversTickets) {
+  run(3, [](rank_under_test& self) {
+    constexpr int count = 30;
+    comp_t over = alloc_counter_x().runtime(self.runtime)();
+    std::vector<std::vector<unsigned char>> rooms(2 * count,
+                                                  std::vector<unsigned char>(large_size()));
+    if (self.rank == 0) {
+      conversations_of(self.runtime).set_limit(1);
+      for (size_t i = 0; i < rooms.size(); ++i) {
+        EXPECT_TRUE(
+            post_recv_x(static_cast<int>(i % 2) + 1, rooms[i].data(), large_size(), i / 2, over)
+                .runtime(self.runtime)()
+                .is_posted());
+      }
+    }
+    self.meet();
+    std::vector<std::vector<unsigned char>> bytes;
+    for (size_t i = 0; i < count && self.rank != 0; ++i) {
+      bytes.push_back(make_message(self.rank, i, large_size()));
+      EXPECT_TRUE(
+          accepted(post_send_x(0, bytes[i].data(), large_size(), i, over).runtime(self.runtime))
+              .is_posted());
+    }
+    while (counter_get_x(over).runtime(self.runtime)() < (self.rank == 0 ? 2 * count : count)) {
+      progress_x().runtime(self.runtime)();
+    }
+    for (size_t i = 0; i < rooms.size() && self.rank == 0; ++i) {
+      EXPECT_EQ(rooms[i], make_message(static_cast<int>(i % 2) + 1, i / 2, large_size()));
+    }
+    self.meet();
+    free_comp_x{&over}.runtime(self.runtime)();
+  });
+}
+
+// Each of them ends, and with an error, when the peer is lost.
+TEST(Rendezvous, WhatWaitsForATicketEndsWithItsPeer) {
+  if (simulated()) GTEST_SKIP() << "ends the ranks one by one";
+  run_ranks(2, [](std::unique_ptr<boot::bootstrap> boot) {
+    boot::bootstrap* const meeting = boot.get();
+    const auto made =
+        std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), global_attr_t());
+    const runtime_t runtime = made.get();
+    barrier_x().runtime(runtime)();
+    if (rank_of(runtime) == 0) {
+      constexpr int count = 10;
+      conversations_of(runtime).set_limit(2);
+      comp_t queue = alloc_cq_x().runtime(runtime)();
+      std::vector<unsigned char> bytes(large_size());
+      for (int i = 0; i < count; ++i) {
+        EXPECT_TRUE(post_send_x(1, bytes.data(), large_size(), 1, queue)
+                        .runtime(runtime)
+                        .allow_retry(false)()
+                        .is_posted());
+      }
+      made->set_failed(1);
+      conversations_of(runtime).fail_peer(1);
+      for (int failed = 0; failed < count;) {
+        progress_x().runtime(runtime)();
+        const status_t status = cq_pop_x(queue).runtime(runtime)();
+        if (status.is_retry()) continue;
+        EXPECT_EQ(status.error.errorcode, errorcode_t::fatal);
+        ++failed;
+      }
+      EXPECT_TRUE(conversations_of(runtime).idle());
+      free_comp_x{&queue}.runtime(runtime)();
+    }
+    EXPECT_TRUE(meeting->barrier("end", patience).ok());
+  });
+}
+
 }  // namespace
 }  // namespace lci

@@ -10,11 +10,12 @@
 
 namespace lci::rt {
 
-[[noreturn]] void refuse_freed(const char* what);
+[[noreturn]] void refuse_unusable(const live_object& object, const char* what);
 
-// Throws std::invalid_argument if the program has freed what stands behind its handle.
+// Throws std::invalid_argument if the program has freed what stands behind its handle, and
+// std::logic_error if it belongs to the process that this one was forked from.
 inline void check_live(const live_object& object, const char* what) {
-  if (__builtin_expect(!object.is_live(), 0)) refuse_freed(what);
+  if (__builtin_expect(!object.is_live(), 0)) refuse_unusable(object, what);
 }
 
 // What stands behind an mr that is of a registration. Throws std::invalid_argument, naming `call`.
@@ -39,7 +40,7 @@ matching_engine* resolve(runtime_impl_t& runtime, matching_engine_t engine);
 packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool);
 net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context);
 
-// That device, or the default one; null if there is none, or it has been freed.
+// That device, or the default one; null if there is none, or it may not be used.
 inline device_impl_t* known_device(device_t device) {
   device_impl_t* const impl =
       device.is_empty() ? global_device.load(std::memory_order_relaxed) : device.p_impl;

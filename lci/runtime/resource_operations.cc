@@ -26,6 +26,7 @@ namespace {
 template <class Handle>
 auto* checked(const Handle& handle, const char* call) {
   if (__builtin_expect(handle.is_empty() || !handle.p_impl->is_live(), 0)) {
+    if (!handle.is_empty()) handle.p_impl->check_process("resources");
     refuse(call, handle.is_empty() ? "the handle is empty" : "it has been freed before");
   }
   return handle.p_impl;

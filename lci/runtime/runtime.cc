@@ -15,6 +15,7 @@
 #include "lci/net/exchange.h"
 #include "lci/observe/waiting.h"
 #include "lci/runtime/agreement.h"
+#include "lci/runtime/start_failure.h"
 #include "lci/runtime/wait.h"
 
 namespace lci {
@@ -87,9 +88,10 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   }
   auto hosts = ours.meet(boot, "agreement", own);
   if (hosts.ok()) return *std::move(hosts);
-  const std::string text = base::StrCat("lci: ", hosts.status().message());
-  if (base::IsInvalidArgument(own)) throw std::invalid_argument(text);
-  throw std::runtime_error(text);
+  if (base::IsInvalidArgument(own)) {
+    throw std::invalid_argument(base::StrCat("lci: ", hosts.status().message()));
+  }
+  rt::throw_start_failure(boot, "", hosts.status());
 }
 
 // "4 ranks on n1 (2), n2 (2)", in the order of ranks; of many hosts the first few.
@@ -226,8 +228,7 @@ void runtime_impl_t::gather() {
                                               return base::OkStatus();
                                             });
   if (!met.ok()) {
-    throw std::runtime_error(
-        base::StrCat("lci: the ranks could not meet to make something: ", met.ToString()));
+    rt::throw_start_failure(*boot_, "the ranks could not meet to make something", met);
   }
 }
 
@@ -286,8 +287,9 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   config.sleeps = attributes.progress_thread;
   auto network = context.net->make_device(config);
   if (!network.ok()) {
-    throw std::runtime_error(base::StrCat("lci: rank ", rank(), " can't make device ",
-                                          attributes.uid, ": ", network.status().ToString()));
+    rt::throw_start_failure(*boot_,
+                            base::StrCat("rank ", rank(), " can't make device ", attributes.uid),
+                            network.status());
   }
   auto made = std::make_unique<device_impl_t>(context, packets, attributes, *std::move(network));
   // Equal for all devices of a context; the first is made before any other thread has the context.

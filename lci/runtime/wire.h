@@ -91,10 +91,11 @@ struct signal_event {
 // What an event adds to the counter of its signal, whose lower `event_bits` bits count the events
 // that are missing, and one more finds too many. Above these are the parts that are missing, plus
 // those not announced: the sum over a message is -1, in whatever order. (UNR paper, section IV-B.)
-inline int64_t addend_of(uint32_t part, int event_bits) {
-  const auto of_parts = [event_bits](int64_t n) { return n * (int64_t{1} << (event_bits + 1)); };
+// Modulo 2^64: a malformed part, of which a message may have any, is beyond what 64 bits count.
+constexpr int64_t addend_of(uint32_t part, int event_bits) {
+  const auto of_parts = [event_bits](uint64_t n) { return n << (event_bits + 1); };
   if (part == 0) return -1;
-  return part == 1 ? of_parts(-1) : of_parts(static_cast<int64_t>(part) - 1) - 1;
+  return static_cast<int64_t>(part == 1 ? of_parts(~uint64_t{0}) : of_parts(part - 1) - 1);
 }
 
 // How puts say whom they are for, as far as the network's immediate data allow.

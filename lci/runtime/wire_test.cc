@@ -93,6 +93,15 @@ TEST(SignalLayout, TheAddendsOfAMessageAddUp) {
   }
 }
 
+// Of any part that a message may hold: an overflow would not compile.
+TEST(SignalLayout, TheAddendOfAMalformedPartIsDefined) {
+  constexpr uint32_t most = ~uint32_t{0};
+  static_assert(addend_of(most, 40) == static_cast<int64_t>((uint64_t{most} - 1) << 41) - 1);
+  static_assert(addend_of(1, 40) == -(int64_t{1} << 41));
+  static_assert(addend_of(most, 1) == (int64_t{most} - 1) * 4 - 1);
+  static_assert(addend_of(0, 40) == -1);
+}
+
 TEST(Headers, AreNotReadFromShortMessages) {
   const am_header sent{0x1122334455667788, 7, 0};
   am_header seen{};

@@ -19,8 +19,10 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/error_text.h"
 #include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
+#include "lci/boot/file_view.h"
 #include "lci/boot/tcp_server.h"
 #include "tools/launcher/addresses.h"
 #include "tools/launcher/binding.h"
@@ -45,9 +47,13 @@ constexpr int report_signal = SIGUSR1;
 constexpr int timeout_exit_code = 124;  // as timeout(1)
 constexpr int start_exit_code = 1;
 
+using rank_state = boot::tcp_server::rank_state;
+// How often the files of a job are read, with --boot file, while a rank has ended before others.
+constexpr std::chrono::milliseconds look_period{200};
+
 void say(const std::string& line) { write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n")); }
 
-std::string errno_text() { return std::strerror(errno); }
+std::string errno_text() { return base::error_text(errno); }
 
 // Absolute, as ranks may run in another directory.
 std::string temporary_directory() {
@@ -81,6 +87,8 @@ class job final : crew::events {
   void read_signals();
   void look_at_rendezvous();
   void look_for_ranks_that_left();
+  // By rank; empty if nothing is known.
+  std::vector<rank_state> rank_states() const;
   std::string unfinished_ranks(bool stopped) const;
   void ask_for_state(const std::string& reason, std::function<void()> then);
   std::string state_of(int rank) const;
@@ -123,6 +131,8 @@ class job final : crew::events {
   int interrupts_ = 0;
   bool abort_seen_ = false;
   event_loop::id kill_timer_ = 0;  // the end of the grace
+  event_loop::id look_timer_ = 0;  // until the next look_for_ranks_that_left
+  std::string boot_dir_;           // with --boot file
   std::optional<int> exit_code_;   // of the first failure
 };
 
@@ -151,7 +161,8 @@ bool job::prepare_crew() {
     local_crew_options how;
     if (options_.boot == bootstrap_kind::file) {
       how.boot_dir = base::StrCat(temporary_directory(), "/lcrun-", plan_.id);
-      plan_.own.push_back(base::StrCat("LCI_BOOT_DIR=", how.boot_dir));
+      boot_dir_ = how.boot_dir;
+      plan_.own.push_back(base::StrCat("LCI_BOOT_DIR=", boot_dir_));
     } else {
       if (!prepare_rendezvous("127.0.0.1:0")) return false;
       // The environment may have those of another job.
@@ -293,19 +304,46 @@ void job::rank_ended(int rank, int status) {
 
 // Of a rank on another host we may hear of its end before its connection ends.
 void job::look_for_ranks_that_left() {
-  if (server_ == nullptr || exit_code_ || !crew_->busy()) return;
-  for (size_t i = 0; i < exited_.size(); ++i) {
-    const int rank = static_cast<int>(i);
-    if (!exited_[i] || server_->state(rank) == boot::tcp_server::rank_state::connected) continue;
+  if (exit_code_ || !crew_->busy()) return;
+  const std::vector<rank_state> states = rank_states();
+  const bool is_awaited =
+      std::find(states.begin(), states.end(), rank_state::connected) != states.end();
+  for (size_t i = 0; i < states.size() && i < exited_.size(); ++i) {
+    if (!exited_[i] || states[i] == rank_state::connected) continue;
+    // Before any rank has joined, the program may not use the library at all.
+    if (states[i] == rank_state::absent && !is_awaited) continue;
     exited_[i] = false;
-    if (server_->state(rank) != boot::tcp_server::rank_state::lost) continue;
-    server_->abort(rank, "it ended without g_runtime_fina while other ranks go on");
-    server_->step();
-    failed(start_exit_code, base::StrCat(name_of(rank),
-                                         " ended, with exit code 0, without g_runtime_fina "
-                                         "(global_finalize) while other ranks go on"));
+    if (states[i] == rank_state::finished) continue;
+    const std::string what =
+        states[i] == rank_state::lost
+            ? "without g_runtime_fina (global_finalize) while other ranks go on"
+            : "before g_runtime_init (global_initialize), in which other ranks "
+              "wait for it";
+    const int rank = static_cast<int>(i);
+    if (server_ != nullptr) {
+      server_->abort(rank, base::StrCat("it ended ", what));
+      server_->step();
+    }
+    failed(start_exit_code, base::StrCat(name_of(rank), " ended, with exit code 0, ", what));
     return;
   }
+  // With --boot file nobody tells that a rank has joined.
+  const bool is_open = std::find(exited_.begin(), exited_.end(), true) != exited_.end();
+  if (server_ == nullptr && is_open && look_timer_ == 0) {
+    look_timer_ = loop_.at(steady::now() + look_period, [this] {
+      look_timer_ = 0;
+      look_for_ranks_that_left();
+    });
+  }
+}
+
+std::vector<rank_state> job::rank_states() const {
+  std::vector<rank_state> states;
+  if (server_ == nullptr) {
+    return boot_dir_.empty() ? states : boot::look_at_file_job(boot_dir_);
+  }
+  for (size_t i = 0; i < exited_.size(); ++i) states.push_back(server_->state(static_cast<int>(i)));
+  return states;
 }
 
 void job::look_at_rendezvous() {
@@ -316,8 +354,10 @@ void job::look_at_rendezvous() {
   const auto report = server_->aborted();
   if (!report || abort_seen_) return;
   abort_seen_ = true;
-  failed(start_exit_code, base::StrCat(name_of(std::max(report->rank, 0)),
-                                       " aborted the job: ", printable(report->reason)));
+  // Rank -1: the server itself.
+  const std::string who =
+      report->rank < 0 ? "" : base::StrCat(name_of(report->rank), " aborted the job: ");
+  failed(start_exit_code, base::StrCat(who, printable(report->reason)));
 }
 
 void job::rank_stopped(int rank, bool stopped) {

@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "tools/launcher/binding.h"
 #include "tools/launcher/guard.h"
@@ -26,7 +27,7 @@ namespace {
 
 constexpr int start_exit_code = 1;
 
-std::string errno_text() { return std::strerror(errno); }
+std::string errno_text() { return base::error_text(errno); }
 
 class local_crew final : public crew {
  public:

@@ -192,9 +192,9 @@ TEST(Mutants, StealingPool) {
 }
 
 TEST(Mutants, TicketTable) {
-  using unordered = ticket_unordered::ticket_table<uint64_t, 32, scheduled_atomics>;
-  using again = ticket_again::ticket_table<uint64_t, 32, scheduled_atomics>;
-  using aba = ticket_aba::ticket_table<uint64_t, 32, scheduled_atomics>;
+  using unordered = ticket_unordered::ticket_table<uint64_t, 31, scheduled_atomics>;
+  using again = ticket_again::ticket_table<uint64_t, 31, scheduled_atomics>;
+  using aba = ticket_aba::ticket_table<uint64_t, 31, scheduled_atomics>;
   expect_found([] { return std::make_unique<ticket_scenario<unordered>>(); }, "data race");
   expect_found([] { return std::make_unique<ticket_scenario<again>>(); }, "issued twice");
   expect_found([] { return std::make_unique<ticket_reuse_scenario<aba>>(); }, "");

@@ -182,10 +182,10 @@ TEST(Structures, ObjectPool) {
 
 TEST(Structures, TicketTable) {
   expect_right([] {
-    return std::make_unique<ticket_scenario<ticket_table<uint64_t, 32, scheduled_atomics>>>();
+    return std::make_unique<ticket_scenario<ticket_table<uint64_t, 31, scheduled_atomics>>>();
   });
   expect_right([] {
-    return std::make_unique<ticket_reuse_scenario<ticket_table<uint64_t, 32, scheduled_atomics>>>();
+    return std::make_unique<ticket_reuse_scenario<ticket_table<uint64_t, 31, scheduled_atomics>>>();
   });
 }
 

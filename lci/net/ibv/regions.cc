@@ -3,6 +3,7 @@
 #include <cerrno>
 
 #include "lci/base/log.h"
+#include "lci/base/reserve.h"
 #include "lci/base/strings.h"
 
 namespace lci::net::ibv {
@@ -97,7 +98,7 @@ base::StatusOr<local_region> region_table::open(void* address, size_t size) {
   prefetch(**made, address, size);
   const std::lock_guard<std::mutex> guard(mutex_);
   if (free_.empty()) {
-    free_.reserve(owned_.size() + 1);  // so that close can't fail
+    base::reserve_room(&free_, owned_.size() + 1);  // so that close can't fail
     const auto index = static_cast<uint32_t>(owned_.size());
     owned_.push_back(std::make_unique<entry>());
     entries_.set(index, owned_.back().get());

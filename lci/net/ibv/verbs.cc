@@ -43,6 +43,7 @@ int query_device_ex(ibv_context* context, ibv_device_attr_ex* attributes) {
 
 base::StatusOr<verbs> load_verbs_from(const char* file) {
   base::StatusOr<shared_library> opened = shared_library::open(file);
+  if (opened.status().code() == base::StatusCode::kResourceExhausted) return opened.status();
   if (!opened.ok()) {
     return base::UnavailableError(base::StrCat(
         "libibverbs can't be loaded; install it (Debian: libibverbs1 and ibverbs-providers) or "

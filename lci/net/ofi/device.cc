@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstring>
 #include <mutex>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -229,19 +230,18 @@ base::Status ofi_device::insert(int rank, const std::string& bytes) {
   other.token = remote.token;
   other.credit.set(credits_each_);
   other.requests = base::make_aligned_array<request>(max_requests);
-  // Messages to this rank bypass the provider; native puts and gets do not.
-  if (is_self(rank) && rma_ != rma_mode::native) return base::OkStatus();
-  const std::lock_guard<ds::spinlock> guard(*lock_);
-  const base::StatusOr<fi_addr_t> address =
-      own_->ep.insert(std::string_view(bytes).substr(sizeof(remote)));
-  if (!address.ok()) return address.status();
-  other.address = *address;
   constexpr std::string_view of_shm = "fi_shm://";
   const std::string_view name = std::string_view(bytes).substr(sizeof(remote));
   if (base::StartsWith(name, of_shm)) {
     // The name ends with a zero.
     other.shared_memory = base::StrCat("/", name.substr(of_shm.size()).data());
   }
+  // Messages to this rank bypass the provider; native puts and gets do not.
+  if (is_self(rank) && rma_ != rma_mode::native) return base::OkStatus();
+  const std::lock_guard<ds::spinlock> guard(*lock_);
+  const base::StatusOr<fi_addr_t> address = own_->ep.insert(name);
+  if (!address.ok()) return address.status();
+  other.address = *address;
   const bool in_this_process = remote.pid == getpid() && !context_.is_elsewhere(rank);
   if (!is_self(rank) && in_this_process && core_of(context_.chosen_provider().name()) == "shm") {
     others_.push_back(*reinterpret_cast<const std::shared_ptr<resources>*>(remote.shared));
@@ -263,6 +263,9 @@ base::Status ofi_device::greet(boot::bootstrap& boot) {
   };
   base::Status status;
   base::backoff backoff;
+  // A rank that has ended before it could be connected to is found by the job only.
+  constexpr std::chrono::milliseconds look_period{500};
+  auto next_look = std::chrono::steady_clock::now() + look_period;
   for (bool all = false; !all && status.ok(); backoff.idle()) {
     int missing = -1;
     for (int r = 0; r < ranks_; ++r) {
@@ -274,7 +277,13 @@ base::Status ofi_device::greet(boot::bootstrap& boot) {
     }
     progress();
     all = missing < 0;
-    status = first_failure();
+    status = first_failure(boot);
+    if (status.ok() && !all && std::chrono::steady_clock::now() > next_look) {
+      next_look += look_period;
+      if (const std::optional<int> lost = boot.first_lost()) {
+        status = base::AbortedError(base::StrCat("rank ", *lost, " is lost"));
+      }
+    }
     if (status.ok() && !all && std::chrono::steady_clock::now() > deadline) {
       status = base::DeadlineExceededError(
           base::StrCat("rank ", missing, " and rank ", context_.rank(),
@@ -289,10 +298,13 @@ base::Status ofi_device::greet(boot::bootstrap& boot) {
     notifies_ = false;
   }
   // Other ranks may need this one to make progress until they are done.
-  return agree_while(boot, base::StrCat("ofi-greeted-", config_.uid), status, [&] {
+  status = agree_while(boot, base::StrCat("ofi-greeted-", config_.uid), status, [&] {
     progress();
-    return first_failure();
+    return first_failure(boot);
   });
+  // All have opened it. Without a name it goes with the last process, also if all are killed.
+  if (status.ok()) remove_shared_memory(context_.rank());
+  return status;
 }
 
 // Whether the descriptor becomes unreadable when nothing arrives: all greetings have arrived. With
@@ -312,10 +324,11 @@ bool ofi_device::descriptor_settles() {
   return false;
 }
 
-base::Status ofi_device::first_failure() const {
+base::Status ofi_device::first_failure(boot::bootstrap& boot) const {
   for (int r = 0; r < ranks_; ++r) {
     if (peers_[static_cast<size_t>(r)].state != peer_state::alive) {
-      return base::UnavailableError(
+      boot.report_lost(r);
+      return base::AbortedError(
           base::StrCat("rank ", r, " went away (seen by rank ", context_.rank(), ")"));
     }
   }

@@ -86,7 +86,8 @@ class alignas(base::cache_line_size) ofi_device final : public device {
   base::Status connect(boot::bootstrap& boot);
   base::Status insert(int rank, const std::string& offer);
   base::Status greet(boot::bootstrap& boot);
-  base::Status first_failure() const;
+  // Aborted, which the job then knows, if a rank is gone.
+  base::Status first_failure(boot::bootstrap& boot) const;
   bool descriptor_settles();
   void end();
   bool has_said_goodbye();
@@ -150,6 +151,9 @@ class alignas(base::cache_line_size) ofi_device final : public device {
   void suspect_corrupt(int rank, const char* reason);
   void confirm_failures();
   void report_failure(int rank);
+  // The name of the shared memory that provider shm has made for a rank. Whoever has opened it goes
+  // on.
+  void remove_shared_memory(int rank);
   void forget(int rank);
   void handle_bye(int rank);
   void probe();

@@ -73,14 +73,18 @@ void ofi_device::confirm_failures() {
 void ofi_device::report_failure(int rank) {
   peer_of(rank).state = peer_state::failed;
   --suspects_;
-  // No other process removes the file.
-  const std::string& left = peer_of(rank).shared_memory;
-  if (!left.empty() && context_.has_ended(rank)) shm_unlink(left.c_str());
+  // It may have been killed before it removed the name itself.
+  if (context_.has_ended(rank)) remove_shared_memory(rank);
   forget(rank);
   completion failed;
   failed.kind = completion_kind::peer_failed;
   failed.rank = rank;
   ready_.push_back(failed);
+}
+
+void ofi_device::remove_shared_memory(int rank) {
+  const std::string& name = peer_of(rank).shared_memory;
+  if (!name.empty()) shm_unlink(name.c_str());
 }
 
 // Ends all operations that wait for a rank that is gone.

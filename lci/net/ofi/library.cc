@@ -18,6 +18,7 @@ const base::StatusOr<library>& loaded() {
 
 base::StatusOr<library> load_library_from(const char* file) {
   base::StatusOr<shared_library> opened = shared_library::open(file);
+  if (opened.status().code() == base::StatusCode::kResourceExhausted) return opened.status();
   if (!opened.ok()) {
     return base::UnavailableError(base::StrCat(
         "libfabric can't be loaded; install it (Debian: libfabric1) or choose another backend: ",

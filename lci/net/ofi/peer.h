@@ -54,7 +54,7 @@ struct peer {
   bool bye_sent = false;
   uint16_t token = 0;  // of the peer's device
   fi_addr_t address = FI_ADDR_UNSPEC;
-  std::string shared_memory;  // file that provider shm leaves in /dev/shm if killed; or empty
+  std::string shared_memory;  // file that provider shm has made in /dev/shm; or empty
   credits credit;
   packet* filling = nullptr;  // coalesces messages; see coalescing.h
   uint32_t in_flight = 0;     // packets whose completion libfabric has yet to report

@@ -12,8 +12,10 @@
 #include <string_view>
 
 #include "lci/base/env.h"
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/net/ofi/immediate.h"
+#include "lci/net/signal_actions.h"
 
 namespace lci::net::ofi {
 namespace {
@@ -63,6 +65,7 @@ info_ptr make_hints(const wanted_provider& wanted) {
 }
 
 int64_t ask(const fi_info& hints, info_ptr* found) {
+  const signal_actions kept;
   fi_info* list = nullptr;
   const int code = libfabric().getinfo(api_version, nullptr, nullptr, 0, &hints, &list);
   found->reset(list);
@@ -185,7 +188,9 @@ bool provider::writes_latency_critical() const {
 }
 
 base::Status failure(std::string_view what, int64_t code) {
-  return base::UnavailableError(base::StrCat("libfabric: ", what, ": ", describe(code)));
+  // Providers give several reasons when no descriptor is left.
+  return base::UnavailableError(
+      base::StrCat("libfabric: ", what, ": ", describe(code), base::descriptor_hint()));
 }
 
 base::StatusOr<std::string> choose_common(const std::vector<std::vector<std::string>>& of_ranks) {

@@ -1,5 +1,7 @@
 #include "lci/net/ofi/regions.h"
 
+#include "lci/base/reserve.h"
+
 namespace lci::net::ofi {
 
 void region_table::set_key_bytes(size_t bytes) {
@@ -20,7 +22,7 @@ uint64_t region_table::take_key() {
 region_table::region& region_table::open(void* address, size_t size) {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (free_.empty()) {
-    free_.reserve(owned_.size() + 1);  // so that close can't fail
+    base::reserve_room(&free_, owned_.size() + 1);  // so that close can't fail
     const auto index = static_cast<uint32_t>(owned_.size());
     owned_.push_back(std::make_unique<region>());
     owned_.back()->index = index;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <fstream>
 
+#include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/net/shm/context.h"
 
@@ -30,8 +31,8 @@ std::string trace_scope() {
 
 base::StatusOr<std::vector<backend_fact>> describe() {
   if (!available()) {
-    return base::UnavailableError(
-        base::StrCat("the kernel makes no shared memory (memfd_create): ", std::strerror(errno)));
+    return base::UnavailableError(base::StrCat("the kernel makes no shared memory (memfd_create): ",
+                                               base::error_text(errno)));
   }
   const std::string scope = trace_scope();
   return std::vector<backend_fact>{

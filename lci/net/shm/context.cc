@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "lci/base/env.h"
+#include "lci/base/error_text.h"
 #include "lci/base/log.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
@@ -47,10 +48,10 @@ peer::peer(peer&& other) noexcept
       directory(std::move(other.directory)),
       views(std::move(other.views)) {}
 
-bool peer::has_ended() const {
+bool peer::has_ended(int milliseconds) const {
   if (pidfd < 0) return !boot::is_alive(process);
   pollfd watch{pidfd, POLLIN, 0};
-  return poll(&watch, 1, 0) == 1;
+  return poll(&watch, 1, milliseconds) == 1;
 }
 
 bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t size) const {
@@ -85,13 +86,18 @@ base::StatusOr<std::string> shm_context::introduce() {
   allow_peers_to_copy();
   const base::StatusOr<uint64_t> first_key = make_token();
   if (!first_key.ok()) return first_key.status();
+  // What identifies the host and the process is read from files. Without one more descriptor it
+  // would be that of another host.
+  local_.host = host_number();
+  const boot::process_id self = boot::this_process();
+  if (const int missing = base::missing_descriptor(); missing != 0) {
+    return base::ErrnoToStatus(missing, "reading /proc");
+  }
   base::StatusOr<segment> own = segment::create("lci-directory", directory_bytes);
   if (!own.ok()) return own.status();
   own_directory_ = *std::move(own);
   regions_.attach(reinterpret_cast<region_slot*>(own_directory_.data() + page_size), *first_key);
-  const boot::process_id self = boot::this_process();
   local_.version = layout_version;
-  local_.host = host_number();
   local_.pid = getpid();
   local_.proc_pid = self.pid;
   local_.start_time = self.start_time;
@@ -100,6 +106,16 @@ base::StatusOr<std::string> shm_context::introduce() {
   probe_ = local_.directory.token;
   local_.probe = reinterpret_cast<uintptr_t>(&probe_);
   return std::string(reinterpret_cast<const char*>(&local_), sizeof(local_));
+}
+
+base::Status shm_context::reason(int other, const base::Status& failure) const {
+  // A process that ends has no descriptors and no memory any more, for a moment.
+  constexpr int patience = 1000;
+  if (rank_at(other).has_ended(patience)) {
+    boot_.report_lost(other);
+    return base::AbortedError(base::StrCat("rank ", other, " is lost: its process has ended"));
+  }
+  return base::Status(failure.code(), base::StrCat("rank ", other, ": ", failure.message()));
 }
 
 base::Status shm_context::add_peer(int other, const std::string& bytes) {
@@ -125,16 +141,10 @@ base::Status shm_context::add_peer(int other, const std::string& bytes) {
   p.pidfd = static_cast<int>(syscall(SYS_pidfd_open, p.pid, 0));
   base::StatusOr<segment> view =
       segment::open(theirs.proc_pid, theirs.directory, directory_bytes, /*writable=*/false);
-  if (!view.ok()) {
-    return base::Status(view.status().code(),
-                        base::StrCat("rank ", other, ": ", view.status().message()));
-  }
+  if (!view.ok()) return reason(other, view.status());
   p.directory = *std::move(view);
   const base::StatusOr<reach> found = find_reach(p, theirs);
-  if (!found.ok()) {
-    return base::Status(found.status().code(),
-                        base::StrCat("rank ", other, ": ", found.status().message()));
-  }
+  if (!found.ok()) return reason(other, found.status());
   p.access = other == rank() ? reach::here : *found;
   if (p.pid != local_.pid) {
     p.views = std::make_unique<heap_views>();

@@ -32,8 +32,8 @@ class peer {
   peer(peer&& other) noexcept;
   peer& operator=(peer&&) = delete;
 
-  // The process has ended. Never blocks; system calls.
-  bool has_ended() const;
+  // The process has ended. System calls; waits for that for so long, by default not at all.
+  bool has_ended(int milliseconds = 0) const;
   // Between here and there, which is reached `here` or by `kernel`.
   bool copy(copy_direction direction, void* local, uint64_t remote, size_t size) const;
   // Where the bytes are in our own addresses; null if they aren't.
@@ -94,6 +94,9 @@ class shm_context final : public context {
   bool any_target_copies() const;
   // False in a child that was forked off: nothing here belongs to it.
   bool is_ours() const;
+  // Why something failed that concerns a rank: Aborted, which the job then knows, if its process
+  // has ended; else as `failure`, naming the rank.
+  base::Status reason(int rank, const base::Status& failure) const;
 
  private:
   shm_context(boot::bootstrap& boot, const context_config& config)

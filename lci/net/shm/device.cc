@@ -124,8 +124,9 @@ base::Status shm_device::connect(boot::bootstrap& boot, const device_config& con
   for (int r = 0; r < ranks_ && status.ok(); ++r) {
     status = connect(r, (*all)[static_cast<size_t>(r)], shift, max_size);
     if (!status.ok()) {
-      status = base::Status(
-          status.code(), base::StrCat("device ", config.uid, ", rank ", r, ": ", status.message()));
+      status = context_.reason(r, status);
+      status =
+          base::Status(status.code(), base::StrCat("device ", config.uid, ", ", status.message()));
     }
   }
   // Nobody closes a descriptor, or goes away, before all have opened it.

@@ -137,8 +137,10 @@ class alignas(cache_line_size) basic_ring_reader {
     out->size = size_in(word);
     out->bytes = cells_[next_].bytes;
     out->first_cell = next_;
-    // Its second line, while it is found out whose the message is.
-    __builtin_prefetch(cells_[next_].bytes + cache_line_size - word_size);
+    // Its second line, while it is found out whose the message is. By number: it may be behind the
+    // end of the ring, where no pointer may point.
+    __builtin_prefetch(reinterpret_cast<const void*>(reinterpret_cast<uintptr_t>(out->bytes) +
+                                                     cache_line_size - word_size));
     advance(span);
   }
   void advance(uint32_t span) {

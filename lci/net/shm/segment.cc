@@ -95,8 +95,10 @@ base::StatusOr<segment> segment::open(int64_t pid, const segment_name& name, siz
   segment result;
   result.fd_ = ::open(path.c_str(), (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC);
   if (result.fd_ < 0) {
-    return failure(base::StrCat("opening ", what,
-                                "; the ranks must run as one user and see each other in /proc"));
+    const bool hidden = errno == EACCES || errno == EPERM || errno == ENOENT;
+    return failure(
+        base::StrCat("opening ", what,
+                     hidden ? "; the ranks must run as one user and see each other in /proc" : ""));
   }
   struct stat status;
   if (fstat(result.fd_, &status) != 0) return failure("fstat");

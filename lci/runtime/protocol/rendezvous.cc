@@ -60,8 +60,30 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
     state->registered = true;
   }
   open_.fetch_add(1, std::memory_order_relaxed);
+  const error_t result = announce(state, may_wait);
+  if (result.is_posted()) return result;
+  if (result.is_retry() && may_wait) {
+    device_.backlog.push(state, backlog::side::sender);
+    return errorcode_t::posted_backlog;
+  }
+  // The peer has not heard of it.
+  state->outgoing.comp = nullptr;
+  state->outgoing.user_packet = nullptr;
+  finish(state, errorcode_t::fatal);
+  return result;
+}
+
+bool rendezvous::is_lost(const message& m) const {
+  return device_.runtime.has_failed(m.rank) || (m.collective && device_.runtime.any_failed());
+}
+
+error_t rendezvous::announce(outgoing_state* state, bool may_wait) {
+  // A copy: behind the insertion the state belongs to whoever takes it out again.
+  const message outgoing = state->outgoing;
   // In the table before the announcement leaves: the answer may come at once.
-  const uint32_t ticket = outgoing_.insert(state, owner_of(outgoing));
+  const int owner = owner_of(outgoing);
+  const uint32_t ticket = outgoing_.insert(state, owner);
+  if (__builtin_expect(ticket == outgoing_.none, 0)) return errorcode_t::retry_nomem;
 
   rts_header header{};
   if (outgoing.rcomp == 0) {
@@ -78,18 +100,23 @@ error_t rendezvous::start(const message& outgoing, bool may_wait) {
     if (result.is_retry()) device_.backlog.push(op, nullptr);
     // A rank may have failed before the state was there to be found.
     if (outgoing.collective && device_.runtime.any_failed() &&
-        outgoing_.take(ticket, owner_of(outgoing)) != nullptr) {
+        outgoing_.take(ticket, owner) != nullptr) {
       finish(state, errorcode_t::fatal);
     }
     return result.is_retry() ? errorcode_t::posted_backlog : errorcode_t::posted;
   }
-  // The peer has not heard of it. If the state is no longer there, its failure has been found in
-  // between, and fail_peer has signalled: then the operation counts as posted.
-  if (outgoing_.take(ticket, owner_of(outgoing)) == nullptr) return errorcode_t::posted;
-  state->outgoing.comp = nullptr;
-  state->outgoing.user_packet = nullptr;
-  finish(state, errorcode_t::fatal);
-  return result;
+  // If the state is no longer there, the peer's failure has been found in between, and fail_peer
+  // has signalled: then the operation counts as posted.
+  return outgoing_.take(ticket, owner) == nullptr ? error_t(errorcode_t::posted) : result;
+}
+
+bool rendezvous::outgoing_state::try_begin(device_impl_t& device) {
+  rendezvous& conversations = device.rendezvous;
+  const error_t result = conversations.is_lost(outgoing)
+                             ? error_t(errorcode_t::fatal)
+                             : conversations.announce(this, /*may_wait=*/true);
+  if (result.errorcode == errorcode_t::fatal) conversations.finish(this, errorcode_t::fatal);
+  return !result.is_retry();
 }
 
 bool rendezvous::last_put_tells() const {
@@ -184,21 +211,37 @@ void rendezvous::accept(const announcement& announced, const message& incoming) 
     }
     state->use = *registered;
   }
+  state->sender_ticket = announced.sender_ticket;
   open_.fetch_add(1, std::memory_order_relaxed);
-  // Before the insertion, behind which the state is whoever's takes it out again.
+  if (!answer(state)) device_.backlog.push(state, backlog::side::receiver);
+}
+
+bool rendezvous::answer(incoming_state* state) {
+  // Before the insertion, behind which the state belongs to whoever takes it out again.
   rtr_header header{device_.network().remote_key(state->use.local), state->use.offset,
-                    announced.sender_ticket, 0};
-  const int owner = owner_of(incoming);
+                    state->sender_ticket, 0};
+  const int rank = state->incoming.rank;
+  const bool collective = state->incoming.collective;
+  const int owner = owner_of(state->incoming);
   const uint32_t ticket = incoming_.insert(state, owner);
+  if (__builtin_expect(ticket == incoming_.none, 0)) return false;
   header.receiver_ticket = ticket;
-  const net::op op = control_op(announced.rank, message_kind::rtr, header);
+  const net::op op = control_op(rank, message_kind::rtr, header);
   const error_t result = device_.try_submit(op, nullptr);
   if (result.is_retry()) {
     device_.backlog.push(op, nullptr);
   }
-  const bool failed = result.errorcode == errorcode_t::fatal ||
-                      (incoming.collective && device_.runtime.any_failed());
+  const bool failed =
+      result.errorcode == errorcode_t::fatal || (collective && device_.runtime.any_failed());
   if (failed && incoming_.take(ticket, owner) != nullptr) finish(state, errorcode_t::fatal);
+  return true;
+}
+
+bool rendezvous::incoming_state::try_begin(device_impl_t& device) {
+  rendezvous& conversations = device.rendezvous;
+  if (!conversations.is_lost(incoming)) return conversations.answer(this);
+  conversations.finish(this, errorcode_t::fatal);
+  return true;
 }
 
 void rendezvous::reject(const announcement& announced) {

@@ -15,6 +15,9 @@
 //
 // (SC'25 paper, section 5.3: zero copy.) A ticket names the state of a conversation on the rank
 // that gave it. One that names nothing, or another rank's conversation, is reported and dropped.
+// A device has 2^20 tickets for the messages that it sends, and as many for those that it receives.
+// When all are in use, a post answers retry, or the conversation waits in the backlog; what has
+// been announced to this rank always waits.
 #ifndef LCI_RUNTIME_PROTOCOL_RENDEZVOUS_H_
 #define LCI_RUNTIME_PROTOCOL_RENDEZVOUS_H_
 
@@ -56,10 +59,16 @@ class rendezvous {
  public:
   explicit rendezvous(device_impl_t& device) : device_(device) {}
 
+  // Lowers the number of tickets of either kind. Before the first conversation.
+  void set_limit(uint32_t tickets) {
+    outgoing_.set_limit(tickets);
+    incoming_.set_limit(tickets);
+  }
+
   // Sender: begins to send; the message's completion object will be signalled, with `fatal` if the
   // receiver can't take it. Answers a retry code, and has done nothing, when the announcement can't
-  // leave now and may not wait in the backlog; `fatal` when the peer is gone. Throws if the buffer
-  // can't be registered.
+  // leave now, or no ticket is free, and it may not wait in the backlog; `fatal` when the peer is
+  // gone. Throws if the buffer can't be registered.
   error_t start(const message& outgoing, bool may_wait);
 
   // Receiver: takes an announced message into incoming.buffer (incoming.size: the size announced),
@@ -88,15 +97,18 @@ class rendezvous {
   bool idle() const { return open_.load(std::memory_order_acquire) == 0; }
 
  private:
-  struct outgoing_state final : pieces {
+  struct outgoing_state final : pieces, postponed {
     message outgoing;
     bool registered = false;  // `local` is that of `use`
     registrations::use use;
     uint32_t receiver_ticket = 0;
     void finished(device_impl_t& device, errorcode_t code) override;
+    bool try_begin(device_impl_t& device) override;
   };
-  struct incoming_state {
+  struct incoming_state final : postponed {
+    bool try_begin(device_impl_t& device) override;
     message incoming;
+    uint32_t sender_ticket = 0;
     registrations::use use;   // of the program's registration, or
     bool registered = false;  // to be ended by us
   };
@@ -106,6 +118,13 @@ class rendezvous {
   template <class Table>
   auto* take(Table* table, uint32_t ticket, int rank);
   bool last_put_tells() const;
+  // Its peer is gone, or a rank that its collective needs.
+  bool is_lost(const message& m) const;
+  // Sends the announcement: posted or posted_backlog. Answers retry_nomem, and has done nothing, if
+  // no ticket is free; another retry code or fatal as start(). The state is the caller's then.
+  error_t announce(outgoing_state* state, bool may_wait);
+  // Answers an announcement. False, and has done nothing, if no ticket is free.
+  bool answer(incoming_state* state);
   void finish(outgoing_state* state, errorcode_t code);
   void finish(incoming_state* state, errorcode_t code);
 
