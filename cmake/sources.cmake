@@ -233,6 +233,9 @@ set(LCRUN_SOURCES
   lci/boot/tcp_server.cc
   lci/observe/job_report.cc
   lci/observe/rank_report.cc
+  tools/cli/help.cc
+  tools/cli/parse.cc
+  tools/cli/values.cc
   tools/launcher/addresses.cc
   tools/launcher/agent.cc
   tools/launcher/agents.cc

@@ -128,10 +128,11 @@ TEST(Placement, WarnsOnceForAllHosts) {
 
 TEST(Placement, BadValuesAreExplained) {
   for (const auto& [options, says] :
-       {std::pair(std::vector<std::string>{"--bind-to", "moon"}, "none, core, numa, socket"),
+       {std::pair(std::vector<std::string>{"--bind-to", "moon"}, "none, core, numa or socket"),
         std::pair(std::vector<std::string>{"--map-by", "ppr:2:socket"}, "ppr:N:node"),
         std::pair(std::vector<std::string>{"--map-by", "ppr:x:node"}, "--map-by"),
-        std::pair(std::vector<std::string>{"--cpu-bind=rank"}, "none, cores, ldoms, sockets")}) {
+        std::pair(std::vector<std::string>{"--cpu-bind=rank"},
+                  "none, no, cores, ldoms, ldom or sockets")}) {
     const result r = run(options, {testee, "stay"});
     EXPECT_EQ(r.code, 2);
     EXPECT_THAT(r.error, HasSubstr(says));
