@@ -1,4 +1,4 @@
-// Asks the ranks of a job what they wait for, and collects the answers.
+// Asks the ranks of a job what they wait for, and joins their answers to a report.
 #ifndef LCI_TOOLS_LAUNCHER_STATE_QUERY_H_
 #define LCI_TOOLS_LAUNCHER_STATE_QUERY_H_
 
@@ -12,32 +12,32 @@
 
 namespace lci::launcher {
 
-// One query at a time, by the launcher or by a rank (observe::observer); both use keys of the
-// server's store. A query ends when every rank that is connected has answered, or when the time to
-// answer has passed.
+// The launcher or a rank (observe::observer) begins a query, through keys of the server's store. At
+// most one query is under way. A query ends when all connected ranks have answered, or after a time
+// limit of 3 s.
 //
 // Thread safety: the thread of the event loop.
 class state_query {
  public:
   struct job {
     int ranks = 0;
-    // What a rank that has not answered does, as "is stopped".
+    // The state of a rank that has not answered, such as "is stopped".
     std::function<std::string(int rank)> state_of;
-    // Takes the report of a query.
+    // Receives the report of a query.
     std::function<void(const observe::job_report&)> show;
   };
 
-  // `loop` and `server` outlive it.
+  // `loop` and `server` outlive the object.
   state_query(event_loop* loop, boot::tcp_server* server, job of);
   ~state_query();
   state_query(const state_query&) = delete;
   state_query& operator=(const state_query&) = delete;
 
-  // Begins a query, or joins the one under way, and calls `then` when it has ended, which is at
-  // once if no rank is connected.
+  // Begins a query, unless one is under way, and calls `then` at the end of the query. If no rank
+  // is connected, calls `then` at once.
   void ask(const std::string& reason, std::function<void()> then);
 
-  // Looks for queries of ranks, and for answers. After each step of the server.
+  // Looks for queries of ranks and for answers. Call after each step of the server.
   void look();
 
  private:
@@ -48,7 +48,7 @@ class state_query {
   event_loop* const loop_;
   boot::tcp_server* const server_;
   const job job_;
-  int query_ = 0;  // the next one, or that under way
+  int query_ = 0;  // the number of the next query, or of the one under way
   bool is_open_ = false;
   std::string reason_;
   event_loop::id deadline_ = 0;
