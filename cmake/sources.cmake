@@ -262,6 +262,9 @@ set(LCRUN_SOURCES
   tools/launcher/rank_assignment.cc
   tools/launcher/rank_input.cc
   tools/launcher/remote_rank_group.cc
+  tools/launcher/report_client.cc
+  tools/launcher/report_directory.cc
+  tools/launcher/report_server.cc
   tools/launcher/spellings.cc
   tools/launcher/state_query.cc
   tools/launcher/terminal_input.cc

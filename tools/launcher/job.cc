@@ -31,6 +31,8 @@
 #include "tools/launcher/process.h"
 #include "tools/launcher/rank_group.h"
 #include "tools/launcher/remote_rank_group.h"
+#include "tools/launcher/report_directory.h"
+#include "tools/launcher/report_server.h"
 #include "tools/launcher/state_query.h"
 #include "tools/launcher/terminal_input.h"
 
@@ -46,6 +48,15 @@ constexpr int timeout_exit_code = 124;  // as timeout(1)
 constexpr int start_exit_code = 1;
 
 void say(const std::string& line) { write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n")); }
+
+// Prints a report, or the reason why there is none. An empty reason is not printed.
+void show(const observe::job_report* report, const std::string& why) {
+  if (report != nullptr) {
+    say(observe::to_text(*report));
+  } else if (!why.empty()) {
+    say(why);
+  }
+}
 
 std::string errno_text() { return std::strerror(errno); }
 
@@ -82,7 +93,8 @@ class job final : rank_group::events {
   void look_at_rendezvous();
   void look_for_ranks_that_left();
   std::string unfinished_ranks(bool stopped) const;
-  void ask_for_state(const std::string& reason, std::function<void()> then);
+  void ask_for_state(const std::string& reason, const report_server::receiver& then);
+  void serve_reports();
   std::string state_of(int rank) const;
   bool has_connected_ranks() const {
     return server_ != nullptr && server_->count(boot::tcp_server::rank_state::connected) > 0;
@@ -115,8 +127,9 @@ class job final : rank_group::events {
   std::unique_ptr<boot::tcp_server> server_;
   event_loop::id server_watched_ = 0;
   std::unique_ptr<state_query> query_;
-  std::vector<bool> exited_;   // by rank: with exit code 0, and still connected
-  std::vector<bool> stopped_;  // by rank
+  std::unique_ptr<report_server> report_server_;  // null: none
+  std::vector<bool> exited_;                      // by rank: with exit code 0, and still connected
+  std::vector<bool> stopped_;                     // by rank
   std::unique_ptr<rank_group> rank_group_;
   std::unique_ptr<terminal_input>
       input_;  // null: the rank reads the standard input of lcrun itself, or none
@@ -213,7 +226,7 @@ bool job::prepare_rendezvous(const std::string& bind) {
   query_ = std::make_unique<state_query>(
       &loop_, server_.get(),
       state_query::job{plan_.ranks, [this](int rank) { return state_of(rank); },
-                       [](const observe::job_report& report) { say(observe::to_text(report)); }});
+                       [](const observe::job_report& report) { show(&report, ""); }});
   return true;
 }
 
@@ -224,6 +237,7 @@ int job::run() {
     loop_.at(steady::now() + options_.timeout, [this] { time_out(); });
   }
   warn_of_oversubscription();
+  serve_reports();
   rank_group_->start();
   if (input_ != nullptr) input_->started();
   while (rank_group_->busy()) {
@@ -257,7 +271,8 @@ void job::read_signals() {
     if (info.ssi_signo == SIGCHLD) {
       child = true;
     } else if (info.ssi_signo == report_signal && has_connected_ranks()) {
-      ask_for_state("SIGUSR1 to lcrun", [] {});
+      ask_for_state("SIGUSR1 to lcrun",
+                    [](const auto* report, const auto& why) { show(report, why); });
     } else {
       forward(static_cast<int>(info.ssi_signo));
     }
@@ -354,16 +369,47 @@ void job::time_out() {
     what = base::StrCat(running.empty() ? "--timeout: " : base::StrCat(what, "; "),
                         "stopped (by SIGSTOP or SIGTSTP): ", stopped);
   }
-  ask_for_state(what, [this, what] { failed(timeout_exit_code, what); });
+  ask_for_state(what, [this, what](const auto* report, const auto& why) {
+    // A job that does not use LCI has no state.
+    if (report != nullptr || query_ == nullptr) show(report, why);
+    failed(timeout_exit_code, what);
+  });
 }
 
-// Calls `then` after the report has been printed, or at once if no rank can be asked.
-void job::ask_for_state(const std::string& reason, std::function<void()> then) {
+// Calls `then` with the report, or with the reason why no rank can be asked.
+void job::ask_for_state(const std::string& reason, const report_server::receiver& then) {
   if (query_ == nullptr) {
-    say(base::StrCat(reason, ": no state of the ranks: with --boot file, lcrun is not connected"));
-    then();
-  } else {
-    query_->ask(reason, std::move(then));
+    then(nullptr, base::StrCat(reason,
+                               ": no state of the ranks: with --boot file, lcrun is not "
+                               "connected"));
+    return;
+  }
+  query_->ask(reason, [then](const observe::job_report* report) {
+    then(report, "no rank uses LCI now: a rank can be asked from g_runtime_init to g_runtime_fina");
+  });
+}
+
+// Answers `lcrun --report`. A job runs without it, too.
+void job::serve_reports() {
+  const size_t programs = plan_.programs.size();
+  const std::string title =
+      base::StrCat(plan_.ranks, plan_.ranks == 1 ? " rank of " : " ranks of ",
+                   base::StrJoin(plan_.programs[0].command, " "),
+                   programs == 1 ? "" : base::StrCat(" and ", programs - 1, " more"));
+  base::StatusOr<report_directory> directory = report_directory::open(options_.report_dir);
+  if (directory.ok()) {
+    auto server = report_server::make(
+        &loop_, *std::move(directory),
+        {plan_.id, title,
+         [this](const report_server::receiver& then) { ask_for_state("lcrun --report", then); }});
+    if (server.ok()) {
+      report_server_ = *std::move(server);
+      return;
+    }
+    directory = server.status();
+  }
+  if (options_.verbose || !options_.report_dir.empty()) {
+    say(base::StrCat("warning: no socket for --report: ", directory.status().message()));
   }
 }
 

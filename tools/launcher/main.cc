@@ -10,6 +10,7 @@
 #include "tools/launcher/job.h"
 #include "tools/launcher/options.h"
 #include "tools/launcher/plan.h"
+#include "tools/launcher/report_client.h"
 
 namespace {
 
@@ -41,6 +42,7 @@ int main(int argc, char** argv) {
   for (const std::string& name : unknown_variables(environ)) {
     print(STDERR_FILENO, lci::base::StrCat("lcrun: warning: no option is called ", name, "\n"));
   }
+  if (options->report) return print_report(*options);
   if (options->node_rank > 0) {
     if (options->endpoint.empty()) {
       return refuse(lci::base::InvalidArgumentError(

@@ -27,6 +27,10 @@ constexpr cli::word<mapping> mappings[] = {
     {"socket", mapping::socket, "deal the ranks of a host to its sockets in turn"},
     {"node", mapping::node, "deal the ranks to the hosts in turn"},
 };
+constexpr cli::word<report_request> report_formats[] = {
+    {"text", report_request::text, "for people"},
+    {"json", report_request::json, "one JSON object, for tools"},
+};
 constexpr cli::word<bootstrap_kind> bootstraps[] = {
     {"tcp", bootstrap_kind::tcp, "a server in lcrun"},
     {"file", bootstrap_kind::file, "a directory, on one host"},
@@ -166,6 +170,15 @@ std::vector<cli::option> job_option_table(launch_options* job) {
        "a host that does not answer for this time, at least 1, is lost, and the job ends",
        seconds(1, &job->host_timeout)},
       {"--boot", "HOW", "how ranks find each other", cli::choice(bootstraps, &job->boot)},
+      cli::section("Reports of jobs that run"),
+      {"--report", "",
+       "start nothing, but print what the ranks of a job wait for: lcrun --report [JOB]; without "
+       "JOB, its id, of the only job of this user on this host",
+       cli::flag(&job->report)},
+      {"--report-format", "FORMAT", "the form of the report",
+       cli::choice(report_formats, &job->report_request)},
+      {"--report-dir", "DIR", "where jobs have their sockets for --report",
+       cli::text(&job->report_dir).with_default("/tmp/lcrun-jobs-UID")},
       cli::section("Hosts without a launch agent"),
       {"--node-rank", "K",
        "start only host K of the --nnodes; lcrun is started by hand on each, with the same "

@@ -84,6 +84,17 @@ void apply_variables(const char* const* environment, launch_options* job) {
   }
 }
 
+// Reads the words after the options of lcrun --report: the id of a job, and more options.
+void apply_report(int argc, const char* const* argv, const cli::arguments& given,
+                  launch_options* job) {
+  if (given.operands.empty()) return;
+  job->report_job = given.operands[0];
+  const int begin = argc - static_cast<int>(given.operands.size());
+  cli::command command = command_of(job, &job->programs[0], true);
+  command.takes = cli::operands::refused;
+  job->wanted = cli::parse(command, argc - begin, argv + begin).wanted;
+}
+
 // Reads the programs of the job, each with its options, separated by ":". After "--", all words
 // belong to the program, ":" included.
 void apply_programs(int argc, const char* const* argv, launch_options* job) {
@@ -94,6 +105,7 @@ void apply_programs(int argc, const char* const* argv, launch_options* job) {
     cli::arguments given =
         cli::parse(command_of(job, &program, before == 0), argc - before, argv + before);
     job->wanted = given.wanted;
+    if (job->report) return apply_report(argc, argv, given, job);
     const int begin = argc - static_cast<int>(given.operands.size());
     int end = argc;
     if (std::string_view(argv[begin - 1]) != "--") {
@@ -136,7 +148,7 @@ base::StatusOr<launch_options> parse_options(int argc, const char* const* argv,
   launch_options job;
   apply_variables(environment, &job);
   apply_programs(argc, argv, &job);
-  if (job.wanted != cli::request::run) return job;
+  if (job.wanted != cli::request::run || job.report) return job;
   for (program_options& program : job.programs) {
     program.exports.insert(program.exports.begin(), job.exports.begin(), job.exports.end());
   }

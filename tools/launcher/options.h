@@ -8,6 +8,7 @@
 
 #include "lci/base/status.h"
 #include "tools/cli/cli.h"
+#include "tools/launcher/report_directory.h"
 
 namespace lci::launcher {
 
@@ -59,6 +60,10 @@ struct launch_options {
   std::chrono::milliseconds host_timeout{30000};
   std::chrono::milliseconds start_timeout{60000};
   bool dry_run = false;
+  bool report = false;     // print the report of a job that runs; no program is started
+  std::string report_job;  // its id; empty: the only job
+  launcher::report_request report_request = launcher::report_request::text;
+  std::string report_dir;  // of the sockets for reports; empty: report_directory's default
   bool verbose = false;
 };
 

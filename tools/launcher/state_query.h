@@ -23,7 +23,7 @@ class state_query {
     int ranks = 0;
     // The state of a rank that has not answered, such as "is stopped".
     std::function<std::string(int rank)> state_of;
-    // Receives the report of a query.
+    // Receives the reports of queries that a rank has begun.
     std::function<void(const observe::job_report&)> show;
   };
 
@@ -33,16 +33,19 @@ class state_query {
   state_query(const state_query&) = delete;
   state_query& operator=(const state_query&) = delete;
 
-  // Begins a query, unless one is under way, and calls `then` at the end of the query. If no rank
-  // is connected, calls `then` at once.
-  void ask(const std::string& reason, std::function<void()> then);
+  // Receives a report, or null if no rank is connected.
+  using receiver = std::function<void(const observe::job_report*)>;
+
+  // Begins a query, unless one is under way, and calls `then` with its report. If no rank is
+  // connected, calls `then` at once.
+  void ask(const std::string& reason, receiver then);
 
   // Looks for queries of ranks and for answers. Call after each step of the server.
   void look();
 
  private:
   bool any_missing() const;
-  void begin(const std::string& reason);
+  void begin(const std::string& reason, bool is_of_rank);
   void end();
 
   event_loop* const loop_;
@@ -52,7 +55,8 @@ class state_query {
   bool is_open_ = false;
   std::string reason_;
   event_loop::id deadline_ = 0;
-  std::vector<std::function<void()>> then_;
+  bool is_of_rank_ = false;  // whether a rank has begun the query
+  std::vector<receiver> then_;
 };
 
 }  // namespace lci::launcher
