@@ -242,28 +242,38 @@ set(LCRUN_SOURCES
   lci/boot/tcp_server.cc
   lci/observe/job_report.cc
   lci/observe/rank_report.cc
+  tools/cli/help.cc
+  tools/cli/parse.cc
+  tools/cli/values.cc
+  tools/launcher/acceptor.cc
   tools/launcher/addresses.cc
   tools/launcher/agent.cc
   tools/launcher/agents.cc
+  tools/launcher/assignment_frame.cc
   tools/launcher/binding.cc
   tools/launcher/connector.cc
-  tools/launcher/door.cc
   tools/launcher/event_loop.cc
-  tools/launcher/guard.cc
+  tools/launcher/framed_connection.cc
   tools/launcher/helper.cc
+  tools/launcher/helper_listener.cc
   tools/launcher/hosts.cc
   tools/launcher/job.cc
   tools/launcher/job_output.cc
-  tools/launcher/link.cc
-  tools/launcher/local_crew.cc
+  tools/launcher/launch_request.cc
+  tools/launcher/local_rank_group.cc
   tools/launcher/main.cc
   tools/launcher/option_table.cc
   tools/launcher/options.cc
+  tools/launcher/orphan_reaper.cc
   tools/launcher/output.cc
   tools/launcher/plan.cc
   tools/launcher/process.cc
-  tools/launcher/remote_crew.cc
-  tools/launcher/share.cc
+  tools/launcher/rank_assignment.cc
+  tools/launcher/rank_input.cc
+  tools/launcher/remote_rank_group.cc
+  tools/launcher/report_client.cc
+  tools/launcher/report_directory.cc
+  tools/launcher/report_server.cc
   tools/launcher/spellings.cc
   tools/launcher/state_query.cc
   tools/launcher/terminal_input.cc

@@ -16,6 +16,7 @@ using lci::launcher::command;
 using testing::AllOf;
 using testing::ContainsRegex;
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr char hang[] = "tests/hangs/hang";
 
@@ -202,6 +203,99 @@ TEST(Report, ComesOnASignalToLcrun) {
   kill(job.pid(), SIGINT);
   EXPECT_THAT(job.wait().error, AllOf(HasSubstr("state of the job (SIGUSR1 to lcrun): 2 of 2"),
                                       HasSubstr("* nothing waits")));
+}
+
+// lcrun --report, as in another terminal: `directory` is that of the job.
+lci::launcher::result ask(const std::string& directory, const std::vector<std::string>& words) {
+  return lci::launcher::run({"--report", "--report-dir", directory}, words);
+}
+
+TEST(Report, GoesToTheTerminalThatAsks) {
+  const std::string directory = lci::launcher::fresh_path("reports");
+  // The ranks of several hosts, whose helpers the agent starts on this host.
+  const auto start = [&](const char* name, const char* hosts) {
+    return command({lci::launcher::lcrun, "--oversubscribe", "--report-dir", directory, "-H", hosts,
+                    "--launch-agent", "env -u %h", hang, name},
+                   "", {{"LCI_HANG_REPORT", "0"}});
+  };
+  EXPECT_THAT(ask(directory, {}).error, HasSubstr("lcrun: there is no job of this user"));
+
+  command job = start("missing_in_barrier", "a:1,b:1");
+  // The job answers before its ranks wait.
+  lci::launcher::result report;
+  do {
+    report = ask(directory, {});
+  } while (report.out.find("is not in barrier #1") == std::string::npos);
+  EXPECT_EQ(report.code, 0);
+  EXPECT_EQ(report.error, "");
+  EXPECT_THAT(report.out, HasSubstr("state of the job (lcrun --report): 2 of 2 ranks answered"));
+
+  // By the id, which the list of several jobs shows.
+  command other = start("nothing", "a:2");
+  while (ask(directory, {}).code == 0) {
+  }
+  report = ask(directory, {});
+  EXPECT_EQ(report.code, 1);
+  EXPECT_EQ(report.out, "");
+  EXPECT_THAT(report.error, HasSubstr("lcrun: there are several jobs; name one of\n"));
+  EXPECT_THAT(report.error, HasSubstr("  2 ranks of tests/hangs/hang missing_in_barrier\n"));
+  const std::vector<std::string> lines = lci::launcher::lines_of(report.error);
+  ASSERT_EQ(lines.size(), 3u);
+  for (size_t i = 1; i < lines.size(); ++i) {
+    const std::string id = lines[i].substr(2, lines[i].find(' ', 2) - 2);
+    do {
+      report = ask(directory, {id, "--report-format=json"});
+    } while (report.error.find("no rank uses LCI now") != std::string::npos);
+    EXPECT_EQ(report.code, 0) << report.error;
+    EXPECT_THAT(report.out, testing::StartsWith("{\"reason\": \"lcrun --report\""));
+  }
+  report = ask(directory, {"0123"});
+  EXPECT_EQ(report.code, 1);
+  EXPECT_THAT(report.error, HasSubstr("there is no job 0123 of this user"));
+  EXPECT_THAT(report.error, HasSubstr("; there are\n"));
+
+  for (const pid_t lcrun : {job.pid(), other.pid()}) kill(lcrun, SIGINT);
+  EXPECT_THAT(job.wait().error, Not(HasSubstr("state of the job")));
+  other.wait();
+  EXPECT_THAT(ask(directory, {}).error, HasSubstr("lcrun: there is no job of this user"));
+}
+
+TEST(Report, OfAJobWithoutTheLibrarySaysSo) {
+  const std::string directory = lci::launcher::fresh_path("reports");
+  for (const char* boot : {"tcp", "file"}) {
+    command job({lci::launcher::lcrun, "--boot", boot, "--report-dir", directory, "-n", "1",
+                 "/bin/sleep", "1000"});
+    lci::launcher::result report;
+    do {
+      report = ask(directory, {});
+    } while (report.error.find("there is no job") != std::string::npos);
+    EXPECT_EQ(report.code, 1);
+    EXPECT_THAT(report.error, HasSubstr(std::string(boot) == "tcp" ? "no rank uses LCI now"
+                                                                   : "with --boot file"));
+    kill(job.pid(), SIGTERM);
+    job.wait();
+  }
+}
+
+TEST(Report, OfAStoppedLcrunIsAnError) {
+  const std::string directory = lci::launcher::fresh_path("reports");
+  command job({lci::launcher::lcrun, "--report-dir", directory, "-n", "1", "/bin/sleep", "1000"});
+  while (ask(directory, {}).error.find("no rank uses LCI now") == std::string::npos) {
+  }
+  kill(job.pid(), SIGSTOP);
+  lci::launcher::wait_until_stopped(job.pid());
+  const lci::launcher::result report = ask(directory, {});
+  EXPECT_EQ(report.code, 1);
+  EXPECT_THAT(report.error, HasSubstr("does not answer within"));
+  kill(job.pid(), SIGCONT);
+  kill(job.pid(), SIGTERM);
+  job.wait();
+}
+
+TEST(Report, RefusesOtherWords) {
+  const lci::launcher::result report = ask("/tmp", {"1", "2"});
+  EXPECT_EQ(report.code, 2);
+  EXPECT_THAT(report.error, HasSubstr("unexpected argument 2"));
 }
 
 TEST(Report, NamesARankThatHasNotJoined) {

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # lcrun over three hosts that `ip netns exec` starts programs on. usage: agent_test.sh LCRUN MEET TESTEE
 set -uo pipefail
-lcrun=$(realpath "$1") meet=$(realpath "$2") testee=$(realpath "$3")
+lcrun=$(realpath "$1") meet=$(realpath "$2") test_child=$(realpath "$3")
 . "$(dirname "$0")/simulated_hosts.sh"
 make_hosts
 
@@ -15,11 +15,11 @@ check_places
 nothing_is_left
 
 printf '# ours\n%s slots=1\n%s:2\n' "${hosts[1]}" "${hosts[2]}" > "$work/hostfile"
-run 0 --launch-agent "$agent" -f "$work/hostfile" -l "$testee" variable LCI_LOCAL_SIZE
+run 0 --launch-agent "$agent" -f "$work/hostfile" -l "$test_child" variable LCI_LOCAL_SIZE
 [[ $(sort "$work/out") == "[0 ${hosts[1]}] 1
 [1 ${hosts[2]}] 2
 [2 ${hosts[2]}] 2" ]] || fail "host file"
-run 0 "${over[@]}" --ppn 1 "$testee" variable LCI_SIZE
+run 0 "${over[@]}" --ppn 1 "$test_child" variable LCI_SIZE
 [[ $(< "$work/out") == $'3\n3\n3' ]] || fail "--ppn 1"
 run 0 "${over[@]}" --nnodes 2 -n 2 --ppn 1 --machinefile "$work/hostfile" -l "$meet"
 says out "\[1 ${hosts[2]}\] rank 1 of 2"
@@ -44,24 +44,24 @@ says out "rank 4 on ${hosts[2]}: $meet"
 
 # ---- what ranks read and write
 code=0
-head -c 3000000 /dev/zero | on "${hosts[0]}" "$lcrun" "${over[@]}" --stdin 3 -l "$testee" echo > "$work/out" || code=$?
+head -c 3000000 /dev/zero | on "${hosts[0]}" "$lcrun" "${over[@]}" --stdin 3 -l "$test_child" echo > "$work/out" || code=$?
 ((code == 0)) || fail "exit code $code with input"
 says out "^\[3 ${hosts[2]}\] 3 read 3000000$"
 says out "^\[0 ${hosts[0]}\] 0 read 0$"
-run 0 "${over[@]}" -l "$testee" lines 5000
+run 0 "${over[@]}" -l "$test_child" lines 5000
 [[ $(wc -l < "$work/out") == 25000 ]] || fail "lines are missing"
-run 0 "${over[@]}" "$testee" bytes 2097152
+run 0 "${over[@]}" "$test_child" bytes 2097152
 [[ $(tr -d -c x < "$work/out" | wc -c) == $((5 * 2097152)) ]] || fail "output is missing"
-run 0 "${over[@]}" --output-dir "$work/files" "$testee" lines 3
+run 0 "${over[@]}" --output-dir "$work/files" "$test_child" lines 3
 [[ $(wc -l < "$work/files/rank.4.stdout") == 3 && ! -s $work/files/rank.4.stderr ]] || fail "--output-dir"
-run 0 "${over[@]}" -x GREETING='a b' --wdir / "$testee" variable GREETING
+run 0 "${over[@]}" -x GREETING='a b' --wdir / "$test_child" variable GREETING
 [[ $(sort -u "$work/out") == 'a b' ]] || fail "-x"
-run 0 "${over[@]}" --wdir / "$testee" directory
+run 0 "${over[@]}" --wdir / "$test_child" directory
 [[ $(sort -u "$work/out") == / ]] || fail "--wdir"
 nothing_is_left
 
 # Nobody reads for a while: the ranks wait, and nothing is lost.
-{ on "${hosts[0]}" "$lcrun" "${over[@]}" "$testee" bytes 4194304 || echo "exit code $?"; } 2> "$work/err" |
+{ on "${hosts[0]}" "$lcrun" "${over[@]}" "$test_child" bytes 4194304 || echo "exit code $?"; } 2> "$work/err" |
   { until [[ -n $(job_processes "${hosts[2]}") ]]; do :; done; wc -c; } > "$work/out"
 [[ $(< "$work/out") == $((5 * 4194304)) ]] || fail "a slow reader got $(< "$work/out")"
 
@@ -69,17 +69,17 @@ nothing_is_left
 run 3 "${over[@]}" "$meet" fail 2 "$work"
 says err "^lcrun: rank 2 on ${hosts[1]} failed first: exit code 3$"
 nothing_is_left
-run 137 "${over[@]}" "$testee" signal-of-rank-1 9
+run 137 "${over[@]}" "$test_child" signal-of-rank-1 9
 says err "rank 1 on ${hosts[0]} failed first: signal 9 \(SIGKILL\)"
 run 127 "${over[@]}" "$work/no-such-program"
 says err "no-such-program"
 run 127 "${over[@]}" --wdir /no/such "$meet"
 says err '/no/such'
 # (Long enough to start on three hosts while the machine does much else.)
-run 124 "${over[@]}" --timeout 10 "$testee" stay
+run 124 "${over[@]}" --timeout 10 "$test_child" stay
 says err "still running: ranks 0-1 on ${hosts[0]}; rank 2 on ${hosts[1]}; ranks 3-4 on ${hosts[2]}"
 nothing_is_left
-run 5 "${over[@]}" --grace 0 "$testee" ignore-term
+run 5 "${over[@]}" --grace 0 "$test_child" ignore-term
 run 1 --launch-agent "$agent" -H "${hosts[0]},lci$$x" "$meet"
 says err "lci$$x: no lcrun was started there: the launch agent \(ip\) ended with exit code 255: Cannot open network namespace"
 run 1 --launch-agent no-such-agent -H "${hosts[0]},${hosts[1]}" "$meet"
@@ -116,7 +116,7 @@ wait_for_ranks "$work/ready" 5
 kill -TERM "$job"
 end_of_job 143
 nothing_is_left
-background "${over[@]}" -n 1 --nnodes 1 "$testee" on-usr1 "$work/ready/0"
+background "${over[@]}" -n 1 --nnodes 1 "$test_child" on-usr1 "$work/ready/0"
 wait_for_ranks "$work/ready" 1
 kill -USR1 "$job"
 end_of_job 0
@@ -156,7 +156,7 @@ nothing_is_left
 ip -n "$switch" link set cable1 up
 
 if ip netns exec "${hosts[1]}" tc qdisc add dev eth0 root tbf rate 1mbit burst 4kb latency 500ms 2> "$work/why"; then
-  run 0 "${over[@]}" --host-timeout 3 -l "$testee" lines 1500
+  run 0 "${over[@]}" --host-timeout 3 -l "$test_child" lines 1500
   [[ $(grep -c "^\[2 ${hosts[1]}\]" "$work/out") == 1500 ]] || fail "lines are lost on a slow link"
 else
   echo "NOT CHECKED: a slow link; tc can't make one: $(< "$work/why")"
@@ -178,12 +178,12 @@ says out '^\[0 .*\] rank 0 of 4: 0/2 1/2 0/1 0/1, next squared 1'
 says out '^\[3 .*\] rank 3 of 4'
 unset LCI_BOOT_TOKEN
 # Each runs its own command line; all hear how the job ended.
-by_hand 1 --rdzv-endpoint "$work/uri" "$testee" exit-of-rank-1 9 > "$work/out1" 2>&1 & first=$!
-by_hand 2 --rdzv-endpoint "$work/uri" "$testee" stay > "$work/out2" 2>&1 & second=$!
+by_hand 1 --rdzv-endpoint "$work/uri" "$test_child" exit-of-rank-1 9 > "$work/out1" 2>&1 & first=$!
+by_hand 2 --rdzv-endpoint "$work/uri" "$test_child" stay > "$work/out2" 2>&1 & second=$!
 for job in 0 first second; do
   code=0
   if [[ $job == 0 ]]; then
-    by_hand 0 --report-uri "$work/uri" -n 3 "$testee" stay > "$work/out" 2> "$work/err" || code=$?
+    by_hand 0 --report-uri "$work/uri" -n 3 "$test_child" stay > "$work/out" 2> "$work/err" || code=$?
   else
     wait "${!job}" || code=$?
   fi

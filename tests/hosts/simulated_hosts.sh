@@ -83,7 +83,7 @@ wait_until_empty() {
 job_processes() {
   local pid
   for pid in $(ip netns pids "$1"); do
-    if grep -qE '^(lcrun|lci-guard|meet|testee|hello|kmer|pingpong|talk)$' "/proc/$pid/comm" 2> /dev/null; then echo "$pid"; fi
+    if grep -qE '^(lcrun|lci-reaper|meet|test_child|hello|kmer|pingpong|talk)$' "/proc/$pid/comm" 2> /dev/null; then echo "$pid"; fi
   done
 }
 

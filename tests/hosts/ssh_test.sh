@@ -2,7 +2,7 @@
 # lcrun over three hosts with a real sshd on each, and a name and /dev/shm of their own.
 # usage: ssh_test.sh LCRUN MEET TESTEE
 set -uo pipefail
-lcrun=$(realpath "$1") meet=$(realpath "$2") testee=$(realpath "$3")
+lcrun=$(realpath "$1") meet=$(realpath "$2") test_child=$(realpath "$3")
 . "$(dirname "$0")/simulated_hosts.sh"
 sshd=$(PATH=$PATH:/usr/sbin:/usr/local/sbin command -v sshd) || skip "there is no sshd (package openssh-server)"
 command -v ssh > /dev/null || skip "there is no ssh (package openssh-client)"
@@ -59,7 +59,7 @@ nothing_is_left
 # It has no sshd now: ssh says so, lcrun says where.
 run 1 -H "${hosts[0]},${hosts[1]}" "$meet"
 says err "^lcrun: ${hosts[1]}: no lcrun was started there: the launch agent \(ssh\) ended with exit code 255: .*Connection refused"
-run 7 -H "${hosts[0]},${hosts[2]}" "$testee" exit-of-rank-1 7
+run 7 -H "${hosts[0]},${hosts[2]}" "$test_child" exit-of-rank-1 7
 says err "rank 1 on ${hosts[2]} failed first: exit code 7"
 run 1 --remote-lcrun "/no/such dir/lcrun" -H "${hosts[0]},${hosts[2]}" "$meet"
 says err "no lcrun was started there: .* exit code 127: .*/no/such dir/lcrun"

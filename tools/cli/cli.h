@@ -59,6 +59,8 @@ struct value {
   std::string initial;           // the default, for --help; empty: not mentioned
   std::vector<word_help> words;  // of a choice
   bool is_flag = false;
+  // Whether the option may also be given two words, NAME VALUE; set() receives NAME=VALUE.
+  bool is_assignment = false;
 
   // The same value with another text for its default.
   value with_default(std::string text) && {
@@ -125,8 +127,11 @@ struct option {
   // As they are typed, with ", " between them: "-n, --np, --ntasks". Empty: see section().
   std::string names;
   std::string placeholder;  // what --help calls the value; empty for a flag
-  std::string help;         // without a period; --help breaks lines, and keeps "\n"
+  std::string help;  // without a period; --help breaks lines, keeps "\n", and omits an empty one
   value accepts;
+  // Not empty: using the option is an error, "NAME refusal". For options of similar programs, and
+  // for options that do not apply. No error suggests such an option.
+  std::string refusal = "";
 };
 
 // The names one by one. They refer to the option.

@@ -226,6 +226,35 @@ TEST(parse, takes_long_names_with_one_dash_where_the_command_says_so) {
             "unknown option -workesr; did you mean --workers?");
 }
 
+TEST(parse, takes_an_assignment_in_one_word_or_two) {
+  std::vector<std::string> given;
+  command program = {"test", "", {{"--env", "NAME VALUE", "", list(&given, 0)}}};
+  program.options[0].accepts.is_assignment = true;
+  program.takes = operands::end_options;
+  EXPECT_THAT(parse_words(program, {"--env", "A", "1", "--env=B=2", "--env", "C=3", "x"}).operands,
+              ElementsAre("x"));
+  EXPECT_THAT(given, ElementsAre("A=1", "B=2", "C=3"));
+  EXPECT_THAT(error_of(program, {"--env", "A"}), HasSubstr("--env: its value is missing"));
+  EXPECT_THAT(error_of(program, {"--env"}), HasSubstr("--env: its value is missing"));
+}
+
+TEST(parse, refuses_options_that_say_so) {
+  everything all;
+  command program = all.made();
+  program.single_dash = true;
+  program.options.push_back({"-o, --threading", "", "", {}, "is not for this program"});
+  for (const char* word : {"-o", "-qo", "-ofile", "--threading", "--threading=4", "-threading"}) {
+    EXPECT_THAT(error_of(program, {word, "4"}), HasSubstr(" is not for this program")) << word;
+  }
+  EXPECT_EQ(error_of(program, {"-ofile"}), "-o is not for this program");
+  EXPECT_EQ(error_of(program, {"--threadi"}), "--threading is not for this program");
+  // A prefix stands for an option that is not refused, and no error suggests one that is.
+  EXPECT_EQ(error_of(program, {"--thread", "9"}), "no error");
+  EXPECT_EQ(all.threads, 9);
+  EXPECT_EQ(error_of(program, {"--threadinh"}),
+            "unknown option --threadinh; did you mean --threads?");
+}
+
 TEST(parse, stops_at_a_request_for_help_or_the_version) {
   everything all;
   command program = all.made();
@@ -299,6 +328,14 @@ Others
 
 Notes.
 )");
+}
+
+TEST(help, omits_options_without_a_text) {
+  bool on = false;
+  const command program = {"test", "", {{"--old-name", "", "", flag(&on)}, section("Others")}};
+  EXPECT_EQ(help(program), "usage: test\n\n\nOthers\n\n  -h, --help  print this text\n");
+  parse_words(program, {"--old-name"});
+  EXPECT_TRUE(on);
 }
 
 TEST(help, breaks_lines_at_spaces_and_keeps_those_that_are_given) {

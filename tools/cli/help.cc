@@ -98,9 +98,12 @@ option version_option() { return {"-V, --version", "", "print the version", {}};
 option section(std::string title) { return {"", "", std::move(title), {}}; }
 
 std::string help(const command& command) {
-  std::vector<option> all = command.options;
-  const bool has_sections =
-      std::any_of(all.begin(), all.end(), [](const option& one) { return one.names.empty(); });
+  std::vector<option> all;
+  bool has_sections = false;
+  for (const option& one : command.options) {
+    has_sections = has_sections || one.names.empty();
+    if (one.names.empty() || !one.help.empty()) all.push_back(one);
+  }
   if (has_sections) all.push_back(section(""));
   if (!command.version.empty()) all.push_back(version_option());
   all.push_back(help_option());

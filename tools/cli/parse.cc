@@ -95,7 +95,10 @@ class reader {
     for (const std::string_view one : names_of(found)) {
       if (is_long(name) && is_long(one) && one.substr(0, name.size()) == name) name = one;
     }
-    if (!found.accepts.is_flag) {
+    check_usable(found, name);
+    if (found.accepts.is_assignment) {
+      set_option(found, name, assignment(found, name, parts));
+    } else if (!found.accepts.is_flag) {
       set_option(found, name, parts.has_value ? parts.value : next_word(found, name));
     } else if (parts.has_value) {
       throw usage_error(text_of(parts.name) + "=" + text_of(parts.value) + ": " + text_of(name) +
@@ -113,6 +116,7 @@ class reader {
       if (found == nullptr) {
         throw usage_error("unknown option " + name + " in " + text_of(word) + text_of(see_help));
       }
+      check_usable(*found, name);
       if (!found->accepts.is_flag) {
         const std::string_view rest = word.substr(i + 1);
         return set_option(*found, name, rest.empty() ? next_word(*found, name) : rest);
@@ -121,13 +125,23 @@ class reader {
     }
   }
 
+  static void check_usable(const option& found, std::string_view name) {
+    if (!found.refusal.empty()) throw usage_error(text_of(name) + " " + found.refusal);
+  }
+
+  std::string assignment(const option& found, std::string_view name, const word_parts& parts) {
+    std::string text = text_of(parts.has_value ? parts.value : next_word(found, name));
+    if (text.find('=') == text.npos) text += "=" + text_of(next_word(found, name));
+    return text;
+  }
+
   std::string_view next_word(const option& found, std::string_view name) {
     if (next_ < words_.size()) return words_[next_++];
     throw usage_error(text_of(name) + ": its value is missing; it must be " +
                       found.accepts.allowed);
   }
 
-  // By the whole name, or by a unique prefix of a long one; null: there is none.
+  // By the whole name, or by a unique prefix of a long one. Returns null if there is none.
   const option* find(std::string_view name) const {
     for (const named_option& one : options_) {
       if (one.name == name) return one.meant;
@@ -139,13 +153,15 @@ class reader {
 
   const option* find_prefix(std::string_view name) const {
     const named_option* found = nullptr;
+    const auto is_usable = [](const named_option& one) { return one.meant->refusal.empty(); };
     for (const named_option& one : options_) {
       if (one.name.substr(0, name.size()) != name) continue;
-      if (found != nullptr && found->meant != one.meant) {
+      if (found == nullptr || (!is_usable(*found) && is_usable(one))) {
+        found = &one;
+      } else if (found->meant != one.meant && is_usable(one)) {
         throw usage_error(text_of(name) + " may be " + text_of(found->name) + " or " +
                           text_of(one.name));
       }
-      found = &one;
     }
     return found == nullptr ? nullptr : found->meant;
   }
@@ -157,6 +173,7 @@ class reader {
     // Most mistakes are a letter or two.
     size_t least = name.size() / 3 + 1;
     for (const named_option& one : options_) {
+      if (!one.meant->refusal.empty()) continue;
       const size_t distance = is_long(one.name) ? base::edit_distance(meant, one.name) : least;
       if (distance >= least) continue;
       least = distance;

@@ -23,7 +23,7 @@ struct interface_address {
   bool loopback = false;
 };
 
-// Of interfaces that are up.
+// The addresses of interfaces that are up.
 std::vector<interface_address> list_addresses() {
   std::vector<interface_address> found;
   ifaddrs* list = nullptr;
@@ -64,7 +64,7 @@ base::StatusOr<reachable> find_reachable(const std::string& interface) {
   if (!interface.empty()) {
     std::vector<std::string> names;
     for (const interface_address& address : all) {
-      // Of an interface, the first address: IPv4 comes first in the kernel's list.
+      // The first address of an interface. IPv4 is first in the kernel's list.
       if (address.interface == interface || address.text == interface) {
         return reachable{for_url(address), {for_url(address)}};
       }

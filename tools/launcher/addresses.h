@@ -1,4 +1,4 @@
-// Where other hosts reach this one.
+// The addresses by which other hosts can reach this one.
 #ifndef LCI_TOOLS_LAUNCHER_ADDRESSES_H_
 #define LCI_TOOLS_LAUNCHER_ADDRESSES_H_
 
@@ -10,15 +10,16 @@
 namespace lci::launcher {
 
 struct reachable {
-  std::string bind;                    // what to listen on, without a port: "0.0.0.0", "[fe..]"
-  std::vector<std::string> addresses;  // by which it may be reached, best first, at most 16
+  std::string bind;  // the address to listen on, without a port: "0.0.0.0", "[fe..]"
+  std::vector<std::string> addresses;  // of this host, best first, at most 16
 };
 
-// `interface`: the name of a network interface or one of its addresses, nothing else is then used;
-// empty: all interfaces that are up, loopback only if there is no other. IPv4 where there is any,
-// else IPv6 (addresses of a link alone are not used: what they mean depends on the host).
+// Returns the addresses of one interface, given by its name or one of its addresses. If `interface`
+// is empty, returns those of all interfaces that are up, of the loopback only if there is no other.
+// The addresses are IPv4 if there are any, else IPv6. Link-local addresses are not used, because
+// their meaning depends on the host.
 //
-// InvalidArgument with the interfaces there are, if there is none such.
+// Returns InvalidArgument, with the names of the interfaces, if `interface` does not exist.
 base::StatusOr<reachable> find_reachable(const std::string& interface);
 
 }  // namespace lci::launcher

@@ -12,7 +12,7 @@ namespace {
 
 std::string_view base_name(std::string_view path) { return path.substr(path.rfind('/') + 1); }
 
-// For a shell; as it is where that changes nothing.
+// Quotes a word for a shell if necessary.
 std::string quoted(const std::string& word) {
   const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) {
     return base::ascii_isalnum(c) || base::StrContains("/._-+=:,@%", c);

@@ -1,4 +1,4 @@
-// The launch agent: the command that starts a program on another host.
+// The command line of the launch agent, which starts a program on another host.
 #ifndef LCI_TOOLS_LAUNCHER_AGENT_H_
 #define LCI_TOOLS_LAUNCHER_AGENT_H_
 
@@ -10,20 +10,20 @@
 
 namespace lci::launcher {
 
-// Never asks a person; gives up on a host that does not answer.
+// Never asks for a password, and does not wait long for a host that does not answer.
 inline constexpr char default_agent[] = "ssh -o BatchMode=yes -o ConnectTimeout=20";
-// Inside an allocation of Slurm.
+// In an allocation of Slurm.
 inline constexpr char slurm_agent[] =
     "srun --nodes=1 --ntasks=1 --overlap --cpu-bind=none --kill-on-bad-exit=0 --nodelist=%h";
 
-// Words as a shell has them: separated by spaces, with '...', "..." and backslashes; nothing is
-// expanded. InvalidArgument for an open quote, and if there is no word.
+// Splits a text into words as a shell does, at spaces, with '...', "..." and backslashes, but
+// without expansion. Returns InvalidArgument for an open quote, and if there is no word.
 base::StatusOr<std::vector<std::string>> split_words(std::string_view text);
 
-// The command that runs `program` (a path and arguments) on `host`. In the words of `agent`, %h
-// stands for the host and %% for a percent sign; without %h the host follows the words, as ssh
-// wants it. The agent must pass its standard input on: `docker exec` gets the option -i that makes
-// it do so. ssh has the other side's shell read the command, so words are quoted for that.
+// Returns the command that runs `program` (a path and arguments) on `host`. In the words of
+// `agent`, %h stands for the host and %% for a percent sign; without %h the host follows the words,
+// as for ssh. The agent must pass its standard input on, so `docker exec` gets the option -i. With
+// ssh, a shell of the other host reads the command, so the words are quoted for that shell.
 std::vector<std::string> agent_command(const std::vector<std::string>& agent,
                                        const std::string& host,
                                        const std::vector<std::string>& program);

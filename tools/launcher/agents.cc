@@ -23,10 +23,11 @@ agents::~agents() {
   }
 }
 
-void agents::start(int node, const std::vector<std::string>& command, const wire::errand& errand) {
+void agents::start(int node, const std::vector<std::string>& command,
+                   const wire::launch_request& request) {
   std::string text;
   wire::append_preamble(&text);
-  wire::append_frame(&text, errand);
+  wire::append_frame(&text, request);
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0) {
     to_->agent_ended(node, base::StrCat("no pipe: ", std::strerror(errno)));
@@ -39,7 +40,8 @@ void agents::start(int node, const std::vector<std::string>& command, const wire
     return;
   }
   const base::StatusOr<pid_t> pid = start_agent(command, in[0], out[1], out[1]);
-  // An errand fits into a pipe, so this never waits. An agent that does not read it says so itself.
+  // A launch request fits into a pipe, so this write does not block. An agent that does not read it
+  // reports an error of its own.
   if (pid.ok() && write(in[1], text.data(), text.size()) < 0 && errno != EPIPE)
     ::kill(*pid, SIGKILL);
   for (int fd : {in[0], in[1], out[1]}) close(fd);
@@ -55,7 +57,7 @@ void agents::start(int node, const std::vector<std::string>& command, const wire
   mine.watched = loop_->watch(out[0], POLLIN, [this, node, &mine] { read(node, &mine); });
 }
 
-// False if there is nothing (more) now.
+// Returns false if no output is available now.
 bool agents::read(int node, agent* from) {
   char block[4096];
   const ssize_t n = ::read(from->output, block, sizeof(block));
@@ -65,7 +67,7 @@ bool agents::read(int node, agent* from) {
     return false;
   }
   for (const char c : std::string_view(block, static_cast<size_t>(n))) {
-    if (c == '\n' || from->line.size() == wire::max_words) take_line(node, from);
+    if (c == '\n' || from->line.size() == wire::max_text_size) take_line(node, from);
     if (c != '\n' && c != '\r') from->line.push_back(c);
   }
   return true;
@@ -74,7 +76,7 @@ bool agents::read(int node, agent* from) {
 void agents::take_line(int node, agent* from) {
   if (from->line.empty()) return;
   from->last_line = std::exchange(from->line, "");
-  to_->agent_said(node, from->last_line);
+  to_->agent_line(node, from->last_line);
 }
 
 bool agents::child_ended(pid_t pid, int status) {

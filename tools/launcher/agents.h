@@ -1,4 +1,4 @@
-// The launch agents that run: each starts a helper on one host, and says here what it has to say.
+// Runs launch agents, each of which starts a helper on one host, and reads their output.
 #ifndef LCI_TOOLS_LAUNCHER_AGENTS_H_
 #define LCI_TOOLS_LAUNCHER_AGENTS_H_
 
@@ -18,9 +18,9 @@ class agents {
  public:
   class events {
    public:
-    // A line of its output.
-    virtual void agent_said(int node, const std::string& line) = 0;
-    // "exit code 255: <its last line>"; also when it could not be started.
+    // A line of the output of an agent.
+    virtual void agent_line(int node, const std::string& line) = 0;
+    // An agent has ended, or could not be started: "exit code 255: <its last line>".
     virtual void agent_ended(int node, const std::string& how) = 0;
 
    protected:
@@ -28,13 +28,14 @@ class agents {
   };
 
   agents(event_loop* loop, events* to) : loop_(loop), to_(to) {}
-  // Kills those that run.
+  // Kills the agents that run.
   ~agents();
 
-  // `command` gets the errand on its standard input: no other user can read it there, as they can
-  // an argument.
-  void start(int node, const std::vector<std::string>& command, const wire::errand& errand);
-  // False if this was none of them.
+  // Runs `command` with the launch request on its standard input, where, unlike in an argument, no
+  // other user can read it.
+  void start(int node, const std::vector<std::string>& command,
+             const wire::launch_request& request);
+  // Returns false if the child is not an agent.
   bool child_ended(pid_t pid, int status);
   void kill(int node);
   void kill_all();

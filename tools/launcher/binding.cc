@@ -15,7 +15,7 @@ int group_of(const processor& p, mapping map_by) {
   return 0;  // the host
 }
 
-// The processors of each NUMA node or socket, in their order; else of the host.
+// The processors of each NUMA node or socket, in order, or of the whole host.
 std::vector<topology> groups_of(const topology& host, mapping map_by) {
   std::vector<topology> groups;
   std::vector<int> names;

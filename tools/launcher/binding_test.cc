@@ -18,7 +18,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 
-// A tree of files as those below /sys.
+// A tree of files like those below /sys.
 class fake_sysfs {
  public:
   fake_sysfs() {
@@ -93,7 +93,7 @@ TEST(Topology, HasOnlyTheProcessorsThatMayBeUsed) {
   EXPECT_EQ(host[2].core, 1);
 }
 
-// As in a container that does not show /sys, or shows something else there.
+// As in a container without /sys, or with other files there.
 TEST(Topology, WithoutFilesEachProcessorIsACore) {
   fake_sysfs sysfs;
   sysfs.write("devices/system/cpu/cpu1/topology/physical_package_id", "one");
@@ -122,7 +122,7 @@ TEST(Binding, RanksDivideTheCores) {
   const topology host = large_host();
   EXPECT_THAT(bind_all(host, 2, binding::core),
               ElementsAre(list{0, 2, 4, 6, 8, 10, 12, 14}, list{1, 3, 5, 7, 9, 11, 13, 15}));
-  // Whole cores, also where the division leaves a rest.
+  // Whole cores, even if the number of cores is not a multiple of the ranks.
   EXPECT_THAT(bind_all(host, 3, binding::core),
               ElementsAre(list{0, 2, 8, 10}, list{1, 4, 6, 9, 12, 14}, list{3, 5, 7, 11, 13, 15}));
   EXPECT_THAT(bind_all(host, 8, binding::core)[4], ElementsAre(1, 9));
@@ -133,7 +133,7 @@ TEST(Binding, MoreRanksThanCoresDivideTheProcessors) {
   EXPECT_THAT(all[0], ElementsAre(0));
   EXPECT_THAT(all[1], ElementsAre(8));
   EXPECT_THAT(all[15], ElementsAre(15));
-  // And in rotation, if they are more than the processors.
+  // More ranks than processors get one each, in rotation.
   EXPECT_THAT(bind_all(large_host(), 17, binding::core)[16], ElementsAre(0));
 }
 

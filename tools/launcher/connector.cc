@@ -72,8 +72,9 @@ void connector::connected(attempt* which) {
     failed(which, std::strerror(error));
     return;
   }
-  which->greeter = std::make_shared<link>(loop_, std::move(which->socket),
-                                          static_cast<link::owner*>(this), wire::max_stranger_body);
+  which->greeter = std::make_shared<framed_connection>(loop_, std::move(which->socket),
+                                                       static_cast<framed_connection::owner*>(this),
+                                                       wire::max_unauthenticated_body);
   which->greeter->start();
 }
 
@@ -85,11 +86,11 @@ void connector::failed(attempt* which, const std::string& why) {
 }
 
 void connector::give_up_if_none_is_left() {
-  if (!attempts_.empty() || std::exchange(told_, true)) return;
+  if (!attempts_.empty() || std::exchange(is_reported_, true)) return;
   then_(nullptr, why_);
 }
 
-bool connector::on_frame(link& from, wire::kind kind, std::string_view body) {
+bool connector::on_frame(framed_connection& from, wire::kind kind, std::string_view body) {
   wire::greeting greeting;
   if (kind != wire::kind::greeting || !wire::decode(body, &greeting)) return false;
   attempt* which = attempt_of(from);
@@ -98,9 +99,9 @@ bool connector::on_frame(link& from, wire::kind kind, std::string_view body) {
     failed(which, "the lcrun of another job");
     return true;
   }
-  const std::shared_ptr<link> found = std::move(which->greeter);
+  const std::shared_ptr<framed_connection> found = std::move(which->greeter);
   which->greeter = nullptr;
-  if (!std::exchange(told_, true)) {
+  if (!std::exchange(is_reported_, true)) {
     then_(found, "");
   } else {
     found->close();
@@ -108,9 +109,11 @@ bool connector::on_frame(link& from, wire::kind kind, std::string_view body) {
   return true;
 }
 
-void connector::on_end(link& from, const std::string& why) { failed(attempt_of(from), why); }
+void connector::on_end(framed_connection& from, const std::string& why) {
+  failed(attempt_of(from), why);
+}
 
-connector::attempt* connector::attempt_of(const link& who) {
+connector::attempt* connector::attempt_of(const framed_connection& who) {
   return std::find_if(attempts_.begin(), attempts_.end(),
                       [&](const auto& one) { return one->greeter.get() == &who; })
       ->get();

@@ -1,4 +1,4 @@
-// A helper's way to its lcrun.
+// Connects a helper to the lcrun of its job.
 #ifndef LCI_TOOLS_LAUNCHER_CONNECTOR_H_
 #define LCI_TOOLS_LAUNCHER_CONNECTOR_H_
 
@@ -9,21 +9,21 @@
 #include <vector>
 
 #include "tools/launcher/event_loop.h"
-#include "tools/launcher/link.h"
+#include "tools/launcher/framed_connection.h"
 
 namespace lci::launcher {
 
-// Tries all addresses at the same time, since some may lead nowhere, or to others: the first where
-// the lcrun of our job greets us wins.
+// Tries all addresses in parallel, because some may be unreachable or belong to another machine.
+// The first connection to the lcrun of the job wins.
 //
 // Thread safety: the loop's thread.
-class connector final : private link::owner {
+class connector final : private framed_connection::owner {
  public:
-  // An open link, to be taken over, or why there is none. Called by the loop, once; the connector
-  // must outlive the call.
-  using done = std::function<void(std::shared_ptr<link>, const std::string& why)>;
+  // Receives an open connection, which it takes over (hand_over), or null and the reason. Called
+  // once, by the loop. The connector outlives the call.
+  using done = std::function<void(std::shared_ptr<framed_connection>, const std::string& why)>;
 
-  // `job_id` empty: whichever job. `addresses` as boot::parse_address has them.
+  // An empty `job_id` accepts any job. `addresses` have the form of boot::parse_address.
   connector(event_loop* loop, const std::vector<std::string>& addresses, std::string job_id,
             done then);
   ~connector();
@@ -31,25 +31,25 @@ class connector final : private link::owner {
  private:
   struct attempt {
     std::string address;
-    boot::unique_fd socket;      // while it connects
-    event_loop::id watched = 0;  // likewise
-    std::shared_ptr<link> greeter;
+    boot::unique_fd socket;      // while connecting
+    event_loop::id watched = 0;  // while connecting
+    std::shared_ptr<framed_connection> greeter;
   };
 
   void begin(const std::string& address);
   void connected(attempt* which);
   void failed(attempt* which, const std::string& why);
   void give_up_if_none_is_left();
-  bool on_frame(link& from, wire::kind kind, std::string_view body) override;
-  void on_end(link& from, const std::string& why) override;
-  attempt* attempt_of(const link& who);
+  bool on_frame(framed_connection& from, wire::kind kind, std::string_view body) override;
+  void on_end(framed_connection& from, const std::string& why) override;
+  attempt* attempt_of(const framed_connection& who);
 
   event_loop* const loop_;
   const std::string job_id_;
   const done then_;
   std::vector<std::unique_ptr<attempt>> attempts_;
   std::string why_;
-  bool told_ = false;
+  bool is_reported_ = false;
   event_loop::id soon_ = 0;
 };
 

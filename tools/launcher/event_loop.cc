@@ -36,7 +36,7 @@ void event_loop::cancel(id timer) {
 
 int event_loop::poll_timeout() const {
   if (timers_.empty()) return -1;
-  // Rounded up, so that it is not looked at too early.
+  // Rounded up, so that poll() does not return before the timer expires.
   const auto left =
       std::chrono::ceil<std::chrono::milliseconds>(timers_.begin()->first - steady::now());
   return static_cast<int>(std::clamp<int64_t>(left.count(), 0, 1 << 30));
@@ -54,7 +54,8 @@ void event_loop::run_once() {
   for (size_t i = 0; ready > 0 && i < descriptors.size(); ++i) {
     if (descriptors[i].revents == 0) continue;
     const auto found = watched_.find(ids[i]);
-    if (found == watched_.end() || found->second.events == 0) continue;  // an earlier one saw to it
+    if (found == watched_.end() || found->second.events == 0)
+      continue;  // changed by an earlier callback
     const std::shared_ptr<callback> call = found->second.ready;
     (*call)();
   }

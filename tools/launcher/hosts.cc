@@ -15,7 +15,7 @@
 namespace lci::launcher {
 namespace {
 
-base::Status bad(std::string_view source, std::string_view word, std::string_view what) {
+base::Status invalid(std::string_view source, std::string_view word, std::string_view what) {
   return base::InvalidArgumentError(base::StrCat(source, ": \"", word, "\" ", what));
 }
 
@@ -27,41 +27,42 @@ bool is_name(std::string_view name) {
   });
 }
 
-// Hosts by name, in the order of their first mention.
+// Hosts by name, in the order of first mention.
 class host_table {
  public:
   explicit host_table(std::string_view source) : source_(source) {}
 
   base::Status add(std::string_view name, int slots) {
-    if (!is_name(name)) return bad(source_, name, "is not the name of a host");
+    if (!is_name(name)) return invalid(source_, name, "is not the name of a host");
     const auto [at, is_new] = index_.emplace(std::string(name), hosts_.size());
     if (is_new) hosts_.push_back({std::string(name), 0});
     if (hosts_.size() > max_hosts) {
       return base::InvalidArgumentError(base::StrCat(source_, ": more than ", max_hosts, " hosts"));
     }
     host_slots& host = hosts_[at->second];
-    if (slots > max_slots - host.slots) return bad(source_, name, "has too many slots");
+    if (slots > max_slots - host.slots) return invalid(source_, name, "has too many slots");
     host.slots += slots;
     return base::OkStatus();
   }
 
-  // "name" or "name:slots". What has several colons is an address of IPv6, slots only after "]:".
+  // Adds "name" or "name:slots". A word with several colons is an IPv6 address, which has slots
+  // only after "]:".
   base::Status add_word(std::string_view word, int slots) {
     const size_t colon = word.rfind(':');
     const bool has_slots =
         colon != std::string_view::npos && colon > 0 &&
         (word[colon - 1] == ']' || !base::StrContains(word.substr(0, colon), ':'));
     if (!has_slots) return add(unbracketed(word), slots);
-    const base::StatusOr<int> said = parse_slots(word, word.substr(colon + 1));
-    if (!said.ok()) return said.status();
-    return add(unbracketed(word.substr(0, colon)), *said);
+    const base::StatusOr<int> number = parse_slots(word, word.substr(colon + 1));
+    if (!number.ok()) return number.status();
+    return add(unbracketed(word.substr(0, colon)), *number);
   }
 
   base::StatusOr<int> parse_slots(std::string_view word, std::string_view text) const {
     int slots = 0;
     if (!base::SimpleAtoi(text, &slots) || slots < 1 || slots > max_slots) {
-      return bad(source_, word,
-                 base::StrCat("does not say a number of slots from 1 to ", max_slots));
+      return invalid(source_, word,
+                     base::StrCat("does not say a number of slots from 1 to ", max_slots));
     }
     return slots;
   }
@@ -84,7 +85,7 @@ class host_table {
   std::map<std::string, size_t> index_;
 };
 
-// Cuts at commas that are outside of brackets.
+// Splits at commas outside of brackets.
 std::vector<std::string_view> split_nodes(std::string_view text) {
   std::vector<std::string_view> parts;
   size_t begin = 0;
@@ -101,7 +102,7 @@ std::vector<std::string_view> split_nodes(std::string_view text) {
 
 constexpr char node_list[] = "SLURM_JOB_NODELIST";
 
-// Appends what "n[1-3,07]x[1-2]" stands for.
+// Appends the names that "n[1-3,07]x[1-2]" stands for.
 base::Status expand_nodes(std::string_view prefix, std::string_view rest,
                           std::vector<std::string>* names) {
   if (names->size() > max_hosts) {
@@ -113,7 +114,7 @@ base::Status expand_nodes(std::string_view prefix, std::string_view rest,
     return base::OkStatus();
   }
   const size_t close = rest.find(']', open);
-  if (close == std::string_view::npos) return bad(node_list, rest, "has no closing bracket");
+  if (close == std::string_view::npos) return invalid(node_list, rest, "has no closing bracket");
   const std::string before = base::StrCat(prefix, rest.substr(0, open));
   for (std::string_view range : base::StrSplit(rest.substr(open + 1, close - open - 1), ',')) {
     const size_t dash = range.find('-');
@@ -123,10 +124,10 @@ base::Status expand_nodes(std::string_view prefix, std::string_view rest,
     uint32_t first = 0, last = 0;
     if (!base::SimpleAtoi(first_text, &first) || !base::SimpleAtoi(last_text, &last) ||
         last < first || last - first >= max_hosts || first_text.size() > 10) {
-      return bad(node_list, range, "is not a range of numbers");
+      return invalid(node_list, range, "is not a range of numbers");
     }
     for (uint32_t i = first; i <= last; ++i) {
-      // Numbers are as wide as the first is written: 07, 08, ... 10.
+      // All numbers have at least the width of the first: 07, 08, ... 10.
       const std::string name =
           absl::StrFormat("%s%0*d", before, static_cast<int>(first_text.size()), i);
       const base::Status s = expand_nodes(name, rest.substr(close + 1), names);
@@ -147,7 +148,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
   return words;
 }
 
-// "2(x3),1" for four hosts: 2, 2, 2, 1.
+// Expands "2(x3),1" for four hosts: 2, 2, 2, 1.
 base::StatusOr<std::vector<int>> expand_tasks(std::string_view text, size_t hosts) {
   constexpr char source[] = "SLURM_TASKS_PER_NODE";
   std::vector<int> tasks;
@@ -163,13 +164,14 @@ base::StatusOr<std::vector<int>> expand_tasks(std::string_view text, size_t host
     size_t repeat = 0;
     if (!base::SimpleAtoi(count, &n) || n < 1 || n > max_slots ||
         !base::SimpleAtoi(times, &repeat) || repeat > hosts) {
-      return bad(source, part, "is not a number of tasks, such as 2 or 2(x3)");
+      return invalid(source, part, "is not a number of tasks, such as 2 or 2(x3)");
     }
     tasks.insert(tasks.end(), repeat, n);
   }
   if (tasks.size() != hosts) {
-    return bad(source, text,
-               base::StrCat("is for ", tasks.size(), " hosts, but ", node_list, " has ", hosts));
+    return invalid(
+        source, text,
+        base::StrCat("is for ", tasks.size(), " hosts, but ", node_list, " has ", hosts));
   }
   return tasks;
 }
@@ -202,7 +204,8 @@ base::StatusOr<std::vector<host_slots>> parse_host_file(std::string_view source,
       const base::StatusOr<int> n = table.parse_slots(words[1], slots);
       added = n.ok() ? table.add(words[0], *n) : n.status();
     } else {
-      added = bad(source, words[1], "is not understood; a line is: host, host slots=N or host:N");
+      added =
+          invalid(source, words[1], "is not understood; a line is: host, host slots=N or host:N");
     }
     if (!added.ok()) {
       return base::InvalidArgumentError(base::StrCat(added.message(), " (line ", number, ")"));
@@ -238,8 +241,8 @@ bool is_this_host(std::string_view name) {
          (full == own_short && name.substr(0, name.find('.')) == full);
 }
 
-base::StatusOr<std::vector<int>> share_out(const std::vector<host_slots>& hosts, int ranks,
-                                           int per_host, bool in_turn) {
+base::StatusOr<std::vector<int>> distribute_ranks(const std::vector<host_slots>& hosts, int ranks,
+                                                  int per_host, bool in_turn) {
   std::vector<int> slots;
   int64_t all = 0;
   for (const host_slots& host : hosts) {
@@ -254,23 +257,23 @@ base::StatusOr<std::vector<int>> share_out(const std::vector<host_slots>& hosts,
     return base::InvalidArgumentError(base::StrCat("the hosts have ", all, " slots; say -n"));
   }
   int64_t left = ranks == 0 ? all : ranks;
-  std::vector<int> shares(hosts.size(), 0);
+  std::vector<int> counts(hosts.size(), 0);
   std::vector<int> free(hosts.size(), 0);
   for (int64_t all_free = 0; left > 0;) {
     if (all_free == 0) {
       free = slots;
       all_free = all;
     }
-    for (size_t i = 0; i < shares.size() && left > 0; ++i) {
+    for (size_t i = 0; i < counts.size() && left > 0; ++i) {
       const int most = in_turn ? std::min(free[i], 1) : free[i];
       const int take = static_cast<int>(std::min<int64_t>(most, left));
-      shares[i] += take;
+      counts[i] += take;
       free[i] -= take;
       all_free -= take;
       left -= take;
     }
   }
-  return shares;
+  return counts;
 }
 
 std::vector<std::vector<int>> place_ranks(const std::vector<int>& counts, bool in_turn) {

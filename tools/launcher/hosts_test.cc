@@ -86,22 +86,25 @@ TEST(Hosts, KnowsItsOwnNames) {
 
 TEST(Hosts, SharesRanksOut) {
   const std::vector<host_slots> hosts = {{"a", 2}, {"b", 1}, {"c", 3}};
-  const auto shares = [&](int ranks, int per_host) { return *share_out(hosts, ranks, per_host); };
-  EXPECT_EQ(shares(0, 0), (std::vector<int>{2, 1, 3}));
-  EXPECT_EQ(shares(1, 0), (std::vector<int>{1, 0, 0}));
-  EXPECT_EQ(shares(4, 0), (std::vector<int>{2, 1, 1}));
-  EXPECT_EQ(shares(9, 0), (std::vector<int>{4, 2, 3}));  // more than slots: once more, in order
-  EXPECT_EQ(shares(0, 2), (std::vector<int>{2, 2, 2}));
-  EXPECT_EQ(shares(3, 2), (std::vector<int>{2, 1, 0}));
-  EXPECT_THAT(std::string(share_out(hosts, 7, 2).status().message()), HasSubstr("--ppn 2"));
+  const auto counts = [&](int ranks, int per_host) {
+    return *distribute_ranks(hosts, ranks, per_host);
+  };
+  EXPECT_EQ(counts(0, 0), (std::vector<int>{2, 1, 3}));
+  EXPECT_EQ(counts(1, 0), (std::vector<int>{1, 0, 0}));
+  EXPECT_EQ(counts(4, 0), (std::vector<int>{2, 1, 1}));
+  EXPECT_EQ(counts(9, 0),
+            (std::vector<int>{4, 2, 3}));  // more ranks than slots: the slots are filled once more
+  EXPECT_EQ(counts(0, 2), (std::vector<int>{2, 2, 2}));
+  EXPECT_EQ(counts(3, 2), (std::vector<int>{2, 1, 0}));
+  EXPECT_THAT(std::string(distribute_ranks(hosts, 7, 2).status().message()), HasSubstr("--ppn 2"));
 }
 
 TEST(Hosts, SlotsAreTakenInTurn) {
   const std::vector<host_slots> hosts = {{"a", 1}, {"b", 3}, {"c", 2}};
-  EXPECT_EQ(*share_out(hosts, 4, 0, true), (std::vector<int>{1, 2, 1}));
-  EXPECT_EQ(*share_out(hosts, 0, 0, true), (std::vector<int>{1, 3, 2}));
-  EXPECT_EQ(*share_out(hosts, 8, 0, true), (std::vector<int>{2, 4, 2}));
-  EXPECT_EQ(*share_out(hosts, 4, 2, true), (std::vector<int>{2, 1, 1}));
+  EXPECT_EQ(*distribute_ranks(hosts, 4, 0, true), (std::vector<int>{1, 2, 1}));
+  EXPECT_EQ(*distribute_ranks(hosts, 0, 0, true), (std::vector<int>{1, 3, 2}));
+  EXPECT_EQ(*distribute_ranks(hosts, 8, 0, true), (std::vector<int>{2, 4, 2}));
+  EXPECT_EQ(*distribute_ranks(hosts, 4, 2, true), (std::vector<int>{2, 1, 1}));
 }
 
 TEST(Hosts, RanksArePlaced) {

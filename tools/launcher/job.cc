@@ -26,22 +26,24 @@
 #include "lci/boot/tcp_server.h"
 #include "tools/launcher/addresses.h"
 #include "tools/launcher/binding.h"
-#include "tools/launcher/crew.h"
 #include "tools/launcher/event_loop.h"
 #include "tools/launcher/job_output.h"
-#include "tools/launcher/local_crew.h"
+#include "tools/launcher/local_rank_group.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
-#include "tools/launcher/remote_crew.h"
+#include "tools/launcher/rank_group.h"
+#include "tools/launcher/remote_rank_group.h"
+#include "tools/launcher/report_directory.h"
+#include "tools/launcher/report_server.h"
 #include "tools/launcher/state_query.h"
 #include "tools/launcher/terminal_input.h"
 
 namespace lci::launcher {
 namespace {
 
-// Forwarded to the ranks; SIGCHLD is for ourselves.
+// The signals that lcrun forwards to the ranks.
 constexpr int forwarded_signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR2, SIGTSTP, SIGCONT};
-// Asks the job what it waits for; forwarded, too, where no rank uses the library.
+// Requests a report of what the ranks wait for; forwarded if no rank uses the library.
 constexpr int report_signal = SIGUSR1;
 
 constexpr int timeout_exit_code = 124;  // as timeout(1)
@@ -54,18 +56,26 @@ constexpr std::chrono::milliseconds look_period{200};
 void say(const std::string& line) { write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n")); }
 
 std::string errno_text() { return base::error_text(errno); }
+// Prints a report, or the reason why there is none. An empty reason is not printed.
+void show(const observe::job_report* report, const std::string& why) {
+  if (report != nullptr) {
+    say(observe::to_text(*report));
+  } else if (!why.empty()) {
+    say(why);
+  }
+}
 
-// Absolute, as ranks may run in another directory.
+// An absolute path, because ranks may run in another directory.
 std::string temporary_directory() {
-  const char* said = std::getenv("TMPDIR");
-  const std::string dir = said != nullptr && *said != 0 ? said : "/tmp";
+  const char* given = std::getenv("TMPDIR");
+  const std::string dir = given != nullptr && *given != 0 ? given : "/tmp";
   char* absolute = realpath(dir.c_str(), nullptr);
   const std::string path = absolute != nullptr ? absolute : dir;
   std::free(absolute);
   return path;
 }
 
-class job final : crew::events {
+class job final : rank_group::events {
  public:
   job(const launch_options& options, job_plan plan)
       : options_(options),
@@ -82,7 +92,7 @@ class job final : crew::events {
   }
   bool prepare();
   bool prepare_rendezvous(const std::string& bind);
-  bool prepare_crew();
+  bool prepare_rank_group();
   void warn_of_oversubscription();
   void read_signals();
   void look_at_rendezvous();
@@ -90,19 +100,20 @@ class job final : crew::events {
   // By rank; empty if nothing is known.
   std::vector<rank_state> rank_states() const;
   std::string unfinished_ranks(bool stopped) const;
-  void ask_for_state(const std::string& reason, std::function<void()> then);
+  void ask_for_state(const std::string& reason, const report_server::receiver& then);
+  void serve_reports();
   std::string state_of(int rank) const;
   bool has_connected_ranks() const {
     return server_ != nullptr && server_->count(boot::tcp_server::rank_state::connected) > 0;
   }
   void time_out();
-  // "rank 3 on host"; with the program, where there are several.
+  // "rank 3 on host"; in a job of several programs "rank 3 (program) on host".
   std::string name_of(int rank) const {
     return base::StrCat("rank ", rank,
                         plan_.programs.size() == 1
                             ? ""
                             : base::StrCat(" (", program_of(plan_.programs, rank).command[0], ")"),
-                        " on ", crew_->host_of(rank));
+                        " on ", rank_group_->host_of(rank));
   }
   void begin_ending();
   void end_by(steady::time_point when);
@@ -114,7 +125,7 @@ class job final : crew::events {
   void rank_stopped(int rank, bool stopped) override;
   void rank_output(int rank, int stream, std::string_view bytes) override;
   size_t output_room() const override { return output_.full() ? 0 : SIZE_MAX; }
-  void said(const std::string& line) override { say(line); }
+  void message(const std::string& line) override { say(line); }
 
   const launch_options& options_;
   job_plan plan_;
@@ -123,10 +134,12 @@ class job final : crew::events {
   std::unique_ptr<boot::tcp_server> server_;
   event_loop::id server_watched_ = 0;
   std::unique_ptr<state_query> query_;
-  std::vector<bool> exited_;   // by rank: with exit code 0, and not yet seen to have left the job
-  std::vector<bool> stopped_;  // by rank
-  std::unique_ptr<crew> crew_;
-  std::unique_ptr<terminal_input> input_;  // null: the rank has our own standard input, or none
+  std::unique_ptr<report_server> report_server_;  // null: none
+  std::vector<bool> exited_;                      // by rank: with exit code 0, and still connected
+  std::vector<bool> stopped_;                     // by rank
+  std::unique_ptr<rank_group> rank_group_;
+  std::unique_ptr<terminal_input>
+      input_;  // null: the rank reads the standard input of lcrun itself, or none
   int signals_ = -1;
   int interrupts_ = 0;
   bool abort_seen_ = false;
@@ -136,7 +149,7 @@ class job final : crew::events {
   std::optional<int> exit_code_;   // of the first failure
 };
 
-// ---- start
+// Start.
 
 bool job::prepare() {
   sigset_t watched;
@@ -153,27 +166,27 @@ bool job::prepare() {
   }
   raise_file_limit();
   loop_.watch(signals_, POLLIN, [this] { read_signals(); });
-  return prepare_crew();
+  return prepare_rank_group();
 }
 
-bool job::prepare_crew() {
+bool job::prepare_rank_group() {
   if (!plan_.helpers) {
-    local_crew_options how;
+    local_rank_group_options how;
     if (options_.boot == bootstrap_kind::file) {
       how.boot_dir = base::StrCat(temporary_directory(), "/lcrun-", plan_.id);
       boot_dir_ = how.boot_dir;
       plan_.own.push_back(base::StrCat("LCI_BOOT_DIR=", boot_dir_));
     } else {
       if (!prepare_rendezvous("127.0.0.1:0")) return false;
-      // The environment may have those of another job.
+      // These replace the variables of another job in the environment.
       plan_.own.push_back(base::StrCat("LCI_BOOT_ADDR=", server_->address()));
       plan_.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", plan_.token));
     }
     how.verbose = options_.verbose;
     how.output_dir = options_.output_dir;
-    how.output = !options_.output_dir.empty() ? local_crew_options::capture::files
-                 : output_format().by_line()  ? local_crew_options::capture::pipes
-                                              : local_crew_options::capture::none;
+    how.output = !options_.output_dir.empty() ? local_rank_group_options::capture::files
+                 : output_format().by_line()  ? local_rank_group_options::capture::pipes
+                                              : local_rank_group_options::capture::none;
     if (plan_.stdin_rank >= 0 && isatty(STDIN_FILENO)) {
       auto input = terminal_input::make(&loop_);
       if (!input.ok()) {
@@ -183,7 +196,7 @@ bool job::prepare_crew() {
       input_ = *std::move(input);
       how.stdin_fd = input_->rank_end();
     }
-    crew_ = make_local_crew(&loop_, this, own_share(plan_, options_), how);
+    rank_group_ = make_local_rank_group(&loop_, this, own_assignment(plan_, options_), how);
     return true;
   }
   const base::StatusOr<reachable> at = find_reachable(options_.interface);
@@ -197,13 +210,13 @@ bool job::prepare_crew() {
   }
   if (!prepare_rendezvous(base::StrCat(at->bind, ":0"))) return false;
   const std::string& address = server_->address();
-  auto made =
-      make_remote_crew(&loop_, this, options_, plan_, *at, address.substr(address.rfind(':') + 1));
+  auto made = make_remote_rank_group(&loop_, this, options_, plan_, *at,
+                                     address.substr(address.rfind(':') + 1));
   if (!made.ok()) {
     say(std::string(made.status().message()));
     return false;
   }
-  crew_ = *std::move(made);
+  rank_group_ = *std::move(made);
   return true;
 }
 
@@ -223,11 +236,10 @@ bool job::prepare_rendezvous(const std::string& bind) {
   query_ = std::make_unique<state_query>(
       &loop_, server_.get(),
       state_query::job{plan_.ranks, [this](int rank) { return state_of(rank); },
-                       [](const observe::job_report& report) { say(observe::to_text(report)); }});
+                       [](const observe::job_report& report) { show(&report, ""); }});
   return true;
 }
 
-// Of ranks elsewhere; they are there although a rank writes nothing.
 int job::run() {
   if (!prepare()) return start_exit_code;
   if (options_.verbose) say(describe(plan_, options_));
@@ -235,11 +247,12 @@ int job::run() {
     loop_.at(steady::now() + options_.timeout, [this] { time_out(); });
   }
   warn_of_oversubscription();
-  crew_->start();
+  serve_reports();
+  rank_group_->start();
   if (input_ != nullptr) input_->started();
-  while (crew_->busy()) {
+  while (rank_group_->busy()) {
     output_.before_wait();
-    crew_->before_wait();
+    rank_group_->before_wait();
     if (input_ != nullptr) input_->before_wait();
     loop_.run_once();
   }
@@ -247,7 +260,7 @@ int job::run() {
   return exit_code_.value_or(0);
 }
 
-// A crew on several hosts warns when they have said how many processors they have.
+// A group on several hosts warns when the hosts have reported the number of their processors.
 void job::warn_of_oversubscription() {
   if (plan_.helpers || options_.oversubscribe) return;
   const std::string host = oversubscription(
@@ -255,10 +268,10 @@ void job::warn_of_oversubscription() {
   if (!host.empty()) say(base::StrCat("warning: ", host));
 }
 
-// ---- while it runs
+// Events.
 
 void job::rank_output(int rank, int stream, std::string_view bytes) {
-  output_.add(rank, crew_->host_of(rank), stream, bytes);
+  output_.add(rank, rank_group_->host_of(rank), stream, bytes);
 }
 
 void job::read_signals() {
@@ -268,7 +281,8 @@ void job::read_signals() {
     if (info.ssi_signo == SIGCHLD) {
       child = true;
     } else if (info.ssi_signo == report_signal && has_connected_ranks()) {
-      ask_for_state("SIGUSR1 to lcrun", [] {});
+      ask_for_state("SIGUSR1 to lcrun",
+                    [](const auto* report, const auto& why) { show(report, why); });
     } else {
       forward(static_cast<int>(info.ssi_signo));
     }
@@ -279,9 +293,9 @@ void job::read_signals() {
     if (pid < 0 && errno == EINTR) continue;
     if (pid <= 0) return;
     if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
-      crew_->child_stopped(pid, WIFSTOPPED(status));
+      rank_group_->child_stopped(pid, WIFSTOPPED(status));
     } else {
-      crew_->child_ended(pid, status);
+      rank_group_->child_ended(pid, status);
     }
   }
 }
@@ -290,8 +304,8 @@ void job::rank_ended(int rank, int status) {
   if (options_.verbose) {
     say(base::StrCat(name_of(rank), " ended: ", describe_status(status)));
   }
-  // What the rank told the rendezvous before it ended comes first: an abort says more than an exit
-  // code.
+  // First handle the messages that the rank has sent before its end, because an abort has a reason
+  // and an exit code has none.
   look_at_rendezvous();
   if (status != 0) {
     failed(exit_code_of(status),
@@ -302,9 +316,9 @@ void job::rank_ended(int rank, int status) {
   look_for_ranks_that_left();
 }
 
-// Of a rank on another host we may hear of its end before its connection ends.
+// The end of a rank on another host may be reported before the end of its connection.
 void job::look_for_ranks_that_left() {
-  if (exit_code_ || !crew_->busy()) return;
+  if (exit_code_ || !rank_group_->busy()) return;
   const std::vector<rank_state> states = rank_states();
   const bool is_awaited =
       std::find(states.begin(), states.end(), rank_state::connected) != states.end();
@@ -367,25 +381,25 @@ void job::rank_stopped(int rank, bool stopped) {
   }
 }
 
-// "ranks 0-2, 5 on a; rank 7 on b": the ranks that run, or those that are stopped.
+// The ranks that run, or those that are stopped, such as "ranks 0-2, 5 on a; rank 7 on b".
 std::string job::unfinished_ranks(bool stopped) const {
   std::string text;
   for (const host_plan& host : plan_.hosts) {
     std::vector<int> ranks;
     for (const int rank : host.ranks) {
-      if (crew_->is_running(rank) && stopped_[static_cast<size_t>(rank)] == stopped) {
+      if (rank_group_->is_running(rank) && stopped_[static_cast<size_t>(rank)] == stopped) {
         ranks.push_back(rank);
       }
     }
     if (ranks.empty()) continue;
     base::StrAppend(&text, text.empty() ? "" : "; ", base::rank_list(ranks), " on ",
-                    crew_->host_of(ranks[0]));
+                    rank_group_->host_of(ranks[0]));
   }
   return text;
 }
 
 void job::time_out() {
-  read_signals();  // of ranks that have just ended or been stopped
+  read_signals();  // some ranks may just have ended or stopped
   const std::string running = unfinished_ranks(false);
   const std::string stopped = unfinished_ranks(true);
   std::string what = "--timeout: not all hosts were there";
@@ -394,21 +408,52 @@ void job::time_out() {
     what = base::StrCat(running.empty() ? "--timeout: " : base::StrCat(what, "; "),
                         "stopped (by SIGSTOP or SIGTSTP): ", stopped);
   }
-  ask_for_state(what, [this, what] { failed(timeout_exit_code, what); });
+  ask_for_state(what, [this, what](const auto* report, const auto& why) {
+    // A job that does not use LCI has no state.
+    if (report != nullptr || query_ == nullptr) show(report, why);
+    failed(timeout_exit_code, what);
+  });
 }
 
-// `then` is called when the report has been shown, or when there is nobody to ask.
-void job::ask_for_state(const std::string& reason, std::function<void()> then) {
+// Calls `then` with the report, or with the reason why no rank can be asked.
+void job::ask_for_state(const std::string& reason, const report_server::receiver& then) {
   if (query_ == nullptr) {
-    say(base::StrCat(reason, ": no state of the ranks: with --boot file, lcrun is not connected"));
-    then();
-  } else {
-    query_->ask(reason, std::move(then));
+    then(nullptr, base::StrCat(reason,
+                               ": no state of the ranks: with --boot file, lcrun is not "
+                               "connected"));
+    return;
+  }
+  query_->ask(reason, [then](const observe::job_report* report) {
+    then(report, "no rank uses LCI now: a rank can be asked from g_runtime_init to g_runtime_fina");
+  });
+}
+
+// Answers `lcrun --report`. A job runs without it, too.
+void job::serve_reports() {
+  const size_t programs = plan_.programs.size();
+  const std::string title =
+      base::StrCat(plan_.ranks, plan_.ranks == 1 ? " rank of " : " ranks of ",
+                   base::StrJoin(plan_.programs[0].command, " "),
+                   programs == 1 ? "" : base::StrCat(" and ", programs - 1, " more"));
+  base::StatusOr<report_directory> directory = report_directory::open(options_.report_dir);
+  if (directory.ok()) {
+    auto server = report_server::make(
+        &loop_, *std::move(directory),
+        {plan_.id, title,
+         [this](const report_server::receiver& then) { ask_for_state("lcrun --report", then); }});
+    if (server.ok()) {
+      report_server_ = *std::move(server);
+      return;
+    }
+    directory = server.status();
+  }
+  if (options_.verbose || !options_.report_dir.empty()) {
+    say(base::StrCat("warning: no socket for --report: ", directory.status().message()));
   }
 }
 
 std::string job::state_of(int rank) const {
-  if (!crew_->is_running(rank)) return "has ended";
+  if (!rank_group_->is_running(rank)) return "has ended";
   if (stopped_[static_cast<size_t>(rank)]) return "is stopped (by SIGSTOP or SIGTSTP)";
   switch (server_->state(rank)) {
     case boot::tcp_server::rank_state::absent:
@@ -425,9 +470,9 @@ std::string job::state_of(int rank) const {
   return "";
 }
 
-// ---- end
+// End.
 
-// Only the first failure counts: what follows is mostly its consequence.
+// Only the first failure counts, because later ones are usually its consequences.
 void job::failed(int code, const std::string& what) {
   if (exit_code_) return;
   exit_code_ = code;
@@ -436,36 +481,36 @@ void job::failed(int code, const std::string& what) {
 }
 
 void job::begin_ending() {
-  crew_->signal(SIGTERM);
-  crew_->signal(SIGCONT);  // one that is stopped would not hear it
+  rank_group_->signal(SIGTERM);
+  rank_group_->signal(SIGCONT);  // a stopped rank would not handle SIGTERM
   if (kill_timer_ == 0) end_by(steady::now() + options_.grace);
 }
 
 void job::end_by(steady::time_point when) {
   loop_.cancel(kill_timer_);
-  kill_timer_ = loop_.at(when, [this] { crew_->signal(SIGKILL); });
+  kill_timer_ = loop_.at(when, [this] { rank_group_->signal(SIGKILL); });
 }
 
 void job::forward(int signal) {
   if (signal == SIGTSTP) {
-    crew_->signal(SIGTSTP);
+    rank_group_->signal(SIGTSTP);
     raise(SIGSTOP);
     return;
   }
   const bool ends = signal == SIGINT || signal == SIGTERM || signal == SIGHUP || signal == SIGQUIT;
   if (ends && ++interrupts_ > 1) {
-    crew_->signal(SIGKILL);
+    rank_group_->signal(SIGKILL);
     return;
   }
-  crew_->signal(signal);
+  rank_group_->signal(signal);
   if (!ends) return;
   if (options_.verbose) say(base::StrCat("forwarded signal ", signal));
   end_by(steady::now() + options_.grace);
 }
 
-// The ranks have ended. What they left behind ends too, and what they wrote is written.
+// Ends the processes that the ranks have left behind, and writes the rest of the output.
 void job::finish() {
-  crew_->finish(exit_code_.value_or(0));
+  rank_group_->finish(exit_code_.value_or(0));
   output_.finish();
 }
 

@@ -6,9 +6,11 @@
 
 namespace lci::launcher {
 
-// Starts the ranks, here or through helpers on several hosts, serves their rendezvous, forwards
-// signals and output, and returns when none of the job's processes is left: 0, or the exit code of
-// the first failure (128 + signal), 124 after --timeout. Says on stderr what failed first.
+// Runs a job: starts the ranks, on this host or by helpers on several hosts, serves their
+// bootstrap, and forwards signals, input and output. Writes the first failure to stderr. Returns
+// when no process of the job is left: 0, or the exit code of the first failure (128 + signal), or
+// 124 after
+// --timeout.
 int run_job(const launch_options& options, const job_plan& plan);
 
 }  // namespace lci::launcher

@@ -13,8 +13,8 @@
 
 namespace lci::launcher {
 
-// The output of the ranks as far as it comes through lcrun: to its own descriptors, as it comes or
-// by lines, or to the files of --output-dir.
+// Writes the output of the ranks that lcrun receives: unchanged or by lines to stdout and stderr,
+// or to the files of --output-dir.
 //
 // Thread safety: the thread of the event loop.
 class job_output {
@@ -27,19 +27,20 @@ class job_output {
     bool by_line() const { return label || timestamp; }
   };
 
-  // `loop` must outlive it.
+  // `loop` outlives the object.
   job_output(event_loop* loop, format how);
   ~job_output();
 
-  // Makes the files of --output-dir empty, if there are any; an error names the file.
+  // Creates the files of --output-dir, if it is given, or truncates them. An error names the file.
   base::Status make_files(int ranks) const;
-  // Adds output of a rank on `host`, of stream 1 (stdout) or 2 (stderr); no bytes: its end.
+  // Adds output of a rank on `host`, from stream 1 (stdout) or 2 (stderr). Empty: the end of the
+  // stream.
   void add(int rank, const std::string& host, int stream, std::string_view bytes);
-  // Whether more may be read from the ranks now.
+  // Whether the caller should stop reading from the ranks.
   bool full() const { return out_.full() || error_.full(); }
-  // Before the loop waits.
+  // Call before each wait of the loop.
   void before_wait();
-  // Completes the last lines and runs the loop until all is written.
+  // Completes the last lines, and runs the loop until all output is written.
   void finish();
 
  private:

@@ -77,7 +77,7 @@ pid_t read_pid(const std::string& path) {
 
 namespace {
 
-// The letter of /proc; 0 if there is no such process.
+// The state of a process, as the letter of /proc; 0 if there is no such process.
 char state_of(pid_t pid) {
   const std::string stat = read_all("/proc/" + std::to_string(pid) + "/stat");
   const size_t end_of_name = stat.rfind(") ");

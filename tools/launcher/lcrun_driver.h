@@ -1,5 +1,5 @@
-// Starts lcrun as a user does, for tests: its exit code, its output, and the processes that it
-// leaves behind.
+// Starts lcrun for tests, and observes its exit code, its output and the processes that it leaves
+// behind.
 #ifndef LCI_TOOLS_LAUNCHER_LCRUN_DRIVER_H_
 #define LCI_TOOLS_LAUNCHER_LCRUN_DRIVER_H_
 
@@ -12,7 +12,7 @@
 namespace lci::launcher {
 
 inline constexpr char lcrun[] = "tools/launcher/lcrun";
-inline constexpr char testee[] = "tools/launcher/testee";
+inline constexpr char test_child[] = "tools/launcher/test_child";
 
 std::string read_all(const std::string& path);
 std::vector<std::string> lines_of(const std::string& text);
@@ -25,13 +25,13 @@ struct result {
   std::string error;
 };
 
-// A command that runs, with its output in files, so that nobody has to read while it runs.
+// A command that runs with its output in files, so that the test need not read while it runs.
 class command {
  public:
   explicit command(const std::vector<std::string>& arguments, const std::string& input = "",
                    const std::map<std::string, std::string>& environment = {});
   pid_t pid() const { return pid_; }
-  // Of the standard error, what is written so far.
+  // The standard error so far.
   std::string error_so_far() const;
   result wait();
 
@@ -42,18 +42,18 @@ class command {
   pid_t pid_;
 };
 
-// lcrun with `options`, then `program`; returns when it has ended.
+// Runs lcrun with `options` and `program`, and returns when lcrun has ended.
 result run(std::vector<std::string> options, const std::vector<std::string>& program,
            const std::string& input = "",
            const std::map<std::string, std::string>& environment = {});
 
-// The functions that wait have no deadline but the time limit of the test.
+// The waiting functions have no deadline but the time limit of the test.
 void wait_for_file(const std::string& path);
 pid_t read_pid(const std::string& path);
-// Until the process is gone, or a zombie that its new parent has not reaped.
+// Waits until the process is gone, or is a zombie that its new parent has not reaped.
 void wait_until_gone(pid_t pid);
 bool is_gone(pid_t pid);
-// Until the process is stopped.
+// Waits until the process is stopped.
 void wait_until_stopped(pid_t pid);
 
 }  // namespace lci::launcher

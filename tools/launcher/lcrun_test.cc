@@ -1,5 +1,4 @@
-// lcrun as its users meet it: the program is started, and judged by what it prints, its exit code,
-// and what is left behind.
+// lcrun as a program: its output, its exit code, and the processes and files that it leaves behind.
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -29,34 +28,34 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// ---- what the user asks for
-// ----------------------------------------------------------------------
+// What the user asks for.
 
 TEST(Lcrun, GivesEveryRankItsPlace) {
   for (const char* n : {"-n", "-np"}) {
-    const result r = run({n, "3", "-l"}, {testee, "variable", "LCI_RANK"});
+    const result r = run({n, "3", "-l"}, {test_child, "variable", "LCI_RANK"});
     EXPECT_EQ(r.code, 0) << r.error;
     std::vector<std::string> lines = lines_of(r.out);
     std::sort(lines.begin(), lines.end());
     EXPECT_EQ(lines, (std::vector<std::string>{"[0] 0", "[1] 1", "[2] 2"}));
   }
-  EXPECT_EQ(run({"-n", "1"}, {testee, "variable", "LCI_SIZE"}).out, "1\n");
-  // HPX enables its LCI parcelport by it; variables of MPI launchers would have it start MPI, too.
-  EXPECT_EQ(run({"-n", "2"}, {testee, "variable", "LCT_PMI_FILE_NRANKS"}).out, "2\n2\n");
+  EXPECT_EQ(run({"-n", "1"}, {test_child, "variable", "LCI_SIZE"}).out, "1\n");
+  // HPX enables its LCI parcelport by this variable. Variables of MPI launchers would start MPI,
+  // too.
+  EXPECT_EQ(run({"-n", "2"}, {test_child, "variable", "LCT_PMI_FILE_NRANKS"}).out, "2\n2\n");
   for (const char* variable : {"PMI_RANK", "PMIX_RANK", "OMPI_COMM_WORLD_SIZE"}) {
-    EXPECT_EQ(run({"-n", "1"}, {testee, "variable", variable}).out, "(unset)\n") << variable;
+    EXPECT_EQ(run({"-n", "1"}, {test_child, "variable", variable}).out, "(unset)\n") << variable;
   }
 }
 
 TEST(Lcrun, LeavesTheArgumentsOfTheProgramAlone) {
-  EXPECT_EQ(run({"-n", "1"}, {testee, "variable", "--help"}).out, "(unset)\n");
+  EXPECT_EQ(run({"-n", "1"}, {test_child, "variable", "--help"}).out, "(unset)\n");
 }
 
 TEST(Lcrun, PassesVariables) {
-  EXPECT_EQ(run({"-n", "1", "-x", "A_B=c d"}, {testee, "variable", "A_B"}).out, "c d\n");
-  EXPECT_EQ(run({"-n", "1", "-x", "A_B"}, {testee, "variable", "A_B"}, "", {{"A_B", "e"}}).out,
+  EXPECT_EQ(run({"-n", "1", "-x", "A_B=c d"}, {test_child, "variable", "A_B"}).out, "c d\n");
+  EXPECT_EQ(run({"-n", "1", "-x", "A_B"}, {test_child, "variable", "A_B"}, "", {{"A_B", "e"}}).out,
             "e\n");
-  const result r = run({"-n", "1", "-x", "NO_SUCH_VARIABLE"}, {testee, "stay"});
+  const result r = run({"-n", "1", "-x", "NO_SUCH_VARIABLE"}, {test_child, "stay"});
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.error, HasSubstr("NO_SUCH_VARIABLE"));
 }
@@ -66,7 +65,7 @@ TEST(Lcrun, VariablesOfAnotherJobDoNotReachTheRanks) {
   for (const auto& [boot, name] :
        {std::pair("tcp", "LCI_BOOT_TOKEN"), std::pair("tcp", "LCI_BOOT_ADDR"),
         std::pair("file", "LCI_BOOT_DIR"), std::pair("tcp", "LCI_RANK")}) {
-    const result r = run({"-n", "1", "--boot", boot}, {testee, "variable", name}, "",
+    const result r = run({"-n", "1", "--boot", boot}, {test_child, "variable", name}, "",
                          {{name, "of-another-job"}});
     EXPECT_EQ(r.code, 0) << r.error;
     EXPECT_THAT(r.out, Not(HasSubstr("of-another-job"))) << name;
@@ -75,10 +74,12 @@ TEST(Lcrun, VariablesOfAnotherJobDoNotReachTheRanks) {
 }
 
 TEST(Lcrun, TakesItsOptionsFromTheEnvironmentToo) {
-  EXPECT_EQ(lines_of(run({}, {testee, "variable", "LCI_SIZE"}, "", {{"LCRUN_NP", "3"}}).out).size(),
-            3u);
-  EXPECT_EQ(run({"-n", "1"}, {testee, "variable", "LCI_SIZE"}, "", {{"LCRUN_NP", "3"}}).out, "1\n");
-  const result r = run({}, {testee, "stay"}, "", {{"LCRUN_NP", "many"}});
+  EXPECT_EQ(
+      lines_of(run({}, {test_child, "variable", "LCI_SIZE"}, "", {{"LCRUN_NP", "3"}}).out).size(),
+      3u);
+  EXPECT_EQ(run({"-n", "1"}, {test_child, "variable", "LCI_SIZE"}, "", {{"LCRUN_NP", "3"}}).out,
+            "1\n");
+  const result r = run({}, {test_child, "stay"}, "", {{"LCRUN_NP", "many"}});
   EXPECT_EQ(r.code, 2);
   EXPECT_THAT(r.error, HasSubstr("LCRUN_NP"));
 }
@@ -86,15 +87,15 @@ TEST(Lcrun, TakesItsOptionsFromTheEnvironmentToo) {
 TEST(Lcrun, StartsInTheDirectoryAskedFor) {
   char here[4096];
   ASSERT_NE(getcwd(here, sizeof(here)), nullptr);
-  const std::string path = std::string(here) + "/" + testee;
+  const std::string path = std::string(here) + "/" + test_child;
   EXPECT_EQ(run({"-n", "1", "--wdir", "/"}, {path, "directory"}).out, "/\n");
-  const result r = run({"-n", "1", "--wdir", "/no/such"}, {testee, "stay"});
+  const result r = run({"-n", "1", "--wdir", "/no/such"}, {test_child, "stay"});
   EXPECT_EQ(r.code, 127);
   EXPECT_THAT(r.error, HasSubstr("/no/such"));
 }
 
 TEST(Lcrun, LabelledLinesAreNeverTorn) {
-  const result r = run({"-n", "4", "--label"}, {testee, "lines", "5000"});
+  const result r = run({"-n", "4", "--label"}, {test_child, "lines", "5000"});
   EXPECT_EQ(r.code, 0) << r.error;
   std::map<char, int> next;
   const std::vector<std::string> lines = lines_of(r.out);
@@ -108,13 +109,13 @@ TEST(Lcrun, LabelledLinesAreNeverTorn) {
 }
 
 TEST(Lcrun, ALastLineWithoutNewlineIsALine) {
-  const result r = run({"-n", "1", "-l"}, {testee, "unfinished-line"});
+  const result r = run({"-n", "1", "-l"}, {test_child, "unfinished-line"});
   EXPECT_EQ(r.out, "[0] no newline\n");
 }
 
 TEST(Lcrun, OutputGoesToFiles) {
   const std::string dir = fresh_path("output");
-  const result r = run({"-n", "2", "--output-dir", dir}, {testee, "variable", "LCI_RANK"});
+  const result r = run({"-n", "2", "--output-dir", dir}, {test_child, "variable", "LCI_RANK"});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_EQ(r.out, "");
   EXPECT_EQ(read_all(dir + "/rank.0.stdout"), "0\n");
@@ -124,21 +125,23 @@ TEST(Lcrun, OutputGoesToFiles) {
 
 TEST(Lcrun, OneRankReadsStdin) {
   const std::string input(100000, 'i');
-  EXPECT_THAT(run({"-n", "2", "-l"}, {testee, "echo"}, input).out, HasSubstr("[0] 0 read 100000"));
-  const result r = run({"-n", "2", "-l", "--stdin", "1"}, {testee, "echo"}, input);
+  EXPECT_THAT(run({"-n", "2", "-l"}, {test_child, "echo"}, input).out,
+              HasSubstr("[0] 0 read 100000"));
+  const result r = run({"-n", "2", "-l", "--stdin", "1"}, {test_child, "echo"}, input);
   EXPECT_THAT(r.out, HasSubstr("[1] 1 read 100000"));
   EXPECT_THAT(r.out, HasSubstr("[0] 0 read 0"));
-  EXPECT_THAT(run({"-n", "1", "--stdin", "none"}, {testee, "echo"}, input).out,
+  EXPECT_THAT(run({"-n", "1", "--stdin", "none"}, {test_child, "echo"}, input).out,
               HasSubstr("0 read 0"));
 }
 
-// The rank is in no foreground process group, and would be stopped if it read the terminal itself.
+// The rank is not in the foreground process group. The kernel would stop it if it read the
+// terminal.
 TEST(Lcrun, ARankReadsWhatIsTypedAtTheTerminal) {
   int terminal = -1;
   const pid_t pid = forkpty(&terminal, nullptr, nullptr, nullptr);
   ASSERT_GE(pid, 0);
   if (pid == 0) {
-    execl(lcrun, lcrun, "-n", "2", testee, "echo", nullptr);
+    execl(lcrun, lcrun, "-n", "2", test_child, "echo", nullptr);
     _exit(98);
   }
   const std::string typed = "typed\n\x04";  // with the end of the input
@@ -158,7 +161,7 @@ TEST(Lcrun, ARankReadsWhatIsTypedAtTheTerminal) {
 }
 
 TEST(Lcrun, DryRunStartsNothing) {
-  const result r = run({"-n", "2", "--dry-run"}, {testee, "exit-of-rank-1", "3"});
+  const result r = run({"-n", "2", "--dry-run"}, {test_child, "exit-of-rank-1", "3"});
   EXPECT_EQ(r.code, 0);
   EXPECT_THAT(r.out, HasSubstr("rank 1 on "));
   EXPECT_THAT(r.out, HasSubstr("exit-of-rank-1 3"));
@@ -174,8 +177,7 @@ TEST(Lcrun, SaysWhatItIs) {
   EXPECT_THAT(help, Not(HasSubstr("FILEwith")));
 }
 
-// ---- mistakes
-// --------------------------------------------------------------------------------------
+// Mistakes.
 
 TEST(Lcrun, BadCommandLinesAreExplained) {
   struct row {
@@ -184,36 +186,37 @@ TEST(Lcrun, BadCommandLinesAreExplained) {
     const char* says;
   };
   const row rows[] = {
-      {{"-n", "0", testee}, 2, "0"},
-      {{"-n", "-3", testee}, 2, "-3"},
-      {{"-n", "abc", testee}, 2, "abc"},
-      {{"--no-such-option", testee}, 2, "no-such-option"},
+      {{"-n", "0", test_child}, 2, "0"},
+      {{"-n", "-3", test_child}, 2, "-3"},
+      {{"-n", "abc", test_child}, 2, "abc"},
+      {{"--no-such-option", test_child}, 2, "no-such-option"},
       {{"-n", "2"}, 2, "program"},
       {{"-n"}, 2, "n"},
-      {{"--stdin", "7", "-n", "2", testee}, 2, "stdin"},
-      {{"--bind-to", "moon", testee}, 2, "moon"},
-      {{"--boot", "carrier-pigeon", testee}, 2, "carrier-pigeon"},
-      {{"--host-timeout", "0", testee}, 2, "host-timeout"},
-      {{"--rdzv-endpoint", "a:5000", testee}, 2, "--rdzv-endpoint needs --node-rank"},
-      {{"--report-uri", "x", "-n", "2", testee}, 2, "--report-uri is for jobs on several hosts"},
+      {{"--stdin", "7", "-n", "2", test_child}, 2, "stdin"},
+      {{"--bind-to", "moon", test_child}, 2, "moon"},
+      {{"--boot", "carrier-pigeon", test_child}, 2, "carrier-pigeon"},
+      {{"--host-timeout", "0", test_child}, 2, "host-timeout"},
+      {{"--rdzv-endpoint", "a:5000", test_child}, 2, "--rdzv-endpoint needs --node-rank"},
+      {{"--report-uri", "x", "-n", "2", test_child},
+       2,
+       "--report-uri is for jobs on several hosts"},
       {{"-n", "2", "no-such-program-anywhere"}, 127, "no-such-program-anywhere"},
       {{"-n", "2", "./no/such/program"}, 127, "./no/such/program"},
       {{"-n", "2", "/etc/passwd"}, 126, "/etc/passwd"},
       {{"-n", "2", "/etc"}, 126, "/etc"},
   };
-  for (const row& bad : rows) {
-    const result r = run(bad.arguments, {});
-    EXPECT_EQ(r.code, bad.code) << testing::PrintToString(bad.arguments) << r.error;
-    EXPECT_THAT(r.error, HasSubstr(bad.says));
+  for (const row& mistake : rows) {
+    const result r = run(mistake.arguments, {});
+    EXPECT_EQ(r.code, mistake.code) << testing::PrintToString(mistake.arguments) << r.error;
+    EXPECT_THAT(r.error, HasSubstr(mistake.says));
     EXPECT_THAT(r.error, HasSubstr("lcrun"));
   }
 }
 
-// ---- failures
-// --------------------------------------------------------------------------------------
+// Failures.
 
 TEST(Lcrun, NamesTheFirstFailure) {
-  const result r = run({"-n", "4"}, {testee, "exit-of-rank-1", "7"});
+  const result r = run({"-n", "4"}, {test_child, "exit-of-rank-1", "7"});
   EXPECT_EQ(r.code, 7);
   EXPECT_THAT(r.error, HasSubstr("rank 1"));
   EXPECT_THAT(r.error, HasSubstr("exit code 7"));
@@ -221,32 +224,32 @@ TEST(Lcrun, NamesTheFirstFailure) {
 }
 
 TEST(Lcrun, NamesTheSignal) {
-  const result r = run({"-n", "3"}, {testee, "signal-of-rank-1", std::to_string(SIGKILL)});
+  const result r = run({"-n", "3"}, {test_child, "signal-of-rank-1", std::to_string(SIGKILL)});
   EXPECT_EQ(r.code, 128 + SIGKILL);
   EXPECT_THAT(r.error, HasSubstr("rank 1"));
   EXPECT_THAT(r.error, HasSubstr("SIGKILL"));
 }
 
 TEST(Lcrun, KillsWhoDoesNotGo) {
-  const result r = run({"-n", "2", "--grace", "0"}, {testee, "ignore-term"});
+  const result r = run({"-n", "2", "--grace", "0"}, {test_child, "ignore-term"});
   EXPECT_EQ(r.code, 5);
 }
 
 TEST(Lcrun, TimesOut) {
-  const result r = run({"-n", "2", "--timeout", "0.05"}, {testee, "stay"});
+  const result r = run({"-n", "2", "--timeout", "0.05"}, {test_child, "stay"});
   EXPECT_EQ(r.code, 124);
   EXPECT_THAT(r.error, HasSubstr("still running: ranks 0-1 on "));
 }
 
 TEST(Lcrun, MoreOutputThanThePipeHolds) {
-  const result r = run({"-n", "2", "-l"}, {testee, "bytes", "8388608"});
+  const result r = run({"-n", "2", "-l"}, {test_child, "bytes", "8388608"});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_EQ(std::count(r.out.begin(), r.out.end(), 'x'), 2 * 8388608);
 }
 
 TEST(Lcrun, ARankMayCloseItsStdout) {
   for (const bool label : {false, true}) {
-    const result r = run({"-n", "2", label ? "-l" : "-v"}, {testee, "close-stdout"});
+    const result r = run({"-n", "2", label ? "-l" : "-v"}, {test_child, "close-stdout"});
     EXPECT_EQ(r.code, 0) << r.error;
     EXPECT_THAT(r.error, HasSubstr("still here"));
   }
@@ -254,7 +257,7 @@ TEST(Lcrun, ARankMayCloseItsStdout) {
 
 TEST(Lcrun, ForwardsSignals) {
   const std::string ready = fresh_path("ready");
-  command job({lcrun, "-n", "1", testee, "on-usr1", ready});
+  command job({lcrun, "-n", "1", test_child, "on-usr1", ready});
   wait_for_file(ready);
   kill(job.pid(), SIGUSR1);
   const result r = job.wait();
@@ -264,20 +267,19 @@ TEST(Lcrun, ForwardsSignals) {
 
 TEST(Lcrun, EndsTheJobOnSigterm) {
   const std::string ready = fresh_path("ready");
-  command job({lcrun, "-n", "1", testee, "on-usr1", ready});
+  command job({lcrun, "-n", "1", test_child, "on-usr1", ready});
   wait_for_file(ready);
   kill(job.pid(), SIGTERM);
   EXPECT_EQ(job.wait().code, 128 + SIGTERM);
 }
 
-// ---- nothing is left behind
-// ------------------------------------------------------------------------
+// Nothing is left behind.
 
 TEST(Lcrun, EndsWhatARankLeavesBehind) {
   for (const char* what : {"leave-child", "leave-daemon"}) {
     for (const bool label : {false, true}) {
       const std::string pid_file = fresh_path("pid");
-      const result r = run({"-n", "1", label ? "-l" : "-v"}, {testee, what, pid_file});
+      const result r = run({"-n", "1", label ? "-l" : "-v"}, {test_child, what, pid_file});
       EXPECT_EQ(r.code, 0) << r.error;
       EXPECT_TRUE(is_gone(read_pid(pid_file))) << what;
     }
@@ -286,9 +288,9 @@ TEST(Lcrun, EndsWhatARankLeavesBehind) {
 
 TEST(Lcrun, LeavesNothingWhenItIsKilled) {
   const std::string pid_file = fresh_path("pid");
-  command job({lcrun, "-n", "1", testee, "leave-daemon-and-stay", pid_file});
+  command job({lcrun, "-n", "1", test_child, "leave-daemon-and-stay", pid_file});
   const pid_t daemon = read_pid(pid_file);
-  // The rank itself: the one child of lcrun that is not the guard.
+  // The rank is the child of lcrun that is not the orphan reaper.
   std::vector<pid_t> children;
   std::istringstream list(read_all("/proc/" + std::to_string(job.pid()) + "/task/" +
                                    std::to_string(job.pid()) + "/children"));
@@ -300,8 +302,7 @@ TEST(Lcrun, LeavesNothingWhenItIsKilled) {
   for (pid_t child : children) wait_until_gone(child);
 }
 
-// ---- the directory of --boot file
-// ----------------------------------------------------------------------------------
+// The directory of --boot file.
 
 // A directory for TMPDIR.
 std::string fresh_directory() {
@@ -322,7 +323,7 @@ std::vector<std::string> files_in(const std::string& path) {
 
 TEST(Lcrun, TheDirectoryOfAJobEndsWithIt) {
   const std::string tmp = fresh_directory();
-  const result r = run({"--boot", "file", "-n", "1"}, {testee, "variable", "LCI_BOOT_DIR"}, "",
+  const result r = run({"--boot", "file", "-n", "1"}, {test_child, "variable", "LCI_BOOT_DIR"}, "",
                        {{"TMPDIR", tmp}});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_THAT(r.out, HasSubstr(tmp + "/lcrun-"));
@@ -333,7 +334,7 @@ TEST(Lcrun, TheDirectoryOfAJobEndsWithItWhenLcrunIsKilled) {
   for (const int signal : {SIGTERM, SIGINT, SIGKILL}) {
     const std::string tmp = fresh_directory();
     const std::string pid_file = fresh_path("pid");
-    command job({lcrun, "--grace", "0", "--boot", "file", "-n", "1", testee,
+    command job({lcrun, "--grace", "0", "--boot", "file", "-n", "1", test_child,
                  "leave-daemon-and-stay", pid_file},
                 "", {{"TMPDIR", tmp}});
     const pid_t daemon = read_pid(pid_file);
@@ -346,7 +347,7 @@ TEST(Lcrun, TheDirectoryOfAJobEndsWithItWhenLcrunIsKilled) {
     kill(job.pid(), signal);
     EXPECT_EQ(job.wait().code, 128 + signal);
     wait_until_gone(daemon);
-    // After SIGKILL the guard removes it; the time limit of the test is the only deadline.
+    // After SIGKILL the orphan reaper removes it. The time limit of the test is the only deadline.
     while (signal == SIGKILL && !files_in(tmp).empty()) sched_yield();
     EXPECT_TRUE(files_in(tmp).empty()) << signal;
   }
@@ -354,7 +355,7 @@ TEST(Lcrun, TheDirectoryOfAJobEndsWithItWhenLcrunIsKilled) {
 
 TEST(Lcrun, ADirectoryThatCannotBeMadeIsNamed) {
   const result r =
-      run({"--boot", "file", "-n", "1"}, {testee, "stay"}, "", {{"TMPDIR", "/no/such"}});
+      run({"--boot", "file", "-n", "1"}, {test_child, "stay"}, "", {{"TMPDIR", "/no/such"}});
   EXPECT_EQ(r.code, 1);
   EXPECT_THAT(r.error, HasSubstr("can't make the job's directory /no/such/lcrun-"));
 }

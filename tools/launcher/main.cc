@@ -4,13 +4,13 @@
 #include <string>
 #include <string_view>
 
-#include "lci/api/config.hpp"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "tools/launcher/helper.h"
 #include "tools/launcher/job.h"
 #include "tools/launcher/options.h"
 #include "tools/launcher/plan.h"
+#include "tools/launcher/report_client.h"
 
 namespace {
 
@@ -34,17 +34,15 @@ int main(int argc, char** argv) {
   if (argc == 2 && argv[1] == std::string_view(helper_argument)) return run_helper();
   const lci::base::StatusOr<launch_options> options = parse_options(argc, argv, environ);
   if (!options.ok()) return refuse(options.status(), usage_exit_code);
-  if (options->help) {
-    print(STDOUT_FILENO, help_text());
-    return 0;
-  }
-  if (options->version) {
-    print(STDOUT_FILENO, "lcrun (LCI) " LCI_VERSION_STRING "\n");
+  if (options->wanted != lci::cli::request::run) {
+    const bool is_help = options->wanted == lci::cli::request::help;
+    print(STDOUT_FILENO, is_help ? help_text() : version_text());
     return 0;
   }
   for (const std::string& name : unknown_variables(environ)) {
     print(STDERR_FILENO, lci::base::StrCat("lcrun: warning: no option is called ", name, "\n"));
   }
+  if (options->report) return print_report(*options);
   if (options->node_rank > 0) {
     if (options->endpoint.empty()) {
       return refuse(lci::base::InvalidArgumentError(

@@ -1,239 +1,197 @@
 #include "tools/launcher/option_table.h"
 
 #include <cmath>
+#include <functional>
+#include <memory>
 #include <string_view>
+#include <utility>
 
-#include "absl/strings/str_replace.h"
-#include "lci/base/env.h"
-#include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "tools/launcher/hosts.h"
 
 namespace lci::launcher {
 namespace {
 
-constexpr std::string_view variable_prefix = "LCRUN_";
-constexpr int max_ranks = 1000000;
 constexpr double max_seconds = 1e9;
 
-template <bool launch_options::*member>
-base::Status set_switch(std::string_view source, std::string_view text, launch_options& options) {
-  base::StatusOr<bool> on = base::parse_bool(source, text);
-  if (on.ok()) options.*member = *on;
-  return on.status();
+constexpr cli::word<binding> bindings[] = {
+    {"none", binding::none, "nothing"},
+    {"core", binding::core, "its own of the host's cores, divided evenly"},
+    {"numa", binding::numa, "the NUMA node of its cores"},
+    {"socket", binding::socket, "the socket of its cores"},
+};
+constexpr cli::word<mapping> mappings[] = {
+    {"slot", mapping::slot, "fill the hosts, and the cores of each, in order"},
+    {"core", mapping::core, "as slot, with --bind-to core"},
+    {"numa", mapping::numa, "deal the ranks of a host to its NUMA nodes in turn"},
+    {"socket", mapping::socket, "deal the ranks of a host to its sockets in turn"},
+    {"node", mapping::node, "deal the ranks to the hosts in turn"},
+};
+constexpr cli::word<report_request> report_formats[] = {
+    {"text", report_request::text, "for people"},
+    {"json", report_request::json, "one JSON object, for tools"},
+};
+constexpr cli::word<bootstrap_kind> bootstraps[] = {
+    {"tcp", bootstrap_kind::tcp, "a server in lcrun"},
+    {"file", bootstrap_kind::file, "a directory, on one host"},
+};
+
+// The same value with an action after it has been set.
+cli::value then(cli::value value, std::function<void()> action) {
+  value.set = [set = std::move(value.set), action = std::move(action)](std::string_view text) {
+    const bool is_set = set(text);
+    if (is_set) action();
+    return is_set;
+  };
+  return value;
 }
 
-template <std::string launch_options::*member>
-base::Status set_text(std::string_view source, std::string_view text, launch_options& options) {
-  if (text.empty()) return base::InvalidArgumentError(base::StrCat(source, ": the value is empty"));
-  options.*member = std::string(text);
-  return base::OkStatus();
+cli::value seconds(double least, std::chrono::milliseconds* to) {
+  const auto number = std::make_shared<double>(static_cast<double>(to->count()) / 1000);
+  cli::value value = cli::real(least, max_seconds, number.get());
+  // Rounded up, because 0 does not mean a very short time.
+  return then(std::move(value), [number, to] {
+    *to = std::chrono::milliseconds(static_cast<int64_t>(std::ceil(*number * 1000)));
+  });
 }
 
-template <std::chrono::milliseconds launch_options::*member, int least = 0>
-base::Status set_seconds(std::string_view source, std::string_view text, launch_options& options) {
-  base::StatusOr<double> seconds = base::parse_double(source, text, least, max_seconds);
-  if (!seconds.ok()) return seconds.status();
-  // Rounded up: 0 means something else than a very short time.
-  options.*member = std::chrono::milliseconds(static_cast<int64_t>(std::ceil(*seconds * 1000)));
-  return base::OkStatus();
+cli::value rank_or_none(int* to) {
+  cli::value value = cli::number(0, max_ranks - 1, to);
+  value.allowed = "a rank or none";
+  value.set = [to, set = std::move(value.set)](std::string_view text) {
+    if (text != "none") return set(text);
+    *to = launch_options::no_rank;
+    return true;
+  };
+  return value;
 }
 
-template <auto member, class Enum, size_t count>
-base::Status set_enum(std::string_view source, std::string_view text, launch_options& options,
-                      const base::enum_name<Enum> (&accepted)[count]) {
-  base::StatusOr<Enum> value = base::parse_enum(source, text, accepted);
-  if (value.ok()) options.*member = *value;
-  return value.status();
+// "ppr:N:node", as Open MPI has it, is another form of --ppn N.
+cli::value placement(mapping* to, int* per_host) {
+  cli::value value = cli::choice(mappings, to);
+  value.allowed = "slot, core, numa, socket, node or ppr:N:node";
+  const auto set_per_host = cli::number(1, max_ranks, per_host).set;
+  value.set = [set = std::move(value.set), set_per_host](std::string_view text) {
+    if (set(text)) return true;
+    return base::ConsumePrefix(&text, "ppr:") && base::ConsumeSuffix(&text, ":node") &&
+           set_per_host(text);
+  };
+  return value;
 }
-
-template <int launch_options::*member, int min, int max>
-base::Status set_number(std::string_view source, std::string_view text, launch_options& options) {
-  base::StatusOr<int64_t> n = base::parse_int64(source, text, min, max);
-  if (n.ok()) options.*member = static_cast<int>(*n);
-  return n.status();
-}
-
-base::Status set_ranks(std::string_view source, std::string_view text, launch_options& options) {
-  base::StatusOr<int64_t> n = base::parse_int64(source, text, 1, max_ranks);
-  if (n.ok()) options.programs.back().ranks = static_cast<int>(*n);
-  return n.status();
-}
-
-base::Status set_directory(std::string_view source, std::string_view text,
-                           launch_options& options) {
-  if (text.empty()) return base::InvalidArgumentError(base::StrCat(source, ": the value is empty"));
-  options.programs.back().wdir = std::string(text);
-  return base::OkStatus();
-}
-
-// Of two ways to name the hosts the one that is said last counts, so that a command line wins over
-// variables.
-template <std::string launch_options::*member, std::string launch_options::*other>
-base::Status set_hosts(std::string_view source, std::string_view text, launch_options& options) {
-  (options.*other).clear();
-  return set_text<member>(source, text, options);
-}
-
-base::Status add_export(std::string_view source, std::string_view text, launch_options& options) {
-  if (text.empty() || text[0] == '=') {
-    return base::InvalidArgumentError(
-        base::StrCat(source, "=\"", text, "\" names no variable; give NAME or NAME=VALUE"));
-  }
-  options.programs.back().exports.emplace_back(text);
-  return base::OkStatus();
-}
-
-base::Status set_stdin(std::string_view source, std::string_view text, launch_options& options) {
-  if (base::EqualsIgnoreCase(text, "none")) {
-    options.stdin_rank = launch_options::no_rank;
-    return base::OkStatus();
-  }
-  base::StatusOr<int64_t> rank = base::parse_int64(source, text, 0, max_ranks - 1);
-  if (!rank.ok()) {
-    return base::InvalidArgumentError(
-        base::StrCat(source, "=\"", text, "\" is not accepted; give a rank or none"));
-  }
-  options.stdin_rank = static_cast<int>(*rank);
-  return base::OkStatus();
-}
-
-base::Status set_binding(std::string_view source, std::string_view text, launch_options& options) {
-  return set_enum<&launch_options::bind_to, binding>(source, text, options,
-                                                     {{"none", binding::none},
-                                                      {"core", binding::core},
-                                                      {"numa", binding::numa},
-                                                      {"socket", binding::socket}});
-}
-
-base::Status set_mapping(std::string_view source, std::string_view text, launch_options& options) {
-  std::string_view number = text;
-  if (base::ConsumePrefix(&number, "ppr:") && base::ConsumeSuffix(&number, ":node")) {
-    return set_number<&launch_options::per_host, 1, max_ranks>(source, number, options);
-  }
-  return set_enum<&launch_options::map_by, mapping>(source, text, options,
-                                                    {{"slot", mapping::slot},
-                                                     {"core", mapping::core},
-                                                     {"numa", mapping::numa},
-                                                     {"socket", mapping::socket},
-                                                     {"node", mapping::node},
-                                                     {"ppr:N:node", mapping::slot}});
-}
-
-base::Status set_bootstrap(std::string_view source, std::string_view text,
-                           launch_options& options) {
-  return set_enum<&launch_options::boot, bootstrap_kind>(
-      source, text, options, {{"tcp", bootstrap_kind::tcp}, {"file", bootstrap_kind::file}});
-}
-
-constexpr bool per_program = true;
-constexpr bool repeats = true;
 
 }  // namespace
 
-// getopt sees --np also as -np, as it does every long name with one dash (the custom of mpirun).
-const std::vector<option_spec>& option_specs() {
-  static const std::vector<option_spec> specs = {
-      {"np", 'n', "N", "start N ranks (if not given: 1, or as many as the hosts have\nslots)",
-       set_ranks, per_program},
-      {"x", 'x', "NAME[=VALUE]",
-       "set a variable for the ranks, or hand on lcrun's, which must be\n"
-       "set; may be repeated (in LCRUN_X: several, separated by ';')",
-       add_export, per_program, repeats},
-      {"wdir", 0, "DIR", "the ranks' working directory; a relative program is\nlooked up there",
-       set_directory, per_program},
-      {"label", 'l', nullptr,
-       "put \"[rank] \" before each line, on several hosts \"[rank host] \";\n"
-       "lines of two ranks never mix",
-       set_switch<&launch_options::label>},
-      {"timestamp", 0, nullptr,
-       "put the time at which lcrun has read it before each line (as\n"
-       "\"2026-01-31 23:59:59.123 \")",
-       set_switch<&launch_options::timestamp>},
-      {"output-dir", 0, "DIR",
-       "write each rank's output to DIR/rank.R.stdout and .stderr\n"
-       "instead, on this machine",
-       set_text<&launch_options::output_dir>},
-      {"stdin", 0, "RANK|none",
-       "the rank that gets lcrun's standard input (0 if not given);\n"
-       "the others read an empty one",
-       set_stdin},
-      {"timeout", 0, "SECONDS", "end the job after this time, with exit code 124 (0: never)",
-       set_seconds<&launch_options::timeout>},
-      {"grace", 0, "SECONDS", "from SIGTERM to SIGKILL when the job is ended (5 if not given)",
-       set_seconds<&launch_options::grace>},
-      {"bind-to", 0, "none|core|numa|socket",
-       "what ranks are bound to; core: the ranks of a host divide its\n"
-       "cores evenly, and each is bound to its own; numa, socket: each\n"
-       "is bound to the NUMA node or socket of its cores (none, or as\n"
-       "--map-by, if not given)",
-       set_binding},
-      {"map-by", 0, "core|numa|socket|node",
-       "the order in which ranks are placed; numa, socket: deal the\n"
-       "ranks of a host to its NUMA nodes or sockets in turn; node: deal\n"
-       "the ranks to the hosts in turn (hosts, and the cores of each,\n"
-       "are filled in order if not given)",
-       set_mapping},
-      {"report-bindings", 0, nullptr, "print the processors that each rank is bound to",
-       set_switch<&launch_options::report_bindings>},
-      {"oversubscribe", 0, nullptr, "do not warn of more ranks than processors",
-       set_switch<&launch_options::oversubscribe>},
-      {"boot", 0, "tcp|file",
-       "how ranks find each other: a server in lcrun, or a directory\n(tcp if not given)",
-       set_bootstrap},
-      {"hostfile", 'f', "FILE",
-       "the hosts: lines \"host\", \"host slots=N\" or \"host:N\", N ranks\n"
-       "each (1 if not given)",
-       set_hosts<&launch_options::host_file, &launch_options::host_list>},
-      {"machinefile", 0, "FILE", "the same as --hostfile",
-       set_hosts<&launch_options::host_file, &launch_options::host_list>},
-      {"host", 'H', "HOST[:N],...", "the hosts, said here",
-       set_hosts<&launch_options::host_list, &launch_options::host_file>},
-      {"ppn", 0, "N", "N ranks per host, whatever its slots",
-       set_number<&launch_options::per_host, 1, max_ranks>},
-      {"nnodes", 0, "N", "only the first N of the hosts",
-       set_number<&launch_options::nodes, 1, max_hosts>},
-      {"launch-agent", 0, "COMMAND",
-       "what starts a program on another host, with %h for the host\n"
-       "(if not given: ssh, in an allocation of Slurm srun)",
-       set_text<&launch_options::agent>},
-      {"remote-lcrun", 0, "PATH", "lcrun on the other hosts (the same path as here if not given)",
-       set_text<&launch_options::remote_lcrun>},
-      {"iface", 0, "NAME|ADDRESS", "the network interface by which other hosts reach this lcrun",
-       set_text<&launch_options::interface>},
-      {"fan-out", 0, "N",
-       "hosts that one lcrun starts (32 if not given); those beyond\n"
-       "are started by the first",
-       set_number<&launch_options::fan_out, 1, max_hosts>},
-      {"start-timeout", 0, "SECONDS", "until all hosts must be there (60 if not given)",
-       set_seconds<&launch_options::start_timeout>},
-      {"host-timeout", 0, "SECONDS",
-       "a host that does not answer for so long is lost, and the job\nends (30 if not given, at "
-       "least 1)",
-       set_seconds<&launch_options::host_timeout, 1>},
-      {"node-rank", 0, "K",
-       "start only host K of the --nnodes; lcrun is started by hand on\n"
-       "each, with the same program; host 0 serves the others and has\n"
-       "the output",
-       set_number<&launch_options::node_rank, 0, max_hosts - 1>},
-      {"rdzv-endpoint", 0, "HOST:PORT|FILE",
-       "where host 0 serves, with --node-rank; LCI_BOOT_TOKEN is then the\n"
-       "same secret on all. Or the file that --report-uri has written",
-       set_text<&launch_options::endpoint>},
-      {"report-uri", 0, "FILE|-", "write where this lcrun serves, and its secret, to a file",
-       set_text<&launch_options::report_uri>},
-      {"dry-run", 0, nullptr, "print what would be run, and run nothing",
-       set_switch<&launch_options::dry_run>},
-      {"verbose", 'v', nullptr, "say what is done", set_switch<&launch_options::verbose>},
-      {"version", 'V', nullptr, "print the version", set_switch<&launch_options::version>},
-      {"help", 'h', nullptr, "print this", set_switch<&launch_options::help>},
+cli::value exports(std::vector<std::string>* to, char separator) {
+  cli::value value = cli::list(to, separator);
+  value.allowed = "NAME or NAME=VALUE";
+  value.set = [set = std::move(value.set), separator](std::string_view text) {
+    const bool has_nameless =
+        base::StartsWith(text, "=") ||
+        (separator != 0 && base::StrContains(text, std::string{separator, '='}));
+    return !has_nameless && set(text);
   };
-  return specs;
+  return value;
 }
 
-std::string variable_of(const option_spec& spec) {
-  return base::StrCat(variable_prefix,
-                      base::AsciiStrToUpper(absl::StrReplaceAll(spec.name, {{"-", "_"}})));
+cli::value hosts(std::string* to, std::string* other) {
+  return then(cli::text(to), [other] { other->clear(); });
+}
+
+std::vector<cli::option> program_option_table(program_options* program) {
+  return {
+      {"-n, --np", "N", "start N ranks",
+       cli::number(1, max_ranks, &program->ranks)
+           .with_default("1, or as many as the hosts have slots")},
+      {"-x", "NAME[=VALUE]",
+       "set a variable for the ranks, or pass on lcrun's, which must be set; may be repeated (in "
+       "LCRUN_X: several, separated by ';')",
+       exports(&program->exports, 0)},
+      {"--wdir", "DIR", "the ranks' working directory; a relative program is looked up there",
+       cli::text(&program->wdir)},
+  };
+}
+
+std::vector<cli::option> job_option_table(launch_options* job) {
+  return {
+      cli::section("Processors"),
+      {"--bind-to", "WHAT", "what each rank is bound to",
+       cli::choice(bindings, &job->bind_to).with_default("none, or as --map-by")},
+      {"--map-by", "ORDER", "the order in which ranks are placed",
+       placement(&job->map_by, &job->per_host)},
+      {"--report-bindings", "", "print the processors that each rank is bound to",
+       cli::flag(&job->report_bindings)},
+      {"--oversubscribe", "", "do not warn of more ranks than processors",
+       cli::flag(&job->oversubscribe)},
+      cli::section("Input and output"),
+      {"-l, --label", "",
+       "begin each line of output with \"[rank] \", on several hosts with \"[rank host] \"; lines "
+       "of two ranks never mix",
+       cli::flag(&job->label)},
+      {"--timestamp", "",
+       "begin each line of output with the time at which lcrun read it (such as \"2026-01-31 "
+       "23:59:59.123 \")",
+       cli::flag(&job->timestamp)},
+      {"--output-dir", "DIR",
+       "write the output of rank R to DIR/rank.R.stdout and DIR/rank.R.stderr on this machine "
+       "instead",
+       cli::text(&job->output_dir)},
+      {"--stdin", "RANK|none",
+       "the rank that reads lcrun's standard input; the others read an empty one",
+       rank_or_none(&job->stdin_rank)},
+      {"-v, --verbose", "", "report each step", cli::flag(&job->verbose)},
+      {"--dry-run", "", "print what would be run, and run nothing", cli::flag(&job->dry_run)},
+      cli::section("End of the job"),
+      {"--timeout", "SECONDS", "end the job after this time, with exit code 124; 0: never",
+       seconds(0, &job->timeout)},
+      {"--grace", "SECONDS", "time between SIGTERM and SIGKILL when the job is ended",
+       seconds(0, &job->grace)},
+      cli::section("Hosts"),
+      {"-f, --hostfile", "FILE",
+       "the hosts: lines \"host\", \"host slots=N\" or \"host:N\" with N ranks each, 1 without a "
+       "number",
+       hosts(&job->host_file, &job->host_list)},
+      {"--machinefile", "FILE", "the same as --hostfile", hosts(&job->host_file, &job->host_list)},
+      {"-H, --host", "HOST[:N],...", "the hosts", hosts(&job->host_list, &job->host_file)},
+      {"--ppn", "N", "start N ranks per host, whatever its slots",
+       cli::number(1, max_ranks, &job->per_host).with_default("")},
+      {"--nnodes", "N", "use only the first N of the hosts",
+       cli::number(1, max_hosts, &job->nodes).with_default("")},
+      {"--launch-agent", "COMMAND", "what starts a program on another host, with %h for the host",
+       cli::text(&job->agent).with_default("ssh, in an allocation of Slurm srun")},
+      {"--remote-lcrun", "PATH", "lcrun on the other hosts",
+       cli::text(&job->remote_lcrun).with_default("the same path as here")},
+      {"--iface", "NAME|ADDRESS", "the network interface by which other hosts reach this lcrun",
+       cli::text(&job->interface)},
+      {"--fan-out", "N", "hosts that one lcrun starts; the first hosts start those beyond",
+       cli::number(1, max_hosts, &job->fan_out)},
+      {"--start-timeout", "SECONDS", "time by which all hosts must have connected",
+       seconds(0, &job->start_timeout)},
+      {"--host-timeout", "SECONDS",
+       "a host that does not answer for this time, at least 1, is lost, and the job ends",
+       seconds(1, &job->host_timeout)},
+      {"--boot", "HOW", "how ranks find each other", cli::choice(bootstraps, &job->boot)},
+      cli::section("Reports of jobs that run"),
+      {"--report", "",
+       "start nothing, but print what the ranks of a job wait for: lcrun --report [JOB]; without "
+       "JOB, its id, of the only job of this user on this host",
+       cli::flag(&job->report)},
+      {"--report-format", "FORMAT", "the form of the report",
+       cli::choice(report_formats, &job->report_request)},
+      {"--report-dir", "DIR", "where jobs have their sockets for --report",
+       cli::text(&job->report_dir).with_default("/tmp/lcrun-jobs-UID")},
+      cli::section("Hosts without a launch agent"),
+      {"--node-rank", "K",
+       "start only host K of the --nnodes; lcrun is started by hand on each, with the same "
+       "program; "
+       "host 0 serves the others and has the output",
+       cli::number(0, max_hosts - 1, &job->node_rank).with_default("")},
+      {"--rdzv-endpoint", "HOST:PORT|FILE",
+       "where host 0 serves, with --node-rank; LCI_BOOT_TOKEN is then the same secret on all. Or "
+       "the file that --report-uri has written",
+       cli::text(&job->endpoint)},
+      {"--report-uri", "FILE|-", "write where this lcrun serves, and its secret, to a file",
+       cli::text(&job->report_uri)},
+  };
 }
 
 }  // namespace lci::launcher

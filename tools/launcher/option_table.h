@@ -1,36 +1,28 @@
-// The options of lcrun, one entry each: the command line, the LCRUN_* variables, the help and the
-// completion for shells all come from here.
+// The options of lcrun, one row each. The command line, the LCRUN_* variables, --help and the
+// completion for shells use these tables.
 #ifndef LCI_TOOLS_LAUNCHER_OPTION_TABLE_H_
 #define LCI_TOOLS_LAUNCHER_OPTION_TABLE_H_
 
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "lci/base/status.h"
+#include "tools/cli/cli.h"
 #include "tools/launcher/options.h"
 
 namespace lci::launcher {
 
-// Applies `text` to the last program of `options`, or to the job. `source` is the place of the
-// text: "--timeout" or "LCRUN_TIMEOUT".
-using apply_function = base::Status (*)(std::string_view source, std::string_view text,
-                                        launch_options& options);
+// Options that may differ between the programs of a job. They refer to `program`.
+std::vector<cli::option> program_option_table(program_options* program);
+// Options of the whole job. They refer to `job`.
+std::vector<cli::option> job_option_table(launch_options* job);
 
-struct option_spec {
-  const char* name;
-  char letter;        // 0: none
-  const char* value;  // its name in the help; nullptr: a switch
-  const char* help;   // help_text() indents the lines after the first
-  apply_function apply;
-  bool per_program = false;  // may differ between the programs of a job
-  bool repeats = false;      // the variable contains several values, separated by ';'
-};
+// Accepts NAME and NAME=VALUE. The text contains several if `separator` is not 0.
+cli::value exports(std::vector<std::string>* to, char separator);
 
-const std::vector<option_spec>& option_specs();
+// Accepts the name of a file or a list of hosts. The source of the hosts that is given last counts:
+// `other` becomes empty.
+cli::value hosts(std::string* to, std::string* other);
 
-// LCRUN_ and the name in capitals.
-std::string variable_of(const option_spec& spec);
+constexpr uint64_t max_ranks = 1000000;
 
 }  // namespace lci::launcher
 

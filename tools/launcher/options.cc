@@ -1,13 +1,10 @@
 #include "tools/launcher/options.h"
 
-#include <getopt.h>
-
-#include <algorithm>
 #include <optional>
 #include <string_view>
+#include <utility>
 
-#include "absl/strings/str_format.h"
-#include "lci/base/status.h"
+#include "lci/api/config.hpp"
 #include "lci/base/strings.h"
 #include "tools/launcher/option_table.h"
 #include "tools/launcher/spellings.h"
@@ -15,217 +12,150 @@
 namespace lci::launcher {
 namespace {
 
-constexpr std::string_view variable_prefix = "LCRUN_";
+constexpr const char* see_help = "; --help lists the options";
 
-std::string dashed_name(const option_spec& spec) {
-  if (spec.letter != 0) return base::StrCat("-", std::string_view(&spec.letter, 1));
-  return base::StrCat("--", spec.name);
+// The options in front of a program. In front of a later program, those of the whole job are
+// refused.
+cli::command command_of(launch_options* job, program_options* program, bool is_first) {
+  cli::command command = {
+      "lcrun [options] program [args] [: [-n N] [options] program [args]]...",
+      "Starts a program as N ranks of one job, here or on several hosts, and ends all of them when "
+      "one fails.",
+      program_option_table(program),
+      "The usual spellings of mpirun, mpiexec and srun are accepted, too; lcrun(1) lists them.\n\n"
+      "Every option is also a variable: LCRUN_NP=4, LCRUN_OUTPUT_DIR=logs, LCRUN_LABEL=1. The "
+      "command line takes precedence.\n\n"
+      "The ranks see LCI_RANK, LCI_SIZE, LCI_LOCAL_RANK, LCI_LOCAL_SIZE and LCI_JOB_ID; and "
+      "LCT_PMI_FILE_NRANKS, the number of ranks, for programs that look for it. lcrun passes "
+      "signals on to them; a second SIGINT (Ctrl-C) kills the job.\n\n"
+      "Exit code: 0 when every rank ends with 0; else that of the rank that failed first, or 128 + "
+      "the signal that ended it; 124 timeout, 127 program not found, 126 not executable, 2 wrong "
+      "usage, 1 anything else."};
+  command.version = "lcrun (LCI) " LCI_VERSION_STRING;
+  command.takes = cli::operands::end_options;
+  command.single_dash = true;
+  const auto append = [&command](std::vector<cli::option> more, const std::string& refusal) {
+    for (cli::option& one : more) {
+      if (!refusal.empty()) one.refusal = refusal;
+      command.options.push_back(std::move(one));
+    }
+  };
+  const std::string refusal =
+      is_first ? "" : "applies to the whole job: give it before the first program, not after ':'";
+  append(job_option_table(job), refusal);
+  append(program_spellings(program), "");
+  append(job_spellings(job), refusal);
+  append(foreign_options(), "");
+  return command;
 }
 
-std::optional<std::string_view> value_in(char* const* environment, std::string_view name) {
+// LCRUN_ and the last name of the option in capitals. Empty for a section.
+std::string variable_of(const cli::option& option) {
+  if (option.names.empty()) return "";
+  const std::string_view name = cli::names_of(option).back();
+  std::string variable = "LCRUN_";
+  for (const char c : name.substr(name.find_first_not_of('-'))) {
+    variable += c == '-' ? '_' : base::ascii_toupper(c);
+  }
+  return variable;
+}
+
+// The options that have variables: all but the spellings of other launchers.
+std::vector<cli::option> options_with_variables(launch_options* job) {
+  std::vector<cli::option> all = program_option_table(&job->programs[0]);
+  for (cli::option& one : job_option_table(job)) all.push_back(std::move(one));
+  return all;
+}
+
+std::string_view value_in(const char* const* environment, std::string_view name) {
   for (; *environment != nullptr; ++environment) {
     std::string_view entry = *environment;
     if (base::ConsumePrefix(&entry, name) && base::ConsumePrefix(&entry, "=")) return entry;
   }
-  return std::nullopt;
+  return "";
 }
 
-base::Status apply_variables(char* const* environment, launch_options& options) {
-  for (const option_spec& spec : option_specs()) {
-    const std::string name = variable_of(spec);
-    const std::optional<std::string_view> value = value_in(environment, name);
-    if (!value || value->empty()) continue;
-    if (!spec.repeats) {
-      if (base::Status s = spec.apply(name, *value, options); !s.ok()) return s;
-      continue;
-    }
-    for (std::string_view entry : base::StrSplit(*value, ';', base::SkipEmpty())) {
-      if (base::Status s = spec.apply(name, entry, options); !s.ok()) return s;
-    }
+void apply_variables(const char* const* environment, launch_options* job) {
+  for (cli::option& option : options_with_variables(job)) {
+    const std::string variable = variable_of(option);
+    if (option.names == "-x") option.accepts = exports(&job->programs[0].exports, ';');
+    const std::string_view text = value_in(environment, variable);
+    if (!text.empty()) cli::set_option(option, variable, text);
   }
-  return base::OkStatus();
 }
 
-base::Status usage_error(std::string_view what) {
-  return base::InvalidArgumentError(base::StrCat(what, "; lcrun --help lists the options"));
-}
-
-// What getopt did not like, in our words. `word` is the argument that it stopped in.
-base::Status getopt_error(int result, std::string_view word) {
-  if (result == ':') return usage_error(base::StrCat(word, " wants a value"));
-  if (optopt != 0 && base::StrContains(word, '=')) {
-    return usage_error(base::StrCat(word, ": this option takes no value"));
-  }
-  if (optopt != 0 && word.size() > 2 && word[1] != '-') {
-    return usage_error(absl::StrFormat("unknown option -%c in %s", optopt, word));
-  }
-  return usage_error(base::StrCat("unknown option ", word));
-}
-
-// getopt's table of long names. `val` is an index into option_specs(), from first_long on, or into
-// spellings(), from first_spelling on.
-constexpr int first_long = 256;
-constexpr int first_spelling = 4096;
-
-std::vector<option> long_options() {
-  std::vector<option> longs;
-  for (const option_spec& spec : option_specs()) {
-    const int has_value = spec.value != nullptr ? required_argument : no_argument;
-    longs.push_back({spec.name, has_value, nullptr, first_long + static_cast<int>(longs.size())});
-  }
-  for (const spelling& other : spellings()) {
-    const int has_value = other.values > 0 ? required_argument : no_argument;
-    const auto index = static_cast<int>(&other - spellings().data());
-    longs.push_back({other.name, has_value, nullptr, first_spelling + index});
-  }
-  longs.push_back({nullptr, 0, nullptr, 0});
-  return longs;
-}
-
-// '+': stop at the first word that is no option; the rest belongs to the program.
-// ':': report a missing value apart from an unknown option.
-std::string short_options() {
-  std::string letters = "+:";
-  for (const option_spec& spec : option_specs()) {
-    if (spec.letter == 0) continue;
-    letters += spec.letter;
-    if (spec.value != nullptr) letters += ':';
-  }
-  for (const spelling& other : spellings()) {
-    if (other.letter == 0) continue;
-    letters += other.letter;
-    if (other.values > 0) letters += ':';
-  }
-  return letters;
-}
-
-base::Status not_for_one_program(std::string_view source) {
-  return usage_error(base::StrCat(
-      source, " applies to the whole job: give it before the first program, not after ':'"));
-}
-
-// Applies a name of another launcher. Its second value, if it has two, is the next word of `argv`.
-base::Status apply_spelling(const spelling& other, const std::string& source, int argc,
-                            char* const* argv, bool first_program, launch_options& options) {
-  const std::vector<option_spec>& specs = option_specs();
-  const auto same = std::find_if(specs.begin(), specs.end(), [&](const option_spec& spec) {
-    return std::string_view(spec.name) == other.option;
-  });
-  if (!first_program && (other.whole_job || !same->per_program)) return not_for_one_program(source);
-  if (other.apply == nullptr) return same->apply(source, other.values > 0 ? optarg : "1", options);
-  std::vector<std::string_view> words;
-  if (other.values > 0) words.emplace_back(optarg);
-  if (other.values > 1 && !base::StrContains(words[0], '=')) {
-    if (optind >= argc) return usage_error(base::StrCat(source, " wants two values: NAME VALUE"));
-    words.emplace_back(argv[optind++]);
-  }
-  return other.apply(source, words, options);
-}
-
-base::Status apply_option(int result, int argc, char* const* argv, bool first_program,
-                          launch_options& options) {
-  const std::vector<option_spec>& specs = option_specs();
-  for (size_t i = 0; i < specs.size(); ++i) {
-    const option_spec& spec = specs[i];
-    const bool by_letter = result == spec.letter;
-    if (!by_letter && result != first_long + static_cast<int>(i)) continue;
-    const std::string source = by_letter ? dashed_name(spec) : base::StrCat("--", spec.name);
-    if (!first_program && !spec.per_program) {
-      return not_for_one_program(source);
-    }
-    return spec.apply(source, spec.value != nullptr ? optarg : "1", options);
-  }
-  for (const spelling& other : spellings()) {
-    const auto index = static_cast<int>(&other - spellings().data());
-    const bool by_letter = other.letter != 0 && result == other.letter;
-    if (!by_letter && result != first_spelling + index) continue;
-    const std::string source = by_letter ? base::StrCat("-", std::string_view(&other.letter, 1))
-                                         : base::StrCat("--", other.name);
-    return apply_spelling(other, source, argc, argv, first_program, options);
-  }
-  return base::OkStatus();
-}
-
-// Applies the options in front of a program. `argv[0]` is the word before them. `*program` becomes
-// the index of the first word that is not an option.
-base::Status apply_arguments(int argc, char* const* argv, bool first_program, int* program,
-                             launch_options& options) {
-  const std::string letters = short_options();
-  const std::vector<option> longs = long_options();
-  optind = 0;  // glibc: start afresh
-  opterr = 0;
-  for (;;) {
-    const int before = optind == 0 ? 1 : optind;
-    if (before < argc) {
-      if (base::Status s = check_foreign(argv[before]); !s.ok()) return s;
-    }
-    const int result = getopt_long_only(argc, argv, letters.c_str(), longs.data(), nullptr);
-    if (result == -1) break;
-    if (result == '?' || result == ':') {
-      return getopt_error(result, argv[before < argc ? before : argc - 1]);
-    }
-    if (base::Status s = apply_option(result, argc, argv, first_program, options); !s.ok())
-      return s;
-  }
-  *program = optind;
-  return base::OkStatus();
+// Reads the words after the options of lcrun --report: the id of a job, and more options.
+void apply_report(int argc, const char* const* argv, const cli::arguments& given,
+                  launch_options* job) {
+  if (given.operands.empty()) return;
+  job->report_job = given.operands[0];
+  const int begin = argc - static_cast<int>(given.operands.size());
+  cli::command command = command_of(job, &job->programs[0], true);
+  command.takes = cli::operands::refused;
+  job->wanted = cli::parse(command, argc - begin, argv + begin).wanted;
 }
 
 // Reads the programs of the job, each with its options, separated by ":". After "--", all words
 // belong to the program, ":" included.
-base::Status apply_programs(int argc, char* const* argv, launch_options& options) {
-  const program_options defaults = options.programs.back();
-  int before = 0;  // the word in front of the options: that of lcrun, or a ":"
-  for (bool first = true;; first = false) {
-    int begin = 0;
-    const base::Status s = apply_arguments(argc - before, argv + before, first, &begin, options);
-    if (!s.ok()) return s;
-    begin += before;
+void apply_programs(int argc, const char* const* argv, launch_options* job) {
+  const program_options defaults = job->programs[0];
+  int before = 0;  // the word in front of the options: argv[0] or a ":"
+  while (true) {
+    program_options& program = job->programs.back();
+    cli::arguments given =
+        cli::parse(command_of(job, &program, before == 0), argc - before, argv + before);
+    job->wanted = given.wanted;
+    if (job->report) return apply_report(argc, argv, given, job);
+    const int begin = argc - static_cast<int>(given.operands.size());
     int end = argc;
     if (std::string_view(argv[begin - 1]) != "--") {
       end = begin;
       while (end < argc && std::string_view(argv[end]) != ":") ++end;
     }
-    options.programs.back().command.assign(argv + begin, argv + end);
-    if (end == argc) return base::OkStatus();
-    options.programs.push_back(defaults);
+    program.command.assign(argv + begin, argv + end);
+    if (end == argc || given.wanted != cli::request::run) return;
+    job->programs.push_back(defaults);
     before = end;
   }
 }
 
-base::Status check_programs(const launch_options& options) {
-  const bool several = options.programs.size() > 1;
-  for (const program_options& program : options.programs) {
+void check_programs(const launch_options& job) {
+  const bool several = job.programs.size() > 1;
+  for (const program_options& program : job.programs) {
     if (program.command.empty() || program.command[0].empty()) {
-      if (several) return usage_error("there is no program on one side of a ':'");
-      return usage_error("no program to start: usage is lcrun [options] program [args]");
+      throw cli::usage_error(
+          base::StrCat(several ? "there is no program on one side of a ':'"
+                               : "no program to start: usage is lcrun [options] program [args]",
+                       see_help));
     }
-    // Host 0 says how many ranks the hosts that are started by hand have.
-    if (several && program.ranks == 0 && options.node_rank <= 0) {
-      return usage_error(base::StrCat(
+    // Host 0 tells the hosts that are started by hand how many ranks they have.
+    if (several && program.ranks == 0 && job.node_rank <= 0) {
+      throw cli::usage_error(base::StrCat(
           "a job of several programs needs -n before each: how many ranks shall run \"",
-          program.command[0], "\""));
+          program.command[0], "\"", see_help));
     }
   }
-  return base::OkStatus();
+  if (!job.endpoint.empty() && job.node_rank < 0) {
+    throw cli::usage_error(base::StrCat(
+        "--rdzv-endpoint needs --node-rank: which of the hosts this one is", see_help));
+  }
 }
 
 }  // namespace
 
-base::StatusOr<launch_options> parse_options(int argc, char* const* argv,
-                                             char* const* environment) {
-  launch_options options;
-  if (base::Status s = apply_variables(environment, options); !s.ok()) return s;
-  if (base::Status s = apply_programs(argc, argv, options); !s.ok()) return s;
-  if (options.help || options.version) return options;
-  for (program_options& program : options.programs) {
-    program.exports.insert(program.exports.begin(), options.exports.begin(), options.exports.end());
+base::StatusOr<launch_options> parse_options(int argc, const char* const* argv,
+                                             const char* const* environment) try {
+  launch_options job;
+  apply_variables(environment, &job);
+  apply_programs(argc, argv, &job);
+  if (job.wanted != cli::request::run || job.report) return job;
+  for (program_options& program : job.programs) {
+    program.exports.insert(program.exports.begin(), job.exports.begin(), job.exports.end());
   }
-  if (base::Status s = check_programs(options); !s.ok()) return s;
-  if (!options.endpoint.empty() && options.node_rank < 0) {
-    return usage_error("--rdzv-endpoint needs --node-rank: which of the hosts this one is");
-  }
-  return options;
+  check_programs(job);
+  return job;
+} catch (const cli::usage_error& error) {
+  return base::InvalidArgumentError(error.what());
 }
 
 binding binding_of(const launch_options& options) {
@@ -242,54 +172,29 @@ binding binding_of(const launch_options& options) {
   }
 }
 
-std::vector<std::string> unknown_variables(char* const* environment) {
+std::vector<std::string> unknown_variables(const char* const* environment) {
+  launch_options job;
+  const std::vector<cli::option> options = options_with_variables(&job);
   std::vector<std::string> unknown;
   for (; *environment != nullptr; ++environment) {
     const std::string_view entry = *environment;
-    if (!base::StartsWith(entry, variable_prefix)) continue;
+    if (!base::StartsWith(entry, "LCRUN_")) continue;
     const std::string_view name = entry.substr(0, entry.find('='));
-    bool known = false;
-    for (const option_spec& spec : option_specs()) known = known || variable_of(spec) == name;
-    if (!known) unknown.emplace_back(name);
+    bool is_known = false;
+    for (const cli::option& one : options) is_known = is_known || variable_of(one) == name;
+    if (!is_known) unknown.emplace_back(name);
   }
   return unknown;
 }
 
 std::string help_text() {
-  std::string text =
-      "usage: lcrun [options] program [args] [: [-n N] [options] program [args]]...\n"
-      "Starts a program as N ranks of one job, here or on several hosts, and ends all of them when "
-      "one\n"
-      "fails.\n\n";
-  constexpr size_t column = 30;
-  for (const option_spec& spec : option_specs()) {
-    std::string left = spec.letter != 0 ? absl::StrFormat("  -%c", spec.letter) : "    ";
-    if (std::string_view(spec.name).size() > 1) {
-      base::StrAppend(&left, spec.letter != 0 ? ", --" : "  --", spec.name);
-    }
-    if (spec.value != nullptr) base::StrAppend(&left, " ", spec.value);
-    if (left.size() >= column) {
-      base::StrAppend(&text, left, "\n");
-      left.clear();
-    }
-    for (std::string_view line : base::StrSplit(spec.help, '\n')) {
-      absl::StrAppendFormat(&text, "%-*s%s\n", static_cast<int>(column), left, line);
-      left.clear();
-    }
-  }
-  base::StrAppend(
-      &text,
-      "\nThe usual spellings of mpirun, mpiexec and srun are accepted, too; lcrun(1) lists them.\n"
-      "\nEvery option is also a variable: LCRUN_NP=4, LCRUN_OUTPUT_DIR=logs, LCRUN_LABEL=1. The\n"
-      "command line wins.\n"
-      "\nThe ranks see LCI_RANK, LCI_SIZE, LCI_LOCAL_RANK, LCI_LOCAL_SIZE and LCI_JOB_ID; and\n"
-      "LCT_PMI_FILE_NRANKS, the number of ranks, for programs that look for it.\n"
-      "Signals sent to lcrun are passed on to them; a second SIGINT (Ctrl-C) kills the job.\n"
-      "\nExit code: 0 when every rank ends with 0; else that of the rank that failed first, or 128 "
-      "+\n"
-      "the signal that ended it; 124 timeout, 127 program not found, 126 not executable, 2 wrong\n"
-      "usage, 1 anything else.\n");
-  return text;
+  launch_options job;
+  return cli::help(command_of(&job, &job.programs[0], true));
+}
+
+std::string version_text() {
+  launch_options job;
+  return command_of(&job, &job.programs[0], true).version + "\n";
 }
 
 }  // namespace lci::launcher

@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
+#include "tools/cli/cli.h"
 #include "tools/launcher/option_table.h"
 #include "tools/launcher/spellings.h"
 
@@ -98,12 +99,17 @@ TEST(Spellings, MistakesAreNamedAsTheyWereWritten) {
   const std::pair<const char*, const char*> rows[] = {
       {"-N zero p", "-N"},
       {"--ntasks zero p", "--ntasks"},
-      {"-genv A", "-genv wants two values"},
-      {"-genv", "-genv wants a value"},
-      {"-genv =1 p", "names no variable"},
+      {"-genv A", "-genv: its value is missing; it must be NAME VALUE or NAME=VALUE"},
+      {"-genv", "-genv: its value is missing"},
+      {"-genv =1 p", "-genv =1: must be NAME VALUE"},
+      {"-envlist A,=1 p", "-envlist A,=1: must be NAME"},
+      {"--pernode=2 p", "--pernode takes no value"},
+      {"--cpu-bind=all p", "--cpu-bind all: must be none, no, cores"},
       {"-n 1 p : -n 1 -genv A 1 q", "-genv applies to the whole job"},
       {"-n 1 p : -n 1 -hosts a q", "-hosts applies to the whole job"},
-      {"--nodelist n[1 p", "--nodelist"},
+      {"--nodelist n[1 p", "--nodelist n[1: must be a list of hosts"},
+      {"--lable p", "unknown option --lable; did you mean --label?"},
+      {"--grace soon p", "--grace soon: must be a number from 0"},
   };
   for (const auto& [text, says] : rows) {
     const auto options = parse(text);
@@ -132,46 +138,81 @@ TEST(Spellings, OptionsThatLcrunLacksGetAdvice) {
   EXPECT_TRUE(parse("p --mca --time").ok());
 }
 
-// No name has two meanings, and each spelling is one of an option.
+// All options in front of the first program.
+struct all_options {
+  launch_options job;
+  std::vector<cli::option> own = program_option_table(&job.programs[0]);
+  std::vector<cli::option> spellings = program_spellings(&job.programs[0]);
+
+  all_options() {
+    for (cli::option& one : job_option_table(&job)) own.push_back(std::move(one));
+    for (cli::option& one : job_spellings(&job)) spellings.push_back(std::move(one));
+  }
+};
+
+// No name has two meanings.
 TEST(Spellings, AreUnique) {
-  std::set<std::string> names;
-  std::set<std::string> options;
-  const auto add = [&](std::string_view name) {
-    EXPECT_TRUE(names.insert(std::string(name)).second) << name;
-  };
-  for (const option_spec& spec : option_specs()) {
-    if (std::string_view(spec.name).size() > 1) add(spec.name);
-    if (spec.letter != 0) add(std::string_view(&spec.letter, 1));
-    options.insert(spec.name);
-  }
-  for (const spelling& other : spellings()) {
-    EXPECT_EQ(options.count(other.option), 1u) << other.option;
-    if (std::string_view(other.name) != "n") add(other.name);
-    if (other.letter != 0) add(std::string_view(&other.letter, 1));
-  }
-  for (const foreign_option& option : foreign_options()) {
-    for (std::string_view name : base::StrSplit(option.names, ' ')) add(name);
+  const all_options all;
+  std::set<std::string_view> names;
+  const std::vector<cli::option> foreign = foreign_options();
+  for (const std::vector<cli::option>* table : {&all.own, &all.spellings, &foreign}) {
+    for (const cli::option& option : *table) {
+      for (std::string_view name : cli::names_of(option)) {
+        EXPECT_TRUE(names.insert(name).second) << name;
+      }
+    }
   }
 }
 
-// Both list every spelling, and the page what to write instead of the options that are missing.
+// The page and the manual list every spelling. The page also lists the replacements of missing
+// options.
 TEST(Spellings, AreDocumented) {
   const std::string page = read_all("docs/running.md");
   const std::string manual = read_all("docs/man/lcrun.1");
-  const auto in_page = [&](std::string_view name, bool letter) {
-    const std::string dashed = base::StrCat(letter ? "-" : "--", name);
-    EXPECT_THAT(page, testing::AnyOf(HasSubstr("`" + dashed + "`"), HasSubstr("`" + dashed + " ")));
+  const auto in_page = [&](std::string_view name) {
+    EXPECT_THAT(page, testing::AnyOf(HasSubstr(base::StrCat("`", name, "`")),
+                                     HasSubstr(base::StrCat("`", name, " "))));
   };
-  for (const spelling& other : spellings()) {
-    in_page(other.name, false);
-    EXPECT_THAT(manual, HasSubstr(base::StrCat(".Fl -", other.name, " ")));
-    if (other.letter != 0) in_page(std::string_view(&other.letter, 1), true);
-  }
-  for (const foreign_option& option : foreign_options()) {
-    for (std::string_view name : base::StrSplit(option.names, ' ')) {
-      in_page(name, name.size() == 1);
+  const all_options all;
+  for (const cli::option& option : all.spellings) {
+    for (std::string_view name : cli::names_of(option)) {
+      in_page(name);
+      EXPECT_THAT(manual, HasSubstr(base::StrCat("Fl ", name.substr(1), " ")));
     }
   }
+  for (const cli::option& option : foreign_options()) {
+    for (std::string_view name : cli::names_of(option)) in_page(name);
+  }
+}
+
+TEST(Variables, SetTheirOption) {
+  const auto parsed = [](std::vector<const char*> environment) {
+    environment.push_back(nullptr);
+    const char* argv[] = {"lcrun", "-l", "p"};
+    return parse_options(3, argv, environment.data());
+  };
+  const auto options =
+      parsed({"LCRUN_NP=3", "LCRUN_MAP_BY=ppr:2:node", "LCRUN_X=A=1;B", "LCRUN_TIMEOUT=0.0001",
+              "LCRUN_STDIN=none", "LCRUN_LABEL=0", "LCRUN_GRACE="});
+  ASSERT_TRUE(options.ok()) << options.status();
+  EXPECT_EQ(options->programs[0].ranks, 3);
+  EXPECT_EQ(options->per_host, 2);
+  EXPECT_THAT(options->programs[0].exports, ElementsAre("A=1", "B"));
+  EXPECT_EQ(options->timeout.count(), 1);
+  EXPECT_EQ(options->stdin_rank, launch_options::no_rank);
+  EXPECT_TRUE(options->label);
+  for (const auto& [variable, says] : std::vector<std::pair<const char*, const char*>>{
+           {"LCRUN_NP=0", "LCRUN_NP=0: must be a number from 1 to 1000000"},
+           {"LCRUN_LABEL=maybe", "LCRUN_LABEL=maybe: must be 1, 0"},
+           {"LCRUN_X=A;=1", "LCRUN_X=A;=1: must be NAME or NAME=VALUE"}}) {
+    EXPECT_EQ(std::string(parsed({variable}).status().message()).rfind(says, 0), 0u) << variable;
+  }
+}
+
+TEST(Variables, ThatNoOptionHasAreUnknown) {
+  const char* environment[] = {"LCRUN_NP=1", "LCRUN_X=A",     "LCRUN_NTASKS=1",
+                               "LCI_RANK=0", "LCRUN_LABLE=1", nullptr};
+  EXPECT_THAT(unknown_variables(environment), ElementsAre("LCRUN_NTASKS", "LCRUN_LABLE"));
 }
 
 }  // namespace

@@ -7,9 +7,9 @@
 
 namespace lci::launcher {
 
-// What is to be written to one of our own descriptors, in order. The descriptor is shared with
-// others, so it stays in blocking mode: writes happen only when poll says that it takes bytes, and
-// at most PIPE_BUF at a time, which then does not block.
+// Bytes to write to stdout or stderr. Other processes share the descriptor, so it stays in blocking
+// mode. The sink writes only after poll() has reported POLLOUT, and at most PIPE_BUF bytes at a
+// time, which then does not block.
 class sink {
  public:
   explicit sink(int fd) : fd_(fd) {}
@@ -19,10 +19,9 @@ class sink {
     if (!closed_) pending_.append(bytes.data(), bytes.size());
   }
   bool empty() const { return written_ == pending_.size(); }
-  // Holds so much that no more should be read for it.
+  // Whether the sink holds so much that the caller should stop reading for it.
   bool full() const { return pending_.size() - written_ >= limit; }
-  // Call when poll has said POLLOUT (or an error). What can't be written because nobody reads any
-  // more is dropped.
+  // Call when poll() has reported POLLOUT or an error. Drops all bytes when the reader is gone.
   void write_some();
 
  private:
@@ -34,7 +33,7 @@ class sink {
   size_t written_ = 0;
 };
 
-// Cuts the output of one rank into lines and hands them whole to a sink, each behind the time
+// Splits the output of one rank into lines and appends whole lines to a sink, each after the time
 // (--timestamp), if `timestamps`, and `prefix`.
 class line_splitter {
  public:
@@ -42,11 +41,11 @@ class line_splitter {
       : to_(to), prefix_(std::move(prefix)), timestamps_(timestamps) {}
 
   void add(std::string_view bytes);
-  // The rank has closed its end: a last line without a newline gets one.
+  // The rank has closed the stream. Adds a newline to an incomplete last line.
   void finish();
 
  private:
-  // A line that is longer comes out in pieces, so that memory stays bounded.
+  // A longer line is split, so that memory stays bounded.
   static constexpr size_t longest_line = size_t{1} << 16;
 
   void flush_line();
@@ -57,16 +56,16 @@ class line_splitter {
   std::string line_;
 };
 
-// The local time of the clock: "2026-01-31 23:59:59.123 ".
+// The local time, such as "2026-01-31 23:59:59.123 ".
 std::string timestamp();
 
-// Writes all of it to a descriptor that blocks, or gives up when nobody reads there.
+// Writes all bytes to a descriptor in blocking mode, unless its reader is gone.
 void write_all(int fd, std::string_view bytes);
 
-// What may come from another machine, for a terminal: without control characters.
+// A text from another machine without control characters, for a terminal.
 std::string printable(std::string_view text);
 
-// Where --output-dir has the output of a rank's stream 1 or 2.
+// The file below --output-dir for stream 1 or 2 of a rank.
 std::string output_file(const std::string& dir, int rank, int stream);
 
 }  // namespace lci::launcher

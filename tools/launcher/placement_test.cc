@@ -1,4 +1,4 @@
-// Where lcrun puts ranks: on hosts, and on the processors of this one.
+// The hosts and processors on which lcrun places ranks.
 #include <sched.h>
 
 #include <string>
@@ -17,7 +17,7 @@ using testing::Not;
 using testing::SizeIs;
 using testing::UnorderedElementsAre;
 
-// Several hosts by an agent that starts the helper on this one.
+// Several hosts, whose helpers the agent starts on this host.
 std::vector<std::string> on_hosts(const std::string& hosts, std::vector<std::string> options) {
   options.insert(options.begin(), {"--launch-agent", "env -u %h", "-H", hosts});
   return options;
@@ -30,7 +30,7 @@ int processors() {
 }
 
 TEST(Placement, BindsToCores) {
-  const result bound = run({"-n", "64", "--bind-to", "core"}, {testee, "cores"});
+  const result bound = run({"-n", "64", "--bind-to", "core"}, {test_child, "cores"});
   EXPECT_EQ(bound.code, 0) << bound.error;
   EXPECT_THAT(lines_of(bound.out), SizeIs(64));
   const bool one_each = processors() <= 64;
@@ -41,64 +41,65 @@ TEST(Placement, BindsToCores) {
 
 TEST(Placement, ReportsBindings) {
   const result bound =
-      run({"-n", "2", "--map-by", "socket", "--report-bindings"}, {testee, "cores"});
+      run({"-n", "2", "--map-by", "socket", "--report-bindings"}, {test_child, "cores"});
   EXPECT_EQ(bound.code, 0) << bound.error;
   EXPECT_THAT(bound.error, HasSubstr("lcrun: rank 0: processor"));
   EXPECT_THAT(bound.error, HasSubstr("socket"));
-  const result free = run({"-n", "1", "--report-bindings"}, {testee, "cores"});
+  const result free = run({"-n", "1", "--report-bindings"}, {test_child, "cores"});
   EXPECT_THAT(free.error, HasSubstr("lcrun: rank 0: not bound\n"));
   EXPECT_EQ(free.out, std::to_string(processors()) + "\n");
   // --bind-to none wins over what --map-by implies.
   EXPECT_THAT(run({"-n", "1", "--report-bindings", "--map-by", "numa", "--bind-to", "none"},
-                  {testee, "cores"})
+                  {test_child, "cores"})
                   .error,
               HasSubstr("lcrun: rank 0: not bound\n"));
 }
 
 TEST(Placement, ReportsBindingsOfHosts) {
   const result r =
-      run(on_hosts("a,b", {"--bind-to", "core", "--report-bindings"}), {testee, "cores"});
+      run(on_hosts("a,b", {"--bind-to", "core", "--report-bindings"}), {test_child, "cores"});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_THAT(r.error, HasSubstr("lcrun: a: rank 0: processor"));
   EXPECT_THAT(r.error, HasSubstr("lcrun: b: rank 1: processor"));
 }
 
 TEST(Placement, DryRunShowsBindings) {
-  const result r = run({"-n", "1", "--dry-run", "--bind-to", "socket"}, {testee});
+  const result r = run({"-n", "1", "--dry-run", "--bind-to", "socket"}, {test_child});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_THAT(r.out, HasSubstr("socket"));
 }
 
 TEST(Placement, RanksFillHostAfterHost) {
   const result r =
-      run(on_hosts("a:2,b:2", {"-l", "-n", "3"}), {testee, "variable", "LCI_LOCAL_RANK"});
+      run(on_hosts("a:2,b:2", {"-l", "-n", "3"}), {test_child, "variable", "LCI_LOCAL_RANK"});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_THAT(lines_of(r.out), UnorderedElementsAre("[0 a] 0", "[1 a] 1", "[2 b] 0"));
 }
 
 TEST(Placement, RanksAreDealtToTheHostsInTurn) {
-  const result r =
-      run(on_hosts("a:2,b:3", {"-l", "--map-by", "node"}), {testee, "variable", "LCI_LOCAL_RANK"});
+  const result r = run(on_hosts("a:2,b:3", {"-l", "--map-by", "node"}),
+                       {test_child, "variable", "LCI_LOCAL_RANK"});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_THAT(lines_of(r.out),
               UnorderedElementsAre("[0 a] 0", "[1 b] 0", "[2 a] 1", "[3 b] 1", "[4 b] 2"));
-  // One slot of each host at a time, where there are fewer ranks than slots.
+  // One slot of each host at a time, with fewer ranks than slots.
   const result few = run(on_hosts("a:2,b:2", {"-l", "-n", "2", "--map-by", "node", "--stdin", "1"}),
-                         {testee, "echo"}, "text");
+                         {test_child, "echo"}, "text");
   EXPECT_EQ(few.code, 0) << few.error;
   EXPECT_THAT(lines_of(few.out), UnorderedElementsAre("[0 a] 0 read 0", "[1 b] 1 read 4"));
 }
 
-// The failure of a rank is told of the right host.
+// The failure of a rank names its host.
 TEST(Placement, FailuresNameTheHostOfARankThatWasDealt) {
-  const result r = run(on_hosts("a:2,b:2", {"--map-by", "node"}), {testee, "exit-of-rank-1", "3"});
+  const result r =
+      run(on_hosts("a:2,b:2", {"--map-by", "node"}), {test_child, "exit-of-rank-1", "3"});
   EXPECT_EQ(r.code, 3);
   EXPECT_THAT(r.error, HasSubstr("rank 1 on b failed first"));
 }
 
 TEST(Placement, RanksPerHostInTheSpellingOfOpenMpi) {
   const result r = run(on_hosts("a,b", {"-l", "--map-by", "ppr:2:node"}),
-                       {testee, "variable", "LCI_LOCAL_SIZE"});
+                       {test_child, "variable", "LCI_LOCAL_SIZE"});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_THAT(lines_of(r.out), UnorderedElementsAre("[0 a] 2", "[1 a] 2", "[2 b] 2", "[3 b] 2"));
 }
@@ -106,19 +107,19 @@ TEST(Placement, RanksPerHostInTheSpellingOfOpenMpi) {
 TEST(Placement, WarnsOfMoreRanksThanProcessors) {
   const std::string n = std::to_string(processors());
   const std::string more = std::to_string(processors() + 1);
-  EXPECT_THAT(run({"-n", n}, {testee, "cores"}).error, IsEmpty());
-  const result r = run({"-n", more}, {testee, "cores"});
+  EXPECT_THAT(run({"-n", n}, {test_child, "cores"}).error, IsEmpty());
+  const result r = run({"-n", more}, {test_child, "cores"});
   EXPECT_THAT(lines_of(r.error), SizeIs(1));
   EXPECT_THAT(r.error, HasSubstr("lcrun: warning: more ranks than processors on "));
   EXPECT_THAT(r.error, HasSubstr(" (" + more + " ranks, " + n + " processor"));
-  EXPECT_THAT(run({"-n", more, "--oversubscribe"}, {testee, "cores"}).error, IsEmpty());
-  EXPECT_THAT(run({"-n", more}, {testee, "cores"}, "", {{"LCRUN_OVERSUBSCRIBE", "1"}}).error,
+  EXPECT_THAT(run({"-n", more, "--oversubscribe"}, {test_child, "cores"}).error, IsEmpty());
+  EXPECT_THAT(run({"-n", more}, {test_child, "cores"}, "", {{"LCRUN_OVERSUBSCRIBE", "1"}}).error,
               IsEmpty());
 }
 
 TEST(Placement, WarnsOnceForAllHosts) {
   const std::string more = std::to_string(processors() + 1);
-  const result r = run(on_hosts("a:" + more + ",b,c:" + more, {}), {testee, "cores"});
+  const result r = run(on_hosts("a:" + more + ",b,c:" + more, {}), {test_child, "cores"});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_THAT(lines_of(r.error), SizeIs(1));
   EXPECT_THAT(r.error, HasSubstr("on a (" + more));
@@ -128,11 +129,12 @@ TEST(Placement, WarnsOnceForAllHosts) {
 
 TEST(Placement, BadValuesAreExplained) {
   for (const auto& [options, says] :
-       {std::pair(std::vector<std::string>{"--bind-to", "moon"}, "none, core, numa, socket"),
+       {std::pair(std::vector<std::string>{"--bind-to", "moon"}, "none, core, numa or socket"),
         std::pair(std::vector<std::string>{"--map-by", "ppr:2:socket"}, "ppr:N:node"),
         std::pair(std::vector<std::string>{"--map-by", "ppr:x:node"}, "--map-by"),
-        std::pair(std::vector<std::string>{"--cpu-bind=rank"}, "none, cores, ldoms, sockets")}) {
-    const result r = run(options, {testee, "stay"});
+        std::pair(std::vector<std::string>{"--cpu-bind=rank"},
+                  "none, no, cores, ldoms, ldom or sockets")}) {
+    const result r = run(options, {test_child, "stay"});
     EXPECT_EQ(r.code, 2);
     EXPECT_THAT(r.error, HasSubstr(says));
   }

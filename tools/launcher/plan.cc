@@ -51,7 +51,7 @@ base::StatusOr<std::string> read_text(const std::string& path) {
   return text.str();
 }
 
-// Empty: nothing says which, so it is this machine.
+// Returns the hosts that the user or Slurm names. Empty: none, so the job runs on this machine.
 base::StatusOr<std::vector<host_slots>> find_hosts(const launch_options& options,
                                                    std::string* default_agent_text) {
   *default_agent_text = default_agent;
@@ -87,7 +87,7 @@ void give_ranks(const std::vector<int>& counts, const launch_options& options, j
   }
 }
 
-// The hosts that are started by hand. Their names are not known yet.
+// Plans hosts that are started by hand. Their names are not known yet.
 base::Status plan_by_hand(const launch_options& options, int said_ranks, job_plan* job) {
   if (options.nodes == 0) {
     return base::InvalidArgumentError("--node-rank 0 needs --nnodes: how many hosts there will be");
@@ -113,7 +113,7 @@ base::Status plan_by_hand(const launch_options& options, int said_ranks, job_pla
   for (int node = 0; node < options.nodes; ++node) {
     host_plan host;
     host.name = node == 0 ? host_name() : base::StrCat("node ", node);
-    // Evenly; with --ppn the first are filled.
+    // Distribute the ranks evenly; with --ppn, fill the first hosts.
     counts.push_back(options.per_host > 0 ? std::min(per_host, ranks - job->ranks)
                                           : ranks / options.nodes + (node < ranks % options.nodes));
     if (counts.back() < 1) {
@@ -136,7 +136,7 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
   const base::StatusOr<std::string> self = own_path();
   if (!self.ok()) return self.status();
   const std::vector<std::string> own_helper = {*self, helper_argument};
-  int ranks = 0;  // 0: not said
+  int ranks = 0;  // 0: not given
   for (const program_options& program : options.programs) ranks += program.ranks;
   if (options.node_rank >= 0) {
     const base::Status s = plan_by_hand(options, ranks, job);
@@ -146,18 +146,18 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
   std::string default_agent_text;
   base::StatusOr<std::vector<host_slots>> hosts = find_hosts(options, &default_agent_text);
   if (!hosts.ok()) return hosts.status();
-  const bool said = !hosts->empty();
-  if (!said) hosts->push_back({host_name(), 1});
+  const bool has_list = !hosts->empty();
+  if (!has_list) hosts->push_back({host_name(), 1});
   if (options.nodes > static_cast<int>(hosts->size())) {
     return base::InvalidArgumentError(base::StrCat(
         "--nnodes ", options.nodes, ", but ",
-        said ? base::StrCat("there are ", hosts->size(), " hosts")
-             : "no hosts are named: give --host or --hostfile, or start each by --node-rank"));
+        has_list ? base::StrCat("there are ", hosts->size(), " hosts")
+                 : "no hosts are named: give --host or --hostfile, or start each by --node-rank"));
   }
   if (options.nodes > 0) hosts->resize(static_cast<size_t>(options.nodes));
-  const base::StatusOr<std::vector<int>> shares =
-      share_out(*hosts, ranks, options.per_host, options.map_by == mapping::node);
-  if (!shares.ok()) return shares.status();
+  const base::StatusOr<std::vector<int>> ranks_of_hosts =
+      distribute_ranks(*hosts, ranks, options.per_host, options.map_by == mapping::node);
+  if (!ranks_of_hosts.ok()) return ranks_of_hosts.status();
   const base::StatusOr<std::vector<std::string>> agent =
       split_words(options.agent.empty() ? default_agent_text : options.agent);
   if (!agent.ok()) {
@@ -166,12 +166,12 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
   bool elsewhere = false;
   std::vector<int> counts;
   for (size_t i = 0; i < hosts->size(); ++i) {
-    if ((*shares)[i] == 0) continue;
+    if ((*ranks_of_hosts)[i] == 0) continue;
     host_plan host;
     host.name = (*hosts)[i].name;
-    counts.push_back((*shares)[i]);
-    const bool here = options.agent.empty() && (!said || is_this_host(host.name));
-    elsewhere |= said && !here;
+    counts.push_back((*ranks_of_hosts)[i]);
+    const bool here = options.agent.empty() && (!has_list || is_this_host(host.name));
+    elsewhere |= has_list && !here;
     host.start = here ? own_helper
                       : agent_command(*agent, host.name,
                                       {options.remote_lcrun.empty() ? *self : options.remote_lcrun,
@@ -188,7 +188,8 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
   return base::OkStatus();
 }
 
-// What goes with the job to other hosts: the rest of the environment is theirs.
+// Selects the variables that the job has on other hosts. Their other variables are those of the
+// host.
 bool travels(std::string_view assignment) {
   return base::StartsWith(assignment, "LCI_") || base::StartsWith(assignment, "FI_");
 }
@@ -198,7 +199,7 @@ void plan_environment(const launch_options& options, char* const* environment, j
     job->environment.push_back(*entry);
     if (travels(*entry)) job->sent.push_back(*entry);
   }
-  // By this variable HPX sees that it was started in parallel over LCI. No MPI reads it.
+  // HPX recognizes a start over LCI by this variable. No MPI reads it.
   const std::string for_hpx = base::StrCat("LCT_PMI_FILE_NRANKS=", job->ranks);
   set_variable(&job->environment, for_hpx);
   set_variable(&job->sent, for_hpx);
@@ -229,12 +230,12 @@ base::Status plan_programs(const launch_options& options, job_plan* job) {
   return base::OkStatus();
 }
 
-// Checks what this host can check: others may have what this one has not.
+// Checks the programs of the ranks of this host. Programs of other hosts may be missing here.
 base::Status check_here(job_plan* job, const launch_options& options) {
   for (const host_plan& host : job->hosts) {
     const bool here = host.start.size() == 2 && host.start[1] == helper_argument;
     if (job->helpers && !here) continue;
-    share there = own_share(*job, options);
+    rank_assignment there = own_assignment(*job, options);
     there.ranks = host.ranks;
     if (const base::Status s = find_programs(&there); !s.ok()) return s;
     for (size_t i = 0; i < there.programs.size(); ++i) {
@@ -252,10 +253,10 @@ base::Status plan_secrets(const launch_options& options, job_plan* job) {
   job->id = *std::move(id);
   job->token = *std::move(token);
   if (options.node_rank < 0) return base::OkStatus();
-  const base::StatusOr<std::string> said = token_by_hand();
-  if (!said.ok()) return said.status();
-  if (!said->empty()) {
-    job->token = *said;
+  const base::StatusOr<std::string> by_hand = token_by_hand();
+  if (!by_hand.ok()) return by_hand.status();
+  if (!by_hand->empty()) {
+    job->token = *by_hand;
   } else if (!options.endpoint.empty()) {
     return base::InvalidArgumentError(
         "--rdzv-endpoint needs a secret: set LCI_BOOT_TOKEN to the same text (such as 32 random "

@@ -10,31 +10,31 @@
 
 namespace lci::launcher {
 
-// lcrun's only argument where it is a helper (helper.h).
+// The only argument of an lcrun that is a helper (helper.h).
 inline constexpr char helper_argument[] = "--lcrun-helper";
 
-// What is to be started, worked out before anything is: --dry-run prints it.
+// The plan of a job, made before anything is started. --dry-run prints it.
 
 struct host_plan {
   std::string name;
   std::vector<int> ranks;          // ascending
-  std::vector<std::string> start;  // the command that starts a helper there; empty: by hand
+  std::vector<std::string> start;  // the command that starts the helper; empty: started by hand
 };
 
-// One program of a job. Its ranks follow each other, and end where the next program begins.
+// One program of a job. Its ranks are consecutive; the next program has the ranks after them.
 struct program_plan {
   int first_rank = 0;
   std::vector<std::string> command;
-  std::string file;                      // that will run here; empty: no rank runs it here
-  std::string wdir;                      // empty: where lcrun is; never with helpers
+  std::string file;                      // on this host; empty: no rank of this host runs it
+  std::string wdir;                      // empty: lcrun's directory, if there are no helpers
   std::vector<std::string> environment;  // NAME=VALUE, added for its ranks
 };
-// The one of `programs` that `rank` runs.
+// Returns the program that `rank` runs.
 const program_plan& program_of(const std::vector<program_plan>& programs, int rank);
 
 struct job_plan {
   std::string id;     // random; in the environment of every process of the job
-  std::string token;  // what a rank shows to the rendezvous: random, or LCI_BOOT_TOKEN (by hand)
+  std::string token;  // the secret of the bootstrap: random, or LCI_BOOT_TOKEN (by hand)
   std::vector<program_plan> programs;    // at least one, in the order of their ranks
   std::vector<std::string> environment;  // NAME=VALUE of lcrun, for a job without helpers
   std::vector<std::string> sent;         // NAME=VALUE that helpers add to their own
@@ -42,23 +42,23 @@ struct job_plan {
   int ranks = 0;
   std::vector<int> host_of;  // by rank: the index into hosts
   int stdin_rank = 0;        // or launch_options::no_rank
-  // At least one, each with ranks. Where there is one, which is this machine, and no agent is asked
-  // for, its ranks are started by lcrun itself; else each host has a helper.
+  // At least one, each with ranks. lcrun itself starts the ranks if this machine is the only host
+  // and no agent is given; else each host has a helper.
   std::vector<host_plan> hosts;
   bool helpers = false;
 };
 
-// NotFound or PermissionDenied if the program or the directory can't be used here; InvalidArgument
-// for what the options ask for and does not fit together or to the environment.
+// Returns NotFound or PermissionDenied if the program or the directory cannot be used on this host,
+// and InvalidArgument if options contradict each other or the environment.
 base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment);
 
-// The ranks of one host, for who starts them there.
-struct share {
+// The ranks of one host, and what is needed to start them.
+struct rank_assignment {
   std::string host;
-  std::vector<program_plan> programs;    // of the job; those that run here have a file
-  std::vector<std::string> environment;  // NAME=VALUE, to which those of programs are added,
-  std::vector<std::string> own;          // and then these, and those of one rank
-  std::string mark;                      // guard.h
+  std::vector<program_plan> programs;    // of the job; those of this host's ranks have a file
+  std::vector<std::string> environment;  // NAME=VALUE; those of the program are added,
+  std::vector<std::string> own;          // then these, then those of the rank
+  std::string mark;                      // orphan_reaper.h
   std::vector<int> ranks;                // ascending
   int stdin_rank = launch_options::no_rank;
   binding bind_to = binding::none;
@@ -66,34 +66,34 @@ struct share {
   bool report_bindings = false;
 };
 
-// One rank of a share.
+// One rank of an assignment.
 struct rank_plan {
   int rank = 0;
-  const program_plan* program = nullptr;  // of the share
+  const program_plan* program = nullptr;  // of the assignment
   std::vector<int> processors;            // empty: not bound
-  std::vector<std::string> environment;   // whole
+  std::vector<std::string> environment;   // complete
 };
-rank_plan plan_rank(const share& share, int local_rank, const topology& host);
+rank_plan plan_rank(const rank_assignment& assigned, int local_rank, const topology& host);
 
-// The processors of this host, if `share` needs them; else none.
-topology topology_for(const share& share);
+// The processors of this host, if `assigned` needs them; else none.
+topology topology_for(const rank_assignment& assigned);
 
-// The share of a job without helpers.
-share own_share(const job_plan& job, const launch_options& options);
+// The assignment of a job without helpers.
+rank_assignment own_assignment(const job_plan& job, const launch_options& options);
 
-// Finds the files of the programs that ranks of `share` run; sets their `file`. NotFound or
+// Finds the files of the programs that ranks of `assigned` run, and sets their `file`. NotFound or
 // PermissionDenied names the program or the directory.
-base::Status find_programs(share* share);
+base::Status find_programs(rank_assignment* assigned);
 
-// The file that a shell in `wdir` would run for this name. NotFound, PermissionDenied.
+// Returns the file that a shell in `wdir` would run for this name, or NotFound or PermissionDenied.
 base::StatusOr<std::string> find_program(const std::string& name, const std::string& wdir);
 
-// NAME=VALUE of `assignment` replaces NAME's value or is added.
+// Adds `assignment`, NAME=VALUE, or replaces the value of NAME.
 void set_variable(std::vector<std::string>* environment, const std::string& assignment);
 
 std::string host_name();
 
-// LCI_BOOT_TOKEN, which hosts that are started by hand show each other; empty if not set.
+// LCI_BOOT_TOKEN, the secret of hosts that are started by hand; empty if not set.
 base::StatusOr<std::string> token_by_hand();
 
 std::string describe(const job_plan& job, const launch_options& options);

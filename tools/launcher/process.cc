@@ -31,17 +31,17 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
   return result;
 }
 
-// The limit of descriptors that this process was started with.
+// The limit of descriptors with which this process was started.
 rlimit& first_file_limit() {
   static rlimit limit = {};
   return limit;
 }
 
-// What every child has in common.
+// Prepares a child, after the fork.
 void become_child(pid_t parent) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);  // it died before we could ask for that
+  if (getppid() != parent) _exit(127);  // the parent has died before the call of prctl
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -81,7 +81,7 @@ base::StatusOr<pid_t> spawn(const rank_plan& rank, const rank_streams& streams) 
     return base::ErrnoToStatus(errno, base::StrCat("no process for rank ", rank.rank));
   }
   if (child == 0) run_in_child(rank, streams, parent, arguments, environment);
-  setpgid(child, child);  // here too: whoever comes first
+  setpgid(child, child);  // in both processes, because either may be first
   return child;
 }
 

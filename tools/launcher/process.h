@@ -11,30 +11,31 @@
 
 namespace lci::launcher {
 
-// The descriptors that a rank starts with; -1: as ours.
+// The standard descriptors of a rank; -1: that of this process.
 struct rank_streams {
   int in = -1;
   int out = -1;
   int error = -1;
 };
 
-// Starts one rank: in a process group of its own, bound to its cores, with the default signal
-// dispositions, and such that it dies if this process does. A failure after the fork is told on the
-// rank's stderr, and it exits with 127.
+// Starts one rank, in a process group of its own, bound to its processors, and with the default
+// signal actions. The kernel kills the rank when this process dies. After a failure behind the
+// fork, the rank writes the reason to its stderr and exits with 127.
 base::StatusOr<pid_t> spawn(const rank_plan& rank, const rank_streams& streams);
 
-// Many ranks and hosts need many descriptors here: as many as the hard limit allows. What spawn and
-// start_agent start has the limit that was.
+// Raises the limit of descriptors to the hard limit, for many ranks and hosts. Processes that
+// spawn() and start_agent() start have the original limit.
 void raise_file_limit();
 
-// Starts `command`, found in PATH, in a process group of its own, such that it dies if this process
-// does, with these three descriptors. An exit code of 127 says that there is no such program.
+// Starts `command`, which it looks up in PATH, in a process group of its own and with these three
+// descriptors. The kernel kills the process when this process dies. The exit code is 127 if there
+// is no such program.
 base::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int in, int out,
                                   int error);
 
 // "exit code 3", "signal 11 (SIGSEGV)".
 std::string describe_status(int wait_status);
-// What a shell would call it: the exit code, or 128 + the signal.
+// The exit code as of a shell: that of the process, or 128 + the signal.
 int exit_code_of(int wait_status);
 
 }  // namespace lci::launcher

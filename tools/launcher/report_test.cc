@@ -1,4 +1,4 @@
-// What lcrun tells of the ranks: the time of their lines, and which of them are stopped.
+// What lcrun reports of the ranks: the time of their lines, and the stopped ranks.
 #include <sched.h>
 #include <signal.h>
 
@@ -31,7 +31,7 @@ const char time_pattern[] =
     "[0-9][0-9]:[0-9][0-9]:[0-9][0-9][.][0-9][0-9][0-9] ";
 
 TEST(Timestamp, IsInFrontOfEachLine) {
-  const result r = run({"-n", "2", "--timestamp"}, {testee, "lines", "10"});
+  const result r = run({"-n", "2", "--timestamp"}, {test_child, "lines", "10"});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_THAT(lines_of(r.out), SizeIs(20));
   EXPECT_THAT(lines_of(r.out),
@@ -40,15 +40,15 @@ TEST(Timestamp, IsInFrontOfEachLine) {
 
 TEST(Timestamp, IsInFrontOfTheLabel) {
   const result r =
-      run(joined(two_hosts, {"-l", "--timestamp-output"}), {testee, "variable", "LCI_SIZE"});
+      run(joined(two_hosts, {"-l", "--timestamp-output"}), {test_child, "variable", "LCI_SIZE"});
   EXPECT_EQ(r.code, 0) << r.error;
   EXPECT_THAT(lines_of(r.out), SizeIs(4));
   EXPECT_THAT(lines_of(r.out),
               Each(MatchesRegex(std::string(time_pattern) + "\\[[0-3] [ab]\\] 4")));
 }
 
-// A job times out when its ranks may not have come so far yet, so the time is doubled until they
-// have. The time limit of the test is the only deadline.
+// The ranks may not have reached the tested state when the job times out, so the test doubles the
+// time until they have. The time limit of the test is the only deadline.
 result until_stopped(const std::vector<std::string>& options,
                      const std::vector<std::string>& program) {
   for (int seconds = 1;; seconds *= 2) {
@@ -59,20 +59,21 @@ result until_stopped(const std::vector<std::string>& options,
 }
 
 TEST(Stopped, RanksAreShownAtTheTimeout) {
-  const result r = until_stopped({"-n", "4", "--oversubscribe"}, {testee, "stop-of-rank-1", "0"});
+  const result r =
+      until_stopped({"-n", "4", "--oversubscribe"}, {test_child, "stop-of-rank-1", "0"});
   EXPECT_THAT(r.error, HasSubstr("--timeout: still running: ranks 0, 2-3 on "));
   EXPECT_THAT(r.error, HasSubstr("; stopped (by SIGSTOP or SIGTSTP): rank 1 on "));
 }
 
 TEST(Stopped, RanksOfHostsAreShown) {
   const result r =
-      until_stopped(joined(two_hosts, {"--map-by", "node"}), {testee, "stop-of-rank-1", "0"});
+      until_stopped(joined(two_hosts, {"--map-by", "node"}), {test_child, "stop-of-rank-1", "0"});
   EXPECT_THAT(r.error, HasSubstr("still running: ranks 0, 2 on a; rank 3 on b; stopped (by "
                                  "SIGSTOP or SIGTSTP): rank 1 on b"));
 }
 
 TEST(Stopped, AllRanks) {
-  const result r = until_stopped({"-n", "1"}, {testee, "stop", fresh_path("pid")});
+  const result r = until_stopped({"-n", "1"}, {test_child, "stop", fresh_path("pid")});
   EXPECT_THAT(r.error, HasSubstr("--timeout: stopped (by SIGSTOP or SIGTSTP): rank 0 on "));
   EXPECT_THAT(r.error, Not(HasSubstr("still running")));
 }
@@ -82,7 +83,7 @@ TEST(Stopped, RanksMayBeContinued) {
     const std::string pid_file = fresh_path("pid");
     std::vector<std::string> arguments = {lcrun, "-v", "-n", "1"};
     if (hosts) arguments = joined(arguments, two_hosts);
-    command job(joined(arguments, {testee, "stop", pid_file}));
+    command job(joined(arguments, {test_child, "stop", pid_file}));
     const pid_t rank = read_pid(pid_file);
     wait_until_stopped(rank);
     while (job.error_so_far().find(" is stopped\n") == std::string::npos) sched_yield();

@@ -19,16 +19,16 @@ state_query::state_query(event_loop* loop, boot::tcp_server* server, job of)
 
 state_query::~state_query() { loop_->cancel(deadline_); }
 
-void state_query::ask(const std::string& reason, std::function<void()> then) {
+void state_query::ask(const std::string& reason, receiver then) {
   look();
   if (!is_open_ && server_->count(boot::tcp_server::rank_state::connected) == 0) {
-    then();
+    then(nullptr);
     return;
   }
   then_.push_back(std::move(then));
   if (is_open_) return;
   server_->put(observe::query_key(query_), reason);
-  begin(reason);
+  begin(reason, false);
   // Before all ranks are there, those that are can't answer.
   if (server_->count(boot::tcp_server::rank_state::absent) > 0) end();
 }
@@ -37,7 +37,8 @@ void state_query::look() {
   if (!is_open_) {
     // The store is emptied when another program begins in the same job.
     if (query_ > 0 && server_->look_up(observe::query_key(query_ - 1)) == nullptr) query_ = 0;
-    if (const std::string* reason = server_->look_up(observe::query_key(query_))) begin(*reason);
+    if (const std::string* reason = server_->look_up(observe::query_key(query_)))
+      begin(*reason, true);
   }
   if (is_open_ && !any_missing()) end();
 }
@@ -52,8 +53,9 @@ bool state_query::any_missing() const {
   return false;
 }
 
-void state_query::begin(const std::string& reason) {
+void state_query::begin(const std::string& reason, bool is_of_rank) {
   is_open_ = true;
+  is_of_rank_ = is_of_rank;
   reason_ = reason;
   deadline_ = loop_->at(steady::now() + time_to_answer, [this] {
     deadline_ = 0;
@@ -82,8 +84,8 @@ void state_query::end() {
   }
   is_open_ = false;
   ++query_;
-  job_.show(report);
-  for (const auto& each : std::exchange(then_, {})) each();
+  if (is_of_rank_) job_.show(report);
+  for (const receiver& each : std::exchange(then_, {})) each(&report);
 }
 
 }  // namespace lci::launcher

@@ -1,4 +1,4 @@
-// Asks the ranks of a job what they wait for, and collects the answers.
+// Asks the ranks of a job what they wait for, and joins their answers to a report.
 #ifndef LCI_TOOLS_LAUNCHER_STATE_QUERY_H_
 #define LCI_TOOLS_LAUNCHER_STATE_QUERY_H_
 
@@ -12,47 +12,51 @@
 
 namespace lci::launcher {
 
-// One query at a time, by the launcher or by a rank (observe::observer); both use keys of the
-// server's store. A query ends when every rank that is connected has answered, or when the time to
-// answer has passed.
+// The launcher or a rank (observe::observer) begins a query, through keys of the server's store. At
+// most one query is under way. A query ends when all connected ranks have answered, or after a time
+// limit of 3 s.
 //
 // Thread safety: the thread of the event loop.
 class state_query {
  public:
   struct job {
     int ranks = 0;
-    // What a rank that has not answered does, as "is stopped".
+    // The state of a rank that has not answered, such as "is stopped".
     std::function<std::string(int rank)> state_of;
-    // Takes the report of a query.
+    // Receives the reports of queries that a rank has begun.
     std::function<void(const observe::job_report&)> show;
   };
 
-  // `loop` and `server` outlive it.
+  // `loop` and `server` outlive the object.
   state_query(event_loop* loop, boot::tcp_server* server, job of);
   ~state_query();
   state_query(const state_query&) = delete;
   state_query& operator=(const state_query&) = delete;
 
-  // Begins a query, or joins the one under way, and calls `then` when it has ended, which is at
-  // once if no rank is connected.
-  void ask(const std::string& reason, std::function<void()> then);
+  // Receives a report, or null if no rank is connected.
+  using receiver = std::function<void(const observe::job_report*)>;
 
-  // Looks for queries of ranks, and for answers. After each step of the server.
+  // Begins a query, unless one is under way, and calls `then` with its report. If no rank is
+  // connected, calls `then` at once.
+  void ask(const std::string& reason, receiver then);
+
+  // Looks for queries of ranks and for answers. Call after each step of the server.
   void look();
 
  private:
   bool any_missing() const;
-  void begin(const std::string& reason);
+  void begin(const std::string& reason, bool is_of_rank);
   void end();
 
   event_loop* const loop_;
   boot::tcp_server* const server_;
   const job job_;
-  int query_ = 0;  // the next one, or that under way
+  int query_ = 0;  // the number of the next query, or of the one under way
   bool is_open_ = false;
   std::string reason_;
   event_loop::id deadline_ = 0;
-  std::vector<std::function<void()>> then_;
+  bool is_of_rank_ = false;  // whether a rank has begun the query
+  std::vector<receiver> then_;
 };
 
 }  // namespace lci::launcher

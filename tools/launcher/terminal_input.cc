@@ -26,7 +26,7 @@ terminal_input::~terminal_input() { end(); }
 
 void terminal_input::before_wait() {
   if (pipe_.get() < 0) return;
-  // A job in the background that reads the terminal would be stopped.
+  // The kernel would stop a background job that reads the terminal.
   const bool foreground = tcgetpgrp(STDIN_FILENO) == getpgrp();
   loop_->change(terminal_watched_, static_cast<short>(foreground && bytes_.empty() ? POLLIN : 0));
   loop_->change(pipe_watched_, static_cast<short>(bytes_.empty() ? 0 : POLLOUT));
@@ -36,7 +36,7 @@ void terminal_input::read_some() {
   char block[4096];
   const ssize_t n = read(STDIN_FILENO, block, sizeof(block));
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  if (n <= 0) return end();  // an error is the end, too: the terminal is gone
+  if (n <= 0) return end();  // an error means that the terminal is gone
   bytes_.assign(block, static_cast<size_t>(n));
   write_some();
 }

@@ -10,8 +10,8 @@
 
 namespace lci::launcher {
 
-// Hands on what is typed at lcrun's terminal to a rank. The rank cannot read it by itself: it is
-// not of the process group in the foreground, and the kernel would stop it.
+// Passes the input of lcrun's terminal on to a rank. The rank cannot read the terminal itself: it
+// is not in the foreground process group, and the kernel would stop it.
 class terminal_input {
  public:
   // `loop` outlives the object.
@@ -20,12 +20,12 @@ class terminal_input {
   terminal_input(const terminal_input&) = delete;
   terminal_input& operator=(const terminal_input&) = delete;
 
-  // What the rank reads, until started().
+  // The descriptor for the rank. Valid until started().
   int rank_end() const { return rank_end_.get(); }
-  // The rank has the only descriptor now, so that writing to a rank that has ended fails.
+  // Closes the descriptor for the rank, so that writing fails when the rank has ended.
   void started() { rank_end_.reset(); }
 
-  // Before each run of the loop.
+  // Call before each wait of the loop.
   void before_wait();
 
  private:
@@ -36,10 +36,10 @@ class terminal_input {
 
   event_loop* const loop_;
   boot::unique_fd rank_end_;
-  boot::unique_fd pipe_;  // to the rank; empty: the input has ended
+  boot::unique_fd pipe_;  // to the rank; invalid: the input has ended
   event_loop::id terminal_watched_ = 0;
   event_loop::id pipe_watched_ = 0;
-  std::string bytes_;  // read, and not yet written
+  std::string bytes_;  // read, but not yet written
 };
 
 }  // namespace lci::launcher

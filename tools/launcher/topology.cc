@@ -32,7 +32,7 @@ std::optional<int> number(std::string_view text) {
   return n.ok() ? std::optional<int>(static_cast<int>(*n)) : std::nullopt;
 }
 
-// "0-3,8" as the kernel writes it; empty if it is not understood.
+// The numbers of a list such as "0-3,8"; empty if the text is not a list.
 std::vector<int> parse_list(std::string_view text) {
   std::vector<int> list;
   for (std::string_view part : base::StrSplit(text, ',', base::SkipEmpty())) {
@@ -45,7 +45,7 @@ std::vector<int> parse_list(std::string_view text) {
   return list;
 }
 
-// By the kernel's number of the processor.
+// Indexed by the kernel's number of the processor.
 std::map<int, int> numa_nodes(const std::string& sysfs) {
   std::map<int, int> nodes;
   const std::string parent = base::StrCat(sysfs, "/devices/system/node");
@@ -84,7 +84,7 @@ topology read_topology(const std::string& sysfs, const std::vector<int>& process
     here.id = id;
     here.socket = number(first_line(dir + "physical_package_id")).value_or(0);
     if (const auto node = nodes.find(id); node != nodes.end()) here.numa = node->second;
-    // The lowest number among the processors of a core names it: core_id is not unique.
+    // The lowest processor number identifies a core, because core_id is not unique.
     const std::vector<int> siblings = parse_list(first_line(dir + "thread_siblings_list"));
     here.core = siblings.empty() ? id : siblings[0];
     all.push_back(here);

@@ -1,4 +1,4 @@
-// The processors of this host, and how cores, NUMA nodes and sockets group them.
+// The processors of this host, grouped by cores, NUMA nodes and sockets.
 #ifndef LCI_TOOLS_LAUNCHER_TOPOLOGY_H_
 #define LCI_TOOLS_LAUNCHER_TOPOLOGY_H_
 
@@ -7,7 +7,7 @@
 
 namespace lci::launcher {
 
-// A logical processor, as the kernel schedules on it.
+// A logical processor.
 struct processor {
   int id = 0;      // the kernel's number
   int core = 0;    // counted through all sockets, in the order of `topology`
@@ -21,8 +21,8 @@ using topology = std::vector<processor>;
 // The processors that this process may use.
 std::vector<int> allowed_processors();
 
-// Those of `processors`, with their places as the files below `sysfs` ("/sys") tell them. Where a
-// file is missing, a processor is a core of its own, in NUMA node 0 and socket 0.
+// Returns `processors` with their core, NUMA node and socket, read from the files below `sysfs`
+// ("/sys"). If a file is missing, a processor is a core of its own, in NUMA node 0 and socket 0.
 topology read_topology(const std::string& sysfs, const std::vector<int>& processors);
 
 }  // namespace lci::launcher

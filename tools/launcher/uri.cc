@@ -30,7 +30,7 @@ bool is_address(std::string_view endpoint) {
   return !base::StrContains(endpoint, '/') && base::StrContains(endpoint, ':');
 }
 
-std::string format_uri(const meeting_point& at) {
+std::string format_uri(const job_address& at) {
   std::string text = scheme;
   for (const char c : at.token) {
     if (base::ascii_isalnum(c)) {
@@ -42,23 +42,24 @@ std::string format_uri(const meeting_point& at) {
   return base::StrCat(text, "@", at.address);
 }
 
-base::StatusOr<meeting_point> parse_uri(std::string_view text) {
-  const base::Status bad = base::InvalidArgumentError("this is no URI as --report-uri writes them");
+base::StatusOr<job_address> parse_uri(std::string_view text) {
+  const base::Status error =
+      base::InvalidArgumentError("this is no URI as --report-uri writes them");
   text = base::StripAsciiWhitespace(text);
   const size_t end = text.find('@');
-  if (!base::ConsumePrefix(&text, scheme) || end == std::string_view::npos) return bad;
+  if (!base::ConsumePrefix(&text, scheme) || end == std::string_view::npos) return error;
   const size_t at = text.find('@');
-  meeting_point result;
+  job_address result;
   const std::string_view token = text.substr(0, at);
   for (size_t i = 0; i < token.size(); ++i) {
     if (token[i] != '%') {
       result.token.push_back(token[i]);
       continue;
     }
-    if (i + 2 >= token.size()) return bad;
+    if (i + 2 >= token.size()) return error;
     const char* const digits = &token[i + 1];
     uint8_t byte = 0;
-    if (std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2) return bad;
+    if (std::from_chars(digits, digits + 2, byte, 16).ptr != digits + 2) return error;
     result.token.push_back(static_cast<char>(byte));
     i += 2;
   }
@@ -68,13 +69,13 @@ base::StatusOr<meeting_point> parse_uri(std::string_view text) {
   return result;
 }
 
-base::Status write_uri(const std::string& path, const meeting_point& at) {
+base::Status write_uri(const std::string& path, const job_address& at) {
   const std::string line = format_uri(at) + "\n";
   if (path == "-") {
     write_all(STDOUT_FILENO, line);
     return base::OkStatus();
   }
-  // Those that wait for the file see all of it.
+  // Processes that wait for the file see the whole contents.
   const std::string fresh = base::StrCat(path, ".", getpid());
   const int fd = open(fresh.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
   bool written =
@@ -87,11 +88,11 @@ base::Status write_uri(const std::string& path, const meeting_point& at) {
       base::StrCat("--report-uri ", path, ": ", std::strerror(error)));
 }
 
-base::StatusOr<meeting_point> find_meeting_point(const launch_options& options) {
+base::StatusOr<job_address> find_job_address(const launch_options& options) {
   if (is_address(options.endpoint)) {
     const base::StatusOr<std::string> token = token_by_hand();
     if (!token.ok()) return token.status();
-    return meeting_point{options.endpoint, *token};
+    return job_address{options.endpoint, *token};
   }
   std::ifstream file(options.endpoint);
   std::stringstream text;
@@ -99,7 +100,7 @@ base::StatusOr<meeting_point> find_meeting_point(const launch_options& options) 
   if (!file) {
     return base::UnavailableError(base::StrCat(options.endpoint, ": ", std::strerror(errno)));
   }
-  base::StatusOr<meeting_point> at = parse_uri(text.str());
+  base::StatusOr<job_address> at = parse_uri(text.str());
   if (at.ok()) return at;
   return base::InvalidArgumentError(base::StrCat(options.endpoint, ": ", at.status().message()));
 }

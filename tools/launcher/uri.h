@@ -1,4 +1,4 @@
-// Where an lcrun serves the other hosts, for people and files: --rdzv-endpoint and --report-uri.
+// The address of an lcrun that serves other hosts, for --rdzv-endpoint and --report-uri.
 #ifndef LCI_TOOLS_LAUNCHER_URI_H_
 #define LCI_TOOLS_LAUNCHER_URI_H_
 
@@ -10,25 +10,25 @@
 
 namespace lci::launcher {
 
-struct meeting_point {
+struct job_address {
   std::string address;  // host:port
   std::string token;
 };
 
-// "lcrun://TOKEN@host:port"; bytes of the token that an URI can't have are written as %XX.
-std::string format_uri(const meeting_point& at);
-// InvalidArgument if it is none.
-base::StatusOr<meeting_point> parse_uri(std::string_view text);
+// Returns "lcrun://TOKEN@host:port". Bytes of the token that a URI cannot contain become %XX.
+std::string format_uri(const job_address& at);
+// Returns InvalidArgument if the text is not such a URI.
+base::StatusOr<job_address> parse_uri(std::string_view text);
 
-// To a file that only its owner can read, whole or not at all; "-": to standard output.
-base::Status write_uri(const std::string& path, const meeting_point& at);
+// Writes the URI to a file that only its owner can read, atomically; "-": to standard output.
+base::Status write_uri(const std::string& path, const job_address& at);
 
 // Whether --rdzv-endpoint is host:port.
 bool is_address(std::string_view endpoint);
 
-// For a host that is started by hand: --rdzv-endpoint is a file unless it is host:port, an address
-// whose token is LCI_BOOT_TOKEN.
-base::StatusOr<meeting_point> find_meeting_point(const launch_options& options);
+// Returns the address and the token for a host that is started by hand. --rdzv-endpoint is
+// host:port, with the token LCI_BOOT_TOKEN, or the file that contains both.
+base::StatusOr<job_address> find_job_address(const launch_options& options);
 
 }  // namespace lci::launcher
 

@@ -42,17 +42,17 @@ TEST(Uri, GoesThroughAFileThatOnlyItsOwnerReads) {
   const std::string path = fresh_path("uri");
   launch_options options;
   options.endpoint = path;
-  EXPECT_EQ(find_meeting_point(options).status().code(), base::StatusCode::kUnavailable);
+  EXPECT_EQ(find_job_address(options).status().code(), base::StatusCode::kUnavailable);
   ASSERT_TRUE(write_uri(path, {"h:1", "t"}).ok());
   struct stat status;
   ASSERT_EQ(stat(path.c_str(), &status), 0);
   EXPECT_EQ(status.st_mode & 0777, 0600u);
-  const auto at = find_meeting_point(options);
+  const auto at = find_job_address(options);
   ASSERT_TRUE(at.ok()) << at.status();
   EXPECT_EQ(at->address, "h:1");
   EXPECT_EQ(at->token, "t");
   std::ofstream(path) << "something else";
-  EXPECT_THAT(std::string(find_meeting_point(options).status().message()), HasSubstr(path));
+  EXPECT_THAT(std::string(find_job_address(options).status().message()), HasSubstr(path));
   EXPECT_THAT(std::string(write_uri("/no/such/file", {"h:1", "t"}).message()),
               HasSubstr("/no/such/file"));
 }
@@ -61,12 +61,12 @@ TEST(Uri, AnAddressHasItsTokenInTheEnvironment) {
   setenv("LCI_BOOT_TOKEN", "secret", 1);
   launch_options options;
   options.endpoint = "h:1";
-  const auto at = find_meeting_point(options);
+  const auto at = find_job_address(options);
   ASSERT_TRUE(at.ok()) << at.status();
   EXPECT_EQ(at->address, "h:1");
   EXPECT_EQ(at->token, "secret");
   setenv("LCI_BOOT_TOKEN", std::string(65, 'x').c_str(), 1);
-  EXPECT_THAT(std::string(find_meeting_point(options).status().message()),
+  EXPECT_THAT(std::string(find_job_address(options).status().message()),
               HasSubstr("LCI_BOOT_TOKEN"));
 }
 

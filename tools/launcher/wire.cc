@@ -10,10 +10,11 @@ std::string check_preamble(std::string_view bytes) {
   if (!base::StartsWith(bytes, std::string_view(magic, sizeof(magic)))) {
     return "what answers there is not lcrun";
   }
-  const auto said = static_cast<unsigned>(boot::tcp_wire::load_le(bytes.data() + 4, 2));
-  if (said != version || boot::tcp_wire::load_le(bytes.data() + 6, 2) != 0) {
-    return base::StrCat("the other lcrun speaks version ", said, " of the hosts' wire, this one ",
-                        version, "; install the same release on all hosts");
+  const auto its_version = static_cast<unsigned>(boot::tcp_wire::load_le(bytes.data() + 4, 2));
+  if (its_version != version || boot::tcp_wire::load_le(bytes.data() + 6, 2) != 0) {
+    return base::StrCat("the other lcrun speaks version ", its_version,
+                        " of the hosts' wire, this one ", version,
+                        "; install the same release on all hosts");
   }
   return "";
 }

@@ -1,32 +1,31 @@
-// What lcrun and its helpers on the hosts say to each other, on one page. Numbers are
-// little-endian.
+// The frames between lcrun and its helpers on the hosts. Numbers are little-endian.
 //
-// Each side begins with a preamble: the bytes "LCRN", u16 version, u16 zero; then frames follow:
-// u32 bytes of the body, u8 kind, the body. A body is the fields of the struct below, in the order
-// of its fields(): u32; text: u32 size and so many bytes; list: u32 count and so many elements.
+// Each side begins with a preamble: the bytes "LCRN", u16 version, u16 zero. Frames follow: u32
+// size of the body, u8 kind, body. A body consists of the fields of the struct below, in the order
+// of its fields(). A field is a u32, a text (u32 size, bytes) or a list (u32 count, elements).
 //
-//   on the helper's standard input, from whom starts it, and nothing else there:
-//     errand        where to connect, and what to say there
-//   on the connection:
-//     greeting      to the helper, first: so that it shows its token to its own job only
-//     hello         to lcrun: who it is. Answered by refused or adopted.
-//     adopted       to the helper: which other hosts it starts (the tree of the start)
-//     share         to the helper, when all hosts are there: the ranks to start
-//     signal_ranks  to the helper: a signal for its ranks
-//     input         to the helper: of lcrun's standard input, for the rank that has it
-//     input_taken   to lcrun: so many bytes more may come
-//     output        to lcrun: what a rank has written; with no bytes: it has closed this stream
-//     output_taken  to the helper: so many bytes more may come
-//     rank_ended    to lcrun: a rank's wait status
-//     rank_stopped  to lcrun: a rank was stopped or continued
-//     failed        to lcrun: something that ends the job
-//     agent_said    to lcrun: a line of an agent that this helper has started
-//     agent_ended   to lcrun: such an agent is gone
-//     end           to the helper: the job is over; ends what the ranks have left behind
-//     finished      to lcrun: nothing is left, no more output comes; then the helper goes
+//   On the helper's standard input, from the process that starts the helper, only:
+//     launch_request   where to connect, and how to authenticate
+//   On the connection:
+//     greeting         to the helper, first, so that it sends its token to its own job only
+//     hello            to lcrun: identifies the host. Answered by refused or adopted.
+//     adopted          to the helper: the other hosts that it starts (the tree of the start)
+//     rank_assignment  to the helper, when all hosts have connected: the ranks to start
+//     signal_ranks     to the helper: a signal for its ranks
+//     input            to the helper: lcrun's standard input, for the rank that reads it
+//     input_taken      to lcrun: the number of bytes by which the window opens
+//     output           to lcrun: output of a rank; no bytes: the rank has closed the stream
+//     output_taken     to the helper: the number of bytes by which the window opens
+//     rank_ended       to lcrun: the wait status of a rank
+//     rank_stopped     to lcrun: a rank was stopped or continued
+//     failed           to lcrun: a failure that ends the job
+//     agent_line       to lcrun: a line of an agent that this helper has started
+//     agent_ended      to lcrun: the end of such an agent
+//     end              to the helper: the job has ended; end the processes that are left
+//     finished         to lcrun: no process is left, and no more output follows. The helper exits.
 //
-// Windows: of input and of output at most `window` bytes are under way to a side that has not said
-// that it took them, so that neither side ever has to leave the connection unread.
+// Windows: at most `window` bytes of input, and of output, are unconfirmed by the receiver.
+// Therefore each side can always read the connection.
 #ifndef LCI_TOOLS_LAUNCHER_WIRE_H_
 #define LCI_TOOLS_LAUNCHER_WIRE_H_
 
@@ -45,22 +44,22 @@ constexpr char magic[] = {'L', 'C', 'R', 'N'};
 constexpr size_t preamble_size = 8;
 constexpr size_t header_size = 5;
 constexpr size_t window = size_t{64} << 10;
-constexpr uint32_t nobody = 0xffffffff;  // no rank
+constexpr uint32_t no_rank = 0xffffffff;
 
-// Limits of a body: from who has not shown the token yet; of what a helper says; of what it hears.
-constexpr size_t max_stranger_body = 1024;
+// The largest body from an unauthenticated peer, from a helper and from lcrun.
+constexpr size_t max_unauthenticated_body = 1024;
 constexpr size_t max_helper_body = window + 8192;
 constexpr size_t max_lcrun_body = size_t{64} << 20;
-// Of a text that is shown to a person.
-constexpr size_t max_words = 4096;
+// The largest text that is shown to the user.
+constexpr size_t max_text_size = 4096;
 
 enum class kind : uint8_t {
-  errand = 1,
+  launch_request = 1,
   greeting,
   hello,
   refused,
   adopted,
-  share,
+  rank_assignment,
   signal_ranks,
   input,
   input_taken,
@@ -69,18 +68,18 @@ enum class kind : uint8_t {
   rank_ended,
   rank_stopped,
   failed,
-  agent_said,
+  agent_line,
   agent_ended,
   end,
   finished,
 };
 
-struct errand {
-  static constexpr kind is = kind::errand;
+struct launch_request {
+  static constexpr kind is = kind::launch_request;
   std::string job_id;
   std::string token;
   uint32_t node = 0;
-  uint32_t host_timeout_ms = 0;   // without a sign of life for so long, the other side is lost
+  uint32_t host_timeout_ms = 0;   // a peer that does not answer for this time is lost
   uint32_t start_timeout_ms = 0;  // to connect
   std::vector<std::string> addresses;
   template <class Archive, class Self>
@@ -102,9 +101,9 @@ struct hello {
   static constexpr kind is = kind::hello;
   std::string token;
   uint32_t node = 0;
-  uint32_t nodes = 0;       // how many it thinks there are; 0: was not told
-  std::string host;         // its own name
-  uint32_t processors = 0;  // that ranks there may use
+  uint32_t nodes = 0;       // the number of hosts that it knows; 0: unknown
+  std::string host;         // the name of the host
+  uint32_t processors = 0;  // that its ranks may use
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
     a(s.token, s.node, s.nodes, s.host, s.processors);
@@ -120,7 +119,7 @@ struct refused {
   }
 };
 
-// A host that the helper shall start.
+// A host that the helper starts.
 struct child {
   uint32_t node = 0;
   std::vector<std::string> command;
@@ -139,7 +138,7 @@ struct adopted {
   }
 };
 
-// A program of the job. Its ranks end where those of the next program begin.
+// A program of the job. The next program has the ranks after those of this one.
 struct program {
   uint32_t first_rank = 0;
   std::vector<std::string> command;
@@ -151,16 +150,16 @@ struct program {
   }
 };
 
-struct share {
-  static constexpr kind is = kind::share;
-  std::string mark;                      // guard.h
-  std::vector<program> programs;         // in the order of their ranks, the first at rank 0
-  std::vector<std::string> environment;  // NAME=VALUE; added to that of the helper,
-  std::vector<std::string> own;          // and these to that of the program
+struct rank_assignment {
+  static constexpr kind is = kind::rank_assignment;
+  std::string mark;                      // orphan_reaper.h
+  std::vector<program> programs;         // ordered by their ranks, beginning with rank 0
+  std::vector<std::string> environment;  // NAME=VALUE; added to that of the helper
+  std::vector<std::string> own;          // NAME=VALUE; added to that of the program
   std::vector<uint32_t> ranks;           // ascending
-  uint32_t stdin_rank = nobody;
-  uint32_t bind_to = 0;  // as `binding` counts
-  uint32_t map_by = 0;   // as `mapping` counts
+  uint32_t stdin_rank = no_rank;
+  uint32_t bind_to = 0;  // a value of `binding`
+  uint32_t map_by = 0;   // a value of `mapping`
   uint32_t report_bindings = 0;
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
@@ -180,7 +179,7 @@ struct signal_ranks {
 
 struct input {
   static constexpr kind is = kind::input;
-  std::string bytes;  // none: the end
+  std::string bytes;  // empty: the end
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
     a(s.bytes);
@@ -219,7 +218,7 @@ struct output_taken {
 struct rank_ended {
   static constexpr kind is = kind::rank_ended;
   uint32_t rank = 0;
-  uint32_t status = 0;  // as waitpid(2) has it
+  uint32_t status = 0;  // of waitpid(2)
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
     a(s.rank, s.status);
@@ -246,8 +245,8 @@ struct failed {
   }
 };
 
-struct agent_said {
-  static constexpr kind is = kind::agent_said;
+struct agent_line {
+  static constexpr kind is = kind::agent_line;
   uint32_t node = 0;
   std::string line;
   template <class Archive, class Self>
@@ -281,7 +280,7 @@ struct finished {
   static void fields(Archive&, Self&) {}
 };
 
-// ---- encoding and decoding
+// Encoding and decoding.
 
 class writer {
  public:
@@ -310,7 +309,7 @@ class reader {
   void operator()(Fields&... fields) {
     (get(fields), ...);
   }
-  // Everything was there, and nothing else.
+  // Whether the body contained exactly the fields that were read.
   bool complete() const { return body_.complete(); }
 
  private:
@@ -321,7 +320,7 @@ class reader {
   template <class Element>
   void get(std::vector<Element>& list) {
     list.clear();
-    // A count that lies ends with the body.
+    // A wrong count ends with the body.
     for (uint32_t left = body_.u32(); left > 0 && body_.ok(); --left) get(list.emplace_back());
   }
 
@@ -334,8 +333,8 @@ inline void append_preamble(std::string* out) {
   boot::tcp_wire::append_le(out, 0, 2);
 }
 
-// An empty text if `bytes` (preamble_size of them) are a preamble of this version; else what they
-// are.
+// Returns an empty text if `bytes`, of preamble_size, are a preamble of this version; else an
+// error.
 std::string check_preamble(std::string_view bytes);
 
 template <class Frame>
@@ -347,7 +346,7 @@ void append_frame(std::string* out, const Frame& frame) {
   out->append(body.bytes);
 }
 
-// False if the body is not one of this kind.
+// Returns false if the body is not of this kind.
 template <class Frame>
 bool decode(std::string_view body, Frame* frame) {
   reader from(body);
@@ -356,7 +355,7 @@ bool decode(std::string_view body, Frame* frame) {
 }
 
 enum class taken { frame, incomplete, too_large };
-// The frame that `bytes` begin with. `*body` points into `bytes`; what follows it is the rest.
+// Reads the frame at the begin of `bytes`. `*body` refers to `bytes`; more frames may follow it.
 taken take_frame(std::string_view bytes, size_t max_body, kind* which, std::string_view* body);
 
 }  // namespace lci::launcher::wire

@@ -10,7 +10,7 @@ namespace {
 
 using testing::HasSubstr;
 
-// Through the bytes and back.
+// Encodes and decodes a frame.
 template <class Frame>
 Frame again(const Frame& frame) {
   std::string bytes;
@@ -22,7 +22,8 @@ Frame again(const Frame& frame) {
   EXPECT_EQ(body.size() + header_size, bytes.size());
   Frame result;
   EXPECT_TRUE(decode(body, &result));
-  // Cut anywhere, or longer, it is refused; and a header that is cut is waited for.
+  // decode() refuses a body that is truncated or too long. take_frame() waits for the rest of a
+  // header.
   for (size_t size = 0; size < bytes.size(); ++size) {
     EXPECT_EQ(take_frame(std::string_view(bytes).substr(0, size), max_lcrun_body, &which, &body),
               taken::incomplete);
@@ -37,14 +38,14 @@ Frame again(const Frame& frame) {
 }
 
 TEST(Wire, FramesComeBackAsTheyWere) {
-  errand e;
+  launch_request e;
   e.job_id = "id";
   e.token = std::string("a\0b", 3);
   e.node = 7;
   e.host_timeout_ms = 1;
   e.start_timeout_ms = 0xffffffff;
   e.addresses = {"10.0.0.1:5", ""};
-  const errand e2 = again(e);
+  const launch_request e2 = again(e);
   EXPECT_EQ(e2.job_id, e.job_id);
   EXPECT_EQ(e2.token, e.token);
   EXPECT_EQ(e2.node, 7u);
@@ -60,7 +61,7 @@ TEST(Wire, FramesComeBackAsTheyWere) {
   EXPECT_EQ(a2.children[0].command, a.children[0].command);
   EXPECT_TRUE(a2.children[1].command.empty());
 
-  share s;
+  rank_assignment s;
   s.mark = "M=1";
   s.programs = {{0, {"p", "x y"}, "/w", {"A=1"}}, {3, {"q"}, "", {}}};
   s.environment = {"B=2"};
@@ -70,7 +71,7 @@ TEST(Wire, FramesComeBackAsTheyWere) {
   s.bind_to = 1;
   s.map_by = 2;
   s.report_bindings = 1;
-  const share s2 = again(s);
+  const rank_assignment s2 = again(s);
   EXPECT_EQ(s2.mark, s.mark);
   ASSERT_EQ(s2.programs.size(), 2u);
   EXPECT_EQ(s2.programs[0].command, s.programs[0].command);

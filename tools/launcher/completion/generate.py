@@ -16,10 +16,11 @@ class Option:
     names: list  # "-n", "--np"
     value: str  # "" for a switch
     help: str
+    words: list  # the words that the value may be; empty: any text
 
     def kind(self):
-        """What to complete the value with: "" (nothing), files, directories, or a list of words."""
-        if re.fullmatch(r"[a-z]+(\|[a-z]+)+", self.value):
+        """What to complete the value with: "" (nothing), files, directories, or words."""
+        if self.words:
             return "words"
         if self.value == "DIR":
             return "directories"
@@ -27,21 +28,24 @@ class Option:
             return "files"
         return ""
 
-    def words(self):
-        return self.value.split("|")
-
 
 def read_options(help_text):
+    """Reads the lines "  -n, --np N  text", with more text in the same column on the next lines,
+    and "word  text" two columns further right."""
     options = []
-    for line in help_text.splitlines():
+    lines = help_text.splitlines()
+    # The column is where the text begins in a line that is a text only.
+    column = min(len(line) - len(line.lstrip()) for line in lines if line.startswith(" " * 7))
+    for line in lines:
         start = re.match(r"  (?:    )?(-[^ ,]+)(?:, (--[^ ]+))?(?: (\S+))?(?:\s+(\S.*))?$", line)
+        word = re.match(" {%d}([a-z]+)  " % (column + 2), line)
         if start:
             names = [name for name in start.group(1, 2) if name]
-            options.append(Option(names, start.group(3) or "", start.group(4) or ""))
-        elif options and line.startswith(" " * 30):
+            options.append(Option(names, start.group(3) or "", start.group(4) or "", []))
+        elif word:
+            options[-1].words.append(word.group(1))
+        elif re.match(r" {%d}\S" % column, line):
             options[-1].help += " " + line.strip()
-        elif options:
-            break
     return options
 
 
@@ -134,7 +138,7 @@ def bash(options):
         if not option.value:
             continue
         action = {
-            "words": "compgen -W $'%s' -- \"$2\"" % r"\n".join(option.words()),
+            "words": "compgen -W $'%s' -- \"$2\"" % r"\n".join(option.words),
             "directories": 'compgen -d -- "$2"',
             "files": 'compgen -f -- "$2"',
             "": ":",
@@ -153,7 +157,7 @@ def zsh(options):
         value = ""
         if option.value:
             action = {
-                "words": "(%s)" % " ".join(option.words()),
+                "words": "(%s)" % " ".join(option.words),
                 "directories": "_directories",
                 "files": "_files",
                 "": "",

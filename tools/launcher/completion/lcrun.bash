@@ -6,13 +6,12 @@ _lcrun_value() {
     -n | --np) : ;;
     -x) : ;;
     --wdir) compgen -d -- "$2" ;;
+    --bind-to) compgen -W $'none\ncore\nnuma\nsocket' -- "$2" ;;
+    --map-by) compgen -W $'slot\ncore\nnuma\nsocket\nnode' -- "$2" ;;
     --output-dir) compgen -d -- "$2" ;;
     --stdin) : ;;
     --timeout) : ;;
     --grace) : ;;
-    --bind-to) compgen -W $'none\ncore\nnuma\nsocket' -- "$2" ;;
-    --map-by) compgen -W $'core\nnuma\nsocket\nnode' -- "$2" ;;
-    --boot) compgen -W $'tcp\nfile' -- "$2" ;;
     -f | --hostfile) compgen -f -- "$2" ;;
     --machinefile) compgen -f -- "$2" ;;
     -H | --host) : ;;
@@ -24,6 +23,9 @@ _lcrun_value() {
     --fan-out) : ;;
     --start-timeout) : ;;
     --host-timeout) : ;;
+    --boot) compgen -W $'tcp\nfile' -- "$2" ;;
+    --report-format) compgen -W $'text\njson' -- "$2" ;;
+    --report-dir) compgen -d -- "$2" ;;
     --node-rank) : ;;
     --rdzv-endpoint) compgen -f -- "$2" ;;
     --report-uri) compgen -f -- "$2" ;;
@@ -84,7 +86,7 @@ _lcrun() {
   elif [[ $current == --*=* ]]; then
     COMPREPLY=($(_lcrun_value "${current%%=*}" "${current#*=}"))
   elif [[ $current == -* ]]; then
-    COMPREPLY=($(compgen -W $'-n\n--np\n-x\n--wdir\n-l\n--label\n--timestamp\n--output-dir\n--stdin\n--timeout\n--grace\n--bind-to\n--map-by\n--report-bindings\n--oversubscribe\n--boot\n-f\n--hostfile\n--machinefile\n-H\n--host\n--ppn\n--nnodes\n--launch-agent\n--remote-lcrun\n--iface\n--fan-out\n--start-timeout\n--host-timeout\n--node-rank\n--rdzv-endpoint\n--report-uri\n--dry-run\n-v\n--verbose\n-V\n--version\n-h\n--help' -- "$current"))
+    COMPREPLY=($(compgen -W $'-n\n--np\n-x\n--wdir\n--bind-to\n--map-by\n--report-bindings\n--oversubscribe\n-l\n--label\n--timestamp\n--output-dir\n--stdin\n-v\n--verbose\n--dry-run\n--timeout\n--grace\n-f\n--hostfile\n--machinefile\n-H\n--host\n--ppn\n--nnodes\n--launch-agent\n--remote-lcrun\n--iface\n--fan-out\n--start-timeout\n--host-timeout\n--boot\n--report\n--report-format\n--report-dir\n--node-rank\n--rdzv-endpoint\n--report-uri\n-V\n--version\n-h\n--help' -- "$current"))
   else
     COMPREPLY=($(_lcrun_program "$current"))
     compopt -o filenames 2> /dev/null

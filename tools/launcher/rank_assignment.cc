@@ -1,5 +1,4 @@
-// The part of a plan that one host carries out: its programs, and the environment and processors of
-// its ranks.
+// The ranks of one host: their programs, environment and processors.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -11,7 +10,7 @@
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "tools/launcher/binding.h"
-#include "tools/launcher/guard.h"
+#include "tools/launcher/orphan_reaper.h"
 #include "tools/launcher/plan.h"
 
 namespace lci::launcher {
@@ -39,9 +38,9 @@ const program_plan& program_of(const std::vector<program_plan>& programs, int ra
   return programs[index_of_program(programs, rank)];
 }
 
-base::Status find_programs(share* share) {
-  for (const int rank : share->ranks) {
-    program_plan& program = share->programs[index_of_program(share->programs, rank)];
+base::Status find_programs(rank_assignment* assigned) {
+  for (const int rank : assigned->ranks) {
+    program_plan& program = assigned->programs[index_of_program(assigned->programs, rank)];
     if (!program.file.empty()) continue;
     if (!program.wdir.empty() && !is_directory(program.wdir)) {
       return base::NotFoundError(base::StrCat("--wdir ", program.wdir, " is not a directory"));
@@ -53,7 +52,7 @@ base::Status find_programs(share* share) {
   return base::OkStatus();
 }
 
-// Relative names are looked up from `wdir`, where the ranks will be.
+// Looks up relative names in `wdir`, the directory of the ranks.
 base::StatusOr<std::string> find_program(const std::string& name, const std::string& wdir) {
   std::vector<std::string> candidates;
   if (std::string_view(name).find('/') != std::string_view::npos) {
@@ -88,8 +87,8 @@ void set_variable(std::vector<std::string>* environment, const std::string& assi
   environment->push_back(assignment);
 }
 
-share own_share(const job_plan& job, const launch_options& options) {
-  share own;
+rank_assignment own_assignment(const job_plan& job, const launch_options& options) {
+  rank_assignment own;
   own.host = job.hosts[0].name;
   own.programs = job.programs;
   own.environment = job.environment;
@@ -103,26 +102,26 @@ share own_share(const job_plan& job, const launch_options& options) {
   return own;
 }
 
-topology topology_for(const share& share) {
-  if (share.bind_to == binding::none) return {};
+topology topology_for(const rank_assignment& assigned) {
+  if (assigned.bind_to == binding::none) return {};
   return read_topology("/sys", allowed_processors());
 }
 
-rank_plan plan_rank(const share& share, int local_rank, const topology& host) {
+rank_plan plan_rank(const rank_assignment& assigned, int local_rank, const topology& host) {
   rank_plan plan;
-  plan.rank = share.ranks[static_cast<size_t>(local_rank)];
-  plan.processors = bind_rank(host, local_rank, static_cast<int>(share.ranks.size()), share.bind_to,
-                              share.map_by);
-  plan.program = &program_of(share.programs, plan.rank);
-  plan.environment = share.environment;
-  for (const std::string& assignment : plan.program->environment) {
-    set_variable(&plan.environment, assignment);
+  plan.rank = assigned.ranks[static_cast<size_t>(local_rank)];
+  plan.processors = bind_rank(host, local_rank, static_cast<int>(assigned.ranks.size()),
+                              assigned.bind_to, assigned.map_by);
+  plan.program = &program_of(assigned.programs, plan.rank);
+  plan.environment = assigned.environment;
+  for (const std::string& variable : plan.program->environment) {
+    set_variable(&plan.environment, variable);
   }
-  for (const std::string& assignment : share.own) set_variable(&plan.environment, assignment);
-  for (const std::string& assignment :
+  for (const std::string& variable : assigned.own) set_variable(&plan.environment, variable);
+  for (const std::string& variable :
        {base::StrCat("LCI_RANK=", plan.rank), base::StrCat("LCI_LOCAL_RANK=", local_rank),
-        base::StrCat("LCI_LOCAL_SIZE=", share.ranks.size()), share.mark}) {
-    set_variable(&plan.environment, assignment);
+        base::StrCat("LCI_LOCAL_SIZE=", assigned.ranks.size()), assigned.mark}) {
+    set_variable(&plan.environment, variable);
   }
   return plan;
 }
@@ -142,7 +141,7 @@ std::string describe(const job_plan& job, const launch_options& options) {
           host.start.empty() ? "lcrun is started there by hand" : base::StrJoin(host.start, " "),
           "\n");
     }
-    share there = own_share(job, options);
+    rank_assignment there = own_assignment(job, options);
     there.ranks = host.ranks;
     // The processors of another host are known only there.
     if (job.helpers) there.bind_to = binding::none;

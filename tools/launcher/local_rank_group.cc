@@ -1,4 +1,4 @@
-#include "tools/launcher/local_crew.h"
+#include "tools/launcher/local_rank_group.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -18,7 +18,7 @@
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "tools/launcher/binding.h"
-#include "tools/launcher/guard.h"
+#include "tools/launcher/orphan_reaper.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/process.h"
 
@@ -29,11 +29,12 @@ constexpr int start_exit_code = 1;
 
 std::string errno_text() { return base::error_text(errno); }
 
-class local_crew final : public crew {
+class local_rank_group final : public rank_group {
  public:
-  local_crew(event_loop* loop, events* to, share what, const local_crew_options& options)
-      : loop_(loop), to_(to), share_(std::move(what)), options_(options) {}
-  ~local_crew() override {
+  local_rank_group(event_loop* loop, events* to, rank_assignment assigned,
+                   const local_rank_group_options& options)
+      : loop_(loop), to_(to), assigned_(std::move(assigned)), options_(options) {}
+  ~local_rank_group() override {
     for (const stream& s : streams_) {
       loop_->forget(s.watched);
       if (s.fd >= 0) close(s.fd);
@@ -44,12 +45,12 @@ class local_crew final : public crew {
   void start() override;
   bool busy() const override { return running_ > 0; }
   bool is_running(int rank) const override {
-    const auto found = std::lower_bound(share_.ranks.begin(), share_.ranks.end(), rank);
-    if (found == share_.ranks.end() || *found != rank) return false;
-    const auto local = static_cast<size_t>(found - share_.ranks.begin());
+    const auto found = std::lower_bound(assigned_.ranks.begin(), assigned_.ranks.end(), rank);
+    if (found == assigned_.ranks.end() || *found != rank) return false;
+    const auto local = static_cast<size_t>(found - assigned_.ranks.begin());
     return local < pids_.size() && pids_[local] > 0;
   }
-  const std::string& host_of(int) const override { return share_.host; }
+  const std::string& host_of(int) const override { return assigned_.host; }
   void signal(int signal) override {
     for (pid_t pid : pids_) {
       if (pid > 0) kill(-pid, signal);
@@ -61,7 +62,7 @@ class local_crew final : public crew {
   void finish(int code) override;
 
  private:
-  // A pipe that a rank writes to, seen from here.
+  // The reading end of a pipe that a rank writes to.
   struct stream {
     int rank;
     int number;  // 1 or 2
@@ -72,7 +73,7 @@ class local_crew final : public crew {
   bool prepare();
   bool start_rank(int local_rank);
   bool open_stream(int rank, int number, int* rank_end);
-  // False at the end, or when there is nothing at the moment.
+  // Returns false at the end of the stream, and if no bytes are available now.
   bool read_stream(stream* from);
   void close_stream(stream* s);
   void end_left_behind();
@@ -83,25 +84,25 @@ class local_crew final : public crew {
 
   event_loop* const loop_;
   events* const to_;
-  const share share_;
-  const local_crew_options options_;
+  const rank_assignment assigned_;
+  const local_rank_group_options options_;
   topology topology_;
-  guard guard_;
+  orphan_reaper orphan_reaper_;
   bool has_boot_dir_ = false;
   int null_ = -1;
   int running_ = 0;
   bool reading_ = true;
-  std::vector<pid_t> pids_;  // by local rank; -1: has not been started, or has ended
+  std::vector<pid_t> pids_;  // by local rank; -1: not started, or ended
   std::vector<stream> streams_;
 };
 
-bool local_crew::prepare() {
+bool local_rank_group::prepare() {
   null_ = open("/dev/null", O_RDWR | O_CLOEXEC);
   if (null_ < 0) return fail(base::StrCat("can't open /dev/null: ", errno_text()));
-  // What ranks leave behind becomes ours.
+  // Orphans of the ranks become children of this process.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  if (!guard_.start(share_.mark, options_.boot_dir)) {
-    return fail(base::StrCat("can't start the guard: ", errno_text()));
+  if (!orphan_reaper_.start(assigned_.mark, options_.boot_dir)) {
+    return fail(base::StrCat("can't start the orphan reaper: ", errno_text()));
   }
   if (!options_.boot_dir.empty()) {
     has_boot_dir_ = mkdir(options_.boot_dir.c_str(), 0700) == 0;
@@ -110,35 +111,36 @@ bool local_crew::prepare() {
           base::StrCat("can't make the job's directory ", options_.boot_dir, ": ", errno_text()));
     }
   }
-  if (options_.output == local_crew_options::capture::files &&
+  if (options_.output == local_rank_group_options::capture::files &&
       mkdir(options_.output_dir.c_str(), 0777) != 0 && errno != EEXIST) {
     return fail(base::StrCat("--output-dir ", options_.output_dir, ": ", errno_text()));
   }
   return true;
 }
 
-void local_crew::start() {
-  pids_.assign(share_.ranks.size(), -1);
+void local_rank_group::start() {
+  pids_.assign(assigned_.ranks.size(), -1);
   streams_.reserve(2 * pids_.size());
   if (!prepare()) return;
-  topology_ = topology_for(share_);
-  const auto ranks = static_cast<int>(share_.ranks.size());
+  topology_ = topology_for(assigned_);
+  const auto ranks = static_cast<int>(assigned_.ranks.size());
   for (int local_rank = 0; local_rank < ranks; ++local_rank) {
     if (!start_rank(local_rank)) return;
   }
-  // The callbacks hold places in streams_, which does not grow any more.
+  // The callbacks refer to elements of streams_, which does not grow from here on.
   for (stream& s : streams_) {
     s.watched = loop_->watch(s.fd, POLLIN, [this, &s] { read_stream(&s); });
   }
 }
 
-bool local_crew::start_rank(int local_rank) {
-  const rank_plan plan = plan_rank(share_, local_rank, topology_);
-  if (share_.report_bindings) {
-    to_->said(base::StrCat("rank ", plan.rank, ": ", describe_binding(topology_, plan.processors)));
+bool local_rank_group::start_rank(int local_rank) {
+  const rank_plan plan = plan_rank(assigned_, local_rank, topology_);
+  if (assigned_.report_bindings) {
+    to_->message(
+        base::StrCat("rank ", plan.rank, ": ", describe_binding(topology_, plan.processors)));
   }
   rank_streams streams;
-  streams.in = plan.rank == share_.stdin_rank ? options_.stdin_fd : null_;
+  streams.in = plan.rank == assigned_.stdin_rank ? options_.stdin_fd : null_;
   bool started =
       open_stream(plan.rank, 1, &streams.out) && open_stream(plan.rank, 2, &streams.error);
   if (started) {
@@ -156,16 +158,16 @@ bool local_crew::start_rank(int local_rank) {
   return started;
 }
 
-bool local_crew::open_stream(int rank, int number, int* rank_end) {
+bool local_rank_group::open_stream(int rank, int number, int* rank_end) {
   switch (options_.output) {
-    case local_crew_options::capture::none:
+    case local_rank_group_options::capture::none:
       return true;
-    case local_crew_options::capture::files: {
+    case local_rank_group_options::capture::files: {
       const std::string path = output_file(options_.output_dir, rank, number);
       *rank_end = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
       return *rank_end >= 0 || fail(base::StrCat(path, ": ", errno_text()));
     }
-    case local_crew_options::capture::pipes:
+    case local_rank_group_options::capture::pipes:
       break;
   }
   int ends[2];
@@ -178,29 +180,29 @@ bool local_crew::open_stream(int rank, int number, int* rank_end) {
   return true;
 }
 
-bool local_crew::child_ended(pid_t pid, int status) {
+bool local_rank_group::child_ended(pid_t pid, int status) {
   const auto found = std::find(pids_.begin(), pids_.end(), pid);
   if (found == pids_.end()) return false;
   *found = -1;
   --running_;
-  to_->rank_ended(share_.ranks[static_cast<size_t>(found - pids_.begin())], status);
+  to_->rank_ended(assigned_.ranks[static_cast<size_t>(found - pids_.begin())], status);
   return true;
 }
 
-void local_crew::child_stopped(pid_t pid, bool stopped) {
+void local_rank_group::child_stopped(pid_t pid, bool stopped) {
   const auto found = std::find(pids_.begin(), pids_.end(), pid);
   if (found == pids_.end()) return;
-  to_->rank_stopped(share_.ranks[static_cast<size_t>(found - pids_.begin())], stopped);
+  to_->rank_stopped(assigned_.ranks[static_cast<size_t>(found - pids_.begin())], stopped);
 }
 
-void local_crew::before_wait() {
+void local_rank_group::before_wait() {
   if (reading_ == (to_->output_room() > 0)) return;
   reading_ = !reading_;
   const short wanted = reading_ ? POLLIN : 0;
   for (const stream& s : streams_) loop_->change(s.watched, wanted);
 }
 
-bool local_crew::read_stream(stream* from) {
+bool local_rank_group::read_stream(stream* from) {
   char block[65536];
   const size_t room = std::min(sizeof(block), to_->output_room());
   if (room == 0) return false;
@@ -214,7 +216,7 @@ bool local_crew::read_stream(stream* from) {
   return false;
 }
 
-void local_crew::close_stream(stream* s) {
+void local_rank_group::close_stream(stream* s) {
   if (s->fd < 0) return;
   loop_->forget(s->watched);
   close(s->fd);
@@ -222,14 +224,14 @@ void local_crew::close_stream(stream* s) {
   to_->rank_output(s->rank, s->number, "");
 }
 
-void local_crew::finish(int) {
-  // First, as the guard removes it no longer; and again, as processes that the ranks have left
-  // behind may write there until they are ended.
+void local_rank_group::finish(int) {
+  // Remove the directory before the reaper, which would remove it, is dismissed; and once more
+  // after the processes that the ranks have left behind have ended, because they may write there.
   if (has_boot_dir_) remove_tree(options_.boot_dir);
-  guard_.dismiss();
+  orphan_reaper_.dismiss();
   end_left_behind();
   if (has_boot_dir_) remove_tree(options_.boot_dir);
-  // Nobody writes any more, so the pipes hold all that there is.
+  // No process writes to the pipes from here on, so they contain the rest of the output.
   for (stream& s : streams_) {
     while (s.fd >= 0) {
       if (to_->output_room() == 0) {
@@ -242,20 +244,21 @@ void local_crew::finish(int) {
   }
 }
 
-void local_crew::end_left_behind() {
+void local_rank_group::end_left_behind() {
   if (options_.other_children) {
-    end_marked(share_.mark);
+    end_marked(assigned_.mark);
     return;
   }
-  // What was left behind is our child now; mostly there is nothing, and /proc need not be read.
+  // Processes that were left behind are children of this process now. Usually there are none, and
+  // /proc need not be read.
   int status = 0;
   pid_t pid;
   do {
     pid = waitpid(-1, &status, WNOHANG);
   } while (pid > 0 || (pid < 0 && errno == EINTR));
-  if (pid == 0) {  // children that are not ours: left behind by ranks
-    if (options_.verbose) to_->said("ending processes that the ranks have left behind");
-    end_marked(share_.mark);
+  if (pid == 0) {  // children that run: the ranks have left them behind
+    if (options_.verbose) to_->message("ending processes that the ranks have left behind");
+    end_marked(assigned_.mark);
     while (waitpid(-1, &status, 0) > 0 || errno == EINTR) {
     }
   }
@@ -263,9 +266,10 @@ void local_crew::end_left_behind() {
 
 }  // namespace
 
-std::unique_ptr<crew> make_local_crew(event_loop* loop, crew::events* to, share what,
-                                      const local_crew_options& options) {
-  return std::make_unique<local_crew>(loop, to, std::move(what), options);
+std::unique_ptr<rank_group> make_local_rank_group(event_loop* loop, rank_group::events* to,
+                                                  rank_assignment assigned,
+                                                  const local_rank_group_options& options) {
+  return std::make_unique<local_rank_group>(loop, to, std::move(assigned), options);
 }
 
 }  // namespace lci::launcher

@@ -1,4 +1,4 @@
-#include "tools/launcher/guard.h"
+#include "tools/launcher/orphan_reaper.h"
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ bool read_file(const std::string& path, std::string* bytes) {
   return n == 0;
 }
 
-// Each variable ends with a zero byte.
+// Whether an environment, in which a zero byte ends each variable, contains the mark.
 bool has_mark(std::string_view environment, std::string_view mark) {
   return base::StartsWith(environment, mark) ||
          environment.find(base::StrCat(std::string_view("\0", 1), mark)) != std::string_view::npos;
@@ -52,7 +52,7 @@ int signal_marked(const std::string& mark, int signal) {
     const pid_t pid = std::atoi(entry->d_name);
     if (pid <= 0 || pid == getpid()) continue;
     if (!read_file(base::StrCat("/proc/", pid, "/environ"), &environment)) continue;
-    if (!has_mark(environment, whole)) continue;  // also empty: a zombie
+    if (!has_mark(environment, whole)) continue;  // the environment of a zombie is empty
     kill(pid, signal);
     ++found;
   }
@@ -67,12 +67,12 @@ void end_marked(const std::string& mark) {
 void remove_tree(const std::string& directory) {
   const auto remove_one = [](const char* path, const struct stat*, int, struct FTW*) {
     remove(path);
-    return 0;  // and the rest, where one cannot be removed
+    return 0;  // continue even if this one cannot be removed
   };
   nftw(directory.c_str(), remove_one, 8, FTW_DEPTH | FTW_PHYS);
 }
 
-bool guard::start(const std::string& mark, const std::string& directory) {
+bool orphan_reaper::start(const std::string& mark, const std::string& directory) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return false;
   const pid_t child = fork();
@@ -87,18 +87,18 @@ bool guard::start(const std::string& mark, const std::string& directory) {
     pipe_ = ends[1];
     return true;
   }
-  // The guard. Not of lcrun's process group, so that what ends that group does not end it; and it
-  // holds nothing of the terminal.
+  // The reaper. It has a session of its own, so that a signal to lcrun's process group does not end
+  // it, and does not hold the terminal.
   close(ends[1]);
   setsid();
-  prctl(PR_SET_NAME, "lci-guard");
+  prctl(PR_SET_NAME, "lci-reaper");
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, nullptr);
   const int null = open("/dev/null", O_RDWR);
   for (int fd = 0; null >= 0 && fd < 3; ++fd) dup2(null, fd);
-  // Nor anything of ours: whoever waits for the end of a pipe or connection would wait for the
-  // guard.
+  // It keeps no other descriptor of lcrun: the other ends of pipes and connections would not see
+  // that lcrun has closed them.
   constexpr int pipe = 3;
   if (ends[0] != pipe) dup2(ends[0], pipe);
   close_range(pipe + 1, ~0u, 0);
@@ -113,7 +113,7 @@ bool guard::start(const std::string& mark, const std::string& directory) {
   _exit(0);
 }
 
-void guard::dismiss() {
+void orphan_reaper::dismiss() {
   if (pid_ < 0) return;
   const char dismissed = 1;
   while (write(pipe_, &dismissed, 1) < 0 && errno == EINTR) {

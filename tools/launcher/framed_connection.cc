@@ -1,4 +1,4 @@
-#include "tools/launcher/link.h"
+#include "tools/launcher/framed_connection.h"
 
 #include <errno.h>
 #include <netinet/in.h>
@@ -15,18 +15,19 @@
 
 namespace lci::launcher {
 
-link::link(event_loop* loop, boot::unique_fd socket, owner* to, size_t max_body)
+framed_connection::framed_connection(event_loop* loop, boot::unique_fd socket, owner* to,
+                                     size_t max_body)
     : loop_(loop), socket_(std::move(socket)), owner_(to), max_body_(max_body) {}
 
-link::~link() { loop_->forget(watched_); }
+framed_connection::~framed_connection() { loop_->forget(watched_); }
 
-void link::start() {
+void framed_connection::start() {
   watched_ = loop_->watch(socket_.get(), POLLIN, [this] { ready(); });
   wire::append_preamble(&out_);
   flush();
 }
 
-void link::set_timeout(std::chrono::milliseconds timeout) {
+void framed_connection::set_timeout(std::chrono::milliseconds timeout) {
   const auto set = [this](int level, int option, int value) {
     setsockopt(socket_.get(), level, option, &value, sizeof(value));
   };
@@ -36,22 +37,22 @@ void link::set_timeout(std::chrono::milliseconds timeout) {
   set(IPPROTO_TCP, TCP_KEEPIDLE, std::clamp(ms / 3000, 1, 32767));
   set(IPPROTO_TCP, TCP_KEEPINTVL, std::clamp(ms / 6000, 1, 32767));
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  // Decides for the keep-alives, too.
+  // Also limits the keep-alives.
   set(IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
 }
 
-void link::hand_over(owner* to, size_t max_body) {
+void framed_connection::hand_over(owner* to, size_t max_body) {
   owner_ = to;
   max_body_ = max_body;
 }
 
-void link::flush() {
+void framed_connection::flush() {
   size_t written = 0;
   while (written < out_.size()) {
     const ssize_t n =
         ::send(socket_.get(), out_.data() + written, out_.size() - written, MSG_NOSIGNAL);
     if (n < 0 && errno == EINTR) continue;
-    // A connection that has ended shows when it is read; what has arrived before is read first.
+    // receive() notices the end of the connection, after it has read the data that arrived before.
     if (n < 0) break;
     written += static_cast<size_t>(n);
   }
@@ -59,13 +60,13 @@ void link::flush() {
   loop_->change(watched_, static_cast<short>(out_.empty() ? POLLIN : POLLIN | POLLOUT));
 }
 
-void link::ready() {
-  const std::shared_ptr<link> alive = shared_from_this();
+void framed_connection::ready() {
+  const std::shared_ptr<framed_connection> alive = shared_from_this();
   if (!out_.empty()) flush();
   receive();
 }
 
-void link::receive() {
+void framed_connection::receive() {
   char block[65536];
   const ssize_t n = ::recv(socket_.get(), block, sizeof(block), 0);
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
@@ -78,18 +79,18 @@ void link::receive() {
   while (open_ && take_one(&used)) {
   }
   in_.erase(0, used);
-  if (open_ && !bad_.empty()) end(bad_);
+  if (open_ && !protocol_error_.empty()) end(protocol_error_);
 }
 
-bool link::take_one(size_t* used) {
-  if (!bad_.empty()) return false;
+bool framed_connection::take_one(size_t* used) {
+  if (!protocol_error_.empty()) return false;
   const std::string_view rest = std::string_view(in_).substr(*used);
   if (!greeted_) {
     if (rest.size() < wire::preamble_size) return false;
-    bad_ = wire::check_preamble(rest.substr(0, wire::preamble_size));
+    protocol_error_ = wire::check_preamble(rest.substr(0, wire::preamble_size));
     greeted_ = true;
     *used += wire::preamble_size;
-    return bad_.empty();
+    return protocol_error_.empty();
   }
   wire::kind which{};
   std::string_view body;
@@ -97,32 +98,32 @@ bool link::take_one(size_t* used) {
     case wire::taken::incomplete:
       return false;
     case wire::taken::too_large:
-      bad_ = "it sent a frame that is too large";
+      protocol_error_ = "it sent a frame that is too large";
       return false;
     case wire::taken::frame:
       break;
   }
   *used += wire::header_size + body.size();
   if (!owner_->on_frame(*this, which, body)) {
-    bad_ = base::StrCat("it sent a malformed frame of kind ", static_cast<int>(which));
+    protocol_error_ = base::StrCat("it sent a malformed frame of kind ", static_cast<int>(which));
     return false;
   }
   return true;
 }
 
-void link::end(const std::string& why) {
+void framed_connection::end(const std::string& why) {
   if (!open_) return;
   close();
   owner_->on_end(*this, why);
 }
 
-void link::close() {
+void framed_connection::close() {
   if (!open_) return;
   flush();
   open_ = false;
   loop_->forget(watched_);
   watched_ = 0;
-  // The descriptor stays until the link goes: callers may still ask for it.
+  // The descriptor stays open until destruction, because callers may still use fd().
   shutdown(socket_.get(), SHUT_RDWR);
 }
 

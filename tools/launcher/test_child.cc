@@ -1,4 +1,4 @@
-// A program for lcrun_test to start: does what its first argument says.
+// The program that tests of lcrun start. Its first argument selects the action.
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
@@ -14,8 +14,8 @@ namespace {
 
 int rank() { return std::atoi(std::getenv("LCI_RANK")); }
 
-// Leaves a process behind that lives until it is killed and keeps our stdout open; `escape`: in a
-// session of its own, as a daemon does.
+// Leaves a process behind that lives until it is killed and keeps stdout open. `escape`: the
+// process has a session of its own, as a daemon does.
 void leave_child(bool escape, const char* pid_file) {
   const pid_t child = fork();
   if (child != 0) return;
@@ -68,7 +68,7 @@ int main(int argc, char** argv) {
     return 0;
   }
   if (what == "lines") {
-    // In pieces, so that a launcher that does not put lines together tears them.
+    // In pieces, so that a launcher that does not join the pieces of a line mixes lines.
     for (int i = 0; i < std::atoi(argument); ++i) {
       char line[64];
       std::snprintf(line, sizeof(line), "%d %d 0123456789abcdef\n", rank(), i);
@@ -141,6 +141,6 @@ int main(int argc, char** argv) {
   if (what == "stay") {
     for (;;) pause();
   }
-  std::fprintf(stderr, "testee: what is \"%s\"?\n", what.c_str());
+  std::fprintf(stderr, "test_child: what is \"%s\"?\n", what.c_str());
   return 99;
 }

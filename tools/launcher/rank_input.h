@@ -1,0 +1,53 @@
+#ifndef LCI_TOOLS_LAUNCHER_RANK_INPUT_H_
+#define LCI_TOOLS_LAUNCHER_RANK_INPUT_H_
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "lci/base/status.h"
+#include "lci/boot/socket.h"
+#include "tools/launcher/event_loop.h"
+
+namespace lci::launcher {
+
+// A pipe through which a helper writes lcrun's standard input to a rank.
+//
+// Thread safety: the thread of the event loop.
+class rank_input {
+ public:
+  // `loop` outlives the object. Calls `written` with the number of bytes after each write.
+  static base::StatusOr<std::unique_ptr<rank_input>> make(event_loop* loop,
+                                                          std::function<void(size_t)> written);
+  ~rank_input() { close(); }
+  rank_input(const rank_input&) = delete;
+  rank_input& operator=(const rank_input&) = delete;
+
+  // The descriptor for the rank. Valid until started().
+  int rank_end() const { return rank_end_.get(); }
+  // Closes the descriptor for the rank, so that writing fails when the rank has ended.
+  void started() { rank_end_.reset(); }
+
+  // Adds bytes for the rank; empty: the end of the input. Ignored after the rank has closed its
+  // end.
+  void add(const std::string& bytes);
+
+ private:
+  rank_input(event_loop* loop, std::function<void(size_t)> written)
+      : loop_(loop), written_(std::move(written)) {}
+  void write_some();
+  void close();
+
+  event_loop* const loop_;
+  const std::function<void(size_t)> written_;
+  boot::unique_fd rank_end_;
+  boot::unique_fd pipe_;  // invalid: closed
+  event_loop::id watched_ = 0;
+  std::string bytes_;  // not yet written
+  bool ends_ = false;  // after bytes_
+};
+
+}  // namespace lci::launcher
+
+#endif  // LCI_TOOLS_LAUNCHER_RANK_INPUT_H_
