@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 #include "lci/api/types.hpp"
@@ -36,6 +37,8 @@ class continuation {
 // Thread safety: every member by any thread at any time; blocks only for another's push or pop.
 class backlog {
  public:
+  // Operations that have waited so far.
+  uint64_t pushed() const { return pushed_.load(std::memory_order_relaxed); }
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
 
@@ -54,6 +57,7 @@ class backlog {
     alignas(8) unsigned char header[net::max_header_size];
     continuation* then;
   };
+  void append(const net::op& operation, continuation* then);
   bool pop(entry* out);
   void grow();
 
@@ -65,6 +69,7 @@ class backlog {
   base::aligned_vector<entry> entries_;  // guarded by lock_
   size_t first_ = 0;                     // guarded by lock_
   std::atomic<size_t> size_{0};
+  std::atomic<uint64_t> pushed_{0};
   base::wakeup* sleeper_ = nullptr;
 };
 
