@@ -58,6 +58,7 @@ set(LCI_SOURCES
   lci/net/sim/fabric.cc
   lci/net/sim/settings.cc
   lci/observe/call_site.cc
+  lci/observe/counter_table.cc
   lci/observe/job_report.cc
   lci/observe/observer.cc
   lci/observe/rank_report.cc
@@ -76,6 +77,7 @@ set(LCI_SOURCES
   lci/runtime/comp/impl.cc
   lci/runtime/comp/operations.cc
   lci/runtime/convert.cc
+  lci/runtime/counters.cc
   lci/runtime/device.cc
   lci/runtime/errors.cc
   lci/runtime/global.cc
@@ -101,6 +103,7 @@ set(LCI_SOURCES
   lci/runtime/signal_operations.cc
   lci/runtime/start_failure.cc
   lci/runtime/thread_devices.cc
+  lci/runtime/traffic.cc
   lci/runtime/variables.cc)
 
 set(LCI_IBV_SOURCES
@@ -145,6 +148,7 @@ set(LCI_HEADERS
   lci/api/coll.hpp
   lci/api/comm.hpp
   lci/api/comp.hpp
+  lci/api/counters.hpp
   lci/api/device.hpp
   lci/api/domains.hpp
   lci/api/graph.hpp

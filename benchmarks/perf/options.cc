@@ -143,6 +143,10 @@ cli::command command_of(options* chosen, std::optional<completion_kind>* complet
                "after N polls in a row that found nothing, yield the processor at each further "
                "poll; 0: never, the library yields (attribute progress_yield)",
                cli::number(0, max_polls, &chosen->yield)},
+              {"--stats", "",
+               "count messages, bytes, polls and more, and print a table of all ranks at the end "
+               "(LCI_STATS=1); the measured times include the counting",
+               cli::flag(&chosen->stats)},
               {"--format", "F", "how results are printed", cli::choice(formats, &chosen->format)},
           },
           notes,
@@ -243,13 +247,13 @@ const char* name_of(buffer_kind buffers) { return cli::name_of(buffer_kinds, buf
 const char* name_of(lci::attr_backend_t backend) { return cli::name_of(backends, backend); }
 
 std::string describe(const options& chosen) {
-  return absl::StrCat(name_of(chosen.op), " ", name_of(chosen.test), " sizes ",
-                      absl::StrJoin(chosen.sizes, ","), " threads ", chosen.threads, " devices ",
-                      chosen.device_count, " completion ", name_of(chosen.completion), " window ",
-                      chosen.window, " iters ", chosen.iters, " time ", chosen.seconds, " warmup ",
-                      chosen.warmup, " validate ", chosen.validate ? 1 : 0, " bind ",
-                      name_of(chosen.bind), " memory ", name_of(chosen.memory), " buffers ",
-                      name_of(chosen.buffers), " yield ", chosen.yield);
+  return absl::StrCat(
+      name_of(chosen.op), " ", name_of(chosen.test), " sizes ", absl::StrJoin(chosen.sizes, ","),
+      " threads ", chosen.threads, " devices ", chosen.device_count, " completion ",
+      name_of(chosen.completion), " window ", chosen.window, " iters ", chosen.iters, " time ",
+      chosen.seconds, " warmup ", chosen.warmup, " validate ", chosen.validate ? 1 : 0, " bind ",
+      name_of(chosen.bind), " memory ", name_of(chosen.memory), " buffers ",
+      name_of(chosen.buffers), " yield ", chosen.yield, " stats ", chosen.stats ? 1 : 0);
 }
 
 std::string version_text() { return "lci_perf (LCI) " LCI_VERSION_STRING "\n"; }

@@ -42,6 +42,7 @@ struct options {
   memory_kind memory = memory_kind::registered;
   buffer_kind buffers = buffer_kind::malloc;  // packet: of active messages to a queue or sync
   int yield = 0;  // polls in vain before the tool yields by itself; 0: never
+  bool stats = false;
   output_format format = output_format::text;
   // What the bytes of messages are made from. Not on the command line: it is for the test that
   // makes ranks disagree about it.

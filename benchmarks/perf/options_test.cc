@@ -173,7 +173,7 @@ TEST(options, help_is_found_among_others) {
   }
   for (const char* word : {"--op", "--test", "--size", "--threads", "--devices", "--completion",
                            "--window", "--iters", "--time", "--warmup", "--validate", "--backend",
-                           "--bind", "--memory", "--buffers", "--yield", "--format"}) {
+                           "--bind", "--memory", "--buffers", "--yield", "--stats", "--format"}) {
     EXPECT_THAT(help_text(), HasSubstr(word));
   }
 }
@@ -225,6 +225,7 @@ TEST(options, ranks_can_see_that_theirs_differ) {
                                              {"--warmup", "3"},
                                              {"--time", "3"},
                                              {"--yield", "64"},
+                                             {"--stats"},
                                              {"--validate"}}) {
     EXPECT_NE(describe(parse(other)), usual) << other[0];
   }

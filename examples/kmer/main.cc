@@ -36,6 +36,7 @@ int run(int argc, char** argv) {
     return help ? EXIT_SUCCESS : exit_usage;
   }
 
+  if (chosen.stats) ::setenv("LCI_STATS", "1", 1);
   kmer::outcome outcome;
   int rank = 0;
   {

@@ -57,6 +57,8 @@ cli::command command_of(options* chosen) {
            cli::bytes(0, any, &chosen->cache_bytes)
                .with_default("a quarter of the machine's memory divided by the number of ranks")},
           {"--progress", "WHEN", "show a progress bar", cli::choice(moments, &chosen->progress)},
+          {"--stats", "", "print the counters of LCI at the end, ranks compared (LCI_STATS=1)",
+           cli::flag(&chosen->stats)},
       },
       notes};
   made.takes = cli::operands::anywhere;

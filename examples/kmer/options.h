@@ -28,6 +28,7 @@ struct options {
   std::string table;                    // file; empty: none
   uint64_t min_count = 2;               // in the table
   when progress = when::automatic;
+  bool stats = false;
   std::vector<std::string> files;
 };
 

@@ -19,6 +19,7 @@
 #include "lci/api/comm.hpp"      // IWYU pragma: export
 #include "lci/api/comp.hpp"      // IWYU pragma: export
 #include "lci/api/config.hpp"    // IWYU pragma: export
+#include "lci/api/counters.hpp"  // IWYU pragma: export
 #include "lci/api/device.hpp"    // IWYU pragma: export
 #include "lci/api/domains.hpp"   // IWYU pragma: export
 #include "lci/api/graph.hpp"     // IWYU pragma: export

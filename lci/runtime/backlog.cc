@@ -8,6 +8,11 @@
 namespace lci::rt {
 
 void backlog::push(const net::op& operation, continuation* then) {
+  pushed_.fetch_add(1, std::memory_order_relaxed);
+  append(operation, then);
+}
+
+void backlog::append(const net::op& operation, continuation* then) {
   entry waiting{operation, {}, then};
   if (operation.header_size > 0) {
     std::memcpy(waiting.header, operation.header, operation.header_size);
@@ -62,7 +67,7 @@ bool backlog::drain(device_impl_t& device) {
     waiting.operation.header = waiting.header;
     const error_t result = device.try_submit(waiting.operation, waiting.then);
     if (result.is_retry()) {
-      push(waiting.operation, waiting.then);
+      append(waiting.operation, waiting.then);
     } else {
       moved = true;
     }

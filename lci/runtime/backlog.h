@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <cstddef>
+#include <cstdint>
 #include <deque>
 #include <vector>
 
@@ -51,6 +52,8 @@ class postponed {
 // Thread safety: every member by any thread at any time; blocks only for another's push or pop.
 class backlog {
  public:
+  // Operations that have waited so far.
+  uint64_t pushed() const { return pushed_.load(std::memory_order_relaxed); }
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
 
@@ -74,6 +77,7 @@ class backlog {
     alignas(8) unsigned char header[net::max_header_size];
     continuation* then;
   };
+  void append(const net::op& operation, continuation* then);
   bool pop(entry* out);
   void grow();
   bool begin_conversations(device_impl_t& device, side of);
@@ -90,6 +94,7 @@ class backlog {
   size_t operations_ = 0;                    // in the ring; guarded by lock_
   std::deque<postponed*> conversations_[2];  // by side; guarded by lock_
   std::atomic<size_t> size_{0};              // of both; changed under lock_
+  std::atomic<uint64_t> pushed_{0};
   base::wakeup* sleeper_ = nullptr;
 };
 

@@ -7,6 +7,7 @@
 #include "lci/base/strings.h"
 #include "lci/observe/clock.h"
 #include "lci/runtime/runtime.h"
+#include "lci/runtime/traffic.h"
 
 namespace lci {
 namespace {
@@ -38,7 +39,8 @@ device_attr_t with_signal_limits(device_attr_t attr, const net::device_limits& l
 }  // namespace
 
 device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& packets,
-                             const device_attr_t& attributes, std::unique_ptr<net::device> network)
+                             const device_attr_t& attributes, std::unique_ptr<net::device> network,
+                             const rt::traffic* counted)
     : runtime(owner.runtime),
       context(owner),
       attr(with_signal_limits(attributes, network->limits(),
@@ -56,7 +58,8 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pack
       has_put_imm32_(bits_of(net->limits()) >= 32),
       has_remote_add_(!attr.signal_needs_progress),
       signals_(bits_of(net->limits()), attr.signal_level,
-               owner.runtime.attr().imm_nbits_signal_part) {
+               owner.runtime.attr().imm_nbits_signal_part),
+      counted_(counted) {
   if (net->limits().needs_registration) packets_regions_ = &packets_.regions(context);
   if (attr.alloc_default_endpoint) {
     endpoint_attr_t endpoint;
@@ -65,10 +68,12 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pack
   }
   packets_.devices.fetch_add(1, std::memory_order_acq_rel);
   context.users.fetch_add(1, std::memory_order_acq_rel);
+  runtime.devices().add(this);
 }
 
 device_impl_t::~device_impl_t() {
   progress_thread_.reset();
+  runtime.devices().remove(this, [this] { runtime.add_to_freed(*this); });
   packets_.devices.fetch_sub(1, std::memory_order_acq_rel);
   context.users.fetch_sub(1, std::memory_order_acq_rel);
 }
@@ -78,6 +83,13 @@ void device_impl_t::tick() {
   if (polls == polls_seen_) return;
   polls_seen_ = polls;
   polled_at_ = observe::coarse_clock::seconds();
+}
+
+void device_impl_t::read(device_counters_t* out) const {
+  out->uid = attr.uid;
+  if (counted_ != nullptr) counted_->read(out);
+  out->backlogged = backlog.pushed();
+  out->yields = yields_.load(std::memory_order_relaxed);
 }
 
 void device_impl_t::describe(observe::rank_report* report) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lci/api/attr.hpp"
+#include "lci/api/counters.hpp"
 #include "lci/api/types.hpp"
 #include "lci/base/guard_detector.h"
 #include "lci/base/poll_backoff.h"
@@ -29,6 +30,10 @@ namespace lci {
 
 class device_impl_t;
 class runtime_impl_t;
+namespace rt {
+// Not included: a compiler that sees the class of a counting network expects it at every call.
+class traffic;
+}  // namespace rt
 
 // What stands behind an endpoint_t. No network so far has resources for endpoints beside those of
 // their device: all posts go through these.
@@ -48,8 +53,10 @@ class endpoint_impl_t : public rt::live_object {
 // Thread safety: every member by any thread at any time; none blocks.
 class device_impl_t : public rt::live_object {
  public:
+  // `counted`: what the network counts; null: it does not.
   device_impl_t(net_context_impl_t& context, packet_pool_impl_t& packets,
-                const device_attr_t& attributes, std::unique_ptr<net::device> network);
+                const device_attr_t& attributes, std::unique_ptr<net::device> network,
+                const rt::traffic* counted);
   ~device_impl_t();
   device_impl_t(const device_impl_t&) = delete;
   device_impl_t& operator=(const device_impl_t&) = delete;
@@ -127,6 +134,8 @@ class device_impl_t : public rt::live_object {
   endpoint_impl_t* default_endpoint() { return default_endpoint_.get(); }
   // For the observer's thread, as of observe::subject.
   void describe(observe::rank_report* report);
+  // Sets the members of *out.
+  void read(device_counters_t* out) const;
   void tick();
 
   int extra_endpoints() const { return extra_endpoints_.load(std::memory_order_acquire); }
@@ -164,6 +173,9 @@ class device_impl_t : public rt::live_object {
   const bool has_put_imm32_;
   const bool has_remote_add_;
   const rt::signal_layout signals_;
+
+  const rt::traffic* const counted_;  // null: nothing counts
+  std::atomic<uint64_t> yields_{0};
 
   std::atomic<int> next_endpoint_uid_{0};
   std::atomic<int> extra_endpoints_{0};

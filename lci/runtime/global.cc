@@ -19,6 +19,7 @@
 #include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/scoped.h"
+#include "lci/observe/counting.h"
 #include "lci/observe/observer.h"
 #include "lci/observe/waiting.h"
 #include "lci/runtime/attributes.h"
@@ -124,6 +125,10 @@ void global_initialize() {
     if (!patience.ok()) {
       throw std::invalid_argument(base::StrCat("lci: ", patience.status().message()));
     }
+    const auto counts = base::env_bool("LCI_STATS", false);
+    if (!counts.ok()) {
+      throw std::invalid_argument(base::StrCat("lci: ", counts.status().message()));
+    }
     auto boot = boot::make_bootstrap();
     if (!boot.ok()) {
       throw std::runtime_error(base::StrCat("lci: can't join the job: ", boot.status().ToString()));
@@ -132,6 +137,7 @@ void global_initialize() {
     job->boot = *std::move(boot);
     job->observer = observe::start_observer(*job->boot, observer_options(*patience));
     g_default_attr = *attr;
+    observe::counts_traffic().store(*counts);
     state.runtimes = 0;
     base::set_log_rank(job->boot->rank());
     // Once per job: its ranks mostly have the same environment.
@@ -205,6 +211,7 @@ void free_runtime_x::operator()() const {
       LCI_LOG(error, "while the runtime was being freed: ", error.what());
     }
   }
+  impl->report_counters();
   {
     process_state& state = process();
     const std::lock_guard<std::mutex> guard(state.mutex);

@@ -203,7 +203,13 @@ void matching_engine::on_eager(device_impl_t& device, const matching_key& key, c
   arrived->announced.tag = key.tag;
   arrived->announced.size = size;
   arrived->eager = true;
+  count_unexpected(size);
   return arrived;
+}
+
+void matching_engine::count_unexpected(size_t size) {
+  unexpected_count_.fetch_add(1, std::memory_order_relaxed);
+  unexpected_bytes_.fetch_add(size, std::memory_order_relaxed);
 }
 
 void matching_engine::on_announced(device_impl_t& device, const announcement& announced) {
@@ -215,6 +221,7 @@ void matching_engine::on_announced(device_impl_t& device, const announcement& an
     arrived->announced = announced;
     arrived->bytes = nullptr;
     arrived->eager = false;
+    count_unexpected(announced.size);
     return arrived;
   });
   if (match == nullptr) return;
@@ -319,6 +326,12 @@ void matching_engine::describe(observe::rank_report* report) {
     observe::add_message(report, described);
   };
   std::visit([&add](auto& entries) { entries.for_each(add); }, entries_);
+}
+
+void matching_engine::read(matching_engine_counters_t* out) const {
+  out->id = id;
+  out->unexpected = unexpected_count_.load(std::memory_order_relaxed);
+  out->unexpected_bytes = unexpected_bytes_.load(std::memory_order_relaxed);
 }
 
 size_t matching_engine::waiting() { return receives_.in_use() + unexpected_.in_use(); }

@@ -10,6 +10,7 @@
 #include <variant>
 
 #include "lci/api/attr.hpp"
+#include "lci/api/counters.hpp"
 #include "lci/api/types.hpp"
 #include "lci/ds/matching_queue.h"
 #include "lci/ds/matching_table.h"
@@ -94,6 +95,9 @@ class matching_engine : public live_object {
   // For the observer's thread, as of observe::subject.
   void describe(observe::rank_report* report);
 
+  // Sets the members of *out.
+  void read(matching_engine_counters_t* out) const;
+
   // Entries that wait. Counts them: not for fast paths.
   size_t waiting();
 
@@ -120,6 +124,7 @@ class matching_engine : public live_object {
   template <class Make>
   entry* find_or_wait(const matching_key& key, ds::matching_type type, const Make& make);
   error_t take(receive* posted, unexpected* found, status_t* status);
+  void count_unexpected(size_t size);
   unexpected* keep(device_impl_t& device, const matching_key& key, const void* bytes, size_t size);
   void accept(device_impl_t& device, const receive& incoming, const announcement& announced);
   void refuse(const receive& incoming, int rank, tag_t tag, size_t size);
@@ -136,6 +141,10 @@ class matching_engine : public live_object {
 
   std::once_flag values_once_;
   std::unique_ptr<values_type> values_;  // of insert(key, value, type)
+
+  // Messages that had to wait for their receive, and their bytes.
+  std::atomic<uint64_t> unexpected_count_{0};
+  std::atomic<uint64_t> unexpected_bytes_{0};
 
   const observe::listed<matching_engine> listed_{this};
 };

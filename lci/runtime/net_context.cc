@@ -6,6 +6,7 @@
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/agreement.h"
+#include "lci/runtime/runtime.h"
 #include "lci/runtime/start_failure.h"
 
 namespace lci {
@@ -66,6 +67,11 @@ net_context_impl_t::net_context_impl_t(runtime_impl_t& owner, const net_context_
   if (attr.max_msg_size == 0) {
     throw std::invalid_argument("lci: attribute max_msg_size is 0, not at least 1");
   }
+  runtime.net_contexts().add(this);
+}
+
+net_context_impl_t::~net_context_impl_t() {
+  runtime.net_contexts().remove(this, [] {});
 }
 
 }  // namespace lci

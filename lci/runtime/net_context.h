@@ -28,6 +28,9 @@ class net_context_impl_t : public rt::live_object {
   // have been compared with the other ranks'.
   net_context_impl_t(runtime_impl_t& runtime, const net_context_attr_t& attributes,
                      std::unique_ptr<boot::bootstrap> boot, int number);
+  ~net_context_impl_t();
+  net_context_impl_t(const net_context_impl_t&) = delete;
+  net_context_impl_t& operator=(const net_context_impl_t&) = delete;
 
  private:
   const std::unique_ptr<boot::bootstrap> boot_;  // outlives `net`

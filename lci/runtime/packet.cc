@@ -93,15 +93,22 @@ packet_pool_impl_t::packet_pool_impl_t(runtime_impl_t& owner, const packet_pool_
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (memory == MAP_FAILED) throw std::bad_alloc();
   base_ = static_cast<unsigned char*>(memory);
+  runtime.packet_pools().add(this);
 }
 
-packet_pool_impl_t::~packet_pool_impl_t() { munmap(base_, bytes_); }
+packet_pool_impl_t::~packet_pool_impl_t() {
+  runtime.packet_pools().remove(this, [] {});
+  munmap(base_, bytes_);
+}
 
 rt::packet* packet_pool_impl_t::grow() {
   const std::lock_guard<std::mutex> guard(growth_);
   const size_t first = used_.load(std::memory_order_relaxed);
   const size_t count = std::min(packets_at_a_time, attr.npackets - first);
-  if (count == 0) return nullptr;
+  if (count == 0) {
+    exhausted_.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
   stock_.reserve(count);
   for (size_t i = 0; i < count; ++i) {
     auto* packet = reinterpret_cast<rt::packet*>(base_ + stride_ * (first + i));
@@ -126,6 +133,14 @@ void packet_pool_impl_t::report_lost() {
 
 size_t packet_pool_impl_t::in_use() const {
   return used_.load(std::memory_order_relaxed) - stock_.size();
+}
+
+void packet_pool_impl_t::read(packet_pool_counters_t* out) const {
+  out->packets = attr.npackets;
+  out->used = used_.load(std::memory_order_relaxed);
+  // Others take and return packets meanwhile.
+  out->in_use = std::min<uint64_t>(in_use(), out->used);
+  out->exhausted = exhausted_.load(std::memory_order_relaxed);
 }
 
 rt::packet_regions& packet_pool_impl_t::regions(net_context_impl_t& context) {

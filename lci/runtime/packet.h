@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "lci/api/attr.hpp"
+#include "lci/api/counters.hpp"
 #include "lci/base/thread_number.h"
 #include "lci/ds/stealing_pool.h"
 #include "lci/net/backend.h"
@@ -137,6 +138,8 @@ class packet_pool_impl_t : public rt::live_object {
 
   // Packets that are not in the pool now. Exact while nobody gets or puts any.
   size_t in_use() const;
+  // Sets the members of *out.
+  void read(packet_pool_counters_t* out) const;
 
   // For a network that needs registrations; until forget().
   rt::packet_regions& regions(net_context_impl_t& context);
@@ -165,6 +168,8 @@ class packet_pool_impl_t : public rt::live_object {
 
   std::mutex growth_;
   std::atomic<size_t> used_{0};  // packets that have ever been used; written under growth_
+
+  std::atomic<uint64_t> exhausted_{0};  // gets that found none left
 
   std::mutex regions_mutex_;
   // Guarded by regions_mutex_.

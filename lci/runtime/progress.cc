@@ -56,6 +56,7 @@ void device_impl_t::yield(base::poll_backoff& polls, std::chrono::steady_clock::
     polls.stay();
     return;
   }
+  yields_.fetch_add(1, std::memory_order_relaxed);
   const uint32_t before = polls_.load(std::memory_order_relaxed);
   const std::chrono::nanoseconds took = polls.yield();
   const bool others_polled = polls_.load(std::memory_order_relaxed) != before;

@@ -13,9 +13,11 @@
 #include "lci/boot/scoped.h"
 #include "lci/net/capacity.h"
 #include "lci/net/exchange.h"
+#include "lci/observe/counting.h"
 #include "lci/observe/waiting.h"
 #include "lci/runtime/agreement.h"
 #include "lci/runtime/start_failure.h"
+#include "lci/runtime/traffic.h"
 #include "lci/runtime/wait.h"
 
 namespace lci {
@@ -127,6 +129,7 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
     : boot_(std::move(boot)),
       attr_(attributes),
       failed_(new std::atomic<bool>[static_cast<size_t>(boot_->size())]()),
+      counts_traffic_(observe::counts_traffic().load()),
       no_comp_(attributes_of_no_comp()),
       effect_reports_(boot_->rank()) {
   const std::vector<std::string> hosts = meet_peers(*boot_, attr_, defaults);
@@ -291,7 +294,15 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
                             base::StrCat("rank ", rank(), " can't make device ", attributes.uid),
                             network.status());
   }
-  auto made = std::make_unique<device_impl_t>(context, packets, attributes, *std::move(network));
+  std::unique_ptr<net::device> through = *std::move(network);
+  const rt::traffic* counted = nullptr;
+  if (counts_traffic_) {
+    auto counting = std::make_unique<rt::counting_network>(std::move(through), size());
+    counted = &counting->counted();
+    through = std::move(counting);
+  }
+  auto made =
+      std::make_unique<device_impl_t>(context, packets, attributes, std::move(through), counted);
   // Equal for all devices of a context; the first is made before any other thread has the context.
   if (attributes.uid == 0) context.attr.support_putimm = made->has_put_imm32();
   return made;

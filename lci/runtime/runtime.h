@@ -10,6 +10,7 @@
 
 #include "lci/api/attr.hpp"
 #include "lci/api/comp.hpp"
+#include "lci/api/counters.hpp"
 #include "lci/api/runtime.hpp"
 #include "lci/boot/bootstrap.h"
 #include "lci/ds/mpmc_array.h"
@@ -21,6 +22,7 @@
 #include "lci/runtime/matching.h"
 #include "lci/runtime/net_context.h"
 #include "lci/runtime/packet.h"
+#include "lci/runtime/roster.h"
 #include "lci/runtime/rotating_size_class.h"
 #include "lci/runtime/signal.h"
 #include "lci/runtime/wire.h"
@@ -133,6 +135,19 @@ class runtime_impl_t : public rt::live_object {
   // Where peers can add to counters; null if they can't.
   rt::counter_memory* counters() const { return counters_.get(); }
 
+  rt::roster<device_impl_t>& devices() { return devices_alive_; }
+  rt::roster<packet_pool_impl_t>& packet_pools() { return packet_pools_alive_; }
+  rt::roster<net_context_impl_t>& net_contexts() { return net_contexts_alive_; }
+  // For a device that leaves devices().
+  void add_to_freed(const device_impl_t& device);
+  bool counts_traffic() const { return counts_traffic_; }
+  // See get_counters_x.
+  counters_t read_counters();
+  // Every rank passes its counters to rank 0, which writes a table of them to the standard error
+  // stream. Needs no progress and no device. Before the end of the runtime, once; does not throw on
+  // account of other ranks. Nothing, if traffic is not counted.
+  void report_counters();
+
   // Memory for a message from `sender`; null for size 0. Throws std::runtime_error if there is
   // none.
   void* allocate(size_t size, int sender) {
@@ -162,6 +177,12 @@ class runtime_impl_t : public rt::live_object {
   allocator_base_t* allocator_ = &g_allocator_default;
   std::unique_ptr<std::atomic<bool>[]> failed_;  // by rank
   std::atomic<int> first_failed_{-1};
+
+  rt::roster<device_impl_t> devices_alive_;
+  rt::roster<packet_pool_impl_t> packet_pools_alive_;
+  rt::roster<net_context_impl_t> net_contexts_alive_;
+  const bool counts_traffic_;
+  device_counters_t freed_devices_;  // guarded by devices_alive_
 
   // Messages for it need no buffer, and nobody reads the count.
   rt::counter no_comp_;

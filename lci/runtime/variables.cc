@@ -77,6 +77,9 @@ const std::vector<variable>& variables() {
       {"LCI_BOOT_TIMEOUT", "seconds", "60", "how long ranks wait for each other at start"},
       {"LCI_HANG_REPORT", "seconds", "30",
        "how long a call of the library waits before the state of the job is reported; 0: never"},
+      {"LCI_STATS", "0, 1", "0",
+       "whether the library counts its traffic; rank 0 then writes a table of all ranks at the "
+       "end"},
       {"LCI_SHM_CMA", "auto, on, off", "auto",
        "shm: whether ranks copy each other's memory through the kernel; auto: where the kernel "
        "allows it"},
