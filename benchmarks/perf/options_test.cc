@@ -212,11 +212,24 @@ TEST(options, an_error_names_what_is_no_option) {
   EXPECT_THAT(error_of({"latency"}), HasSubstr("unexpected argument latency"));
 }
 
+TEST(options, collective_operations_have_no_pairs) {
+  EXPECT_EQ(parse({"--op", "barrier"}).sizes, std::vector<size_t>{0});
+  EXPECT_EQ(parse({"--op", "allreduce"}).sizes.front(), 8U);
+  EXPECT_EQ(parse({"--op", "broadcast", "--size", "3"}).sizes, std::vector<size_t>{3});
+  EXPECT_EQ(error_of({"--op", "barrier", "--test", "rate"}),
+            "--test rate: --op barrier is collective, and measured by --test latency");
+  EXPECT_EQ(error_of({"--op", "alltoall", "--threads", "2"}),
+            "--threads 2: --op alltoall is collective, and called by one thread of each rank");
+  EXPECT_EQ(error_of({"--op", "reduce", "--size", "12"}),
+            "--size 12: --op reduce adds doubles, of 8 bytes each");
+}
+
 TEST(options, ranks_can_see_that_theirs_differ) {
   const std::string usual = describe(parse({}));
   EXPECT_EQ(describe(parse({"--format", "csv"})), usual);  // only rank 0 prints
   for (const std::vector<std::string>& other :
        std::vector<std::vector<std::string>>{{"--op", "put"},
+                                             {"--op", "barrier"},
                                              {"--test", "connect"},
                                              {"--size", "8"},
                                              {"--threads", "2"},
