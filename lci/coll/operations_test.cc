@@ -45,11 +45,11 @@ std::vector<affine> combined(int ranks, size_t count, int round) {
 }
 
 // Items: in the line, at its end, in the area with and without parts, at its end, and in memory.
-const size_t counts[] = {1, 5, 12, 13, 200, 700, 1024, 1025, 4096, 4097, 20000, 50000};
-constexpr int rounds = 3;
+const size_t counts[] = {1, 5, 12, 13, 200, 700, 1024, 1025, 4096, 4097, 20000};
+constexpr int rounds = 2;
 
 class Operations : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(OneToNineRanks, Operations, testing::Range(1, 10));
+INSTANTIATE_TEST_SUITE_P(Ranks, Operations, testing::Values(1, 2, 3, 4, 7));
 
 template <class Body>
 void for_each_count(test_rank& rank, const Body& body) {

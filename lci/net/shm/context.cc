@@ -209,6 +209,13 @@ void* shm_context::map_memory(int rank, remote_region region, size_t size) {
   return block == nullptr ? nullptr : block + found.offset;
 }
 
+bool shm_context::read_memory(int rank, void* to, uint64_t from, size_t size) const {
+  if (!reads_memory(rank)) return false;
+  // Between threads of one process, the order comes through memory that each has mapped elsewhere.
+  const base::tsan_ignore_scope access;
+  return rank_at(rank).copy(copy_direction::from_peer, to, from, size);
+}
+
 base::StatusOr<std::unique_ptr<device>> shm_context::make_device(const device_config& config) {
   return shm_device::make(*this, boot_, config);
 }

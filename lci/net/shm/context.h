@@ -89,9 +89,7 @@ class shm_context final : public context {
   bool reads_memory(int rank) const override {
     return rank_at(rank).access != reach::target_copies;
   }
-  bool read_memory(int rank, void* to, uint64_t from, size_t size) const override {
-    return rank_at(rank).copy(copy_direction::from_peer, to, from, size);
-  }
+  bool read_memory(int rank, void* to, uint64_t from, size_t size) const override;
   remote_region remote_key(local_region region) const override { return regions_.remote(region); }
   // A key of the caller's choice, as region_table says.
   void rename(local_region region, uint64_t key) { regions_.rename(region, key); }
