@@ -64,10 +64,10 @@ class operation {
 
   enum class place { in_line, in_area, in_memory };
   // Depends on what is equal on all ranks.
-  static place place_of(size_t size) {
-    return size <= line::inline_bytes  ? place::in_line
-           : size <= arena::area_bytes ? place::in_area
-                                       : place::in_memory;
+  place place_of(size_t size) const {
+    return size <= line::inline_bytes ? place::in_line
+           : size <= most_in_area_    ? place::in_area
+                                      : place::in_memory;
   }
 
   // The stages of the operation: goes as far as possible, returns whether it is over.
@@ -94,7 +94,6 @@ class operation {
     if (stage == 1) own.hash.store(hash_, std::memory_order_relaxed);
     own.phase.store(number_ << 8 | stage, std::memory_order_release);  // R1
   }
-  void prefetch_line_of(int rank) const { __builtin_prefetch(&where_.line_of(rank, number_ + 1)); }
   bool has_reached(int rank, uint64_t stage) {
     const line& theirs = where_.line_of(rank, number_);
     const uint64_t phase = theirs.phase.load(std::memory_order_acquire);  // A1

@@ -18,8 +18,7 @@ static_assert(most_copied_in_area <= arena::area_bytes);
 static_assert(most_combined_in_area <= arena::area_bytes);
 
 // Every rank publishes its arrival in its own line and reads the lines of all: one cache line
-// travels between each two ranks, and none waits for a third to pass the news on. (With 2 to 16
-// ranks of a host this takes less time than a tree, whose levels wait for each other.)
+// travels between each two ranks, and none waits for a third to pass the news on.
 class barrier final : public operation {
  public:
   explicit barrier(const ticket& own) : operation(own, 0) {}
@@ -29,8 +28,7 @@ class barrier final : public operation {
   int stage_ = 0;
 };
 
-// The root offers; the others copy. The root waits for them only if they read its
-// own memory.
+// The root offers; the others copy. The root waits for them only if they read its own memory.
 class broadcast final : public operation {
  public:
   broadcast(const ticket& own, void* buffer, size_t size, int root)
