@@ -228,6 +228,8 @@ void channel::post_batch(int batch) {
       return post_all<operation::get_signal>(batch);
     case operation::plan:
       return start_plan(batch);
+    default:
+      throw std::logic_error(std::string(name_of(op_)) + " is not an operation of pairs");
   }
 }
 

@@ -62,6 +62,7 @@ figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_
 // Collective, on the global runtime; rank 0 is told of each size when it is measured.
 using report = std::function<void(const figures&)>;
 void measure_messages(const options& chosen, const standing* bound, const report& tell);
+void measure_collectives(const options& chosen, const standing* bound, const report& tell);
 void measure_connections(const options& chosen, const standing* bound, const report& tell);
 
 }  // namespace perf

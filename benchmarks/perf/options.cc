@@ -27,12 +27,20 @@ constexpr cli::word<operation> operations[] = {
     {"plan", operation::plan,
      "the messages of half a window are puts that are recorded once and started together, and a "
      "signal counts them at the target (--test latency: one put)"},
+    {"barrier", operation::barrier, "collective, as all below: of all ranks, --test latency"},
+    {"broadcast", operation::broadcast, "of --size bytes from rank 0"},
+    {"reduce", operation::reduce, "to rank 0: the sums of --size bytes of doubles of each rank"},
+    {"allreduce", operation::allreduce, "the same to all ranks"},
+    {"reduce_scatter", operation::reduce_scatter,
+     "each rank gets --size bytes of the sums, of as many from each rank for each"},
+    {"allgather", operation::allgather, "of --size bytes from each rank to each"},
+    {"alltoall", operation::alltoall, "the same, with other bytes for each"},
 };
 constexpr cli::word<test_kind> tests[] = {
     {"latency", test_kind::latency,
      "messages travel to and fro, one at a time: the time of one way, half of a round trip; for "
-     "put "
-     "and get, the time from the call until the operation is complete"},
+     "put and get, the time from the call until the operation is complete; of a collective "
+     "operation, the time of a call, one after the other"},
     {"rate", test_kind::rate,
      "the first half of the ranks sends to the other half, or gets from it"},
     {"bandwidth", test_kind::bandwidth, "the same, with large messages"},
@@ -70,8 +78,8 @@ constexpr cli::word<lci::attr_backend_t> backends[] = {{"auto", lci::attr_backen
                                                        {"mixed", lci::attr_backend_t::mixed}};
 
 constexpr char about[] =
-    "Measures communication between pairs of ranks: rank i with rank i + n/2, thread t with "
-    "thread t.";
+    "Measures communication between pairs of ranks, rank i with rank i + n/2, thread t with "
+    "thread t, and collective operations of all ranks.";
 constexpr char notes[] =
     "Every size is measured twice. Rates, and the mean of a latency, are those of a run that reads "
     "the clock only at its ends; the number of messages is divided by the longest time that any "
@@ -101,14 +109,15 @@ cli::option devices_option(std::string* to) {
 }
 
 cli::command command_of(options* chosen, std::optional<completion_kind>* completion) {
-  return {"lcrun -n RANKS lci_perf [options]    (RANKS is even)",
+  return {"lcrun -n RANKS lci_perf [options]    (for pairs, RANKS is even)",
           about,
           {
               {"--op", "OP", "the operation", cli::choice(operations, &chosen->op)},
               {"--test", "TEST", "the measured quantity", cli::choice(tests, &chosen->test)},
               {"--size", "N|A:B",
                "bytes of a message; A:B: powers of two from A to B; K, M or G may follow a number",
-               cli::size_range(&chosen->sizes).with_default("rate, connect: 8; else 1:4M")},
+               cli::size_range(&chosen->sizes)
+                   .with_default("rate, connect: 8; collective: 8:4M; else 1:4M")},
               {"--threads", "T", "threads of each rank that communicate",
                cli::number(1, max_threads, &chosen->threads)},
               devices_option(&chosen->devices),
@@ -178,6 +187,27 @@ void check_buffers(const options& chosen) {
   }
 }
 
+// What a collective operation has no choice of.
+void check_collective(const options& chosen) {
+  const std::string op = absl::StrCat("--op ", name_of(chosen.op));
+  if (chosen.test != test_kind::latency) {
+    throw usage_error(absl::StrCat("--test ", name_of(chosen.test), ": ", op,
+                                   " is collective, and measured by --test latency"));
+  }
+  if (chosen.threads != 1) {
+    throw usage_error(absl::StrCat("--threads ", chosen.threads, ": ", op,
+                                   " is collective, and called by one thread of each rank"));
+  }
+  const bool combines = chosen.op == operation::reduce || chosen.op == operation::allreduce ||
+                        chosen.op == operation::reduce_scatter;
+  for (const size_t size : chosen.sizes) {
+    if (combines && size % sizeof(double) != 0) {
+      throw usage_error(absl::StrCat("--size ", size, ": ", op, " adds doubles, of ",
+                                     sizeof(double), " bytes each"));
+    }
+  }
+}
+
 completion_kind completion_for(operation op, const std::optional<completion_kind>& given) {
   const bool is_plan = op == operation::plan;
   if (!given) return is_plan ? completion_kind::signal : completion_kind::queue;
@@ -205,6 +235,12 @@ options parse_options(int argc, const char* const* argv, cli::request* wanted) {
     throw usage_error("--time and --iters: only one of them can say how long a run is");
   }
   if (!has_window(chosen.test)) chosen.window = 1;
+  if (chosen.op == operation::barrier) {
+    chosen.sizes = {0};
+  } else if (is_collective(chosen.op) && chosen.sizes.empty()) {
+    chosen.sizes = cli::doubling(8, size_t{4} << 20);
+  }
+  if (is_collective(chosen.op)) check_collective(chosen);
   if (chosen.sizes.empty()) {
     const bool small = chosen.test == test_kind::rate || chosen.test == test_kind::connect;
     chosen.sizes = small ? std::vector<size_t>{8} : cli::doubling(1, size_t{4} << 20);
@@ -235,6 +271,8 @@ uint64_t warmup_for(const options& chosen, size_t size) {
   if (chosen.warmup >= 0) return static_cast<uint64_t>(chosen.warmup);
   return std::max<uint64_t>(1, iterations_for(chosen, size) / 10);
 }
+
+bool is_collective(operation op) { return op >= operation::barrier; }
 
 bool is_one_sided(operation op) { return op == operation::put || op == operation::get; }
 

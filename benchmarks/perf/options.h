@@ -15,7 +15,23 @@ namespace perf {
 namespace cli = lci::cli;
 using cli::usage_error;
 
-enum class operation { am, send, put, put_signal, get, get_signal, plan };
+enum class operation {
+  am,
+  send,
+  put,
+  put_signal,
+  get,
+  get_signal,
+  plan,
+  // Collective: of all ranks, and not of pairs.
+  barrier,
+  broadcast,
+  reduce,
+  allreduce,
+  reduce_scatter,
+  allgather,
+  alltoall
+};
 enum class test_kind { latency, rate, bandwidth, bibandwidth, connect };
 // signal: of plans, and of nothing else.
 enum class completion_kind { queue, handler, counter, sync, signal };
@@ -63,6 +79,8 @@ std::string version_text();
 // without --time.
 uint64_t iterations_for(const options& chosen, size_t size);
 uint64_t warmup_for(const options& chosen, size_t size);
+
+bool is_collective(operation op);
 
 // put and get without signal: the target takes no part, so only the initiator knows when.
 bool is_one_sided(operation op);

@@ -180,7 +180,9 @@ TEST(options, help_is_found_among_others) {
 
 TEST(options, an_error_names_the_option_and_what_it_may_be) {
   EXPECT_EQ(error_of({"--op", "amo"}),
-            "--op amo: must be am, send, put, put_signal, get, get_signal or plan");
+            "--op amo: must be am, send, put, put_signal, get, get_signal, plan, barrier, "
+            "broadcast, reduce, allreduce, reduce_scatter, "
+            "allgather or alltoall");
   EXPECT_THAT(error_of({"--test", "speed"}),
               AllOf(HasSubstr("--test speed"), HasSubstr("bibandwidth or connect")));
   EXPECT_THAT(
@@ -212,11 +214,24 @@ TEST(options, an_error_names_what_is_no_option) {
   EXPECT_THAT(error_of({"latency"}), HasSubstr("unexpected argument latency"));
 }
 
+TEST(options, collective_operations_have_no_pairs) {
+  EXPECT_EQ(parse({"--op", "barrier"}).sizes, std::vector<size_t>{0});
+  EXPECT_EQ(parse({"--op", "allreduce"}).sizes.front(), 8U);
+  EXPECT_EQ(parse({"--op", "broadcast", "--size", "3"}).sizes, std::vector<size_t>{3});
+  EXPECT_EQ(error_of({"--op", "barrier", "--test", "rate"}),
+            "--test rate: --op barrier is collective, and measured by --test latency");
+  EXPECT_EQ(error_of({"--op", "alltoall", "--threads", "2"}),
+            "--threads 2: --op alltoall is collective, and called by one thread of each rank");
+  EXPECT_EQ(error_of({"--op", "reduce", "--size", "12"}),
+            "--size 12: --op reduce adds doubles, of 8 bytes each");
+}
+
 TEST(options, ranks_can_see_that_theirs_differ) {
   const std::string usual = describe(parse({}));
   EXPECT_EQ(describe(parse({"--format", "csv"})), usual);  // only rank 0 prints
   for (const std::vector<std::string>& other :
        std::vector<std::vector<std::string>>{{"--op", "put"},
+                                             {"--op", "barrier"},
                                              {"--test", "connect"},
                                              {"--size", "8"},
                                              {"--threads", "2"},

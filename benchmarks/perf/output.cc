@@ -56,15 +56,32 @@ bool is_about_time(test_kind test) {
   return test == test_kind::latency || test == test_kind::connect;
 }
 
+std::string pairs_of(const surroundings& where) {
+  if (is_collective(where.chosen.op)) return "";
+  return absl::StrCat(" in ", where.ranks / 2, where.ranks == 2 ? " pair" : " pairs");
+}
+
+// What the time of one latency is.
+const char* latency_of(operation op) {
+  if (is_collective(op)) return "in us, one call after the other, the mean of the ranks";
+  return is_one_sided(op) ? "one way in us, until complete here"
+                          : "one way in us, half of a round trip";
+}
+// What one look at the clock is for.
+const char* sample_of(operation op) {
+  if (is_collective(op)) return "call";
+  return is_one_sided(op) ? "message" : "round trip";
+}
+
 std::string text_header(const surroundings& where) {
   const options& chosen = where.chosen;
   std::string text = absl::StrCat("# LCI ", where.version, " lci_perf: ", name_of(chosen.test),
                                   " of ", name_of(chosen.op), "\n");
   absl::StrAppend(&text, "# backend ", where.backend,
                   where.device.empty() ? "" : absl::StrCat(" (", where.device, ")"), ", ",
-                  where.ranks, " ranks in ", where.ranks / 2, where.ranks == 2 ? " pair" : " pairs",
-                  ", threads ", chosen.threads, ", devices ", chosen.devices, " (",
-                  chosen.device_count, "), completion ", name_of(chosen.completion));
+                  where.ranks, where.ranks == 1 ? " rank" : " ranks", pairs_of(where), ", threads ",
+                  chosen.threads, ", devices ", chosen.devices, " (", chosen.device_count,
+                  "), completion ", name_of(chosen.completion));
   if (!is_about_time(chosen.test)) absl::StrAppend(&text, ", window ", chosen.window);
   absl::StrAppend(&text, "\n# CPU ", where.processor, ", bind ", name_of(chosen.bind), ", memory ",
                   name_of(chosen.memory), ", buffers ", name_of(chosen.buffers), "\n");
@@ -75,11 +92,9 @@ std::string text_header(const surroundings& where) {
                                               "Bandwidth (MB/s)", "Messages/s", "User", "System"));
   }
   if (chosen.test == test_kind::latency) {
-    absl::StrAppendFormat(
-        &text,
-        "# one way in us, %s; percentiles include a look at the clock of %.0f ns for each %s\n",
-        is_one_sided(chosen.op) ? "until complete here" : "half of a round trip", where.clock_ns,
-        is_one_sided(chosen.op) ? "message" : "round trip");
+    absl::StrAppendFormat(&text,
+                          "# %s; percentiles include a look at the clock of %.0f ns for each %s\n",
+                          latency_of(chosen.op), where.clock_ns, sample_of(chosen.op));
   } else {
     absl::StrAppend(&text,
                     "# until all threads have sent and received their first message, in us\n");

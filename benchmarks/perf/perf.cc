@@ -42,6 +42,8 @@ void measure(const options& chosen) {
   const standing* const bound = chosen.bind == binding::core ? &row : nullptr;
   if (chosen.test == test_kind::connect) {
     measure_connections(chosen, bound, tell);
+  } else if (is_collective(chosen.op)) {
+    measure_collectives(chosen, bound, tell);
   } else {
     measure_messages(chosen, bound, tell);
   }
@@ -50,7 +52,9 @@ void measure(const options& chosen) {
 }  // namespace
 
 int run_perf(const options& chosen) {
-  return run_program("lci_perf", chosen.backend, describe(chosen), [&chosen] { measure(chosen); });
+  return run_program(
+      "lci_perf", chosen.backend, describe(chosen), [&chosen] { measure(chosen); },
+      /*in_pairs=*/!is_collective(chosen.op));
 }
 
 }  // namespace perf

@@ -17,6 +17,13 @@
 /// Counts and sizes must be the same on all ranks; sizes are in bytes, and 0 is valid. A rank that
 /// fails ends the operation on the ranks that need it.
 ///
+/// Ranks that all share memory, on one host, carry out the operations of the default matching
+/// engine there, unless the option `algorithm` asks for messages. They compare what they call: a
+/// rank that calls another operation, or the same one with another root, size or item size, is an
+/// error that names both calls, at the latest in the next operation that waits for that rank, or in
+/// free_runtime. On other networks, ranks that call different operations wait for each other, and
+/// the hang report names them; messages of another size than expected are an error.
+///
 /// **Errors.**
 /// - std::invalid_argument: `root`, a null buffer with a size, `op`, `ring_nsteps` below 0, `comp`
 ///   is COMP_NULL_RETRY.

@@ -80,4 +80,14 @@ void context::free_memory(const allocation& freed) {
   munmap(freed.address, mapped_bytes(freed.size));
 }
 
+void* context::map_memory(int /*rank*/, remote_region /*region*/, size_t /*size*/) {
+  return nullptr;
+}
+
+bool context::reads_memory(int /*rank*/) const { return false; }
+
+bool context::read_memory(int /*rank*/, void* /*to*/, uint64_t /*from*/, size_t /*size*/) const {
+  return false;
+}
+
 }  // namespace lci::net

@@ -217,8 +217,25 @@ class context {
   // this network reach best. The same promises as register_memory's, but that it may make system
   // calls. Memory that is not used takes none.
   virtual base::StatusOr<allocation> allocate_memory(size_t size);
-  // Once, and before the context ends.
+  // Once, and before the context ends. Memory that was not freed ends with the context; what peers
+  // have mapped of it stays.
   virtual void free_memory(const allocation& freed);
+
+  // Whether the ranks can map each other's memory. Equal on all ranks.
+  virtual bool maps_memory() const { return false; }
+  // Where the first `size` bytes of memory lie in this process that `rank` has allocated with
+  // allocate_memory and opened as `region`. Loads and stores of both ranks reach the same bytes, as
+  // those of two threads do, while this context lives. Null if they cannot be mapped. May make
+  // system calls.
+  virtual void* map_memory(int rank, remote_region region, size_t size);
+
+  // Whether read_memory can read from that rank.
+  virtual bool reads_memory(int rank) const;
+  // Copies bytes that lie at `from` in the address space of a rank, without that rank, which need
+  // not have registered them. False if they cannot be read. Does not order the copy: the caller has
+  // learned of the bytes from the rank. May make system calls. Thread safety: any thread at any
+  // time.
+  virtual bool read_memory(int rank, void* to, uint64_t from, size_t size) const;
 
   // Registrations that this rank has with the network now: those of register_memory,
   // allocate_memory and make_device, each as often as the network has it. Exact while none is made

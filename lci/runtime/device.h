@@ -154,15 +154,16 @@ class device_impl_t : public rt::live_object {
   error_t progress_with_others();
   error_t progress_alone();
   bool drain_backlog();
+  bool advance_collectives();
   std::chrono::microseconds arm_alone();
   void* packet_for_am(size_t size, int sender);
   void on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size);
   void handle(const net::completion& completion);
   void handle_message(const net::completion& received);
 
-  // Others whose progress is made here, when the number of polls has none of these bits: rails, or
-  // the shared device.
-  uint32_t others_mask_ = ~uint32_t{0};
+  // When the number of polls has none of these bits, progress is also made on rails, the shared
+  // device, and collective operations.
+  uint32_t others_mask_ = 63;
   const std::vector<std::unique_ptr<device_impl_t>>* rails_ = nullptr;
   device_impl_t* shared_ = nullptr;
   packet_pool_impl_t& packets_;

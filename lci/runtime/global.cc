@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -23,6 +24,7 @@
 #include "lci/observe/observer.h"
 #include "lci/observe/waiting.h"
 #include "lci/runtime/attributes.h"
+#include "lci/runtime/coll/call.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/variables.h"
@@ -200,15 +202,19 @@ void free_runtime_x::operator()() const {
     throw std::logic_error(base::StrCat("lci: free_runtime: not freed: ", left));
   }
   const observe::waiting waiting({"free_runtime"});
+  std::string disagreement;
   if (impl->default_device() != nullptr) {
     // Peers may be in the middle of a conversation with us until they have come here too. A peer
     // that has died is no reason to stay.
     try {
       wait_drained_x().runtime (*runtime)();
-      barrier_x().runtime (*runtime)();
+      rt::final_barrier(*runtime);
       wait_drained_x().runtime (*runtime)();
     } catch (const peer_failure_error& error) {
       LCI_LOG(error, "while the runtime was being freed: ", error.what());
+    } catch (const std::runtime_error& error) {
+      // The ranks have not called the same collective operations.
+      disagreement = error.what();
     }
   }
   impl->report_counters();
@@ -220,6 +226,7 @@ void free_runtime_x::operator()() const {
   delete impl;
   *runtime = runtime_t();
   global_finalize();
+  if (!disagreement.empty()) throw std::runtime_error(disagreement);
 }
 
 runtime_t g_runtime_init_x::operator()() const {

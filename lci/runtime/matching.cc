@@ -288,7 +288,7 @@ void* matching_engine::insert(uint64_t key, void* value, matching_entry_type_t t
 
 void matching_engine::describe(observe::rank_report* report) {
   using entry_report = observe::rank_report::message;
-  const uint32_t last = collectives_.load(std::memory_order_relaxed);
+  const uint64_t last = collectives_.load(std::memory_order_relaxed);
   if (last > 0) {
     // Not there yet, for a moment, after the number has been given.
     const char* const kind =

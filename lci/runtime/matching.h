@@ -86,8 +86,8 @@ class matching_engine : public live_object {
   // The number of the next collective operation that uses this engine: equal on all ranks that call
   // them in the same order.
   // `kind`: its name, a literal, for reports.
-  uint32_t next_collective(const char* kind) {
-    const uint32_t number = collectives_.fetch_add(1, std::memory_order_relaxed);
+  uint64_t next_collective(const char* kind) {
+    const uint64_t number = collectives_.fetch_add(1, std::memory_order_relaxed);
     collective_kinds_[number % kinds_kept].store(kind, std::memory_order_relaxed);
     return number;
   }
@@ -136,7 +136,7 @@ class matching_engine : public live_object {
 
   // Those of the last collective operations, by number.
   static constexpr uint32_t kinds_kept = 16;
-  std::atomic<uint32_t> collectives_{0};
+  std::atomic<uint64_t> collectives_{0};
   std::atomic<const char*> collective_kinds_[kinds_kept] = {};
 
   std::once_flag values_once_;

@@ -73,6 +73,8 @@ progress_result_t device_impl_t::progress() {
 
 [[gnu::noinline]] error_t device_impl_t::progress_with_others() {
   error_t result = progress_alone();
+  // A device that always finds something would never find the time for them.
+  if (runtime.has_pending_collectives() && advance_collectives()) result = errorcode_t::done;
   for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
     const error_t moved = (*rails_)[i]->progress_alone();
     if (moved.is_done()) result = moved;
@@ -114,7 +116,12 @@ progress_result_t device_impl_t::progress() {
   auto* const completions = reinterpret_cast<net::completion*>(storage);
   size_t count = 0;
   const error_t result = net->poll(completions, batch_size, &count);
-  if (count == 0) return moved ? error_t(errorcode_t::done) : result;
+  if (count == 0) {
+    if (__builtin_expect(runtime.has_pending_collectives(), 0) && advance_collectives()) {
+      return errorcode_t::done;
+    }
+    return moved ? error_t(errorcode_t::done) : result;
+  }
   const depth_guard guard;
   const rt::imm_layout imm = runtime.imm();
   // An exception (a handler's, or a failed peer's) must not lose the completions behind it.
@@ -143,6 +150,11 @@ progress_result_t device_impl_t::progress() {
   }
   if (failure != nullptr) std::rethrow_exception(failure);
   return errorcode_t::done;
+}
+
+[[gnu::noinline]] bool device_impl_t::advance_collectives() {
+  const depth_guard guard;
+  return runtime.shared_memory()->advance();
 }
 
 [[gnu::noinline]] bool device_impl_t::drain_backlog() {

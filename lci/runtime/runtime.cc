@@ -159,6 +159,7 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
       rails_.push_back(make_device(*default_net_context_, *packet_pool_, device_part(defaults)));
     }
     default_device_->set_rails(&rails_);
+    shared_memory_ = rt::shared_memory::make(*this, *boot_, *default_net_context_->net);
     default_device_->start_progress_thread();
   }
   if (rank() == 0) {
@@ -168,6 +169,7 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
 }
 
 runtime_impl_t::~runtime_impl_t() {
+  shared_memory_.reset();
   // What a collective was left with when it was broken off. (One rank's failure ends all of them.)
   if (collective_engine_ != nullptr && collective_engine_->waiting() != 0) {
     collective_engine_->fail_peer(rank());

@@ -16,6 +16,7 @@
 #include "lci/ds/mpmc_array.h"
 #include "lci/net/backend.h"
 #include "lci/runtime/attributes.h"
+#include "lci/runtime/coll/shared_memory.h"
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/live.h"
@@ -128,6 +129,12 @@ class runtime_impl_t : public rt::live_object {
   // What an empty completion object is registered as.
   comp_impl_t& no_comp() { return no_comp_; }
   void count_plans(int more) { plans_.fetch_add(more, std::memory_order_acq_rel); }
+  // Null if collective operations are made of messages only.
+  rt::shared_memory* shared_memory() const { return shared_memory_.get(); }
+  // Collective operations in shared memory that no thread waits for: for progress().
+  bool has_pending_collectives() const {
+    return shared_memory_ != nullptr && shared_memory_->has_pending();
+  }
   // Null if there is none.
   rt::event_signal* signal_at(uint32_t number) const { return signals_.get(number); }
   // Devices besides the default one that blocks' puts and gets are spread over.
@@ -219,6 +226,7 @@ class runtime_impl_t : public rt::live_object {
   std::unique_ptr<rt::counter_memory> counters_;  // of that context
   std::unique_ptr<device_impl_t> default_device_;
   std::vector<std::unique_ptr<device_impl_t>> rails_;
+  std::unique_ptr<rt::shared_memory> shared_memory_;  // of the default net context
 };
 
 inline void* device_impl_t::allocate_for_am(const comp_impl_t& comp, size_t size, int sender) {

@@ -25,13 +25,14 @@ struct hung_job {
   int ranks;
   std::vector<std::string> findings;  // regular expressions of lines
   const char* patience = "0.5";       // seconds
+  const char* backend = "";           // empty: what the library chooses
 };
 
 // Longer than the time after which a device counts as one that nobody polls.
 constexpr const char* long_patience = "3";
 
 std::string name_of(const testing::TestParamInfo<hung_job>& job) {
-  return std::string(job.param.name) + "_n" + std::to_string(job.param.ranks);
+  return std::string(job.param.name) + "_n" + std::to_string(job.param.ranks) + job.param.backend;
 }
 
 // Whether the process has ended; it can still be waited for.
@@ -43,12 +44,12 @@ bool has_ended(pid_t pid) {
 
 // What lcrun says of a job that hangs, up to the end of the first report.
 std::string report_of(const char* name, int ranks, const std::vector<std::string>& options = {},
-                      const char* patience = "0.5") {
+                      const char* patience = "0.5", const char* backend = "") {
   std::vector<std::string> words = {lci::launcher::lcrun, "--oversubscribe", "-n",
                                     std::to_string(ranks)};
   words.insert(words.end(), options.begin(), options.end());
   words.insert(words.end(), {hang, name});
-  command job(words, "", {{"LCI_HANG_REPORT", patience}});
+  command job(words, "", {{"LCI_HANG_REPORT", patience}, {"LCI_ATTR_BACKEND", backend}});
   // The report of a rank ends with its devices. A job that ends by itself has not hung.
   while (job.error_so_far().find("under way") == std::string::npos && !has_ended(job.pid())) {
     usleep(1000);
@@ -61,7 +62,8 @@ std::string report_of(const char* name, int ranks, const std::vector<std::string
 class Hang : public testing::TestWithParam<hung_job> {};
 
 TEST_P(Hang, IsNamed) {
-  const std::string report = report_of(GetParam().name, GetParam().ranks, {}, GetParam().patience);
+  const std::string report =
+      report_of(GetParam().name, GetParam().ranks, {}, GetParam().patience, GetParam().backend);
   for (const std::string& finding : GetParam().findings) {
     EXPECT_THAT(report, ContainsRegex("\n  \\* " + finding));
   }
@@ -138,7 +140,9 @@ INSTANTIATE_TEST_SUITE_P(
         hung_job{"other_collective",
                  4,
                  {"the ranks are in different collective operations: ranks 1-3 are in allreduce "
-                  "#1, rank 0 in barrier #1"}},
+                  "#1, rank 0 in barrier #1"},
+                 "0.5",
+                 "ofi"},
         hung_job{"missing_in_barrier",
                  3,
                  {"ranks 1-2 are in barrier #1 for [0-9]+ s",
@@ -159,7 +163,9 @@ INSTANTIATE_TEST_SUITE_P(
         hung_job{"collective_in_other_order",
                  3,
                  {"the ranks are in different collective operations: rank 0 is in allreduce #1, "
-                  "ranks 1-2 in barrier #1"}},
+                  "ranks 1-2 in barrier #1"},
+                 "0.5",
+                 "ofi"},
         hung_job{
             "nonblocking_barrier", 2, {"rank 0 has begun barrier #1, which waits for rank 1"}}),
     name_of);
@@ -176,9 +182,50 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Processes, Hang,
     testing::Values(hung_job{"stopped", 3, {"ranks 0, 2 are in barrier #1", "rank 1 is stopped"}},
-                    hung_job{
-                        "finalizes_early", 2, {"rank 0 is in barrier #2", "rank 1 has ended"}}),
+                    hung_job{"finalizes_early",
+                             2,
+                             {"the ranks are in different collective operations: rank 0 is in "
+                              "barrier #1, rank 1 in free_runtime #1"},
+                             "0.5",
+                             "ofi"}),
     name_of);
+
+// Ranks that share memory see it themselves, and do not hang.
+struct mistake {
+  const char* name;
+  int ranks;
+  std::string error;  // regular expression
+};
+
+// The rank that finds it names itself first.
+std::string one_calls(const std::string& one, const std::string& other) {
+  const std::string number = "the ranks call different collective operations: as number 1, ";
+  return number + "(" + one + ", and " + other + "|" + other + ", and " + one + ")";
+}
+
+class Mistake : public testing::TestWithParam<mistake> {};
+
+TEST_P(Mistake, EndsTheJobAndIsNamed) {
+  const auto ended = lci::launcher::run({"--oversubscribe", "-n", std::to_string(GetParam().ranks)},
+                                        {hang, GetParam().name}, "", {{"LCI_HANG_REPORT", "0"}});
+  EXPECT_NE(ended.code, 0);
+  EXPECT_THAT(ended.error, ContainsRegex(GetParam().error));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Collectives, Mistake,
+    testing::Values(mistake{"other_collective", 4,
+                            one_calls("rank 0 calls barrier",
+                                      "rank [1-3] calls allreduce of 4 bytes in items "
+                                      "of 4 bytes")},
+                    mistake{"collective_in_other_order", 3,
+                            one_calls("rank [12] calls barrier",
+                                      "rank 0 calls allreduce of 4 bytes in items of 4 bytes")},
+                    mistake{"finalizes_early", 2,
+                            one_calls("rank 0 calls barrier", "rank 1 calls free_runtime")}),
+    [](const testing::TestParamInfo<mistake>& tried) {
+      return std::string(tried.param.name) + "_n" + std::to_string(tried.param.ranks);
+    });
 
 // The place is the line of the program, not one of the library.
 TEST(Report, SaysWhereTheCallWasMade) {

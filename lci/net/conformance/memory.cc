@@ -265,6 +265,44 @@ TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {
   });
 }
 
+// Loads and stores where the ranks' memory can be mapped, and copies of what is not registered
+// where it can be read.
+TEST_P(Conformance, MappedAndReadableMemoryIsThatOfTheOtherRank) {
+  run([](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    const int from = (self.rank + self.ranks - 1) % self.ranks;
+    constexpr size_t size = 10000;
+    const auto made = self.network.allocate_memory(size);
+    ASSERT_TRUE(made.ok()) << made.status();
+    auto* const own = static_cast<unsigned char*>(made->address);
+    std::vector<unsigned char> unregistered(size, static_cast<unsigned char>(self.rank + 100));
+    const remote_region remote =
+        self.exchange(self.network.remote_key(made->region))[static_cast<size_t>(to)];
+    const uint64_t address = self.exchange(static_cast<uint64_t>(
+        reinterpret_cast<uintptr_t>(unregistered.data())))[static_cast<size_t>(to)];
+    auto* const mapped = static_cast<unsigned char*>(self.network.map_memory(to, remote, size));
+    EXPECT_EQ(mapped != nullptr, self.network.maps_memory());
+    if (mapped != nullptr) {
+      mapped[0] = static_cast<unsigned char>(self.rank + 1);
+      mapped[size - 1] = static_cast<unsigned char>(self.rank + 2);
+      // More than there is.
+      EXPECT_EQ(self.network.map_memory(to, remote, size + 1), nullptr);
+    }
+    std::vector<unsigned char> copy(size);
+    EXPECT_EQ(self.network.read_memory(to, copy.data(), address, size),
+              self.network.reads_memory(to));
+    if (self.network.reads_memory(to)) {
+      EXPECT_EQ(copy, std::vector<unsigned char>(size, static_cast<unsigned char>(to + 100)));
+    }
+    self.meet();
+    if (mapped != nullptr) {
+      EXPECT_EQ(own[0], from + 1);
+      EXPECT_EQ(own[size - 1], from + 2);
+    }
+    self.network.free_memory(*made);
+  });
+}
+
 TEST_P(Conformance, RegistrationsAreCountedUntilTheyEnd) {
   run([](rank_under_test& self) {
     const size_t before = self.network.registrations();

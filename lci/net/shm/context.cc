@@ -46,7 +46,8 @@ peer::peer(peer&& other) noexcept
       pidfd(std::exchange(other.pidfd, -1)),
       access(other.access),
       directory(std::move(other.directory)),
-      views(std::move(other.views)) {}
+      views(std::move(other.views)),
+      thread_views(std::move(other.thread_views)) {}
 
 bool peer::has_ended(int milliseconds) const {
   if (pidfd < 0) return !boot::is_alive(process);
@@ -146,9 +147,10 @@ base::Status shm_context::add_peer(int other, const std::string& bytes) {
   const base::StatusOr<reach> found = find_reach(p, theirs);
   if (!found.ok()) return reason(other, found.status());
   p.access = other == rank() ? reach::here : *found;
-  if (p.pid != local_.pid) {
-    p.views = std::make_unique<heap_views>();
-    p.views->attach(theirs.proc_pid, theirs.directory.token);
+  if (other != rank()) {
+    std::unique_ptr<heap_views>& views = p.pid != local_.pid ? p.views : p.thread_views;
+    views = std::make_unique<heap_views>();
+    views->attach(theirs.proc_pid, theirs.directory.token);
   }
   return base::OkStatus();
 }
@@ -205,6 +207,23 @@ base::StatusOr<context::allocation> shm_context::allocate_memory(size_t size) {
 void shm_context::free_memory(const allocation& freed) {
   close(freed.region);
   heap_.free({static_cast<unsigned char*>(freed.address), 0});
+}
+
+void* shm_context::map_memory(int rank, remote_region region, size_t size) {
+  const peer& owner = rank_at(rank);
+  open_bytes found;
+  if (!find_open(owner.regions(), region, 0, size, &found) || found.backing == 0) return nullptr;
+  if (rank == this->rank()) return reinterpret_cast<void*>(static_cast<uintptr_t>(found.address));
+  heap_views& views = owner.views != nullptr ? *owner.views : *owner.thread_views;
+  unsigned char* const block = views.find(found.backing);
+  return block == nullptr ? nullptr : block + found.offset;
+}
+
+bool shm_context::read_memory(int rank, void* to, uint64_t from, size_t size) const {
+  if (!reads_memory(rank)) return false;
+  // Between threads of one process, the order comes through memory that each has mapped elsewhere.
+  const base::tsan_ignore_scope access;
+  return rank_at(rank).copy(copy_direction::from_peer, to, from, size);
 }
 
 base::StatusOr<std::unique_ptr<device>> shm_context::make_device(const device_config& config) {

@@ -60,6 +60,8 @@ class peer {
   segment directory;  // read-only view of its registrations; of ourselves the original
   // What we have mapped of its heap. Null for ourselves and threads of our process.
   std::unique_ptr<heap_views> views;
+  // For map_memory, of a thread of our process: its own mapping ends with its own context.
+  std::unique_ptr<heap_views> thread_views;
 };
 
 // The ranks of one host, and the memory that they open to each other. Thread safety: as
@@ -82,6 +84,12 @@ class shm_context final : public context {
   void deregister_memory(local_region region) override { close(region); }
   base::StatusOr<allocation> allocate_memory(size_t size) override;
   void free_memory(const allocation& freed) override;
+  bool maps_memory() const override { return true; }
+  void* map_memory(int rank, remote_region region, size_t size) override;
+  bool reads_memory(int rank) const override {
+    return rank_at(rank).access != reach::target_copies;
+  }
+  bool read_memory(int rank, void* to, uint64_t from, size_t size) const override;
   remote_region remote_key(local_region region) const override { return regions_.remote(region); }
   // A key of the caller's choice, as region_table says.
   void rename(local_region region, uint64_t key) { regions_.rename(region, key); }

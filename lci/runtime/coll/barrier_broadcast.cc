@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lci/api/coll.hpp"
+#include "lci/coll/operations.h"
 #include "lci/runtime/coll/algorithms.h"
 #include "lci/runtime/coll/plan.h"
 
@@ -52,12 +53,14 @@ void broadcast_by_ring(plan* p, void* buffer, size_t size, int root, int steps, 
   }
 }
 
-}  // namespace rt
+namespace {
 
-// Dissemination: in round k each rank hears from the one 2^k below it (Hensgen, Finkel and Manber,
-// "Two algorithms for barrier synchronization", 1988).
-void barrier_x::operator()() const {
-  rt::plan p(*this, "barrier");
+void run_barrier(collective_call* call) {
+  call->begin({});
+  if (call->is_shared(0, 0)) return call->run<coll::barrier>();
+  plan p(*call);
+  // Dissemination: in round k each rank hears from the one 2^k below it (Hensgen, Finkel and
+  // Manber, "Two algorithms for barrier synchronization", 1988).
   uint32_t round = 0;
   for (int distance = 1; distance < p.size(); distance *= 2, ++round) {
     p.receive((p.rank() - distance + p.size()) % p.size(), nullptr, 0, round);
@@ -67,11 +70,31 @@ void barrier_x::operator()() const {
   p.run();
 }
 
+}  // namespace
+
+void final_barrier(runtime_t runtime) {
+  collective_call call(barrier_x().runtime(runtime), coll::operation_kind::finalization);
+  run_barrier(&call);
+}
+
+}  // namespace rt
+
+void barrier_x::operator()() const {
+  rt::collective_call call(*this, coll::operation_kind::barrier);
+  rt::run_barrier(&call);
+}
+
 void broadcast_x::operator()() const {
-  rt::plan p(*this, "broadcast");
-  rt::check_root(get_root(), p.size(), "broadcast");
-  rt::check_buffer(get_buffer(), get_size(), "broadcast", "buffer");
-  const int steps = rt::ring_steps(get_ring_nsteps(), p.size(), "broadcast");
+  rt::collective_call call(*this, coll::operation_kind::broadcast);
+  rt::check_root(get_root(), call.size(), call.name());
+  rt::check_buffer(get_buffer(), get_size(), call.name(), "buffer");
+  const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), call.name());
+  call.begin({{}, get_root(), get_size()});
+  if (get_algorithm() == broadcast_algorithm_t::none &&
+      call.is_shared(get_size(), coll::most_copied_in_area)) {
+    return call.run<coll::broadcast>(get_buffer(), get_size(), get_root());
+  }
+  rt::plan p(call);
   switch (get_algorithm()) {
     case broadcast_algorithm_t::direct:
       rt::broadcast_directly(&p, get_buffer(), get_size(), get_root(), 0);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lci/api/coll.hpp"
+#include "lci/coll/operations.h"
 #include "lci/runtime/coll/algorithms.h"
 #include "lci/runtime/coll/plan.h"
 #include "lci/runtime/runtime.h"
@@ -51,13 +52,17 @@ void allgather_by_ring(plan* p, const void* sendbuf, void* recvbuf, size_t size)
 }  // namespace rt
 
 void allgather_x::operator()() const {
-  const auto n =
-      static_cast<size_t>(rt::resolve(get_runtime(), get_device(), get_endpoint()).runtime->size());
+  rt::collective_call call(*this, coll::operation_kind::allgather);
+  const auto n = static_cast<size_t>(call.size());
   const size_t all = rt::bytes_of(n, get_size(), "allgather");
   rt::check_buffer(get_sendbuf(), get_size(), "allgather", "sendbuf");
   rt::check_buffer(get_recvbuf(), all, "allgather", "recvbuf");
+  call.begin({{}, -1, get_size()});
+  if (get_size() > 0 && call.is_shared(get_size(), coll::most_copied_in_area)) {
+    return call.run<coll::allgather>(get_sendbuf(), get_recvbuf(), get_size());
+  }
   const bool small = all < rt::ring_threshold;
-  rt::plan p(*this, "allgather", small ? all : 0);
+  rt::plan p(call, small ? all : 0);
   if (get_size() > 0) {
     if (small) {
       rt::allgather_by_doubling(&p, get_sendbuf(), get_recvbuf(), get_size());
@@ -70,11 +75,16 @@ void allgather_x::operator()() const {
 
 // Everybody to everybody, beginning with the neighbour, so that not all send to rank 0 first.
 void alltoall_x::operator()() const {
-  rt::plan p(*this, "alltoall");
-  const auto n = static_cast<size_t>(p.size());
+  rt::collective_call call(*this, coll::operation_kind::alltoall);
+  const auto n = static_cast<size_t>(call.size());
   const size_t all = rt::bytes_of(n, get_size(), "alltoall");
   rt::check_buffer(get_sendbuf(), all, "alltoall", "sendbuf");
   rt::check_buffer(get_recvbuf(), all, "alltoall", "recvbuf");
+  call.begin({{}, -1, get_size()});
+  if (get_size() > 0 && call.is_shared(all, coll::most_copied_in_area)) {
+    return call.run<coll::alltoall>(get_sendbuf(), get_recvbuf(), get_size());
+  }
+  rt::plan p(call);
   const char* const out = static_cast<const char*>(get_sendbuf());
   char* const in = static_cast<char*>(get_recvbuf());
   const auto rank = static_cast<size_t>(p.rank());

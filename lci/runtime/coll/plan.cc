@@ -26,23 +26,54 @@ struct plan::action {
   reduce_op_t op = nullptr;
 };
 
+// Where messages of the plan arrive. A message of another size than expected fails its step, also
+// if it is shorter: the ranks have called the operation with different sizes.
+struct plan::arrivals final : comp_impl_t {
+  explicit arrivals(graph* steps) : steps_(steps) {}
+  void signal(status_t status) override {
+    const action& received = *static_cast<action*>(status.user_context);
+    status.user_context = received.node;
+    if (status.is_done() && status.size != received.size) status.error = errorcode_t::fatal;
+    steps_->signal(status);
+  }
+  graph* const steps_;
+};
+
+// Tags: the number of the operation, its kind, and the round. Messages of different kinds never
+// meet: ranks that call different operations wait, and are named by the hang report, rather than
+// take each other's bytes.
+constexpr int kind_shift = 28;
+
 // What the steps need while they run; freed with the graph.
 struct plan::state {
-  device_impl_t* device;
-  matching_engine* engine;
-  comp_impl_t* comp;  // the graph
-  tag_t first_tag;
+  state(const collective_call& call, graph* owner)
+      : device(&call.device()),
+        engine(&call.engine()),
+        steps(owner),
+        arrivals_of(owner),
+        first_tag((call.number() - 1) << 32 | static_cast<tag_t>(call.kind()) << kind_shift) {}
+
+  device_impl_t* const device;
+  matching_engine* const engine;
+  graph* const steps;
+  arrivals arrivals_of;
+  const tag_t first_tag;
   std::unique_ptr<char[]> room;
   std::deque<action> actions;
 
-  message make(const action& a, void* bytes) const {
+  message make(action& a, void* bytes) {
     message made;
     made.rank = a.rank;
     made.buffer = bytes;
     made.size = a.size;
     made.tag = first_tag + a.round;
-    made.comp = comp;
-    made.user_context = a.node;
+    if (a.what == action::kind::receive) {
+      made.comp = &arrivals_of;
+      made.user_context = &a;
+    } else {
+      made.comp = steps;
+      made.user_context = a.node;
+    }
     made.engine = engine;
     made.collective = true;
     return made;
@@ -67,6 +98,8 @@ struct end_flag final : comp_impl_t {
 
 namespace {
 
+constexpr uint32_t rounds_before_check = 256;
+
 comp_attr_t graph_attributes(const char* what) {
   comp_attr_t attr;
   attr.comp_type = attr_comp_type_t::graph;
@@ -76,29 +109,16 @@ comp_attr_t graph_attributes(const char* what) {
 
 }  // namespace
 
-plan::plan(const target& where, matching_engine_t engine, comp_t comp, const char* what,
-           size_t room)
-    : runtime_(*where.runtime),
-      device_(*where.device),
-      rank_(where.runtime->rank()),
-      size_(where.runtime->size()),
-      what_(what),
-      comp_(comp) {
-  if (comp == COMP_NULL_RETRY) {
-    throw std::invalid_argument(base::StrCat("lci: ", what, ": comp is COMP_NULL_RETRY"));
-  }
-  matching_engine* matching =
-      engine.is_empty() ? runtime_.collective_engine() : resolve(runtime_, engine);
-  if (comp.is_empty()) end_ = new end_flag;
-  graph_ = std::make_unique<graph>(graph_attributes(what), comp.is_empty() ? end_ : comp.p_impl);
-  state_ = new state{&device_, matching, graph_.get(), 0, nullptr, {}};
+plan::plan(const collective_call& call, size_t room) : call_(call) {
+  if (call.comp() == nullptr) end_ = new end_flag;
+  graph_ = std::make_unique<graph>(graph_attributes(call.name()),
+                                   call.comp() == nullptr ? end_ : call.comp());
+  state_ = new state(call, graph_.get());
   // Freed with the graph, by this node.
   phase_begin_ = graph_->add_node(nullptr, state_, [](void* s) { delete static_cast<state*>(s); });
   graph_->add_edge(GRAPH_START, phase_begin_, nullptr);
   if (room > 0) state_->room.reset(new char[room]);
-  const tag_t number = matching->next_collective(what);
-  number_ = number + 1;
-  state_->first_tag = number << 32;
+  call.use_messages();
 }
 
 plan::~plan() {
@@ -108,16 +128,13 @@ plan::~plan() {
 
 char* plan::room() const { return state_->room.get(); }
 
-// ---- steps
-// ------------------------------------------------------------------------------------------
-
 plan::step plan::add(const action& added) {
   state_->actions.push_back(added);
   action& kept = state_->actions.back();
   kept.of = state_;
   kept.node = graph_->add_node(
       [](void* value) -> status_t {
-        const action& a = *static_cast<action*>(value);
+        action& a = *static_cast<action*>(value);
         switch (a.what) {
           case action::kind::send:
             if (const int failed = a.of->device->runtime.first_failed(); failed >= 0) {
@@ -128,7 +145,9 @@ plan::step plan::add(const action& added) {
                 .errorcode;
           case action::kind::receive: {
             status_t status;
-            return a.of->engine->post_recv(a.of->make(a, a.to), &status).errorcode;
+            const error_t posted = a.of->engine->post_recv(a.of->make(a, a.to), &status);
+            if (posted.is_done() && status.size != a.size) return errorcode_t::fatal;
+            return posted.errorcode;
           }
           case action::kind::copy:
             if (a.size > 0) std::memcpy(a.to, a.from, a.size);
@@ -192,17 +211,9 @@ void plan::then() {
 
 void plan::order(step before, step after) { graph_->add_edge(before, after, nullptr); }
 
-// ---- running
-// ----------------------------------------------------------------------------------------
-
 void plan::run() {
   then();
   graph_->add_edge(phase_begin_, GRAPH_END, nullptr);
-  if (end_ != nullptr && inside_progress() && size_ > 1) {
-    throw std::logic_error(base::StrCat("lci: ", what_,
-                                        " would have to wait inside a handler, which it may not; "
-                                        "give it a comp"));
-  }
   graph_->own_itself();
   graph* const running = graph_.release();
   running->start();
@@ -214,47 +225,16 @@ void plan::run_blocking() {
     ~guard() { flag->leave(); }
     end_flag* flag;
   } leave{end_};
-  wait_until(&device_, {what_, observe::rank_report::any_rank, number_}, [this] {
-    // What waits for a message of a third rank, which has given up, does not end by itself.
-    if (runtime_.any_failed()) {
-      const int failed = runtime_.first_failed();
-      throw peer_failure_error(
-          failed, base::StrCat("lci: ", what_, " on rank ", rank_, ": rank ", failed, " is gone"));
-    }
-    return end_->set.load(std::memory_order_acquire);
-  });
+  wait_until(&call_.device(), {call_.name(), observe::rank_report::any_rank, call_.number()},
+             [this, rounds = uint32_t{0}]() mutable {
+               call_.check_peers();
+               // Ranks that call another operation may never send what this one waits for.
+               if (++rounds % rounds_before_check == 0) call_.check_agreement();
+               return end_->set.load(std::memory_order_acquire);
+             });
   if (end_->code == errorcode_t::fatal) {
-    throw std::runtime_error(base::StrCat("lci: ", what_, " failed on rank ", rank_,
+    throw std::runtime_error(base::StrCat("lci: ", call_.name(), " failed on rank ", rank(),
                                           ": do all ranks pass the same sizes?"));
-  }
-}
-
-// ---- arguments
-// --------------------------------------------------------------------------------------
-
-size_t bytes_of(size_t count, size_t item_size, const char* what) {
-  if (count != 0 && item_size > ~size_t{0} / count) {
-    throw std::invalid_argument(
-        base::StrCat("lci: ", what, ": ", count, " items of ", item_size, " bytes"));
-  }
-  return count * item_size;
-}
-
-void check_buffer(const void* buffer, size_t bytes, const char* what, const char* name) {
-  if (buffer == nullptr && bytes > 0) {
-    throw std::invalid_argument(
-        base::StrCat("lci: ", what, ": ", name, " is null, and has ", bytes, " bytes"));
-  }
-}
-
-void check_op(reduce_op_t op, const char* what) {
-  if (op == nullptr) throw std::invalid_argument(base::StrCat("lci: ", what, ": op is null"));
-}
-
-void check_root(int root, int size, const char* what) {
-  if (root < 0 || root >= size) {
-    throw std::invalid_argument(
-        base::StrCat("lci: ", what, ": root is ", root, ", not 0 to ", size - 1));
   }
 }
 

@@ -6,6 +6,7 @@
 
 #include "lci/api/coll.hpp"
 #include "lci/base/strings.h"
+#include "lci/coll/operations.h"
 #include "lci/runtime/coll/algorithms.h"
 #include "lci/runtime/coll/plan.h"
 #include "lci/runtime/runtime.h"
@@ -16,6 +17,12 @@ namespace rt {
 int ring_steps(int asked, int size, const char* what) {
   if (asked < 0) {
     throw std::invalid_argument(base::StrCat("lci: ", what, ": ring_nsteps is ", asked));
+  }
+  // An allreduce takes so many rounds twice.
+  constexpr auto most = static_cast<int>(plan::most_rounds / 4);
+  if (asked > most) {
+    throw std::invalid_argument(
+        base::StrCat("lci: ", what, ": ring_nsteps is ", asked, ", more than ", most));
   }
   return asked == RING_NSTEPS_DEFAULT ? std::max(1, size - 1) : asked;
 }
@@ -120,6 +127,11 @@ std::vector<plan::step> reduce_by_chain(plan* p, char* left, char* right, const 
   return last;
 }
 
+template <class Op>
+coll::reduction reduction_of(const Op& op, size_t bytes) {
+  return {op.get_sendbuf(), op.get_recvbuf(), bytes, op.get_item_size(), op.get_op()};
+}
+
 size_t always_all(int, size_t) { return 0; }
 size_t block_of(int rank, size_t bytes) { return static_cast<size_t>(rank) * bytes; }
 
@@ -129,10 +141,15 @@ size_t block_of(int rank, size_t bytes) { return static_cast<size_t>(rank) * byt
 void reduce_x::operator()() const {
   const size_t bytes = rt::bytes_of(get_count(), get_item_size(), "reduce");
   rt::check_op(get_op(), "reduce");
-  rt::plan p(*this, "reduce", 2 * bytes);
-  rt::check_root(get_root(), p.size(), "reduce");
+  rt::collective_call call(*this, coll::operation_kind::reduce);
+  rt::check_root(get_root(), call.size(), "reduce");
   rt::check_buffer(get_sendbuf(), bytes, "reduce", "sendbuf");
-  if (p.rank() == get_root()) rt::check_buffer(get_recvbuf(), bytes, "reduce", "recvbuf");
+  if (call.rank() == get_root()) rt::check_buffer(get_recvbuf(), bytes, "reduce", "recvbuf");
+  call.begin({{}, get_root(), bytes, get_item_size()});
+  if (bytes > 0 && call.is_shared(bytes, coll::most_combined_in_area)) {
+    return call.run<coll::reduce>(rt::reduction_of(*this, bytes), get_root());
+  }
+  rt::plan p(call, 2 * bytes);
   if (bytes > 0) {
     char* const work = p.room();
     char* const spare = work + bytes;
@@ -158,9 +175,15 @@ void allreduce_x::operator()() const {
   rt::check_op(get_op(), "allreduce");
   rt::check_buffer(get_sendbuf(), bytes, "allreduce", "sendbuf");
   rt::check_buffer(get_recvbuf(), bytes, "allreduce", "recvbuf");
-  const auto n =
-      static_cast<size_t>(rt::resolve(get_runtime(), get_device(), get_endpoint()).runtime->size());
+  rt::collective_call call(*this, coll::operation_kind::allreduce);
+  const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), "allreduce");
+  call.begin({{}, -1, bytes, get_item_size()});
   allreduce_algorithm_t algorithm = get_algorithm();
+  if (algorithm == allreduce_algorithm_t::none && bytes > 0 &&
+      call.is_shared(bytes, coll::most_combined_in_area)) {
+    return call.run<coll::allreduce>(rt::reduction_of(*this, bytes));
+  }
+  const auto n = static_cast<size_t>(call.size());
   if (algorithm == allreduce_algorithm_t::none) {
     algorithm = bytes >= rt::ring_threshold && n > 2 ? allreduce_algorithm_t::ring
                                                      : allreduce_algorithm_t::tree;
@@ -169,8 +192,7 @@ void allreduce_x::operator()() const {
                           ? rt::bytes_of(n - 1, bytes, "allreduce")
                       : algorithm == allreduce_algorithm_t::tree ? 2 * bytes
                                                                  : bytes;
-  rt::plan p(*this, "allreduce", room);
-  const int steps = rt::ring_steps(get_ring_nsteps(), p.size(), "allreduce");
+  rt::plan p(call, room);
   const rt::items what{get_count(), get_item_size(), get_op()};
   char* const out = static_cast<char*>(get_recvbuf());
   if (bytes == 0) {
@@ -207,21 +229,25 @@ void allreduce_x::operator()() const {
 }
 
 void reduce_scatter_x::operator()() const {
-  const char* const call = "reduce_scatter";
-  const auto n =
-      static_cast<size_t>(rt::resolve(get_runtime(), get_device(), get_endpoint()).runtime->size());
-  const size_t block = rt::bytes_of(get_recvcount(), get_item_size(), call);
-  const size_t all = rt::bytes_of(n, block, call);
-  rt::check_op(get_op(), call);
-  rt::check_buffer(get_sendbuf(), all, call, "sendbuf");
-  rt::check_buffer(get_recvbuf(), block, call, "recvbuf");
+  rt::collective_call call(*this, coll::operation_kind::reduce_scatter);
+  const auto n = static_cast<size_t>(call.size());
+  const size_t block = rt::bytes_of(get_recvcount(), get_item_size(), call.name());
+  const size_t all = rt::bytes_of(n, block, call.name());
+  rt::check_op(get_op(), call.name());
+  rt::check_buffer(get_sendbuf(), all, call.name(), "sendbuf");
+  rt::check_buffer(get_recvbuf(), block, call.name(), "recvbuf");
+  const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), call.name());
+  call.begin({{}, -1, block, get_item_size()});
   reduce_scatter_algorithm_t algorithm = get_algorithm();
+  if (algorithm == reduce_scatter_algorithm_t::none && all > 0 &&
+      call.is_shared(all, coll::most_combined_in_area)) {
+    return call.run<coll::reduce_scatter>(rt::reduction_of(*this, block));
+  }
   if (algorithm == reduce_scatter_algorithm_t::none) {
     algorithm = reduce_scatter_algorithm_t::direct;  // each block goes where it is needed at once
   }
   const bool direct = algorithm == reduce_scatter_algorithm_t::direct;
-  rt::plan p(*this, call, direct ? all - block : rt::bytes_of(2, all, call));
-  const int steps = rt::ring_steps(get_ring_nsteps(), p.size(), call);
+  rt::plan p(call, direct ? all - block : rt::bytes_of(2, all, call.name()));
   const rt::items blocks{get_recvcount() * n, get_item_size(), get_op()};
   if (all == 0) {
     p.run();

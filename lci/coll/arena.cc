@@ -1,0 +1,162 @@
+#include "lci/coll/arena.h"
+
+#include <algorithm>
+#include <mutex>
+#include <stdexcept>
+#include <utility>
+
+#include "lci/base/strings.h"
+
+namespace lci::coll {
+namespace {
+
+constexpr size_t page_size = 4096;
+constexpr size_t round_up(size_t bytes) { return (bytes + page_size - 1) / page_size * page_size; }
+
+constexpr size_t head_bytes =
+    sizeof(block_header) + arena::lines * sizeof(line) + arena::records * sizeof(record);
+
+}  // namespace
+
+size_t arena::areas_offset() { return round_up(head_bytes); }
+size_t arena::block_bytes() { return areas_offset() + areas * area_bytes; }
+
+arena::arena(int rank, std::vector<void*> blocks, reader read)
+    : rank_(rank), read_(std::move(read)) {
+  bool all_mapped = true;
+  for (void* each : blocks) {
+    blocks_.push_back(static_cast<char*>(each));
+    if (each == nullptr) all_mapped = false;
+  }
+  if (blocks_[static_cast<size_t>(rank)] == nullptr) {
+    joined_ = static_cast<uint32_t>(join_state::failed);
+    return;
+  }
+  const join_state own = !all_mapped ? join_state::failed
+                         : read_     ? join_state::readable
+                                     : join_state::mapped;
+  header_of(rank).joined.store(static_cast<uint32_t>(own), std::memory_order_release);
+}
+
+int arena::missing() const {
+  for (int r = 0; r < size(); ++r) {
+    // Of a rank whose block is not mapped here, this rank itself says `failed`.
+    if (block_of(r) == nullptr) continue;
+    if (header_of(r).joined.load(std::memory_order_acquire) == 0) return r;
+  }
+  return -1;
+}
+
+arena::join_state arena::joined() {
+  const uint32_t known = joined_.load(std::memory_order_relaxed);
+  if (__builtin_expect(known != 0, 1)) return static_cast<join_state>(known);
+  auto least = static_cast<uint32_t>(join_state::readable);
+  if (missing() >= 0) return join_state::unknown;
+  for (int r = 0; r < size(); ++r) {
+    if (block_of(r) == nullptr) continue;
+    least = std::min(least, header_of(r).joined.load(std::memory_order_acquire));
+  }
+  joined_.store(least, std::memory_order_relaxed);
+  return static_cast<join_state>(least);
+}
+
+void arena::write(record* to, uint64_t number, uint64_t hash, const signature& called) {
+  to->number.store(0, std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_release);
+  to->hash.store(hash, std::memory_order_relaxed);
+  to->kind_and_root.store(
+      static_cast<uint64_t>(called.kind) << 32 | static_cast<uint32_t>(called.root),
+      std::memory_order_relaxed);
+  to->size.store(called.size, std::memory_order_relaxed);
+  to->item_size.store(called.item_size, std::memory_order_relaxed);
+  to->number.store(number, std::memory_order_release);
+}
+
+bool arena::read_record(const record& from, uint64_t number, uint64_t* hash, signature* called) {
+  if (from.number.load(std::memory_order_acquire) != number) return false;
+  *hash = from.hash.load(std::memory_order_relaxed);
+  const uint64_t kind_and_root = from.kind_and_root.load(std::memory_order_relaxed);
+  called->kind = static_cast<operation_kind>(kind_and_root >> 32);
+  called->root = static_cast<int32_t>(static_cast<uint32_t>(kind_and_root));
+  called->size = from.size.load(std::memory_order_relaxed);
+  called->item_size = from.item_size.load(std::memory_order_relaxed);
+  std::atomic_thread_fence(std::memory_order_acquire);
+  return from.number.load(std::memory_order_relaxed) == number;
+}
+
+uint64_t arena::begin(uint64_t number, const signature& called) {
+  hash_ = extend_hash(hash_, called);
+  if (block_of(rank_) != nullptr) {
+    write(&records_of(rank_)[number % records], number, hash_, called);
+  }
+  return hash_;
+}
+
+void arena::finish(uint64_t number) {
+  const std::lock_guard<ds::spinlock> guard(mutex_);
+  if (number != finished_ + 1) {
+    out_of_order_.insert(number);
+    return;
+  }
+  ++finished_;
+  while (__builtin_expect(!out_of_order_.empty(), 0) && *out_of_order_.begin() == finished_ + 1) {
+    out_of_order_.erase(out_of_order_.begin());
+    ++finished_;
+  }
+  if (block_of(rank_) != nullptr) {
+    header_of(rank_).finished.store(finished_, std::memory_order_release);
+  }
+}
+
+void arena::break_off(uint64_t number) {
+  if (block_of(rank_) == nullptr) return;
+  uint64_t none = 0;
+  header_of(rank_).broken.compare_exchange_strong(none, number, std::memory_order_release);
+}
+
+uint64_t arena::look_for_finished() {
+  uint64_t least = ~uint64_t{0};
+  for (int r = 0; r < size(); ++r) {
+    least = std::min(least, header_of(r).finished.load(std::memory_order_acquire));
+  }
+  all_finished_.store(least, std::memory_order_release);
+  return least;
+}
+
+void arena::read(int rank, void* to, uint64_t from, size_t size) const {
+  if (read_(rank, to, from, size)) return;
+  throw std::runtime_error(base::StrCat("lci: rank ", rank_, " cannot read ", size,
+                                        " bytes of the memory of rank ", rank,
+                                        ": has that rank ended, or freed its buffer?"));
+}
+
+void arena::check_agreement(uint64_t number) const {
+  // The first operation that differs, as all later hashes differ, too.
+  const uint64_t oldest = number < records ? 1 : number - records + 1;
+  for (uint64_t each = oldest; each <= number; ++each) {
+    uint64_t own_hash = 0;
+    signature own;
+    if (!read_record(records_of(rank_)[each % records], each, &own_hash, &own)) continue;
+    for (int r = 0; r < size(); ++r) {
+      uint64_t their_hash = 0;
+      signature theirs;
+      if (r == rank_ || block_of(r) == nullptr) continue;
+      if (!read_record(records_of(r)[each % records], each, &their_hash, &theirs)) continue;
+      if (their_hash == own_hash) continue;
+      throw std::runtime_error(base::StrCat(
+          "lci: the ranks call different collective operations: as number ", each, ", rank ", rank_,
+          " calls ", to_text(own), ", and rank ", r, " calls ", to_text(theirs)));
+    }
+  }
+  for (int r = 0; r < size(); ++r) {
+    if (block_of(r) == nullptr) continue;
+    const uint64_t broken = header_of(r).broken.load(std::memory_order_acquire);
+    if (broken != 0 && broken <= number) {
+      throw std::runtime_error(base::StrCat("lci: rank ", r, " broke off collective operation ",
+                                            broken, " by an error, and rank ", rank_,
+                                            " is in number ", number));
+    }
+  }
+}
+
+}  // namespace lci::coll

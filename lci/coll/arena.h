@@ -1,0 +1,147 @@
+// Memory in which the ranks of one host meet for collective operations, instead of sending
+// messages. Each rank owns a block that all ranks have mapped; only the owner writes to it.
+#ifndef LCI_COLL_ARENA_H_
+#define LCI_COLL_ARENA_H_
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lci/coll/signature.h"
+#include "lci/ds/spinlock.h"
+
+namespace lci::coll {
+
+// One rank's part in one operation. The ranks' lines for an operation lie in different cache lines,
+// and no line is written by two ranks.
+struct alignas(128) line {
+  static constexpr size_t inline_bytes = 96;
+
+  // (number of the operation) << 8 | stage, which only grows. Written last (R1), after what the
+  // stage offers to the other ranks; readers acquire it (A1).
+  std::atomic<uint64_t> phase;
+  std::atomic<uint64_t> hash;  // of the signatures up to this operation's
+  uint64_t send_address;       // in the owner's process: data too large for the block
+  uint64_t recv_address;
+  unsigned char bytes[inline_bytes];  // data that fits
+};
+static_assert(sizeof(line) == 128);
+
+// What a rank called in one of its last operations, for reports.
+struct record {
+  std::atomic<uint64_t> number;  // written last; 0 while the other members change
+  std::atomic<uint64_t> hash;
+  std::atomic<uint64_t> kind_and_root;
+  std::atomic<uint64_t> size;
+  std::atomic<uint64_t> item_size;
+};
+
+// The numbers of operations count from 1, equal on all ranks.
+struct block_header {
+  alignas(128) std::atomic<uint32_t> joined;  // a join_state
+  // The owner has finished all operations with numbers up to this one.
+  alignas(128) std::atomic<uint64_t> finished;
+  // The operation that the owner broke off first; 0: none.
+  std::atomic<uint64_t> broken;
+};
+
+// Thread safety: any thread may call any member at any time, except construction, destruction, and
+// begin(), whose calls the program orders.
+class arena {
+ public:
+  static constexpr uint64_t lines = 32;  // operations whose lines exist at a time
+  static constexpr uint64_t areas = 8;   // operations whose areas exist at a time
+  static constexpr size_t area_bytes = size_t{32} << 10;
+  static constexpr uint64_t records = 64;
+
+  enum class join_state : uint32_t { unknown, failed, mapped, readable };
+
+  // Copies from the address space of a rank. False if the bytes cannot be read.
+  using reader = std::function<bool(int rank, void* to, uint64_t from, size_t size)>;
+
+  // Bytes of a block.
+  static size_t block_bytes();
+
+  // `blocks`: by rank; where each rank's block of zero bytes lies in this process, and stays as
+  // long as the arena lives. Null: not mapped here. `read`: empty, if this rank cannot read from
+  // the address spaces of all other ranks.
+  arena(int rank, std::vector<void*> blocks, reader read);
+  arena(const arena&) = delete;
+  arena& operator=(const arena&) = delete;
+
+  int rank() const { return rank_; }
+  int size() const { return static_cast<int>(blocks_.size()); }
+
+  // What all ranks can do: the least of their states; `unknown` until all ranks have made their
+  // arena. Equal on all ranks as soon as it is known.
+  join_state joined();
+
+  // A rank that has not made its arena; -1: all have.
+  int missing() const;
+
+  // The next operation of this rank. Every operation of the program begins here, those that travel
+  // as messages, too. Returns its hash.
+  uint64_t begin(uint64_t number, const signature& called);
+  // The operation is over for this rank, which does not read the other ranks' lines and areas for
+  // it any more. Once for each begin().
+  void finish(uint64_t number);
+  // The rank ended the operation by an error: other ranks must not wait for it.
+  void break_off(uint64_t number);
+
+  // Whether this rank's line, or its area, of that operation is no longer used by an earlier one.
+  bool is_line_free(uint64_t number) { return number <= lines || all_finished(number - lines); }
+  bool is_area_free(uint64_t number) { return number <= areas || all_finished(number - areas); }
+
+  line& line_of(int rank, uint64_t number) const { return lines_of(rank)[number % lines]; }
+  char* area_of(int rank, uint64_t number) const {
+    return block_of(rank) + areas_offset() + number % areas * area_bytes;
+  }
+  // Throws std::runtime_error if that is impossible.
+  void read(int rank, void* to, uint64_t from, size_t size) const;
+
+  // For a rank that has waited for a while in operation `number`, or has found another hash in a
+  // line. Throws std::runtime_error, naming both ranks and what they called, if some rank called
+  // another operation as its number `number` or before, or has broken off this one.
+  void check_agreement(uint64_t number) const;
+
+ private:
+  static size_t areas_offset();
+  static void write(record* to, uint64_t number, uint64_t hash, const signature& called);
+  static bool read_record(const record& from, uint64_t number, uint64_t* hash, signature* called);
+
+  char* block_of(int rank) const { return blocks_[static_cast<size_t>(rank)]; }
+  block_header& header_of(int rank) const {
+    return *reinterpret_cast<block_header*>(block_of(rank));
+  }
+  line* lines_of(int rank) const {
+    return reinterpret_cast<line*>(block_of(rank) + sizeof(block_header));
+  }
+  record* records_of(int rank) const {
+    return reinterpret_cast<record*>(block_of(rank) + sizeof(block_header) + lines * sizeof(line));
+  }
+  // All ranks have finished the operations up to this one.
+  bool all_finished(uint64_t number) {
+    return __builtin_expect(all_finished_.load(std::memory_order_acquire) >= number, 1) ||
+           look_for_finished() >= number;
+  }
+  uint64_t look_for_finished();
+
+  const int rank_;
+  std::vector<char*> blocks_;
+  const reader read_;
+  std::atomic<uint32_t> joined_{0};  // once it is known
+  uint64_t hash_ = 0;                // of all operations begun
+  std::atomic<uint64_t> all_finished_{0};
+
+  ds::spinlock mutex_;
+  uint64_t finished_ = 0;            // guarded by mutex_: all up to this one
+  std::set<uint64_t> out_of_order_;  // guarded by mutex_: beyond finished_ + 1
+};
+
+}  // namespace lci::coll
+
+#endif  // LCI_COLL_ARENA_H_

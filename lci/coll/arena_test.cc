@@ -1,0 +1,160 @@
+// What ranks learn of each other: who shares memory, and who has called something else.
+#include "lci/coll/arena.h"
+
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/coll/operations.h"
+#include "lci/coll/test_ranks.h"
+
+namespace lci::coll {
+namespace {
+
+// The message of the std::runtime_error that run() throws; empty: none.
+template <class Run>
+std::string error_of(const Run& run) {
+  try {
+    run();
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Signature, TextsNameWhatWasCalled) {
+  EXPECT_EQ(to_text({operation_kind::barrier}), "barrier");
+  EXPECT_EQ(to_text({operation_kind::broadcast, 1, 80000}), "broadcast of 80000 bytes from rank 1");
+  EXPECT_EQ(to_text({operation_kind::reduce, 2, 80, 8}),
+            "reduce of 80 bytes in items of 8 bytes to rank 2");
+  EXPECT_EQ(to_text({operation_kind::alltoall, -1, 64}), "alltoall of 64 bytes");
+  EXPECT_EQ(to_text({operation_kind::finalization}), "free_runtime");
+}
+
+TEST(Signature, EveryFieldChangesTheHash) {
+  const signature one{operation_kind::reduce, 2, 80, 8};
+  const uint64_t hash = extend_hash(7, one);
+  EXPECT_EQ(hash, extend_hash(7, one));
+  EXPECT_NE(hash, extend_hash(8, one));
+  EXPECT_NE(hash, extend_hash(7, {operation_kind::broadcast, 2, 80, 8}));
+  EXPECT_NE(hash, extend_hash(7, {operation_kind::reduce, 1, 80, 8}));
+  EXPECT_NE(hash, extend_hash(7, {operation_kind::reduce, 2, 81, 8}));
+  EXPECT_NE(hash, extend_hash(7, {operation_kind::reduce, 2, 80, 4}));
+}
+
+TEST(Arena, AllRanksCanDoWhatTheLeastOfThemCan) {
+  run_ranks(3, [](test_rank& rank) {
+    EXPECT_EQ(rank.own_arena().joined(), arena::join_state::readable);
+  });
+  run_ranks(
+      3, [](test_rank& rank) { EXPECT_EQ(rank.own_arena().joined(), arena::join_state::mapped); },
+      reading::impossible);
+
+  std::vector<unsigned char> memory(2 * arena::block_bytes() + 128);
+  auto* first = memory.data() + 128 - reinterpret_cast<uintptr_t>(memory.data()) % 128;
+  void* second = first + arena::block_bytes();
+  arena blind(0, {first, nullptr}, nullptr);
+  // The other rank has not made its arena, and rank 0 cannot see that.
+  EXPECT_EQ(blind.joined(), arena::join_state::failed);
+  arena seeing(1, {first, second}, nullptr);
+  EXPECT_EQ(seeing.joined(), arena::join_state::failed);
+}
+
+TEST(Arena, ARankThatHasNotMadeItsArenaIsWaitedFor) {
+  std::vector<unsigned char> memory(2 * arena::block_bytes() + 128);
+  auto* first = memory.data() + 128 - reinterpret_cast<uintptr_t>(memory.data()) % 128;
+  void* second = first + arena::block_bytes();
+  arena early(0, {first, second}, nullptr);
+  EXPECT_EQ(early.joined(), arena::join_state::unknown);
+  EXPECT_EQ(early.missing(), 1);
+  arena late(1, {first, second}, nullptr);
+  EXPECT_EQ(early.joined(), arena::join_state::mapped);
+  EXPECT_EQ(early.missing(), -1);
+}
+
+// Both ranks learn of it, by the operation and by its number.
+TEST(Arena, DifferentOperationsAreAnError) {
+  run_ranks(2, [](test_rank& rank) {
+    barrier common(rank.begin({operation_kind::barrier}));
+    test_rank::run(&common);
+    const std::string error = error_of([&rank] {
+      if (rank.rank() == 0) {
+        barrier each(rank.begin({operation_kind::barrier}));
+        test_rank::run(&each);
+      } else {
+        char byte = 0;
+        broadcast each(rank.begin({operation_kind::broadcast, 0, 1}), &byte, 1, 0);
+        test_rank::run(&each);
+      }
+    });
+    EXPECT_NE(error.find("as number 2, rank "), std::string::npos) << error;
+    EXPECT_NE(error.find("rank 0 calls barrier"), std::string::npos) << error;
+    EXPECT_NE(error.find("rank 1 calls broadcast of 1 bytes from rank 0"), std::string::npos)
+        << error;
+  });
+}
+
+// Each rank waits for the other one, and neither publishes anything.
+TEST(Arena, RanksThatWaitForEachOtherAsRootAreAnError) {
+  run_ranks(2, [](test_rank& rank) {
+    const std::string error = error_of([&rank] {
+      char byte = 0;
+      const int root = 1 - rank.rank();
+      broadcast each(rank.begin({operation_kind::broadcast, root, 1}), &byte, 1, root);
+      test_rank::run(&each);
+    });
+    EXPECT_NE(error.find("rank 0 calls broadcast of 1 bytes from rank 1"), std::string::npos)
+        << error;
+    EXPECT_NE(error.find("rank 1 calls broadcast of 1 bytes from rank 0"), std::string::npos)
+        << error;
+  });
+}
+
+// Two roots need nobody: the next operation names the one before.
+TEST(Arena, TwoRootsAreAnErrorOfTheNextOperation) {
+  run_ranks(2, [](test_rank& rank) {
+    char byte = 0;
+    broadcast each(rank.begin({operation_kind::broadcast, rank.rank(), 1}), &byte, 1, rank.rank());
+    test_rank::run(&each);
+    const std::string error = error_of([&rank] {
+      barrier next(rank.begin({operation_kind::barrier}));
+      test_rank::run(&next);
+    });
+    EXPECT_NE(error.find("as number 1, rank "), std::string::npos) << error;
+    EXPECT_NE(error.find("rank 1 calls broadcast of 1 bytes from rank 1"), std::string::npos)
+        << error;
+  });
+}
+
+TEST(Arena, DifferentSizesAreAnError) {
+  run_ranks(3, [](test_rank& rank) {
+    const std::string error = error_of([&rank] {
+      const size_t bytes = rank.rank() == 2 ? 160000 : 80000;
+      std::vector<char> buffer(bytes);
+      broadcast each(rank.begin({operation_kind::broadcast, 0, bytes}), buffer.data(), bytes, 0);
+      test_rank::run(&each);
+    });
+    // Rank 1 gets what the root sent, and needs nothing of rank 2.
+    if (rank.rank() == 1) return;
+    EXPECT_NE(error.find("rank 2 calls broadcast of 160000 bytes"), std::string::npos) << error;
+  });
+}
+
+// A rank that gives up is not waited for.
+TEST(Arena, AnOperationThatWasBrokenOffEndsOnAllRanks) {
+  run_ranks(3, [](test_rank& rank) {
+    if (rank.rank() == 1) {
+      barrier given_up(rank.begin({operation_kind::barrier}));
+      return;
+    }
+    const std::string error = error_of([&rank] {
+      barrier each(rank.begin({operation_kind::barrier}));
+      test_rank::run(&each);
+    });
+    EXPECT_NE(error.find("broke off collective operation 1"), std::string::npos) << error;
+  });
+}
+
+}  // namespace
+}  // namespace lci::coll

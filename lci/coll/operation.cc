@@ -1,0 +1,101 @@
+#include "lci/coll/operation.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "lci/base/copy.h"
+
+namespace lci::coll {
+namespace {
+
+// Room for a call that does not keep it. It stays with the thread, as it would take longer to
+// allocate than to use.
+char* scratch_of_thread(size_t bytes) {
+  thread_local std::vector<char> room;
+  if (room.size() < bytes) room.resize(bytes);
+  return room.data();
+}
+
+}  // namespace
+
+operation::~operation() {
+  if (!over_) where_.break_off(number_);
+  where_.finish(number_);
+}
+
+void operation::offer(const void* data, size_t size) {
+  switch (place_of(size)) {
+    case place::in_line:
+      base::copy_bytes(own_line().bytes, data, size);
+      break;
+    case place::in_area:
+      std::memcpy(own_area(), data, size);
+      break;
+    case place::in_memory:
+      own_line().send_address = reinterpret_cast<uintptr_t>(data);
+      break;
+  }
+}
+
+const char* operation::view(int rank, size_t total, size_t offset, size_t bytes,
+                            char* scratch) const {
+  switch (place_of(total)) {
+    case place::in_line:
+      return reinterpret_cast<const char*>(where_.line_of(rank, number_).bytes) + offset;
+    case place::in_area:
+      return area_of(rank) + offset;
+    case place::in_memory:
+      break;
+  }
+  copy(rank, total, offset, bytes, scratch);
+  return scratch;
+}
+
+void operation::copy(int rank, size_t total, size_t offset, size_t bytes, void* to) const {
+  switch (place_of(total)) {
+    case place::in_line:
+      base::copy_bytes(to, where_.line_of(rank, number_).bytes + offset, bytes);
+      return;
+    case place::in_area:
+      std::memcpy(to, area_of(rank) + offset, bytes);
+      return;
+    case place::in_memory:
+      where_.read(rank, to, where_.line_of(rank, number_).send_address + offset, bytes);
+      return;
+  }
+}
+
+void operation::combine(const operands& what, size_t offset, size_t bytes, char* result) {
+  const place kind = place_of(what.total);
+  const bool needs_scratch = kind == place::in_memory;
+  const size_t piece =
+      std::max((needs_scratch ? read_piece_bytes : piece_bytes) / what.item_size, size_t{1}) *
+      what.item_size;
+  char* const scratch = needs_scratch ? scratch_of_thread(3 * piece) : nullptr;
+  char* const left_room = scratch;
+  char* const right_room = needs_scratch ? scratch + piece : nullptr;
+  // This rank's own bytes are still needed when the first results are written.
+  const bool is_detour = needs_scratch && what.own_is_result;
+  for (size_t at = offset; at < offset + bytes; at += piece) {
+    const size_t part = std::min(piece, offset + bytes - at);
+    const size_t count = part / what.item_size;
+    char* const target = result + (at - offset);
+    char* const sum = is_detour ? scratch + 2 * piece : target;
+    const auto operand = [&](int r, char* room) {
+      if (r != rank()) return view(r, what.total, at, part, room);
+      // Where the results overwrite the program's buffer, the copy in the line or area remains.
+      return what.own_is_result && !needs_scratch ? view(r, what.total, at, part, room)
+                                                  : what.own + at;
+    };
+    const char* right = operand(size() - 1, right_room);
+    if (size() == 1) std::memmove(sum, right, part);
+    for (int r = size() - 2; r >= 0; --r) {
+      what.op(operand(r, left_room), right, sum, count);
+      right = sum;
+    }
+    if (is_detour) std::memcpy(target, sum, part);
+  }
+}
+
+}  // namespace lci::coll

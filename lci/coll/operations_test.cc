@@ -1,0 +1,238 @@
+// Every operation with its data in the line, in the area and in the ranks' own memory, on any
+// number of ranks.
+#include "lci/coll/operations.h"
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/coll/test_ranks.h"
+
+namespace lci::coll {
+namespace {
+
+// x -> a * x + b. Composition is associative and not commutative.
+struct affine {
+  uint32_t a;
+  uint32_t b;
+  friend bool operator==(const affine& l, const affine& r) { return l.a == r.a && l.b == r.b; }
+};
+void compose(const void* left, const void* right, void* dst, size_t n) {
+  const auto* l = static_cast<const affine*>(left);
+  const auto* r = static_cast<const affine*>(right);
+  for (size_t i = 0; i < n; ++i) {
+    static_cast<affine*>(dst)[i] = {r[i].a * l[i].a, r[i].a * l[i].b + r[i].b};
+  }
+}
+affine item(int rank, size_t i, int round) {
+  return {static_cast<uint32_t>(2 * (static_cast<size_t>(rank) + i) + 1),
+          static_cast<uint32_t>(7 * i + static_cast<size_t>(rank) + static_cast<size_t>(round))};
+}
+std::vector<affine> items_of(int rank, size_t count, int round) {
+  std::vector<affine> items(count);
+  for (size_t i = 0; i < count; ++i) items[i] = item(rank, i, round);
+  return items;
+}
+std::vector<affine> combined(int ranks, size_t count, int round) {
+  std::vector<affine> all = items_of(0, count, round);
+  for (int r = 1; r < ranks; ++r) {
+    const std::vector<affine> next = items_of(r, count, round);
+    for (size_t i = 0; i < count; ++i) compose(&all[i], &next[i], &all[i], 1);
+  }
+  return all;
+}
+
+// Items: in the line, at its end, in the area with and without parts, at its end, and in memory.
+const size_t counts[] = {1, 5, 12, 13, 200, 700, 1024, 1025, 4096, 4097, 20000};
+constexpr int rounds = 2;
+
+class Operations : public testing::TestWithParam<int> {};
+INSTANTIATE_TEST_SUITE_P(Ranks, Operations, testing::Values(1, 2, 3, 4, 7));
+
+template <class Body>
+void for_each_count(test_rank& rank, const Body& body) {
+  for (const size_t count : counts) {
+    for (int round = 0; round < rounds; ++round) {
+      SCOPED_TRACE(testing::Message()
+                   << "rank " << rank.rank() << ", " << count << " items, round " << round);
+      body(count, round);
+    }
+  }
+}
+
+TEST_P(Operations, NoRankLeavesABarrierBeforeAllHaveEntered) {
+  std::atomic<int> entered{0};
+  run_ranks(GetParam(), [&](test_rank& rank) {
+    for (int round = 1; round <= 300; ++round) {
+      entered.fetch_add(1, std::memory_order_relaxed);
+      barrier each(rank.begin({operation_kind::barrier}));
+      test_rank::run(&each);
+      ASSERT_GE(entered.load(std::memory_order_relaxed), round * rank.size());
+    }
+  });
+}
+
+TEST_P(Operations, ABroadcastGivesTheRootsBytesToAll) {
+  run_ranks(GetParam(), [&](test_rank& rank) {
+    for_each_count(rank, [&](size_t count, int round) {
+      const int root = round % rank.size();
+      std::vector<affine> buffer = items_of(rank.rank(), count, round);
+      broadcast each(rank.begin({operation_kind::broadcast, root, count}), buffer.data(),
+                     count * sizeof(affine), root);
+      test_rank::run(&each);
+      ASSERT_EQ(buffer, items_of(root, count, round));
+    });
+  });
+}
+
+// The root runs ahead as far as it may, and no further: lines and areas are used again.
+TEST_P(Operations, ManyBroadcastsInARowKeepTheirBytes) {
+  run_ranks(GetParam(), [&](test_rank& rank) {
+    for (const size_t count : {size_t{2}, size_t{300}}) {
+      for (int round = 0; round < 500; ++round) {
+        std::vector<affine> buffer = items_of(rank.rank(), count, round);
+        broadcast each(rank.begin({operation_kind::broadcast, 0, count}), buffer.data(),
+                       count * sizeof(affine), 0);
+        test_rank::run(&each);
+        ASSERT_EQ(buffer, items_of(0, count, round)) << round;
+      }
+    }
+  });
+}
+
+TEST_P(Operations, ReductionsCombineInTheOrderOfTheRanks) {
+  run_ranks(GetParam(), [&](test_rank& rank) {
+    for_each_count(rank, [&](size_t count, int round) {
+      const size_t bytes = count * sizeof(affine);
+      const std::vector<affine> expected = combined(rank.size(), count, round);
+      const std::vector<affine> own = items_of(rank.rank(), count, round);
+      const int root = rank.size() - 1 - round % rank.size();
+
+      std::vector<affine> result(count);
+      reduce to_root(rank.begin({operation_kind::reduce, root, bytes}),
+                     {own.data(), result.data(), bytes, sizeof(affine), compose}, root);
+      test_rank::run(&to_root);
+      ASSERT_EQ(result, rank.rank() == root ? expected : std::vector<affine>(count));
+
+      result.assign(count, affine{});
+      allreduce to_all(rank.begin({operation_kind::allreduce, -1, bytes}),
+                       {own.data(), result.data(), bytes, sizeof(affine), compose});
+      test_rank::run(&to_all);
+      ASSERT_EQ(result, expected);
+
+      result = own;
+      allreduce in_place(rank.begin({operation_kind::allreduce, -1, bytes}),
+                         {result.data(), result.data(), bytes, sizeof(affine), compose});
+      test_rank::run(&in_place);
+      ASSERT_EQ(result, expected);
+
+      result = own;
+      reduce in_place_to_root(rank.begin({operation_kind::reduce, root, bytes}),
+                              {result.data(), result.data(), bytes, sizeof(affine), compose}, root);
+      test_rank::run(&in_place_to_root);
+      ASSERT_EQ(result, rank.rank() == root ? expected : own);
+    });
+  });
+}
+
+TEST_P(Operations, AReduceScatterGivesEachRankItsBlock) {
+  run_ranks(GetParam(), [&](test_rank& rank) {
+    for_each_count(rank, [&](size_t count, int round) {
+      const auto ranks = static_cast<size_t>(rank.size());
+      const size_t bytes = count * sizeof(affine);
+      const auto begin = static_cast<ptrdiff_t>(count * static_cast<size_t>(rank.rank()));
+      const auto end = begin + static_cast<ptrdiff_t>(count);
+      const std::vector<affine> all = combined(rank.size(), ranks * count, round);
+      const std::vector<affine> expected(all.begin() + begin, all.begin() + end);
+      std::vector<affine> sent = items_of(rank.rank(), ranks * count, round);
+      std::vector<affine> result(count);
+      reduce_scatter each(rank.begin({operation_kind::reduce_scatter, -1, bytes}),
+                          {sent.data(), result.data(), bytes, sizeof(affine), compose});
+      test_rank::run(&each);
+      ASSERT_EQ(result, expected);
+
+      reduce_scatter in_place(rank.begin({operation_kind::reduce_scatter, -1, bytes}),
+                              {sent.data(), sent.data() + begin, bytes, sizeof(affine), compose});
+      test_rank::run(&in_place);
+      ASSERT_EQ(std::vector<affine>(sent.begin() + begin, sent.begin() + end), expected);
+    });
+  });
+}
+
+TEST_P(Operations, GathersAndExchangesPutEachBlockInItsPlace) {
+  run_ranks(GetParam(), [&](test_rank& rank) {
+    for_each_count(rank, [&](size_t count, int round) {
+      const auto ranks = static_cast<size_t>(rank.size());
+      const auto me = static_cast<size_t>(rank.rank());
+      const size_t bytes = count * sizeof(affine);
+      std::vector<affine> expected;
+      for (int r = 0; r < rank.size(); ++r) {
+        const std::vector<affine> theirs = items_of(r, count, round);
+        expected.insert(expected.end(), theirs.begin(), theirs.end());
+      }
+      const std::vector<affine> own = items_of(rank.rank(), count, round);
+      std::vector<affine> result(ranks * count);
+      allgather each(rank.begin({operation_kind::allgather, -1, bytes}), own.data(), result.data(),
+                     bytes);
+      test_rank::run(&each);
+      ASSERT_EQ(result, expected);
+
+      result.assign(ranks * count, affine{});
+      std::copy(own.begin(), own.end(), result.begin() + static_cast<ptrdiff_t>(me * count));
+      allgather in_place(rank.begin({operation_kind::allgather, -1, bytes}),
+                         result.data() + me * count, result.data(), bytes);
+      test_rank::run(&in_place);
+      ASSERT_EQ(result, expected);
+
+      // Block r of rank s is the items of rank s, from number r * count on.
+      const std::vector<affine> sent = items_of(rank.rank(), ranks * count, round);
+      alltoall exchange(rank.begin({operation_kind::alltoall, -1, bytes}), sent.data(),
+                        result.data(), bytes);
+      test_rank::run(&exchange);
+      for (size_t from = 0; from < ranks; ++from) {
+        for (size_t i = 0; i < count; ++i) {
+          ASSERT_EQ(result[from * count + i], item(static_cast<int>(from), me * count + i, round));
+        }
+      }
+    });
+  });
+}
+
+// Operations that are under way at a time end in any order, more of them than there are lines.
+TEST_P(Operations, ManyAreUnderWayAtATime) {
+  run_ranks(GetParam(), [&](test_rank& rank) {
+    constexpr int many = 3 * static_cast<int>(arena::lines);
+    std::vector<std::vector<affine>> results(many);
+    std::vector<std::vector<affine>> own(many);
+    std::vector<std::unique_ptr<operation>> under_way;
+    for (int i = 0; i < many; ++i) {
+      const size_t count = i % 3 == 0 ? 2 : 300;
+      const size_t bytes = count * sizeof(affine);
+      const auto at = static_cast<size_t>(i);
+      own[at] = items_of(rank.rank(), count, i);
+      results[at].resize(count);
+      under_way.push_back(std::make_unique<allreduce>(
+          rank.begin({operation_kind::allreduce, -1, bytes}),
+          reduction{own[at].data(), results[at].data(), bytes, sizeof(affine), compose}));
+    }
+    base::backoff backoff;
+    // From the last one on, unlike the order of the calls.
+    while (!under_way.empty()) {
+      for (size_t i = under_way.size(); i-- > 0;) {
+        if (under_way[i]->advance()) {
+          under_way.erase(under_way.begin() + static_cast<ptrdiff_t>(i));
+        }
+      }
+      backoff.idle();
+    }
+    for (int i = 0; i < many; ++i) {
+      const auto at = static_cast<size_t>(i);
+      ASSERT_EQ(results[at], combined(rank.size(), own[at].size(), i)) << i;
+    }
+  });
+}
+
+}  // namespace
+}  // namespace lci::coll

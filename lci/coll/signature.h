@@ -1,0 +1,57 @@
+// What a rank calls in one collective operation, as far as all ranks must call the same.
+#ifndef LCI_COLL_SIGNATURE_H_
+#define LCI_COLL_SIGNATURE_H_
+
+#include <cstdint>
+#include <string>
+
+namespace lci::coll {
+
+enum class operation_kind : uint8_t {
+  none,
+  barrier,
+  broadcast,
+  reduce,
+  reduce_scatter,
+  allreduce,
+  allgather,
+  alltoall,
+  finalization,  // the barrier inside free_runtime
+};
+
+// The name of the function that programs call: a literal.
+const char* name_of(operation_kind kind);
+
+struct signature {
+  operation_kind kind = operation_kind::none;
+  int32_t root = -1;       // -1: the operation has none
+  uint64_t size = 0;       // bytes; of a block, where each rank has several
+  uint64_t item_size = 0;  // bytes; 0: the operation combines nothing
+
+  friend bool operator==(const signature& left, const signature& right) {
+    return left.kind == right.kind && left.root == right.root && left.size == right.size &&
+           left.item_size == right.item_size;
+  }
+  friend bool operator!=(const signature& left, const signature& right) { return !(left == right); }
+};
+
+// A hash of a sequence of signatures: of the sequence with hash `before`, and then `next`. Two
+// ranks that have called different operations have different hashes from then on (but for a chance
+// of 2^-64 per operation).
+inline uint64_t extend_hash(uint64_t before, const signature& next) {
+  const auto mix = [](uint64_t value) {
+    value *= 0x9fb21c651e98df25;
+    return value ^ (value >> 32);
+  };
+  uint64_t hash = mix(before + static_cast<uint64_t>(next.kind) +
+                      (static_cast<uint64_t>(static_cast<uint32_t>(next.root)) << 8));
+  hash = mix(hash ^ next.size);
+  return mix(hash + next.item_size);
+}
+
+// "broadcast of 80000 bytes from rank 1".
+std::string to_text(const signature& described);
+
+}  // namespace lci::coll
+
+#endif  // LCI_COLL_SIGNATURE_H_

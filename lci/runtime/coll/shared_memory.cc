@@ -1,0 +1,175 @@
+#include "lci/runtime/coll/shared_memory.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstring>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lci/base/backoff.h"
+#include "lci/base/log.h"
+#include "lci/base/strings.h"
+#include "lci/net/exchange.h"
+#include "lci/observe/clock.h"
+#include "lci/observe/waiting.h"
+#include "lci/runtime/comp/impl.h"
+#include "lci/runtime/runtime.h"
+
+namespace lci::rt {
+namespace {
+
+// How a rank names its block to the others; of zero bytes where it has none.
+base::StatusOr<std::string> name_block(net::context& network, void** own) {
+  const auto made = network.allocate_memory(coll::arena::block_bytes());
+  if (!made.ok()) {
+    LCI_LOG(warn, "collective operations go without shared memory: ", made.status().ToString());
+    return std::string();
+  }
+  *own = made->address;
+  const net::remote_region name = network.remote_key(made->region);
+  return std::string(reinterpret_cast<const char*>(&name), sizeof(name));
+}
+
+// They have exchanged names just before, so that they are here in a moment.
+void wait_for_all(coll::arena* arena, boot::bootstrap::duration timeout) {
+  const observe::waiting waiting({"the start of a runtime"});
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  base::backoff backoff;
+  while (arena->joined() == coll::arena::join_state::unknown) {
+    backoff.idle();
+    if (std::chrono::steady_clock::now() < deadline) continue;
+    throw std::runtime_error(base::StrCat("lci: rank ", arena->missing(),
+                                          " has not mapped the memory for collective operations; "
+                                          "has it ended?"));
+  }
+}
+
+// Signaling it calls nothing of the program.
+bool keeps_statuses(const comp_impl_t& comp) {
+  return is_of_type(comp, attr_comp_type_t::cq) || is_of_type(comp, attr_comp_type_t::sync) ||
+         is_of_type(comp, attr_comp_type_t::counter);
+}
+
+}  // namespace
+
+// The block is never given back before the network ends, since ranks that leave later still read
+// it.
+std::unique_ptr<shared_memory> shared_memory::make(runtime_impl_t& runtime, boot::bootstrap& boot,
+                                                   net::context& network) {
+  if (!network.maps_memory()) return nullptr;
+  void* own = nullptr;
+  const auto names = net::exchange(boot, "collective-blocks", name_block(network, &own));
+  if (!names.ok()) {
+    throw std::runtime_error(
+        base::StrCat("lci: the ranks could not share memory for collective "
+                     "operations: ",
+                     names.status().ToString()));
+  }
+  std::vector<void*> blocks;
+  bool reads_all = true;
+  for (int r = 0; r < boot.size(); ++r) {
+    const std::string& name = (*names)[static_cast<size_t>(r)];
+    net::remote_region region;
+    void* block = nullptr;
+    if (name.size() == sizeof(region)) {
+      std::memcpy(&region, name.data(), sizeof(region));
+      block = network.map_memory(r, region, coll::arena::block_bytes());
+    }
+    blocks.push_back(r == boot.rank() ? own : block);
+    reads_all = reads_all && network.reads_memory(r);
+  }
+  coll::arena::reader read;
+  if (reads_all) {
+    read = [&network](int rank, void* to, uint64_t from, size_t size) {
+      return network.read_memory(rank, to, from, size);
+    };
+  }
+  auto arena = std::make_unique<coll::arena>(boot.rank(), std::move(blocks), std::move(read));
+  wait_for_all(arena.get(), boot.default_timeout());
+  return std::unique_ptr<shared_memory>(new shared_memory(runtime, std::move(arena)));
+}
+
+shared_memory::shared_memory(runtime_impl_t& runtime, std::unique_ptr<coll::arena> arena)
+    : runtime_(runtime), arena_(std::move(arena)) {}
+
+shared_memory::~shared_memory() {
+  for (pending& each : pending_) {
+    if (!each.result) each.result = errorcode_t::fatal;
+    end(&each);
+  }
+}
+
+void shared_memory::end(pending* each) { each->comp->signal(status_t(*each->result)); }
+
+bool shared_memory::advance(pending* each) {
+  if (each->result) return true;
+  each->result = errorcode_t::fatal;
+  if (runtime_.any_failed()) {
+    LCI_LOG(error, each->call, " on rank ", runtime_.rank(), ": rank ", runtime_.first_failed(),
+            " is gone");
+  } else {
+    try {
+      const bool is_over = each->operation->advance();
+      each->result = is_over ? std::optional(errorcode_t::done) : std::nullopt;
+    } catch (const std::exception& error) {
+      LCI_LOG(error, error.what());
+    }
+  }
+  // Other ranks need not wait for the program to hear of it.
+  if (each->result) each->operation.reset();
+  return each->result.has_value();
+}
+
+void shared_memory::start(std::unique_ptr<coll::operation> operation, const char* call,
+                          comp_impl_t* comp) {
+  pending started{std::move(operation), call, comp, observe::coarse_clock::seconds(), std::nullopt};
+  if (advance(&started) && keeps_statuses(*comp)) {
+    end(&started);
+    return;
+  }
+  const std::lock_guard<std::mutex> guard(mutex_);
+  pending_.push_back(std::move(started));
+  pending_count_.store(pending_.size(), std::memory_order_release);
+}
+
+bool shared_memory::advance() {
+  std::vector<pending> ended;
+  {
+    const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
+    if (!guard.owns_lock()) return false;
+    for (auto each = pending_.begin(); each != pending_.end();) {
+      if (advance(&*each)) {
+        ended.push_back(std::move(*each));
+        each = pending_.erase(each);
+      } else {
+        ++each;
+      }
+    }
+    pending_count_.store(pending_.size(), std::memory_order_release);
+  }
+  // Without the lock: a handler may start the next operation.
+  for (pending& each : ended) end(&each);
+  return !ended.empty();
+}
+
+void shared_memory::describe(observe::rank_report* report) {
+  using entry = observe::rank_report::message;
+  const uint32_t now = observe::coarse_clock::seconds();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (const pending& each : pending_) {
+    if (each.result) continue;
+    entry awaited;
+    awaited.what = entry::kind::receive;
+    awaited.engine = runtime_.collective_engine()->id;
+    awaited.collective = each.operation->number();
+    awaited.peer = each.operation->awaited();
+    awaited.count = 1;
+    awaited.seconds = now - std::min(now, each.since);
+    observe::add_message(report, awaited);
+  }
+}
+
+}  // namespace lci::rt
