@@ -222,6 +222,7 @@ set(LCI_INFO_ABSEIL)
 set(LCRUN_SOURCES
   lci/base/check.cc
   lci/base/env.cc
+  lci/base/hmac.cc
   lci/base/rank_list.cc
   lci/base/status.cc
   lci/base/strings.cc
@@ -241,6 +242,7 @@ set(LCRUN_SOURCES
   tools/launcher/agent.cc
   tools/launcher/agents.cc
   tools/launcher/assignment_frame.cc
+  tools/launcher/authentication.cc
   tools/launcher/binding.cc
   tools/launcher/connector.cc
   tools/launcher/event_loop.cc
