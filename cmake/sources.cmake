@@ -29,6 +29,10 @@ set(LCI_SOURCES
   lci/boot/tcp_client.cc
   lci/boot/tcp_helper.cc
   lci/boot/tcp_server.cc
+  lci/coll/arena.cc
+  lci/coll/operation.cc
+  lci/coll/operations.cc
+  lci/coll/signature.cc
   lci/net/backend.cc
   lci/net/capacity.cc
   lci/net/exchange.cc
@@ -70,9 +74,11 @@ set(LCI_SOURCES
   lci/runtime/backlog.cc
   lci/runtime/block.cc
   lci/runtime/coll/barrier_broadcast.cc
+  lci/runtime/coll/call.cc
   lci/runtime/coll/gather.cc
   lci/runtime/coll/plan.cc
   lci/runtime/coll/reduce.cc
+  lci/runtime/coll/shared_memory.cc
   lci/runtime/comp/graph.cc
   lci/runtime/comp/impl.cc
   lci/runtime/comp/operations.cc
@@ -167,6 +173,7 @@ set(LCI_PERF_SOURCES
   benchmarks/perf/binding.cc
   benchmarks/perf/channel.cc
   benchmarks/perf/clock.cc
+  benchmarks/perf/collectives.cc
   benchmarks/perf/connect.cc
   benchmarks/perf/cpu_time.cc
   benchmarks/perf/duration.cc
@@ -230,6 +237,7 @@ set(LCRUN_SOURCES
   lci/base/check.cc
   lci/base/env.cc
   lci/base/error_text.cc
+  lci/base/hmac.cc
   lci/base/rank_list.cc
   lci/base/status.cc
   lci/base/strings.cc
@@ -254,6 +262,7 @@ set(LCRUN_SOURCES
   tools/launcher/agent.cc
   tools/launcher/agents.cc
   tools/launcher/assignment_frame.cc
+  tools/launcher/authentication.cc
   tools/launcher/binding.cc
   tools/launcher/connector.cc
   tools/launcher/event_loop.cc

@@ -23,7 +23,7 @@ class acceptor final : private framed_connection::owner {
  public:
   class events {
    public:
-    // The peer has sent the right token. Takes the connection over (hand_over) and returns an empty
+    // The peer has the right token. Takes the connection over (hand_over) and returns an empty
     // text, or returns the reason for refusing the peer.
     virtual std::string admit(const std::shared_ptr<framed_connection>& peer,
                               const wire::hello& hello) = 0;
@@ -34,24 +34,28 @@ class acceptor final : private framed_connection::owner {
 
   // `listener` listens and is non-blocking. `max_unauthenticated` exceeds the number of helpers
   // that may connect at the same time.
-  acceptor(event_loop* loop, events* to, boot::unique_fd listener, std::string job_id,
-           std::string token, size_t max_unauthenticated);
+  acceptor(event_loop* loop, events* to, boot::unique_fd listener, std::string token,
+           size_t max_unauthenticated);
   ~acceptor();
 
  private:
+  struct unauthenticated_peer {
+    std::shared_ptr<framed_connection> connection;
+    std::string nonces;  // of the helper and of lcrun, joined; empty before the challenge
+  };
+
   void accept_some();
   bool on_frame(framed_connection& from, wire::kind kind, std::string_view body) override;
   void on_end(framed_connection& from, const std::string& why) override;
-  std::shared_ptr<framed_connection> let_go(framed_connection& who);
+  std::deque<unauthenticated_peer>::iterator find(const framed_connection& which);
 
   event_loop* const loop_;
   events* const to_;
   const boot::unique_fd listener_;
-  const std::string job_id_;
   const std::string token_;
   const size_t max_unauthenticated_;
   event_loop::id watched_;
-  std::deque<std::shared_ptr<framed_connection>> unauthenticated_;  // the oldest first
+  std::deque<unauthenticated_peer> unauthenticated_;  // the oldest first
 };
 
 }  // namespace lci::launcher

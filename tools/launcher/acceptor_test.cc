@@ -12,6 +12,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lci/base/hmac.h"
+#include "tools/launcher/authentication.h"
 #include "tools/launcher/connector.h"
 
 namespace lci::launcher {
@@ -67,17 +69,16 @@ class AcceptorTest : public testing::Test {
     auto listener = boot::listen_on("127.0.0.1:0");
     ASSERT_TRUE(listener.ok()) << listener.status();
     address_ = *boot::local_address(listener->get());
-    acceptor_ =
-        std::make_unique<acceptor>(&loop_, static_cast<acceptor::events*>(&host_),
-                                   *std::move(listener), "job", "token", max_unauthenticated);
+    acceptor_ = std::make_unique<acceptor>(&loop_, static_cast<acceptor::events*>(&host_),
+                                           *std::move(listener), "token", max_unauthenticated);
   }
 
-  // The connection of a connector, or null and the reason.
+  // The connection of a connector and the code for wire::hello, or null and the reason.
   std::pair<std::shared_ptr<framed_connection>, std::string> connect(
-      const std::vector<std::string>& addresses, const std::string& job_id) {
+      const std::vector<std::string>& addresses, const std::string& token, bool any_job = false) {
     bool done = false;
     std::pair<std::shared_ptr<framed_connection>, std::string> result;
-    connector connecting(&loop_, addresses, job_id,
+    connector connecting(&loop_, addresses, token, any_job,
                          [&](std::shared_ptr<framed_connection> found, const std::string& why) {
                            done = true;
                            if (found != nullptr) {
@@ -129,9 +130,9 @@ class AcceptorTest : public testing::Test {
 };
 
 TEST_F(AcceptorTest, AdmitsAHelper) {
-  const auto [connection, why] = connect({address_}, "job");
-  ASSERT_NE(connection, nullptr) << why;
-  connection->send(wire::hello{"token", 5, 0, "name"});
+  const auto [connection, code] = connect({address_}, "token");
+  ASSERT_NE(connection, nullptr) << code;
+  connection->send(wire::hello{code, 5, 0, "name"});
   while (host_.helper == nullptr) loop_.run_once();
   EXPECT_EQ(host_.node, 5u);
   // More than a socket holds at once.
@@ -144,36 +145,68 @@ TEST_F(AcceptorTest, AdmitsAHelper) {
 }
 
 TEST_F(AcceptorTest, ReportsWhyItRefuses) {
-  for (const auto& [hello, why] : {std::make_pair(wire::hello{"wrong", 1, 0, ""}, "token"),
-                                   std::make_pair(wire::hello{"", 1, 0, ""}, "token"),
-                                   std::make_pair(wire::hello{"token", 13, 0, ""}, "no host 13")}) {
+  struct row {
+    const char* token;
+    uint32_t node;
+    const char* why;
+  };
+  for (const row& one :
+       {row{"wrong", 1, "token"}, row{"", 1, "token"}, row{"token", 13, "no host 13"}}) {
     owner_ = {};
-    const auto [connection, error] = connect({address_}, "");
-    ASSERT_NE(connection, nullptr) << error;
-    connection->send(hello);
+    const auto [connection, code] = connect({address_}, one.token, true);
+    ASSERT_NE(connection, nullptr) << code;
+    connection->send(wire::hello{code, one.node, 0, ""});
     while (owner_.ended.empty()) loop_.run_once();
-    EXPECT_THAT(owner_.refused, HasSubstr(why));
+    EXPECT_THAT(owner_.refused, HasSubstr(one.why));
     EXPECT_EQ(host_.helper, nullptr);
   }
 }
 
+// A code is that of one connection, and that of lcrun is not that of a helper.
+TEST_F(AcceptorTest, RefusesCodesOfOtherConnections) {
+  const auto [first, first_code] = connect({address_}, "token");
+  const auto [second, second_code] = connect({address_}, "token");
+  EXPECT_NE(first_code, second_code);
+  for (const std::string& code : {first_code, std::string("token"), std::string()}) {
+    owner_ = {};
+    const auto [connection, own_code] = connect({address_}, "token");
+    connection->send(wire::hello{code, 1, 0, ""});
+    while (owner_.ended.empty()) loop_.run_once();
+    EXPECT_THAT(owner_.refused, HasSubstr("token"));
+  }
+  EXPECT_EQ(host_.helper, nullptr);
+  EXPECT_NE(proof_of_helper("token", "nonces"), proof_of_lcrun("token", "nonces"));
+}
+
 TEST_F(AcceptorTest, EndsConnectionsWithInvalidBytes) {
+  const std::string nonce(nonce_size, 'n');
   std::string too_large = preamble();
   boot::tcp_wire::append_le(&too_large, wire::max_unauthenticated_body + 1, 4);
-  too_large += static_cast<char>(wire::kind::hello);
-  std::string cut = frame_of(wire::hello{"token", 1, 0, "name"});
+  too_large += static_cast<char>(wire::kind::challenge);
+  std::string cut = frame_of(wire::challenge{nonce});
   cut.pop_back();
-  std::string longer = frame_of(wire::hello{"token", 1, 0, "name"});
+  std::string longer = frame_of(wire::challenge{nonce});
   ++longer[wire::preamble_size];
   longer += '\0';
   for (const std::string& bytes :
-       {std::string(), std::string("GET / HTTP/1.0\r\n\r\n"), preamble(), too_large, cut, longer,
-        frame_of(wire::end{0}), frame_of(wire::failed{1, "x"}), frame_of(wire::finished{})}) {
-    const std::string answer = answer_to(bytes);
-    // The preamble and the greeting, nothing else.
-    EXPECT_EQ(answer, frame_of(wire::greeting{"job"})) << testing::PrintToString(bytes);
+       {preamble(), too_large, cut, longer, frame_of(wire::challenge{"short"}),
+        frame_of(wire::hello{"code", 1, 0, "name"}), frame_of(wire::end{0}),
+        frame_of(wire::failed{1, "x"}), frame_of(wire::finished{})}) {
+    EXPECT_EQ(answer_to(bytes), preamble()) << testing::PrintToString(bytes);
     EXPECT_EQ(host_.helper, nullptr);
   }
+}
+
+TEST_F(AcceptorTest, SendsNothingToAStranger) {
+  EXPECT_EQ(answer_to(""), "");
+  EXPECT_EQ(answer_to("GET / HTTP/1.0\r\n\r\n"), "");
+  // A stranger that knows the protocol receives random bytes and a code of the token.
+  const std::string challenge = frame_of(wire::challenge{std::string(nonce_size, 'n')});
+  const std::string answer = answer_to(challenge);
+  EXPECT_EQ(answer.size(),
+            frame_of(wire::proof{std::string(nonce_size, 'n'), std::string(base::digest_size, 'c')})
+                .size());
+  EXPECT_NE(answer, answer_to(challenge));
 }
 
 TEST_F(AcceptorTest, ClosesTheOldestOfTooManyConnections) {
@@ -181,17 +214,12 @@ TEST_F(AcceptorTest, ClosesTheOldestOfTooManyConnections) {
   for (size_t i = 0; i < max_unauthenticated; ++i) {
     peers.push_back(*boot::connect_to(address_, boot::steady::now() + std::chrono::seconds(60)));
   }
-  const auto [connection, why] = connect({address_}, "job");
-  ASSERT_NE(connection, nullptr) << why;
-  connection->send(wire::hello{"token", 1, 0, ""});
+  const auto [connection, code] = connect({address_}, "token");
+  ASSERT_NE(connection, nullptr) << code;
+  connection->send(wire::hello{code, 1, 0, ""});
   while (host_.helper == nullptr) loop_.run_once();
-  std::string heard;
-  char block[256];
-  for (ssize_t n; (n = recv(peers[0].get(), block, sizeof(block), 0)) > 0;) {
-    heard.append(block, static_cast<size_t>(n));
-  }
-  EXPECT_EQ(heard, frame_of(wire::greeting{"job"}));  // and then the end
-  EXPECT_EQ(recv(peers[0].get(), block, sizeof(block), 0), 0);
+  char byte = 0;
+  EXPECT_EQ(recv(peers[0].get(), &byte, 1, 0), 0);
 }
 
 TEST_F(AcceptorTest, AConnectorFindsTheJobAmongSeveralAddresses) {
@@ -202,20 +230,20 @@ TEST_F(AcceptorTest, AConnectorFindsTheJobAmongSeveralAddresses) {
   auto other_listener = boot::listen_on("127.0.0.1:0");
   const std::string other_address = *boot::local_address(other_listener->get());
   acceptor other(&loop_, static_cast<acceptor::events*>(&host_), *std::move(other_listener),
-                 "other", "token", max_unauthenticated);
-  auto [connection, why] = connect({gone_address, other_address, address_}, "job");
-  ASSERT_NE(connection, nullptr) << why;
-  connection->send(wire::hello{"token", 2, 0, ""});
+                 "another token", max_unauthenticated);
+  auto [connection, code] = connect({gone_address, other_address, address_}, "token");
+  ASSERT_NE(connection, nullptr) << code;
+  connection->send(wire::hello{code, 2, 0, ""});
   while (host_.helper == nullptr) loop_.run_once();
   EXPECT_EQ(host_.node, 2u);
 
-  std::tie(connection, why) = connect({gone_address, other_address}, "job");
+  std::tie(connection, code) = connect({gone_address, other_address}, "token");
   EXPECT_EQ(connection, nullptr);
-  EXPECT_THAT(why, testing::AnyOf(HasSubstr("another job"), HasSubstr("Connection refused")));
-  std::tie(connection, why) = connect({"no address"}, "job");
+  EXPECT_THAT(code, testing::AnyOf(HasSubstr("another job"), HasSubstr("Connection refused")));
+  std::tie(connection, code) = connect({"no address"}, "token");
   EXPECT_EQ(connection, nullptr);
-  EXPECT_THAT(why, HasSubstr("no address"));
-  std::tie(connection, why) = connect({}, "job");
+  EXPECT_THAT(code, HasSubstr("no address"));
+  std::tie(connection, code) = connect({}, "token");
   EXPECT_EQ(connection, nullptr);
 }
 

@@ -11,12 +11,14 @@
 #include <utility>
 
 #include "lci/base/strings.h"
+#include "lci/boot/token.h"
+#include "tools/launcher/authentication.h"
 
 namespace lci::launcher {
 
-connector::connector(event_loop* loop, const std::vector<std::string>& addresses,
-                     std::string job_id, done then)
-    : loop_(loop), job_id_(std::move(job_id)), then_(std::move(then)) {
+connector::connector(event_loop* loop, const std::vector<std::string>& addresses, std::string token,
+                     bool any_job, done then)
+    : loop_(loop), token_(std::move(token)), any_job_(any_job), then_(std::move(then)) {
   for (const std::string& address : addresses) begin(address);
   soon_ = loop_->at(steady::now(), [this] {
     soon_ = 0;
@@ -28,7 +30,7 @@ connector::~connector() {
   loop_->cancel(soon_);
   for (const auto& one : attempts_) {
     loop_->forget(one->watched);
-    if (one->greeter != nullptr) one->greeter->close();
+    if (one->connection != nullptr) one->connection->close();
   }
 }
 
@@ -72,10 +74,12 @@ void connector::connected(attempt* which) {
     failed(which, std::strerror(error));
     return;
   }
-  which->greeter = std::make_shared<framed_connection>(loop_, std::move(which->socket),
-                                                       static_cast<framed_connection::owner*>(this),
-                                                       wire::max_unauthenticated_body);
-  which->greeter->start();
+  which->connection = std::make_shared<framed_connection>(
+      loop_, std::move(which->socket), static_cast<framed_connection::owner*>(this),
+      wire::max_unauthenticated_body);
+  which->connection->start(framed_connection::speaker::self);
+  which->nonce = make_nonce();
+  which->connection->send(wire::challenge{which->nonce});
 }
 
 void connector::failed(attempt* which, const std::string& why) {
@@ -91,18 +95,22 @@ void connector::give_up_if_none_is_left() {
 }
 
 bool connector::on_frame(framed_connection& from, wire::kind kind, std::string_view body) {
-  wire::greeting greeting;
-  if (kind != wire::kind::greeting || !wire::decode(body, &greeting)) return false;
+  wire::proof proof;
+  if (kind != wire::kind::proof || !wire::decode(body, &proof) ||
+      proof.nonce.size() != nonce_size) {
+    return false;
+  }
   attempt* which = attempt_of(from);
-  if (!job_id_.empty() && greeting.job_id != job_id_) {
+  const std::string nonces = which->nonce + proof.nonce;
+  if (!any_job_ && !boot::same_token(proof.code, proof_of_lcrun(token_, nonces))) {
     from.close();
     failed(which, "the lcrun of another job");
     return true;
   }
-  const std::shared_ptr<framed_connection> found = std::move(which->greeter);
-  which->greeter = nullptr;
+  const std::shared_ptr<framed_connection> found = std::move(which->connection);
+  which->connection = nullptr;
   if (!std::exchange(is_reported_, true)) {
-    then_(found, "");
+    then_(found, proof_of_helper(token_, nonces));
   } else {
     found->close();
   }
@@ -115,7 +123,7 @@ void connector::on_end(framed_connection& from, const std::string& why) {
 
 connector::attempt* connector::attempt_of(const framed_connection& who) {
   return std::find_if(attempts_.begin(), attempts_.end(),
-                      [&](const auto& one) { return one->greeter.get() == &who; })
+                      [&](const auto& one) { return one->connection.get() == &who; })
       ->get();
 }
 

@@ -19,13 +19,15 @@ namespace lci::launcher {
 // Thread safety: the loop's thread.
 class connector final : private framed_connection::owner {
  public:
-  // Receives an open connection, which it takes over (hand_over), or null and the reason. Called
-  // once, by the loop. The connector outlives the call.
-  using done = std::function<void(std::shared_ptr<framed_connection>, const std::string& why)>;
+  // Receives an open connection, which it takes over (hand_over), and the code for wire::hello, or
+  // null and the reason. Called once, by the loop. The connector outlives the call.
+  using done =
+      std::function<void(std::shared_ptr<framed_connection>, const std::string& code_or_reason)>;
 
-  // An empty `job_id` accepts any job. `addresses` have the form of boot::parse_address.
-  connector(event_loop* loop, const std::vector<std::string>& addresses, std::string job_id,
-            done then);
+  // `addresses` have the form of boot::parse_address. `any_job`: takes the first lcrun, which
+  // refuses a wrong token; else only an lcrun that has the token.
+  connector(event_loop* loop, const std::vector<std::string>& addresses, std::string token,
+            bool any_job, done then);
   ~connector();
 
  private:
@@ -33,7 +35,8 @@ class connector final : private framed_connection::owner {
     std::string address;
     boot::unique_fd socket;      // while connecting
     event_loop::id watched = 0;  // while connecting
-    std::shared_ptr<framed_connection> greeter;
+    std::shared_ptr<framed_connection> connection;
+    std::string nonce;
   };
 
   void begin(const std::string& address);
@@ -45,7 +48,8 @@ class connector final : private framed_connection::owner {
   attempt* attempt_of(const framed_connection& who);
 
   event_loop* const loop_;
-  const std::string job_id_;
+  const std::string token_;
+  const bool any_job_;
   const done then_;
   std::vector<std::unique_ptr<attempt>> attempts_;
   std::string why_;

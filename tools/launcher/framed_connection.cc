@@ -21,8 +21,13 @@ framed_connection::framed_connection(event_loop* loop, boot::unique_fd socket, o
 
 framed_connection::~framed_connection() { loop_->forget(watched_); }
 
-void framed_connection::start() {
+void framed_connection::start(speaker first) {
   watched_ = loop_->watch(socket_.get(), POLLIN, [this] { ready(); });
+  if (first == speaker::self) send_preamble();
+}
+
+void framed_connection::send_preamble() {
+  if (std::exchange(preamble_is_sent_, true)) return;
   wire::append_preamble(&out_);
   flush();
 }
@@ -87,6 +92,10 @@ bool framed_connection::take_one(size_t* used) {
   const std::string_view rest = std::string_view(in_).substr(*used);
   if (!greeted_) {
     if (rest.size() < wire::preamble_size) return false;
+    // A peer of another version receives this version, too, so that it can report the error.
+    if (base::StartsWith(rest, std::string_view(wire::magic, sizeof(wire::magic)))) {
+      send_preamble();
+    }
     protocol_error_ = wire::check_preamble(rest.substr(0, wire::preamble_size));
     greeted_ = true;
     *used += wire::preamble_size;

@@ -33,8 +33,11 @@ class framed_connection : public std::enable_shared_from_this<framed_connection>
   framed_connection(event_loop* loop, boot::unique_fd socket, owner* to, size_t max_body);
   ~framed_connection();
 
-  // Sends the preamble and begins to receive. Call once, after construction.
-  void start();
+  // The side that sends its preamble first.
+  enum class speaker { self, peer };
+  // Begins to receive. Sends the preamble now, or when the peer's preamble has arrived. Call once,
+  // after construction.
+  void start(speaker first);
 
   // Ends the connection when the peer's kernel has not answered keep-alives, or has not
   // acknowledged data, for this time. The peer's process need not answer, so a stopped process
@@ -57,6 +60,7 @@ class framed_connection : public std::enable_shared_from_this<framed_connection>
   int fd() const { return socket_.get(); }
 
  private:
+  void send_preamble();
   void flush();
   void ready();
   void receive();
@@ -69,6 +73,7 @@ class framed_connection : public std::enable_shared_from_this<framed_connection>
   size_t max_body_;
   event_loop::id watched_ = 0;
   bool open_ = true;
+  bool preamble_is_sent_ = false;
   bool greeted_ = false;        // the peer's preamble was valid
   std::string protocol_error_;  // the invalid data that the peer has sent; empty: none
   std::string in_;

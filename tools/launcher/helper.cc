@@ -56,7 +56,7 @@ class helper final : rank_group::events, framed_connection::owner, agents::event
  private:
   bool prepare();
   void connect();
-  void connected(std::shared_ptr<framed_connection> to, const std::string& why);
+  void connected(std::shared_ptr<framed_connection> to, const std::string& code_or_reason);
   void stop(int code, const std::string& why);
   void read_signals();
   void read_agents_and_ranks();
@@ -152,17 +152,17 @@ void helper::connect() {
     token_ = at->token;
   }
   connector_ = std::make_unique<connector>(
-      &loop_, addresses, request_.job_id,
-      [this](std::shared_ptr<framed_connection> to, const std::string& why) {
-        connected(std::move(to), why);
+      &loop_, addresses, token_, by_hand_ != nullptr,
+      [this](std::shared_ptr<framed_connection> to, const std::string& code_or_reason) {
+        connected(std::move(to), code_or_reason);
       });
 }
 
-void helper::connected(std::shared_ptr<framed_connection> to, const std::string& why) {
+void helper::connected(std::shared_ptr<framed_connection> to, const std::string& code_or_reason) {
   if (to == nullptr) {
-    connect_error_ = why;
+    connect_error_ = code_or_reason;
     if (by_hand_ == nullptr && ++tries_ == max_tries) {
-      stop(failed_exit_code, base::StrCat("can't reach lcrun: ", why));
+      stop(failed_exit_code, base::StrCat("can't reach lcrun: ", code_or_reason));
     } else {
       loop_.at(steady::now() + retry_pause, [this] {
         if (connection_ == nullptr && !stopped_) connect();
@@ -176,7 +176,7 @@ void helper::connected(std::shared_ptr<framed_connection> to, const std::string&
   connection_->hand_over(this, wire::max_lcrun_body);
   connection_->set_timeout(std::chrono::milliseconds(request_.host_timeout_ms));
   wire::hello hello;
-  hello.token = token_;
+  hello.code = code_or_reason;
   hello.node = request_.node;
   hello.nodes = by_hand_ != nullptr ? static_cast<uint32_t>(by_hand_->nodes) : 0;
   hello.host = host_name();

@@ -144,14 +144,13 @@ base::Status remote_rank_group::listen(const reachable& at) {
   if (!listener.ok()) return listener.status();
   addresses_ = listener->addresses;
   acceptor_ = std::make_unique<acceptor>(loop_, static_cast<acceptor::events*>(this),
-                                         std::move(listener->socket), plan_.id, plan_.token,
+                                         std::move(listener->socket), plan_.token,
                                          plan_.hosts.size() + extra_unauthenticated);
   return base::OkStatus();
 }
 
 wire::launch_request remote_rank_group::launch_request_for(size_t node) const {
   wire::launch_request request;
-  request.job_id = plan_.id;
   request.token = plan_.token;
   request.node = static_cast<uint32_t>(node);
   request.host_timeout_ms = static_cast<uint32_t>(options_.host_timeout.count());

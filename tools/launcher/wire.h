@@ -7,8 +7,10 @@
 //   On the helper's standard input, from the process that starts the helper, only:
 //     launch_request   where to connect, and how to authenticate
 //   On the connection:
-//     greeting         to the helper, first, so that it sends its token to its own job only
-//     hello            to lcrun: identifies the host. Answered by refused or adopted.
+//     challenge        to lcrun, first. Answered by proof, or by the end of the connection.
+//     proof            to the helper: shows that lcrun has the job's token
+//     hello            to lcrun: identifies the host, and shows that the helper has the token.
+//                      Answered by refused or adopted.
 //     adopted          to the helper: the other hosts that it starts (the tree of the start)
 //     rank_assignment  to the helper, when all hosts have connected: the ranks to start
 //     signal_ranks     to the helper: a signal for its ranks
@@ -23,6 +25,10 @@
 //     agent_ended      to lcrun: the end of such an agent
 //     end              to the helper: the job has ended; end the processes that are left
 //     finished         to lcrun: no process is left, and no more output follows. The helper exits.
+//
+// Authentication: each side sends a nonce and a code of both nonces under the token
+// (authentication.h), and not the token. lcrun sends nothing before it has received the peer's
+// preamble. The rank_assignment of an authenticated helper contains the token, for the ranks.
 //
 // Windows: at most `window` bytes of input, and of output, are unconfirmed by the receiver.
 // Therefore each side can always read the connection.
@@ -39,7 +45,7 @@
 
 namespace lci::launcher::wire {
 
-constexpr uint16_t version = 2;
+constexpr uint16_t version = 3;
 constexpr char magic[] = {'L', 'C', 'R', 'N'};
 constexpr size_t preamble_size = 8;
 constexpr size_t header_size = 5;
@@ -55,7 +61,8 @@ constexpr size_t max_text_size = 4096;
 
 enum class kind : uint8_t {
   launch_request = 1,
-  greeting,
+  challenge,
+  proof,
   hello,
   refused,
   adopted,
@@ -76,7 +83,6 @@ enum class kind : uint8_t {
 
 struct launch_request {
   static constexpr kind is = kind::launch_request;
-  std::string job_id;
   std::string token;
   uint32_t node = 0;
   uint32_t host_timeout_ms = 0;   // a peer that does not answer for this time is lost
@@ -84,29 +90,39 @@ struct launch_request {
   std::vector<std::string> addresses;
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
-    a(s.job_id, s.token, s.node, s.host_timeout_ms, s.start_timeout_ms, s.addresses);
+    a(s.token, s.node, s.host_timeout_ms, s.start_timeout_ms, s.addresses);
   }
 };
 
-struct greeting {
-  static constexpr kind is = kind::greeting;
-  std::string job_id;
+struct challenge {
+  static constexpr kind is = kind::challenge;
+  std::string nonce;  // nonce_size random bytes
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
-    a(s.job_id);
+    a(s.nonce);
+  }
+};
+
+struct proof {
+  static constexpr kind is = kind::proof;
+  std::string nonce;  // nonce_size random bytes
+  std::string code;   // proof_of_lcrun
+  template <class Archive, class Self>
+  static void fields(Archive& a, Self& s) {
+    a(s.nonce, s.code);
   }
 };
 
 struct hello {
   static constexpr kind is = kind::hello;
-  std::string token;
+  std::string code;  // proof_of_helper
   uint32_t node = 0;
   uint32_t nodes = 0;       // the number of hosts that it knows; 0: unknown
   std::string host;         // the name of the host
   uint32_t processors = 0;  // that its ranks may use
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
-    a(s.token, s.node, s.nodes, s.host, s.processors);
+    a(s.code, s.node, s.nodes, s.host, s.processors);
   }
 };
 

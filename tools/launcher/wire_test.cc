@@ -39,14 +39,12 @@ Frame again(const Frame& frame) {
 
 TEST(Wire, FramesComeBackAsTheyWere) {
   launch_request e;
-  e.job_id = "id";
   e.token = std::string("a\0b", 3);
   e.node = 7;
   e.host_timeout_ms = 1;
   e.start_timeout_ms = 0xffffffff;
   e.addresses = {"10.0.0.1:5", ""};
   const launch_request e2 = again(e);
-  EXPECT_EQ(e2.job_id, e.job_id);
   EXPECT_EQ(e2.token, e.token);
   EXPECT_EQ(e2.node, 7u);
   EXPECT_EQ(e2.host_timeout_ms, 1u);
