@@ -10,7 +10,7 @@ namespace lci::ds {
 namespace {
 
 void InsertTake(benchmark::State& state) {
-  using table_type = ticket_table<int, 32>;
+  using table_type = ticket_table<int, 31>;
   const shared_object<table_type> table(state, [] { return std::make_unique<table_type>(); });
   const auto in_flight = static_cast<size_t>(state.range(0));
   std::vector<uint32_t> tickets(in_flight, 0);

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "lci/api/types.hpp"
 #include "lci/base/strings.h"
 
 namespace lci::coll {
@@ -108,10 +109,12 @@ void arena::finish(uint64_t number) {
   }
 }
 
-void arena::break_off(uint64_t number) {
+void arena::break_off(uint64_t number, int lost) {
   if (block_of(rank_) == nullptr) return;
+  block_header& own = header_of(rank_);
+  if (lost >= 0) own.lost.store(static_cast<uint64_t>(lost) + 1, std::memory_order_relaxed);
   uint64_t none = 0;
-  header_of(rank_).broken.compare_exchange_strong(none, number, std::memory_order_release);
+  own.broken.compare_exchange_strong(none, number, std::memory_order_release);
 }
 
 uint64_t arena::look_for_finished() {
@@ -151,11 +154,16 @@ void arena::check_agreement(uint64_t number) const {
   for (int r = 0; r < size(); ++r) {
     if (block_of(r) == nullptr) continue;
     const uint64_t broken = header_of(r).broken.load(std::memory_order_acquire);
-    if (broken != 0 && broken <= number) {
-      throw std::runtime_error(base::StrCat("lci: rank ", r, " broke off collective operation ",
-                                            broken, " by an error, and rank ", rank_,
-                                            " is in number ", number));
+    if (broken == 0 || broken > number) continue;
+    const uint64_t lost = header_of(r).lost.load(std::memory_order_relaxed);
+    if (lost != 0) {
+      throw peer_failure_error(static_cast<int>(lost - 1),
+                               base::StrCat("lci: rank ", lost - 1, " is gone (found by rank ", r,
+                                            " in collective operation ", broken, ")"));
     }
+    throw std::runtime_error(base::StrCat("lci: rank ", r, " broke off collective operation ",
+                                          broken, " by an error, and rank ", rank_,
+                                          " is in number ", number));
   }
 }
 

@@ -45,8 +45,10 @@ struct block_header {
   alignas(128) std::atomic<uint32_t> joined;  // a join_state
   // The owner has finished all operations with numbers up to this one.
   alignas(128) std::atomic<uint64_t> finished;
-  // The operation that the owner broke off first; 0: none.
+  // The operation that the owner broke off first; 0: none. Written after `lost`.
   std::atomic<uint64_t> broken;
+  // 1 + the rank whose loss was the reason; 0: another one.
+  std::atomic<uint64_t> lost;
 };
 
 // Thread safety: any thread may call any member at any time, except construction, destruction, and
@@ -89,8 +91,9 @@ class arena {
   // The operation is over for this rank, which does not read the other ranks' lines and areas for
   // it any more. Once for each begin().
   void finish(uint64_t number);
-  // The rank ended the operation by an error: other ranks must not wait for it.
-  void break_off(uint64_t number);
+  // This rank ended the operation by an error: other ranks must not wait for it. `lost`: the rank
+  // whose loss is the reason; -1: another reason.
+  void break_off(uint64_t number, int lost);
 
   // Whether this rank's line, or its area, of that operation is no longer used by an earlier one.
   bool is_line_free(uint64_t number) { return number <= lines || all_finished(number - lines); }
@@ -105,7 +108,8 @@ class arena {
 
   // For a rank that has waited for a while in operation `number`, or has found another hash in a
   // line. Throws std::runtime_error, naming both ranks and what they called, if some rank called
-  // another operation as its number `number` or before, or has broken off this one.
+  // another operation as its number `number` or before, or has broken off this one;
+  // peer_failure_error, if it did so because a rank is lost.
   void check_agreement(uint64_t number) const;
 
  private:

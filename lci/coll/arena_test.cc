@@ -156,5 +156,23 @@ TEST(Arena, AnOperationThatWasBrokenOffEndsOnAllRanks) {
   });
 }
 
+TEST(Arena, TheLossOfARankIsNamedByWhoGaveUp) {
+  run_ranks(3, [](test_rank& rank) {
+    // Rank 2 is lost, and rank 1 finds it.
+    if (rank.rank() == 2) return;
+    barrier each(rank.begin({operation_kind::barrier}));
+    if (rank.rank() == 1) {
+      each.give_up(2);
+      return;
+    }
+    try {
+      test_rank::run(&each);
+      ADD_FAILURE() << "no error";
+    } catch (const peer_failure_error& error) {
+      EXPECT_EQ(error.failed_rank(), 2);
+    }
+  });
+}
+
 }  // namespace
 }  // namespace lci::coll

@@ -20,7 +20,7 @@ char* scratch_of_thread(size_t bytes) {
 }  // namespace
 
 operation::~operation() {
-  if (!over_) where_.break_off(number_);
+  if (!over_) where_.break_off(number_, lost_);
   where_.finish(number_);
 }
 

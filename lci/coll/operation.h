@@ -39,6 +39,9 @@ class operation {
   int awaited() const { return awaited_; }
   uint64_t number() const { return number_; }
 
+  // Before destruction: the operation is broken off because this rank is lost.
+  void give_up(int lost_rank) { lost_ = lost_rank; }
+
   // Goes as far as possible without waiting. Returns whether the operation is over for this rank:
   // its results are there, and its buffers belong to the program again. Throws std::runtime_error
   // if the ranks do not call the same operation or another rank's memory cannot be read; then the
@@ -153,6 +156,7 @@ class operation {
   const size_t most_in_area_;
   int reached_ = 0;  // neighbors known to have reached the stage asked for
   int awaited_ = -1;
+  int lost_ = -1;
   uint32_t waits_ = 0;
   bool over_ = false;
 };

@@ -66,10 +66,15 @@ void collective_call::check_peers() const {
 }
 
 void collective_call::run_blocking(coll::operation* operation) const {
-  wait_until(&device_, {name(), observe::rank_report::any_rank, number_}, [this, operation] {
-    check_peers();
-    return operation->advance();
-  });
+  try {
+    wait_until(&device_, {name(), observe::rank_report::any_rank, number_}, [this, operation] {
+      check_peers();
+      return operation->advance();
+    });
+  } catch (const peer_failure_error& failure) {
+    operation->give_up(failure.failed_rank());
+    throw;
+  }
   // What this thread waited for came without a poll.
   thread_polls::own.reset();
 }

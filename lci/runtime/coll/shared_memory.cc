@@ -1,22 +1,19 @@
 #include "lci/runtime/coll/shared_memory.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cstring>
 #include <exception>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "lci/base/backoff.h"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/net/exchange.h"
 #include "lci/observe/clock.h"
-#include "lci/observe/waiting.h"
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/runtime.h"
+#include "lci/runtime/start_failure.h"
 
 namespace lci::rt {
 namespace {
@@ -33,20 +30,6 @@ base::StatusOr<std::string> name_block(net::context& network, void** own) {
   return std::string(reinterpret_cast<const char*>(&name), sizeof(name));
 }
 
-// They have exchanged names just before, so that they are here in a moment.
-void wait_for_all(coll::arena* arena, boot::bootstrap::duration timeout) {
-  const observe::waiting waiting({"the start of a runtime"});
-  const auto deadline = std::chrono::steady_clock::now() + timeout;
-  base::backoff backoff;
-  while (arena->joined() == coll::arena::join_state::unknown) {
-    backoff.idle();
-    if (std::chrono::steady_clock::now() < deadline) continue;
-    throw std::runtime_error(base::StrCat("lci: rank ", arena->missing(),
-                                          " has not mapped the memory for collective operations; "
-                                          "has it ended?"));
-  }
-}
-
 // Signaling it calls nothing of the program.
 bool keeps_statuses(const comp_impl_t& comp) {
   return is_of_type(comp, attr_comp_type_t::cq) || is_of_type(comp, attr_comp_type_t::sync) ||
@@ -60,14 +43,10 @@ bool keeps_statuses(const comp_impl_t& comp) {
 std::unique_ptr<shared_memory> shared_memory::make(runtime_impl_t& runtime, boot::bootstrap& boot,
                                                    net::context& network) {
   if (!network.maps_memory()) return nullptr;
+  const char* const failure = "the ranks could not share memory for collective operations";
   void* own = nullptr;
   const auto names = net::exchange(boot, "collective-blocks", name_block(network, &own));
-  if (!names.ok()) {
-    throw std::runtime_error(
-        base::StrCat("lci: the ranks could not share memory for collective "
-                     "operations: ",
-                     names.status().ToString()));
-  }
+  if (!names.ok()) throw_start_failure(boot, failure, names.status());
   std::vector<void*> blocks;
   bool reads_all = true;
   for (int r = 0; r < boot.size(); ++r) {
@@ -88,7 +67,9 @@ std::unique_ptr<shared_memory> shared_memory::make(runtime_impl_t& runtime, boot
     };
   }
   auto arena = std::make_unique<coll::arena>(boot.rank(), std::move(blocks), std::move(read));
-  wait_for_all(arena.get(), boot.default_timeout());
+  // From here on all ranks know what all of them can do.
+  const base::Status all = net::agree(boot, "collective-arenas", base::OkStatus());
+  if (!all.ok()) throw_start_failure(boot, failure, all);
   return std::unique_ptr<shared_memory>(new shared_memory(runtime, std::move(arena)));
 }
 
@@ -110,6 +91,7 @@ bool shared_memory::advance(pending* each) {
   if (runtime_.any_failed()) {
     LCI_LOG(error, each->call, " on rank ", runtime_.rank(), ": rank ", runtime_.first_failed(),
             " is gone");
+    each->operation->give_up(runtime_.first_failed());
   } else {
     try {
       const bool is_over = each->operation->advance();
