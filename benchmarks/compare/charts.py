@@ -3,12 +3,10 @@
 import points
 import svg
 from contestants import CONTESTANTS
+from units import size_name
 
-# Colours that colour-blind people tell apart (Okabe and Ito): one a family; shape and dashes for its members.
-COLORS = {"LCI": "#d55e00", "Open MPI": "#0072b2", "MPICH": "#009e73", "UCX": "#cc79a7", "libfabric": "#56b4e9",
-          "limit": "#777777"}
-SHAPES = ["circle", "square", "triangle", "diamond"]
-DASHES = ["", "7,4", "2,3", "9,3,2,3"]
+# One colour a family; shape and dashes are for its members.
+COLORS = dict(zip(("LCI", "Open MPI", "MPICH", "UCX", "libfabric"), svg.COLORS), limit="#777777")
 
 
 def series_of(contestant, table, wanted):
@@ -24,9 +22,9 @@ def series_of(contestant, table, wanted):
         contestant.name,
         values,
         COLORS[contestant.family],
-        DASHES[place % len(DASHES)],
+        svg.DASHES[place % len(svg.DASHES)],
         3.0 if contestant.family == "LCI" else 1.8,
-        SHAPES[place % len(SHAPES)],
+        svg.SHAPES[place % len(svg.SHAPES)],
     )
 
 
@@ -51,10 +49,10 @@ def draw_all(table, quick=False):
     charts = {
         "latency.svg": chart(
             "One way, two ranks of one thread (%s)" % what, "size of a message", "latency, us",
-            points.size_name, table, wanted("latency", points.LATENCY_SIZES, [1])),
+            size_name, table, wanted("latency", points.LATENCY_SIZES, [1])),
         "bandwidth.svg": chart(
             "Bandwidth, two ranks of one thread (%s)" % what, "size of a message", "bandwidth, GB/s",
-            points.size_name, table, wanted("bandwidth", points.BANDWIDTH_SIZES, [1])),
+            size_name, table, wanted("bandwidth", points.BANDWIDTH_SIZES, [1])),
         "rate.svg": chart(
             "Messages of 8 B between two ranks (%s)" % what, "threads of each rank",
             "million messages a second", str, table, wanted("rate", [8], points.RATE_THREADS)),

@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from units import plural, size_name
+
 
 class Point(NamedTuple):
     """One measurement; each launch of a program makes one."""
@@ -108,15 +110,3 @@ def all_points(quick=False):
         # Of the tables and plots together, each once.
         wanted = list(dict.fromkeys(wanted))
     return [make_point(*one, quick=quick) for one in wanted]
-
-
-def size_name(size):
-    """8 B, 64 KiB, 1 MiB."""
-    for unit, name in ((1 << 20, "MiB"), (1 << 10, "KiB")):
-        if size >= unit and size % unit == 0:
-            return "%d %s" % (size // unit, name)
-    return "%d B" % size
-
-
-def plural(count, one, many=None):
-    return "%d %s" % (count, one if count == 1 else many or one + "s")

@@ -6,6 +6,7 @@ import statistics
 import points
 from contestants import CONTESTANTS, reference_for
 from results import FAR_ABOVE, MOST_OTHERS, NEAR_BELOW, STATES, Table, main_state
+from units import plural, size_name
 
 
 def figures(value):
@@ -22,8 +23,8 @@ def count_states(launches):
     rounds = len({launch.round for launch in launches})
     lines = [
         "%s in %s: %s." % (
-            points.plural(len(launches), "launch", "launches"),
-            points.plural(rounds, "round"),
+            plural(len(launches), "launch", "launches"),
+            plural(rounds, "round"),
             ", ".join("%d %s" % (counts[state], state) for state in STATES + ("mixed", "disturbed"))),
         "A cache line takes less than %g ns one way between processors that are near, more than %g between far ones. "
         "Mixed: that changed during the launch; disturbed: others took more than %.0f %% of the processors' time. "
@@ -33,7 +34,7 @@ def count_states(launches):
         lines.append("Other work, and the host, took %.0f %% of the processors' time in the median launch." % (
             100 * statistics.median(launch.others for launch in launches)))
     if failed:
-        lines.append("%s FAILED:" % points.plural(failed, "launch", "launches"))
+        lines.append("%s FAILED:" % plural(failed, "launch", "launches"))
         reasons = collections.Counter(
             "%s, %s: %s" % (launch.contestant, launch.point.name, launch.error)
             for launch in launches if launch.result is None)
@@ -78,7 +79,7 @@ def text_report(launches, quick=False):
 def column_name(point, metric):
     what = {"latency": "one way", "rate": "rate", "bandwidth": "bandwidth"}[point.test]
     label = " (%s)" % metric.label if metric.label and point.threads > 1 else ""
-    return "%s %s%s%s, %s" % (points.size_name(point.size), what, label, point.depth, metric.unit)
+    return "%s %s%s%s, %s" % (size_name(point.size), what, label, point.depth, metric.unit)
 
 
 def markdown_table(table, wanted):

@@ -8,6 +8,11 @@ WIDTH, HEIGHT = 900, 500
 LEFT, RIGHT, TOP, BOTTOM = 80, 300, 50, 60
 FONT = "font-family='Helvetica, Arial, sans-serif'"
 
+# Colours that colour-blind people tell apart (Okabe and Ito).
+COLORS = ("#d55e00", "#0072b2", "#009e73", "#cc79a7", "#56b4e9")
+SHAPES = ("circle", "square", "triangle", "diamond")
+DASHES = ("", "7,4", "2,3", "9,3,2,3")  # as stroke-dasharray
+
 
 class Series(NamedTuple):
     name: str

@@ -25,5 +25,10 @@ for name in lci lci-static lct lct-static; do
 done
 measured=$(PATH=$prefix/bin:$PATH lcrun -n 2 --timeout 50 lci_perf --size 8 --iters 10 --validate --format json)
 [[ $measured == '{"op": "am", "test": "latency", "size": 8, '* ]] || fail "unexpected from lci_perf: $measured"
+# The tools, too, run where they lie.
+"$prefix/bin/lcrun" -n 2 --timeout 50 "$prefix/bin/lci_perf" --size 8:32 --iters 10 --format csv > "$work/am.csv"
+"$prefix/bin/lci_plot" --output "$work/plot.svg" "$work/am.csv"
+grep -q '>lci_perf: latency, am, shm, 2 ranks, 1 thread<' "$work/plot.svg" || fail "lci_plot has drawn: $(< "$work/plot.svg")"
+
 [[ $("$prefix/bin/lcrun" --version) == "lcrun (LCI) 2.0.0" ]] || fail "lcrun has another version"
 echo passed

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `plot` makes of the results of lci_perf."""
+"""What `lci_plot` makes of the results of lci_perf."""
 
 import contextlib
 import importlib.machinery
@@ -12,10 +12,11 @@ import tempfile
 import unittest
 import xml.etree.ElementTree as ElementTree
 
-# `plot` is no module's name.
+# `lci_plot` has no suffix, as programs have none.
 sys.dont_write_bytecode = True
-LOADER = importlib.machinery.SourceFileLoader("plot", os.path.join(os.path.dirname(os.path.abspath(__file__)), "plot"))
-plot = importlib.util.module_from_spec(importlib.util.spec_from_loader("plot", LOADER))
+SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "lci_plot")
+LOADER = importlib.machinery.SourceFileLoader("lci_plot", SCRIPT)
+plot = importlib.util.module_from_spec(importlib.util.spec_from_loader("lci_plot", LOADER))
 LOADER.exec_module(plot)
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
@@ -131,7 +132,7 @@ class MainTest(unittest.TestCase):
     def test_an_error_is_a_line(self):
         code, text, error = self.run_main(["/nowhere/a.csv"])
         self.assertEqual((code, text), (1, ""))
-        self.assertRegex(error, "^plot: /nowhere/a.csv: .*\n$")
+        self.assertRegex(error, "^lci_plot: /nowhere/a.csv: .*\n$")
 
 
 if __name__ == "__main__":
