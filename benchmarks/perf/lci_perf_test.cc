@@ -186,8 +186,8 @@ TEST(lci_perf, results_can_be_plotted) {
   const std::string options = " --size 8:32 --iters 10 --bind none --format ";
   const outcome result =
       run_command(start + "--op am" + options + "csv >" + folder + "/a.csv && " + start +
-                  "--op plan" + options + "json >" + folder + "/b.json && benchmarks/perf/lci_plot " +
-                  folder + "/a.csv " + folder + "/b.json");
+                  "--op plan" + options + "json >" + folder +
+                  "/b.json && benchmarks/perf/lci_plot " + folder + "/a.csv " + folder + "/b.json");
   ASSERT_EQ(result.code, 0) << result.text;
   EXPECT_THAT(result.text,
               AllOf(StartsWith("<svg"), HasSubstr(">am, queue<"), HasSubstr(">plan, signal<"),

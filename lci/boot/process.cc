@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -13,6 +14,7 @@
 namespace lci::boot {
 namespace {
 
+// nullopt: errno says why.
 std::optional<std::string> read_file(const std::string& path) {
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
   if (fd < 0) return std::nullopt;
@@ -22,7 +24,9 @@ std::optional<std::string> read_file(const std::string& path) {
   while ((got = ::read(fd, buffer, sizeof buffer)) > 0) {
     text.append(buffer, static_cast<size_t>(got));
   }
+  const int error = errno;
   ::close(fd);
+  errno = error;
   if (got < 0) return std::nullopt;
   return text;
 }
@@ -35,19 +39,17 @@ struct process_stat {
   uint64_t start_time = 0;
 };
 
-std::optional<process_stat> read_stat(std::string_view process) {
-  const std::optional<std::string> text = read_file(base::StrCat("/proc/", process, "/stat"));
-  if (!text) return std::nullopt;
+std::optional<process_stat> parse_stat(std::string_view text) {
   // The second field is the program's name in parentheses and may contain anything; count from its
   // end.
-  const size_t name_end = text->rfind(')');
+  const size_t name_end = text.rfind(')');
   process_stat stat;
   if (name_end == std::string::npos ||
-      !base::SimpleAtoi(text->substr(0, text->find(' ')), &stat.pid)) {
+      !base::SimpleAtoi(text.substr(0, text.find(' ')), &stat.pid)) {
     return std::nullopt;
   }
   const std::vector<std::string_view> fields =
-      base::StrSplit(std::string_view(*text).substr(name_end + 1), ' ', base::SkipEmpty());
+      base::StrSplit(text.substr(name_end + 1), ' ', base::SkipEmpty());
   constexpr size_t first_field = 3;  // proc(5) counts from 1
   if (fields.size() <= 22 - first_field ||
       !base::SimpleAtoi(fields[4 - first_field], &stat.parent) ||
@@ -57,6 +59,15 @@ std::optional<process_stat> read_stat(std::string_view process) {
   }
   stat.state = fields[0][0];
   return stat;
+}
+
+std::string path_of_stat(std::string_view process) {
+  return base::StrCat("/proc/", process, "/stat");
+}
+
+std::optional<process_stat> read_stat(std::string_view process) {
+  const std::optional<std::string> text = read_file(path_of_stat(process));
+  return text ? parse_stat(*text) : std::nullopt;
 }
 
 std::string boot_id() {
@@ -89,7 +100,10 @@ process_id this_process() {
 
 bool is_alive(const process_id& process) {
   if (process.start_time == 0) return true;
-  const std::optional<process_stat> stat = read_stat(base::StrCat(process.pid));
+  const std::optional<std::string> text = read_file(path_of_stat(base::StrCat(process.pid)));
+  // Another error, such as EMFILE, is this process's own.
+  if (!text) return errno != ENOENT && errno != ESRCH;
+  const std::optional<process_stat> stat = parse_stat(*text);
   if (!stat || stat->start_time != process.start_time) return false;
   // A process whose first thread has ended is shown as a zombie although other threads may run.
   const bool ended = stat->state == 'Z' || stat->state == 'X';

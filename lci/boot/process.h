@@ -28,7 +28,8 @@ std::optional<process_id> find_process(int64_t pid);
 process_id this_process();
 
 // Whether the process still runs. A zombie does not run. Only meaningful within one
-// process_domain(). True for start time 0, when it cannot be known.
+// process_domain(). True if it cannot be known: for start time 0, or where this process may open no
+// more files.
 bool is_alive(const process_id& process);
 
 // Equal for processes that see each other's pids: same machine, same boot, same /proc.

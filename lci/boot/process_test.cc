@@ -1,6 +1,7 @@
 #include "lci/boot/process.h"
 
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -50,6 +51,21 @@ TEST(process, one_that_has_ended_is_dead_also_before_it_is_waited_for) {
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_FALSE(is_alive(id));
+}
+
+// A rank that can open no more files must not take its peers for dead.
+TEST(process, one_that_cannot_be_looked_at_counts_as_alive) {
+  const process_id self = this_process();
+  rlimit old = {};
+  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
+  rlimit none = old;
+  none.rlim_cur = 0;
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
+  const bool alive = is_alive(self);
+  const bool found = find_process(self.pid).has_value();
+  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+  EXPECT_TRUE(alive);
+  EXPECT_FALSE(found);
 }
 
 TEST(process, names_of_node_and_domain_do_not_change) {
