@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "lci/boot/tcp_server.h"
 #include "lci/boot/tcp_wire.h"
 
 namespace lci::boot {
@@ -30,8 +29,18 @@ namespace lci::boot {
 //    early for the next round, which begins when no rank is connected.
 class bootstrap_state {
  public:
-  using rank_state = tcp_server::rank_state;
-  using abort_report = tcp_server::abort_report;
+  enum class rank_state {
+    absent,     // has not said hello (in this round)
+    connected,  // has said hello and is connected
+    finished,   // sent a leave frame (its bootstrap was destroyed)
+    lost,       // the connection ended without a leave frame
+  };
+
+  struct abort_report {
+    int rank = -1;  // the rank that called abort(); -1: the launcher
+    std::string reason;
+  };
+
   using shared_body = std::shared_ptr<const std::string>;  // shared by receivers: may be large
 
   class output {

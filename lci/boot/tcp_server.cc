@@ -20,7 +20,6 @@
 
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
-#include "lci/boot/bootstrap_state.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/tcp_wire.h"
 #include "lci/boot/token.h"

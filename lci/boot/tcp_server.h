@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "lci/base/status.h"
+#include "lci/boot/bootstrap_state.h"
 #include "lci/boot/socket.h"
 
 namespace lci::boot {
@@ -42,17 +43,8 @@ class tcp_server {
     std::string job_id;
   };
 
-  enum class rank_state {
-    absent,     // has not said hello (in this round)
-    connected,  // has said hello and is connected
-    finished,   // sent a leave frame (its bootstrap was destroyed)
-    lost,       // the connection ended without a leave frame
-  };
-
-  struct abort_report {
-    int rank = -1;  // the rank that called abort(); -1: the launcher
-    std::string reason;
-  };
+  using rank_state = bootstrap_state::rank_state;
+  using abort_report = bootstrap_state::abort_report;
 
   static base::StatusOr<std::unique_ptr<tcp_server>> listen(const options& job);
   // As listen(), with a socket that listens already (see listen_on); `bind_address` is not used.

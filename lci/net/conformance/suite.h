@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -73,9 +74,16 @@ class Conformance : public testing::TestWithParam<backend_under_test> {
   void run_processes(int victims, const std::function<void(rank_under_test&)>& body);
 };
 
+inline std::string to_text(const backend_under_test& backend) {
+  return std::string(backend.name) + std::to_string(backend.ranks) +
+         (backend.processes ? "Processes" : "Threads");
+}
 inline std::string name_of(const testing::TestParamInfo<backend_under_test>& info) {
-  return std::string(info.param.name) + std::to_string(info.param.ranks) +
-         (info.param.processes ? "Processes" : "Threads");
+  return to_text(info.param);
+}
+// Found by GoogleTest, which would print the bytes.
+inline void PrintTo(const backend_under_test& backend, std::ostream* out) {
+  *out << to_text(backend);
 }
 
 }  // namespace lci::net::conformance

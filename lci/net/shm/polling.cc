@@ -260,10 +260,10 @@ void shm_device::look_for_failures() {
   last_look_ = now;
   for (int r = 0; r < ranks_; ++r) {
     if (r == context_.rank() || state(r) != peer_state::alive) continue;
-    // One that ended its device before it ended is no failure.
-    if (reader(r).sender_closed() || !context_.rank_at(r).has_ended()) continue;
-    // It may have ended its device between the two looks.
-    if (!reader(r).sender_closed()) fail(r, peer_state::ended, "its process has ended");
+    // One that ended its device before it ended is no failure. In this order: it may end its device
+    // and itself between the two looks.
+    if (!context_.rank_at(r).has_ended() || reader(r).sender_closed()) continue;
+    fail(r, peer_state::ended, "its process has ended");
   }
 }
 

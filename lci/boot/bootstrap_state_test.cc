@@ -1,0 +1,82 @@
+// The state of a job without sockets: what arrives in an order that connections give only by
+// chance.
+#include "lci/boot/bootstrap_state.h"
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/boot/tcp_wire.h"
+
+namespace lci::boot {
+namespace {
+
+using tcp_wire::code;
+using tcp_wire::kind;
+using rank_state = bootstrap_state::rank_state;
+
+struct answer {
+  int rank;
+  uint32_t request;
+  code result;
+};
+
+class bootstrap_state_test : public testing::Test, private bootstrap_state::output {
+ protected:
+  void hello(int rank, uint32_t request) {
+    state_.hello(request, {static_cast<uint32_t>(rank), 2, 0, 0, "", "node"});
+  }
+  bool cancel(int rank, uint32_t request) {
+    return state_.frame(rank, {0, kind::cancel, request}, "");
+  }
+  // What has been sent since the last call.
+  std::vector<answer> take() { return std::exchange(sent_, {}); }
+
+  bootstrap_state state_{2, "job", this};
+
+ private:
+  void send(int rank, kind what, uint32_t request, bootstrap_state::shared_body body) override {
+    ASSERT_EQ(what, kind::reply);
+    ASSERT_FALSE(body->empty());
+    sent_.push_back({rank, request, static_cast<code>((*body)[0])});
+  }
+
+  std::vector<answer> sent_;
+};
+
+TEST_F(bootstrap_state_test, a_round_starts_when_all_ranks_have_said_hello) {
+  hello(0, 1);
+  EXPECT_TRUE(take().empty());
+  hello(1, 1);
+  const std::vector<answer> sent = take();
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].result, code::ok);
+  EXPECT_EQ(sent[1].result, code::ok);
+}
+
+// The rank that gave up would wait for an answer to nothing.
+TEST_F(bootstrap_state_test, a_round_that_a_rank_has_given_up_does_not_start) {
+  hello(0, 1);
+  ASSERT_TRUE(cancel(0, 1));
+  std::vector<answer> sent = take();
+  ASSERT_EQ(sent.size(), 1u);
+  EXPECT_EQ(sent[0].result, code::deadline_exceeded);
+  hello(1, 5);
+  EXPECT_TRUE(take().empty());
+  EXPECT_EQ(state_.state(1), rank_state::absent) << "it is in the next round";
+  // That begins when the rank has gone, and starts with the next program of both.
+  state_.lost(0);
+  EXPECT_EQ(state_.state(1), rank_state::connected);
+  hello(0, 2);
+  sent = take();
+  ASSERT_EQ(sent.size(), 2u);
+  EXPECT_EQ(sent[0].rank, 0);
+  EXPECT_EQ(sent[0].request, 2u);
+  EXPECT_EQ(sent[0].result, code::ok);
+  EXPECT_EQ(sent[1].rank, 1);
+  EXPECT_EQ(sent[1].request, 5u);
+  EXPECT_EQ(sent[1].result, code::ok);
+}
+
+}  // namespace
+}  // namespace lci::boot
