@@ -18,8 +18,9 @@ class later final : public postponed {
   bool try_begin(device_impl_t&) override { return false; }
 };
 
-// Nobody else would tell a thread that sleeps on the device of what another thread's post has left.
-TEST(Backlog, APushWakesWhoSleeps) {
+// A thread that sleeps on the device learns only from this of the work that another thread's post
+// has left.
+TEST(Backlog, APushWakesASleepingThread) {
   base::wakeup sleeper;
   ASSERT_TRUE(sleeper.open());
   backlog waiting;

@@ -20,8 +20,8 @@ namespace lci::net::loopback {
 namespace {
 
 // [begin mailbox]
-// What has arrived at one device of one rank and has not been polled. Every member but `mutex` is
-// guarded by it.
+// Messages that have arrived at one device of one rank and have not been polled. `mutex` guards
+// every other member.
 struct mailbox {
   static constexpr size_t most_messages = 128;
 
@@ -35,7 +35,7 @@ struct mailbox {
   std::mutex mutex;
   bool has_ended = false;
   const size_t slot_bytes;
-  // Made once: a post must not allocate.
+  // Allocated once, since a post must not allocate.
   std::vector<unsigned char> bytes = std::vector<unsigned char>(most_messages * slot_bytes);
   std::vector<size_t> free_slots;
   std::vector<completion> arrived = std::vector<completion>(most_messages);  // a ring
@@ -43,14 +43,15 @@ struct mailbox {
   size_t count = 0;
 };
 
-// What the ranks of a job share.
+// State that the ranks of a job share.
 struct hub {
   struct region {
     int rank;
     unsigned char* address;
     size_t size;
   };
-  // Where those bytes are; null if the rank has not opened them. The caller holds the mutex.
+  // The address of the remote bytes; null if the rank has not registered them. The caller holds the
+  // mutex.
   unsigned char* find(const op& operation) const {
     const auto found = regions.find(operation.remote.key);
     if (found == regions.end()) return nullptr;

@@ -1,4 +1,4 @@
-// What the suite of all backends does not reach: more ranks than one poll looks at.
+// Beyond the conformance suite: lost ranks in a job with more ranks than one poll looks at.
 #include <csignal>
 #include <vector>
 
