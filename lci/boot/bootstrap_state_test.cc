@@ -1,4 +1,4 @@
-// The state of a job without sockets: what arrives in an order that connections give only by
+// The state of a job without sockets: orders of frames that real connections produce only by
 // chance.
 #include "lci/boot/bootstrap_state.h"
 
