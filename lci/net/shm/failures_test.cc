@@ -1,4 +1,5 @@
 // Beyond the conformance suite: lost ranks in a job with more ranks than one poll looks at.
+#include <chrono>
 #include <csignal>
 #include <vector>
 
@@ -14,6 +15,11 @@ constexpr int ranks = 12;
 
 class ShmFailures : public Conformance {};
 
+void wait_until(std::chrono::steady_clock::time_point time) {
+  base::backoff backoff;
+  while (std::chrono::steady_clock::now() <= time) backoff.idle();
+}
+
 void wait_for_the_end_of(const boot::process_id& process) {
   base::backoff backoff;
   while (boot::is_alive(process)) backoff.idle();
@@ -22,8 +28,10 @@ void wait_for_the_end_of(const boot::process_id& process) {
 // The poll that finds out that ranks are gone has not looked at the rings of all of them.
 TEST_P(ShmFailures, AllMessagesOfALostRankComeBeforeItsLoss) {
   run_processes(ranks - 1, [](rank_under_test& self) {
-    // The device looks for lost ranks in one poll of so many.
+    // The device looks for lost ranks in one poll of so many, and not more often than this.
     constexpr int polls_between_looks = 256;
+    constexpr std::chrono::milliseconds time_between_looks{100};
+    const auto begin = std::chrono::steady_clock::now();
     completion found[4 * ranks];
     size_t count = 0;
     const auto processes = self.exchange(boot::this_process());
@@ -44,6 +52,7 @@ TEST_P(ShmFailures, AllMessagesOfALostRankComeBeforeItsLoss) {
     for (int victim = 1; victim < ranks; ++victim) {
       wait_for_the_end_of(processes[static_cast<size_t>(victim)]);
     }
+    wait_until(begin + time_between_looks);
     std::vector<bool> has_sent(ranks, false);
     int lost = 0;
     while (lost < ranks - 1) {
