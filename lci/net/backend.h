@@ -1,8 +1,8 @@
-// The contract between the runtime and a network. A stranger who implements the two classes below
-// and adds one line to registry.cc has added a backend; conformance/suite.h holds it to every
-// sentence.
+// The contract between the runtime and a network. A backend implements the two classes below and
+// has one line in registry.cc; conformance/suite.h tests it against every sentence.
+// docs/adding-a-backend.md builds a complete one.
 //
-// Words: a *context* is one attachment of this rank to one network; a *device* is a complete set of
+// A *context* is one attachment of this rank to one network. A *device* is a complete set of
 // network resources of a context. Device number `uid` of this rank exchanges messages with device
 // number `uid` of the other ranks. Two threads that use different devices do not wait for each
 // other.
@@ -25,37 +25,36 @@
 
 namespace lci::net {
 
-// What a device can do; constant for its life.
+// The capabilities of a device; constant for its life.
 struct device_limits {
   size_t max_inject = 0;  // bytes of header + buffer of an injected send; at least 64
   size_t max_send = 0;    // bytes of a send that is not injected; at least max_inject
   size_t max_rma = 0;     // bytes of one put, put_imm or get; the runtime splits larger ones
-  bool needs_registration =
-      true;                       // op::local must be given where op.h says so; else it is not used
-  bool has_put_imm = true;        // false: put_imm is never posted
-  int put_imm_bits = 32;          // that a put_imm carries: 8, 16, 32, or 64 with op::imm_high
-  bool has_add = false;           // add() can be of use
-  bool polls_after_done = false;  // what is done may leave only while the sender polls: drained()
-  size_t rma_short = 0;           // bytes: smaller put, put_imm and get never answer `posted`
+  bool needs_registration = true;  // false: the device ignores op::local
+  bool has_put_imm = true;         // false: the runtime never posts a put_imm
+  int put_imm_bits = 32;           // carried by a put_imm: 8, 16, 32, or 64 with op::imm_high
+  bool has_add = false;            // false: add() always returns false
+  bool polls_after_done = false;   // a done operation may need polls of the sender; see drained()
+  size_t rma_short = 0;            // bytes; a smaller put, put_imm or get never returns `posted`
 };
 
-// What the runtime asks for when it makes a device.
+// The runtime's requirements on a new device.
 struct device_config {
   int uid = 0;  // 0, 1, 2, ... in the order of allocation; equal on all ranks
   size_t max_message =
       8192;  // the runtime wants to send messages of this many bytes (header included)
-  // shm: the program wants to send messages of this many bytes by copy.
+  // shm: messages of up to this many bytes are sent by copy.
   size_t eager_size = size_t{32} << 10;
-  // shm: a put of so many bytes or more whose target waits is copied by both ranks.
+  // shm: both ranks copy a latency-critical put of at least this many bytes.
   size_t cooperative_copy_size = size_t{32} << 10;
-  // ofi: bytes of a packet that small messages to one rank gather in.
+  // ofi: bytes of a packet that small messages to one rank share.
   size_t coalescing_size = size_t{64} << 10;
   // ofi, over TCP: device::preferred_chunk(); 0: chosen.
   size_t piece_size = 0;
   attr_ibv_td_strategy_t ibv_td_strategy = attr_ibv_td_strategy_t::per_qp;
-  // Of a network that has queues; the defaults of the attributes.
+  // Of a network that has queues. These are the defaults of the attributes.
   queue_lengths queues = {768, 256, 4096};
-  // Somebody will sleep on wait_descriptors(), which may make all that the device does dearer.
+  // A thread will sleep on wait_descriptors(), which may make every operation more expensive.
   bool sleeps = false;
 };
 
@@ -67,24 +66,24 @@ class device {
 
   const device_limits& limits() const { return limits_; }
 
-  // limits().needs_registration, or, of a device that reaches ranks in several ways, whether the
-  // way to this one does.
+  // Whether operations on this rank need op::local. Differs from limits().needs_registration only
+  // in a device that reaches its peers in several ways.
   virtual bool needs_registration(int rank) const {
     static_cast<void>(rank);
     return limits_.needs_registration;
   }
 
-  // Bytes of a put or put_imm whose target waits for it (op::latency_critical) that get to that
-  // rank fastest at once: the runtime posts larger ones in such pieces, each when the one before is
-  // complete. 1 to limits().max_rma, which is what bounds a post.
+  // The size in bytes, 1 to limits().max_rma, of the pieces in which a latency-critical put or
+  // put_imm (op::latency_critical) reaches that rank fastest. The runtime posts a larger one in
+  // pieces of this size, each when the previous one is complete.
   virtual size_t preferred_chunk(int rank) const {
     static_cast<void>(rank);
     return limits_.max_rma;
   }
 
-  // Starts one operation. Never blocks, never waits for a peer, allocates nothing, makes no system
-  // call except what moves the bytes, wakes who sleeps on the device, or settles who uses it alone,
-  // which gets ever rarer (ds/biased_lock.h).
+  // Starts one operation. Never blocks, never waits for a peer, allocates nothing. Makes no system
+  // call except those that move the bytes, wake a thread that sleeps on the device, or end a
+  // thread's exclusive use of a lock, which becomes rarer each time (ds/biased_lock.h).
   //   done         complete; there will be no completion for it. The buffer is the caller's again;
   //                for put the bytes are in the peer's memory, for put_imm they will be when the
   //                peer's completion is, for get they are in the buffer, for send the backend has a
@@ -95,23 +94,23 @@ class device {
   //   retry_lock   another thread is posting on the same resource; nothing happened.
   //   retry_nomem  the way to that rank is full; nothing happened. Progress (ours or the peer's)
   //                will make room.
-  //   fatal        op.rank has failed (a completion of kind peer_failed was or will be given) or
-  //                has ended its device, or, for put and get, the remote memory is not accessible
-  //                (not registered or out of its bounds, where the network can tell). Nothing
-  //                happened that can be relied on.
-  // What the caller must ensure (not checked on this path): 0 <= rank < size, sizes within
-  // limits(), registrations that cover the buffers, a non-null buffer where size > 0. Order:
-  // injected sends and sends from one thread to one rank through one device arrive in the order
-  // posted. A put_imm is visible at the target when its completion is; nothing else is ordered.
-  // Thread safety: any thread at any time, also inside the processing of a completion.
+  //   fatal        op.rank has failed (poll has returned or will return a completion of kind
+  //                peer_failed) or has ended its device; or, for put and get, the remote memory is
+  //                not accessible (not registered or out of its bounds, where the network can
+  //                tell). The caller can rely on no effect.
+  // The caller ensures, and this path does not check: 0 <= rank < size, sizes within limits(),
+  // registrations that cover the buffers, a non-null buffer where size > 0. Order: injected sends
+  // and sends from one thread to one rank through one device arrive in the order posted. The bytes
+  // of a put_imm are visible at the target when its completion is; nothing else is ordered. Thread
+  // safety: any thread at any time, also while it processes a completion.
   virtual error_t post(const op& operation) = 0;
 
-  // post() of an injected send without a header: most of all posts, and nothing but these four
-  // values. As it is here it calls post; a network may have a shorter way.
+  // post() of an injected send without a header, the most frequent operation. The default calls
+  // post; a backend may override it with a shorter implementation.
   virtual error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size);
 
   // post() of a put, a put_imm or a get of less than limits().rma_short bytes, where no
-  // registration is needed: likewise.
+  // registration is needed. The defaults call post.
   virtual error_t put(int rank, const void* buffer, size_t size, remote_region remote,
                       uint64_t remote_offset);
   virtual error_t put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
@@ -119,57 +118,54 @@ class device {
   virtual error_t get(int rank, void* buffer, size_t size, remote_region remote,
                       uint64_t remote_offset);
 
-  // Adds `value` to the 64-bit integer at that place of a peer's memory, which context::
-  // allocate_memory made, in one atomic step, without the peer. Who sees the sum there (acquire)
-  // sees the bytes of every put of this thread that was done before, or whose completion it had.
-  // False: nothing happened, and it cannot be done, now or ever. Never blocks. Thread safety: any
+  // Atomically adds `value` to a 64-bit integer in memory that a peer has from
+  // context::allocate_memory, without the peer's help. A thread of the peer that loads the sum
+  // (acquire) also sees the bytes of every put that this thread completed before. False: nothing
+  // happened, and the operation is impossible, now and later. Never blocks. Thread safety: any
   // thread at any time.
   virtual bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value);
 
-  // Moves the network forward and writes up to `max` completions to `out`. Never blocks. `*count`
-  // says how many were written. Returns done when anything moved (also without a completion), retry
-  // when there was nothing to do, retry_lock when another thread is polling (then *count is 0).
-  // Messages of one peer come out in the order of posting; when several threads poll, each gets a
-  // part of them. A recv completion has its bytes (is_small), or lends them: they stay readable, at
-  // the same place, until release(lease). A device whose leases are held back cannot receive more
-  // than its ring holds, so release soon; order does not matter. Nothing that a peer writes can
-  // make poll read outside the device's own memory: a malformed message ends that peer
-  // (peer_failed) and is logged. Thread safety: any thread at any time.
+  // Makes progress, and writes up to `max` completions to `out`; their number is *count. Never
+  // blocks. Returns done if anything moved (even without a completion), retry if there was nothing
+  // to do, and retry_lock if another thread is polling (then *count is 0). Messages of one peer are
+  // returned in the order of posting; if several threads poll, each gets a part of them. A recv
+  // completion contains its bytes (is_small) or lends them: they stay readable at the same address
+  // until release(). A device whose leases are not released cannot receive more than its ring
+  // holds, so release soon; the order does not matter. Bytes that a peer writes cannot make poll
+  // read outside the device's own memory: a malformed message is logged and fails that peer
+  // (peer_failed). Thread safety: any thread at any time.
   virtual error_t poll(completion* out, size_t max, size_t* count) = 0;
 
-  // Ends the loan of a recv completion. Each lease is released exactly once, by any thread. Nothing
-  // to do for one that is_small.
+  // Ends the loan of a recv completion. Each lease is released exactly once, by any thread. Has no
+  // effect for a completion that is_small.
   virtual void release(const completion& received) = 0;
 
-  // True when every operation that was posted has been handed to the network for good: after it,
-  // this rank may stop polling without keeping a peer waiting for bytes of ours. Conservative: may
-  // say false for a while.
+  // True if the network delivers all that this rank has posted without further polls of this rank,
+  // which may then stop polling without keeping a peer waiting. May return false for a while
+  // longer.
   virtual bool drained() = 0;
 
-  // ---- For one thread that would rather sleep than poll in vain. Off the fast path.
+  // ---- For a thread that sleeps instead of polling in vain. Off the fast path.
 
-  // Where nothing tells of what comes, who sleeps looks again after this time; so does one to whom
-  // a device says that what it has left to do needs a poll soon.
+  // The sleep of a device without descriptors, and of a device that needs a poll soon.
   static constexpr std::chrono::microseconds short_sleep{1000};
-  // Who sleeps longer would keep the device from what it does by time (asking for signs of life,
-  // repeating what may be lost) for too long.
+  // The upper bound on a sleep: liveness probes and retransmissions need a poll this often.
   static constexpr std::chrono::microseconds long_sleep{20000};
 
-  // What poll(2) finds readable, between an arm() and the next call of it, as soon as there is
-  // something to do: what a peer has sent, the end of an operation, or what another thread's post
-  // has left to a poll. (Not what a release gives back: that waits for the next poll.) The
-  // device's, as long as it lives; to be read by nobody. They may be readable for no reason, but
-  // not for ever while somebody arms and polls. Empty, if device_config::sleeps was not set, and
-  // where nothing tells: shared memory has nothing that a peer could make readable but by a system
-  // call, and to know whether anybody sleeps each message would have to read another rank's memory.
+  // Descriptors that become readable (poll(2)) after an arm() as soon as there is work: a message
+  // of a peer, the end of an operation, or work that another thread's post has left to a poll. (A
+  // release() alone makes none readable.) The device owns them, and nobody else reads them. They
+  // may be readable without a reason, but not for ever while a thread arms and polls. Empty if
+  // device_config::sleeps was not set, or if the network cannot notify: over shared memory a peer
+  // would need a system call, and each message would have to read whether this rank sleeps.
   virtual std::vector<int> wait_descriptors() const { return {}; }
 
-  // To be called before each sleep, behind a poll that found nothing. For how long the caller may
-  // sleep, unless one of the descriptors becomes readable: long_sleep at most. 0: there is
-  // something to do, or another thread is doing something; poll first. The last look is part of
-  // this call: what it has not seen makes a descriptor readable. Does what the device does by time,
-  // so that who polls once between sleeps is enough for that. Never blocks; makes system calls.
-  // Thread safety: beside all others at any time, but by one thread at a time.
+  // The caller calls it before each sleep, after a poll that found nothing. Returns for how long
+  // the caller may sleep unless a descriptor becomes readable: at most long_sleep. 0: there is
+  // work, or another thread is working; poll first. Work that this call has not seen makes a
+  // descriptor readable. Does the periodic work of the device, so that one poll between sleeps
+  // suffices. Never blocks; makes system calls. Thread safety: concurrently with all other members,
+  // but by one thread at a time.
   virtual std::chrono::microseconds arm() { return short_sleep; }
 
  protected:
@@ -183,27 +179,26 @@ class context {
   context(const context&) = delete;
   context& operator=(const context&) = delete;
 
-  // As in its backend_entry ("shm"), of the network that it is: one backend may make the context of
-  // another, where that has all that the job needs. The attribute `backend` says this one.
+  // The name of the network that it is, as in its backend_entry ("shm"), which the attribute
+  // `backend` shows. One backend may make the context of another one that suffices for the job.
   virtual const char* name() const = 0;
 
-  // For people, in a line that the runtime writes: what it goes through, such as
-  // "ofi (provider tcp;ofi_rxm on eth0)".
+  // For a log line of the runtime, such as "ofi (provider tcp;ofi_rxm on eth0)".
   virtual std::string description() const { return name(); }
 
   // Collective over the ranks of the job for each uid: every rank makes the device of that uid.
-  // Several may be under way at the same time in different threads. May block, bounded by the
+  // Several threads may make devices of different uids concurrently. May block, bounded by the
   // bootstrap's default timeout; an error names what was missing (the rank, or the resource and its
   // size). All ranks that return a device can reach each other through it at once. A device is
   // destroyed before its context, with no operation and no lease outstanding. Destruction is local:
-  // peers that still hold their device see no failure from it, and what was sent before (done, or
-  // drained) still arrives.
+  // peers that still hold their device see no failure from it, and messages sent before (done, or
+  // drained) still arrive.
   virtual base::StatusOr<std::unique_ptr<device>> make_device(const device_config& config) = 0;
 
-  // Registers [address, address + size) for use by all devices of this context, those made
-  // later too. The memory must stay mapped until it is deregistered. Overlapping and repeated
-  // registrations are independent. size may be 0. Not on the per-message fast path, but cheap: no
-  // collective, no waiting.
+  // Registers [address, address + size) for use by all devices of this context, including those
+  // made later. The memory must stay mapped until it is deregistered. Overlapping and repeated
+  // registrations are independent. size may be 0. Cheap, though not for each message: it is not
+  // collective and never waits.
   virtual base::StatusOr<local_region> register_memory(void* address, size_t size) = 0;
   virtual void deregister_memory(local_region region) = 0;
 
@@ -213,12 +208,12 @@ class context {
     size_t size = 0;
     local_region region;
   };
-  // `size` zero bytes, which may be 0, at a multiple of 4096; registered; of the kind that peers of
-  // this network reach best. The same promises as register_memory's, but that it may make system
-  // calls. Memory that is not used takes none.
+  // Allocates and registers `size` zero bytes (possibly 0) at a multiple of 4096, of the kind that
+  // peers reach fastest. Otherwise as register_memory; may make system calls. Pages that are never
+  // used take no memory.
   virtual base::StatusOr<allocation> allocate_memory(size_t size);
-  // Once, and before the context ends. Memory that was not freed ends with the context; what peers
-  // have mapped of it stays.
+  // At most once for each allocation. Memory that was not freed ends with the context, except where
+  // peers have mapped it.
   virtual void free_memory(const allocation& freed);
 
   // Whether the ranks can map each other's memory. Equal on all ranks.
@@ -237,13 +232,12 @@ class context {
   // time.
   virtual bool read_memory(int rank, void* to, uint64_t from, size_t size) const;
 
-  // Registrations that this rank has with the network now: those of register_memory,
-  // allocate_memory and make_device, each as often as the network has it. Exact while none is made
-  // or ended. config::max_registrations bounds them: what needs more fails (ResourceExhausted).
+  // The registrations that this rank now has with the network, by register_memory, allocate_memory
+  // and make_device, each counted as often as the network has it. Exact while none is made or
+  // ended. A call that would exceed context_config::max_registrations fails (ResourceExhausted).
   virtual size_t registrations() const { return registrations_.now(); }
 
-  // What a peer needs to name the region. Accessible for all ranks of the job until it is
-  // deregistered.
+  // The name by which peers access the region, until it is deregistered.
   virtual remote_region remote_key(local_region region) const = 0;
 
  protected:
@@ -251,8 +245,7 @@ class context {
   registration_count registrations_;
 };
 
-// What the program chose of a network, and equal on all ranks. A backend ignores what it has no
-// choice of.
+// The program's choices, equal on all ranks. A backend ignores those that do not concern it.
 struct context_config {
   std::string provider;            // ofi: of libfabric; empty: the best that all ranks have
   std::string interface;           // the network's name of it ("eth0", "mlx5_0:1"); empty: the best
@@ -268,26 +261,26 @@ struct context_config {
 using context_factory = base::StatusOr<std::unique_ptr<context>> (*)(boot::bootstrap& boot,
                                                                      const context_config& config);
 
-// Something that a person may want to know of a backend on this host, such as {"port", "mlx5_0:1"}.
+// A fact about a backend on this host for lci_info, such as {"port", "mlx5_0:1"}.
 struct backend_fact {
   std::string name;
   std::string value;
 };
 
-// What the library knows of a backend before it is used. registry.cc lists them all.
+// The properties of a backend that the library knows before its use. registry.cc lists all of them.
 struct backend_entry {
   attr_backend_t id;
   const char* name;     // as in LCI_ATTR_BACKEND
   int preference;       // the available backend with the highest one is the default; < 0: never
   bool (*available)();  // cheap, local, no side effects: can this host use it at all?
   context_factory make;
-  // For people. May load the network's library. The error says why this host cannot use the
+  // For lci_info. May load the network's library. The error says why this host cannot use the
   // backend.
   base::StatusOr<std::vector<backend_fact>> (*describe)() = nullptr;
 };
-// attr_backend_t::none chooses: by preference where all ranks are on one host, else one that joins
-// those of a host with one way and hosts with another. Null if there is no such backend in this
-// binary.
+// Null if this binary has no such backend. attr_backend_t::none chooses: the available backend with
+// the highest preference if all ranks are on one host, else `mixed`, which uses one backend within
+// a host and another one between hosts.
 const backend_entry* find_backend(attr_backend_t id, bool one_host);
 const backend_entry* find_backend(std::string_view name);
 // Every backend in this binary.
