@@ -1,4 +1,4 @@
-// A post as a value: what the runtime asks of a backend, and what the backend answers.
+// An operation that the runtime posts to a backend, and the completions that the backend returns.
 #ifndef LCI_NET_OP_H_
 #define LCI_NET_OP_H_
 
@@ -15,7 +15,7 @@ struct local_region {
   uint64_t handle = 0;  // 0: not registered
 };
 
-// The same memory as a peer names it: sent between ranks as bytes.
+// The name by which a peer accesses the same memory; ranks exchange it as bytes.
 struct remote_region {
   uint64_t base = 0;  // the backend's: an address or an offset
   uint64_t key = 0;   // the backend's; 0: empty
@@ -28,22 +28,23 @@ enum class op_kind : uint8_t {
   get,      // remote + remote_offset is read into buffer
 };
 
-// Layout is for the reader, not for the wire.
+// Never sent as bytes.
 struct op {
   op_kind kind = op_kind::send;
-  // The device must be done with `header` and `buffer` when post returns `done`, and may not answer
+  // The device has no more use of `header` and `buffer` when post returns `done`, and never returns
   // `posted`. Only for send, and only up to device_limits::max_inject bytes (header + buffer).
   bool inject = false;
-  // Put and put_imm: the target polls until it is told that all is there.
+  // Put and put_imm: the target is waiting for the notification that the bytes are there.
   bool latency_critical = false;
   uint8_t header_size = 0;      // bytes of `header`, at most max_header_size; only with inject
   int rank = 0;                 // the other side; may be this rank
   net_imm_data_t imm = 0;       // send: all 32 bits arrive; put_imm: as device_limits says
-  net_imm_data_t imm_high = 0;  // put_imm, of 64 bits: these arrive, too
+  net_imm_data_t imm_high = 0;  // put_imm: the upper half, where put_imm_bits is 64
   const void* header = nullptr;
   void* buffer = nullptr;      // written only by get
   size_t size = 0;             // bytes of buffer; 0 is legal
-  local_region local;          // registration of buffer: may be empty for inject; else required
+  local_region local;          // registration of buffer; where device::needs_registration() says
+                               // so, required except for inject
   remote_region remote;        // put, put_imm, get
   uint64_t remote_offset = 0;  // bytes from the start of `remote`
   void* context = nullptr;     // comes back in the completion of a posted operation
@@ -57,17 +58,16 @@ enum class completion_kind : uint8_t {
   get,          //
   recv,         // a message arrived: rank, imm, buffer, size, lease
   remote_put,   // a put_imm of a peer is visible in our memory: rank, imm, imm_high
-  peer_failed,  // `rank` is gone; reported once per device and rank. Posts to it return fatal.
+  peer_failed,  // `rank` has failed; reported once per device and rank. Posts to it return fatal.
 };
 
-// What its kind does not have may hold anything after a poll.
+// Members that its kind does not have are undefined after a poll.
 struct completion {
   completion_kind kind = completion_kind::send;
-  // Posted operations: the peer went away before it was complete; or, of a put or get, the memory
-  // turned out not to be accessible (see device::post, fatal).
+  // Posted operations: the peer failed before the operation was complete; or, for a put or get, the
+  // memory turned out not to be accessible (see `fatal` of device::post).
   bool failed = false;
-  // recv: its bytes are so few that they are here, in `small`, and nothing is lent: release does
-  // nothing, and need not be called.
+  // recv: the bytes are in `small`, and nothing is lent: release() is not necessary.
   bool is_small = false;
   int rank = -1;
   net_imm_data_t imm = 0;
