@@ -229,6 +229,12 @@ LCI_DEFINE_ARGUMENT(recv_signal);
 LCI_DEFINE_ARGUMENT(recvbuf);
 /// Number of items that each rank receives.
 LCI_DEFINE_ARGUMENT(recvcount);
+/// Number of items that each rank receives, by rank.
+LCI_DEFINE_ARGUMENT(recvcounts);
+/// Where the block of each rank stands in the buffer that receives it, in bytes, by rank.
+LCI_DEFINE_ARGUMENT(recvoffsets);
+/// Size of the block that each rank contributes, in bytes, by rank.
+LCI_DEFINE_ARGUMENT(recvsizes);
 /// The block of the other rank.
 LCI_DEFINE_ARGUMENT(remote);
 /// Completion object of the other rank.
@@ -248,6 +254,10 @@ LCI_DEFINE_ARGUMENT(runtime);
 LCI_DEFINE_ARGUMENT(send_signal);
 /// Buffer with the contribution of this rank.
 LCI_DEFINE_ARGUMENT(sendbuf);
+/// Where the block for each rank stands in the buffer that is sent, in bytes, by rank.
+LCI_DEFINE_ARGUMENT(sendoffsets);
+/// Size of the block for each rank, in bytes, by rank.
+LCI_DEFINE_ARGUMENT(sendsizes);
 /// A signal.
 LCI_DEFINE_ARGUMENT(signal);
 /// Number of bytes.
@@ -365,6 +375,12 @@ LCI_DEFINE_OVERRIDE(bool, zero_copy_am);
 /// The number of steps, and of pieces, in which a ring algorithm passes a buffer on; at least 1.
 /// Default: get_rank_n() - 1.
 LCI_DEFINE_OPTION(int, ring_nsteps, RING_NSTEPS_DEFAULT);
+/// Where the block for each rank stands in the send buffer, in bytes, by rank. Default: one block
+/// behind the other.
+LCI_DEFINE_OPTION(const size_t*, sendoffsets, nullptr);
+/// Where the block of each rank stands in the receive buffer, in bytes, by rank. Default: one block
+/// behind the other.
+LCI_DEFINE_OPTION(const size_t*, recvoffsets, nullptr);
 
 /// @class lci::option::runtime_attr_options
 /// The options of operations that allocate a runtime: the attributes that the program may set, and

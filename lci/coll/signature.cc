@@ -24,6 +24,20 @@ const char* name_of(operation_kind kind) {
       return "alltoall";
     case operation_kind::finalization:
       return "free_runtime";
+    case operation_kind::gather:
+      return "gather";
+    case operation_kind::scatter:
+      return "scatter";
+    case operation_kind::scan:
+      return "scan";
+    case operation_kind::exscan:
+      return "exscan";
+    case operation_kind::reduce_scatterv:
+      return "reduce_scatterv";
+    case operation_kind::allgatherv:
+      return "allgatherv";
+    case operation_kind::alltoallv:
+      return "alltoallv";
   }
   return "nothing";
 }
@@ -34,6 +48,7 @@ std::string to_text(const signature& described) {
     case operation_kind::none:
     case operation_kind::barrier:
     case operation_kind::finalization:
+    case operation_kind::alltoallv:
       return text;
     default:
       break;
@@ -43,8 +58,12 @@ std::string to_text(const signature& described) {
     base::StrAppend(&text, " in items of ", described.item_size, " bytes");
   }
   if (described.root >= 0) {
-    base::StrAppend(&text, described.kind == operation_kind::reduce ? " to" : " from", " rank ",
-                    described.root);
+    const bool is_to =
+        described.kind == operation_kind::reduce || described.kind == operation_kind::gather;
+    base::StrAppend(&text, is_to ? " to" : " from", " rank ", described.root);
+  }
+  if (described.layout != 0) {
+    base::StrAppend(&text, " in all (hash of the ranks' sizes: ", described.layout, ")");
   }
   return text;
 }

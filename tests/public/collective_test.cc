@@ -37,11 +37,61 @@ void round(int life) {
   }
 }
 
+// Blocks of rank + 1 items, and the ready-made operators.
+void blocks() {
+  const auto rank = static_cast<size_t>(lci::get_rank_me());
+  const auto ranks = static_cast<size_t>(lci::get_rank_n());
+  const uint64_t own = rank + 1;
+  std::vector<uint64_t> all(ranks);
+  lci::gather(&own, all.data(), sizeof(own), 0);
+  for (size_t r = 0; rank == 0 && r < ranks; ++r) EXPECT(all[r] == r + 1);
+  uint64_t back = 0;
+  lci::scatter(all.data(), &back, sizeof(back), 0);
+  EXPECT(back == own);
+
+  uint64_t sum = 0;
+  lci::scan(&own, &sum, 1, sizeof(sum), lci::reduce_sum<uint64_t>);
+  EXPECT(sum == own * (own + 1) / 2);
+  uint64_t before = 7;
+  lci::exscan(&own, &before, 1, sizeof(before), lci::reduce_sum<uint64_t>);
+  EXPECT(before == (rank == 0 ? 7 : sum - own));
+  uint64_t product = 0;
+  lci::allreduce(&own, &product, 1, sizeof(product), lci::reduce_prod<uint64_t>);
+  for (uint64_t r = ranks; r > 0; --r) product /= r;
+  EXPECT(product == 1);
+
+  std::vector<size_t> sizes;
+  std::vector<size_t> equal(ranks, own * sizeof(uint64_t));
+  std::vector<size_t> counts;
+  size_t items = 0;
+  for (size_t r = 0; r < ranks; ++r) {
+    counts.push_back(r + 1);
+    sizes.push_back((r + 1) * sizeof(uint64_t));
+    items += r + 1;
+  }
+  const std::vector<uint64_t> mine(own, own);
+  std::vector<uint64_t> gathered(items);
+  lci::allgatherv(mine.data(), gathered.data(), sizes.data());
+  for (size_t r = 0, i = 0; r < ranks; ++r) {
+    for (size_t k = 0; k <= r; ++k, ++i) EXPECT(gathered[i] == r + 1);
+  }
+  // Rank s sends s + 1 items to each, which are its number.
+  const std::vector<uint64_t> sent(ranks * own, own);
+  std::vector<uint64_t> received(items);
+  lci::alltoallv(sent.data(), equal.data(), received.data(), sizes.data());
+  EXPECT(received == gathered);
+  std::vector<uint64_t> largest(own);
+  lci::reduce_scatterv(gathered.data(), largest.data(), counts.data(), sizeof(uint64_t),
+                       lci::reduce_max<uint64_t>);
+  EXPECT(largest == mine);
+}
+
 void body() {
   for (int life = 0; life < 3; ++life) {
     lci::g_runtime_init();
     EXPECT(!lci::get_g_runtime().is_empty());
     round(life);
+    blocks();
     // A second runtime beside the global one.
     lci::runtime_t other = lci::alloc_runtime_x().name("other")();
     lci::barrier_x().runtime(other)();

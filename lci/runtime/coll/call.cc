@@ -105,4 +105,42 @@ void check_root(int root, int size, const char* what) {
   }
 }
 
+std::vector<size_t> sizes_of(const size_t* counts, size_t item_size, const collective_call& call,
+                             const char* name) {
+  if (counts == nullptr) {
+    throw std::invalid_argument(base::StrCat("lci: ", call.name(), ": ", name, " is null"));
+  }
+  std::vector<size_t> sizes;
+  sizes.reserve(static_cast<size_t>(call.size()));
+  for (int r = 0; r < call.size(); ++r) {
+    sizes.push_back(bytes_of(counts[r], item_size, call.name()));
+  }
+  return sizes;
+}
+
+size_t sum_of(const std::vector<size_t>& sizes, const char* what) {
+  size_t sum = 0;
+  for (const size_t each : sizes) {
+    if (each > ~size_t{0} - sum) {
+      throw std::invalid_argument(
+          base::StrCat("lci: ", what, ": the sizes of all ranks exceed the address space"));
+    }
+    sum += each;
+  }
+  return sum;
+}
+
+coll::block_layout layout_of(const std::vector<size_t>& sizes, const size_t* offsets,
+                             const char* what) {
+  static_cast<void>(sum_of(sizes, what));
+  coll::block_layout layout;
+  layout.blocks.reserve(sizes.size());
+  size_t next = 0;
+  for (size_t r = 0; r < sizes.size(); ++r) {
+    layout.blocks.push_back({offsets == nullptr ? next : offsets[r], sizes[r]});
+    next += sizes[r];
+  }
+  return layout;
+}
+
 }  // namespace lci::rt

@@ -6,8 +6,10 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "lci/api/coll.hpp"
+#include "lci/coll/blocks.h"
 #include "lci/coll/operation.h"
 #include "lci/coll/signature.h"
 #include "lci/runtime/coll/shared_memory.h"
@@ -94,6 +96,15 @@ size_t bytes_of(size_t count, size_t item_size, const char* what);
 void check_buffer(const void* buffer, size_t bytes, const char* what, const char* name);
 void check_op(reduce_op_t op, const char* what);
 void check_root(int root, int size, const char* what);
+
+// The bytes of each rank's block, where `counts` are items of `item_size` bytes. Throws
+// std::invalid_argument if `counts`, which the program calls `name`, is null.
+std::vector<size_t> sizes_of(const size_t* counts, size_t item_size, const collective_call& call,
+                             const char* name);
+size_t sum_of(const std::vector<size_t>& sizes, const char* what);
+// `offsets`: of each block; null: one behind the other.
+coll::block_layout layout_of(const std::vector<size_t>& sizes, const size_t* offsets,
+                             const char* what);
 
 }  // namespace lci::rt
 

@@ -42,7 +42,8 @@ struct plan::arrivals final : comp_impl_t {
 // Tags: the number of the operation, its kind, and the round. Messages of different kinds never
 // meet: ranks that call different operations wait, and are named by the hang report, rather than
 // take each other's bytes.
-constexpr int kind_shift = 28;
+constexpr int kind_shift = 26;
+static_assert(plan::most_rounds == uint32_t{1} << kind_shift);
 
 // What the steps need while they run; freed with the graph.
 struct plan::state {
