@@ -38,6 +38,10 @@ const char* name_of(operation_kind kind) {
       return "allgatherv";
     case operation_kind::alltoallv:
       return "alltoallv";
+    case operation_kind::alloc_group:
+      return "alloc_group or split_group";
+    case operation_kind::free_group:
+      return "free_group";
   }
   return "nothing";
 }
@@ -49,6 +53,8 @@ std::string to_text(const signature& described) {
     case operation_kind::barrier:
     case operation_kind::finalization:
     case operation_kind::alltoallv:
+    case operation_kind::alloc_group:
+    case operation_kind::free_group:
       return text;
     default:
       break;

@@ -25,6 +25,8 @@ enum class operation_kind : uint8_t {
   reduce_scatterv,
   allgatherv,
   alltoallv,
+  alloc_group,  // an allgather, then a barrier, of the ranks that make groups
+  free_group,
 };
 
 // The name of the function that programs call: a literal.

@@ -24,6 +24,7 @@
 namespace lci {
 
 class device_impl_t;
+class group_impl_t;
 class runtime_impl_t;
 
 namespace rt {
@@ -77,7 +78,7 @@ class matching_engine : public live_object {
   void on_announced(device_impl_t& device, const announcement& announced);
 
   // Ends the receives that only a message of this rank could have matched, and those of
-  // collectives, which need all ranks.
+  // collectives that need this rank.
   void fail_peer(int rank);
 
   // The table or queue by itself: see matching_engine_insert.
@@ -103,7 +104,8 @@ class matching_engine : public live_object {
 
   runtime_impl_t& runtime;
   const matching_engine_attr_t attr;
-  uint32_t id = 0;  // how other ranks name it
+  uint32_t id = 0;                      // how other ranks name it
+  const group_impl_t* group = nullptr;  // whose operations it serves; null: of all ranks
 
  private:
   // A message that is here, or announced, and has no receive yet.
