@@ -343,6 +343,8 @@ void matching_engine::read(matching_engine_counters_t* out) const {
   out->unexpected_bytes = unexpected_bytes_.load(std::memory_order_relaxed);
 }
 
+size_t matching_engine::waiting_receives() { return receives_.in_use(); }
+
 size_t matching_engine::waiting() { return receives_.in_use() + unexpected_.in_use(); }
 
 }  // namespace lci::rt

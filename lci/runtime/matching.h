@@ -99,8 +99,9 @@ class matching_engine : public live_object {
   // Sets the members of *out.
   void read(matching_engine_counters_t* out) const;
 
-  // Entries that wait. Counts them: not for fast paths.
+  // Entries that wait, and those of them that are receives. Counts them: not for fast paths.
   size_t waiting();
+  size_t waiting_receives();
 
   runtime_impl_t& runtime;
   const matching_engine_attr_t attr;

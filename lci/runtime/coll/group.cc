@@ -34,10 +34,12 @@ group_impl_t::~group_impl_t() {
     for (const int each : ranks_) engine_->fail_peer(each);
   }
   runtime.end_group_engine(std::move(engine_));
-  if (block_) runtime.default_net_context()->net->free_memory(*block_);
+  // Memory that is not freed stays mapped for the others, which may still read who broke off what.
+  if (block_ && !is_used_by_others_) runtime.default_net_context()->net->free_memory(*block_);
 }
 
 void group_impl_t::join(std::vector<int> ranks, const std::vector<introduction>& introductions) {
+  is_used_by_others_ = true;
   ranks_ = std::move(ranks);
   place_ = place_of(runtime.rank());
   for (const introduction& each : introductions) {
@@ -79,7 +81,9 @@ int group_impl_t::first_failed() const {
 }
 
 bool group_impl_t::is_in_use() const {
-  return engine_->waiting() != 0 || (shared_memory_ != nullptr && shared_memory_->has_pending());
+  // Not the messages of ranks that are already leaving.
+  return engine_->waiting_receives() != 0 ||
+         (shared_memory_ != nullptr && shared_memory_->has_pending());
 }
 
 namespace rt {

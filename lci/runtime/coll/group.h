@@ -33,7 +33,7 @@ class group_impl_t : public rt::live_object {
 
   // Makes what the other ranks need. Throws std::runtime_error.
   group_impl_t(runtime_impl_t& runtime, const group_attr_t& attributes);
-  // Local: no other rank uses the group any more.
+  // Local.
   ~group_impl_t();
 
   const introduction& own() const { return own_; }
@@ -42,6 +42,8 @@ class group_impl_t : public rt::live_object {
   void join(std::vector<int> ranks, const std::vector<introduction>& introductions);
   // After that.
   void find_shared_memory();
+  // No other rank uses the group any more.
+  void leave() { is_used_by_others_ = false; }
 
   int place() const { return place_; }  // of this rank
   int size() const { return static_cast<int>(ranks_.size()); }
@@ -66,6 +68,7 @@ class group_impl_t : public rt::live_object {
   std::vector<uint16_t> engines_;  // by place
   int place_ = -1;
   introduction own_ = {};
+  bool is_used_by_others_ = false;
   std::optional<net::context::allocation> block_;
   std::unique_ptr<matching_engine_impl_t> engine_;
   std::unique_ptr<rt::shared_memory> shared_memory_;

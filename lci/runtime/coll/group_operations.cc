@@ -196,6 +196,7 @@ void free_group_x::operator()() const {
     rt::collective_call second(options, coll::operation_kind::free_group);
     second.leave_arena();
     rt::run_barrier(&second);
+    freed->leave();
   } catch (...) {
     runtime.abandon_group(std::move(freed));
     throw;
