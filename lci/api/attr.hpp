@@ -280,6 +280,9 @@ namespace lci {
 /// @struct lci::plan_attr_t
 /// The attributes of a plan.
 
+/// @struct lci::group_attr_t
+/// The attributes of a group.
+
 /// @struct lci::endpoint_attr_t
 /// The attributes of an endpoint.
 
