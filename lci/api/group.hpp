@@ -7,7 +7,8 @@
 /// that use different groups do not wait for each other. Ranks of a group that share memory, on one
 /// host, carry out the operations there, also where other ranks of the job are on other hosts.
 ///
-/// A rank that fails ends the operations of the groups that it is in, and of no others.
+/// A rank that fails ends the operations of the groups that it is in, and of no others. Where an
+/// operation of another group finds the failure, a later progress() throws it.
 #ifndef LCI_API_GROUP_HPP_
 #define LCI_API_GROUP_HPP_
 

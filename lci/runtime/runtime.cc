@@ -531,9 +531,25 @@ int runtime_impl_t::number_of_groups() const {
   return static_cast<int>(groups_.size());
 }
 
+void runtime_impl_t::defer_failure(const peer_failure_error& failure) {
+  const std::lock_guard<std::mutex> guard(deferred_mutex_);
+  deferred_failures_.push_back(failure);
+  count_pending_collectives(1);
+}
+
+void runtime_impl_t::throw_deferred_failure() {
+  const std::lock_guard<std::mutex> guard(deferred_mutex_);
+  if (deferred_failures_.empty()) return;
+  const peer_failure_error failure = deferred_failures_.back();
+  deferred_failures_.pop_back();
+  count_pending_collectives(-1);
+  throw peer_failure_error(failure);
+}
+
 // Threads advance the operations of different groups at a time: each leaves those alone that
 // another one is advancing.
 bool runtime_impl_t::advance_collectives() {
+  throw_deferred_failure();
   bool moved =
       shared_memory_ != nullptr && shared_memory_->has_pending() && shared_memory_->advance();
   const std::shared_lock<std::shared_mutex> guard(groups_mutex_, std::try_to_lock);

@@ -141,8 +141,10 @@ class runtime_impl_t : public rt::live_object {
   void count_pending_collectives(int more) {
     pending_collectives_.fetch_add(more, std::memory_order_acq_rel);
   }
-  // Returns whether one has ended.
+  // Returns whether one has ended. Throws a failure that has been deferred.
   bool advance_collectives();
+  // A later progress() throws it. It counts as a pending operation until then.
+  void defer_failure(const peer_failure_error& failure);
   int number_of_groups() const;
 
   // An engine for the collective operations of a group, with a number of its own, which is given
@@ -192,6 +194,7 @@ class runtime_impl_t : public rt::live_object {
   [[noreturn]] void report_no_rcomp(rcomp_t rcomp, int sender) const;
   [[noreturn]] void report_no_signal(uint32_t number, int sender) const;
   [[noreturn]] void report_no_engine(uint32_t id, int sender) const;
+  void throw_deferred_failure();
   matching_engine_impl_t* find_group_engine(uint32_t id, int sender) const;
   void* allocate_otherwise(size_t size, int sender);
   std::unique_ptr<net_context_impl_t> make_net_context(const net_context_attr_t& attributes);
@@ -233,6 +236,8 @@ class runtime_impl_t : public rt::live_object {
   ds::mpmc_array<matching_engine_impl_t*> group_engines_;  // by first_group_engine - number
 
   std::atomic<int> pending_collectives_{0};
+  std::mutex deferred_mutex_;
+  std::vector<peer_failure_error> deferred_failures_;  // guarded by deferred_mutex_
   mutable std::shared_mutex groups_mutex_;
   std::vector<std::unique_ptr<group_impl_t>> groups_;     // guarded by groups_mutex_
   std::vector<std::unique_ptr<group_impl_t>> abandoned_;  // likewise

@@ -4,7 +4,6 @@
 
 #include "lci/base/strings.h"
 #include "lci/runtime/poll.h"
-#include "lci/runtime/wait.h"
 
 namespace lci::rt {
 
@@ -94,11 +93,10 @@ void collective_call::check_peers() const {
 
 void collective_call::run_blocking(coll::operation* operation) const {
   try {
-    wait_until(&device_, {name(), observe::rank_report::any_rank, reported_number()},
-               [this, operation] {
-                 check_peers();
-                 return operation->advance();
-               });
+    wait([this, operation] {
+      check_peers();
+      return operation->advance();
+    });
   } catch (const peer_failure_error& failure) {
     operation->give_up(failure.failed_rank());
     throw;

@@ -16,8 +16,25 @@
 #include "lci/runtime/coll/shared_memory.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
+#include "lci/runtime/wait.h"
 
 namespace lci::rt {
+
+// Losses of ranks that concern others than the caller, to be thrown by a later progress().
+class deferred_failures {
+ public:
+  explicit deferred_failures(runtime_impl_t& runtime) : runtime_(runtime) {}
+  ~deferred_failures() {
+    for (const peer_failure_error& each : failures_) runtime_.defer_failure(each);
+  }
+  deferred_failures(const deferred_failures&) = delete;
+  deferred_failures& operator=(const deferred_failures&) = delete;
+  void add(const peer_failure_error& failure) { failures_.push_back(failure); }
+
+ private:
+  runtime_impl_t& runtime_;
+  std::vector<peer_failure_error> failures_;
+};
 
 // The object is made, the caller checks the arguments, and begin() takes the number of the
 // operation: a call with a wrong argument takes none. Then the operation either runs in shared
@@ -82,6 +99,22 @@ class collective_call {
 
   // The operation, which has begun, does not need the arena.
   void use_messages() const;
+
+  // Makes progress until done(), which may throw. The loss of a rank outside of the group does not
+  // end the wait: a later progress() throws it.
+  template <class Done>
+  void wait(Done done) const {
+    deferred_failures outside(runtime_);
+    for (;;) {
+      try {
+        return wait_until(&device_, {name(), observe::rank_report::any_rank, reported_number()},
+                          done);
+      } catch (const peer_failure_error& failure) {
+        if (group_ == nullptr || group_->place_of(failure.failed_rank()) >= 0) throw;
+        outside.add(failure);
+      }
+    }
+  }
 
   // Throws std::runtime_error if it is known that another rank calls another operation.
   void check_agreement() const;

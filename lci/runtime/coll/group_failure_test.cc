@@ -139,7 +139,7 @@ TEST(GroupFailures, DifferentOperationsAreAnError) {
     const int rank = rank_of(runtime);
     const group_t group = split(runtime, rank % 2, rank);
     // By messages, the ranks wait, and the hang report names them.
-    if (!group.get_attr_shares_memory()) return;
+    if (!group.get_attr_shares_memory()) return wait_drained_x().runtime(runtime)();
     if (rank % 2 == 0) {
       barrier_x().group(group).runtime(runtime)();
       return;
@@ -174,6 +174,7 @@ TEST(GroupFailures, ABlockOfAnotherSizeIsAnError) {
           .group(group)
           .runtime(runtime)();
     });
+    wait_drained_x().runtime(runtime)();
     EXPECT_EQ(error.empty(), rank == 0) << error;
     // (By messages, which only find out that a size differs, where the ranks cannot read each
     // other.)

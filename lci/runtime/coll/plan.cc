@@ -9,7 +9,6 @@
 #include "lci/base/strings.h"
 #include "lci/runtime/post.h"
 #include "lci/runtime/runtime.h"
-#include "lci/runtime/wait.h"
 
 namespace lci::rt {
 
@@ -234,14 +233,12 @@ void plan::run_blocking() {
     ~guard() { flag->leave(); }
     end_flag* flag;
   } leave{end_};
-  wait_until(&call_.device(),
-             {call_.name(), observe::rank_report::any_rank, call_.reported_number()},
-             [this, rounds = uint32_t{0}]() mutable {
-               call_.check_peers();
-               // Ranks that call another operation may never send what this one waits for.
-               if (++rounds % rounds_before_check == 0) call_.check_agreement();
-               return end_->set.load(std::memory_order_acquire);
-             });
+  call_.wait([this, rounds = uint32_t{0}]() mutable {
+    call_.check_peers();
+    // Ranks that call another operation may never send what this one waits for.
+    if (++rounds % rounds_before_check == 0) call_.check_agreement();
+    return end_->set.load(std::memory_order_acquire);
+  });
   if (end_->code == errorcode_t::fatal) {
     throw std::runtime_error(base::StrCat("lci: ", call_.name(), " failed on rank ",
                                           call_.runtime().rank(),
