@@ -39,6 +39,11 @@ TEST(Signature, TextsNameWhatWasCalled) {
             std::string::npos);
 }
 
+TEST(Signature, NamesTellOperationsOfGroups) {
+  EXPECT_STREQ(name_in_group(operation_kind::barrier), "barrier of a group");
+  EXPECT_STREQ(name_in_group(operation_kind::free_group), "free_group of a group");
+}
+
 TEST(Signature, EveryFieldChangesTheHash) {
   const signature one{operation_kind::reduce, 2, 80, 8};
   const uint64_t hash = extend_hash(7, one);

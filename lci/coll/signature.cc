@@ -1,5 +1,8 @@
 #include "lci/coll/signature.h"
 
+#include <string>
+#include <vector>
+
 #include "lci/base/strings.h"
 
 namespace lci::coll {
@@ -44,6 +47,18 @@ const char* name_of(operation_kind kind) {
       return "free_group";
   }
   return "nothing";
+}
+
+const char* name_in_group(operation_kind kind) {
+  constexpr size_t kinds = static_cast<size_t>(operation_kind::free_group) + 1;
+  static const std::vector<std::string>* const names = [] {
+    auto* const made = new std::vector<std::string>();
+    for (size_t i = 0; i < kinds; ++i) {
+      made->push_back(base::StrCat(name_of(static_cast<operation_kind>(i)), " of a group"));
+    }
+    return made;
+  }();
+  return (*names)[static_cast<size_t>(kind)].c_str();
 }
 
 std::string to_text(const signature& described) {

@@ -31,6 +31,8 @@ enum class operation_kind : uint8_t {
 
 // The name of the function that programs call: a literal.
 const char* name_of(operation_kind kind);
+// The same of an operation of a group: "barrier of a group". As long-lived.
+const char* name_in_group(operation_kind kind);
 
 struct signature {
   operation_kind kind = operation_kind::none;

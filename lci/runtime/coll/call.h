@@ -72,6 +72,9 @@ class collective_call {
   }
   // For reports, which count the operations of all ranks: 0 in a group.
   uint64_t reported_number() const { return group_ == nullptr ? number_ : 0; }
+  const char* reported_name() const {
+    return group_ == nullptr ? name() : coll::name_in_group(kind_);
+  }
   // Among the operations of its engine, from 1; 0 before begin().
   uint64_t number() const { return number_; }
 
@@ -107,8 +110,8 @@ class collective_call {
     deferred_failures outside(runtime_);
     for (;;) {
       try {
-        return wait_until(&device_, {name(), observe::rank_report::any_rank, reported_number()},
-                          done);
+        return wait_until(
+            &device_, {reported_name(), observe::rank_report::any_rank, reported_number()}, done);
       } catch (const peer_failure_error& failure) {
         if (group_ == nullptr || group_->place_of(failure.failed_rank()) >= 0) throw;
         outside.add(failure);
