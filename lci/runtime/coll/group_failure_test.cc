@@ -126,7 +126,10 @@ TEST(GroupFailures, AnOperationInAHandlerIsRefused) {
                          }
                        }
                      }).runtime(runtime)();
-    barrier_x().group(group).comp(handler).runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(handler).runtime(runtime)();
+    barrier_x().runtime(runtime)();
+    static_cast<void>(accepted(
+        post_am_x(1 - rank_of(runtime), nullptr, 0, COMP_NULL_RETRY, rcomp).runtime(runtime)));
     while (refused < 2) progress_x().runtime(runtime)();
     free_group_x{&group}.runtime(runtime)();
     free_comp_x{&handler}.runtime(runtime)();
