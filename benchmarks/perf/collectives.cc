@@ -13,12 +13,7 @@
 namespace perf {
 namespace {
 
-void add(const void* left, const void* right, void* result, size_t n) {
-  const auto* const a = static_cast<const double*>(left);
-  const auto* const b = static_cast<const double*>(right);
-  auto* const to = static_cast<double*>(result);
-  for (size_t i = 0; i < n; ++i) to[i] = a[i] + b[i];
-}
+constexpr lci::reduce_op_t add = lci::reduce_sum<double>;
 
 class collective_test {
  public:
@@ -45,36 +40,58 @@ class collective_test {
  private:
   // Sums of a few small numbers are exact.
   double item(size_t rank, size_t i) const { return static_cast<double>((rank + i) % 64); }
-  double sum(size_t i) const {
+  // Of the first ranks.
+  double sum(size_t i, size_t ranks) const {
     double all = 0;
-    for (size_t rank = 0; rank < ranks_; ++rank) all += item(rank, i);
+    for (size_t rank = 0; rank < ranks; ++rank) all += item(rank, i);
     return all;
   }
+  double sum(size_t i) const { return sum(i, ranks_); }
   char byte(size_t rank, size_t i) const { return static_cast<char>(17 * rank + i); }
 
   void set_size(size_t size) {
     size_ = size;
-    const bool from_each =
-        options_.op == operation::alltoall || options_.op == operation::reduce_scatter;
-    const bool to_each = options_.op == operation::alltoall || options_.op == operation::allgather;
-    sent_.assign((from_each ? ranks_ * size : size) / sizeof(double) + 1, 0);
-    received_.assign((to_each ? ranks_ * size : size) / sizeof(double) + 1, 0);
+    sent_.assign((sends_blocks() ? ranks_ * size : size) / sizeof(double) + 1, 0);
+    received_.assign((receives_blocks() ? ranks_ * size : size) / sizeof(double) + 1, 0);
+    const bool of_items = options_.op == operation::reduce_scatterv;
+    lengths_.assign(ranks_, of_items ? size / sizeof(double) : size);
     write();
+  }
+
+  // Whether the buffers have a block of each rank.
+  bool sends_blocks() const {
+    switch (options_.op) {
+      case operation::alltoall:
+      case operation::alltoallv:
+      case operation::reduce_scatter:
+      case operation::reduce_scatterv:
+      case operation::scatter:
+        return true;
+      default:
+        return false;
+    }
+  }
+  bool receives_blocks() const {
+    switch (options_.op) {
+      case operation::alltoall:
+      case operation::alltoallv:
+      case operation::allgather:
+      case operation::allgatherv:
+      case operation::gather:
+        return true;
+      default:
+        return false;
+    }
   }
 
   // What this rank contributes.
   void write() {
-    if (combines()) {
+    if (combines(options_.op)) {
       for (size_t i = 0; i < sent_.size(); ++i) sent_[i] = item(rank_, i);
     } else {
       char* const bytes = reinterpret_cast<char*>(sent_.data());
       for (size_t i = 0; i < sent_.size() * sizeof(double); ++i) bytes[i] = byte(rank_, i);
     }
-  }
-
-  bool combines() const {
-    return options_.op == operation::reduce || options_.op == operation::allreduce ||
-           options_.op == operation::reduce_scatter;
   }
 
   void call() {
@@ -94,6 +111,21 @@ class collective_test {
         return lci::allgather(sent_.data(), received_.data(), size_);
       case operation::alltoall:
         return lci::alltoall(sent_.data(), received_.data(), size_);
+      case operation::gather:
+        return lci::gather(sent_.data(), received_.data(), size_, 0);
+      case operation::scatter:
+        return lci::scatter(sent_.data(), received_.data(), size_, 0);
+      case operation::scan:
+        return lci::scan(sent_.data(), received_.data(), count, sizeof(double), add);
+      case operation::exscan:
+        return lci::exscan(sent_.data(), received_.data(), count, sizeof(double), add);
+      case operation::reduce_scatterv:
+        return lci::reduce_scatterv(sent_.data(), received_.data(), lengths_.data(), sizeof(double),
+                                    add);
+      case operation::allgatherv:
+        return lci::allgatherv(sent_.data(), received_.data(), lengths_.data());
+      case operation::alltoallv:
+        return lci::alltoallv(sent_.data(), lengths_.data(), received_.data(), lengths_.data());
       default:
         throw std::logic_error("not collective");
     }
@@ -117,14 +149,31 @@ class collective_test {
         if (options_.op == operation::reduce && rank_ != 0) return;
         for (size_t i = 0; i < count; ++i) expect(received_[i] == sum(i), i * sizeof(double));
         return;
+      case operation::scan:
+      case operation::exscan: {
+        const size_t ranks = options_.op == operation::scan ? rank_ + 1 : rank_;
+        for (size_t i = 0; i < count; ++i) {
+          expect(received_[i] == sum(i, ranks), i * sizeof(double));
+        }
+        return;
+      }
+      case operation::scatter:
+        for (size_t i = 0; i < size_; ++i) expect(bytes[i] == byte(0, rank_ * size_ + i), i);
+        return;
       case operation::reduce_scatter:
+      case operation::reduce_scatterv:
         for (size_t i = 0; i < count; ++i) {
           expect(received_[i] == sum(rank_ * count + i), i * sizeof(double));
         }
         return;
+      case operation::gather:
+        if (rank_ != 0) return;
+        [[fallthrough]];
       case operation::allgather:
-      case operation::alltoall: {
-        const size_t begin = options_.op == operation::alltoall ? rank_ * size_ : 0;
+      case operation::allgatherv:
+      case operation::alltoall:
+      case operation::alltoallv: {
+        const size_t begin = sends_blocks() ? rank_ * size_ : 0;
         for (size_t from = 0; from < ranks_; ++from) {
           for (size_t i = 0; i < size_; ++i) {
             expect(bytes[from * size_ + i] == byte(from, begin + i), from * size_ + i);
@@ -163,6 +212,7 @@ class collective_test {
   size_t size_ = 0;
   std::vector<double> sent_;
   std::vector<double> received_;
+  std::vector<size_t> lengths_;  // of the blocks of all ranks
 };
 
 }  // namespace

@@ -259,8 +259,9 @@ TEST(lci_perf, ranks_with_other_options_are_refused) {
 // Any number of ranks, with results that are checked.
 TEST(collective_operations, are_measured_on_any_number_of_ranks) {
   for (const int ranks : {1, 2, 3, 4}) {
-    for (const char* op : {"barrier", "broadcast", "reduce", "allreduce", "reduce_scatter",
-                           "allgather", "alltoall"}) {
+    for (const char* op :
+         {"barrier", "broadcast", "reduce", "allreduce", "reduce_scatter", "allgather", "alltoall",
+          "gather", "scatter", "scan", "exscan", "reduce_scatterv", "allgatherv", "alltoallv"}) {
       const bool is_barrier = std::string(op) == "barrier";
       const outcome result =
           run(ranks, std::string("--op ") + op + (is_barrier ? "" : " --size 8:128K") +

@@ -35,6 +35,15 @@ constexpr cli::word<operation> operations[] = {
      "each rank gets --size bytes of the sums, of as many from each rank for each"},
     {"allgather", operation::allgather, "of --size bytes from each rank to each"},
     {"alltoall", operation::alltoall, "the same, with other bytes for each"},
+    {"gather", operation::gather, "of --size bytes from each rank to rank 0"},
+    {"scatter", operation::scatter, "of --size bytes from rank 0 to each rank"},
+    {"scan", operation::scan,
+     "each rank gets the sums of --size bytes of doubles of the ranks up to it"},
+    {"exscan", operation::exscan, "the same of the ranks before it"},
+    {"reduce_scatterv", operation::reduce_scatterv,
+     "as reduce_scatter: blocks of one size, through the call that takes a size for each rank"},
+    {"allgatherv", operation::allgatherv, "as allgather, through such a call"},
+    {"alltoallv", operation::alltoallv, "as alltoall, through such a call"},
 };
 constexpr cli::word<test_kind> tests[] = {
     {"latency", test_kind::latency,
@@ -198,10 +207,8 @@ void check_collective(const options& chosen) {
     throw usage_error(absl::StrCat("--threads ", chosen.threads, ": ", op,
                                    " is collective, and called by one thread of each rank"));
   }
-  const bool combines = chosen.op == operation::reduce || chosen.op == operation::allreduce ||
-                        chosen.op == operation::reduce_scatter;
   for (const size_t size : chosen.sizes) {
-    if (combines && size % sizeof(double) != 0) {
+    if (combines(chosen.op) && size % sizeof(double) != 0) {
       throw usage_error(absl::StrCat("--size ", size, ": ", op, " adds doubles, of ",
                                      sizeof(double), " bytes each"));
     }
@@ -273,6 +280,20 @@ uint64_t warmup_for(const options& chosen, size_t size) {
 }
 
 bool is_collective(operation op) { return op >= operation::barrier; }
+
+bool combines(operation op) {
+  switch (op) {
+    case operation::reduce:
+    case operation::allreduce:
+    case operation::reduce_scatter:
+    case operation::reduce_scatterv:
+    case operation::scan:
+    case operation::exscan:
+      return true;
+    default:
+      return false;
+  }
+}
 
 bool is_one_sided(operation op) { return op == operation::put || op == operation::get; }
 

@@ -30,7 +30,14 @@ enum class operation {
   allreduce,
   reduce_scatter,
   allgather,
-  alltoall
+  alltoall,
+  gather,
+  scatter,
+  scan,
+  exscan,
+  reduce_scatterv,
+  allgatherv,
+  alltoallv
 };
 enum class test_kind { latency, rate, bandwidth, bibandwidth, connect };
 // signal: of plans, and of nothing else.
@@ -81,6 +88,8 @@ uint64_t iterations_for(const options& chosen, size_t size);
 uint64_t warmup_for(const options& chosen, size_t size);
 
 bool is_collective(operation op);
+// A collective operation that adds doubles.
+bool combines(operation op);
 
 // put and get without signal: the target takes no part, so only the initiator knows when.
 bool is_one_sided(operation op);

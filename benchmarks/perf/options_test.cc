@@ -182,7 +182,8 @@ TEST(options, an_error_names_the_option_and_what_it_may_be) {
   EXPECT_EQ(error_of({"--op", "amo"}),
             "--op amo: must be am, send, put, put_signal, get, get_signal, plan, barrier, "
             "broadcast, reduce, allreduce, reduce_scatter, "
-            "allgather or alltoall");
+            "allgather, alltoall, gather, scatter, scan, exscan, reduce_scatterv, allgatherv or "
+            "alltoallv");
   EXPECT_THAT(error_of({"--test", "speed"}),
               AllOf(HasSubstr("--test speed"), HasSubstr("bibandwidth or connect")));
   EXPECT_THAT(

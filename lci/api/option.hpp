@@ -145,6 +145,8 @@ LCI_DEFINE_ARGUMENT(allow_retry);
 LCI_DEFINE_ARGUMENT(block);
 /// A buffer.
 LCI_DEFINE_ARGUMENT(buffer);
+/// Ranks with the same one are in the same group.
+LCI_DEFINE_ARGUMENT(color);
 /// A completion object.
 LCI_DEFINE_ARGUMENT(comp);
 /// Defines when a send is locally complete.
@@ -169,13 +171,15 @@ LCI_DEFINE_ARGUMENT(entry_type);
 LCI_DEFINE_ARGUMENT(fn);
 /// Function that frees the value of a node.
 LCI_DEFINE_ARGUMENT(free_cb);
+/// A group of ranks.
+LCI_DEFINE_ARGUMENT(group);
 /// Function that a handler calls.
 LCI_DEFINE_ARGUMENT(handler);
 /// Immediate data.
 LCI_DEFINE_ARGUMENT(imm_data);
 /// Bytes of an item.
 LCI_DEFINE_ARGUMENT(item_size);
-/// Key of an entry of a matching engine.
+/// Key of an entry of a matching engine; of a rank, by which the ranks of a group are ordered.
 LCI_DEFINE_ARGUMENT(key);
 /// Bytes of registered memory that a message consists of.
 LCI_DEFINE_ARGUMENT(layout);
@@ -221,6 +225,8 @@ LCI_DEFINE_ARGUMENT(packet_pool);
 LCI_DEFINE_ARGUMENT(plan);
 /// The other rank.
 LCI_DEFINE_ARGUMENT(rank);
+/// A list of ranks.
+LCI_DEFINE_ARGUMENT(ranks);
 /// Number of a completion object.
 LCI_DEFINE_ARGUMENT(rcomp);
 /// Signal that counts arrivals.
@@ -229,6 +235,12 @@ LCI_DEFINE_ARGUMENT(recv_signal);
 LCI_DEFINE_ARGUMENT(recvbuf);
 /// Number of items that each rank receives.
 LCI_DEFINE_ARGUMENT(recvcount);
+/// Number of items that each rank receives, by rank.
+LCI_DEFINE_ARGUMENT(recvcounts);
+/// Where the block of each rank stands in the buffer that receives it, in bytes, by rank.
+LCI_DEFINE_ARGUMENT(recvoffsets);
+/// Size of the block that each rank contributes, in bytes, by rank.
+LCI_DEFINE_ARGUMENT(recvsizes);
 /// The block of the other rank.
 LCI_DEFINE_ARGUMENT(remote);
 /// Completion object of the other rank.
@@ -248,6 +260,10 @@ LCI_DEFINE_ARGUMENT(runtime);
 LCI_DEFINE_ARGUMENT(send_signal);
 /// Buffer with the contribution of this rank.
 LCI_DEFINE_ARGUMENT(sendbuf);
+/// Where the block for each rank stands in the buffer that is sent, in bytes, by rank.
+LCI_DEFINE_ARGUMENT(sendoffsets);
+/// Size of the block for each rank, in bytes, by rank.
+LCI_DEFINE_ARGUMENT(sendsizes);
 /// A signal.
 LCI_DEFINE_ARGUMENT(signal);
 /// Number of bytes.
@@ -288,6 +304,8 @@ LCI_DEFINE_OPTION(packet_pool_t, packet_pool, packet_pool_t());
 /// The matching engine that pairs the sends and receives. Default: the default matching engine of
 /// the runtime; collective operations have one of their own.
 LCI_DEFINE_OPTION(matching_engine_t, matching_engine, matching_engine_t());
+/// The group whose ranks call the operation. Default: all ranks of the runtime.
+LCI_DEFINE_OPTION(group_t, group, group_t());
 /// The net context. Default: the default net context of the runtime.
 LCI_DEFINE_OPTION(net_context_t, net_context, net_context_t());
 
@@ -365,6 +383,12 @@ LCI_DEFINE_OVERRIDE(bool, zero_copy_am);
 /// The number of steps, and of pieces, in which a ring algorithm passes a buffer on; at least 1.
 /// Default: get_rank_n() - 1.
 LCI_DEFINE_OPTION(int, ring_nsteps, RING_NSTEPS_DEFAULT);
+/// Where the block for each rank stands in the send buffer, in bytes, by rank. Default: one block
+/// behind the other.
+LCI_DEFINE_OPTION(const size_t*, sendoffsets, nullptr);
+/// Where the block of each rank stands in the receive buffer, in bytes, by rank. Default: one block
+/// behind the other.
+LCI_DEFINE_OPTION(const size_t*, recvoffsets, nullptr);
 
 /// @class lci::option::runtime_attr_options
 /// The options of operations that allocate a runtime: the attributes that the program may set, and
@@ -395,6 +419,9 @@ LCI_DEFINE_OPTION(int, ring_nsteps, RING_NSTEPS_DEFAULT);
 
 /// @class lci::option::plan_attr_options
 /// The options of alloc_plan_x: `name` and `user_context`.
+
+/// @class lci::option::group_attr_options
+/// The options of operations that make groups: `name` and `user_context`.
 
 /// @class lci::option::endpoint_attr_options
 /// The options of alloc_endpoint_x: `name` and `user_context`.

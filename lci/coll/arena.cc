@@ -22,8 +22,8 @@ constexpr size_t head_bytes =
 size_t arena::areas_offset() { return round_up(head_bytes); }
 size_t arena::block_bytes() { return areas_offset() + areas * area_bytes; }
 
-arena::arena(int rank, std::vector<void*> blocks, reader read)
-    : rank_(rank), read_(std::move(read)) {
+arena::arena(int rank, std::vector<void*> blocks, reader read, std::vector<int> names)
+    : rank_(rank), read_(std::move(read)), names_(std::move(names)) {
   bool all_mapped = true;
   for (void* each : blocks) {
     blocks_.push_back(static_cast<char*>(each));
@@ -70,6 +70,7 @@ void arena::write(record* to, uint64_t number, uint64_t hash, const signature& c
       std::memory_order_relaxed);
   to->size.store(called.size, std::memory_order_relaxed);
   to->item_size.store(called.item_size, std::memory_order_relaxed);
+  to->layout.store(called.layout, std::memory_order_relaxed);
   to->number.store(number, std::memory_order_release);
 }
 
@@ -81,6 +82,7 @@ bool arena::read_record(const record& from, uint64_t number, uint64_t* hash, sig
   called->root = static_cast<int32_t>(static_cast<uint32_t>(kind_and_root));
   called->size = from.size.load(std::memory_order_relaxed);
   called->item_size = from.item_size.load(std::memory_order_relaxed);
+  called->layout = from.layout.load(std::memory_order_relaxed);
   std::atomic_thread_fence(std::memory_order_acquire);
   return from.number.load(std::memory_order_relaxed) == number;
 }
@@ -128,8 +130,8 @@ uint64_t arena::look_for_finished() {
 
 void arena::read(int rank, void* to, uint64_t from, size_t size) const {
   if (read_(rank, to, from, size)) return;
-  throw std::runtime_error(base::StrCat("lci: rank ", rank_, " cannot read ", size,
-                                        " bytes of the memory of rank ", rank,
+  throw std::runtime_error(base::StrCat("lci: rank ", name_of(rank_), " cannot read ", size,
+                                        " bytes of the memory of rank ", name_of(rank),
                                         ": has that rank ended, or freed its buffer?"));
 }
 
@@ -146,9 +148,10 @@ void arena::check_agreement(uint64_t number) const {
       if (r == rank_ || block_of(r) == nullptr) continue;
       if (!read_record(records_of(r)[each % records], each, &their_hash, &theirs)) continue;
       if (their_hash == own_hash) continue;
-      throw std::runtime_error(base::StrCat(
-          "lci: the ranks call different collective operations: as number ", each, ", rank ", rank_,
-          " calls ", to_text(own), ", and rank ", r, " calls ", to_text(theirs)));
+      throw std::runtime_error(
+          base::StrCat("lci: the ranks call different collective operations: as number ", each,
+                       ", rank ", name_of(rank_), " calls ", to_text(own), ", and rank ",
+                       name_of(r), " calls ", to_text(theirs)));
     }
   }
   for (int r = 0; r < size(); ++r) {
@@ -158,12 +161,12 @@ void arena::check_agreement(uint64_t number) const {
     const uint64_t lost = header_of(r).lost.load(std::memory_order_relaxed);
     if (lost != 0) {
       throw peer_failure_error(static_cast<int>(lost - 1),
-                               base::StrCat("lci: rank ", lost - 1, " is gone (found by rank ", r,
-                                            " in collective operation ", broken, ")"));
+                               base::StrCat("lci: rank ", lost - 1, " is gone (found by rank ",
+                                            name_of(r), " in collective operation ", broken, ")"));
     }
-    throw std::runtime_error(base::StrCat("lci: rank ", r, " broke off collective operation ",
-                                          broken, " by an error, and rank ", rank_,
-                                          " is in number ", number));
+    throw std::runtime_error(
+        base::StrCat("lci: rank ", name_of(r), " broke off collective operation ", broken,
+                     " by an error, and rank ", name_of(rank_), " is in number ", number));
   }
 }
 

@@ -38,6 +38,7 @@ struct record {
   std::atomic<uint64_t> kind_and_root;
   std::atomic<uint64_t> size;
   std::atomic<uint64_t> item_size;
+  std::atomic<uint64_t> layout;
 };
 
 // The numbers of operations count from 1, equal on all ranks.
@@ -47,7 +48,7 @@ struct block_header {
   alignas(128) std::atomic<uint64_t> finished;
   // The operation that the owner broke off first; 0: none. Written after `lost`.
   std::atomic<uint64_t> broken;
-  // 1 + the rank whose loss was the reason; 0: another one.
+  // 1 + the name of the rank whose loss was the reason; 0: another one.
   std::atomic<uint64_t> lost;
 };
 
@@ -70,13 +71,15 @@ class arena {
 
   // `blocks`: by rank; where each rank's block of zero bytes lies in this process, and stays as
   // long as the arena lives. Null: not mapped here. `read`: empty, if this rank cannot read from
-  // the address spaces of all other ranks.
-  arena(int rank, std::vector<void*> blocks, reader read);
+  // the address spaces of all other ranks. `names`: what error messages call the ranks; empty: by
+  // their place.
+  arena(int rank, std::vector<void*> blocks, reader read, std::vector<int> names = {});
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(blocks_.size()); }
+  int name_of(int rank) const { return names_.empty() ? rank : names_[static_cast<size_t>(rank)]; }
 
   // What all ranks can do: the least of their states; `unknown` until all ranks have made their
   // arena. Equal on all ranks as soon as it is known.
@@ -91,8 +94,8 @@ class arena {
   // The operation is over for this rank, which does not read the other ranks' lines and areas for
   // it any more. Once for each begin().
   void finish(uint64_t number);
-  // This rank ended the operation by an error: other ranks must not wait for it. `lost`: the rank
-  // whose loss is the reason; -1: another reason.
+  // This rank ended the operation by an error: other ranks must not wait for it. `lost`: the name
+  // of the rank whose loss is the reason; -1: another reason.
   void break_off(uint64_t number, int lost);
 
   // Whether this rank's line, or its area, of that operation is no longer used by an earlier one.
@@ -137,6 +140,7 @@ class arena {
   const int rank_;
   std::vector<char*> blocks_;
   const reader read_;
+  const std::vector<int> names_;
   std::atomic<uint32_t> joined_{0};  // once it is known
   uint64_t hash_ = 0;                // of all operations begun
   std::atomic<uint64_t> all_finished_{0};

@@ -88,9 +88,9 @@ void operation::combine(const operands& what, size_t offset, size_t bytes, char*
       return what.own_is_result && !needs_scratch ? view(r, what.total, at, part, room)
                                                   : what.own + at;
     };
-    const char* right = operand(size() - 1, right_room);
-    if (size() == 1) std::memmove(sum, right, part);
-    for (int r = size() - 2; r >= 0; --r) {
+    const char* right = operand(what.ranks - 1, right_room);
+    if (what.ranks == 1) std::memmove(sum, right, part);
+    for (int r = what.ranks - 2; r >= 0; --r) {
       what.op(operand(r, left_room), right, sum, count);
       right = sum;
     }

@@ -73,17 +73,27 @@ class operation {
                                       : place::in_memory;
   }
 
+  // Stages that a rank publishes: its data can be read; its part of the results can be read; it has
+  // read all that it needs of the other ranks' own memory.
+  static constexpr uint64_t offered = 1;
+  static constexpr uint64_t combined = 2;
+  static constexpr uint64_t read = 3;
+
   // The stages of the operation: goes as far as possible, returns whether it is over.
   virtual bool step() = 0;
 
   int rank() const { return where_.rank(); }
   int size() const { return where_.size(); }
+  // For error messages.
+  int name_of(int rank) const { return where_.name_of(rank); }
 
   // Whether offer() may be called: no earlier operation uses this rank's line or area.
   bool may_offer(size_t size) {
     return where_.is_line_free(number_) &&
            (place_of(size) != place::in_area || where_.is_area_free(number_));
   }
+  // As may_offer(), where the operation uses its area in any case.
+  bool may_use_area() { return where_.is_line_free(number_) && where_.is_area_free(number_); }
   // Once, before the first publish(). What place_of() says is in memory must not change until the
   // other ranks have read it.
   void offer(const void* data, size_t size);
@@ -91,10 +101,10 @@ class operation {
   void offer_results(const void* address) {
     own_line().recv_address = reinterpret_cast<uintptr_t>(address);
   }
-  // Tells the other ranks that this one has reached the stage: 1, 2, ..., below 255.
+  // Tells the other ranks that this one has reached the stage. `offered` is the first.
   void publish(uint64_t stage) {
     line& own = own_line();
-    if (stage == 1) own.hash.store(hash_, std::memory_order_relaxed);
+    if (stage == offered) own.hash.store(hash_, std::memory_order_relaxed);
     own.phase.store(number_ << 8 | stage, std::memory_order_release);  // R1
   }
   bool has_reached(int rank, uint64_t stage) {
@@ -107,6 +117,14 @@ class operation {
     if (__builtin_expect(theirs.hash.load(std::memory_order_relaxed) != hash_, 0)) {
       where_.check_agreement(number_);
     }
+    return true;
+  }
+  // As have_all_reached(), of the ranks from `first` to before `last`.
+  bool have_reached(int first, int last, uint64_t stage) {
+    for (; first + reached_ < last; ++reached_) {
+      if (!has_reached(first + reached_, stage)) return false;
+    }
+    reached_ = 0;
     return true;
   }
   // Of stages that follow each other, each is asked for until it is reached.
@@ -132,6 +150,10 @@ class operation {
   void copy_results(int rank, size_t offset, size_t bytes, void* to) const {
     where_.read(rank, to, where_.line_of(rank, number_).recv_address + offset, bytes);
   }
+  // Of the memory of a rank.
+  void read_memory(int rank, uint64_t from, size_t bytes, void* to) const {
+    where_.read(rank, to, from, bytes);
+  }
   char* own_area() const { return where_.area_of(rank(), number_); }
   const char* area_of(int rank) const { return where_.area_of(rank, number_); }
 
@@ -142,9 +164,10 @@ class operation {
     reduce_op_t op;
     const char* own;     // what this rank offered, in its own memory
     bool own_is_result;  // `own` and `result` of combine() may overlap
+    int ranks;           // whose bytes are combined: those from 0 to before this one; at least 1
   };
   // result = the offered bytes [offset, offset + bytes) of ranks 0, 1, 2, ... combined, in this
-  // order. All ranks have reached stage 1.
+  // order. These ranks have reached stage 1.
   void combine(const operands& what, size_t offset, size_t bytes, char* result);
 
  private:

@@ -6,14 +6,6 @@
 #include "lci/base/copy.h"
 
 namespace lci::coll {
-namespace {
-
-// Of memory that other ranks read: the stage in which a rank has read all that it needs.
-constexpr uint64_t offered = 1;
-constexpr uint64_t combined = 2;
-constexpr uint64_t read = 3;
-
-}  // namespace
 
 bool barrier::step() {
   if (stage_ == 0) {
@@ -62,7 +54,7 @@ bool reduce::step() {
       if (rank() != root_) return has_reached(root_, read);
       if (!have_all_reached(offered)) return false;
       combine({what_.size, what_.item_size, what_.op, static_cast<const char*>(what_.sendbuf),
-               what_.sendbuf == what_.recvbuf},
+               what_.sendbuf == what_.recvbuf, size()},
               0, what_.size, static_cast<char*>(what_.recvbuf));
       if (in_memory) publish(read);
       return true;
@@ -78,8 +70,12 @@ allreduce::part allreduce::part_of(int rank) const {
 }
 
 operation::operands allreduce::all_operands() const {
-  return {what_.size, what_.item_size, what_.op, static_cast<const char*>(what_.sendbuf),
-          what_.sendbuf == what_.recvbuf};
+  return {what_.size,
+          what_.item_size,
+          what_.op,
+          static_cast<const char*>(what_.sendbuf),
+          what_.sendbuf == what_.recvbuf,
+          size()};
 }
 
 // The result of this rank's part takes the place of what it offered of it, which no other rank
@@ -145,20 +141,19 @@ bool allreduce::step() {
 }
 
 bool reduce_scatter::step() {
-  const bool in_memory = place_of(total()) == place::in_memory;
+  const bool in_memory = place_of(total_) == place::in_memory;
   switch (stage_) {
     case 0:
-      if (!may_offer(total())) return false;
-      offer(what_.sendbuf, total());
+      if (!may_offer(total_)) return false;
+      offer(what_.sendbuf, total_);
       publish(offered);
       stage_ = 1;
       [[fallthrough]];
     case 1: {
       if (!have_all_reached(offered)) return false;
-      const size_t begin = what_.size * static_cast<size_t>(rank());
       const char* const own = static_cast<const char*>(what_.sendbuf);
-      combine({total(), what_.item_size, what_.op, own, own + begin == what_.recvbuf}, begin,
-              what_.size, static_cast<char*>(what_.recvbuf));
+      combine({total_, what_.item_size, what_.op, own, own + begin_ == what_.recvbuf, size()},
+              begin_, what_.size, static_cast<char*>(what_.recvbuf));
       if (!in_memory) return true;
       publish(read);
       stage_ = 2;

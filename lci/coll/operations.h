@@ -89,16 +89,18 @@ class allreduce final : public operation {
   int stage_ = 0;
 };
 
-// size: bytes of each rank's result.
+// size: bytes of this rank's result, which is that of the bytes from `begin` on of the `total`
+// bytes that each rank offers. For reduce_scatter and reduce_scatterv.
 class reduce_scatter final : public operation {
  public:
-  reduce_scatter(const ticket& own, const reduction& what)
-      : operation(own, most_combined_in_area), what_(what) {}
+  reduce_scatter(const ticket& own, const reduction& what, size_t begin, size_t total)
+      : operation(own, most_combined_in_area), what_(what), begin_(begin), total_(total) {}
 
  private:
   bool step() override;
-  size_t total() const { return what_.size * static_cast<size_t>(size()); }
   const reduction what_;
+  const size_t begin_;
+  const size_t total_;
   int stage_ = 0;
 };
 

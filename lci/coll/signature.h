@@ -2,6 +2,7 @@
 #ifndef LCI_COLL_SIGNATURE_H_
 #define LCI_COLL_SIGNATURE_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -17,36 +18,57 @@ enum class operation_kind : uint8_t {
   allgather,
   alltoall,
   finalization,  // the barrier inside free_runtime
+  gather,
+  scatter,
+  scan,
+  exscan,
+  reduce_scatterv,
+  allgatherv,
+  alltoallv,
+  alloc_group,  // an allgather, then a barrier, of the ranks that make groups
+  free_group,
 };
 
 // The name of the function that programs call: a literal.
 const char* name_of(operation_kind kind);
+// The same of an operation of a group: "barrier of a group". As long-lived.
+const char* name_in_group(operation_kind kind);
 
 struct signature {
   operation_kind kind = operation_kind::none;
   int32_t root = -1;       // -1: the operation has none
   uint64_t size = 0;       // bytes; of a block, where each rank has several
   uint64_t item_size = 0;  // bytes; 0: the operation combines nothing
+  uint64_t layout = 0;     // of hash_of(): the sizes of the ranks' blocks, where they differ
 
   friend bool operator==(const signature& left, const signature& right) {
     return left.kind == right.kind && left.root == right.root && left.size == right.size &&
-           left.item_size == right.item_size;
+           left.item_size == right.item_size && left.layout == right.layout;
   }
   friend bool operator!=(const signature& left, const signature& right) { return !(left == right); }
 };
+
+inline uint64_t mix_hash(uint64_t value) {
+  value *= 0x9fb21c651e98df25;
+  return value ^ (value >> 32);
+}
+
+// A hash of the sizes of all blocks; never 0.
+inline uint64_t hash_of(const size_t* sizes, size_t count) {
+  uint64_t hash = count + 1;
+  for (size_t i = 0; i < count; ++i) hash = mix_hash(hash ^ sizes[i]) + i;
+  return hash == 0 ? 1 : hash;
+}
 
 // A hash of a sequence of signatures: of the sequence with hash `before`, and then `next`. Two
 // ranks that have called different operations have different hashes from then on (but for a chance
 // of 2^-64 per operation).
 inline uint64_t extend_hash(uint64_t before, const signature& next) {
-  const auto mix = [](uint64_t value) {
-    value *= 0x9fb21c651e98df25;
-    return value ^ (value >> 32);
-  };
-  uint64_t hash = mix(before + static_cast<uint64_t>(next.kind) +
-                      (static_cast<uint64_t>(static_cast<uint32_t>(next.root)) << 8));
-  hash = mix(hash ^ next.size);
-  return mix(hash + next.item_size);
+  uint64_t hash = mix_hash(before + static_cast<uint64_t>(next.kind) +
+                           (static_cast<uint64_t>(static_cast<uint32_t>(next.root)) << 8));
+  hash = mix_hash(hash ^ next.size);
+  hash = mix_hash(hash + next.item_size);
+  return next.layout == 0 ? hash : mix_hash(hash ^ next.layout);
 }
 
 // "broadcast of 80000 bytes from rank 1".

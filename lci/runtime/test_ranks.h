@@ -7,6 +7,7 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <functional>
 #include <memory>
 #include <string>
@@ -101,12 +102,23 @@ inline void end_turns() {
   if (scheduler != nullptr) scheduler->end();
 }
 
+// LCI_TEST_BACKEND=ofi: tests over libfabric, through the provider LCI_TEST_PROVIDER. (Not set: the
+// network that joins the ranks of one host.)
+inline void choose_network(global_attr_t* defaults) {
+  if (simulated()) defaults->backend = attr_backend_t::sim;
+  const char* const backend = std::getenv("LCI_TEST_BACKEND");
+  if (backend == nullptr) return;
+  ASSERT_STREQ(backend, "ofi");
+  defaults->backend = attr_backend_t::ofi;
+  defaults->ofi_provider_name = std::getenv("LCI_TEST_PROVIDER");
+}
+
 // Runs body(runtime) as every rank of a job, and ends the runtimes together.
 inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
                     const runtime_attr_t& attr = runtime_attr_t(),
                     const global_attr_t& defaults = global_attr_t()) {
   global_attr_t all = defaults;
-  if (simulated()) all.backend = attr_backend_t::sim;
+  choose_network(&all);
   run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
     // Not on the stack, which the address sanitizer aligns for less than it needs.
     const auto runtime = std::make_unique<runtime_impl_t>(std::move(boot), attr, all);

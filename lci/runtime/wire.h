@@ -31,7 +31,7 @@
 
 namespace lci::rt {
 
-constexpr uint64_t wire_version = 0x4c43490000000003;  // "LCI", then the number
+constexpr uint64_t wire_version = 0x4c43490000000004;  // "LCI", then the number
 
 // ---- immediate data --------------------------------------------------------------------------
 

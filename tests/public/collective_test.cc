@@ -37,11 +37,93 @@ void round(int life) {
   }
 }
 
+// Blocks of rank + 1 items, and the ready-made operators.
+void blocks() {
+  const auto rank = static_cast<size_t>(lci::get_rank_me());
+  const auto ranks = static_cast<size_t>(lci::get_rank_n());
+  const uint64_t own = rank + 1;
+  std::vector<uint64_t> all(ranks);
+  lci::gather(&own, all.data(), sizeof(own), 0);
+  for (size_t r = 0; rank == 0 && r < ranks; ++r) EXPECT(all[r] == r + 1);
+  uint64_t back = 0;
+  lci::scatter(all.data(), &back, sizeof(back), 0);
+  EXPECT(back == own);
+
+  uint64_t sum = 0;
+  lci::scan(&own, &sum, 1, sizeof(sum), lci::reduce_sum<uint64_t>);
+  EXPECT(sum == own * (own + 1) / 2);
+  uint64_t before = 7;
+  lci::exscan(&own, &before, 1, sizeof(before), lci::reduce_sum<uint64_t>);
+  EXPECT(before == (rank == 0 ? 7 : sum - own));
+  uint64_t product = 0;
+  lci::allreduce(&own, &product, 1, sizeof(product), lci::reduce_prod<uint64_t>);
+  for (uint64_t r = ranks; r > 0; --r) product /= r;
+  EXPECT(product == 1);
+
+  std::vector<size_t> sizes;
+  std::vector<size_t> equal(ranks, own * sizeof(uint64_t));
+  std::vector<size_t> counts;
+  size_t items = 0;
+  for (size_t r = 0; r < ranks; ++r) {
+    counts.push_back(r + 1);
+    sizes.push_back((r + 1) * sizeof(uint64_t));
+    items += r + 1;
+  }
+  const std::vector<uint64_t> mine(own, own);
+  std::vector<uint64_t> gathered(items);
+  lci::allgatherv(mine.data(), gathered.data(), sizes.data());
+  for (size_t r = 0, i = 0; r < ranks; ++r) {
+    for (size_t k = 0; k <= r; ++k, ++i) EXPECT(gathered[i] == r + 1);
+  }
+  // Rank s sends s + 1 items to each, which are its number.
+  const std::vector<uint64_t> sent(ranks * own, own);
+  std::vector<uint64_t> received(items);
+  lci::alltoallv(sent.data(), equal.data(), received.data(), sizes.data());
+  EXPECT(received == gathered);
+  std::vector<uint64_t> largest(own);
+  lci::reduce_scatterv(gathered.data(), largest.data(), counts.data(), sizeof(uint64_t),
+                       lci::reduce_max<uint64_t>);
+  EXPECT(largest == mine);
+}
+
+// The even ranks and the odd ones, from the last to the first; and without rank 0.
+void groups() {
+  const int rank = lci::get_rank_me();
+  const int ranks = lci::get_rank_n();
+  lci::group_t group = lci::split_group(rank % 2, -rank);
+  const int n = lci::get_rank_n(group);
+  EXPECT(n == (ranks + 1 - rank % 2) / 2);
+  EXPECT(lci::get_rank_of_group(group, lci::get_rank_me(group)) == rank);
+  EXPECT(lci::get_rank_in_group(group, rank) == n - 1 - rank / 2);
+  EXPECT(lci::get_rank_in_group(group, rank + 1) == -1);
+  for (size_t count : {size_t{1}, size_t{1000}, size_t{100000}}) {
+    const std::vector<int64_t> own(count, rank);
+    std::vector<int64_t> sums(count);
+    lci::allreduce_x(own.data(), sums.data(), count, sizeof(int64_t), lci::reduce_sum<int64_t>)
+        .group(group)();
+    EXPECT(sums == std::vector<int64_t>(count, int64_t{n} * (n - 1) + n * (rank % 2)));
+  }
+  std::vector<int> list;
+  for (int r = 1; rank > 0 && r < ranks; ++r) list.push_back(r);
+  lci::group_t others = lci::alloc_group(list.data(), list.size());
+  EXPECT(others.is_empty() == (rank == 0));
+  if (!others.is_empty()) {
+    int first = rank;
+    lci::broadcast_x(&first, sizeof(first), 0).group(others)();
+    EXPECT(first == 1);
+    lci::free_group(&others);
+  }
+  lci::free_group(&group);
+  EXPECT(group.is_empty());
+}
+
 void body() {
   for (int life = 0; life < 3; ++life) {
     lci::g_runtime_init();
     EXPECT(!lci::get_g_runtime().is_empty());
     round(life);
+    blocks();
+    groups();
     // A second runtime beside the global one.
     lci::runtime_t other = lci::alloc_runtime_x().name("other")();
     lci::barrier_x().runtime(other)();

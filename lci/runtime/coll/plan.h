@@ -24,7 +24,7 @@ class plan {
   using step = graph_node_t;
 
   // Rounds are below this number.
-  static constexpr uint32_t most_rounds = uint32_t{1} << 28;
+  static constexpr uint32_t most_rounds = uint32_t{1} << 26;
 
   // `call`, which outlives the plan, has begun. `room`: bytes of memory of the plan's own.
   explicit plan(const collective_call& call, size_t room = 0);

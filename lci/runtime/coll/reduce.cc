@@ -3,6 +3,7 @@
 // bytes: it is computed by one, or by all in the same order.
 #include <algorithm>
 #include <stdexcept>
+#include <vector>
 
 #include "lci/api/coll.hpp"
 #include "lci/base/strings.h"
@@ -63,10 +64,17 @@ char* result_of_tree(const plan& p, char* work, char* spare) {
   return work;
 }
 
-// Every rank gets `sendbuf`'s items `own` of every rank, and reduces them in order. Room: (size -
-// 1) times their bytes.
+// The bytes of a send buffer of which a rank gets the result.
+struct share {
+  size_t begin;
+  size_t bytes;
+};
+
+// Every rank gets its share of every rank, and reduces them in order. `what`: the items of this
+// rank's share. Room: (size - 1) times their bytes.
+template <class ShareOf>
 void reduce_directly(plan* p, const char* sendbuf, char* recvbuf, const items& what,
-                     size_t (*begin_of)(int rank, size_t bytes)) {
+                     const ShareOf& share_of) {
   const int n = p->size();
   const auto slot = [&](int rank) {
     const auto index = static_cast<size_t>(rank < p->rank() ? rank : rank - 1);
@@ -76,12 +84,13 @@ void reduce_directly(plan* p, const char* sendbuf, char* recvbuf, const items& w
     const int from = (p->rank() - i + n) % n;
     const int to = (p->rank() + i) % n;
     p->receive(from, slot(from), what.bytes(), 0);
-    p->send(to, sendbuf + begin_of(to, what.bytes()), what.bytes(), 0);
+    const share theirs = share_of(to);
+    p->send(to, sendbuf + theirs.begin, theirs.bytes, 0);
   }
   p->then();
   // From the right: rank n-1's items become the right operand of all. What recvbuf may share with
   // sendbuf has been sent by now.
-  const char* const own = sendbuf + begin_of(p->rank(), what.bytes());
+  const char* const own = sendbuf + share_of(p->rank()).begin;
   const auto items_of = [&](int rank) { return rank == p->rank() ? own : slot(rank); };
   if (recvbuf != items_of(n - 1) && n - 1 != p->rank() && recvbuf == own) {
     // recvbuf still holds our own items: they come to their turn before it is written.
@@ -131,9 +140,6 @@ template <class Op>
 coll::reduction reduction_of(const Op& op, size_t bytes) {
   return {op.get_sendbuf(), op.get_recvbuf(), bytes, op.get_item_size(), op.get_op()};
 }
-
-size_t always_all(int, size_t) { return 0; }
-size_t block_of(int rank, size_t bytes) { return static_cast<size_t>(rank) * bytes; }
 
 }  // namespace
 }  // namespace rt
@@ -201,7 +207,9 @@ void allreduce_x::operator()() const {
   }
   switch (algorithm) {
     case allreduce_algorithm_t::direct:
-      rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()), out, what, rt::always_all);
+      rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()), out, what, [bytes](int) {
+        return rt::share{0, bytes};
+      });
       break;
     case allreduce_algorithm_t::ring: {
       if (out != get_sendbuf()) p.copy(out, get_sendbuf(), bytes);
@@ -241,7 +249,8 @@ void reduce_scatter_x::operator()() const {
   reduce_scatter_algorithm_t algorithm = get_algorithm();
   if (algorithm == reduce_scatter_algorithm_t::none && all > 0 &&
       call.is_shared(all, coll::most_combined_in_area)) {
-    return call.run<coll::reduce_scatter>(rt::reduction_of(*this, block));
+    return call.run<coll::reduce_scatter>(rt::reduction_of(*this, block),
+                                          static_cast<size_t>(call.rank()) * block, all);
   }
   if (algorithm == reduce_scatter_algorithm_t::none) {
     algorithm = reduce_scatter_algorithm_t::direct;  // each block goes where it is needed at once
@@ -256,7 +265,9 @@ void reduce_scatter_x::operator()() const {
   if (direct) {
     rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()),
                         static_cast<char*>(get_recvbuf()),
-                        {get_recvcount(), get_item_size(), get_op()}, rt::block_of);
+                        {get_recvcount(), get_item_size(), get_op()}, [block](int rank) {
+                          return rt::share{static_cast<size_t>(rank) * block, block};
+                        });
     p.run();
     return;
   }
@@ -286,6 +297,33 @@ void reduce_scatter_x::operator()() const {
     for (int to = 0; to < p.size(); ++to) {
       if (to != holder) p.send(to, result + static_cast<size_t>(to) * block, block, round);
     }
+  }
+  p.run();
+}
+
+void reduce_scatterv_x::operator()() const {
+  rt::collective_call call(*this, coll::operation_kind::reduce_scatterv);
+  const std::vector<size_t> sizes =
+      rt::sizes_of(get_recvcounts(), get_item_size(), call, "recvcounts");
+  const coll::block_layout blocks = rt::layout_of(sizes, nullptr, call.name());
+  const size_t all = rt::sum_of(sizes, call.name());
+  const coll::block_layout::block own = blocks.of(call.rank());
+  rt::check_op(get_op(), call.name());
+  rt::check_buffer(get_sendbuf(), all, call.name(), "sendbuf");
+  rt::check_buffer(get_recvbuf(), own.size, call.name(), "recvbuf");
+  call.begin({{}, -1, all, get_item_size(), coll::hash_of(sizes.data(), sizes.size())});
+  if (all > 0 && call.is_shared(all, coll::most_combined_in_area)) {
+    return call.run<coll::reduce_scatter>(rt::reduction_of(*this, own.size), own.offset, all);
+  }
+  const size_t others = static_cast<size_t>(call.size()) - 1;
+  rt::plan p(call, rt::bytes_of(others, own.size, call.name()));
+  if (all > 0) {
+    const size_t count = own.size / get_item_size();
+    rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()),
+                        static_cast<char*>(get_recvbuf()), {count, get_item_size(), get_op()},
+                        [&blocks](int rank) {
+                          return rt::share{blocks.of(rank).offset, blocks.of(rank).size};
+                        });
   }
   p.run();
 }

@@ -1,0 +1,57 @@
+// Gather and scatter, as one rank carries them out in an arena. Arguments are those of
+// lci/api/coll.hpp, checked; sizes are in bytes.
+#ifndef LCI_COLL_ROOTED_H_
+#define LCI_COLL_ROOTED_H_
+
+#include <cstddef>
+
+#include "lci/coll/operation.h"
+#include "lci/coll/operations.h"
+
+namespace lci::coll {
+
+// Every rank offers its block, and the root copies all. A rank waits for the root only if that
+// reads the rank's own memory.
+class gather final : public operation {
+ public:
+  gather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
+      : operation(own, most_copied_in_area),
+        sendbuf_(sendbuf),
+        recvbuf_(static_cast<char*>(recvbuf)),
+        size_(size),
+        root_(root) {}
+
+ private:
+  bool step() override;
+  const void* const sendbuf_;
+  char* const recvbuf_;
+  const size_t size_;  // of a block
+  const int root_;
+  int stage_ = 0;
+};
+
+// The root offers all blocks, and each rank copies its own. The root waits for the other ranks only
+// if they read its own memory.
+class scatter final : public operation {
+ public:
+  scatter(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
+      : operation(own, most_copied_in_area),
+        sendbuf_(static_cast<const char*>(sendbuf)),
+        recvbuf_(recvbuf),
+        size_(size),
+        root_(root) {}
+
+ private:
+  bool step() override;
+  bool step_as_root();
+  size_t total() const { return size_ * static_cast<size_t>(size()); }
+  const char* const sendbuf_;
+  void* const recvbuf_;
+  const size_t size_;  // of a block
+  const int root_;
+  int stage_ = 0;
+};
+
+}  // namespace lci::coll
+
+#endif  // LCI_COLL_ROOTED_H_
