@@ -28,7 +28,18 @@ collective_call::collective_call(const target& where, matching_engine_t engine, 
 void collective_call::begin(coll::signature called) {
   called.kind = kind_;
   number_ = engine_.next_collective(name()) + 1;
+  if (__builtin_expect(static_cast<bool>(runtime_.record()), 0)) record(called);
   if (coll::arena* const meets = arena(); meets != nullptr) hash_ = meets->begin(number_, called);
+}
+
+[[gnu::noinline, gnu::cold]] void collective_call::record(const coll::signature& called) const {
+  observe::event made = observe::event_sink::moment(observe::event_kind::collective);
+  made.peer = called.root;
+  made.size = called.size;
+  made.detail = number_;
+  made.device = static_cast<uint16_t>(engine_.id);
+  observe::set_name(&made, name());
+  runtime_.record().add(made);
 }
 
 coll::arena* collective_call::arena() const {

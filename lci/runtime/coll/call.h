@@ -73,6 +73,7 @@ class collective_call {
   collective_call(const target& where, matching_engine_t engine, comp_t comp,
                   coll::operation_kind kind);
   void run_blocking(coll::operation* operation) const;
+  void record(const coll::signature& called) const;
   // Null where this engine's operations do not meet in one.
   coll::arena* arena() const;
 
