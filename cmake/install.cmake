@@ -44,7 +44,7 @@ foreach(library lci lct)
 endforeach()
 
 if(LCI_BUILD_TOOLS)
-  foreach(tool lcrun lci_perf lci_info)
+  foreach(tool lcrun lci_perf lci_info lci_trace)
     install(TARGETS ${tool} DESTINATION ${CMAKE_INSTALL_BINDIR})
     install(FILES docs/man/${tool}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   endforeach()

@@ -32,7 +32,7 @@ if ! grep -qx '  shm: usable' "$work/info"; then
   echo "cmake: lci_info does not show a usable backend shm: $(< "$work/info")" >&2
   exit 1
 fi
-pages=(man1/lcrun.1 man1/lci_perf.1 man1/lci_info.1)
+pages=(man1/lcrun.1 man1/lci_perf.1 man1/lci_info.1 man1/lci_trace.1)
 if command -v doxygen > /dev/null; then pages+=(man3/lci_post_am.3 man3/LCT_now.3); fi
 for page in "${pages[@]}"; do
   if [[ ! -s $prefix/share/man/$page ]]; then
