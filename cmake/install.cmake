@@ -44,12 +44,12 @@ foreach(library lci lct)
 endforeach()
 
 if(LCI_BUILD_TOOLS)
-  install(TARGETS lcrun lci_perf lci_info DESTINATION ${CMAKE_INSTALL_BINDIR})
+  install(TARGETS lcrun lci_perf lci_info lci_trace DESTINATION ${CMAKE_INSTALL_BINDIR})
   install(PROGRAMS benchmarks/perf/lci_plot DESTINATION ${CMAKE_INSTALL_BINDIR})
   # Where lci_plot looks for them.
   install(FILES benchmarks/compare/svg.py benchmarks/compare/units.py
     DESTINATION ${CMAKE_INSTALL_BINDIR}/../share/lci/plot)
-  foreach(tool lcrun lci_perf lci_plot lci_info)
+  foreach(tool lcrun lci_perf lci_plot lci_info lci_trace)
     install(FILES docs/man/${tool}.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   endforeach()
   install(FILES tools/launcher/completion/lcrun.bash

@@ -26,7 +26,7 @@ foreach(network "IBV libibverbs" "OFI libfabric")
   endif()
 endforeach()
 
-option(LCI_BUILD_TOOLS "Build lcrun, lci_perf and lci_info, which need Abseil" ${LCI_IS_TOP_LEVEL})
+option(LCI_BUILD_TOOLS "Build lcrun, lci_perf, lci_info and lci_trace, which need Abseil" ${LCI_IS_TOP_LEVEL})
 # The reference is for those who install the library, not for projects that contain it.
 if(LCI_IS_TOP_LEVEL)
   set(lci_man_default AUTO)

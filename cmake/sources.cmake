@@ -67,9 +67,11 @@ set(LCI_SOURCES
   lci/net/sim/settings.cc
   lci/observe/call_site.cc
   lci/observe/counter_table.cc
+  lci/observe/event.cc
   lci/observe/job_report.cc
   lci/observe/observer.cc
   lci/observe/rank_report.cc
+  lci/observe/recorder.cc
   lci/observe/subject.cc
   lci/observe/waiting.cc
   lci/runtime/agreement.cc
@@ -111,6 +113,7 @@ set(LCI_SOURCES
   lci/runtime/protocol/rma.cc
   lci/runtime/raw.cc
   lci/runtime/rcomp_registry.cc
+  lci/runtime/recording_network.cc
   lci/runtime/registrations.cc
   lci/runtime/resource_operations.cc
   lci/runtime/runtime.cc
@@ -310,3 +313,23 @@ set(LCRUN_SOURCES
 set(LCRUN_ABSEIL
   absl::str_format
   absl::strings)
+
+set(LCI_TRACE_SOURCES
+  lci/base/env.cc
+  lci/base/error_text.cc
+  lci/base/rank_list.cc
+  lci/base/status.cc
+  lci/base/strings.cc
+  lci/observe/event.cc
+  lci/observe/recording.cc
+  tools/cli/help.cc
+  tools/cli/parse.cc
+  tools/cli/values.cc
+  tools/trace/chrome.cc
+  tools/trace/clocks.cc
+  tools/trace/files.cc
+  tools/trace/main.cc
+  tools/trace/messages.cc
+  tools/trace/text.cc)
+
+set(LCI_TRACE_ABSEIL)

@@ -1,7 +1,7 @@
-# lcrun, lci_perf and lci_info.
+# lcrun, lci_perf, lci_info and lci_trace.
 
 # Abseil is the parent project's, or the installed one.
-set(lci_abseil ${LCRUN_ABSEIL} ${LCI_PERF_ABSEIL} ${LCI_INFO_ABSEIL})
+set(lci_abseil ${LCRUN_ABSEIL} ${LCI_PERF_ABSEIL} ${LCI_INFO_ABSEIL} ${LCI_TRACE_ABSEIL})
 list(REMOVE_DUPLICATES lci_abseil)
 foreach(library IN LISTS lci_abseil)
   if(NOT TARGET ${library})
@@ -23,6 +23,8 @@ endfunction()
 lci_tool(lcrun LCRUN_SOURCES LCRUN_ABSEIL)
 # It starts on any host, and fast.
 target_link_options(lcrun PRIVATE -static-libgcc -static-libstdc++)
+# It reads files, and needs nothing of the library as it is built.
+lci_tool(lci_trace LCI_TRACE_SOURCES LCI_TRACE_ABSEIL)
 lci_tool(lci_perf LCI_PERF_SOURCES LCI_PERF_ABSEIL LCI)
 # It reports what the library itself computes, by names that the shared library does not export.
 lci_tool(lci_info LCI_INFO_SOURCES LCI_INFO_ABSEIL ${CMAKE_DL_LIBS})

@@ -34,7 +34,7 @@ if ! grep -qx '  shm: usable' "$work/info"; then
 fi
 "$prefix/bin/lcrun" -n 2 --timeout 50 "$prefix/bin/lci_perf" --size 8:32 --iters 10 --format csv > "$work/am.csv"
 "$prefix/bin/lci_plot" "$work/am.csv" > "$work/plot.svg"
-pages=(man1/lcrun.1 man1/lci_perf.1 man1/lci_plot.1 man1/lci_info.1)
+pages=(man1/lcrun.1 man1/lci_perf.1 man1/lci_plot.1 man1/lci_info.1 man1/lci_trace.1)
 if command -v doxygen > /dev/null; then pages+=(man3/lci_post_am.3 man3/LCT_now.3); fi
 for page in "${pages[@]}"; do
   if [[ ! -s $prefix/share/man/$page ]]; then

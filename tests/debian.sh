@@ -59,7 +59,7 @@ printers=$(in_clean gdb -nx -batch -ex start -ex 'info pretty-printer global lci
 grep -q '^    status_t$' <<< "$printers" || fail "gdb does not load the printers of the package: $printers"
 
 # The manual pages: of the programs and of the operations.
-for file in lcrun.1 lci_perf.1 lci_plot.1 lci_info.1; do
+for file in lcrun.1 lci_perf.1 lci_plot.1 lci_info.1 lci_trace.1; do
   [[ -s $clean/usr/share/man/man1/$file.gz ]] || fail "lci-tools has no manual page $file"
 done
 for file in lci_post_am.3 lci_post_am_x.3 lci_alloc_device.3 LCT_now.3; do

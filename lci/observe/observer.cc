@@ -168,6 +168,7 @@ class thread_observer final : public observer {
   }
 
   rank_report report() const {
+    if (options_.on_query) options_.on_query();
     rank_report made;
     made.rank = boot_.rank();
     made.size = boot_.size();

@@ -3,6 +3,7 @@
 #define LCI_OBSERVE_OBSERVER_H_
 
 #include <chrono>
+#include <functional>
 #include <memory>
 
 #include "lci/boot/bootstrap.h"
@@ -15,6 +16,8 @@ struct observer_options {
   // Whether the server of the bootstrap collects the answers, as lcrun does. Otherwise the rank
   // that asks collects them, and writes the report to its standard error stream.
   bool is_collected_by_server = false;
+  // Called by the observer's thread whenever the job is asked; empty: nothing.
+  std::function<void()> on_query = {};
 };
 
 // Watches the bootstrap for queries (observer_keys.h), puts the answers, and asks by itself when a

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -22,6 +23,7 @@
 #include "lci/boot/scoped.h"
 #include "lci/observe/counting.h"
 #include "lci/observe/observer.h"
+#include "lci/observe/recorder.h"
 #include "lci/observe/waiting.h"
 #include "lci/runtime/attributes.h"
 #include "lci/runtime/coll/call.h"
@@ -38,7 +40,8 @@ namespace {
 // What the process has while it is part of a job.
 struct membership : rt::live_object {
   std::unique_ptr<boot::bootstrap> boot;
-  std::unique_ptr<observe::observer> observer;  // ends before the bootstrap, which it uses
+  std::unique_ptr<observe::recorder> recorder;  // null: this rank does not record
+  std::unique_ptr<observe::observer> observer;  // ends before both, which it uses
 };
 
 struct process_state {
@@ -59,12 +62,59 @@ process_state& process() {
 constexpr const char* hang_report_variable = "LCI_HANG_REPORT";
 constexpr double default_hang_report = 30;  // seconds
 
-observe::observer_options observer_options(double patience) {
+// What LCI_RECORD says.
+enum class recording { off, on, keep };
+constexpr base::enum_name<recording> recordings[] = {
+    {"0", recording::off}, {"1", recording::on}, {"keep", recording::keep}};
+
+// Throws std::invalid_argument if a variable has a wrong value.
+std::optional<observe::recorder_options> recorder_options_from_environment() {
+  const auto wanted = base::env_enum("LCI_RECORD", recording::off, recordings);
+  const auto events = base::env_size("LCI_RECORD_EVENTS", observe::default_events_per_ring,
+                                     observe::min_events_per_ring, observe::max_events_per_ring);
+  for (const base::Status& each : {wanted.status(), events.status()}) {
+    if (!each.ok()) throw std::invalid_argument(base::StrCat("lci: ", each.message()));
+  }
+  if ((*events & (*events - 1)) != 0) {
+    throw std::invalid_argument(
+        base::StrCat("lci: LCI_RECORD_EVENTS=", *events, " is not a power of two"));
+  }
+  if (*wanted == recording::off) return std::nullopt;
+  observe::recorder_options options;
+  options.events_per_thread = static_cast<uint32_t>(*events);
+  options.directory = base::env_string("LCI_RECORD_DIR", options.directory);
+  options.keep = *wanted == recording::keep;
+  return options;
+}
+
+// Null, with a warning, if there is no place for the file: the job runs without it, too.
+std::unique_ptr<observe::recorder> make_recorder(observe::recorder_options options,
+                                                 const boot::bootstrap& boot) {
+  options.rank = boot.rank();
+  options.ranks = boot.size();
+  options.job = boot.job_id();
+  auto made = observe::recorder::make(options);
+  if (made.ok()) {
+    LCI_LOG(debug, "this rank records its events in ", (*made)->path());
+    return *std::move(made);
+  }
+  LCI_LOG(warn, "this rank does not record its events: ", made.status().message(),
+          "; LCI_RECORD_DIR names another directory");
+  return nullptr;
+}
+
+observe::observer_options observer_options(double patience, observe::recorder* recorder) {
   observe::observer_options options;
   options.patience = std::chrono::milliseconds(static_cast<int64_t>(std::ceil(patience * 1000)));
   // Where lcrun serves the bootstrap, it collects the answers.
   options.is_collected_by_server =
       base::env_text("LCI_JOB_ID").has_value() && base::env_text("LCI_BOOT_ADDR").has_value();
+  if (recorder != nullptr) {
+    options.on_query = [recorder] {
+      recorder->add(observe::event_sink::moment(observe::event_kind::report));
+      recorder->keep(observe::keep_report);
+    };
+  }
   return options;
 }
 
@@ -94,17 +144,21 @@ runtime_t make_runtime(const Op& options) {
   std::unique_ptr<boot::bootstrap> scope;
   global_attr_t defaults;
   std::vector<runtime_impl_t*> others;
+  observe::event_sink record;
   {
     const std::lock_guard<std::mutex> guard(state.mutex);
+    const int number = state.runtimes++;
     scope = std::make_unique<boot::scoped_bootstrap>(require_boot(state, "alloc_runtime"),
-                                                     base::StrCat("r", state.runtimes++));
+                                                     base::StrCat("r", number));
+    record = {state.job.load(std::memory_order_relaxed)->recorder.get(),
+              static_cast<uint8_t>(number)};
     defaults = g_default_attr;
     others = state.alive;
   }
   const runtime_attr_t attr = options.resolve(defaults);
   options.get_device_name().get_set_value(&defaults.device_name);
   for (runtime_impl_t* other : others) other->gather();
-  auto made = std::make_unique<runtime_impl_t>(std::move(scope), attr, defaults);
+  auto made = std::make_unique<runtime_impl_t>(std::move(scope), attr, defaults, record);
   const std::lock_guard<std::mutex> guard(state.mutex);
   state.alive.push_back(made.get());
   return made.release();
@@ -131,13 +185,16 @@ void global_initialize() {
     if (!counts.ok()) {
       throw std::invalid_argument(base::StrCat("lci: ", counts.status().message()));
     }
+    const auto records = recorder_options_from_environment();
     auto boot = boot::make_bootstrap();
     if (!boot.ok()) {
       throw std::runtime_error(base::StrCat("lci: can't join the job: ", boot.status().ToString()));
     }
     auto job = std::make_unique<membership>();
     job->boot = *std::move(boot);
-    job->observer = observe::start_observer(*job->boot, observer_options(*patience));
+    if (records) job->recorder = make_recorder(*records, *job->boot);
+    job->observer =
+        observe::start_observer(*job->boot, observer_options(*patience, job->recorder.get()));
     g_default_attr = *attr;
     observe::counts_traffic().store(*counts);
     state.runtimes = 0;
@@ -215,6 +272,7 @@ void free_runtime_x::operator()() const {
     } catch (const std::runtime_error& error) {
       // The ranks have not called the same collective operations.
       disagreement = error.what();
+      if (impl->record()) impl->record().to()->keep(observe::keep_failure);
     }
   }
   impl->report_counters();

@@ -38,7 +38,9 @@ matching_engine::matching_engine(runtime_impl_t& owner, const matching_engine_at
                                  matching_make_key_t make_key)
     : runtime(owner),
       attr(attributes),
-      make_key_(make_key),
+      extras_(make_key != nullptr || owner.record()
+                  ? std::make_unique<const extras>(extras{make_key, owner.record()})
+                  : nullptr),
       entries_(make_entries<entries_type>(attributes.matching_engine_type)) {}
 
 matching_engine::~matching_engine() {
@@ -53,10 +55,7 @@ matching_engine::~matching_engine() {
 }
 
 // Equal for equal keys.
-[[gnu::always_inline]] inline uint64_t matching_engine::hash(const matching_key& key) const {
-  if (__builtin_expect(make_key_ != nullptr, 0) && !key.collective) {
-    return make_key_(key.rank, key.tag, key.policy);
-  }
+[[gnu::always_inline]] inline uint64_t matching_engine::hash(const matching_key& key) {
   const auto rank = static_cast<uint64_t>(key.rank + 1) * 0xc2b2ae3d27d4eb4f;
   if (__builtin_expect(key.policy == matching_policy_t::rank_tag, 1)) return key.tag + rank;
   switch (key.policy) {
@@ -69,30 +68,66 @@ matching_engine::~matching_engine() {
   }
 }
 
-// The oldest entry of the other type that matches, taken out; or null, and what make() returns
-// waits.
-template <class Make>
+template <class Same, class Make>
 [[gnu::always_inline]] inline matching_engine::entry* matching_engine::find_or_wait(
-    const matching_key& key, entry_type type, const Make& make) {
-  const auto same = [this, &key](const void* value) {
-    const matching_key& other = to_entry(value)->key;
-    // The program's own keys say all.
-    if (__builtin_expect(make_key_ != nullptr, 0) && !key.collective && !other.collective) {
-      return true;
-    }
-    return other == key;
-  };
+    uint64_t hashed, entry_type type, const Same& same, const Make& make) {
   const auto make_value = [&make] {
     entry* const made = make();
     made->since = observe::coarse_clock::seconds();
     return to_value(made);
   };
-  const uint64_t hashed = hash(key);
   auto* const table = std::get_if<0>(&entries_);
   void* const found = __builtin_expect(table != nullptr, 1)
                           ? table->insert(hashed, type, same, make_value)
                           : std::get<1>(entries_).insert(hashed, type, same, make_value);
   return to_entry(found);
+}
+
+// The oldest entry of the other type that matches, taken out; or null, and what make() returns
+// waits.
+template <class Make>
+[[gnu::always_inline]] inline matching_engine::entry* matching_engine::find_or_wait(
+    const matching_key& key, entry_type type, const Make& make) {
+  if (__builtin_expect(extras_ != nullptr, 0)) return find_or_wait_with_extras(key, type, make);
+  return find_or_wait(
+      hash(key), type, [&key](const void* value) { return to_entry(value)->key == key; }, make);
+}
+
+template <class Make>
+[[gnu::noinline]] matching_engine::entry* matching_engine::find_or_wait_with_extras(
+    const matching_key& key, entry_type type, const Make& make) {
+  const matching_make_key_t make_key = extras_->make_key;
+  const auto same = [make_key, &key](const void* value) {
+    const matching_key& other = to_entry(value)->key;
+    // The program's own keys say all.
+    return (make_key != nullptr && !key.collective && !other.collective) || other == key;
+  };
+  const uint64_t hashed =
+      make_key != nullptr && !key.collective ? make_key(key.rank, key.tag, key.policy) : hash(key);
+  // A copy: what waits may be over, and `key` with it, as soon as others can find it.
+  const matching_key recorded = key;
+  entry* const found = find_or_wait(hashed, type, same, make);
+  if (extras_->record) record(recorded, type, found != nullptr);
+  return found;
+}
+
+void matching_engine::record(const matching_key& key, entry_type type, bool found) const {
+  using observe::event;
+  using observe::event_kind;
+  const bool is_receive = type == entry_type::recv;
+  event made = observe::event_sink::moment(
+      is_receive ? (found ? event_kind::matched_receive : event_kind::receive)
+                 : (found ? event_kind::matched_arrival : event_kind::unexpected));
+  const bool any_rank = is_receive && (key.policy == matching_policy_t::tag_only ||
+                                       key.policy == matching_policy_t::none);
+  const bool any_tag = is_receive && (key.policy == matching_policy_t::rank_only ||
+                                      key.policy == matching_policy_t::none);
+  made.peer = any_rank ? event::no_peer : key.rank;
+  made.tag = key.tag;
+  if (any_tag) made.flags |= event::any_tag;
+  if (key.collective) made.flags |= event::of_library;
+  made.detail = id;
+  extras_->record.add(made);
 }
 
 error_t matching_engine::post_recv(const message& incoming, status_t* status) {

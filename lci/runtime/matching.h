@@ -16,6 +16,7 @@
 #include "lci/ds/matching_table.h"
 #include "lci/ds/matching_type.h"
 #include "lci/ds/object_pool.h"
+#include "lci/observe/recorder.h"
 #include "lci/observe/subject.h"
 #include "lci/runtime/live.h"
 #include "lci/runtime/message.h"
@@ -123,7 +124,19 @@ class matching_engine : public live_object {
   template <class Variant>
   static Variant make_entries(attr_matching_engine_type_t type);
 
-  uint64_t hash(const matching_key& key) const;
+  // What few engines have, apart from the way of the others.
+  struct extras {
+    matching_make_key_t make_key;  // null: by the fields of the key
+    observe::event_sink record;
+  };
+
+  static uint64_t hash(const matching_key& key);
+  template <class Same, class Make>
+  entry* find_or_wait(uint64_t hashed, ds::matching_type type, const Same& same, const Make& make);
+  template <class Make>
+  entry* find_or_wait_with_extras(const matching_key& key, ds::matching_type type,
+                                  const Make& make);
+  void record(const matching_key& key, ds::matching_type type, bool found) const;
   template <class Make>
   entry* find_or_wait(const matching_key& key, ds::matching_type type, const Make& make);
   error_t take(receive* posted, unexpected* found, status_t* status);
@@ -132,8 +145,8 @@ class matching_engine : public live_object {
   void accept(device_impl_t& device, const receive& incoming, const announcement& announced);
   void refuse(const receive& incoming, int rank, tag_t tag, size_t size);
 
-  const matching_make_key_t make_key_;  // null: by the fields of the key
-  entries_type entries_;                // values: matching_link* of entries from the pools below
+  const std::unique_ptr<const extras> extras_;  // null: none
+  entries_type entries_;  // values: matching_link* of entries from the pools below
   ds::object_pool<receive> receives_;
   ds::object_pool<unexpected> unexpected_;
 

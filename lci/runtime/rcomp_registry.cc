@@ -2,6 +2,7 @@
 #include <stdexcept>
 
 #include "lci/base/strings.h"
+#include "lci/runtime/comp/recorded.h"
 #include "lci/runtime/runtime.h"
 
 namespace lci {
@@ -27,7 +28,13 @@ void runtime_impl_t::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
   if (comp != nullptr && rcomps_.get(rcomp) != nullptr) {
     throw std::logic_error(base::StrCat("lci: register_rcomp: ", rcomp, " is in use"));
   }
-  rcomps_.set(rcomp, comp);
+  rcomps_.set(rcomp, record_ && comp != nullptr ? recorded_rcomp(comp) : comp);
+}
+
+comp_impl_t* runtime_impl_t::recorded_rcomp(comp_impl_t* comp) {
+  if (!rt::is_of_type(*comp, attr_comp_type_t::handler)) return comp;
+  recorded_rcomps_.push_back(std::make_unique<rt::forwarding_comp>(comp));
+  return recorded_rcomps_.back().get();
 }
 
 void runtime_impl_t::report_no_rcomp(rcomp_t rcomp, int sender) const {

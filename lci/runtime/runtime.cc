@@ -17,6 +17,7 @@
 #include "lci/observe/waiting.h"
 #include "lci/runtime/agreement.h"
 #include "lci/runtime/coll/group.h"
+#include "lci/runtime/recording_network.h"
 #include "lci/runtime/start_failure.h"
 #include "lci/runtime/traffic.h"
 #include "lci/runtime/wait.h"
@@ -126,13 +127,15 @@ std::string describe_hosts(const std::vector<std::string>& hosts) {
 allocator_default_t g_allocator_default;
 
 runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
-                               const runtime_attr_t& attributes, const global_attr_t& defaults)
+                               const runtime_attr_t& attributes, const global_attr_t& defaults,
+                               observe::event_sink record)
     : boot_(std::move(boot)),
       attr_(attributes),
       failed_(new std::atomic<bool>[static_cast<size_t>(boot_->size())]()),
       counts_traffic_(observe::counts_traffic().load()),
       no_comp_(attributes_of_no_comp()),
-      effect_reports_(boot_->rank()) {
+      effect_reports_(boot_->rank()),
+      record_(record) {
   const std::vector<std::string> hosts = meet_peers(*boot_, attr_, defaults);
   imm_ = rt::imm_layout(attr_.imm_nbits_tag, attr_.imm_nbits_rcomp);
   attr_.max_imm_tag = imm_.max_tag();
@@ -209,6 +212,9 @@ void runtime_impl_t::set_failed(int rank) {
   failed_[static_cast<size_t>(rank)].store(true, std::memory_order_release);
   int none = -1;
   first_failed_.compare_exchange_strong(none, rank, std::memory_order_acq_rel);
+  if (record_ && record_.to()->keep(observe::keep_peer_lost)) {
+    LCI_LOG(info, "rank ", rank, " is gone; ", record_.to()->path(), " keeps the last events");
+  }
   const std::lock_guard<std::mutex> guard(engines_mutex_);
   for (uint32_t id = 0; id < next_engine_; ++id) {
     matching_engine_impl_t* engine = engines_.get(id);
@@ -310,6 +316,15 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
     auto counting = std::make_unique<rt::counting_network>(std::move(through), size());
     counted = &counting->counted();
     through = std::move(counting);
+  }
+  if (record_) {
+    rt::recording_network::place where;
+    where.to = record_;
+    where.context = static_cast<uint8_t>(context.number);
+    where.device = static_cast<uint16_t>(attributes.uid);
+    where.ranks = size();
+    where.imm = imm_;
+    through = std::make_unique<rt::recording_network>(std::move(through), where);
   }
   auto made =
       std::make_unique<device_impl_t>(context, packets, attributes, std::move(through), counted);

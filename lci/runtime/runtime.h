@@ -16,6 +16,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/ds/mpmc_array.h"
 #include "lci/net/backend.h"
+#include "lci/observe/recorder.h"
 #include "lci/runtime/attributes.h"
 #include "lci/runtime/coll/shared_memory.h"
 #include "lci/runtime/comp/impl.h"
@@ -43,9 +44,10 @@ class group_impl_t;
 class runtime_impl_t : public rt::live_object {
  public:
   // Collective. `boot` is the runtime's own: names used in it are not used by anybody else.
-  // `defaults`: attributes of the default resources. Throws.
+  // `defaults`: attributes of the default resources. `record`: where this rank records its events;
+  // it outlives the runtime. Throws.
   runtime_impl_t(std::unique_ptr<boot::bootstrap> boot, const runtime_attr_t& attributes,
-                 const global_attr_t& defaults);
+                 const global_attr_t& defaults, observe::event_sink record = {});
   // Local; see free_runtime for the collective end.
   ~runtime_impl_t();
   runtime_impl_t(const runtime_impl_t&) = delete;
@@ -171,6 +173,8 @@ class runtime_impl_t : public rt::live_object {
   // For a device that leaves devices().
   void add_to_freed(const device_impl_t& device);
   bool counts_traffic() const { return counts_traffic_; }
+  // False if this rank does not record.
+  const observe::event_sink& record() const { return record_; }
   // See get_counters_x.
   counters_t read_counters();
   // Every rank passes its counters to rank 0, which writes a table of them to the standard error
@@ -197,6 +201,9 @@ class runtime_impl_t : public rt::live_object {
   void throw_deferred_failure();
   matching_engine_impl_t* find_group_engine(uint32_t id, int sender) const;
   void* allocate_otherwise(size_t size, int sender);
+  // What messages for a registered object signal, where this rank records: for a handler, whose
+  // function progress() would call without signal(), an object that signals it. Under rcomp_mutex_.
+  comp_impl_t* recorded_rcomp(comp_impl_t* comp);
   std::unique_ptr<net_context_impl_t> make_net_context(const net_context_attr_t& attributes);
   std::unique_ptr<device_impl_t> make_device(net_context_impl_t& context,
                                              packet_pool_impl_t& packets, device_attr_t attributes);
@@ -243,6 +250,8 @@ class runtime_impl_t : public rt::live_object {
   std::vector<std::unique_ptr<group_impl_t>> abandoned_;  // likewise
 
   rt::effect_reports effect_reports_;
+  const observe::event_sink record_;
+  std::vector<std::unique_ptr<comp_impl_t>> recorded_rcomps_;  // guarded by rcomp_mutex_
 
   std::atomic<int> gathers_{0};
   std::atomic<int> net_contexts_made_{0};

@@ -80,6 +80,12 @@ const std::vector<variable>& variables() {
       {"LCI_STATS", "0, 1", "0",
        "whether the library counts its traffic; rank 0 then writes a table of all ranks at the "
        "end"},
+      {"LCI_RECORD", "0, 1, keep", "0",
+       "whether each rank records its last events in a file, which lci_trace reads. The file "
+       "remains if the rank dies, loses a peer or is asked for a report; keep: it always does"},
+      {"LCI_RECORD_DIR", "directory", "/dev/shm", "where the files are"},
+      {"LCI_RECORD_EVENTS", "power of two, 64 to 1M", "4096",
+       "events of each thread that are kept, of 64 bytes each"},
       {"LCI_SHM_CMA", "auto, on, off", "auto",
        "shm: whether ranks copy each other's memory through the kernel; auto: where the kernel "
        "allows it"},

@@ -139,6 +139,10 @@ std::vector<cli::option> job_option_table(launch_options* job) {
        "the rank that reads lcrun's standard input; the others read an empty one",
        rank_or_none(&job->stdin_rank)},
       {"-v, --verbose", "", "report each step", cli::flag(&job->verbose)},
+      {"--stats", "",
+       "count the messages of the ranks, and print a table that compares the ranks at the end "
+       "(LCI_STATS=1)",
+       cli::flag(&job->stats)},
       {"--dry-run", "", "print what would be run, and run nothing", cli::flag(&job->dry_run)},
       cli::section("End of the job"),
       {"--timeout", "SECONDS", "end the job after this time, with exit code 124; 0: never",

@@ -149,6 +149,8 @@ base::StatusOr<launch_options> parse_options(int argc, const char* const* argv,
   apply_variables(environment, &job);
   apply_programs(argc, argv, &job);
   if (job.wanted != cli::request::run || job.report) return job;
+  // In front, so that -x can still say otherwise.
+  if (job.stats) job.exports.insert(job.exports.begin(), "LCI_STATS=1");
   for (program_options& program : job.programs) {
     program.exports.insert(program.exports.begin(), job.exports.begin(), job.exports.end());
   }

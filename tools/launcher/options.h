@@ -35,6 +35,7 @@ struct launch_options {
   // number of ranks, except on the hosts above 0 that are started by hand.
   std::vector<program_options> programs = std::vector<program_options>(1);
   std::vector<std::string> exports;  // of all programs; parse_options() adds them to each
+  bool stats = false;                // parse_options() adds LCI_STATS=1 to each
   bool label = false;
   bool timestamp = false;                // of each line of output
   std::string output_dir;                // empty: none

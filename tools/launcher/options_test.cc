@@ -95,6 +95,20 @@ TEST(Spellings, OfVariables) {
   EXPECT_THAT(both->programs[1].exports, ElementsAre("A=1", "C", "B=3"));
 }
 
+TEST(Stats, AreAVariableOfAllRanks) {
+  const auto both = parse("--stats -n 1 p : -n 1 -x LCI_STATS=0 q");
+  ASSERT_TRUE(both.ok()) << both.status();
+  EXPECT_THAT(both->programs[0].exports, ElementsAre("LCI_STATS=1"));
+  // The later one counts.
+  EXPECT_THAT(both->programs[1].exports, ElementsAre("LCI_STATS=1", "LCI_STATS=0"));
+  EXPECT_TRUE(parse("p")->programs[0].exports.empty());
+  const char* environment[] = {"LCRUN_STATS=1", nullptr};
+  const char* argv[] = {"lcrun", "p"};
+  const auto from_variable = parse_options(2, argv, environment);
+  ASSERT_TRUE(from_variable.ok()) << from_variable.status();
+  EXPECT_THAT(from_variable->programs[0].exports, ElementsAre("LCI_STATS=1"));
+}
+
 TEST(Spellings, MistakesAreNamedAsTheyWereWritten) {
   const std::pair<const char*, const char*> rows[] = {
       {"-N zero p", "-N"},

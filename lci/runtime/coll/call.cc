@@ -47,6 +47,7 @@ collective_call::collective_call(const target& where, group_impl_t* group, match
 void collective_call::begin(coll::signature called) {
   called.kind = kind_;
   number_ = engine_.next_collective(name()) + 1;
+  if (__builtin_expect(static_cast<bool>(runtime_.record()), 0)) record(called);
   if (coll::arena* const meets = arena(); meets != nullptr) hash_ = meets->begin(number_, called);
 }
 
@@ -55,6 +56,16 @@ shared_memory* collective_call::shared() const {
     return has_left_arena_ ? nullptr : group_->shared_memory();
   }
   return &engine_ == runtime_.collective_engine() ? runtime_.shared_memory() : nullptr;
+}
+
+[[gnu::noinline, gnu::cold]] void collective_call::record(const coll::signature& called) const {
+  observe::event made = observe::event_sink::moment(observe::event_kind::collective);
+  made.peer = called.root;
+  made.size = called.size;
+  made.detail = number_;
+  made.device = static_cast<uint16_t>(engine_.id);
+  observe::set_name(&made, name());
+  runtime_.record().add(made);
 }
 
 coll::arena* collective_call::arena() const {

@@ -130,6 +130,7 @@ class collective_call {
   static target target_in(group_t group, runtime_t runtime, device_t device, endpoint_t endpoint,
                           coll::operation_kind kind);
   void run_blocking(coll::operation* operation) const;
+  void record(const coll::signature& called) const;
   // Null where this engine's operations do not meet in shared memory.
   shared_memory* shared() const;
   coll::arena* arena() const;

@@ -24,7 +24,7 @@ namespace lci::rt {
 //      the end, plus one while start() is at work. Who brings it to 0 finishes the graph: clearing
 //      running_ is the last touch, after which it may be gone.
 //   2. A node begins in the thread that takes its `waits` to 0, once.
-class graph final : public library_comp {
+class graph : public library_comp {
  public:
   struct node;
 

@@ -49,7 +49,7 @@ class library_comp : public comp_impl_t {
 }
 
 // Calls a function. Thread safety: that of the function.
-class handler final : public library_comp {
+class handler : public library_comp {
  public:
   handler(const comp_attr_t& attributes, comp_handler_t function)
       : library_comp(attributes), function_(function) {}
@@ -62,7 +62,7 @@ class handler final : public library_comp {
 
 // Counts. Wait-free. Its line is its own, as those of all objects that different threads may
 // signal.
-class alignas(64) counter final : public library_comp {
+class alignas(64) counter : public library_comp {
  public:
   explicit counter(const comp_attr_t& attributes) : library_comp(attributes) {}
   // Release pairs with the acquire in get: who sees the count sees what was done before the signal.
@@ -78,7 +78,7 @@ class alignas(64) counter final : public library_comp {
 // Invariants, within a round:
 //   I1  0 <= filled_ <= tickets_, and exactly `filled_` of the first `tickets_` statuses are
 //   written I2  the round ends only in take(), which only runs when filled_ == threshold
-class alignas(64) synchronizer final : public library_comp {
+class alignas(64) synchronizer : public library_comp {
  public:
   explicit synchronizer(const comp_attr_t& attributes);
   void signal(status_t status) override;
@@ -101,7 +101,7 @@ class completion_queue : public library_comp {
   virtual bool pop(status_t* out) = 0;
 };
 
-class growing_completion_queue final : public completion_queue {
+class growing_completion_queue : public completion_queue {
  public:
   using completion_queue::completion_queue;
   void signal(status_t status) override { queue_.push(status); }
@@ -115,7 +115,7 @@ class growing_completion_queue final : public completion_queue {
   const observe::listed<growing_completion_queue> listed_{this};
 };
 
-class fixed_completion_queue final : public completion_queue {
+class fixed_completion_queue : public completion_queue {
  public:
   explicit fixed_completion_queue(const comp_attr_t& attributes);
   void signal(status_t status) override;

@@ -8,6 +8,7 @@
 #include "lci/runtime/comp/checked.h"
 #include "lci/runtime/comp/graph.h"
 #include "lci/runtime/comp/impl.h"
+#include "lci/runtime/comp/recorded.h"
 #include "lci/runtime/poll.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
@@ -36,9 +37,14 @@ using rt::checked;
 
 namespace {
 
+// There must be a runtime, though an object needs it only where the runtime records.
+template <class Op>
+const runtime_impl_t& runtime_of(const Op& op) {
+  return *rt::resolve(op.get_runtime());
+}
+
 template <class Op>
 comp_attr_t attributes(const Op& op, attr_comp_type_t type) {
-  rt::resolve(op.get_runtime());  // there must be a runtime, though the object does not need it
   comp_attr_t attr;
   attr.comp_type = type;
   attr.name = op.get_name();
@@ -90,22 +96,25 @@ void deregister_rcomp_x::operator()() const {
 
 comp_t alloc_handler_x::operator()() const {
   if (get_handler() == nullptr) throw std::invalid_argument("lci: alloc_handler: handler is null");
+  const runtime_impl_t& runtime = runtime_of(*this);
   comp_attr_t attr = attributes(*this, attr_comp_type_t::handler);
   const global_attr_t defaults = get_g_default_attr();
   attr.zero_copy_am = get_zero_copy_am().get_value_or(defaults.zero_copy_am);
   attr.lend_am = get_lend_am().get_value_or(defaults.lend_am);
-  return new rt::handler(attr, get_handler());
+  return rt::make_comp<rt::handler>(runtime, attr, get_handler());
 }
 
 comp_t alloc_cq_x::operator()() const {
+  const runtime_impl_t& runtime = runtime_of(*this);
   comp_attr_t attr = attributes(*this, attr_comp_type_t::cq);
   const global_attr_t defaults = get_g_default_attr();
   attr.cq_type = get_cq_type().get_value_or(defaults.cq_type);
   attr.zero_copy_am = get_zero_copy_am().get_value_or(defaults.zero_copy_am);
   attr.cq_default_length = get_default_length().get_value_or(defaults.cq_default_length);
   check_positive(attr.cq_default_length, "cq_default_length");
-  if (attr.cq_type == attr_cq_type_t::lcrq) return new rt::growing_completion_queue(attr);
-  return new rt::fixed_completion_queue(attr);
+  if (attr.cq_type == attr_cq_type_t::lcrq)
+    return rt::make_comp<rt::growing_completion_queue>(runtime, attr);
+  return rt::make_comp<rt::fixed_completion_queue>(runtime, attr);
 }
 
 status_t cq_pop_x::operator()() const {
@@ -119,10 +128,11 @@ status_t cq_pop_x::operator()() const {
 }
 
 comp_t alloc_counter_x::operator()() const {
+  const runtime_impl_t& runtime = runtime_of(*this);
   comp_attr_t attr = attributes(*this, attr_comp_type_t::counter);
   // Nobody could give back the buffer of a message that is only counted.
   attr.lend_am = true;
-  return new rt::counter(attr);
+  return rt::make_comp<rt::counter>(runtime, attr);
 }
 
 int64_t counter_get_x::operator()() const {
@@ -134,12 +144,13 @@ void counter_set_x::operator()() const {
 }
 
 comp_t alloc_sync_x::operator()() const {
+  const runtime_impl_t& runtime = runtime_of(*this);
   comp_attr_t attr = attributes(*this, attr_comp_type_t::sync);
   const global_attr_t defaults = get_g_default_attr();
   attr.sync_threshold = get_threshold().get_value_or(defaults.sync_threshold);
   attr.zero_copy_am = get_zero_copy_am().get_value_or(defaults.zero_copy_am);
   check_positive(attr.sync_threshold, "sync_threshold");
-  return new rt::synchronizer(attr);
+  return rt::make_comp<rt::synchronizer>(runtime, attr);
 }
 
 // ---- graphs
@@ -155,7 +166,9 @@ comp_t alloc_graph_x::operator()() const {
   if (get_comp() == COMP_NULL_RETRY) {
     throw std::invalid_argument("lci: alloc_graph: comp is COMP_NULL_RETRY");
   }
-  return new rt::graph(attributes(*this, attr_comp_type_t::graph), get_comp().p_impl);
+  const runtime_impl_t& runtime = runtime_of(*this);
+  return rt::make_comp<rt::graph>(runtime, attributes(*this, attr_comp_type_t::graph),
+                                  get_comp().p_impl);
 }
 
 graph_node_t graph_add_node_x::operator()() const {

@@ -86,7 +86,7 @@ _lcrun() {
   elif [[ $current == --*=* ]]; then
     COMPREPLY=($(_lcrun_value "${current%%=*}" "${current#*=}"))
   elif [[ $current == -* ]]; then
-    COMPREPLY=($(compgen -W $'-n\n--np\n-x\n--wdir\n--bind-to\n--map-by\n--report-bindings\n--oversubscribe\n-l\n--label\n--timestamp\n--output-dir\n--stdin\n-v\n--verbose\n--dry-run\n--timeout\n--grace\n-f\n--hostfile\n--machinefile\n-H\n--host\n--ppn\n--nnodes\n--launch-agent\n--remote-lcrun\n--iface\n--fan-out\n--start-timeout\n--host-timeout\n--boot\n--report\n--report-format\n--report-dir\n--node-rank\n--rdzv-endpoint\n--report-uri\n-V\n--version\n-h\n--help' -- "$current"))
+    COMPREPLY=($(compgen -W $'-n\n--np\n-x\n--wdir\n--bind-to\n--map-by\n--report-bindings\n--oversubscribe\n-l\n--label\n--timestamp\n--output-dir\n--stdin\n-v\n--verbose\n--stats\n--dry-run\n--timeout\n--grace\n-f\n--hostfile\n--machinefile\n-H\n--host\n--ppn\n--nnodes\n--launch-agent\n--remote-lcrun\n--iface\n--fan-out\n--start-timeout\n--host-timeout\n--boot\n--report\n--report-format\n--report-dir\n--node-rank\n--rdzv-endpoint\n--report-uri\n-V\n--version\n-h\n--help' -- "$current"))
   else
     COMPREPLY=($(_lcrun_program "$current"))
     compopt -o filenames 2> /dev/null

@@ -22,7 +22,7 @@ class Lci(CMakePackage):
     variant("shared", default=True, description="Build shared instead of static libraries")
     variant("ibv", default=True, description="InfiniBand and RoCE, through libibverbs")
     variant("ofi", default=True, description="Slingshot, EFA and other networks, through libfabric")
-    variant("tools", default=True, description="Build lcrun, lci_perf and lci_info")
+    variant("tools", default=True, description="Build lcrun, lci_perf, lci_info and lci_trace")
     variant("man", default=False, description="Make the manual pages of the operations")
 
     depends_on("cxx", type="build")
