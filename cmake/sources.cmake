@@ -30,8 +30,12 @@ set(LCI_SOURCES
   lci/boot/tcp_helper.cc
   lci/boot/tcp_server.cc
   lci/coll/arena.cc
+  lci/coll/blocks.cc
   lci/coll/operation.cc
   lci/coll/operations.cc
+  lci/coll/operators.cc
+  lci/coll/rooted.cc
+  lci/coll/scan.cc
   lci/coll/signature.cc
   lci/net/backend.cc
   lci/net/capacity.cc
@@ -74,10 +78,15 @@ set(LCI_SOURCES
   lci/runtime/backlog.cc
   lci/runtime/block.cc
   lci/runtime/coll/barrier_broadcast.cc
+  lci/runtime/coll/blocks.cc
   lci/runtime/coll/call.cc
   lci/runtime/coll/gather.cc
+  lci/runtime/coll/group.cc
+  lci/runtime/coll/group_operations.cc
   lci/runtime/coll/plan.cc
   lci/runtime/coll/reduce.cc
+  lci/runtime/coll/rooted.cc
+  lci/runtime/coll/scan.cc
   lci/runtime/coll/shared_memory.cc
   lci/runtime/comp/graph.cc
   lci/runtime/comp/impl.cc
@@ -152,15 +161,19 @@ set(LCI_HEADERS
   lci/api/attr.hpp
   lci/api/block.hpp
   lci/api/coll.hpp
+  lci/api/coll_options.hpp
   lci/api/comm.hpp
   lci/api/comp.hpp
   lci/api/counters.hpp
   lci/api/device.hpp
   lci/api/domains.hpp
   lci/api/graph.hpp
+  lci/api/group.hpp
   lci/api/net.hpp
   lci/api/option.hpp
   lci/api/plan.hpp
+  lci/api/reduce.hpp
+  lci/api/reduction.hpp
   lci/api/resource.hpp
   lci/api/runtime.hpp
   lci/api/signal.hpp

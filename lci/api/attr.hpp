@@ -210,6 +210,13 @@
 #define LCI_PLAN_READONLY_ATTRS(X)                                                                 \
   X(size_t, plan_size, 0, "puts and gets recorded")
 
+/// Attributes of groups that the program may set at the allocation.
+#define LCI_GROUP_ATTRS(X)
+/// Attributes of groups that are known only after the allocation.
+#define LCI_GROUP_READONLY_ATTRS(X)                                                                \
+  X(bool, shares_memory, false,                                                                    \
+    "whether the ranks meet in shared memory for collective operations")
+
 /// Attributes of endpoints that the program may set at the allocation.
 #define LCI_ENDPOINT_ATTRS(X)
 /// Attributes of endpoints that are known only after the allocation.
@@ -235,6 +242,7 @@
   X(device, DEVICE)                       \
   X(mr, MR)                               \
   X(plan, PLAN)                           \
+  X(group, GROUP)                         \
   X(endpoint, ENDPOINT)
 
 /// @}
@@ -271,6 +279,9 @@ namespace lci {
 
 /// @struct lci::plan_attr_t
 /// The attributes of a plan.
+
+/// @struct lci::group_attr_t
+/// The attributes of a group.
 
 /// @struct lci::endpoint_attr_t
 /// The attributes of an endpoint.

@@ -21,8 +21,9 @@ namespace lci {
 /// Completes when all ranks have called it. (Dissemination; Hensgen, Finkel and Manber, "Two
 /// algorithms for barrier synchronization", 1988)
 ///
-/// Options: `runtime`, `device`, `endpoint`, `matching_engine`, `comp`. The option `comp_semantic`
-/// is accepted; with either value a barrier says nothing about messages that this rank sent before.
+/// Options: `runtime`, `device`, `endpoint`, `matching_engine`, `group`, `comp`. The option
+/// `comp_semantic` is accepted; with either value a barrier says nothing about messages that this
+/// rank sent before.
 class [[nodiscard]] barrier_x : public coll_options<barrier_x>,
                                 public option::comp_semantic_option<barrier_x> {
  public:
@@ -38,7 +39,7 @@ inline void barrier() { barrier_x()(); }
 /// Copies `size` bytes of the buffer of rank `root` to the buffers of all ranks.
 ///
 /// Required: `buffer`, `size`, `root`. Options: `runtime`, `device`, `endpoint`, `matching_engine`,
-/// `comp`, `algorithm`, `ring_nsteps`.
+/// `group`, `comp`, `algorithm`, `ring_nsteps`.
 class [[nodiscard]] broadcast_x : public coll_options<broadcast_x>,
                                   public algorithm_option<broadcast_x, broadcast_algorithm_t>,
                                   public option::ring_nsteps_option<broadcast_x>,
@@ -64,7 +65,7 @@ inline void broadcast(void* buffer, size_t size, int root) { broadcast_x(buffer,
 /// overlap.
 ///
 /// Required: `sendbuf`, `recvbuf`, `size`, `root`. Options: `runtime`, `device`, `endpoint`,
-/// `matching_engine`, `comp`.
+/// `matching_engine`, `group`, `comp`.
 class [[nodiscard]] gather_x : public coll_options<gather_x>,
                                public argument::sendbuf_argument<gather_x, const void*>,
                                public argument::recvbuf_argument<gather_x, void*>,
@@ -93,7 +94,7 @@ inline void gather(const void* sendbuf, void* recvbuf, size_t size, int root) {
 /// root, `recvbuf` may be `sendbuf` + `root` * `size`; otherwise the buffers must not overlap.
 ///
 /// Required: `sendbuf`, `recvbuf`, `size`, `root`. Options: `runtime`, `device`, `endpoint`,
-/// `matching_engine`, `comp`.
+/// `matching_engine`, `group`, `comp`.
 class [[nodiscard]] scatter_x : public coll_options<scatter_x>,
                                 public argument::sendbuf_argument<scatter_x, const void*>,
                                 public argument::recvbuf_argument<scatter_x, void*>,
@@ -122,7 +123,7 @@ inline void scatter(const void* sendbuf, void* recvbuf, size_t size, int root) {
 /// * `size`; otherwise the buffers must not overlap.
 ///
 /// Required: `sendbuf`, `recvbuf`, `size`. Options: `runtime`, `device`, `endpoint`,
-/// `matching_engine`, `comp`.
+/// `matching_engine`, `group`, `comp`.
 class [[nodiscard]] allgather_x : public coll_options<allgather_x>,
                                   public argument::sendbuf_argument<allgather_x, const void*>,
                                   public argument::recvbuf_argument<allgather_x, void*>,
@@ -146,7 +147,7 @@ inline void allgather(const void* sendbuf, void* recvbuf, size_t size) {
 /// `recvbuf`; otherwise the buffers must not overlap.
 ///
 /// Required: `sendbuf`, `recvbuf`, `recvsizes`. Options: `runtime`, `device`, `endpoint`,
-/// `matching_engine`, `comp`, `recvoffsets` (one block behind the other).
+/// `matching_engine`, `group`, `comp`, `recvoffsets` (one block behind the other).
 class [[nodiscard]] allgatherv_x
     : public coll_options<allgatherv_x>,
       public option::recvoffsets_option<allgatherv_x>,
@@ -172,7 +173,7 @@ inline void allgatherv(const void* sendbuf, void* recvbuf, const size_t* recvsiz
 /// not overlap.
 ///
 /// Required: `sendbuf`, `recvbuf`, `size`. Options: `runtime`, `device`, `endpoint`,
-/// `matching_engine`, `comp`. The option `comp_semantic` is accepted and has no effect.
+/// `matching_engine`, `group`, `comp`. The option `comp_semantic` is accepted and has no effect.
 class [[nodiscard]] alltoall_x : public coll_options<alltoall_x>,
                                  public option::comp_semantic_option<alltoall_x>,
                                  public argument::sendbuf_argument<alltoall_x, const void*>,
@@ -198,8 +199,8 @@ inline void alltoall(const void* sendbuf, void* recvbuf, size_t size) {
 /// buffers must not overlap.
 ///
 /// Required: `sendbuf`, `sendsizes`, `recvbuf`, `recvsizes`. Options: `runtime`, `device`,
-/// `endpoint`, `matching_engine`, `comp`, `sendoffsets` and `recvoffsets` (one block behind the
-/// other).
+/// `endpoint`, `matching_engine`, `group`, `comp`, `sendoffsets` and `recvoffsets` (one block
+/// behind the other).
 class [[nodiscard]] alltoallv_x : public coll_options<alltoallv_x>,
                                   public option::sendoffsets_option<alltoallv_x>,
                                   public option::recvoffsets_option<alltoallv_x>,

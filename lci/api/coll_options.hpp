@@ -2,10 +2,12 @@
 /// What all collective operations have in common.
 
 /// @defgroup lci_collectives Collective operations
-/// Every rank of the runtime calls a collective operation, in the same order for each matching
-/// engine. Several may be in progress at a time: those of one matching engine in the order of the
-/// calls, those of different matching engines in any order. A matching engine may serve sends and
-/// receives at the same time.
+/// Every rank of the runtime, or with the option `group` every rank of that group, calls a
+/// collective operation, in the same order for each matching engine and each group. Several may be
+/// in progress at a time: those of one matching engine or group in the order of the calls, those of
+/// different ones in any order. A matching engine may serve sends and receives at the same time. In
+/// an operation of a group, ranks are counted from 0 in the order of the group, and get_rank_n()
+/// and get_rank_me() stand for those of the group; the option `matching_engine` cannot be given.
 ///
 /// Without the option `comp` the operation blocks, and makes progress on `device` meanwhile; it
 /// must not be called inside a handler. With `comp` it returns at once, and `comp` is signaled when
@@ -20,15 +22,17 @@
 /// the ranks that need it.
 ///
 /// Ranks that all share memory, on one host, carry out the operations of the default matching
-/// engine there, unless the option `algorithm` asks for messages. They compare what they call: a
-/// rank that calls another operation, or the same one with another root, size or item size, is an
-/// error that names both calls, at the latest in the next operation that waits for that rank, or in
-/// free_runtime. On other networks, ranks that call different operations wait for each other, and
-/// the hang report names them; messages of another size than expected are an error.
+/// engine, and those of a group, there, unless the option `algorithm` asks for messages. They
+/// compare what they call: a rank that calls another operation, or the same one with another root,
+/// size or item size, is an error that names both calls, at the latest in the next operation that
+/// waits for that rank, or in free_runtime. On other networks, ranks that call different operations
+/// wait for each other, and the hang report names them; messages of another size than expected are
+/// an error.
 ///
 /// **Errors.**
 /// - std::invalid_argument: `root`, a null buffer with a size, a null array, `op`, `ring_nsteps`
-///   below 0, `comp` is COMP_NULL_RETRY.
+///   below 0, `comp` is COMP_NULL_RETRY; the group has been freed, is of another runtime, or is
+///   given together with a matching engine.
 /// - std::logic_error: a blocking operation inside a handler.
 /// - peer_failure_error, of a blocking operation: a rank has failed; std::runtime_error: another
 ///   failure, such as ranks with different sizes. With `comp`, its status is `fatal` instead.
@@ -47,13 +51,14 @@ namespace lci {
 /// @{
 
 /// The options of every collective operation: `runtime`, `device` and `endpoint` (the default
-/// device of the global runtime), `matching_engine` (one that only collective operations use), and
-/// `comp` (none: the operation blocks).
+/// device of the global runtime), `matching_engine` (one that only collective operations use),
+/// `group` (all ranks), and `comp` (none: the operation blocks).
 template <class Op>
 class coll_options : public option::runtime_option<Op>,
                      public option::device_option<Op>,
                      public option::endpoint_option<Op>,
                      public option::matching_engine_option<Op>,
+                     public option::group_option<Op>,
                      public option::comp_option<Op> {};
 
 /// The option `algorithm`, whose type depends on the operation. Default: `none`, the library

@@ -23,6 +23,7 @@
 #include "lci/api/device.hpp"    // IWYU pragma: export
 #include "lci/api/domains.hpp"   // IWYU pragma: export
 #include "lci/api/graph.hpp"     // IWYU pragma: export
+#include "lci/api/group.hpp"     // IWYU pragma: export
 #include "lci/api/net.hpp"       // IWYU pragma: export
 #include "lci/api/option.hpp"    // IWYU pragma: export
 #include "lci/api/plan.hpp"      // IWYU pragma: export

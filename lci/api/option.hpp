@@ -145,6 +145,8 @@ LCI_DEFINE_ARGUMENT(allow_retry);
 LCI_DEFINE_ARGUMENT(block);
 /// A buffer.
 LCI_DEFINE_ARGUMENT(buffer);
+/// Ranks with the same one are in the same group.
+LCI_DEFINE_ARGUMENT(color);
 /// A completion object.
 LCI_DEFINE_ARGUMENT(comp);
 /// Defines when a send is locally complete.
@@ -169,13 +171,15 @@ LCI_DEFINE_ARGUMENT(entry_type);
 LCI_DEFINE_ARGUMENT(fn);
 /// Function that frees the value of a node.
 LCI_DEFINE_ARGUMENT(free_cb);
+/// A group of ranks.
+LCI_DEFINE_ARGUMENT(group);
 /// Function that a handler calls.
 LCI_DEFINE_ARGUMENT(handler);
 /// Immediate data.
 LCI_DEFINE_ARGUMENT(imm_data);
 /// Bytes of an item.
 LCI_DEFINE_ARGUMENT(item_size);
-/// Key of an entry of a matching engine.
+/// Key of an entry of a matching engine; of a rank, by which the ranks of a group are ordered.
 LCI_DEFINE_ARGUMENT(key);
 /// Bytes of registered memory that a message consists of.
 LCI_DEFINE_ARGUMENT(layout);
@@ -221,6 +225,8 @@ LCI_DEFINE_ARGUMENT(packet_pool);
 LCI_DEFINE_ARGUMENT(plan);
 /// The other rank.
 LCI_DEFINE_ARGUMENT(rank);
+/// A list of ranks.
+LCI_DEFINE_ARGUMENT(ranks);
 /// Number of a completion object.
 LCI_DEFINE_ARGUMENT(rcomp);
 /// Signal that counts arrivals.
@@ -298,6 +304,8 @@ LCI_DEFINE_OPTION(packet_pool_t, packet_pool, packet_pool_t());
 /// The matching engine that pairs the sends and receives. Default: the default matching engine of
 /// the runtime; collective operations have one of their own.
 LCI_DEFINE_OPTION(matching_engine_t, matching_engine, matching_engine_t());
+/// The group whose ranks call the operation. Default: all ranks of the runtime.
+LCI_DEFINE_OPTION(group_t, group, group_t());
 /// The net context. Default: the default net context of the runtime.
 LCI_DEFINE_OPTION(net_context_t, net_context, net_context_t());
 
@@ -411,6 +419,9 @@ LCI_DEFINE_OPTION(const size_t*, recvoffsets, nullptr);
 
 /// @class lci::option::plan_attr_options
 /// The options of alloc_plan_x: `name` and `user_context`.
+
+/// @class lci::option::group_attr_options
+/// The options of operations that make groups: `name` and `user_context`.
 
 /// @class lci::option::endpoint_attr_options
 /// The options of alloc_endpoint_x: `name` and `user_context`.

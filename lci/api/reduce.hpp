@@ -21,7 +21,7 @@ namespace lci {
 /// be `recvbuf`.
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`, `root`. Options: `runtime`,
-/// `device`, `endpoint`, `matching_engine`, `comp`.
+/// `device`, `endpoint`, `matching_engine`, `group`, `comp`.
 class [[nodiscard]] reduce_x : public coll_options<reduce_x>,
                                public argument::sendbuf_argument<reduce_x, const void*>,
                                public argument::recvbuf_argument<reduce_x, void*>,
@@ -57,7 +57,7 @@ inline void reduce(const void* sendbuf, void* recvbuf, size_t count, size_t item
 /// `recvbuf`.
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`. Options: `runtime`, `device`,
-/// `endpoint`, `matching_engine`, `comp`, `algorithm`, `ring_nsteps`.
+/// `endpoint`, `matching_engine`, `group`, `comp`, `algorithm`, `ring_nsteps`.
 class [[nodiscard]] allreduce_x : public coll_options<allreduce_x>,
                                   public algorithm_option<allreduce_x, allreduce_algorithm_t>,
                                   public option::ring_nsteps_option<allreduce_x>,
@@ -93,7 +93,7 @@ inline void allreduce(const void* sendbuf, void* recvbuf, size_t count, size_t i
 /// the place in `sendbuf` where its result would stand.
 ///
 /// Required: `sendbuf`, `recvbuf`, `recvcount`, `item_size`, `op`. Options: `runtime`, `device`,
-/// `endpoint`, `matching_engine`, `comp`, `algorithm`, `ring_nsteps`.
+/// `endpoint`, `matching_engine`, `group`, `comp`, `algorithm`, `ring_nsteps`.
 class [[nodiscard]] reduce_scatter_x
     : public coll_options<reduce_scatter_x>,
       public algorithm_option<reduce_scatter_x, reduce_scatter_algorithm_t>,
@@ -130,7 +130,7 @@ inline void reduce_scatter(const void* sendbuf, void* recvbuf, size_t recvcount,
 /// would stand.
 ///
 /// Required: `sendbuf`, `recvbuf`, `recvcounts`, `item_size`, `op`. Options: `runtime`, `device`,
-/// `endpoint`, `matching_engine`, `comp`.
+/// `endpoint`, `matching_engine`, `group`, `comp`.
 class [[nodiscard]] reduce_scatterv_x
     : public coll_options<reduce_scatterv_x>,
       public argument::sendbuf_argument<reduce_scatterv_x, const void*>,
@@ -164,7 +164,7 @@ inline void reduce_scatterv(const void* sendbuf, void* recvbuf, const size_t* re
 /// (Hillis and Steele, "Data parallel algorithms", 1986)
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`. Options: `runtime`, `device`,
-/// `endpoint`, `matching_engine`, `comp`.
+/// `endpoint`, `matching_engine`, `group`, `comp`.
 class [[nodiscard]] scan_x : public coll_options<scan_x>,
                              public argument::sendbuf_argument<scan_x, const void*>,
                              public argument::recvbuf_argument<scan_x, void*>,
@@ -197,7 +197,7 @@ inline void scan(const void* sendbuf, void* recvbuf, size_t count, size_t item_s
 /// stays as it is. `sendbuf` may be `recvbuf`.
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`. Options: `runtime`, `device`,
-/// `endpoint`, `matching_engine`, `comp`.
+/// `endpoint`, `matching_engine`, `group`, `comp`.
 class [[nodiscard]] exscan_x : public coll_options<exscan_x>,
                                public argument::sendbuf_argument<exscan_x, const void*>,
                                public argument::recvbuf_argument<exscan_x, void*>,

@@ -106,6 +106,10 @@ class resource_handle {
 /// @class lci::mr_t
 /// Registered memory: other ranks can put to it and get from it; see rmr_t.
 
+/// @class lci::group_t
+/// A group: some ranks of a runtime, which call collective operations among themselves. The empty
+/// handle stands for all ranks.
+
 /// @class lci::plan_t
 /// A plan: puts and gets between blocks, recorded to be started together and repeatedly.
 
@@ -146,6 +150,7 @@ class resource_handle {
     return p_impl == nullptr || reinterpret_cast<uintptr_t>(p_impl) <= 2; \
   }
 #define LCI_PLAN_HANDLE_EXTRAS
+#define LCI_GROUP_HANDLE_EXTRAS
 #define LCI_ENDPOINT_HANDLE_EXTRAS
 LCI_RESOURCES(LCI_RESOURCE_HANDLE)
 #undef LCI_RUNTIME_HANDLE_EXTRAS
@@ -156,6 +161,7 @@ LCI_RESOURCES(LCI_RESOURCE_HANDLE)
 #undef LCI_DEVICE_HANDLE_EXTRAS
 #undef LCI_MR_HANDLE_EXTRAS
 #undef LCI_PLAN_HANDLE_EXTRAS
+#undef LCI_GROUP_HANDLE_EXTRAS
 #undef LCI_ENDPOINT_HANDLE_EXTRAS
 #undef LCI_RESOURCE_HANDLE
 #undef LCI_ATTR_GETTER

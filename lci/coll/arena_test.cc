@@ -30,6 +30,18 @@ TEST(Signature, TextsNameWhatWasCalled) {
             "reduce of 80 bytes in items of 8 bytes to rank 2");
   EXPECT_EQ(to_text({operation_kind::alltoall, -1, 64}), "alltoall of 64 bytes");
   EXPECT_EQ(to_text({operation_kind::finalization}), "free_runtime");
+  EXPECT_EQ(to_text({operation_kind::gather, 2, 80}), "gather of 80 bytes to rank 2");
+  EXPECT_EQ(to_text({operation_kind::scatter, 2, 80}), "scatter of 80 bytes from rank 2");
+  EXPECT_EQ(to_text({operation_kind::alltoallv}), "alltoallv");
+  const size_t sizes[] = {30, 50};
+  EXPECT_NE(to_text({operation_kind::allgatherv, -1, 80, 0, hash_of(sizes, 2)})
+                .find("allgatherv of 80 bytes in all (hash of the ranks' sizes: "),
+            std::string::npos);
+}
+
+TEST(Signature, NamesTellOperationsOfGroups) {
+  EXPECT_STREQ(name_in_group(operation_kind::barrier), "barrier of a group");
+  EXPECT_STREQ(name_in_group(operation_kind::free_group), "free_group of a group");
 }
 
 TEST(Signature, EveryFieldChangesTheHash) {
@@ -41,6 +53,16 @@ TEST(Signature, EveryFieldChangesTheHash) {
   EXPECT_NE(hash, extend_hash(7, {operation_kind::reduce, 1, 80, 8}));
   EXPECT_NE(hash, extend_hash(7, {operation_kind::reduce, 2, 81, 8}));
   EXPECT_NE(hash, extend_hash(7, {operation_kind::reduce, 2, 80, 4}));
+  EXPECT_NE(hash, extend_hash(7, {operation_kind::reduce, 2, 80, 8, 1}));
+}
+
+TEST(Signature, TheSizesOfAllBlocksChangeTheHash) {
+  const size_t sizes[] = {30, 50, 0};
+  const size_t others[] = {50, 30, 0};
+  EXPECT_EQ(hash_of(sizes, 3), hash_of(sizes, 3));
+  EXPECT_NE(hash_of(sizes, 3), hash_of(sizes, 2));
+  EXPECT_NE(hash_of(sizes, 3), hash_of(others, 3));
+  EXPECT_NE(hash_of(sizes, 0), 0U);
 }
 
 TEST(Arena, AllRanksCanDoWhatTheLeastOfThemCan) {
@@ -139,6 +161,23 @@ TEST(Arena, DifferentSizesAreAnError) {
     if (rank.rank() == 1) return;
     EXPECT_NE(error.find("rank 2 calls broadcast of 160000 bytes"), std::string::npos) << error;
   });
+}
+
+// Of a group, the ranks have other names.
+TEST(Arena, ErrorsNameTheRanks) {
+  std::vector<unsigned char> memory(2 * arena::block_bytes() + 128);
+  auto* first = memory.data() + 128 - reinterpret_cast<uintptr_t>(memory.data()) % 128;
+  void* second = first + arena::block_bytes();
+  arena low(0, {first, second}, nullptr, {12, 17});
+  arena high(1, {first, second}, nullptr, {12, 17});
+  low.begin(1, {operation_kind::barrier});
+  high.begin(1, {operation_kind::broadcast, 1, 5});
+  const std::string error = error_of([&low] { low.check_agreement(1); });
+  EXPECT_NE(error.find("rank 12 calls barrier"), std::string::npos) << error;
+  EXPECT_NE(error.find("rank 17 calls broadcast of 5 bytes from rank 1"), std::string::npos)
+      << error;
+  low.finish(1);
+  high.finish(1);
 }
 
 // A rank that gives up is not waited for.

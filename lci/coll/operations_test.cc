@@ -149,12 +149,14 @@ TEST_P(Operations, AReduceScatterGivesEachRankItsBlock) {
       std::vector<affine> sent = items_of(rank.rank(), ranks * count, round);
       std::vector<affine> result(count);
       reduce_scatter each(rank.begin({operation_kind::reduce_scatter, -1, bytes}),
-                          {sent.data(), result.data(), bytes, sizeof(affine), compose});
+                          {sent.data(), result.data(), bytes, sizeof(affine), compose},
+                          bytes * static_cast<size_t>(rank.rank()), bytes * ranks);
       test_rank::run(&each);
       ASSERT_EQ(result, expected);
 
       reduce_scatter in_place(rank.begin({operation_kind::reduce_scatter, -1, bytes}),
-                              {sent.data(), sent.data() + begin, bytes, sizeof(affine), compose});
+                              {sent.data(), sent.data() + begin, bytes, sizeof(affine), compose},
+                              bytes * static_cast<size_t>(rank.rank()), bytes * ranks);
       test_rank::run(&in_place);
       ASSERT_EQ(std::vector<affine>(sent.begin() + begin, sent.begin() + end), expected);
     });

@@ -1,5 +1,8 @@
 #include "lci/coll/signature.h"
 
+#include <string>
+#include <vector>
+
 #include "lci/base/strings.h"
 
 namespace lci::coll {
@@ -38,8 +41,24 @@ const char* name_of(operation_kind kind) {
       return "allgatherv";
     case operation_kind::alltoallv:
       return "alltoallv";
+    case operation_kind::alloc_group:
+      return "alloc_group or split_group";
+    case operation_kind::free_group:
+      return "free_group";
   }
   return "nothing";
+}
+
+const char* name_in_group(operation_kind kind) {
+  constexpr size_t kinds = static_cast<size_t>(operation_kind::free_group) + 1;
+  static const std::vector<std::string>* const names = [] {
+    auto* const made = new std::vector<std::string>();
+    for (size_t i = 0; i < kinds; ++i) {
+      made->push_back(base::StrCat(name_of(static_cast<operation_kind>(i)), " of a group"));
+    }
+    return made;
+  }();
+  return (*names)[static_cast<size_t>(kind)].c_str();
 }
 
 std::string to_text(const signature& described) {
@@ -49,6 +68,8 @@ std::string to_text(const signature& described) {
     case operation_kind::barrier:
     case operation_kind::finalization:
     case operation_kind::alltoallv:
+    case operation_kind::alloc_group:
+    case operation_kind::free_group:
       return text;
     default:
       break;

@@ -25,10 +25,14 @@ enum class operation_kind : uint8_t {
   reduce_scatterv,
   allgatherv,
   alltoallv,
+  alloc_group,  // an allgather, then a barrier, of the ranks that make groups
+  free_group,
 };
 
 // The name of the function that programs call: a literal.
 const char* name_of(operation_kind kind);
+// The same of an operation of a group: "barrier of a group". As long-lived.
+const char* name_in_group(operation_kind kind);
 
 struct signature {
   operation_kind kind = operation_kind::none;

@@ -223,6 +223,12 @@ class context {
 
   // Whether the ranks can map each other's memory. Equal on all ranks.
   virtual bool maps_memory() const { return false; }
+  // Whether this rank can map the memory of that one, which may be itself. Equal on both ranks.
+  // True for all if maps_memory().
+  virtual bool maps_memory_of(int rank) const {
+    static_cast<void>(rank);
+    return maps_memory();
+  }
   // Where the first `size` bytes of memory lie in this process that `rank` has allocated with
   // allocate_memory and opened as `region`. Loads and stores of both ranks reach the same bytes, as
   // those of two threads do, while this context lives. Null if they cannot be mapped. May make

@@ -4,6 +4,7 @@
 #include "lci/api/attr.hpp"
 #include "lci/api/resource.hpp"
 #include "lci/base/strings.h"
+#include "lci/runtime/coll/group.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/plan.h"
 #include "lci/runtime/runtime.h"
@@ -41,6 +42,7 @@ const auto& attributes_of(const Impl& impl) {
 #define LCI_GETTER_OF_device(type_, name_, default_, doc_) LCI_DEFINE_GETTER(device_t, type_, name_)
 #define LCI_GETTER_OF_mr(type_, name_, default_, doc_) LCI_DEFINE_GETTER(mr_t, type_, name_)
 #define LCI_GETTER_OF_plan(type_, name_, default_, doc_) LCI_DEFINE_GETTER(plan_t, type_, name_)
+#define LCI_GETTER_OF_group(type_, name_, default_, doc_) LCI_DEFINE_GETTER(group_t, type_, name_)
 #define LCI_GETTER_OF_endpoint(type_, name_, default_, doc_) \
   LCI_DEFINE_GETTER(endpoint_t, type_, name_)
 

@@ -7,6 +7,7 @@
 #include "lci/base/copy.h"
 #include "lci/base/log.h"
 #include "lci/observe/clock.h"
+#include "lci/runtime/coll/group.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/runtime.h"
 
@@ -120,7 +121,10 @@ error_t matching_engine::post_recv(receive* posted, status_t* status) {
   if (__builtin_expect(match == nullptr, 1)) {
     // It may have failed before the receive was there to be found.
     if (__builtin_expect(runtime.any_failed(), 0) && rank >= 0) {
-      if (collective) fail_peer(runtime.first_failed());
+      if (collective) {
+        const int failed = group == nullptr ? runtime.first_failed() : group->first_failed();
+        if (failed >= 0) fail_peer(failed);
+      }
       if (runtime.has_failed(rank)) fail_peer(rank);
     }
     return errorcode_t::posted;
@@ -254,6 +258,7 @@ void matching_engine::accept(device_impl_t& device, const receive& incoming,
 }
 
 void matching_engine::fail_peer(int rank) {
+  const bool ends_collectives = group == nullptr || group->place_of(rank) >= 0;
   // Those taken out, chained: nothing here can fail.
   ds::matching_link* failed = nullptr;
   ds::matching_link** end = &failed;
@@ -262,7 +267,11 @@ void matching_engine::fail_peer(int rank) {
     const matching_key& key = to_entry(value)->key;
     const bool ranks_count =
         key.policy == matching_policy_t::rank_only || key.policy == matching_policy_t::rank_tag;
-    if (!key.collective && (!ranks_count || key.rank != rank)) return false;
+    if (key.collective) {
+      if (!ends_collectives) return false;
+    } else if (!ranks_count || key.rank != rank) {
+      return false;
+    }
     *end = static_cast<ds::matching_link*>(value);
     (*end)->next = nullptr;
     end = &(*end)->next;
@@ -333,6 +342,8 @@ void matching_engine::read(matching_engine_counters_t* out) const {
   out->unexpected = unexpected_count_.load(std::memory_order_relaxed);
   out->unexpected_bytes = unexpected_bytes_.load(std::memory_order_relaxed);
 }
+
+size_t matching_engine::waiting_receives() { return receives_.in_use(); }
 
 size_t matching_engine::waiting() { return receives_.in_use() + unexpected_.in_use(); }
 

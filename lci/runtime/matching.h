@@ -24,6 +24,7 @@
 namespace lci {
 
 class device_impl_t;
+class group_impl_t;
 class runtime_impl_t;
 
 namespace rt {
@@ -77,7 +78,7 @@ class matching_engine : public live_object {
   void on_announced(device_impl_t& device, const announcement& announced);
 
   // Ends the receives that only a message of this rank could have matched, and those of
-  // collectives, which need all ranks.
+  // collectives that need this rank.
   void fail_peer(int rank);
 
   // The table or queue by itself: see matching_engine_insert.
@@ -98,12 +99,14 @@ class matching_engine : public live_object {
   // Sets the members of *out.
   void read(matching_engine_counters_t* out) const;
 
-  // Entries that wait. Counts them: not for fast paths.
+  // Entries that wait, and those of them that are receives. Counts them: not for fast paths.
   size_t waiting();
+  size_t waiting_receives();
 
   runtime_impl_t& runtime;
   const matching_engine_attr_t attr;
-  uint32_t id = 0;  // how other ranks name it
+  uint32_t id = 0;                      // how other ranks name it
+  const group_impl_t* group = nullptr;  // whose operations it serves; null: of all ranks
 
  private:
   // A message that is here, or announced, and has no receive yet.

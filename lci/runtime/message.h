@@ -68,6 +68,7 @@ struct address {
   rcomp_t rcomp = 0;  // the receiver's completion object; 0: none, or matched by `engine`
   matching_policy_t policy = matching_policy_t::rank_tag;
   bool collective = false;
+  uint16_t remote_engine = 0;         // send, collective: how the receiver names its engine
   matching_engine* engine = nullptr;  // send and receive
 };
 

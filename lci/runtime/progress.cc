@@ -154,7 +154,7 @@ progress_result_t device_impl_t::progress() {
 
 [[gnu::noinline]] bool device_impl_t::advance_collectives() {
   const depth_guard guard;
-  return runtime.shared_memory()->advance();
+  return runtime.advance_collectives();
 }
 
 [[gnu::noinline]] bool device_impl_t::drain_backlog() {

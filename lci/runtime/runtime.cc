@@ -16,6 +16,7 @@
 #include "lci/observe/counting.h"
 #include "lci/observe/waiting.h"
 #include "lci/runtime/agreement.h"
+#include "lci/runtime/coll/group.h"
 #include "lci/runtime/start_failure.h"
 #include "lci/runtime/traffic.h"
 #include "lci/runtime/wait.h"
@@ -177,6 +178,8 @@ runtime_impl_t::~runtime_impl_t() {
   if (default_device_ != nullptr && !default_device_->rendezvous.idle()) {
     for (int r = 0; r < size(); ++r) default_device_->rendezvous.fail_peer(r);
   }
+  groups_.clear();
+  abandoned_.clear();
   default_device_.reset();  // with its progress thread, which uses the rails
   rails_.clear();
   if (default_net_context_ != nullptr) {
@@ -198,6 +201,7 @@ std::string runtime_impl_t::left_over() const {
   add(regions_.load(std::memory_order_acquire), "registered memory region");
   add(signals_alive_.load(std::memory_order_acquire), "signal");
   add(plans_.load(std::memory_order_acquire), "plan");
+  add(number_of_groups(), "group");
   return list;
 }
 
@@ -208,6 +212,10 @@ void runtime_impl_t::set_failed(int rank) {
   const std::lock_guard<std::mutex> guard(engines_mutex_);
   for (uint32_t id = 0; id < next_engine_; ++id) {
     matching_engine_impl_t* engine = engines_.get(id);
+    if (engine != nullptr) engine->fail_peer(rank);
+  }
+  for (uint32_t i = 0; i < group_engines_made_; ++i) {
+    matching_engine_impl_t* engine = group_engines_.get(i);
     if (engine != nullptr) engine->fail_peer(rank);
   }
 }
@@ -420,7 +428,7 @@ std::unique_ptr<matching_engine_impl_t> runtime_impl_t::make_engine(
     const matching_engine_attr_t& attributes, matching_make_key_t make_key) {
   auto made = std::make_unique<matching_engine_impl_t>(*this, attributes, make_key);
   const std::lock_guard<std::mutex> guard(engines_mutex_);
-  if (next_engine_ > 0xffff) {
+  if (next_engine_ + group_engines_made_ > first_group_engine) {
     throw std::runtime_error("lci: alloc_matching_engine: 65535 have been made");
   }
   made->id = next_engine_++;
@@ -452,10 +460,105 @@ void runtime_impl_t::free_matching_engine(matching_engine_impl_t* engine) {
   matching_engines_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
+std::unique_ptr<matching_engine_impl_t> runtime_impl_t::make_group_engine() {
+  matching_engine_attr_t attributes;
+  attributes.matching_engine_type = attr_matching_engine_type_t::queue;  // of few entries
+  auto made = std::make_unique<matching_engine_impl_t>(*this, attributes, nullptr);
+  const std::lock_guard<std::mutex> guard(engines_mutex_);
+  if (!free_group_engines_.empty()) {
+    made->id = free_group_engines_.back();
+    free_group_engines_.pop_back();
+  } else {
+    if (next_engine_ + group_engines_made_ > first_group_engine) {
+      throw std::runtime_error("there are 65535 matching engines and groups");
+    }
+    made->id = first_group_engine - group_engines_made_++;
+  }
+  group_engines_.set(first_group_engine - made->id, made.get());
+  return made;
+}
+
+void runtime_impl_t::join_group_engine(matching_engine_impl_t* engine, const group_impl_t* group) {
+  // set_failed() reads it.
+  const std::lock_guard<std::mutex> guard(engines_mutex_);
+  engine->group = group;
+}
+
+void runtime_impl_t::end_group_engine(std::unique_ptr<matching_engine_impl_t> engine) {
+  const std::lock_guard<std::mutex> guard(engines_mutex_);
+  group_engines_.set(first_group_engine - engine->id, nullptr);
+  free_group_engines_.push_back(engine->id);
+}
+
+[[gnu::noinline]] matching_engine_impl_t* runtime_impl_t::find_group_engine(uint32_t id,
+                                                                            int sender) const {
+  matching_engine_impl_t* const engine =
+      id <= first_group_engine ? group_engines_.get(first_group_engine - id) : nullptr;
+  if (engine == nullptr) report_no_engine(id, sender);
+  return engine;
+}
+
 void runtime_impl_t::report_no_engine(uint32_t id, int sender) const {
   throw std::runtime_error(base::StrCat(
       "lci: rank ", rank(), " dropped a message of rank ", sender, " for matching engine ", id,
       ", which it does not have; allocate it before a barrier and send after it"));
+}
+
+// ---- groups -------------------------------------------------------------------------------------
+
+group_impl_t* runtime_impl_t::add_group(std::unique_ptr<group_impl_t> made) {
+  const std::lock_guard<std::shared_mutex> guard(groups_mutex_);
+  groups_.push_back(std::move(made));
+  return groups_.back().get();
+}
+
+std::unique_ptr<group_impl_t> runtime_impl_t::remove_group(group_impl_t* group) {
+  const std::lock_guard<std::shared_mutex> guard(groups_mutex_);
+  const auto found = std::find_if(groups_.begin(), groups_.end(),
+                                  [group](const auto& each) { return each.get() == group; });
+  std::unique_ptr<group_impl_t> removed = std::move(*found);
+  groups_.erase(found);
+  return removed;
+}
+
+void runtime_impl_t::abandon_group(std::unique_ptr<group_impl_t> left) {
+  const std::lock_guard<std::shared_mutex> guard(groups_mutex_);
+  abandoned_.push_back(std::move(left));
+}
+
+int runtime_impl_t::number_of_groups() const {
+  const std::shared_lock<std::shared_mutex> guard(groups_mutex_);
+  return static_cast<int>(groups_.size());
+}
+
+void runtime_impl_t::defer_failure(const peer_failure_error& failure) {
+  const std::lock_guard<std::mutex> guard(deferred_mutex_);
+  deferred_failures_.push_back(failure);
+  count_pending_collectives(1);
+}
+
+void runtime_impl_t::throw_deferred_failure() {
+  const std::lock_guard<std::mutex> guard(deferred_mutex_);
+  if (deferred_failures_.empty()) return;
+  const peer_failure_error failure = deferred_failures_.back();
+  deferred_failures_.pop_back();
+  count_pending_collectives(-1);
+  throw peer_failure_error(failure);
+}
+
+// Threads advance the operations of different groups at a time: each leaves those alone that
+// another one is advancing.
+bool runtime_impl_t::advance_collectives() {
+  throw_deferred_failure();
+  bool moved =
+      shared_memory_ != nullptr && shared_memory_->has_pending() && shared_memory_->advance();
+  const std::shared_lock<std::shared_mutex> guard(groups_mutex_, std::try_to_lock);
+  if (!guard.owns_lock()) return moved;
+  for (const std::unique_ptr<group_impl_t>& each : groups_) {
+    rt::shared_memory* const shared = each->shared_memory();
+    if (shared != nullptr && shared->has_pending() && shared->advance()) moved = true;
+  }
+  return moved;
 }
 
 // ---- memory -------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <vector>
 
@@ -29,6 +30,8 @@
 #include "lci/runtime/wire.h"
 
 namespace lci {
+
+class group_impl_t;
 
 // What stands behind a runtime_t: everything that one use of the library has, made from a bootstrap
 // and attributes. Knows nothing of other runtimes of the process.
@@ -103,7 +106,7 @@ class runtime_impl_t : public rt::live_object {
   // As a message names it. Throws std::runtime_error, naming the sender, if there is none.
   rt::matching_engine& find_engine(uint32_t id, int sender) const {
     matching_engine_impl_t* engine = engines_.get(id);
-    if (__builtin_expect(engine == nullptr, 0)) report_no_engine(id, sender);
+    if (__builtin_expect(engine == nullptr, 0)) engine = find_group_engine(id, sender);
     return *engine;
   }
 
@@ -133,8 +136,28 @@ class runtime_impl_t : public rt::live_object {
   rt::shared_memory* shared_memory() const { return shared_memory_.get(); }
   // Collective operations in shared memory that no thread waits for: for progress().
   bool has_pending_collectives() const {
-    return shared_memory_ != nullptr && shared_memory_->has_pending();
+    return pending_collectives_.load(std::memory_order_relaxed) != 0;
   }
+  void count_pending_collectives(int more) {
+    pending_collectives_.fetch_add(more, std::memory_order_acq_rel);
+  }
+  // Returns whether one has ended. Throws a failure that has been deferred.
+  bool advance_collectives();
+  // A later progress() throws it. It counts as a pending operation until then.
+  void defer_failure(const peer_failure_error& failure);
+  int number_of_groups() const;
+
+  // An engine for the collective operations of a group, with a number of its own, which is given
+  // again after the engine has ended. Throws std::runtime_error if there are too many.
+  std::unique_ptr<matching_engine_impl_t> make_group_engine();
+  // From now on the engine is that of the group's operations.
+  void join_group_engine(matching_engine_impl_t* engine, const group_impl_t* group);
+  void end_group_engine(std::unique_ptr<matching_engine_impl_t> engine);
+  // Groups that the program has. The runtime owns them.
+  group_impl_t* add_group(std::unique_ptr<group_impl_t> made);
+  std::unique_ptr<group_impl_t> remove_group(group_impl_t* group);
+  // One that this rank does not use any more, but other ranks may: it ends with the runtime.
+  void abandon_group(std::unique_ptr<group_impl_t> left);
   // Null if there is none.
   rt::event_signal* signal_at(uint32_t number) const { return signals_.get(number); }
   // Devices besides the default one that blocks' puts and gets are spread over.
@@ -171,6 +194,8 @@ class runtime_impl_t : public rt::live_object {
   [[noreturn]] void report_no_rcomp(rcomp_t rcomp, int sender) const;
   [[noreturn]] void report_no_signal(uint32_t number, int sender) const;
   [[noreturn]] void report_no_engine(uint32_t id, int sender) const;
+  void throw_deferred_failure();
+  matching_engine_impl_t* find_group_engine(uint32_t id, int sender) const;
   void* allocate_otherwise(size_t size, int sender);
   std::unique_ptr<net_context_impl_t> make_net_context(const net_context_attr_t& attributes);
   std::unique_ptr<device_impl_t> make_device(net_context_impl_t& context,
@@ -203,6 +228,19 @@ class runtime_impl_t : public rt::live_object {
   std::mutex engines_mutex_;  // likewise
   uint32_t next_engine_ = 0;  // guarded by engines_mutex_
   ds::mpmc_array<matching_engine_impl_t*> engines_;
+  // The engine with this number is that of the first group; the next ones count downward, so that
+  // those of the program have the same numbers on ranks that are in different groups.
+  static constexpr uint32_t first_group_engine = 0xffff;
+  uint32_t group_engines_made_ = 0;                        // guarded by engines_mutex_
+  std::vector<uint32_t> free_group_engines_;               // numbers; guarded by engines_mutex_
+  ds::mpmc_array<matching_engine_impl_t*> group_engines_;  // by first_group_engine - number
+
+  std::atomic<int> pending_collectives_{0};
+  std::mutex deferred_mutex_;
+  std::vector<peer_failure_error> deferred_failures_;  // guarded by deferred_mutex_
+  mutable std::shared_mutex groups_mutex_;
+  std::vector<std::unique_ptr<group_impl_t>> groups_;     // guarded by groups_mutex_
+  std::vector<std::unique_ptr<group_impl_t>> abandoned_;  // likewise
 
   rt::effect_reports effect_reports_;
 

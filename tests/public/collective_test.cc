@@ -86,12 +86,44 @@ void blocks() {
   EXPECT(largest == mine);
 }
 
+// The even ranks and the odd ones, from the last to the first; and without rank 0.
+void groups() {
+  const int rank = lci::get_rank_me();
+  const int ranks = lci::get_rank_n();
+  lci::group_t group = lci::split_group(rank % 2, -rank);
+  const int n = lci::get_rank_n(group);
+  EXPECT(n == (ranks + 1 - rank % 2) / 2);
+  EXPECT(lci::get_rank_of_group(group, lci::get_rank_me(group)) == rank);
+  EXPECT(lci::get_rank_in_group(group, rank) == n - 1 - rank / 2);
+  EXPECT(lci::get_rank_in_group(group, rank + 1) == -1);
+  for (size_t count : {size_t{1}, size_t{1000}, size_t{100000}}) {
+    const std::vector<int64_t> own(count, rank);
+    std::vector<int64_t> sums(count);
+    lci::allreduce_x(own.data(), sums.data(), count, sizeof(int64_t), lci::reduce_sum<int64_t>)
+        .group(group)();
+    EXPECT(sums == std::vector<int64_t>(count, int64_t{n} * (n - 1) + n * (rank % 2)));
+  }
+  std::vector<int> list;
+  for (int r = 1; rank > 0 && r < ranks; ++r) list.push_back(r);
+  lci::group_t others = lci::alloc_group(list.data(), list.size());
+  EXPECT(others.is_empty() == (rank == 0));
+  if (!others.is_empty()) {
+    int first = rank;
+    lci::broadcast_x(&first, sizeof(first), 0).group(others)();
+    EXPECT(first == 1);
+    lci::free_group(&others);
+  }
+  lci::free_group(&group);
+  EXPECT(group.is_empty());
+}
+
 void body() {
   for (int life = 0; life < 3; ++life) {
     lci::g_runtime_init();
     EXPECT(!lci::get_g_runtime().is_empty());
     round(life);
     blocks();
+    groups();
     // A second runtime beside the global one.
     lci::runtime_t other = lci::alloc_runtime_x().name("other")();
     lci::barrier_x().runtime(other)();

@@ -89,6 +89,57 @@ void survive(bool with_barrier) {
   std::_Exit(0);  // a job with a dead rank can't be finalized together
 }
 
+// Groups: 0, 1 and 2; 0 and 2; 3 and 4. Operations of the first one end, and those of the others go
+// on, as does the program's view of the failure.
+void survive_in_groups() {
+  const int rank = lci::get_rank_me();
+  lci::group_t first = lci::split_group(rank < 3 ? 0 : -1, rank);
+  lci::group_t rest = lci::split_group(rank == victim ? -1 : rank / 3, rank);
+  lci::barrier();
+  EXPECT(write(said[1], "", 1) == 1);
+  while (rank == victim) lci::progress();
+
+  const auto add = [&rest] {
+    const uint64_t own = 1;
+    uint64_t sum = 0;
+    lci::allreduce_x(&own, &sum, 1, sizeof(own), lci::reduce_sum<uint64_t>).group(rest)();
+    EXPECT(sum == 2);
+  };
+  if (!first.is_empty()) {
+    for (int call = 0; call < 2; ++call) {
+      int failed = -1;
+      try {
+        lci::barrier_x().group(first)();
+      } catch (const lci::peer_failure_error& error) {
+        failed = error.failed_rank();
+      }
+      EXPECT(failed == victim);
+    }
+  } else {
+    // Until one of these operations, or this call, finds the failure.
+    int failed = -1;
+    for (uint64_t found = 0; found == 0;) {
+      try {
+        add();
+        lci::progress();
+      } catch (const lci::peer_failure_error& error) {
+        failed = error.failed_rank();
+      }
+      // Both leave together.
+      const uint64_t own = failed < 0 ? 0 : 1;
+      lci::allreduce_x(&own, &found, 1, sizeof(own), lci::reduce_min<uint64_t>).group(rest)();
+    }
+    EXPECT(failed == victim);
+  }
+  for (int round = 0; round < 100; ++round) add();
+  lci::free_group(&rest);
+  EXPECT(write(said[1], "", 1) == 1);
+  close(said[1]);
+  char none = 0;
+  EXPECT(read(over[0], &none, 1) == 0);
+  std::_Exit(0);
+}
+
 int start_rank(int rank, int ranks, void (*body)(), const std::string& dir) {
   const pid_t child = fork();
   if (child != 0) return child;
@@ -139,6 +190,10 @@ int main() {
   failures += run_job(4, [] {
     lci::g_runtime_init();
     survive(/*with_barrier=*/false);
+  });
+  failures += run_job(5, [] {
+    lci::g_runtime_init();
+    survive_in_groups();
   });
   return failures == 0 ? 0 : 1;
 }

@@ -127,4 +127,9 @@ remote_region mixed_context::remote_key(local_region region) const {
   return join(near_->remote_key(near_of(region)), far_->remote_key(far_of(region)));
 }
 
+void* mixed_context::map_memory(int rank, remote_region region, size_t size) {
+  if (near_rank(rank) < 0) return nullptr;
+  return near_->map_memory(near_rank(rank), near_of(region), size);
+}
+
 }  // namespace lci::net::mixed

@@ -29,6 +29,14 @@ class mixed_context final : public context {
   base::StatusOr<allocation> allocate_memory(size_t size) override;
   void free_memory(const allocation& freed) override;
   remote_region remote_key(local_region region) const override;
+  bool maps_memory_of(int rank) const override { return near_rank(rank) >= 0; }
+  void* map_memory(int rank, remote_region region, size_t size) override;
+  bool reads_memory(int rank) const override {
+    return near_rank(rank) >= 0 && near_->reads_memory(near_rank(rank));
+  }
+  bool read_memory(int rank, void* to, uint64_t from, size_t size) const override {
+    return near_rank(rank) >= 0 && near_->read_memory(near_rank(rank), to, from, size);
+  }
   size_t registrations() const override { return near_->registrations() + far_->registrations(); }
 
   const hosts& host_map() const { return hosts_; }
@@ -36,6 +44,8 @@ class mixed_context final : public context {
  private:
   mixed_context(boot::bootstrap& boot, hosts found)
       : boot_(boot), hosts_(std::move(found)), group_(boot, "h", hosts_.neighbors) {}
+  // Of this host, as the near network counts them; -1: on another host.
+  int near_rank(int rank) const { return hosts_.index[static_cast<size_t>(rank)]; }
   // The far registration of memory that is registered near, and one name for both. On an error
   // there is no far one.
   base::StatusOr<local_region> join_far(local_region near, void* address, size_t size);

@@ -35,6 +35,11 @@ inline piece piece_of(size_t count, size_t item_size, int parts, int i) {
 // The option ring_nsteps; its default is size - 1. Throws std::invalid_argument.
 int ring_steps(int asked, int size, const char* what);
 
+// Whole operations, of a call that has not begun.
+void run_barrier(collective_call* call);
+// Arguments as of allgather_x, checked.
+void run_allgather(collective_call* call, const void* sendbuf, void* recvbuf, size_t size);
+
 void broadcast_by_tree(plan* p, void* buffer, size_t size, int root, uint32_t round);
 void broadcast_directly(plan* p, void* buffer, size_t size, int root, uint32_t round);
 void broadcast_by_ring(plan* p, void* buffer, size_t size, int root, int steps, uint32_t round);

@@ -53,8 +53,6 @@ void broadcast_by_ring(plan* p, void* buffer, size_t size, int root, int steps, 
   }
 }
 
-namespace {
-
 void run_barrier(collective_call* call) {
   call->begin({});
   if (call->is_shared(0, 0)) return call->run<coll::barrier>();
@@ -69,8 +67,6 @@ void run_barrier(collective_call* call) {
   }
   p.run();
 }
-
-}  // namespace
 
 void final_barrier(runtime_t runtime) {
   collective_call call(barrier_x().runtime(runtime), coll::operation_kind::finalization);

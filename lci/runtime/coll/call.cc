@@ -4,17 +4,36 @@
 
 #include "lci/base/strings.h"
 #include "lci/runtime/poll.h"
-#include "lci/runtime/wait.h"
 
 namespace lci::rt {
 
-collective_call::collective_call(const target& where, matching_engine_t engine, comp_t comp,
-                                 coll::operation_kind kind)
+target collective_call::target_in(group_t group, runtime_t runtime, device_t device,
+                                  endpoint_t endpoint, coll::operation_kind kind) {
+  if (__builtin_expect(group.is_empty(), 1)) return resolve(runtime, device, endpoint);
+  runtime_impl_t& owner = checked_group(group, coll::name_of(kind)).runtime;
+  const bool names_nothing = device.is_empty() && endpoint.is_empty();
+  const target found = resolve(names_nothing ? runtime_t(&owner) : runtime, device, endpoint);
+  if (found.runtime != &owner || (!runtime.is_empty() && runtime.p_impl != &owner)) {
+    throw std::invalid_argument(
+        base::StrCat("lci: ", coll::name_of(kind), ": the group belongs to another runtime"));
+  }
+  return found;
+}
+
+collective_call::collective_call(const target& where, group_impl_t* group, matching_engine_t engine,
+                                 comp_t comp, coll::operation_kind kind)
     : runtime_(*where.runtime),
+      group_(group),
       device_(*where.device),
-      engine_(engine.is_empty() ? *runtime_.collective_engine() : *resolve(runtime_, engine)),
+      engine_(group != nullptr    ? group->engine()
+              : engine.is_empty() ? *runtime_.collective_engine()
+                                  : *resolve(runtime_, engine)),
       comp_(comp.p_impl),
       kind_(kind) {
+  if (group != nullptr && !engine.is_empty()) {
+    throw std::invalid_argument(base::StrCat(
+        "lci: ", name(), ": the option matching_engine is given, and the group has its own"));
+  }
   if (comp == COMP_NULL_RETRY) {
     throw std::invalid_argument(base::StrCat("lci: ", name(), ": comp is COMP_NULL_RETRY"));
   }
@@ -31,9 +50,16 @@ void collective_call::begin(coll::signature called) {
   if (coll::arena* const meets = arena(); meets != nullptr) hash_ = meets->begin(number_, called);
 }
 
+shared_memory* collective_call::shared() const {
+  if (__builtin_expect(group_ != nullptr, 0)) {
+    return has_left_arena_ ? nullptr : group_->shared_memory();
+  }
+  return &engine_ == runtime_.collective_engine() ? runtime_.shared_memory() : nullptr;
+}
+
 coll::arena* collective_call::arena() const {
-  shared_memory* const shared = runtime_.shared_memory();
-  return shared != nullptr && &engine_ == runtime_.collective_engine() ? &shared->arena() : nullptr;
+  shared_memory* const found = shared();
+  return found == nullptr ? nullptr : &found->arena();
 }
 
 void collective_call::use_messages() const {
@@ -59,15 +85,15 @@ void collective_call::check_agreement() const {
 
 void collective_call::check_peers() const {
   // What waits for a third rank, which has given up, does not end by itself.
-  if (__builtin_expect(!runtime_.any_failed(), 1)) return;
-  const int failed = runtime_.first_failed();
-  throw peer_failure_error(
-      failed, base::StrCat("lci: ", name(), " on rank ", rank(), ": rank ", failed, " is gone"));
+  const int failed = first_failed();
+  if (__builtin_expect(failed < 0, 1)) return;
+  throw peer_failure_error(failed, base::StrCat("lci: ", name(), " on rank ", runtime_.rank(),
+                                                ": rank ", failed, " is gone"));
 }
 
 void collective_call::run_blocking(coll::operation* operation) const {
   try {
-    wait_until(&device_, {name(), observe::rank_report::any_rank, number_}, [this, operation] {
+    wait([this, operation] {
       check_peers();
       return operation->advance();
     });

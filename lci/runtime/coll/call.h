@@ -12,11 +12,29 @@
 #include "lci/coll/blocks.h"
 #include "lci/coll/operation.h"
 #include "lci/coll/signature.h"
+#include "lci/runtime/coll/group.h"
 #include "lci/runtime/coll/shared_memory.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
+#include "lci/runtime/wait.h"
 
 namespace lci::rt {
+
+// Losses of ranks that concern others than the caller, to be thrown by a later progress().
+class deferred_failures {
+ public:
+  explicit deferred_failures(runtime_impl_t& runtime) : runtime_(runtime) {}
+  ~deferred_failures() {
+    for (const peer_failure_error& each : failures_) runtime_.defer_failure(each);
+  }
+  deferred_failures(const deferred_failures&) = delete;
+  deferred_failures& operator=(const deferred_failures&) = delete;
+  void add(const peer_failure_error& failure) { failures_.push_back(failure); }
+
+ private:
+  runtime_impl_t& runtime_;
+  std::vector<peer_failure_error> failures_;
+};
 
 // The object is made, the caller checks the arguments, and begin() takes the number of the
 // operation: a call with a wrong argument takes none. Then the operation either runs in shared
@@ -28,8 +46,9 @@ class collective_call {
   // Throws std::invalid_argument or std::logic_error as documented in lci/api/coll.hpp.
   template <class Op>
   collective_call(const Op& op, coll::operation_kind kind)
-      : collective_call(resolve(op.get_runtime(), op.get_device(), op.get_endpoint()),
-                        op.get_matching_engine(), op.get_comp(), kind) {}
+      : collective_call(
+            target_in(op.get_group(), op.get_runtime(), op.get_device(), op.get_endpoint(), kind),
+            op.get_group().p_impl, op.get_matching_engine(), op.get_comp(), kind) {}
 
   runtime_impl_t& runtime() const { return runtime_; }
   device_impl_t& device() const { return device_; }
@@ -38,13 +57,32 @@ class collective_call {
   comp_impl_t* comp() const { return comp_; }
   coll::operation_kind kind() const { return kind_; }
   const char* name() const { return coll::name_of(kind_); }
-  int rank() const { return runtime_.rank(); }
-  int size() const { return runtime_.size(); }
+  // Among the ranks that call the operation: those of the runtime, or of a group.
+  int rank() const { return group_ == nullptr ? runtime_.rank() : group_->place(); }
+  int size() const { return group_ == nullptr ? runtime_.size() : group_->size(); }
+  // How the runtime counts the rank that these count as `rank`.
+  int global_rank(int rank) const { return group_ == nullptr ? rank : group_->rank_at(rank); }
+  // How that rank names its matching engine for the operation.
+  uint16_t engine_of(int rank) const {
+    return group_ == nullptr ? static_cast<uint16_t>(engine_.id) : group_->engine_of(rank);
+  }
+  // A rank whose loss ends the operation; -1: none.
+  int first_failed() const {
+    return group_ == nullptr ? runtime_.first_failed() : group_->first_failed();
+  }
+  // For reports, which count the operations of all ranks: 0 in a group.
+  uint64_t reported_number() const { return group_ == nullptr ? number_ : 0; }
+  const char* reported_name() const {
+    return group_ == nullptr ? name() : coll::name_in_group(kind_);
+  }
   // Among the operations of its engine, from 1; 0 before begin().
   uint64_t number() const { return number_; }
 
   // `called`: what all ranks must call equally; its kind is set here.
   void begin(coll::signature called);
+
+  // Before begin(): the operation goes by messages, and its arena does not hear of it.
+  void leave_arena() { has_left_arena_ = true; }
 
   // Whether the operation can run in shared memory if each rank offers so many bytes, of which the
   // operation offers up to `most_in_area` in the area. Depends on what is equal on all ranks alone.
@@ -58,13 +96,28 @@ class collective_call {
       Operation operation(ticket, arguments...);
       run_blocking(&operation);
     } else {
-      runtime_.shared_memory()->start(std::make_unique<Operation>(ticket, arguments...), name(),
-                                      comp_);
+      shared()->start(std::make_unique<Operation>(ticket, arguments...), name(), comp_);
     }
   }
 
   // The operation, which has begun, does not need the arena.
   void use_messages() const;
+
+  // Makes progress until done(), which may throw. The loss of a rank outside of the group does not
+  // end the wait: a later progress() throws it.
+  template <class Done>
+  void wait(Done done) const {
+    deferred_failures outside(runtime_);
+    for (;;) {
+      try {
+        return wait_until(
+            &device_, {reported_name(), observe::rank_report::any_rank, reported_number()}, done);
+      } catch (const peer_failure_error& failure) {
+        if (group_ == nullptr || group_->place_of(failure.failed_rank()) >= 0) throw;
+        outside.add(failure);
+      }
+    }
+  }
 
   // Throws std::runtime_error if it is known that another rank calls another operation.
   void check_agreement() const;
@@ -72,19 +125,24 @@ class collective_call {
   void check_peers() const;
 
  private:
-  collective_call(const target& where, matching_engine_t engine, comp_t comp,
+  collective_call(const target& where, group_impl_t* group, matching_engine_t engine, comp_t comp,
                   coll::operation_kind kind);
+  static target target_in(group_t group, runtime_t runtime, device_t device, endpoint_t endpoint,
+                          coll::operation_kind kind);
   void run_blocking(coll::operation* operation) const;
-  // Null where this engine's operations do not meet in one.
+  // Null where this engine's operations do not meet in shared memory.
+  shared_memory* shared() const;
   coll::arena* arena() const;
 
   runtime_impl_t& runtime_;
+  group_impl_t* const group_;  // null: all ranks
   device_impl_t& device_;
   matching_engine& engine_;
   comp_impl_t* const comp_;
   const coll::operation_kind kind_;
   uint64_t number_ = 0;
   uint64_t hash_ = 0;
+  bool has_left_arena_ = false;
 };
 
 // Of free_runtime: a barrier that no barrier of the program pairs with.

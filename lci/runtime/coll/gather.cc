@@ -49,6 +49,21 @@ void allgather_by_ring(plan* p, const void* sendbuf, void* recvbuf, size_t size)
 }
 
 }  // namespace
+
+void run_allgather(collective_call* call, const void* sendbuf, void* recvbuf, size_t size) {
+  call->begin({{}, -1, size});
+  if (size > 0 && call->is_shared(size, coll::most_copied_in_area)) {
+    return call->run<coll::allgather>(sendbuf, recvbuf, size);
+  }
+  const size_t all = static_cast<size_t>(call->size()) * size;
+  const bool small = all < ring_threshold;
+  plan p(*call, small ? all : 0);
+  if (size > 0) {
+    (small ? allgather_by_doubling : allgather_by_ring)(&p, sendbuf, recvbuf, size);
+  }
+  p.run();
+}
+
 }  // namespace rt
 
 void allgather_x::operator()() const {
@@ -57,20 +72,7 @@ void allgather_x::operator()() const {
   const size_t all = rt::bytes_of(n, get_size(), "allgather");
   rt::check_buffer(get_sendbuf(), get_size(), "allgather", "sendbuf");
   rt::check_buffer(get_recvbuf(), all, "allgather", "recvbuf");
-  call.begin({{}, -1, get_size()});
-  if (get_size() > 0 && call.is_shared(get_size(), coll::most_copied_in_area)) {
-    return call.run<coll::allgather>(get_sendbuf(), get_recvbuf(), get_size());
-  }
-  const bool small = all < rt::ring_threshold;
-  rt::plan p(call, small ? all : 0);
-  if (get_size() > 0) {
-    if (small) {
-      rt::allgather_by_doubling(&p, get_sendbuf(), get_recvbuf(), get_size());
-    } else {
-      rt::allgather_by_ring(&p, get_sendbuf(), get_recvbuf(), get_size());
-    }
-  }
-  p.run();
+  rt::run_allgather(&call, get_sendbuf(), get_recvbuf(), get_size());
 }
 
 // Everybody to everybody, beginning with the neighbour, so that not all send to rank 0 first.

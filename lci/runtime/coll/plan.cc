@@ -9,7 +9,6 @@
 #include "lci/base/strings.h"
 #include "lci/runtime/post.h"
 #include "lci/runtime/runtime.h"
-#include "lci/runtime/wait.h"
 
 namespace lci::rt {
 
@@ -17,7 +16,8 @@ struct plan::action {
   enum class kind { send, receive, copy, reduce } what;
   state* of = nullptr;
   step node = nullptr;
-  int rank = -1;               // send and receive: the other side
+  int rank = -1;               // send and receive: the other side, as the runtime counts it
+  uint16_t engine = 0;         // send: how that side names its engine
   uint32_t round = 0;          // likewise
   const void* left = nullptr;  // reduce
   const void* from = nullptr;  // send, copy; reduce: right
@@ -62,6 +62,11 @@ struct plan::state {
   std::unique_ptr<char[]> room;
   std::deque<action> actions;
 
+  int first_failed() const {
+    return engine->group == nullptr ? device->runtime.first_failed()
+                                    : engine->group->first_failed();
+  }
+
   message make(action& a, void* bytes) {
     message made;
     made.rank = a.rank;
@@ -76,6 +81,7 @@ struct plan::state {
       made.user_context = a.node;
     }
     made.engine = engine;
+    made.remote_engine = a.engine;
     made.collective = true;
     return made;
   }
@@ -138,7 +144,7 @@ plan::step plan::add(const action& added) {
         action& a = *static_cast<action*>(value);
         switch (a.what) {
           case action::kind::send:
-            if (const int failed = a.of->device->runtime.first_failed(); failed >= 0) {
+            if (const int failed = a.of->first_failed(); failed >= 0) {
               throw peer_failure_error(failed, base::StrCat("rank ", failed, " is gone"));
             }
             return post_message(*a.of->device, a.of->make(a, const_cast<void*>(a.from)),
@@ -167,7 +173,8 @@ plan::step plan::add(const action& added) {
 
 plan::step plan::send(int to, const void* bytes, size_t size, uint32_t round) {
   action a{action::kind::send};
-  a.rank = to;
+  a.rank = call_.global_rank(to);
+  a.engine = call_.engine_of(to);
   a.round = round;
   a.from = bytes;
   a.size = size;
@@ -176,7 +183,7 @@ plan::step plan::send(int to, const void* bytes, size_t size, uint32_t round) {
 
 plan::step plan::receive(int from, void* bytes, size_t size, uint32_t round) {
   action a{action::kind::receive};
-  a.rank = from;
+  a.rank = call_.global_rank(from);
   a.round = round;
   a.to = bytes;
   a.size = size;
@@ -226,15 +233,15 @@ void plan::run_blocking() {
     ~guard() { flag->leave(); }
     end_flag* flag;
   } leave{end_};
-  wait_until(&call_.device(), {call_.name(), observe::rank_report::any_rank, call_.number()},
-             [this, rounds = uint32_t{0}]() mutable {
-               call_.check_peers();
-               // Ranks that call another operation may never send what this one waits for.
-               if (++rounds % rounds_before_check == 0) call_.check_agreement();
-               return end_->set.load(std::memory_order_acquire);
-             });
+  call_.wait([this, rounds = uint32_t{0}]() mutable {
+    call_.check_peers();
+    // Ranks that call another operation may never send what this one waits for.
+    if (++rounds % rounds_before_check == 0) call_.check_agreement();
+    return end_->set.load(std::memory_order_acquire);
+  });
   if (end_->code == errorcode_t::fatal) {
-    throw std::runtime_error(base::StrCat("lci: ", call_.name(), " failed on rank ", rank(),
+    throw std::runtime_error(base::StrCat("lci: ", call_.name(), " failed on rank ",
+                                          call_.runtime().rank(),
                                           ": do all ranks pass the same sizes?"));
   }
 }

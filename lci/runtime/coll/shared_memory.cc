@@ -11,6 +11,7 @@
 #include "lci/base/strings.h"
 #include "lci/net/exchange.h"
 #include "lci/observe/clock.h"
+#include "lci/runtime/coll/group.h"
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/start_failure.h"
@@ -70,13 +71,34 @@ std::unique_ptr<shared_memory> shared_memory::make(runtime_impl_t& runtime, boot
   // From here on all ranks know what all of them can do.
   const base::Status all = net::agree(boot, "collective-arenas", base::OkStatus());
   if (!all.ok()) throw_start_failure(boot, failure, all);
-  return std::unique_ptr<shared_memory>(new shared_memory(runtime, std::move(arena)));
+  return std::unique_ptr<shared_memory>(new shared_memory(runtime, nullptr, std::move(arena)));
 }
 
-shared_memory::shared_memory(runtime_impl_t& runtime, std::unique_ptr<coll::arena> arena)
-    : runtime_(runtime), arena_(std::move(arena)) {}
+std::unique_ptr<shared_memory> shared_memory::make(const group_impl_t& group, net::context& network,
+                                                   const std::vector<int>& ranks,
+                                                   std::vector<void*> blocks) {
+  coll::arena::reader read;
+  if (std::all_of(ranks.begin(), ranks.end(),
+                  [&network](int rank) { return network.reads_memory(rank); })) {
+    read = [&network, ranks](int place, void* to, uint64_t from, size_t size) {
+      return network.read_memory(ranks[static_cast<size_t>(place)], to, from, size);
+    };
+  }
+  auto arena =
+      std::make_unique<coll::arena>(group.place(), std::move(blocks), std::move(read), ranks);
+  return std::unique_ptr<shared_memory>(new shared_memory(group.runtime, &group, std::move(arena)));
+}
+
+shared_memory::shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
+                             std::unique_ptr<coll::arena> arena)
+    : runtime_(runtime), group_(group), arena_(std::move(arena)) {}
+
+int shared_memory::first_failed() const {
+  return group_ == nullptr ? runtime_.first_failed() : group_->first_failed();
+}
 
 shared_memory::~shared_memory() {
+  runtime_.count_pending_collectives(-static_cast<int>(pending_.size()));
   for (pending& each : pending_) {
     if (!each.result) each.result = errorcode_t::fatal;
     end(&each);
@@ -88,10 +110,9 @@ void shared_memory::end(pending* each) { each->comp->signal(status_t(*each->resu
 bool shared_memory::advance(pending* each) {
   if (each->result) return true;
   each->result = errorcode_t::fatal;
-  if (runtime_.any_failed()) {
-    LCI_LOG(error, each->call, " on rank ", runtime_.rank(), ": rank ", runtime_.first_failed(),
-            " is gone");
-    each->operation->give_up(runtime_.first_failed());
+  if (const int failed = first_failed(); __builtin_expect(failed >= 0, 0)) {
+    LCI_LOG(error, each->call, " on rank ", runtime_.rank(), ": rank ", failed, " is gone");
+    each->operation->give_up(failed);
   } else {
     try {
       const bool is_over = each->operation->advance();
@@ -115,6 +136,7 @@ void shared_memory::start(std::unique_ptr<coll::operation> operation, const char
   const std::lock_guard<std::mutex> guard(mutex_);
   pending_.push_back(std::move(started));
   pending_count_.store(pending_.size(), std::memory_order_release);
+  runtime_.count_pending_collectives(1);
 }
 
 bool shared_memory::advance() {
@@ -131,6 +153,7 @@ bool shared_memory::advance() {
       }
     }
     pending_count_.store(pending_.size(), std::memory_order_release);
+    if (!ended.empty()) runtime_.count_pending_collectives(-static_cast<int>(ended.size()));
   }
   // Without the lock: a handler may start the next operation.
   for (pending& each : ended) end(&each);
@@ -145,9 +168,10 @@ void shared_memory::describe(observe::rank_report* report) {
     if (each.result) continue;
     entry awaited;
     awaited.what = entry::kind::receive;
-    awaited.engine = runtime_.collective_engine()->id;
+    awaited.engine = group_ == nullptr ? runtime_.collective_engine()->id : group_->engine().id;
     awaited.collective = each.operation->number();
-    awaited.peer = each.operation->awaited();
+    const int peer = each.operation->awaited();
+    awaited.peer = peer < 0 ? peer : arena_->name_of(peer);
     awaited.count = 1;
     awaited.seconds = now - std::min(now, each.since);
     observe::add_message(report, awaited);

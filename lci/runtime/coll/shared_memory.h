@@ -1,5 +1,5 @@
-// Collective operations of a runtime whose ranks share memory: its arena, and the operations that
-// are under way in it without a thread that waits for them.
+// Collective operations of a runtime, or a group, whose ranks share memory: their arena, and the
+// operations that are under way in it without a thread that waits for them.
 #ifndef LCI_RUNTIME_COLL_SHARED_MEMORY_H_
 #define LCI_RUNTIME_COLL_SHARED_MEMORY_H_
 
@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <vector>
 
 #include "lci/api/types.hpp"
 #include "lci/boot/bootstrap.h"
@@ -19,6 +20,7 @@
 namespace lci {
 
 class comp_impl_t;
+class group_impl_t;
 class runtime_impl_t;
 
 namespace rt {
@@ -31,6 +33,10 @@ class shared_memory {
   // objects that this rank has not registered yet.
   static std::unique_ptr<shared_memory> make(runtime_impl_t& runtime, boot::bootstrap& boot,
                                              net::context& network);
+  // Of a group whose ranks all have a block, mapped here; `ranks`: its ranks in the runtime.
+  static std::unique_ptr<shared_memory> make(const group_impl_t& group, net::context& network,
+                                             const std::vector<int>& ranks,
+                                             std::vector<void*> blocks);
   // What is still under way ends with `fatal`.
   ~shared_memory();
 
@@ -59,12 +65,16 @@ class shared_memory {
     std::optional<errorcode_t> result;  // once it is over
   };
 
-  shared_memory(runtime_impl_t& runtime, std::unique_ptr<coll::arena> arena);
+  shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
+                std::unique_ptr<coll::arena> arena);
+  // A rank whose loss ends the operations; -1: none.
+  int first_failed() const;
   // Whether it is over; then it has a result.
   bool advance(pending* each);
   static void end(pending* each);
 
   runtime_impl_t& runtime_;
+  const group_impl_t* const group_;  // null: of all ranks
   const std::unique_ptr<coll::arena> arena_;
   std::atomic<size_t> pending_count_{0};
   std::mutex mutex_;

@@ -9,8 +9,10 @@
 namespace lci::rt {
 
 inline match_header make_match_header(const address& to) {
-  return {to.tag, static_cast<uint16_t>(to.engine->id), static_cast<uint8_t>(to.policy),
-          static_cast<uint8_t>(to.collective), 0};
+  // Ranks name the engines of a group independently of each other.
+  const uint16_t engine =
+      __builtin_expect(to.collective, 0) ? to.remote_engine : static_cast<uint16_t>(to.engine->id);
+  return {to.tag, engine, static_cast<uint8_t>(to.policy), static_cast<uint8_t>(to.collective), 0};
 }
 
 // A policy that this version does not know matches nothing that anybody waits for.
