@@ -1,4 +1,5 @@
 // What ends operations of groups, and what cannot be done with groups.
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -192,7 +193,8 @@ TEST(GroupFailures, ABlockOfAnotherSizeIsAnError) {
 
 // Only the groups of the lost rank end.
 TEST(GroupFailures, ALostRankEndsTheOperationsOfItsGroups) {
-  run_apart(4, [](runtime_t runtime) {
+  std::atomic<bool> is_lost{false};  // for rank 0
+  run_apart(4, [&is_lost](runtime_t runtime) {
     const int rank = rank_of(runtime);
     const group_t low = split(runtime, rank / 2, rank);      // 0 1, 2 3
     const group_t others = split(runtime, rank == 0, rank);  // 1 2 3, 0
@@ -200,14 +202,27 @@ TEST(GroupFailures, ALostRankEndsTheOperationsOfItsGroups) {
     if (rank == 3) return;
     comp_t queue = alloc_cq_x().runtime(runtime)();
     if (rank != 0) barrier_x().group(others).comp(queue).runtime(runtime)();
-    runtime.p_impl->set_failed(3);
-    if (rank != 0) {
+    const auto result = [runtime, queue] {
       status_t status;
       do {
         progress_x().runtime(runtime)();
         status = cq_pop_x(queue).runtime(runtime)();
       } while (status.is_retry());
-      EXPECT_EQ(status.error.errorcode, errorcode_t::fatal);
+      return status.error.errorcode;
+    };
+    // It is under way while rank 0 loses the rank, which is in another group.
+    if (rank == 0) barrier_x().group(low).comp(queue).runtime(runtime)();
+    runtime.p_impl->set_failed(3);
+    if (rank == 0) is_lost = true;
+    if (rank == 1) {
+      while (!is_lost) progress_x().runtime(runtime)();
+      barrier_x().group(low).runtime(runtime)();
+    }
+    if (rank == 0) {
+      EXPECT_EQ(result(), errorcode_t::done);
+    }
+    if (rank != 0) {
+      EXPECT_EQ(result(), errorcode_t::fatal);
       try {
         barrier_x().group(others).runtime(runtime)();
         ADD_FAILURE() << "no error";
