@@ -158,15 +158,15 @@ class matcher {
     }
   }
 
-  // A post and an arrival that are left, the arrival before the post: another message that is
-  // described equally gives up its arrival, and takes this one.
+  // A post and an arrival of one number that are left, because the arrival is before the post:
+  // another message that is described equally gives up its arrival, and takes this one.
   static void by_exchange(std::vector<end>* sent, std::vector<end>* arrived,
                           matched_messages* result) {
     for (end& post : *sent) {
       if (post.is_matched) continue;
       for (end& arrival : *arrived) {
-        if (arrival.is_matched || describe(*arrival.what) != describe(*post.what) ||
-            distance(arrival.what->sequence, post.what->sequence) > most_apart) {
+        if (arrival.is_matched || arrival.what->sequence != post.what->sequence ||
+            describe(*arrival.what) != describe(*post.what)) {
           continue;
         }
         if (exchange(&post, &arrival, sent, arrived, result)) break;
