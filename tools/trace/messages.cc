@@ -28,6 +28,7 @@ struct end {
   int64_t time = 0;  // when it began, by the first recording's clock
   uint64_t error = 0;
   bool is_matched = false;
+  size_t arrow = 0;  // its number, if it is matched
 };
 struct ends {
   std::vector<end> sent;
@@ -83,6 +84,7 @@ class matcher {
       static_cast<void>(key);
       by_number(&both.sent, &both.arrived, &result);
       by_description(&both.sent, &both.arrived, &result);
+      by_exchange(&both.sent, &both.arrived, &result);
       result.only_sent += left(both.sent);
       result.only_arrived += left(both.arrived);
     }
@@ -111,6 +113,7 @@ class matcher {
   static void join(end* sent, end* arrived, matched_messages* result) {
     sent->is_matched = true;
     arrived->is_matched = true;
+    sent->arrow = arrived->arrow = result->arrows.size();
     result->arrows.push_back({sent->place, arrived->place});
   }
 
@@ -153,6 +156,42 @@ class matcher {
         break;
       }
     }
+  }
+
+  // A post and an arrival of one number that are left, because the arrival is before the post:
+  // another message that is described equally gives up its arrival, and takes this one.
+  static void by_exchange(std::vector<end>* sent, std::vector<end>* arrived,
+                          matched_messages* result) {
+    for (end& post : *sent) {
+      if (post.is_matched) continue;
+      for (end& arrival : *arrived) {
+        if (arrival.is_matched || arrival.what->sequence != post.what->sequence ||
+            describe(*arrival.what) != describe(*post.what)) {
+          continue;
+        }
+        if (exchange(&post, &arrival, sent, arrived, result)) break;
+      }
+    }
+  }
+
+  static bool exchange(end* post, end* arrival, std::vector<end>* sent, std::vector<end>* arrived,
+                       matched_messages* result) {
+    for (end& other : *sent) {
+      if (!other.is_matched || describe(*other.what) != describe(*post->what) ||
+          distance(other.what->sequence, post->what->sequence) > most_apart ||
+          !may_be(other, *arrival)) {
+        continue;
+      }
+      for (end& its : *arrived) {
+        if (!its.is_matched || its.arrow != other.arrow || !may_be(*post, its)) continue;
+        result->arrows[other.arrow].to = arrival->place;
+        arrival->is_matched = true;
+        arrival->arrow = other.arrow;
+        join(post, &its, result);
+        return true;
+      }
+    }
+    return false;
   }
 
   static size_t left(const std::vector<end>& of) {

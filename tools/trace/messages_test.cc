@@ -146,6 +146,18 @@ TEST(Messages, NeverArriveBeforeTheyAreSent) {
   EXPECT_EQ(match(all).arrows.size(), 1u);
 }
 
+// Two threads count equal messages in another order, so that one arrives before its post.
+TEST(Messages, ThatWouldArriveBeforeTheyAreSentExchangeTheirArrivals) {
+  auto all = ranks_of(2);
+  send(&all[0], 1, 300, 0, 1);
+  send(&all[0], 1, 100, 1, 1);
+  arrive(&all[1], 0, 200, 0, 1);
+  arrive(&all[1], 0, 400, 1, 1);
+  const matched_messages matched = match(all);
+  ASSERT_EQ(matched.arrows.size(), 2u);
+  for (const arrow& each : matched.arrows) EXPECT_NE(each.from.event, each.to.event);
+}
+
 TEST(Messages, PutsThatNotifyAreFoundWithoutTheirSize) {
   auto all = ranks_of(2);
   event put = message(event_kind::post, 1, 10, 0, 0);
