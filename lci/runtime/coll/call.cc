@@ -1,5 +1,7 @@
 #include "lci/runtime/coll/call.h"
 
+#include <unistd.h>
+
 #include <stdexcept>
 
 #include "lci/base/strings.h"
@@ -104,10 +106,13 @@ void collective_call::check_peers() const {
 
 void collective_call::run_blocking(coll::operation* operation) const {
   try {
-    wait([this, operation] {
-      check_peers();
-      return operation->advance();
-    });
+    static const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    wait(
+        [this, operation] {
+          check_peers();
+          return operation->advance();
+        },
+        /*oversubscribed=*/size() > processors);
   } catch (const peer_failure_error& failure) {
     operation->give_up(failure.failed_rank());
     throw;

@@ -104,14 +104,17 @@ class collective_call {
   void use_messages() const;
 
   // Makes progress until done(), which may throw. The loss of a rank outside of the group does not
-  // end the wait: a later progress() throws it.
+  // end the wait: a later progress() throws it. `oversubscribed`: all ranks run on this host, which
+  // has fewer processors.
   template <class Done>
-  void wait(Done done) const {
+  void wait(Done done, bool oversubscribed = false) const {
+    const observe::wait_info what{reported_name(), observe::rank_report::any_rank,
+                                  reported_number()};
     deferred_failures outside(runtime_);
     for (;;) {
       try {
-        return wait_until(
-            &device_, {reported_name(), observe::rank_report::any_rank, reported_number()}, done);
+        return oversubscribed ? wait_oversubscribed(device_, what, done)
+                              : wait_until(&device_, what, done);
       } catch (const peer_failure_error& failure) {
         if (group_ == nullptr || group_->place_of(failure.failed_rank()) >= 0) throw;
         outside.add(failure);
