@@ -42,8 +42,7 @@ class [[nodiscard]] alloc_group_x : public option::runtime_option<alloc_group_x>
  public:
   /// Takes the required arguments.
   /// @param ranks the ranks of the new group, as `group` counts them, in the order of the new
-  /// group;
-  ///   equal on all of them. This rank is one of them.
+  ///   group; equal on all of them. This rank is one of them.
   /// @param n number of ranks; 0: this rank is in no group.
   [[nodiscard]] alloc_group_x(const int* ranks, size_t n) : ranks_argument(ranks), n_argument(n) {}
   /// Makes the group.
@@ -51,8 +50,7 @@ class [[nodiscard]] alloc_group_x : public option::runtime_option<alloc_group_x>
   /// @throws std::invalid_argument if a rank is out of range or twice in the list, this rank is not
   ///   in it, or `group` has been freed or is of another runtime.
   /// @throws std::runtime_error if the ranks of the list do not pass the same one, or one of them
-  /// has
-  ///   no memory for the group.
+  ///   has no memory for the group.
   /// @throws peer_failure_error if a rank has failed.
   /// @throws std::logic_error inside a handler.
   group_t operator()() const;
@@ -82,8 +80,7 @@ class [[nodiscard]] split_group_x : public option::runtime_option<split_group_x>
   [[nodiscard]] split_group_x(int color, int key) : color_argument(color), key_argument(key) {}
   /// Makes the groups.
   /// @return the group of this rank, or the empty handle if `color` is below 0. The program frees
-  /// it
-  ///   by free_group.
+  ///   it by free_group.
   /// @throws std::invalid_argument if `group` has been freed or is of another runtime.
   /// @throws std::runtime_error if a rank of the color has no memory for the group.
   /// @throws peer_failure_error if a rank has failed.

@@ -14,17 +14,11 @@
 #include "lci/runtime/coll/algorithms.h"
 #include "lci/runtime/coll/call.h"
 #include "lci/runtime/coll/group.h"
-#include "lci/runtime/poll.h"
 #include "lci/runtime/runtime.h"
+#include "lci/runtime/wait.h"
 
 namespace lci {
 namespace {
-
-void check_outside_handler(const char* call) {
-  if (!rt::inside_progress()) return;
-  throw std::logic_error(
-      base::StrCat("lci: ", call, " would have to wait inside a handler, which it may not"));
-}
 
 // The group that a rank is to be in, as it tells the other ranks.
 struct wish {
@@ -68,7 +62,7 @@ std::string trouble_with(const std::vector<int>& places, const std::vector<wish>
 // `listed`: the ranks of the group by their places in the parent; empty: those with the same wish.
 template <class Op>
 group_t make_group(const Op& op, const char* name, wish own, std::vector<int> listed) {
-  check_outside_handler(name);
+  rt::check_may_wait({name});
   const barrier_x options = barrier_x()
                                 .runtime(op.get_runtime())
                                 .device(op.get_device())
@@ -175,7 +169,7 @@ group_t split_group_x::operator()() const {
 
 void free_group_x::operator()() const {
   group_impl_t& group = rt::checked_group(*get_group(), "free_group");
-  check_outside_handler("free_group");
+  rt::check_may_wait({"free_group"});
   if (group.is_in_use()) {
     throw std::logic_error(base::StrCat("lci: free_group: an operation of group \"",
                                         group.attr.name, "\" is in progress"));
