@@ -33,6 +33,10 @@ install_in_clean ./liblci2.deb ./lci-tools.deb
 [[ $(in_clean lcrun -n 2 --timeout 50 lci_perf --size 8 --iters 10 --format csv | wc -l) -ge 2 ]] || fail "lci_perf measured nothing"
 shown=$(in_clean lci_info)
 grep -q '^  shm: usable$' <<< "$shown" || fail "lci_info does not show a usable backend shm: $shown"
+# lci_plot needs Python, which is only recommended, and these.
+for module in svg units; do
+  [[ -s $clean/usr/share/lci/plot/$module.py ]] || fail "lci-tools has no module $module for lci_plot"
+done
 # The networks' libraries are only recommended; without them, the reason names what is missing.
 reason=$(grep -A 2 '^  ofi: not usable here$' <<< "$shown" || true)
 [[ $reason == *libfabric* ]] || fail "lci_info does not name libfabric, which is not installed: $shown"
