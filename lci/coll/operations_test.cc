@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lci/coll/test_ranks.h"
+#include "lci/testing/arena_ranks/arena_ranks.h"
 
 namespace lci::coll {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "lci/base/backoff.h"
 #include "lci/boot/process.h"
-#include "lci/net/conformance/suite.h"
 #include "lci/net/shm/backend.h"
+#include "lci/testing/conformance/suite.h"
 
 namespace lci::net::conformance {
 namespace {

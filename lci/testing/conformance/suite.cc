@@ -1,0 +1,138 @@
+#include "lci/testing/conformance/suite.h"
+
+#include <atomic>
+#include <cstring>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lci/base/backoff.h"
+#include "lci/boot/in_process.h"
+#include "lci/testing/conformance/operations.h"
+#include "lci/testing/job/test_job.h"
+
+namespace lci::net::conformance {
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Conformance);
+
+void rank_under_test::meet() {
+  ASSERT_TRUE(boot.barrier("meeting-" + std::to_string(meetings++), patience).ok());
+}
+
+void rank_under_test::exchange(const void* mine, size_t size, void* all) {
+  const auto contributions =
+      boot.allgather("exchange-" + std::to_string(exchanges++),
+                     std::string_view(static_cast<const char*>(mine), size), patience);
+  ASSERT_TRUE(contributions.ok()) << contributions.status();
+  for (size_t r = 0; r < contributions->size(); ++r) {
+    ASSERT_EQ((*contributions)[r].size(), size);
+    std::memcpy(static_cast<char*>(all) + r * size, (*contributions)[r].data(), size);
+  }
+}
+
+void rank_under_test::meet_polling(const std::function<void(const completion&)>& use) {
+  std::atomic<bool> met{false};
+  std::thread meeting([&] {
+    meet();
+    met = true;
+  });
+  poll_until([&] { return met.load(); }, use);
+  meeting.join();
+}
+
+void rank_under_test::poll_until(const std::function<bool()>& done,
+                                 const std::function<void(const completion&)>& use) {
+  base::backoff backoff;
+  while (!done()) {
+    completion completions[8];
+    size_t count = 0;
+    const error_t result = dev.poll(completions, 8, &count);
+    ASSERT_TRUE(result.is_done() || result.is_retry());
+    ASSERT_LE(count, 8u);
+    if (!result.is_done()) {
+      ASSERT_EQ(count, 0u);
+      backoff.idle();
+    }
+    for (size_t i = 0; i < count; ++i) {
+      use(completions[i]);
+      if (completions[i].kind == completion_kind::recv) dev.release(completions[i]);
+    }
+  }
+}
+
+error_t rank_under_test::post(const op& operation,
+                              const std::function<void(const completion&)>& use) {
+  error_t result;
+  poll_until(
+      [&] {
+        result = dev.post(operation);
+        return !result.is_retry();
+      },
+      use);
+  return result;
+}
+
+void rank_under_test::connect() {
+  if (!testing::TestWithParam<backend_under_test>::GetParam().connects_late) return;
+  int heard = 0;
+  const auto hear = [&](const completion& c) { heard += c.kind == completion_kind::recv ? 1 : 0; };
+  for (int to = 0; to < ranks; ++to) {
+    ASSERT_TRUE(post(make_send(to, nullptr, 0, 0), hear).is_done());
+  }
+  poll_until([&] { return heard == ranks && dev.drained(); }, hear);
+  meet();  // who polled now would take what faster ranks go on to send
+}
+
+namespace {
+
+void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool meet_at_end,
+              const std::function<void(rank_under_test&)>& body) {
+  auto network = backend.make(boot, Conformance::GetParam().config);
+  ASSERT_TRUE(network.ok()) << network.status();
+  device_config config;
+  config.max_message = max_message;
+  config.coalescing_size = Conformance::GetParam().coalescing_size;
+  auto made = (*network)->make_device(config);
+  ASSERT_TRUE(made.ok()) << made.status();
+  rank_under_test rank{boot.rank(), boot.size(), boot, **network, **made};
+  body(rank);
+  if (!meet_at_end) return;
+  // Others may still wait for what this rank has sent.
+  rank.poll_until([&] { return rank.dev.drained(); }, ignore);
+  rank.meet();
+}
+
+}  // namespace
+
+void Conformance::run(const std::function<void(rank_under_test&)>& body) {
+  const backend_under_test& param = GetParam();
+  if (param.processes) {
+    run_processes(0, body);
+    return;
+  }
+  ASSERT_TRUE(param.entry->available());
+  auto boots = boot::make_in_process_job(param.ranks, patience);
+  std::vector<std::thread> threads;
+  for (auto& boot : boots) {
+    threads.emplace_back([&body, &param, own = std::move(boot)] {
+      run_rank(*own, *param.entry, /*meet_at_end=*/true, body);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+void Conformance::run_processes(int victims, const std::function<void(rank_under_test&)>& body) {
+  const backend_under_test& param = GetParam();
+  ASSERT_TRUE(param.entry->available());
+  boot::test_job job(boot::test_job::variant::file, param.ranks);
+  const int lost = job.run_processes([&](int rank) {
+    auto boot = job.connect(rank, patience);
+    EXPECT_TRUE(boot.ok()) << boot.status();
+    if (boot.ok()) run_rank(**boot, *param.entry, /*meet_at_end=*/victims == 0, body);
+    return !HasFailure();
+  });
+  EXPECT_EQ(lost, victims);
+}
+
+}  // namespace lci::net::conformance

@@ -1,0 +1,239 @@
+// All ranks of a job as threads of a test: each has a runtime of its own, made from an in-process
+// bootstrap and joined to the others by the default backend or, in some builds, the simulated
+// network.
+#ifndef LCI_TESTING_RANKS_RANKS_H_
+#define LCI_TESTING_RANKS_RANKS_H_
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/api/lci.hpp"
+#include "lci/boot/in_process.h"
+#include "lci/net/sim/deterministic_scheduler.h"
+#include "lci/net/sim/settings.h"
+#include "lci/runtime/runtime.h"
+#include "lci/testing/ranks/turn_taking_bootstrap.h"
+
+namespace lci {
+
+inline constexpr std::chrono::seconds patience{120};
+
+// Whether the ranks are joined by the simulated network; set before tests are registered.
+inline bool& simulated() {
+  static bool is = false;
+  return is;
+}
+
+// How often, or how large, by the network.
+template <class Number>
+Number less_if_simulated(Number usual, Number simulated_instead) {
+  return simulated() ? simulated_instead : usual;
+}
+
+inline net::sim::settings sim_settings() { return net::sim::settings::from_environment().value(); }
+
+// Something from 0 to n - 1 that the seed chooses; `what` tells this choice from others.
+inline size_t seed_choice(uint64_t what, size_t n) {
+  uint64_t random = sim_settings().seed * 0x9fb21c651e98df25 + what;
+  return net::sim::next_random(&random) % n;
+}
+
+// The greatest size that is tried: over the simulated network, where messages travel in pieces of
+// 100 bytes, just beyond all boundaries of the protocols, for half of the seeds.
+inline size_t greatest_size() {
+  if (!simulated()) return ~size_t{0};
+  return seed_choice(0, 2) == 0 ? 9000 : 1000;
+}
+
+// A test for several numbers of ranks: each, or over the simulated network the one that its seed
+// chooses.
+class rank_test : public testing::TestWithParam<std::pair<int, int>> {
+ protected:
+  static int ranks() {
+    const auto [least, greatest] = GetParam();
+    return least + static_cast<int>(seed_choice(1, static_cast<size_t>(greatest - least + 1)));
+  }
+};
+inline std::vector<std::pair<int, int>> one_to(int greatest) {
+  if (simulated()) return {{1, greatest}};
+  std::vector<std::pair<int, int>> each;
+  for (int ranks = 1; ranks <= greatest; ++ranks) each.emplace_back(ranks, ranks);
+  return each;
+}
+
+// Runs body(bootstrap) as every rank of a job, each in a thread. Over the simulated network they
+// take turns, by its seed.
+inline void run_ranks(int ranks,
+                      const std::function<void(std::unique_ptr<boot::bootstrap>)>& body) {
+  std::unique_ptr<net::sim::deterministic_scheduler> scheduler;
+  if (simulated()) {
+    scheduler = std::make_unique<net::sim::deterministic_scheduler>(sim_settings().seed,
+                                                                    static_cast<size_t>(ranks));
+  }
+  std::vector<std::thread> threads;
+  for (auto& boot : boot::make_in_process_job(ranks, patience)) {
+    threads.emplace_back([&body, &scheduler, own = std::move(boot)]() mutable {
+      if (scheduler == nullptr) {
+        body(std::move(own));
+        return;
+      }
+      scheduler->join(static_cast<size_t>(own->rank()));
+      body(std::make_unique<turn_taking_bootstrap>(std::move(own)));
+      scheduler->leave();
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// For a rank that is about to start threads of its own: all threads run as the machine likes from
+// now on.
+inline void end_turns() {
+  net::sim::deterministic_scheduler* const scheduler =
+      net::sim::deterministic_scheduler::of_this_thread();
+  if (scheduler != nullptr) scheduler->end();
+}
+
+// LCI_TEST_BACKEND=ofi: tests over libfabric, through the provider LCI_TEST_PROVIDER. (Not set: the
+// network that joins the ranks of one host.)
+inline void choose_network(global_attr_t* defaults) {
+  if (simulated()) defaults->backend = attr_backend_t::sim;
+  const char* const backend = std::getenv("LCI_TEST_BACKEND");
+  if (backend == nullptr) return;
+  ASSERT_STREQ(backend, "ofi");
+  defaults->backend = attr_backend_t::ofi;
+  defaults->ofi_provider_name = std::getenv("LCI_TEST_PROVIDER");
+}
+
+// Runs body(runtime) as every rank of a job, and ends the runtimes together.
+inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
+                    const runtime_attr_t& attr = runtime_attr_t(),
+                    const global_attr_t& defaults = global_attr_t()) {
+  global_attr_t all = defaults;
+  choose_network(&all);
+  run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
+    // Not on the stack, which the address sanitizer aligns for less than it needs.
+    const auto runtime = std::make_unique<runtime_impl_t>(std::move(boot), attr, all);
+    body(runtime.get());
+    wait_drained_x().runtime(runtime.get())();
+    barrier_x().runtime(runtime.get())();
+  });
+}
+
+inline int rank_of(runtime_t runtime) { return runtime.p_impl->rank(); }
+inline int size_of(runtime_t runtime) { return runtime.p_impl->size(); }
+
+// Posts until it is accepted: a network may refuse at any time.
+template <class Op>
+status_t accepted(const Op& op) {
+  for (;;) {
+    const status_t status = op();
+    if (!status.is_retry()) return status;
+    progress_x().runtime(op.get_runtime()).device(op.get_device())();
+  }
+}
+
+// Makes progress until it throws, which what has been sent may take its time to cause; the message.
+template <class Exception>
+std::string progress_until_throw(runtime_t runtime) {
+  for (int i = 0; i < 1000000; ++i) {
+    try {
+      progress_x().runtime(runtime)();
+    } catch (const Exception& error) {
+      return error.what();
+    }
+  }
+  ADD_FAILURE() << "progress did not throw";
+  return std::string();
+}
+
+// Byte i of a message from `rank` with `tag`.
+inline unsigned char pattern(int rank, tag_t tag, size_t i) {
+  return static_cast<unsigned char>(static_cast<size_t>(rank) * 31 + tag * 7 + i);
+}
+
+inline std::vector<unsigned char> make_message(int rank, tag_t tag, size_t size) {
+  std::vector<unsigned char> bytes(size);
+  for (size_t i = 0; i < size; ++i) bytes[i] = pattern(rank, tag, i);
+  return bytes;
+}
+
+// One rank of a test, with short names for what the tests do all the time.
+struct rank_under_test {
+  explicit rank_under_test(runtime_t owner)
+      : runtime(owner),
+        rank(rank_of(owner)),
+        ranks(size_of(owner)),
+        to((rank + 1) % ranks),
+        from((rank + ranks - 1) % ranks),
+        sync(alloc_sync_x().runtime(owner)()),
+        queue(alloc_cq_x().runtime(owner)()),
+        rcomp(register_rcomp_x(queue).runtime(owner)()) {
+    meet();
+  }
+  ~rank_under_test() {
+    free_comp_x{&sync}.runtime(runtime)();
+    free_comp_x{&queue}.runtime(runtime)();
+  }
+
+  void meet() { barrier_x().runtime(runtime)(); }
+  // What an operation with `sync` as completion object ended with.
+  status_t end_of(const status_t& posted) {
+    EXPECT_FALSE(posted.is_retry()) << "post with accepted()";
+    if (!posted.is_posted()) return posted;
+    status_t status;
+    sync_wait_x(sync, &status).runtime(runtime)();
+    return status;
+  }
+  status_t pop() {
+    for (;;) {
+      const status_t status = cq_pop_x(queue).runtime(runtime)();
+      if (!status.is_retry()) return status;
+      progress_x().runtime(runtime)();
+    }
+  }
+  std::vector<rmr_t> exchange(mr_t mr) {
+    std::vector<rmr_t> all(static_cast<size_t>(ranks));
+    const rmr_t own = get_rmr_x(mr).runtime(runtime)();
+    allgather_x(&own, all.data(), sizeof(own)).runtime(runtime)();
+    return all;
+  }
+  post_send_x send(std::vector<unsigned char>& bytes, tag_t tag) const {
+    return post_send_x(to, bytes.data(), bytes.size(), tag, sync).runtime(runtime);
+  }
+  post_recv_x receive(std::vector<unsigned char>& room, tag_t tag) const {
+    return post_recv_x(from, room.data(), room.size(), tag, sync).runtime(runtime);
+  }
+
+  const runtime_t runtime;
+  const int rank, ranks, to, from;
+  comp_t sync;
+  comp_t queue;
+  const rcomp_t rcomp;
+};
+
+inline void run(int ranks, const std::function<void(rank_under_test&)>& body,
+                const global_attr_t& defaults = global_attr_t(),
+                const runtime_attr_t& attr = runtime_attr_t()) {
+  run_job(
+      ranks,
+      [&body](runtime_t runtime) {
+        rank_under_test self(runtime);
+        body(self);
+        wait_drained_x().runtime(runtime)();
+        self.meet();
+      },
+      attr, defaults);
+}
+
+}  // namespace lci
+
+#endif  // LCI_TESTING_RANKS_RANKS_H_
