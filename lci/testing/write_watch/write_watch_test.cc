@@ -86,7 +86,7 @@ bool is_of_program(const writers& by) { return by.program != nullptr && by.libra
 bool is_of_library(const writers& by) { return by.program == nullptr && by.library != nullptr; }
 
 TEST_F(WriteWatch, TellsTheProgramFromLibraries) {
-  void* const library = dlopen("lci/base/libwritten.so", RTLD_NOW | RTLD_LOCAL);
+  void* const library = dlopen("lci/testing/write_watch/libwritten.so", RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr) << dlerror();
   const auto write = reinterpret_cast<void (*)(void*)>(dlsym(library, "write_from_library"));
   const auto copy =
