@@ -1,6 +1,6 @@
 // Threads that have devices of libibverbs. It is the fake that stands for it, so this is about all
 // but libibverbs itself.
-#include "lci/net/backend.h"
+#include "lci/testing/backend_override/backend_override.h"
 #include "lci/testing/fake_verbs/fake_backend.h"
 #include "lci/testing/separability/separability.h"
 
@@ -8,7 +8,7 @@ namespace lci::separability {
 namespace {
 
 std::vector<parameter> all() {
-  net::replace_backend(net::ibv::fake_backend);
+  static const net::backend_override fake(net::ibv::fake_backend);
   // The fake has one lock, and counts what it is asked for.
   return all_work_over(
       {{"ibv", attr_backend_t::ibv, "", /*has_library=*/true, /*library_shares=*/true}});
