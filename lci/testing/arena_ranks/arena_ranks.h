@@ -14,6 +14,7 @@
 #include "lci/base/backoff.h"
 #include "lci/coll/arena.h"
 #include "lci/coll/operation.h"
+#include "lci/testing/fail_fast/fail_fast.h"
 
 namespace lci::coll {
 
@@ -65,6 +66,7 @@ inline void run_ranks(int size, const std::function<void(test_rank&)>& body,
   }
   std::vector<std::unique_ptr<arena>> arenas;
   for (int r = 0; r < size; ++r) arenas.push_back(std::make_unique<arena>(r, blocks, read));
+  const fail_fast guard;
   std::vector<std::thread> threads;
   for (int r = 0; r < size; ++r) {
     threads.emplace_back([&body, &arenas, r] {

@@ -1,20 +1,59 @@
 #include "lci/testing/conformance/suite.h"
 
+#include <sys/mman.h>
+
 #include <atomic>
 #include <cstring>
+#include <new>
 #include <string_view>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "lci/base/backoff.h"
+#include "lci/base/check.h"
 #include "lci/boot/in_process.h"
 #include "lci/testing/conformance/operations.h"
+#include "lci/testing/fail_fast/fail_fast.h"
 #include "lci/testing/job/test_job.h"
 
 namespace lci::net::conformance {
 
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Conformance);
+
+namespace {
+
+// What ranks have said by skip(), in memory that the processes of a test share.
+struct skip_board {
+  std::atomic<int> ranks;
+  std::atomic<const char*> reason;  // of a rank that was forked off, thus the same string here
+};
+
+skip_board& skipped() {
+  static skip_board* const board = [] {
+    void* const memory = ::mmap(nullptr, sizeof(skip_board), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    LCI_CHECK(memory != MAP_FAILED, "mmap");
+    return new (memory) skip_board();
+  }();
+  return *board;
+}
+
+// Behind a run of all ranks.
+void skip_if_ranks_have(int ranks) {
+  const int count = skipped().ranks.load();
+  if (count == 0) return;
+  EXPECT_EQ(count, ranks) << "some ranks, but not all, skipped the test: "
+                          << skipped().reason.load();
+  if (count == ranks) GTEST_SKIP() << skipped().reason.load();
+}
+
+}  // namespace
+
+void rank_under_test::skip(const char* reason) {
+  skipped().reason = reason;
+  ++skipped().ranks;
+}
 
 void rank_under_test::meet() {
   ASSERT_TRUE(boot.barrier("meeting-" + std::to_string(meetings++), patience).ok());
@@ -112,6 +151,8 @@ void Conformance::run(const std::function<void(rank_under_test&)>& body) {
     return;
   }
   ASSERT_TRUE(param.entry->available());
+  skipped().ranks = 0;
+  const fail_fast guard;
   auto boots = boot::make_in_process_job(param.ranks, patience);
   std::vector<std::thread> threads;
   for (auto& boot : boots) {
@@ -120,11 +161,13 @@ void Conformance::run(const std::function<void(rank_under_test&)>& body) {
     });
   }
   for (std::thread& thread : threads) thread.join();
+  skip_if_ranks_have(param.ranks);
 }
 
 void Conformance::run_processes(int victims, const std::function<void(rank_under_test&)>& body) {
   const backend_under_test& param = GetParam();
   ASSERT_TRUE(param.entry->available());
+  skipped().ranks = 0;
   boot::test_job job(boot::test_job::variant::file, param.ranks);
   const int lost = job.run_processes([&](int rank) {
     auto boot = job.connect(rank, patience);
@@ -133,6 +176,7 @@ void Conformance::run_processes(int victims, const std::function<void(rank_under
     return !HasFailure();
   });
   EXPECT_EQ(lost, victims);
+  skip_if_ranks_have(param.ranks);
 }
 
 }  // namespace lci::net::conformance

@@ -17,6 +17,7 @@
 #include "lci/base/backoff.h"
 #include "lci/boot/in_process.h"
 #include "lci/net/ibv/context.h"
+#include "lci/testing/fail_fast/fail_fast.h"
 #include "lci/testing/fake_verbs/fake_verbs.h"
 
 namespace lci::net::ibv {
@@ -79,6 +80,7 @@ struct configuration {
 
 inline void run(int ranks, const configuration& config,
                 const std::function<void(rank_of_test&)>& body) {
+  const fail_fast guard;
   auto boots = boot::make_in_process_job(ranks, config.boot_timeout);
   std::vector<std::thread> threads;
   for (auto& boot : boots) {

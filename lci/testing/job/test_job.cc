@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "gtest/gtest.h"
@@ -14,6 +13,8 @@
 #include "lci/boot/in_process.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/tcp_client.h"
+#include "lci/testing/fail_fast/fail_fast.h"
+#include "lci/testing/job/rank_processes.h"
 
 namespace lci::boot {
 namespace {
@@ -126,6 +127,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> test_job::connect(int rank,
 }
 
 void test_job::run_threads(const std::function<void(int rank)>& body) {
+  const fail_fast guard;
   serve();
   std::vector<std::thread> ranks;
   for (int rank = 0; rank < size_; ++rank) ranks.emplace_back(body, rank);
@@ -149,21 +151,19 @@ int test_job::run_processes(const std::function<bool(int rank)>& body,
     const pid_t child = ::fork();
     LCI_CHECK(child >= 0, "fork");
     if (child == 0) {
-      const bool good = body(rank) && !testing::Test::HasFailure();
+      bool good = false;
+      {
+        const fail_fast guard;
+        good = body(rank);
+      }
       ::fflush(nullptr);
-      ::_exit(good ? 0 : 1);
+      ::_exit(testing::Test::HasFailure() ? rank_processes::assertion_failed : good ? 0 : 1);
     }
     children.push_back(child);
   }
   in_parent();
   serve();
-  int failed = 0;
-  for (pid_t child : children) {
-    int status = 0;
-    LCI_CHECK(::waitpid(child, &status, 0) == child, "waitpid");
-    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) ++failed;
-  }
-  return failed;
+  return rank_processes(children).wait();
 }
 
 }  // namespace lci::boot

@@ -37,7 +37,8 @@ class test_job {
   void run(const std::function<void(bootstrap& boot)>& body);
   // Calls body(rank) in one process per rank. `body` reports success by returning true, and fails
   // with gtest's EXPECT too. Returns the number of processes that failed. `in_parent` is called
-  // when all processes have been started.
+  // when all processes have been started. After a failed EXPECT of one rank the others have to end
+  // soon (fail_fast.h), and are killed if they do not.
   int run_processes(
       const std::function<bool(int rank)>& body, const std::function<void()>& in_parent = [] {});
 

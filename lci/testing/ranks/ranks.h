@@ -21,6 +21,7 @@
 #include "lci/net/sim/deterministic_scheduler.h"
 #include "lci/net/sim/settings.h"
 #include "lci/runtime/runtime.h"
+#include "lci/testing/fail_fast/fail_fast.h"
 #include "lci/testing/ranks/turn_taking_bootstrap.h"
 
 namespace lci {
@@ -74,6 +75,7 @@ inline std::vector<std::pair<int, int>> one_to(int greatest) {
 // take turns, by its seed.
 inline void run_ranks(int ranks,
                       const std::function<void(std::unique_ptr<boot::bootstrap>)>& body) {
+  const fail_fast guard;
   std::unique_ptr<net::sim::deterministic_scheduler> scheduler;
   if (simulated()) {
     scheduler = std::make_unique<net::sim::deterministic_scheduler>(sim_settings().seed,
