@@ -7,17 +7,19 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lci/testing/fail_fast/fail_fast.h"
 
 namespace lci::net::shm {
 namespace {
 
 constexpr uint32_t shift = 9;  // 8 KiB
+constexpr size_t cells_of_pipe = size_t{1} << shift;
 constexpr size_t max_bytes = 256;
 constexpr size_t max_message = max_bytes + sizeof(remote_copy_header);
 
 // A ring in this process.
 struct pipe {
-  pipe() : control(new ring_control()), cells(new cell[size_t{1} << shift]()) {
+  pipe() : control(new ring_control()), cells(new cell[cells_of_pipe]()) {
     writer.attach(control.get(), cells.get(), shift);
     reader.attach(control.get(), cells.get(), shift, max_message);
   }
@@ -51,7 +53,11 @@ struct side {
     incoming message;
     table.send_owed(0, out.writer);
     in.reader.reclaim();
-    while (in.reader.next(&message) == ring_reader::result::message) {
+    for (size_t taken = 0; in.reader.next(&message) == ring_reader::result::message; ++taken) {
+      if (taken == cells_of_pipe) {
+        ADD_FAILURE() << "the ring holds a message in every cell, and none ends them";
+        break;
+      }
       completion c;
       const auto what = table.take(0, message, out.writer, &c);
       EXPECT_NE(what, request_table::result::malformed);
@@ -72,6 +78,7 @@ struct side {
 
 class Requests : public testing::Test {
  protected:
+  const fail_fast guard_;  // a side waits for the other one
   side asker_;
   side target_;
   pipe there_;

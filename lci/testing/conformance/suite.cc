@@ -3,6 +3,7 @@
 #include <sys/mman.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstring>
 #include <new>
 #include <string_view>
@@ -83,15 +84,21 @@ void rank_under_test::meet_polling(const std::function<void(const completion&)>&
 void rank_under_test::poll_until(const std::function<bool()>& done,
                                  const std::function<void(const completion&)>& use) {
   base::backoff backoff;
+  auto last = std::chrono::steady_clock::now();
   while (!done()) {
     completion completions[8];
     size_t count = 0;
     const error_t result = dev.poll(completions, 8, &count);
     ASSERT_TRUE(result.is_done() || result.is_retry());
     ASSERT_LE(count, 8u);
-    if (!result.is_done()) {
+    if (result.is_done()) {
+      last = std::chrono::steady_clock::now();
+    } else {
       ASSERT_EQ(count, 0u);
       backoff.idle();
+      ASSERT_FALSE(std::chrono::steady_clock::now() - last > longest_silence)
+          << "rank " << rank << " waits, and no completion has come for " << longest_silence.count()
+          << " s";
     }
     for (size_t i = 0; i < count; ++i) {
       use(completions[i]);
