@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <random>
 #include <vector>
@@ -23,6 +24,19 @@ struct pipe {
     writer.attach(control.get(), cells.get(), shift);
     reader.attach(control.get(), cells.get(), shift, max_message);
   }
+  // Takes every message, calls `use` with it, and frees its cells.
+  void drain(const std::function<void(const incoming&)>& use) {
+    incoming message;
+    for (size_t taken = 0; reader.next(&message) == ring_reader::result::message; ++taken) {
+      if (taken == cells_of_pipe) {
+        ADD_FAILURE() << "the ring has a message in every cell, and none that ends them";
+        return;
+      }
+      use(message);
+      reader.free(message.first_cell, message.size);
+    }
+  }
+
   std::unique_ptr<ring_control> control;
   std::unique_ptr<cell[]> cells;
   ring_writer writer;
@@ -50,20 +64,14 @@ struct side {
   // Takes what has come through `in`; replies go to `out`. Returns the completions.
   std::vector<completion> progress(pipe& in, pipe& out) {
     std::vector<completion> result;
-    incoming message;
     table.send_owed(0, out.writer);
     in.reader.reclaim();
-    for (size_t taken = 0; in.reader.next(&message) == ring_reader::result::message; ++taken) {
-      if (taken == cells_of_pipe) {
-        ADD_FAILURE() << "the ring holds a message in every cell, and none ends them";
-        break;
-      }
+    in.drain([&](const incoming& message) {
       completion c;
       const auto what = table.take(0, message, out.writer, &c);
       EXPECT_NE(what, request_table::result::malformed);
       if (what == request_table::result::completed) result.push_back(c);
-      in.reader.free(message.first_cell, message.size);
-    }
+    });
     in.reader.reclaim();
     return result;
   }
@@ -281,12 +289,9 @@ TEST_F(Requests, WhateverAPeerWritesOnlyOpenMemoryChanges) {
     const auto result = to.table.take(0, message, back_.writer, &out);
     if (result == request_table::result::malformed) ++malformed;
     if (result == request_table::result::completed && out.kind == completion_kind::get) ++completed;
-    // Somebody reads the replies.
-    incoming reply;
+    // Make room for further replies.
     back_.reader.reclaim();
-    while (back_.reader.next(&reply) == ring_reader::result::message) {
-      back_.reader.free(reply.first_cell, reply.size);
-    }
+    back_.drain([](const incoming&) {});
     back_.reader.reclaim();
   }
   EXPECT_GT(malformed, 1000);

@@ -1,4 +1,4 @@
-// Ranks of a test as threads, whose arenas lie in the same memory.
+// Ranks as threads of a test, whose arenas lie in memory of the process.
 #ifndef LCI_TESTING_ARENA_RANKS_ARENA_RANKS_H_
 #define LCI_TESTING_ARENA_RANKS_ARENA_RANKS_H_
 

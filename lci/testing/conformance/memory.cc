@@ -1,4 +1,4 @@
-// Memory: registered, allocated, and reached by puts, gets and adds.
+// Tests of registered and allocated memory, and of puts, gets and adds that access it.
 #include <sched.h>
 
 #include <algorithm>
@@ -12,8 +12,8 @@
 
 namespace lci::net::conformance {
 
-// Opens `size` bytes to the others: those of `own`, or, if that is empty, what the network
-// allocates.
+// Registers `size` bytes for remote access: those of `own`, or, if that is empty, bytes that the
+// network allocates.
 void open_memory(rank_under_test& self, size_t size, std::vector<unsigned char>* own,
                  context::allocation* opened) {
   if (!own->empty()) {
@@ -37,7 +37,7 @@ void close_memory(rank_under_test& self, bool allocated, const context::allocati
   }
 }
 
-// Allocated: by the network, else by us and registered.
+// The memory is allocated by the network, or else by the test and registered.
 void expect_bytes_move(Conformance& test, bool allocated) {
   test.run([allocated](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
@@ -101,15 +101,16 @@ void expect_bytes_move(Conformance& test, bool allocated) {
         EXPECT_EQ(imm_high, put.imm_high);
       }
       EXPECT_TRUE(has_bytes(exposed + offset, from, seed, size));
-      self.meet_polling(see);
+      self.polling_barrier(see);
       std::fill(local.begin(), local.end(), static_cast<unsigned char>(0));
       op get;
       get.kind = op_kind::get;
       get.size = size;
       get.remote_offset = offset;
       complete(get);
-      EXPECT_TRUE(has_bytes(local.data(), self.rank, seed, size)) << "what we put there";
-      self.meet_polling(see);
+      EXPECT_TRUE(has_bytes(local.data(), self.rank, seed, size))
+          << "the bytes that this rank has put there";
+      self.polling_barrier(see);
     }
     close_memory(self, allocated, memory);
     self.network.deregister_memory(*buffer);
@@ -120,12 +121,12 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) { expect_bytes_move(*th
 
 TEST_P(Conformance, PutGetAndPutImmReachAllocatedMemory) { expect_bytes_move(*this, true); }
 
-// What the short ways of posting do is what post() does.
+// Short posts have the effect of post().
 void expect_short_posts(Conformance& test, bool allocated) {
   test.run([allocated](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
     const int from = (self.rank + self.ranks - 1) % self.ranks;
-    // (Of a device that reaches ranks in several ways, all or none.)
+    // A device that joins several networks has short posts for every rank or for none.
     const std::vector<char> needs = self.exchange(char{self.dev.needs_registration(to)});
     if (std::any_of(needs.begin(), needs.end(), [](char each) { return each != 0; })) {
       self.skip("the device has no short puts and gets: it needs registered buffers");
@@ -172,7 +173,7 @@ void expect_short_posts(Conformance& test, bool allocated) {
           return notifies ? self.dev.put_imm(to, imm, bytes.data(), size, remote, place)
                           : self.dev.put(to, bytes.data(), size, remote, place);
         })) << size;
-        bytes.assign(size, 0);  // it is ours again
+        bytes.assign(size, 0);  // a short post has copied it
         const auto there = static_cast<std::ptrdiff_t>(place);
         bytes = make_bytes(from, place, size);
         std::copy(bytes.begin(), bytes.end(), expected.begin() + there);
@@ -184,9 +185,9 @@ void expect_short_posts(Conformance& test, bool allocated) {
     }
     self.poll_until([&] { return notified.size() == expected_imms.size(); }, see);
     EXPECT_EQ(notified, expected_imms);
-    self.meet_polling(see);
+    self.polling_barrier(see);
     EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
-    for (size_t at = 0; at < room;) {  // there, it is what we have put
+    for (size_t at = 0; at < room;) {  // the bytes that this rank has put there
       const size_t size = std::min({room - at, at / 7 + 1, self.dev.limits().rma_short - 1});
       std::vector<unsigned char> bytes(size);
       EXPECT_TRUE(done([&] { return self.dev.get(to, bytes.data(), size, remote, at); })) << size;
@@ -194,8 +195,8 @@ void expect_short_posts(Conformance& test, bool allocated) {
       at += size;
     }
     EXPECT_EQ(got, written);
-    self.meet_polling(see);
-    // What post() refuses.
+    self.polling_barrier(see);
+    // Short posts refuse the accesses that post() refuses.
     remote_region forged = remote;
     forged.key ^= 0x5555;
     remote_region wild = remote;
@@ -213,7 +214,7 @@ void expect_short_posts(Conformance& test, bool allocated) {
       EXPECT_TRUE(refused(wild, 0));
       EXPECT_TRUE(refused(remote_region(), 0));
     }
-    self.meet_polling(see);
+    self.polling_barrier(see);
     EXPECT_EQ(notified, expected_imms);
     EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
     close_memory(self, allocated, memory);
@@ -224,7 +225,7 @@ TEST_P(Conformance, ShortPutsAndGetsMoveBytesAndNotify) { expect_short_posts(*th
 
 TEST_P(Conformance, ShortPutsAndGetsReachAllocatedMemory) { expect_short_posts(*this, true); }
 
-// Memory that was freed is closed, and comes back empty.
+// Memory that was freed is no longer accessible. Allocated memory is zero.
 TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {
   run([](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
@@ -258,10 +259,10 @@ TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {
         return finished == before + 1;
       };
       EXPECT_TRUE(put_to(seen.back()));
-      self.meet_polling(see);
+      self.polling_barrier(see);
       EXPECT_EQ(bytes[size - 1], 7);
       for (size_t old = 0; old < round; ++old) EXPECT_FALSE(put_to(seen[old]));
-      self.meet_polling(see);
+      self.polling_barrier(see);
       EXPECT_EQ(bytes[size - 1], 7);
       self.network.free_memory(*made);
     }
@@ -269,8 +270,8 @@ TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {
   });
 }
 
-// Loads and stores where the ranks' memory can be mapped, and copies of what is not registered
-// where it can be read.
+// Loads and stores to mapped memory of another rank, and copies of memory that the other rank has
+// not registered, where the network has them.
 TEST_P(Conformance, MappedAndReadableMemoryIsThatOfTheOtherRank) {
   run([](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
@@ -292,7 +293,7 @@ TEST_P(Conformance, MappedAndReadableMemoryIsThatOfTheOtherRank) {
     if (mapped != nullptr) {
       mapped[0] = static_cast<unsigned char>(self.rank + 1);
       mapped[size - 1] = static_cast<unsigned char>(self.rank + 2);
-      // More than there is.
+      // Beyond the end of the region.
       EXPECT_EQ(self.network.map_memory(to, remote, size + 1), nullptr);
     }
     std::vector<unsigned char> copy(size);
@@ -301,7 +302,7 @@ TEST_P(Conformance, MappedAndReadableMemoryIsThatOfTheOtherRank) {
     if (self.network.reads_memory(to)) {
       EXPECT_EQ(copy, std::vector<unsigned char>(size, static_cast<unsigned char>(to + 100)));
     }
-    self.meet();
+    self.barrier();
     if (self.network.maps_memory_of(from)) {
       EXPECT_EQ(own[0], from + 1);
       EXPECT_EQ(own[size - 1], from + 2);
@@ -323,7 +324,7 @@ TEST_P(Conformance, RegistrationsAreCountedUntilTheyEnd) {
     const auto allocated = self.network.allocate_memory(100);
     ASSERT_TRUE(allocated.ok()) << allocated.status();
     const size_t most = self.network.registrations();
-    // (A network that moves all bytes in messages has none.)
+    // A network that moves all bytes in messages has no registrations.
     EXPECT_TRUE(most == before || most >= before + 4) << before << " and " << most;
     self.network.free_memory(*allocated);
     for (const local_region each : open) self.network.deregister_memory(each);
@@ -374,21 +375,21 @@ TEST_P(Conformance, ClosedMemoryIsFatalAndUntouched) {
     EXPECT_EQ(put(forged, 0, 10), errorcode_t::fatal);
     EXPECT_EQ(put(wild, 0, 10), errorcode_t::fatal);
     EXPECT_EQ(put(remote_region(), 0, 10), errorcode_t::fatal);
-    self.meet_polling(ignore);
+    self.polling_barrier(ignore);
     self.network.deregister_memory(*mine);
-    self.meet_polling(ignore);
+    self.polling_barrier(ignore);
     EXPECT_EQ(put(remote, 0, 10), errorcode_t::fatal) << "after it was deregistered";
     const auto again = self.network.register_memory(exposed.data() + 1000, n);
-    self.meet_polling(ignore);
+    self.polling_barrier(ignore);
     EXPECT_EQ(put(remote, 0, 10), errorcode_t::fatal) << "the old key of memory registered anew";
-    self.meet_polling(ignore);
+    self.polling_barrier(ignore);
     EXPECT_EQ(std::count(exposed.begin(), exposed.end(), 1), 3000);
     self.network.deregister_memory(*again);
     self.network.deregister_memory(*buffer);
   });
 }
 
-// Every rank adds to a counter of every rank, behind a put each.
+// Every rank puts to every rank, and then adds to a counter there.
 TEST_P(Conformance, AddsBecomeVisibleAfterThePutsBeforeThem) {
   run([](rank_under_test& self) {
     if (!self.dev.limits().has_add) {
@@ -424,7 +425,7 @@ TEST_P(Conformance, AddsBecomeVisibleAfterThePutsBeforeThem) {
       ASSERT_TRUE(result.is_done() || result.is_posted());
       if (result.is_posted()) self.poll_until([&] { return finished > before; }, see);
       EXPECT_FALSE(self.dev.add(r, put.remote, room - 7, 1)) << "beyond the end";
-      // A rank may be out of reach; then it always is.
+      // Adds may not reach a rank; then no add does.
       const bool added = self.dev.add(r, put.remote, 8, int64_t{1} << 40);
       EXPECT_EQ(self.dev.add(r, put.remote, 8, -1), added);
       if (!added) reached = false;
@@ -444,14 +445,14 @@ TEST_P(Conformance, AddsBecomeVisibleAfterThePutsBeforeThem) {
                   std::vector<unsigned char>(64, static_cast<unsigned char>(r + 1)));
       }
     }
-    self.meet_polling(see);
+    self.polling_barrier(see);
     self.network.deregister_memory(*buffer);
     self.network.free_memory(*memory);
     if (!everywhere) self.skip("adds do not reach every rank, so their order is not checked");
   });
 }
 
-// Nobody polls while the ways fill up; then each put that was taken has an end, and is heard of
+// No rank polls while the queues fill up. Afterwards each accepted put completes and is notified
 // once.
 TEST_P(Conformance, ManyConcurrentPutsAllCompleteAndNotifyOnce) {
   run([](rank_under_test& self) {
@@ -506,7 +507,7 @@ TEST_P(Conformance, ManyConcurrentPutsAllCompleteAndNotifyOnce) {
       }
     };
     self.poll_until([&] { return completed == posted && notified.size() == expected; }, see);
-    self.meet_polling(see);
+    self.polling_barrier(see);
     EXPECT_EQ(completed, posted);
     self.network.deregister_memory(*mine);
     self.network.deregister_memory(*buffer);

@@ -1,4 +1,4 @@
-// Devices, messages, and the ranks that they go to.
+// Tests of devices and messages.
 #include <signal.h>
 
 #include <algorithm>
@@ -84,8 +84,8 @@ TEST_P(Conformance, AFullPathIsRetryAndLosesNothing) {
     uint64_t accepted = 0;
     uint64_t value[128] = {};
     const size_t size = std::min(sizeof(value), self.dev.limits().max_inject);
-    // Nobody polls: the way fills up. A refusal may have other reasons; a hundred in a row have
-    // not.
+    // No rank polls, so the path fills up. One refusal may have another reason; a hundred in a row
+    // have not.
     for (int refused = 0; refused < 100;) {
       value[0] = accepted;
       const error_t result = self.dev.post(make_send(to, value, size, 1));
@@ -125,7 +125,7 @@ TEST_P(Conformance, LeasesHoldTheirBytesAndEndInAnyOrder) {
       const size_t size = std::min(max, 100 + 97 * round % max / 8);
       for (size_t i = 0; i < burst; ++i) {
         const auto bytes = make_bytes(self.rank, round * burst + i, size);
-        // Without polling, which would take what we are about to hold. There is room for so few.
+        // Without polling, which would take the messages to hold. So few fit without it.
         while (self.dev.post(make_send(to, bytes.data(), size, 0)).is_retry()) {
         }
       }
@@ -170,7 +170,7 @@ TEST_P(Conformance, DevicesDoNotMix) {
     self.poll_until([&] { return !first_saw.empty(); }, see_first);
     EXPECT_EQ(first_saw, std::vector<net_imm_data_t>{100});
     EXPECT_EQ(second_saw, std::vector<net_imm_data_t>{200});
-    self.meet();
+    self.barrier();
   });
 }
 
@@ -195,7 +195,7 @@ TEST_P(Conformance, MessagesSentBeforeADeviceEndsArrive) {
     // Every rank but the last ends its device at once, perhaps before this post.
     EXPECT_TRUE(result.is_done() || (to != last && result.errorcode == errorcode_t::fatal));
     if (self.rank != last) second->reset();
-    self.meet();
+    self.barrier();
     if (self.rank == last) {
       other.poll_until([&] { return seen; }, see);
     }
@@ -284,15 +284,16 @@ TEST_P(Conformance, ThreadsUseTheirOwnDevices) {
       });
     }
     for (std::thread& worker : workers) worker.join();
-    self.meet();
+    self.barrier();
   });
 }
 
-// The last rank dies after a last word; the others hear the word, then once that it is gone, and go
-// on with each other.
+// The last rank is killed after it has sent a message to every other rank. The others receive the
+// message, then one report of the failure, and continue to communicate with each other.
 TEST_P(Conformance, ALostRankIsReportedOnceAfterItsMessages) {
   const int ranks = GetParam().ranks;
-  if (!GetParam().processes || ranks < 2) GTEST_SKIP() << "there is nobody to kill";
+  if (!GetParam().processes || ranks < 2)
+    GTEST_SKIP() << "a rank that is lost has to be a process, of several";
   run_processes(1, [ranks](rank_under_test& self) {
     const int victim = ranks - 1;
     uint64_t value = 42;
@@ -300,7 +301,7 @@ TEST_P(Conformance, ALostRankIsReportedOnceAfterItsMessages) {
       for (int to = 0; to < victim; ++to) {
         ASSERT_TRUE(self.post(make_send(to, &value, 8, 7), ignore).is_done());
       }
-      // What it has handed to the network for good outlives it; a copy of its own would not.
+      // Messages that the network has taken outlive the process; a copy in the device would not.
       self.poll_until([&] { return self.dev.drained(); }, ignore);
       raise(SIGKILL);
     }

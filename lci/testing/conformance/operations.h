@@ -1,4 +1,4 @@
-// What the parts of the suite have in common.
+// Operations and data that the parts of the suite share.
 #ifndef LCI_TESTING_CONFORMANCE_OPERATIONS_H_
 #define LCI_TESTING_CONFORMANCE_OPERATIONS_H_
 
@@ -18,7 +18,7 @@ inline constexpr size_t max_message = 8192;
 
 inline void ignore(const completion&) {}
 
-// The immediate data that a put_imm carries, all of them.
+// All bits of the immediate data that a put_imm carries.
 inline net_imm_data_t imm_mask(const device& dev) {
   const int bits = dev.limits().put_imm_bits;
   return bits >= 32 ? ~net_imm_data_t{0} : (net_imm_data_t{1} << bits) - 1;

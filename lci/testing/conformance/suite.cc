@@ -24,10 +24,10 @@ GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Conformance);
 
 namespace {
 
-// What ranks have said by skip(), in memory that the processes of a test share.
+// The ranks that called skip(). In memory that the processes of a test share.
 struct skip_board {
   std::atomic<int> ranks;
-  std::atomic<const char*> reason;  // of a rank that was forked off, thus the same string here
+  std::atomic<const char*> reason;  // valid here: ranks are forked from this process
 };
 
 skip_board& skipped() {
@@ -40,7 +40,7 @@ skip_board& skipped() {
   return *board;
 }
 
-// Behind a run of all ranks.
+// Called after all ranks have run.
 void skip_if_ranks_have(int ranks) {
   const int count = skipped().ranks.load();
   if (count == 0) return;
@@ -56,8 +56,8 @@ void rank_under_test::skip(const char* reason) {
   ++skipped().ranks;
 }
 
-void rank_under_test::meet() {
-  ASSERT_TRUE(boot.barrier("meeting-" + std::to_string(meetings++), patience).ok());
+void rank_under_test::barrier() {
+  ASSERT_TRUE(boot.barrier("barrier-" + std::to_string(barriers++), patience).ok());
 }
 
 void rank_under_test::exchange(const void* mine, size_t size, void* all) {
@@ -71,14 +71,14 @@ void rank_under_test::exchange(const void* mine, size_t size, void* all) {
   }
 }
 
-void rank_under_test::meet_polling(const std::function<void(const completion&)>& use) {
-  std::atomic<bool> met{false};
-  std::thread meeting([&] {
-    meet();
-    met = true;
+void rank_under_test::polling_barrier(const std::function<void(const completion&)>& use) {
+  std::atomic<bool> is_over{false};
+  std::thread waiting([&] {
+    barrier();
+    is_over = true;
   });
-  poll_until([&] { return met.load(); }, use);
-  meeting.join();
+  poll_until([&] { return is_over.load(); }, use);
+  waiting.join();
 }
 
 void rank_under_test::poll_until(const std::function<bool()>& done,
@@ -121,18 +121,20 @@ error_t rank_under_test::post(const op& operation,
 
 void rank_under_test::connect() {
   if (!testing::TestWithParam<backend_under_test>::GetParam().connects_late) return;
-  int heard = 0;
-  const auto hear = [&](const completion& c) { heard += c.kind == completion_kind::recv ? 1 : 0; };
+  int received = 0;
+  const auto receive = [&](const completion& c) {
+    received += c.kind == completion_kind::recv ? 1 : 0;
+  };
   for (int to = 0; to < ranks; ++to) {
-    ASSERT_TRUE(post(make_send(to, nullptr, 0, 0), hear).is_done());
+    ASSERT_TRUE(post(make_send(to, nullptr, 0, 0), receive).is_done());
   }
-  poll_until([&] { return heard == ranks && dev.drained(); }, hear);
-  meet();  // who polled now would take what faster ranks go on to send
+  poll_until([&] { return received == ranks && dev.drained(); }, receive);
+  barrier();  // a rank that polled now would take later messages of faster ranks
 }
 
 namespace {
 
-void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool meet_at_end,
+void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool barrier_at_end,
               const std::function<void(rank_under_test&)>& body) {
   auto network = backend.make(boot, Conformance::GetParam().config);
   ASSERT_TRUE(network.ok()) << network.status();
@@ -143,10 +145,10 @@ void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool meet_at_
   ASSERT_TRUE(made.ok()) << made.status();
   rank_under_test rank{boot.rank(), boot.size(), boot, **network, **made};
   body(rank);
-  if (!meet_at_end) return;
+  if (!barrier_at_end) return;
   // Others may still wait for what this rank has sent.
   rank.poll_until([&] { return rank.dev.drained(); }, ignore);
-  rank.meet();
+  rank.barrier();
 }
 
 }  // namespace
@@ -164,7 +166,7 @@ void Conformance::run(const std::function<void(rank_under_test&)>& body) {
   std::vector<std::thread> threads;
   for (auto& boot : boots) {
     threads.emplace_back([&body, &param, own = std::move(boot)] {
-      run_rank(*own, *param.entry, /*meet_at_end=*/true, body);
+      run_rank(*own, *param.entry, /*barrier_at_end=*/true, body);
     });
   }
   for (std::thread& thread : threads) thread.join();
@@ -179,7 +181,7 @@ void Conformance::run_processes(int victims, const std::function<void(rank_under
   const int lost = job.run_processes([&](int rank) {
     auto boot = job.connect(rank, patience);
     EXPECT_TRUE(boot.ok()) << boot.status();
-    if (boot.ok()) run_rank(**boot, *param.entry, /*meet_at_end=*/victims == 0, body);
+    if (boot.ok()) run_rank(**boot, *param.entry, /*barrier_at_end=*/victims == 0, body);
     return !HasFailure();
   });
   EXPECT_EQ(lost, victims);

@@ -1,7 +1,6 @@
-// Holds a backend to the sentences of backend.h. A backend's own test makes a factory and says
+// Tests a backend against the sentences of backend.h. The test of a backend names its entry:
 //   INSTANTIATE_TEST_SUITE_P(Shm, Conformance, testing::Values(backend_under_test{...}));
-// The ranks are threads of the test, or processes that it forks off, each with a context of its
-// own.
+// The ranks are threads of the test or processes that the test forks, each with its own context.
 #ifndef LCI_TESTING_CONFORMANCE_SUITE_H_
 #define LCI_TESTING_CONFORMANCE_SUITE_H_
 
@@ -21,15 +20,15 @@ struct backend_under_test {
   const char* name;
   const backend_entry* entry;
   int ranks;
-  // Ranks are processes of their own, and may be killed; else threads of the test.
+  // The ranks are processes, which may be killed. Otherwise they are threads of the test.
   bool processes = false;
   context_config config = {};
   size_t coalescing_size = device_config().coalescing_size;
-  bool connects_late = false;  // a rank that was never posted to can be once both have polled
-  bool notifies = false;       // who asks for it can sleep on descriptors that tell of everything
+  bool connects_late = false;  // the first post to a rank succeeds only after both have polled
+  bool notifies = false;       // a device that sleeps has descriptors that show every arrival
 };
 
-// What one rank of a test has.
+// One rank of a test.
 struct rank_under_test {
   int rank;
   int ranks;
@@ -37,17 +36,18 @@ struct rank_under_test {
   context& network;
   device& dev;  // of number 0
 
-  // All ranks come here, with no use of the network.
-  void meet();
-  // The same, but polls meanwhile (completions to `use`): another rank may need that to finish.
-  void meet_polling(const std::function<void(const completion&)>& use);
-  // Polls until `done()`; every completion goes to `use`, and receptions are released behind it.
+  // Waits for all ranks, without use of the network.
+  void barrier();
+  // Waits for all ranks, and polls meanwhile (completions to `use`): another rank may need that to
+  // finish.
+  void polling_barrier(const std::function<void(const completion&)>& use);
+  // Polls until `done()`. Every completion goes to `use`; a received message is released afterwards.
   void poll_until(const std::function<bool()>& done,
                   const std::function<void(const completion&)>& use);
-  // Posts until it is not a retry, polling meanwhile (completions to `use`).
+  // Posts until the answer is not a retry, and polls meanwhile (completions to `use`).
   error_t post(const op& operation, const std::function<void(const completion&)>& use);
 
-  // What each rank has given for `mine`, by rank. All ranks come here.
+  // Returns the `mine` of every rank, by rank. Collective.
   template <class T>
   std::vector<T> exchange(const T& mine) {
     static_assert(std::is_trivially_copyable_v<T>);
@@ -56,14 +56,14 @@ struct rank_under_test {
     return all;
   }
 
-  // Where ranks connect late, all have when it returns; with no message under way.
+  // Connects all ranks, for backends that connect late. When it returns, no message is under way.
   void connect();
 
   // Marks the test as skipped, for a reason that is a string literal. Every rank calls it, and then
   // leaves its body.
   void skip(const char* reason);
 
-  int meetings = 0;
+  int barriers = 0;
   int exchanges = 0;
 
  private:
@@ -72,9 +72,9 @@ struct rank_under_test {
 
 class Conformance : public testing::TestWithParam<backend_under_test> {
  public:
-  // Runs body as every rank and ends all devices together. Expects that all come to their end.
+  // Runs `body` as every rank, and destroys all devices together. Expects every rank to finish.
   void run(const std::function<void(rank_under_test&)>& body);
-  // The same, but `victims` ranks do not.
+  // Runs `body` as every rank, in a process each. Expects `victims` of them to be killed.
   void run_processes(int victims, const std::function<void(rank_under_test&)>& body);
 };
 

@@ -1,4 +1,4 @@
-// Sleeping instead of polling: who does as backend.h says hears of everything.
+// Tests of sleeping instead of polling: a thread that follows backend.h misses no completion.
 #include <poll.h>
 #include <signal.h>
 
@@ -34,22 +34,22 @@ class sleeper {
     device_ = *std::move(made);
     for (const int each : device_->wait_descriptors()) descriptors_.push_back({each, POLLIN, 0});
     rank = std::make_unique<rank_under_test>(rank_under_test{
-        owner.rank, owner.ranks, owner.boot, owner.network, *device_, /*meetings=*/3000});
+        owner.rank, owner.ranks, owner.boot, owner.network, *device_, /*barriers=*/3000});
     rank->connect();
   }
 
   device& dev() { return *device_; }
   size_t descriptors() const { return descriptors_.size(); }
 
-  // Whether a descriptor is readable, or becomes so within that time.
+  // Whether a descriptor is readable or becomes readable within that time.
   bool is_notified(std::chrono::nanoseconds longest) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(longest);
     const timespec until = {seconds.count(), (longest - seconds).count()};
     return ppoll(descriptors_.data(), descriptors_.size(), &until, nullptr) > 0;
   }
 
-  // As rank_under_test::poll_until, but polls again only when it has to. Where it may sleep for
-  // long, it needs to be told.
+  // As rank_under_test::poll_until, but sleeps as long as the device allows. Fails if a long sleep
+  // ends without a notification.
   void sleep_until(const std::function<bool()>& done,
                    const std::function<void(const completion&)>& use) {
     base::backoff backoff;
@@ -68,13 +68,13 @@ class sleeper {
       }
     }
   }
-  // Until it may sleep for long.
+  // Polls until the device allows a long sleep.
   void settle(const std::function<void(const completion&)>& use) {
     base::backoff backoff;
     while (poll(use) || device_->arm() <= device::short_sleep) backoff.idle();
   }
 
-  // True if something moved.
+  // True if a completion came, or the network made progress.
   bool poll(const std::function<void(const completion&)>& use) {
     completion completions[8];
     size_t count = 0;
@@ -102,13 +102,13 @@ TEST_P(Conformance, LongSleepsNeedTheSetting) {
     if (GetParam().notifies) {
       EXPECT_GT(asked.descriptors(), 0u);
     }
-    self.meet();
+    self.barrier();
   });
 }
 
-// From the first rank to the last one, which may be the same.
+// The first rank sends to the last one, which may be the same.
 TEST_P(Conformance, AMessageKeepsADescriptorReadableUntilItIsPolled) {
-  if (!GetParam().notifies) GTEST_SKIP() << "nothing notifies";
+  if (!GetParam().notifies) GTEST_SKIP() << "the backend has no descriptors to sleep on";
   run([](rank_under_test& self) {
     sleeper asked(self);
     const int receiver = self.ranks - 1;
@@ -120,25 +120,25 @@ TEST_P(Conformance, AMessageKeepsADescriptorReadableUntilItIsPolled) {
       ++seen;
     };
     if (receives) asked.settle(ignore);
-    asked.rank->meet();
+    asked.rank->barrier();
     if (self.rank == 0) {
       const uint64_t value = 42;
       ASSERT_TRUE(asked.rank->post(make_send(receiver, &value, 8, 7), ignore).is_done());
       if (!receives) asked.rank->poll_until([&] { return asked.dev().drained(); }, ignore);
     }
     if (receives) {
-      // It may have become readable for another reason.
+      // The descriptor may have become readable for another reason.
       do {
         ASSERT_TRUE(asked.is_notified(patience));
       } while (asked.dev().arm() > microseconds(0));
-      EXPECT_EQ(asked.dev().arm().count(), 0) << "nobody has polled";
+      EXPECT_EQ(asked.dev().arm().count(), 0) << "no thread has polled";
       asked.sleep_until([&] { return seen == 1; }, see);
     }
-    asked.rank->meet();
+    asked.rank->barrier();
   });
 }
 
-// Bursts, part of which gathers, and puts; the ways fill up now and then.
+// Bursts of messages, some of which are coalesced, and puts. The queues fill up now and then.
 TEST_P(Conformance, ASleepingThreadMissesNothing) {
   run([](rank_under_test& self) {
     constexpr int rounds = 20;
@@ -191,7 +191,7 @@ TEST_P(Conformance, ASleepingThreadMissesNothing) {
           [&] { return messages >= round * burst && puts >= round && ended == round; }, see);
     }
     asked.rank->poll_until([&] { return asked.dev().drained(); }, see);
-    asked.rank->meet_polling(see);
+    asked.rank->polling_barrier(see);
     EXPECT_EQ(messages, rounds * burst);
     EXPECT_EQ(puts, rounds);
     self.network.deregister_memory(*mine);
@@ -199,13 +199,13 @@ TEST_P(Conformance, ASleepingThreadMissesNothing) {
   });
 }
 
-// Descriptors that stay readable would be worse than polling. (A sign of life may be told of.)
+// A descriptor that stays readable would cost more than polling. Heartbeats may make it readable.
 TEST_P(Conformance, AnIdleDeviceKeepsItsDescriptorsQuiet) {
-  if (!GetParam().notifies) GTEST_SKIP() << "nothing notifies";
+  if (!GetParam().notifies) GTEST_SKIP() << "the backend has no descriptors to sleep on";
   run([](rank_under_test& self) {
     constexpr int enough = 10;
     sleeper asked(self);
-    // What it is to recover from.
+    // Messages that made the descriptor readable before.
     const uint64_t value = 42;
     int seen = 0;
     const auto see = [&](const completion&) { ++seen; };
@@ -220,17 +220,18 @@ TEST_P(Conformance, AnIdleDeviceKeepsItsDescriptorsQuiet) {
       const microseconds longest = asked.dev().arm();
       quiet += !moved && longest == device::long_sleep && !asked.is_notified(longest) ? 1 : 0;
     }
-    asked.rank->meet();
+    asked.rank->barrier();
   });
 }
 
-// By time, that is: a process which is gone makes nothing readable, or not everywhere.
+// The thread learns it from the time limit of a sleep: a lost process may make no descriptor readable.
 TEST_P(Conformance, ASleepingThreadLearnsOfALostRank) {
   const int ranks = GetParam().ranks;
-  if (!GetParam().processes || ranks < 2) GTEST_SKIP() << "there is nobody to kill";
+  if (!GetParam().processes || ranks < 2)
+    GTEST_SKIP() << "a rank that is lost has to be a process, of several";
   run_processes(1, [ranks](rank_under_test& self) {
     sleeper asked(self);
-    asked.rank->meet();
+    asked.rank->barrier();
     const int victim = ranks - 1;
     if (self.rank == victim) raise(SIGKILL);
     int reports = 0;

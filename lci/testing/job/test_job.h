@@ -1,4 +1,4 @@
-// Jobs for tests: every kind of bootstrap with ranks as threads or as processes of this machine.
+// Jobs for tests: every kind of bootstrap, with ranks that are threads or processes of this machine.
 #ifndef LCI_TESTING_JOB_TEST_JOB_H_
 #define LCI_TESTING_JOB_TEST_JOB_H_
 
@@ -18,7 +18,7 @@ namespace lci::boot {
 // Long enough for the slowest machine; only a failing test waits that long.
 constexpr bootstrap::duration test_timeout = std::chrono::seconds(50);
 
-// Does a launcher's work for a job: names the job, and serves it if needed.
+// Does the work of a launcher for one job: it names the job and, for TCP, serves it.
 class test_job {
  public:
   enum class variant { local, in_process, file, tcp, tcp_v6, standalone };

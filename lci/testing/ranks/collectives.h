@@ -1,4 +1,4 @@
-// What the tests of collective operations have in common.
+// Reference results and the fixture of the tests of collective operations.
 #ifndef LCI_TESTING_RANKS_COLLECTIVES_H_
 #define LCI_TESTING_RANKS_COLLECTIVES_H_
 
@@ -9,26 +9,11 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/runtime/runtime.h"
+#include "lci/testing/affine/affine.h"
 #include "lci/testing/ranks/ranks.h"
 
 namespace lci {
 
-// x -> a * x + b: composing these is associative and not commutative.
-struct affine {
-  uint32_t a;
-  uint32_t b;
-  friend bool operator==(const affine& l, const affine& r) { return l.a == r.a && l.b == r.b; }
-};
-inline void compose(const void* left, const void* right, void* dst, size_t n) {
-  const auto* l = static_cast<const affine*>(left);
-  const auto* r = static_cast<const affine*>(right);
-  auto* d = static_cast<affine*>(dst);
-  for (size_t i = 0; i < n; ++i) {
-    const affine x = l[i];
-    const affine y = r[i];
-    d[i] = {y.a * x.a, y.a * x.b + y.b};
-  }
-}
 inline affine item(int rank, size_t i) {
   return {static_cast<uint32_t>(2 * (static_cast<size_t>(rank) + i) + 1),
           static_cast<uint32_t>(7 * i + static_cast<size_t>(rank))};
@@ -54,8 +39,8 @@ inline std::vector<affine> all_reduced(int ranks, size_t count) {
 
 class Collectives : public rank_test {
  protected:
-  // Runs body(runtime, call) where call(op) carries out op: blocking, and with a comp. (Or one of
-  // them, by the seed.)
+  // Runs body(runtime, call) twice: call(op) carries out op with a blocking call, and with a
+  // completion object. Over the simulated network the seed chooses one of them.
   template <class Body>
   void run(const Body& body) {
     const bool first = !simulated() || seed_choice(2, 2) == 0;

@@ -1,6 +1,5 @@
-// All ranks of a job as threads of a test: each has a runtime of its own, made from an in-process
-// bootstrap and joined to the others by the default backend or, in some builds, the simulated
-// network.
+// The ranks of a job as threads of a test. Each has its own runtime, made from an in-process
+// bootstrap. The default backend joins them, or in the tests with sim_main the simulated network.
 #ifndef LCI_TESTING_RANKS_RANKS_H_
 #define LCI_TESTING_RANKS_RANKS_H_
 
@@ -34,7 +33,7 @@ inline bool& simulated() {
   return is;
 }
 
-// How often, or how large, by the network.
+// A count or a size: `usual`, or the other one over the simulated network.
 template <class Number>
 Number less_if_simulated(Number usual, Number simulated_instead) {
   return simulated() ? simulated_instead : usual;
@@ -42,21 +41,21 @@ Number less_if_simulated(Number usual, Number simulated_instead) {
 
 inline net::sim::settings sim_settings() { return net::sim::settings::from_environment().value(); }
 
-// Something from 0 to n - 1 that the seed chooses; `what` tells this choice from others.
+// A number from 0 to n - 1 that the seed chooses. `what` identifies the choice.
 inline size_t seed_choice(uint64_t what, size_t n) {
   uint64_t random = sim_settings().seed * 0x9fb21c651e98df25 + what;
   return net::sim::next_random(&random) % n;
 }
 
-// The greatest size that is tried: over the simulated network, where messages travel in pieces of
-// 100 bytes, just beyond all boundaries of the protocols, for half of the seeds.
+// The largest message that a test sends. Over the simulated network, which divides messages into
+// pieces of 100 bytes, it lies just beyond all boundaries of the protocols, for half of the seeds.
 inline size_t greatest_size() {
   if (!simulated()) return ~size_t{0};
   return seed_choice(0, 2) == 0 ? 9000 : 1000;
 }
 
-// A test for several numbers of ranks: each, or over the simulated network the one that its seed
-// chooses.
+// A test for a range of numbers of ranks. Runs with every number or, over the simulated network,
+// with the one that the seed chooses.
 class rank_test : public testing::TestWithParam<std::pair<int, int>> {
  protected:
   static int ranks() {
@@ -71,8 +70,8 @@ inline std::vector<std::pair<int, int>> one_to(int greatest) {
   return each;
 }
 
-// Runs body(bootstrap) as every rank of a job, each in a thread. Over the simulated network they
-// take turns, by its seed.
+// Runs body(bootstrap) as every rank of a job, in a thread each. Over the simulated network the
+// seed decides the order in which the ranks run, one at a time.
 inline void run_ranks(int ranks,
                       const std::function<void(std::unique_ptr<boot::bootstrap>)>& body) {
   const fail_fast guard;
@@ -96,16 +95,15 @@ inline void run_ranks(int ranks,
   for (std::thread& thread : threads) thread.join();
 }
 
-// For a rank that is about to start threads of its own: all threads run as the machine likes from
-// now on.
+// Ends the deterministic order of the ranks. A rank calls it before it starts threads of its own.
 inline void end_turns() {
   net::sim::deterministic_scheduler* const scheduler =
       net::sim::deterministic_scheduler::of_this_thread();
   if (scheduler != nullptr) scheduler->end();
 }
 
-// LCI_TEST_BACKEND=ofi: tests over libfabric, through the provider LCI_TEST_PROVIDER. (Not set: the
-// network that joins the ranks of one host.)
+// Chooses libfabric with the provider LCI_TEST_PROVIDER if LCI_TEST_BACKEND is "ofi", and otherwise
+// the default network of one host.
 inline void choose_network(global_attr_t* defaults) {
   if (simulated()) defaults->backend = attr_backend_t::sim;
   const char* const backend = std::getenv("LCI_TEST_BACKEND");
@@ -115,14 +113,14 @@ inline void choose_network(global_attr_t* defaults) {
   defaults->ofi_provider_name = std::getenv("LCI_TEST_PROVIDER");
 }
 
-// Runs body(runtime) as every rank of a job, and ends the runtimes together.
+// Runs body(runtime) as every rank of a job, and destroys the runtimes together.
 inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
                     const runtime_attr_t& attr = runtime_attr_t(),
                     const global_attr_t& defaults = global_attr_t()) {
   global_attr_t all = defaults;
   choose_network(&all);
   run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
-    // Not on the stack, which the address sanitizer aligns for less than it needs.
+    // On the heap: the address sanitizer aligns the stack to less than the runtime needs.
     const auto runtime = std::make_unique<runtime_impl_t>(std::move(boot), attr, all);
     body(runtime.get());
     wait_drained_x().runtime(runtime.get())();
@@ -133,7 +131,7 @@ inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
 inline int rank_of(runtime_t runtime) { return runtime.p_impl->rank(); }
 inline int size_of(runtime_t runtime) { return runtime.p_impl->size(); }
 
-// Posts until it is accepted: a network may refuse at any time.
+// Posts until the answer is not a retry: a network may refuse at any time.
 template <class Op>
 status_t accepted(const Op& op) {
   for (;;) {
@@ -143,7 +141,7 @@ status_t accepted(const Op& op) {
   }
 }
 
-// Makes progress until it throws, which what has been sent may take its time to cause; the message.
+// Calls progress until it throws, which may take until a message arrives. Returns the error text.
 template <class Exception>
 std::string progress_until_throw(runtime_t runtime) {
   for (int i = 0; i < 1000000; ++i) {
@@ -168,7 +166,7 @@ inline std::vector<unsigned char> make_message(int rank, tag_t tag, size_t size)
   return bytes;
 }
 
-// One rank of a test, with short names for what the tests do all the time.
+// One rank of a test, with short names for frequent calls.
 struct rank_under_test {
   explicit rank_under_test(runtime_t owner)
       : runtime(owner),
@@ -187,7 +185,7 @@ struct rank_under_test {
   }
 
   void meet() { barrier_x().runtime(runtime)(); }
-  // What an operation with `sync` as completion object ended with.
+  // The final status of an operation with `sync` as its completion object.
   status_t end_of(const status_t& posted) {
     EXPECT_FALSE(posted.is_retry()) << "post with accepted()";
     if (!posted.is_posted()) return posted;

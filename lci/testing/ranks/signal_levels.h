@@ -22,7 +22,8 @@ class level_test : public testing::TestWithParam<int> {
     defaults.signal_level = GetParam();
     return defaults;
   }
-  // Runs body with 1 to `most` ranks, or over the simulated network with as many as the seed says.
+  // Runs body with 1 to `most` ranks or, over the simulated network, with the number that the seed
+  // chooses.
   static void run_levels(int most, const std::function<void(rank_under_test&)>& body,
                          const runtime_attr_t& attr = runtime_attr_t()) {
     if (simulated()) {
@@ -39,7 +40,7 @@ inline std::string name_of_level(const testing::TestParamInfo<int>& param) {
 
 inline auto all_levels() { return testing::Range(-1, 5); }
 
-// Everybody's blocks, which travel as bytes.
+// Returns the block of every rank. Blocks are sent as bytes. Collective.
 inline std::vector<block_t> exchange(const rank_under_test& self, const block_t& own) {
   std::vector<block_t> all(static_cast<size_t>(self.ranks));
   allgather_x(&own, all.data(), sizeof(own)).runtime(self.runtime)();

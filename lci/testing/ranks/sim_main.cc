@@ -1,8 +1,9 @@
-// main of a test that runs over the simulated network, once for each of many seeds.
+// The main function of a test that runs over the simulated network, once for each of many seeds.
 //
-//   LCI_TEST_SEEDS=n     how many; 50
-//   LCI_SIM_SEED=first   and from which on; 1
-//   LCI_SIM_...          fixed for all of them: net/sim/settings.h
+//   LCI_TEST_SEEDS=n     number of seeds; default 50
+//   LCI_SIM_SEED=first   first seed; default 1
+//   LCI_SIM_...          settings of the network, for all seeds: net/sim/settings.h
+//
 // Each says first how to run it again, which does the same in the same order, up to where a test
 // starts threads of its own (end_turns() in ranks.h). The first that fails, is stopped or ends
 // the process says it again.
@@ -24,12 +25,12 @@
 
 namespace {
 
-// What to say, at any time, of the seed under way; written when no other thread runs.
+// The report of the current seed for a signal handler. Written while no other thread runs.
 char last_words[2000];
 
-// The process is ended (SIGABRT), or takes too long (SIGTERM, by Bazel).
+// Handles the end by abort() and by a timeout (SIGTERM from Bazel).
 void die(int signal_number) {
-  // Nothing is to be done if they can't be written.
+  // There is no other way to report an error of write.
   if (write(STDOUT_FILENO, last_words, std::strlen(last_words)) < 0) _exit(2);
   std::signal(signal_number, SIG_DFL);
   std::raise(signal_number);
@@ -71,7 +72,7 @@ class seed_of_each_iteration : public testing::EmptyTestEventListener {
   std::string failed_;
 };
 
-// As one types it in the repository, if Bazel has started it.
+// The path from the root of the repository if Bazel has started the program.
 std::string name_of_program(const char* started_as) {
   const char* const target = std::getenv("TEST_BINARY");
   return target == nullptr ? std::string(started_as) : lci::base::StrCat("bazel-bin/", target);

@@ -1,4 +1,4 @@
-// The bootstrap of a rank that takes turns with the others: it gives up its turn where it waits.
+// The bootstrap of a rank under the deterministic scheduler: another rank runs while it waits.
 #ifndef LCI_TESTING_RANKS_TURN_TAKING_BOOTSTRAP_H_
 #define LCI_TESTING_RANKS_TURN_TAKING_BOOTSTRAP_H_
 

@@ -25,7 +25,7 @@
 namespace lci::separability {
 namespace {
 
-// Calls of the handler in this thread.
+// The number of calls of the handler in this thread.
 thread_local int handled = 0;
 
 void handle(status_t status) {
@@ -37,7 +37,7 @@ struct alignas(64) line {
   unsigned char bytes[64];
 };
 
-// What a thread has to itself on one rank.
+// The resources of one rank that a thread has to itself.
 struct side {
   runtime_t runtime;
   device_t device;
@@ -56,18 +56,18 @@ struct side {
   size_t buffer_size() const { return lines.size() * sizeof(line); }
 };
 
-// The devices of one number on two ranks. One thread plays both ends.
-struct lane {
+// The devices with the same number on two ranks. One thread uses both ends.
+struct device_pair {
   side ends[2];
 };
 
 constexpr size_t memory_size = 16384;
-// Small, since each byte of a message may be watched.
+// Small: each byte of a message may be watched.
 constexpr size_t packet_size = 5000;
 
 void make_side(runtime_t runtime, side* made) {
   made->runtime = runtime;
-  // When a thread yields depends on the time that its processor takes: instructions would vary.
+  // A thread yields after a certain time, so its number of instructions would vary.
   made->device = alloc_device_x()
                      .runtime(runtime)
                      .shm_eager_size(packet_size)
@@ -95,37 +95,37 @@ void free_side(side* freed) {
   free_device_x{&freed->device}();
 }
 
-// Runs body(lanes) with so many, between two ranks of this process.
-void with_lanes(const network& over, size_t count,
-                const std::function<void(std::vector<lane>&)>& body) {
-  std::vector<lane> lanes(count);
+// Runs body(pairs) with `count` pairs of devices between two ranks of this process.
+void with_device_pairs(const network& transport, size_t count,
+                       const std::function<void(std::vector<device_pair>&)>& body) {
+  std::vector<device_pair> pairs(count);
   std::promise<void> done;
   const std::shared_future<void> end = done.get_future().share();
   run_ranks(2, [&](std::unique_ptr<boot::bootstrap> boot) {
     const int rank = boot->rank();
     global_attr_t attr;
     attr.packet_size = packet_size;
-    attr.backend = over.backend;
-    attr.ofi_provider_name = over.provider;
-    // (Not on this thread's stack, of which not all is watched.)
+    attr.backend = transport.backend;
+    attr.ofi_provider_name = transport.provider;
+    // On the heap: a part of this thread's stack is not watched.
     const auto owned = std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), attr);
     const runtime_t runtime(owned.get());
-    for (lane& each : lanes) make_side(runtime, &each.ends[rank]);
+    for (device_pair& each : pairs) make_side(runtime, &each.ends[rank]);
     barrier_x().runtime(runtime)();
     if (rank == 0) {
-      body(lanes);
+      body(pairs);
       done.set_value();
     } else {
       end.wait();
     }
-    for (lane& each : lanes) free_side(&each.ends[rank]);
+    for (device_pair& each : pairs) free_side(&each.ends[rank]);
     barrier_x().runtime(runtime)();
   });
 }
 
-// ---- what a thread does -------------------------------------------------------------------------
+// The operations of a thread.
 
-// Over some networks what a side has sent leaves, or is answered, only while it polls.
+// Over some networks a message leaves, or is answered, only while its sender polls.
 void progress(const side& from, const side& to) {
   progress_x().device(to.device)();
   progress_x().device(from.device)();
@@ -148,7 +148,8 @@ status_t post(const side& from, const side& to, const Op& op) {
   }
 }
 
-// Posts what signals the counter of the one who posts, calls `meanwhile`, and waits for its end.
+// Posts an operation that signals the counter of `from`, calls `meanwhile`, and waits for the end of
+// the operation.
 template <class Op, class Meanwhile>
 void complete(const side& from, const side& to, const Op& op, const Meanwhile& meanwhile) {
   const auto counted = [&from] { return counter_get_x(from.counter).runtime(from.runtime)(); };
@@ -180,7 +181,7 @@ void am_to_handler(side& from, side& to) {
   while (handled == before) progress(from, to);
 }
 
-// `named`: the operations say that their buffers are registered.
+// If `named`, the operations name the registrations of their buffers.
 void send_and_receive(side& from, side& to, size_t size, bool named = true) {
   static_cast<void>(
       post(to, from,
@@ -226,7 +227,7 @@ struct work {
   const char* name;
   int watched_rounds;  // each write takes its time
   std::function<void(side&, side&)> once;
-  bool registers = false;  // on the fly: separable only where no library is told
+  bool registers = false;  // per operation: separable only where no library registers memory
 };
 
 namespace {
@@ -238,7 +239,7 @@ const std::vector<work>& all_work() {
       {"am_to_handler", 100, am_to_handler},
       {"send_8", 100, [](side& from, side& to) { send_and_receive(from, to, 8); }},
       {"send_4096", 40, [](side& from, side& to) { send_and_receive(from, to, 4096); }},
-      // (Of more bytes than a packet has.)
+      // More bytes than a packet has.
       {"rendezvous", 6, [](side& from, side& to) { send_and_receive(from, to, 6000); }},
       {"rendezvous_unregistered", 6,
        [](side& from, side& to) { send_and_receive(from, to, 6000, /*named=*/false); },
@@ -251,56 +252,56 @@ const std::vector<work>& all_work() {
   return all;
 }
 
-void rounds(lane& of, const work& what, int count) {
+void rounds(device_pair& of, const work& what, int count) {
   for (int i = 0; i < count; ++i) {
     what.once(of.ends[0], of.ends[1]);
     what.once(of.ends[1], of.ends[0]);
   }
 }
 
-// A library writes many times as much.
-int watched_rounds(const network& over, const work& what) {
-  return over.has_library ? (what.watched_rounds + 3) / 4 : what.watched_rounds;
+// Fewer rounds with a library, which writes many times as much.
+int watched_rounds(const network& transport, const work& what) {
+  return transport.has_library ? (what.watched_rounds + 3) / 4 : what.watched_rounds;
 }
 
-// Enough for every lock to have found its owner and every store of packets to be full.
+// Enough for every biased lock to have its owner and every pool of packets to be full.
 constexpr int warmup_rounds = 3000;
 
-// A thread that does what it is told, and waits in the kernel else.
+// A thread that runs tasks, and waits in the kernel between them.
 class worker {
  public:
   worker() : thread_([this] { run(); }) {}
   ~worker() {
-    give(nullptr);
+    assign(nullptr);
     thread_.join();
   }
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
 
-  // Returns when the thread has done it.
+  // Returns when the thread has run the task.
   void run(const std::function<void()>& task) {
-    give(&task);
+    assign(&task);
     std::unique_lock<std::mutex> lock(mutex_);
-    changed_.wait(lock, [this] { return !given_; });
+    changed_.wait(lock, [this] { return !has_task_; });
   }
 
  private:
-  void give(const std::function<void()>* task) {
+  void assign(const std::function<void()>* task) {
     const std::lock_guard<std::mutex> lock(mutex_);
     task_ = task;
-    given_ = true;
+    has_task_ = true;
     changed_.notify_all();
   }
   void run() {
     for (;;) {
       std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [this] { return given_; });
+      changed_.wait(lock, [this] { return has_task_; });
       const std::function<void()>* task = task_;
       lock.unlock();
       if (task == nullptr) return;
       (*task)();
       lock.lock();
-      given_ = false;
+      has_task_ = false;
       changed_.notify_all();
     }
   }
@@ -308,16 +309,16 @@ class worker {
   std::mutex mutex_;
   std::condition_variable changed_;
   const std::function<void()>* task_ = nullptr;
-  bool given_ = false;
+  bool has_task_ = false;
   std::thread thread_;  // last: it uses the others
 };
 
-// The lines that both have written, and by whom.
+// The lines that two threads have written, and the instructions that wrote them.
 struct common_lines {
-  int of_program = 0;                // to which we write, in one of the threads at least
-  std::string report;                // where these are written
-  int of_library = 0;                // to which only the network's library writes
-  std::set<std::string> in_library;  // at these instructions
+  int of_program = 0;                // lines that the program writes, in at least one thread
+  std::string report;                // the instructions that write these
+  int of_library = 0;                // lines that only the network's library writes
+  std::set<std::string> in_library;  // the instructions that write these
 };
 common_lines compare(const base::written_lines& one, const base::written_lines& other) {
   common_lines found;
@@ -342,15 +343,16 @@ common_lines compare(const base::written_lines& one, const base::written_lines& 
   return found;
 }
 
-// The shortest of these many measurements counts: some have more to do, since time has passed.
+// The shortest measurement counts: in some, more work is due because time has passed.
 constexpr int measurements = 8;
 
-uint64_t instructions(const network& over, lane& of, const work& what) {
-  const int count = over.has_library ? 1 : std::max(1, what.watched_rounds / (2 * measurements));
+uint64_t instructions(const network& transport, device_pair& of, const work& what) {
+  const int count =
+      transport.has_library ? 1 : std::max(1, what.watched_rounds / (2 * measurements));
   uint64_t least = ~uint64_t{0};
   for (int i = 0; i < measurements; ++i) {
     const auto counted = base::instructions_of([&] { rounds(of, what, count); });
-    least = std::min(least, over.has_library ? counted.program : counted.all);
+    least = std::min(least, transport.has_library ? counted.program : counted.all);
   }
   return least;
 }
@@ -363,81 +365,84 @@ void Separability::SetUp() {
 }
 
 TEST_P(Separability, NoLineIsWrittenByTwoThreads) {
-  const auto& [over, what] = GetParam();
-  with_lanes(over, 2, [&over = over, &what = *what](std::vector<lane>& lanes) {
-    worker workers[2];
-    base::written_lines lines[2];
-    for (size_t i = 0; i < 2; ++i) {
-      workers[i].run([&] { rounds(lanes[i], what, warmup_rounds); });
-    }
-    for (size_t i = 0; i < 2; ++i) {
-      workers[i].run([&] {
-        lines[i] =
-            base::lines_written_by([&] { rounds(lanes[i], what, watched_rounds(over, what)); });
+  const auto& [transport, what] = GetParam();
+  with_device_pairs(
+      transport, 2, [&transport = transport, &what = *what](std::vector<device_pair>& pairs) {
+        worker workers[2];
+        base::written_lines lines[2];
+        for (size_t i = 0; i < 2; ++i) {
+          workers[i].run([&] { rounds(pairs[i], what, warmup_rounds); });
+        }
+        for (size_t i = 0; i < 2; ++i) {
+          workers[i].run([&] {
+            lines[i] = base::lines_written_by(
+                [&] { rounds(pairs[i], what, watched_rounds(transport, what)); });
+          });
+        }
+        const common_lines common = compare(lines[0], lines[1]);
+        EXPECT_EQ(common.of_program, 0) << "lines that both threads write:\n" << common.report;
+        if (!transport.library_shares) {
+          EXPECT_EQ(common.of_library, 0);
+        }
+        if (common.of_library > 0) {
+          std::cout << "the network's library writes " << common.of_library
+                    << " lines in both threads, at " << base::StrJoin(common.in_library, ", ")
+                    << "\n";
+        }
+        // The watch works.
+        for (const base::written_lines& each : lines) {
+          const auto writes_of = [&each](auto writer) {
+            return std::count_if(each.begin(), each.end(),
+                                 [&](const auto& line) { return line.second.*writer != nullptr; });
+          };
+          EXPECT_GT(writes_of(&base::writers::program), 0);
+          EXPECT_EQ(writes_of(&base::writers::library) > 0, transport.has_library);
+        }
       });
-    }
-    const common_lines common = compare(lines[0], lines[1]);
-    EXPECT_EQ(common.of_program, 0) << "lines that both threads write:\n" << common.report;
-    if (!over.library_shares) {
-      EXPECT_EQ(common.of_library, 0);
-    }
-    if (common.of_library > 0) {
-      std::cout << "the network's library writes " << common.of_library
-                << " lines in both threads, at " << base::StrJoin(common.in_library, ", ") << "\n";
-    }
-    // (The watch works.)
-    for (const base::written_lines& each : lines) {
-      const auto writes_of = [&each](auto writer) {
-        return std::count_if(each.begin(), each.end(),
-                             [&](const auto& line) { return line.second.*writer != nullptr; });
-      };
-      EXPECT_GT(writes_of(&base::writers::program), 0);
-      EXPECT_EQ(writes_of(&base::writers::library) > 0, over.has_library);
-    }
-  });
 }
 
-TEST_P(Separability, AThreadBesideOthersTakesTheWayOfASingleOne) {
-  const auto& [over, what] = GetParam();
+TEST_P(Separability, AThreadExecutesAsManyInstructionsWithAnotherThreadAsWithout) {
+  const auto& [transport, what] = GetParam();
   uint64_t least[] = {~uint64_t{0}, ~uint64_t{0}};
   uint64_t& alone = least[0];
-  uint64_t& beside = least[1];
-  // Copies take some more or less by the alignment of their buffers; a lock that two threads share,
-  // or a turn in a loop that waits for it, takes more.
+  uint64_t& accompanied = least[1];
+  // The instructions of a copy vary a little with the alignment of its buffers. A lock that two
+  // threads share, or a loop that waits for it, takes more.
   const auto is_the_same = [&] {
-    return (alone > beside ? alone - beside : beside - alone) <= alone / 50;
+    return (alone > accompanied ? alone - accompanied : accompanied - alone) <= alone / 50;
   };
-  // On a loaded machine each measurement of an attempt may have more to do, since much time passes
-  // between two of its instructions. A longer way is longer in every attempt.
+  // On a loaded machine each measurement of an attempt may have more work to do, because much time
+  // passes between two of its instructions. A longer path is longer in every attempt.
   constexpr int most_attempts = 10;
   for (int attempt = 0; attempt == 0 || (attempt < most_attempts && !is_the_same()); ++attempt) {
     for (const size_t threads : {1, 2}) {
-      with_lanes(over, threads, [&, &what = *what](std::vector<lane>& lanes) {
+      with_device_pairs(transport, threads, [&, &what = *what](std::vector<device_pair>& pairs) {
         std::vector<worker> workers(threads);
         for (size_t i = 0; i < threads; ++i) {
-          workers[i].run([&] { rounds(lanes[i], what, warmup_rounds); });
+          workers[i].run([&] { rounds(pairs[i], what, warmup_rounds); });
         }
         uint64_t& shortest = least[threads - 1];
-        workers[0].run([&] { shortest = std::min(shortest, instructions(over, lanes[0], what)); });
+        workers[0].run(
+            [&] { shortest = std::min(shortest, instructions(transport, pairs[0], what)); });
       });
     }
   }
-  EXPECT_TRUE(is_the_same()) << "instructions: " << alone << " alone, " << beside
-                             << " beside another thread";
+  EXPECT_TRUE(is_the_same()) << "instructions: " << alone << " alone, " << accompanied
+                             << " with another thread";
 }
 
 std::vector<parameter> all_work_over(const std::vector<network>& networks) {
   std::vector<parameter> all;
-  for (const network& over : networks) {
+  for (const network& transport : networks) {
     for (const work& what : all_work()) {
-      if (!over.has_library || !what.registers) all.push_back({over, &what});
+      if (!transport.has_library || !what.registers) all.push_back({transport, &what});
     }
   }
   return all;
 }
 
 std::ostream& operator<<(std::ostream& to, const parameter& one) {
-  return to << one.over.name << "_" << one.what->name;
+  return to << one.transport.name << "_" << one.what->name;
 }
 
 std::string name_of(const testing::TestParamInfo<parameter>& info) {

@@ -1,12 +1,12 @@
-// Two threads on two devices have nothing in common: the separability of Ibrahim and Yelick, "On
-// the Conditions for Efficient Interoperability with Threads" (ICS'14), section 4. All memory that
-// one of them writes is watched, and each of its instructions is counted. A network's own test says
-// which it is:
+// Tests that two threads with a device each write no common memory: the separability of Ibrahim and
+// Yelick, "On the Conditions for Efficient Interoperability with Threads" (ICS'14), section 4. The
+// tests watch all memory that a thread writes and count its instructions. The test of a network
+// instantiates them:
 //   INSTANTIATE_TEST_SUITE_P(Shm, Separability, all_work_over({...}), name_of);
 //
-// The buffers of large operations and of puts and gets are registered, and the operations name the
-// registration: where a network wants one, an operation that names none looks in the table of its
-// net context, which all devices share and which has a lock.
+// The buffers of large operations, puts and gets are registered, and the operations name the
+// registration. Without the name, and where the network needs a registration, the operation would
+// search the table of its net context, which all devices share under a lock.
 #ifndef LCI_TESTING_SEPARABILITY_SEPARABILITY_H_
 #define LCI_TESTING_SEPARABILITY_SEPARABILITY_H_
 
@@ -23,18 +23,18 @@ struct network {
   const char* name;
   attr_backend_t backend;
   std::string provider = {};  // of libfabric
-  // A library moves the bytes. Its own instructions are not counted, and of ours those of the
-  // shortest round: how often a message is looked for is the kernel's doing.
+  // A library moves the bytes. Its own instructions are not counted, and of the program's those of
+  // the shortest round: the kernel decides how often a thread polls for a message.
   bool has_library = false;
-  // That library writes lines in both threads. They are named in the test's output; to a line that
-  // we write it may not write in the other thread even then.
+  // That library writes common lines in both threads, which the output of the test names. Even then
+  // it may not write, in one thread, a line that the program writes in the other one.
   bool library_shares = false;
 };
 
 struct work;
 
 struct parameter {
-  network over;
+  network transport;
   const work* what;
 };
 
@@ -43,7 +43,7 @@ class Separability : public testing::TestWithParam<parameter> {
   void SetUp() override;
 };
 
-// Its name.
+// Prints the name of the test.
 std::ostream& operator<<(std::ostream& to, const parameter& one);
 
 std::vector<parameter> all_work_over(const std::vector<network>& networks);

@@ -1,5 +1,5 @@
-// Threads that have devices of libibverbs. It is the fake that stands for it, so this is about all
-// but libibverbs itself.
+// Separability of devices of the ibv backend, over the simulated libibverbs: the tests cover all but
+// libibverbs itself.
 #include "lci/testing/backend_override/backend_override.h"
 #include "lci/testing/fake_verbs/fake_backend.h"
 #include "lci/testing/separability/separability.h"
@@ -9,7 +9,7 @@ namespace {
 
 std::vector<parameter> all() {
   static const net::backend_override fake(net::ibv::fake_backend);
-  // The fake has one lock, and counts what it is asked for.
+  // The simulated library has one lock, and counters.
   return all_work_over(
       {{"ibv", attr_backend_t::ibv, "", /*has_library=*/true, /*library_shares=*/true}});
 }

@@ -1,5 +1,5 @@
-// Threads that have devices of libfabric: with these providers it shares nothing either, since each
-// device has a domain of its own.
+// Separability of devices of the ofi backend. With these providers libfabric shares nothing either,
+// because each device has a domain of its own.
 #include <utility>
 #include <vector>
 

@@ -1,4 +1,4 @@
-// Threads that have devices of shared memory.
+// Separability of devices of the shared memory backend.
 #include "lci/testing/separability/separability.h"
 
 namespace lci::separability {
