@@ -19,8 +19,8 @@
 
 #include "benchmark/benchmark.h"
 #include "lci/base/backoff.h"
-#include "lci/boot/test_job.h"
 #include "lci/net/backend.h"
+#include "lci/testing/job/test_job.h"
 
 namespace {
 

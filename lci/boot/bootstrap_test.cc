@@ -14,7 +14,7 @@
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
 #include "lci/boot/job_id.h"
-#include "lci/boot/test_job.h"
+#include "lci/testing/job/test_job.h"
 
 namespace lci::boot {
 namespace {

@@ -20,7 +20,7 @@
 #include "lci/base/strings.h"
 #include "lci/boot/file_layout.h"
 #include "lci/boot/socket.h"
-#include "lci/boot/test_job.h"
+#include "lci/testing/job/test_job.h"
 
 namespace lci::boot {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "lci/base/strings.h"
-#include "lci/boot/test_job.h"
+#include "lci/testing/job/test_job.h"
 
 namespace lci::boot {
 namespace {

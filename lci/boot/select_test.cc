@@ -14,7 +14,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/tcp_server.h"
-#include "lci/boot/test_job.h"
+#include "lci/testing/job/test_job.h"
 
 extern char** environ;
 

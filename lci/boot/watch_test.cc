@@ -9,7 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "lci/boot/bootstrap.h"
-#include "lci/boot/test_job.h"
+#include "lci/testing/job/test_job.h"
 
 namespace lci::boot {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "gtest/gtest.h"
 #include "lci/coll/operations.h"
-#include "lci/coll/test_ranks.h"
+#include "lci/testing/arena_ranks/arena_ranks.h"
 
 namespace lci::coll {
 namespace {

@@ -8,24 +8,12 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "lci/coll/test_ranks.h"
+#include "lci/testing/affine/affine.h"
+#include "lci/testing/arena_ranks/arena_ranks.h"
 
 namespace lci::coll {
 namespace {
 
-// x -> a * x + b. Composition is associative and not commutative.
-struct affine {
-  uint32_t a;
-  uint32_t b;
-  friend bool operator==(const affine& l, const affine& r) { return l.a == r.a && l.b == r.b; }
-};
-void compose(const void* left, const void* right, void* dst, size_t n) {
-  const auto* l = static_cast<const affine*>(left);
-  const auto* r = static_cast<const affine*>(right);
-  for (size_t i = 0; i < n; ++i) {
-    static_cast<affine*>(dst)[i] = {r[i].a * l[i].a, r[i].a * l[i].b + r[i].b};
-  }
-}
 affine item(int rank, size_t i, int round) {
   return {static_cast<uint32_t>(2 * (static_cast<size_t>(rank) + i) + 1),
           static_cast<uint32_t>(7 * i + static_cast<size_t>(rank) + static_cast<size_t>(round))};

@@ -291,9 +291,6 @@ const backend_entry* find_backend(attr_backend_t id, bool one_host);
 const backend_entry* find_backend(std::string_view name);
 // Every backend in this binary.
 std::vector<const backend_entry*> list_backends();
-// For tests: `by` (which outlives all use) is found instead of the backend with its id. Before any
-// is looked for.
-void replace_backend(const backend_entry& replacement);
 
 }  // namespace lci::net
 

@@ -1,9 +1,13 @@
 // All backends of this library. Listed rather than registering themselves: the linker drops what
 // nobody refers to from a static library.
+#include "lci/net/registry.h"
+
+#include <algorithm>
 #include <iterator>
 #include <string_view>
 #include <vector>
 
+#include "lci/base/check.h"
 #include "lci/net/backend.h"
 #include "lci/net/ibv/backend.h"
 #include "lci/net/mixed/backend.h"
@@ -47,10 +51,11 @@ std::vector<const backend_entry*> list_backends() {
   return {std::begin(all_backends), std::end(all_backends)};
 }
 
-void replace_backend(const backend_entry& replacement) {
-  for (const backend_entry*& entry : all_backends) {
-    if (entry->id == replacement.id) entry = &replacement;
-  }
+const backend_entry*& registered_backend(attr_backend_t id) {
+  const auto found = std::find_if(std::begin(all_backends), std::end(all_backends),
+                                  [id](const backend_entry* entry) { return entry->id == id; });
+  LCI_CHECK(found != std::end(all_backends), "no backend has id ", static_cast<int>(id));
+  return *found;
 }
 
 }  // namespace lci::net

@@ -9,7 +9,7 @@
 #include "gtest/gtest.h"
 #include "lci/boot/in_process.h"
 #include "lci/runtime/runtime.h"
-#include "lci/runtime/test_ranks.h"
+#include "lci/testing/ranks/ranks.h"
 
 namespace lci::rt {
 namespace {

@@ -10,7 +10,7 @@
 #include "lci/api/lci.hpp"
 #include "lci/observe/counting.h"
 #include "lci/runtime/runtime.h"
-#include "lci/runtime/test_ranks.h"
+#include "lci/testing/ranks/ranks.h"
 
 namespace lci {
 namespace {

@@ -13,7 +13,7 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/runtime/runtime.h"
-#include "lci/runtime/test_ranks.h"
+#include "lci/testing/ranks/ranks.h"
 
 namespace lci {
 namespace {

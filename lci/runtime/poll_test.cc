@@ -9,8 +9,8 @@
 #include "lci/api/lci.hpp"
 #include "lci/base/poll_backoff.h"
 #include "lci/runtime/runtime.h"
-#include "lci/runtime/test_ranks.h"
 #include "lci/runtime/wait.h"
+#include "lci/testing/ranks/ranks.h"
 
 namespace lci {
 namespace {

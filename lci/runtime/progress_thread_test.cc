@@ -13,8 +13,8 @@
 #include "lci/api/lci.hpp"
 #include "lci/net/backend.h"
 #include "lci/runtime/runtime.h"
-#include "lci/runtime/test_levels.h"
-#include "lci/runtime/test_ranks.h"
+#include "lci/testing/ranks/ranks.h"
+#include "lci/testing/ranks/signal_levels.h"
 
 namespace lci {
 namespace {

@@ -7,7 +7,7 @@
 #include "lci/api/lci.hpp"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/signal.h"
-#include "lci/runtime/test_levels.h"
+#include "lci/testing/ranks/signal_levels.h"
 
 namespace lci {
 namespace {

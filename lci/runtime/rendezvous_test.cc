@@ -12,7 +12,7 @@
 #include "lci/net/ofi/provider.h"
 #include "lci/runtime/device.h"
 #include "lci/runtime/runtime.h"
-#include "lci/runtime/test_ranks.h"
+#include "lci/testing/ranks/ranks.h"
 
 namespace lci {
 namespace {

@@ -16,7 +16,7 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/boot/in_process.h"
-#include "lci/runtime/test_ranks.h"
+#include "lci/testing/ranks/ranks.h"
 
 namespace lci {
 namespace {

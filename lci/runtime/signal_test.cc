@@ -11,7 +11,7 @@
 #include "lci/api/lci.hpp"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/signal.h"
-#include "lci/runtime/test_ranks.h"
+#include "lci/testing/ranks/ranks.h"
 
 namespace lci {
 namespace {

@@ -1,9 +1,9 @@
 // The conformance suite over simulated devices (fake_verbs.h).
 #include <vector>
 
-#include "lci/net/conformance/suite.h"
-#include "lci/net/ibv/fake_backend.h"
-#include "lci/net/ibv/fake_verbs.h"
+#include "lci/testing/conformance/suite.h"
+#include "lci/testing/fake_verbs/fake_backend.h"
+#include "lci/testing/fake_verbs/fake_verbs.h"
 
 namespace lci::net::conformance {
 namespace {

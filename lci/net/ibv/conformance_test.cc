@@ -1,8 +1,8 @@
 #include <cstdlib>
 #include <vector>
 
-#include "lci/net/conformance/suite.h"
 #include "lci/net/ibv/backend.h"
+#include "lci/testing/conformance/suite.h"
 
 namespace lci::net::conformance {
 namespace {

@@ -14,8 +14,8 @@
 #include "lci/base/backoff.h"
 #include "lci/boot/in_process.h"
 #include "lci/net/ibv/context.h"
-#include "lci/net/ibv/fake_job.h"
-#include "lci/net/ibv/fake_verbs.h"
+#include "lci/testing/fake_verbs/fake_job.h"
+#include "lci/testing/fake_verbs/fake_verbs.h"
 
 namespace lci::net::ibv {
 namespace {

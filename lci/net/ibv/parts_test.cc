@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "lci/net/ibv/fake_verbs.h"
 #include "lci/net/ibv/monitor_ring.h"
 #include "lci/net/ibv/port.h"
 #include "lci/net/ibv/queue_depths.h"
@@ -15,6 +14,7 @@
 #include "lci/net/ibv/source_table.h"
 #include "lci/net/ibv/verbs.h"
 #include "lci/net/ibv/wire.h"
+#include "lci/testing/fake_verbs/fake_verbs.h"
 
 namespace lci::net::ibv {
 namespace {

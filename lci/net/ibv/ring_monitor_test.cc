@@ -10,9 +10,9 @@
 #include <set>
 #include <vector>
 
-#include "lci/net/ibv/fake_job.h"
-#include "lci/net/ibv/fake_verbs.h"
 #include "lci/net/ibv/wire.h"
+#include "lci/testing/fake_verbs/fake_job.h"
+#include "lci/testing/fake_verbs/fake_verbs.h"
 
 namespace lci::net::ibv {
 namespace {

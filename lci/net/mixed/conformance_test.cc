@@ -2,10 +2,10 @@
 #include <string>
 #include <vector>
 
-#include "lci/net/conformance/suite.h"
 #include "lci/net/ibv/backend.h"
 #include "lci/net/mixed/backend.h"
 #include "lci/net/ofi/provider.h"
+#include "lci/testing/conformance/suite.h"
 
 namespace lci::net::conformance {
 namespace {

@@ -3,9 +3,9 @@
 #include <cstdlib>
 #include <vector>
 
-#include "lci/net/conformance/suite.h"
 #include "lci/net/ofi/backend.h"
 #include "lci/net/ofi/provider.h"
+#include "lci/testing/conformance/suite.h"
 
 namespace lci::net::conformance {
 namespace {

@@ -1,5 +1,5 @@
-#include "lci/net/conformance/suite.h"
 #include "lci/net/shm/backend.h"
+#include "lci/testing/conformance/suite.h"
 
 namespace lci::net::conformance {
 namespace {

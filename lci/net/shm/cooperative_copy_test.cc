@@ -9,6 +9,7 @@
 
 #include "gtest/gtest.h"
 #include "lci/base/backoff.h"
+#include "lci/testing/fail_fast/fail_fast.h"
 
 namespace lci::net::shm {
 namespace {
@@ -96,6 +97,7 @@ class CooperativeCopy : public testing::Test {
     return std::memcmp(source_.data() + offset, memory_.data() + offset, size) == 0;
   }
 
+  const fail_fast guard_;  // a side waits for the other one
   const std::unique_ptr<ring_control> control_;
   const std::unique_ptr<cell[]> cells_;
   const std::unique_ptr<cooperative_slot[]> slots_;

@@ -5,8 +5,8 @@
 
 #include "lci/base/backoff.h"
 #include "lci/boot/process.h"
-#include "lci/net/conformance/suite.h"
 #include "lci/net/shm/backend.h"
+#include "lci/testing/conformance/suite.h"
 
 namespace lci::net::conformance {
 namespace {
@@ -36,7 +36,7 @@ TEST_P(ShmFailures, AllMessagesOfALostRankComeBeforeItsLoss) {
     size_t count = 0;
     const auto processes = self.exchange(boot::this_process());
     if (self.rank != 0) {
-      self.meet();
+      self.barrier();
       const uint64_t value = 42;
       op message;
       message.inject = true;
@@ -48,7 +48,7 @@ TEST_P(ShmFailures, AllMessagesOfALostRankComeBeforeItsLoss) {
     for (int i = 1; i < polls_between_looks; ++i) {
       ASSERT_TRUE(self.dev.poll(found, 4 * ranks, &count).is_retry());
     }
-    self.meet();
+    self.barrier();
     for (int victim = 1; victim < ranks; ++victim) {
       wait_for_the_end_of(processes[static_cast<size_t>(victim)]);
     }

@@ -9,24 +9,24 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lci/ds/check/choices.h"
-#include "lci/ds/check/explore.h"
 #include "lci/net/shm/reader_credit_unordered.h"
 #include "lci/net/shm/reader_free_unordered.h"
 #include "lci/net/shm/reader_reclaim_unordered.h"
 #include "lci/net/shm/reader_word_unordered.h"
-#include "lci/net/shm/ring_scenario.h"
 #include "lci/net/shm/writer_credit_unordered.h"
 #include "lci/net/shm/writer_no_wipe.h"
 #include "lci/net/shm/writer_publish_unordered.h"
 #include "lci/net/shm/writer_too_much_room.h"
+#include "lci/testing/explorer/choices.h"
+#include "lci/testing/explorer/explore.h"
+#include "lci/testing/scenarios/ring_scenario.h"
 
 namespace lci::net::shm {
 namespace {
 
-using ds::check::exploration;
-using ds::check::explore;
-using maker = std::function<std::unique_ptr<ds::check::scenario>()>;
+using ds::explorer::exploration;
+using ds::explorer::explore;
+using maker = std::function<std::unique_ptr<ds::explorer::scenario>()>;
 using right = ring_scenario<basic_ring_writer, basic_ring_reader>;
 
 // Once round the ring and further: small messages, large ones, ones that a pad stands before, and
@@ -47,11 +47,11 @@ size_t most_runs() {
 TEST(RingExplore, EveryMessageComesOnceAndWhole) {
   for (const std::vector<size_t>& sizes : scripts) {
     const maker make = [&] { return std::make_unique<right>(sizes); };
-    ds::check::all_choices all(2, 1);
+    ds::explorer::all_choices all(2, 1);
     const exploration bounded = explore(make, all, most_runs());
     EXPECT_EQ(bounded.failure, "") << "schedule: " << bounded.schedule;
     EXPECT_GT(bounded.runs, 10u);
-    ds::check::random_choices random(1);
+    ds::explorer::random_choices random(1);
     const exploration by_chance = explore(make, random, most_runs());
     EXPECT_EQ(by_chance.failure, "") << "schedule: " << by_chance.schedule;
     EXPECT_EQ(by_chance.runs, most_runs());
@@ -62,7 +62,7 @@ TEST(RingExplore, EveryMessageComesOnceAndWhole) {
 TEST(RingExplore, ASenderMayBeKilledAtAnyStep) {
   for (const std::vector<size_t>& sizes : scripts) {
     for (size_t steps = 0; steps < 40; ++steps) {
-      ds::check::random_choices random(steps);
+      ds::explorer::random_choices random(steps);
       const exploration killed =
           explore([&] { return std::make_unique<right>(sizes, steps); }, random, most_runs() / 20);
       EXPECT_EQ(killed.failure, "") << "after " << steps << " steps: " << killed.schedule;
@@ -72,12 +72,12 @@ TEST(RingExplore, ASenderMayBeKilledAtAnyStep) {
 
 template <template <class> class Writer, template <class> class Reader>
 void expect_found(const std::vector<size_t>& sizes, const std::string& what) {
-  ds::check::random_choices random(1);
+  ds::explorer::random_choices random(1);
   const maker make = [&] { return std::make_unique<ring_scenario<Writer, Reader>>(sizes); };
   const exploration found = explore(make, random, 100000);
   ASSERT_NE(found.failure, "") << "not found in " << found.runs << " runs";
   EXPECT_THAT(found.failure, testing::HasSubstr(what));
-  ds::check::replay_choices again(found.schedule);
+  ds::explorer::replay_choices again(found.schedule);
   EXPECT_EQ(explore(make, again, 1).failure, found.failure);
 }
 

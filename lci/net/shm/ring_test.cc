@@ -10,6 +10,7 @@
 
 #include "gtest/gtest.h"
 #include "lci/base/backoff.h"
+#include "lci/testing/fail_fast/fail_fast.h"
 
 namespace lci::net::shm {
 namespace {
@@ -28,6 +29,13 @@ class Ring : public testing::Test {
 
   bool write(const std::vector<unsigned char>& bytes, uint32_t imm = 0) {
     return writer_.write(ring_message_kind::send, imm, {nullptr, 0, bytes.data(), bytes.size()});
+  }
+
+  // Writes until the ring is full: the number of messages, or one more than it can have.
+  size_t fill(const std::vector<unsigned char>& bytes) {
+    size_t written = 0;
+    while (written <= cells && write(bytes)) ++written;
+    return written;
   }
 
   const std::unique_ptr<ring_control> control_;
@@ -92,14 +100,13 @@ TEST_F(Ring, FillsUpAndContinues) {
   const std::vector<unsigned char> bytes(8, 1);
   for (int lap = 0; lap < 5; ++lap) {
     std::vector<uint32_t> taken;
-    while (write(bytes)) {
-    }
+    const size_t written = fill(bytes);
+    ASSERT_EQ(written, cells - 1) << "one cell stays free: its word ends the messages";
     incoming message;
-    while (reader_.next(&message) == ring_reader::result::message) {
+    while (taken.size() <= written && reader_.next(&message) == ring_reader::result::message) {
       taken.push_back(message.first_cell);
     }
-    EXPECT_GE(taken.size(), cells * 3 / 4);
-    EXPECT_LT(taken.size(), cells);
+    ASSERT_EQ(taken.size(), written);
     for (size_t i = taken.size(); i > 0; --i) reader_.free(taken[i - 1], bytes.size());
     reader_.reclaim();
   }
@@ -141,8 +148,7 @@ TEST_F(Ring, AMalformedMessageIsCorrupt) {
 
 TEST_F(Ring, AWildCreditMakesNoRoom) {
   const std::vector<unsigned char> bytes(8, 1);
-  while (write(bytes)) {
-  }
+  fill(bytes);
   for (uint64_t freed : {~uint64_t{0}, uint64_t{cells} + 1, uint64_t{1} << 40}) {
     control_->freed.store(freed);
     EXPECT_FALSE(write(bytes)) << freed;
@@ -160,6 +166,7 @@ TEST_F(Ring, OneSenderManyFreeingThreads) {
   std::mutex read_mutex;
   uint64_t next = 0;
   std::atomic<uint64_t> wrong{0};
+  const fail_fast ender;  // a reader that fails leaves the writer without room
   std::vector<std::thread> threads;
   for (int t = 0; t < readers; ++t) {
     threads.emplace_back([&] {
@@ -173,7 +180,10 @@ TEST_F(Ring, OneSenderManyFreeingThreads) {
           if (reader_.next(&message) != ring_reader::result::message) {
             message.bytes = nullptr;
           } else {
-            if (message.imm != next) ++wrong;
+            if (message.imm != next) {
+              ADD_FAILURE() << "message " << message.imm << " where " << next << " is expected";
+              return;
+            }
             ++next;
           }
         }

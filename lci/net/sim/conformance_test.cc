@@ -1,7 +1,7 @@
 #include <cstdlib>
 
-#include "lci/net/conformance/suite.h"
 #include "lci/net/sim/backend.h"
+#include "lci/testing/conformance/suite.h"
 
 namespace lci::net::conformance {
 namespace {

@@ -8,9 +8,9 @@
 
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
-#include "lci/runtime/coll/test_collectives.h"
 #include "lci/runtime/runtime.h"
-#include "lci/runtime/test_ranks.h"
+#include "lci/testing/ranks/collectives.h"
+#include "lci/testing/ranks/ranks.h"
 
 namespace lci {
 namespace {

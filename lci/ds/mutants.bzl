@@ -1,0 +1,184 @@
+"""Errors to plant in the structures: each mutant has its header, the text to change and the replacement."""
+
+MUTANTS = {
+    "array_publish_unordered": (
+        "array_queue.h",
+        "mine.sequence.store(ticket + 1, std::memory_order_release)",
+        "mine.sequence.store(ticket + 1, std::memory_order_relaxed)",
+    ),
+    "array_take_unordered": (
+        "array_queue.h",
+        "oldest.sequence.load(std::memory_order_acquire)",
+        "oldest.sequence.load(std::memory_order_relaxed)",
+    ),
+    "array_pop_unordered": (
+        "array_queue.h",
+        "oldest.sequence.store(ticket + capacity(), std::memory_order_release)",
+        "oldest.sequence.store(ticket + capacity(), std::memory_order_relaxed)",
+    ),
+    "array_push_over": (
+        "array_queue.h",
+        "if (sequence == ticket) {",
+        "if (sequence <= ticket) {",
+    ),
+    "array_pop_early": (
+        "array_queue.h",
+        "if (sequence == ticket + 1) {",
+        "if (sequence >= ticket) {",
+    ),
+    "biased_no_process_barrier": (
+        "biased_lock.h",
+        "Atomics::process_barrier();",
+        "",
+    ),
+    "biased_no_light_barrier": (
+        "biased_lock.h",
+        "Atomics::light_barrier();",
+        "",
+    ),
+    "biased_no_second_look": (
+        "biased_lock.h",
+        "if (__builtin_expect(owner_.load(std::memory_order_relaxed) == owner, 1)) return slot;",
+        "if (true) return slot;",
+    ),
+    "biased_not_revoked": (
+        "biased_lock.h",
+        "owner_.store(nobody, std::memory_order_relaxed);",
+        "",
+    ),
+    "biased_leave_unordered": (
+        "biased_lock.h",
+        "std::memory_order_release);  // B1",
+        "std::memory_order_relaxed);",
+    ),
+    "biased_enter_unordered": (
+        "biased_lock.h",
+        "inside.load(std::memory_order_acquire)",
+        "inside.load(std::memory_order_relaxed)",
+    ),
+    "biased_withdraw_unordered": (
+        "biased_lock.h",
+        "std::memory_order_release);  // B3",
+        "std::memory_order_relaxed);",
+    ),
+    "biased_not_withdrawn": (
+        "biased_lock.h",
+        "inside_[slot].store(false, std::memory_order_release);  // B3",
+        "",
+    ),
+    "owned_no_light_barrier": (
+        "owned_ring.h",
+        "Atomics::light_barrier();  // C",
+        "",
+    ),
+    "owned_no_second_look": (
+        "owned_ring.h",
+        "owner.load(std::memory_order_relaxed) == me",
+        "owner.load(std::memory_order_relaxed) == me || true",
+    ),
+    "owned_late_head": (
+        "owned_ring.h",
+        "if (still_mine(pusher_, me) != result::ok) return result::not_owner;  // C",
+        "",
+    ),
+    "owned_push_unordered": (
+        "owned_ring.h",
+        "tail_.store(ticket + 1, std::memory_order_release)",
+        "tail_.store(ticket + 1, std::memory_order_relaxed)",
+    ),
+    "owned_pop_unordered": (
+        "owned_ring.h",
+        "head_.store(ticket + 1, std::memory_order_release)",
+        "head_.store(ticket + 1, std::memory_order_relaxed)",
+    ),
+    "owned_not_disowned": (
+        "owned_ring.h",
+        "pusher_.store(nobody, std::memory_order_relaxed);",
+        "",
+    ),
+    "owned_popper_not_disowned": (
+        "owned_ring.h",
+        "popper_.store(nobody, std::memory_order_relaxed);",
+        "",
+    ),
+    "owned_push_counted": (
+        "owned_ring.h",
+        "tail_.load(std::memory_order_relaxed) <= end_",
+        "true",
+    ),
+    "owned_pop_not_counted": (
+        "owned_ring.h",
+        "head_.load(std::memory_order_relaxed) <= begin_",
+        "false",
+    ),
+    "owned_seal_unordered": (
+        "owned_ring.h",
+        "tail_.load(std::memory_order_acquire);  // A3",
+        "tail_.load(std::memory_order_relaxed);",
+    ),
+    "lcrq_no_process_barrier": (
+        "lcrq.h",
+        "Atomics::process_barrier();",
+        "",
+    ),
+    "lcrq_segment_dropped_early": (
+        "lcrq.h",
+        "if (!is_drained) return true;",
+        "if (!is_drained && false) return true;",
+    ),
+    "ring_slot_kept": (
+        "exchange_ring.h",
+        "*slot = free_slot;",
+        "",
+    ),
+    "ring_hint_beyond": (
+        "exchange_ring.h",
+        "to.store(ticket, std::memory_order_release)",
+        "to.store(ticket + 1, std::memory_order_release)",
+    ),
+    "mpmc_get_unordered": (
+        "mpmc_array.h",
+        "current_.load(std::memory_order_acquire)",
+        "current_.load(std::memory_order_relaxed)",
+    ),
+    "mpmc_grow_unordered": (
+        "mpmc_array.h",
+        "current_.store(grown, std::memory_order_release)",
+        "current_.store(grown, std::memory_order_relaxed)",
+    ),
+    "lock_not_exclusive": (
+        "spinlock.h",
+        "!locked_.exchange(true, std::memory_order_acquire);",
+        "(locked_.store(true), true);",
+    ),
+    "lock_unordered": (
+        "spinlock.h",
+        "locked_.store(false, std::memory_order_release)",
+        "locked_.store(false, std::memory_order_relaxed)",
+    ),
+    "pool_get_twice": (
+        "stealing_pool.h",
+        "mine.slot(--mine.top).exchange(nullptr, std::memory_order_acquire)",
+        "mine.slot(--mine.top).load(std::memory_order_acquire)",
+    ),
+    "pool_put_unordered": (
+        "stealing_pool.h",
+        "mine.slot(mine.top++).store(element, std::memory_order_release)",
+        "mine.slot(mine.top++).store(element, std::memory_order_relaxed)",
+    ),
+    "ticket_unordered": (
+        "ticket_table.h",
+        "s.word.store(make_word(generation, owner), std::memory_order_release)",
+        "s.word.store(make_word(generation, owner), std::memory_order_relaxed)",
+    ),
+    "ticket_again": (
+        "ticket_table.h",
+        "(generation_of(expected) + 1)",
+        "(generation_of(expected) + 0)",
+    ),
+    "ticket_aba": (
+        "ticket_table.h",
+        "free_.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | index,",
+        "free_.compare_exchange_weak(head, head >> 32 << 32 | index,",
+    ),
+}

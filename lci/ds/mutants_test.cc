@@ -1,0 +1,204 @@
+// Errors planted in copies of the structures (mutants.bzl), one at a time. The explorer
+// has to find each of them, and to find it again by its schedule. This tests the tests: it shows
+// that a pass of structures_test is significant.
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "lci/ds/array_pop_early.h"
+#include "lci/ds/array_pop_unordered.h"
+#include "lci/ds/array_publish_unordered.h"
+#include "lci/ds/array_push_over.h"
+#include "lci/ds/array_take_unordered.h"
+#include "lci/ds/biased_enter_unordered.h"
+#include "lci/ds/biased_leave_unordered.h"
+#include "lci/ds/biased_no_light_barrier.h"
+#include "lci/ds/biased_no_process_barrier.h"
+#include "lci/ds/biased_no_second_look.h"
+#include "lci/ds/biased_not_revoked.h"
+#include "lci/ds/biased_not_withdrawn.h"
+#include "lci/ds/biased_withdraw_unordered.h"
+#include "lci/ds/lcrq_no_process_barrier.h"
+#include "lci/ds/lcrq_segment_dropped_early.h"
+#include "lci/ds/lock_not_exclusive.h"
+#include "lci/ds/lock_unordered.h"
+#include "lci/ds/mpmc_get_unordered.h"
+#include "lci/ds/mpmc_grow_unordered.h"
+#include "lci/ds/owned_late_head.h"
+#include "lci/ds/owned_no_light_barrier.h"
+#include "lci/ds/owned_no_second_look.h"
+#include "lci/ds/owned_not_disowned.h"
+#include "lci/ds/owned_pop_not_counted.h"
+#include "lci/ds/owned_pop_unordered.h"
+#include "lci/ds/owned_popper_not_disowned.h"
+#include "lci/ds/owned_push_counted.h"
+#include "lci/ds/owned_push_unordered.h"
+#include "lci/ds/owned_seal_unordered.h"
+#include "lci/ds/pool_get_twice.h"
+#include "lci/ds/pool_put_unordered.h"
+#include "lci/ds/ring_hint_beyond.h"
+#include "lci/ds/ring_slot_kept.h"
+#include "lci/ds/ticket_aba.h"
+#include "lci/ds/ticket_again.h"
+#include "lci/ds/ticket_unordered.h"
+#include "lci/testing/explorer/explore.h"
+#include "lci/testing/explorer/scheduled_atomics.h"
+#include "lci/testing/scenarios/adapters.h"
+#include "lci/testing/scenarios/scenarios.h"
+
+namespace lci::ds::explorer {
+namespace {
+
+using testing::HasSubstr;
+using maker = std::function<std::unique_ptr<scenario>()>;
+
+void expect_found(const maker& make, const std::string& what) {
+  constexpr size_t most_runs = 100000;
+  random_choices random(1);
+  const exploration found = explore(make, random, most_runs);
+  ASSERT_NE(found.failure, "") << "not found in " << found.runs << " runs";
+  EXPECT_THAT(found.failure, HasSubstr(what));
+  replay_choices again(found.schedule);
+  EXPECT_EQ(explore(make, again, 1).failure, found.failure);
+}
+
+template <class Queue>
+maker queue(const std::vector<std::string>& scripts) {
+  return [=] { return std::make_unique<queue_scenario<Queue>>(scripts, 2); };
+}
+
+template <class Queue>
+using array = bounded<Queue, 2>;
+
+TEST(Mutants, ArrayQueue) {
+  expect_found(
+      queue<array<array_publish_unordered::array_queue<uint64_t, scheduled_atomics>>>({"+", "-"}),
+      "data race");
+  expect_found(
+      queue<array<array_take_unordered::array_queue<uint64_t, scheduled_atomics>>>({"+", "-"}),
+      "data race");
+  expect_found(
+      queue<array<array_pop_unordered::array_queue<uint64_t, scheduled_atomics>>>({"+++", "--"}),
+      "data race");
+  expect_found(
+      queue<array<array_push_over::array_queue<uint64_t, scheduled_atomics>>>({"+++", "--"}), "");
+  expect_found(queue<array<array_pop_early::array_queue<uint64_t, scheduled_atomics>>>({"+", "-"}),
+               "");
+}
+
+template <class Ring>
+using alone = ring_alone<Ring, scheduled_atomics, 2, 3>;
+
+TEST(Mutants, ExchangeRing) {
+  expect_found(
+      queue<alone<ring_slot_kept::exchange_ring<wide_cell, scheduled_atomics>>>({"++", "--"}), "");
+  expect_found(
+      queue<alone<ring_hint_beyond::exchange_ring<wide_cell, scheduled_atomics>>>({"++-", "+--"}),
+      "not linearizable");
+}
+
+// Maker of an lcrq whose SPSC segments consist of this ring.
+template <template <class, class> class Ring>
+maker spsc_segments(const std::vector<std::string>& scripts) {
+  return [=] {
+    using mutant = unbounded<lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_at_once<Ring>>, 2>;
+    return std::make_unique<queue_scenario<mutant>>(scripts, queue_specification::unbounded);
+  };
+}
+
+TEST(Mutants, OwnedRing) {
+  const std::vector<std::string> pushed = {"-++", "+---"};
+  const std::vector<std::string> popped = {"-+++--", "--"};
+  expect_found(spsc_segments<owned_no_light_barrier::owned_ring>(pushed), "not linearizable");
+  expect_found(spsc_segments<owned_no_second_look::owned_ring>(pushed), "not linearizable");
+  expect_found(spsc_segments<owned_not_disowned::owned_ring>(pushed), "");
+  expect_found(spsc_segments<owned_popper_not_disowned::owned_ring>(popped), "");
+  expect_found(spsc_segments<owned_push_counted::owned_ring>({"-+++", "--", "-"}),
+               "not linearizable");
+  expect_found(spsc_segments<owned_pop_not_counted::owned_ring>(popped), "not linearizable");
+  // One thread pushes and another pops, in turn.
+  expect_found(spsc_segments<owned_push_unordered::owned_ring>({"+++++", "-----"}), "data race");
+  expect_found(spsc_segments<owned_pop_unordered::owned_ring>({"++++", "---"}), "data race");
+  expect_found(spsc_segments<owned_late_head::owned_ring>({"++++", "---", "-"}), "");
+  expect_found(spsc_segments<owned_seal_unordered::owned_ring>({"-+++", "--"}), "data race");
+}
+
+TEST(Mutants, Lcrq) {
+  const auto mutant = [](auto* queue, const std::vector<std::string>& scripts) -> maker {
+    using type = std::remove_pointer_t<decltype(queue)>;
+    return [=] {
+      return std::make_unique<queue_scenario<unbounded<type, 2>>>(scripts,
+                                                                  queue_specification::unbounded);
+    };
+  };
+  lcrq_no_process_barrier::lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_at_once<>>*
+      no_barrier = nullptr;
+  lcrq_segment_dropped_early::lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_at_once<>>* early =
+      nullptr;
+  expect_found(mutant(no_barrier, {"-++", "+---"}), "not linearizable");
+  expect_found(mutant(early, {"++++++", "------"}), "not linearizable");
+}
+
+TEST(Mutants, MpmcArray) {
+  using get_unordered = mpmc_get_unordered::mpmc_array<const uint64_t*, scheduled_atomics>;
+  using grow_unordered = mpmc_grow_unordered::mpmc_array<const uint64_t*, scheduled_atomics>;
+  expect_found([] { return std::make_unique<array_scenario<get_unordered>>(); }, "data race");
+  expect_found([] { return std::make_unique<array_scenario<grow_unordered>>(); }, "data race");
+}
+
+TEST(Mutants, Spinlock) {
+  using not_exclusive = lock_not_exclusive::basic_spinlock<scheduled_atomics>;
+  using unordered = lock_unordered::basic_spinlock<scheduled_atomics>;
+  expect_found([] { return std::make_unique<lock_scenario<not_exclusive>>(2); }, "data race");
+  expect_found([] { return std::make_unique<lock_scenario<unordered>>(2); }, "data race");
+}
+
+template <class Lock>
+maker biased(const std::vector<size_t>& sections) {
+  return [=] { return std::make_unique<biased_lock_scenario<Lock>>(sections); };
+}
+
+TEST(Mutants, BiasedLock) {
+  using no_process_barrier = biased_no_process_barrier::basic_biased_lock<scheduled_atomics, 1>;
+  using no_light_barrier = biased_no_light_barrier::basic_biased_lock<scheduled_atomics, 1>;
+  using no_second_look = biased_no_second_look::basic_biased_lock<scheduled_atomics, 1>;
+  using not_revoked = biased_not_revoked::basic_biased_lock<scheduled_atomics, 1>;
+  using leave_unordered = biased_leave_unordered::basic_biased_lock<scheduled_atomics, 1>;
+  using enter_unordered = biased_enter_unordered::basic_biased_lock<scheduled_atomics, 1>;
+  using withdraw_unordered = biased_withdraw_unordered::basic_biased_lock<scheduled_atomics, 1>;
+  using not_withdrawn = biased_not_withdrawn::basic_biased_lock<scheduled_atomics, 1>;
+  expect_found(biased<no_process_barrier>({2, 1}), "data race");
+  expect_found(biased<no_light_barrier>({2, 1}), "data race");
+  expect_found(biased<no_second_look>({2, 1}), "data race");
+  expect_found(biased<not_revoked>({2, 1}), "data race");
+  expect_found(biased<leave_unordered>({2, 1}), "data race");
+  expect_found(biased<enter_unordered>({2, 1}), "data race");
+  expect_found(biased<withdraw_unordered>({2, 2}), "data race");
+  expect_found(biased<not_withdrawn>({2, 1}), "the lock is held");
+}
+
+TEST(Mutants, StealingPool) {
+  using get_twice =
+      pool_get_twice::stealing_pool<pooled_element, pooled_element_owner, scheduled_atomics>;
+  using put_unordered =
+      pool_put_unordered::stealing_pool<pooled_element, pooled_element_owner, scheduled_atomics>;
+  expect_found([] { return std::make_unique<pool_scenario<get_twice>>(2, 3); }, "");
+  expect_found([] { return std::make_unique<pool_scenario<put_unordered>>(2, 3); }, "data race");
+}
+
+TEST(Mutants, TicketTable) {
+  using unordered = ticket_unordered::ticket_table<uint64_t, 31, scheduled_atomics>;
+  using again = ticket_again::ticket_table<uint64_t, 31, scheduled_atomics>;
+  using aba = ticket_aba::ticket_table<uint64_t, 31, scheduled_atomics>;
+  expect_found([] { return std::make_unique<ticket_scenario<unordered>>(); }, "data race");
+  expect_found([] { return std::make_unique<ticket_scenario<again>>(); }, "issued twice");
+  expect_found([] { return std::make_unique<ticket_reuse_scenario<aba>>(); }, "");
+}
+
+}  // namespace
+}  // namespace lci::ds::explorer

@@ -1,0 +1,82 @@
+// Ranks as threads of a test, whose arenas lie in memory of the process.
+#ifndef LCI_TESTING_ARENA_RANKS_ARENA_RANKS_H_
+#define LCI_TESTING_ARENA_RANKS_ARENA_RANKS_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lci/base/backoff.h"
+#include "lci/coll/arena.h"
+#include "lci/coll/operation.h"
+#include "lci/testing/fail_fast/fail_fast.h"
+
+namespace lci::coll {
+
+// One rank: its arena, and the operations that it has begun.
+class test_rank {
+ public:
+  explicit test_rank(arena* own) : arena_(*own) {}
+
+  arena& own_arena() { return arena_; }
+  int rank() const { return arena_.rank(); }
+  int size() const { return arena_.size(); }
+
+  ticket begin(const signature& called) {
+    const uint64_t hash = arena_.begin(++number_, called);
+    return {&arena_, number_, hash};
+  }
+  uint64_t number() const { return number_; }
+
+  static void run(operation* each) {
+    base::backoff backoff;
+    while (!each->advance()) backoff.idle();
+  }
+
+ private:
+  arena& arena_;
+  uint64_t number_ = 0;
+};
+
+enum class reading { possible, impossible };
+
+// Calls body(rank) as each of `size` ranks, and returns when all have returned.
+inline void run_ranks(int size, const std::function<void(test_rank&)>& body,
+                      reading memory = reading::possible) {
+  struct page {
+    alignas(4096) unsigned char bytes[4096];
+  };
+  std::vector<std::unique_ptr<page[]>> memories;
+  std::vector<void*> blocks;
+  for (int r = 0; r < size; ++r) {
+    memories.emplace_back(new page[arena::block_bytes() / sizeof(page)]());
+    blocks.push_back(memories.back().get());
+  }
+  arena::reader read;
+  if (memory == reading::possible) {
+    read = [](int, void* to, uint64_t from, size_t bytes) {
+      std::memcpy(to, reinterpret_cast<const void*>(static_cast<uintptr_t>(from)), bytes);
+      return true;
+    };
+  }
+  std::vector<std::unique_ptr<arena>> arenas;
+  for (int r = 0; r < size; ++r) arenas.push_back(std::make_unique<arena>(r, blocks, read));
+  const fail_fast guard;
+  std::vector<std::thread> threads;
+  for (int r = 0; r < size; ++r) {
+    threads.emplace_back([&body, &arenas, r] {
+      test_rank rank(arenas[static_cast<size_t>(r)].get());
+      body(rank);
+    });
+  }
+  for (std::thread& each : threads) each.join();
+}
+
+}  // namespace lci::coll
+
+#endif  // LCI_TESTING_ARENA_RANKS_ARENA_RANKS_H_

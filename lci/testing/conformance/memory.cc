@@ -1,0 +1,517 @@
+// Tests of registered and allocated memory, and of puts, gets and adds that access it.
+#include <sched.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <set>
+#include <vector>
+
+#include "lci/testing/conformance/operations.h"
+#include "lci/testing/conformance/suite.h"
+
+namespace lci::net::conformance {
+
+// Registers `size` bytes for remote access: those of `own`, or, if that is empty, bytes that the
+// network allocates.
+void open_memory(rank_under_test& self, size_t size, std::vector<unsigned char>* own,
+                 context::allocation* opened) {
+  if (!own->empty()) {
+    const auto made = self.network.register_memory(own->data(), size);
+    ASSERT_TRUE(made.ok()) << made.status();
+    *opened = {own->data(), size, *made};
+    return;
+  }
+  const auto made = self.network.allocate_memory(size);
+  ASSERT_TRUE(made.ok()) << made.status();
+  *opened = *made;
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(opened->address) % 4096, 0u);
+  EXPECT_EQ(opened->size, size);
+}
+
+void close_memory(rank_under_test& self, bool allocated, const context::allocation& opened) {
+  if (allocated) {
+    self.network.free_memory(opened);
+  } else {
+    self.network.deregister_memory(opened.region);
+  }
+}
+
+// The memory is allocated by the network, or else by the test and registered.
+void expect_bytes_move(Conformance& test, bool allocated) {
+  test.run([allocated](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    const int from = (self.rank + self.ranks - 1) % self.ranks;
+    const size_t room = std::min<size_t>(self.dev.limits().max_rma, 1 << 20);
+    std::vector<unsigned char> own(allocated ? 0 : room);
+    std::vector<unsigned char> local(room);
+    context::allocation memory;
+    ASSERT_NO_FATAL_FAILURE(open_memory(self, room, &own, &memory));
+    const auto* exposed = static_cast<const unsigned char*>(memory.address);
+    EXPECT_EQ(std::count(exposed, exposed + room, 0), static_cast<std::ptrdiff_t>(room));
+    const auto buffer = self.network.register_memory(local.data(), room);
+    ASSERT_TRUE(buffer.ok());
+    const remote_region key = self.network.remote_key(memory.region);
+    const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
+
+    int finished = 0;
+    int notified = 0;
+    net_imm_data_t imm = 0;
+    net_imm_data_t imm_high = 0;
+    const auto see = [&](const completion& c) {
+      if (c.kind == completion_kind::remote_put) {
+        EXPECT_EQ(c.rank, from);
+        imm = c.imm;
+        imm_high = c.imm_high;
+        ++notified;
+      } else {
+        EXPECT_EQ(c.context, &local);
+        EXPECT_FALSE(c.failed);
+        ++finished;
+      }
+    };
+    const auto complete = [&](op operation) {
+      operation.rank = to;
+      operation.local = *buffer;
+      operation.buffer = local.data();
+      operation.remote = remote;
+      operation.context = &local;
+      const int before = finished;
+      const error_t result = self.post(operation, see);
+      ASSERT_TRUE(result.is_done() || result.is_posted());
+      if (result.is_posted()) self.poll_until([&] { return finished > before; }, see);
+    };
+    int round = 0;
+    for (size_t size : {size_t{0}, size_t{1}, size_t{63}, size_t{4096}, size_t{100001}, room}) {
+      if (size > room) continue;
+      const size_t offset = (room - size) / 2;
+      const size_t seed = size;
+      std::copy_n(make_bytes(self.rank, seed, size).begin(), size, local.begin());
+      op put;
+      put.kind = op_kind::put_imm;
+      put.size = size;
+      put.remote_offset = offset;
+      put.imm = static_cast<net_imm_data_t>(0xabcd0000u + size % 1000) & imm_mask(self.dev);
+      if (self.dev.limits().put_imm_bits == 64) put.imm_high = put.imm ^ 0xfedc0000u;
+      complete(put);
+      ++round;
+      self.poll_until([&] { return notified == round; }, see);
+      EXPECT_EQ(imm, put.imm);
+      if (put.imm_high != 0) {
+        EXPECT_EQ(imm_high, put.imm_high);
+      }
+      EXPECT_TRUE(has_bytes(exposed + offset, from, seed, size));
+      self.polling_barrier(see);
+      std::fill(local.begin(), local.end(), static_cast<unsigned char>(0));
+      op get;
+      get.kind = op_kind::get;
+      get.size = size;
+      get.remote_offset = offset;
+      complete(get);
+      EXPECT_TRUE(has_bytes(local.data(), self.rank, seed, size))
+          << "the bytes that this rank has put there";
+      self.polling_barrier(see);
+    }
+    close_memory(self, allocated, memory);
+    self.network.deregister_memory(*buffer);
+  });
+}
+
+TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) { expect_bytes_move(*this, false); }
+
+TEST_P(Conformance, PutGetAndPutImmReachAllocatedMemory) { expect_bytes_move(*this, true); }
+
+// Short posts have the effect of post().
+void expect_short_posts(Conformance& test, bool allocated) {
+  test.run([allocated](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    const int from = (self.rank + self.ranks - 1) % self.ranks;
+    // A device that joins several networks has short posts for every rank or for none.
+    const std::vector<char> needs = self.exchange(char{self.dev.needs_registration(to)});
+    if (std::any_of(needs.begin(), needs.end(), [](char each) { return each != 0; })) {
+      self.skip("the device has no short puts and gets: it needs registered buffers");
+      return;
+    }
+    if (self.dev.limits().rma_short < 2) {
+      self.skip("the device has no short puts and gets: its rma_short is below 2");
+      return;
+    }
+    constexpr size_t room = 4096;
+    std::vector<unsigned char> own(allocated ? 0 : room);
+    context::allocation memory;
+    ASSERT_NO_FATAL_FAILURE(open_memory(self, room, &own, &memory));
+    const auto* exposed = static_cast<const unsigned char*>(memory.address);
+    const remote_region key = self.network.remote_key(memory.region);
+    const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
+    std::vector<net_imm_data_t> notified;
+    const auto see = [&](const completion& c) {
+      EXPECT_EQ(c.kind, completion_kind::remote_put);
+      EXPECT_EQ(c.rank, from);
+      notified.push_back(c.imm);
+    };
+    const auto done = [&](const std::function<error_t()>& post) {
+      error_t result = errorcode_t::retry;
+      self.poll_until(
+          [&] {
+            result = post();
+            return !result.is_retry();
+          },
+          see);
+      return result.is_done();
+    };
+    std::vector<unsigned char> expected(room);
+    std::vector<unsigned char> written(room);
+    std::vector<unsigned char> got;
+    std::vector<net_imm_data_t> expected_imms;
+    size_t place = 3;
+    for (size_t size : {0, 1, 7, 8, 9, 24, 31, 32, 33, 39, 40, 41, 56, 57, 64, 65, 200, 1000}) {
+      if (size >= self.dev.limits().rma_short) continue;
+      for (const bool notifies : {false, true}) {
+        std::vector<unsigned char> bytes = make_bytes(self.rank, place, size);
+        const auto imm = static_cast<net_imm_data_t>(0x80001000u + place) & imm_mask(self.dev);
+        EXPECT_TRUE(done([&] {
+          return notifies ? self.dev.put_imm(to, imm, bytes.data(), size, remote, place)
+                          : self.dev.put(to, bytes.data(), size, remote, place);
+        })) << size;
+        bytes.assign(size, 0);  // a short post has copied it
+        const auto there = static_cast<std::ptrdiff_t>(place);
+        bytes = make_bytes(from, place, size);
+        std::copy(bytes.begin(), bytes.end(), expected.begin() + there);
+        bytes = make_bytes(self.rank, place, size);
+        std::copy(bytes.begin(), bytes.end(), written.begin() + there);
+        if (notifies) expected_imms.push_back(imm);
+        place += size + 1;
+      }
+    }
+    self.poll_until([&] { return notified.size() == expected_imms.size(); }, see);
+    EXPECT_EQ(notified, expected_imms);
+    self.polling_barrier(see);
+    EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
+    for (size_t at = 0; at < room;) {  // the bytes that this rank has put there
+      const size_t size = std::min({room - at, at / 7 + 1, self.dev.limits().rma_short - 1});
+      std::vector<unsigned char> bytes(size);
+      EXPECT_TRUE(done([&] { return self.dev.get(to, bytes.data(), size, remote, at); })) << size;
+      got.insert(got.end(), bytes.begin(), bytes.end());
+      at += size;
+    }
+    EXPECT_EQ(got, written);
+    self.polling_barrier(see);
+    // Short posts refuse the accesses that post() refuses.
+    remote_region forged = remote;
+    forged.key ^= 0x5555;
+    remote_region wild = remote;
+    wild.base = ~uint64_t{0};
+    uint64_t word = ~uint64_t{0};
+    if (sizeof(word) < self.dev.limits().rma_short) {
+      const auto refused = [&](remote_region region, uint64_t offset) {
+        return !done([&] { return self.dev.get(to, &word, sizeof(word), region, offset); }) &&
+               !done([&] { return self.dev.put(to, &word, sizeof(word), region, offset); }) &&
+               !done([&] { return self.dev.put_imm(to, 1, &word, sizeof(word), region, offset); });
+      };
+      EXPECT_TRUE(refused(remote, room - 7));
+      EXPECT_TRUE(refused(remote, ~uint64_t{0} - 3));
+      EXPECT_TRUE(refused(forged, 0));
+      EXPECT_TRUE(refused(wild, 0));
+      EXPECT_TRUE(refused(remote_region(), 0));
+    }
+    self.polling_barrier(see);
+    EXPECT_EQ(notified, expected_imms);
+    EXPECT_EQ(std::vector<unsigned char>(exposed, exposed + room), expected);
+    close_memory(self, allocated, memory);
+  });
+}
+
+TEST_P(Conformance, ShortPutsAndGetsMoveBytesAndNotify) { expect_short_posts(*this, false); }
+
+TEST_P(Conformance, ShortPutsAndGetsReachAllocatedMemory) { expect_short_posts(*this, true); }
+
+// Memory that was freed is no longer accessible. Allocated memory is zero.
+TEST_P(Conformance, AllocatedMemoryIsNewEachTime) {
+  run([](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    unsigned char value = 7;
+    const auto buffer = self.network.register_memory(&value, 1);
+    ASSERT_TRUE(buffer.ok());
+    std::vector<remote_region> seen;
+    for (size_t round = 0; round < 5; ++round) {
+      const size_t size = 5000 + round % 2;
+      const auto made = self.network.allocate_memory(size);
+      ASSERT_TRUE(made.ok()) << made.status();
+      auto* bytes = static_cast<unsigned char*>(made->address);
+      EXPECT_EQ(std::count(bytes, bytes + size, 0), static_cast<std::ptrdiff_t>(size));
+      const remote_region key = self.network.remote_key(made->region);
+      seen.push_back(self.exchange(key)[static_cast<size_t>(to)]);
+      int finished = 0;
+      const auto see = [&](const completion& c) { finished += c.failed ? 1000 : 1; };
+      const auto put_to = [&](const remote_region& remote) {
+        op put;
+        put.kind = op_kind::put;
+        put.rank = to;
+        put.local = *buffer;
+        put.buffer = &value;
+        put.size = 1;
+        put.remote = remote;
+        put.remote_offset = size - 1;
+        const error_t result = self.post(put, see);
+        if (!result.is_posted()) return result.is_done();
+        const int before = finished;
+        self.poll_until([&] { return finished > before; }, see);
+        return finished == before + 1;
+      };
+      EXPECT_TRUE(put_to(seen.back()));
+      self.polling_barrier(see);
+      EXPECT_EQ(bytes[size - 1], 7);
+      for (size_t old = 0; old < round; ++old) EXPECT_FALSE(put_to(seen[old]));
+      self.polling_barrier(see);
+      EXPECT_EQ(bytes[size - 1], 7);
+      self.network.free_memory(*made);
+    }
+    self.network.deregister_memory(*buffer);
+  });
+}
+
+// Loads and stores to mapped memory of another rank, and copies of memory that the other rank has
+// not registered, where the network has them.
+TEST_P(Conformance, MappedAndReadableMemoryIsThatOfTheOtherRank) {
+  run([](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    const int from = (self.rank + self.ranks - 1) % self.ranks;
+    constexpr size_t size = 10000;
+    const auto made = self.network.allocate_memory(size);
+    ASSERT_TRUE(made.ok()) << made.status();
+    auto* const own = static_cast<unsigned char*>(made->address);
+    std::vector<unsigned char> unregistered(size, static_cast<unsigned char>(self.rank + 100));
+    const remote_region remote =
+        self.exchange(self.network.remote_key(made->region))[static_cast<size_t>(to)];
+    const uint64_t address = self.exchange(static_cast<uint64_t>(
+        reinterpret_cast<uintptr_t>(unregistered.data())))[static_cast<size_t>(to)];
+    auto* const mapped = static_cast<unsigned char*>(self.network.map_memory(to, remote, size));
+    EXPECT_EQ(mapped != nullptr, self.network.maps_memory_of(to));
+    if (self.network.maps_memory()) {
+      EXPECT_NE(mapped, nullptr);
+    }
+    if (mapped != nullptr) {
+      mapped[0] = static_cast<unsigned char>(self.rank + 1);
+      mapped[size - 1] = static_cast<unsigned char>(self.rank + 2);
+      // Beyond the end of the region.
+      EXPECT_EQ(self.network.map_memory(to, remote, size + 1), nullptr);
+    }
+    std::vector<unsigned char> copy(size);
+    EXPECT_EQ(self.network.read_memory(to, copy.data(), address, size),
+              self.network.reads_memory(to));
+    if (self.network.reads_memory(to)) {
+      EXPECT_EQ(copy, std::vector<unsigned char>(size, static_cast<unsigned char>(to + 100)));
+    }
+    self.barrier();
+    if (self.network.maps_memory_of(from)) {
+      EXPECT_EQ(own[0], from + 1);
+      EXPECT_EQ(own[size - 1], from + 2);
+    }
+    self.network.free_memory(*made);
+  });
+}
+
+TEST_P(Conformance, RegistrationsAreCountedUntilTheyEnd) {
+  run([](rank_under_test& self) {
+    const size_t before = self.network.registrations();
+    std::vector<char> memory(3);
+    std::vector<local_region> open;
+    for (char& each : memory) {
+      const auto made = self.network.register_memory(&each, 1);
+      ASSERT_TRUE(made.ok()) << made.status();
+      open.push_back(*made);
+    }
+    const auto allocated = self.network.allocate_memory(100);
+    ASSERT_TRUE(allocated.ok()) << allocated.status();
+    const size_t most = self.network.registrations();
+    // A network that moves all bytes in messages has no registrations.
+    EXPECT_TRUE(most == before || most >= before + 4) << before << " and " << most;
+    self.network.free_memory(*allocated);
+    for (const local_region each : open) self.network.deregister_memory(each);
+    EXPECT_EQ(self.network.registrations(), before);
+  });
+}
+
+TEST_P(Conformance, ClosedMemoryIsFatalAndUntouched) {
+  run([](rank_under_test& self) {
+    const int to = (self.rank + 1) % self.ranks;
+    const size_t n = std::min<size_t>(1000, self.dev.limits().max_rma - 1);
+    std::vector<unsigned char> exposed(3000, 1);
+    std::vector<unsigned char> local(3000, 2);
+    const auto mine = self.network.register_memory(exposed.data() + 1000, n);
+    const auto buffer = self.network.register_memory(local.data(), local.size());
+    ASSERT_TRUE(mine.ok() && buffer.ok());
+    const remote_region key = self.network.remote_key(*mine);
+    const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
+    const auto put = [&](remote_region region, uint64_t offset, size_t size) {
+      op operation;
+      operation.kind = op_kind::put;
+      operation.rank = to;
+      operation.local = *buffer;
+      operation.buffer = local.data();
+      operation.size = size;
+      operation.remote = region;
+      operation.remote_offset = offset;
+      const error_t result = self.post(operation, ignore);
+      if (!result.is_posted()) return result.errorcode;
+      bool finished = false;
+      bool failed = false;
+      self.poll_until([&] { return finished; },
+                      [&](const completion& c) {
+                        EXPECT_EQ(c.kind, completion_kind::put);
+                        finished = true;
+                        failed = c.failed;
+                      });
+      return failed ? errorcode_t::fatal : errorcode_t::done;
+    };
+    remote_region forged = remote;
+    forged.key ^= 0x5555;
+    remote_region wild = remote;
+    wild.base = ~uint64_t{0};
+    EXPECT_EQ(put(remote, 0, n + 1), errorcode_t::fatal);
+    EXPECT_EQ(put(remote, 1, n), errorcode_t::fatal);
+    EXPECT_EQ(put(remote, n + 1, 1), errorcode_t::fatal);
+    EXPECT_EQ(put(remote, ~uint64_t{0}, 2), errorcode_t::fatal);
+    EXPECT_EQ(put(forged, 0, 10), errorcode_t::fatal);
+    EXPECT_EQ(put(wild, 0, 10), errorcode_t::fatal);
+    EXPECT_EQ(put(remote_region(), 0, 10), errorcode_t::fatal);
+    self.polling_barrier(ignore);
+    self.network.deregister_memory(*mine);
+    self.polling_barrier(ignore);
+    EXPECT_EQ(put(remote, 0, 10), errorcode_t::fatal) << "after it was deregistered";
+    const auto again = self.network.register_memory(exposed.data() + 1000, n);
+    self.polling_barrier(ignore);
+    EXPECT_EQ(put(remote, 0, 10), errorcode_t::fatal) << "the old key of memory registered anew";
+    self.polling_barrier(ignore);
+    EXPECT_EQ(std::count(exposed.begin(), exposed.end(), 1), 3000);
+    self.network.deregister_memory(*again);
+    self.network.deregister_memory(*buffer);
+  });
+}
+
+// Every rank puts to every rank, and then adds to a counter there.
+TEST_P(Conformance, AddsBecomeVisibleAfterThePutsBeforeThem) {
+  run([](rank_under_test& self) {
+    if (!self.dev.limits().has_add) {
+      self.skip("the device has no adds");
+      return;
+    }
+    const auto ranks = static_cast<size_t>(self.ranks);
+    const size_t room = 64 + 64 * ranks;
+    const auto memory = self.network.allocate_memory(room);
+    std::vector<unsigned char> local(64, static_cast<unsigned char>(self.rank + 1));
+    const auto buffer = self.network.register_memory(local.data(), local.size());
+    ASSERT_TRUE(memory.ok() && buffer.ok());
+    const remote_region key = self.network.remote_key(memory->region);
+    const auto keys = self.exchange(key);
+    int finished = 0;
+    const auto see = [&](const completion& c) {
+      EXPECT_FALSE(c.failed);
+      ++finished;
+    };
+    bool reached = true;
+    for (int r = 0; r < self.ranks; ++r) {
+      op put;
+      put.kind = op_kind::put;
+      put.rank = r;
+      put.local = *buffer;
+      put.buffer = local.data();
+      put.size = local.size();
+      put.remote = keys[static_cast<size_t>(r)];
+      put.remote_offset = 64 + 64 * static_cast<size_t>(self.rank);
+      put.context = &local;
+      const int before = finished;
+      const error_t result = self.post(put, see);
+      ASSERT_TRUE(result.is_done() || result.is_posted());
+      if (result.is_posted()) self.poll_until([&] { return finished > before; }, see);
+      EXPECT_FALSE(self.dev.add(r, put.remote, room - 7, 1)) << "beyond the end";
+      // Adds may not reach a rank; then no add does.
+      const bool added = self.dev.add(r, put.remote, 8, int64_t{1} << 40);
+      EXPECT_EQ(self.dev.add(r, put.remote, 8, -1), added);
+      if (!added) reached = false;
+    }
+    const std::vector<char> all = self.exchange(char{reached});
+    const bool everywhere =
+        std::all_of(all.begin(), all.end(), [](char each) { return each != 0; });
+    auto* const counter = static_cast<int64_t*>(memory->address) + 1;
+    while (everywhere &&
+           __atomic_load_n(counter, __ATOMIC_ACQUIRE) != self.ranks * ((int64_t{1} << 40) - 1)) {
+      sched_yield();
+    }
+    if (everywhere) {
+      for (size_t r = 0; r < ranks; ++r) {
+        const auto* bytes = static_cast<const unsigned char*>(memory->address) + 64 + 64 * r;
+        EXPECT_EQ(std::vector<unsigned char>(bytes, bytes + 64),
+                  std::vector<unsigned char>(64, static_cast<unsigned char>(r + 1)));
+      }
+    }
+    self.polling_barrier(see);
+    self.network.deregister_memory(*buffer);
+    self.network.free_memory(*memory);
+    if (!everywhere) self.skip("adds do not reach every rank, so their order is not checked");
+  });
+}
+
+// No rank polls while the queues fill up. Afterwards each accepted put completes and is notified
+// once.
+TEST_P(Conformance, ManyConcurrentPutsAllCompleteAndNotifyOnce) {
+  run([](rank_under_test& self) {
+    constexpr size_t most = 3000;
+    const int to = (self.rank + 1) % self.ranks;
+    const int from = (self.rank + self.ranks - 1) % self.ranks;
+    std::vector<uint64_t> exposed(most);
+    std::vector<uint64_t> local(most);
+    const auto mine = self.network.register_memory(exposed.data(), most * 8);
+    const auto buffer = self.network.register_memory(local.data(), most * 8);
+    ASSERT_TRUE(mine.ok() && buffer.ok());
+    const remote_region key = self.network.remote_key(*mine);
+    const remote_region remote = self.exchange(key)[static_cast<size_t>(to)];
+    self.connect();
+    op put;
+    put.kind = op_kind::put_imm;
+    put.rank = to;
+    put.size = 8;
+    put.local = *buffer;
+    put.remote = remote;
+    size_t posted = 0;
+    uint64_t accepted = 0;
+    for (int refused = 0; refused < 100 && accepted < most && accepted <= imm_mask(self.dev);) {
+      local[accepted] = accepted + 1;
+      put.buffer = &local[accepted];
+      put.remote_offset = accepted * 8;
+      put.imm = static_cast<net_imm_data_t>(accepted);
+      const error_t result = self.dev.post(put);
+      if (result.is_retry()) {
+        ++refused;
+        continue;
+      }
+      ASSERT_TRUE(result.is_done() || result.is_posted());
+      posted += result.is_posted() ? 1 : 0;
+      ++accepted;
+      refused = 0;
+    }
+    EXPECT_GT(accepted, 0u);
+    const uint64_t expected = self.exchange(accepted)[static_cast<size_t>(from)];
+    size_t completed = 0;
+    std::set<net_imm_data_t> notified;
+    const auto see = [&](const completion& c) {
+      if (c.kind == completion_kind::remote_put) {
+        EXPECT_EQ(c.rank, from);
+        ASSERT_LT(c.imm, expected);
+        EXPECT_TRUE(notified.insert(c.imm).second) << c.imm << " was reported twice";
+        EXPECT_EQ(exposed[c.imm], c.imm + 1);
+      } else {
+        EXPECT_EQ(c.kind, completion_kind::put);
+        EXPECT_FALSE(c.failed);
+        ++completed;
+      }
+    };
+    self.poll_until([&] { return completed == posted && notified.size() == expected; }, see);
+    self.polling_barrier(see);
+    EXPECT_EQ(completed, posted);
+    self.network.deregister_memory(*mine);
+    self.network.deregister_memory(*buffer);
+  });
+}
+
+}  // namespace lci::net::conformance

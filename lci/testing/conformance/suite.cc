@@ -1,0 +1,191 @@
+#include "lci/testing/conformance/suite.h"
+
+#include <sys/mman.h>
+
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <new>
+#include <string_view>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "lci/base/backoff.h"
+#include "lci/base/check.h"
+#include "lci/boot/in_process.h"
+#include "lci/testing/conformance/operations.h"
+#include "lci/testing/fail_fast/fail_fast.h"
+#include "lci/testing/job/test_job.h"
+
+namespace lci::net::conformance {
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Conformance);
+
+namespace {
+
+// The ranks that called skip(). In memory that the processes of a test share.
+struct skip_board {
+  std::atomic<int> ranks;
+  std::atomic<const char*> reason;  // valid here: ranks are forked from this process
+};
+
+skip_board& skipped() {
+  static skip_board* const board = [] {
+    void* const memory = ::mmap(nullptr, sizeof(skip_board), PROT_READ | PROT_WRITE,
+                                MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    LCI_CHECK(memory != MAP_FAILED, "mmap");
+    return new (memory) skip_board();
+  }();
+  return *board;
+}
+
+// Called after all ranks have run.
+void skip_if_ranks_have(int ranks) {
+  const int count = skipped().ranks.load();
+  if (count == 0) return;
+  EXPECT_EQ(count, ranks) << "some ranks, but not all, skipped the test: "
+                          << skipped().reason.load();
+  if (count == ranks) GTEST_SKIP() << skipped().reason.load();
+}
+
+}  // namespace
+
+void rank_under_test::skip(const char* reason) {
+  skipped().reason = reason;
+  ++skipped().ranks;
+}
+
+void rank_under_test::barrier() {
+  ASSERT_TRUE(boot.barrier("barrier-" + std::to_string(barriers++), patience).ok());
+}
+
+void rank_under_test::exchange(const void* mine, size_t size, void* all) {
+  const auto contributions =
+      boot.allgather("exchange-" + std::to_string(exchanges++),
+                     std::string_view(static_cast<const char*>(mine), size), patience);
+  ASSERT_TRUE(contributions.ok()) << contributions.status();
+  for (size_t r = 0; r < contributions->size(); ++r) {
+    ASSERT_EQ((*contributions)[r].size(), size);
+    std::memcpy(static_cast<char*>(all) + r * size, (*contributions)[r].data(), size);
+  }
+}
+
+void rank_under_test::polling_barrier(const std::function<void(const completion&)>& use) {
+  std::atomic<bool> is_over{false};
+  std::thread waiting([&] {
+    barrier();
+    is_over = true;
+  });
+  poll_until([&] { return is_over.load(); }, use);
+  waiting.join();
+}
+
+void rank_under_test::poll_until(const std::function<bool()>& done,
+                                 const std::function<void(const completion&)>& use) {
+  base::backoff backoff;
+  auto last = std::chrono::steady_clock::now();
+  while (!done()) {
+    completion completions[8];
+    size_t count = 0;
+    const error_t result = dev.poll(completions, 8, &count);
+    ASSERT_TRUE(result.is_done() || result.is_retry());
+    ASSERT_LE(count, 8u);
+    if (result.is_done()) {
+      last = std::chrono::steady_clock::now();
+    } else {
+      ASSERT_EQ(count, 0u);
+      backoff.idle();
+      ASSERT_FALSE(std::chrono::steady_clock::now() - last > longest_silence)
+          << "rank " << rank << " waits, and no completion has come for " << longest_silence.count()
+          << " s";
+    }
+    for (size_t i = 0; i < count; ++i) {
+      use(completions[i]);
+      if (completions[i].kind == completion_kind::recv) dev.release(completions[i]);
+    }
+  }
+}
+
+error_t rank_under_test::post(const op& operation,
+                              const std::function<void(const completion&)>& use) {
+  error_t result;
+  poll_until(
+      [&] {
+        result = dev.post(operation);
+        return !result.is_retry();
+      },
+      use);
+  return result;
+}
+
+void rank_under_test::connect() {
+  if (!testing::TestWithParam<backend_under_test>::GetParam().connects_late) return;
+  int received = 0;
+  const auto receive = [&](const completion& c) {
+    received += c.kind == completion_kind::recv ? 1 : 0;
+  };
+  for (int to = 0; to < ranks; ++to) {
+    ASSERT_TRUE(post(make_send(to, nullptr, 0, 0), receive).is_done());
+  }
+  poll_until([&] { return received == ranks && dev.drained(); }, receive);
+  barrier();  // a rank that polled now would take later messages of faster ranks
+}
+
+namespace {
+
+void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool barrier_at_end,
+              const std::function<void(rank_under_test&)>& body) {
+  auto network = backend.make(boot, Conformance::GetParam().config);
+  ASSERT_TRUE(network.ok()) << network.status();
+  device_config config;
+  config.max_message = max_message;
+  config.coalescing_size = Conformance::GetParam().coalescing_size;
+  auto made = (*network)->make_device(config);
+  ASSERT_TRUE(made.ok()) << made.status();
+  rank_under_test rank{boot.rank(), boot.size(), boot, **network, **made};
+  body(rank);
+  if (!barrier_at_end) return;
+  // Others may still wait for what this rank has sent.
+  rank.poll_until([&] { return rank.dev.drained(); }, ignore);
+  rank.barrier();
+}
+
+}  // namespace
+
+void Conformance::run(const std::function<void(rank_under_test&)>& body) {
+  const backend_under_test& param = GetParam();
+  if (param.processes) {
+    run_processes(0, body);
+    return;
+  }
+  ASSERT_TRUE(param.entry->available());
+  skipped().ranks = 0;
+  const fail_fast guard;
+  auto boots = boot::make_in_process_job(param.ranks, patience);
+  std::vector<std::thread> threads;
+  for (auto& boot : boots) {
+    threads.emplace_back([&body, &param, own = std::move(boot)] {
+      run_rank(*own, *param.entry, /*barrier_at_end=*/true, body);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  skip_if_ranks_have(param.ranks);
+}
+
+void Conformance::run_processes(int victims, const std::function<void(rank_under_test&)>& body) {
+  const backend_under_test& param = GetParam();
+  ASSERT_TRUE(param.entry->available());
+  skipped().ranks = 0;
+  boot::test_job job(boot::test_job::variant::file, param.ranks);
+  const int lost = job.run_processes([&](int rank) {
+    auto boot = job.connect(rank, patience);
+    EXPECT_TRUE(boot.ok()) << boot.status();
+    if (boot.ok()) run_rank(**boot, *param.entry, /*barrier_at_end=*/victims == 0, body);
+    return !HasFailure();
+  });
+  EXPECT_EQ(lost, victims);
+  skip_if_ranks_have(param.ranks);
+}
+
+}  // namespace lci::net::conformance

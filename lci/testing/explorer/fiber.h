@@ -1,0 +1,50 @@
+// Threads of a test that take turns on one thread of the system, under explicit control.
+#ifndef LCI_TESTING_EXPLORER_FIBER_H_
+#define LCI_TESTING_EXPLORER_FIBER_H_
+
+#include <ucontext.h>
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+
+namespace lci::ds::explorer {
+
+// A function with a stack of its own. It runs only inside resume(), until it calls pause() or
+// returns. It is announced to the sanitizers, which would otherwise confuse the stacks.
+//
+// Thread safety: none; resume() by the thread that constructed the fiber. The body lets no
+// exception escape. Before the fiber is destroyed, the body has returned, or has never begun.
+class fiber {
+ public:
+  explicit fiber(std::function<void()> body);
+  ~fiber();
+  fiber(const fiber&) = delete;
+  fiber& operator=(const fiber&) = delete;
+
+  // Runs the body until it pauses or returns. Not callable from inside a fiber.
+  void resume();
+  // Called from inside: returns to the caller of resume().
+  void pause();
+
+  bool finished() const { return finished_; }
+
+ private:
+  static void start(unsigned high, unsigned low);
+  void run();
+
+  std::function<void()> body_;
+  std::unique_ptr<unsigned char[]> stack_;
+  ucontext_t own_;
+  ucontext_t resumer_;
+  bool finished_ = false;
+  // The sanitizers' names of the two stacks.
+  void* own_name_ = nullptr;
+  void* resumer_name_ = nullptr;
+  const void* resumer_stack_ = nullptr;
+  size_t resumer_stack_size_ = 0;
+};
+
+}  // namespace lci::ds::explorer
+
+#endif  // LCI_TESTING_EXPLORER_FIBER_H_
