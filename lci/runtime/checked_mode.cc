@@ -1,10 +1,15 @@
 #include "lci/runtime/checked_mode.h"
 
 #include <chrono>
+#include <map>
+#include <mutex>
 #include <optional>
 #include <stdexcept>
+#include <unordered_map>
+#include <utility>
 
 #include "lci/base/strings.h"
+#include "lci/observe/call_site.h"
 #include "lci/observe/rank_report.h"
 #include "lci/runtime/poll.h"
 #include "lci/runtime/runtime.h"
@@ -42,7 +47,77 @@ void take_arrivals(device_impl_t& device) {
   }
 }
 
+const char* kind_of(attr_comp_type_t type) {
+  switch (type) {
+    case attr_comp_type_t::sync:
+      return "synchronizer";
+    case attr_comp_type_t::counter:
+      return "counter";
+    case attr_comp_type_t::cq:
+      return "completion queue";
+    case attr_comp_type_t::handler:
+      return "handler";
+    case attr_comp_type_t::graph:
+      return "graph";
+    case attr_comp_type_t::signal:
+      return "signal";
+    default:
+      return "completion object";
+  }
+}
+
+struct allocated {
+  attr_comp_type_t type;
+  std::string name;
+  observe::call_stack stack;
+};
+
+struct allocated_objects {
+  std::mutex mutex;
+  std::unordered_map<const comp_impl_t*, allocated> objects;  // guarded by mutex
+};
+allocated_objects& all_objects() {
+  static allocated_objects* const of_process = new allocated_objects;
+  return *of_process;
+}
+
 }  // namespace
+
+void note_allocated(const comp_impl_t& comp) {
+  allocated made{comp.attr.comp_type, comp.attr.name, observe::call_stack::here()};
+  const std::lock_guard<std::mutex> guard(all_objects().mutex);
+  all_objects().objects.insert_or_assign(&comp, std::move(made));
+}
+
+void note_freed(const comp_impl_t& comp) {
+  const std::lock_guard<std::mutex> guard(all_objects().mutex);
+  all_objects().objects.erase(&comp);
+}
+
+std::vector<std::string> take_objects_left() {
+  constexpr size_t most = 10;
+  std::map<std::string, int> counts;  // by kind, name and place
+  {
+    const std::lock_guard<std::mutex> guard(all_objects().mutex);
+    for (const auto& [unused, each] : all_objects().objects) {
+      const std::string place = each.stack.caller();
+      ++counts[base::StrCat(kind_of(each.type),
+                            each.name.empty() ? "" : base::StrCat(" \"", each.name, "\""),
+                            place.empty() ? "" : base::StrCat(" allocated at ", place))];
+    }
+    all_objects().objects.clear();
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [what, count] : counts) {
+    if (sentences.size() == most) {
+      sentences.push_back(base::StrCat("and objects of ", counts.size() - most, " more places"));
+      break;
+    }
+    sentences.push_back(base::StrCat(count, " x ", what, count == 1 ? " has" : " have",
+                                     " not been freed (free_comp)"));
+  }
+  return sentences;
+}
 
 std::vector<std::string> leftovers(runtime_impl_t& runtime) {
   std::vector<std::string> sentences;

@@ -29,6 +29,15 @@ std::vector<std::string> leftovers(runtime_impl_t& runtime);
 // free_comp is about to free. Reads every receive that waits.
 void check_unused(runtime_impl_t& runtime, const comp_impl_t& comp);
 
+// The completion objects that the program has, in checked mode. Thread safety: any thread at any
+// time.
+void note_allocated(const comp_impl_t& comp);
+void note_freed(const comp_impl_t& comp);
+// A sentence for each place of the program that has allocated objects which have not been freed,
+// such as "2 x synchronizer "results" allocated at prog(main+0x12) have not been freed"; at most ten.
+// Forgets the objects.
+std::vector<std::string> take_objects_left();
+
 }  // namespace lci::rt
 
 #endif  // LCI_RUNTIME_CHECKED_MODE_H_

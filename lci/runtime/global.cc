@@ -219,6 +219,10 @@ void global_finalize() {
   const std::lock_guard<std::mutex> guard(state.mutex);
   require_boot(state, "global_finalize");
   if (--state.initialized > 0) return;
+  if (rt::is_checked_mode().load()) {
+    for (const std::string& each : rt::take_objects_left())
+      LCI_LOG(warn, "global_finalize: ", each);
+  }
   delete state.job.exchange(nullptr, std::memory_order_acq_rel);
 }
 

@@ -37,7 +37,7 @@ int main() {
     lci::free_comp(&sync);
   }
   // What nobody takes.
-  lci::comp_t never = lci::alloc_sync();
+  lci::comp_t never = lci::alloc_sync_x().name("never")();
   if (me == 0) {
     for (int i = 0; i < 3; ++i) {
       static_cast<void>(lci::post_send_x(1, bytes, 80, 9, lci::COMP_NULL).allow_retry(false)());

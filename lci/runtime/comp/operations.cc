@@ -74,6 +74,7 @@ void free_comp_x::operator()() const {
   }
   if (__builtin_expect(rt::is_checked_mode().load(std::memory_order_relaxed), 0)) {
     rt::check_unused(*rt::resolve(get_runtime()), *impl);
+    rt::note_freed(*impl);
   }
   delete impl;
   *get_comp() = comp_t();
