@@ -79,6 +79,7 @@ set(LCI_SOURCES
   lci/runtime/attributes.cc
   lci/runtime/backlog.cc
   lci/runtime/block.cc
+  lci/runtime/checked_mode.cc
   lci/runtime/coll/barrier_broadcast.cc
   lci/runtime/coll/blocks.cc
   lci/runtime/coll/call.cc
@@ -97,6 +98,7 @@ set(LCI_SOURCES
   lci/runtime/counters.cc
   lci/runtime/device.cc
   lci/runtime/errors.cc
+  lci/runtime/finalization.cc
   lci/runtime/global.cc
   lci/runtime/live.cc
   lci/runtime/matching.cc

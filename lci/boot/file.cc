@@ -47,9 +47,10 @@ class file_bootstrap : public bootstrap {
     const steady::time_point deadline = steady::now() + lock_grace;
     (void)change(deadline, [this] { return append(kind::leave, "", ""); });
     // The last rank to leave removes the files, under the directory's lock, which is taken before
-    // the file's lock.
-    const bool last = std::all_of(state_.members().begin(), state_.members().end(),
-                                  [](const file_state::member& m) { return !m.joined || m.left; });
+    // the file's lock. Ranks that have died are not waited for.
+    const bool last = std::all_of(
+        state_.members().begin(), state_.members().end(),
+        [this](const file_state::member& m) { return !m.joined || m.left || state_.has_died(m); });
     if (last && directory_.lock(deadline).ok()) directory_.remove_finished();
   }
 

@@ -37,7 +37,7 @@
 
 namespace lci::boot::file_layout {
 
-constexpr uint64_t magic = 0x31544f4f4249434c;  // the bytes L C I B O O T 1
+constexpr uint64_t magic = 0x32544f4f4249434c;  // the bytes L C I B O O T 2
 
 enum class kind : uint32_t { join = 1, leave, put, barrier, allgather, abort };
 
@@ -64,10 +64,11 @@ static_assert(sizeof(record) == 16);
 struct join_value {  // the process domain follows
   int64_t pid;
   uint64_t start_time;
+  uint64_t image;
   uint32_t local_rank;
   uint32_t local_size;
 };
-static_assert(sizeof(join_value) == 24);
+static_assert(sizeof(join_value) == 32);
 
 constexpr size_t max_text_size = 4096;  // of names, and of values except puts and allgathers
 static_assert(max_text_size >= bootstrap::max_key_size);

@@ -25,7 +25,7 @@ void file_state::apply(kind what, int rank, std::string_view name, std::string_v
       memcpy(&fixed, value.data(), sizeof fixed);
       if (!who.joined) ++joined_;
       who.joined = true;
-      who.process = {fixed.pid, fixed.start_time};
+      who.process = {fixed.pid, fixed.start_time, fixed.image};
       who.local_rank = fixed.local_rank;
       who.local_size = fixed.local_size;
       who.domain = std::string(value.substr(sizeof fixed));
@@ -94,8 +94,8 @@ std::vector<int> file_state::left_or_died() const {
 }
 
 std::string encode_join(const file_state::member& m) {
-  const file_layout::join_value fixed = {m.process.pid, m.process.start_time, m.local_rank,
-                                         m.local_size};
+  const file_layout::join_value fixed = {m.process.pid, m.process.start_time, m.process.image,
+                                         m.local_rank, m.local_size};
   return std::string(reinterpret_cast<const char*>(&fixed), sizeof fixed) + m.domain;
 }
 

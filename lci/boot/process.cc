@@ -37,6 +37,7 @@ struct process_stat {
   int64_t parent = 0;
   int64_t threads = 0;
   uint64_t start_time = 0;
+  uint64_t image = 0;
 };
 
 std::optional<process_stat> parse_stat(std::string_view text) {
@@ -51,10 +52,11 @@ std::optional<process_stat> parse_stat(std::string_view text) {
   const std::vector<std::string_view> fields =
       base::StrSplit(text.substr(name_end + 1), ' ', base::SkipEmpty());
   constexpr size_t first_field = 3;  // proc(5) counts from 1
-  if (fields.size() <= 22 - first_field ||
+  if (fields.size() <= 28 - first_field ||
       !base::SimpleAtoi(fields[4 - first_field], &stat.parent) ||
       !base::SimpleAtoi(fields[20 - first_field], &stat.threads) ||
-      !base::SimpleAtoi(fields[22 - first_field], &stat.start_time)) {
+      !base::SimpleAtoi(fields[22 - first_field], &stat.start_time) ||
+      !base::SimpleAtoi(fields[28 - first_field], &stat.image)) {
     return std::nullopt;
   }
   stat.state = fields[0][0];
@@ -90,12 +92,12 @@ bool has_variable(std::string_view environment, std::string_view variable) {
 std::optional<process_id> find_process(int64_t pid) {
   const std::optional<process_stat> stat = read_stat(base::StrCat(pid));
   if (!stat) return std::nullopt;
-  return process_id{pid, stat->start_time};
+  return process_id{pid, stat->start_time, stat->image};
 }
 
 process_id this_process() {
   const std::optional<process_stat> stat = read_stat("self");
-  return stat ? process_id{stat->pid, stat->start_time} : process_id{::getpid(), 0};
+  return stat ? process_id{stat->pid, stat->start_time, stat->image} : process_id{::getpid(), 0, 0};
 }
 
 bool is_alive(const process_id& process) {
@@ -105,6 +107,8 @@ bool is_alive(const process_id& process) {
   if (!text) return errno != ENOENT && errno != ESRCH;
   const std::optional<process_stat> stat = parse_stat(*text);
   if (!stat || stat->start_time != process.start_time) return false;
+  // The kernel shows 0 where this process may not look.
+  if (process.image != 0 && stat->image != 0 && stat->image != process.image) return false;
   // A process whose first thread has ended is shown as a zombie although other threads may run.
   const bool ended = stat->state == 'Z' || stat->state == 'X';
   return !ended || stat->threads > 1;

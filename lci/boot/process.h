@@ -15,6 +15,10 @@ namespace lci::boot {
 struct process_id {
   int64_t pid = 0;
   uint64_t start_time = 0;
+  // Of the program that the process runs: where its stack begins (field 28), which the kernel
+  // chooses at random for each execve. 0: unknown. Without that randomization, a process that
+  // executes the same program again with the same words is not told apart.
+  uint64_t image = 0;
 
   friend bool operator==(const process_id& a, const process_id& b) {
     return a.pid == b.pid && a.start_time == b.start_time;
@@ -27,9 +31,9 @@ std::optional<process_id> find_process(int64_t pid);
 // The start time is 0 if there is no /proc.
 process_id this_process();
 
-// Whether the process still runs. A zombie does not run. Only meaningful within one
-// process_domain(). True if it cannot be known: for start time 0, or where this process may open no
-// more files.
+// Whether the process still runs, and has not replaced its program by another one (execve). A
+// zombie does not run. Only meaningful within one process_domain(). True if it cannot be known: for
+// start time 0, or where this process may open no more files.
 bool is_alive(const process_id& process);
 
 // Equal for processes that see each other's pids: same machine, same boot, same /proc.

@@ -1,10 +1,13 @@
 #include "lci/boot/process.h"
 
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <optional>
 #include <thread>
 
 #include "gtest/gtest.h"
@@ -51,6 +54,37 @@ TEST(process, one_that_has_ended_is_dead_also_before_it_is_waited_for) {
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
   EXPECT_FALSE(is_alive(id));
+}
+
+TEST(process, one_that_executes_another_program_is_dead) {
+  int to_parent[2], to_child[2];
+  ASSERT_EQ(::pipe(to_parent), 0);
+  ASSERT_EQ(::pipe(to_child), 0);
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const process_id self = this_process();
+    if (::write(to_parent[1], &self, sizeof self) != sizeof self) ::_exit(1);
+    char go;
+    if (::read(to_child[0], &go, 1) != 1) ::_exit(1);
+    ::execl("/bin/sleep", "sleep", "1000", static_cast<char*>(nullptr));
+    ::_exit(1);
+  }
+  process_id id;
+  ASSERT_EQ(::read(to_parent[0], &id, sizeof id), static_cast<ssize_t>(sizeof id));
+  EXPECT_NE(id.image, 0u);
+  EXPECT_TRUE(is_alive(id));
+  ASSERT_EQ(::write(to_child[1], "", 1), 1);
+  while (is_alive(id)) ::sched_yield();
+  int status = 0;
+  EXPECT_EQ(::waitpid(child, &status, WNOHANG), 0);  // the process has not ended
+  const std::optional<process_id> now = find_process(id.pid);
+  ASSERT_TRUE(now.has_value());
+  EXPECT_EQ(now->start_time, id.start_time);
+  EXPECT_TRUE(is_alive(*now));
+  ::kill(child, SIGKILL);
+  ::waitpid(child, &status, 0);
+  for (const int each : {to_parent[0], to_parent[1], to_child[0], to_child[1]}) ::close(each);
 }
 
 // A rank that can open no more files must not take its peers for dead.

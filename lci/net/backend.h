@@ -145,6 +145,14 @@ class device {
   // longer.
   virtual bool drained() = 0;
 
+  // Whether that rank has ended its device, so that nothing more comes from it. May be false for a
+  // while longer, and is always false for a rank that has failed and on a network that cannot tell.
+  // Makes no progress. Thread safety: any thread at any time. Off the fast path.
+  virtual bool has_left(int rank) {
+    static_cast<void>(rank);
+    return false;
+  }
+
   // ---- For a thread that sleeps instead of polling in vain. Off the fast path.
 
   // The sleep of a device without descriptors, and of a device that needs a poll soon.

@@ -11,6 +11,12 @@ bool are_equal(const struct sigaction& a, const struct sigaction& b) {
 }  // namespace
 
 signal_actions::signal_actions() {
+  sigset_t kept;
+  sigfillset(&kept);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGSYS}) {
+    sigdelset(&kept, fault);
+  }
+  pthread_sigmask(SIG_BLOCK, &kept, &mask_before_);
   // Fails for the C library's own signals.
   for (int signal = 1; signal < NSIG; ++signal) {
     struct sigaction now = {};
@@ -24,6 +30,7 @@ signal_actions::~signal_actions() {
     if (sigaction(each.signal, nullptr, &now) != 0 || are_equal(now, each.action)) continue;
     sigaction(each.signal, &each.action, nullptr);
   }
+  pthread_sigmask(SIG_SETMASK, &mask_before_, nullptr);
 }
 
 }  // namespace lci::net

@@ -9,9 +9,12 @@ namespace lci::net {
 // Keeps the signal actions of the process through calls of a library that may change them: some
 // providers of libfabric (psm, psm2) install handlers for SIGSEGV, SIGABRT, SIGTERM and others when
 // they are loaded, which end the process with an exit code. Actions that have changed are restored
-// at destruction, as those of the program.
+// at destruction, as those of the program. A signal that arrives meanwhile is kept until then, so
+// that the program's action takes it: all signals but those of faults are blocked in the thread
+// that makes the object, and in the threads that the library starts there.
 //
-// Thread safety: while an object lives, no other thread may set signal actions: they might be lost.
+// Thread safety: made and destroyed by one thread. While an object lives, no other thread may set
+// signal actions: they might be lost. A signal that another thread takes meanwhile is not kept.
 class signal_actions {
  public:
   signal_actions();
@@ -25,6 +28,7 @@ class signal_actions {
     struct sigaction action;
   };
   std::vector<known> before_;
+  sigset_t mask_before_;
 };
 
 }  // namespace lci::net

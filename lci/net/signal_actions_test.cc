@@ -1,5 +1,7 @@
 #include "lci/net/signal_actions.h"
 
+#include <unistd.h>
+
 #include <csignal>
 
 #include "gtest/gtest.h"
@@ -39,6 +41,25 @@ TEST(SignalActions, AreThoseFromBefore) {
   EXPECT_EQ(restored.sa_handler, of_program);
   EXPECT_EQ(restored.sa_flags & SA_RESTART, SA_RESTART);
   EXPECT_EQ(sigismember(&restored.sa_mask, SIGUSR2), 1);
+}
+
+int taken_by_program = 0;
+int taken_by_library = 0;
+
+TEST(SignalActions, KeepSignalsForTheProgram) {
+  const auto before = std::signal(SIGTERM, [](int) { ++taken_by_program; });
+  {
+    const signal_actions kept;
+    std::signal(SIGTERM, [](int) { ++taken_by_library; });
+    ASSERT_EQ(kill(getpid(), SIGTERM), 0);
+    EXPECT_EQ(taken_by_program + taken_by_library, 0);
+  }
+  EXPECT_EQ(taken_by_program, 1);
+  EXPECT_EQ(taken_by_library, 0);
+  // The mask is that from before.
+  ASSERT_EQ(kill(getpid(), SIGTERM), 0);
+  EXPECT_EQ(taken_by_program, 2);
+  std::signal(SIGTERM, before);
 }
 
 }  // namespace

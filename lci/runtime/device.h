@@ -159,6 +159,7 @@ class device_impl_t : public rt::live_object {
   void* packet_for_am(size_t size, int sender);
   void on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size);
   void handle(const net::completion& completion);
+  void handle_failure(int rank);
   void handle_message(const net::completion& received);
 
   // When the number of polls has none of these bits, progress is also made on rails, the shared
@@ -178,6 +179,7 @@ class device_impl_t : public rt::live_object {
   const rt::traffic* const counted_;  // null: nothing counts
   std::atomic<uint64_t> yields_{0};
 
+  std::atomic<int> told_early_{-1};  // a rank of which a failure is thrown before it is noticed
   std::atomic<int> next_endpoint_uid_{0};
   std::atomic<int> extra_endpoints_{0};
   std::unique_ptr<endpoint_impl_t> default_endpoint_;

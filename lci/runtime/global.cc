@@ -26,7 +26,8 @@
 #include "lci/observe/recorder.h"
 #include "lci/observe/waiting.h"
 #include "lci/runtime/attributes.h"
-#include "lci/runtime/coll/call.h"
+#include "lci/runtime/checked_mode.h"
+#include "lci/runtime/finalization.h"
 #include "lci/runtime/resolve.h"
 #include "lci/runtime/runtime.h"
 #include "lci/runtime/variables.h"
@@ -140,6 +141,7 @@ void refuse_child(const process_state& state) {
 
 template <class Op>
 runtime_t make_runtime(const Op& options) {
+  const observe::waiting waiting({"alloc_runtime"});
   process_state& state = process();
   std::unique_ptr<boot::bootstrap> scope;
   global_attr_t defaults;
@@ -185,6 +187,10 @@ void global_initialize() {
     if (!counts.ok()) {
       throw std::invalid_argument(base::StrCat("lci: ", counts.status().message()));
     }
+    const auto checks = base::env_bool("LCI_CHECK", false);
+    if (!checks.ok()) {
+      throw std::invalid_argument(base::StrCat("lci: ", checks.status().message()));
+    }
     const auto records = recorder_options_from_environment();
     auto boot = boot::make_bootstrap();
     if (!boot.ok()) {
@@ -197,6 +203,7 @@ void global_initialize() {
         observe::start_observer(*job->boot, observer_options(*patience, job->recorder.get()));
     g_default_attr = *attr;
     observe::counts_traffic().store(*counts);
+    rt::is_checked_mode().store(*checks);
     state.runtimes = 0;
     base::set_log_rank(job->boot->rank());
     // Once per job: its ranks mostly have the same environment.
@@ -212,6 +219,10 @@ void global_finalize() {
   const std::lock_guard<std::mutex> guard(state.mutex);
   require_boot(state, "global_finalize");
   if (--state.initialized > 0) return;
+  if (rt::is_checked_mode().load()) {
+    for (const std::string& each : rt::take_objects_left())
+      LCI_LOG(warn, "global_finalize: ", each);
+  }
   delete state.job.exchange(nullptr, std::memory_order_acq_rel);
 }
 
@@ -260,20 +271,18 @@ void free_runtime_x::operator()() const {
   }
   const observe::waiting waiting({"free_runtime"});
   std::string disagreement;
+  std::optional<rt::finalization> together;
   if (impl->default_device() != nullptr) {
-    // Peers may be in the middle of a conversation with us until they have come here too. A peer
-    // that has died is no reason to stay.
     try {
-      wait_drained_x().runtime (*runtime)();
-      rt::final_barrier(*runtime);
-      wait_drained_x().runtime (*runtime)();
-    } catch (const peer_failure_error& error) {
-      LCI_LOG(error, "while the runtime was being freed: ", error.what());
+      together.emplace(*impl).finish();
     } catch (const std::runtime_error& error) {
       // The ranks have not called the same collective operations.
       disagreement = error.what();
       if (impl->record()) impl->record().to()->keep(observe::keep_failure);
     }
+  }
+  if (rt::is_checked_mode().load()) {
+    for (const std::string& each : rt::leftovers(*impl)) LCI_LOG(warn, "free_runtime: ", each);
   }
   impl->report_counters();
   {

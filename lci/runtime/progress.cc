@@ -186,13 +186,28 @@ void device_impl_t::handle(const net::completion& completion) {
       }
       return;
     case net::completion_kind::peer_failed:
-      runtime.set_failed(completion.rank);
-      rendezvous.fail_peer(completion.rank);
-      throw peer_failure_error(
-          completion.rank,
-          base::StrCat("lci: rank ", completion.rank, " is gone (found by rank ", runtime.rank(),
-                       "); communication with the other ranks goes on"));
+      handle_failure(completion.rank);
+      return;
   }
+}
+
+void device_impl_t::handle_failure(int rank) {
+  const auto failure_of = [this](int failed) {
+    return peer_failure_error(
+        failed, base::StrCat("lci: rank ", failed, " is gone (found by rank ", runtime.rank(),
+                             "); communication with the other ranks goes on"));
+  };
+  const int first = runtime.note_failure(rank);
+  rendezvous.fail_peer(rank);
+  // The program has been told before this device noticed it.
+  int told_early = rank;
+  if (told_early_.compare_exchange_strong(told_early, -1)) return;
+  if (first != rank) {
+    rendezvous.fail_peer(first);
+    told_early_.store(first);
+    runtime.defer_failure(failure_of(rank));
+  }
+  throw failure_of(first);
 }
 
 // All but the short ones.

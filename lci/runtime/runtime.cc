@@ -208,6 +208,13 @@ std::string runtime_impl_t::left_over() const {
   return list;
 }
 
+int runtime_impl_t::note_failure(int rank) {
+  const int first = any_failed() ? rank : rt::first_victim(*boot_, rank);
+  if (first != rank) set_failed(first);  // before, so that it is first_failed()
+  set_failed(rank);
+  return first;
+}
+
 void runtime_impl_t::set_failed(int rank) {
   failed_[static_cast<size_t>(rank)].store(true, std::memory_order_release);
   int none = -1;
@@ -336,6 +343,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
 device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,
                                             packet_pool_impl_t& packets,
                                             const device_attr_t& attributes) {
+  const observe::waiting waiting({"alloc_device"});
   gather();
   std::unique_ptr<device_impl_t> device = make_device(context, packets, attributes);
   device->serve(default_device_.get());
@@ -491,6 +499,16 @@ std::unique_ptr<matching_engine_impl_t> runtime_impl_t::make_group_engine() {
   }
   group_engines_.set(first_group_engine - made->id, made.get());
   return made;
+}
+
+std::optional<rt::matching_key> runtime_impl_t::find_receive_of(const comp_impl_t& comp) {
+  const std::lock_guard<std::mutex> guard(engines_mutex_);
+  for (uint32_t id = 0; id < next_engine_; ++id) {
+    matching_engine_impl_t* const engine = engines_.get(id);
+    if (engine == nullptr) continue;
+    if (const auto found = engine->find_receive_of(comp)) return found;
+  }
+  return std::nullopt;
 }
 
 void runtime_impl_t::join_group_engine(matching_engine_impl_t* engine, const group_impl_t* group) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <shared_mutex>
 #include <string>
 #include <vector>
@@ -66,7 +67,11 @@ class runtime_impl_t : public rt::live_object {
   }
   bool any_failed() const { return first_failed_.load(std::memory_order_acquire) >= 0; }
   int first_failed() const { return first_failed_.load(std::memory_order_acquire); }
-  // Also ends what waits for a message of that rank, and all collectives.
+  // A device has noticed that a rank is gone: ends what waits for a message of that rank, and all
+  // collectives. Returns the rank that the program is told: of several that have failed, the first
+  // one that the job has lost, which is marked as failed, too, before any device has noticed it.
+  int note_failure(int rank);
+  // The part of it that concerns one rank.
   void set_failed(int rank);
 
   // Default resources; null if there is none.
@@ -152,6 +157,8 @@ class runtime_impl_t : public rt::live_object {
   // An engine for the collective operations of a group, with a number of its own, which is given
   // again after the engine has ended. Throws std::runtime_error if there are too many.
   std::unique_ptr<matching_engine_impl_t> make_group_engine();
+  // See matching_engine: in any engine of the program.
+  std::optional<rt::matching_key> find_receive_of(const comp_impl_t& comp);
   // From now on the engine is that of the group's operations.
   void join_group_engine(matching_engine_impl_t* engine, const group_impl_t* group);
   void end_group_engine(std::unique_ptr<matching_engine_impl_t> engine);

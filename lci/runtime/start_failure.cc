@@ -23,4 +23,10 @@ void throw_start_failure(boot::bootstrap& boot, const std::string& what,
   throw std::runtime_error(base::StrCat("lci: ", reason));
 }
 
+int first_victim(boot::bootstrap& boot, int rank) {
+  boot.report_lost(rank);
+  const std::optional<int> first = boot.first_lost();
+  return first && *first >= 0 && *first < boot.size() && *first != boot.rank() ? *first : rank;
+}
+
 }  // namespace lci::rt

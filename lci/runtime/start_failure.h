@@ -14,6 +14,11 @@ namespace lci::rt {
 [[noreturn]] void throw_start_failure(boot::bootstrap& boot, const std::string& what,
                                       const base::Status& failure);
 
+// Tells the job that `rank` is lost, and returns the first rank that the job has lost: that one, or
+// another one whose end this rank has not noticed yet, and which the end of `rank` may be due to.
+// Asks the bootstrap, so only for a first failure.
+int first_victim(boot::bootstrap& boot, int rank);
+
 }  // namespace lci::rt
 
 #endif  // LCI_RUNTIME_START_FAILURE_H_

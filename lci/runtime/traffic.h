@@ -126,6 +126,7 @@ class counting_network final : public net::device {
   error_t poll(net::completion* out, size_t max, size_t* count) override;
   void release(const net::completion& received) override { network_->release(received); }
   bool drained() override { return network_->drained(); }
+  bool has_left(int rank) override { return network_->has_left(rank); }
   std::vector<int> wait_descriptors() const override { return network_->wait_descriptors(); }
   std::chrono::microseconds arm() override { return network_->arm(); }
 

@@ -77,6 +77,10 @@ const std::vector<variable>& variables() {
       {"LCI_BOOT_TIMEOUT", "seconds", "60", "how long ranks wait for each other at start"},
       {"LCI_HANG_REPORT", "seconds", "30",
        "how long a call of the library waits before the state of the job is reported; 0: never"},
+      {"LCI_CHECK", "0, 1", "0",
+       "whether the library looks for mistakes of the program where it costs time: messages and "
+       "receives that are left when a runtime is freed, completion objects that are not freed, and "
+       "free_comp of an object that a receive will signal"},
       {"LCI_STATS", "0, 1", "0",
        "whether the library counts its traffic; rank 0 then writes a table of all ranks at the "
        "end"},

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "lci.hpp"
@@ -116,7 +117,93 @@ const named_case cases[] = {
        static_cast<void>(
            lci::post_send_x(1, large.data(), large.size(), 5, lci::COMP_NULL).allow_retry(false)());
      }},
+    {"other_peer",
+     [] {
+       if (rank == 0) wait_for_message(2, 7);
+       if (rank == 1) send(0, 7, small);
+       sleep_on();
+     }},
+    {"other_engine",
+     [] {
+       lci::matching_engine_t other = lci::alloc_matching_engine();
+       lci::barrier();
+       if (rank == 0) wait_for_message(1, 7);
+       lci::comp_t sync = lci::alloc_sync();
+       static_cast<void>(
+           lci::post_send_x(0, small.data(), small.size(), 7, sync).matching_engine(other)());
+       poll_on();
+     }},
+    {"tags_in_other_order",
+     [] {
+       if (rank == 0) send(1, 1, large), send(1, 2, large);
+       if (rank == 1) wait_for_message(0, 2), wait_for_message(0, 1);
+       sleep_on();
+     }},
+    {"chain",
+     [] {
+       if (rank == 0) wait_for_message(1, 1);
+       if (rank == 1) wait_for_message(2, 1);
+       sleep_on();
+     }},
+    {"blocking_receive",
+     [] {
+       if (rank == 0) {
+         static_cast<void>(lci::post_recv(1, small.data(), small.size(), 7, lci::COMP_NULL));
+       }
+       sleep_on();
+     }},
+    {"two_threads",
+     [] {
+       if (rank != 0) poll_on();
+       std::thread other([] { wait_for_message(1, 8); });
+       wait_for_message(1, 7);
+       other.join();
+     }},
+    {"drain_without_receive",
+     [] {
+       if (rank != 0) poll_on();
+       lci::comp_t sync = lci::alloc_sync();
+       static_cast<void>(lci::post_send(1, large.data(), large.size(), 5, sync));
+       lci::wait_drained();
+     }},
+    {"finalizes_without_receive",
+     [] {
+       if (rank != 0) poll_on();
+       lci::comp_t sync = lci::alloc_sync();
+       static_cast<void>(lci::post_send(1, large.data(), large.size(), 5, sync));
+     }},
+    {"unpolled_device",
+     [] {
+       lci::device_t second = lci::alloc_device();
+       lci::barrier();
+       lci::comp_t sync = lci::alloc_sync();
+       if (rank == 1) {
+         static_cast<void>(
+             lci::post_recv_x(0, large.data(), large.size(), 5, sync).device(second)());
+       }
+       if (rank != 0) poll_on();
+       static_cast<void>(lci::post_send_x(1, large.data(), large.size(), 5, sync).device(second)());
+       lci::sync_wait_x(sync, nullptr).device(second)();
+     }},
     // Collective operations.
+    {"broadcast_without_root",
+     [] {
+       if (rank == 0) sleep_on();
+       lci::broadcast(small.data(), small.size(), 0);
+     }},
+    {"missing_in_allreduce", [] { rank == 1 ? sleep_on() : reduce_all(); }},
+    {"missing_in_group",
+     [] {
+       lci::group_t half = lci::split_group(rank % 2, rank);
+       if (rank == 0) sleep_on();
+       lci::barrier_x().group(half)();
+       sleep_on();
+     }},
+    {"missing_in_start",
+     [] {
+       if (rank == 0) sleep_on();
+       lci::alloc_device();
+     }},
     {"other_collective", [] { rank == 0 ? lci::barrier() : reduce_all(); }},
     {"missing_in_barrier", [] { rank == 0 ? sleep_on() : lci::barrier(); }},
     {"polling_beside_barrier", [] { rank == 0 ? poll_on() : lci::barrier(); }},

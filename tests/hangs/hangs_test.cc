@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/hangs/hung_job.h"
 #include "tools/launcher/lcrun_driver.h"
 
 namespace {
@@ -18,70 +19,28 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr char hang[] = "tests/hangs/hang";
-
-struct hung_job {
-  const char* name;
-  int ranks;
-  std::vector<std::string> findings;  // regular expressions of lines
-  const char* patience = "0.5";       // seconds
-  const char* backend = "";           // empty: what the library chooses
-};
-
-// Longer than the time after which a device counts as one that nobody polls.
-constexpr const char* long_patience = "3";
-
-std::string name_of(const testing::TestParamInfo<hung_job>& job) {
-  return std::string(job.param.name) + "_n" + std::to_string(job.param.ranks) + job.param.backend;
-}
-
-// Whether the process has ended; it can still be waited for.
-bool has_ended(pid_t pid) {
-  siginfo_t info = {};
-  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
-         info.si_pid == pid;
-}
-
-// What lcrun says of a job that hangs, up to the end of the first report.
-std::string report_of(const char* name, int ranks, const std::vector<std::string>& options = {},
-                      const char* patience = "0.5", const char* backend = "") {
-  std::vector<std::string> words = {lci::launcher::lcrun, "--oversubscribe", "-n",
-                                    std::to_string(ranks)};
-  words.insert(words.end(), options.begin(), options.end());
-  words.insert(words.end(), {hang, name});
-  command job(words, "", {{"LCI_HANG_REPORT", patience}, {"LCI_ATTR_BACKEND", backend}});
-  // The report of a rank ends with its devices. A job that ends by itself has not hung.
-  while (job.error_so_far().find("under way") == std::string::npos && !has_ended(job.pid())) {
-    usleep(1000);
-  }
-  kill(job.pid(), SIGINT);
-  kill(job.pid(), SIGINT);
-  return job.wait().error;
-}
+using hangs::for_s;
+using hangs::hung_job;
+using hangs::long_patience;
+using hangs::name_of;
+using hangs::report_of;
+constexpr const char* hang = hangs::program;
 
 class Hang : public testing::TestWithParam<hung_job> {};
 
-TEST_P(Hang, IsNamed) {
-  const std::string report =
-      report_of(GetParam().name, GetParam().ranks, {}, GetParam().patience, GetParam().backend);
-  for (const std::string& finding : GetParam().findings) {
-    EXPECT_THAT(report, ContainsRegex("\n  \\* " + finding));
-  }
-}
-
-const std::string for_s = "for [0-9]+ s ";
+TEST_P(Hang, IsNamed) { hangs::expect_named(GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Receives, Hang,
     testing::Values(
         hung_job{"other_tag",
                  2,
-                 {"rank 0 has waited " + for_s +
+                 {std::string("rank 0 has waited ") + for_s +
                   "for a message with tag 7 from rank 1, which has "
                   "sent tag 8 \\(8 bytes\\) instead, unmatched"}},
         hung_job{"missing_send",
                  2,
-                 {"rank 0 has waited " + for_s +
+                 {std::string("rank 0 has waited ") + for_s +
                   "for a message with tag 7 from rank 1, which has "
                   "sent none that is unmatched and waits in no call of the library"}},
         hung_job{"missing_send_polling",
@@ -173,10 +132,12 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     Objects, Hang,
     testing::Values(
-        hung_job{"sync_of_two", 2, {"rank 0 has waited " + for_s + "in sync_wait at "}},
-        hung_job{"unpopped_queue", 2, {"rank 1: 1 status waits in a completion queue \"results\""}},
         hung_job{
-            "signal_without_events", 2, {"rank 0 has waited " + for_s + "in signal_wait at "}}),
+            "sync_of_two", 2, {std::string("rank 0 has waited ") + for_s + "in sync_wait at "}},
+        hung_job{"unpopped_queue", 2, {"rank 1: 1 status waits in a completion queue \"results\""}},
+        hung_job{"signal_without_events",
+                 2,
+                 {std::string("rank 0 has waited ") + for_s + "in signal_wait at "}}),
     name_of);
 
 INSTANTIATE_TEST_SUITE_P(

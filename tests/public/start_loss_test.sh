@@ -1,7 +1,7 @@
 #!/bin/bash
 # start_loss_test.sh PROGRAM BOOTSTRAP BACKEND STEP: one of four ranks dies at some time of the start, 60 times, STEP
-# microseconds apart. Each survivor gets a peer_failure_error, and those whose start it breaks are told that rank, not one
-# that ended because of it. There is no lcrun, which would end the survivors.
+# microseconds apart. Each survivor gets a peer_failure_error, and is told that rank, not one that ended because of it. There
+# is no lcrun, which would end the survivors.
 set -u
 program=$PWD/$1
 export LCI_BOOT=$2 LCI_ATTR_BACKEND=$3
@@ -9,6 +9,7 @@ step=$4
 export LCI_SIZE=4 LCI_BOOT_TOKEN=secret
 unset LCI_JOB_ID LCI_BOOT_ADDR
 started=0
+later=0
 failures=0
 for i in $(seq 60); do
   victim=$((i % 4))
@@ -32,7 +33,7 @@ for i in $(seq 60); do
     said=$(cat "$outputs/out.$rank")
     case $said in
       "start: rank $rank lost rank $victim: "*) started=$((started + 1)) ;;
-      "later: rank $rank lost rank "*) ;;
+      "later: rank $rank lost rank $victim: "*) later=$((later + 1)) ;;
       *)
         echo "rank $victim dies after $((i * step)) microseconds, and rank $rank says: $said"
         cat "$outputs/err.$rank"
@@ -41,6 +42,6 @@ for i in $(seq 60); do
     esac
   done
 done
-echo "$started survivors were starting"
+echo "$started survivors were starting, and $later had started"
 [ $started -gt 0 ] || failures=$((failures + 1))
 [ $failures -eq 0 ]

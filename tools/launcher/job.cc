@@ -52,6 +52,8 @@ constexpr int start_exit_code = 1;
 using rank_state = boot::tcp_server::rank_state;
 // How often the files of a job are read, with --boot file, while a rank has ended before others.
 constexpr std::chrono::milliseconds look_period{200};
+// From the end of the connection of a rank to the report of its own end.
+constexpr std::chrono::milliseconds time_to_end{2000};
 
 void say(const std::string& line) { write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n")); }
 
@@ -97,6 +99,7 @@ class job final : rank_group::events {
   void read_signals();
   void look_at_rendezvous();
   void look_for_ranks_that_left();
+  void look_for_replaced_ranks();
   // By rank; empty if nothing is known.
   std::vector<rank_state> rank_states() const;
   std::string unfinished_ranks(bool stopped) const;
@@ -143,10 +146,11 @@ class job final : rank_group::events {
   int signals_ = -1;
   int interrupts_ = 0;
   bool abort_seen_ = false;
-  event_loop::id kill_timer_ = 0;  // the end of the grace
-  event_loop::id look_timer_ = 0;  // until the next look_for_ranks_that_left
-  std::string boot_dir_;           // with --boot file
-  std::optional<int> exit_code_;   // of the first failure
+  event_loop::id kill_timer_ = 0;      // the end of the grace
+  event_loop::id look_timer_ = 0;      // until the next look_for_ranks_that_left
+  event_loop::id replaced_timer_ = 0;  // of look_for_replaced_ranks
+  std::string boot_dir_;               // with --boot file
+  std::optional<int> exit_code_;       // of the first failure
 };
 
 // Start.
@@ -351,6 +355,29 @@ void job::look_for_ranks_that_left() {
   }
 }
 
+// A rank whose connection ends without g_runtime_fina mostly ends at that moment, and its end is
+// reported. A rank that executes another program goes on, and other ranks would wait for it.
+void job::look_for_replaced_ranks() {
+  if (exit_code_ || replaced_timer_ != 0) return;
+  for (int rank = 0; rank < plan_.ranks; ++rank) {
+    const auto is_replaced = [this, rank] {
+      return server_->state(rank) == boot::tcp_server::rank_state::lost &&
+             rank_group_->is_running(rank);
+    };
+    if (!is_replaced()) continue;
+    replaced_timer_ = loop_.at(steady::now() + time_to_end, [this, rank, is_replaced] {
+      replaced_timer_ = 0;
+      if (!is_replaced()) return look_for_replaced_ranks();
+      const char* const what =
+          "has left the job without g_runtime_fina (global_finalize), and runs on: it has executed "
+          "another program, or closed descriptors that are not its own";
+      server_->abort(rank, base::StrCat("it ", what));
+      failed(start_exit_code, base::StrCat(name_of(rank), " ", what));
+    });
+    return;
+  }
+}
+
 std::vector<rank_state> job::rank_states() const {
   std::vector<rank_state> states;
   if (server_ == nullptr) {
@@ -365,6 +392,7 @@ void job::look_at_rendezvous() {
   server_->step();
   query_->look();
   look_for_ranks_that_left();
+  look_for_replaced_ranks();
   const auto report = server_->aborted();
   if (!report || abort_seen_) return;
   abort_seen_ = true;

@@ -54,6 +54,9 @@ class rdma_device final : public device {
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
+  bool has_left(int rank) override {
+    return peer_of(rank).state.load(std::memory_order_acquire) == peer_state::ended;
+  }
   std::vector<int> wait_descriptors() const override;
   std::chrono::microseconds arm() override;
 

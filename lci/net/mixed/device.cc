@@ -117,6 +117,11 @@ void mixed_device::release(const completion& received) {
   near_->release(of_near);
 }
 
+bool mixed_device::has_left(int rank) {
+  const int near = near_index(rank);
+  return near >= 0 ? near_->has_left(near) : far_->has_left(rank);
+}
+
 bool mixed_device::drained() { return near_->drained() && far_->drained(); }
 
 }  // namespace lci::net::mixed

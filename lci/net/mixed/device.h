@@ -39,6 +39,7 @@ class mixed_device final : public device {
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
+  bool has_left(int rank) override;
   // Of the far network. Nothing tells of what neighbors send: who sleeps looks for that in
   // between.
   std::vector<int> wait_descriptors() const override { return far_->wait_descriptors(); }

@@ -100,6 +100,12 @@ bool ofi_device::drained() {
   return all;
 }
 
+bool ofi_device::has_left(int rank) {
+  if (!lock_->try_lock()) return false;
+  const std::lock_guard<ds::spinlock> guard(*lock_, std::adopt_lock);
+  return peer_of(rank).state == peer_state::ended;
+}
+
 std::vector<int> ofi_device::wait_descriptors() const {
   if (!notifies_) return {};
   return {own_->ep.descriptor(), sleeper_.descriptor()};

@@ -22,6 +22,7 @@ struct introduction {
   uint64_t domain;  // equal for processes that can see each other
   int64_t pid;
   uint64_t start_time;
+  uint64_t image;
 };
 
 uint64_t hash(std::string_view text) {
@@ -32,7 +33,7 @@ uint64_t hash(std::string_view text) {
 
 introduction introduce_ourselves() {
   const boot::process_id self = boot::this_process();
-  return {wire_version, hash(boot::process_domain()), self.pid, self.start_time};
+  return {wire_version, hash(boot::process_domain()), self.pid, self.start_time, self.image};
 }
 
 }  // namespace
@@ -70,7 +71,8 @@ base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
           "rank ", r, " and rank ", boot.rank(),
           " have different versions of the ofi backend; start all ranks with the same program"));
     }
-    made->peers_.push_back({{remote.pid, remote.start_time}, remote.domain != local.domain});
+    made->peers_.push_back(
+        {{remote.pid, remote.start_time, remote.image}, remote.domain != local.domain});
     const std::vector<std::string_view> names =
         base::StrSplit(std::string_view(bytes).substr(sizeof(remote)), '\n');
     lists.emplace_back(names.begin(), names.end());

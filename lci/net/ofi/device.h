@@ -47,6 +47,7 @@ class alignas(base::cache_line_size) ofi_device final : public device {
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
+  bool has_left(int rank) override;
   std::vector<int> wait_descriptors() const override;
   std::chrono::microseconds arm() override;
 

@@ -26,7 +26,7 @@
 
 namespace lci::net::ofi {
 
-constexpr uint64_t wire_version = 0x6c63696f66690001;
+constexpr uint64_t wire_version = 0x6c63696f66690002;
 
 enum class record_kind : uint8_t {
   send = 1,

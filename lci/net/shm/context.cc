@@ -102,6 +102,7 @@ base::StatusOr<std::string> shm_context::introduce() {
   local_.pid = getpid();
   local_.proc_pid = self.pid;
   local_.start_time = self.start_time;
+  local_.image = self.image;
   local_.directory = own_directory_.name();
   heap_.attach(local_.directory.token);
   probe_ = local_.directory.token;
@@ -137,7 +138,7 @@ base::Status shm_context::add_peer(int other, const std::string& bytes) {
   peers_.emplace_back();
   peer& p = peers_.back();
   p.pid = static_cast<pid_t>(theirs.pid);
-  p.process = {theirs.proc_pid, theirs.start_time};
+  p.process = {theirs.proc_pid, theirs.start_time, theirs.image};
   // No wrapper in the C library of every distribution that we run on.
   p.pidfd = static_cast<int>(syscall(SYS_pidfd_open, p.pid, 0));
   base::StatusOr<segment> view =

@@ -41,6 +41,9 @@ class shm_device final : public device {
   void release(const completion& received) override;
   // Every post is complete when it returns, or waits for the peer; but peers may wait for replies.
   bool drained() override { return requests_.idle(); }
+  bool has_left(int rank) override {
+    return state(rank) == peer_state::alive && reader(rank).sender_closed();
+  }
 
  private:
   // Only goes forward.
@@ -80,6 +83,7 @@ class shm_device final : public device {
   void move_streams();
   void finish_cooperative(batch* out);
   void look_for_failures();
+  void look_for_other_programs();
   void fail(int rank, peer_state how, const char* reason);
   void report_failures(batch* out);
   bool report_failure(int rank, batch* out);
@@ -112,6 +116,7 @@ class shm_device final : public device {
   uint32_t last_found_ = 0;  // polls_ when that rank's ring had something
   bool unreported_ = false;  // some state is `ended` or `corrupt`
   std::chrono::steady_clock::time_point last_look_;
+  int next_look_ = 0;  // the rank whose program has been looked at last
 };
 
 }  // namespace lci::net::shm

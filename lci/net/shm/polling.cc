@@ -12,6 +12,7 @@ namespace {
 // The clock is read once in this many polls, and peers are looked at once in this time.
 constexpr uint32_t polls_between_looks = 256;
 constexpr std::chrono::milliseconds time_between_looks{100};
+constexpr int looks_of_all = 16;
 
 // One poll in so many looks at more than the ring that had something last, if that has more.
 constexpr uint32_t polls_of_one = 16;
@@ -264,6 +265,19 @@ void shm_device::look_for_failures() {
     // and itself between the two looks.
     if (!context_.rank_at(r).has_ended() || reader(r).sender_closed()) continue;
     fail(r, peer_state::ended, "its process has ended");
+  }
+  look_for_other_programs();
+}
+
+// A process that has executed another program is still there, and only a file shows it: some ranks
+// per look, so that all have their turn within looks_of_all.
+void shm_device::look_for_other_programs() {
+  for (int i = 0; i < ranks_; i += looks_of_all) {
+    next_look_ = next_look_ + 1 >= ranks_ ? 0 : next_look_ + 1;
+    const int r = next_look_;
+    if (r == context_.rank() || state(r) != peer_state::alive) continue;
+    if (!context_.rank_at(r).is_replaced() || reader(r).sender_closed()) continue;
+    fail(r, peer_state::ended, "its process runs another program");
   }
 }
 

@@ -34,7 +34,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c63697368300006;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c63697368300007;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t cache_line_size = 64;
@@ -196,10 +196,11 @@ struct introduction {
   int64_t pid;          // as getpid() says
   int64_t proc_pid;     // as /proc says: another number in some containers
   uint64_t start_time;  // of the process, likewise
+  uint64_t image;       // as boot::process_id has it
   uint64_t probe;       // address, in that process, of 8 bytes that hold directory.token
   segment_name directory;
 };
-static_assert(sizeof(introduction) == 64);
+static_assert(sizeof(introduction) == 72);
 
 // Told when a device is made.
 struct mailbox_offer {

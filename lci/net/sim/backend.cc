@@ -44,6 +44,7 @@ class sim_device final : public device {
     fabric_->release(rank_, uid_, received.lease);
   }
   bool drained() override { return fabric_->drained(rank_, uid_); }
+  bool has_left(int rank) override { return fabric_->has_left(rank, uid_); }
 
  private:
   const std::shared_ptr<fabric> fabric_;

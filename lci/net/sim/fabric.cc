@@ -63,6 +63,11 @@ bool fabric::drained(int rank, int uid) {
   return device_of(rank, uid).posted.empty();
 }
 
+bool fabric::has_left(int rank, int uid) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return !ranks_[static_cast<size_t>(rank)].lost && !device_of(rank, uid).open;
+}
+
 // ---- memory
 // -------------------------------------------------------------------------------------------
 

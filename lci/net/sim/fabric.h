@@ -44,6 +44,7 @@ class fabric {
   error_t poll(int rank, int uid, completion* out, size_t max, size_t* count);
   void release(int rank, int uid, uint64_t lease);
   bool drained(int rank, int uid);
+  bool has_left(int rank, int uid);
   local_region register_memory(int rank, void* address, size_t size);
   void deregister_memory(int rank, local_region region);
   remote_region remote_key(int rank, local_region region) const;

@@ -5,6 +5,7 @@
 #include "lci/api/graph.hpp"
 #include "lci/api/runtime.hpp"
 #include "lci/base/strings.h"
+#include "lci/runtime/checked_mode.h"
 #include "lci/runtime/comp/checked.h"
 #include "lci/runtime/comp/graph.h"
 #include "lci/runtime/comp/impl.h"
@@ -70,6 +71,10 @@ void free_comp_x::operator()() const {
       static_cast<rt::graph*>(impl)->is_running()) {
     throw std::logic_error(
         base::StrCat("lci: free_comp: graph \"", impl->attr.name, "\" is running"));
+  }
+  if (__builtin_expect(rt::is_checked_mode().load(std::memory_order_relaxed), 0)) {
+    rt::check_unused(*rt::resolve(get_runtime()), *impl);
+    rt::note_freed(*impl);
   }
   delete impl;
   *get_comp() = comp_t();

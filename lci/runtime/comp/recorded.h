@@ -8,6 +8,7 @@
 
 #include "lci/api/comp.hpp"
 #include "lci/observe/recorder.h"
+#include "lci/runtime/checked_mode.h"
 #include "lci/runtime/comp/impl.h"
 #include "lci/runtime/runtime.h"
 
@@ -68,10 +69,14 @@ class forwarding_comp final : public comp_impl_t {
 // Makes an object of the class, one that records where the runtime does.
 template <class Comp, class... Arguments>
 comp_t make_comp(const runtime_impl_t& runtime, Arguments&&... arguments) {
+  comp_impl_t* made;
   if (runtime.record()) {
-    return new recorded<Comp>(runtime.record(), std::forward<Arguments>(arguments)...);
+    made = new recorded<Comp>(runtime.record(), std::forward<Arguments>(arguments)...);
+  } else {
+    made = new Comp(std::forward<Arguments>(arguments)...);
   }
-  return new Comp(std::forward<Arguments>(arguments)...);
+  if (__builtin_expect(is_checked_mode().load(std::memory_order_relaxed), 0)) note_allocated(*made);
+  return made;
 }
 
 }  // namespace lci::rt

@@ -1,0 +1,50 @@
+#include "tests/hangs/hung_job.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "gmock/gmock.h"
+#include "tools/launcher/lcrun_driver.h"
+
+namespace hangs {
+namespace {
+
+// Whether the process has ended; it can still be waited for.
+bool has_ended(pid_t pid) {
+  siginfo_t info = {};
+  return waitid(P_PID, static_cast<id_t>(pid), &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+         info.si_pid == pid;
+}
+
+}  // namespace
+
+std::string name_of(const testing::TestParamInfo<hung_job>& job) {
+  return std::string(job.param.name) + "_n" + std::to_string(job.param.ranks) + job.param.backend;
+}
+
+std::string report_of(const char* name, int ranks, const std::vector<std::string>& options,
+                      const char* patience, const char* backend) {
+  std::vector<std::string> words = {lci::launcher::lcrun, "--oversubscribe", "-n",
+                                    std::to_string(ranks)};
+  words.insert(words.end(), options.begin(), options.end());
+  words.insert(words.end(), {program, name});
+  lci::launcher::command job(words, "",
+                             {{"LCI_HANG_REPORT", patience}, {"LCI_ATTR_BACKEND", backend}});
+  // The report of a rank ends with its devices. A job that ends by itself has not hung.
+  while (job.error_so_far().find("under way") == std::string::npos && !has_ended(job.pid())) {
+    usleep(1000);
+  }
+  kill(job.pid(), SIGINT);
+  kill(job.pid(), SIGINT);
+  return job.wait().error;
+}
+
+void expect_named(const hung_job& job) {
+  const std::string report = report_of(job.name, job.ranks, {}, job.patience, job.backend);
+  for (const std::string& finding : job.findings) {
+    EXPECT_THAT(report, testing::ContainsRegex("\n  \\* " + finding));
+  }
+}
+
+}  // namespace hangs

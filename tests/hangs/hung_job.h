@@ -1,0 +1,40 @@
+// Jobs that hang, for tests: what lcrun reports of them.
+#ifndef TESTS_HANGS_HUNG_JOB_H_
+#define TESTS_HANGS_HUNG_JOB_H_
+
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+
+namespace hangs {
+
+constexpr char program[] = "tests/hangs/hang";
+
+// A job that hangs, and what its report has to say.
+struct hung_job {
+  const char* name;  // of a case of hang.cc
+  int ranks;
+  std::vector<std::string> findings;  // regular expressions of lines
+  const char* patience = "0.5";       // seconds
+  const char* backend = "";           // empty: what the library chooses
+};
+
+// A patience that is longer than the time after which a device counts as one that nobody polls.
+constexpr const char* long_patience = "3";
+
+// The beginning of a regular expression of a wait.
+constexpr const char* for_s = "for [0-9]+ s ";
+
+std::string name_of(const testing::TestParamInfo<hung_job>& job);
+
+// What lcrun says of a job that hangs, up to the end of the first report.
+std::string report_of(const char* name, int ranks, const std::vector<std::string>& options = {},
+                      const char* patience = "0.5", const char* backend = "");
+
+// Expects each finding in the report of the job.
+void expect_named(const hung_job& job);
+
+}  // namespace hangs
+
+#endif  // TESTS_HANGS_HUNG_JOB_H_
