@@ -70,7 +70,8 @@ struct join_value {  // the process domain follows
 };
 static_assert(sizeof(join_value) == 32);
 
-constexpr size_t max_text_size = 4096;  // of names, and of values except puts and allgathers
+constexpr uint32_t max_ranks = 1 << 22;  // of a job: more would be a damaged header
+constexpr size_t max_text_size = 4096;   // of names, and of values except puts and allgathers
 static_assert(max_text_size >= bootstrap::max_key_size);
 
 constexpr uint64_t padded(uint64_t bytes) { return (bytes + 7) & ~uint64_t{7}; }

@@ -123,7 +123,9 @@ base::StatusOr<file_log> file_log::map(unique_fd fd, const std::string& name) {
   header h;
   const base::Status read = read_all(fd.get(), reinterpret_cast<char*>(&h), sizeof h, 0);
   if (!read.ok()) return read;
-  if (h.magic != file_layout::magic || h.size == 0) return damaged();
+  if (h.magic != file_layout::magic || h.size == 0 || h.size > file_layout::max_ranks) {
+    return damaged();
+  }
   void* page = ::mmap(nullptr, sizeof(header), PROT_READ | PROT_WRITE, MAP_SHARED, fd.get(), 0);
   if (page == MAP_FAILED) return io_error(base::StrCat("map ", name));
   return file_log(std::move(fd), page, h);
@@ -152,8 +154,12 @@ base::Status file_log::read_new(const visitor& visit) {
                                offsetof(header, committed));
   if (!read.ok()) return read;
   if (committed < read_to_) return damaged();
+  if (committed == read_to_) return base::OkStatus();
+  struct stat info = {};
+  if (::fstat(fd_.get(), &info) != 0) return io_error("stat");
+  // A writer writes the records first.
+  if (committed > static_cast<uint64_t>(info.st_size)) return damaged();
   std::string bytes(static_cast<size_t>(committed - read_to_), '\0');
-  if (bytes.empty()) return base::OkStatus();
   read = read_all(fd_.get(), &bytes[0], bytes.size(), read_to_);
   if (!read.ok()) return read;
   for (std::string_view rest = bytes; !rest.empty();) {

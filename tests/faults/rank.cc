@@ -200,7 +200,9 @@ int main(int, char** argv) {
     run_phase();
   } catch (const lci::peer_failure_error& error) {
     say("knew %d %d %.6f\n", me, error.failed_rank(), now());
-    if (has_started) go_on();
+    // The victim may leave the barrier before the finalization earlier than others: some survivors
+    // are told there, and the others finalize already.
+    if (has_started && phase != "finalization") go_on();
   }
   if (!memory.is_empty()) lci::free_mr(&memory);
   if (has_started) lci::g_runtime_fina();

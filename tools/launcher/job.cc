@@ -322,7 +322,7 @@ void job::rank_ended(int rank, int status) {
 
 // The end of a rank on another host may be reported before the end of its connection.
 void job::look_for_ranks_that_left() {
-  if (exit_code_ || !rank_group_->busy()) return;
+  if (exit_code_) return;
   const std::vector<rank_state> states = rank_states();
   const bool is_awaited =
       std::find(states.begin(), states.end(), rank_state::connected) != states.end();

@@ -147,9 +147,16 @@ plan::step plan::add(const action& added) {
             if (const int failed = a.of->first_failed(); failed >= 0) {
               throw peer_failure_error(failed, base::StrCat("rank ", failed, " is gone"));
             }
-            return post_message(*a.of->device, a.of->make(a, const_cast<void*>(a.from)),
-                                /*may_wait=*/true)
-                .errorcode;
+            try {
+              return post_message(*a.of->device, a.of->make(a, const_cast<void*>(a.from)),
+                                  /*may_wait=*/true)
+                  .errorcode;
+            } catch (const peer_failure_error& failure) {
+              // The network knows it before a poll has said so: then the operation is known to have
+              // failed because of that rank.
+              a.of->device->runtime.note_failure(failure.failed_rank());
+              throw;
+            }
           case action::kind::receive: {
             status_t status;
             const error_t posted = a.of->engine->post_recv(a.of->make(a, a.to), &status);
