@@ -74,57 +74,67 @@ set(LCI_SOURCES
   lci/observe/recorder.cc
   lci/observe/subject.cc
   lci/observe/waiting.cc
-  lci/runtime/agreement.cc
-  lci/runtime/attribute_getters.cc
-  lci/runtime/attributes.cc
-  lci/runtime/backlog.cc
-  lci/runtime/block.cc
-  lci/runtime/checked_mode.cc
-  lci/runtime/coll/barrier_broadcast.cc
-  lci/runtime/coll/blocks.cc
-  lci/runtime/coll/call.cc
-  lci/runtime/coll/gather.cc
-  lci/runtime/coll/group.cc
-  lci/runtime/coll/group_operations.cc
-  lci/runtime/coll/plan.cc
-  lci/runtime/coll/reduce.cc
-  lci/runtime/coll/rooted.cc
-  lci/runtime/coll/scan.cc
-  lci/runtime/coll/shared_memory.cc
-  lci/runtime/comp/graph.cc
-  lci/runtime/comp/impl.cc
-  lci/runtime/comp/operations.cc
-  lci/runtime/convert.cc
-  lci/runtime/counters.cc
-  lci/runtime/device.cc
-  lci/runtime/errors.cc
-  lci/runtime/finalization.cc
-  lci/runtime/global.cc
-  lci/runtime/live.cc
-  lci/runtime/matching.cc
-  lci/runtime/net_context.cc
-  lci/runtime/net_operations.cc
-  lci/runtime/packet.cc
-  lci/runtime/plan.cc
-  lci/runtime/post.cc
-  lci/runtime/progress.cc
-  lci/runtime/progress_thread.cc
+  lci/runtime/bindings/attribute_getters.cc
+  lci/runtime/bindings/checked_mode.cc
+  lci/runtime/bindings/completion_operations.cc
+  lci/runtime/bindings/convert.cc
+  lci/runtime/bindings/finalization.cc
+  lci/runtime/bindings/global.cc
+  lci/runtime/bindings/net_operations.cc
+  lci/runtime/bindings/resource_operations.cc
+  lci/runtime/bindings/signal_operations.cc
+  lci/runtime/bindings/thread_devices.cc
+  lci/runtime/blocks/block.cc
+  lci/runtime/blocks/plan.cc
+  lci/runtime/collective/barrier_broadcast.cc
+  lci/runtime/collective/blocks.cc
+  lci/runtime/collective/call.cc
+  lci/runtime/collective/gather.cc
+  lci/runtime/collective/group_operations.cc
+  lci/runtime/collective/plan.cc
+  lci/runtime/collective/reduce.cc
+  lci/runtime/collective/rooted.cc
+  lci/runtime/collective/scan.cc
+  lci/runtime/completion/graph.cc
+  lci/runtime/completion/impl.cc
+  lci/runtime/completion/signal.cc
+  lci/runtime/core/agreement.cc
+  lci/runtime/core/attributes.cc
+  lci/runtime/core/counter_sums.cc
+  lci/runtime/core/errors.cc
+  lci/runtime/core/live.cc
+  lci/runtime/core/rank_state.cc
+  lci/runtime/core/start_failure.cc
+  lci/runtime/core/variables.cc
+  lci/runtime/device/device.cc
+  lci/runtime/device/progress.cc
+  lci/runtime/device/progress_thread.cc
+  lci/runtime/device/recording_network.cc
+  lci/runtime/device/traffic.cc
+  lci/runtime/instance/counters.cc
+  lci/runtime/instance/group.cc
+  lci/runtime/instance/resolve.cc
+  lci/runtime/instance/resources.cc
+  lci/runtime/instance/runtime.cc
+  lci/runtime/instance/shared_memory.cc
+  lci/runtime/matching/engine.cc
+  lci/runtime/matching/registry.cc
+  lci/runtime/post/checks.cc
+  lci/runtime/post/post.cc
+  lci/runtime/post/send.cc
+  lci/runtime/post/start.cc
+  lci/runtime/post/transfer.cc
+  lci/runtime/protocol/backlog.cc
   lci/runtime/protocol/eager.cc
+  lci/runtime/protocol/host.cc
+  lci/runtime/protocol/operation.cc
   lci/runtime/protocol/pieces.cc
+  lci/runtime/protocol/raw.cc
   lci/runtime/protocol/rendezvous.cc
   lci/runtime/protocol/rma.cc
-  lci/runtime/raw.cc
-  lci/runtime/rcomp_registry.cc
-  lci/runtime/recording_network.cc
-  lci/runtime/registrations.cc
-  lci/runtime/resource_operations.cc
-  lci/runtime/runtime.cc
-  lci/runtime/signal.cc
-  lci/runtime/signal_operations.cc
-  lci/runtime/start_failure.cc
-  lci/runtime/thread_devices.cc
-  lci/runtime/traffic.cc
-  lci/runtime/variables.cc)
+  lci/runtime/resources/net_context.cc
+  lci/runtime/resources/packet.cc
+  lci/runtime/resources/registrations.cc)
 
 set(LCI_IBV_SOURCES
   lci/net/ibv/backend.cc

@@ -1,5 +1,8 @@
 // What an 8 B active message costs, for callgrind to count: `run` starts it and says what it means.
-//   rounds BURST ROUNDS PAUSE      two ranks, rank 1's stdout piped to rank 0's stdin; PAUSE in ms
+//   rounds OPERATION BURST ROUNDS PAUSE    two ranks, rank 1's stdout piped to rank 0's stdin
+// OPERATION: am, or put: an 8 B put that signals a handler of the target, and names its registration
+// as clients do. PAUSE: in milliseconds.
+//
 // Phases of ROUNDS rounds, behind one to warm up. In a round rank 0 posts BURST messages to
 // rank 1, which posts as many back as soon as it has them and says so through the pipe. Then rank 0
 // waits for PAUSE, so that they must be there, and polls until it has them. What is counted is the
@@ -15,6 +18,7 @@
 #include <exception>
 #include <iterator>
 #include <stdexcept>
+#include <string_view>
 
 #include "lci.hpp"
 
@@ -27,15 +31,28 @@ struct state {
   useconds_t pause_us;
   int peer;
   lci::rcomp_t rcomp;
+  bool puts = false;
+  lci::mr_t mr;    // of `payload`
+  lci::rmr_t rmr;  // of the peer's
   int64_t polls = 0;
   uint64_t payload = 1;
 };
 
+// Each in a function of its own, as programs have them.
+[[gnu::noinline]] bool post_am(state& s) {
+  return !lci::post_am(s.peer, &s.payload, sizeof(s.payload), lci::COMP_NULL, s.rcomp).is_retry();
+}
+
+[[gnu::noinline]] bool post_put(state& s) {
+  return !lci::post_put_x(s.peer, &s.payload, sizeof(s.payload), lci::COMP_NULL, 0, s.rmr)
+              .mr(s.mr)
+              .remote_comp(s.rcomp)()
+              .is_retry();
+}
+
 void post(state& s) {
   for (int i = 0; i < s.burst; ++i) {
-    if (lci::post_am(s.peer, &s.payload, sizeof(s.payload), lci::COMP_NULL, s.rcomp).is_retry()) {
-      throw std::runtime_error("no room for a burst");
-    }
+    if (!(s.puts ? post_put(s) : post_am(s))) throw std::runtime_error("no room for a burst");
   }
 }
 
@@ -111,7 +128,7 @@ void answer(state& s, int rounds) {
   }
 }
 
-int run(int burst, int rounds, int pause_ms) {
+int run(bool puts, int burst, int rounds, int pause_ms) {
   lci::g_runtime_init();
   if (lci::get_rank_n() != 2) throw std::runtime_error("there must be two ranks");
   lci::comp_t handler = lci::alloc_handler_x([](lci::status_t) { ++arrived; }).lend_am(true)();
@@ -120,6 +137,12 @@ int run(int burst, int rounds, int pause_ms) {
   s.pause_us = static_cast<useconds_t>(pause_ms) * 1000;
   s.peer = 1 - lci::get_rank_me();
   s.rcomp = lci::register_rcomp(handler);
+  s.puts = puts;
+  s.mr = lci::register_memory(&s.payload, sizeof(s.payload));
+  lci::rmr_t own = lci::get_rmr(s.mr);
+  lci::rmr_t of_rank[2];
+  lci::allgather(&own, of_rank, sizeof(own));
+  s.rmr = of_rank[s.peer];
   lci::barrier();
   constexpr phase phases[] = {phase::warm_up, phase::post, phase::receive, phase::poll,
                               phase::clock};
@@ -131,6 +154,7 @@ int run(int burst, int rounds, int pause_ms) {
     answer(s, rounds * static_cast<int>(std::size(phases)));
   }
   lci::barrier();
+  lci::deregister_memory(&s.mr);
   lci::free_comp(&handler);
   lci::g_runtime_fina();
   return 0;
@@ -140,13 +164,15 @@ int run(int burst, int rounds, int pause_ms) {
 
 int main(int argc, char** argv) {
   int numbers[3] = {};
-  for (int i = 0; i < 3 && argc == 4; ++i) numbers[i] = std::atoi(argv[i + 1]);
-  if (numbers[0] < 1 || numbers[1] < 1 || numbers[2] < 1) {
-    std::fprintf(stderr, "usage: rounds BURST ROUNDS PAUSE\n");
+  const std::string_view operation = argc > 1 ? argv[1] : "";
+  for (int i = 0; i < 3 && argc == 5; ++i) numbers[i] = std::atoi(argv[i + 2]);
+  if (numbers[0] < 1 || numbers[1] < 1 || numbers[2] < 1 ||
+      (operation != "am" && operation != "put")) {
+    std::fprintf(stderr, "usage: rounds am|put BURST ROUNDS PAUSE\n");
     return 2;
   }
   try {
-    return run(numbers[0], numbers[1], numbers[2]);
+    return run(operation == "put", numbers[0], numbers[1], numbers[2]);
   } catch (const std::exception& error) {
     std::fprintf(stderr, "rounds: %s\n", error.what());
     return 1;

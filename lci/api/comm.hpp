@@ -101,21 +101,23 @@ status_t post(const post_args_t& args);
 
 /// @cond INTERNAL
 namespace rt {
-// Short paths for small messages with no options but these, which most messages take: true if the
-// operation is complete. False: nothing happened, and post() determines why. An empty `device`
-// means the default one.
-bool am_short(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
-              tag_t tag, rcomp_t remote_comp);
-bool send_short(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
-                tag_t tag);
-// The short paths of a put, a get, and a put with signal.
-bool put_short(device_t device, int rank, const void* local_buffer, size_t size, comp_t local_comp,
-               uintptr_t remote_disp, const rmr_t& rmr);
-bool get_short(device_t device, int rank, void* local_buffer, size_t size, comp_t local_comp,
-               uintptr_t remote_disp, const rmr_t& rmr);
-bool put_signal_short(device_t device, int rank, const void* local_buffer, size_t size,
-                      comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
-                      rcomp_t remote_comp);
+// The short path of a small operation with no options but these, as most are: true if it is
+// complete. False: nothing happened, and post() determines why. An empty `device` means the default
+// one. (Not a function template: the names of those begin with what they return, and the list of
+// exported names is of names in lci.)
+template <post_form_t>
+struct form {};
+bool post_short(form<post_form_t::am>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, tag_t tag, rcomp_t remote_comp);
+bool post_short(form<post_form_t::send>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, tag_t tag);
+bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr);
+bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
+                rcomp_t remote_comp);
+bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr);
 }  // namespace rt
 /// @endcond
 
@@ -197,13 +199,11 @@ class post_options : public option::runtime_option<Op>,
            this->get_packet_pool().is_empty() && this->get_mr() == mr_t() &&
            this->get_comp_semantic() == comp_semantic_t::memory && this->get_allow_done();
   }
-  bool am_short(tag_t tag, rcomp_t remote_comp) const {
-    return is_plain() && rt::am_short(this->get_device(), this->get_rank(), buffer(),
-                                      this->get_size(), this->get_local_comp(), tag, remote_comp);
-  }
-  bool send_short(tag_t tag) const {
-    return is_plain() && rt::send_short(this->get_device(), this->get_rank(), buffer(),
-                                        this->get_size(), this->get_local_comp(), tag);
+  template <post_form_t Form, class... Rest>
+  [[gnu::always_inline]] bool post_short(Rest... rest) const {
+    return is_plain() &&
+           rt::post_short(rt::form<Form>(), this->get_device(), this->get_rank(), buffer(),
+                          this->get_size(), this->get_local_comp(), rest...);
   }
   status_t done(tag_t tag) const {
     status_t status = errorcode_t::done;
@@ -278,7 +278,9 @@ class [[nodiscard]] post_am_x : public post_options<post_am_x, const void*>,
       : post_options(rank, local_buffer, size, local_comp), remote_comp_argument(remote_comp) {}
   /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
-    if (__builtin_expect(am_short(get_tag(), get_remote_comp()), 1)) return done(get_tag());
+    if (__builtin_expect(post_short<post_form_t::am>(get_tag(), get_remote_comp()), 1)) {
+      return done(get_tag());
+    }
     post_args_t args = this->args(post_form_t::am, direction_t::OUT);
     args.tag = get_tag();
     args.remote_comp = get_remote_comp();
@@ -333,7 +335,7 @@ class [[nodiscard]] post_send_x : public post_matched_options<post_send_x, const
       : post_matched_options(rank, local_buffer, size, tag, local_comp) {}
   /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
-    if (__builtin_expect(is_of_default_engine() && send_short(get_tag()), 1)) {
+    if (__builtin_expect(is_of_default_engine() && post_short<post_form_t::send>(get_tag()), 1)) {
       return done(get_tag());
     }
     return post(args(post_form_t::send, direction_t::OUT));
@@ -395,24 +397,6 @@ class post_rma_options : public post_options<Op, Buffer>,
     args.rmr = this->get_rmr();
     return args;
   }
-  bool put_short() const {
-    if (!this->is_plain()) return false;
-    const rmr_t rmr = this->get_rmr();  // a copy, so that the object's address is not taken
-    return this->get_remote_comp() == 0
-               ? rt::put_short(this->get_device(), this->get_rank(), this->buffer(),
-                               this->get_size(), this->get_local_comp(), this->get_remote_disp(),
-                               rmr)
-               : rt::put_signal_short(this->get_device(), this->get_rank(), this->buffer(),
-                                      this->get_size(), this->get_local_comp(),
-                                      this->get_remote_disp(), rmr, this->get_tag(),
-                                      this->get_remote_comp());
-  }
-  bool get_short() const {
-    const rmr_t rmr = this->get_rmr();
-    return this->is_plain() && this->get_remote_comp() == 0 &&
-           rt::get_short(this->get_device(), this->get_rank(), this->buffer(), this->get_size(),
-                         this->get_local_comp(), this->get_remote_disp(), rmr);
-  }
   /// @endcond
 };
 
@@ -435,7 +419,12 @@ class [[nodiscard]] post_put_x : public post_rma_options<post_put_x, const void*
       : post_rma_options(rank, local_buffer, size, local_comp, remote_disp, rmr) {}
   /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
-    if (__builtin_expect(put_short(), 1)) return done(get_tag());
+    const rmr_t rmr = get_rmr();  // a copy, so that the address of this object is not taken
+    const bool is_done =
+        get_remote_comp() == 0
+            ? post_short<post_form_t::put>(get_remote_disp(), rmr)
+            : post_short<post_form_t::put>(get_remote_disp(), rmr, get_tag(), get_remote_comp());
+    if (__builtin_expect(is_done, 1)) return done(get_tag());
     return post(args(post_form_t::put, direction_t::OUT));
   }
 };
@@ -464,7 +453,11 @@ class [[nodiscard]] post_get_x : public post_rma_options<post_get_x, void*> {
       : post_rma_options(rank, local_buffer, size, local_comp, remote_disp, rmr) {}
   /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
-    if (__builtin_expect(get_short(), 1)) return done(get_tag());
+    const rmr_t rmr = get_rmr();
+    if (__builtin_expect(
+            get_remote_comp() == 0 && post_short<post_form_t::get>(get_remote_disp(), rmr), 1)) {
+      return done(get_tag());
+    }
     return post(args(post_form_t::get, direction_t::IN));
   }
 };

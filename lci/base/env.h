@@ -48,9 +48,9 @@ struct enum_name {
   Enum value;
 };
 
-template <class Enum, size_t count>
-StatusOr<Enum> parse_enum(std::string_view name, std::string_view text,
-                          const enum_name<Enum> (&accepted)[count]) {
+// `accepted`: an array or a container of enum_name<Enum>.
+template <class Enum, class Names>
+StatusOr<Enum> parse_enum(std::string_view name, std::string_view text, const Names& accepted) {
   std::string names;
   for (const enum_name<Enum>& candidate : accepted) {
     if (EqualsIgnoreCase(text, candidate.name)) return candidate.value;
@@ -60,9 +60,8 @@ StatusOr<Enum> parse_enum(std::string_view name, std::string_view text,
       StrCat(name, "=\"", text, "\" is not accepted; give one of: ", names));
 }
 
-template <class Enum, size_t count>
-StatusOr<Enum> env_enum(const char* name, Enum default_value,
-                        const enum_name<Enum> (&accepted)[count]) {
+template <class Enum, class Names>
+StatusOr<Enum> env_enum(const char* name, Enum default_value, const Names& accepted) {
   const std::optional<std::string> text = env_text(name);
   if (!text) return default_value;
   return parse_enum<Enum>(name, *text, accepted);

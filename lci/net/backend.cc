@@ -8,48 +8,14 @@
 
 namespace lci::net {
 
-error_t device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
-  op operation;
-  operation.kind = op_kind::send;
-  operation.inject = true;
-  operation.rank = rank;
-  operation.imm = imm;
-  operation.buffer = const_cast<void*>(buffer);  // a send only reads it
-  operation.size = size;
-  return post(operation);
-}
-
-namespace {
-
-op remote_op(op_kind kind, int rank, const void* buffer, size_t size, remote_region remote,
-             uint64_t remote_offset) {
-  op operation;
-  operation.kind = kind;
-  operation.rank = rank;
-  operation.buffer = const_cast<void*>(buffer);  // only a get writes it
-  operation.size = size;
-  operation.remote = remote;
-  operation.remote_offset = remote_offset;
-  return operation;
-}
-
-}  // namespace
-
-error_t device::put(int rank, const void* buffer, size_t size, remote_region remote,
-                    uint64_t remote_offset) {
-  return post(remote_op(op_kind::put, rank, buffer, size, remote, remote_offset));
-}
-
-error_t device::put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
-                        remote_region remote, uint64_t remote_offset) {
-  op operation = remote_op(op_kind::put_imm, rank, buffer, size, remote, remote_offset);
-  operation.imm = imm;
-  return post(operation);
-}
-
-error_t device::get(int rank, void* buffer, size_t size, remote_region remote,
-                    uint64_t remote_offset) {
-  return post(remote_op(op_kind::get, rank, buffer, size, remote, remote_offset));
+error_t device::post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                           const remote_place* where) {
+  const device_limits& most = limits(what.rank);
+  const bool is_short = what.kind == op_kind::send
+                            ? size <= most.max_inject
+                            : size < most.rma_short && !most.needs_registration;
+  if (!is_short) return errorcode_t::retry;
+  return post(make_op(what, imm, buffer, size, where));
 }
 
 bool device::add(int, remote_region, uint64_t, int64_t) { return false; }

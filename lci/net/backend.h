@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "lci/api/attr.hpp"
 #include "lci/api/types.hpp"
 #include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
@@ -36,6 +37,10 @@ struct device_limits {
   bool has_add = false;            // false: add() always returns false
   bool polls_after_done = false;   // a done operation may need polls of the sender; see drained()
   size_t rma_short = 0;            // bytes; a smaller put, put_imm or get never returns `posted`
+  // Bytes of the pieces in which a latency-critical put or put_imm (op::latency_critical) arrives
+  // fastest; 0: max_rma. The runtime posts a larger one in pieces of this size, each when the
+  // previous one is complete.
+  size_t latency_critical_piece = 0;
 };
 
 // The runtime's requirements on a new device.
@@ -43,19 +48,11 @@ struct device_config {
   int uid = 0;  // 0, 1, 2, ... in the order of allocation; equal on all ranks
   size_t max_message =
       8192;  // the runtime wants to send messages of this many bytes (header included)
-  // shm: messages of up to this many bytes are sent by copy.
-  size_t eager_size = size_t{32} << 10;
-  // shm: both ranks copy a latency-critical put of at least this many bytes.
-  size_t cooperative_copy_size = size_t{32} << 10;
-  // ofi: bytes of a packet that small messages to one rank share.
-  size_t coalescing_size = size_t{64} << 10;
-  // ofi, over TCP: device::preferred_chunk(); 0: chosen.
-  size_t piece_size = 0;
-  attr_ibv_td_strategy_t ibv_td_strategy = attr_ibv_td_strategy_t::per_qp;
   // Of a network that has queues. These are the defaults of the attributes.
   queue_lengths queues = {768, 256, 4096};
-  // A thread will sleep on wait_descriptors(), which may make every operation more expensive.
-  bool sleeps = false;
+  // A backend reads those that are about it, and `progress_thread`: a thread will sleep on
+  // wait_descriptors(), which may make every operation more expensive.
+  device_attr_t attr;
 };
 
 class device {
@@ -64,21 +61,13 @@ class device {
   device(const device&) = delete;
   device& operator=(const device&) = delete;
 
+  // What holds for every rank.
   const device_limits& limits() const { return limits_; }
-
-  // Whether operations on this rank need op::local. Differs from limits().needs_registration only
-  // in a device that reaches its peers in several ways.
-  virtual bool needs_registration(int rank) const {
+  // What holds for that rank. Differs from limits() only in a device that reaches its peers in
+  // several ways, and there only in the sizes and in needs_registration.
+  virtual const device_limits& limits(int rank) const {
     static_cast<void>(rank);
-    return limits_.needs_registration;
-  }
-
-  // The size in bytes, 1 to limits().max_rma, of the pieces in which a latency-critical put or
-  // put_imm (op::latency_critical) reaches that rank fastest. The runtime posts a larger one in
-  // pieces of this size, each when the previous one is complete.
-  virtual size_t preferred_chunk(int rank) const {
-    static_cast<void>(rank);
-    return limits_.max_rma;
+    return limits_;
   }
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing. Makes no system
@@ -98,25 +87,21 @@ class device {
   //                peer_failed) or has ended its device; or, for put and get, the remote memory is
   //                not accessible (not registered or out of its bounds, where the network can
   //                tell). The caller can rely on no effect.
-  // The caller ensures, and this path does not check: 0 <= rank < size, sizes within limits(),
+  // The caller ensures, and this path does not check: 0 <= rank < size, sizes within limits(rank),
   // registrations that cover the buffers, a non-null buffer where size > 0. Order: injected sends
   // and sends from one thread to one rank through one device arrive in the order posted. The bytes
   // of a put_imm are visible at the target when its completion is; nothing else is ordered. Thread
   // safety: any thread at any time, also while it processes a completion.
   virtual error_t post(const op& operation) = 0;
 
-  // post() of an injected send without a header, the most frequent operation. The default calls
-  // post; a backend may override it with a shorter implementation.
-  virtual error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size);
-
-  // post() of a put, a put_imm or a get of less than limits().rma_short bytes, where no
-  // registration is needed. The defaults call post.
-  virtual error_t put(int rank, const void* buffer, size_t size, remote_region remote,
-                      uint64_t remote_offset);
-  virtual error_t put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
-                          remote_region remote, uint64_t remote_offset);
-  virtual error_t get(int rank, void* buffer, size_t size, remote_region remote,
-                      uint64_t remote_offset);
+  // Posts an operation that consists of no more than these parameters: an injected send without a
+  // header, or a put, put_imm or get without a registration. Most operations are such, so a backend
+  // may override it with a shorter implementation than post()'s. Answers done, retry_lock,
+  // retry_nomem or fatal as post() does; or `retry`, when nothing happened and post() is the way: the
+  // operation has more than limits(rank).max_inject bytes, or not less than limits(rank).rma_short,
+  // or needs a registration. Any size may be asked for. `where` is null for a send.
+  virtual error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                             const remote_place* where);
 
   // Atomically adds `value` to a 64-bit integer in memory that a peer has from
   // context::allocate_memory, without the peer's help. A thread of the peer that loads the sum
@@ -164,7 +149,7 @@ class device {
   // of a peer, the end of an operation, or work that another thread's post has left to a poll. (A
   // release() alone makes none readable.) The device owns them, and nobody else reads them. They
   // may be readable without a reason, but not for ever while a thread arms and polls. Empty if
-  // device_config::sleeps was not set, or if the network cannot notify: over shared memory a peer
+  // the attribute `progress_thread` was not set, or if the network cannot notify: over shared memory a peer
   // would need a system call, and each message would have to read whether this rank sleeps.
   virtual std::vector<int> wait_descriptors() const { return {}; }
 
@@ -259,17 +244,9 @@ class context {
   registration_count registrations_;
 };
 
-// The program's choices, equal on all ranks. A backend ignores those that do not concern it.
-struct context_config {
-  std::string provider;            // ofi: of libfabric; empty: the best that all ranks have
-  std::string interface;           // the network's name of it ("eth0", "mlx5_0:1"); empty: the best
-  int ibv_gid_index = -1;          // this and below as the attributes of that name
-  bool ibv_always_by_gid = false;  // ibv_force_gid_auto_select
-  attr_ibv_odp_strategy_t ibv_odp_strategy = attr_ibv_odp_strategy_t::none;
-  attr_ibv_prefetch_strategy_t ibv_prefetch_strategy = attr_ibv_prefetch_strategy_t::none;
-  int ibv_eager_ranks = 64;
-  size_t max_registrations = 0;  // 0: no limit of ours
-};
+// The program's choices, equal on all ranks. A backend reads those that are about it, and
+// `max_registrations`.
+using context_config = net_context_attr_t;
 
 // Makes the context of this rank. Collective; `boot` outlives the context.
 using context_factory = base::StatusOr<std::unique_ptr<context>> (*)(boot::bootstrap& boot,
@@ -283,7 +260,7 @@ struct backend_fact {
 
 // The properties of a backend that the library knows before its use. registry.cc lists all of them.
 struct backend_entry {
-  attr_backend_t id;
+  attr_backend_t id;    // none: it has only a name; see id_of
   const char* name;     // as in LCI_ATTR_BACKEND
   int preference;       // the available backend with the highest one is the default; < 0: never
   bool (*available)();  // cheap, local, no side effects: can this host use it at all?
@@ -297,6 +274,9 @@ struct backend_entry {
 // a host and another one between hosts.
 const backend_entry* find_backend(attr_backend_t id, bool one_host);
 const backend_entry* find_backend(std::string_view name);
+// The value of the attribute `backend` that means this backend, which the binary has. Backends
+// without an enumerator get values behind the last one, in the order of the registry.
+attr_backend_t id_of(const backend_entry& entry);
 // Every backend in this binary.
 std::vector<const backend_entry*> list_backends();
 

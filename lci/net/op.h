@@ -43,14 +43,44 @@ struct op {
   const void* header = nullptr;
   void* buffer = nullptr;      // written only by get
   size_t size = 0;             // bytes of buffer; 0 is legal
-  local_region local;          // registration of buffer; where device::needs_registration() says
-                               // so, required except for inject
+  local_region local;          // registration of buffer; where device_limits::needs_registration
+                               // says so, required except for inject
   remote_region remote;        // put, put_imm, get
   uint64_t remote_offset = 0;  // bytes from the start of `remote`
   void* context = nullptr;     // comes back in the completion of a posted operation
 };
 
 constexpr size_t max_header_size = 32;
+
+// A short operation (device::post_short): what is done, and with which rank. Passed in one register.
+struct short_op {
+  constexpr short_op(int to, op_kind what) : kind(what), rank(to) {}
+  op_kind kind;  // first, where a processor tests it with one instruction
+  int rank;
+};
+
+// Where a short put, put_imm or get writes or reads.
+struct remote_place {
+  remote_region region;
+  uint64_t offset = 0;  // bytes from the start of the region
+};
+
+// The same operation for device::post. `where` is null for a send.
+inline op make_op(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                  const remote_place* where) {
+  op made;
+  made.kind = what.kind;
+  made.inject = what.kind == op_kind::send;
+  made.rank = what.rank;
+  made.imm = imm;
+  made.buffer = buffer;
+  made.size = size;
+  if (where != nullptr) {
+    made.remote = where->region;
+    made.remote_offset = where->offset;
+  }
+  return made;
+}
 
 enum class completion_kind : uint8_t {
   send,         // a posted send, put, put_imm or get of this rank is complete: `context`

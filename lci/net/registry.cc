@@ -22,7 +22,17 @@ const backend_entry* all_backends[] = {
     &shm::backend, &ibv::backend, &ofi::backend, &mixed::backend, &sim::backend,
 };
 
+// The first value of a backend that has only a name: no enumerator comes near it.
+constexpr int first_named = 1000;
+
 }  // namespace
+
+attr_backend_t id_of(const backend_entry& entry) {
+  if (entry.id != attr_backend_t::none) return entry.id;
+  const auto* const found = std::find(std::begin(all_backends), std::end(all_backends), &entry);
+  LCI_CHECK(found != std::end(all_backends), "backend ", entry.name, " is not in this binary");
+  return static_cast<attr_backend_t>(first_named + (found - std::begin(all_backends)));
+}
 
 const backend_entry* find_backend(attr_backend_t id, bool one_host) {
   if (id == attr_backend_t::none && (!one_host || mixed::has_host_override())) {
@@ -31,7 +41,7 @@ const backend_entry* find_backend(attr_backend_t id, bool one_host) {
   const backend_entry* best = nullptr;
   for (const backend_entry* entry : all_backends) {
     if (id != attr_backend_t::none) {
-      if (entry->id == id) return entry;
+      if (id_of(*entry) == id) return entry;
     } else if (entry->preference >= 0 &&
                (best == nullptr || entry->preference > best->preference) && entry->available()) {
       best = entry;

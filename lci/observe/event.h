@@ -34,7 +34,7 @@ enum class event_kind : uint8_t {
 };
 constexpr int event_kinds = 15;
 
-// What a message or operation is on the wire (lci/runtime/wire.h).
+// What a message or operation is on the wire (lci/runtime/core/wire.h).
 enum class wire_form : uint8_t {
   none = 0,
   active_message = 1,    // `detail`: the remote completion object

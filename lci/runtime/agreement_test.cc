@@ -1,4 +1,4 @@
-#include "lci/runtime/agreement.h"
+#include "lci/runtime/core/agreement.h"
 
 #include <memory>
 #include <stdexcept>
@@ -8,7 +8,7 @@
 
 #include "gtest/gtest.h"
 #include "lci/boot/in_process.h"
-#include "lci/runtime/runtime.h"
+#include "lci/runtime/instance/runtime.h"
 #include "lci/testing/ranks/ranks.h"
 
 namespace lci::rt {

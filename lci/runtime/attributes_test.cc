@@ -1,4 +1,4 @@
-#include "lci/runtime/attributes.h"
+#include "lci/runtime/core/attributes.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "lci/runtime/backlog.h"
+#include "lci/runtime/protocol/backlog.h"
 
 #include <poll.h>
 
@@ -15,7 +15,7 @@ bool is_woken(const base::wakeup& sleeper) {
 
 class later final : public postponed {
  public:
-  bool try_begin(device_impl_t&) override { return false; }
+  bool try_begin(protocol_host&) override { return false; }
 };
 
 // A thread that sleeps on the device learns only from this of the work that another thread's post

@@ -12,7 +12,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
-#include "lci/runtime/runtime.h"
+#include "lci/runtime/instance/runtime.h"
 #include "lci/testing/ranks/ranks.h"
 
 namespace lci {

@@ -1,5 +1,5 @@
 // When calls of progress give the processor away.
-#include "lci/runtime/poll.h"
+#include "lci/runtime/device/poll.h"
 
 #include <chrono>
 #include <cstdint>
@@ -8,8 +8,8 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/base/poll_backoff.h"
-#include "lci/runtime/runtime.h"
-#include "lci/runtime/wait.h"
+#include "lci/runtime/device/wait.h"
+#include "lci/runtime/instance/runtime.h"
 #include "lci/testing/ranks/ranks.h"
 
 namespace lci {

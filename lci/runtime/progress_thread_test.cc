@@ -1,6 +1,6 @@
 // Programs that only wait, with progress threads that make all progress. Over shared memory, where
 // a thread has nothing to sleep on, and over libfabric, where it has.
-#include "lci/runtime/progress_thread.h"
+#include "lci/runtime/device/progress_thread.h"
 
 #include <chrono>
 #include <cstdlib>
@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/net/backend.h"
-#include "lci/runtime/runtime.h"
+#include "lci/runtime/instance/runtime.h"
 #include "lci/testing/ranks/ranks.h"
 #include "lci/testing/ranks/signal_levels.h"
 

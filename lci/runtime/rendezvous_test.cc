@@ -10,8 +10,8 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/net/ofi/provider.h"
-#include "lci/runtime/device.h"
-#include "lci/runtime/runtime.h"
+#include "lci/runtime/device/device.h"
+#include "lci/runtime/instance/runtime.h"
 #include "lci/testing/ranks/ranks.h"
 
 namespace lci {
@@ -81,7 +81,8 @@ TEST(Rendezvous, InPiecesOverTcp) {
       run(
           2,
           [](rank_under_test& self) {
-            EXPECT_EQ(self.runtime.p_impl->default_device()->net->preferred_chunk(self.to), piece);
+            const net::device& network = *self.runtime.p_impl->default_device()->net;
+            EXPECT_EQ(network.limits(self.to).latency_critical_piece, piece);
             exchange_messages(self, {piece, piece + 1, 2 * piece, 10 * piece - 1, 10 * piece + 1});
           },
           defaults, attr);
@@ -295,7 +296,7 @@ TEST(Rendezvous, WhatWaitsForATicketEndsWithItsPeer) {
                         .allow_retry(false)()
                         .is_posted());
       }
-      made->set_failed(1);
+      made->engines().fail_peer(1);
       conversations_of(runtime).fail_peer(1);
       for (int failed = 0; failed < count;) {
         progress_x().runtime(runtime)();

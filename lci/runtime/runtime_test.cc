@@ -1,7 +1,7 @@
 // The runtime through its public operations, with all ranks as threads of this process: each has a
 // runtime of its own, made from an in-process bootstrap and joined to the others by the
 // shared-memory backend.
-#include "lci/runtime/runtime.h"
+#include "lci/runtime/instance/runtime.h"
 
 #include <atomic>
 #include <cstring>

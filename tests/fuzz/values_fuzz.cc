@@ -5,7 +5,7 @@
 #include <string>
 
 #include "lci/base/env.h"
-#include "lci/runtime/attributes.h"
+#include "lci/runtime/core/attributes.h"
 
 namespace {
 

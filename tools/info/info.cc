@@ -7,9 +7,9 @@
 #include "lci/base/env.h"
 #include "lci/base/strings.h"
 #include "lci/net/backend.h"
-#include "lci/runtime/attribute_names.h"
-#include "lci/runtime/attributes.h"
-#include "lci/runtime/variables.h"
+#include "lci/runtime/core/attribute_names.h"
+#include "lci/runtime/core/attributes.h"
+#include "lci/runtime/core/variables.h"
 
 namespace lci::info {
 

@@ -7,9 +7,9 @@
 #include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
 #include "lci/boot/scoped.h"
-#include "lci/runtime/agreement.h"
-#include "lci/runtime/attributes.h"
-#include "lci/runtime/runtime.h"
+#include "lci/runtime/core/agreement.h"
+#include "lci/runtime/core/attributes.h"
+#include "lci/runtime/instance/runtime.h"
 #include "tools/info/print.h"
 
 namespace lci::info {

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <cstdlib>
 #include <map>
+#include <set>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 namespace lci::trace {
@@ -16,6 +18,8 @@ using observe::wire_form;
 
 // Messages that are counted in different order are not further apart than this.
 constexpr uint64_t most_apart = 4096;
+// By so many numbers, what threads count in another order than it travels in is mostly wrong.
+constexpr uint64_t neighbors = 64;
 
 // Those that the two sides count together: sender, receiver, device, and whether they are puts.
 using stream = std::tuple<int, int, int, int, int, bool>;
@@ -84,7 +88,7 @@ class matcher {
       static_cast<void>(key);
       by_number(&both.sent, &both.arrived, &result);
       by_description(&both.sent, &both.arrived, &result);
-      by_exchange(&both.sent, &both.arrived, &result);
+      by_time(&both.sent, &both.arrived, &result);
       result.only_sent += left(both.sent);
       result.only_arrived += left(both.arrived);
     }
@@ -158,40 +162,97 @@ class matcher {
     }
   }
 
-  // A post and an arrival of one number that are left, because the arrival is before the post:
-  // another message that is described equally gives up its arrival, and takes this one.
-  static void by_exchange(std::vector<end>* sent, std::vector<end>* arrived,
-                          matched_messages* result) {
-    for (end& post : *sent) {
-      if (post.is_matched) continue;
-      for (end& arrival : *arrived) {
-        if (arrival.is_matched || arrival.what->sequence != post.what->sequence ||
-            describe(*arrival.what) != describe(*post.what)) {
-          continue;
-        }
-        if (exchange(&post, &arrival, sent, arrived, result)) break;
-      }
+  // What is left of equal messages on both sides, since an arrival is before the posts that are left:
+  // of their neighbors by number, the posts and the arrivals are matched anew in the order of time,
+  // if that matches more of them.
+  static void by_time(std::vector<end>* sent, std::vector<end>* arrived, matched_messages* result) {
+    if (sent->empty() || arrived->empty()) return;
+    // Both are sorted by number. What only one of the recordings reaches is not left by mistake.
+    const uint64_t first = std::max(sent->front().what->sequence, arrived->front().what->sequence);
+    const uint64_t last = std::min(sent->back().what->sequence, arrived->back().what->sequence);
+    const auto counts = [&](const end& each) {
+      return each.is_matched || (each.what->sequence >= first && each.what->sequence <= last);
+    };
+    std::map<description, std::pair<std::vector<end*>, std::vector<end*>>> equal;
+    for (end& each : *sent) {
+      if (counts(each)) equal[describe(*each.what)].first.push_back(&each);
+    }
+    for (end& each : *arrived) {
+      if (counts(each)) equal[describe(*each.what)].second.push_back(&each);
+    }
+    for (auto& [key, both] : equal) {
+      static_cast<void>(key);
+      const std::set<size_t> arrows = arrows_near_left(both.first, both.second);
+      if (arrows.empty()) continue;
+      match_again(of_arrows(both.first, arrows), of_arrows(both.second, arrows), arrows, result);
     }
   }
 
-  static bool exchange(end* post, end* arrival, std::vector<end>* sent, std::vector<end>* arrived,
-                       matched_messages* result) {
-    for (end& other : *sent) {
-      if (!other.is_matched || describe(*other.what) != describe(*post->what) ||
-          distance(other.what->sequence, post->what->sequence) > most_apart ||
-          !may_be(other, *arrival)) {
+  // The arrows of messages whose numbers are near those of the ones that are left; none if one of
+  // the sides has none left.
+  static std::set<size_t> arrows_near_left(const std::vector<end*>& sent,
+                                           const std::vector<end*>& arrived) {
+    uint64_t least = ~uint64_t{0};
+    uint64_t greatest = 0;
+    const auto look = [&](const std::vector<end*>& side) {
+      size_t left = 0;
+      for (const end* each : side) {
+        if (each->is_matched) continue;
+        least = std::min(least, each->what->sequence);
+        greatest = std::max(greatest, each->what->sequence);
+        ++left;
+      }
+      return left > 0;
+    };
+    std::set<size_t> arrows;
+    const bool sent_left = look(sent);
+    if (!look(arrived) || !sent_left) return arrows;
+    const auto add = [&](const std::vector<end*>& side) {
+      for (const end* each : side) {
+        const uint64_t number = each->what->sequence;
+        if (each->is_matched && number + neighbors >= least && number <= greatest + neighbors) {
+          arrows.insert(each->arrow);
+        }
+      }
+    };
+    add(sent);
+    add(arrived);
+    return arrows;
+  }
+
+  // In the order of time.
+  static std::vector<end*> of_arrows(const std::vector<end*>& side,
+                                     const std::set<size_t>& arrows) {
+    std::vector<end*> found;
+    for (end* each : side) {
+      if (!each->is_matched || arrows.count(each->arrow) != 0) found.push_back(each);
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const end* a, const end* b) { return a->time < b->time; });
+    return found;
+  }
+
+  static void match_again(const std::vector<end*>& sent, const std::vector<end*>& arrived,
+                          const std::set<size_t>& arrows, matched_messages* result) {
+    std::vector<std::pair<end*, end*>> pairs;
+    for (end* arrival : arrived) {
+      if (pairs.size() == sent.size()) break;
+      end* const post = sent[pairs.size()];
+      if (may_be(*post, *arrival)) pairs.emplace_back(post, arrival);
+    }
+    if (pairs.size() <= arrows.size()) return;
+    for (end* each : sent) each->is_matched = false;
+    for (end* each : arrived) each->is_matched = false;
+    auto reused = arrows.begin();
+    for (const auto& [post, arrival] : pairs) {
+      if (reused == arrows.end()) {
+        join(post, arrival, result);
         continue;
       }
-      for (end& its : *arrived) {
-        if (!its.is_matched || its.arrow != other.arrow || !may_be(*post, its)) continue;
-        result->arrows[other.arrow].to = arrival->place;
-        arrival->is_matched = true;
-        arrival->arrow = other.arrow;
-        join(post, &its, result);
-        return true;
-      }
+      post->is_matched = arrival->is_matched = true;
+      post->arrow = arrival->arrow = *reused;
+      result->arrows[*reused++] = {post->place, arrival->place};
     }
-    return false;
   }
 
   static size_t left(const std::vector<end>& of) {

@@ -34,7 +34,7 @@ error_t rdma_device::poll(completion* out, size_t max, size_t* count) {
 }
 
 std::vector<int> rdma_device::wait_descriptors() const {
-  if (!config_.sleeps) return {};
+  if (!config_.attr.progress_thread) return {};
   return {own_->channel->fd, sleeper_.descriptor()};
 }
 
@@ -46,7 +46,7 @@ std::chrono::microseconds rdma_device::arm() {
   if (!failure_notices_.empty()) send_failure_notices();
   if (on_demand_) context_.answer_datagrams_except(*this);
   if (!ready_.empty() || !returned_.empty()) return not_now;
-  if (!config_.sleeps) return short_sleep;
+  if (!config_.attr.progress_thread) return short_sleep;
   sleeper_.arm();
   if (const base::Status status = own_->request_events(); !status.ok()) {
     LCI_LOG(debug, "ibv: ", status.message());

@@ -29,7 +29,7 @@ std::string describe(const port_address& address) {
 }  // namespace
 
 wanted_port wanted_from(const context_config& config) {
-  return {config.interface, config.ibv_gid_index, config.ibv_always_by_gid};
+  return {config.device_name, config.ibv_gid_idx, config.ibv_force_gid_auto_select};
 }
 
 rdma_context::rdma_context(const verbs& library, boot::bootstrap& boot,

@@ -49,7 +49,7 @@ rdma_device::rdma_device(rdma_context& context, boot::bootstrap& boot, const dev
       peers_(new peer[static_cast<size_t>(context.size())]),
       sources_(2 * static_cast<size_t>(context.size())),
       last_check_(std::chrono::steady_clock::now()) {
-  if (config.ibv_td_strategy == attr_ibv_td_strategy_t::per_qp) return;
+  if (config.attr.ibv_td_strategy == attr_ibv_td_strategy_t::per_qp) return;
   for (int r = 0; r < ranks_; ++r) {
     peer_of(r).message_queue.share(queues_lock_);
     peer_of(r).rma_queue.share(queues_lock_);
@@ -86,12 +86,12 @@ base::Status rdma_device::open() {
   const size_t sends = config_.queues.sends();
   const size_t packet_bytes = choose_packet_bytes(config_);
   base::Status status;
-  if (config_.sleeps) {
+  if (config_.attr.progress_thread) {
     status = own_->open_channel();
     if (status.ok() && !sleeper_.open()) status = failure("making a descriptor to sleep on", errno);
     if (!status.ok()) return status;
   }
-  status = own_->open(depths_, sends, packet_bytes, ranks_, config_.ibv_td_strategy);
+  status = own_->open(depths_, sends, packet_bytes, ranks_, config_.attr.ibv_td_strategy);
   if (!status.ok()) return status;
   max_inline_ = own_->max_inline();
   all_packets_.reset(new packet[sends]);

@@ -50,7 +50,8 @@ class rdma_device final : public device {
   ~rdma_device() override;
 
   error_t post(const op& operation) override;
-  error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
+  error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                     const remote_place* where) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;

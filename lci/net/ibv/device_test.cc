@@ -56,7 +56,7 @@ struct exposed {
 
 configuration sleeping() {
   configuration config;
-  config.device.sleeps = true;
+  config.device.attr.progress_thread = true;
   return config;
 }
 
@@ -71,7 +71,7 @@ void talk(rank_of_test& self, int ranks) {
 
 int thread_domains_of(attr_ibv_td_strategy_t strategy) {
   configuration config;
-  config.device.ibv_td_strategy = strategy;
+  config.device.attr.ibv_td_strategy = strategy;
   int made = 0;
   run(2, config, [&](rank_of_test& self) {
     talk(self, 2);

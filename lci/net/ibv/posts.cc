@@ -48,9 +48,12 @@ error_t rdma_device::post(const op& operation) {
   return operation.kind == op_kind::send ? post_send(operation) : post_rma(operation);
 }
 
-error_t rdma_device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
-  if (__builtin_expect(size > max_inline_, 0)) return device::inject(rank, imm, buffer, size);
-  peer& to = peer_of(rank);
+error_t rdma_device::post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                                const remote_place* where) {
+  if (__builtin_expect(what.kind != op_kind::send || size > max_inline_, 0)) {
+    return device::post_short(what, imm, buffer, size, where);
+  }
+  peer& to = peer_of(what.rank);
   send_queue& queue = to.message_queue;
   if (!queue.lock().try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);

@@ -28,7 +28,7 @@ class RingMonitor : public Device {
            std::chrono::seconds boot_timeout = patience) {
     configuration on_demand;
     on_demand.network.ibv_eager_ranks = 0;
-    on_demand.device.sleeps = sleeps_;
+    on_demand.device.attr.progress_thread = sleeps_;
     on_demand.boot_timeout = boot_timeout;
     ibv::run(ranks, on_demand, body);
   }

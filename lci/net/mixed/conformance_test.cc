@@ -31,7 +31,8 @@ std::vector<backend_under_test> all() {
   for (const bool processes : {false, true}) {
     if (!processes && std::getenv("LCI_TEST_PROCESSES") != nullptr) continue;
     for (int ranks = 3; ranks <= 4; ++ranks) {
-      made.push_back({"mixed", &mixed::backend, ranks, processes, {provider(), ""}});
+      made.push_back({"mixed", &mixed::backend, ranks, processes});
+      made.back().config.ofi_provider_name = provider();
     }
   }
   return made;

@@ -22,7 +22,7 @@ namespace {
 // Collective, with the same answer on all ranks.
 base::StatusOr<std::unique_ptr<context>> make_far(boot::bootstrap& boot,
                                                   const context_config& config) {
-  if (!config.provider.empty()) return ofi::backend.make(boot, config);
+  if (!config.ofi_provider_name.empty()) return ofi::backend.make(boot, config);
   const base::Status usable = ibv::usable(config);
   const auto all = exchange(boot, "mixed-far", std::string(usable.ok() ? "ibv" : "ofi"));
   if (!all.ok()) return all.status();

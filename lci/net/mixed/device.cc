@@ -29,12 +29,26 @@ device_limits common_limits(const device_limits& near, const device_limits& far)
   return both;
 }
 
+// The sizes of one of them, and what both must have in common.
+device_limits limits_of(const device_limits& one, const device_limits& both) {
+  device_limits made = both;
+  made.max_inject = one.max_inject;
+  made.max_send = one.max_send;
+  made.max_rma = one.max_rma;
+  made.needs_registration = one.needs_registration;
+  made.rma_short = one.rma_short;
+  made.latency_critical_piece = one.latency_critical_piece;
+  return made;
+}
+
 }  // namespace
 
 mixed_device::mixed_device(const hosts& where, std::unique_ptr<device> near,
                            std::unique_ptr<device> far)
     : device(common_limits(near->limits(), far->limits())),
       hosts_(where),
+      near_limits_(limits_of(near->limits(), limits_)),
+      far_limits_(limits_of(far->limits(), limits_)),
       near_(std::move(near)),
       far_(std::move(far)) {}
 
@@ -52,9 +66,17 @@ error_t mixed_device::post(const op& operation) {
   return far_->post(routed);
 }
 
-error_t mixed_device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
-  const int near = near_index(rank);
-  return near >= 0 ? near_->inject(near, imm, buffer, size) : far_->inject(rank, imm, buffer, size);
+error_t mixed_device::post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                                 const remote_place* where) {
+  const int near = near_index(what.rank);
+  if (where == nullptr) {
+    return near >= 0 ? near_->post_short({near, what.kind}, imm, buffer, size, nullptr)
+                     : far_->post_short(what, imm, buffer, size, nullptr);
+  }
+  const remote_place there = {near >= 0 ? near_of(where->region) : far_of(where->region),
+                              where->offset};
+  return near >= 0 ? near_->post_short({near, what.kind}, imm, buffer, size, &there)
+                   : far_->post_short(what, imm, buffer, size, &there);
 }
 
 error_t mixed_device::poll(completion* out, size_t max, size_t* count) {

@@ -26,16 +26,13 @@ class mixed_device final : public device {
  public:
   mixed_device(const hosts& where, std::unique_ptr<device> near, std::unique_ptr<device> far);
 
-  bool needs_registration(int rank) const override {
-    return (near_index(rank) >= 0 ? near_ : far_)->limits().needs_registration;
-  }
-  size_t preferred_chunk(int rank) const override {
-    const int near = near_index(rank);
-    return std::min(limits_.max_rma,
-                    near >= 0 ? near_->preferred_chunk(near) : far_->preferred_chunk(rank));
+  using device::limits;
+  const device_limits& limits(int rank) const override {
+    return near_index(rank) >= 0 ? near_limits_ : far_limits_;
   }
   error_t post(const op& operation) override;
-  error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
+  error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                     const remote_place* where) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
@@ -52,6 +49,8 @@ class mixed_device final : public device {
   error_t poll_far(completion* out, size_t max, size_t* count);
 
   const hosts& hosts_;
+  const device_limits near_limits_;
+  const device_limits far_limits_;
   // Counted by all threads that poll (not each by itself: one may poll several devices in turn).
   // What one of them adds may get lost.
   alignas(64) std::atomic<uint32_t> since_look_{0};

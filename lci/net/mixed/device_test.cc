@@ -18,7 +18,6 @@ class fake_device final : public device {
  public:
   explicit fake_device(const device_limits& limits) : device(limits) {}
 
-  size_t preferred_chunk(int rank) const override { return piece + static_cast<size_t>(rank); }
   error_t post(const op& operation) override {
     posted.push_back(operation);
     return errorcode_t::posted;
@@ -34,7 +33,6 @@ class fake_device final : public device {
   void release(const completion& received) override { released.push_back(received.lease); }
   bool drained() override { return is_drained; }
 
-  size_t piece = 0;
   int polls = 0;
   std::deque<completion> ready;
   bool endless = false;  // what is ready comes again and again
@@ -49,6 +47,7 @@ const hosts four_ranks = {{1, 3}, {-1, 0, -1, 1}, 2};
 device_limits limits(size_t each, bool flag) {
   device_limits made;
   made.max_inject = made.max_send = made.max_rma = made.rma_short = each;
+  made.latency_critical_piece = each / 2;
   made.needs_registration = flag;
   made.has_put_imm = !flag;
   return made;
@@ -85,24 +84,35 @@ TEST(MixedDevice, LimitsAreTheStricterOfBoth) {
   EXPECT_FALSE(both.has_put_imm);
 }
 
-TEST(MixedDevice, OnlyRanksOfOtherHostsNeedRegistration) {
+TEST(MixedDevice, LimitsOfARankAreThoseOfItsNetwork) {
   const joined made;
-  EXPECT_TRUE(made.both->needs_registration(0));
-  EXPECT_FALSE(made.both->needs_registration(1));
-  EXPECT_TRUE(made.both->needs_registration(2));
-  EXPECT_FALSE(made.both->needs_registration(3));
+  for (const int rank : {0, 1, 2, 3}) {
+    const bool near = rank % 2 == 1;
+    const device_limits& there = made.both->limits(rank);
+    EXPECT_EQ(there.needs_registration, !near) << rank;
+    EXPECT_EQ(there.max_inject, near ? 100u : 70u) << rank;
+    EXPECT_EQ(there.max_send, near ? 100u : 70u) << rank;
+    EXPECT_EQ(there.max_rma, near ? 100u : 70u) << rank;
+    EXPECT_EQ(there.rma_short, near ? 100u : 70u) << rank;
+    EXPECT_EQ(there.latency_critical_piece, near ? 50u : 35u) << rank;
+    EXPECT_FALSE(there.has_put_imm) << "which both networks must have, for rank " << rank;
+  }
 }
 
-TEST(MixedDevice, PreferredChunkIsThatOfTheNetworkOfTheRank) {
-  const joined made;
-  made.near->piece = 60;
-  made.far->piece = 10;
-  EXPECT_EQ(made.both->preferred_chunk(0), 10u);
-  EXPECT_EQ(made.both->preferred_chunk(1), 60u);
-  EXPECT_EQ(made.both->preferred_chunk(2), 12u);
-  EXPECT_EQ(made.both->preferred_chunk(3), 61u);
-  made.near->piece = 100;
-  EXPECT_EQ(made.both->preferred_chunk(1), made.both->limits().max_rma) << "which bounds a post";
+TEST(MixedDevice, ShortPutsOfOneNetworkAreShort) {
+  joined made;
+  const remote_place where = {join(remote_region{7, 0}, remote_region{8, 9}), 3};
+  char bytes[99];
+  const auto put = [&](int rank, size_t size) {
+    return made.both->post_short({rank, op_kind::put}, 0, bytes, size, &where).errorcode;
+  };
+  EXPECT_EQ(put(1, 99), errorcode_t::posted) << "to rank 1, whose network needs no registration";
+  EXPECT_EQ(put(0, 8), errorcode_t::retry) << "to rank 0, whose network does";
+  ASSERT_EQ(made.near->posted.size(), 1u);
+  EXPECT_EQ(made.near->posted[0].rank, 0);
+  EXPECT_EQ(made.near->posted[0].remote.base, 7u);
+  EXPECT_EQ(made.near->posted[0].remote_offset, 3u);
+  EXPECT_TRUE(made.far->posted.empty());
 }
 
 TEST(MixedDevice, PostsToTheNetworkOfTheRank) {
@@ -113,7 +123,7 @@ TEST(MixedDevice, PostsToTheNetworkOfTheRank) {
   for (const int rank : {0, 1, 2, 3}) {
     sent.rank = rank;
     EXPECT_TRUE(made.both->post(sent).is_posted());
-    EXPECT_TRUE(made.both->inject(rank, 1, &sent, 8).is_posted());
+    EXPECT_TRUE(made.both->post_short({rank, op_kind::send}, 1, &sent, 8, nullptr).is_posted());
   }
   ASSERT_EQ(made.near->posted.size(), 4u);
   ASSERT_EQ(made.far->posted.size(), 4u);

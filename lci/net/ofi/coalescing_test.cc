@@ -81,11 +81,13 @@ class Coalescing : public testing::Test {
 
   void open(size_t coalescing_size) {
     as_each_rank([&](size_t rank) {
-      auto made = backend.make(*boots_[rank], {provider, ""});
+      context_config network;
+      network.ofi_provider_name = provider;
+      auto made = backend.make(*boots_[rank], network);
       ASSERT_TRUE(made.ok()) << made.status();
       networks_[rank] = *std::move(made);
       device_config config;
-      config.coalescing_size = coalescing_size;
+      config.attr.ofi_gather_size = coalescing_size;
       auto device = networks_[rank]->make_device(config);
       ASSERT_TRUE(device.ok()) << device.status();
       devices_[rank] = *std::move(device);
@@ -107,19 +109,19 @@ class Coalescing : public testing::Test {
     }
   }
   void send(uint32_t imm) {
-    const message sent = make_message(imm);
+    message sent = make_message(imm);
     error_t posted;
     do {
-      posted = devices_[0]->inject(1, imm, sent.data(), sizeof(sent));
+      posted = devices_[0]->post_short({1, op_kind::send}, imm, sent.data(), sizeof(sent), nullptr);
     } while (posted.is_retry());
     ASSERT_TRUE(posted.is_done());
   }
   // Sends a message so large that a packet for one message of 8 KiB cannot hold two.
   void send_large(uint32_t imm) {
-    const large sent = make_large(imm);
+    large sent = make_large(imm);
     error_t posted;
     do {
-      posted = devices_[0]->inject(1, imm, sent.data(), sizeof(sent));
+      posted = devices_[0]->post_short({1, op_kind::send}, imm, sent.data(), sizeof(sent), nullptr);
     } while (posted.is_retry());
     ASSERT_TRUE(posted.is_done());
   }

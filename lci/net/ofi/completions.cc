@@ -51,15 +51,19 @@ error_t ofi_device::post(const op& operation) {
   return append(operation.rank, record, claim::post) ? errorcode_t::done : errorcode_t::retry_nomem;
 }
 
-error_t ofi_device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
+error_t ofi_device::post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                               const remote_place* where) {
+  if (__builtin_expect(what.kind != op_kind::send || size > limits_.max_inject, 0)) {
+    return device::post_short(what, imm, buffer, size, where);
+  }
   if (!lock_->try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(*lock_, std::adopt_lock);
-  if (__builtin_expect(peer_of(rank).state != peer_state::alive, 0)) return errorcode_t::fatal;
+  if (__builtin_expect(peer_of(what.rank).state != peer_state::alive, 0)) return errorcode_t::fatal;
   outgoing_record record;
   record.imm = imm;
   record.body = buffer;
   record.body_size = size;
-  return append(rank, record, claim::post) ? errorcode_t::done : errorcode_t::retry_nomem;
+  return append(what.rank, record, claim::post) ? errorcode_t::done : errorcode_t::retry_nomem;
 }
 
 error_t ofi_device::poll(completion* out, size_t max, size_t* count) {

@@ -11,7 +11,7 @@ namespace lci::net::conformance {
 namespace {
 
 // Runs with the provider LCI_TEST_PROVIDER and LCI_TEST_RANKS ranks, or with 1 to 4 ranks.
-// LCI_TEST_GATHER, if set, is device_config::coalescing_size. On a machine without the provider
+// LCI_TEST_GATHER, if set, is the attribute ofi_gather_size. On a machine without the provider
 // nothing is instantiated; OfiProvider.IsOnThisMachine, which is then skipped, says so.
 std::vector<backend_under_test> all() {
   const char* provider = std::getenv("LCI_TEST_PROVIDER");
@@ -23,12 +23,12 @@ std::vector<backend_under_test> all() {
   const char* only = std::getenv("LCI_TEST_RANKS");
   const int fixed = only == nullptr ? 0 : std::atoi(only);
   const char* gather = std::getenv("LCI_TEST_GATHER");
-  const size_t coalescing_size =
-      gather == nullptr ? device_config().coalescing_size : std::strtoul(gather, nullptr, 10);
   for (const bool processes : {false, true}) {
     for (int ranks = 1; ranks <= 4; ++ranks) {
       if (fixed != 0 && ranks != fixed) continue;
-      made.push_back({"ofi", &ofi::backend, ranks, processes, {wanted.name, ""}, coalescing_size});
+      made.push_back({"ofi", &ofi::backend, ranks, processes});
+      made.back().config.ofi_provider_name = wanted.name;
+      if (gather != nullptr) made.back().device.ofi_gather_size = std::strtoul(gather, nullptr, 10);
       made.back().notifies = wanted.name == "tcp;ofi_rxm" || wanted.name == "sockets";
     }
   }

@@ -47,8 +47,8 @@ base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
   }
   std::unique_ptr<ofi_context> made(new ofi_context(boot, first_key, config.max_registrations));
   wanted_provider wanted;
-  wanted.name = config.provider;
-  wanted.interface = config.interface;
+  wanted.name = config.ofi_provider_name;
+  wanted.interface = config.device_name;
   wanted.one_host = boot.position().local_size == boot.size();
 
   const introduction local = introduce_ourselves();

@@ -32,7 +32,7 @@ size_t choose_message_bytes(const device_config& config) {
 
 size_t packet_bytes_for(const ofi_context& context, const device_config& config) {
   return choose_packet_bytes(
-      choose_message_bytes(config), config.coalescing_size,
+      choose_message_bytes(config), config.attr.ofi_gather_size,
       eager_limit_of(context.chosen_provider().name()), config.queues.receives,
       receives_needed(most_credits, static_cast<size_t>(context.size()) - 1));
 }
@@ -51,15 +51,13 @@ device_limits choose_limits(const provider& from, const device_config& config) {
   limits.max_rma = from.rma == rma_mode::messages
                        ? bytes_with_request(choose_message_bytes(config))
                        : std::min(from.info->ep_attr->max_msg_size, max_rma_bytes);
+  if (from.writes_latency_critical() && is_over_tcp(from.name())) {
+    // Puts no larger than a packet are not written directly.
+    limits.latency_critical_piece =
+        std::clamp(choose_piece(config.attr.ofi_piece_size, congestion_control()),
+                   limits.max_send + 1, limits.max_rma);
+  }
   return limits;
-}
-
-size_t choose_preferred_chunk(const provider& from, const device_config& config,
-                              const device_limits& limits) {
-  if (!from.writes_latency_critical() || !is_over_tcp(from.name())) return limits.max_rma;
-  // Puts no larger than a packet are not written directly.
-  return std::clamp(choose_piece(config.piece_size, congestion_control()), limits.max_send + 1,
-                    limits.max_rma);
 }
 
 size_t choose_inject_bytes(const provider& from) {
@@ -93,10 +91,9 @@ ofi_device::ofi_device(ofi_context& context, const device_config& config)
       config_(config),
       rma_(context.chosen_provider().rma),
       writes_latency_critical_(context.chosen_provider().writes_latency_critical()),
-      preferred_chunk_(choose_preferred_chunk(context.chosen_provider(), config, limits_)),
       message_bytes_(choose_message_bytes(config)),
       packet_bytes_(packet_bytes_for(context, config)),
-      coalescing_(config.coalescing_size, packet_bytes_),
+      coalescing_(config.attr.ofi_gather_size, packet_bytes_),
       inject_bytes_(choose_inject_bytes(context.chosen_provider())),
       credits_each_(choose_credits_each(context, config)),
       immediate_(context.chosen_provider().info->domain_attr->cq_data_size),
@@ -148,7 +145,7 @@ base::Status ofi_device::open() {
                              + receives  // or peers' writes, which cost a credit, too
                              + 1;        // a provider may keep one entry free
   base::StatusOr<endpoint> opened =
-      endpoint::open(own_->active_domain->get(), from, completions, config_.sleeps);
+      endpoint::open(own_->active_domain->get(), from, completions, config_.attr.progress_thread);
   if (!opened.ok()) return opened.status();
   own_->ep = *std::move(opened);
   notifies_ = own_->ep.descriptor() >= 0;

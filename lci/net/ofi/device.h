@@ -41,9 +41,9 @@ class alignas(base::cache_line_size) ofi_device final : public device {
                                                       const device_config& config);
   ~ofi_device() override;
 
-  size_t preferred_chunk(int) const override { return preferred_chunk_; }
   error_t post(const op& operation) override;
-  error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
+  error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                     const remote_place* where) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
@@ -168,7 +168,6 @@ class alignas(base::cache_line_size) ofi_device final : public device {
   const rma_mode rma_;
   // Latency-critical puts are written directly, although other puts are asked of the target.
   const bool writes_latency_critical_;
-  const size_t preferred_chunk_;
   const size_t message_bytes_;  // size of a packet with room for one message of any size
   const size_t packet_bytes_;   // capacity of a packet
   const coalescing_limit coalescing_;

@@ -51,7 +51,7 @@ device_limits choose_limits(const device_config& config, int ranks, bool any_tar
   device_limits limits;
   // Larger messages than the runtime needs, as far as that makes no ring larger.
   const size_t quarter = net::ring_bytes(span_of(config.max_message) * cell_size, ranks) / 4;
-  const size_t wanted = std::min(config.eager_size, max_message_bytes) + max_header_size;
+  const size_t wanted = std::min(config.attr.shm_eager_size, max_message_bytes) + max_header_size;
   limits.max_inject =
       std::max({size_t{64}, config.max_message,
                 std::min(wanted, quarter - word_size - sizeof(remote_copy_header) - cell_size)});
@@ -59,7 +59,7 @@ device_limits choose_limits(const device_config& config, int ranks, bool any_tar
   limits.needs_registration = false;
   // What both ranks copy, or the ring carries in several pieces, is waited for.
   limits.rma_short =
-      any_target_copies ? 0 : std::min(limits.max_send + 1, config.cooperative_copy_size);
+      any_target_copies ? 0 : std::min(limits.max_send + 1, config.attr.shm_joint_copy_size);
   limits.has_add = !any_target_copies;  // else the bytes themselves wait for the target
   // What others' messages to the same rank may have to wait for.
   limits.max_rma = size_t{4} << 20;
@@ -73,7 +73,7 @@ shm_device::shm_device(shm_context& context, const device_config& config)
       context_(context),
       ranks_(context.size()),
       piece_(limits().max_send),
-      cooperative_copy_size_(config.cooperative_copy_size),
+      cooperative_copy_size_(config.attr.shm_joint_copy_size),
       mailboxes_(static_cast<size_t>(ranks_)),
       writers_(new ring_writer[static_cast<size_t>(ranks_)]),
       readers_(new ring_reader[static_cast<size_t>(ranks_)]),

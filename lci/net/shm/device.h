@@ -29,13 +29,8 @@ class shm_device final : public device {
   ~shm_device() override;
 
   error_t post(const op& operation) override;
-  error_t inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) override;
-  error_t put(int rank, const void* buffer, size_t size, remote_region remote,
-              uint64_t remote_offset) override;
-  error_t put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
-                  remote_region remote, uint64_t remote_offset) override;
-  error_t get(int rank, void* buffer, size_t size, remote_region remote,
-              uint64_t remote_offset) override;
+  error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                     const remote_place* where) override;
   bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) override;
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
@@ -68,7 +63,13 @@ class shm_device final : public device {
 
   error_t send(int rank, net_imm_data_t imm, const iovec& message);
   error_t post_remote_copy(const op& operation);
-  unsigned char* find_mapped(int rank, remote_region remote, uint64_t offset, size_t size) const;
+  error_t post_message(short_op what, net_imm_data_t imm, void* buffer, size_t size);
+  error_t post_rma_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                         const remote_place* where);
+  error_t copy_short(short_op what, void* buffer, size_t size, const remote_place& where);
+  error_t put_imm_short(int rank, net_imm_data_t imm, const void* buffer, size_t size,
+                        const remote_place& where);
+  unsigned char* find_mapped(int rank, const remote_place& where, size_t size) const;
   error_t post_inline_put_imm(const op& operation, ring_writer& to);
   error_t post_large(const op& operation, uint64_t remote, ring_writer& to);
   error_t full(int rank) const;

@@ -25,15 +25,28 @@ error_t shm_device::post(const op& operation) {
               {operation.header, operation.header_size, operation.buffer, operation.size});
 }
 
-// Most are small, to a ring that one thread has nearly to itself: their way makes no call.
-error_t shm_device::inject(int rank, net_imm_data_t imm, const void* buffer, size_t size) {
+// Most are messages to a ring that one thread has nearly to itself: their way makes no call.
+error_t shm_device::post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                               const remote_place* where) {
+  const int rank = what.rank;
+  // (What else may happen is called at the end, so that this function needs no stack.)
+  if (__builtin_expect(what.kind != op_kind::send, 0)) {
+    return post_rma_short(what, imm, buffer, size, where);
+  }
   if (__builtin_expect(state(rank) == peer_state::alive && ring_writer::is_short(size), 1)) {
     ring_writer& to = writer(rank);
     const ds::biased_lock::owner_guard guard(to.lock);
     if (guard && to.write_short(ring_message_kind::send, imm, buffer, size))
       return errorcode_t::done;
   }
-  return send(rank, imm, {nullptr, 0, buffer, size});
+  return post_message(what, imm, buffer, size);
+}
+
+// Of any size.
+[[gnu::noinline]] error_t shm_device::post_message(short_op what, net_imm_data_t imm, void* buffer,
+                                                   size_t size) {
+  if (size > limits_.max_inject) return errorcode_t::retry;
+  return send(what.rank, imm, {nullptr, 0, buffer, size});
 }
 
 error_t shm_device::send(int rank, net_imm_data_t imm, const iovec& message) {
@@ -52,53 +65,48 @@ error_t shm_device::full(int rank) const {
 
 // Where bytes that a rank has opened are mapped here, if they were used before; else null. Most
 // puts and gets are small, and of such memory: their way makes no call.
-[[gnu::always_inline]] inline unsigned char* shm_device::find_mapped(int rank, remote_region remote,
-                                                                     uint64_t offset,
+[[gnu::always_inline]] inline unsigned char* shm_device::find_mapped(int rank,
+                                                                     const remote_place& where,
                                                                      size_t size) const {
   open_bytes open;
-  const bool found = state(rank) == peer_state::alive &&
-                     find_open(context_.rank_at(rank).regions(), remote, offset, size, &open);
+  const bool found =
+      state(rank) == peer_state::alive &&
+      find_open(context_.rank_at(rank).regions(), where.region, where.offset, size, &open);
   return __builtin_expect(found, 1) ? context_.rank_at(rank).mapped_before(open) : nullptr;
 }
 
-error_t shm_device::put(int rank, const void* buffer, size_t size, remote_region remote,
-                        uint64_t remote_offset) {
-  unsigned char* const mapped = find_mapped(rank, remote, remote_offset, size);
-  if (__builtin_expect(mapped == nullptr, 0)) {
-    return device::put(rank, buffer, size, remote, remote_offset);
+// A put or a get.
+[[gnu::always_inline]] inline error_t shm_device::copy_short(short_op what, void* buffer,
+                                                             size_t size,
+                                                             const remote_place& where) {
+  unsigned char* const mapped = find_mapped(what.rank, where, size);
+  if (__builtin_expect(mapped == nullptr || size >= limits_.rma_short, 0)) {
+    return device::post_short(what, 0, buffer, size, &where);
   }
-  if (__builtin_expect(size > cache_line_size, 0)) return copy(mapped, buffer, size);
-  base::copy_short(mapped, buffer, size);
+  void* const to = what.kind == op_kind::put ? mapped : buffer;
+  const void* const from = what.kind == op_kind::put ? buffer : mapped;
+  if (__builtin_expect(size > cache_line_size, 0)) return copy(to, from, size);
+  base::copy_short(to, from, size);
   return errorcode_t::done;
 }
 
-error_t shm_device::get(int rank, void* buffer, size_t size, remote_region remote,
-                        uint64_t remote_offset) {
-  const unsigned char* const mapped = find_mapped(rank, remote, remote_offset, size);
-  if (__builtin_expect(mapped == nullptr, 0)) {
-    return device::get(rank, buffer, size, remote, remote_offset);
-  }
-  if (__builtin_expect(size > cache_line_size, 0)) return copy(buffer, mapped, size);
-  base::copy_short(buffer, mapped, size);
-  return errorcode_t::done;
-}
-
-// And those that tell the target, also of memory that isn't mapped: through a ring that one thread
-// has nearly to itself.
-error_t shm_device::put_imm(int rank, net_imm_data_t imm, const void* buffer, size_t size,
-                            remote_region remote, uint64_t remote_offset) {
+// A put that notifies, also of memory that isn't mapped: through a ring that one thread has nearly
+// to itself.
+[[gnu::always_inline]] inline error_t shm_device::put_imm_short(int rank, net_imm_data_t imm,
+                                                                const void* buffer, size_t size,
+                                                                const remote_place& where) {
   constexpr size_t most = cache_line_size - word_size - sizeof(inline_put_imm_header);
   open_bytes open;
   if (__builtin_expect(
           size <= most && state(rank) == peer_state::alive &&
-              find_open(context_.rank_at(rank).regions(), remote, remote_offset, size, &open),
+              find_open(context_.rank_at(rank).regions(), where.region, where.offset, size, &open),
           1)) {
     const peer& target = context_.rank_at(rank);
     ring_writer& to = writer(rank);
     const ds::biased_lock::owner_guard guard(to.lock);
     if (guard && open.backing == 0 && target.access != reach::here) {
       if (to.write_short(ring_message_kind::inline_put_imm, imm,
-                         make_inline_put_imm(remote, remote_offset), buffer, size)) {
+                         make_inline_put_imm(where.region, where.offset), buffer, size)) {
         return errorcode_t::done;
       }
     } else if (guard && to.can_write_short(0)) {
@@ -110,7 +118,14 @@ error_t shm_device::put_imm(int rank, net_imm_data_t imm, const void* buffer, si
       }
     }
   }
-  return device::put_imm(rank, imm, buffer, size, remote, remote_offset);
+  return device::post_short({rank, op_kind::put_imm}, imm, const_cast<void*>(buffer), size, &where);
+}
+
+[[gnu::noinline]] error_t shm_device::post_rma_short(short_op what, net_imm_data_t imm,
+                                                     void* buffer, size_t size,
+                                                     const remote_place* where) {
+  return what.kind == op_kind::put_imm ? put_imm_short(what.rank, imm, buffer, size, *where)
+                                       : copy_short(what, buffer, size, *where);
 }
 
 error_t shm_device::post_remote_copy(const op& operation) {

@@ -2,17 +2,14 @@
 #define LCI_RUNTIME_PROTOCOL_CONTROL_H_
 
 #include "lci/net/op.h"
-#include "lci/runtime/matching.h"
-#include "lci/runtime/message.h"
-#include "lci/runtime/wire.h"
+#include "lci/runtime/core/wire.h"
+#include "lci/runtime/protocol/operation.h"
 
 namespace lci::rt {
 
 inline match_header make_match_header(const address& to) {
-  // Ranks name the engines of a group independently of each other.
-  const uint16_t engine =
-      __builtin_expect(to.collective, 0) ? to.remote_engine : static_cast<uint16_t>(to.engine->id);
-  return {to.tag, engine, static_cast<uint8_t>(to.policy), static_cast<uint8_t>(to.collective), 0};
+  return {to.tag, to.remote_engine, static_cast<uint8_t>(to.policy),
+          static_cast<uint8_t>(to.collective), 0};
 }
 
 // A policy that this version does not know matches nothing that anybody waits for.

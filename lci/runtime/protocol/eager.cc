@@ -5,47 +5,46 @@
 #include "lci/api/comp.hpp"
 #include "lci/base/copy.h"
 #include "lci/base/log.h"
-#include "lci/runtime/device.h"
 #include "lci/runtime/protocol/envelope.h"
-#include "lci/runtime/runtime.h"
+#include "lci/runtime/protocol/host.h"
 
 namespace lci::rt {
 
-// ---- inject
-// ---------------------------------------------------------------------------------------
+// ---- inject -------------------------------------------------------------------------------------
 
-error_t eager::inject(const message& outgoing, const envelope& with, bool may_wait) {
+error_t eager::inject(const operation& outgoing, const envelope& with, bool may_wait) {
   const net::op op = inject_op(outgoing.rank, with, outgoing.buffer, outgoing.size);
-  const error_t result = device_.net->post(op);
+  const error_t result = host_.net->post(op);
   if (__builtin_expect(result.is_done(), 1)) {
     outgoing.release();
     return result;
   }
   if (!result.is_retry() || !may_wait) return result;
   waiting_state* state = waiting_pool_.make();
+  state->of = this;
   state->outgoing = outgoing;
-  device_.backlog.push(op, state);
+  host_.backlog.push(op, state);
   return errorcode_t::posted_backlog;
 }
 
-void eager::waiting_state::completed(device_impl_t& device, errorcode_t code) {
-  const message sent = outgoing;
-  device.eager.waiting_pool_.recycle(this);
+void eager::waiting_state::completed(protocol_host&, errorcode_t code) {
+  const operation sent = outgoing;
+  of->waiting_pool_.recycle(this);
   sent.signal(code == errorcode_t::done ? errorcode_t::done_backlog : code);
 }
 
-// ---- from a packet
-// ----------------------------------------------------------------------------------
+// ---- from a packet ------------------------------------------------------------------------------
 
-error_t eager::send_from_packet(const message& outgoing, const envelope& with, bool copy,
+error_t eager::send_from_packet(const operation& outgoing, const envelope& with, bool copy,
                                 bool may_wait) {
   packet* from = outgoing.user_packet;
   if (copy) {
-    from = device_.packets().get();
+    from = host_.packets().get();
     if (from == nullptr) return errorcode_t::retry_nopacket;
     if (outgoing.size > 0) std::memcpy(from->payload(), outgoing.buffer, outgoing.size);
   }
   packet_state* state = packet_pool_.make();
+  state->of = this;
   state->outgoing = outgoing;
   state->copy = copy ? from : nullptr;
   // A message that was copied is complete for the program as soon as the network has the copy.
@@ -67,11 +66,11 @@ error_t eager::send_from_packet(const message& outgoing, const envelope& with, b
     op.imm = with.imm;
     op.buffer = begin;
     op.size = with.header_size + outgoing.size;
-    op.local = device_.region_of(*from);
+    op.local = host_.region_of(*from);
     op.context = static_cast<continuation*>(state);
-    result = device_.net->post(op);
+    result = host_.net->post(op);
     if (result.is_retry() && may_wait) {
-      device_.backlog.push(op, state);
+      host_.backlog.push(op, state);
       result = errorcode_t::posted_backlog;
     }
   } catch (...) {
@@ -86,12 +85,13 @@ error_t eager::send_from_packet(const message& outgoing, const envelope& with, b
   return result;
 }
 
-void eager::packet_state::completed(device_impl_t& device, errorcode_t code) {
-  const message sent = outgoing;
+void eager::packet_state::completed(protocol_host&, errorcode_t code) {
+  const operation sent = outgoing;
   packet* const used = copy;
   const bool told = signals;
-  device.eager.packet_pool_.recycle(this);
-  device.eager.open_.fetch_sub(1, std::memory_order_release);
+  eager& owner = *of;
+  owner.packet_pool_.recycle(this);
+  owner.open_.fetch_sub(1, std::memory_order_release);
   if (used != nullptr) used->put();
   if (told) {
     sent.signal(code);
@@ -101,11 +101,10 @@ void eager::packet_state::completed(device_impl_t& device, errorcode_t code) {
   }
 }
 
-// ---- receiver
-// ---------------------------------------------------------------------------------------
+// ---- receiver -----------------------------------------------------------------------------------
 
 void eager::on_am(comp_impl_t& comp, int rank, tag_t tag, const void* bytes, size_t size) {
-  void* const buffer = device_.allocate_for_am(comp, size, rank);
+  void* const buffer = host_.allocate_for_am(comp, size, rank);
   base::copy_bytes(buffer, bytes, size);
   comp.signal(status_of_arrival(rank, buffer, size, tag));
 }

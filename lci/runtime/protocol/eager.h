@@ -16,11 +16,13 @@
 #include "lci/api/types.hpp"
 #include "lci/ds/object_pool.h"
 #include "lci/net/op.h"
-#include "lci/runtime/backlog.h"
-#include "lci/runtime/message.h"
-#include "lci/runtime/packet.h"
+#include "lci/runtime/protocol/backlog.h"
+#include "lci/runtime/protocol/operation.h"
+#include "lci/runtime/resources/packet.h"
 
 namespace lci::rt {
+
+class protocol_host;
 
 struct envelope;
 
@@ -29,12 +31,13 @@ struct envelope;
 // Thread safety: every member by any thread at any time; none blocks.
 class eager {
  public:
-  explicit eager(device_impl_t& device) : device_(device) {}
+  explicit eager(protocol_host& host) : host_(host) {}
 
-  // The three ways. Answers as rt::post_message; `fatal` if the peer is gone; retry codes only if
+  // The three ways. Answers as rt::send (post/send.h); `fatal` if the peer is gone; retry codes only if
   // not may_wait, but retry_nopacket in any case.
-  error_t inject(const message& outgoing, const envelope& with, bool may_wait);
-  error_t send_from_packet(const message& outgoing, const envelope& with, bool copy, bool may_wait);
+  error_t inject(const operation& outgoing, const envelope& with, bool may_wait);
+  error_t send_from_packet(const operation& outgoing, const envelope& with, bool copy,
+                           bool may_wait);
 
   // An active message has arrived for a completion object that is not lent it: hands it a copy of
   // the bytes. Throws std::runtime_error, the message being dropped, if there is no memory.
@@ -46,18 +49,20 @@ class eager {
  private:
   // A message in the backlog.
   struct waiting_state final : continuation {
-    message outgoing;
-    void completed(device_impl_t& device, errorcode_t code) override;
+    eager* of = nullptr;
+    operation outgoing;
+    void completed(protocol_host& host, errorcode_t code) override;
   };
   // A packet in the network.
   struct packet_state final : continuation {
-    message outgoing;
+    eager* of = nullptr;
+    operation outgoing;
     packet* copy = nullptr;  // ours, if it is not the program's
     bool signals = false;    // the message's completion is this one
-    void completed(device_impl_t& device, errorcode_t code) override;
+    void completed(protocol_host& host, errorcode_t code) override;
   };
 
-  device_impl_t& device_;
+  protocol_host& host_;
   std::atomic<int64_t> open_{0};
   ds::object_pool<waiting_state> waiting_pool_;
   ds::object_pool<packet_state> packet_pool_;

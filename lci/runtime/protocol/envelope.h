@@ -5,10 +5,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "lci/runtime/matching.h"
-#include "lci/runtime/message.h"
+#include "lci/runtime/core/wire.h"
 #include "lci/runtime/protocol/control.h"
-#include "lci/runtime/wire.h"
+#include "lci/runtime/protocol/operation.h"
 
 namespace lci::rt {
 
@@ -21,7 +20,7 @@ struct envelope {
 static_assert(sizeof(am_header) == 16 && sizeof(tagged_header) == 16);
 
 inline bool is_short_tagged(const address& to) {
-  return to.rcomp == 0 && to.tag <= max_short_tag && to.engine->id == default_engine &&
+  return to.rcomp == 0 && to.tag <= max_short_tag && to.remote_engine == default_engine &&
          !to.collective && to.policy == matching_policy_t::rank_tag;
 }
 

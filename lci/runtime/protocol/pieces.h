@@ -7,9 +7,12 @@
 
 #include "lci/api/types.hpp"
 #include "lci/net/op.h"
-#include "lci/runtime/backlog.h"
+#include "lci/runtime/protocol/backlog.h"
+#include "lci/runtime/protocol/operation.h"
 
 namespace lci::rt {
+
+class protocol_host;
 
 // Or of many runs of bytes, one after the other, each in pieces.
 //
@@ -17,20 +20,12 @@ namespace lci::rt {
 // target, does not rely on any order of the network.
 class pieces : public continuation {
  public:
-  // Before start(): what to move.
-  net::op_kind kind = net::op_kind::put;  // put or get
-  int rank = -1;
-  void* buffer = nullptr;
-  size_t size = 0;
-  net::local_region local;
-  net::remote_region remote;
-  uint64_t remote_offset = 0;
-  bool tells = false;  // the last piece is a put_imm with these
-  net_imm_data_t imm = 0;
-  net_imm_data_t imm_high = 0;
-  bool latency_critical = false;  // as in net::op
-  // If not null: what to move instead of `buffer`, `size` and `remote_offset`, which then are those
-  // of the run that is under way. At least one; stays until it is finished.
+  // Before start(): the put or get. Its `imm` and `imm_high` are those of the last piece, if that
+  // notifies.
+  operation whole;
+  bool notifies = false;  // the last piece is a put_imm
+  // If not null: what to move instead of `buffer`, `size` and `remote_offset` of `whole`, which then
+  // are those of the run that is under way. At least one; stays until it is finished.
   struct run {
     void* buffer;
     size_t size;
@@ -44,16 +39,16 @@ class pieces : public continuation {
   //   posted  finished() will be called, possibly before this returns
   //   retry   nothing happened; only if not may_wait
   //   fatal   the peer is gone, or its memory is not accessible
-  error_t start(device_impl_t& device, bool may_wait);
+  error_t start(protocol_host& host, bool may_wait);
 
  protected:
   ~pieces() = default;
   // All is over, with done or fatal. The object may end its own life.
-  virtual void finished(device_impl_t& device, errorcode_t code) = 0;
+  virtual void finished(protocol_host& host, errorcode_t code) = 0;
 
  private:
-  void completed(device_impl_t& device, errorcode_t code) final;
-  error_t post_rest(device_impl_t& device, bool may_wait);
+  void completed(protocol_host& host, errorcode_t code) final;
+  error_t post_rest(protocol_host& host, bool may_wait);
 
   bool is_last_run() const { return runs == nullptr || run_ + 1 == run_count; }
   void take_run(size_t i);

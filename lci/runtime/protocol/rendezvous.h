@@ -29,13 +29,15 @@
 #include "lci/ds/ticket_table.h"
 #include "lci/net/op.h"
 #include "lci/observe/rank_report.h"
-#include "lci/runtime/backlog.h"
-#include "lci/runtime/message.h"
+#include "lci/runtime/core/wire.h"
+#include "lci/runtime/protocol/backlog.h"
+#include "lci/runtime/protocol/operation.h"
 #include "lci/runtime/protocol/pieces.h"
-#include "lci/runtime/registrations.h"
-#include "lci/runtime/wire.h"
+#include "lci/runtime/resources/registrations.h"
 
 namespace lci::rt {
+
+class protocol_host;
 
 // A message that a peer has announced.
 struct announcement {
@@ -57,7 +59,7 @@ struct announcement {
 // Thread safety: every member by any thread at any time; none blocks.
 class rendezvous {
  public:
-  explicit rendezvous(device_impl_t& device) : device_(device) {}
+  explicit rendezvous(protocol_host& host) : host_(host) {}
 
   // Lowers the number of tickets of either kind. Before the first conversation.
   void set_limit(uint32_t tickets) {
@@ -69,12 +71,12 @@ class rendezvous {
   // receiver can't take it. Answers a retry code, and has done nothing, when the announcement can't
   // leave now, or no ticket is free, and it may not wait in the backlog; `fatal` when the peer is
   // gone. Throws if the buffer can't be registered.
-  error_t start(const message& outgoing, bool may_wait);
+  error_t start(const operation& outgoing, bool may_wait);
 
   // Receiver: takes an announced message into incoming.buffer (incoming.size: the size announced),
   // then signals incoming.comp. Throws if the buffer can't be registered, after rejecting the
   // message.
-  void accept(const announcement& announced, const message& incoming);
+  void accept(const announcement& announced, const operation& incoming);
   // Receiver: the message can't be taken. The sender's operation ends with `fatal`.
   void reject(const announcement& announced);
 
@@ -98,28 +100,29 @@ class rendezvous {
 
  private:
   struct outgoing_state final : pieces, postponed {
-    message outgoing;
-    bool registered = false;  // `local` is that of `use`
+    rendezvous* of = nullptr;
+    bool registered = false;  // the local region is that of `use`
     registrations::use use;
     uint32_t receiver_ticket = 0;
-    void finished(device_impl_t& device, errorcode_t code) override;
-    bool try_begin(device_impl_t& device) override;
+    void finished(protocol_host& host, errorcode_t code) override;
+    bool try_begin(protocol_host& host) override;
   };
   struct incoming_state final : postponed {
-    bool try_begin(device_impl_t& device) override;
-    message incoming;
+    rendezvous* of = nullptr;
+    bool try_begin(protocol_host& host) override;
+    operation incoming;
     uint32_t sender_ticket = 0;
     registrations::use use;   // of the program's registration, or
     bool registered = false;  // to be ended by us
   };
 
   // In the tables: the other rank, collectives apart.
-  int owner_of(const message& m) const;
+  int owner_of(const operation& m) const;
   template <class Table>
   auto* take(Table* table, uint32_t ticket, int rank);
-  bool last_put_tells() const;
+  bool last_put_notifies() const;
   // Its peer is gone, or a rank that its collective needs.
-  bool is_lost(const message& m) const;
+  bool is_lost(const operation& m) const;
   // Sends the announcement: posted or posted_backlog. Answers retry_nomem, and has done nothing, if
   // no ticket is free; another retry code or fatal as start(). The state is the caller's then.
   error_t announce(outgoing_state* state, bool may_wait);
@@ -128,7 +131,7 @@ class rendezvous {
   void finish(outgoing_state* state, errorcode_t code);
   void finish(incoming_state* state, errorcode_t code);
 
-  device_impl_t& device_;
+  protocol_host& host_;
   std::atomic<int64_t> open_{0};
   ds::object_pool<outgoing_state> outgoing_pool_;
   ds::object_pool<incoming_state> incoming_pool_;

@@ -20,12 +20,14 @@
 
 #include "lci/ds/object_pool.h"
 #include "lci/net/op.h"
-#include "lci/runtime/message.h"
+#include "lci/runtime/core/wire.h"
+#include "lci/runtime/protocol/operation.h"
 #include "lci/runtime/protocol/pieces.h"
-#include "lci/runtime/registrations.h"
-#include "lci/runtime/wire.h"
+#include "lci/runtime/resources/registrations.h"
 
 namespace lci::rt {
+
+class protocol_host;
 
 // A signal of the target's, and what it is told.
 struct remote_signal : signal_event {
@@ -34,24 +36,28 @@ struct remote_signal : signal_event {
   uint64_t counter_offset = 0;
 };
 
-// A put or get on its way, and what its target is told.
+// Whether the network can tell the target of a put. Then the immediate data of *put says what.
+bool notifies(const protocol_host& host, operation* put, const remote_signal& signal);
+// Else, when the operation is over: tells the target, if it is to be told.
+void tell(protocol_host& host, const operation& over, const remote_signal& signal);
+
+// A put or get on its way, and what its target is told: a completion object by the operation's tag
+// and rcomp (0: none), or a signal.
 class rma_transfer : public pieces {
  public:
-  tag_t tag = 0;
-  rcomp_t rcomp = 0;     // 0: no completion object
   remote_signal signal;  // its number 0: none
 
   // pieces::start(), after which the target has been told, if done.
-  error_t start(device_impl_t& device, bool may_wait);
+  error_t start(protocol_host& host, bool may_wait);
 
  protected:
   ~rma_transfer() = default;
   // As pieces::finished. The target has been told, if done.
-  virtual void over(device_impl_t& device, errorcode_t code) = 0;
+  virtual void over(protocol_host& host, errorcode_t code) = 0;
 
  private:
-  void tell(device_impl_t& device) const;
-  void finished(device_impl_t& device, errorcode_t code) final;
+  void tell(protocol_host& host) const;
+  void finished(protocol_host& host, errorcode_t code) final;
 };
 
 // Those of one device.
@@ -59,30 +65,20 @@ class rma_transfer : public pieces {
 // Thread safety: every member by any thread at any time; none blocks.
 class rma {
  public:
-  explicit rma(device_impl_t& device) : device_(device) {}
+  explicit rma(protocol_host& host) : host_(host) {}
 
-  // Answers as rt::post_message. The target is told by operation.tag and rcomp, if that is not 0,
-  // or by `signal`, if that is not null. `fatal`: the peer is gone, or the memory not accessible.
-  error_t start(net::op_kind kind, const message& operation, net::remote_region remote,
-                uint64_t remote_offset, bool may_wait, const remote_signal* signal = nullptr);
+  // Starts a put or get. The target is told by its tag and rcomp, if that is not 0, or by `signal`, if
+  // that names one. Changes only immediate data of `started`.
+  //   done    the buffer is the caller's again
+  //   posted  its comp (may be null) will be signaled
+  //   retry   nothing happened; not if `may_wait` (in the backlog)
+  //   fatal   the peer is gone, or its memory not accessible
+  // Throws if the buffer can't be registered.
+  error_t start(operation& started, bool may_wait, const remote_signal& signal = {});
 
   // Whether a put or get of so many bytes, with such a registration (or none), is over as soon as
   // the network takes it.
-  bool ends_at_once(size_t size, net::local_region local) const;
-  // Posts one: its kind is put or get, and it has neither context nor immediate data, which this
-  // gives a put that tells the target. Done, fatal, or retry: then nothing happened.
-  // (Not by value: what has been written word by word is copied by larger loads, which wait.)
-  error_t post_short(net::op* operation, tag_t tag, rcomp_t rcomp);
-  error_t post_short(net::op* operation, const remote_signal& signal);
-
-  // Whether the network tells the target of a put: then *operation does.
-  template <class Operation>
-  bool tells(net::op_kind kind, const remote_signal& signal, Operation* operation) const;
-  template <class Operation>
-  bool tells(net::op_kind kind, tag_t tag, rcomp_t rcomp, Operation* operation) const;
-  // Else, when the operation is over.
-  void tell(int rank, const remote_signal& signal);
-  void tell(int rank, tag_t tag, rcomp_t rcomp);
+  bool ends_at_once(int rank, size_t size, net::local_region local) const;
 
   // What progress found: an initiator says that its operation is over. Throws std::runtime_error if
   // there is no such completion object.
@@ -97,15 +93,16 @@ class rma {
 
  private:
   struct state final : rma_transfer {
-    message operation;
-    bool registered = false;  // `local` is that of `use`
+    rma* of = nullptr;
+    bool registered = false;  // the local region is that of `use`
     registrations::use use;
-    void over(device_impl_t& device, errorcode_t code) override;
+    void over(protocol_host& host, errorcode_t code) override;
   };
+  error_t start_short(operation& started, const remote_signal& signal);
   // Puts the state away.
   void end(state* over);
 
-  device_impl_t& device_;
+  protocol_host& host_;
   std::atomic<int64_t> open_{0};
   ds::object_pool<state> states_;
 };

@@ -4,8 +4,8 @@
 
 namespace lci::net {
 
-backend_override::backend_override(const backend_entry& replacement)
-    : place_(registered_backend(replacement.id)), original_(place_) {
+backend_override::backend_override(const backend_entry& replacement, attr_backend_t replaced)
+    : place_(registered_backend(replaced)), original_(place_) {
   place_ = &replacement;
 }
 

@@ -76,6 +76,54 @@ TEST_P(Conformance, EverySizeArrivesOnceWithItsImmediateInOrder) {
   });
 }
 
+// A device may reach ranks in several ways, each with limits of its own.
+TEST_P(Conformance, AShortMessageHasAtMostTheBytesThatItsRankTakes) {
+  run([](rank_under_test& self) {
+    std::vector<size_t> sizes_to_us;  // of each rank: the most
+    for (int to = 0; to < self.ranks; ++to) {
+      const std::vector<size_t> most = self.exchange(self.dev.limits(to).max_inject);
+      if (to == self.rank) sizes_to_us = most;
+    }
+    const auto sizes_up_to = [](size_t most) {
+      return std::vector<size_t>{0, 1, 8, 48, 55, 56, 57, 64, most - 1, most};
+    };
+    std::vector<size_t> next(static_cast<size_t>(self.ranks), 0);
+    size_t arrived = 0;
+    const auto check = [&](const completion& c) {
+      ASSERT_EQ(c.kind, completion_kind::recv);
+      size_t& number = next[static_cast<size_t>(c.rank)];
+      ASSERT_EQ(c.imm, 0xffffff00u + number);
+      ASSERT_EQ(c.size, sizes_up_to(sizes_to_us[static_cast<size_t>(c.rank)])[number]);
+      EXPECT_TRUE(has_bytes(c.bytes(), c.rank, number, c.size));
+      ++number;
+      ++arrived;
+    };
+    const size_t count = sizes_up_to(64).size();
+    for (int to = 0; to < self.ranks; ++to) {
+      const size_t most = self.dev.limits(to).max_inject;
+      for (size_t i = 0; i < count; ++i) {
+        std::vector<unsigned char> bytes = make_bytes(self.rank, i, sizes_up_to(most)[i]);
+        const auto imm = static_cast<net_imm_data_t>(0xffffff00u + i);
+        error_t result;
+        self.poll_until(
+            [&] {
+              result = self.dev.post_short({to, op_kind::send}, imm, bytes.data(), bytes.size(),
+                                           nullptr);
+              return !result.is_retry() || result.errorcode == errorcode_t::retry;
+            },
+            check);
+        EXPECT_EQ(result.errorcode, errorcode_t::done) << bytes.size() << " bytes";
+        bytes.assign(bytes.size(), 0);  // they are ours again
+      }
+      std::vector<unsigned char> long_one(most + 1);
+      EXPECT_EQ(
+          self.dev.post_short({to, op_kind::send}, 1, long_one.data(), most + 1, nullptr).errorcode,
+          errorcode_t::retry);
+    }
+    self.poll_until([&] { return arrived == count * static_cast<size_t>(self.ranks); }, check);
+  });
+}
+
 TEST_P(Conformance, AFullPathIsRetryAndLosesNothing) {
   run([](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;

@@ -140,7 +140,7 @@ void run_rank(boot::bootstrap& boot, const backend_entry& backend, bool barrier_
   ASSERT_TRUE(network.ok()) << network.status();
   device_config config;
   config.max_message = max_message;
-  config.coalescing_size = Conformance::GetParam().coalescing_size;
+  config.attr = Conformance::GetParam().device;
   auto made = (*network)->make_device(config);
   ASSERT_TRUE(made.ok()) << made.status();
   rank_under_test rank{boot.rank(), boot.size(), boot, **network, **made};

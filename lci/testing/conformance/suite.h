@@ -23,7 +23,7 @@ struct backend_under_test {
   // The ranks are processes, which may be killed. Otherwise they are threads of the test.
   bool processes = false;
   context_config config = {};
-  size_t coalescing_size = device_config().coalescing_size;
+  device_attr_t device = {};
   bool connects_late = false;  // the first post to a rank succeeds only after both have polled
   bool notifies = false;       // a device that sleeps has descriptors that show every arrival
 };

@@ -26,8 +26,8 @@ class sleeper {
     device_config config;
     config.uid = 1;
     config.max_message = max_message;
-    config.coalescing_size = Conformance::GetParam().coalescing_size;
-    config.sleeps = true;
+    config.attr = Conformance::GetParam().device;
+    config.attr.progress_thread = true;
     auto made = owner.network.make_device(config);
     EXPECT_TRUE(made.ok()) << made.status();
     if (!made.ok()) return;

@@ -19,7 +19,7 @@
 #include "lci/boot/in_process.h"
 #include "lci/net/sim/deterministic_scheduler.h"
 #include "lci/net/sim/settings.h"
-#include "lci/runtime/runtime.h"
+#include "lci/runtime/instance/runtime.h"
 #include "lci/testing/fail_fast/fail_fast.h"
 #include "lci/testing/ranks/turn_taking_bootstrap.h"
 

@@ -18,7 +18,7 @@
 
 #include "lci/base/strings.h"
 #include "lci/boot/in_process.h"
-#include "lci/runtime/runtime.h"
+#include "lci/runtime/instance/runtime.h"
 #include "lci/testing/ranks/ranks.h"
 #include "lci/testing/write_watch/write_watch.h"
 

@@ -1,0 +1,152 @@
+#include "lci/runtime/bindings/checked_mode.h"
+
+#include <chrono>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+#include "lci/base/strings.h"
+#include "lci/observe/call_site.h"
+#include "lci/observe/rank_report.h"
+#include "lci/runtime/device/poll.h"
+#include "lci/runtime/instance/runtime.h"
+
+namespace lci::rt {
+namespace {
+
+using entry = observe::rank_report::message;
+
+std::string describe(int rank, const entry& left) {
+  const bool is_receive = left.what == entry::kind::receive;
+  const std::string tag = left.any_tag ? "any tag" : base::StrCat("tag ", left.tag);
+  const std::string peer = left.peer < 0 ? "any rank" : base::StrCat("rank ", left.peer);
+  const std::string count =
+      left.count == 1 ? base::StrCat(is_receive ? "a receive of " : "a message of ", left.size)
+                      : base::StrCat(left.count, is_receive ? " receives" : " messages",
+                                     ", the first one of ", left.size);
+  return base::StrCat(
+      "rank ", rank, " leaves ", count, left.size == 1 ? " byte" : " bytes", " with ", tag,
+      " from ", peer,
+      is_receive ? ", which no message has matched" : ", which no receive has matched");
+}
+
+// Reads what peers have sent before they came to free_runtime, and the network has not delivered
+// yet.
+void take_arrivals(device_impl_t& device) {
+  constexpr std::chrono::milliseconds time_on_the_way{100};
+  const auto end = std::chrono::steady_clock::now() + time_on_the_way;
+  while (std::chrono::steady_clock::now() < end) {
+    try {
+      poll(device);
+    } catch (const std::runtime_error&) {
+      // A failed peer, or a message that can't be delivered: neither is a leftover.
+    }
+  }
+}
+
+const char* kind_of(attr_comp_type_t type) {
+  switch (type) {
+    case attr_comp_type_t::sync:
+      return "synchronizer";
+    case attr_comp_type_t::counter:
+      return "counter";
+    case attr_comp_type_t::cq:
+      return "completion queue";
+    case attr_comp_type_t::handler:
+      return "handler";
+    case attr_comp_type_t::graph:
+      return "graph";
+    case attr_comp_type_t::signal:
+      return "signal";
+    default:
+      return "completion object";
+  }
+}
+
+struct allocated {
+  attr_comp_type_t type;
+  std::string name;
+  observe::call_stack stack;
+};
+
+struct allocated_objects {
+  std::mutex mutex;
+  std::unordered_map<const comp_impl_t*, allocated> objects;  // guarded by mutex
+};
+allocated_objects& all_objects() {
+  static allocated_objects* const of_process = new allocated_objects;
+  return *of_process;
+}
+
+}  // namespace
+
+void note_allocated(const comp_impl_t& comp) {
+  allocated made{comp.attr.comp_type, comp.attr.name, observe::call_stack::here()};
+  const std::lock_guard<std::mutex> guard(all_objects().mutex);
+  all_objects().objects.insert_or_assign(&comp, std::move(made));
+}
+
+void note_freed(const comp_impl_t& comp) {
+  const std::lock_guard<std::mutex> guard(all_objects().mutex);
+  all_objects().objects.erase(&comp);
+}
+
+std::vector<std::string> take_objects_left() {
+  constexpr size_t most = 10;
+  std::map<std::string, int> counts;  // by kind, name and place
+  {
+    const std::lock_guard<std::mutex> guard(all_objects().mutex);
+    for (const auto& [unused, each] : all_objects().objects) {
+      const std::string place = each.stack.caller();
+      ++counts[base::StrCat(kind_of(each.type),
+                            each.name.empty() ? "" : base::StrCat(" \"", each.name, "\""),
+                            place.empty() ? "" : base::StrCat(" allocated at ", place))];
+    }
+    all_objects().objects.clear();
+  }
+  std::vector<std::string> sentences;
+  for (const auto& [what, count] : counts) {
+    if (sentences.size() == most) {
+      sentences.push_back(base::StrCat("and objects of ", counts.size() - most, " more places"));
+      break;
+    }
+    sentences.push_back(base::StrCat(count, " x ", what, count == 1 ? " has" : " have",
+                                     " not been freed (free_comp)"));
+  }
+  return sentences;
+}
+
+std::vector<std::string> leftovers(runtime_impl_t& runtime) {
+  std::vector<std::string> sentences;
+  matching_engine_impl_t* const engine = runtime.default_matching_engine();
+  if (engine == nullptr) return sentences;
+  if (runtime.default_device() != nullptr) take_arrivals(*runtime.default_device());
+  observe::rank_report report;
+  engine->describe(&report);
+  for (const entry& each : report.messages) {
+    // Collective operations that a failure has ended leave some.
+    if (each.collective == 0) sentences.push_back(describe(runtime.rank(), each));
+  }
+  if (report.left_out > 0) {
+    sentences.push_back(
+        base::StrCat("rank ", runtime.rank(), " leaves ", report.left_out, " more"));
+  }
+  return sentences;
+}
+
+void check_unused(runtime_impl_t& runtime, const comp_impl_t& comp) {
+  const std::optional<matching_key> found = runtime.engines().find_receive_of(comp);
+  if (!found) return;
+  const bool has_rank =
+      found->policy == matching_policy_t::rank_tag || found->policy == matching_policy_t::rank_only;
+  throw std::logic_error(
+      base::StrCat("lci: free_comp: a receive from ",
+                   has_rank ? base::StrCat("rank ", found->rank) : std::string("any rank"),
+                   " with tag ", found->tag, " waits, and would signal completion object \"",
+                   comp.attr.name, "\"; wait for it before free_comp"));
+}
+
+}  // namespace lci::rt

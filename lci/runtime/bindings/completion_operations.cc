@@ -1,0 +1,218 @@
+// The public operations on completion objects.
+#include <stdexcept>
+
+#include "lci/api/comp.hpp"
+#include "lci/api/graph.hpp"
+#include "lci/api/runtime.hpp"
+#include "lci/base/strings.h"
+#include "lci/runtime/bindings/checked_mode.h"
+#include "lci/runtime/bindings/make_comp.h"
+#include "lci/runtime/completion/checked.h"
+#include "lci/runtime/completion/graph.h"
+#include "lci/runtime/completion/impl.h"
+#include "lci/runtime/device/poll.h"
+#include "lci/runtime/device/wait.h"
+#include "lci/runtime/instance/resolve.h"
+#include "lci/runtime/instance/runtime.h"
+
+namespace lci {
+
+namespace rt {
+
+[[noreturn, gnu::cold, gnu::noinline]] void refuse(comp_t comp, const char* call) {
+  if (!is_object(comp)) {
+    throw std::invalid_argument(base::StrCat("lci: ", call, ": the completion object is empty"));
+  }
+  if (!is_live(*comp.p_impl)) {
+    throw std::invalid_argument(
+        base::StrCat("lci: ", call, ": the completion object has been freed"));
+  }
+  throw std::invalid_argument(base::StrCat("lci: ", call, ": completion object \"",
+                                           comp.p_impl->attr.name,
+                                           "\" is of another kind than this call is for"));
+}
+
+}  // namespace rt
+
+using rt::checked;
+
+namespace {
+
+// There must be a runtime, though an object needs it only where the runtime records.
+template <class Op>
+const runtime_impl_t& runtime_of(const Op& op) {
+  return *rt::resolve(op.get_runtime());
+}
+
+template <class Op>
+comp_attr_t attributes(const Op& op, attr_comp_type_t type) {
+  comp_attr_t attr;
+  attr.comp_type = type;
+  attr.name = op.get_name();
+  attr.user_context = op.get_user_context();
+  return attr;
+}
+
+void check_positive(int value, const char* what) {
+  if (value < 1) {
+    throw std::invalid_argument(base::StrCat("lci: ", what, " is ", value, ", not at least 1"));
+  }
+}
+
+rt::completion_queue* checked_queue(comp_t comp) {
+  return checked<rt::completion_queue>(comp, attr_comp_type_t::cq, "cq_pop");
+}
+
+}  // namespace
+
+void free_comp_x::operator()() const {
+  comp_impl_t* impl = checked(*get_comp(), "free_comp");
+  if (impl->attr.comp_type == attr_comp_type_t::graph &&
+      static_cast<rt::graph*>(impl)->is_running()) {
+    throw std::logic_error(
+        base::StrCat("lci: free_comp: graph \"", impl->attr.name, "\" is running"));
+  }
+  if (__builtin_expect(rt::is_checked_mode().load(std::memory_order_relaxed), 0)) {
+    rt::check_unused(*rt::resolve(get_runtime()), *impl);
+    rt::note_freed(*impl);
+  }
+  delete impl;
+  *get_comp() = comp_t();
+}
+
+void comp_signal_x::operator()() const { checked(get_comp(), "comp_signal")->signal(get_status()); }
+
+rcomp_t register_rcomp_x::operator()() const {
+  runtime_impl_t* runtime = rt::resolve(get_runtime());
+  comp_impl_t* impl =
+      get_comp().is_empty() ? &runtime->no_comp() : checked(get_comp(), "register_rcomp");
+  const rcomp_t rcomp = get_rcomp() != 0 ? get_rcomp() : runtime->reserve_rcomps(1);
+  runtime->set_rcomp(rcomp, impl);
+  return rcomp;
+}
+
+rcomp_t reserve_rcomps_x::operator()() const {
+  return rt::resolve(get_runtime())->reserve_rcomps(get_n());
+}
+
+void deregister_rcomp_x::operator()() const {
+  rt::resolve(get_runtime())->set_rcomp(get_rcomp(), nullptr);
+}
+
+comp_t alloc_handler_x::operator()() const {
+  if (get_handler() == nullptr) throw std::invalid_argument("lci: alloc_handler: handler is null");
+  const runtime_impl_t& runtime = runtime_of(*this);
+  comp_attr_t attr = attributes(*this, attr_comp_type_t::handler);
+  const global_attr_t defaults = get_g_default_attr();
+  attr.zero_copy_am = get_zero_copy_am().get_value_or(defaults.zero_copy_am);
+  attr.lend_am = get_lend_am().get_value_or(defaults.lend_am);
+  return rt::make_comp<rt::handler>(runtime, attr, get_handler());
+}
+
+comp_t alloc_cq_x::operator()() const {
+  const runtime_impl_t& runtime = runtime_of(*this);
+  comp_attr_t attr = attributes(*this, attr_comp_type_t::cq);
+  const global_attr_t defaults = get_g_default_attr();
+  attr.cq_type = get_cq_type().get_value_or(defaults.cq_type);
+  attr.zero_copy_am = get_zero_copy_am().get_value_or(defaults.zero_copy_am);
+  attr.cq_default_length = get_default_length().get_value_or(defaults.cq_default_length);
+  check_positive(attr.cq_default_length, "cq_default_length");
+  if (attr.cq_type == attr_cq_type_t::lcrq)
+    return rt::make_comp<rt::growing_completion_queue>(runtime, attr);
+  return rt::make_comp<rt::fixed_completion_queue>(runtime, attr);
+}
+
+status_t cq_pop_x::operator()() const {
+  status_t status;
+  if (checked_queue(get_comp())->pop(&status)) {
+    rt::thread_polls::own.reset();
+  } else {
+    status = status_t(errorcode_t::retry);
+  }
+  return status;
+}
+
+comp_t alloc_counter_x::operator()() const {
+  const runtime_impl_t& runtime = runtime_of(*this);
+  comp_attr_t attr = attributes(*this, attr_comp_type_t::counter);
+  // Nobody could give back the buffer of a message that is only counted.
+  attr.lend_am = true;
+  return rt::make_comp<rt::counter>(runtime, attr);
+}
+
+int64_t counter_get_x::operator()() const {
+  return checked<rt::counter>(get_comp(), attr_comp_type_t::counter, "counter_get")->get();
+}
+
+void counter_set_x::operator()() const {
+  checked<rt::counter>(get_comp(), attr_comp_type_t::counter, "counter_set")->set(get_value());
+}
+
+comp_t alloc_sync_x::operator()() const {
+  const runtime_impl_t& runtime = runtime_of(*this);
+  comp_attr_t attr = attributes(*this, attr_comp_type_t::sync);
+  const global_attr_t defaults = get_g_default_attr();
+  attr.sync_threshold = get_threshold().get_value_or(defaults.sync_threshold);
+  attr.zero_copy_am = get_zero_copy_am().get_value_or(defaults.zero_copy_am);
+  check_positive(attr.sync_threshold, "sync_threshold");
+  return rt::make_comp<rt::synchronizer>(runtime, attr);
+}
+
+// ---- graphs
+// -----------------------------------------------------------------------------------------
+
+namespace {
+rt::graph* checked_graph(comp_t comp, const char* call) {
+  return checked<rt::graph>(comp, attr_comp_type_t::graph, call);
+}
+}  // namespace
+
+comp_t alloc_graph_x::operator()() const {
+  if (get_comp() == COMP_NULL_RETRY) {
+    throw std::invalid_argument("lci: alloc_graph: comp is COMP_NULL_RETRY");
+  }
+  const runtime_impl_t& runtime = runtime_of(*this);
+  return rt::make_comp<rt::graph>(runtime, attributes(*this, attr_comp_type_t::graph),
+                                  get_comp().p_impl);
+}
+
+graph_node_t graph_add_node_x::operator()() const {
+  return checked_graph(get_comp(), "graph_add_node")
+      ->add_node(get_fn(), get_value(), get_free_cb());
+}
+
+void graph_add_edge_x::operator()() const {
+  checked_graph(get_comp(), "graph_add_edge")->add_edge(get_src(), get_dst(), get_fn());
+}
+
+void graph_node_mark_complete_x::operator()() const {
+  status_t status = get_status();
+  if (status.error.errorcode == errorcode_t::retry_init) status.set_done();
+  rt::graph::mark_complete(get_node(), status);
+}
+
+void graph_start_x::operator()() const { checked_graph(get_comp(), "graph_start")->start(); }
+
+status_t graph_test_x::operator()() const {
+  return checked_graph(get_comp(), "graph_test")->test();
+}
+
+// ---- synchronizers ------------------------------------------------------------------------------
+
+bool sync_test_x::operator()() const {
+  auto* sync = checked<rt::synchronizer>(get_comp(), attr_comp_type_t::sync, "sync_test");
+  if (!sync->ready()) return false;
+  rt::thread_polls::own.reset();
+  sync->take(get_p_out());
+  return true;
+}
+
+void sync_wait_x::operator()() const {
+  auto* sync = checked<rt::synchronizer>(get_comp(), attr_comp_type_t::sync, "sync_wait");
+  device_impl_t* device =
+      get_do_progress() ? rt::resolve(get_runtime(), get_device()).device : nullptr;
+  rt::wait_until(device, {"sync_wait"}, [sync] { return sync->ready(); });
+  sync->take(get_p_out());
+}
+
+}  // namespace lci

@@ -1,0 +1,164 @@
+// The public operations of api/net.hpp.
+#include <cstring>
+#include <stdexcept>
+
+#include "lci/api/net.hpp"
+#include "lci/base/strings.h"
+#include "lci/runtime/core/rmr.h"
+#include "lci/runtime/device/device.h"
+#include "lci/runtime/instance/resolve.h"
+#include "lci/runtime/instance/runtime.h"
+
+namespace lci {
+namespace {
+
+struct request {
+  const char* call;
+  net::op_kind kind;
+  int rank;
+  const void* buffer;
+  size_t size;
+  net_imm_data_t imm = 0;
+  uint64_t offset = 0;  // put and get
+  rmr_t rmr = RMR_NULL;
+};
+
+// Checks the arguments. `most`: bytes that the network takes.
+net::op make_op(const request& asked, const rt::target& target, size_t most) {
+  if (asked.rank < 0 || asked.rank >= target.runtime->size()) {
+    throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": rank is ", asked.rank,
+                                             ", not 0 to ", target.runtime->size() - 1));
+  }
+  if (asked.buffer == nullptr && asked.size > 0) {
+    throw std::invalid_argument(
+        base::StrCat("lci: ", asked.call, ": buffer is null and size is ", asked.size));
+  }
+  if (asked.size > most) {
+    throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": size is ", asked.size,
+                                             ", and the network takes ", most));
+  }
+  net::op op;
+  op.kind = asked.kind;
+  op.rank = asked.rank;
+  op.imm = asked.imm;
+  op.buffer = const_cast<void*>(asked.buffer);  // written only by a get
+  op.size = asked.size;
+  op.remote = rt::rmr_region(asked.rmr);
+  op.remote_offset = asked.offset;
+  return op;
+}
+
+error_t checked(error_t result, const request& asked) {
+  if (result.errorcode != errorcode_t::fatal) return result;
+  throw std::runtime_error(base::StrCat("lci: ", asked.call, ": rank ", asked.rank,
+                                        " is gone, or its memory not open there"));
+}
+
+template <class Op>
+rt::target target_of(const Op& args) {
+  return rt::resolve(args.get_runtime(), args.get_device(), args.get_endpoint());
+}
+
+// From the program's buffer; its end is reported.
+template <class Op>
+error_t post(const Op& args, const request& asked, mr_t mr) {
+  const rt::target target = target_of(args);
+  const net::device_limits& limits = target.device->net->limits();
+  net::op op =
+      make_op(asked, target, asked.kind == net::op_kind::send ? limits.max_send : limits.max_rma);
+  op.context = args.get_user_context();
+  if (limits.needs_registration) {
+    if (mr == MR_HOST || mr == MR_UNKNOWN || mr == MR_DEVICE) {
+      throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": this network needs an mr"));
+    }
+    op.local = mr.p_impl->region;
+  }
+  return checked(target.device->raw.post(op, nullptr), asked);
+}
+
+// From a copy: complete for the program when it returns.
+template <class Op>
+error_t post_copy(const Op& args, const request& asked) {
+  const rt::target target = target_of(args);
+  device_impl_t& device = *target.device;
+  net::op op = make_op(asked, target, device.packets().attr.packet_size);
+  if (asked.kind == net::op_kind::send && asked.size <= device.net->limits().max_inject) {
+    op.inject = true;
+    return checked(device.net->post(op), asked);
+  }
+  rt::packet* copy = device.packets().get();
+  if (copy == nullptr) return errorcode_t::retry_nopacket;
+  if (asked.size > 0) std::memcpy(copy->payload(), asked.buffer, asked.size);
+  op.buffer = copy->payload();
+  try {
+    op.local = device.region_of(*copy);
+  } catch (...) {
+    copy->put();
+    throw;
+  }
+  return checked(device.raw.post(op, copy), asked);
+}
+
+}  // namespace
+
+size_t net_poll_cq_x::operator()() const {
+  if (get_statuses() == nullptr && get_max_polls() > 0) {
+    throw std::invalid_argument("lci: net_poll_cq: statuses is null");
+  }
+  return rt::resolve(get_runtime(), get_device()).device->raw.poll(get_statuses(), get_max_polls());
+}
+
+error_t net_post_recv_x::operator()() const {
+  if (get_buffer() == nullptr && get_size() > 0) {
+    throw std::invalid_argument(
+        base::StrCat("lci: net_post_recv: buffer is null and size is ", get_size()));
+  }
+  rt::resolve(get_runtime(), get_device())
+      .device->raw.post_receive({get_buffer(), get_size(), get_user_context()});
+  return errorcode_t::done;
+}
+
+error_t net_post_sends_x::operator()() const {
+  return post_copy(*this, {"net_post_sends", net::op_kind::send, get_rank(), get_buffer(),
+                           get_size(), get_imm_data()});
+}
+
+error_t net_post_send_x::operator()() const {
+  return post(
+      *this,
+      {"net_post_send", net::op_kind::send, get_rank(), get_buffer(), get_size(), get_imm_data()},
+      get_mr());
+}
+
+error_t net_post_puts_x::operator()() const {
+  return post_copy(*this, {"net_post_puts", net::op_kind::put, get_rank(), get_buffer(), get_size(),
+                           0, get_offset(), get_rmr()});
+}
+
+error_t net_post_put_x::operator()() const {
+  return post(*this,
+              {"net_post_put", net::op_kind::put, get_rank(), get_buffer(), get_size(), 0,
+               get_offset(), get_rmr()},
+              get_mr());
+}
+
+error_t net_post_putImms_x::operator()() const {
+  return post_copy(*this, {"net_post_putImms", net::op_kind::put_imm, get_rank(), get_buffer(),
+                           get_size(), get_imm_data(), get_offset(), get_rmr()});
+}
+
+error_t net_post_putImm_x::operator()() const {
+  return post(*this,
+              {"net_post_putImm", net::op_kind::put_imm, get_rank(), get_buffer(), get_size(),
+               get_imm_data(), get_offset(), get_rmr()},
+              get_mr());
+}
+
+error_t net_post_get_x::operator()() const {
+  return post(*this,
+              {"net_post_get", net::op_kind::get, get_rank(), get_buffer(), get_size(), 0,
+               get_offset(), get_rmr()},
+              get_mr());
+}
+
+}  // namespace lci

@@ -1,0 +1,45 @@
+#ifndef LCI_RUNTIME_BINDINGS_THREAD_DEVICES_H_
+#define LCI_RUNTIME_BINDINGS_THREAD_DEVICES_H_
+
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <vector>
+
+#include "lci/runtime/core/live.h"
+#include "lci/runtime/device/device.h"
+
+namespace lci {
+
+// What stands behind a thread_devices_t: devices, and how many threads have each.
+//
+// Thread safety: every member by any thread at any time, construction and destruction excepted.
+class thread_devices_impl_t : public rt::live_object {
+ public:
+  thread_devices_impl_t(runtime_impl_t& owner, std::vector<device_impl_t*> devices);
+  ~thread_devices_impl_t();
+  thread_devices_impl_t(const thread_devices_impl_t&) = delete;
+  thread_devices_impl_t& operator=(const thread_devices_impl_t&) = delete;
+
+  int size() const { return static_cast<int>(devices_.size()); }
+  device_impl_t* at(int number) const { return devices_[static_cast<size_t>(number)]; }
+  // See get_thread_device_x.
+  device_impl_t* of_this_thread();
+  void bind(int number);
+
+  runtime_impl_t& runtime;
+
+  // How many threads have each device. Outlives the set as long as a thread remembers it.
+  struct shares {
+    std::mutex mutex;
+    std::vector<int> threads;  // guarded by mutex
+  };
+
+ private:
+  const std::vector<device_impl_t*> devices_;
+  const std::shared_ptr<shares> shares_;
+};
+
+}  // namespace lci
+
+#endif  // LCI_RUNTIME_BINDINGS_THREAD_DEVICES_H_

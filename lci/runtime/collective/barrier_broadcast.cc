@@ -1,0 +1,115 @@
+// Barrier and broadcast.
+#include <algorithm>
+
+#include "lci/api/coll.hpp"
+#include "lci/coll/operations.h"
+#include "lci/runtime/collective/algorithms.h"
+#include "lci/runtime/collective/plan.h"
+
+namespace lci {
+namespace rt {
+
+// A binomial tree: in the round with distance d = 1, 2, 4, ... the ranks below d (counted from the
+// root) send to those d above them.
+void broadcast_by_tree(plan* p, void* buffer, size_t size, int root, uint32_t round) {
+  const int n = p->size();
+  const int place = (p->rank() - root + n) % n;
+  int distance = 1;
+  if (place > 0) {
+    while (2 * distance <= place) distance *= 2;
+    p->receive((place - distance + root) % n, buffer, size, round);
+    p->then();
+    distance *= 2;
+  }
+  for (; distance < n; distance *= 2) {
+    if (place + distance < n) p->send((place + distance + root) % n, buffer, size, round);
+  }
+}
+
+void broadcast_directly(plan* p, void* buffer, size_t size, int root, uint32_t round) {
+  if (p->rank() != root) {
+    p->receive(root, buffer, size, round);
+    return;
+  }
+  for (int i = 1; i < p->size(); ++i) p->send((root + i) % p->size(), buffer, size, round);
+}
+
+// In pieces from each rank to the next one: all links are busy once the first piece has come
+// around.
+void broadcast_by_ring(plan* p, void* buffer, size_t size, int root, int steps, uint32_t round) {
+  const int n = p->size();
+  const int place = (p->rank() - root + n) % n;
+  char* const bytes = static_cast<char*>(buffer);
+  for (int i = 0; i < steps; ++i, ++round) {
+    const piece part = piece_of(size, 1, steps, i);
+    plan::step came = nullptr;
+    if (place > 0) {
+      came = p->receive((p->rank() - 1 + n) % n, bytes + part.begin, part.bytes(), round);
+    }
+    if (place + 1 < n) {
+      const plan::step goes = p->send((p->rank() + 1) % n, bytes + part.begin, part.bytes(), round);
+      if (came != nullptr) p->order(came, goes);
+    }
+  }
+}
+
+void run_barrier(collective_call* call) {
+  call->begin({});
+  if (call->is_shared(0, 0)) return call->run<coll::barrier>();
+  plan p(*call);
+  // Dissemination: in round k each rank hears from the one 2^k below it (Hensgen, Finkel and
+  // Manber, "Two algorithms for barrier synchronization", 1988).
+  uint32_t round = 0;
+  for (int distance = 1; distance < p.size(); distance *= 2, ++round) {
+    p.receive((p.rank() - distance + p.size()) % p.size(), nullptr, 0, round);
+    p.send((p.rank() + distance) % p.size(), nullptr, 0, round);
+    p.then();
+  }
+  p.run();
+}
+
+void final_barrier(runtime_t runtime) {
+  collective_call call(barrier_x().runtime(runtime), coll::operation_kind::finalization);
+  run_barrier(&call);
+}
+
+}  // namespace rt
+
+void barrier_x::operator()() const {
+  rt::collective_call call(*this, coll::operation_kind::barrier);
+  rt::run_barrier(&call);
+}
+
+void broadcast_x::operator()() const {
+  rt::collective_call call(*this, coll::operation_kind::broadcast);
+  rt::check_root(get_root(), call.size(), call.name());
+  rt::check_buffer(get_buffer(), get_size(), call.name(), "buffer");
+  const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), call.name());
+  call.begin({{}, get_root(), get_size()});
+  if (get_algorithm() == broadcast_algorithm_t::none &&
+      call.is_shared(get_size(), coll::most_copied_in_area)) {
+    return call.run<coll::broadcast>(get_buffer(), get_size(), get_root());
+  }
+  rt::plan p(call);
+  switch (get_algorithm()) {
+    case broadcast_algorithm_t::direct:
+      rt::broadcast_directly(&p, get_buffer(), get_size(), get_root(), 0);
+      break;
+    case broadcast_algorithm_t::ring:
+      rt::broadcast_by_ring(&p, get_buffer(), get_size(), get_root(), steps, 0);
+      break;
+    case broadcast_algorithm_t::tree:
+      rt::broadcast_by_tree(&p, get_buffer(), get_size(), get_root(), 0);
+      break;
+    case broadcast_algorithm_t::none:
+      if (get_size() >= rt::ring_threshold && p.size() > 2) {
+        rt::broadcast_by_ring(&p, get_buffer(), get_size(), get_root(), steps, 0);
+      } else {
+        rt::broadcast_by_tree(&p, get_buffer(), get_size(), get_root(), 0);
+      }
+      break;
+  }
+  p.run();
+}
+
+}  // namespace lci

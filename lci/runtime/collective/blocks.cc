@@ -1,0 +1,123 @@
+// Allgatherv and alltoallv.
+#include "lci/coll/blocks.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "lci/api/coll.hpp"
+#include "lci/base/strings.h"
+#include "lci/runtime/collective/algorithms.h"
+#include "lci/runtime/collective/plan.h"
+
+namespace lci {
+namespace rt {
+namespace {
+
+// As allgather_by_doubling: the room holds the blocks of the next ranks, one behind the other,
+// beginning with our own.
+void allgatherv_by_doubling(plan* p, const void* sendbuf, char* out,
+                            const coll::block_layout& blocks) {
+  const int n = p->size();
+  char* const work = p->room();
+  const auto block = [&](int distance) { return blocks.of((p->rank() + distance) % n); };
+  std::vector<size_t> begins{0};  // of the block at each distance, in the room
+  for (int i = 0; i < n; ++i) begins.push_back(begins.back() + block(i).size);
+  const auto begin = [&](int distance) { return begins[static_cast<size_t>(distance)]; };
+  p->copy(work, sendbuf, block(0).size);
+  p->then();
+  uint32_t round = 0;
+  for (int have = 1; have < n; have *= 2, ++round) {
+    const int more = std::min(have, n - have);
+    p->receive((p->rank() + have) % n, work + begin(have), begin(have + more) - begin(have), round);
+    p->send((p->rank() - have + n) % n, work, begin(more), round);
+    p->then();
+  }
+  for (int i = 0; i < n; ++i) p->copy(out + block(i).offset, work + begin(i), block(i).size);
+}
+
+// Each rank sends on what it received last, in place.
+void allgatherv_by_ring(plan* p, const void* sendbuf, char* out, const coll::block_layout& blocks) {
+  const int n = p->size();
+  const auto block = [&](int rank) { return blocks.of((rank + n) % n); };
+  const coll::block_layout::block own = block(p->rank());
+  if (out + own.offset != sendbuf) p->copy(out + own.offset, sendbuf, own.size);
+  p->then();
+  for (int i = 1; i < n; ++i) {
+    const auto round = static_cast<uint32_t>(i);
+    const coll::block_layout::block in = block(p->rank() - i);
+    const coll::block_layout::block next = block(p->rank() - i + 1);
+    p->receive((p->rank() - 1 + n) % n, out + in.offset, in.size, round);
+    p->send((p->rank() + 1) % n, out + next.offset, next.size, round);
+    p->then();
+  }
+}
+
+// A layout may have null as its buffer if all of its blocks are empty.
+void check_blocks(const void* buffer, const coll::block_layout& blocks, const char* what,
+                  const char* name) {
+  for (const coll::block_layout::block& each : blocks.blocks) {
+    check_buffer(buffer, each.size, what, name);
+  }
+}
+
+}  // namespace
+}  // namespace rt
+
+void allgatherv_x::operator()() const {
+  rt::collective_call call(*this, coll::operation_kind::allgatherv);
+  const std::vector<size_t> sizes = rt::sizes_of(get_recvsizes(), 1, call, "recvsizes");
+  const coll::block_layout blocks = rt::layout_of(sizes, get_recvoffsets(), call.name());
+  const size_t all = rt::sum_of(sizes, call.name());
+  rt::check_buffer(get_sendbuf(), blocks.of(call.rank()).size, call.name(), "sendbuf");
+  rt::check_blocks(get_recvbuf(), blocks, call.name(), "recvbuf");
+  call.begin({{}, -1, all, 0, coll::hash_of(sizes.data(), sizes.size())});
+  const size_t largest = *std::max_element(sizes.begin(), sizes.end());
+  if (all > 0 && call.is_shared(largest, coll::most_copied_in_area)) {
+    return call.run<coll::allgatherv>(get_sendbuf(), get_recvbuf(), blocks);
+  }
+  const bool small = all < rt::ring_threshold;
+  rt::plan p(call, small ? all : 0);
+  if (all > 0) {
+    (small ? rt::allgatherv_by_doubling : rt::allgatherv_by_ring)(
+        &p, get_sendbuf(), static_cast<char*>(get_recvbuf()), blocks);
+  }
+  p.run();
+}
+
+// Everybody to everybody, beginning with the neighbor, so that not all send to rank 0 first.
+void alltoallv_x::operator()() const {
+  rt::collective_call call(*this, coll::operation_kind::alltoallv);
+  const coll::block_layout sent = rt::layout_of(rt::sizes_of(get_sendsizes(), 1, call, "sendsizes"),
+                                                get_sendoffsets(), call.name());
+  const coll::block_layout received = rt::layout_of(
+      rt::sizes_of(get_recvsizes(), 1, call, "recvsizes"), get_recvoffsets(), call.name());
+  rt::check_blocks(get_sendbuf(), sent, call.name(), "sendbuf");
+  rt::check_blocks(get_recvbuf(), received, call.name(), "recvbuf");
+  const coll::block_layout::block own = sent.of(call.rank());
+  const coll::block_layout::block target = received.of(call.rank());
+  if (own.size != target.size) {
+    throw std::invalid_argument(base::StrCat("lci: alltoallv: this rank sends ", own.size,
+                                             " bytes to itself, and receives ", target.size));
+  }
+  call.begin({});
+  // Each rank knows only its own sizes: so the ranks cannot know whether all blocks fit in areas.
+  constexpr size_t any_size = coll::most_copied_in_area + 1;
+  if (call.size() <= coll::alltoallv::most_ranks &&
+      call.is_shared(any_size, coll::most_copied_in_area)) {
+    return call.run<coll::alltoallv>(get_sendbuf(), sent, get_recvbuf(), received);
+  }
+  rt::plan p(call);
+  const char* const out = static_cast<const char*>(get_sendbuf());
+  char* const in = static_cast<char*>(get_recvbuf());
+  p.copy(in + target.offset, out + own.offset, own.size);
+  for (int i = 1; i < p.size(); ++i) {
+    const int from = (p.rank() + p.size() - i) % p.size();
+    const int to = (p.rank() + i) % p.size();
+    p.receive(from, in + received.of(from).offset, received.of(from).size, 0);
+    p.send(to, out + sent.of(to).offset, sent.of(to).size, 0);
+  }
+  p.run();
+}
+
+}  // namespace lci

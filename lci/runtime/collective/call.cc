@@ -1,0 +1,188 @@
+#include "lci/runtime/collective/call.h"
+
+#include <unistd.h>
+
+#include <stdexcept>
+
+#include "lci/base/strings.h"
+#include "lci/runtime/device/poll.h"
+
+namespace lci::rt {
+
+target collective_call::target_in(group_t group, runtime_t runtime, device_t device,
+                                  endpoint_t endpoint, coll::operation_kind kind) {
+  if (__builtin_expect(group.is_empty(), 1)) return resolve(runtime, device, endpoint);
+  runtime_impl_t& owner = checked_group(group, coll::name_of(kind)).runtime;
+  const bool names_nothing = device.is_empty() && endpoint.is_empty();
+  const target found = resolve(names_nothing ? runtime_t(&owner) : runtime, device, endpoint);
+  if (found.runtime != &owner || (!runtime.is_empty() && runtime.p_impl != &owner)) {
+    throw std::invalid_argument(
+        base::StrCat("lci: ", coll::name_of(kind), ": the group belongs to another runtime"));
+  }
+  return found;
+}
+
+collective_call::collective_call(const target& where, group_impl_t* group, matching_engine_t engine,
+                                 comp_t comp, coll::operation_kind kind)
+    : runtime_(*where.runtime),
+      group_(group),
+      device_(*where.device),
+      engine_(group != nullptr    ? group->engine()
+              : engine.is_empty() ? *runtime_.collective_engine()
+                                  : *resolve(runtime_, engine)),
+      comp_(comp.p_impl),
+      kind_(kind) {
+  if (group != nullptr && !engine.is_empty()) {
+    throw std::invalid_argument(base::StrCat(
+        "lci: ", name(), ": the option matching_engine is given, and the group has its own"));
+  }
+  if (comp == COMP_NULL_RETRY) {
+    throw std::invalid_argument(base::StrCat("lci: ", name(), ": comp is COMP_NULL_RETRY"));
+  }
+  if (comp_ == nullptr && inside_progress() && size() > 1) {
+    throw std::logic_error(base::StrCat("lci: ", name(),
+                                        " would have to wait inside a handler, which it may not; "
+                                        "give it a comp"));
+  }
+}
+
+void collective_call::begin(coll::signature called) {
+  called.kind = kind_;
+  number_ = engine_.next_collective(name()) + 1;
+  if (__builtin_expect(static_cast<bool>(runtime_.record()), 0)) record(called);
+  if (coll::arena* const meets = arena(); meets != nullptr) hash_ = meets->begin(number_, called);
+}
+
+shared_memory* collective_call::shared() const {
+  if (__builtin_expect(group_ != nullptr, 0)) {
+    return has_left_arena_ ? nullptr : group_->shared_memory();
+  }
+  return &engine_ == runtime_.collective_engine() ? runtime_.shared_memory() : nullptr;
+}
+
+[[gnu::noinline, gnu::cold]] void collective_call::record(const coll::signature& called) const {
+  observe::event made = observe::event_sink::moment(observe::event_kind::collective);
+  made.peer = called.root;
+  made.size = called.size;
+  made.detail = number_;
+  made.device = static_cast<uint16_t>(engine_.id);
+  observe::set_name(&made, name());
+  runtime_.record().add(made);
+}
+
+coll::arena* collective_call::arena() const {
+  shared_memory* const found = shared();
+  return found == nullptr ? nullptr : &found->arena();
+}
+
+void collective_call::use_messages() const {
+  if (coll::arena* const meets = arena(); meets != nullptr) meets->finish(number_);
+}
+
+bool collective_call::is_shared(size_t offered, size_t most_in_area) const {
+  coll::arena* const meets = arena();
+  if (meets == nullptr) return false;
+  switch (meets->joined()) {
+    case coll::arena::join_state::readable:
+      return true;
+    case coll::arena::join_state::mapped:
+      return offered <= most_in_area;
+    default:
+      return false;
+  }
+}
+
+void collective_call::check_agreement() const {
+  if (coll::arena* const meets = arena(); meets != nullptr) meets->check_agreement(number_);
+}
+
+void collective_call::check_peers() const {
+  // What waits for a third rank, which has given up, does not end by itself.
+  const int failed = first_failed();
+  if (__builtin_expect(failed < 0, 1)) return;
+  throw peer_failure_error(failed, base::StrCat("lci: ", name(), " on rank ", runtime_.rank(),
+                                                ": rank ", failed, " is gone"));
+}
+
+void collective_call::run_blocking(coll::operation* operation) const {
+  try {
+    static const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    wait(
+        [this, operation] {
+          check_peers();
+          return operation->advance();
+        },
+        /*oversubscribed=*/size() > processors);
+  } catch (const peer_failure_error& failure) {
+    operation->give_up(failure.failed_rank());
+    throw;
+  }
+  // What this thread waited for came without a poll.
+  thread_polls::own.reset();
+}
+
+size_t bytes_of(size_t count, size_t item_size, const char* what) {
+  if (count != 0 && item_size > ~size_t{0} / count) {
+    throw std::invalid_argument(
+        base::StrCat("lci: ", what, ": ", count, " items of ", item_size, " bytes"));
+  }
+  return count * item_size;
+}
+
+void check_buffer(const void* buffer, size_t bytes, const char* what, const char* name) {
+  if (buffer == nullptr && bytes > 0) {
+    throw std::invalid_argument(
+        base::StrCat("lci: ", what, ": ", name, " is null, and has ", bytes, " bytes"));
+  }
+}
+
+void check_op(reduce_op_t op, const char* what) {
+  if (op == nullptr) throw std::invalid_argument(base::StrCat("lci: ", what, ": op is null"));
+}
+
+void check_root(int root, int size, const char* what) {
+  if (root < 0 || root >= size) {
+    throw std::invalid_argument(
+        base::StrCat("lci: ", what, ": root is ", root, ", not 0 to ", size - 1));
+  }
+}
+
+std::vector<size_t> sizes_of(const size_t* counts, size_t item_size, const collective_call& call,
+                             const char* name) {
+  if (counts == nullptr) {
+    throw std::invalid_argument(base::StrCat("lci: ", call.name(), ": ", name, " is null"));
+  }
+  std::vector<size_t> sizes;
+  sizes.reserve(static_cast<size_t>(call.size()));
+  for (int r = 0; r < call.size(); ++r) {
+    sizes.push_back(bytes_of(counts[r], item_size, call.name()));
+  }
+  return sizes;
+}
+
+size_t sum_of(const std::vector<size_t>& sizes, const char* what) {
+  size_t sum = 0;
+  for (const size_t each : sizes) {
+    if (each > ~size_t{0} - sum) {
+      throw std::invalid_argument(
+          base::StrCat("lci: ", what, ": the sizes of all ranks exceed the address space"));
+    }
+    sum += each;
+  }
+  return sum;
+}
+
+coll::block_layout layout_of(const std::vector<size_t>& sizes, const size_t* offsets,
+                             const char* what) {
+  static_cast<void>(sum_of(sizes, what));
+  coll::block_layout layout;
+  layout.blocks.reserve(sizes.size());
+  size_t next = 0;
+  for (size_t r = 0; r < sizes.size(); ++r) {
+    layout.blocks.push_back({offsets == nullptr ? next : offsets[r], sizes[r]});
+    next += sizes[r];
+  }
+  return layout;
+}
+
+}  // namespace lci::rt

@@ -1,0 +1,173 @@
+// One call of a collective operation: what its options mean, its number, and which way it goes.
+#ifndef LCI_RUNTIME_COLLECTIVE_CALL_H_
+#define LCI_RUNTIME_COLLECTIVE_CALL_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "lci/api/coll.hpp"
+#include "lci/coll/blocks.h"
+#include "lci/coll/operation.h"
+#include "lci/coll/signature.h"
+#include "lci/runtime/device/wait.h"
+#include "lci/runtime/instance/group.h"
+#include "lci/runtime/instance/resolve.h"
+#include "lci/runtime/instance/runtime.h"
+#include "lci/runtime/instance/shared_memory.h"
+
+namespace lci::rt {
+
+// Losses of ranks that concern others than the caller, to be thrown by a later progress().
+class deferred_failures {
+ public:
+  explicit deferred_failures(runtime_impl_t& runtime) : runtime_(runtime) {}
+  ~deferred_failures() {
+    for (const peer_failure_error& each : failures_) runtime_.defer_failure(each);
+  }
+  deferred_failures(const deferred_failures&) = delete;
+  deferred_failures& operator=(const deferred_failures&) = delete;
+  void add(const peer_failure_error& failure) { failures_.push_back(failure); }
+
+ private:
+  runtime_impl_t& runtime_;
+  std::vector<peer_failure_error> failures_;
+};
+
+// The object is made, the caller checks the arguments, and begin() takes the number of the
+// operation: a call with a wrong argument takes none. Then the operation either runs in shared
+// memory or is made into a plan of messages, the same on all ranks.
+//
+// Thread safety: none; one thread makes and uses it.
+class collective_call {
+ public:
+  // Throws std::invalid_argument or std::logic_error as documented in lci/api/coll.hpp.
+  template <class Op>
+  collective_call(const Op& op, coll::operation_kind kind)
+      : collective_call(
+            target_in(op.get_group(), op.get_runtime(), op.get_device(), op.get_endpoint(), kind),
+            op.get_group().p_impl, op.get_matching_engine(), op.get_comp(), kind) {}
+
+  runtime_impl_t& runtime() const { return runtime_; }
+  device_impl_t& device() const { return device_; }
+  matching_engine& engine() const { return engine_; }
+  // Null: the call blocks.
+  comp_impl_t* comp() const { return comp_; }
+  coll::operation_kind kind() const { return kind_; }
+  const char* name() const { return coll::name_of(kind_); }
+  // Among the ranks that call the operation: those of the runtime, or of a group.
+  int rank() const { return group_ == nullptr ? runtime_.rank() : group_->place(); }
+  int size() const { return group_ == nullptr ? runtime_.size() : group_->size(); }
+  // How the runtime counts the rank that these count as `rank`.
+  int global_rank(int rank) const { return group_ == nullptr ? rank : group_->rank_at(rank); }
+  // How that rank names its matching engine for the operation.
+  uint16_t engine_of(int rank) const {
+    return group_ == nullptr ? static_cast<uint16_t>(engine_.id) : group_->engine_of(rank);
+  }
+  // A rank whose loss ends the operation; -1: none.
+  int first_failed() const {
+    return group_ == nullptr ? runtime_.first_failed() : group_->first_failed();
+  }
+  // For reports, which count the operations of all ranks: 0 in a group.
+  uint64_t reported_number() const { return group_ == nullptr ? number_ : 0; }
+  const char* reported_name() const {
+    return group_ == nullptr ? name() : coll::name_in_group(kind_);
+  }
+  // Among the operations of its engine, from 1; 0 before begin().
+  uint64_t number() const { return number_; }
+
+  // `called`: what all ranks must call equally; its kind is set here.
+  void begin(coll::signature called);
+
+  // Before begin(): the operation goes by messages, and its arena does not hear of it.
+  void leave_arena() { has_left_arena_ = true; }
+
+  // Whether the operation can run in shared memory if each rank offers so many bytes, of which the
+  // operation offers up to `most_in_area` in the area. Depends on what is equal on all ranks alone.
+  bool is_shared(size_t offered, size_t most_in_area) const;
+
+  // Carries out a coll::operation: to its end, or, with a comp, as far as it goes.
+  template <class Operation, class... Arguments>
+  void run(const Arguments&... arguments) const {
+    const coll::ticket ticket{arena(), number_, hash_};
+    if (comp_ == nullptr) {
+      Operation operation(ticket, arguments...);
+      run_blocking(&operation);
+    } else {
+      shared()->start(std::make_unique<Operation>(ticket, arguments...), name(), comp_);
+    }
+  }
+
+  // The operation, which has begun, does not need the arena.
+  void use_messages() const;
+
+  // Makes progress until done(), which may throw. The loss of a rank outside of the group does not
+  // end the wait: a later progress() throws it. `oversubscribed`: all ranks run on this host, which
+  // has fewer processors.
+  template <class Done>
+  void wait(Done done, bool oversubscribed = false) const {
+    const observe::wait_info what{reported_name(), observe::rank_report::any_rank,
+                                  reported_number()};
+    deferred_failures outside(runtime_);
+    for (;;) {
+      try {
+        return oversubscribed ? wait_oversubscribed(device_, what, done)
+                              : wait_until(&device_, what, done);
+      } catch (const peer_failure_error& failure) {
+        if (group_ == nullptr || group_->place_of(failure.failed_rank()) >= 0) throw;
+        outside.add(failure);
+      }
+    }
+  }
+
+  // Throws std::runtime_error if it is known that another rank calls another operation.
+  void check_agreement() const;
+  // Throws peer_failure_error if a rank has failed.
+  void check_peers() const;
+
+ private:
+  collective_call(const target& where, group_impl_t* group, matching_engine_t engine, comp_t comp,
+                  coll::operation_kind kind);
+  static target target_in(group_t group, runtime_t runtime, device_t device, endpoint_t endpoint,
+                          coll::operation_kind kind);
+  void run_blocking(coll::operation* operation) const;
+  void record(const coll::signature& called) const;
+  // Null where this engine's operations do not meet in shared memory.
+  shared_memory* shared() const;
+  coll::arena* arena() const;
+
+  runtime_impl_t& runtime_;
+  group_impl_t* const group_;  // null: all ranks
+  device_impl_t& device_;
+  matching_engine& engine_;
+  comp_impl_t* const comp_;
+  const coll::operation_kind kind_;
+  uint64_t number_ = 0;
+  uint64_t hash_ = 0;
+  bool has_left_arena_ = false;
+};
+
+// Of free_runtime: a barrier that no barrier of the program pairs with.
+void final_barrier(runtime_t runtime);
+
+// item_size * count. Throws std::invalid_argument if that is more than there can be.
+size_t bytes_of(size_t count, size_t item_size, const char* what);
+// Throws std::invalid_argument if `buffer` is null and `bytes` is not 0.
+void check_buffer(const void* buffer, size_t bytes, const char* what, const char* name);
+void check_op(reduce_op_t op, const char* what);
+void check_root(int root, int size, const char* what);
+
+// The bytes of each rank's block, where `counts` are items of `item_size` bytes. Throws
+// std::invalid_argument if `counts`, which the program calls `name`, is null.
+std::vector<size_t> sizes_of(const size_t* counts, size_t item_size, const collective_call& call,
+                             const char* name);
+size_t sum_of(const std::vector<size_t>& sizes, const char* what);
+// `offsets`: of each block; null: one behind the other.
+coll::block_layout layout_of(const std::vector<size_t>& sizes, const size_t* offsets,
+                             const char* what);
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_COLLECTIVE_CALL_H_

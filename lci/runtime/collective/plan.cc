@@ -1,0 +1,256 @@
+#include "lci/runtime/collective/plan.h"
+
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <stdexcept>
+#include <utility>
+
+#include "lci/base/strings.h"
+#include "lci/runtime/instance/runtime.h"
+#include "lci/runtime/post/send.h"
+
+namespace lci::rt {
+
+struct plan::action {
+  enum class kind { send, receive, copy, reduce } what;
+  state* of = nullptr;
+  step node = nullptr;
+  int rank = -1;               // send and receive: the other side, as the runtime counts it
+  uint16_t engine = 0;         // send: how that side names its engine
+  uint32_t round = 0;          // likewise
+  const void* left = nullptr;  // reduce
+  const void* from = nullptr;  // send, copy; reduce: right
+  void* to = nullptr;          // receive, copy, reduce
+  size_t size = 0;             // bytes; reduce: items
+  reduce_op_t op = nullptr;
+};
+
+// Where messages of the plan arrive. A message of another size than expected fails its step, also
+// if it is shorter: the ranks have called the operation with different sizes.
+struct plan::arrivals final : comp_impl_t {
+  explicit arrivals(graph* steps) : steps_(steps) {}
+  void signal(status_t status) override {
+    const action& received = *static_cast<action*>(status.user_context);
+    status.user_context = received.node;
+    if (status.is_done() && status.size != received.size) status.error = errorcode_t::fatal;
+    steps_->signal(status);
+  }
+  graph* const steps_;
+};
+
+// Tags: the number of the operation, its kind, and the round. Messages of different kinds never
+// meet: ranks that call different operations wait, and are named by the hang report, rather than
+// take each other's bytes.
+constexpr int kind_shift = 26;
+static_assert(plan::most_rounds == uint32_t{1} << kind_shift);
+
+// What the steps need while they run; freed with the graph.
+struct plan::state {
+  state(const collective_call& call, graph* owner)
+      : device(&call.device()),
+        engine(&call.engine()),
+        steps(owner),
+        arrivals_of(owner),
+        first_tag((call.number() - 1) << 32 | static_cast<tag_t>(call.kind()) << kind_shift) {}
+
+  device_impl_t* const device;
+  matching_engine* const engine;
+  graph* const steps;
+  arrivals arrivals_of;
+  const tag_t first_tag;
+  std::unique_ptr<char[]> room;
+  std::deque<action> actions;
+
+  int first_failed() const {
+    return engine->group == nullptr ? device->runtime.first_failed()
+                                    : engine->group->first_failed();
+  }
+
+  operation make(action& a, void* bytes) {
+    operation made;
+    made.rank = a.rank;
+    made.buffer = bytes;
+    made.size = a.size;
+    made.tag = first_tag + a.round;
+    if (a.what == action::kind::receive) {
+      made.comp = &arrivals_of;
+      made.user_context = &a;
+    } else {
+      made.comp = steps;
+      made.user_context = a.node;
+    }
+    made.engine = engine;
+    made.remote_engine = a.engine;
+    made.collective = true;
+    return made;
+  }
+};
+
+// How the end of a blocking collective reaches the thread that waits. That thread may leave
+// earlier, by an exception: who comes last frees it.
+struct end_flag final : comp_impl_t {
+  void signal(status_t status) override {
+    code = status.error.errorcode;
+    set.store(true, std::memory_order_release);
+    leave();
+  }
+  void leave() {
+    if (owners.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+  }
+  std::atomic<int> owners{2};
+  std::atomic<bool> set{false};
+  errorcode_t code = errorcode_t::retry_init;
+};
+
+namespace {
+
+constexpr uint32_t rounds_before_check = 256;
+
+comp_attr_t graph_attributes(const char* what) {
+  comp_attr_t attr;
+  attr.comp_type = attr_comp_type_t::graph;
+  attr.name = what;
+  return attr;
+}
+
+}  // namespace
+
+plan::plan(const collective_call& call, size_t room) : call_(call) {
+  if (call.comp() == nullptr) end_ = new end_flag;
+  graph_ = std::make_unique<graph>(graph_attributes(call.name()),
+                                   call.comp() == nullptr ? end_ : call.comp());
+  state_ = new state(call, graph_.get());
+  // Freed with the graph, by this node.
+  phase_begin_ = graph_->add_node(nullptr, state_, [](void* s) { delete static_cast<state*>(s); });
+  graph_->add_edge(GRAPH_START, phase_begin_, nullptr);
+  if (room > 0) state_->room.reset(new char[room]);
+  call.use_messages();
+}
+
+plan::~plan() {
+  // Not run: nobody will signal it.
+  if (graph_ != nullptr && end_ != nullptr) delete end_;
+}
+
+char* plan::room() const { return state_->room.get(); }
+
+plan::step plan::add(const action& added) {
+  state_->actions.push_back(added);
+  action& kept = state_->actions.back();
+  kept.of = state_;
+  kept.node = graph_->add_node(
+      [](void* value) -> status_t {
+        action& a = *static_cast<action*>(value);
+        switch (a.what) {
+          case action::kind::send:
+            if (const int failed = a.of->first_failed(); failed >= 0) {
+              throw peer_failure_error(failed, base::StrCat("rank ", failed, " is gone"));
+            }
+            try {
+              return rt::send(*a.of->device, a.of->make(a, const_cast<void*>(a.from)),
+                              /*may_wait=*/true)
+                  .errorcode;
+            } catch (const peer_failure_error& failure) {
+              // The network knows it before a poll has said so: then the operation is known to have
+              // failed because of that rank.
+              a.of->device->runtime.note_failure(failure.failed_rank());
+              throw;
+            }
+          case action::kind::receive: {
+            status_t status;
+            const error_t posted = a.of->engine->post_recv(a.of->make(a, a.to), &status);
+            if (posted.is_done() && status.size != a.size) return errorcode_t::fatal;
+            return posted.errorcode;
+          }
+          case action::kind::copy:
+            if (a.size > 0) std::memcpy(a.to, a.from, a.size);
+            return errorcode_t::done;
+          case action::kind::reduce:
+            a.op(a.left, a.from, a.to, a.size);
+            return errorcode_t::done;
+        }
+        return errorcode_t::fatal;
+      },
+      &kept, nullptr);
+  graph_->add_edge(phase_begin_, kept.node, nullptr);
+  phase_.push_back(kept.node);
+  return kept.node;
+}
+
+plan::step plan::send(int to, const void* bytes, size_t size, uint32_t round) {
+  action a{action::kind::send};
+  a.rank = call_.global_rank(to);
+  a.engine = call_.engine_of(to);
+  a.round = round;
+  a.from = bytes;
+  a.size = size;
+  return add(a);
+}
+
+plan::step plan::receive(int from, void* bytes, size_t size, uint32_t round) {
+  action a{action::kind::receive};
+  a.rank = call_.global_rank(from);
+  a.round = round;
+  a.to = bytes;
+  a.size = size;
+  return add(a);
+}
+
+plan::step plan::copy(void* to, const void* from, size_t size) {
+  action a{action::kind::copy};
+  a.to = to;
+  a.from = from;
+  a.size = size;
+  return add(a);
+}
+
+plan::step plan::reduce(reduce_op_t op, const void* left, const void* right, void* dst,
+                        size_t count) {
+  action a{action::kind::reduce};
+  a.op = op;
+  a.left = left;
+  a.from = right;
+  a.to = dst;
+  a.size = count;
+  return add(a);
+}
+
+void plan::then() {
+  if (phase_.empty()) return;
+  const step join = graph_->add_node(nullptr, nullptr, nullptr);
+  for (step each : phase_) graph_->add_edge(each, join, nullptr);
+  phase_.clear();
+  phase_begin_ = join;
+}
+
+void plan::order(step before, step after) { graph_->add_edge(before, after, nullptr); }
+
+void plan::run() {
+  then();
+  graph_->add_edge(phase_begin_, GRAPH_END, nullptr);
+  graph_->own_itself();
+  graph* const running = graph_.release();
+  running->start();
+  if (end_ != nullptr) run_blocking();
+}
+
+void plan::run_blocking() {
+  struct guard {
+    ~guard() { flag->leave(); }
+    end_flag* flag;
+  } leave{end_};
+  call_.wait([this, rounds = uint32_t{0}]() mutable {
+    call_.check_peers();
+    // Ranks that call another operation may never send what this one waits for.
+    if (++rounds % rounds_before_check == 0) call_.check_agreement();
+    return end_->set.load(std::memory_order_acquire);
+  });
+  if (end_->code == errorcode_t::fatal) {
+    throw std::runtime_error(base::StrCat("lci: ", call_.name(), " failed on rank ",
+                                          call_.runtime().rank(),
+                                          ": do all ranks pass the same sizes?"));
+  }
+}
+
+}  // namespace lci::rt

@@ -1,0 +1,331 @@
+// Reduce, allreduce and reduce-scatter. Everywhere neighbouring ranges of ranks are joined in their
+// order, so that an operator need not be commutative, and all ranks that get a result get the same
+// bytes: it is computed by one, or by all in the same order.
+#include <algorithm>
+#include <stdexcept>
+#include <vector>
+
+#include "lci/api/coll.hpp"
+#include "lci/base/strings.h"
+#include "lci/coll/operations.h"
+#include "lci/runtime/collective/algorithms.h"
+#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/instance/runtime.h"
+
+namespace lci {
+namespace rt {
+
+int ring_steps(int asked, int size, const char* what) {
+  if (asked < 0) {
+    throw std::invalid_argument(base::StrCat("lci: ", what, ": ring_nsteps is ", asked));
+  }
+  // An allreduce takes so many rounds twice.
+  constexpr auto most = static_cast<int>(plan::most_rounds / 4);
+  if (asked > most) {
+    throw std::invalid_argument(
+        base::StrCat("lci: ", what, ": ring_nsteps is ", asked, ", more than ", most));
+  }
+  return asked == RING_NSTEPS_DEFAULT ? std::max(1, size - 1) : asked;
+}
+
+namespace {
+
+struct items {
+  size_t count;
+  size_t item_size;
+  reduce_op_t op;
+  size_t bytes() const { return count * item_size; }
+};
+
+// Up a binomial tree to rank 0. `work` of each rank begins as its items and covers more and more
+// ranks from its own on; that of rank 0 ends as the result. `spare` is as large.
+void reduce_by_tree(plan* p, char* work, char* spare, const items& what, uint32_t round) {
+  const int n = p->size();
+  for (int distance = 1; distance < n; distance *= 2, ++round) {
+    if ((p->rank() & distance) != 0) {
+      p->send(p->rank() - distance, work, what.bytes(), round);
+      p->then();
+      return;
+    }
+    if (p->rank() + distance >= n) continue;
+    p->receive(p->rank() + distance, spare, what.bytes(), round);
+    p->then();
+    // The operator writes to its right operand or elsewhere.
+    p->reduce(what.op, work, spare, spare, what.count);
+    p->then();
+    std::swap(work, spare);
+  }
+  p->then();
+}
+
+// Where reduce_by_tree leaves the result of rank 0.
+char* result_of_tree(const plan& p, char* work, char* spare) {
+  for (int distance = 1; distance < p.size(); distance *= 2) std::swap(work, spare);
+  return work;
+}
+
+// The bytes of a send buffer of which a rank gets the result.
+struct share {
+  size_t begin;
+  size_t bytes;
+};
+
+// Every rank gets its share of every rank, and reduces them in order. `what`: the items of this
+// rank's share. Room: (size - 1) times their bytes.
+template <class ShareOf>
+void reduce_directly(plan* p, const char* sendbuf, char* recvbuf, const items& what,
+                     const ShareOf& share_of) {
+  const int n = p->size();
+  const auto slot = [&](int rank) {
+    const auto index = static_cast<size_t>(rank < p->rank() ? rank : rank - 1);
+    return p->room() + index * what.bytes();
+  };
+  for (int i = 1; i < n; ++i) {
+    const int from = (p->rank() - i + n) % n;
+    const int to = (p->rank() + i) % n;
+    p->receive(from, slot(from), what.bytes(), 0);
+    const share theirs = share_of(to);
+    p->send(to, sendbuf + theirs.begin, theirs.bytes, 0);
+  }
+  p->then();
+  // From the right: rank n-1's items become the right operand of all. What recvbuf may share with
+  // sendbuf has been sent by now.
+  const char* const own = sendbuf + share_of(p->rank()).begin;
+  const auto items_of = [&](int rank) { return rank == p->rank() ? own : slot(rank); };
+  if (recvbuf != items_of(n - 1) && n - 1 != p->rank() && recvbuf == own) {
+    // recvbuf still holds our own items: they come to their turn before it is written.
+    char* right = slot(n - 1);
+    for (int rank = n - 2; rank >= 0; --rank) {
+      p->reduce(what.op, items_of(rank), right, right, what.count);
+      p->then();
+    }
+    p->copy(recvbuf, right, what.bytes());
+    return;
+  }
+  if (recvbuf != items_of(n - 1)) p->copy(recvbuf, items_of(n - 1), what.bytes());
+  p->then();
+  for (int rank = n - 2; rank >= 0; --rank) {
+    p->reduce(what.op, items_of(rank), recvbuf, recvbuf, what.count);
+    p->then();
+  }
+}
+
+// In `steps` pieces from rank 0 along all ranks to the last one, each adding its items on the way.
+// `right` holds our items and is overwritten with those of all ranks up to ours; `left` has room
+// for as many. Returns for each piece the step after which it is there, in the last rank the
+// result.
+std::vector<plan::step> reduce_by_chain(plan* p, char* left, char* right, const items& what,
+                                        int steps, uint32_t round) {
+  std::vector<plan::step> last;
+  for (int i = 0; i < steps; ++i, ++round) {
+    const piece part = piece_of(what.count, what.item_size, steps, i);
+    plan::step there = nullptr;
+    if (p->rank() > 0) {
+      const plan::step came = p->receive(p->rank() - 1, left + part.begin, part.bytes(), round);
+      there =
+          p->reduce(what.op, left + part.begin, right + part.begin, right + part.begin, part.count);
+      p->order(came, there);
+    }
+    if (p->rank() + 1 < p->size()) {
+      const plan::step goes = p->send(p->rank() + 1, right + part.begin, part.bytes(), round);
+      if (there != nullptr) p->order(there, goes);
+      there = goes;
+    }
+    last.push_back(there);
+  }
+  return last;
+}
+
+template <class Op>
+coll::reduction reduction_of(const Op& op, size_t bytes) {
+  return {op.get_sendbuf(), op.get_recvbuf(), bytes, op.get_item_size(), op.get_op()};
+}
+
+}  // namespace
+}  // namespace rt
+
+void reduce_x::operator()() const {
+  const size_t bytes = rt::bytes_of(get_count(), get_item_size(), "reduce");
+  rt::check_op(get_op(), "reduce");
+  rt::collective_call call(*this, coll::operation_kind::reduce);
+  rt::check_root(get_root(), call.size(), "reduce");
+  rt::check_buffer(get_sendbuf(), bytes, "reduce", "sendbuf");
+  if (call.rank() == get_root()) rt::check_buffer(get_recvbuf(), bytes, "reduce", "recvbuf");
+  call.begin({{}, get_root(), bytes, get_item_size()});
+  if (bytes > 0 && call.is_shared(bytes, coll::most_combined_in_area)) {
+    return call.run<coll::reduce>(rt::reduction_of(*this, bytes), get_root());
+  }
+  rt::plan p(call, 2 * bytes);
+  if (bytes > 0) {
+    char* const work = p.room();
+    char* const spare = work + bytes;
+    p.copy(work, get_sendbuf(), bytes);
+    p.then();
+    rt::reduce_by_tree(&p, work, spare, {get_count(), get_item_size(), get_op()}, 0);
+    // From rank 0, which alone has them all in their order, to the root.
+    constexpr uint32_t last_round = 64;
+    char* const result = rt::result_of_tree(p, work, spare);
+    if (get_root() == 0) {
+      if (p.rank() == 0) p.copy(get_recvbuf(), result, bytes);
+    } else if (p.rank() == 0) {
+      p.send(get_root(), result, bytes, last_round);
+    } else if (p.rank() == get_root()) {
+      p.receive(0, get_recvbuf(), bytes, last_round);
+    }
+  }
+  p.run();
+}
+
+void allreduce_x::operator()() const {
+  const size_t bytes = rt::bytes_of(get_count(), get_item_size(), "allreduce");
+  rt::check_op(get_op(), "allreduce");
+  rt::check_buffer(get_sendbuf(), bytes, "allreduce", "sendbuf");
+  rt::check_buffer(get_recvbuf(), bytes, "allreduce", "recvbuf");
+  rt::collective_call call(*this, coll::operation_kind::allreduce);
+  const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), "allreduce");
+  call.begin({{}, -1, bytes, get_item_size()});
+  allreduce_algorithm_t algorithm = get_algorithm();
+  if (algorithm == allreduce_algorithm_t::none && bytes > 0 &&
+      call.is_shared(bytes, coll::most_combined_in_area)) {
+    return call.run<coll::allreduce>(rt::reduction_of(*this, bytes));
+  }
+  const auto n = static_cast<size_t>(call.size());
+  if (algorithm == allreduce_algorithm_t::none) {
+    algorithm = bytes >= rt::ring_threshold && n > 2 ? allreduce_algorithm_t::ring
+                                                     : allreduce_algorithm_t::tree;
+  }
+  const size_t room = algorithm == allreduce_algorithm_t::direct
+                          ? rt::bytes_of(n - 1, bytes, "allreduce")
+                      : algorithm == allreduce_algorithm_t::tree ? 2 * bytes
+                                                                 : bytes;
+  rt::plan p(call, room);
+  const rt::items what{get_count(), get_item_size(), get_op()};
+  char* const out = static_cast<char*>(get_recvbuf());
+  if (bytes == 0) {
+    p.run();
+    return;
+  }
+  switch (algorithm) {
+    case allreduce_algorithm_t::direct:
+      rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()), out, what, [bytes](int) {
+        return rt::share{0, bytes};
+      });
+      break;
+    case allreduce_algorithm_t::ring: {
+      if (out != get_sendbuf()) p.copy(out, get_sendbuf(), bytes);
+      p.then();
+      rt::reduce_by_chain(&p, p.room(), out, what, steps, 0);
+      p.then();
+      // And on from the last rank to the first and all others.
+      rt::broadcast_by_ring(&p, out, bytes, p.size() - 1, steps, static_cast<uint32_t>(steps));
+      break;
+    }
+    default: {
+      char* const work = p.room();
+      char* const spare = work + bytes;
+      p.copy(work, get_sendbuf(), bytes);
+      p.then();
+      rt::reduce_by_tree(&p, work, spare, what, 0);
+      if (p.rank() == 0) p.copy(out, rt::result_of_tree(p, work, spare), bytes);
+      p.then();
+      constexpr uint32_t down = 64;
+      rt::broadcast_by_tree(&p, out, bytes, 0, down);
+      break;
+    }
+  }
+  p.run();
+}
+
+void reduce_scatter_x::operator()() const {
+  rt::collective_call call(*this, coll::operation_kind::reduce_scatter);
+  const auto n = static_cast<size_t>(call.size());
+  const size_t block = rt::bytes_of(get_recvcount(), get_item_size(), call.name());
+  const size_t all = rt::bytes_of(n, block, call.name());
+  rt::check_op(get_op(), call.name());
+  rt::check_buffer(get_sendbuf(), all, call.name(), "sendbuf");
+  rt::check_buffer(get_recvbuf(), block, call.name(), "recvbuf");
+  const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), call.name());
+  call.begin({{}, -1, block, get_item_size()});
+  reduce_scatter_algorithm_t algorithm = get_algorithm();
+  if (algorithm == reduce_scatter_algorithm_t::none && all > 0 &&
+      call.is_shared(all, coll::most_combined_in_area)) {
+    return call.run<coll::reduce_scatter>(rt::reduction_of(*this, block),
+                                          static_cast<size_t>(call.rank()) * block, all);
+  }
+  if (algorithm == reduce_scatter_algorithm_t::none) {
+    algorithm = reduce_scatter_algorithm_t::direct;  // each block goes where it is needed at once
+  }
+  const bool direct = algorithm == reduce_scatter_algorithm_t::direct;
+  rt::plan p(call, direct ? all - block : rt::bytes_of(2, all, call.name()));
+  const rt::items blocks{get_recvcount() * n, get_item_size(), get_op()};
+  if (all == 0) {
+    p.run();
+    return;
+  }
+  if (direct) {
+    rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()),
+                        static_cast<char*>(get_recvbuf()),
+                        {get_recvcount(), get_item_size(), get_op()}, [block](int rank) {
+                          return rt::share{static_cast<size_t>(rank) * block, block};
+                        });
+    p.run();
+    return;
+  }
+  char* const work = p.room();
+  char* const spare = work + all;
+  p.copy(work, get_sendbuf(), all);
+  p.then();
+  int holder;  // who has the result of everything
+  char* result;
+  uint32_t round;
+  if (algorithm == reduce_scatter_algorithm_t::tree) {
+    rt::reduce_by_tree(&p, work, spare, blocks, 0);
+    holder = 0;
+    result = rt::result_of_tree(p, work, spare);
+    round = 64;
+  } else {
+    rt::reduce_by_chain(&p, spare, work, blocks, steps, 0);
+    p.then();
+    holder = p.size() - 1;
+    result = work;
+    round = static_cast<uint32_t>(steps);
+  }
+  if (p.rank() != holder) {
+    p.receive(holder, get_recvbuf(), block, round);
+  } else {
+    p.copy(get_recvbuf(), result + static_cast<size_t>(holder) * block, block);
+    for (int to = 0; to < p.size(); ++to) {
+      if (to != holder) p.send(to, result + static_cast<size_t>(to) * block, block, round);
+    }
+  }
+  p.run();
+}
+
+void reduce_scatterv_x::operator()() const {
+  rt::collective_call call(*this, coll::operation_kind::reduce_scatterv);
+  const std::vector<size_t> sizes =
+      rt::sizes_of(get_recvcounts(), get_item_size(), call, "recvcounts");
+  const coll::block_layout blocks = rt::layout_of(sizes, nullptr, call.name());
+  const size_t all = rt::sum_of(sizes, call.name());
+  const coll::block_layout::block own = blocks.of(call.rank());
+  rt::check_op(get_op(), call.name());
+  rt::check_buffer(get_sendbuf(), all, call.name(), "sendbuf");
+  rt::check_buffer(get_recvbuf(), own.size, call.name(), "recvbuf");
+  call.begin({{}, -1, all, get_item_size(), coll::hash_of(sizes.data(), sizes.size())});
+  if (all > 0 && call.is_shared(all, coll::most_combined_in_area)) {
+    return call.run<coll::reduce_scatter>(rt::reduction_of(*this, own.size), own.offset, all);
+  }
+  const size_t others = static_cast<size_t>(call.size()) - 1;
+  rt::plan p(call, rt::bytes_of(others, own.size, call.name()));
+  if (all > 0) {
+    const size_t count = own.size / get_item_size();
+    rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()),
+                        static_cast<char*>(get_recvbuf()), {count, get_item_size(), get_op()},
+                        [&blocks](int rank) {
+                          return rt::share{blocks.of(rank).offset, blocks.of(rank).size};
+                        });
+  }
+  p.run();
+}
+
+}  // namespace lci

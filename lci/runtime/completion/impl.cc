@@ -1,0 +1,64 @@
+#include "lci/runtime/completion/impl.h"
+
+#include <stdexcept>
+
+#include "lci/base/strings.h"
+#include "lci/runtime/core/live.h"
+
+namespace lci::rt {
+[[gnu::no_sanitize("vptr")]] void library_comp::end(void* memory, size_t alignment) {
+  // As in live.h. The base comes first in all of them.
+  *const_cast<volatile attr_comp_type_t*>(&static_cast<library_comp*>(memory)->attr.comp_type) =
+      freed;
+  quarantine(memory, alignment);
+}
+
+synchronizer::synchronizer(const comp_attr_t& attributes)
+    : library_comp(attributes),
+      threshold_(attributes.sync_threshold),
+      statuses_(
+          base::make_aligned_array<status_t>(static_cast<size_t>(attributes.sync_threshold))) {}
+
+void synchronizer::signal(status_t status) {
+  // S1: acquire pairs with S4, so that this status is not written before the last round's are read.
+  const int ticket = tickets_.fetch_add(1, std::memory_order_acquire);
+  if (ticket >= threshold_) {
+    tickets_.fetch_sub(1, std::memory_order_relaxed);
+    throw std::logic_error(base::StrCat("lci: synchronizer \"", attr.name, "\" was signalled ",
+                                        ticket + 1, " times and waits for ", threshold_));
+  }
+  statuses_[static_cast<size_t>(ticket)] = status;
+  filled_.fetch_add(1, std::memory_order_release);  // S2: pairs with S3
+}
+
+bool synchronizer::ready() const {
+  return filled_.load(std::memory_order_acquire) == threshold_;  // S3: pairs with S2
+}
+
+void synchronizer::take(status_t* out) {
+  if (out != nullptr) {
+    for (int i = 0; i < threshold_; ++i) out[i] = statuses_[static_cast<size_t>(i)];
+  }
+  filled_.store(0, std::memory_order_relaxed);
+  tickets_.store(0, std::memory_order_release);  // S4: pairs with S1; publishes filled_ too
+}
+
+void growing_completion_queue::describe(observe::rank_report* report) {
+  const size_t statuses = queue_.size();
+  if (statuses == 0) return;
+  add_entry(report, &report->queues, observe::rank_report::queue{attr.name, statuses});
+}
+
+fixed_completion_queue::fixed_completion_queue(const comp_attr_t& attributes)
+    : completion_queue(attributes), queue_(static_cast<size_t>(attributes.cq_default_length)) {}
+
+void fixed_completion_queue::signal(status_t status) {
+  if (!queue_.try_push(status)) {
+    throw std::runtime_error(base::StrCat("lci: completion queue \"", attr.name, "\" of ",
+                                          attr.cq_default_length,
+                                          " statuses is full, and one was lost; pop more often, "
+                                          "make it longer, or use cq_type lcrq"));
+  }
+}
+
+}  // namespace lci::rt

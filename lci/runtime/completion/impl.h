@@ -1,0 +1,130 @@
+// The built-in completion objects (SC'25 paper, section 5.1.4). signal() of each is what
+// comp_impl_t says it is.
+#ifndef LCI_RUNTIME_COMPLETION_IMPL_H_
+#define LCI_RUNTIME_COMPLETION_IMPL_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <new>
+#include <string>
+
+#include "lci/api/comp.hpp"
+#include "lci/base/cache_aligned.h"
+#include "lci/ds/array_queue.h"
+#include "lci/ds/lcrq.h"
+#include "lci/observe/subject.h"
+
+namespace lci::rt {
+
+// What the library allocates. A freed one says so for some time, by its comp_type: see live.h.
+class library_comp : public comp_impl_t {
+ public:
+  using comp_impl_t::comp_impl_t;
+  static void* operator new(size_t size) { return ::operator new(size); }
+  static void* operator new(size_t size, std::align_val_t alignment) {
+    return ::operator new(size, alignment);
+  }
+  static void operator delete(void* memory) { end(memory, 0); }
+  static void operator delete(void* memory, std::align_val_t alignment) {
+    end(memory, static_cast<size_t>(alignment));
+  }
+
+  static constexpr auto freed = static_cast<attr_comp_type_t>(0x66726565);  // "free"
+
+ private:
+  static void end(void* memory, size_t alignment);
+};
+
+// False if the library has allocated and freed it: then it is not an object any more, as the
+// sanitizer sees it.
+[[gnu::no_sanitize("vptr")]] inline bool is_live(const comp_impl_t& comp) {
+  return comp.attr.comp_type != library_comp::freed;
+}
+
+// Whether it is of that type; then it is live.
+[[gnu::no_sanitize("vptr")]] inline bool is_of_type(const comp_impl_t& comp,
+                                                    attr_comp_type_t type) {
+  return comp.attr.comp_type == type;
+}
+
+// Calls a function. Thread safety: that of the function.
+class handler : public library_comp {
+ public:
+  handler(const comp_attr_t& attributes, comp_handler_t function)
+      : library_comp(attributes), function_(function) {}
+  void signal(status_t status) override { function_(status); }
+  comp_handler_t called() const { return function_; }
+
+ private:
+  const comp_handler_t function_;
+};
+
+// Counts. Wait-free. Its line is its own, as those of all objects that different threads may
+// signal.
+class alignas(64) counter : public library_comp {
+ public:
+  explicit counter(const comp_attr_t& attributes) : library_comp(attributes) {}
+  // Release pairs with the acquire in get: who sees the count sees what was done before the signal.
+  void signal(status_t) override { value_.fetch_add(1, std::memory_order_release); }
+  int64_t get() const { return value_.load(std::memory_order_acquire); }
+  void set(int64_t value) { value_.store(value, std::memory_order_release); }
+
+ private:
+  std::atomic<int64_t> value_{0};
+};
+
+// Collects `sync_threshold` statuses. signal is wait-free.
+// Invariants, within a round:
+//   I1  0 <= filled_ <= tickets_, and exactly `filled_` of the first `tickets_` statuses are
+//   written I2  the round ends only in take(), which only runs when filled_ == threshold
+class alignas(64) synchronizer : public library_comp {
+ public:
+  explicit synchronizer(const comp_attr_t& attributes);
+  void signal(status_t status) override;
+  bool ready() const;
+  // Requires ready(). One thread at a time.
+  void take(status_t* out);
+
+ private:
+  const int threshold_;
+  std::atomic<int> tickets_{0};
+  std::atomic<int> filled_{0};
+  const base::aligned_array<status_t> statuses_;
+};
+
+// Statuses in the order of completion.
+class completion_queue : public library_comp {
+ public:
+  using library_comp::library_comp;
+  // False if there is none; then *out means nothing.
+  virtual bool pop(status_t* out) = 0;
+};
+
+class growing_completion_queue : public completion_queue {
+ public:
+  using completion_queue::completion_queue;
+  void signal(status_t status) override { queue_.push(status); }
+  bool pop(status_t* out) override { return queue_.try_pop(out); }
+
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report* report);
+
+ private:
+  ds::lcrq<status_t> queue_;
+  const observe::listed<growing_completion_queue> listed_{this};
+};
+
+class fixed_completion_queue : public completion_queue {
+ public:
+  explicit fixed_completion_queue(const comp_attr_t& attributes);
+  void signal(status_t status) override;
+  bool pop(status_t* out) override { return queue_.try_pop(out); }
+
+ private:
+  ds::array_queue<status_t> queue_;
+};
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_COMPLETION_IMPL_H_

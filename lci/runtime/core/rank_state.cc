@@ -1,0 +1,107 @@
+#include "lci/runtime/core/rank_state.h"
+
+#include <exception>
+#include <stdexcept>
+
+#include "lci/base/log.h"
+#include "lci/base/strings.h"
+#include "lci/observe/counting.h"
+#include "lci/runtime/core/counter_sums.h"
+
+namespace lci {
+
+allocator_default_t g_allocator_default;
+
+namespace rt {
+
+rank_state::rank_state(runtime_impl_t& own, int rank, int size, const runtime_attr_t& attributes,
+                       observe::event_sink record)
+    : owner(own),
+      rank_(rank),
+      size_(size),
+      attr_(attributes),
+      counts_traffic_(observe::counts_traffic().load()),
+      record_(record),
+      failed_(new std::atomic<bool>[static_cast<size_t>(size)]()) {
+  freed_devices_.uid = -1;
+}
+
+void rank_state::add_to_freed(const device_counters_t& last) { add(&freed_devices_, last); }
+
+void rank_state::mark_failed(int rank) {
+  failed_[static_cast<size_t>(rank)].store(true, std::memory_order_release);
+  int none = -1;
+  first_failed_.compare_exchange_strong(none, rank, std::memory_order_acq_rel);
+  if (record_ && record_.to()->keep(observe::keep_peer_lost)) {
+    LCI_LOG(info, "rank ", rank, " is gone; ", record_.to()->path(), " keeps the last events");
+  }
+}
+
+// ---- remote completion objects ------------------------------------------------------------------
+
+rcomp_t rank_state::reserve_rcomps(rcomp_t n) {
+  const std::lock_guard<std::mutex> guard(rcomp_mutex_);
+  if (n > ~rcomp_t{0} - next_rcomp_) {
+    throw std::invalid_argument(base::StrCat("lci: reserve_rcomps: ", n, " more than are left"));
+  }
+  const rcomp_t first = next_rcomp_;
+  next_rcomp_ += n;
+  return first;
+}
+
+void rank_state::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
+  const std::lock_guard<std::mutex> guard(rcomp_mutex_);
+  if (rcomp == 0 || rcomp >= next_rcomp_) {
+    throw std::invalid_argument(
+        base::StrCat("lci: rcomp ", rcomp, " was not given by register_rcomp or reserve_rcomps"));
+  }
+  if (comp != nullptr && rcomps_.get(rcomp) != nullptr) {
+    throw std::logic_error(base::StrCat("lci: register_rcomp: ", rcomp, " is in use"));
+  }
+  rcomps_.set(rcomp, comp);
+}
+
+void rank_state::report_no_rcomp(rcomp_t rcomp, int sender) const {
+  throw std::runtime_error(base::StrCat(
+      "lci: rank ", rank(), " dropped a message of rank ", sender, " for remote completion ", rcomp,
+      ", which is not registered here; register it before a barrier and send after it"));
+}
+
+// ---- signals ------------------------------------------------------------------------------------
+
+uint32_t rank_state::add_signal(event_signal* signal) {
+  const uint32_t number = next_signal_.fetch_add(1, std::memory_order_relaxed);
+  if (number == 0) throw std::runtime_error("lci: alloc_signal: all numbers have been given");
+  signals_.set(number, signal);
+  signals_alive_.fetch_add(1, std::memory_order_acq_rel);
+  return number;
+}
+
+void rank_state::remove_signal(uint32_t number) {
+  signals_.set(number, nullptr);
+  signals_alive_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void rank_state::report_no_signal(uint32_t number, int sender) const {
+  throw std::runtime_error(base::StrCat("lci: rank ", rank(), " dropped an event of rank ", sender,
+                                        " for signal number ", number,
+                                        ", which has been freed, or never was"));
+}
+
+// ---- memory -------------------------------------------------------------------------------------
+
+void* rank_state::allocate_otherwise(size_t size, int sender) {
+  void* buffer = nullptr;
+  try {
+    buffer = allocator_->allocate(size);
+  } catch (const std::exception&) {  // told below
+  }
+  if (__builtin_expect(buffer == nullptr, 0)) {
+    throw std::runtime_error(base::StrCat("lci: rank ", rank(), " has no memory for ", size,
+                                          " bytes from rank ", sender));
+  }
+  return buffer;
+}
+
+}  // namespace rt
+}  // namespace lci

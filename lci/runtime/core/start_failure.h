@@ -1,0 +1,24 @@
+#ifndef LCI_RUNTIME_CORE_START_FAILURE_H_
+#define LCI_RUNTIME_CORE_START_FAILURE_H_
+
+#include <string>
+
+#include "lci/base/status.h"
+#include "lci/boot/bootstrap.h"
+
+namespace lci::rt {
+
+// Throws what a step that all ranks take together has failed with. Aborted because of a lost rank:
+// peer_failure_error, with the first rank that the job lost; else std::runtime_error. The text is
+// "lci: ", `what` (may be empty) and the error's.
+[[noreturn]] void throw_start_failure(boot::bootstrap& boot, const std::string& what,
+                                      const base::Status& failure);
+
+// Tells the job that `rank` is lost, and returns the first rank that the job has lost: that one, or
+// another one whose end this rank has not noticed yet, and which the end of `rank` may be due to.
+// Asks the bootstrap, so only for a first failure.
+int first_victim(boot::bootstrap& boot, int rank);
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_CORE_START_FAILURE_H_

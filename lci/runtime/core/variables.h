@@ -1,0 +1,38 @@
+// Describes the environment variables that the library reads, and finds those that it does not.
+#ifndef LCI_RUNTIME_CORE_VARIABLES_H_
+#define LCI_RUNTIME_CORE_VARIABLES_H_
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace lci::rt {
+
+// A variable that is not the default of an attribute. Texts for people.
+struct variable {
+  std::string_view name;
+  std::string_view values;
+  std::string_view builtin;  // the value of a variable that is not set
+  std::string_view meaning;
+};
+
+// Every variable LCI_... that the library reads, except LCI_ATTR_<NAME>, in the order in which the
+// documentation lists them.
+const std::vector<variable>& variables();
+
+// A variable of the environment whose name begins with "LCI_" and that the library does not read.
+struct unknown_variable {
+  std::string name;
+  std::string nearest;  // the name most like it of those that are read; empty: none is similar
+};
+
+// Those of `environment`, a list as environ(7) describes it. Variables by which installations tell
+// where a package is, such as LCI_ROOT and LCI_DIR, are not among them.
+std::vector<unknown_variable> unknown_variables(const char* const* environment);
+
+// Logs a warning for each of them, of this process's environment.
+void warn_of_unknown_variables();
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_CORE_VARIABLES_H_

@@ -1,0 +1,133 @@
+#include "lci/runtime/device/device.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "lci/base/strings.h"
+#include "lci/observe/clock.h"
+#include "lci/runtime/device/traffic.h"
+
+namespace lci {
+
+device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pool,
+                             rt::engine_registry& engines, const device_attr_t& attributes,
+                             std::unique_ptr<net::device> network, const rt::traffic* counted)
+    : protocol_host(owner, pool, attributes, std::move(network)),
+      runtime(owner.runtime),
+      eager(*this),
+      rendezvous(*this),
+      rma(*this),
+      raw(*net),
+      engines_(engines),
+      counted_(counted) {
+  if (attr.alloc_default_endpoint) {
+    endpoint_attr_t endpoint;
+    endpoint.uid = next_endpoint_uid_++;
+    default_endpoint_ = std::make_unique<endpoint_impl_t>(*this, endpoint);
+  }
+  packets().devices.fetch_add(1, std::memory_order_acq_rel);
+  context.users.fetch_add(1, std::memory_order_acq_rel);
+  state.devices().add(this);
+}
+
+device_impl_t::~device_impl_t() {
+  progress_thread_.reset();
+  state.devices().remove(this, [this] {
+    device_counters_t last;
+    read(&last);
+    state.add_to_freed(last);
+  });
+  packets().devices.fetch_sub(1, std::memory_order_acq_rel);
+  context.users.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+void device_impl_t::tick() {
+  const uint32_t polls = polls_.load(std::memory_order_relaxed);
+  if (polls == polls_seen_) return;
+  polls_seen_ = polls;
+  polled_at_ = observe::coarse_clock::seconds();
+}
+
+void device_impl_t::read(device_counters_t* out) const {
+  out->uid = attr.uid;
+  if (counted_ != nullptr) counted_->read(out);
+  out->backlogged = backlog.pushed();
+  out->yields = yields_.load(std::memory_order_relaxed);
+}
+
+void device_impl_t::describe(observe::rank_report* report) {
+  tick();
+  observe::rank_report::device described;
+  described.number = static_cast<uint64_t>(attr.uid);
+  described.polls = polls_seen_;
+  described.seconds_unpolled = observe::coarse_clock::seconds() - polled_at_;
+  described.backlog = backlog.size();
+  described.transfers = rendezvous.open();
+  add_entry(report, &report->devices, described);
+  rendezvous.describe(report, described.number);
+}
+
+bool device_impl_t::idle() {
+  return backlog.empty() && rendezvous.idle() && eager.idle() && rma.idle() && raw.idle();
+}
+
+bool device_impl_t::drained() {
+  for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
+    if (!(*rails_)[i]->drained()) return false;
+  }
+  return idle() && net->drained();
+}
+
+void device_impl_t::start_progress_thread() {
+  if (!attr.progress_thread) return;
+  progress_thread_ = std::make_unique<rt::progress_thread>(*this);
+  backlog.set_sleeper(&progress_thread_->sleeper());
+  for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
+    (*rails_)[i]->backlog.set_sleeper(&progress_thread_->sleeper());
+  }
+  progress_thread_->start();
+}
+
+std::vector<int> device_impl_t::wait_descriptors() const {
+  std::vector<int> all = net->wait_descriptors();
+  for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
+    for (const int each : (*rails_)[i]->net->wait_descriptors()) all.push_back(each);
+  }
+  return all;
+}
+
+std::chrono::microseconds device_impl_t::arm() {
+  std::chrono::microseconds least = arm_alone();
+  for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
+    least = std::min(least, (*rails_)[i]->arm_alone());
+  }
+  // Nothing tells us of the shared one, unless it has a thread and needs us less.
+  if (shared_ != nullptr && shared_->own_thread() == nullptr) {
+    least = std::min(least, net::device::short_sleep);
+  }
+  return least;
+}
+
+// What is in the backlog when the last poll was, the network did not take.
+std::chrono::microseconds device_impl_t::arm_alone() {
+  const std::chrono::microseconds longest = net->arm();
+  return backlog.empty() ? longest : std::min(longest, net::device::short_sleep);
+}
+
+endpoint_impl_t* device_impl_t::alloc_endpoint(endpoint_attr_t attributes) {
+  attributes.uid = next_endpoint_uid_.fetch_add(1, std::memory_order_relaxed);
+  auto made = std::make_unique<endpoint_impl_t>(*this, attributes);
+  extra_endpoints_.fetch_add(1, std::memory_order_acq_rel);
+  return made.release();
+}
+
+void device_impl_t::free_endpoint(endpoint_impl_t* endpoint) {
+  if (endpoint == default_endpoint_.get()) {
+    throw std::logic_error("lci: free_endpoint: the default endpoint is freed with its device");
+  }
+  delete endpoint;
+  extra_endpoints_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+}  // namespace lci

@@ -1,0 +1,157 @@
+#ifndef LCI_RUNTIME_DEVICE_DEVICE_H_
+#define LCI_RUNTIME_DEVICE_DEVICE_H_
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "lci/api/attr.hpp"
+#include "lci/api/counters.hpp"
+#include "lci/api/types.hpp"
+#include "lci/base/guard_detector.h"
+#include "lci/base/poll_backoff.h"
+#include "lci/net/backend.h"
+#include "lci/observe/subject.h"
+#include "lci/runtime/core/live.h"
+#include "lci/runtime/device/progress_thread.h"
+#include "lci/runtime/matching/registry.h"
+#include "lci/runtime/protocol/eager.h"
+#include "lci/runtime/protocol/host.h"
+#include "lci/runtime/protocol/raw.h"
+#include "lci/runtime/protocol/rendezvous.h"
+#include "lci/runtime/protocol/rma.h"
+
+namespace lci {
+
+class device_impl_t;
+class runtime_impl_t;
+namespace rt {
+// Not included: a compiler that sees the class of a counting network expects it at every call.
+class traffic;
+}  // namespace rt
+
+// What stands behind an endpoint_t. No network so far has resources for endpoints beside those of
+// their device: all posts go through these.
+class endpoint_impl_t : public rt::live_object {
+ public:
+  endpoint_impl_t(device_impl_t& owner, const endpoint_attr_t& attributes)
+      : device(owner), attr(attributes) {}
+
+  device_impl_t& device;
+  const endpoint_attr_t attr;
+};
+
+// What stands behind a device_t: a device of the network, and what the runtime keeps for it. All
+// conversations that begin on a device stay on it, so threads on different devices share nothing
+// here.
+//
+// Thread safety: every member by any thread at any time; none blocks.
+class device_impl_t : public rt::live_object, public rt::protocol_host {
+ public:
+  // `counted`: what the network counts; null: it does not.
+  device_impl_t(net_context_impl_t& context, packet_pool_impl_t& packets,
+                rt::engine_registry& engines, const device_attr_t& attributes,
+                std::unique_ptr<net::device> network, const rt::traffic* counted);
+  ~device_impl_t();
+  device_impl_t(const device_impl_t&) = delete;
+  device_impl_t& operator=(const device_impl_t&) = delete;
+
+  // As progress_x, but never yields the processor: callers outside use rt::poll().
+  progress_result_t progress();
+
+  // Gives the processor to other threads, as this thread's polls of this device and others say it
+  // is time to. Not if the program guards the device with a lock, which it would hold meanwhile.
+  void yield(base::poll_backoff& polls, std::chrono::steady_clock::time_point now);
+
+  // No operation of this rank and no conversation with a peer is under way.
+  bool idle();
+  // Nor has the network anything more to do for those that were.
+  bool drained();
+
+  // Devices that this one's progress and draining are of, too. Before any progress.
+  void set_rails(const std::vector<std::unique_ptr<device_impl_t>>* rails) {
+    if (rails->empty()) return;
+    rails_ = rails;
+    others_mask_ = 0;
+  }
+
+  // Whose progress this one's makes, too, as the attribute am_poll_mask says. Before any progress.
+  void serve(device_impl_t* shared) {
+    if (attr.am_poll_mask < 0 || shared == nullptr) return;
+    shared_ = shared;
+    others_mask_ = static_cast<uint32_t>(attr.am_poll_mask);
+  }
+
+  // As the attribute progress_thread says; once it has its rails.
+  void start_progress_thread();
+  // Null: none.
+  const rt::progress_thread* own_thread() const { return progress_thread_.get(); }
+
+  // As those of net::device, for all whose progress this one's makes.
+  std::vector<int> wait_descriptors() const;
+  std::chrono::microseconds arm();
+
+  // Endpoints of the program, besides the default one.
+  endpoint_impl_t* alloc_endpoint(endpoint_attr_t attributes);
+  void free_endpoint(endpoint_impl_t* endpoint);
+  endpoint_impl_t* default_endpoint() { return default_endpoint_.get(); }
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report* report);
+  // Sets the members of *out.
+  void read(device_counters_t* out) const;
+  void tick();
+
+  int extra_endpoints() const { return extra_endpoints_.load(std::memory_order_acquire); }
+
+  runtime_impl_t& runtime;
+  rt::eager eager;
+  rt::rendezvous rendezvous;
+  rt::rma rma;
+  rt::raw_network raw;
+
+ private:
+  error_t progress_with_others();
+  error_t progress_alone();
+  bool drain_backlog();
+  bool advance_collectives();
+  std::chrono::microseconds arm_alone();
+  void on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size);
+  void handle(const net::completion& completion);
+  void handle_failure(int rank);
+  void handle_message(const net::completion& received);
+
+  // When the number of polls has none of these bits, progress is also made on rails, the shared
+  // device, and collective operations.
+  uint32_t others_mask_ = 63;
+  const std::vector<std::unique_ptr<device_impl_t>>* rails_ = nullptr;
+  device_impl_t* shared_ = nullptr;
+  rt::engine_registry& engines_;
+  const rt::traffic* const counted_;  // null: nothing counts
+  std::atomic<uint64_t> yields_{0};
+
+  std::atomic<int> told_early_{-1};  // a rank of which a failure is thrown before it is noticed
+  std::atomic<int> next_endpoint_uid_{0};
+  std::atomic<int> extra_endpoints_{0};
+  std::unique_ptr<endpoint_impl_t> default_endpoint_;
+
+  base::guard_detector guard_;
+  // Written by who polls.
+  alignas(64) std::atomic<uint32_t> polls_{0};  // some may get lost, where several threads poll
+  std::atomic<uint32_t> shared_polls_{0};       // of shared_, when we last looked
+  // Of the observer's thread.
+  uint32_t polls_seen_ = 0;
+  uint32_t polled_at_ = 0;                                            // by observe::coarse_clock
+  alignas(64) std::unique_ptr<rt::progress_thread> progress_thread_;  // it uses all
+  const observe::listed<device_impl_t> listed_{this};
+};
+
+namespace rt {
+
+// True while this thread is inside progress(): a handler is running, and waiting would be for ever.
+bool inside_progress();
+
+}  // namespace rt
+}  // namespace lci
+
+#endif  // LCI_RUNTIME_DEVICE_DEVICE_H_

@@ -1,0 +1,289 @@
+// What happens when progress is made: poll the network, and hand each completion to the
+// conversation that it belongs to.
+#include <chrono>
+#include <cstdint>
+#include <exception>
+#include <stdexcept>
+
+#include "lci/api/config.hpp"
+#include "lci/base/log.h"
+#include "lci/base/strings.h"
+#include "lci/base/thread_number.h"
+#include "lci/runtime/completion/impl.h"
+#include "lci/runtime/core/wire.h"
+#include "lci/runtime/device/device.h"
+#include "lci/runtime/device/poll.h"
+#include "lci/runtime/protocol/control.h"
+#include "lci/runtime/protocol/operation.h"
+
+namespace lci {
+namespace {
+
+// How many calls of progress() this thread is inside.
+thread_local int progress_depth = 0;
+
+struct depth_guard {
+  depth_guard() { ++progress_depth; }
+  ~depth_guard() { --progress_depth; }
+};
+
+// Completions taken per call: few enough that another thread soon gets its share, many enough that
+// the cost of polling is spread.
+constexpr size_t batch_size = LCI_BACKEND_MAX_POLLS;
+
+}  // namespace
+
+namespace rt {
+bool inside_progress() { return progress_depth > 0; }
+
+progress_result_t poll_or_yield(device_impl_t& device, bool may_yield) {
+  using clock = std::chrono::steady_clock;
+  base::poll_backoff& polls = thread_polls::own;
+  const clock::time_point begin = clock::now();
+  const progress_result_t result = device.progress();
+  if (result.is_done() || !may_yield) {
+    polls.reset();
+  } else if (polls.idle(&device, begin, clock::now()) && !inside_progress()) {
+    device.yield(polls, begin);
+  }
+  return result;
+}
+}  // namespace rt
+
+void device_impl_t::yield(base::poll_backoff& polls, std::chrono::steady_clock::time_point now) {
+  if (!guard_.may_yield(base::thread_number(), now)) {
+    polls.stay();
+    return;
+  }
+  yields_.fetch_add(1, std::memory_order_relaxed);
+  const uint32_t before = polls_.load(std::memory_order_relaxed);
+  const std::chrono::nanoseconds took = polls.yield();
+  const bool others_polled = polls_.load(std::memory_order_relaxed) != before;
+  guard_.yielded(took, took > base::poll_backoff::long_yield, others_polled, now + took);
+}
+
+progress_result_t device_impl_t::progress() {
+  // (No atomic addition, which would take as long as the rest.)
+  const uint32_t polls = polls_.load(std::memory_order_relaxed) + 1;
+  polls_.store(polls, std::memory_order_relaxed);
+  return __builtin_expect((polls & others_mask_) != 0, 1) ? progress_alone()
+                                                          : progress_with_others();
+}
+
+[[gnu::noinline]] error_t device_impl_t::progress_with_others() {
+  error_t result = progress_alone();
+  // A device that always finds something would never find the time for them.
+  if (state.has_pending_collectives() && advance_collectives()) result = errorcode_t::done;
+  for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
+    const error_t moved = (*rails_)[i]->progress_alone();
+    if (moved.is_done()) result = moved;
+  }
+  if (shared_ == nullptr) return result;
+  // Who finds that somebody has polled it since the last look leaves it to them: a device that one
+  // thread polls is cheaper to poll, and nobody has to wait for its lock.
+  uint32_t seen = shared_->polls_.load(std::memory_order_relaxed);
+  if (seen == shared_polls_.load(std::memory_order_relaxed)) {
+    const error_t moved = shared_->progress();
+    if (moved.is_done()) result = moved;
+    seen = shared_->polls_.load(std::memory_order_relaxed);
+  }
+  shared_polls_.store(seen, std::memory_order_relaxed);
+  return result;
+}
+
+// Throws std::runtime_error, the message being dropped, if there is no such completion object or no
+// memory.
+[[gnu::always_inline]] inline void device_impl_t::on_am(int rank, tag_t tag, rcomp_t rcomp,
+                                                        const void* bytes, size_t size) {
+  comp_impl_t& comp = *state.find_rcomp(rcomp, rank);
+  if (__builtin_expect(!comp.attr.lend_am, 0)) return eager.on_am(comp, rank, tag, bytes, size);
+  void* const lent = size > 0 ? const_cast<void*>(bytes) : nullptr;
+  if (__builtin_expect(rt::is_of_type(comp, attr_comp_type_t::handler), 1)) {
+    // The shortest way that there is: nothing is called but the program's function.
+    static_cast<const rt::handler&>(comp).called()(rt::status_of_arrival(rank, lent, size, tag));
+  } else {
+    comp.signal(rt::status_of_arrival(rank, lent, size, tag));
+  }
+}
+
+[[gnu::always_inline]] inline error_t device_impl_t::progress_alone() {
+  const bool moved = __builtin_expect(!backlog.empty(), 0) && drain_backlog();
+  // Not initialised, which would take longer than a poll that finds nothing.
+  // (Of words, since the compiler guards the stack behind arrays of characters.)
+  static_assert(alignof(net::completion) == alignof(uint64_t));
+  uint64_t storage[batch_size * sizeof(net::completion) / sizeof(uint64_t)];
+  auto* const completions = reinterpret_cast<net::completion*>(storage);
+  size_t count = 0;
+  const error_t result = net->poll(completions, batch_size, &count);
+  if (count == 0) {
+    if (__builtin_expect(state.has_pending_collectives(), 0) && advance_collectives()) {
+      return errorcode_t::done;
+    }
+    return moved ? error_t(errorcode_t::done) : result;
+  }
+  const depth_guard guard;
+  const rt::imm_layout imm = state.imm();
+  // An exception (a handler's, or a failed peer's) must not lose the completions behind it.
+  std::exception_ptr failure;
+  for (size_t i = 0; i < count; ++i) {
+    const net::completion& completion = completions[i];
+    const bool arrived = __builtin_expect(completion.kind == net::completion_kind::recv, 1);
+    try {
+      // Most: a small active message, or one for the default matching engine.
+      if (arrived && rt::is_short(completion.imm)) {
+        on_am(completion.rank, imm.tag(completion.imm), imm.rcomp(completion.imm),
+              completion.bytes(), completion.size);
+      } else if (arrived && rt::is_short_tagged(completion.imm)) {
+        const rt::matching_key key{rt::short_tag(completion.imm), completion.rank,
+                                   matching_policy_t::rank_tag, false};
+        engines_.find(rt::default_engine, completion.rank)
+            .on_eager(packets(), key, completion.bytes(), completion.size);
+      } else {
+        handle(completion);
+      }
+    } catch (...) {
+      if (failure == nullptr) failure = std::current_exception();
+    }
+    // Whatever happened, its bytes are no longer read.
+    if (arrived && !completion.is_small) net->release(completion);
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
+  return errorcode_t::done;
+}
+
+[[gnu::noinline]] bool device_impl_t::advance_collectives() {
+  const depth_guard guard;
+  return state.events().advance_collectives();
+}
+
+[[gnu::noinline]] bool device_impl_t::drain_backlog() {
+  const depth_guard guard;
+  return backlog.drain(*this);
+}
+
+void device_impl_t::handle(const net::completion& completion) {
+  switch (completion.kind) {
+    case net::completion_kind::recv:
+      handle_message(completion);
+      return;
+    case net::completion_kind::send:
+    case net::completion_kind::put:
+    case net::completion_kind::get:
+      if (completion.context != nullptr) {
+        static_cast<rt::continuation*>(completion.context)
+            ->completed(*this, completion.failed ? errorcode_t::fatal : errorcode_t::done);
+      }
+      return;
+    case net::completion_kind::remote_put:
+      if (signals().is_event(completion.imm)) {
+        rma.on_event(completion.rank, signals().decode(completion.imm, completion.imm_high));
+      } else if (rt::is_short(completion.imm)) {
+        rma.on_signal(completion.rank, state.imm().tag(completion.imm),
+                      state.imm().rcomp(completion.imm));
+      } else {
+        rendezvous.on_end(completion.rank, completion.imm);
+      }
+      return;
+    case net::completion_kind::peer_failed:
+      handle_failure(completion.rank);
+      return;
+  }
+}
+
+void device_impl_t::handle_failure(int rank) {
+  const auto failure_of = [this](int failed) {
+    return peer_failure_error(
+        failed, base::StrCat("lci: rank ", failed, " is gone (found by rank ", state.rank(),
+                             "); communication with the other ranks goes on"));
+  };
+  const int first = state.events().note_failure(rank);
+  rendezvous.fail_peer(rank);
+  // The program has been told before this device noticed it.
+  int told_early = rank;
+  if (told_early_.compare_exchange_strong(told_early, -1)) return;
+  if (first != rank) {
+    rendezvous.fail_peer(first);
+    told_early_.store(first);
+    state.events().defer_failure(failure_of(rank));
+  }
+  throw failure_of(first);
+}
+
+// All but the short ones.
+void device_impl_t::handle_message(const net::completion& received) {
+  const int rank = received.rank;
+  switch (static_cast<rt::message_kind>(received.imm)) {
+    case rt::message_kind::am: {
+      rt::am_header header;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
+      on_am(rank, header.tag, header.rcomp,
+            static_cast<const char*>(received.bytes()) + sizeof(header),
+            received.size - sizeof(header));
+      return;
+    }
+    case rt::message_kind::tagged: {
+      rt::tagged_header header;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
+      engines_.find(header.engine, rank)
+          .on_eager(packets(), rt::key_of(header, rank),
+                    static_cast<const char*>(received.bytes()) + sizeof(header),
+                    received.size - sizeof(header));
+      return;
+    }
+    case rt::message_kind::rts: {
+      rt::rts_header header;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
+      const rt::matching_key key = rt::key_of(header.match, rank);
+      const rt::announcement announced{
+          rank,       key.tag,       static_cast<size_t>(header.size), header.sender_ticket,
+          key.policy, key.collective};
+      if (header.rcomp != 0) {
+        rendezvous.on_am_announced(announced, header.rcomp);
+        return;
+      }
+      rt::matching_engine* engine;
+      try {
+        engine = &engines_.find(header.match.engine, rank);
+      } catch (...) {
+        rendezvous.reject(announced);
+        throw;
+      }
+      engine->on_announced(rendezvous, announced);
+      return;
+    }
+    case rt::message_kind::rtr: {
+      rt::rtr_header header;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
+      rendezvous.on_rtr(rank, header);
+      return;
+    }
+    case rt::message_kind::reject: {
+      rt::reject_header header;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
+      rendezvous.on_reject(rank, header);
+      return;
+    }
+    case rt::message_kind::fin: {
+      rt::fin_header header;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
+      rendezvous.on_end(rank, header.receiver_ticket);
+      return;
+    }
+    case rt::message_kind::signal: {
+      rt::signal_header header;
+      if (!rt::decode(received.bytes(), received.size, &header)) break;
+      rma.on_signal(rank, header.tag, header.rcomp);
+      return;
+    }
+    case rt::message_kind::event: {
+      rt::signal_event event;
+      if (!rt::decode(received.bytes(), received.size, &event)) break;
+      rma.on_event(rank, event);
+      return;
+    }
+  }
+  LCI_LOG(error, "dropped a message of ", received.size, " bytes from rank ", rank,
+          " that this version does not know (immediate data ", received.imm, ")");
+}
+
+}  // namespace lci

@@ -1,0 +1,293 @@
+#include "lci/runtime/device/recording_network.h"
+
+#include <algorithm>
+
+namespace lci::rt {
+
+using observe::event;
+using observe::event_kind;
+using observe::wire_form;
+
+namespace {
+
+uint64_t pair_of(uint32_t low, uint32_t high) { return low | uint64_t{high} << 32; }
+
+uint32_t since(uint64_t time) {
+  return static_cast<uint32_t>(std::min<uint64_t>(observe::recorder::now() - time, ~uint32_t{0}));
+}
+
+// Names an operation by the address of its state, which no other one has meanwhile.
+uint32_t name_of(const void* context) {
+  return static_cast<uint32_t>(reinterpret_cast<uintptr_t>(context) >> 4);
+}
+
+// Whether the target counts it: see `counts`.
+bool notifies(wire_form form) {
+  return form == wire_form::put_notify || form == wire_form::put_end;
+}
+
+}  // namespace
+
+recording_network::recording_network(std::unique_ptr<net::device> network, const place& where)
+    : device(network->limits()),
+      network_(std::move(network)),
+      where_(where),
+      has_wide_imm_(limits_.has_put_imm && limits_.put_imm_bits >= 32),
+      pages_((static_cast<size_t>(where.ranks) + page_ranks - 1) / page_ranks) {}
+
+recording_network::~recording_network() {
+  for (std::atomic<page*>& each : pages_) delete each.load(std::memory_order_relaxed);
+}
+
+recording_network::counts& recording_network::counts_of(int rank) {
+  const auto number = static_cast<size_t>(rank);
+  std::atomic<page*>& slot = pages_[number / page_ranks];
+  // P1: acquire pairs with P2.
+  page* found = slot.load(std::memory_order_acquire);
+  if (__builtin_expect(found == nullptr, 0)) {
+    auto made = std::make_unique<page>();
+    // P2: release, so that whoever finds the page finds it empty.
+    if (slot.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) {
+      found = made.release();
+    }
+  }
+  return found->ranks[number % page_ranks];
+}
+
+event recording_network::make(event_kind kind, uint64_t time, int rank) const {
+  event made;
+  made.time = time;
+  made.kind = kind;
+  made.context = where_.context;
+  made.device = where_.device;
+  made.peer = rank;
+  return made;
+}
+
+// ---- what a message is --------------------------------------------------------------------------
+
+void recording_network::describe_message(net_imm_data_t imm, const void* bytes, size_t known,
+                                         size_t size, event* out) const {
+  out->size = size;
+  const auto without = [size](size_t header) { return size - std::min(size, header); };
+  if (is_short(imm)) {
+    out->form = wire_form::active_message;
+    out->tag = where_.imm.tag(imm);
+    out->detail = where_.imm.rcomp(imm);
+    return;
+  }
+  if (is_short_tagged(imm)) {
+    out->form = wire_form::tagged;
+    out->tag = short_tag(imm);
+    out->detail = default_engine;
+    return;
+  }
+  // A message of the net_* operations may look like one with a header, and be too short for it.
+  out->form = wire_form::other;
+  out->detail = imm;
+  switch (static_cast<message_kind>(imm)) {
+    case message_kind::am: {
+      am_header header;
+      if (!decode(bytes, known, &header)) return;
+      out->form = wire_form::active_message;
+      out->size = without(sizeof(header));
+      out->tag = header.tag;
+      out->detail = header.rcomp;
+      return;
+    }
+    case message_kind::tagged: {
+      tagged_header header;
+      if (!decode(bytes, known, &header)) return;
+      out->form = wire_form::tagged;
+      out->size = without(sizeof(header));
+      out->tag = header.tag;
+      out->detail = header.engine;
+      if (header.collective != 0) out->flags |= event::of_library;
+      return;
+    }
+    case message_kind::rts: {
+      rts_header header;
+      if (!decode(bytes, known, &header)) return;
+      out->form = wire_form::ready_to_send;
+      out->size = header.size;
+      out->tag = header.match.tag;
+      out->detail = pair_of(header.sender_ticket, header.rcomp);
+      if (header.match.collective != 0) out->flags |= event::of_library;
+      return;
+    }
+    case message_kind::rtr: {
+      rtr_header header;
+      if (!decode(bytes, known, &header)) return;
+      out->form = wire_form::ready_to_receive;
+      out->size = 0;
+      out->detail = pair_of(header.sender_ticket, header.receiver_ticket);
+      return;
+    }
+    case message_kind::reject: {
+      reject_header header;
+      if (!decode(bytes, known, &header)) return;
+      out->form = wire_form::reject;
+      out->size = 0;
+      out->detail = header.sender_ticket;
+      return;
+    }
+    case message_kind::fin: {
+      fin_header header;
+      if (!decode(bytes, known, &header)) return;
+      out->form = wire_form::finish;
+      out->size = 0;
+      out->detail = header.receiver_ticket;
+      return;
+    }
+    case message_kind::signal: {
+      signal_header header;
+      if (!decode(bytes, known, &header)) return;
+      out->form = wire_form::rma_completion;
+      out->size = 0;
+      out->tag = header.tag;
+      out->detail = header.rcomp;
+      return;
+    }
+    case message_kind::event: {
+      signal_event header;
+      if (!decode(bytes, known, &header)) return;
+      out->form = wire_form::rma_event;
+      out->size = 0;
+      out->detail = pair_of(header.signal, header.part);
+      return;
+    }
+  }
+}
+
+void recording_network::describe_put(net_imm_data_t imm, net_imm_data_t high, event* out) const {
+  // As in wire.h: neither of the two upper bits is set in the end of a rendezvous.
+  const bool ends = has_wide_imm_ && !is_short(imm) && (imm >> ticket_bits) == 0;
+  out->form = ends ? wire_form::put_end : wire_form::put_notify;
+  out->detail = pair_of(imm, limits_.put_imm_bits == 64 ? high : 0);
+}
+
+// ---- operations of this rank --------------------------------------------------------------------
+
+void recording_network::answered(event* posted, error_t result) {
+  posted->duration = since(posted->time);
+  if (result.is_posted()) {
+    posted->flags |= event::posted;
+  } else if (result.errorcode == errorcode_t::fatal) {
+    posted->kind = event_kind::refused;
+    posted->flags |= event::failed;
+  } else if (!result.is_done()) {
+    return;  // it will be tried again
+  }
+  if (posted->kind == event_kind::post) {
+    const bool is_message = posted->form != wire_form::put && posted->form != wire_form::get;
+    if (notifies(posted->form)) {
+      posted->sequence = counts_of(posted->peer).put.fetch_add(1, std::memory_order_relaxed);
+    } else if (is_message) {
+      posted->sequence = counts_of(posted->peer).sent.fetch_add(1, std::memory_order_relaxed);
+    }
+  }
+  where_.to.add(*posted);
+}
+
+event recording_network::describe(const net::op& operation) {
+  event posted = make(event_kind::post, observe::recorder::now(), operation.rank);
+  switch (operation.kind) {
+    case net::op_kind::send:
+      if (operation.header_size > 0) {
+        describe_message(operation.imm, operation.header, operation.header_size,
+                         operation.header_size + operation.size, &posted);
+      } else {
+        describe_message(operation.imm, operation.buffer, operation.size, operation.size, &posted);
+      }
+      break;
+    case net::op_kind::put_imm:
+      describe_put(operation.imm, operation.imm_high, &posted);
+      posted.size = operation.size;
+      break;
+    case net::op_kind::put:
+    case net::op_kind::get:
+      posted.form = operation.kind == net::op_kind::put ? wire_form::put : wire_form::get;
+      posted.size = operation.size;
+      break;
+  }
+  if (operation.context != nullptr) posted.operation = name_of(operation.context);
+  return posted;
+}
+
+error_t recording_network::post(const net::op& operation) {
+  event posted = describe(operation);
+  const error_t result = network_->post(operation);
+  answered(&posted, result);
+  return result;
+}
+
+error_t recording_network::post_short(net::short_op what, net_imm_data_t imm, void* buffer,
+                                      size_t size, const net::remote_place* where) {
+  event posted = describe(net::make_op(what, imm, buffer, size, where));
+  const error_t result = network_->post_short(what, imm, buffer, size, where);
+  answered(&posted, result);
+  return result;
+}
+
+bool recording_network::add(int rank, net::remote_region remote, uint64_t remote_offset,
+                            int64_t value) {
+  event posted = make(event_kind::post, observe::recorder::now(), rank);
+  posted.form = wire_form::remote_add;
+  posted.size = sizeof(value);
+  posted.detail = static_cast<uint64_t>(value);
+  if (!network_->add(rank, remote, remote_offset, value)) return false;
+  posted.duration = since(posted.time);
+  where_.to.add(posted);
+  return true;
+}
+
+// ---- what progress finds ------------------------------------------------------------------------
+
+void recording_network::describe(const net::completion& found, event* out) {
+  switch (found.kind) {
+    case net::completion_kind::recv:
+      out->kind = event_kind::arrival;
+      out->peer = found.rank;
+      describe_message(found.imm, found.bytes(), found.size, found.size, out);
+      out->sequence = counts_of(found.rank).arrived.fetch_add(1, std::memory_order_relaxed);
+      return;
+    case net::completion_kind::remote_put:
+      out->kind = event_kind::notification;
+      out->peer = found.rank;
+      describe_put(found.imm, found.imm_high, out);
+      out->sequence = counts_of(found.rank).notified.fetch_add(1, std::memory_order_relaxed);
+      return;
+    case net::completion_kind::peer_failed:
+      out->kind = event_kind::peer_lost;
+      out->peer = found.rank;
+      return;
+    case net::completion_kind::send:
+    case net::completion_kind::put:
+    case net::completion_kind::get:
+      out->kind = event_kind::completion;
+      out->form = found.kind == net::completion_kind::put   ? wire_form::put
+                  : found.kind == net::completion_kind::get ? wire_form::get
+                                                            : wire_form::other;
+      if (found.failed) out->flags |= event::failed;
+      if (found.context != nullptr) out->operation = name_of(found.context);
+      return;
+  }
+}
+
+error_t recording_network::poll(net::completion* out, size_t max, size_t* count) {
+  const uint64_t begin = observe::recorder::now();
+  const error_t result = network_->poll(out, max, count);
+  if (*count == 0) return result;
+  event polled = make(event_kind::poll, begin, event::no_peer);
+  polled.duration = since(begin);
+  polled.detail = *count;
+  where_.to.add(polled);
+  for (size_t i = 0; i < *count; ++i) {
+    event found = make(event_kind::none, begin + polled.duration, event::no_peer);
+    describe(out[i], &found);
+    where_.to.add(found);
+  }
+  return result;
+}
+
+}  // namespace lci::rt

@@ -1,0 +1,90 @@
+// A network that records what passes through it.
+#ifndef LCI_RUNTIME_DEVICE_RECORDING_NETWORK_H_
+#define LCI_RUNTIME_DEVICE_RECORDING_NETWORK_H_
+
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "lci/net/backend.h"
+#include "lci/observe/recorder.h"
+#include "lci/runtime/core/wire.h"
+
+namespace lci::rt {
+
+// Forwards every call to another device of the network, and records each operation that it accepts
+// and each completion. A device of a rank that does not record is not wrapped.
+//
+// Messages carry nothing for it. Both sides count those of a pair of ranks, which tells which
+// message an arrival is of, as the device keeps their order. Where several threads post to one rank
+// at the same time, or poll, messages that follow each other may be counted in another order than
+// they travel in.
+//
+// The contract is that of net::device.
+class recording_network final : public net::device {
+ public:
+  struct place {
+    observe::event_sink to;
+    uint8_t context = 0;  // number of the net context
+    uint16_t device = 0;
+    int ranks = 1;
+    imm_layout imm;
+  };
+  recording_network(std::unique_ptr<net::device> network, const place& where);
+
+  using device::limits;
+  const net::device_limits& limits(int rank) const override { return network_->limits(rank); }
+  error_t post(const net::op& operation) override;
+  error_t post_short(net::short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                     const net::remote_place* where) override;
+  bool add(int rank, net::remote_region remote, uint64_t remote_offset, int64_t value) override;
+  error_t poll(net::completion* out, size_t max, size_t* count) override;
+  void release(const net::completion& received) override { network_->release(received); }
+  bool drained() override { return network_->drained(); }
+  bool has_left(int rank) override { return network_->has_left(rank); }
+  std::vector<int> wait_descriptors() const override { return network_->wait_descriptors(); }
+  std::chrono::microseconds arm() override { return network_->arm(); }
+
+ private:
+  // Messages, and puts that notify, which travel apart from them.
+  struct counts {
+    std::atomic<uint64_t> sent{0};
+    std::atomic<uint64_t> arrived{0};
+    std::atomic<uint64_t> put{0};
+    std::atomic<uint64_t> notified{0};
+  };
+  static constexpr size_t page_ranks = 64;
+  struct page {
+    counts ranks[page_ranks];
+  };
+
+  observe::event make(observe::event_kind kind, uint64_t time, int rank) const;
+  counts& counts_of(int rank);
+  // An operation has been answered, that began at event->time; its form is set.
+  void answered(observe::event* posted, error_t result);
+  // Describes an operation; post() or post_short() then starts it.
+  observe::event describe(const net::op& operation);
+  // Sets form, size, tag and detail. `bytes`: the first `known` ones of a message of `size` with
+  // this immediate data.
+  void describe_message(net_imm_data_t imm, const void* bytes, size_t known, size_t size,
+                        observe::event* out) const;
+  void describe_put(net_imm_data_t imm, net_imm_data_t high, observe::event* out) const;
+  void describe(const net::completion& found, observe::event* out);
+
+  const std::unique_ptr<net::device> network_;
+  const place where_;
+  const bool has_wide_imm_;  // of puts: at least 32 bits
+  // Null: nothing has been exchanged with these ranks.
+  std::vector<std::atomic<page*>> pages_;
+
+ public:
+  ~recording_network() override;
+};
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_DEVICE_RECORDING_NETWORK_H_

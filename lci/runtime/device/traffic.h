@@ -1,0 +1,135 @@
+// A network that counts what passes through it.
+#ifndef LCI_RUNTIME_DEVICE_TRAFFIC_H_
+#define LCI_RUNTIME_DEVICE_TRAFFIC_H_
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "lci/api/counters.hpp"
+#include "lci/ds/per_thread.h"
+#include "lci/net/backend.h"
+
+namespace lci::rt {
+
+// Counts of one device. Every thread has a place of its own, on which it adds without atomic
+// read-modify-write operations; a reader sums the places.
+//
+// Thread safety: every member by any thread at any time. Wait-free, except for a thread's first
+// call and its first operation with a group of ranks, which allocate (std::bad_alloc).
+class traffic {
+ public:
+  explicit traffic(int ranks)
+      : pages_((static_cast<size_t>(ranks) + page_ranks - 1) / page_ranks) {}
+
+  // An operation of this rank, by what the network answered.
+  void posted(const net::op& operation, error_t result);
+  // A poll and its completions.
+  void polled(const net::completion* found, size_t count, error_t result);
+
+  // Sets the members of *out that are counted here. Completed operations of all threads are in it.
+  void read(device_counters_t* out) const;
+
+ private:
+  enum kind {
+    sent_am,
+    sent_tagged,
+    sent_large,
+    put,
+    get,
+    rendezvous_put,
+    received_am,
+    received_tagged,
+    received_large,
+    kinds
+  };
+  enum event {
+    control_sent,
+    control_received,
+    notified,
+    refused_lock,
+    refused_full,
+    refused_fatal,
+    poll,
+    empty_poll,
+    busy_poll,
+    events
+  };
+  struct amount {
+    std::atomic<uint64_t> messages{0};
+    std::atomic<uint64_t> bytes{0};
+  };
+  struct peer {
+    amount sent;
+    amount received;
+  };
+  static constexpr size_t page_ranks = 64;
+  using page = std::array<peer, page_ranks>;
+  // One thread writes to it at a time.
+  struct alignas(64) place {
+    explicit place(size_t pages) : peers(pages) {}
+    ~place() {
+      for (std::atomic<page*>& each : peers) delete each.load(std::memory_order_relaxed);
+    }
+    std::array<amount, kinds> by_kind;
+    std::array<std::atomic<uint64_t>, events> by_event{};
+    std::vector<std::atomic<page*>> peers;  // null: nothing has been exchanged with these ranks
+  };
+
+  place& mine() {
+    return places_.mine([this](size_t) { return std::make_unique<place>(pages_); });
+  }
+  static void add(std::atomic<uint64_t>* to, uint64_t more) {
+    to->store(to->load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+  }
+  static void add(amount* to, uint64_t bytes) {
+    add(&to->messages, 1);
+    add(&to->bytes, bytes);
+  }
+  static peer& peer_of(place& own, int rank);
+  static void add_sent(place& own, kind what, int rank, uint64_t bytes);
+  static void add_received(place& own, kind what, int rank, uint64_t bytes);
+  static void refused(place& own, error_t result);
+  static void arrived(place& own, const net::completion& message);
+
+  const size_t pages_;
+  ds::per_thread<place> places_;
+};
+
+// Forwards every call to another device of the network, and counts it. A device that does not
+// count is not wrapped, so counting costs nothing where it is off.
+//
+// The contract is that of net::device.
+class counting_network final : public net::device {
+ public:
+  counting_network(std::unique_ptr<net::device> network, int ranks)
+      : device(network->limits()), network_(std::move(network)), traffic_(ranks) {}
+
+  using device::limits;
+  const net::device_limits& limits(int rank) const override { return network_->limits(rank); }
+  error_t post(const net::op& operation) override;
+  error_t post_short(net::short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                     const net::remote_place* where) override;
+  bool add(int rank, net::remote_region remote, uint64_t remote_offset, int64_t value) override {
+    return network_->add(rank, remote, remote_offset, value);
+  }
+  error_t poll(net::completion* out, size_t max, size_t* count) override;
+  void release(const net::completion& received) override { network_->release(received); }
+  bool drained() override { return network_->drained(); }
+  bool has_left(int rank) override { return network_->has_left(rank); }
+  std::vector<int> wait_descriptors() const override { return network_->wait_descriptors(); }
+  std::chrono::microseconds arm() override { return network_->arm(); }
+
+  const traffic& counted() const { return traffic_; }
+
+ private:
+  const std::unique_ptr<net::device> network_;
+  traffic traffic_;
+};
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_DEVICE_TRAFFIC_H_

@@ -1,0 +1,88 @@
+#include "lci/runtime/instance/group.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "lci/base/log.h"
+#include "lci/base/strings.h"
+#include "lci/runtime/instance/runtime.h"
+
+namespace lci {
+
+group_impl_t::group_impl_t(runtime_impl_t& owner, const group_attr_t& attributes)
+    : runtime(owner), attr(attributes), members_(owner), engine_(owner.make_group_engine()) {
+  own_.engine = engine_->id;
+  // Collective operations in shared memory make progress with the default device.
+  if (owner.default_device() == nullptr) return;
+  net::context& network = *owner.default_net_context()->net;
+  if (!network.maps_memory_of(owner.rank())) return;
+  const auto made = network.allocate_memory(coll::arena::block_bytes());
+  if (!made.ok()) {
+    LCI_LOG(warn, "a group goes without shared memory: ", made.status().ToString());
+    return;
+  }
+  block_ = *made;
+  own_.block = network.remote_key(made->region);
+  own_.has_block = 1;
+}
+
+group_impl_t::~group_impl_t() {
+  shared_memory_.reset();
+  // What an operation was left with when it was broken off.
+  if (engine_->waiting() != 0) {
+    for (const int each : members_.ranks()) engine_->fail_peer(each);
+  }
+  runtime.end_group_engine(std::move(engine_));
+  // Memory that is not freed stays mapped for the others, which may still read who broke off what.
+  if (block_ && !is_used_by_others_) runtime.default_net_context()->net->free_memory(*block_);
+}
+
+void group_impl_t::join(std::vector<int> ranks, const std::vector<introduction>& introductions) {
+  is_used_by_others_ = true;
+  members_.set_ranks(std::move(ranks));
+  place_ = place_of(runtime.rank());
+  for (const introduction& each : introductions) {
+    engines_.push_back(static_cast<uint16_t>(each.engine));
+  }
+  runtime.join_group_engine(engine_.get(), &members_);
+  if (!block_) return;
+  net::context& network = *runtime.default_net_context()->net;
+  std::vector<void*> blocks;
+  for (size_t i = 0; i < members_.ranks().size(); ++i) {
+    void* block = block_->address;
+    if (static_cast<int>(i) != place_) {
+      block = introductions[i].has_block == 0
+                  ? nullptr
+                  : network.map_memory(members_.ranks()[i], introductions[i].block,
+                                       coll::arena::block_bytes());
+    }
+    if (block == nullptr) return;
+    blocks.push_back(block);
+  }
+  shared_memory_ = rt::shared_memory::make(*this, network, members_.ranks(), std::move(blocks));
+}
+
+void group_impl_t::find_shared_memory() {
+  attr.shares_memory = shared_memory_ != nullptr &&
+                       shared_memory_->arena().joined() >= coll::arena::join_state::mapped;
+}
+
+bool group_impl_t::is_in_use() const {
+  // Not the messages of ranks that are already leaving.
+  return engine_->waiting_receives() != 0 ||
+         (shared_memory_ != nullptr && shared_memory_->has_pending());
+}
+
+namespace rt {
+
+group_impl_t& checked_group(group_t group, const char* call) {
+  if (group.is_empty() || !group.p_impl->is_live()) {
+    if (!group.is_empty()) group.p_impl->check_process("group");
+    throw std::invalid_argument(base::StrCat(
+        "lci: ", call, group.is_empty() ? ": the group is empty" : ": the group has been freed"));
+  }
+  return *group.p_impl;
+}
+
+}  // namespace rt
+}  // namespace lci

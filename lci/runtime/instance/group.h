@@ -1,0 +1,86 @@
+// What stands behind a group_t (api/group.hpp).
+#ifndef LCI_RUNTIME_INSTANCE_GROUP_H_
+#define LCI_RUNTIME_INSTANCE_GROUP_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "lci/api/attr.hpp"
+#include "lci/net/backend.h"
+#include "lci/runtime/core/live.h"
+#include "lci/runtime/core/rank_group.h"
+#include "lci/runtime/instance/shared_memory.h"
+#include "lci/runtime/matching/engine.h"
+
+namespace lci {
+
+class runtime_impl_t;
+
+// Messages of a group go to a matching engine that each of its ranks has made for it. The ranks
+// number their engines independently of each other, so each keeps the numbers of the others.
+// Nothing is agreed upon but who is in the group.
+//
+// Thread safety: after join(), every member by any thread at any time, destruction excepted.
+class group_impl_t : public rt::live_object {
+ public:
+  // How a rank introduces itself to the others of its group.
+  struct introduction {
+    uint32_t engine;
+    uint32_t has_block;  // 1: `block` names memory for an arena
+    net::remote_region block;
+  };
+
+  // Makes what the other ranks need. Throws std::runtime_error.
+  group_impl_t(runtime_impl_t& runtime, const group_attr_t& attributes);
+  // Local.
+  ~group_impl_t();
+
+  const introduction& own() const { return own_; }
+  // `ranks`: of the runtime, in the order of the group; this rank is one of them. `introductions`:
+  // theirs. When all ranks of the group have called it, they can use the group.
+  void join(std::vector<int> ranks, const std::vector<introduction>& introductions);
+  // After that.
+  void find_shared_memory();
+  // No other rank uses the group any more.
+  void leave() { is_used_by_others_ = false; }
+
+  int place() const { return place_; }  // of this rank
+  int size() const { return members_.size(); }
+  int rank_at(int place) const { return members_.rank_at(place); }
+  int place_of(int rank) const { return members_.place_of(rank); }
+  // How that rank of the group names its engine.
+  uint16_t engine_of(int place) const { return engines_[static_cast<size_t>(place)]; }
+  rt::matching_engine& engine() const { return *engine_; }
+  // Null if the operations are made of messages only.
+  rt::shared_memory* shared_memory() const { return shared_memory_.get(); }
+
+  const rt::rank_group& members() const { return members_; }
+  int first_failed() const { return members_.first_failed(); }
+  // An operation has not ended on this rank.
+  bool is_in_use() const;
+
+  runtime_impl_t& runtime;
+  group_attr_t attr;
+
+ private:
+  rt::rank_group members_;
+  std::vector<uint16_t> engines_;  // by place
+  int place_ = -1;
+  introduction own_ = {};
+  bool is_used_by_others_ = false;
+  std::optional<net::context::allocation> block_;
+  std::unique_ptr<matching_engine_impl_t> engine_;
+  std::unique_ptr<rt::shared_memory> shared_memory_;
+};
+
+namespace rt {
+
+// Throws std::invalid_argument, naming `call`, if the group is empty or freed.
+group_impl_t& checked_group(group_t group, const char* call);
+
+}  // namespace rt
+}  // namespace lci
+
+#endif  // LCI_RUNTIME_INSTANCE_GROUP_H_

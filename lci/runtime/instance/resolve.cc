@@ -1,0 +1,112 @@
+#include "lci/runtime/instance/resolve.h"
+
+#include <stdexcept>
+
+#include "lci/base/strings.h"
+#include "lci/runtime/instance/runtime.h"
+
+namespace lci {
+namespace rt {
+namespace {
+
+std::atomic<runtime_impl_t*> global{nullptr};
+
+}  // namespace
+
+std::atomic<device_impl_t*> global_device{nullptr};
+
+void set_global_runtime(runtime_impl_t* runtime) {
+  global.store(runtime);
+  global_device.store(runtime == nullptr ? nullptr : runtime->default_device());
+}
+
+runtime_impl_t* global_runtime() { return global.load(std::memory_order_relaxed); }
+
+void refuse_unusable(const live_object& object, const char* what) {
+  object.check_process(what);
+  throw std::invalid_argument(base::StrCat("lci: the ", what, " has been freed"));
+}
+
+runtime_impl_t* resolve(runtime_t runtime) {
+  runtime_impl_t* impl = runtime.is_empty() ? global_runtime() : runtime.p_impl;
+  if (__builtin_expect(impl == nullptr, 0)) {
+    throw std::logic_error(
+        "lci: there is no global runtime (g_runtime_init), and the option runtime is not given");
+  }
+  check_live(*impl, "runtime");
+  return impl;
+}
+
+target resolve(runtime_t runtime, device_t device, endpoint_t endpoint) {
+  if (__builtin_expect(!endpoint.is_empty(), 0)) {
+    check_live(*endpoint.p_impl, "endpoint");
+    device_impl_t* owner = &endpoint.p_impl->device;
+    if (!device.is_empty() && device.p_impl != owner) {
+      throw std::invalid_argument("lci: the endpoint belongs to another device");
+    }
+    device = owner;
+  }
+  if (!device.is_empty()) {
+    check_live(*device.p_impl, "device");
+    runtime_impl_t* owner = &device.p_impl->runtime;
+    if (__builtin_expect(!runtime.is_empty() && runtime.p_impl != owner, 0)) {
+      throw std::invalid_argument("lci: the device belongs to another runtime");
+    }
+    return {owner, device.p_impl};
+  }
+  runtime_impl_t* impl = resolve(runtime);
+  if (__builtin_expect(impl->default_device() == nullptr, 0)) {
+    throw std::logic_error(
+        "lci: the runtime has no default device (alloc_default_device), and the option device is "
+        "not given");
+  }
+  return {impl, impl->default_device()};
+}
+
+namespace {
+
+template <class Impl>
+Impl* given_or_default(const runtime_impl_t& runtime, Impl* given, Impl* otherwise,
+                       const char* what) {
+  if (given == nullptr) {
+    if (__builtin_expect(otherwise == nullptr, 0)) {
+      throw std::logic_error(
+          base::StrCat("lci: the runtime has no default ", what, ", and none is given"));
+    }
+    return otherwise;
+  }
+  check_live(*given, what);
+  if (__builtin_expect(&given->runtime != &runtime, 0)) {
+    throw std::invalid_argument(base::StrCat("lci: the ", what, " belongs to another runtime"));
+  }
+  return given;
+}
+
+}  // namespace
+
+matching_engine* resolve(runtime_impl_t& runtime, matching_engine_t engine) {
+  return given_or_default(runtime, engine.p_impl, runtime.default_matching_engine(),
+                          "matching engine");
+}
+
+packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool) {
+  return given_or_default(runtime, pool.p_impl, runtime.default_packet_pool(), "packet pool");
+}
+
+net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context) {
+  return given_or_default(runtime, context.p_impl, runtime.default_net_context(), "net context");
+}
+
+void refuse_handle(const char* call, const char* why) {
+  throw std::invalid_argument(base::StrCat("lci: ", call, ": ", why));
+}
+
+mr_impl_t* registered(const mr_t& mr, const char* call) {
+  if (mr == MR_DEVICE || mr == MR_UNKNOWN) {
+    throw std::invalid_argument(base::StrCat("lci: ", call, ": this mr is of no registration"));
+  }
+  return checked_handle(mr, call);
+}
+
+}  // namespace rt
+}  // namespace lci

@@ -1,0 +1,272 @@
+// What a runtime allocates, and takes back.
+#include <stdexcept>
+#include <utility>
+
+#include "lci/base/strings.h"
+#include "lci/boot/scoped.h"
+#include "lci/net/capacity.h"
+#include "lci/net/exchange.h"
+#include "lci/observe/waiting.h"
+#include "lci/runtime/core/start_failure.h"
+#include "lci/runtime/device/recording_network.h"
+#include "lci/runtime/device/traffic.h"
+#include "lci/runtime/device/wait.h"
+#include "lci/runtime/instance/runtime.h"
+
+namespace lci {
+
+// ---- net contexts and devices -------------------------------------------------------------------
+
+std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
+    const net_context_attr_t& attributes) {
+  effect_reports_.check(attributes);
+  const int number = net_contexts_made_.fetch_add(1, std::memory_order_relaxed);
+  auto scope = std::make_unique<boot::scoped_bootstrap>(*boot_, base::StrCat("n", number));
+  return std::make_unique<net_context_impl_t>(*this, attributes, std::move(scope), number);
+}
+
+void runtime_impl_t::gather() {
+  if (default_device_ == nullptr || !default_device_->net->limits().polls_after_done) return;
+  const observe::waiting waiting({"a call that all ranks make together"});
+  const base::Status met = net::agree_while(*boot_, base::StrCat("gather-", gathers_.fetch_add(1)),
+                                            base::OkStatus(), [this] {
+                                              if (!rt::inside_progress()) {
+                                                default_device_->progress();
+                                              }
+                                              return base::OkStatus();
+                                            });
+  if (!met.ok()) {
+    rt::throw_start_failure(*boot_, "the ranks could not meet to make something", met);
+  }
+}
+
+net_context_impl_t* runtime_impl_t::alloc_net_context(const net_context_attr_t& attributes) {
+  gather();
+  std::unique_ptr<net_context_impl_t> made = make_net_context(attributes);
+  net_contexts_.fetch_add(1, std::memory_order_acq_rel);
+  return made.release();
+}
+
+void runtime_impl_t::free_net_context(net_context_impl_t* context) {
+  if (context == default_net_context_.get()) {
+    throw std::logic_error("lci: free_net_context: the default one is freed with its runtime");
+  }
+  const int users = context->users.load(std::memory_order_acquire);
+  if (users != 0) {
+    throw std::logic_error(base::StrCat("lci: free_net_context: ", users,
+                                        " devices or memory regions of it have not been freed"));
+  }
+  packet_pool_->forget(*context);
+  delete context;
+  net_contexts_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& context,
+                                                           packet_pool_impl_t& packets,
+                                                           device_attr_t attributes) {
+  // Before a number is taken, which is the same on all ranks.
+  const auto queues = net::sum_queues(attributes.net_max_sends, attributes.net_max_recvs,
+                                      attributes.net_max_cqes, attributes.net_send_reserved_pct);
+  if (!queues.ok()) {
+    throw std::invalid_argument(base::StrCat("lci: ", queues.status().message()));
+  }
+  if (attributes.signal_level < -1 || attributes.signal_level > 4) {
+    throw std::invalid_argument(base::StrCat("lci: attribute signal_level is ",
+                                             attributes.signal_level, ", not 0 to 4, or -1"));
+  }
+  // All bits below the highest one.
+  if (attributes.am_poll_mask < -1 || (static_cast<uint32_t>(attributes.am_poll_mask) &
+                                       (static_cast<uint32_t>(attributes.am_poll_mask) + 1)) != 0) {
+    throw std::invalid_argument(base::StrCat("lci: attribute am_poll_mask is ",
+                                             attributes.am_poll_mask,
+                                             ", not 2^n - 1 (0, 1, 3, 7, ...), or -1"));
+  }
+  effect_reports_.check(attributes);
+  attributes.uid = context.next_uid.fetch_add(1, std::memory_order_relaxed);
+  net::device_config config;
+  config.uid = attributes.uid;
+  config.queues = *queues;
+  config.max_message = packets.attr.packet_size + net::max_header_size;
+  config.attr = attributes;
+  auto network = context.net->make_device(config);
+  if (!network.ok()) {
+    rt::throw_start_failure(*boot_,
+                            base::StrCat("rank ", rank(), " can't make device ", attributes.uid),
+                            network.status());
+  }
+  std::unique_ptr<net::device> through = *std::move(network);
+  const rt::traffic* counted = nullptr;
+  if (counts_traffic()) {
+    auto counting = std::make_unique<rt::counting_network>(std::move(through), size());
+    counted = &counting->counted();
+    through = std::move(counting);
+  }
+  if (record()) {
+    rt::recording_network::place where;
+    where.to = record();
+    where.context = static_cast<uint8_t>(context.number);
+    where.device = static_cast<uint16_t>(attributes.uid);
+    where.ranks = size();
+    where.imm = imm();
+    through = std::make_unique<rt::recording_network>(std::move(through), where);
+  }
+  auto made = std::make_unique<device_impl_t>(context, packets, engines_, attributes,
+                                              std::move(through), counted);
+  // Equal for all devices of a context; the first is made before any other thread has the context.
+  if (attributes.uid == 0) context.attr.support_putimm = made->has_put_imm32();
+  return made;
+}
+
+device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,
+                                            packet_pool_impl_t& packets,
+                                            const device_attr_t& attributes) {
+  const observe::waiting waiting({"alloc_device"});
+  gather();
+  std::unique_ptr<device_impl_t> device = make_device(context, packets, attributes);
+  device->serve(default_device_.get());
+  device->start_progress_thread();
+  devices_.fetch_add(1, std::memory_order_acq_rel);
+  return device.release();
+}
+
+void runtime_impl_t::free_device(device_impl_t* device) {
+  if (device == default_device_.get()) {
+    throw std::logic_error("lci: free_device: the default device is freed with its runtime");
+  }
+  if (device->extra_endpoints() != 0) {
+    throw std::logic_error(base::StrCat("lci: free_device: ", device->extra_endpoints(),
+                                        " endpoints of it have not been freed"));
+  }
+  if (!device->idle()) {
+    throw std::logic_error(base::StrCat("lci: free_device: operations are under way on device ",
+                                        device->attr.uid, "; call wait_drained first"));
+  }
+  // What peers have only to take, as a barrier's last message, is nobody's mistake.
+  rt::wait_until(device, {"free_device"}, [device] { return device->drained(); });
+  delete device;
+  devices_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+mr_impl_t* runtime_impl_t::register_memory(net_context_impl_t& context, void* address, size_t size,
+                                           const mr_attr_t& attributes) {
+  auto registered = context.net->register_memory(address, size);
+  if (!registered.ok()) {
+    throw std::runtime_error(base::StrCat("lci: register_memory: ", size, " bytes on rank ", rank(),
+                                          ": ", registered.status().ToString()));
+  }
+  auto made = std::make_unique<mr_impl_t>(context, attributes, address, size, *registered, false);
+  context.registrations.add(*registered, address, size);
+  context.users.fetch_add(1, std::memory_order_acq_rel);
+  regions_.fetch_add(1, std::memory_order_acq_rel);
+  return made.release();
+}
+
+mr_impl_t* runtime_impl_t::alloc_memory(net_context_impl_t& context, size_t size,
+                                        const mr_attr_t& attributes) {
+  const auto made = context.net->allocate_memory(size);
+  if (!made.ok()) {
+    throw std::runtime_error(base::StrCat("lci: alloc_mr: ", size, " bytes on rank ", rank(), ": ",
+                                          made.status().ToString()));
+  }
+  std::unique_ptr<mr_impl_t> mr;
+  try {
+    mr = std::make_unique<mr_impl_t>(context, attributes, made->address, size, made->region, true);
+  } catch (...) {
+    context.net->free_memory(*made);
+    throw;
+  }
+  context.registrations.add(made->region, made->address, size);
+  context.users.fetch_add(1, std::memory_order_acq_rel);
+  regions_.fetch_add(1, std::memory_order_acq_rel);
+  return mr.release();
+}
+
+void runtime_impl_t::deregister_memory(mr_impl_t* region) {
+  net::context& net = *region->context.net;
+  const net::context::allocation closed{region->address, region->size, region->region};
+  const bool allocated = region->allocated;
+  region->context.registrations.remove(region->region, region->address, [&net, closed, allocated] {
+    if (allocated) {
+      net.free_memory(closed);
+    } else {
+      net.deregister_memory(closed.region);
+    }
+  });
+  region->context.users.fetch_sub(1, std::memory_order_acq_rel);
+  delete region;
+  regions_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+// ---- packet pools -------------------------------------------------------------------------------
+
+packet_pool_impl_t* runtime_impl_t::alloc_packet_pool(const packet_pool_attr_t& attributes) {
+  auto made = std::make_unique<packet_pool_impl_t>(*this, attributes);
+  packet_pools_.fetch_add(1, std::memory_order_acq_rel);
+  return made.release();
+}
+
+void runtime_impl_t::free_packet_pool(packet_pool_impl_t* pool) {
+  if (pool == packet_pool_.get()) {
+    throw std::logic_error("lci: free_packet_pool: the default one is freed with its runtime");
+  }
+  const int devices = pool->devices.load(std::memory_order_acquire);
+  if (devices != 0) {
+    throw std::logic_error(
+        base::StrCat("lci: free_packet_pool: ", devices, " devices still use it"));
+  }
+  if (const size_t out = pool->in_use(); out != 0) {
+    throw std::logic_error(base::StrCat("lci: free_packet_pool: ", out,
+                                        " packets of it have not been given back (put_upacket)"));
+  }
+  delete pool;
+  packet_pools_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+// ---- matching engines ---------------------------------------------------------------------------
+
+std::unique_ptr<matching_engine_impl_t> runtime_impl_t::make_engine(
+    const matching_engine_attr_t& attributes, matching_make_key_t make_key) {
+  auto made = std::make_unique<matching_engine_impl_t>(*this, attributes, make_key);
+  engines_.add(made.get());
+  return made;
+}
+
+matching_engine_impl_t* runtime_impl_t::alloc_matching_engine(
+    const matching_engine_attr_t& attributes, matching_make_key_t make_key) {
+  std::unique_ptr<matching_engine_impl_t> made = make_engine(attributes, make_key);
+  matching_engines_.fetch_add(1, std::memory_order_acq_rel);
+  return made.release();
+}
+
+void runtime_impl_t::free_matching_engine(matching_engine_impl_t* engine) {
+  if (engine == default_engine_.get() || engine == collective_engine_.get() ||
+      engine == address_engine_.get()) {
+    throw std::logic_error("lci: free_matching_engine: the default one is freed with its runtime");
+  }
+  if (const size_t waiting = engine->waiting(); waiting != 0) {
+    throw std::logic_error(
+        base::StrCat("lci: free_matching_engine: ", waiting, " sends or receives wait in it"));
+  }
+  engines_.remove(engine);
+  delete engine;
+  matching_engines_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+std::unique_ptr<matching_engine_impl_t> runtime_impl_t::make_group_engine() {
+  matching_engine_attr_t attributes;
+  attributes.matching_engine_type = attr_matching_engine_type_t::queue;  // of few entries
+  auto made = std::make_unique<matching_engine_impl_t>(*this, attributes, nullptr);
+  engines_.add_of_group(made.get());
+  return made;
+}
+
+void runtime_impl_t::join_group_engine(matching_engine_impl_t* engine,
+                                       const rt::rank_group* group) {
+  engines_.join_group(engine, group);
+}
+
+void runtime_impl_t::end_group_engine(std::unique_ptr<matching_engine_impl_t> engine) {
+  engines_.remove_of_group(engine.get());
+}
+
+}  // namespace lci

@@ -1,0 +1,181 @@
+#include "lci/runtime/instance/shared_memory.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "lci/base/log.h"
+#include "lci/base/strings.h"
+#include "lci/net/exchange.h"
+#include "lci/observe/clock.h"
+#include "lci/runtime/completion/impl.h"
+#include "lci/runtime/core/start_failure.h"
+#include "lci/runtime/instance/group.h"
+#include "lci/runtime/instance/runtime.h"
+
+namespace lci::rt {
+namespace {
+
+// How a rank names its block to the others; of zero bytes where it has none.
+base::StatusOr<std::string> name_block(net::context& network, void** own) {
+  const auto made = network.allocate_memory(coll::arena::block_bytes());
+  if (!made.ok()) {
+    LCI_LOG(warn, "collective operations go without shared memory: ", made.status().ToString());
+    return std::string();
+  }
+  *own = made->address;
+  const net::remote_region name = network.remote_key(made->region);
+  return std::string(reinterpret_cast<const char*>(&name), sizeof(name));
+}
+
+// Signaling it calls nothing of the program.
+bool keeps_statuses(const comp_impl_t& comp) {
+  return is_of_type(comp, attr_comp_type_t::cq) || is_of_type(comp, attr_comp_type_t::sync) ||
+         is_of_type(comp, attr_comp_type_t::counter);
+}
+
+}  // namespace
+
+// The block is never given back before the network ends, since ranks that leave later still read
+// it.
+std::unique_ptr<shared_memory> shared_memory::make(runtime_impl_t& runtime, boot::bootstrap& boot,
+                                                   net::context& network) {
+  if (!network.maps_memory()) return nullptr;
+  const char* const failure = "the ranks could not share memory for collective operations";
+  void* own = nullptr;
+  const auto names = net::exchange(boot, "collective-blocks", name_block(network, &own));
+  if (!names.ok()) throw_start_failure(boot, failure, names.status());
+  std::vector<void*> blocks;
+  bool reads_all = true;
+  for (int r = 0; r < boot.size(); ++r) {
+    const std::string& name = (*names)[static_cast<size_t>(r)];
+    net::remote_region region;
+    void* block = nullptr;
+    if (name.size() == sizeof(region)) {
+      std::memcpy(&region, name.data(), sizeof(region));
+      block = network.map_memory(r, region, coll::arena::block_bytes());
+    }
+    blocks.push_back(r == boot.rank() ? own : block);
+    reads_all = reads_all && network.reads_memory(r);
+  }
+  coll::arena::reader read;
+  if (reads_all) {
+    read = [&network](int rank, void* to, uint64_t from, size_t size) {
+      return network.read_memory(rank, to, from, size);
+    };
+  }
+  auto arena = std::make_unique<coll::arena>(boot.rank(), std::move(blocks), std::move(read));
+  // From here on all ranks know what all of them can do.
+  const base::Status all = net::agree(boot, "collective-arenas", base::OkStatus());
+  if (!all.ok()) throw_start_failure(boot, failure, all);
+  return std::unique_ptr<shared_memory>(new shared_memory(runtime, nullptr, std::move(arena)));
+}
+
+std::unique_ptr<shared_memory> shared_memory::make(const group_impl_t& group, net::context& network,
+                                                   const std::vector<int>& ranks,
+                                                   std::vector<void*> blocks) {
+  coll::arena::reader read;
+  if (std::all_of(ranks.begin(), ranks.end(),
+                  [&network](int rank) { return network.reads_memory(rank); })) {
+    read = [&network, ranks](int place, void* to, uint64_t from, size_t size) {
+      return network.read_memory(ranks[static_cast<size_t>(place)], to, from, size);
+    };
+  }
+  auto arena =
+      std::make_unique<coll::arena>(group.place(), std::move(blocks), std::move(read), ranks);
+  return std::unique_ptr<shared_memory>(new shared_memory(group.runtime, &group, std::move(arena)));
+}
+
+shared_memory::shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
+                             std::unique_ptr<coll::arena> arena)
+    : runtime_(runtime), group_(group), arena_(std::move(arena)) {}
+
+int shared_memory::first_failed() const {
+  return group_ == nullptr ? runtime_.first_failed() : group_->first_failed();
+}
+
+shared_memory::~shared_memory() {
+  runtime_.count_pending_collectives(-static_cast<int>(pending_.size()));
+  for (pending& each : pending_) {
+    if (!each.result) each.result = errorcode_t::fatal;
+    end(&each);
+  }
+}
+
+void shared_memory::end(pending* each) { each->comp->signal(status_t(*each->result)); }
+
+bool shared_memory::advance(pending* each) {
+  if (each->result) return true;
+  each->result = errorcode_t::fatal;
+  if (const int failed = first_failed(); __builtin_expect(failed >= 0, 0)) {
+    LCI_LOG(error, each->call, " on rank ", runtime_.rank(), ": rank ", failed, " is gone");
+    each->operation->give_up(failed);
+  } else {
+    try {
+      const bool is_over = each->operation->advance();
+      each->result = is_over ? std::optional(errorcode_t::done) : std::nullopt;
+    } catch (const std::exception& error) {
+      LCI_LOG(error, error.what());
+    }
+  }
+  // Other ranks need not wait for the program to hear of it.
+  if (each->result) each->operation.reset();
+  return each->result.has_value();
+}
+
+void shared_memory::start(std::unique_ptr<coll::operation> operation, const char* call,
+                          comp_impl_t* comp) {
+  pending started{std::move(operation), call, comp, observe::coarse_clock::seconds(), std::nullopt};
+  if (advance(&started) && keeps_statuses(*comp)) {
+    end(&started);
+    return;
+  }
+  const std::lock_guard<std::mutex> guard(mutex_);
+  pending_.push_back(std::move(started));
+  pending_count_.store(pending_.size(), std::memory_order_release);
+  runtime_.count_pending_collectives(1);
+}
+
+bool shared_memory::advance() {
+  std::vector<pending> ended;
+  {
+    const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
+    if (!guard.owns_lock()) return false;
+    for (auto each = pending_.begin(); each != pending_.end();) {
+      if (advance(&*each)) {
+        ended.push_back(std::move(*each));
+        each = pending_.erase(each);
+      } else {
+        ++each;
+      }
+    }
+    pending_count_.store(pending_.size(), std::memory_order_release);
+    if (!ended.empty()) runtime_.count_pending_collectives(-static_cast<int>(ended.size()));
+  }
+  // Without the lock: a handler may start the next operation.
+  for (pending& each : ended) end(&each);
+  return !ended.empty();
+}
+
+void shared_memory::describe(observe::rank_report* report) {
+  using entry = observe::rank_report::message;
+  const uint32_t now = observe::coarse_clock::seconds();
+  const std::lock_guard<std::mutex> guard(mutex_);
+  for (const pending& each : pending_) {
+    if (each.result) continue;
+    entry awaited;
+    awaited.what = entry::kind::receive;
+    awaited.engine = group_ == nullptr ? runtime_.collective_engine()->id : group_->engine().id;
+    awaited.collective = each.operation->number();
+    const int peer = each.operation->awaited();
+    awaited.peer = peer < 0 ? peer : arena_->name_of(peer);
+    awaited.count = 1;
+    awaited.seconds = now - std::min(now, each.since);
+    observe::add_message(report, awaited);
+  }
+}
+
+}  // namespace lci::rt

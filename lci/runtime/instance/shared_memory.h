@@ -1,0 +1,89 @@
+// Collective operations of a runtime, or a group, whose ranks share memory: their arena, and the
+// operations that are under way in it without a thread that waits for them.
+#ifndef LCI_RUNTIME_INSTANCE_SHARED_MEMORY_H_
+#define LCI_RUNTIME_INSTANCE_SHARED_MEMORY_H_
+
+#include <atomic>
+#include <deque>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <vector>
+
+#include "lci/api/types.hpp"
+#include "lci/boot/bootstrap.h"
+#include "lci/coll/arena.h"
+#include "lci/coll/operation.h"
+#include "lci/net/backend.h"
+#include "lci/observe/subject.h"
+
+namespace lci {
+
+class comp_impl_t;
+class group_impl_t;
+class runtime_impl_t;
+
+namespace rt {
+
+// Thread safety: every member by any thread at any time, construction and destruction excepted.
+class shared_memory {
+ public:
+  // Collective. Null if the ranks of this network cannot map each other's memory. Throws
+  // std::runtime_error. Makes no progress: what other ranks may have sent already is for completion
+  // objects that this rank has not registered yet.
+  static std::unique_ptr<shared_memory> make(runtime_impl_t& runtime, boot::bootstrap& boot,
+                                             net::context& network);
+  // Of a group whose ranks all have a block, mapped here; `ranks`: its ranks in the runtime.
+  static std::unique_ptr<shared_memory> make(const group_impl_t& group, net::context& network,
+                                             const std::vector<int>& ranks,
+                                             std::vector<void*> blocks);
+  // What is still under way ends with `fatal`.
+  ~shared_memory();
+
+  coll::arena& arena() { return *arena_; }
+
+  // Carries out the operation while threads make progress, and signals `comp` at its end: possibly
+  // before the call returns, but never by calling the program. (A handler that starts the next
+  // operation would otherwise call itself, as often as operations end at once.)
+  void start(std::unique_ptr<coll::operation> operation, const char* call, comp_impl_t* comp);
+
+  // For progress(): whether there is anything to advance, which costs a load.
+  bool has_pending() const { return pending_count_.load(std::memory_order_relaxed) != 0; }
+  // Advances what start() has been given. Returns whether an operation has ended. Leaves it to
+  // another thread that is doing so already.
+  bool advance();
+
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report* report);
+
+ private:
+  struct pending {
+    std::unique_ptr<coll::operation> operation;
+    const char* call;
+    comp_impl_t* comp;
+    uint32_t since;                     // when it was started, by observe::coarse_clock
+    std::optional<errorcode_t> result;  // once it is over
+  };
+
+  shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
+                std::unique_ptr<coll::arena> arena);
+  // A rank whose loss ends the operations; -1: none.
+  int first_failed() const;
+  // Whether it is over; then it has a result.
+  bool advance(pending* each);
+  static void end(pending* each);
+
+  runtime_impl_t& runtime_;
+  const group_impl_t* const group_;  // null: of all ranks
+  const std::unique_ptr<coll::arena> arena_;
+  std::atomic<size_t> pending_count_{0};
+  std::mutex mutex_;
+  std::deque<pending> pending_;  // guarded by mutex_
+
+  const observe::listed<shared_memory> listed_{this};
+};
+
+}  // namespace rt
+}  // namespace lci
+
+#endif  // LCI_RUNTIME_INSTANCE_SHARED_MEMORY_H_

@@ -1,0 +1,394 @@
+#include "lci/runtime/matching/engine.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "lci/base/copy.h"
+#include "lci/base/log.h"
+#include "lci/observe/clock.h"
+#include "lci/runtime/resources/packet.h"
+
+namespace lci::rt {
+
+using entry_type = ds::matching_type;
+
+namespace {
+
+void* to_value(matching_engine::entry* e) { return static_cast<ds::matching_link*>(e); }
+matching_engine::entry* to_entry(void* value) {
+  return static_cast<matching_engine::entry*>(static_cast<ds::matching_link*>(value));
+}
+const matching_engine::entry* to_entry(const void* value) {
+  return static_cast<const matching_engine::entry*>(static_cast<const ds::matching_link*>(value));
+}
+
+}  // namespace
+
+// A table and a queue.
+template <class Variant>
+Variant matching_engine::make_entries(attr_matching_engine_type_t type) {
+  if (type == attr_matching_engine_type_t::map) return Variant(std::in_place_index<0>);
+  return Variant(std::in_place_index<1>);
+}
+
+matching_engine::matching_engine(rank_state& state, const matching_engine_attr_t& attributes,
+                                 matching_make_key_t make_key)
+    : runtime(state.owner),
+      attr(attributes),
+      state_(state),
+      extras_(make_key != nullptr || state.record()
+                  ? std::make_unique<const extras>(extras{make_key, state.record()})
+                  : nullptr),
+      entries_(make_entries<entries_type>(attributes.matching_engine_type)) {}
+
+matching_engine::~matching_engine() {
+  // Messages that nobody received hold packets.
+  if (unexpected_.in_use() == 0) return;
+  const auto put_packet = [](uint64_t, void* value, entry_type type) {
+    if (type != entry_type::send) return;
+    packet* bytes = static_cast<unexpected*>(to_entry(value))->bytes;
+    if (bytes != nullptr) bytes->put();
+  };
+  std::visit([&](auto& entries) { entries.for_each(put_packet); }, entries_);
+}
+
+// Equal for equal keys.
+[[gnu::always_inline]] inline uint64_t matching_engine::hash(const matching_key& key) {
+  const auto rank = static_cast<uint64_t>(key.rank + 1) * 0xc2b2ae3d27d4eb4f;
+  if (__builtin_expect(key.policy == matching_policy_t::rank_tag, 1)) return key.tag + rank;
+  switch (key.policy) {
+    case matching_policy_t::rank_only:
+      return rank;
+    case matching_policy_t::tag_only:
+      return key.tag;
+    default:
+      return 0;
+  }
+}
+
+template <class Same, class Make>
+[[gnu::always_inline]] inline matching_engine::entry* matching_engine::find_or_wait(
+    uint64_t hashed, entry_type type, const Same& same, const Make& make) {
+  const auto make_value = [&make] {
+    entry* const made = make();
+    made->since = observe::coarse_clock::seconds();
+    return to_value(made);
+  };
+  auto* const table = std::get_if<0>(&entries_);
+  void* const found = __builtin_expect(table != nullptr, 1)
+                          ? table->insert(hashed, type, same, make_value)
+                          : std::get<1>(entries_).insert(hashed, type, same, make_value);
+  return to_entry(found);
+}
+
+// The oldest entry of the other type that matches, taken out; or null, and what make() returns
+// waits.
+template <class Make>
+[[gnu::always_inline]] inline matching_engine::entry* matching_engine::find_or_wait(
+    const matching_key& key, entry_type type, const Make& make) {
+  if (__builtin_expect(extras_ != nullptr, 0)) return find_or_wait_with_extras(key, type, make);
+  return find_or_wait(
+      hash(key), type, [&key](const void* value) { return to_entry(value)->key == key; }, make);
+}
+
+template <class Make>
+[[gnu::noinline]] matching_engine::entry* matching_engine::find_or_wait_with_extras(
+    const matching_key& key, entry_type type, const Make& make) {
+  const matching_make_key_t make_key = extras_->make_key;
+  const auto same = [make_key, &key](const void* value) {
+    const matching_key& other = to_entry(value)->key;
+    // The program's own keys say all.
+    return (make_key != nullptr && !key.collective && !other.collective) || other == key;
+  };
+  const uint64_t hashed =
+      make_key != nullptr && !key.collective ? make_key(key.rank, key.tag, key.policy) : hash(key);
+  // A copy: what waits may be over, and `key` with it, as soon as others can find it.
+  const matching_key recorded = key;
+  entry* const found = find_or_wait(hashed, type, same, make);
+  if (extras_->record) record(recorded, type, found != nullptr);
+  return found;
+}
+
+void matching_engine::record(const matching_key& key, entry_type type, bool found) const {
+  using observe::event;
+  using observe::event_kind;
+  const bool is_receive = type == entry_type::recv;
+  event made = observe::event_sink::moment(
+      is_receive ? (found ? event_kind::matched_receive : event_kind::receive)
+                 : (found ? event_kind::matched_arrival : event_kind::unexpected));
+  const bool any_rank = is_receive && (key.policy == matching_policy_t::tag_only ||
+                                       key.policy == matching_policy_t::none);
+  const bool any_tag = is_receive && (key.policy == matching_policy_t::rank_only ||
+                                      key.policy == matching_policy_t::none);
+  made.peer = any_rank ? event::no_peer : key.rank;
+  made.tag = key.tag;
+  if (any_tag) made.flags |= event::any_tag;
+  if (key.collective) made.flags |= event::of_library;
+  made.detail = id;
+  extras_->record.add(made);
+}
+
+error_t matching_engine::post_recv(const operation& incoming, status_t* status) {
+  receive* posted = make_receive();
+  posted->key = incoming.key(incoming.rank);
+  posted->buffer = incoming.buffer;
+  posted->size = incoming.size;
+  posted->comp = incoming.comp;
+  posted->user_context = incoming.user_context;
+  posted->local = incoming.local;
+  posted->local_offset = incoming.local_offset;
+  return post_recv(posted, status);
+}
+
+error_t matching_engine::post_recv(receive* posted, status_t* status) {
+  // As soon as it waits it may be over.
+  const int rank = posted->key.rank;
+  const bool collective = posted->key.collective;
+  entry* match;
+  try {
+    match = find_or_wait(posted->key, entry_type::recv, [posted] { return posted; });
+  } catch (...) {
+    receives_.recycle(posted);
+    throw;
+  }
+  if (__builtin_expect(match == nullptr, 1)) {
+    // It may have failed before the receive was there to be found.
+    if (__builtin_expect(state_.any_failed(), 0) && rank >= 0) {
+      if (collective) {
+        const int failed = first_failed();
+        if (failed >= 0) fail_peer(failed);
+      }
+      if (state_.has_failed(rank)) fail_peer(rank);
+    }
+    return errorcode_t::posted;
+  }
+  return take(posted, static_cast<unexpected*>(match), status);
+}
+
+// What has arrived before its receive.
+error_t matching_engine::take(receive* posted, unexpected* found, status_t* status) {
+  const unexpected arrived = *found;
+  unexpected_.recycle(found);
+  const receive incoming = *posted;
+  receives_.recycle(posted);
+  if (!arrived.eager) {
+    accept(*arrived.conversations, incoming, arrived.announced);
+    return errorcode_t::posted;
+  }
+  const announcement& message = arrived.announced;
+  const bool fits = message.size <= incoming.size;
+  if (arrived.bytes != nullptr) {
+    if (fits) std::memcpy(incoming.buffer, arrived.bytes->payload(), message.size);
+    arrived.bytes->put();
+  }
+  if (!fits) {
+    refuse(incoming, message.rank, message.tag, message.size);
+    return errorcode_t::posted;
+  }
+  *status = incoming.status(errorcode_t::done, message.rank, message.tag, message.size);
+  return errorcode_t::done;
+}
+
+// It is longer than the receive: that is over.
+[[gnu::noinline, gnu::cold]] void matching_engine::refuse(const receive& incoming, int rank,
+                                                          tag_t tag, size_t size) {
+  LCI_LOG(error, "rank ", rank, " sent ", size, " bytes to a receive of ", incoming.size);
+  incoming.signal(errorcode_t::fatal, rank, tag, incoming.size);
+}
+
+void matching_engine::on_eager(packet_pool_impl_t& packets, const matching_key& key,
+                               const void* bytes, size_t size) {
+  entry* match =
+      find_or_wait(key, entry_type::send, [&] { return keep(packets, key, bytes, size); });
+  if (match == nullptr) return;
+  auto* const waiting = static_cast<receive*>(match);
+  if (__builtin_expect(size > waiting->size, 0)) {
+    const receive incoming = *waiting;
+    receives_.recycle(waiting);
+    refuse(incoming, key.rank, key.tag, size);
+    return;
+  }
+  void* const buffer = waiting->buffer;
+  comp_impl_t* const comp = waiting->comp;
+  void* const user_context = waiting->user_context;
+  receives_.recycle(waiting);
+  base::copy_bytes(buffer, bytes, size);
+  if (comp != nullptr) {
+    comp->signal(status_of_arrival(key.rank, buffer, size, key.tag, user_context));
+  }
+}
+
+// An eager message that nobody waits for. The bytes are lent only for the length of this call.
+[[gnu::noinline]] matching_engine::unexpected* matching_engine::keep(packet_pool_impl_t& packets,
+                                                                     const matching_key& key,
+                                                                     const void* bytes,
+                                                                     size_t size) {
+  unexpected* arrived = unexpected_.make();
+  arrived->bytes = nullptr;
+  if (size > 0) {
+    try {
+      arrived->bytes = packets.get_for(size);
+    } catch (...) {
+      unexpected_.recycle(arrived);
+      throw;
+    }
+    std::memcpy(arrived->bytes->payload(), bytes, size);
+  }
+  arrived->key = key;
+  arrived->announced.rank = key.rank;
+  arrived->announced.tag = key.tag;
+  arrived->announced.size = size;
+  arrived->eager = true;
+  count_unexpected(size);
+  return arrived;
+}
+
+void matching_engine::count_unexpected(size_t size) {
+  unexpected_count_.fetch_add(1, std::memory_order_relaxed);
+  unexpected_bytes_.fetch_add(size, std::memory_order_relaxed);
+}
+
+void matching_engine::on_announced(rendezvous& conversations, const announcement& announced) {
+  const matching_key key = announced.key();
+  entry* match = find_or_wait(key, entry_type::send, [&] {
+    unexpected* arrived = unexpected_.make();
+    arrived->key = key;
+    arrived->conversations = &conversations;
+    arrived->announced = announced;
+    arrived->bytes = nullptr;
+    arrived->eager = false;
+    count_unexpected(announced.size);
+    return arrived;
+  });
+  if (match == nullptr) return;
+  auto* waiting = static_cast<receive*>(match);
+  const receive incoming = *waiting;
+  receives_.recycle(waiting);
+  accept(conversations, incoming, announced);
+}
+
+void matching_engine::accept(rendezvous& conversations, const receive& incoming,
+                             const announcement& announced) {
+  if (announced.size > incoming.size) {
+    conversations.reject(announced);
+    refuse(incoming, announced.rank, announced.tag, announced.size);
+    return;
+  }
+  operation received;
+  received.rank = announced.rank;
+  received.tag = announced.tag;
+  received.policy = incoming.key.policy;
+  received.collective = incoming.key.collective;
+  received.engine = this;
+  received.buffer = incoming.buffer;
+  received.size = announced.size;
+  received.comp = incoming.comp;
+  received.user_context = incoming.user_context;
+  received.local = incoming.local;
+  received.local_offset = incoming.local_offset;
+  conversations.accept(announced, received);
+}
+
+void matching_engine::fail_peer(int rank) {
+  const bool ends_collectives = group == nullptr || group->place_of(rank) >= 0;
+  // Those taken out, chained: nothing here can fail.
+  ds::matching_link* failed = nullptr;
+  ds::matching_link** end = &failed;
+  const auto take_if_hopeless = [&](void* value, entry_type type) {
+    if (type != entry_type::recv) return false;
+    const matching_key& key = to_entry(value)->key;
+    const bool ranks_count =
+        key.policy == matching_policy_t::rank_only || key.policy == matching_policy_t::rank_tag;
+    if (key.collective) {
+      if (!ends_collectives) return false;
+    } else if (!ranks_count || key.rank != rank) {
+      return false;
+    }
+    *end = static_cast<ds::matching_link*>(value);
+    (*end)->next = nullptr;
+    end = &(*end)->next;
+    return true;
+  };
+  std::visit([&](auto& entries) { entries.remove_if(take_if_hopeless); }, entries_);
+  while (failed != nullptr) {
+    auto* const waiting = static_cast<receive*>(failed);
+    failed = failed->next;
+    const receive incoming = *waiting;
+    receives_.recycle(waiting);
+    incoming.signal(errorcode_t::fatal, incoming.key.rank, incoming.key.tag, incoming.size);
+  }
+}
+
+void* matching_engine::insert(uint64_t key, void* value, matching_entry_type_t type) {
+  std::call_once(values_once_, [this] {
+    values_.reset(new values_type(make_entries<values_type>(attr.matching_engine_type)));
+  });
+  const entry_type kind = type == matching_entry_type_t::send ? entry_type::send : entry_type::recv;
+  return std::visit([&](auto& entries) { return entries.insert(key, value, kind); }, *values_);
+}
+
+void matching_engine::describe(observe::rank_report* report) {
+  using entry_report = observe::rank_report::message;
+  const uint64_t last = collectives_.load(std::memory_order_relaxed);
+  if (last > 0) {
+    // Not there yet, for a moment, after the number has been given.
+    const char* const kind =
+        collective_kinds_[(last - 1) % kinds_kept].load(std::memory_order_relaxed);
+    add_entry(report, &report->engines,
+              observe::rank_report::collectives{id, last, kind == nullptr ? "?" : kind});
+  }
+  if (waiting() == 0) return;
+  const uint32_t now = observe::coarse_clock::seconds();
+  const auto add = [&](uint64_t, void* value, entry_type type) {
+    const entry& each = *to_entry(value);
+    entry_report described;
+    described.engine = id;
+    // The last number of a collective operation that its messages are of, counted from 1.
+    if (each.key.collective) described.collective = (each.key.tag >> 32) + 1;
+    described.count = 1;
+    described.seconds = now - std::min(now, each.since);
+    const bool has_rank = each.key.policy == matching_policy_t::rank_tag ||
+                          each.key.policy == matching_policy_t::rank_only;
+    if (type == entry_type::recv) {
+      const auto& posted = static_cast<const receive&>(each);
+      described.what = entry_report::kind::receive;
+      described.peer = has_rank ? each.key.rank : observe::rank_report::any_rank;
+      described.any_tag = each.key.policy == matching_policy_t::rank_only ||
+                          each.key.policy == matching_policy_t::none;
+      described.tag = each.key.tag;
+      described.size = posted.size;
+    } else {
+      const auto& arrived = static_cast<const unexpected&>(each);
+      described.what = arrived.eager ? entry_report::kind::arrived : entry_report::kind::announced;
+      described.peer = arrived.announced.rank;
+      described.tag = arrived.announced.tag;
+      described.size = arrived.announced.size;
+    }
+    observe::add_message(report, described);
+  };
+  std::visit([&add](auto& entries) { entries.for_each(add); }, entries_);
+}
+
+void matching_engine::read(matching_engine_counters_t* out) const {
+  out->id = id;
+  out->unexpected = unexpected_count_.load(std::memory_order_relaxed);
+  out->unexpected_bytes = unexpected_bytes_.load(std::memory_order_relaxed);
+}
+
+std::optional<matching_key> matching_engine::find_receive_of(const comp_impl_t& comp) {
+  std::optional<matching_key> found;
+  const auto look = [&](uint64_t, void* value, entry_type type) {
+    if (found || type != entry_type::recv) return;
+    const entry& each = *to_entry(value);
+    if (static_cast<const receive&>(each).comp == &comp) found = each.key;
+  };
+  std::visit([&look](auto& entries) { entries.for_each(look); }, entries_);
+  return found;
+}
+
+size_t matching_engine::waiting_receives() { return receives_.in_use(); }
+
+size_t matching_engine::waiting() { return receives_.in_use() + unexpected_.in_use(); }
+
+}  // namespace lci::rt

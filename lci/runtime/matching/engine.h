@@ -1,0 +1,192 @@
+// Sends and receives that find each other (SC'25 paper, sections 4.3.2 and 5.1.3): in any order
+// across keys, oldest first for one key.
+#ifndef LCI_RUNTIME_MATCHING_ENGINE_H_
+#define LCI_RUNTIME_MATCHING_ENGINE_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <variant>
+
+#include "lci/api/attr.hpp"
+#include "lci/api/counters.hpp"
+#include "lci/api/types.hpp"
+#include "lci/ds/matching_queue.h"
+#include "lci/ds/matching_table.h"
+#include "lci/ds/matching_type.h"
+#include "lci/ds/object_pool.h"
+#include "lci/observe/recorder.h"
+#include "lci/observe/subject.h"
+#include "lci/runtime/core/live.h"
+#include "lci/runtime/core/rank_group.h"
+#include "lci/runtime/core/rank_state.h"
+#include "lci/runtime/protocol/operation.h"
+#include "lci/runtime/protocol/rendezvous.h"
+
+namespace lci {
+
+class packet_pool_impl_t;
+class runtime_impl_t;
+
+namespace rt {
+
+// Thread safety: every member by any thread at any time, construction and destruction excepted.
+class matching_engine : public live_object {
+ public:
+  matching_engine(rank_state& state, const matching_engine_attr_t& attributes,
+                  matching_make_key_t make_key);
+  ~matching_engine();
+  matching_engine(const matching_engine&) = delete;
+  matching_engine& operator=(const matching_engine&) = delete;
+
+  // What the table holds: a receive, or a message that has none yet.
+  struct entry : ds::matching_link {
+    matching_key key;
+    uint32_t since = 0;  // when it began to wait, by observe::coarse_clock
+  };
+  struct receive : entry {
+    void* buffer = nullptr;
+    size_t size = 0;              // bytes: the most it can take
+    comp_impl_t* comp = nullptr;  // null: nobody asks
+    void* user_context = nullptr;
+    net::local_region local;  // as of a message
+    uint64_t local_offset = 0;
+
+    status_t status(errorcode_t code, int rank, tag_t tag, size_t bytes) const {
+      return make_status(code, rank, buffer, bytes, tag, user_context);
+    }
+    void signal(errorcode_t code, int rank, tag_t tag, size_t bytes) const {
+      if (comp != nullptr) comp->signal(status(code, rank, tag, bytes));
+    }
+  };
+
+  // Begins a receive, whose members the caller then sets, all of them, for post_recv, which must
+  // follow. Throws std::bad_alloc.
+  receive* make_receive() { return receives_.make(); }
+
+  // Posts a receive, which is the engine's again, whatever happens.
+  //   done    a message that was here already has been copied to its buffer: *status says which
+  //   posted  its comp will be signalled, possibly before the call returns: with the message's
+  //           rank, tag and size; with `fatal` if that is more than the receive's size, or the peer
+  //           has failed
+  // Throws std::bad_alloc, having done nothing.
+  error_t post_recv(receive* posted, status_t* status);
+  // The same of a message.
+  error_t post_recv(const operation& incoming, status_t* status);
+
+  // An eager message has arrived, whose bytes are read before the call returns. If it has to wait
+  // for its receive, they are copied to a packet of `packets`.
+  void on_eager(packet_pool_impl_t& packets, const matching_key& key, const void* bytes,
+                size_t size);
+  // A message has been announced, and will be accepted or rejected through `conversations`.
+  void on_announced(rendezvous& conversations, const announcement& announced);
+
+  // Ends the receives that only a message of this rank could have matched, and those of
+  // collectives that need this rank.
+  void fail_peer(int rank);
+
+  // The table or queue by itself: see matching_engine_insert.
+  void* insert(uint64_t key, void* value, matching_entry_type_t type);
+
+  // The number of the next collective operation that uses this engine: equal on all ranks that call
+  // them in the same order.
+  // `kind`: its name, a literal, for reports.
+  uint64_t next_collective(const char* kind) {
+    const uint64_t number = collectives_.fetch_add(1, std::memory_order_relaxed);
+    collective_kinds_[number % kinds_kept].store(kind, std::memory_order_relaxed);
+    return number;
+  }
+
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report* report);
+
+  // Sets the members of *out.
+  void read(matching_engine_counters_t* out) const;
+
+  // Entries that wait, and those of them that are receives. Counts them: not for fast paths.
+  size_t waiting();
+  size_t waiting_receives();
+  // The key of a receive that waits and signals `comp`. Reads all of them: not for fast paths.
+  std::optional<matching_key> find_receive_of(const comp_impl_t& comp);
+
+  runtime_impl_t& runtime;
+  const matching_engine_attr_t attr;
+  uint32_t id = 0;                    // how other ranks name it
+  const rank_group* group = nullptr;  // whose operations it serves; null: of all ranks
+
+ private:
+  // A message that is here, or announced, and has no receive yet.
+  struct unexpected : entry {
+    rendezvous* conversations = nullptr;  // of the device that it was announced on
+    announcement announced;
+    packet* bytes = nullptr;  // of an eager message; null if its size is 0
+    bool eager = false;
+  };
+
+  // By the attribute matching_engine_type.
+  using entries_type = std::variant<ds::linked_matching_table, ds::matching_queue>;
+  using values_type = std::variant<ds::matching_table, ds::matching_queue>;
+  template <class Variant>
+  static Variant make_entries(attr_matching_engine_type_t type);
+
+  // What few engines have, apart from the way of the others.
+  struct extras {
+    matching_make_key_t make_key;  // null: by the fields of the key
+    observe::event_sink record;
+  };
+
+  static uint64_t hash(const matching_key& key);
+  template <class Same, class Make>
+  entry* find_or_wait(uint64_t hashed, ds::matching_type type, const Same& same, const Make& make);
+  template <class Make>
+  entry* find_or_wait_with_extras(const matching_key& key, ds::matching_type type,
+                                  const Make& make);
+  void record(const matching_key& key, ds::matching_type type, bool found) const;
+  template <class Make>
+  entry* find_or_wait(const matching_key& key, ds::matching_type type, const Make& make);
+  error_t take(receive* posted, unexpected* found, status_t* status);
+  void count_unexpected(size_t size);
+  unexpected* keep(packet_pool_impl_t& packets, const matching_key& key, const void* bytes,
+                   size_t size);
+  void accept(rendezvous& conversations, const receive& incoming, const announcement& announced);
+  void refuse(const receive& incoming, int rank, tag_t tag, size_t size);
+
+  // A rank whose loss ends the collectives that use this engine; -1: none.
+  int first_failed() const {
+    return group == nullptr ? state_.first_failed() : group->first_failed();
+  }
+
+  rank_state& state_;
+  const std::unique_ptr<const extras> extras_;  // null: none
+  entries_type entries_;  // values: matching_link* of entries from the pools below
+  ds::object_pool<receive> receives_;
+  ds::object_pool<unexpected> unexpected_;
+
+  // Those of the last collective operations, by number.
+  static constexpr uint32_t kinds_kept = 16;
+  std::atomic<uint64_t> collectives_{0};
+  std::atomic<const char*> collective_kinds_[kinds_kept] = {};
+
+  std::once_flag values_once_;
+  std::unique_ptr<values_type> values_;  // of insert(key, value, type)
+
+  // Messages that had to wait for their receive, and their bytes.
+  std::atomic<uint64_t> unexpected_count_{0};
+  std::atomic<uint64_t> unexpected_bytes_{0};
+
+  const observe::listed<matching_engine> listed_{this};
+};
+
+}  // namespace rt
+
+// What stands behind a matching_engine_t.
+class matching_engine_impl_t : public rt::matching_engine {
+ public:
+  using matching_engine::matching_engine;
+};
+
+}  // namespace lci
+
+#endif  // LCI_RUNTIME_MATCHING_ENGINE_H_

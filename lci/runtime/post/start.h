@@ -1,0 +1,23 @@
+#ifndef LCI_RUNTIME_POST_START_H_
+#define LCI_RUNTIME_POST_START_H_
+
+#include "lci/api/comm.hpp"
+#include "lci/runtime/device/device.h"
+#include "lci/runtime/post/transfer.h"
+#include "lci/runtime/protocol/operation.h"
+
+namespace lci::rt {
+
+// Starts an operation by the protocol of its kind. `done`: *status is filled. A retry code only if
+// not may_wait. Throws peer_failure_error or std::runtime_error, naming what is gone.
+error_t start(device_impl_t& device, transfer kind, operation& started, const post_args_t& args,
+              bool may_wait, status_t* status);
+
+// The same for a caller that waits until the operation is complete: `done`, or an exception. With
+// `may_retry`, a retry code comes back instead if it can't begin now.
+error_t start_and_wait(device_impl_t& device, transfer kind, operation& started,
+                       const post_args_t& args, bool may_retry, status_t* status);
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_POST_START_H_

@@ -1,0 +1,109 @@
+#include "lci/runtime/protocol/host.h"
+
+#include <algorithm>
+#include <new>
+#include <stdexcept>
+#include <utility>
+
+#include "lci/base/strings.h"
+
+namespace lci::rt {
+namespace {
+
+// The bits that a put_imm carries.
+int bits_of(const net::device_limits& limits) {
+  return limits.has_put_imm ? limits.put_imm_bits : 0;
+}
+
+// What the attributes say once the network is known (UNR paper, Table I).
+device_attr_t with_signal_limits(device_attr_t attr, const net::device_limits& limits,
+                                 int part_bits) {
+  const int bits = bits_of(limits);
+  if (attr.signal_level < 0) {
+    attr.signal_level = limits.has_add ? 4 : bits == 64 ? 3 : bits == 32 ? 2 : bits > 0 ? 1 : 0;
+  }
+  attr.signal_needs_progress = attr.signal_level < 4 || !limits.has_add;
+  const signal_layout layout(bits, attr.signal_level, part_bits);
+  // By message, or added to by the sender: as many as there are numbers.
+  const bool unlimited = attr.signal_level == 0 || !attr.signal_needs_progress;
+  constexpr uint64_t most = ~uint32_t{0};
+  attr.max_signals = unlimited ? most : layout.max_signal();
+  attr.max_signal_parts = unlimited || attr.signal_level >= 3 ? most
+                          : attr.signal_level == 1            ? 1
+                                                   : std::max<uint64_t>(layout.max_part(), 1);
+  return attr;
+}
+
+}  // namespace
+
+protocol_host::protocol_host(net_context_impl_t& owner, packet_pool_impl_t& packets,
+                             const device_attr_t& attributes, std::unique_ptr<net::device> network)
+    : state(owner.state),
+      context(owner),
+      attr(with_signal_limits(attributes, network->limits(),
+                              owner.state.attr().imm_nbits_signal_part)),
+      net(std::move(network)),
+      packets_(packets),
+      packet_size_(packets.attr.packet_size),
+      max_rma_(owner.attr.max_msg_size),
+      has_put_imm32_(bits_of(net->limits()) >= 32),
+      has_remote_add_(!attr.signal_needs_progress),
+      signals_(bits_of(net->limits()), attr.signal_level,
+               owner.state.attr().imm_nbits_signal_part) {
+  if (net->limits().needs_registration) packets_regions_ = &packets_.regions(context);
+}
+
+error_t protocol_host::try_submit(net::op operation, continuation* then) {
+  operation.context = then;
+  const error_t result = net->post(operation);
+  if (then != nullptr && (result.is_done() || result.errorcode == errorcode_t::fatal)) {
+    then->completed(*this, result.errorcode);
+  }
+  return result;
+}
+
+void protocol_host::submit(const net::op& operation, continuation* then) {
+  if (try_submit(operation, then).is_retry()) backlog.push(operation, then);
+}
+
+net::local_region protocol_host::region_of(const packet& packet) {
+  if (packets_regions_ == nullptr) return {};
+  return (packet.pool() == &packets_ ? *packets_regions_ : packet.pool()->regions(context))
+      .of(packet);
+}
+
+base::StatusOr<registrations::use> protocol_host::register_for_use(void* buffer, size_t size) {
+  if (net->limits().needs_registration) return context.registrations.acquire(buffer, size);
+  const base::StatusOr<net::local_region> made = network().register_memory(buffer, size);
+  if (!made.ok()) return made.status();
+  registrations::use given;
+  given.local = *made;
+  return given;
+}
+
+void protocol_host::end_use(const registrations::use& over) {
+  if (over.found == nullptr) {
+    network().deregister_memory(over.local);
+  } else {
+    context.registrations.release(over, attr.use_reg_cache);
+  }
+}
+
+void* protocol_host::packet_for_am(size_t size, int sender) {
+  try {
+    return packets_.get_for(size)->payload();
+  } catch (const std::bad_alloc&) {
+    throw std::runtime_error(base::StrCat("lci: rank ", state.rank(), " has no memory for ", size,
+                                          " bytes from rank ", sender));
+  }
+}
+
+void protocol_host::free_of_am(bool in_packet, void* buffer) {
+  if (in_packet) {
+    packet::of(buffer)->put();
+  } else if (buffer != nullptr) {
+    state.allocator().deallocate(buffer);
+  }
+}
+
+}  // namespace lci::rt

@@ -1,0 +1,70 @@
+#include "lci/runtime/resources/net_context.h"
+
+#include <stdexcept>
+#include <utility>
+
+#include "lci/base/error_text.h"
+#include "lci/base/strings.h"
+#include "lci/runtime/core/agreement.h"
+#include "lci/runtime/core/rank_state.h"
+#include "lci/runtime/core/start_failure.h"
+
+namespace lci {
+namespace {
+
+// What ranks must agree on, of a context that the program asks for.
+void compare_with_peers(boot::bootstrap& boot, const net_context_attr_t& attr,
+                        const base::StatusOr<const net::backend_entry*>& backend) {
+  rt::agreement ours;
+  if (backend.ok()) ours.attribute("backend", (*backend)->name);
+  ours.attribute("ofi_provider_name", attr.ofi_provider_name);
+  const auto met = ours.meet(boot, "settings", backend.status());
+  if (!met.ok()) rt::throw_start_failure(boot, "", met.status());
+}
+
+std::unique_ptr<net::context> attach(boot::bootstrap& boot, int number, net_context_attr_t* attr) {
+  const auto backend = choose_backend(boot.position(), attr->backend);
+  if (number != 0) compare_with_peers(boot, *attr, backend);
+  const net::backend_entry* const entry = backend.value();
+  auto network = entry->make(boot, *attr);
+  if (!network.ok()) {
+    rt::throw_start_failure(boot,
+                            base::StrCat("rank ", boot.rank(), " can't use backend ", entry->name),
+                            network.status());
+  }
+  attr->backend = net::id_of(*net::find_backend((*network)->name()));
+  return *std::move(network);
+}
+
+}  // namespace
+
+base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_position& position,
+                                                         attr_backend_t wanted) {
+  const net::backend_entry* entry = net::find_backend(wanted, position.local_size == position.size);
+  if (entry != nullptr && entry->available()) return entry;
+  return base::FailedPreconditionError(
+      base::StrCat("the backend asked for (LCI_ATTR_BACKEND) is ",
+                   entry == nullptr ? "not part of this library" : "not available on this host",
+                   "; leave it unset for the default", base::descriptor_hint()));
+}
+
+net_context_impl_t::net_context_impl_t(rt::rank_state& own_state,
+                                       const net_context_attr_t& attributes,
+                                       std::unique_ptr<boot::bootstrap> boot, int own_number)
+    : boot_(std::move(boot)),
+      state(own_state),
+      runtime(own_state.owner),
+      attr(attributes),
+      number(own_number),
+      net(attach(*boot_, own_number, &attr)) {
+  if (attr.max_msg_size == 0) {
+    throw std::invalid_argument("lci: attribute max_msg_size is 0, not at least 1");
+  }
+  state.net_contexts().add(this);
+}
+
+net_context_impl_t::~net_context_impl_t() {
+  state.net_contexts().remove(this, [] {});
+}
+
+}  // namespace lci

@@ -1,0 +1,165 @@
+#include "lci/runtime/resources/packet.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <stdexcept>
+
+#include "lci/base/log.h"
+#include "lci/base/strings.h"
+#include "lci/runtime/core/rank_state.h"
+#include "lci/runtime/resources/net_context.h"
+
+namespace lci {
+namespace rt {
+
+packet* packet::make_loose(size_t size) {
+  const size_t bytes =
+      (sizeof(packet) + size + alignof(packet) - 1) / alignof(packet) * alignof(packet);
+  void* memory = size > bytes ? nullptr : std::aligned_alloc(alignof(packet), bytes);
+  if (memory == nullptr) throw std::bad_alloc();
+  auto* made = static_cast<packet*>(memory);
+  made->pool_ = nullptr;
+  made->magic_ = magic;
+  return made;
+}
+
+void packet::free_loose() {
+  magic_ = 0;
+  std::free(this);
+}
+
+packet_regions::packet_regions(net::context& network, const packet_pool_impl_t& pool)
+    : network_(network),
+      pool_(pool),
+      slabs_(new std::atomic<uint64_t>[(pool.bytes_ >> slab_bits) + 1]()) {}
+
+packet_regions::~packet_regions() {
+  for (size_t slab = 0; slab <= pool_.bytes_ >> slab_bits; ++slab) {
+    const uint64_t known = slabs_[slab].load(std::memory_order_relaxed);
+    if (known != 0) network_.deregister_memory({known});
+  }
+}
+
+// With the last packet that begins in it.
+net::local_region packet_regions::enter(size_t slab) {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const uint64_t known = slabs_[slab].load(std::memory_order_relaxed);
+  if (known != 0) return {known};
+  const size_t first = slab << slab_bits;
+  const size_t size = std::min((size_t{1} << slab_bits) + pool_.stride_, pool_.bytes_ - first);
+  const auto made = network_.register_memory(pool_.base_ + first, size);
+  if (!made.ok()) {
+    throw std::runtime_error(base::StrCat("lci: can't register ", size, " bytes of packet pool \"",
+                                          pool_.attr.name, "\": ", made.status().ToString()));
+  }
+  slabs_[slab].store(made->handle, std::memory_order_release);
+  return *made;
+}
+
+}  // namespace rt
+
+namespace {
+
+// That a thread takes into use when nobody has any left: as few as make the lock cheap, since each
+// costs a page of memory.
+constexpr size_t packets_at_a_time = 8;
+
+const packet_pool_attr_t& checked(const packet_pool_attr_t& attr) {
+  if (attr.packet_size < 256 || attr.packet_size > 65536) {
+    throw std::invalid_argument(
+        base::StrCat("lci: attribute packet_size is ", attr.packet_size, ", not 256 to 65536"));
+  }
+  // So many that their bytes can still be counted.
+  if (attr.npackets < 1 || attr.npackets > (size_t{1} << 30)) {
+    throw std::invalid_argument(
+        base::StrCat("lci: attribute npackets is ", attr.npackets, ", not 1 to 2^30"));
+  }
+  return attr;
+}
+
+}  // namespace
+
+packet_pool_impl_t::packet_pool_impl_t(rt::rank_state& state, const packet_pool_attr_t& attributes)
+    : runtime(state.owner),
+      attr(checked(attributes)),
+      // What the packet holds behind its header, in whole lines.
+      stride_(sizeof(rt::packet) + (attr.packet_size + 63) / 64 * 64),
+      stock_(std::min(state.attr().packet_return_threshold, attr.npackets)),
+      state_(state) {
+  bytes_ = stride_ * attr.npackets;
+  void* memory = mmap(nullptr, bytes_, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (memory == MAP_FAILED) throw std::bad_alloc();
+  base_ = static_cast<unsigned char*>(memory);
+  state_.packet_pools().add(this);
+}
+
+packet_pool_impl_t::~packet_pool_impl_t() {
+  state_.packet_pools().remove(this, [] {});
+  munmap(base_, bytes_);
+}
+
+rt::packet* packet_pool_impl_t::grow() {
+  const std::lock_guard<std::mutex> guard(growth_);
+  const size_t first = used_.load(std::memory_order_relaxed);
+  const size_t count = std::min(packets_at_a_time, attr.npackets - first);
+  if (count == 0) {
+    exhausted_.fetch_add(1, std::memory_order_relaxed);
+    return nullptr;
+  }
+  stock_.reserve(count);
+  for (size_t i = 0; i < count; ++i) {
+    auto* packet = reinterpret_cast<rt::packet*>(base_ + stride_ * (first + i));
+    packet->pool_ = this;
+    packet->magic_ = rt::packet::magic;
+    packet->owner_ = base::thread_number();
+    if (i > 0) stock_.put(packet);
+  }
+  used_.store(first + count, std::memory_order_relaxed);
+  return reinterpret_cast<rt::packet*>(base_ + stride_ * first);
+}
+
+rt::packet* packet_pool_impl_t::get_for(size_t size) {
+  rt::packet* packet = size <= attr.packet_size ? get() : nullptr;
+  return packet != nullptr ? packet : rt::packet::make_loose(size);
+}
+
+void packet_pool_impl_t::report_lost() {
+  LCI_LOG(warn, "no memory for this thread's stock in packet pool \"", attr.name,
+          "\": a packet of ", attr.packet_size, " bytes is lost to it");
+}
+
+size_t packet_pool_impl_t::in_use() const {
+  return used_.load(std::memory_order_relaxed) - stock_.size();
+}
+
+void packet_pool_impl_t::read(packet_pool_counters_t* out) const {
+  out->packets = attr.npackets;
+  out->used = used_.load(std::memory_order_relaxed);
+  // Others take and return packets meanwhile.
+  out->in_use = std::min<uint64_t>(in_use(), out->used);
+  out->exhausted = exhausted_.load(std::memory_order_relaxed);
+}
+
+rt::packet_regions& packet_pool_impl_t::regions(net_context_impl_t& context) {
+  const std::lock_guard<std::mutex> guard(regions_mutex_);
+  for (const auto& known : regions_) {
+    if (known.first == &context) return *known.second;
+  }
+  regions_.emplace_back(&context, std::make_unique<rt::packet_regions>(*context.net, *this));
+  return *regions_.back().second;
+}
+
+void packet_pool_impl_t::forget(net_context_impl_t& context) {
+  const std::lock_guard<std::mutex> guard(regions_mutex_);
+  for (auto known = regions_.begin(); known != regions_.end(); ++known) {
+    if (known->first != &context) continue;
+    regions_.erase(known);
+    return;
+  }
+}
+
+}  // namespace lci
