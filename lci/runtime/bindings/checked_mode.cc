@@ -140,11 +140,9 @@ std::vector<std::string> leftovers(runtime_impl_t& runtime) {
 void check_unused(runtime_impl_t& runtime, const comp_impl_t& comp) {
   const std::optional<matching_key> found = runtime.engines().find_receive_of(comp);
   if (!found) return;
-  const bool has_rank =
-      found->policy == matching_policy_t::rank_tag || found->policy == matching_policy_t::rank_only;
   throw std::logic_error(
       base::StrCat("lci: free_comp: a receive from ",
-                   has_rank ? base::StrCat("rank ", found->rank) : std::string("any rank"),
+                   found->has_rank() ? base::StrCat("rank ", found->rank) : std::string("any rank"),
                    " with tag ", found->tag, " waits, and would signal completion object \"",
                    comp.attr.name, "\"; wait for it before free_comp"));
 }

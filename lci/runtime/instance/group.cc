@@ -9,8 +9,21 @@
 
 namespace lci {
 
+namespace {
+
+// For the collective operations of a group.
+std::unique_ptr<matching_engine_impl_t> make_engine(runtime_impl_t& owner) {
+  matching_engine_attr_t attributes;
+  attributes.matching_engine_type = attr_matching_engine_type_t::queue;  // of few entries
+  auto made = std::make_unique<matching_engine_impl_t>(owner, attributes, nullptr);
+  owner.engines().add_of_group(made.get());
+  return made;
+}
+
+}  // namespace
+
 group_impl_t::group_impl_t(runtime_impl_t& owner, const group_attr_t& attributes)
-    : runtime(owner), attr(attributes), members_(owner), engine_(owner.make_group_engine()) {
+    : runtime(owner), attr(attributes), members_(owner), engine_(make_engine(owner)) {
   own_.engine = engine_->id;
   // Collective operations in shared memory make progress with the default device.
   if (owner.default_device() == nullptr) return;
@@ -32,7 +45,8 @@ group_impl_t::~group_impl_t() {
   if (engine_->waiting() != 0) {
     for (const int each : members_.ranks()) engine_->fail_peer(each);
   }
-  runtime.end_group_engine(std::move(engine_));
+  runtime.engines().remove_of_group(engine_.get());
+  engine_.reset();
   // Memory that is not freed stays mapped for the others, which may still read who broke off what.
   if (block_ && !is_used_by_others_) runtime.default_net_context()->net->free_memory(*block_);
 }
@@ -44,7 +58,7 @@ void group_impl_t::join(std::vector<int> ranks, const std::vector<introduction>&
   for (const introduction& each : introductions) {
     engines_.push_back(static_cast<uint16_t>(each.engine));
   }
-  runtime.join_group_engine(engine_.get(), &members_);
+  runtime.engines().join_group(engine_.get(), &members_);
   if (!block_) return;
   net::context& network = *runtime.default_net_context()->net;
   std::vector<void*> blocks;

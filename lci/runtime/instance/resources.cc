@@ -252,21 +252,4 @@ void runtime_impl_t::free_matching_engine(matching_engine_impl_t* engine) {
   matching_engines_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-std::unique_ptr<matching_engine_impl_t> runtime_impl_t::make_group_engine() {
-  matching_engine_attr_t attributes;
-  attributes.matching_engine_type = attr_matching_engine_type_t::queue;  // of few entries
-  auto made = std::make_unique<matching_engine_impl_t>(*this, attributes, nullptr);
-  engines_.add_of_group(made.get());
-  return made;
-}
-
-void runtime_impl_t::join_group_engine(matching_engine_impl_t* engine,
-                                       const rt::rank_group* group) {
-  engines_.join_group(engine, group);
-}
-
-void runtime_impl_t::end_group_engine(std::unique_ptr<matching_engine_impl_t> engine) {
-  engines_.remove_of_group(engine.get());
-}
-
 }  // namespace lci

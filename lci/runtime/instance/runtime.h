@@ -109,12 +109,6 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   void defer_failure(const peer_failure_error& failure);
   int number_of_groups() const;
 
-  // An engine for the collective operations of a group, with a number of its own, which is given
-  // again after the engine has ended. Throws std::runtime_error if there are too many.
-  std::unique_ptr<matching_engine_impl_t> make_group_engine();
-  // From now on the engine is that of the group's operations.
-  void join_group_engine(matching_engine_impl_t* engine, const rt::rank_group* group);
-  void end_group_engine(std::unique_ptr<matching_engine_impl_t> engine);
   // Groups that the program has. The runtime owns them.
   group_impl_t* add_group(std::unique_ptr<group_impl_t> made);
   std::unique_ptr<group_impl_t> remove_group(group_impl_t* group);

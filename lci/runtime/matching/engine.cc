@@ -117,13 +117,9 @@ void matching_engine::record(const matching_key& key, entry_type type, bool foun
   event made = observe::event_sink::moment(
       is_receive ? (found ? event_kind::matched_receive : event_kind::receive)
                  : (found ? event_kind::matched_arrival : event_kind::unexpected));
-  const bool any_rank = is_receive && (key.policy == matching_policy_t::tag_only ||
-                                       key.policy == matching_policy_t::none);
-  const bool any_tag = is_receive && (key.policy == matching_policy_t::rank_only ||
-                                      key.policy == matching_policy_t::none);
-  made.peer = any_rank ? event::no_peer : key.rank;
+  made.peer = is_receive && !key.has_rank() ? event::no_peer : key.rank;
   made.tag = key.tag;
-  if (any_tag) made.flags |= event::any_tag;
+  if (is_receive && !key.has_tag()) made.flags |= event::any_tag;
   if (key.collective) made.flags |= event::of_library;
   made.detail = id;
   extras_->record.add(made);
@@ -298,11 +294,9 @@ void matching_engine::fail_peer(int rank) {
   const auto take_if_hopeless = [&](void* value, entry_type type) {
     if (type != entry_type::recv) return false;
     const matching_key& key = to_entry(value)->key;
-    const bool ranks_count =
-        key.policy == matching_policy_t::rank_only || key.policy == matching_policy_t::rank_tag;
     if (key.collective) {
       if (!ends_collectives) return false;
-    } else if (!ranks_count || key.rank != rank) {
+    } else if (!key.has_rank() || key.rank != rank) {
       return false;
     }
     *end = static_cast<ds::matching_link*>(value);
@@ -348,14 +342,11 @@ void matching_engine::describe(observe::rank_report* report) {
     if (each.key.collective) described.collective = (each.key.tag >> 32) + 1;
     described.count = 1;
     described.seconds = now - std::min(now, each.since);
-    const bool has_rank = each.key.policy == matching_policy_t::rank_tag ||
-                          each.key.policy == matching_policy_t::rank_only;
     if (type == entry_type::recv) {
       const auto& posted = static_cast<const receive&>(each);
       described.what = entry_report::kind::receive;
-      described.peer = has_rank ? each.key.rank : observe::rank_report::any_rank;
-      described.any_tag = each.key.policy == matching_policy_t::rank_only ||
-                          each.key.policy == matching_policy_t::none;
+      described.peer = each.key.has_rank() ? each.key.rank : observe::rank_report::any_rank;
+      described.any_tag = !each.key.has_tag();
       described.tag = each.key.tag;
       described.size = posted.size;
     } else {

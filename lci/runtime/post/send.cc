@@ -29,7 +29,7 @@ error_t send(device_impl_t& device, const operation& outgoing, bool may_wait) {
       break;
     case protocol::buffer_copy:
       result = device.eager.send_from_packet(outgoing, with, /*copy=*/true, may_wait);
-      // Who can't wait for a packet goes the way that needs none.
+      // An operation that cannot be retried takes the protocol that needs no packet.
       if (result.errorcode == errorcode_t::retry_nopacket && may_wait) {
         result = device.rendezvous.start(outgoing, may_wait);
       }

@@ -53,6 +53,14 @@ struct matching_key {
   matching_policy_t policy = matching_policy_t::rank_tag;
   bool collective = false;  // collectives don't meet the program's sends and receives
 
+  // Whether it includes the sender's rank, and the tag.
+  bool has_rank() const {
+    return policy == matching_policy_t::rank_tag || policy == matching_policy_t::rank_only;
+  }
+  bool has_tag() const {
+    return policy == matching_policy_t::rank_tag || policy == matching_policy_t::tag_only;
+  }
+
   friend bool operator==(const matching_key& a, const matching_key& b) {
     if (a.policy != b.policy || a.collective != b.collective) return false;
     if (__builtin_expect(a.policy == matching_policy_t::rank_tag, 1)) {
