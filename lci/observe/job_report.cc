@@ -130,7 +130,8 @@ class analysis {
     }
   }
 
-  // Those that were started with a completion object, by the messages that they wait for.
+  // Those of groups, and those that were started with a completion object, by the messages that they
+  // wait for.
   void look_at_open_collectives() {
     for (const rank_report& rank : job_.ranks) {
       const rank_report::wait* const inside = collective_of(rank);
@@ -144,8 +145,19 @@ class analysis {
             name = each.last_kind;
           }
         }
-        add(StrCat("rank ", rank.rank, " has begun ", name, " #", receive.collective,
-                   ", which waits for rank ", receive.peer, state_of(receive.peer)));
+        const auto wait = std::find_if(
+            rank.waits.begin(), rank.waits.end(),
+            [&name](const rank_report::wait& each) { return each.call == name + " of a group"; });
+        const std::string begun =
+            wait == rank.waits.end()
+                ? StrCat("has begun ", name, " #", receive.collective)
+                : StrCat("has waited ", since(wait->seconds), " in ", describe(*wait));
+        add(StrCat("rank ", rank.rank, " ", begun, ", which waits for rank ", receive.peer));
+        // Of the peer, not of the operation.
+        if (const std::string state = state_of(receive.peer); !state.empty()) {
+          StrAppend(&found_.back(), "; rank ", receive.peer,
+                    state.substr(std::string_view(" and").size()));
+        }
       }
     }
   }

@@ -103,6 +103,27 @@ TEST(JobReport, ARankThatIsInNoCollective) {
                           "rank 1: nobody has made progress on device 0 for 30 s"));
 }
 
+// By the messages that its steps wait for.
+TEST(JobReport, AnOpenCollectiveOfAGroup) {
+  job_report job = job_of(3);
+  message step = receive_from(0, 0);
+  step.engine = 4;
+  step.collective = 2;
+  job.ranks[2].messages = {step};
+  job.ranks[2].engines.push_back({4, 2, "barrier"});
+  EXPECT_THAT(findings(job),
+              ElementsAre("rank 2 has begun barrier #2, which waits for rank 0; rank 0 waits in no "
+                          "call of the library"));
+  job.ranks[2].waits.push_back({1, "barrier of a group", rank_report::any_rank, 0, 31, "main+1"});
+  EXPECT_THAT(findings(job),
+              ElementsAre("rank 2 has waited for 31 s in barrier of a group at main+1, which waits "
+                          "for rank 0; rank 0 waits in no call of the library"));
+  job.ranks.erase(job.ranks.begin());
+  EXPECT_THAT(findings(job), ElementsAre(testing::EndsWith("which waits for rank 0")));
+  job.silent.push_back({0, "is stopped"});
+  EXPECT_THAT(findings(job), Contains(testing::EndsWith("for rank 0; rank 0 is stopped")));
+}
+
 TEST(JobReport, CyclesAreNamedOnce) {
   job_report job = job_of(5);
   job.ranks[1].messages = {receive_from(3, 1)};

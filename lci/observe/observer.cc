@@ -18,6 +18,7 @@
 #include "lci/observe/job_report.h"
 #include "lci/observe/observer_keys.h"
 #include "lci/observe/rank_report.h"
+#include "lci/observe/rank_scope.h"
 #include "lci/observe/subject.h"
 #include "lci/observe/waiting.h"
 
@@ -91,7 +92,10 @@ class thread_observer final : public observer {
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
     try {
-      std::thread started([this] { run(); });
+      std::thread started([this, rank = rank_of_this_thread()] {
+        const rank_scope scope(rank);
+        run();
+      });
       pthread_setname_np(started.native_handle(), "lci-observer");
       pthread_sigmask(SIG_SETMASK, &before, nullptr);
       return started;

@@ -4,12 +4,19 @@
 #include <mutex>
 #include <vector>
 
+#include "lci/observe/rank_scope.h"
+
 namespace lci::observe {
 namespace {
 
+struct entry {
+  subject* listed;
+  int rank;
+};
+
 struct registry {
   std::mutex mutex;
-  std::vector<subject*> listed;  // guarded by mutex
+  std::vector<entry> entries;  // guarded by mutex
 };
 
 // Never destroyed: threads may end, and objects be freed, after main.
@@ -18,29 +25,36 @@ registry& all() {
   return *of_process;
 }
 
+template <class F>
+void for_each_of_rank(const F& visit) {
+  const std::lock_guard<std::mutex> guard(all().mutex);
+  for (const entry& each : all().entries) {
+    if (each.rank == rank_of_this_thread()) visit(*each.listed);
+  }
+}
+
 }  // namespace
 
 registration::registration(subject* listed) : listed_(listed) {
   const std::lock_guard<std::mutex> guard(all().mutex);
-  all().listed.push_back(listed);
+  all().entries.push_back({listed, rank_of_this_thread()});
 }
 
 registration::~registration() {
   const std::lock_guard<std::mutex> guard(all().mutex);
-  std::vector<subject*>& listed = all().listed;
+  std::vector<entry>& entries = all().entries;
   // What was made last mostly ends first.
-  const auto found = std::find(listed.rbegin(), listed.rend(), listed_);
-  listed.erase(std::next(found).base());
+  const auto found = std::find_if(entries.rbegin(), entries.rend(),
+                                  [this](const entry& each) { return each.listed == listed_; });
+  entries.erase(std::next(found).base());
 }
 
 void describe_all(rank_report* report) {
-  const std::lock_guard<std::mutex> guard(all().mutex);
-  for (subject* each : all().listed) each->describe(report);
+  for_each_of_rank([report](subject& each) { each.describe(report); });
 }
 
 void tick_all() {
-  const std::lock_guard<std::mutex> guard(all().mutex);
-  for (subject* each : all().listed) each->tick();
+  for_each_of_rank([](subject& each) { each.tick(); });
 }
 
 void add_message(rank_report* report, const rank_report::message& added) {

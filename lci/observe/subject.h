@@ -22,7 +22,8 @@ class subject {
   ~subject() = default;
 };
 
-// Lists a subject for as long as the registration lives. It is the last member of its class, so
+// Lists a subject for as long as the registration lives, as one of the rank that the calling thread
+// works for. It is the last member of its class, so
 // that the subject is whole whenever it is listed: construction and destruction wait for a report
 // that is being made.
 //
@@ -60,9 +61,10 @@ class listed final : private subject {
   const registration registration_;
 };
 
-// Lets every listed subject describe itself, in the order of registration.
+// Lets every listed subject of the calling thread's rank (rank_scope.h) describe itself, in the
+// order of registration.
 void describe_all(rank_report* report);
-void tick_all();
+void tick_all();  // the same subjects
 
 // Appends an entry, or counts it as left out if the list is full.
 template <class Entry>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "lci/observe/call_site.h"
+#include "lci/observe/rank_scope.h"
 #include "lci/observe/subject.h"
 
 namespace lci::observe {
@@ -81,6 +82,7 @@ class thread_waits final : public subject {
   }
 
   std::optional<rank_report::wait> overdue(std::chrono::milliseconds patience) {
+    if (rank_ != rank_of_this_thread()) return std::nullopt;
     const std::lock_guard<std::mutex> guard(mutex_);
     for (size_t i = 0; i < depth_ && i < most_nested; ++i) {
       listed_wait& each = waits_[i];
@@ -104,6 +106,7 @@ class thread_waits final : public subject {
   }
 
   const int64_t thread_;
+  const int rank_ = rank_of_this_thread();
   std::mutex mutex_;
   size_t depth_ = 0;  // guarded by mutex_, as all below
   std::array<listed_wait, most_nested> waits_;

@@ -17,7 +17,8 @@ struct wait_info {
   uint64_t collective = 0;               // number of the collective operation; 0: none
 };
 
-// While one lives, reports list the calling thread as waiting. Waits may be nested, as the
+// While one lives, reports of the rank that the calling thread worked for when it first waited
+// (rank_scope.h) list the thread as waiting. Waits may be nested, as the
 // innermost four are listed.
 //
 // Thread safety: an object belongs to the thread that made it. The first one of a thread takes a
@@ -50,8 +51,8 @@ class patient_waiting {
   std::optional<waiting> listed_;
 };
 
-// A wait that has lasted for longer than `patience` and has not been returned before; nullopt:
-// there is none. For the observer's thread.
+// A wait of the calling thread's rank (rank_scope.h) that has lasted for longer than `patience` and
+// has not been returned before; nullopt: there is none. For the observer's thread.
 std::optional<rank_report::wait> overdue_wait(std::chrono::milliseconds patience);
 
 }  // namespace lci::observe

@@ -8,6 +8,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "lci/observe/rank_scope.h"
 #include "lci/observe/subject.h"
 
 // Outside namespace lci, as a program that calls the library.
@@ -80,6 +81,32 @@ TEST(Waiting, EachIsOverdueOnce) {
   ASSERT_TRUE(found.has_value());
   EXPECT_EQ(found->call, "one");
   EXPECT_FALSE(overdue_wait(milliseconds(0)).has_value());
+}
+
+TEST(Waiting, BelongsToTheRankOfItsThread) {
+  std::atomic<bool> over{false}, begun{false};
+  std::thread other([&] {
+    const rank_scope scope(1);
+    wait_in_program({"barrier"}, over, begun);
+  });
+  while (!begun) std::this_thread::yield();
+  const auto of_the_process = waits();
+  const auto overdue_of_the_process = overdue_wait(milliseconds(0));
+  std::vector<rank_report::wait> of_the_rank, of_another;
+  {
+    const rank_scope scope(1);
+    of_the_rank = waits();
+  }
+  {
+    const rank_scope scope(2);
+    of_another = waits();
+  }
+  over = true;
+  other.join();
+  EXPECT_TRUE(of_the_process.empty());
+  EXPECT_FALSE(overdue_of_the_process.has_value());
+  EXPECT_EQ(of_the_rank.size(), 1u);
+  EXPECT_TRUE(of_another.empty());
 }
 
 }  // namespace

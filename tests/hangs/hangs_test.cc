@@ -9,6 +9,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/hangs/hung_job.h"
+#include "tests/hangs/hung_jobs.h"
 #include "tools/launcher/lcrun_driver.h"
 
 namespace {
@@ -19,9 +20,7 @@ using testing::ContainsRegex;
 using testing::HasSubstr;
 using testing::Not;
 
-using hangs::for_s;
 using hangs::hung_job;
-using hangs::long_patience;
 using hangs::name_of;
 using hangs::report_of;
 constexpr const char* hang = hangs::program;
@@ -30,126 +29,16 @@ class Hang : public testing::TestWithParam<hung_job> {};
 
 TEST_P(Hang, IsNamed) { hangs::expect_named(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(
-    Receives, Hang,
-    testing::Values(
-        hung_job{"other_tag",
-                 2,
-                 {std::string("rank 0 has waited ") + for_s +
-                  "for a message with tag 7 from rank 1, which has "
-                  "sent tag 8 \\(8 bytes\\) instead, unmatched"}},
-        hung_job{"missing_send",
-                 2,
-                 {std::string("rank 0 has waited ") + for_s +
-                  "for a message with tag 7 from rank 1, which has "
-                  "sent none that is unmatched and waits in no call of the library"}},
-        hung_job{"missing_send_polling",
-                 2,
-                 {"rank 0 has waited .* tag 7 from rank 1, which has sent none that is unmatched"}},
-        hung_job{"sender_finalizes",
-                 2,
-                 {"rank 0 has waited .* tag 7 from rank 1, which has sent none that is unmatched "
-                  "and waits in free_runtime"}},
-        hung_job{
-            "any_source",
-            3,
-            {"rank 0 has waited .* tag 7 from any rank; it has got tag 8 from rank [12], tag 8 "
-             "from rank [12]"}},
-        hung_job{"nothing_for_any_source",
-                 2,
-                 {"rank 0 has waited .* tag 7 from any rank; none has arrived"}},
-        hung_job{"any_tag", 2, {"rank 0 has waited .* any tag from rank 1, which has sent none"}},
-        hung_job{"other_policy",
-                 2,
-                 {"rank 0 has waited .* any tag from rank 1, which has sent tag 7 \\(8 bytes, "
-                  "another matching policy\\) instead"}},
-        hung_job{"to_itself", 1, {"rank 0 has waited .* tag 3 from rank 0, which has sent none"}},
-        hung_job{"receive_first", 2, {"ranks wait for each other in a cycle: 0 -> 1 -> 0"}},
-        hung_job{"ring", 4, {"ranks wait for each other in a cycle: 0 -> 3 -> 2 -> 1 -> 0"}}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Receives, Hang, testing::ValuesIn(hangs::receive_jobs()), name_of);
 
-INSTANTIATE_TEST_SUITE_P(
-    LargeMessages, Hang,
-    testing::Values(
-        hung_job{"large_without_receive",
-                 2,
-                 {"rank 0 has announced a message of 1048576 bytes with tag 5 to rank 1, which has "
-                  "not taken it and waits in no call of the library",
-                  "rank 1: nobody has made progress on device 0 for"},
-                 long_patience},
-        hung_job{
-            "large_without_receive_polling",
-            2,
-            {"rank 1 has no receive for 1 message with tag 5 \\(1048576 bytes\\) from rank 0"}},
-        hung_job{"large_to_a_sleeper",
-                 2,
-                 {"rank 0 has announced a message of 1048576 bytes with tag 5 to rank 1, which has "
-                  "not taken it and waits in no call of the library",
-                  "rank 1: nobody has made progress on device 0 for"},
-                 long_patience},
-        hung_job{"both_send_large", 2, {"ranks wait for each other in a cycle: 0 -> 1 -> 0"}},
-        hung_job{"blocking_send",
-                 2,
-                 {"rank 0 has announced a message of 1048576 bytes with tag 5 to rank 1"}}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(LargeMessages, Hang, testing::ValuesIn(hangs::large_message_jobs()),
+                         name_of);
 
-INSTANTIATE_TEST_SUITE_P(
-    Collectives, Hang,
-    testing::Values(
-        hung_job{"other_collective",
-                 4,
-                 {"the ranks are in different collective operations: ranks 1-3 are in allreduce "
-                  "#1, rank 0 in barrier #1"},
-                 "0.5",
-                 "ofi"},
-        hung_job{"missing_in_barrier",
-                 3,
-                 {"ranks 1-2 are in barrier #1 for [0-9]+ s",
-                  "rank 0 is not in barrier #1, and waits in no call of the library; it has begun "
-                  "none yet"}},
-        hung_job{"polling_beside_barrier", 2, {"rank 0 is not in barrier #1"}},
-        hung_job{"one_barrier_less",
-                 2,
-                 {"rank 1 is not in barrier #2, .*; its last one was barrier #1"}},
-        hung_job{"receive_beside_barrier",
-                 2,
-                 {"rank 0 is not in barrier #1: it waits in sync_wait",
-                  "ranks wait for each other in a cycle: 0 -> 1 -> 0"}},
-        hung_job{"barrier_of_some",
-                 5,
-                 {"ranks 0, 2, 4 are in barrier #1", "rank 1 is not in barrier #1",
-                  "rank 3 is not in barrier #1"}},
-        hung_job{"collective_in_other_order",
-                 3,
-                 {"the ranks are in different collective operations: rank 0 is in allreduce #1, "
-                  "ranks 1-2 in barrier #1"},
-                 "0.5",
-                 "ofi"},
-        hung_job{
-            "nonblocking_barrier", 2, {"rank 0 has begun barrier #1, which waits for rank 1"}}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Collectives, Hang, testing::ValuesIn(hangs::collective_jobs()), name_of);
 
-INSTANTIATE_TEST_SUITE_P(
-    Objects, Hang,
-    testing::Values(
-        hung_job{
-            "sync_of_two", 2, {std::string("rank 0 has waited ") + for_s + "in sync_wait at "}},
-        hung_job{"unpopped_queue", 2, {"rank 1: 1 status waits in a completion queue \"results\""}},
-        hung_job{"signal_without_events",
-                 2,
-                 {std::string("rank 0 has waited ") + for_s + "in signal_wait at "}}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Objects, Hang, testing::ValuesIn(hangs::object_jobs()), name_of);
 
-INSTANTIATE_TEST_SUITE_P(
-    Processes, Hang,
-    testing::Values(hung_job{"stopped", 3, {"ranks 0, 2 are in barrier #1", "rank 1 is stopped"}},
-                    hung_job{"finalizes_early",
-                             2,
-                             {"the ranks are in different collective operations: rank 0 is in "
-                              "barrier #1, rank 1 in free_runtime #1"},
-                             "0.5",
-                             "ofi"}),
-    name_of);
+INSTANTIATE_TEST_SUITE_P(Processes, Hang, testing::ValuesIn(hangs::process_jobs()), name_of);
 
 // Ranks that share memory see it themselves, and do not hang.
 struct mistake {
@@ -191,7 +80,7 @@ INSTANTIATE_TEST_SUITE_P(
 // The place is the line of the program, not one of the library.
 TEST(Report, SaysWhereTheCallWasMade) {
   EXPECT_THAT(report_of("missing_send", 2),
-              HasSubstr("called at hang((anonymous namespace)::wait_for_message("));
+              HasSubstr("called at hang(hangs::(anonymous namespace)::wait_for_message("));
 }
 
 // Nothing is asked by itself, but lcrun asks when the time is over.

@@ -25,10 +25,14 @@ std::string name_of(const testing::TestParamInfo<hung_job>& job) {
 
 std::string report_of(const char* name, int ranks, const std::vector<std::string>& options,
                       const char* patience, const char* backend) {
-  std::vector<std::string> words = {lci::launcher::lcrun, "--oversubscribe", "-n",
-                                    std::to_string(ranks)};
-  words.insert(words.end(), options.begin(), options.end());
-  words.insert(words.end(), {program, name});
+  std::vector<std::string> words;
+  if (std::string(backend) == "sim") {
+    words = {program_of_threads, std::to_string(ranks), name};
+  } else {
+    words = {lci::launcher::lcrun, "--oversubscribe", "-n", std::to_string(ranks)};
+    words.insert(words.end(), options.begin(), options.end());
+    words.insert(words.end(), {program, name});
+  }
   lci::launcher::command job(words, "",
                              {{"LCI_HANG_REPORT", patience}, {"LCI_ATTR_BACKEND", backend}});
   // The report of a rank ends with its devices. A job that ends by itself has not hung.

@@ -10,10 +10,11 @@
 namespace hangs {
 
 constexpr char program[] = "tests/hangs/hang";
+constexpr char program_of_threads[] = "tests/hangs/sim_hang";  // over the simulated network
 
 // A job that hangs, and what its report has to say.
 struct hung_job {
-  const char* name;  // of a case of hang.cc
+  const char* name;  // of a case in hang_cases.cc
   int ranks;
   std::vector<std::string> findings;  // regular expressions of lines
   const char* patience = "0.5";       // seconds
@@ -28,7 +29,8 @@ constexpr const char* for_s = "for [0-9]+ s ";
 
 std::string name_of(const testing::TestParamInfo<hung_job>& job);
 
-// What lcrun says of a job that hangs, up to the end of the first report.
+// What is said of a job that hangs, up to the end of the first report. Over the simulated network
+// there is no lcrun, and `options` are not used.
 std::string report_of(const char* name, int ranks, const std::vector<std::string>& options = {},
                       const char* patience = "0.5", const char* backend = "");
 

@@ -3,6 +3,7 @@
 
 #include "gtest/gtest.h"
 #include "tests/hangs/hung_job.h"
+#include "tests/hangs/hung_jobs.h"
 
 namespace {
 
@@ -12,57 +13,7 @@ class Hang : public testing::TestWithParam<hung_job> {};
 
 TEST_P(Hang, IsNamed) { hangs::expect_named(GetParam()); }
 
-INSTANTIATE_TEST_SUITE_P(
-    More, Hang,
-    testing::Values(
-        hung_job{"other_peer",
-                 3,
-                 {"rank 0 has waited .* tag 7 from rank 2, which has sent none that is unmatched",
-                  "rank 0 has no receive for 1 message with tag 7 \\(8 bytes\\) from rank 1"}},
-        hung_job{
-            "other_engine",
-            2,
-            {"rank 0 has waited .* tag 7 from rank 1, which has sent tag 7 \\(8 bytes, another "
-             "matching engine\\) instead"}},
-        hung_job{"tags_in_other_order",
-                 2,
-                 {"rank 1 has waited .* tag 2 from rank 0, which has sent tag 1 \\(1048576 "
-                  "bytes\\) instead",
-                  "ranks wait for each other in a cycle: 0 -> 1 -> 0"}},
-        hung_job{
-            "chain",
-            3,
-            {"rank 0 has waited .* tag 1 from rank 1, .* and waits in sync_wait",
-             "rank 1 has waited .* tag 1 from rank 2, .* and waits in no call of the library"}},
-        hung_job{"blocking_receive", 2, {"rank 0 has waited .* tag 7 from rank 1, which has sent"}},
-        hung_job{"two_threads",
-                 2,
-                 {"rank 0 has waited .* tag 7 from rank 1",
-                  "rank 0 has waited .* tag 8 from rank "
-                  "1"}},
-        hung_job{
-            "drain_without_receive",
-            2,
-            {"rank 1 has no receive for 1 message with tag 5 \\(1048576 bytes\\) from rank 0"}},
-        hung_job{
-            "finalizes_without_receive",
-            2,
-            {"rank 1 has no receive for 1 message with tag 5 \\(1048576 bytes\\) from rank 0"}},
-        hung_job{"broadcast_without_root", 3, {"rank 0 is not in broadcast #1"}},
-        hung_job{"missing_in_allreduce", 4, {"rank 1 is not in allreduce #1"}},
-        // Which rank is missing is not known outside of the group's memory.
-        hung_job{"missing_in_group",
-                 4,
-                 {std::string("rank 2 has waited ") + hangs::for_s + "in barrier of a group at "}},
-        hung_job{"unpolled_device",
-                 2,
-                 {"rank 0 has announced a message of 1048576 bytes with tag 5 to rank 1",
-                  "rank 1: nobody has made progress on device 1 for"},
-                 hangs::long_patience},
-        hung_job{"missing_in_start",
-                 2,
-                 {std::string("rank 1 has waited ") + hangs::for_s + "in alloc_device"}}),
-    hangs::name_of);
+INSTANTIATE_TEST_SUITE_P(More, Hang, testing::ValuesIn(hangs::rarer_jobs()), hangs::name_of);
 
 // The same over the other network, and with more ranks.
 INSTANTIATE_TEST_SUITE_P(
