@@ -107,6 +107,7 @@ base::StatusOr<std::string> shm_context::introduce() {
   heap_.attach(local_.directory.token);
   probe_ = local_.directory.token;
   local_.probe = reinterpret_cast<uintptr_t>(&probe_);
+  local_.heap = reinterpret_cast<uintptr_t>(&heap_);
   return std::string(reinterpret_cast<const char*>(&local_), sizeof(local_));
 }
 
@@ -151,7 +152,11 @@ base::Status shm_context::add_peer(int other, const std::string& bytes) {
   if (other != rank()) {
     std::unique_ptr<heap_views>& views = p.pid != local_.pid ? p.views : p.thread_views;
     views = std::make_unique<heap_views>();
-    views->attach(theirs.proc_pid, theirs.directory.token);
+    if (p.pid != local_.pid) {
+      views->attach(theirs.proc_pid, theirs.directory.token);
+    } else {
+      views->attach(reinterpret_cast<segment_heap*>(static_cast<uintptr_t>(theirs.heap)));
+    }
   }
   return base::OkStatus();
 }

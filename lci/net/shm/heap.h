@@ -37,9 +37,13 @@ class segment_heap {
   base::StatusOr<block> allocate(size_t size);
   void free(const block& freed);
 
+  // The segment with this descriptor, for a rank that is a thread of this process; null: there is
+  // none.
+  std::shared_ptr<segment> share(int32_t descriptor);
+
  private:
   struct entry {
-    segment memory;
+    std::shared_ptr<segment> memory;
     bool used = false;
   };
 
@@ -59,6 +63,10 @@ class heap_views {
     pid_ = pid;
     token_ = token;
   }
+  // The same for a rank that is a thread of this process: both use one mapping, which lives as long
+  // as either wants it. Race detectors go by the address, and would not see the order that the
+  // ranks make through memory with two. The heap lives while find() is called.
+  void attach(segment_heap* of_thread) { of_thread_ = of_thread; }
 
   // Where the block begins that the other rank's directory names so. Null if there is no such
   // segment, or it cannot be mapped; then it is not tried again.
@@ -77,7 +85,7 @@ class heap_views {
   struct view {
     uint64_t backing = 0;
     unsigned char* data = nullptr;  // of the block
-    segment memory;
+    std::shared_ptr<segment> memory;
   };
 
   const view* find_view(uint64_t backing) const {
@@ -85,7 +93,9 @@ class heap_views {
     return there != nullptr && there->backing == backing ? there : nullptr;
   }
   const view* open(uint64_t backing);
+  base::StatusOr<std::shared_ptr<segment>> map(uint64_t backing) const;
 
+  segment_heap* of_thread_ = nullptr;
   int64_t pid_ = 0;
   uint64_t token_ = 0;
   ds::mpmc_array<const view*> views_;  // by descriptor

@@ -34,7 +34,7 @@
 
 namespace lci::net::shm {
 
-constexpr uint64_t layout_version = 0x6c63697368300007;  // peers compare it at start
+constexpr uint64_t layout_version = 0x6c63697368300008;  // peers compare it at start
 
 constexpr size_t page_size = 4096;
 constexpr size_t cache_line_size = 64;
@@ -198,9 +198,10 @@ struct introduction {
   uint64_t start_time;  // of the process, likewise
   uint64_t image;       // as boot::process_id has it
   uint64_t probe;       // address, in that process, of 8 bytes that hold directory.token
+  uint64_t heap;        // address, in that process, of its segment_heap
   segment_name directory;
 };
-static_assert(sizeof(introduction) == 72);
+static_assert(sizeof(introduction) == 80);
 
 // Told when a device is made.
 struct mailbox_offer {

@@ -1,0 +1,11 @@
+#!/usr/bin/env bash
+# The cells of the matrix of faults whose ranks srun starts, in a cluster of one host. usage: srun_test.sh FAULTS ARGUMENTS
+set -uo pipefail
+faults=$1
+shift
+. tests/hosts/simulated_hosts.sh
+. tests/hosts/one_host_slurm.sh
+why_not=$(can_slurm) || skip "$why_not"
+start_slurm
+# Sockets and files of the cells are made here, whose paths are short.
+TMPDIR=$spool in_slurm "$faults" "$@" || { echo "FAILED" >&2 && exit 1; }
