@@ -242,12 +242,13 @@ TEST(PeerHealth, TheLogNamesRankAndReason) {
   health.suspect(7, "its process has ended");
   const std::string first = testing::internal::GetCapturedStderr();
   testing::internal::CaptureStderr();
+  health.corrupt(7, "it sent a malformed message");
   health.confirm(settled, reported);
   const std::string second = testing::internal::GetCapturedStderr();
   base::set_log_level(base::log_level::warn);
   EXPECT_THAT(first, AllOf(HasSubstr("test: rank 7 seems to have failed: its process has ended"),
                            Not(HasSubstr("warn"))));
-  EXPECT_THAT(second, HasSubstr("rank 7 has failed: its process has ended"));
+  EXPECT_THAT(second, HasSubstr("rank 7 has failed: it sent a malformed message"));
 }
 
 TEST(PeerHealth, ChecksAreDueOnceInAnInterval) {
