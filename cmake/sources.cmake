@@ -44,6 +44,7 @@ set(LCI_SOURCES
   lci/net/mixed/context.cc
   lci/net/mixed/device.cc
   lci/net/mixed/hosts.cc
+  lci/net/peer_health.cc
   lci/net/registry.cc
   lci/net/shared_library.cc
   lci/net/shm/backend.cc

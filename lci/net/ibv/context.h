@@ -11,6 +11,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
+#include "lci/net/ibv/connections.h"
 #include "lci/net/ibv/monitor_ring.h"
 #include "lci/net/ibv/port.h"
 #include "lci/net/ibv/regions.h"
@@ -56,11 +57,9 @@ class rdma_context final : public context {
   const port& local_port() const { return port_; }
   const region_table& regions() const { return *regions_; }
   const context_config& config() const { return config_; }
-  const port_address& address_of(int rank) const { return addresses_[static_cast<size_t>(rank)]; }
-  // The address handle for datagrams to `rank`. All handles are made at start: resolving the route
-  // to a host that is gone may take the kernel a second.
-  ibv_ah* address_handle(int rank) const { return address_handles_[static_cast<size_t>(rank)]; }
-  const monitor_ring& ring() const { return ring_; }
+  // The ways to all ranks. All address handles are made at start: resolving the route to a host that
+  // is gone may take the kernel a second.
+  routes ways() const { return {addresses_, address_handles_, ring_}; }
   // Whether queue pairs are connected when they are first used, except those between neighbors in
   // the monitor ring.
   bool connects_on_demand() const { return size() > config_.ibv_eager_ranks; }

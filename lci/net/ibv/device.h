@@ -3,29 +3,26 @@
 
 #include <infiniband/verbs.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <string_view>
 #include <vector>
 
-#include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
-#include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
-#include "lci/ds/stealing_pool.h"
 #include "lci/net/backend.h"
-#include "lci/net/fifo.h"
+#include "lci/net/ibv/completion_sink.h"
+#include "lci/net/ibv/connections.h"
 #include "lci/net/ibv/context.h"
-#include "lci/net/ibv/peer.h"
+#include "lci/net/ibv/heartbeats.h"
+#include "lci/net/ibv/message_path.h"
+#include "lci/net/ibv/peer_table.h"
 #include "lci/net/ibv/queue_depths.h"
+#include "lci/net/ibv/receive_pool.h"
 #include "lci/net/ibv/resources.h"
-#include "lci/net/ibv/send_queue.h"
-#include "lci/net/ibv/source_table.h"
-#include "lci/net/ibv/wire.h"
-#include "lci/net/mpsc_free_list.h"
+#include "lci/net/ibv/ring_monitor.h"
+#include "lci/net/ibv/rma_path.h"
+#include "lci/net/ibv/wanted_connections.h"
 
 namespace lci::net::ibv {
 
@@ -33,11 +30,21 @@ namespace lci::net::ibv {
 // messages, and two each for puts and gets and for heartbeats (struct connection in resources.h).
 // After the SC'25 paper, section 5.2.3.
 //
-// A message that fits is sent inline from the send queue itself, a longer one from a packet; either
-// arrives in a packet of the target. Puts and gets are RDMA writes and reads and use a queue pair
-// of their own: a wrong access breaks only this one, and messages and the peer's own operations
-// continue. The broken queue pair is reset, and the operations posted after the wrong one are
-// reposted (qp_recovery.cc).
+// The device is composed of parts, which know each other only by the references that they are
+// constructed with:
+//
+//   peer_table            states of the peers, and the send queues to them
+//   completion_sink       takes completions for the caller of poll
+//   wanted_connections    peers that posts have found unconnected
+//   receive_pool          buffers for messages that arrive
+//   message_path          sends messages
+//   rma_path              posts puts and gets, and recovers from wrong ones
+//   connections           connects the queue pairs, at start or on demand
+//   heartbeats            detects failures of connected ranks
+//   ring_monitor          detects failures of other ranks
+//
+// The device itself reads the completion queue, gives each completion to the part that it is for,
+// and makes the parts advance.
 //
 // Thread safety: that of net::device. The device has a try-lock wherever the provider has a lock:
 // one for each send queue, or one for all of them (ibv_td_strategy), and one for the completion
@@ -55,9 +62,7 @@ class rdma_device final : public device {
   error_t poll(completion* out, size_t max, size_t* count) override;
   void release(const completion& received) override;
   bool drained() override;
-  bool has_left(int rank) override {
-    return peer_of(rank).state.load(std::memory_order_acquire) == peer_state::ended;
-  }
+  bool has_left(int rank) override { return peers_.state(rank) == peer_state::left; }
   std::vector<int> wait_descriptors() const override;
   std::chrono::microseconds arm() override;
 
@@ -65,145 +70,54 @@ class rdma_device final : public device {
   void answer_datagrams();
 
  private:
-  // Marks the identifier of a work request as that of a receive.
-  static constexpr uint64_t receive_bit = uint64_t{1} << 63;
-  // Marks it as a heartbeat to the rank in the lower bits.
-  static constexpr uint64_t heartbeat_bit = uint64_t{1} << 62;
-
-  // The notification of all other ranks, in turn, that `rank` has failed.
-  struct failure_notice {
-    int rank;
-    int next = 0;                                    // the next rank to notify
-    int rounds = 0;                                  // complete passes over all ranks
-    std::chrono::steady_clock::time_point due = {};  // start of the next round
-  };
-
-  // The completions that one poll delivers.
-  struct batch {
-    completion* out;
-    size_t max;
-    size_t count = 0;
-
-    bool full() const { return count == max; }
-  };
-
   rdma_device(rdma_context& context, boot::bootstrap& boot, const device_config& config,
               const queue_depths& chosen);
 
   // Making and ending (device.cc).
   base::Status open();
   base::Status connect(boot::bootstrap& boot);
-  base::Status read_offer(int rank, std::string_view bytes);
-  base::Status connect_to(int rank);
   base::Status greet(std::chrono::nanoseconds timeout);
   void end();
   bool has_said_goodbye();
 
-  // Posting (posts.cc).
-  error_t refuse(peer& to);
-  error_t may_send(peer& to);
-  error_t post_send(const op& operation);
-  error_t post_rma(const op& operation);
-  // With the lock of the queue. Returns 0 or an errno value.
-  int repost(send_queue& through, const work& what);
-  // Returns false if there is no room now.
-  bool send_control(int rank, const control& sent, work::kind what);
-  bool send_marker(peer& to);
-
-  // Completions (completions.cc).
-  void read_completions(batch* results);
-  void take(const ibv_wc& entry, batch* results);
-  void receive(const ibv_wc& entry, batch* results);
+  // Completions (polling.cc).
+  void read_completions();
+  void take(const ibv_wc& entry);
+  void receive(const ibv_wc& entry);
   void take_control(int rank, const arrival& slot, size_t size);
-  void sent(const ibv_wc& entry, batch* results);
-  void finish(int rank, work& finished, bool failed, batch* results);
-  void give(batch* results, const completion& one);
-  void give_ready(batch* results);
-  void post_receives();
+  void sent(const ibv_wc& entry);
   bool completes_now();
 
-  // Recovery from wrong puts and gets (qp_recovery.cc).
-  void rma_failed(int rank, const ibv_wc& entry, batch* results);
-  void recover_rma_qp(int rank);
-  void reset_rma_target_qp(int rank, uint32_t first_psn);
-  void finish_recovery(int rank);
-  void process_pending();
-  void add_pending(int rank);
-
-  // Connecting on demand (on_demand_connect.cc).
-  void want_connection(peer& to);
+  // Connections and failures (polling.cc).
   void connect_on_demand();
-  void advance_connections(bool any_wanted);
-  void begin_connecting(int rank);
-  bool send_datagram(int to, connect_datagram_kind kind, int about);
+  void advance_connections();
+  bool receive_datagrams();
   void handle_datagram(const connect_datagram& got);
-  void handle_connect(const connect_datagram& got);
-  void open_for_posts(int rank);
-
-  // The failure detector where queue pairs are connected on demand (ring_monitor.cc).
-  bool connects_at_start(int rank) const;
-  int live_neighbor(int rank, int step);
-  void close_ring(int lost);
-  void send_failure_notices();
-  void query_neighbors(int rank);
-  void handle_report(const connect_datagram& got);
-
-  // Failures (failures.cc).
   void check_for_failures();
-  void send_heartbeat(int rank);
-  void handle_heartbeat(int rank, bool answered);
-  void suspect(int rank, const std::string& reason);
-  void confirm_failures();
-  void report_failure(int rank);
-  void stop(int rank);
+  bool report_failure(int rank);
   void handle_bye(int rank);
-
-  remote_qp remote_qp_of(int rank, uint32_t number);
-  void set_state(peer& other, peer_state state);
-
-  peer& peer_of(int rank) { return peers_[static_cast<size_t>(rank)]; }
-  bool is_self(int rank) const { return rank == context_.rank(); }
 
   rdma_context& context_;
   const verbs& verbs_;
-  const int ranks_;
   const device_config config_;
   const queue_depths depths_;
-  std::unique_ptr<resources> own_;
-  uint32_t max_inline_ = 0;
-  const uint32_t first_psn_;  // the first packet number that each of our queue pairs sends
-  const bool on_demand_;      // queue pairs are connected on demand
-  const std::chrono::nanoseconds connect_timeout_;  // for a rank that does not answer
-  std::atomic<bool> any_connection_wanted_{false};
-  base::wakeup sleeper_;  // open: a thread may sleep on the device
+  const bool on_demand_;  // queue pairs are connected on demand
   bool connected_ = false;
-  ds::spinlock queues_lock_;       // lock of all send queues, where they share one
-  std::unique_ptr<peer[]> peers_;  // by rank
 
-  // Packets for sends that are too long to be inline. Packets mostly return to the thread that took
-  // them.
-  struct owner_of {
-    uint32_t operator()(const packet& element) const { return element.owner; }
-  };
-  ds::stealing_pool<packet, owner_of> packets_{/*return_threshold=*/64};
-  std::unique_ptr<packet[]> all_packets_;
-  mpsc_free_list<arrival> returned_;
+  // Before the parts that use them. Null after a fork, in the child.
+  std::unique_ptr<resources> own_;
+  peer_table peers_;
+  wanted_connections wanted_;
+  connections connections_;  // guarded by lock_
+  message_path messages_;
+  rma_path rma_;
 
   alignas(64) ds::spinlock lock_;  // guards the completion queue and all members below
-  source_table sources_;
-  base::aligned_array<arrival> arrivals_;
-  arrival* unposted_ = nullptr;        // to be posted as receives; a list linked by `next`
-  base::aligned_vector<int> pending_;  // ranks with peer::is_pending
-  std::vector<int> connecting_;        // ranks that are sent connection requests
-  std::vector<failure_notice> failure_notices_;  // in progress
-  bool is_cut_off_ = false;                      // reports of this rank are unreliable
-  fifo<completion> ready_;                       // delivered before all others
-  bool moved_ = false;                           // this poll made progress
+  completion_sink sink_;
+  receive_pool receives_;
   uint32_t polls_ = 0;
-  uint32_t emptied_ = 0;  // reads that left the completion queue empty
-  int suspects_ = 0;      // peers in state suspected
-  int next_heartbeat_ = 0;
-  std::chrono::steady_clock::time_point last_check_;
+  heartbeats heartbeats_;
+  ring_monitor monitor_;
 };
 
 }  // namespace lci::net::ibv

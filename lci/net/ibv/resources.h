@@ -19,14 +19,6 @@
 
 namespace lci::net::ibv {
 
-// A receive buffer and the request that posts it.
-struct arrival {
-  ibv_recv_wr request = {};
-  ibv_sge room = {};
-  unsigned char* bytes = nullptr;
-  arrival* next = nullptr;  // in lists
-};
-
 // The queue pairs for one other rank.
 struct connection {
   owned<ibv_qp> message_qp;           // messages in both directions

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 
 #include "lci/base/cache_aligned.h"
 #include "lci/ds/spinlock.h"
@@ -50,6 +51,7 @@ struct work {
 // Invariants
 //   1. [tail, head) are in flight; there are never more than `depth`.
 //   2. Of any depth / 4 consecutive requests one is signaled, so a full queue empties.
+//   3. A queue that is not admitted looks full, so that a post checks one condition.
 // Orders: R1, the release of head_ after an entry is written, pairs with A1 of the thread that
 // retires the entry; R2, the release of tail_ after the entry was read, pairs with A2 of the thread
 // that writes the next entry in its place.
@@ -69,10 +71,18 @@ class send_queue {
   ds::spinlock& lock() { return *lock_; }
   ibv_qp* qp() const { return qp_; }
 
+  // Begins or ends the admission of posts; the queue begins without. Takes the lock, so every post
+  // that starts after this call sees it.
+  void admit(bool posts) {
+    const std::lock_guard<ds::spinlock> guard(lock());
+    admitted_ = posts ? depth_ : 0;
+  }
+
   // With the lock.
+  // Whether no post can be made now.
   bool is_full() const {
-    return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire) ==
-           depth_;  // A2
+    return head_.load(std::memory_order_relaxed) - tail_.load(std::memory_order_acquire) >=
+           admitted_;  // A2
   }
   // The entry that describes the next request; filled in before post().
   work& next() { return entries_[head_.load(std::memory_order_relaxed) % depth_]; }
@@ -133,6 +143,7 @@ class send_queue {
   base::aligned_array<work> entries_;
   uint32_t index_ = 0;
   uint32_t depth_ = 0;
+  uint32_t admitted_ = 0;    // requests that may be in flight: depth_ or 0
   uint32_t unsignaled_ = 0;  // consecutive, at the end of the queue
   std::atomic<uint32_t> head_{0};
   ds::spinlock own_lock_;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -13,6 +14,8 @@
 namespace lci::net::shm {
 namespace {
 
+// Whether the processes of peers have ended is checked once in this time.
+constexpr std::chrono::milliseconds check_interval{100};
 constexpr size_t max_message_bytes = size_t{16} << 20;
 static_assert(max_message_bytes + sizeof(remote_copy_header) < max_message_size);
 
@@ -77,7 +80,7 @@ shm_device::shm_device(shm_context& context, const device_config& config)
       mailboxes_(static_cast<size_t>(ranks_)),
       writers_(new ring_writer[static_cast<size_t>(ranks_)]),
       readers_(new ring_reader[static_cast<size_t>(ranks_)]),
-      states_(new std::atomic<peer_state>[static_cast<size_t>(ranks_)]()),
+      health_("shm", ranks_, peer_state::alive, check_interval),
       large_puts_(ranks_),
       requests_(ranks_, context.regions(), piece_, large_puts_),
       cooperative_(
@@ -87,8 +90,7 @@ shm_device::shm_device(shm_context& context, const device_config& config)
             return context.rank_at(rank).copy(direction, local, remote, size);
           },
           large_puts_),
-      active_rank_(context.rank()),
-      last_look_(std::chrono::steady_clock::now()) {}
+      active_rank_(context.rank()) {}
 
 base::StatusOr<std::unique_ptr<device>> shm_device::make(shm_context& context,
                                                          boot::bootstrap& boot,

@@ -1,8 +1,6 @@
 #ifndef LCI_NET_SHM_DEVICE_H_
 #define LCI_NET_SHM_DEVICE_H_
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -10,6 +8,7 @@
 #include "lci/base/status.h"
 #include "lci/ds/biased_lock.h"
 #include "lci/net/backend.h"
+#include "lci/net/peer_health.h"
 #include "lci/net/shm/context.h"
 #include "lci/net/shm/cooperative_copy.h"
 #include "lci/net/shm/large_puts.h"
@@ -37,17 +36,10 @@ class shm_device final : public device {
   // Every post is complete when it returns, or waits for the peer; but peers may wait for replies.
   bool drained() override { return requests_.idle(); }
   bool has_left(int rank) override {
-    return state(rank) == peer_state::alive && reader(rank).sender_closed();
+    return health_.is_alive(rank) && reader(rank).sender_closed();
   }
 
  private:
-  // Only goes forward.
-  enum class peer_state : uint8_t {
-    alive,
-    ended,     // the process is gone; what it wrote before is still to be read
-    corrupt,   // what it writes makes no sense, and is not read
-    reported,  // peer_failed was given
-  };
   // What one poll has to give away.
   struct batch {
     completion* next;
@@ -83,15 +75,11 @@ class shm_device final : public device {
   // Writes what is owed to peers, or was begun, as far as there is room.
   void move_streams();
   void finish_cooperative(batch* out);
-  void look_for_failures();
-  void look_for_other_programs();
-  void fail(int rank, peer_state how, const char* reason);
+  void check_for_failures();
+  void check_for_other_programs();
   void report_failures(batch* out);
   bool report_failure(int rank, batch* out);
 
-  peer_state state(int rank) const {
-    return states_[static_cast<size_t>(rank)].load(std::memory_order_acquire);
-  }
   ring_writer& writer(int rank) { return writers_[static_cast<size_t>(rank)]; }
   ring_reader& reader(int rank) const { return readers_[static_cast<size_t>(rank)]; }
 
@@ -104,7 +92,9 @@ class shm_device final : public device {
   std::vector<std::shared_ptr<segment>> mailboxes_;
   std::unique_ptr<ring_writer[]> writers_;  // by rank
   std::unique_ptr<ring_reader[]> readers_;  // by rank
-  std::unique_ptr<std::atomic<peer_state>[]> states_;
+  // A peer is suspected when its process is gone, and never `left`: its ring says whether it has
+  // ended its device (ring_reader::sender_closed).
+  peer_health health_;
   large_puts large_puts_;
   request_table requests_;
   cooperative_copies cooperative_;
@@ -115,9 +105,7 @@ class shm_device final : public device {
   int active_rank_;                                     // who sent the last message; or ours
   uint32_t polls_ = 0;
   uint32_t last_found_ = 0;  // polls_ when that rank's ring had something
-  bool unreported_ = false;  // some state is `ended` or `corrupt`
-  std::chrono::steady_clock::time_point last_look_;
-  int next_look_ = 0;  // the rank whose program has been looked at last
+  int next_check_ = 0;       // the rank whose program was checked last
 };
 
 }  // namespace lci::net::shm

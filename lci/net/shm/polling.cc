@@ -1,22 +1,20 @@
 // What a device's poll does.
 #include <algorithm>
+#include <chrono>
 #include <mutex>
 
-#include "lci/base/log.h"
 #include "lci/net/shm/device.h"
 #include "lci/net/shm/inline_put_imm.h"
 
 namespace lci::net::shm {
 namespace {
 
-// The clock is read once in this many polls, and peers are looked at once in this time.
-constexpr uint32_t polls_between_looks = 256;
-constexpr std::chrono::milliseconds time_between_looks{100};
-constexpr int looks_of_all = 16;
+// Checks of whether processes run another program in which all ranks have their turn.
+constexpr int checks_of_all = 16;
 
 // One poll in so many looks at more than the ring that had something last, if that has more.
 constexpr uint32_t polls_of_one = 16;
-static_assert(polls_between_looks % polls_of_one == 0);
+static_assert(polls_between_checks % polls_of_one == 0);
 // The same where that ring has nothing now, but had during the last polls_of_hope. Not for longer:
 // who polls seldom has to find with one poll what there is.
 constexpr uint32_t idle_polls_of_one = 4;
@@ -136,8 +134,8 @@ bool shm_device::take_notification(ring_reader& from, int rank, completion* out)
   }
   // Those who talk with us are not kept waiting by those who don't.
   if (ranks_ > rings_per_poll && !results.full()) visit(active_rank_, &results);
-  if (polls_ % polls_between_looks == 0) look_for_failures();
-  if (__builtin_expect(unreported_, 0)) report_failures(&results);
+  if (polls_ % polls_between_checks == 0) check_for_failures();
+  if (__builtin_expect(health_.has_suspects(), 0)) report_failures(&results);
   *count = static_cast<size_t>(results.next - out);
   return results.moved ? errorcode_t::done : errorcode_t::retry;
 }
@@ -147,10 +145,7 @@ bool shm_device::visit(int rank, batch* out) { return read(rank, out); }
 
 // The same, where it is worth its place.
 [[gnu::always_inline]] inline bool shm_device::read(int rank, batch* out) {
-  // Only we change it.
-  if (states_[static_cast<size_t>(rank)].load(std::memory_order_relaxed) > peer_state::ended) {
-    return true;
-  }
+  if (!is_readable(health_.state(rank))) return true;
   ring_reader& from = reader(rank);
   from.reclaim();
   bool empty = false;
@@ -169,7 +164,7 @@ bool shm_device::visit(int rank, batch* out) { return read(rank, out); }
         message.size <= limits().max_send) {
       fill(out->next++, rank, message);  // behind a pad
     } else if (result == ring_reader::result::corrupt || !take(rank, message, out)) {
-      fail(rank, peer_state::corrupt, "it wrote a malformed message");
+      health_.corrupt(rank, "it wrote a malformed message");
       return true;
     }
   }
@@ -255,52 +250,40 @@ void shm_device::release(const completion& received) {
 
 // ---- failures -----------------------------------------------------------------------------------
 
-void shm_device::look_for_failures() {
-  const auto now = std::chrono::steady_clock::now();
-  if (now - last_look_ < time_between_looks) return;
-  last_look_ = now;
+void shm_device::check_for_failures() {
+  if (health_.check_due(std::chrono::steady_clock::now()).count() == 0) return;
   for (int r = 0; r < ranks_; ++r) {
-    if (r == context_.rank() || state(r) != peer_state::alive) continue;
-    // One that ended its device before it ended is no failure. In this order: it may end its device
-    // and itself between the two looks.
+    if (r == context_.rank() || !health_.is_alive(r)) continue;
+    // A rank that ended its device before its process ended has not failed. In this order: it may
+    // do both between the two checks.
     if (!context_.rank_at(r).has_ended() || reader(r).sender_closed()) continue;
-    fail(r, peer_state::ended, "its process has ended");
+    health_.suspect(r, "its process has ended");
   }
-  look_for_other_programs();
+  check_for_other_programs();
 }
 
-// A process that has executed another program is still there, and only a file shows it: some ranks
-// per look, so that all have their turn within looks_of_all.
-void shm_device::look_for_other_programs() {
-  for (int i = 0; i < ranks_; i += looks_of_all) {
-    next_look_ = next_look_ + 1 >= ranks_ ? 0 : next_look_ + 1;
-    const int r = next_look_;
-    if (r == context_.rank() || state(r) != peer_state::alive) continue;
+// A process that has executed another program still exists, and only a file shows the change: a few
+// ranks per check, so that checks_of_all of them cover all ranks.
+void shm_device::check_for_other_programs() {
+  for (int i = 0; i < ranks_; i += checks_of_all) {
+    next_check_ = next_check_ + 1 >= ranks_ ? 0 : next_check_ + 1;
+    const int r = next_check_;
+    if (r == context_.rank() || !health_.is_alive(r)) continue;
     if (!context_.rank_at(r).is_replaced() || reader(r).sender_closed()) continue;
-    fail(r, peer_state::ended, "its process runs another program");
+    health_.suspect(r, "its process runs another program");
   }
 }
 
-void shm_device::fail(int rank, peer_state how, const char* reason) {
-  LCI_LOG(warn, "rank ", rank, " has failed: ", reason);
-  active_rank_ = context_.rank();  // its ring may be read no more
-  states_[static_cast<size_t>(rank)].store(how, std::memory_order_release);
-  unreported_ = true;
-}
-
+// Settled is a rank whose ring has been read to its end.
 void shm_device::report_failures(batch* out) {
-  unreported_ = false;
-  for (int r = 0; r < ranks_; ++r) {
-    const peer_state now = state(r);
-    if (now != peer_state::ended && now != peer_state::corrupt) continue;
-    if (!report_failure(r, out)) unreported_ = true;
-  }
+  health_.confirm([&](const suspicion& one) { return visit(one.rank, out); },
+                  [&](int rank) { return report_failure(rank, out); });
+  active_rank_ = context_.rank();  // poll() reads the ring of this rank in any state
 }
 
-// First all that it had sent, then all that waits for it, then that it is gone. False if there is
-// more to do than the batch has room for, or another thread is posting to it.
+// Ends all that waits for the rank, and delivers its failure. False if there is more to do than the
+// batch has room for, or another thread is posting to the rank.
 bool shm_device::report_failure(int rank, batch* out) {
-  if (!visit(rank, out)) return false;
   ring_writer& to = writer(rank);
   if (!to.lock.try_lock()) return false;
   const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
@@ -314,7 +297,6 @@ bool shm_device::report_failure(int rank, batch* out) {
   out->next->kind = completion_kind::peer_failed;
   out->next->rank = rank;
   ++out->next;
-  states_[static_cast<size_t>(rank)].store(peer_state::reported, std::memory_order_release);
   return true;
 }
 

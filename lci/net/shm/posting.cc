@@ -18,7 +18,7 @@ namespace {
 
 error_t shm_device::post(const op& operation) {
   if (__builtin_expect(operation.kind != op_kind::send, 0)) {
-    if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
+    if (!health_.is_alive(operation.rank)) return errorcode_t::fatal;
     return post_remote_copy(operation);
   }
   return send(operation.rank, operation.imm,
@@ -33,7 +33,7 @@ error_t shm_device::post_short(short_op what, net_imm_data_t imm, void* buffer, 
   if (__builtin_expect(what.kind != op_kind::send, 0)) {
     return post_rma_short(what, imm, buffer, size, where);
   }
-  if (__builtin_expect(state(rank) == peer_state::alive && ring_writer::is_short(size), 1)) {
+  if (__builtin_expect(health_.is_alive(rank) && ring_writer::is_short(size), 1)) {
     ring_writer& to = writer(rank);
     const ds::biased_lock::owner_guard guard(to.lock);
     if (guard && to.write_short(ring_message_kind::send, imm, buffer, size))
@@ -50,7 +50,7 @@ error_t shm_device::post_short(short_op what, net_imm_data_t imm, void* buffer, 
 }
 
 error_t shm_device::send(int rank, net_imm_data_t imm, const iovec& message) {
-  if (__builtin_expect(state(rank) != peer_state::alive, 0)) return errorcode_t::fatal;
+  if (__builtin_expect(!health_.is_alive(rank), 0)) return errorcode_t::fatal;
   ring_writer& to = writer(rank);
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
   const bool written = to.write(ring_message_kind::send, imm, message);
@@ -69,9 +69,8 @@ error_t shm_device::full(int rank) const {
                                                                      const remote_place& where,
                                                                      size_t size) const {
   open_bytes open;
-  const bool found =
-      state(rank) == peer_state::alive &&
-      find_open(context_.rank_at(rank).regions(), where.region, where.offset, size, &open);
+  const bool found = health_.is_alive(rank) && find_open(context_.rank_at(rank).regions(),
+                                                         where.region, where.offset, size, &open);
   return __builtin_expect(found, 1) ? context_.rank_at(rank).mapped_before(open) : nullptr;
 }
 
@@ -98,7 +97,7 @@ error_t shm_device::full(int rank) const {
   constexpr size_t most = cache_line_size - word_size - sizeof(inline_put_imm_header);
   open_bytes open;
   if (__builtin_expect(
-          size <= most && state(rank) == peer_state::alive &&
+          size <= most && health_.is_alive(rank) &&
               find_open(context_.rank_at(rank).regions(), where.region, where.offset, size, &open),
           1)) {
     const peer& target = context_.rank_at(rank);
@@ -162,7 +161,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
   if (!to.lock.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(to.lock, std::adopt_lock);
   // Again, under the lock: report_failure gives up what is open under the same lock.
-  if (state(operation.rank) != peer_state::alive) return errorcode_t::fatal;
+  if (!health_.is_alive(operation.rank)) return errorcode_t::fatal;
   if (cooperative) return post_large(operation, open.address, to);
   if (through_ring) {
     const error_t posted =
@@ -200,7 +199,7 @@ error_t shm_device::post_large(const op& operation, uint64_t remote, ring_writer
 }
 
 bool shm_device::add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) {
-  if (state(rank) != peer_state::alive) return false;
+  if (!health_.is_alive(rank)) return false;
   const peer& target = context_.rank_at(rank);
   open_bytes open;
   if (!find_open(target.regions(), remote, remote_offset, sizeof(value), &open)) return false;
