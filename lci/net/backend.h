@@ -138,6 +138,15 @@ class device {
     return false;
   }
 
+  // Whether the process of that rank has ended or is about to, as a look from outside shows now.
+  // Asked after an operation to the rank has failed, to tell a dead rank, which poll() reports
+  // later, from a wrong access. False on a network that cannot tell. Thread safety: any thread at
+  // any time. Off the fast path.
+  virtual bool has_died(int rank) {
+    static_cast<void>(rank);
+    return false;
+  }
+
   // ---- For a thread that sleeps instead of polling in vain. Off the fast path.
 
   // The sleep of a device without descriptors, and of a device that needs a poll soon.

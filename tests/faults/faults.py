@@ -66,8 +66,26 @@ class Output(threading.Thread):
             self.text += line
 
 
+class FileOutput:
+    """A stream that srun writes to a file: it loses what a rank writes last to its own if another rank was killed."""
+
+    def __init__(self, path):
+        self.path = path
+
+    @property
+    def text(self):
+        try:
+            with open(self.path, errors="replace") as file:
+                return file.read()
+        except FileNotFoundError:
+            return ""
+
+    def join(self, _):
+        pass
+
+
 class Job:
-    def __init__(self, cell, options, directory):
+    def __init__(self, cell, options, directory, streams):
         self.cell = cell
         self.deadline = time.monotonic() + options.timeout
         environment = dict(os.environ, **NETWORKS[cell.network])
@@ -75,7 +93,8 @@ class Job:
         command = [options.program, cell.fault, cell.phase, str(cell.victim)]
         launch = {
             "lcrun": [options.lcrun, "--oversubscribe", "--grace", "1000", "-n", str(cell.ranks)],
-            "srun": ["srun", "--overcommit", "-n", str(cell.ranks)],
+            "srun": ["srun", "--overcommit", "--kill-on-bad-exit=0", "--wait=0", "-n", str(cell.ranks),
+                     f"--output={streams}/out.%t", f"--error={streams}/error.%t"],
         }
         commands = []
         if cell.launcher == "none":
@@ -90,6 +109,9 @@ class Job:
         ]
         self.outputs = [Output(process.stdout) for process in self.processes]
         self.errors = [Output(process.stderr) for process in self.processes]
+        if cell.launcher == "srun":
+            self.outputs += [FileOutput(f"{streams}/out.{rank}") for rank in range(cell.ranks)]
+            self.errors += [FileOutput(f"{streams}/error.{rank}") for rank in range(cell.ranks)]
 
     def out(self):
         return "".join(each.text for each in self.outputs)
@@ -184,12 +206,14 @@ def check_survivors(job, trouble):
 
 def check_end(job, trouble):
     cell = job.cell
-    replaced = cell.fault == "exec" and cell.launcher == "none"
-    alive = [process for rank, process in enumerate(job.processes) if not (replaced and rank == cell.victim)]
-    if not wait_until(lambda: all(each.poll() is not None for each in alive), job.deadline - time.monotonic()):
+    survivors_ended = lambda: len(job.lines("ended")) == cell.ranks - 1
+    if cell.fault == "exec" and cell.launcher != "lcrun":  # a process of another program, which nobody else ends
+        if not job.wait_until(survivors_ended):
+            trouble.append("the survivors hang")
+        for _, pid, _ in job.lines("victim"):
+            os.kill(int(pid), signal.SIGKILL)
+    if not wait_until(lambda: all(each.poll() is not None for each in job.processes), job.deadline - time.monotonic()):
         trouble.append("the job hangs")
-    if replaced:
-        job.processes[cell.victim].kill()  # of another program now
     for process in job.processes:
         if process.poll() is None:
             process.send_signal(signal.SIGINT if cell.launcher == "lcrun" else signal.SIGKILL)
@@ -212,8 +236,8 @@ def check_end(job, trouble):
 def run(cell, options):
     trouble = []
     before = shared_memory()
-    with tempfile.TemporaryDirectory(prefix="faults-") as directory:
-        job = Job(cell, options, directory)
+    with tempfile.TemporaryDirectory(prefix="faults-") as directory, tempfile.TemporaryDirectory() as streams:
+        job = Job(cell, options, directory, streams)
         seconds = continue_stopped(job, trouble) if cell.fault == "stop" else None
         check_end(job, trouble)
         if cell.fault == "stop":

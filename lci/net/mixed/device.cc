@@ -144,6 +144,11 @@ bool mixed_device::has_left(int rank) {
   return near >= 0 ? near_->has_left(near) : far_->has_left(rank);
 }
 
+bool mixed_device::has_died(int rank) {
+  const int near = near_index(rank);
+  return near >= 0 ? near_->has_died(near) : far_->has_died(rank);
+}
+
 bool mixed_device::drained() { return near_->drained() && far_->drained(); }
 
 }  // namespace lci::net::mixed

@@ -37,6 +37,7 @@ class mixed_device final : public device {
   void release(const completion& received) override;
   bool drained() override;
   bool has_left(int rank) override;
+  bool has_died(int rank) override;
   // Of the far network. Nothing tells of what neighbors send: who sleeps looks for that in
   // between.
   std::vector<int> wait_descriptors() const override { return far_->wait_descriptors(); }

@@ -55,6 +55,14 @@ bool peer::has_ended(int milliseconds) const {
   return poll(&watch, 1, milliseconds) == 1;
 }
 
+bool peer::has_died() const {
+  if (has_ended()) return true;
+  // No process has anything at address 0.
+  char byte = 0;
+  return access == reach::kernel && !copy_across(pid, copy_direction::from_peer, &byte, 0, 1) &&
+         errno == ESRCH;
+}
+
 bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t size) const {
   if (access == reach::kernel) return copy_across(pid, direction, local, remote, size);
   copy_within(direction, local, remote, size);

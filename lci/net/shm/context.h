@@ -34,6 +34,8 @@ class peer {
 
   // The process has ended. System calls; waits for that for so long, by default not at all.
   bool has_ended(int milliseconds = 0) const;
+  // The process has ended, or ends: its memory is gone, a moment before it can be waited for.
+  bool has_died() const;
   // The process has ended, or runs another program. Reads a file.
   bool is_replaced() const { return !boot::is_alive(process); }
   // Between here and there, which is reached `here` or by `kernel`.

@@ -38,6 +38,7 @@ class shm_device final : public device {
   bool has_left(int rank) override {
     return health_.is_alive(rank) && reader(rank).sender_closed();
   }
+  bool has_died(int rank) override { return context_.rank_at(rank).has_died(); }
 
  private:
   // What one poll has to give away.

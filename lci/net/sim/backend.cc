@@ -45,6 +45,7 @@ class sim_device final : public device {
   }
   bool drained() override { return fabric_->drained(rank_, uid_); }
   bool has_left(int rank) override { return fabric_->has_left(rank, uid_); }
+  bool has_died(int rank) override { return fabric_->has_died(rank); }
 
  private:
   const std::shared_ptr<fabric> fabric_;

@@ -68,6 +68,11 @@ bool fabric::has_left(int rank, int uid) {
   return !ranks_[static_cast<size_t>(rank)].lost && !device_of(rank, uid).open;
 }
 
+bool fabric::has_died(int rank) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  return ranks_[static_cast<size_t>(rank)].lost;
+}
+
 // ---- memory
 // -------------------------------------------------------------------------------------------
 

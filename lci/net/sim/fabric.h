@@ -45,6 +45,7 @@ class fabric {
   void release(int rank, int uid, uint64_t lease);
   bool drained(int rank, int uid);
   bool has_left(int rank, int uid);
+  bool has_died(int rank) const;
   local_region register_memory(int rank, void* address, size_t size);
   void deregister_memory(int rank, local_region region);
   remote_region remote_key(int rank, local_region region) const;

@@ -52,8 +52,11 @@ void finalization::meet_all() {
 }
 
 bool finalization::is_finished(int rank) const {
-  return rank == runtime_.rank() || runtime_.has_failed(rank) || arrivals_.has_arrived(rank) ||
-         device_.net->has_left(rank);
+  return rank == runtime_.rank() || is_away(rank) || arrivals_.has_arrived(rank);
+}
+
+bool finalization::is_away(int rank) const {
+  return runtime_.has_failed(rank) || device_.net->has_left(rank);
 }
 
 template <class Step>
@@ -76,11 +79,12 @@ void finalization::greet(int rank) {
                         .matching_policy(matching_policy_t::rank_only)
                         .allow_done(false)());
   outlive_failures([this, rank] {
-    while (!is_finished(rank) && post_send_x(rank, nullptr, 0, 0, COMP_NULL)
-                                     .runtime(&runtime_)
-                                     .matching_engine(runtime_.address_engine())
-                                     .matching_policy(matching_policy_t::rank_only)()
-                                     .is_retry()) {
+    // Also if its message has arrived meanwhile: it waits for this one.
+    while (!is_away(rank) && post_send_x(rank, nullptr, 0, 0, COMP_NULL)
+                                 .runtime(&runtime_)
+                                 .matching_engine(runtime_.address_engine())
+                                 .matching_policy(matching_policy_t::rank_only)()
+                                 .is_retry()) {
       poll(device_);
     }
   });

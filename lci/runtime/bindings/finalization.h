@@ -47,6 +47,8 @@ class finalization {
   void greet(int rank);
   // Whether nothing more is expected of that rank.
   bool is_finished(int rank) const;
+  // Whether it has failed, or has ended the runtime.
+  bool is_away(int rank) const;
   // Calls `step`, and again while it throws a failure of a peer, which is logged.
   template <class Step>
   void outlive_failures(const Step& step) const;

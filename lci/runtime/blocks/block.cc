@@ -213,7 +213,7 @@ void wait_for(const block_operation& operation, const countdown& waiting, const 
 
 [[noreturn, gnu::noinline, gnu::cold]] void report_failure(const block_operation& operation,
                                                            const char* call, int rank) {
-  if (operation.runtime().has_failed(rank)) {
+  if (operation.device(0).is_gone(rank)) {
     throw peer_failure_error(rank, base::StrCat("lci: ", call, ": rank ", rank, " is gone"));
   }
   throw std::runtime_error(base::StrCat("lci: ", call, ": rank ", rank,

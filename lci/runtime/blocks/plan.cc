@@ -142,7 +142,7 @@ bool plan_impl_t::test() const {
   if (__builtin_expect(failed == none, 1)) return true;
   const std::string what = base::StrCat("lci: plan_test: plan \"", attr.name, "\" of rank ",
                                         runtime.rank(), ": rank ", failed);
-  if (runtime.has_failed(failed)) throw peer_failure_error(failed, what + " is gone");
+  if (steps_.front().device->is_gone(failed)) throw peer_failure_error(failed, what + " is gone");
   throw std::runtime_error(what + " is gone, or has closed the memory of its block");
 }
 

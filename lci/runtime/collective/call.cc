@@ -100,8 +100,20 @@ void collective_call::check_peers() const {
   // What waits for a third rank, which has given up, does not end by itself.
   const int failed = first_failed();
   if (__builtin_expect(failed < 0, 1)) return;
-  throw peer_failure_error(failed, base::StrCat("lci: ", name(), " on rank ", runtime_.rank(),
-                                                ": rank ", failed, " is gone"));
+  report_gone(failed);
+}
+
+void collective_call::check_deaths() const {
+  check_peers();
+  for (int r = 0; r < size(); ++r) {
+    const int rank = global_rank(r);
+    if (rank != runtime_.rank() && device_.is_gone(rank)) report_gone(rank);
+  }
+}
+
+void collective_call::report_gone(int rank) const {
+  throw peer_failure_error(rank, base::StrCat("lci: ", name(), " on rank ", runtime_.rank(),
+                                              ": rank ", rank, " is gone"));
 }
 
 void collective_call::run_blocking(coll::operation* operation) const {

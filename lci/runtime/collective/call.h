@@ -126,8 +126,11 @@ class collective_call {
   void check_agreement() const;
   // Throws peer_failure_error if a rank has failed.
   void check_peers() const;
+  // The same once the operation has failed: a rank may be gone that progress() has not named yet.
+  void check_deaths() const;
 
  private:
+  [[noreturn]] void report_gone(int rank) const;
   collective_call(const target& where, group_impl_t* group, matching_engine_t engine, comp_t comp,
                   coll::operation_kind kind);
   static target target_in(group_t group, runtime_t runtime, device_t device, endpoint_t endpoint,

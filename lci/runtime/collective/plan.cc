@@ -3,6 +3,7 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
+#include <exception>
 #include <stdexcept>
 #include <utility>
 
@@ -240,13 +241,23 @@ void plan::run_blocking() {
     ~guard() { flag->leave(); }
     end_flag* flag;
   } leave{end_};
-  call_.wait([this, rounds = uint32_t{0}]() mutable {
-    call_.check_peers();
+  // The loss of a rank ends every step, but not at once: until then they use the caller's buffers.
+  std::exception_ptr failure;
+  const auto is_over = [this, rounds = uint32_t{0}]() mutable {
     // Ranks that call another operation may never send what this one waits for.
     if (++rounds % rounds_before_check == 0) call_.check_agreement();
     return end_->set.load(std::memory_order_acquire);
-  });
+  };
+  while (!end_->set.load(std::memory_order_acquire)) {
+    try {
+      call_.wait(is_over);
+    } catch (const peer_failure_error&) {
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
   if (end_->code == errorcode_t::fatal) {
+    call_.check_deaths();
     throw std::runtime_error(base::StrCat("lci: ", call_.name(), " failed on rank ",
                                           call_.runtime().rank(),
                                           ": do all ranks pass the same sizes?"));

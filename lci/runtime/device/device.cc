@@ -68,6 +68,10 @@ void device_impl_t::describe(observe::rank_report* report) {
   rendezvous.describe(report, described.number);
 }
 
+bool device_impl_t::is_gone(int rank) const {
+  return state.has_failed(rank) || net->has_died(rank);
+}
+
 bool device_impl_t::idle() {
   return backlog.empty() && rendezvous.idle() && eager.idle() && rma.idle() && raw.idle();
 }

@@ -90,6 +90,8 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
 
   // As those of net::device, for all whose progress this one's makes.
   std::vector<int> wait_descriptors() const;
+  // Whether that rank is gone, although progress() may not have said so yet. For errors.
+  bool is_gone(int rank) const;
   std::chrono::microseconds arm();
 
   // Endpoints of the program, besides the default one.

@@ -120,6 +120,7 @@ class counting_network final : public net::device {
   void release(const net::completion& received) override { network_->release(received); }
   bool drained() override { return network_->drained(); }
   bool has_left(int rank) override { return network_->has_left(rank); }
+  bool has_died(int rank) override { return network_->has_died(rank); }
   std::vector<int> wait_descriptors() const override { return network_->wait_descriptors(); }
   std::chrono::microseconds arm() override { return network_->arm(); }
 

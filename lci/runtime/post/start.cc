@@ -38,7 +38,7 @@ class nobody final : public comp_impl_t {
 
 [[noreturn, gnu::noinline, gnu::cold]] void report_unreachable(const device_impl_t& device,
                                                                int rank, post_form_t form) {
-  if (device.runtime.has_failed(rank)) {
+  if (device.is_gone(rank)) {
     throw peer_failure_error(rank,
                              base::StrCat("lci: ", name_of(form), ": rank ", rank, " is gone"));
   }
@@ -101,7 +101,7 @@ error_t start_and_wait(device_impl_t& device, transfer kind, operation& started,
   wait_out(device, what, [&] { return over.is_set(); });
   *status = over.status();
   if (status->error.errorcode == errorcode_t::fatal) {
-    if (started.rank >= 0 && device.runtime.has_failed(started.rank)) {
+    if (started.rank >= 0 && device.is_gone(started.rank)) {
       throw peer_failure_error(started.rank, base::StrCat("lci: ", name_of(args.form), ": rank ",
                                                           started.rank, " is gone"));
     }
