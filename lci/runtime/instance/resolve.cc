@@ -22,7 +22,8 @@ void set_global_runtime(runtime_impl_t* runtime) {
 
 runtime_impl_t* global_runtime() { return global.load(std::memory_order_relaxed); }
 
-void refuse_unusable(const live_object& object, const char* what) {
+void refuse_unless_watched(const live_object& object, const char* what) {
+  if (object.is_watched()) return;
   object.check_process(what);
   throw std::invalid_argument(base::StrCat("lci: the ", what, " has been freed"));
 }
