@@ -51,6 +51,8 @@ void unmap() {
       mmap(nullptr, large, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   require(bytes != MAP_FAILED, "mmap");
   send_large(static_cast<char*>(bytes), [&](lci::comp_t*) { munmap(bytes, large); });
+  // Rank 1 will not get the message.
+  if (lci::get_rank_me() == 0) std::_Exit(3);
 }
 
 void overlap() {
