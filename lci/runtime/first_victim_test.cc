@@ -1,6 +1,7 @@
 // Of several ranks that have failed, the program is told the one first that the job has lost first.
 #include <atomic>
 #include <memory>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -34,6 +35,7 @@ TEST(FirstVictimTest, ARankIsToldTheFirstVictimBeforeTheOneThatItHasNoticed) {
     const auto impl = std::make_unique<runtime_impl_t>(std::move(own), runtime_attr_t(), defaults);
     const runtime_t runtime(impl.get());
     barrier_x().runtime(runtime)();
+    ASSERT_TRUE(boot.barrier("all have left the barrier", patience).ok());
     if (impl->rank() != 0) {
       while (!is_over) std::this_thread::yield();
       return;

@@ -72,6 +72,7 @@ class Job:
     def __init__(self, cell, options, directory):
         self.cell = cell
         self.directory = directory
+        self.program = options.program
         self.deadline = time.monotonic() + options.timeout
         environment = dict(os.environ, **NETWORKS[cell.network])
         environment.update({MARK: directory, "TMPDIR": directory, "LCI_HANG_REPORT": "1" if cell.fault == "stop" else "0"})
@@ -112,10 +113,13 @@ class Job:
         return [line.split()[1:] for line in self.out().splitlines() if line.startswith(word + " ")]
 
 
-def processes_of(directory):
+def processes_of(directory, program=None):
+    """Of a job; `program`: only those that run it."""
     marked = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
+            if program is not None and os.readlink(f"/proc/{pid}/exe") != os.path.realpath(program):
+                continue
             with open(f"/proc/{pid}/environ", "rb") as file:
                 if f"{MARK}={directory}".encode() in file.read().split(b"\0"):
                     marked.append(int(pid))
@@ -166,8 +170,9 @@ def kill_while_launcher_is_stopped(job, trouble):
     launcher = job.processes[0]
     launcher.send_signal(signal.SIGSTOP)
     os.kill(int(job.lines("victim")[0][1]), signal.SIGKILL)
-    if not wait_until(lambda: set(processes_of(job.directory)) <= {launcher.pid}, job.deadline - time.monotonic()):
-        trouble.append(f"ranks wait for the stopped launcher: {processes_of(job.directory)}")
+    # (lcrun has a second process.)
+    if not wait_until(lambda: not processes_of(job.directory, job.program), job.deadline - time.monotonic()):
+        trouble.append(f"ranks wait for the stopped launcher: {processes_of(job.directory, job.program)}")
     launcher.send_signal(signal.SIGCONT)
 
 

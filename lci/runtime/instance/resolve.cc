@@ -22,8 +22,7 @@ void set_global_runtime(runtime_impl_t* runtime) {
 
 runtime_impl_t* global_runtime() { return global.load(std::memory_order_relaxed); }
 
-void refuse_unless_watched(const live_object& object, const char* what) {
-  if (object.is_watched()) return;
+void refuse_unusable(const live_object& object, const char* what) {
   object.check_process(what);
   throw std::invalid_argument(base::StrCat("lci: the ", what, " has been freed"));
 }
@@ -48,7 +47,7 @@ target resolve(runtime_t runtime, device_t device, endpoint_t endpoint) {
     device = owner;
   }
   if (!device.is_empty()) {
-    check_live(*device.p_impl, "device");
+    check_device(*device.p_impl);
     runtime_impl_t* owner = &device.p_impl->runtime;
     if (__builtin_expect(!runtime.is_empty() && runtime.p_impl != owner, 0)) {
       throw std::invalid_argument("lci: the device belongs to another runtime");

@@ -10,13 +10,16 @@
 
 namespace lci::rt {
 
-// Returns only if the object is watched.
-void refuse_unless_watched(const live_object& object, const char* what);
+[[noreturn]] void refuse_unusable(const live_object& object, const char* what);
 
 // Throws std::invalid_argument if the program has freed what stands behind its handle, and
 // std::logic_error if it belongs to the process that this one was forked from.
 inline void check_live(const live_object& object, const char* what) {
-  if (__builtin_expect(!object.is_live(), 0)) refuse_unless_watched(object, what);
+  if (__builtin_expect(!object.is_live(), 0)) refuse_unusable(object, what);
+}
+// Devices alone may be watched instead.
+inline void check_device(const device_impl_t& device) {
+  if (!device.is_watched()) check_live(device, "device");
 }
 
 // Throws std::invalid_argument: "lci: CALL: WHY".

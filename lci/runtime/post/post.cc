@@ -78,7 +78,7 @@ bool may_retry(const post_args_t& args) {
 }
 
 // A receive is written only where it waits.
-inline status_t post_receive(const address& to, const post_args_t& args) {
+[[gnu::always_inline]] inline status_t post_receive(const address& to, const post_args_t& args) {
   matching_engine::receive* const posted = to.engine->make_receive();
   posted->key = {args.tag, args.rank, to.policy, false};
   posted->buffer = args.local_buffer;
