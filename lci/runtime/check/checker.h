@@ -45,8 +45,8 @@ struct checker_options {
 // - operations on a device on which nobody makes progress.
 // Each is reported when it is found, the first ten of a kind.
 //
-// An operation with a completion object signals the checker's own object in its place, which passes
-// the status on. The runtimes of a checker, and the threads that call them, end before it does; their
+// An operation with a completion object signals an object of the checker in its place, which passes
+// the status on. The runtimes of a checker, and the threads that call them, end before it does. Their
 // devices are known to it by add_device.
 //
 // Thread safety: every member by any thread at any time; they take one lock.
@@ -62,18 +62,18 @@ class checker {
                   const std::atomic<uint32_t>* polls);
   void remove_device(const void* device);
 
-  // Before the post of an operation. Returns what is to be signalled in place of posted.comp, or
-  // null if that is null: then the operation is over when its post returns. Throws
-  // std::invalid_argument if a buffer that the operation reads is not mapped.
+  // A post while it is under way. An operation without a completion object is over when its post
+  // returns.
   class post {
    public:
+    // Throws std::invalid_argument if the operation reads its buffer, and that is not mapped.
     post(checker& checks, const posted_operation& posted);
-    // If no result has been set, the post has thrown, and its operation has not begun.
+    // Without an answer, the post has thrown, and its operation has not begun.
     ~post();
     post(const post&) = delete;
     post& operator=(const post&) = delete;
+    // What the operation signals in place of posted.comp; null if that is null.
     comp_impl_t* comp() const;
-    // What the post has answered.
     void answered(const error_t& result);
 
    private:
