@@ -52,4 +52,10 @@ for backend in shm ofi; do
 done
 LCI_ATTR_BACKEND=shm backend=shm says unmap \
   'LCI_CHECK: a send of 262144 bytes .*: bytes 0 to 4095 of its buffer are no longer mapped while it was pending'
+# Of the buffer, 2 KiB at each end are looked at, and byte 5000 is changed.
+output=$(LCI_CHECK=1 LCI_CHECK_BYTES=4096 "$lcrun" --oversubscribe -n 2 --timeout 100 "$program" change 2>&1) && [ -z "$output" ] ||
+  fail "LCI_CHECK_BYTES=4096"
+output=$(LCI_CHECK=1 LCI_CHECK_BYTES=much "$lcrun" --oversubscribe -n 2 --timeout 100 "$program" change 2>&1) &&
+  fail "LCI_CHECK_BYTES=much is taken"
+grep -q 'LCI_CHECK_BYTES' <<<"$output" || fail "nothing names LCI_CHECK_BYTES"
 exit $failures
