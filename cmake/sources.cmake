@@ -87,6 +87,10 @@ set(LCI_SOURCES
   lci/runtime/bindings/thread_devices.cc
   lci/runtime/blocks/block.cc
   lci/runtime/blocks/plan.cc
+  lci/runtime/check/buffer_sum.cc
+  lci/runtime/check/checker.cc
+  lci/runtime/check/dropped_retries.cc
+  lci/runtime/check/posted_operation.cc
   lci/runtime/collective/barrier_broadcast.cc
   lci/runtime/collective/blocks.cc
   lci/runtime/collective/call.cc
@@ -120,6 +124,7 @@ set(LCI_SOURCES
   lci/runtime/instance/shared_memory.cc
   lci/runtime/matching/engine.cc
   lci/runtime/matching/registry.cc
+  lci/runtime/post/checked_post.cc
   lci/runtime/post/checks.cc
   lci/runtime/post/post.cc
   lci/runtime/post/send.cc

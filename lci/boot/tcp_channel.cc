@@ -17,10 +17,6 @@
 namespace lci::boot {
 namespace {
 
-// Time limit for the server's answer to a cancel or an abort. The server only answers requests, so
-// that the limit matters only on a machine with far more processes than cores.
-constexpr std::chrono::seconds grace(5);
-
 constexpr size_t read_size = size_t{64} << 10;
 
 base::Status lost(std::string_view detail) {
@@ -42,18 +38,20 @@ tcp_channel::~tcp_channel() {
   char unread[4096];
   while (::recv(socket_.get(), unread, sizeof unread, 0) > 0) {
   }
-  (void)send({0, tcp_wire::kind::leave, 0}, "", steady::now() + grace);
+  (void)send({0, tcp_wire::kind::leave, 0}, "", steady::now() + default_grace);
 }
 
 base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::string_view body,
-                                                     steady::time_point deadline) {
+                                                     steady::time_point deadline,
+                                                     std::chrono::milliseconds grace) {
   open_call mine;
   // A call with a zero timeout must still be sent.
-  base::Status sent = send_request(kind, body, &mine, std::max(deadline, steady::now() + grace));
+  base::Status sent =
+      send_request(kind, body, &mine, std::max(deadline, steady::now() + default_grace));
   std::unique_lock<std::mutex> lock(mutex_);
   if (sent.ok() && !wait(&lock, &mine.done, deadline)) {
     lock.unlock();
-    sent = send({0, tcp_wire::kind::cancel, mine.request}, "", steady::now() + grace);
+    sent = send({0, tcp_wire::kind::cancel, mine.request}, "", steady::now() + default_grace);
     lock.lock();
     if (sent.ok() && !wait(&lock, &mine.done, steady::now() + grace)) {
       sent = base::DeadlineExceededError("the job's bootstrap server does not answer");
@@ -66,7 +64,7 @@ base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::s
 }
 
 base::Status tcp_channel::begin(tcp_wire::kind kind, std::string_view body, open_call* begun) {
-  const base::Status sent = send_request(kind, body, begun, steady::now() + grace);
+  const base::Status sent = send_request(kind, body, begun, steady::now() + default_grace);
   if (!sent.ok()) {
     const std::lock_guard<std::mutex> lock(mutex_);
     pending_.erase(begun->request);
@@ -90,7 +88,7 @@ void tcp_channel::give_up(open_call* begun) {
     const std::lock_guard<std::mutex> lock(mutex_);
     pending_.erase(begun->request);
   }
-  (void)send({0, tcp_wire::kind::cancel, begun->request}, "", steady::now() + grace);
+  (void)send({0, tcp_wire::kind::cancel, begun->request}, "", steady::now() + default_grace);
 }
 
 // Numbers the request, expects its reply, and sends it.
@@ -109,10 +107,11 @@ base::Status tcp_channel::send_request(tcp_wire::kind kind, std::string_view bod
 
 void tcp_channel::abort(std::string_view reason) {
   reason = reason.substr(0, tcp_wire::max_reason_size);
-  if (!send({reason.size(), tcp_wire::kind::abort, 0}, reason, steady::now() + grace).ok()) return;
+  if (!send({reason.size(), tcp_wire::kind::abort, 0}, reason, steady::now() + default_grace).ok())
+    return;
   const bool never = false;
   std::unique_lock<std::mutex> lock(mutex_);
-  wait(&lock, &never, steady::now() + grace);
+  wait(&lock, &never, steady::now() + default_grace);
 }
 
 base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view body,

@@ -2,6 +2,7 @@
 #ifndef LCI_BOOT_TCP_CHANNEL_H_
 #define LCI_BOOT_TCP_CHANNEL_H_
 
+#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -22,6 +23,11 @@ namespace lci::boot {
 // reading.
 class tcp_channel {
  public:
+  // Time limit for the server's answer to a cancel or an abort. The server only answers requests, so
+  // that the limit matters only on a machine with far more processes than cores, and where the
+  // server is stopped.
+  static constexpr std::chrono::seconds default_grace{5};
+
   struct reply {
     tcp_wire::code code = tcp_wire::code::ok;
     std::string payload;
@@ -42,11 +48,12 @@ class tcp_channel {
 
   // Sends a request and waits for its reply. At the deadline, cancels the request and returns the
   // server's answer to the cancellation: code deadline_exceeded with a reason, or the reply if that
-  // was faster. DeadlineExceeded if the server does not answer the cancellation either. Aborted and
-  // Unavailable as in the contract of bootstrap. FailedPrecondition if the other end speaks another
-  // protocol or version.
+  // was faster. DeadlineExceeded if the server does not answer the cancellation within `grace`
+  // either. Aborted and Unavailable as in the contract of bootstrap. FailedPrecondition if the other
+  // end speaks another protocol or version.
   base::StatusOr<reply> call(tcp_wire::kind kind, std::string_view body,
-                             steady::time_point deadline);
+                             steady::time_point deadline,
+                             std::chrono::milliseconds grace = default_grace);
 
   // Sends a request whose reply finish() awaits. The call is alive until it is done or the channel
   // is destroyed. Errors as of call().

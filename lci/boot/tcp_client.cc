@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include <algorithm>
+#include <atomic>
 #include <string_view>
 #include <utility>
 
@@ -86,16 +87,42 @@ class tcp_bootstrap : public bootstrap {
     return values;
   }
 
+  // Both are for error paths, also inside progress(), which a stopped launcher must not hold up: they
+  // wait for `patience` together, and then hardly at all until the launcher answers again.
+  void report_lost(int rank) override {
+    const std::string value = base::StrCat(rank);
+    std::string body;
+    tcp_wire::append_text(&body, lost_key);
+    tcp_wire::append_text(&body, value);
+    note_answer(channel_->call(kind::put, body, steady::now() + limit(), duration(0)).status());
+  }
   // Also when the server can't be asked any more, as the job has been aborted.
   std::optional<int> first_lost() override {
-    if (const std::optional<int> known = bootstrap::first_lost()) return known;
-    const int rank = channel_->lost_rank();
+    std::string body;
+    tcp_wire::append_text(&body, lost_key);
+    const auto reply = channel_->call(kind::get, body, steady::now(), limit());
+    note_answer(reply.status());
+    int rank = 0;
+    if (reply.ok() && reply->code == code::ok && base::SimpleAtoi(reply->payload, &rank)) {
+      return rank;
+    }
+    rank = channel_->lost_rank();
     return rank < 0 ? std::nullopt : std::make_optional(rank);
   }
 
   void abort(std::string_view reason) override { channel_->abort(reason); }
 
  private:
+  // Longer than an answer takes where each processor has dozens of ranks.
+  static constexpr duration patience{1000};
+
+  static constexpr duration patience_with_silence{10};
+
+  duration limit() const { return is_silent_.load() ? patience_with_silence : patience; }
+  void note_answer(const base::Status& status) {
+    is_silent_.store(base::IsDeadlineExceeded(status));
+  }
+
   base::StatusOr<std::string> call(kind what, std::string_view word, std::string_view key,
                                    const std::string_view* value, duration timeout) {
     std::string body;
@@ -127,6 +154,7 @@ class tcp_bootstrap : public bootstrap {
 
   const std::unique_ptr<tcp_channel> channel_;
   const std::string job_id_;
+  std::atomic<bool> is_silent_{false};  // the server has not answered the last time
   // The request of watch(), and what it asks for.
   std::unique_ptr<tcp_channel::open_call> watched_;
   std::string watched_key_;

@@ -113,6 +113,7 @@ class server final : public tcp_server, private bootstrap_state::output {
     std::deque<chunk> out;
     size_t written = 0;  // of out.front()
     bool awaits_room = false;
+    bool is_output_over = false;
   };
 
   static constexpr uint64_t listener_id = 0;
@@ -293,7 +294,7 @@ class server final : public tcp_server, private bootstrap_state::output {
   // Override of bootstrap_state::output.
   void send(int rank, kind what, uint32_t request, bootstrap_state::shared_body body) override {
     connection* c = connection_of_rank_[static_cast<size_t>(rank)];
-    if (c == nullptr || c->broken) return;
+    if (c == nullptr || c->broken || c->is_output_over) return;
     enqueue(c, what, request, std::move(body));
     flush(c);
   }
@@ -328,8 +329,7 @@ class server final : public tcp_server, private bootstrap_state::output {
       if (sent < 0) {
         if (errno == EINTR) continue;
         if (errno != EAGAIN) {
-          c->broken = true;
-          mark(c);
+          end_output(c);
           return;
         }
         await_room(c, true);
@@ -345,6 +345,18 @@ class server final : public tcp_server, private bootstrap_state::output {
       c->broken = true;
       mark(c);
     }
+  }
+
+  // The peer has closed the connection. What it has sent before still counts, such as a leave frame:
+  // the connection is dropped when that has been read.
+  void end_output(connection* c) {
+    c->is_output_over = true;
+    c->out.clear();
+    c->written = 0;
+    await_room(c, false);
+    if (!c->closing) return;
+    c->broken = true;
+    mark(c);
   }
 
   void await_room(connection* c, bool on) {

@@ -443,6 +443,25 @@ TEST_F(tcp_server_test, states_follow_the_ranks) {
   EXPECT_EQ(server_->count(rank_state::absent), 2);
 }
 
+// As when the server was stopped meanwhile.
+TEST_F(tcp_server_test, a_rank_that_left_before_its_replies_were_written_has_left) {
+  listen(2);
+  std::vector<unique_fd> ranks;
+  for (uint32_t rank : {0u, 1u}) ranks.push_back(join(rank, 2));
+  for (const unique_fd& rank : ranks) expect_welcome(rank);
+  std::string bytes;
+  for (uint32_t request : {2u, 3u, 4u, 5u}) {
+    bytes += frame(kind::put, request, text_body({base::StrCat("key ", request), "value"}));
+  }
+  bytes += frame(kind::leave, 0);
+  ASSERT_EQ(::send(ranks[1].get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+  ranks[1].reset();
+  step_until([&] { return server_->state(1) != rank_state::connected; });
+  EXPECT_EQ(server_->state(1), rank_state::finished);
+  EXPECT_NE(server_->look_up("key 5"), nullptr);
+}
+
 TEST_F(tcp_server_test, without_a_token_the_user_counts) {
   listen(2, "");
   const unique_fd own = connect();

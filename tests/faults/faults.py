@@ -8,6 +8,8 @@ Every cell of the matrix is a job: FAULT.PHASE.RANKS.NETWORK.LAUNCHER. A cell pa
 - a rank that is merely stopped is not taken for failed: the report of the job names it, and after SIGCONT all ranks end
   with 0;
 - lcrun ends with the exit code of the failed rank;
+- with the fault "killed", which is for the launcher lcrun, lcrun is stopped from before the rank is killed until the
+  survivors have ended, and they know as soon;
 - no process, no file in /dev/shm and no directory of the job is left.
 
 The table at the end has the seconds until the last survivor knew, for each fault and phase the median and the greatest of
@@ -31,7 +33,7 @@ import time
 
 FAULTS = {  # the exit code of lcrun
     "kill": 128 + signal.SIGKILL, "stop": 0, "exit0": 1, "exit3": 3, "abort": 128 + signal.SIGABRT,
-    "throw": 128 + signal.SIGABRT, "exec": 1,
+    "throw": 128 + signal.SIGABRT, "exec": 1, "killed": 128 + signal.SIGKILL,
 }
 PHASES = ["start", "barrier", "messages", "large", "puts", "collectives", "finalization"]
 RANKS = [2, 4, 8]
@@ -87,6 +89,8 @@ class FileOutput:
 class Job:
     def __init__(self, cell, options, directory, streams):
         self.cell = cell
+        self.directory = directory
+        self.program = options.program
         self.deadline = time.monotonic() + options.timeout
         environment = dict(os.environ, **NETWORKS[cell.network])
         environment.update({MARK: directory, "TMPDIR": directory, "LCI_HANG_REPORT": "1" if cell.fault == "stop" else "0"})
@@ -131,10 +135,13 @@ class Job:
         return [line.split()[1:] for line in self.out().splitlines() if line.startswith(word + " ")]
 
 
-def processes_of(directory):
+def processes_of(directory, program=None):
+    """Of a job; `program`: only those that run it."""
     marked = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         try:
+            if program is not None and os.readlink(f"/proc/{pid}/exe") != os.path.realpath(program):
+                continue
             with open(f"/proc/{pid}/environ", "rb") as file:
                 if f"{MARK}={directory}".encode() in file.read().split(b"\0"):
                     marked.append(int(pid))
@@ -176,6 +183,19 @@ def continue_stopped(job, trouble):
     except ProcessLookupError:
         trouble.append("the stopped rank has ended")
     return seconds if known else None
+
+
+def kill_while_launcher_is_stopped(job, trouble):
+    if not job.wait_until(lambda: job.lines("victim")):
+        trouble.append("the rank that should be killed did not come to it")
+        return
+    launcher = job.processes[0]
+    launcher.send_signal(signal.SIGSTOP)
+    os.kill(int(job.lines("victim")[0][1]), signal.SIGKILL)
+    # (lcrun has a second process.)
+    if not wait_until(lambda: not processes_of(job.directory, job.program), job.deadline - time.monotonic()):
+        trouble.append(f"ranks wait for the stopped launcher: {processes_of(job.directory, job.program)}")
+    launcher.send_signal(signal.SIGCONT)
 
 
 def check_survivors(job, trouble):
@@ -239,13 +259,16 @@ def run(cell, options):
     with tempfile.TemporaryDirectory(prefix="faults-") as directory, tempfile.TemporaryDirectory() as streams:
         job = Job(cell, options, directory, streams)
         seconds = continue_stopped(job, trouble) if cell.fault == "stop" else None
+        if cell.fault == "killed":
+            kill_while_launcher_is_stopped(job, trouble)
         check_end(job, trouble)
         if cell.fault == "stop":
             for rank, failed, _ in job.lines("knew"):
                 trouble.append(f"rank {rank} was told that rank {failed} is gone")
         else:
             seconds = check_survivors(job, trouble)
-        if seconds is not None and seconds > options.limit:
+        limit = min(options.limit, 10) if cell.fault == "killed" else options.limit
+        if seconds is not None and seconds > limit:
             trouble.append(f"the last survivor knew after {seconds:.2f} s")
         if not wait_until(lambda: not processes_of(directory), 10):
             trouble.append(f"processes are left: {processes_of(directory)}")
@@ -271,6 +294,8 @@ def cells(options):
             continue
         if cell.network == "mixed" and cell.ranks == 2:
             continue  # nothing is mixed
+        if cell.fault == "killed" and (cell.launcher != "lcrun" or cell.phase == "start"):
+            continue
         if any(fnmatch.fnmatch(str(cell), pattern) for pattern in options.only or ["*"]):
             yield cell
 

@@ -9,8 +9,8 @@ for backend in shm ofi; do
   export LCI_ATTR_BACKEND=$backend
   output=$(LCI_CHECK=1 "$lcrun" --oversubscribe -n 2 --timeout 100 "$program" 2>&1) || failures=$((failures + 1))
   for text in \
-    'free_comp: a receive from rank 1 with tag 5 waits, and would signal completion object "results"' \
-    'free_comp: a receive from rank 0 with tag 5 waits' \
+    'free_comp: a receive of 8 bytes from rank 1 with tag 5 is pending, and will signal completion object "results"' \
+    'free_comp: a receive of 8 bytes from rank 0 with tag 5 is pending' \
     'free_runtime: rank 1 leaves 3 messages, the first one of 80 bytes with tag 9 from rank 0, which no receive' \
     'free_runtime: rank 1 leaves a receive of 1 byte with tag 6 from rank 0, which no message' \
     'free_runtime: rank 1 leaves a receive of 100 bytes with tag 7 from any rank' \

@@ -510,7 +510,6 @@ void job::failed(int code, const std::string& what) {
 
 void job::begin_ending() {
   rank_group_->signal(SIGTERM);
-  rank_group_->signal(SIGCONT);  // a stopped rank would not handle SIGTERM
   if (kill_timer_ == 0) end_by(steady::now() + options_.grace);
 }
 

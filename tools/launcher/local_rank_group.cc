@@ -55,6 +55,13 @@ class local_rank_group final : public rank_group {
     for (pid_t pid : pids_) {
       if (pid > 0) kill(-pid, signal);
     }
+    if (signal != SIGTERM) return;
+    // A stopped rank would not handle it.
+    std::vector<pid_t> running;
+    for (const pid_t pid : pids_) {
+      if (pid > 0) running.push_back(pid);
+    }
+    continue_stopped(running);
   }
   bool child_ended(pid_t pid, int status) override;
   void child_stopped(pid_t pid, bool stopped) override;

@@ -1,5 +1,6 @@
 #include "tools/launcher/process.h"
 
+#include <dirent.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -7,8 +8,12 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <string_view>
 #include <vector>
 
 #include "lci/base/status.h"
@@ -109,6 +114,34 @@ base::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int i
   }
   setpgid(child, child);
   return child;
+}
+
+void continue_stopped(const std::vector<pid_t>& groups) {
+  DIR* const proc = opendir("/proc");
+  if (proc == nullptr) {
+    for (const pid_t group : groups) kill(-group, SIGCONT);
+    return;
+  }
+  while (const dirent* const entry = readdir(proc)) {
+    const pid_t pid = std::atoi(entry->d_name);
+    if (pid <= 0) continue;
+    std::FILE* const file = std::fopen(base::StrCat("/proc/", pid, "/stat").c_str(), "re");
+    if (file == nullptr) continue;
+    char text[512] = {};
+    const size_t size = std::fread(text, 1, sizeof(text) - 1, file);
+    std::fclose(file);
+    // Behind the name, which may contain anything: the state, the parent, and the group.
+    const size_t end_of_name = std::string_view(text, size).rfind(") ");
+    if (end_of_name == std::string_view::npos) continue;
+    char state = 0;
+    pid_t parent = 0;
+    pid_t group = 0;
+    if (std::sscanf(text + end_of_name + 2, "%c %d %d", &state, &parent, &group) != 3) continue;
+    if (state == 'T' && std::find(groups.begin(), groups.end(), group) != groups.end()) {
+      kill(pid, SIGCONT);
+    }
+  }
+  closedir(proc);
 }
 
 std::string describe_status(int wait_status) {

@@ -33,6 +33,11 @@ void raise_file_limit();
 base::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int in, int out,
                                   int error);
 
+// Continues the stopped processes (SIGSTOP, SIGTSTP) of these process groups. No other process gets
+// SIGCONT, which would take back a stop signal that is under way to it: tracers, such as the leak
+// detector of gcc and clang at the end of a process, wait for that for ever.
+void continue_stopped(const std::vector<pid_t>& groups);
+
 // "exit code 3", "signal 11 (SIGSEGV)".
 std::string describe_status(int wait_status);
 // The exit code as of a shell: that of the process, or 128 + the signal.

@@ -2,6 +2,7 @@
 #include <sched.h>
 #include <signal.h>
 
+#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -90,6 +91,30 @@ TEST(Stopped, RanksMayBeContinued) {
     kill(rank, SIGCONT);
     const result r = job.wait();
     EXPECT_EQ(r.code, 0) << r.error;
+  }
+}
+
+const std::vector<std::vector<std::string>> one_and_two_hosts = {
+    {"-n", "2", "--oversubscribe"}, joined(two_hosts, {"-n", "2", "--map-by", "node"})};
+
+// The grace is longer than the time limit of the test.
+TEST(Stopped, RanksEndWhenAnotherOneFails) {
+  for (const std::vector<std::string>& options : one_and_two_hosts) {
+    const std::string path = fresh_path("go");
+    command job(joined(joined({lcrun, "--grace", "10000"}, options),
+                       {test_child, "failure-beside-stopped", path}));
+    wait_until_stopped(read_pid(path + ".1"));
+    if (FILE* file = std::fopen(path.c_str(), "w")) std::fclose(file);
+    EXPECT_EQ(job.wait().code, 3);
+  }
+}
+
+TEST(Stopped, RanksThatAreNotStoppedAreNotContinued) {
+  for (const std::vector<std::string>& options : one_and_two_hosts) {
+    const result r = run(joined({"--grace", "10000"}, options),
+                         {test_child, "failure-beside-waiting", fresh_path("go")});
+    EXPECT_EQ(r.code, 3) << r.error;
+    EXPECT_EQ(r.out, "SIGTERM\n");
   }
 }
 

@@ -32,6 +32,14 @@ void leave_child(bool escape, const char* pid_file) {
   for (;;) pause();
 }
 
+void write_pid(const std::string& path) {
+  if (FILE* file = std::fopen((path + ".new").c_str(), "w")) {
+    std::fprintf(file, "%d\n", getpid());
+    std::fclose(file);
+    std::rename((path + ".new").c_str(), path.c_str());
+  }
+}
+
 void wait_for_file(const char* path) {
   while (access(path, F_OK) != 0) sched_yield();
 }
@@ -136,6 +144,35 @@ int main(int argc, char** argv) {
       std::rename((std::string(argument) + ".new").c_str(), argument);
     }
     raise(SIGSTOP);
+    return 0;
+  }
+  // Rank 1 is stopped, or waits for SIGTERM and says whether SIGCONT follows; rank 0 fails when the
+  // argument, a file, is there.
+  if (what == "failure-beside-stopped" || what == "failure-beside-waiting") {
+    const std::string file_of_rank_1 = std::string(argument) + ".1";
+    if (rank() == 0) {
+      wait_for_file(what == "failure-beside-stopped" ? argument : file_of_rank_1.c_str());
+      return 3;
+    }
+    sigset_t awaited;
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGTERM);
+    sigaddset(&awaited, SIGCONT);
+    if (what == "failure-beside-waiting") sigprocmask(SIG_BLOCK, &awaited, nullptr);
+    write_pid(file_of_rank_1);
+    if (what == "failure-beside-stopped") {
+      raise(SIGSTOP);
+      for (;;) pause();
+    }
+    sigdelset(&awaited, SIGCONT);
+    int got = 0;
+    sigwait(&awaited, &got);
+    sigemptyset(&awaited);
+    sigaddset(&awaited, SIGCONT);
+    const timespec time_of_launcher = {0, 300'000'000};
+    std::printf("%s\n", sigtimedwait(&awaited, nullptr, &time_of_launcher) == SIGCONT
+                            ? "SIGTERM, SIGCONT"
+                            : "SIGTERM");
     return 0;
   }
   if (what == "stay") {

@@ -3,14 +3,15 @@
 #include <chrono>
 #include <map>
 #include <mutex>
-#include <optional>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
+#include "lci/base/env.h"
 #include "lci/base/strings.h"
 #include "lci/observe/call_site.h"
 #include "lci/observe/rank_report.h"
+#include "lci/runtime/check/checker.h"
 #include "lci/runtime/device/poll.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -137,14 +138,25 @@ std::vector<std::string> leftovers(runtime_impl_t& runtime) {
   return sentences;
 }
 
-void check_unused(runtime_impl_t& runtime, const comp_impl_t& comp) {
-  const std::optional<matching_key> found = runtime.engines().find_receive_of(comp);
-  if (!found) return;
-  throw std::logic_error(
-      base::StrCat("lci: free_comp: a receive from ",
-                   found->has_rank() ? base::StrCat("rank ", found->rank) : std::string("any rank"),
-                   " with tag ", found->tag, " waits, and would signal completion object \"",
-                   comp.attr.name, "\"; wait for it before free_comp"));
+void check_unused(const comp_impl_t& comp) {
+  const std::string pending = checker_of_process().load()->pending_on(comp);
+  if (pending.empty()) return;
+  throw std::logic_error(base::StrCat("lci: free_comp: ", pending,
+                                      ", and will signal completion object \"", comp.attr.name,
+                                      "\"; wait for it before free_comp"));
+}
+
+std::unique_ptr<checker> make_checker_from_environment(double patience) {
+  const auto is_wanted = base::env_bool("LCI_CHECK", false);
+  checker_options options;
+  const auto bytes = base::env_size("LCI_CHECK_BYTES", options.most_summed, 0, size_t{1} << 40);
+  for (const base::Status& each : {is_wanted.status(), bytes.status()}) {
+    if (!each.ok()) throw std::invalid_argument(base::StrCat("lci: ", each.message()));
+  }
+  if (!*is_wanted) return nullptr;
+  options.most_summed = *bytes;
+  options.patience = std::chrono::milliseconds(static_cast<int64_t>(patience * 1000));
+  return std::make_unique<checker>(options);
 }
 
 }  // namespace lci::rt

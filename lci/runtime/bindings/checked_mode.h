@@ -1,8 +1,10 @@
-// What LCI_CHECK=1 looks for. Nothing of it is on the way of a message.
+// What LCI_CHECK=1 looks for when objects and runtimes are freed; check/checker.h has what it looks
+// for in operations.
 #ifndef LCI_RUNTIME_BINDINGS_CHECKED_MODE_H_
 #define LCI_RUNTIME_BINDINGS_CHECKED_MODE_H_
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -11,12 +13,21 @@
 
 namespace lci::rt {
 
-// Whether the variable LCI_CHECK is 1. global_initialize sets it. Thread safety: any thread at any
-// time.
-inline std::atomic<bool>& is_checked_mode() {
-  static std::atomic<bool> is_checked{false};
-  return is_checked;
+class checker;
+
+// The checker of the process; null unless the variable LCI_CHECK is 1. global_initialize sets it,
+// and the last global_finalize ends it. Thread safety: any thread at any time.
+inline std::atomic<checker*>& checker_of_process() {
+  static std::atomic<checker*> of_process{nullptr};
+  return of_process;
 }
+inline bool is_checked_mode() {
+  return checker_of_process().load(std::memory_order_relaxed) != nullptr;
+}
+
+// As LCI_CHECK and LCI_CHECK_BYTES say: null, if nothing is to be checked. `patience`: as that of
+// hang reports, in seconds. Throws std::invalid_argument if a variable has a wrong value.
+std::unique_ptr<checker> make_checker_from_environment(double patience);
 
 // What the program leaves in the default matching engine of a runtime that is being freed: a
 // sentence for each receive that no message has matched, and for each message that no receive has,
@@ -25,9 +36,9 @@ inline std::atomic<bool>& is_checked_mode() {
 // come to free_runtime.
 std::vector<std::string> leftovers(runtime_impl_t& runtime);
 
-// Throws std::logic_error if a receive that waits in an engine of the runtime signals `comp`, which
-// free_comp is about to free. Reads every receive that waits.
-void check_unused(runtime_impl_t& runtime, const comp_impl_t& comp);
+// Throws std::logic_error if an operation is pending that will signal `comp`, which free_comp is
+// about to free.
+void check_unused(const comp_impl_t& comp);
 
 // The completion objects that the program has, in checked mode. Thread safety: any thread at any
 // time.

@@ -72,8 +72,8 @@ void free_comp_x::operator()() const {
     throw std::logic_error(
         base::StrCat("lci: free_comp: graph \"", impl->attr.name, "\" is running"));
   }
-  if (__builtin_expect(rt::is_checked_mode().load(std::memory_order_relaxed), 0)) {
-    rt::check_unused(*rt::resolve(get_runtime()), *impl);
+  if (__builtin_expect(rt::is_checked_mode(), 0)) {
+    rt::check_unused(*impl);
     rt::note_freed(*impl);
   }
   delete impl;

@@ -27,6 +27,7 @@
 #include "lci/observe/waiting.h"
 #include "lci/runtime/bindings/checked_mode.h"
 #include "lci/runtime/bindings/finalization.h"
+#include "lci/runtime/check/checker.h"
 #include "lci/runtime/core/attributes.h"
 #include "lci/runtime/core/variables.h"
 #include "lci/runtime/instance/resolve.h"
@@ -41,6 +42,7 @@ namespace {
 // What the process has while it is part of a job.
 struct membership : rt::live_object {
   std::unique_ptr<boot::bootstrap> boot;
+  std::unique_ptr<rt::checker> checks;          // null: operations are not checked
   std::unique_ptr<observe::recorder> recorder;  // null: this rank does not record
   std::unique_ptr<observe::observer> observer;  // ends before both, which it uses
 };
@@ -159,7 +161,8 @@ runtime_t make_runtime(const Op& options) {
   const runtime_attr_t attr = options.resolve(defaults);
   options.get_device_name().get_set_value(&defaults.device_name);
   for (runtime_impl_t* other : others) other->gather();
-  auto made = std::make_unique<runtime_impl_t>(std::move(scope), attr, defaults, record);
+  auto made = std::make_unique<runtime_impl_t>(std::move(scope), attr, defaults, record,
+                                               rt::checker_of_process().load());
   const std::lock_guard<std::mutex> guard(state.mutex);
   state.alive.push_back(made.get());
   return made.release();
@@ -186,10 +189,7 @@ void global_initialize() {
     if (!counts.ok()) {
       throw std::invalid_argument(base::StrCat("lci: ", counts.status().message()));
     }
-    const auto checks = base::env_bool("LCI_CHECK", false);
-    if (!checks.ok()) {
-      throw std::invalid_argument(base::StrCat("lci: ", checks.status().message()));
-    }
+    auto checks = rt::make_checker_from_environment(*patience);
     const auto records = recorder_options_from_environment();
     auto boot = boot::make_bootstrap();
     if (!boot.ok()) {
@@ -202,7 +202,8 @@ void global_initialize() {
         observe::start_observer(*job->boot, observer_options(*patience, job->recorder.get()));
     g_default_attr = *attr;
     observe::counts_traffic().store(*counts);
-    rt::is_checked_mode().store(*checks);
+    rt::checker_of_process().store(checks.get());
+    job->checks = std::move(checks);
     state.runtimes = 0;
     base::set_log_rank(job->boot->rank());
     // Once per job: its ranks mostly have the same environment.
@@ -218,9 +219,10 @@ void global_finalize() {
   const std::lock_guard<std::mutex> guard(state.mutex);
   require_boot(state, "global_finalize");
   if (--state.initialized > 0) return;
-  if (rt::is_checked_mode().load()) {
+  if (rt::is_checked_mode()) {
     for (const std::string& each : rt::take_objects_left())
       LCI_LOG(warn, "global_finalize: ", each);
+    rt::checker_of_process().store(nullptr);
   }
   delete state.job.exchange(nullptr, std::memory_order_acq_rel);
 }
@@ -269,6 +271,7 @@ void free_runtime_x::operator()() const {
     throw std::logic_error(base::StrCat("lci: free_runtime: not freed: ", left));
   }
   const observe::waiting waiting({"free_runtime"});
+  if (impl->checks() != nullptr) impl->checks()->report_end_of(impl);
   std::string disagreement;
   std::optional<rt::finalization> together;
   if (impl->default_device() != nullptr) {
@@ -280,7 +283,7 @@ void free_runtime_x::operator()() const {
       if (impl->record()) impl->record().to()->keep(observe::keep_failure);
     }
   }
-  if (rt::is_checked_mode().load()) {
+  if (rt::is_checked_mode()) {
     for (const std::string& each : rt::leftovers(*impl)) LCI_LOG(warn, "free_runtime: ", each);
   }
   impl->report_counters();

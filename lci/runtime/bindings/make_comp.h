@@ -19,7 +19,7 @@ comp_t make_comp(const rank_state& runtime, Arguments&&... arguments) {
   } else {
     made = new Comp(std::forward<Arguments>(arguments)...);
   }
-  if (__builtin_expect(is_checked_mode().load(std::memory_order_relaxed), 0)) note_allocated(*made);
+  if (__builtin_expect(is_checked_mode(), 0)) note_allocated(*made);
   return made;
 }
 

@@ -7,6 +7,7 @@
 
 #include "lci/base/strings.h"
 #include "lci/observe/waiting.h"
+#include "lci/runtime/check/checker.h"
 #include "lci/runtime/completion/checked.h"
 #include "lci/runtime/completion/signal.h"
 #include "lci/runtime/device/poll.h"
@@ -211,6 +212,27 @@ void wait_for(const block_operation& operation, const countdown& waiting, const 
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
+// Has a checker signalled in place of the operation's completion object.
+[[gnu::noinline, gnu::cold]] void watch(const char* call, operation* started,
+                                        const stripe& of_device) {
+  runtime_impl_t& runtime = of_device.device->runtime;
+  posted_operation posted;
+  posted.what = started->kind == net::op_kind::put ? posted_operation::kind::put
+                                                   : posted_operation::kind::get;
+  posted.call = call;
+  posted.rank = started->rank;
+  posted.remote_offset = started->remote_offset;
+  posted.buffer = started->buffer;
+  posted.size = started->size;
+  posted.comp = started->comp;
+  posted.part = started->part;
+  posted.runtime = &runtime;
+  posted.device = of_device.device;
+  posted.is_of_any_device = true;  // the default device makes the progress of rails
+  started->comp = runtime.checks()->begin(posted);
+  started->part = 0;
+}
+
 [[noreturn, gnu::noinline, gnu::cold]] void report_failure(const block_operation& operation,
                                                            const char* call, int rank) {
   if (operation.device(0).is_gone(rank)) {
@@ -242,12 +264,16 @@ status_t post_block(direction_t direction, const block_t& local, const block_t& 
     static_cast<net::op&>(started) = stripe;
     started.comp = comp;
     started.part = comp == &waiting ? 0 : part;
+    if (__builtin_expect(stripe.device->is_watched(), 0)) rt::watch(call, &started, stripe);
     rt::remote_signal signal = stripe.signal;
     signal.part = part;
     const error_t result = stripe.device->rma.start(started, /*may_wait=*/true, signal);
     if (result.is_posted()) continue;
     const bool failed = result.errorcode == errorcode_t::fatal;
-    if (failed && operation.stripes() == 1) rt::report_failure(operation, call, remote.rank);
+    if (failed && operation.stripes() == 1) {
+      if (stripe.device->is_watched()) operation.runtime().checks()->cancel(*started.comp);
+      rt::report_failure(operation, call, remote.rank);
+    }
     started.signal(result.errorcode);
   }
   status_t status(errorcode_t::posted);

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "lci/base/strings.h"
+#include "lci/runtime/check/checker.h"
 #include "lci/runtime/device/poll.h"
 
 namespace lci::rt {
@@ -51,6 +52,16 @@ void collective_call::begin(coll::signature called) {
   number_ = engine_.next_collective(name()) + 1;
   if (__builtin_expect(static_cast<bool>(runtime_.record()), 0)) record(called);
   if (coll::arena* const meets = arena(); meets != nullptr) hash_ = meets->begin(number_, called);
+  if (__builtin_expect(device_.is_watched() && comp_ != nullptr, 0)) {
+    posted_operation posted;
+    posted.what = posted_operation::kind::collective;
+    posted.call = name();
+    posted.comp = comp_;
+    posted.runtime = &runtime_;
+    posted.device = &device_;
+    posted.is_of_any_device = true;
+    comp_ = runtime_.checks()->begin(posted);
+  }
 }
 
 shared_memory* collective_call::shared() const {

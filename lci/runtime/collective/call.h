@@ -145,7 +145,7 @@ class collective_call {
   group_impl_t* const group_;  // null: all ranks
   device_impl_t& device_;
   matching_engine& engine_;
-  comp_impl_t* const comp_;
+  comp_impl_t* comp_;
   const coll::operation_kind kind_;
   uint64_t number_ = 0;
   uint64_t hash_ = 0;

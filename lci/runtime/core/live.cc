@@ -93,7 +93,7 @@ class live_list {
   static void in_child() {
     live_list& list = of_process();
     for (live_object* each = list.first_; each != nullptr; each = each->next_) {
-      if (!each->is_live()) continue;  // the parent has inherited it, too
+      if (!each->is_live() && !each->is_watched()) continue;  // the parent has inherited it, too
       each->mark_ = live_object::inherited;
       list.owner_ = list.forking_;
     }

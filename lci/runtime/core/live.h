@@ -28,8 +28,12 @@ class live_object {
   live_object(const live_object&) = delete;
   live_object& operator=(const live_object&) = delete;
 
-  // Neither freed nor inherited.
+  // Neither freed nor inherited, nor watched.
   bool is_live() const { return mark_ == live; }
+  // Live, and watched: the short ways of operations, which know only live objects, leave such an
+  // object to the long ones. So watching costs nothing where it is off.
+  bool is_watched() const { return mark_ == watched; }
+  void watch() { mark_ = watched; }
 
   // Throws std::logic_error, naming `what`, fork and both process ids, if the object belongs to the
   // process that this one was forked from. For the error paths of checks with is_live().
@@ -54,6 +58,7 @@ class live_object {
   friend class live_list;
 
   static constexpr uint64_t live = 0x4c4349206c697665;       // "LCI live"
+  static constexpr uint64_t watched = 0x4c43492073656521;    // "LCI see!"
   static constexpr uint64_t inherited = 0x4c434920666f726b;  // "LCI fork"
 
   [[noreturn]] static void refuse_inherited(const char* what);

@@ -52,6 +52,22 @@ TEST(LiveTest, AFreedObjectIsNotLive) {
   EXPECT_EQ(refusal(*made), "");
 }
 
+TEST(LiveTest, AWatchedObjectIsNotLiveUntilItIsFreedOrInherited) {
+  auto* const made = new object;
+  EXPECT_FALSE(made->is_watched());
+  made->watch();
+  EXPECT_TRUE(made->is_watched());
+  EXPECT_FALSE(made->is_live());
+  EXPECT_EQ(refusal(*made), "");
+  EXPECT_EQ(
+      in_child([&] {
+        return !made->is_watched() && !made->is_live() && contains(refusal(*made), "fork") ? 7 : 0;
+      }),
+      7);
+  delete made;
+  EXPECT_FALSE(made->is_watched());
+}
+
 TEST(LiveTest, AChildMayNotUseObjectsOfItsParent) {
   const auto first = std::make_unique<object>();
   auto second = std::make_unique<object>();

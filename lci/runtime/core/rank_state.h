@@ -29,6 +29,7 @@ class runtime_impl_t;
 
 namespace rt {
 
+class checker;
 class event_signal;
 
 // What progress on a device has for the runtime that owns it. See runtime_impl_t.
@@ -61,6 +62,8 @@ class rank_state {
   const imm_layout& imm() const { return imm_; }
   // False if this rank does not record.
   const observe::event_sink& record() const { return record_; }
+  // Null unless the operations of this rank are checked (LCI_CHECK). Then its devices are watched.
+  checker* checks() const { return checks_; }
   bool counts_traffic() const { return counts_traffic_; }
 
   // Ranks that are gone.
@@ -133,6 +136,7 @@ class rank_state {
  protected:
   // Before any other thread or device knows of this object.
   runtime_attr_t& mutable_attr() { return attr_; }
+  void set_checks(checker* checks) { checks_ = checks; }
   void set_imm(const imm_layout& imm) { imm_ = imm; }
   void set_events(runtime_events* events) { events_ = events; }
 
@@ -147,6 +151,7 @@ class rank_state {
   imm_layout imm_;
   const bool counts_traffic_;
   const observe::event_sink record_;
+  checker* checks_ = nullptr;
   allocator_base_t* allocator_ = &g_allocator_default;
   std::unique_ptr<std::atomic<bool>[]> failed_;  // by rank
   std::atomic<int> first_failed_{-1};

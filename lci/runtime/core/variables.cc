@@ -78,9 +78,13 @@ const std::vector<variable>& variables() {
       {"LCI_HANG_REPORT", "seconds", "30",
        "how long a call of the library waits before the state of the job is reported; 0: never"},
       {"LCI_CHECK", "0, 1", "0",
-       "whether the library looks for mistakes of the program where it costs time: messages and "
-       "receives that are left when a runtime is freed, completion objects that are not freed, and "
-       "free_comp of an object that a receive will signal"},
+       "whether the library looks for mistakes of the program where it costs time: buffers that "
+       "change or overlap while operations are pending, completion objects that are freed too "
+       "early or never, posts that answered retry and were not repeated, operations that nobody "
+       "makes progress for, and what is left when a runtime is freed"},
+      {"LCI_CHECK_BYTES", "bytes", "1048576",
+       "with LCI_CHECK: how many bytes of each buffer are looked at: of a larger buffer half of "
+       "them at its beginning and half of them at its end"},
       {"LCI_STATS", "0, 1", "0",
        "whether the library counts its traffic; rank 0 then writes a table of all ranks at the "
        "end"},

@@ -6,6 +6,7 @@
 
 #include "lci/base/strings.h"
 #include "lci/observe/clock.h"
+#include "lci/runtime/check/checker.h"
 #include "lci/runtime/device/traffic.h"
 
 namespace lci {
@@ -28,11 +29,16 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pool
   }
   packets().devices.fetch_add(1, std::memory_order_acq_rel);
   context.users.fetch_add(1, std::memory_order_acq_rel);
+  if (rt::checker* const checks = state.checks(); checks != nullptr) {
+    checks->add_device(this, &runtime, attr.uid, &polls_);
+    watch();
+  }
   state.devices().add(this);
 }
 
 device_impl_t::~device_impl_t() {
   progress_thread_.reset();
+  if (state.checks() != nullptr) state.checks()->remove_device(this);
   state.devices().remove(this, [this] {
     device_counters_t last;
     read(&last);

@@ -47,7 +47,7 @@ target resolve(runtime_t runtime, device_t device, endpoint_t endpoint) {
     device = owner;
   }
   if (!device.is_empty()) {
-    check_live(*device.p_impl, "device");
+    check_device(*device.p_impl);
     runtime_impl_t* owner = &device.p_impl->runtime;
     if (__builtin_expect(!runtime.is_empty() && runtime.p_impl != owner, 0)) {
       throw std::invalid_argument("lci: the device belongs to another runtime");

@@ -17,6 +17,10 @@ namespace lci::rt {
 inline void check_live(const live_object& object, const char* what) {
   if (__builtin_expect(!object.is_live(), 0)) refuse_unusable(object, what);
 }
+// Devices alone may be watched instead.
+inline void check_device(const device_impl_t& device) {
+  if (!device.is_watched()) check_live(device, "device");
+}
 
 // Throws std::invalid_argument: "lci: CALL: WHY".
 [[noreturn]] void refuse_handle(const char* call, const char* why);
@@ -27,6 +31,7 @@ inline void check_live(const live_object& object, const char* what) {
 template <class Handle>
 auto* checked_handle(const Handle& handle, const char* call) {
   if (__builtin_expect(handle.is_empty() || !handle.p_impl->is_live(), 0)) {
+    if (!handle.is_empty() && handle.p_impl->is_watched()) return handle.p_impl;
     if (!handle.is_empty()) handle.p_impl->check_process("resources");
     refuse_handle(call, handle.is_empty() ? "the handle is empty" : "it has been freed before");
   }
@@ -58,7 +63,7 @@ matching_engine* resolve(runtime_impl_t& runtime, matching_engine_t engine);
 packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool);
 net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context);
 
-// That device, or the default one; null if there is none, or it may not be used.
+// That device, or the default one; null if there is none, or it may not be used, or is watched.
 inline device_impl_t* known_device(device_t device) {
   device_impl_t* const impl =
       device.is_empty() ? global_device.load(std::memory_order_relaxed) : device.p_impl;

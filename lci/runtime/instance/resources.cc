@@ -7,6 +7,7 @@
 #include "lci/net/capacity.h"
 #include "lci/net/exchange.h"
 #include "lci/observe/waiting.h"
+#include "lci/runtime/check/checker.h"
 #include "lci/runtime/core/start_failure.h"
 #include "lci/runtime/device/recording_network.h"
 #include "lci/runtime/device/traffic.h"
@@ -137,6 +138,7 @@ void runtime_impl_t::free_device(device_impl_t* device) {
     throw std::logic_error(base::StrCat("lci: free_device: ", device->extra_endpoints(),
                                         " endpoints of it have not been freed"));
   }
+  if (checks() != nullptr) checks()->report_end_of_device(device);
   if (!device->idle()) {
     throw std::logic_error(base::StrCat("lci: free_device: operations are under way on device ",
                                         device->attr.uid, "; call wait_drained first"));

@@ -10,6 +10,7 @@
 #include "lci/api/config.hpp"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
+#include "lci/runtime/check/checker.h"
 #include "lci/runtime/completion/recorded.h"
 #include "lci/runtime/core/agreement.h"
 #include "lci/runtime/core/start_failure.h"
@@ -119,11 +120,12 @@ std::string describe_hosts(const std::vector<std::string>& hosts) {
 
 runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
                                const runtime_attr_t& attributes, const global_attr_t& defaults,
-                               observe::event_sink record)
+                               observe::event_sink record, rt::checker* checks)
     : rank_state(*this, boot->rank(), boot->size(), attributes, record),
       boot_(std::move(boot)),
       no_comp_(attributes_of_no_comp()),
       effect_reports_(rank()) {
+  set_checks(checks);
   const std::vector<std::string> hosts = meet_peers(*boot_, attr(), defaults);
   set_imm(rt::imm_layout(attr().imm_nbits_tag, attr().imm_nbits_rcomp));
   set_events(&events_);
@@ -177,6 +179,8 @@ runtime_impl_t::~runtime_impl_t() {
   if (default_net_context_ != nullptr) {
     packet_pool_->forget(*default_net_context_);
   }
+  // What the engines still have signals nothing any more.
+  if (checks() != nullptr) checks()->forget(this);
 }
 
 std::string runtime_impl_t::left_over() const {

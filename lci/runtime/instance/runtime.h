@@ -41,10 +41,11 @@ class group_impl_t;
 class runtime_impl_t : public rt::live_object, public rt::rank_state {
  public:
   // Collective. `boot` is the runtime's own: names used in it are not used by anybody else.
-  // `defaults`: attributes of the default resources. `record`: where this rank records its events;
-  // it outlives the runtime. Throws.
+  // `defaults`: attributes of the default resources. `record`: where this rank records its events.
+  // `checks`: what checks its operations, or null. Both outlive the runtime. Throws.
   runtime_impl_t(std::unique_ptr<boot::bootstrap> boot, const runtime_attr_t& attributes,
-                 const global_attr_t& defaults, observe::event_sink record = {});
+                 const global_attr_t& defaults, observe::event_sink record = {},
+                 rt::checker* checks = nullptr);
   // Local; see free_runtime for the collective end.
   ~runtime_impl_t();
   runtime_impl_t(const runtime_impl_t&) = delete;

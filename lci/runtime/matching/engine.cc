@@ -367,17 +367,6 @@ void matching_engine::read(matching_engine_counters_t* out) const {
   out->unexpected_bytes = unexpected_bytes_.load(std::memory_order_relaxed);
 }
 
-std::optional<matching_key> matching_engine::find_receive_of(const comp_impl_t& comp) {
-  std::optional<matching_key> found;
-  const auto look = [&](uint64_t, void* value, entry_type type) {
-    if (found || type != entry_type::recv) return;
-    const entry& each = *to_entry(value);
-    if (static_cast<const receive&>(each).comp == &comp) found = each.key;
-  };
-  std::visit([&look](auto& entries) { entries.for_each(look); }, entries_);
-  return found;
-}
-
 size_t matching_engine::waiting_receives() { return receives_.in_use(); }
 
 size_t matching_engine::waiting() { return receives_.in_use() + unexpected_.in_use(); }

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <variant>
 
 #include "lci/api/attr.hpp"
@@ -108,8 +107,6 @@ class matching_engine : public live_object {
   // Entries that wait, and those of them that are receives. Counts them: not for fast paths.
   size_t waiting();
   size_t waiting_receives();
-  // The key of a receive that waits and signals `comp`. Reads all of them: not for fast paths.
-  std::optional<matching_key> find_receive_of(const comp_impl_t& comp);
 
   runtime_impl_t& runtime;
   const matching_engine_attr_t attr;

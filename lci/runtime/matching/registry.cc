@@ -74,14 +74,6 @@ void engine_registry::fail_peer(int rank) {
   for_each([rank](matching_engine& engine, bool) { engine.fail_peer(rank); });
 }
 
-std::optional<matching_key> engine_registry::find_receive_of(const comp_impl_t& comp) {
-  std::optional<matching_key> found;
-  for_each([&found, &comp](matching_engine& engine, bool of_group) {
-    if (!found && !of_group) found = engine.find_receive_of(comp);
-  });
-  return found;
-}
-
 void engine_registry::read(std::vector<matching_engine_counters_t>* out) {
   for_each([out](const matching_engine& engine, bool of_group) {
     if (!of_group) engine.read(&out->emplace_back());

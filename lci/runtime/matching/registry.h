@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <vector>
 
 #include "lci/api/counters.hpp"
@@ -43,8 +42,6 @@ class engine_registry {
   // Marks the rank as gone and ends what waits for a message of it, and all collectives that need
   // it.
   void fail_peer(int rank);
-  // The key of a receive that waits in an engine of the program and signals `comp`. Reads all.
-  std::optional<matching_key> find_receive_of(const comp_impl_t& comp);
   // Appends those of the engines of the program.
   void read(std::vector<matching_engine_counters_t>* out);
 

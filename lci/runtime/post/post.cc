@@ -5,6 +5,7 @@
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 #include "lci/runtime/matching/engine.h"
+#include "lci/runtime/post/checked_post.h"
 #include "lci/runtime/post/checks.h"
 #include "lci/runtime/post/short.h"
 #include "lci/runtime/post/start.h"
@@ -45,10 +46,6 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
   return status;
 }
 
-bool has_comp(const post_args_t& args) {
-  return !(args.local_comp == COMP_NULL) && !(args.local_comp == COMP_NULL_RETRY);
-}
-
 bool may_retry(const post_args_t& args) {
   return args.allow_retry && !(args.local_comp == COMP_NULL);
 }
@@ -81,7 +78,7 @@ bool may_retry(const post_args_t& args) {
 }
 
 // A receive is written only where it waits.
-inline status_t post_receive(const address& to, const post_args_t& args) {
+[[gnu::always_inline]] inline status_t post_receive(const address& to, const post_args_t& args) {
   matching_engine::receive* const posted = to.engine->make_receive();
   posted->key = {args.tag, args.rank, to.policy, false};
   posted->buffer = args.local_buffer;
@@ -102,8 +99,7 @@ inline bool is_default(const address& to) {
 
 // One kind each, so that the compiler decides all that depends on it.
 template <transfer Kind>
-[[gnu::always_inline]] inline status_t post_as(const post_args_t& args) {
-  const target target = target_of(args.runtime, args.device, args.endpoint);
+[[gnu::always_inline]] inline status_t post_to(const post_args_t& args, const target& target) {
   device_impl_t& device = *target.device;
   check_rank(args, Kind, *target.runtime);
   check_buffer(args, device);
@@ -142,6 +138,28 @@ template <transfer Kind>
     }
     return post_any(device, Kind, to, packet, args);
   }
+}
+
+template <transfer Kind>
+status_t post_plain(const post_args_t& args, const target& target) {
+  return post_to<Kind>(args, target);
+}
+
+// Names more than a device, or one that is watched.
+template <transfer Kind>
+[[gnu::noinline]] status_t post_unusual(const post_args_t& args) {
+  const target target = resolve(args.runtime, args.device, args.endpoint);
+  return target.device->is_watched() ? post_checked(args, Kind, target, &post_plain<Kind>)
+                                     : post_plain<Kind>(args, target);
+}
+
+template <transfer Kind>
+[[gnu::always_inline]] inline status_t post_as(const post_args_t& args) {
+  if (__builtin_expect(args.endpoint.is_empty() && args.runtime.is_empty(), 1)) {
+    device_impl_t* const impl = known_device(args.device);
+    if (__builtin_expect(impl != nullptr, 1)) return post_to<Kind>(args, {&impl->runtime, impl});
+  }
+  return post_unusual<Kind>(args);
 }
 
 template <transfer Kind>

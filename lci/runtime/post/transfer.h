@@ -11,6 +11,10 @@ namespace lci::rt {
 // What a post does: a row of SC'25's Table 1.
 enum class transfer { send, am, put, receive, get };
 
+inline bool has_comp(const post_args_t& args) {
+  return !(args.local_comp == COMP_NULL) && !(args.local_comp == COMP_NULL_RETRY);
+}
+
 // "post_am", for texts.
 const char* name_of(post_form_t form);
 

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <mutex>
 
+#include "lci/runtime/check/checker.h"
 #include "lci/runtime/protocol/host.h"
 
 namespace lci::rt {
@@ -65,6 +66,9 @@ bool backlog::drain(protocol_host& host) {
   // The lock is not held while posting: a continuation may push.
   for (int i = 0; i < max_posts_per_drain && pop(&waiting); ++i) {
     waiting.operation.header = waiting.header;
+    if (__builtin_expect(host.state.checks() != nullptr, 0)) {
+      host.state.checks()->check_before_sending(waiting.operation.buffer, waiting.operation.size);
+    }
     const error_t result = host.try_submit(waiting.operation, waiting.then);
     if (result.is_retry()) {
       append(waiting.operation, waiting.then);

@@ -19,6 +19,8 @@
 #include "lci/boot/in_process.h"
 #include "lci/net/sim/deterministic_scheduler.h"
 #include "lci/net/sim/settings.h"
+#include "lci/observe/recorder.h"
+#include "lci/runtime/check/checker.h"
 #include "lci/runtime/instance/runtime.h"
 #include "lci/testing/fail_fast/fail_fast.h"
 #include "lci/testing/ranks/turn_taking_bootstrap.h"
@@ -113,6 +115,14 @@ inline void choose_network(global_attr_t* defaults) {
   defaults->ofi_provider_name = std::getenv("LCI_TEST_PROVIDER");
 }
 
+// What checks the operations of all ranks of the process if LCI_CHECK is 1; null otherwise.
+inline rt::checker* checker_of_tests() {
+  const char* const wanted = std::getenv("LCI_CHECK");
+  if (wanted == nullptr || std::string(wanted) != "1") return nullptr;
+  static rt::checker of_process{rt::checker_options()};
+  return &of_process;
+}
+
 // Runs body(runtime) as every rank of a job, and destroys the runtimes together.
 inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
                     const runtime_attr_t& attr = runtime_attr_t(),
@@ -121,11 +131,16 @@ inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
   choose_network(&all);
   run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
     // On the heap: the address sanitizer aligns the stack to less than the runtime needs.
-    const auto runtime = std::make_unique<runtime_impl_t>(std::move(boot), attr, all);
+    const auto runtime = std::make_unique<runtime_impl_t>(
+        std::move(boot), attr, all, observe::event_sink(), checker_of_tests());
     body(runtime.get());
+    if (runtime->checks() != nullptr) runtime->checks()->report_end_of(runtime.get());
     wait_drained_x().runtime(runtime.get())();
     barrier_x().runtime(runtime.get())();
   });
+  if (checker_of_tests() != nullptr) {
+    EXPECT_EQ(checker_of_tests()->mistakes(), 0U) << "LCI_CHECK: see the log";
+  }
 }
 
 inline int rank_of(runtime_t runtime) { return runtime.p_impl->rank(); }

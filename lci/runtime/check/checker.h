@@ -1,0 +1,158 @@
+// What LCI_CHECK=1 knows of the operations of a process.
+#ifndef LCI_RUNTIME_CHECK_CHECKER_H_
+#define LCI_RUNTIME_CHECK_CHECKER_H_
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+
+#include "lci/api/comp.hpp"
+#include "lci/api/types.hpp"
+#include "lci/observe/rank_report.h"
+#include "lci/observe/subject.h"
+#include "lci/runtime/check/buffer_index.h"
+#include "lci/runtime/check/dropped_retries.h"
+#include "lci/runtime/check/posted_operation.h"
+
+namespace lci::rt {
+
+class pending_operation;
+
+struct checker_options {
+  // Of a larger buffer, the first and the last half of so many bytes are summed.
+  size_t most_summed = size_t{1} << 20;
+  // How long operations may be pending on a device on which nobody makes progress. 0: for ever.
+  std::chrono::milliseconds patience{0};
+  // Called with each mistake by the thread that finds it; does not call the checker. Empty: the
+  // log.
+  std::function<void(const std::string&)> report = {};
+};
+
+// Looks for mistakes in what the program does with its operations, from the post of each until its
+// completion object is signalled:
+// - a buffer that is written to, or unmapped, while a send, active message or put reads it;
+// - a buffer that a receive or get writes to, and that another pending operation has, too;
+// - a completion object that is freed while an operation will signal it;
+// - a post that answers retry and is not repeated;
+// - operations on a device on which nobody makes progress.
+// Each is reported when it is found, the first ten of a kind.
+//
+// An operation with a completion object signals an object of the checker in its place, which passes
+// the status on. The runtimes of a checker, and the threads that call them, end before it does. Their
+// devices are known to it by add_device.
+//
+// Thread safety: every member by any thread at any time; they take one lock.
+class checker {
+ public:
+  explicit checker(checker_options options);
+  ~checker();
+  checker(const checker&) = delete;
+  checker& operator=(const checker&) = delete;
+
+  // `polls`: a count that changes with each progress on the device; it lives until remove_device.
+  void add_device(const void* device, const void* runtime, int number,
+                  const std::atomic<uint32_t>* polls);
+  void remove_device(const void* device);
+
+  // A post while it is under way. An operation without a completion object is over when its post
+  // returns.
+  class post {
+   public:
+    // Throws std::invalid_argument if the operation reads its buffer, and that is not mapped.
+    post(checker& checks, const posted_operation& posted);
+    // Without an answer, the post has thrown, and its operation has not begun.
+    ~post();
+    post(const post&) = delete;
+    post& operator=(const post&) = delete;
+    // What the operation signals in place of posted.comp; null if that is null.
+    comp_impl_t* comp() const;
+    void answered(const error_t& result);
+
+   private:
+    checker& checks_;
+    const posted_operation posted_;
+    pending_operation* const pending_;
+    const uint64_t id_;
+    bool is_answered_ = false;
+  };
+
+  // An operation that is complete only later in any case, as a collective operation: what it
+  // signals in place of posted.comp, which is not null.
+  comp_impl_t* begin(const posted_operation& posted);
+  // The operation of an object that begin() has returned has not begun.
+  void cancel(comp_impl_t& begun);
+
+  // Before the network is given these bytes of an operation that had to wait in the backlog.
+  void check_before_sending(const void* bytes, size_t size);
+
+  // A sentence for an operation that will signal `comp`, as "a send of 8 bytes to rank 1 with tag 7
+  // is pending"; empty: there is none.
+  std::string pending_on(const comp_impl_t& comp) const;
+
+  // Reports, for a runtime that is about to be freed, the operations for which nobody has made
+  // progress and the posts that have not been repeated.
+  void report_end_of(const void* runtime);
+  // The former, of a device that is about to be freed.
+  void report_end_of_device(const void* device);
+  // The runtime is gone, and what it has not signalled will not be.
+  void forget(const void* runtime);
+
+  // Mistakes so far, those that were not reported for their number included.
+  uint64_t mistakes() const { return mistakes_.load(std::memory_order_relaxed); }
+
+  // For the observer's thread, as of observe::subject.
+  void describe(observe::rank_report*) {}
+  void tick();
+
+ private:
+  friend class pending_operation;
+
+  enum class kind : size_t { changed, overlap, unpolled, retry, kinds };
+  struct known_device {
+    const void* runtime;
+    int number;
+    const std::atomic<uint32_t>* polls;
+    bool is_reported = false;
+  };
+  using clock = std::chrono::steady_clock;
+
+  pending_operation* add(const posted_operation& posted);
+  // Null if it has been removed before.
+  std::unique_ptr<pending_operation> remove(uint64_t id);
+  void unlist(pending_operation* over);                          // with the lock
+  std::string overlap_of(const posted_operation& posted) const;  // with the lock; empty: none
+  void report_if_changed(pending_operation* reading, const char* until);
+  uint32_t polls_of(const posted_operation& posted) const;  // with the lock
+  // Reports operations of the runtime or device, or of all, that have been pending for so long
+  // while nobody made progress on their device.
+  void report_unpolled(clock::duration age, const void* runtime, const void* device);
+  void report(kind what, const std::string& text);
+
+  const checker_options options_;
+  std::atomic<uint64_t> mistakes_{0};
+  std::array<std::atomic<uint64_t>, static_cast<size_t>(kind::kinds)> by_kind_{};
+
+  mutable std::mutex mutex_;
+  // All below is guarded by mutex_.
+  uint64_t next_id_ = 0;
+  std::unordered_map<uint64_t, pending_operation*> pending_;  // owned by the caller of remove()
+  std::unordered_multimap<const comp_impl_t*, pending_operation*> by_comp_;
+  buffer_index<pending_operation> readers_;  // operations that read their buffers
+  buffer_index<pending_operation> writers_;
+  std::map<const void*, known_device> devices_;
+  dropped_retries retries_;
+
+  const observe::listed<checker> listed_{this};
+};
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_CHECK_CHECKER_H_

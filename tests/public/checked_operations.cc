@@ -1,0 +1,187 @@
+// checked_operations MISTAKE: two ranks that make a mistake with their operations that LCI_CHECK=1
+// names.
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <cstdio>
+#include <cstdlib>
+#include <exception>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lci.hpp"
+
+namespace {
+
+constexpr size_t large = 256 << 10;  // a rendezvous everywhere
+
+void require(bool is_so, const char* what) {
+  if (!is_so) throw std::runtime_error(what);
+}
+
+// A large message from rank 0 to rank 1, which receives it only after `meanwhile` of rank 0.
+template <class Meanwhile>
+void send_large(char* bytes, const Meanwhile& meanwhile) {
+  lci::comp_t sync = lci::alloc_sync_x().name("large")();
+  if (lci::get_rank_me() == 0) {
+    const lci::status_t status = lci::post_send_x(1, bytes, large, 7, sync).allow_retry(false)();
+    require(status.is_posted(), "the message is gone at once");
+    meanwhile(&sync);
+    lci::barrier();
+    lci::sync_wait(sync, nullptr);
+  } else {
+    std::vector<char> room(large);
+    lci::barrier();
+    const lci::status_t status = lci::post_recv(0, room.data(), large, 7, sync);
+    if (status.is_posted()) lci::sync_wait(sync, nullptr);
+  }
+  lci::free_comp(&sync);
+}
+
+void change() {
+  std::vector<char> bytes(large);
+  send_large(bytes.data(), [&](lci::comp_t*) { bytes[5000] = 1; });
+}
+
+// The memory is gone before the network reads it.
+void unmap() {
+  void* const bytes =
+      mmap(nullptr, large, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  require(bytes != MAP_FAILED, "mmap");
+  send_large(static_cast<char*>(bytes), [&](lci::comp_t*) { munmap(bytes, large); });
+  // Rank 1 will not get the message.
+  if (lci::get_rank_me() == 0) std::_Exit(3);
+}
+
+void overlap() {
+  char bytes[16] = {};
+  const int other = 1 - lci::get_rank_me();
+  lci::comp_t sync = lci::alloc_sync_x().threshold(2)();
+  static_cast<void>(lci::post_recv_x(other, bytes, 8, 1, sync).allow_done(false)());
+  static_cast<void>(lci::post_recv_x(other, bytes + 4, 8, 2, sync).allow_done(false)());
+  lci::barrier();
+  const char told[8] = {};
+  for (const lci::tag_t tag : {1, 2}) {
+    static_cast<void>(lci::post_send_x(other, told, 8, tag, lci::COMP_NULL).allow_retry(false)());
+  }
+  lci::sync_wait(sync, nullptr);
+  lci::free_comp(&sync);
+}
+
+void require_refusal(lci::comp_t comp) {
+  try {
+    lci::free_comp(&comp);
+  } catch (const std::logic_error& error) {
+    std::printf("%s\n", error.what());
+    return;
+  }
+  throw std::runtime_error("free_comp has freed what is in use");
+}
+
+void free_early() {
+  std::vector<char> bytes(large);
+  send_large(bytes.data(), [](const lci::comp_t* sync) { require_refusal(*sync); });
+  lci::comp_t sync = lci::alloc_sync_x().name("collective")();
+  if (lci::get_rank_me() == 0) {
+    lci::barrier_x().comp(sync)();
+    require_refusal(sync);
+    lci::barrier_x().matching_engine(lci::get_default_matching_engine())();
+  } else {
+    lci::barrier_x().matching_engine(lci::get_default_matching_engine())();
+    lci::barrier_x().comp(sync)();
+  }
+  lci::sync_wait(sync, nullptr);
+  lci::free_comp(&sync);
+}
+
+// Messages to itself, which it does not take meanwhile.
+void drop_retry() {
+  constexpr int most = 10 << 20;
+  const lci::comp_t handler = lci::alloc_handler_x([](lci::status_t) {}).lend_am(true)();
+  const lci::rcomp_t rcomp = lci::register_rcomp(handler);
+  const int me = lci::get_rank_me();
+  char bytes[8] = {};
+  int dropped = 0;
+  for (int i = 0; i < most && dropped == 0; ++i) {
+    if (lci::post_am(me, bytes, sizeof(bytes), lci::COMP_NULL_RETRY, rcomp).is_retry()) ++dropped;
+  }
+  require(dropped == 1, "no post has answered retry");
+  while (lci::progress().is_done()) {
+  }
+  // Repeated: no mistake.
+  char others[8] = {};
+  while (
+      lci::post_am_x(me, others, sizeof(others), lci::COMP_NULL_RETRY, rcomp).tag(1)().is_retry())
+    lci::progress();
+  lci::comp_t freed = handler;
+  lci::wait_drained();
+  lci::barrier();
+  lci::free_comp(&freed);
+}
+
+// Rank 0 waits, without progress, for what its standard error stream says.
+void forget_progress() {
+  int ends[2];
+  require(pipe(ends) == 0 && dup2(ends[1], STDERR_FILENO) >= 0, "pipe");
+  close(ends[1]);
+  std::vector<char> bytes(large);
+  send_large(bytes.data(), [&](lci::comp_t*) {
+    std::string said;
+    char some[512];
+    while (said.find("since: ") == std::string::npos) {
+      const ssize_t got = read(ends[0], some, sizeof(some));
+      require(got > 0, "nothing is said");
+      said.append(some, static_cast<size_t>(got));
+    }
+    std::printf("%s", said.c_str());
+  });
+}
+
+// As above; the operation is on a device of the thread, which it frees.
+void free_device_without_progress() {
+  lci::device_t device = lci::alloc_device();
+  char bytes[large] = {};
+  lci::comp_t sync = lci::alloc_sync();
+  const int other = 1 - lci::get_rank_me();
+  static std::vector<char> room(large);
+  const lci::status_t sent = lci::post_send_x(other, bytes, large, 1, sync).device(device)();
+  require(sent.is_posted(), "the message is gone at once");
+  try {
+    lci::free_device(&device);
+    throw std::runtime_error("free_device has freed what is in use");
+  } catch (const std::logic_error&) {
+  }
+  lci::comp_t received = lci::alloc_sync();
+  const lci::status_t status =
+      lci::post_recv_x(other, room.data(), large, 1, received).device(device)();
+  if (status.is_posted()) lci::sync_wait_x(received, nullptr).device(device)();
+  lci::sync_wait_x(sync, nullptr).device(device)();
+  lci::wait_drained_x().device(device)();
+  lci::barrier();
+  lci::free_device(&device);
+  lci::free_comp(&received);
+  lci::free_comp(&sync);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string_view mistake = argc > 1 ? argv[1] : "";
+  try {
+    lci::g_runtime_init();
+    if (mistake == "change") change();
+    if (mistake == "unmap") unmap();
+    if (mistake == "overlap") overlap();
+    if (mistake == "free") free_early();
+    if (mistake == "retry") drop_retry();
+    if (mistake == "progress") forget_progress();
+    if (mistake == "device") free_device_without_progress();
+    lci::g_runtime_fina();
+  } catch (const std::exception& error) {
+    std::fprintf(stderr, "checked_operations: %s\n", error.what());
+    return 1;
+  }
+  return 0;
+}
