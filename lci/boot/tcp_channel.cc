@@ -30,7 +30,7 @@ base::Status lost(std::string_view detail) {
 
 }  // namespace
 
-tcp_channel::tcp_channel(unique_fd socket, uint64_t max_reply_size)
+tcp_channel::tcp_channel(io::unique_fd socket, uint64_t max_reply_size)
     : socket_(std::move(socket)), max_reply_size_(max_reply_size), owner_pid_(::getpid()) {}
 
 tcp_channel::~tcp_channel() {
@@ -42,20 +42,21 @@ tcp_channel::~tcp_channel() {
   char unread[4096];
   while (::recv(socket_.get(), unread, sizeof unread, 0) > 0) {
   }
-  (void)send({0, tcp_wire::kind::leave, 0}, "", steady::now() + grace);
+  (void)send({0, tcp_wire::kind::leave, 0}, "", io::steady::now() + grace);
 }
 
 base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::string_view body,
-                                                     steady::time_point deadline) {
+                                                     io::steady::time_point deadline) {
   open_call mine;
   // A call with a zero timeout must still be sent.
-  base::Status sent = send_request(kind, body, &mine, std::max(deadline, steady::now() + grace));
+  base::Status sent =
+      send_request(kind, body, &mine, std::max(deadline, io::steady::now() + grace));
   std::unique_lock<std::mutex> lock(mutex_);
   if (sent.ok() && !wait(&lock, &mine.done, deadline)) {
     lock.unlock();
-    sent = send({0, tcp_wire::kind::cancel, mine.request}, "", steady::now() + grace);
+    sent = send({0, tcp_wire::kind::cancel, mine.request}, "", io::steady::now() + grace);
     lock.lock();
-    if (sent.ok() && !wait(&lock, &mine.done, steady::now() + grace)) {
+    if (sent.ok() && !wait(&lock, &mine.done, io::steady::now() + grace)) {
       sent = base::DeadlineExceededError("the job's bootstrap server does not answer");
     }
   }
@@ -66,7 +67,7 @@ base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::s
 }
 
 base::Status tcp_channel::begin(tcp_wire::kind kind, std::string_view body, open_call* begun) {
-  const base::Status sent = send_request(kind, body, begun, steady::now() + grace);
+  const base::Status sent = send_request(kind, body, begun, io::steady::now() + grace);
   if (!sent.ok()) {
     const std::lock_guard<std::mutex> lock(mutex_);
     pending_.erase(begun->request);
@@ -75,7 +76,7 @@ base::Status tcp_channel::begin(tcp_wire::kind kind, std::string_view body, open
 }
 
 base::StatusOr<tcp_channel::reply> tcp_channel::finish(open_call* begun, int wake,
-                                                       steady::time_point deadline) {
+                                                       io::steady::time_point deadline) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (!wait(&lock, &begun->done, deadline, wake)) {
     return base::DeadlineExceededError("the reply is not there yet");
@@ -90,12 +91,12 @@ void tcp_channel::give_up(open_call* begun) {
     const std::lock_guard<std::mutex> lock(mutex_);
     pending_.erase(begun->request);
   }
-  (void)send({0, tcp_wire::kind::cancel, begun->request}, "", steady::now() + grace);
+  (void)send({0, tcp_wire::kind::cancel, begun->request}, "", io::steady::now() + grace);
 }
 
 // Numbers the request, expects its reply, and sends it.
 base::Status tcp_channel::send_request(tcp_wire::kind kind, std::string_view body, open_call* call,
-                                       steady::time_point deadline) {
+                                       io::steady::time_point deadline) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!end_.ok()) return end_;
@@ -109,14 +110,15 @@ base::Status tcp_channel::send_request(tcp_wire::kind kind, std::string_view bod
 
 void tcp_channel::abort(std::string_view reason) {
   reason = reason.substr(0, tcp_wire::max_reason_size);
-  if (!send({reason.size(), tcp_wire::kind::abort, 0}, reason, steady::now() + grace).ok()) return;
+  if (!send({reason.size(), tcp_wire::kind::abort, 0}, reason, io::steady::now() + grace).ok())
+    return;
   const bool never = false;
   std::unique_lock<std::mutex> lock(mutex_);
-  wait(&lock, &never, steady::now() + grace);
+  wait(&lock, &never, io::steady::now() + grace);
 }
 
 base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view body,
-                               steady::time_point deadline) {
+                               io::steady::time_point deadline) {
   std::string frame;
   std::lock_guard<std::mutex> sending(send_mutex_);
   if (!preamble_sent_) tcp_wire::append_preamble(&frame);
@@ -136,7 +138,7 @@ base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view 
     const int error = errno;
     if (error == EAGAIN) {
       pollfd room = {socket_.get(), POLLOUT, 0};
-      const int ready = ::poll(&room, 1, poll_milliseconds(deadline));
+      const int ready = ::poll(&room, 1, io::poll_milliseconds(deadline));
       if (ready != 0) continue;
     }
     // Part of a frame may have been sent: nothing more can be sent. Data that the server sent
@@ -155,15 +157,15 @@ base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view 
 }
 
 bool tcp_channel::wait(std::unique_lock<std::mutex>* lock, const bool* what,
-                       steady::time_point deadline, int wake) {
+                       io::steady::time_point deadline, int wake) {
   // A thread that another reads for can't see its descriptor.
   constexpr std::chrono::milliseconds look_at_wake(100);
   while (!*what && end_.ok()) {
-    if (steady::now() >= deadline) return false;
+    if (io::steady::now() >= deadline) return false;
     if (wake != no_wake && sleep_until_readable(wake, std::chrono::milliseconds(0))) return false;
     if (reading_) {
       changed_.wait_until(
-          *lock, wake == no_wake ? deadline : std::min(deadline, steady::now() + look_at_wake));
+          *lock, wake == no_wake ? deadline : std::min(deadline, io::steady::now() + look_at_wake));
       continue;
     }
     reading_ = true;
@@ -182,9 +184,9 @@ bool tcp_channel::wait(std::unique_lock<std::mutex>* lock, const bool* what,
 }
 
 // Returns false if the connection will deliver nothing more.
-bool tcp_channel::read_some(steady::time_point deadline, int wake, std::string* received) {
+bool tcp_channel::read_some(io::steady::time_point deadline, int wake, std::string* received) {
   pollfd readable[] = {{socket_.get(), POLLIN, 0}, {wake, POLLIN, 0}};
-  if (::poll(readable, 2, poll_milliseconds(deadline)) <= 0 || readable[0].revents == 0) {
+  if (::poll(readable, 2, io::poll_milliseconds(deadline)) <= 0 || readable[0].revents == 0) {
     return true;  // the caller checks again
   }
   received->resize(read_size);

@@ -10,9 +10,9 @@
 #include <string_view>
 
 #include "lci/base/status.h"
-#include "lci/boot/deadline.h"
-#include "lci/boot/socket.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/io/deadline.h"
+#include "lci/io/socket.h"
 
 namespace lci::boot {
 
@@ -36,7 +36,7 @@ class tcp_channel {
 
   // `socket` is connected and non-blocking; the first call sends the preamble. A reply larger than
   // `max_reply_size` ends the connection.
-  tcp_channel(unique_fd socket, uint64_t max_reply_size);
+  tcp_channel(io::unique_fd socket, uint64_t max_reply_size);
   // Notifies the server that the rank leaves, unless the connection is lost.
   ~tcp_channel();
 
@@ -46,14 +46,14 @@ class tcp_channel {
   // Unavailable as in the contract of bootstrap. FailedPrecondition if the other end speaks another
   // protocol or version.
   base::StatusOr<reply> call(tcp_wire::kind kind, std::string_view body,
-                             steady::time_point deadline);
+                             io::steady::time_point deadline);
 
   // Sends a request whose reply finish() awaits. The call is alive until it is done or the channel
   // is destroyed. Errors as of call().
   base::Status begin(tcp_wire::kind kind, std::string_view body, open_call* begun);
   // Waits for the reply. DeadlineExceeded, and the request is still open, if the deadline comes or
   // the descriptor `wake` is readable before; other errors as of call().
-  base::StatusOr<reply> finish(open_call* begun, int wake, steady::time_point deadline);
+  base::StatusOr<reply> finish(open_call* begun, int wake, io::steady::time_point deadline);
 
   // The reply to an open call is not wanted any more.
   void give_up(open_call* begun);
@@ -66,20 +66,20 @@ class tcp_channel {
 
  private:
   base::Status send_request(tcp_wire::kind kind, std::string_view body, open_call* call,
-                            steady::time_point deadline);
+                            io::steady::time_point deadline);
   base::Status send(const tcp_wire::header& header, std::string_view body,
-                    steady::time_point deadline);
+                    io::steady::time_point deadline);
   static constexpr int no_wake = -1;
   // Waits until *what, the end of the job, the deadline, or until there is something to read from
   // `wake`; returns false only for the last two.
-  bool wait(std::unique_lock<std::mutex>* lock, const bool* what, steady::time_point deadline,
+  bool wait(std::unique_lock<std::mutex>* lock, const bool* what, io::steady::time_point deadline,
             int wake = no_wake);
-  bool read_some(steady::time_point deadline, int wake, std::string* received);
+  bool read_some(io::steady::time_point deadline, int wake, std::string* received);
   void take(std::string_view received);
   bool take_frame();
   void end(base::Status why);
 
-  const unique_fd socket_;
+  const io::unique_fd socket_;
   const uint64_t max_reply_size_;
   const int64_t owner_pid_;
 

@@ -8,13 +8,13 @@
 #include <utility>
 
 #include "lci/base/strings.h"
-#include "lci/boot/deadline.h"
 #include "lci/boot/messages.h"
 #include "lci/boot/process.h"
-#include "lci/boot/socket.h"
 #include "lci/boot/tcp_channel.h"
 #include "lci/boot/tcp_helper.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/io/deadline.h"
+#include "lci/io/socket.h"
 
 namespace lci::boot {
 namespace {
@@ -58,7 +58,7 @@ class tcp_bootstrap : public bootstrap {
       }
     }
     base::StatusOr<tcp_channel::reply> reply =
-        channel_->finish(watched_.get(), wake, deadline_after(timeout));
+        channel_->finish(watched_.get(), wake, io::deadline_after(timeout));
     if (base::IsDeadlineExceeded(reply.status())) return reply.status();
     watched_.reset();
     return value_of(std::move(reply), kind::get, describe_call("watch", key), timeout);
@@ -101,7 +101,7 @@ class tcp_bootstrap : public bootstrap {
     std::string body;
     tcp_wire::append_text(&body, key);
     if (value != nullptr) tcp_wire::append_text(&body, *value);
-    return value_of(channel_->call(what, body, deadline_after(timeout)), what,
+    return value_of(channel_->call(what, body, io::deadline_after(timeout)), what,
                     describe_call(word, key), timeout);
   }
 
@@ -142,8 +142,8 @@ struct attempt {
 
 // Connects once and says hello once. `refusal_is_final`: give up if no server listens.
 attempt try_once(const tcp_client_options& options, const std::string& node,
-                 steady::time_point deadline, bool refusal_is_final) {
-  base::StatusOr<unique_fd> socket = connect_to(options.address, deadline);
+                 io::steady::time_point deadline, bool refusal_is_final) {
+  base::StatusOr<io::unique_fd> socket = io::connect_to(options.address, deadline);
   if (!socket.ok()) {
     const bool again = base::IsUnavailable(socket.status()) && !refusal_is_final;
     return {socket.status(), again ? next_step::connect_again : next_step::give_up};
@@ -208,7 +208,7 @@ base::Status with_context(const base::Status& status, const tcp_client_options& 
 
 base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& options,
                                                    bool standalone) {
-  const steady::time_point deadline = deadline_after(options.timeout);
+  const io::steady::time_point deadline = io::deadline_after(options.timeout);
   const std::string node = node_name();
   const bool serve = standalone && options.position.rank == 0;
   std::string_view hint;
@@ -233,7 +233,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
     if (made.result.ok()) return std::move(made.result);
     const bool unreachable = base::IsUnavailable(made.result.status()) ||
                              base::IsFailedPrecondition(made.result.status());
-    if (made.next == next_step::give_up || steady::now() >= deadline) {
+    if (made.next == next_step::give_up || io::steady::now() >= deadline) {
       return with_context(made.result.status(), options, unreachable ? hint : "");
     }
     pause(attempts);

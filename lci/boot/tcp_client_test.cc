@@ -13,8 +13,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
-#include "lci/boot/socket.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/io/socket.h"
 #include "lci/testing/job/test_job.h"
 
 namespace lci::boot {
@@ -39,8 +39,8 @@ tcp_client_options options_for(const std::string& address, int rank, int size,
 class fake_server {
  public:
   explicit fake_server(std::string answer)
-      : listener_(listen_on("127.0.0.1:0").value()),
-        address_(local_address(listener_.get()).value()),
+      : listener_(io::listen_on("127.0.0.1:0").value()),
+        address_(io::local_address(listener_.get()).value()),
         thread_([this, answer = std::move(answer)] { run(answer); }) {}
   ~fake_server() { thread_.join(); }
   const std::string& address() const { return address_; }
@@ -49,7 +49,7 @@ class fake_server {
   void run(const std::string& answer) {
     pollfd event = {listener_.get(), POLLIN, 0};
     ::poll(&event, 1, -1);
-    unique_fd fd(::accept(listener_.get(), nullptr, nullptr));
+    io::unique_fd fd(::accept(listener_.get(), nullptr, nullptr));
     listener_.reset();
     char hello[tcp_wire::preamble_size + tcp_wire::header_size + 1];
     ASSERT_GT(::recv(fd.get(), hello, sizeof hello, MSG_WAITALL), 0);
@@ -61,7 +61,7 @@ class fake_server {
     }
   }
 
-  unique_fd listener_;
+  io::unique_fd listener_;
   const std::string address_;
   std::thread thread_;
 };
@@ -160,7 +160,7 @@ class pipe_pair {
   }
 
  private:
-  unique_fd read_, write_;
+  io::unique_fd read_, write_;
 };
 
 TEST(standalone, others_get_and_leave_while_rank_0_computes) {
@@ -237,9 +237,9 @@ TEST(standalone, the_helper_is_no_child_and_ends_with_the_job) {
     return true;
   });
   EXPECT_EQ(failed, 0);
-  const steady::time_point deadline = deadline_after(test_timeout);
-  while (!listen_on(job.address()).ok()) {
-    ASSERT_LT(steady::now(), deadline) << "the helper still listens";
+  const io::steady::time_point deadline = io::deadline_after(test_timeout);
+  while (!io::listen_on(job.address()).ok()) {
+    ASSERT_LT(io::steady::now(), deadline) << "the helper still listens";
     ::sched_yield();
   }
 }

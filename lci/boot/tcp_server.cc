@@ -22,7 +22,7 @@
 #include "lci/base/strings.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/tcp_wire.h"
-#include "lci/boot/token.h"
+#include "lci/io/handshake.h"
 
 namespace lci::boot {
 namespace {
@@ -40,7 +40,7 @@ constexpr int events_per_step = 64;
 
 class server final : public tcp_server, private bootstrap_state::output {
  public:
-  server(unique_fd listener, unique_fd poll, std::string address, const options& job)
+  server(io::unique_fd listener, io::unique_fd poll, std::string address, const options& job)
       : listener_(std::move(listener)),
         poll_(std::move(poll)),
         address_(std::move(address)),
@@ -103,7 +103,7 @@ class server final : public tcp_server, private bootstrap_state::output {
 
   struct connection {
     uint64_t id = 0;
-    unique_fd fd;
+    io::unique_fd fd;
     int rank = -1;         // -1: unauthenticated
     bool greeted = false;  // the preamble was valid
     bool broken = false;   // to be dropped before step() returns
@@ -127,7 +127,7 @@ class server final : public tcp_server, private bootstrap_state::output {
 
   void accept_some() {
     for (int i = 0; i < accepts_per_step; ++i) {
-      unique_fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
+      io::unique_fd fd(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC));
       if (!fd) {
         if (errno == ECONNABORTED || errno == EINTR) continue;
         const int error = errno;
@@ -144,7 +144,7 @@ class server final : public tcp_server, private bootstrap_state::output {
         }
         return;
       }
-      tune_connection(fd.get());
+      io::tune_connection(fd.get());
       auto owned = std::make_unique<connection>();
       connection* c = owned.get();
       c->id = next_id_++;
@@ -246,12 +246,12 @@ class server final : public tcp_server, private bootstrap_state::output {
       c->broken = true;
       return;
     }
-    if (!same_token(hello.token, token_)) {
+    if (!io::same_code(hello.token, token_)) {
       refuse(c, header.request,
              "its token is not this job's; check LCI_BOOT_TOKEN and LCI_BOOT_ADDR");
       return;
     }
-    if (token_.empty() && peer_user(c->fd.get()) != ::geteuid()) {
+    if (token_.empty() && io::peer_user(c->fd.get()) != ::geteuid()) {
       refuse(c, header.request,
              "without a token only processes of the user who started the job are accepted; set "
              "LCI_BOOT_TOKEN to the same secret in all ranks");
@@ -398,8 +398,8 @@ class server final : public tcp_server, private bootstrap_state::output {
     if (!listening_) watch_listener(true);
   }
 
-  const unique_fd listener_;
-  const unique_fd poll_;
+  const io::unique_fd listener_;
+  const io::unique_fd poll_;
   const std::string address_;
   const std::string token_;
   bootstrap_state job_;
@@ -416,12 +416,12 @@ class server final : public tcp_server, private bootstrap_state::output {
 }  // namespace
 
 base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::listen(const options& job) {
-  base::StatusOr<unique_fd> listener = listen_on(job.bind_address);
+  base::StatusOr<io::unique_fd> listener = io::listen_on(job.bind_address);
   if (!listener.ok()) return listener.status();
   return serve(*std::move(listener), job);
 }
 
-base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(unique_fd listener,
+base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(io::unique_fd listener,
                                                               const options& job) {
   if (job.size < 1) {
     return base::InvalidArgumentError(
@@ -436,15 +436,15 @@ base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(unique_fd listener
     return base::InvalidArgumentError(
         base::StrCat("job id \"", job.job_id, "\": only letters, digits, _ and - are accepted"));
   }
-  base::StatusOr<std::string> address = local_address(listener.get());
+  base::StatusOr<std::string> address = io::local_address(listener.get());
   if (!address.ok()) return address.status();
-  if (job.token.empty() && !is_loopback(listener.get())) {
+  if (job.token.empty() && !io::is_loopback(listener.get())) {
     return base::InvalidArgumentError(
         base::StrCat("a server at ", *address,
                      " can be reached from other machines and needs a token: set LCI_BOOT_TOKEN to "
                      "the same secret (such as 32 random hexadecimal digits) in all ranks"));
   }
-  unique_fd poll(::epoll_create1(EPOLL_CLOEXEC));
+  io::unique_fd poll(::epoll_create1(EPOLL_CLOEXEC));
   if (!poll)
     return base::ResourceExhaustedError(base::StrCat("epoll_create1: ", base::error_text(errno)));
   return std::make_unique<server>(std::move(listener), std::move(poll), *std::move(address), job);

@@ -11,7 +11,7 @@
 
 #include "lci/base/status.h"
 #include "lci/boot/bootstrap_state.h"
-#include "lci/boot/socket.h"
+#include "lci/io/socket.h"
 
 namespace lci::boot {
 
@@ -47,8 +47,9 @@ class tcp_server {
   using abort_report = bootstrap_state::abort_report;
 
   static base::StatusOr<std::unique_ptr<tcp_server>> listen(const options& job);
-  // As listen(), with a socket that listens already (see listen_on); `bind_address` is not used.
-  static base::StatusOr<std::unique_ptr<tcp_server>> serve(unique_fd listener, const options& job);
+  // As listen(), with a socket that listens already (see io::listen_on); `bind_address` is not used.
+  static base::StatusOr<std::unique_ptr<tcp_server>> serve(io::unique_fd listener,
+                                                           const options& job);
 
   // Closes every connection; waiting ranks get Unavailable.
   virtual ~tcp_server() = default;

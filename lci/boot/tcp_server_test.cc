@@ -14,8 +14,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
-#include "lci/boot/deadline.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/io/deadline.h"
 
 namespace lci::boot {
 namespace {
@@ -75,23 +75,24 @@ class tcp_server_test : public testing::Test {
     server_ = *std::move(server);
   }
 
-  unique_fd connect() {
-    base::StatusOr<unique_fd> fd = connect_to(server_->address(), deadline_after(patience));
+  io::unique_fd connect() {
+    base::StatusOr<io::unique_fd> fd =
+        io::connect_to(server_->address(), io::deadline_after(patience));
     EXPECT_TRUE(fd.ok()) << fd.status();
-    return fd.ok() ? *std::move(fd) : unique_fd();
+    return fd.ok() ? *std::move(fd) : io::unique_fd();
   }
 
   void step_until(const std::function<bool()>& done) {
-    const steady::time_point deadline = deadline_after(patience);
+    const io::steady::time_point deadline = io::deadline_after(patience);
     while (!done()) {
-      ASSERT_LT(steady::now(), deadline) << "waited for too long";
+      ASSERT_LT(io::steady::now(), deadline) << "waited for too long";
       pollfd event = {server_->poll_fd(), POLLIN, 0};
       ::poll(&event, 1, 1);
       server_->step();
     }
   }
 
-  void send(const unique_fd& fd, std::string_view bytes) {
+  void send(const io::unique_fd& fd, std::string_view bytes) {
     step_until([&] {
       const ssize_t sent = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent > 0) bytes.remove_prefix(static_cast<size_t>(sent));
@@ -100,7 +101,7 @@ class tcp_server_test : public testing::Test {
   }
 
   // Receives exactly `bytes` bytes; fewer if the connection ends before.
-  std::string receive(const unique_fd& fd, size_t bytes) {
+  std::string receive(const io::unique_fd& fd, size_t bytes) {
     std::string received;
     step_until([&] {
       if (received.size() == bytes) return true;
@@ -112,9 +113,9 @@ class tcp_server_test : public testing::Test {
     return received;
   }
 
-  bool is_closed(const unique_fd& fd) { return receive(fd, 1).empty(); }
+  bool is_closed(const io::unique_fd& fd) { return receive(fd, 1).empty(); }
 
-  reply receive_frame(const unique_fd& fd) {
+  reply receive_frame(const io::unique_fd& fd) {
     reply r;
     const std::string bytes = receive(fd, tcp_wire::header_size);
     tcp_wire::header header;
@@ -134,13 +135,13 @@ class tcp_server_test : public testing::Test {
   }
 
   // Opens a rank's connection and sends its hello.
-  unique_fd join(uint32_t rank, uint32_t size) {
-    unique_fd fd = connect();
+  io::unique_fd join(uint32_t rank, uint32_t size) {
+    io::unique_fd fd = connect();
     send(fd, hello(rank, size));
     return fd;
   }
 
-  void expect_welcome(const unique_fd& fd) {
+  void expect_welcome(const io::unique_fd& fd) {
     EXPECT_EQ(receive(fd, tcp_wire::preamble_size), preamble());
     const reply r = receive_frame(fd);
     tcp_wire::welcome welcome;
@@ -151,14 +152,14 @@ class tcp_server_test : public testing::Test {
 
   // Two ranks start, enter a barrier and leave: the job works.
   void expect_job_works() {
-    std::vector<unique_fd> ranks;
+    std::vector<io::unique_fd> ranks;
     for (uint32_t rank : {0u, 1u}) ranks.push_back(join(rank, 2));
-    for (const unique_fd& rank : ranks) expect_welcome(rank);
-    for (const unique_fd& rank : ranks) {
+    for (const io::unique_fd& rank : ranks) expect_welcome(rank);
+    for (const io::unique_fd& rank : ranks) {
       send(rank, frame(kind::enter_barrier, 2, text_body({"name"})));
     }
-    for (const unique_fd& rank : ranks) EXPECT_EQ(receive_frame(rank).result, code::ok);
-    for (const unique_fd& rank : ranks) send(rank, frame(kind::leave, 0));
+    for (const io::unique_fd& rank : ranks) EXPECT_EQ(receive_frame(rank).result, code::ok);
+    for (const io::unique_fd& rank : ranks) send(rank, frame(kind::leave, 0));
     step_until([&] { return server_->count(rank_state::finished) == 2; });
   }
 
@@ -215,9 +216,9 @@ INSTANTIATE_TEST_SUITE_P(all, tcp_unauthenticated_peer, testing::ValuesIn(unauth
 
 TEST_P(tcp_unauthenticated_peer, is_refused_and_harms_nobody) {
   listen(2);
-  const unique_fd waiting = join(1, 2);  // a rank that is connected already
+  const io::unique_fd waiting = join(1, 2);  // a rank that is connected already
   step_until([&] { return server_->state(1) == rank_state::connected; });
-  const unique_fd fd = connect();
+  const io::unique_fd fd = connect();
   send(fd, GetParam().bytes);
   if (GetParam().answer != nullptr) {
     EXPECT_EQ(receive(fd, tcp_wire::preamble_size), preamble());
@@ -229,7 +230,7 @@ TEST_P(tcp_unauthenticated_peer, is_refused_and_harms_nobody) {
   EXPECT_EQ(server_->state(0), rank_state::absent);
   EXPECT_EQ(server_->state(1), rank_state::connected);
   EXPECT_FALSE(server_->aborted());
-  const unique_fd zero = join(0, 2);
+  const io::unique_fd zero = join(0, 2);
   expect_welcome(zero);
   expect_welcome(waiting);
 }
@@ -238,11 +239,11 @@ TEST_P(tcp_unauthenticated_peer, is_refused_and_harms_nobody) {
 TEST_F(tcp_server_test, half_a_hello_harms_nobody) {
   listen(2);
   const std::string whole = hello(0, 2);
-  std::vector<unique_fd> silent;
+  std::vector<io::unique_fd> silent;
   for (size_t bytes = 0; bytes < whole.size(); bytes += 7) {
     silent.push_back(connect());
     send(silent.back(), whole.substr(0, bytes));
-    const unique_fd ended = connect();
+    const io::unique_fd ended = connect();
     send(ended, whole.substr(0, bytes));
   }
   expect_job_works();
@@ -250,7 +251,7 @@ TEST_F(tcp_server_test, half_a_hello_harms_nobody) {
 
 TEST_F(tcp_server_test, a_slow_hello_is_a_hello) {
   listen(1);
-  const unique_fd fd = connect();
+  const io::unique_fd fd = connect();
   for (char byte : hello(0, 1)) {
     send(fd, std::string_view(&byte, 1));
     server_->step();
@@ -260,7 +261,7 @@ TEST_F(tcp_server_test, a_slow_hello_is_a_hello) {
 
 TEST_F(tcp_server_test, frames_may_arrive_in_one_piece) {
   listen(1);
-  const unique_fd fd = connect();
+  const io::unique_fd fd = connect();
   send(fd, hello(0, 1) + frame(kind::put, 2, text_body({"key", "value"})) +
                frame(kind::get, 3, text_body({"key"})) + frame(kind::leave, 0));
   expect_welcome(fd);
@@ -278,7 +279,7 @@ TEST_F(tcp_server_test, a_flood_of_unauthenticated_peers_does_not_keep_ranks_out
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
   const size_t flood = limit.rlim_cur > 5000 ? 2000 : 300;
   listen(2);
-  std::vector<unique_fd> crowd;
+  std::vector<io::unique_fd> crowd;
   for (size_t i = 0; i < flood; ++i) {
     crowd.push_back(connect());
     if (i % 64 == 0) server_->step();
@@ -305,10 +306,10 @@ class no_descriptors {
 // Once all ranks are there, nobody is missed.
 TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {
   listen(2);
-  const unique_fd first = join(0, 2);
-  const unique_fd second = join(1, 2);
+  const io::unique_fd first = join(0, 2);
+  const io::unique_fd second = join(1, 2);
   expect_welcome(first);
-  const unique_fd third = connect();
+  const io::unique_fd third = connect();
   pollfd event = {server_->poll_fd(), POLLIN, 0};
   ASSERT_EQ(::poll(&event, 1, -1), 1);
   {
@@ -328,9 +329,9 @@ TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {
 // A rank that can't connect is missed: all learn why, at once.
 TEST_F(tcp_server_test, without_descriptors_for_a_rank_the_job_ends) {
   listen(3);
-  const unique_fd first = join(0, 3);
+  const io::unique_fd first = join(0, 3);
   step_until([&] { return server_->state(0) == rank_state::connected; });
-  const unique_fd second = connect();
+  const io::unique_fd second = connect();
   pollfd event = {server_->poll_fd(), POLLIN, 0};
   ASSERT_EQ(::poll(&event, 1, -1), 1);
   {
@@ -359,9 +360,9 @@ TEST_F(tcp_server_test, a_rank_that_sends_nonsense_is_lost_alone) {
         frame(kind::cancel, 5, "x"), frame(kind::leave, 5, "x"), frame(kind::reply, 5, "x"),
         frame(kind::get, 3, text_body({"never"})) + frame(kind::get, 3, text_body({"twice"}))}) {
     listen(3);
-    std::vector<unique_fd> ranks;
+    std::vector<io::unique_fd> ranks;
     for (uint32_t rank : {0u, 1u, 2u}) ranks.push_back(join(rank, 3));
-    for (const unique_fd& rank : ranks) expect_welcome(rank);
+    for (const io::unique_fd& rank : ranks) expect_welcome(rank);
     send(ranks[0], frame(kind::enter_barrier, 9, text_body({"all"})));
     send(ranks[1], nonsense);
     EXPECT_TRUE(is_closed(ranks[1]));
@@ -379,7 +380,7 @@ TEST_F(tcp_server_test, a_rank_that_sends_nonsense_is_lost_alone) {
 
 TEST_F(tcp_server_test, a_rank_that_does_not_read_keeps_nobody) {
   listen(2);
-  const unique_fd deaf = join(0, 2), other = join(1, 2);
+  const io::unique_fd deaf = join(0, 2), other = join(1, 2);
   expect_welcome(deaf);
   expect_welcome(other);
   const std::string large(bootstrap::max_value_size, 'v');
@@ -400,15 +401,15 @@ TEST_F(tcp_server_test, a_rank_that_does_not_read_keeps_nobody) {
 
 TEST_F(tcp_server_test, the_launcher_s_abort_reaches_all_and_later_ones) {
   listen(3);
-  const unique_fd started = join(0, 3);
+  const io::unique_fd started = join(0, 3);
   step_until([&] { return server_->state(0) == rank_state::connected; });
   server_->abort(-1, "rank 1 was killed");
   server_->abort(2, "too late");
   ASSERT_TRUE(server_->aborted().has_value());
   EXPECT_EQ(server_->aborted()->rank, -1);
   EXPECT_EQ(server_->aborted()->reason, "rank 1 was killed");
-  const unique_fd late = join(2, 3);
-  for (const unique_fd* fd : {&started, &late}) {
+  const io::unique_fd late = join(2, 3);
+  for (const io::unique_fd* fd : {&started, &late}) {
     EXPECT_EQ(receive(*fd, tcp_wire::preamble_size), preamble());
     const reply r = receive_frame(*fd);
     EXPECT_EQ(r.what, kind::aborted);
@@ -423,9 +424,9 @@ TEST_F(tcp_server_test, states_follow_the_ranks) {
   listen(3);
   EXPECT_EQ(server_->count(rank_state::absent), 3);
   EXPECT_TRUE(server_->idle());
-  std::vector<unique_fd> ranks;
+  std::vector<io::unique_fd> ranks;
   for (uint32_t rank : {0u, 1u, 2u}) ranks.push_back(join(rank, 3));
-  for (const unique_fd& rank : ranks) expect_welcome(rank);
+  for (const io::unique_fd& rank : ranks) expect_welcome(rank);
   EXPECT_EQ(server_->count(rank_state::connected), 3);
   EXPECT_FALSE(server_->idle());
   send(ranks[0], frame(kind::leave, 0));
@@ -433,7 +434,7 @@ TEST_F(tcp_server_test, states_follow_the_ranks) {
   ranks[1].reset();
   step_until([&] { return server_->state(1) == rank_state::lost; });
   // Rank 0 is early for the next round, and is in no round until the last rank has left this one.
-  const unique_fd early = join(0, 3);
+  const io::unique_fd early = join(0, 3);
   send(early, frame(kind::cancel, 1));
   EXPECT_EQ(receive(early, tcp_wire::preamble_size), preamble());
   EXPECT_THAT(receive_frame(early).payload, HasSubstr("did not end on rank 2"));
@@ -445,10 +446,10 @@ TEST_F(tcp_server_test, states_follow_the_ranks) {
 
 TEST_F(tcp_server_test, without_a_token_the_user_counts) {
   listen(2, "");
-  const unique_fd own = connect();
+  const io::unique_fd own = connect();
   send(own, hello(0, 2, ""));
   step_until([&] { return server_->state(0) == rank_state::connected; });
-  const unique_fd guess = connect();
+  const io::unique_fd guess = connect();
   send(guess, hello(1, 2, "guess"));
   receive(guess, tcp_wire::preamble_size);
   EXPECT_EQ(receive_frame(guess).result, code::refused);
@@ -456,7 +457,7 @@ TEST_F(tcp_server_test, without_a_token_the_user_counts) {
   // The kernel records the user that created a socket as its owner.
   if (::geteuid() != 0) GTEST_SKIP() << "NOTHING WAS TESTED: only root can try to be somebody else";
   if (::seteuid(65534) != 0) GTEST_SKIP() << "NOTHING WAS TESTED: no other user here";
-  const unique_fd foreign = connect();
+  const io::unique_fd foreign = connect();
   ASSERT_EQ(::seteuid(0), 0);
   send(foreign, hello(1, 2, ""));
   receive(foreign, tcp_wire::preamble_size);

@@ -1,17 +1,20 @@
-// A connection between lcrun and a helper that sends and receives frames without blocking.
-#ifndef LCI_TOOLS_LAUNCHER_FRAMED_CONNECTION_H_
-#define LCI_TOOLS_LAUNCHER_FRAMED_CONNECTION_H_
+// A connection that sends and receives frames without blocking.
+#ifndef LCI_IO_FRAMED_CONNECTION_H_
+#define LCI_IO_FRAMED_CONNECTION_H_
 
 #include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <memory>
 #include <string>
 #include <string_view>
 
-#include "lci/boot/socket.h"
-#include "tools/launcher/event_loop.h"
-#include "tools/launcher/wire.h"
+#include "lci/io/event_loop.h"
+#include "lci/io/framing.h"
+#include "lci/io/unique_fd.h"
 
-namespace lci::launcher {
+namespace lci::io {
 
 // Thread safety: the loop's thread. Make it by std::make_shared, because its owner may release it
 // in a callback.
@@ -20,7 +23,8 @@ class framed_connection : public std::enable_shared_from_this<framed_connection>
   class owner {
    public:
     // Returns false if the frame is invalid. The connection then ends with on_end.
-    virtual bool on_frame(framed_connection& from, wire::kind kind, std::string_view body) = 0;
+    virtual bool on_frame(framed_connection& from, const frame_header& header,
+                          std::string_view body) = 0;
     // The connection has ended, for the reason `why`. Called once, and not after close().
     virtual void on_end(framed_connection& from, const std::string& why) = 0;
 
@@ -28,15 +32,19 @@ class framed_connection : public std::enable_shared_from_this<framed_connection>
     ~owner() = default;
   };
 
+  // A body that may be sent on several connections.
+  using shared_body = std::shared_ptr<const std::string>;
+
   // `socket` is connected and non-blocking. Bodies of more than `max_body` bytes end the
   // connection.
-  framed_connection(event_loop* loop, boot::unique_fd socket, owner* to, size_t max_body);
+  framed_connection(event_loop* loop, unique_fd socket, const protocol& of, owner* to,
+                    uint64_t max_body);
   ~framed_connection();
 
   // The side that sends its preamble first.
   enum class speaker { self, peer };
-  // Begins to receive. Sends the preamble now, or when the peer's preamble has arrived. Call once,
-  // after construction.
+  // Begins to receive. Sends the preamble now, or when the peer's preamble has arrived; a peer of
+  // another protocol receives nothing. Call once, after construction.
   void start(speaker first);
 
   // Ends the connection when the peer's kernel has not answered keep-alives, or has not
@@ -45,14 +53,15 @@ class framed_connection : public std::enable_shared_from_this<framed_connection>
   void set_timeout(std::chrono::milliseconds timeout);
 
   // Changes the owner and the limit of the bodies.
-  void hand_over(owner* to, size_t max_body);
+  void hand_over(owner* to, uint64_t max_body);
 
-  template <class Frame>
-  void send(const Frame& frame) {
-    if (!open_) return;
-    wire::append_frame(&out_, frame);
-    flush();
-  }
+  // Sends what the socket accepts, and keeps the rest until the socket accepts it. Calls no member
+  // of the owner.
+  void send(uint8_t kind, uint32_t request, std::string body);
+  void send(uint8_t kind, uint32_t request, shared_body body);
+
+  // Receives what has arrived, as the loop does. For callers whose decision depends on it.
+  void receive_now();
 
   // Ends the connection, after writing as much as the socket accepts without blocking.
   void close();
@@ -60,26 +69,32 @@ class framed_connection : public std::enable_shared_from_this<framed_connection>
   int fd() const { return socket_.get(); }
 
  private:
+  struct chunk {
+    std::string header;
+    shared_body body;  // may be null
+  };
+
   void send_preamble();
   void flush();
   void ready();
   void receive();
-  bool take_one(size_t* used);
+  void take_items();
   void end(const std::string& why);
 
   event_loop* const loop_;
-  boot::unique_fd socket_;
+  const unique_fd socket_;
+  const protocol protocol_;
   owner* owner_;
-  size_t max_body_;
+  uint64_t max_body_;
   event_loop::id watched_ = 0;
   bool open_ = true;
   bool preamble_is_sent_ = false;
-  bool greeted_ = false;        // the peer's preamble was valid
-  std::string protocol_error_;  // the invalid data that the peer has sent; empty: none
-  std::string in_;
-  std::string out_;
+  bool is_receiving_ = false;
+  frame_reader in_;
+  std::deque<chunk> out_;
+  size_t written_ = 0;  // of out_.front()
 };
 
-}  // namespace lci::launcher
+}  // namespace lci::io
 
-#endif  // LCI_TOOLS_LAUNCHER_FRAMED_CONNECTION_H_
+#endif  // LCI_IO_FRAMED_CONNECTION_H_
