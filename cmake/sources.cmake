@@ -37,6 +37,9 @@ set(LCI_SOURCES
   lci/coll/rooted.cc
   lci/coll/scan.cc
   lci/coll/signature.cc
+  lci/io/acceptor.cc
+  lci/io/event_loop.cc
+  lci/io/framed_connection.cc
   lci/io/framing.cc
   lci/io/handshake.cc
   lci/io/socket.cc

@@ -19,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
 #include "lci/boot/file_layout.h"
+#include "lci/io/deadline.h"
 #include "lci/io/unique_fd.h"
 #include "lci/testing/job/test_job.h"
 

@@ -10,8 +10,6 @@
 
 namespace lci::boot {
 
-using rank_state = tcp_server::rank_state;
-
 std::vector<rank_state> look_at_file_job(const std::string& root) {
   std::vector<rank_state> states;
   base::StatusOr<file_log> round = job_directory::open_latest_round(root);

@@ -13,6 +13,8 @@
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/messages.h"
+#include "lci/io/bytes.h"
+#include "lci/io/handshake.h"
 
 namespace lci::boot {
 namespace {
@@ -42,7 +44,24 @@ tcp_channel::~tcp_channel() {
   char unread[4096];
   while (::recv(socket_.get(), unread, sizeof unread, 0) > 0) {
   }
-  (void)send({0, tcp_wire::kind::leave, 0}, "", io::steady::now() + grace);
+  (void)send(tcp_wire::kind::leave, 0, "", io::steady::now() + grace);
+}
+
+base::StatusOr<tcp_channel::reply> tcp_channel::say_hello(const std::string& token,
+                                                          std::string_view body,
+                                                          io::steady::time_point deadline) {
+  io::client_handshake handshake(tcp_wire::protocol, token);
+  if (handshake.challenge().empty()) return base::InternalError("no random bytes (getrandom)");
+  base::StatusOr<reply> proof = call(tcp_wire::kind::challenge, handshake.challenge(), deadline);
+  if (!proof.ok()) return proof;
+  if (!handshake.check_proof(proof->payload)) {
+    return base::PermissionDeniedError(io::server_has_wrong_token);
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_authenticated_ = true;
+  }
+  return call(tcp_wire::kind::hello, handshake.hello(body), deadline);
 }
 
 base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::string_view body,
@@ -54,7 +73,7 @@ base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::s
   std::unique_lock<std::mutex> lock(mutex_);
   if (sent.ok() && !wait(&lock, &mine.done, deadline)) {
     lock.unlock();
-    sent = send({0, tcp_wire::kind::cancel, mine.request}, "", io::steady::now() + grace);
+    sent = send(tcp_wire::kind::cancel, mine.request, "", io::steady::now() + grace);
     lock.lock();
     if (sent.ok() && !wait(&lock, &mine.done, io::steady::now() + grace)) {
       sent = base::DeadlineExceededError("the job's bootstrap server does not answer");
@@ -91,7 +110,7 @@ void tcp_channel::give_up(open_call* begun) {
     const std::lock_guard<std::mutex> lock(mutex_);
     pending_.erase(begun->request);
   }
-  (void)send({0, tcp_wire::kind::cancel, begun->request}, "", io::steady::now() + grace);
+  (void)send(tcp_wire::kind::cancel, begun->request, "", io::steady::now() + grace);
 }
 
 // Numbers the request, expects its reply, and sends it.
@@ -105,26 +124,24 @@ base::Status tcp_channel::send_request(tcp_wire::kind kind, std::string_view bod
     } while (call->request == 0 || pending_.count(call->request) != 0);
     pending_[call->request] = call;
   }
-  return send({body.size(), kind, call->request}, body, deadline);
+  return send(kind, call->request, body, deadline);
 }
 
 void tcp_channel::abort(std::string_view reason) {
   reason = reason.substr(0, tcp_wire::max_reason_size);
-  if (!send({reason.size(), tcp_wire::kind::abort, 0}, reason, io::steady::now() + grace).ok())
-    return;
+  if (!send(tcp_wire::kind::abort, 0, reason, io::steady::now() + grace).ok()) return;
   const bool never = false;
   std::unique_lock<std::mutex> lock(mutex_);
   wait(&lock, &never, io::steady::now() + grace);
 }
 
-base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view body,
+base::Status tcp_channel::send(tcp_wire::kind kind, uint32_t request, std::string_view body,
                                io::steady::time_point deadline) {
   std::string frame;
   std::lock_guard<std::mutex> sending(send_mutex_);
-  if (!preamble_sent_) tcp_wire::append_preamble(&frame);
+  if (!preamble_sent_) io::append_preamble(&frame, tcp_wire::protocol);
   preamble_sent_ = true;
-  tcp_wire::append_header(&frame, header);
-  frame.append(body.data(), body.size());
+  io::append_frame(&frame, static_cast<uint8_t>(kind), request, body);
   std::string_view rest = frame;
   // The server always reads, so that this wait for room ends even if no thread of this rank reads
   // replies meanwhile.
@@ -198,61 +215,62 @@ bool tcp_channel::read_some(io::steady::time_point deadline, int wake, std::stri
 
 // Requires mutex_.
 void tcp_channel::take(std::string_view received) {
-  in_.append(received.data(), received.size());
-  if (!greeted_ && in_.size() >= tcp_wire::preamble_size) {
-    unsigned version = 0;
-    const tcp_wire::preamble_check check = tcp_wire::check_preamble(in_.data(), &version);
-    if (check == tcp_wire::preamble_check::not_ours) {
-      end(base::FailedPreconditionError(
-          "the server at this address is not a bootstrap server of LCI; check LCI_BOOT_ADDR"));
-      return;
+  in_.add(received);
+  while (end_.ok()) {
+    io::frame_header header;
+    std::string_view body;
+    switch (
+        in_.next(is_authenticated_ ? max_reply_size_ : io::max_handshake_body, &header, &body)) {
+      case io::frame_reader::item::none:
+        return;
+      case io::frame_reader::item::preamble:
+        break;
+      case io::frame_reader::item::frame:
+        if (!take_frame(header, body)) end(lost("it sent a malformed frame"));
+        break;
+      case io::frame_reader::item::invalid:
+        end(is_authenticated_ ? lost(in_.error().message())
+                              : base::FailedPreconditionError(in_.error().message()));
+        break;
     }
-    if (check == tcp_wire::preamble_check::other_version) {
-      end(base::FailedPreconditionError(base::StrCat(
-          "the job's server speaks version ", version, " of the bootstrap's wire, this rank ",
-          tcp_wire::version, "; start all ranks and lcrun from one release")));
-      return;
-    }
-    greeted_ = true;
-    in_.erase(0, tcp_wire::preamble_size);
-  }
-  if (!greeted_) return;
-  while (end_.ok() && take_frame()) {
   }
 }
 
-bool tcp_channel::take_frame() {
-  if (in_.size() < tcp_wire::header_size) return false;
-  tcp_wire::header header;
-  if (!tcp_wire::decode_header(in_.data(), &header) || header.body_size > max_reply_size_) {
-    end(lost("it sent a malformed frame"));
-    return false;
+// Returns false if the frame is malformed. Requires mutex_.
+bool tcp_channel::take_frame(const io::frame_header& header, std::string_view body) {
+  io::body_reader reader(body);
+  reply answer;
+  switch (static_cast<tcp_wire::kind>(header.kind)) {
+    case tcp_wire::kind::aborted: {
+      const uint32_t word = reader.u32();
+      const int rank = word == tcp_wire::no_rank ? -1 : static_cast<int>(word);
+      if (lost_rank_ < 0) lost_rank_ = rank;
+      end(aborted_by(rank, reader.rest()));
+      return true;
+    }
+    case tcp_wire::kind::refused:
+      end(base::PermissionDeniedError(
+          base::StrCat("the job's server refuses this process: ", body)));
+      return true;
+    case tcp_wire::kind::proof:
+      break;
+    case tcp_wire::kind::reply:
+      answer.code = static_cast<tcp_wire::code>(reader.u8());
+      if (answer.code == tcp_wire::code::unavailable) {
+        const auto rank = static_cast<int>(reader.u32());
+        if (lost_rank_ < 0) lost_rank_ = rank;
+      }
+      break;
+    default:
+      return false;
   }
-  const size_t size = static_cast<size_t>(header.body_size);
-  if (in_.size() - tcp_wire::header_size < size) return false;
-  tcp_wire::body_reader body(std::string_view(in_).substr(tcp_wire::header_size, size));
-  if (header.kind == tcp_wire::kind::aborted) {
-    const uint32_t word = body.u32();
-    const int rank = word == tcp_wire::no_rank ? -1 : static_cast<int>(word);
-    if (lost_rank_ < 0) lost_rank_ = rank;
-    end(aborted_by(rank, body.rest()));
-    return false;
-  }
-  const auto code = static_cast<tcp_wire::code>(body.u8());
-  if (code == tcp_wire::code::unavailable) {
-    const auto rank = static_cast<int>(body.u32());
-    if (lost_rank_ < 0) lost_rank_ = rank;
-  }
-  if (header.kind != tcp_wire::kind::reply || !body.ok()) {
-    end(lost("it sent a malformed frame"));
-    return false;
-  }
+  if (!reader.ok()) return false;
   const auto found = pending_.find(header.request);
   if (found != pending_.end()) {  // otherwise the call has timed out
-    found->second->answer = {code, std::string(body.rest())};
+    answer.payload = std::string(reader.rest());
+    found->second->answer = std::move(answer);
     found->second->done = true;
   }
-  in_.erase(0, tcp_wire::header_size + size);
   return true;
 }
 

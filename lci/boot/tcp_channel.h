@@ -12,7 +12,8 @@
 #include "lci/base/status.h"
 #include "lci/boot/tcp_wire.h"
 #include "lci/io/deadline.h"
-#include "lci/io/socket.h"
+#include "lci/io/framing.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::boot {
 
@@ -34,11 +35,16 @@ class tcp_channel {
     reply answer;
   };
 
-  // `socket` is connected and non-blocking; the first call sends the preamble. A reply larger than
-  // `max_reply_size` ends the connection.
+  // `socket` is connected and non-blocking. A reply larger than `max_reply_size` ends the connection.
   tcp_channel(io::unique_fd socket, uint64_t max_reply_size);
   // Notifies the server that the rank leaves, unless the connection is lost.
   ~tcp_channel();
+
+  // The first call: each end proves to the other one that it has `token`, then sends the hello
+  // `body` and waits for its reply, as call() does. PermissionDenied if the server does not have the
+  // token, or refuses this rank.
+  base::StatusOr<reply> say_hello(const std::string& token, std::string_view body,
+                                  io::steady::time_point deadline);
 
   // Sends a request and waits for its reply. At the deadline, cancels the request and returns the
   // server's answer to the cancellation: code deadline_exceeded with a reason, or the reply if that
@@ -67,7 +73,7 @@ class tcp_channel {
  private:
   base::Status send_request(tcp_wire::kind kind, std::string_view body, open_call* call,
                             io::steady::time_point deadline);
-  base::Status send(const tcp_wire::header& header, std::string_view body,
+  base::Status send(tcp_wire::kind kind, uint32_t request, std::string_view body,
                     io::steady::time_point deadline);
   static constexpr int no_wake = -1;
   // Waits until *what, the end of the job, the deadline, or until there is something to read from
@@ -76,7 +82,7 @@ class tcp_channel {
             int wake = no_wake);
   bool read_some(io::steady::time_point deadline, int wake, std::string* received);
   void take(std::string_view received);
-  bool take_frame();
+  bool take_frame(const io::frame_header& header, std::string_view body);
   void end(base::Status why);
 
   const io::unique_fd socket_;
@@ -88,12 +94,12 @@ class tcp_channel {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  bool reading_ = false;  // a thread is in read_some()
-  bool greeted_ = false;  // the server's preamble was valid
+  bool reading_ = false;           // a thread is in read_some()
+  bool is_authenticated_ = false;  // the server has the token
   uint32_t next_request_ = 1;
   std::map<uint32_t, open_call*> pending_;
   int lost_rank_ = -1;
-  std::string in_;  // received, not yet parsed
+  io::frame_reader in_{tcp_wire::protocol};
   base::Status
       end_;  // why there will be no more replies: Aborted, Unavailable or FailedPrecondition
 };

@@ -13,6 +13,7 @@
 #include "lci/boot/tcp_channel.h"
 #include "lci/boot/tcp_helper.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/io/bytes.h"
 #include "lci/io/deadline.h"
 #include "lci/io/socket.h"
 
@@ -51,7 +52,7 @@ class tcp_bootstrap : public bootstrap {
       watched_ = std::make_unique<tcp_channel::open_call>();
       watched_key_ = key;
       std::string body;
-      tcp_wire::append_text(&body, key);
+      io::append_text(&body, key);
       if (base::Status bad = channel_->begin(kind::get, body, watched_.get()); !bad.ok()) {
         watched_.reset();
         return bad;
@@ -76,7 +77,7 @@ class tcp_bootstrap : public bootstrap {
     const base::StatusOr<std::string> all =
         call(kind::enter_allgather, "allgather", name, &value, timeout);
     if (!all.ok()) return all.status();
-    tcp_wire::body_reader reader(*all);
+    io::body_reader reader(*all);
     std::vector<std::string> values;
     for (int rank = 0; rank < position_.size; ++rank) values.emplace_back(reader.text());
     if (!reader.complete()) {
@@ -99,8 +100,8 @@ class tcp_bootstrap : public bootstrap {
   base::StatusOr<std::string> call(kind what, std::string_view word, std::string_view key,
                                    const std::string_view* value, duration timeout) {
     std::string body;
-    tcp_wire::append_text(&body, key);
-    if (value != nullptr) tcp_wire::append_text(&body, *value);
+    io::append_text(&body, key);
+    if (value != nullptr) io::append_text(&body, *value);
     return value_of(channel_->call(what, body, io::deadline_after(timeout)), what,
                     describe_call(word, key), timeout);
   }
@@ -157,10 +158,9 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
   hello.size = static_cast<uint32_t>(position.size);
   hello.local_rank = place_known ? static_cast<uint32_t>(position.local_rank) : 0;
   hello.local_size = place_known ? static_cast<uint32_t>(position.local_size) : 0;
-  hello.token = options.token;
   hello.node = std::string_view(node).substr(0, tcp_wire::max_node_size);
   base::StatusOr<tcp_channel::reply> reply =
-      channel->call(kind::hello, tcp_wire::encode_hello(hello), deadline);
+      channel->say_hello(options.token, tcp_wire::encode_hello(hello), deadline);
   // The connection was lost without an answer: the server made room among its unauthenticated
   // peers, or the server is the helper of the previous program, which is just ending.
   if (base::IsUnavailable(reply.status())) return {reply.status(), next_step::connect_again};
@@ -180,9 +180,6 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
       return {timed_out("the start of the job", options.position, options.timeout, reply->payload)};
     case code::unavailable:
       return {base::UnavailableError(reply->payload)};
-    case code::refused:
-      return {base::PermissionDeniedError(
-          base::StrCat("the job's server refuses this process: ", reply->payload))};
     default:
       return {base::InternalError("the server's answer to the hello is malformed")};
   }

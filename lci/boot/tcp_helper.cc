@@ -18,6 +18,8 @@
 #include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/process.h"
+#include "lci/io/socket.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::boot {
 namespace {

@@ -68,7 +68,7 @@ frame_reader::item frame_reader::next(uint64_t max_body, frame_header* header,
     const uint64_t word = load_le(rest.data(), preamble_size);
     if (preamble_magic::decode(word) != protocol_.magic || preamble_zero::decode(word) != 0) {
       return invalid(base::FailedPreconditionError(
-          base::StrCat("what answers there is not ", protocol_.server)));
+          base::StrCat("what answers there is not ", protocol_.server, "; check the address")));
     }
     has_preamble_ = true;
     used_ += preamble_size;

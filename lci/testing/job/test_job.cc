@@ -13,6 +13,7 @@
 #include "lci/boot/in_process.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/tcp_client.h"
+#include "lci/io/socket.h"
 #include "lci/testing/fail_fast/fail_fast.h"
 #include "lci/testing/job/rank_processes.h"
 
