@@ -115,6 +115,7 @@ class helper final : rank_group::events, io::framed_connection::owner, agents::e
   std::unique_ptr<io::connector> connector_;
   io::steady::time_point connect_until_;
   std::string connect_error_;
+  std::string token_;
   int tries_ = 0;
   std::shared_ptr<io::framed_connection> connection_;  // null: not yet connected, or lost
   bool adopted_ = false;
@@ -144,7 +145,7 @@ bool helper::prepare() {
 
 void helper::connect() {
   std::vector<std::string> addresses = request_.addresses;
-  std::string token = request_.token;
+  token_ = request_.token;
   if (by_hand_ != nullptr) {
     base::StatusOr<job_address> at = find_job_address(*by_hand_);
     if (!at.ok()) {  // the file may not exist yet
@@ -152,10 +153,10 @@ void helper::connect() {
       return;
     }
     addresses = {at->address};
-    token = at->token;
+    token_ = at->token;
   }
   connector_ = std::make_unique<io::connector>(
-      &loop_, wire::protocol, addresses, token, wire::encode(hello()),
+      &loop_, wire::protocol, addresses, token_, wire::encode(hello()),
       [this](base::StatusOr<std::shared_ptr<io::framed_connection>> to) {
         if (to.ok()) {
           connected(*std::move(to));
@@ -365,6 +366,7 @@ base::Status helper::take_own_programs(rank_assignment* assigned) const {
 
 void helper::start(const wire::rank_assignment& frame) {
   rank_assignment assigned = from_frame(frame);
+  assigned.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", token_));  // it is not sent
   base::Status found = by_hand_ != nullptr ? take_own_programs(&assigned) : base::OkStatus();
   if (found.ok()) found = find_programs(&assigned);
   if (!found.ok()) {

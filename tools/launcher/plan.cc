@@ -191,6 +191,7 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
 // Selects the variables that the job has on other hosts. Their other variables are those of the
 // host.
 bool travels(std::string_view assignment) {
+  if (base::StartsWith(assignment, "LCI_BOOT_TOKEN=")) return false;  // the helpers have it
   return base::StartsWith(assignment, "LCI_") || base::StartsWith(assignment, "FI_");
 }
 
