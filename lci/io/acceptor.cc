@@ -5,7 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "lci/io/socket.h"
@@ -57,10 +57,11 @@ bool acceptor::accept_one() {
     return false;
   }
   tune_connection(socket.get());
-  auto connection = std::make_shared<framed_connection>(
-      loop_, std::move(socket), protocol_, static_cast<framed_connection::owner*>(this),
-      max_handshake_body);
-  unauthenticated_.push_back({connection, server_handshake(protocol_, token_)});
+  auto connection = std::make_shared<framed_connection>(loop_, std::move(socket), protocol_,
+                                                        nullptr, max_handshake_body);
+  peer& added = unauthenticated_.emplace_back(this, connection);
+  added.self = std::prev(unauthenticated_.end());
+  connection->hand_over(&added, max_handshake_body);
   connection->start(framed_connection::speaker::peer);
   connection->receive_now();  // the challenge has often arrived already
   if (unauthenticated_.size() > max_peers_) close_oldest();
@@ -70,31 +71,27 @@ bool acceptor::accept_one() {
 void acceptor::close_oldest() {
   const std::shared_ptr<framed_connection> oldest = unauthenticated_.front().connection;
   oldest->receive_now();
-  const auto found = find(*oldest);
-  if (found == unauthenticated_.end()) return;  // it is authenticated, or has ended
+  // It may be authenticated now, or have ended.
+  if (unauthenticated_.empty() || unauthenticated_.front().connection != oldest) return;
   oldest->close();
-  unauthenticated_.erase(found);
+  unauthenticated_.pop_front();
 }
 
-bool acceptor::on_frame(framed_connection& from, const frame_header& header,
-                        std::string_view body) {
-  const auto found = find(from);
+bool acceptor::on_frame(peer& from, const frame_header& header, std::string_view body) {
   if (header.kind == handshake_kind::challenge) {
-    std::string proof = found->handshake.answer(body);
+    std::string proof = from.handshake.answer(body);
     if (proof.empty()) return false;
-    from.send(handshake_kind::proof, header.request, std::move(proof));
+    from.connection->send(handshake_kind::proof, header.request, std::move(proof));
     return true;
   }
-  if (header.kind != handshake_kind::hello || !found->handshake.is_hello(body)) return false;
-  const peer client = std::move(*found);
-  unauthenticated_.erase(found);
-  std::string refusal = refusal_of(client, body);
-  if (refusal.empty()) {
-    refusal = to_->admit(client.connection, header.request, body.substr(code_size));
-  }
+  if (header.kind != handshake_kind::hello || !from.handshake.is_hello(body)) return false;
+  const std::shared_ptr<framed_connection> client = from.connection;
+  std::string refusal = refusal_of(from, body);
+  unauthenticated_.erase(from.self);
+  if (refusal.empty()) refusal = to_->admit(client, header.request, body.substr(code_size));
   if (refusal.empty()) return true;
-  client.connection->send(handshake_kind::refused, header.request, std::move(refusal));
-  client.connection->close();
+  client->send(handshake_kind::refused, header.request, std::move(refusal));
+  client->close();
   return true;
 }
 
@@ -106,15 +103,6 @@ std::string acceptor::refusal_of(const peer& from, std::string_view hello) const
            "LCI_BOOT_TOKEN to the same secret in all ranks";
   }
   return "";
-}
-
-void acceptor::on_end(framed_connection& from, const std::string&) {
-  unauthenticated_.erase(find(from));
-}
-
-acceptor::peers::iterator acceptor::find(const framed_connection& which) {
-  return std::find_if(unauthenticated_.begin(), unauthenticated_.end(),
-                      [&](const peer& one) { return one.connection.get() == &which; });
 }
 
 }  // namespace lci::io

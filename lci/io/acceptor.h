@@ -8,6 +8,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "lci/io/event_loop.h"
 #include "lci/io/framed_connection.h"
@@ -26,7 +27,7 @@ namespace lci::io {
 // connects again.
 //
 // Thread safety: the loop's thread.
-class acceptor final : private framed_connection::owner {
+class acceptor final {
  public:
   class events {
    public:
@@ -54,20 +55,28 @@ class acceptor final : private framed_connection::owner {
   void resume();
 
  private:
-  struct peer {
-    std::shared_ptr<framed_connection> connection;
+  // An unauthenticated peer.
+  struct peer final : framed_connection::owner {
+    peer(acceptor* by, std::shared_ptr<framed_connection> to)
+        : owner(by), connection(std::move(to)), handshake(by->protocol_, by->token_) {}
+    bool on_frame(framed_connection&, const frame_header& header, std::string_view body) override {
+      return owner->on_frame(*this, header, body);
+    }
+    void on_end(framed_connection&, const std::string&) override {
+      owner->unauthenticated_.erase(self);
+    }
+
+    acceptor* const owner;
+    const std::shared_ptr<framed_connection> connection;
     server_handshake handshake;
+    std::list<peer>::iterator self;
   };
-  using peers = std::list<peer>;
 
   void accept_some();
   bool accept_one();
   void close_oldest();
+  bool on_frame(peer& from, const frame_header& header, std::string_view body);
   std::string refusal_of(const peer& from, std::string_view hello) const;
-  bool on_frame(framed_connection& from, const frame_header& header,
-                std::string_view body) override;
-  void on_end(framed_connection& from, const std::string& why) override;
-  peers::iterator find(const framed_connection& which);
 
   event_loop* const loop_;
   events* const to_;
@@ -76,7 +85,7 @@ class acceptor final : private framed_connection::owner {
   const std::string token_;
   const size_t max_peers_;
   event_loop::id watched_;
-  peers unauthenticated_;  // the oldest first
+  std::list<peer> unauthenticated_;  // the oldest first
 };
 
 }  // namespace lci::io

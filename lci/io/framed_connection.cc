@@ -1,8 +1,6 @@
 #include "lci/io/framed_connection.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
@@ -37,20 +35,6 @@ void framed_connection::send_preamble() {
   append_preamble(&preamble.header, protocol_);
   out_.push_back(std::move(preamble));
   flush();
-}
-
-void framed_connection::set_timeout(std::chrono::milliseconds timeout) {
-  const auto set = [this](int level, int option, int value) {
-    ::setsockopt(socket_.get(), level, option, &value, sizeof(value));
-  };
-  const int ms = static_cast<int>(std::clamp<int64_t>(timeout.count(), 1000, 1 << 30));
-  set(IPPROTO_TCP, TCP_NODELAY, 1);
-  set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, std::clamp(ms / 3000, 1, 32767));
-  set(IPPROTO_TCP, TCP_KEEPINTVL, std::clamp(ms / 6000, 1, 32767));
-  set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  // Also limits the keep-alives.
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, ms);
 }
 
 void framed_connection::hand_over(owner* to, uint64_t max_body) {

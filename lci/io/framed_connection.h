@@ -2,7 +2,6 @@
 #ifndef LCI_IO_FRAMED_CONNECTION_H_
 #define LCI_IO_FRAMED_CONNECTION_H_
 
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -46,11 +45,6 @@ class framed_connection : public std::enable_shared_from_this<framed_connection>
   // Begins to receive. Sends the preamble now, or when the peer's preamble has arrived; a peer of
   // another protocol receives nothing. Call once, after construction.
   void start(speaker first);
-
-  // Ends the connection when the peer's kernel has not answered keep-alives, or has not
-  // acknowledged data, for this time. The peer's process need not answer, so a stopped process
-  // (Ctrl-Z) is not lost.
-  void set_timeout(std::chrono::milliseconds timeout);
 
   // Changes the owner and the limit of the bodies.
   void hand_over(owner* to, uint64_t max_body);

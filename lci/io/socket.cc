@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -206,16 +207,17 @@ base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_poin
   return base::Status(why.code(), base::StrCat("cannot connect to ", address, ": ", why.message()));
 }
 
-void tune_connection(int fd) {
+void tune_connection(int fd, std::chrono::milliseconds patience) {
   const auto set = [fd](int level, int option, int value) {
     ::setsockopt(fd, level, option, &value, sizeof value);
   };
+  const int ms = static_cast<int>(std::clamp<int64_t>(patience.count(), 1000, 1 << 30));
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, std::clamp(ms / 2000, 1, 32767));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, std::clamp(ms / 6000, 1, 32767));
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30000);  // ms; limit for unacknowledged data
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, ms);  // limits the keep-alives, too
 }
 
 bool is_loopback(int fd) {

@@ -4,6 +4,7 @@
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,9 +41,10 @@ base::StatusOr<std::vector<unique_fd>> begin_connecting(std::string_view address
 // without the address.
 base::Status connect_result(int fd);
 
-// Disables Nagle's algorithm, and sets keepalive so that a peer whose host has died is noticed
-// within half a minute.
-void tune_connection(int fd);
+// Disables Nagle's algorithm, and ends the connection when the peer's kernel has not answered
+// keep-alives, or has not acknowledged data, for `patience` (at least 1 s). The peer's process need
+// not answer, so a stopped process (Ctrl-Z) is not lost.
+void tune_connection(int fd, std::chrono::milliseconds patience = std::chrono::seconds(30));
 
 // Whether a listening socket accepts connections from this machine only.
 bool is_loopback(int fd);

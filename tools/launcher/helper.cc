@@ -20,6 +20,7 @@
 #include "lci/base/strings.h"
 #include "lci/io/connector.h"
 #include "lci/io/framed_connection.h"
+#include "lci/io/socket.h"
 #include "tools/launcher/agents.h"
 #include "tools/launcher/assignment_frame.h"
 #include "tools/launcher/launch_request.h"
@@ -195,7 +196,7 @@ void helper::connected(std::shared_ptr<io::framed_connection> to) {
   loop_.at(io::steady::now(), [this] { connector_ = nullptr; });
   connection_ = std::move(to);
   connection_->hand_over(this, wire::max_lcrun_body);
-  connection_->set_timeout(std::chrono::milliseconds(request_.host_timeout_ms));
+  io::tune_connection(connection_->fd(), std::chrono::milliseconds(request_.host_timeout_ms));
 }
 
 int helper::run() {

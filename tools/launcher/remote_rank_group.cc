@@ -216,7 +216,7 @@ std::string remote_rank_group::admit(const std::shared_ptr<io::framed_connection
   host.processors = static_cast<int>(std::min<uint32_t>(hello.processors, 1 << 20));
   node_of_connection_[peer.get()] = hello.node;
   peer->hand_over(this, wire::max_helper_body);
-  peer->set_timeout(options_.host_timeout);
+  io::tune_connection(peer->fd(), options_.host_timeout);
   wire::adopted frame;
   for (const size_t child : children_of(hello.node)) {
     frame.children.push_back({static_cast<uint32_t>(child), plan_.hosts[child].start});
