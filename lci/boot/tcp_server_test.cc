@@ -395,6 +395,10 @@ class no_descriptors {
 
 // Once all ranks are there, nobody is missed.
 TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {
+#ifdef __SANITIZE_ADDRESS__
+  // UBSan probes memory with a pipe before it follows a pointer to a virtual table.
+  GTEST_SKIP() << "NOTHING WAS TESTED: the sanitizer needs descriptors of its own";
+#endif
   listen(2);
   const io::unique_fd first = join(0, 2);
   const io::unique_fd second = join(1, 2);
@@ -418,6 +422,10 @@ TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {
 
 // A rank that can't connect is missed: all learn why, at once.
 TEST_F(tcp_server_test, without_descriptors_for_a_rank_the_job_ends) {
+#ifdef __SANITIZE_ADDRESS__
+  // UBSan probes memory with a pipe before it follows a pointer to a virtual table.
+  GTEST_SKIP() << "NOTHING WAS TESTED: the sanitizer needs descriptors of its own";
+#endif
   listen(3);
   const io::unique_fd first = join(0, 3);
   step_until([&] { return server_->state(0) == rank_state::connected; });

@@ -356,6 +356,10 @@ TEST_F(acceptor_test, reads_the_oldest_before_it_closes_it) {
 }
 
 TEST_F(acceptor_test, without_descriptors_it_makes_room_and_then_waits) {
+#ifdef __SANITIZE_ADDRESS__
+  // UBSan probes memory with a pipe before it follows a pointer to a virtual table.
+  GTEST_SKIP() << "NOTHING WAS TESTED: the sanitizer needs descriptors of its own";
+#endif
   const unique_fd stranger = connect_raw();
   send_raw(stranger, preamble());
   EXPECT_EQ(receive_raw(stranger, preamble_size), preamble());
