@@ -4,6 +4,7 @@ set(LCI_SOURCES
   lci/base/check.cc
   lci/base/env.cc
   lci/base/error_text.cc
+  lci/base/hmac.cc
   lci/base/log.cc
   lci/base/process_barrier.cc
   lci/base/rank_list.cc
@@ -24,7 +25,6 @@ set(LCI_SOURCES
   lci/boot/messages.cc
   lci/boot/process.cc
   lci/boot/select.cc
-  lci/boot/socket.cc
   lci/boot/tcp_channel.cc
   lci/boot/tcp_client.cc
   lci/boot/tcp_helper.cc
@@ -37,6 +37,12 @@ set(LCI_SOURCES
   lci/coll/rooted.cc
   lci/coll/scan.cc
   lci/coll/signature.cc
+  lci/io/acceptor.cc
+  lci/io/event_loop.cc
+  lci/io/framed_connection.cc
+  lci/io/framing.cc
+  lci/io/handshake.cc
+  lci/io/socket.cc
   lci/net/backend.cc
   lci/net/capacity.cc
   lci/net/exchange.cc
@@ -284,23 +290,24 @@ set(LCRUN_SOURCES
   lci/boot/job_id.cc
   lci/boot/messages.cc
   lci/boot/process.cc
-  lci/boot/socket.cc
   lci/boot/tcp_server.cc
+  lci/io/acceptor.cc
+  lci/io/connector.cc
+  lci/io/event_loop.cc
+  lci/io/framed_connection.cc
+  lci/io/framing.cc
+  lci/io/handshake.cc
+  lci/io/socket.cc
   lci/observe/job_report.cc
   lci/observe/rank_report.cc
   tools/cli/help.cc
   tools/cli/parse.cc
   tools/cli/values.cc
-  tools/launcher/acceptor.cc
   tools/launcher/addresses.cc
   tools/launcher/agent.cc
   tools/launcher/agents.cc
   tools/launcher/assignment_frame.cc
-  tools/launcher/authentication.cc
   tools/launcher/binding.cc
-  tools/launcher/connector.cc
-  tools/launcher/event_loop.cc
-  tools/launcher/framed_connection.cc
   tools/launcher/helper.cc
   tools/launcher/helper_listener.cc
   tools/launcher/hosts.cc
@@ -325,8 +332,7 @@ set(LCRUN_SOURCES
   tools/launcher/state_query.cc
   tools/launcher/terminal_input.cc
   tools/launcher/topology.cc
-  tools/launcher/uri.cc
-  tools/launcher/wire.cc)
+  tools/launcher/uri.cc)
 
 set(LCRUN_ABSEIL
   absl::str_format

@@ -10,7 +10,7 @@
 
 namespace lci::boot {
 
-using tcp_wire::body_reader;
+using io::body_reader;
 using tcp_wire::code;
 using tcp_wire::kind;
 
@@ -59,7 +59,7 @@ void bootstrap_state::reply(int rank, uint32_t request, code result, std::string
 
 void bootstrap_state::reply_lost(int rank, uint32_t request, int lost, std::string_view text) {
   std::string payload;
-  tcp_wire::append_le(&payload, static_cast<uint32_t>(lost), 4);
+  io::append_le(&payload, static_cast<uint32_t>(lost), 4);
   payload.append(text.data(), text.size());
   reply(rank, request, code::unavailable, payload);
 }
@@ -188,15 +188,15 @@ int bootstrap_state::first_lost(int rank) {
 
 // Frames.
 
-bool bootstrap_state::frame(int rank, const tcp_wire::header& header, std::string_view body) {
+bool bootstrap_state::frame(int rank, kind what, uint32_t request, std::string_view body) {
   member& who = ranks_[static_cast<size_t>(rank)];
-  switch (header.kind) {
+  switch (what) {
     case kind::leave:
       if (!body.empty()) return false;
       departed(rank, started_ ? rank_state::finished : rank_state::lost);
       return true;
     case kind::cancel:
-      return body.empty() && cancel(rank, header.request);
+      return body.empty() && cancel(rank, request);
     case kind::abort:
       if (body.size() > tcp_wire::max_reason_size) return false;
       if (aborted_) {
@@ -217,10 +217,10 @@ bool bootstrap_state::frame(int rank, const tcp_wire::header& header, std::strin
     notify_aborted(rank);
     return true;
   }
-  if (!started_ || who.early || calls_.count({rank, header.request}) != 0) return false;
-  if (header.kind == kind::put) return put(rank, header.request, body);
-  if (header.kind == kind::get) return get(rank, header.request, body);
-  return enter(rank, header, body);
+  if (!started_ || who.early || calls_.count({rank, request}) != 0) return false;
+  if (what == kind::put) return put(rank, request, body);
+  if (what == kind::get) return get(rank, request, body);
+  return enter(rank, what, request, body);
 }
 
 bool bootstrap_state::put(int rank, uint32_t request, std::string_view body) {
@@ -270,27 +270,26 @@ bool bootstrap_state::get(int rank, uint32_t request, std::string_view body) {
   return true;
 }
 
-bool bootstrap_state::enter(int rank, const tcp_wire::header& header, std::string_view body) {
-  const std::string_view what = collective_name(header.kind);
+bool bootstrap_state::enter(int rank, kind what, uint32_t request, std::string_view body) {
+  const std::string_view word = collective_name(what);
   body_reader reader(body);
   const std::string_view name = reader.text();
-  const std::string_view value =
-      header.kind == kind::enter_allgather ? reader.text() : std::string_view();
-  if (!reader.complete() || !check_key(what, name).ok() || !check_value(what, name, value).ok()) {
+  const std::string_view value = what == kind::enter_allgather ? reader.text() : std::string_view();
+  if (!reader.complete() || !check_key(word, name).ok() || !check_value(word, name, value).ok()) {
     return false;
   }
-  const std::string key = collective_key(header.kind, name);
+  const std::string key = collective_key(what, name);
   collective& which = collectives_[key];
   if (!which.done && which.values.empty()) which.values.resize(ranks_.size());
   if (which.done || which.values[static_cast<size_t>(rank)]) {
-    reply(rank, header.request, code::already_exists, "");
+    reply(rank, request, code::already_exists, "");
     return true;
   }
   which.values[static_cast<size_t>(rank)] = std::string(value);
-  which.waiters[rank] = header.request;
-  calls_[{rank, header.request}] = {header.kind, key};
+  which.waiters[rank] = request;
+  calls_[{rank, request}] = {what, key};
   if (++which.entered == size()) {
-    complete(header.kind, &which);
+    complete(what, &which);
     return true;
   }
   std::vector<int> gone;
@@ -299,8 +298,8 @@ bool bootstrap_state::enter(int rank, const tcp_wire::header& header, std::strin
   }
   if (!gone.empty()) {
     const int lost = first_lost(gone.front());
-    reply_lost(rank, header.request, lost, left_without(describe_call(what, name), {lost}));
-    calls_.erase({rank, header.request});
+    reply_lost(rank, request, lost, left_without(describe_call(word, name), {lost}));
+    calls_.erase({rank, request});
     which.waiters.erase(rank);
   }
   return true;
@@ -313,7 +312,7 @@ void bootstrap_state::complete(kind which_kind, collective* which) {
     for (const std::optional<std::string>& value : which->values) total += 4 + value->size();
     body.reserve(total);
     for (const std::optional<std::string>& value : which->values) {
-      tcp_wire::append_text(&body, *value);
+      io::append_text(&body, *value);
     }
   }
   const auto shared = std::make_shared<const std::string>(std::move(body));
@@ -372,8 +371,8 @@ void bootstrap_state::abort(int rank, std::string_view reason) {
 
 void bootstrap_state::notify_aborted(int rank) {
   std::string body;
-  tcp_wire::append_le(
-      &body, aborted_->rank < 0 ? tcp_wire::no_rank : static_cast<uint32_t>(aborted_->rank), 4);
+  io::append_le(&body,
+                aborted_->rank < 0 ? tcp_wire::no_rank : static_cast<uint32_t>(aborted_->rank), 4);
   body += aborted_->reason;
   output_->send(rank, kind::aborted, 0, std::make_shared<const std::string>(std::move(body)));
 }

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "lci/boot/rank_state.h"
 #include "lci/boot/tcp_wire.h"
 
 namespace lci::boot {
@@ -29,13 +30,6 @@ namespace lci::boot {
 //    early for the next round, which begins when no rank is connected.
 class bootstrap_state {
  public:
-  enum class rank_state {
-    absent,     // has not said hello (in this round)
-    connected,  // has said hello and is connected
-    finished,   // sent a leave frame (its bootstrap was destroyed)
-    lost,       // the connection ended without a leave frame
-  };
-
   struct abort_report {
     int rank = -1;  // the rank that called abort(); -1: the launcher
     std::string reason;
@@ -61,7 +55,7 @@ class bootstrap_state {
   void hello(uint32_t request, const tcp_wire::hello& hello);
   // Handles any other frame of `rank`. Returns false for an invalid frame: the caller drops the
   // connection.
-  bool frame(int rank, const tcp_wire::header& header, std::string_view body);
+  bool frame(int rank, tcp_wire::kind what, uint32_t request, std::string_view body);
   // The connection of `rank` has ended without a leave frame.
   void lost(int rank);
   // The store, for the launcher: false if the key is there already. Ranks that wait for it get it.
@@ -108,7 +102,7 @@ class bootstrap_state {
   void departed(int rank, rank_state state);
   bool put(int rank, uint32_t request, std::string_view body);
   bool get(int rank, uint32_t request, std::string_view body);
-  bool enter(int rank, const tcp_wire::header& header, std::string_view body);
+  bool enter(int rank, tcp_wire::kind what, uint32_t request, std::string_view body);
   bool cancel(int rank, uint32_t request);
   void fail_collectives_without(int rank);
   // The first rank that is lost: from now on `rank`, if none was.

@@ -13,7 +13,6 @@ namespace {
 
 using tcp_wire::code;
 using tcp_wire::kind;
-using rank_state = bootstrap_state::rank_state;
 
 struct answer {
   int rank;
@@ -24,11 +23,9 @@ struct answer {
 class bootstrap_state_test : public testing::Test, private bootstrap_state::output {
  protected:
   void hello(int rank, uint32_t request) {
-    state_.hello(request, {static_cast<uint32_t>(rank), 2, 0, 0, "", "node"});
+    state_.hello(request, {static_cast<uint32_t>(rank), 2, 0, 0, "node"});
   }
-  bool cancel(int rank, uint32_t request) {
-    return state_.frame(rank, {0, kind::cancel, request}, "");
-  }
+  bool cancel(int rank, uint32_t request) { return state_.frame(rank, kind::cancel, request, ""); }
   // What has been sent since the last call.
   std::vector<answer> take() { return std::exchange(sent_, {}); }
 

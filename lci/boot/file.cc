@@ -10,13 +10,13 @@
 #include <utility>
 
 #include "lci/base/strings.h"
-#include "lci/boot/deadline.h"
 #include "lci/boot/file_log.h"
 #include "lci/boot/file_state.h"
 #include "lci/boot/job_directory.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/messages.h"
 #include "lci/boot/process.h"
+#include "lci/io/deadline.h"
 
 namespace lci::boot {
 namespace {
@@ -44,7 +44,7 @@ class file_bootstrap : public bootstrap {
   ~file_bootstrap() override {
     // In a forked child that inherited this object, the rank is the parent.
     if (owner_pid_ != ::getpid()) return;
-    const steady::time_point deadline = steady::now() + lock_grace;
+    const io::steady::time_point deadline = io::steady::now() + lock_grace;
     (void)change(deadline, [this] { return append(kind::leave, "", ""); });
     // The last rank to leave removes the files, under the directory's lock, which is taken before
     // the file's lock. Ranks that have died are not waited for.
@@ -55,7 +55,7 @@ class file_bootstrap : public bootstrap {
   }
 
   // Joins, under the directory's lock, which is released before waiting for the other ranks.
-  base::Status join(steady::time_point deadline) {
+  base::Status join(io::steady::time_point deadline) {
     const base::Status joined = change(deadline, [this] {
       file_state::member me;
       me.process = this_process();
@@ -88,7 +88,7 @@ class file_bootstrap : public bootstrap {
   base::Status put(std::string_view key, std::string_view value) override {
     if (base::Status status = check_key("put", key); !status.ok()) return status;
     if (base::Status status = check_value("put", key, value); !status.ok()) return status;
-    return change(deadline_after(default_timeout_), [&]() -> base::Status {
+    return change(io::deadline_after(default_timeout_), [&]() -> base::Status {
       if (state_.values().count(std::string(key)) != 0) {
         return already_put(describe_call("put", key));
       }
@@ -100,7 +100,7 @@ class file_bootstrap : public bootstrap {
     if (base::Status status = check_key("get", key); !status.ok()) return status;
     std::string value;
     const base::Status found =
-        wait_until(deadline_after(timeout),
+        wait_until(io::deadline_after(timeout),
                    [&, wanted = std::string(key)](bool) -> std::optional<base::Status> {
                      const auto it = state_.values().find(wanted);
                      if (it == state_.values().end() || state_.aborted()) return std::nullopt;
@@ -126,7 +126,7 @@ class file_bootstrap : public bootstrap {
   // Dead processes do not report themselves.
   std::optional<int> first_lost() override {
     std::optional<int> lost;
-    (void)change(steady::now() + lock_grace, [&] {
+    (void)change(io::steady::now() + lock_grace, [&] {
       lost = find_lost({});
       return base::OkStatus();
     });
@@ -134,7 +134,7 @@ class file_bootstrap : public bootstrap {
   }
 
   void abort(std::string_view reason) override {
-    (void)change(steady::now() + lock_grace, [&] {
+    (void)change(io::steady::now() + lock_grace, [&] {
       return append(kind::abort, "", reason.substr(0, file_layout::max_text_size));
     });
   }
@@ -158,11 +158,11 @@ class file_bootstrap : public bootstrap {
                                                 std::string_view name, std::string_view value,
                                                 duration timeout) {
     if (base::Status status = check_key(word, name); !status.ok()) return status;
-    const steady::time_point deadline = deadline_after(timeout);
+    const io::steady::time_point deadline = io::deadline_after(timeout);
     const std::string call = describe_call(word, name);
     // A timeout of zero must still enter.
     const base::Status entered =
-        change(std::max(deadline, steady::now() + lock_grace), [&]() -> base::Status {
+        change(std::max(deadline, io::steady::now() + lock_grace), [&]() -> base::Status {
           const file_state::collective* c = state_.find(which, name);
           if (c != nullptr && c->values[static_cast<size_t>(position_.rank)]) {
             return already_entered(call);
@@ -189,7 +189,7 @@ class file_bootstrap : public bootstrap {
     if (met.ok()) return values;
     if (base::IsUnavailable(met) && !gone.empty()) {
       std::optional<int> lost;
-      (void)change(steady::now() + lock_grace, [&] {
+      (void)change(io::steady::now() + lock_grace, [&] {
         lost = find_lost(gone);
         return base::OkStatus();
       });
@@ -213,7 +213,7 @@ class file_bootstrap : public bootstrap {
 
   // Runs `body` with the file locked and all records read.
   template <class Body>
-  base::Status change(steady::time_point deadline, const Body& body) {
+  base::Status change(io::steady::time_point deadline, const Body& body) {
     std::lock_guard<std::mutex> lock(mutex_);
     base::StatusOr<file_lock> locked = file_lock::take(log_.fd(), /*exclusive=*/true, deadline);
     if (!locked.ok()) return locked.status();
@@ -247,28 +247,28 @@ class file_bootstrap : public bootstrap {
   // per rank). At the deadline, returns DeadlineExceeded without text, as the caller knows what it
   // waited for. No thread holds a lock while it sleeps.
   template <class Ready>
-  base::Status wait_until(steady::time_point deadline, const Ready& ready) {
-    steady::time_point next_look = steady::now() + life_check_period;
+  base::Status wait_until(io::steady::time_point deadline, const Ready& ready) {
+    io::steady::time_point next_look = io::steady::now() + life_check_period;
     for (;;) {
       uint32_t events = 0;
       bool remote = false;
       {
         std::lock_guard<std::mutex> lock(mutex_);
         base::StatusOr<file_lock> locked = file_lock::take(
-            log_.fd(), /*exclusive=*/false, std::max(deadline, steady::now() + lock_grace));
+            log_.fd(), /*exclusive=*/false, std::max(deadline, io::steady::now() + lock_grace));
         if (!locked.ok()) return base::UnavailableError(locked.status().message());
         if (base::Status read = state_.read(&log_); !read.ok()) return read;
-        const bool look = steady::now() >= next_look;
+        const bool look = io::steady::now() >= next_look;
         const std::optional<base::Status> done = ready(look);
         // A state that all ranks have reached counts even if one of them has aborted since.
         if (done && done->ok()) return base::OkStatus();
         if (state_.aborted()) return aborted_status();
         if (done) return *done;
-        if (look) next_look = steady::now() + life_check_period;
+        if (look) next_look = io::steady::now() + life_check_period;
         events = log_.events();
         remote = has_remote();
       }
-      const std::chrono::milliseconds left(poll_milliseconds(deadline));
+      const std::chrono::milliseconds left(io::poll_milliseconds(deadline));
       if (left.count() == 0) return base::DeadlineExceededError("");
       log_.wait_for_event(events, std::min(left, remote ? remote_period : life_check_period));
     }
@@ -309,7 +309,7 @@ class file_bootstrap : public bootstrap {
 // Opens round `number` if this process belongs in it; nullopt if the next round must be created.
 base::StatusOr<std::optional<file_log>> find_round(const job_directory& directory, int number,
                                                    const file_options& options,
-                                                   steady::time_point deadline) {
+                                                   io::steady::time_point deadline) {
   base::StatusOr<file_log> round =
       file_log::open(directory.fd(), job_directory::round_name(number));
   if (base::IsDataLoss(round.status())) return std::optional<file_log>();
@@ -340,7 +340,7 @@ base::StatusOr<std::optional<file_log>> find_round(const job_directory& director
 }
 
 base::StatusOr<std::unique_ptr<bootstrap>> open(const file_options& options) {
-  const steady::time_point deadline = deadline_after(options.timeout);
+  const io::steady::time_point deadline = io::deadline_after(options.timeout);
   base::StatusOr<job_directory> directory =
       job_directory::open_locked(options.root, options.job, deadline);
   if (!directory.ok()) return directory.status();

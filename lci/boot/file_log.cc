@@ -64,7 +64,7 @@ base::Status read_all(int fd, char* to, size_t size, uint64_t at) {
 
 }  // namespace
 
-base::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, steady::time_point deadline) {
+base::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, io::steady::time_point deadline) {
   // Not a blocking flock: a holder may be stopped, and the caller has a timeout. Holders keep the
   // lock for microseconds, so the pauses and yields nearly always suffice; the naps are for a
   // stopped holder.
@@ -73,7 +73,7 @@ base::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, steady::time_p
     if (::flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return file_lock(fd);
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return io_error("flock");
-    if (steady::now() >= deadline) {
+    if (io::steady::now() >= deadline) {
       return base::DeadlineExceededError(
           "file bootstrap: another process keeps the job's file locked; is one stopped?");
     }
@@ -97,8 +97,8 @@ base::StatusOr<file_log> file_log::create(int directory, const std::string& name
   job_id.copy(h.job_id, sizeof h.job_id - 1);
   // Write a draft and rename it: a creator that dies leaves no incomplete header.
   const std::string draft = name + ".new";
-  unique_fd fd(::openat(directory, draft.c_str(),
-                        O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
+  io::unique_fd fd(::openat(directory, draft.c_str(),
+                            O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW, 0600));
   if (!fd) return io_error(base::StrCat("create ", name));
   const base::Status written =
       write_all(fd.get(), std::string_view(reinterpret_cast<const char*>(&h), sizeof h), 0);
@@ -110,13 +110,13 @@ base::StatusOr<file_log> file_log::create(int directory, const std::string& name
 }
 
 base::StatusOr<file_log> file_log::open(int directory, const std::string& name) {
-  unique_fd fd(::openat(directory, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
+  io::unique_fd fd(::openat(directory, name.c_str(), O_RDWR | O_CLOEXEC | O_NOFOLLOW));
   if (!fd && errno == ENOENT) return base::NotFoundError(name);
   if (!fd) return io_error(base::StrCat("open ", name));
   return map(std::move(fd), name);
 }
 
-base::StatusOr<file_log> file_log::map(unique_fd fd, const std::string& name) {
+base::StatusOr<file_log> file_log::map(io::unique_fd fd, const std::string& name) {
   struct stat info = {};
   if (::fstat(fd.get(), &info) != 0) return io_error(base::StrCat("stat ", name));
   if (!S_ISREG(info.st_mode) || info.st_size < static_cast<off_t>(sizeof(header))) return damaged();
@@ -131,7 +131,7 @@ base::StatusOr<file_log> file_log::map(unique_fd fd, const std::string& name) {
   return file_log(std::move(fd), page, h);
 }
 
-file_log::file_log(unique_fd fd, void* page, const header& h)
+file_log::file_log(io::unique_fd fd, void* page, const header& h)
     : fd_(std::move(fd)),
       page_(page),
       job_size_(h.size),

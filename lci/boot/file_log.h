@@ -10,9 +10,9 @@
 #include <utility>
 
 #include "lci/base/status.h"
-#include "lci/boot/deadline.h"
 #include "lci/boot/file_layout.h"
-#include "lci/boot/socket.h"
+#include "lci/io/deadline.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::boot {
 
@@ -20,7 +20,7 @@ namespace lci::boot {
 class file_lock {
  public:
   // DeadlineExceeded if other holders keep it until the deadline.
-  static base::StatusOr<file_lock> take(int fd, bool exclusive, steady::time_point deadline);
+  static base::StatusOr<file_lock> take(int fd, bool exclusive, io::steady::time_point deadline);
   file_lock(file_lock&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
   ~file_lock();
 
@@ -70,11 +70,11 @@ class file_log {
   void wait_for_event(uint32_t seen, std::chrono::milliseconds at_most) const;
 
  private:
-  file_log(unique_fd fd, void* page, const file_layout::header& header);
-  static base::StatusOr<file_log> map(unique_fd fd, const std::string& name);
+  file_log(io::unique_fd fd, void* page, const file_layout::header& header);
+  static base::StatusOr<file_log> map(io::unique_fd fd, const std::string& name);
   std::atomic<uint32_t>* events_word() const;
 
-  unique_fd fd_;
+  io::unique_fd fd_;
   void* page_;  // the header, mapped
   uint32_t job_size_;
   std::string job_id_;

@@ -19,7 +19,8 @@
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
 #include "lci/boot/file_layout.h"
-#include "lci/boot/socket.h"
+#include "lci/io/deadline.h"
+#include "lci/io/unique_fd.h"
 #include "lci/testing/job/test_job.h"
 
 namespace lci::boot {
@@ -119,7 +120,7 @@ TEST(file_bootstrap, the_remains_of_dead_jobs_are_removed_by_the_next_of_another
   // Remains of a process that dies immediately after mkdir, or while it creates a round.
   ASSERT_EQ(::mkdir((root + "/job-c").c_str(), 0700), 0);
   ASSERT_EQ(::mkdir((root + "/job-d").c_str(), 0700), 0);
-  unique_fd draft(::open((root + "/job-d/round-0.new").c_str(), O_CREAT | O_WRONLY, 0600));
+  io::unique_fd draft(::open((root + "/job-d/round-0.new").c_str(), O_CREAT | O_WRONLY, 0600));
   ASSERT_TRUE(draft);
   expect_job_works(root, "e", "1");
   EXPECT_THAT(entries(root), IsEmpty());
@@ -145,9 +146,9 @@ TEST(file_bootstrap, a_job_that_dies_in_its_start_does_not_poison_the_next) {
   }
   // Wait until it has joined: the round exists, and holds more than its header.
   const std::string round = root + "/job-a/round-0";
-  const steady::time_point deadline = deadline_after(test_timeout);
+  const io::steady::time_point deadline = io::deadline_after(test_timeout);
   for (struct stat info = {}; info.st_size <= static_cast<off_t>(sizeof(file_layout::header));) {
-    ASSERT_LT(steady::now(), deadline);
+    ASSERT_LT(io::steady::now(), deadline);
     ::sched_yield();
     (void)::stat(round.c_str(), &info);
   }
@@ -185,7 +186,7 @@ TEST(file_bootstrap, a_damaged_file_is_an_error_and_not_used_again) {
   const std::string root = new_directory();
   const base::StatusOr<boot_ptr> boot = join(root, "a", 0, 1);
   ASSERT_TRUE(boot.ok()) << boot.status();
-  const unique_fd round(::open((root + "/job-a/round-0").c_str(), O_RDWR));
+  const io::unique_fd round(::open((root + "/job-a/round-0").c_str(), O_RDWR));
   const uint64_t too_far = uint64_t{1} << 20;
   ASSERT_EQ(
       ::pwrite(round.get(), &too_far, sizeof too_far, offsetof(file_layout::header, committed)),
@@ -193,7 +194,7 @@ TEST(file_bootstrap, a_damaged_file_is_an_error_and_not_used_again) {
   EXPECT_TRUE(base::IsDataLoss((*boot)->put("key", "value")));
   EXPECT_TRUE(base::IsDataLoss((*boot)->get("key", 0ms).status()));
   expect_job_works(root, "a", "1");
-  const unique_fd other(::open((root + "/job-a/round-9").c_str(), O_CREAT | O_RDWR, 0600));
+  const io::unique_fd other(::open((root + "/job-a/round-9").c_str(), O_CREAT | O_RDWR, 0600));
   expect_job_works(root, "a", "2");
 }
 
@@ -201,7 +202,7 @@ TEST(file_bootstrap, a_lock_that_nobody_gives_back_is_a_timeout) {
   const std::string root = new_directory();
   const base::StatusOr<boot_ptr> boot = join(root, "a", 0, 1);
   ASSERT_TRUE(boot.ok()) << boot.status();
-  const unique_fd lock(::open((root + "/job-a/lock").c_str(), O_RDWR));
+  const io::unique_fd lock(::open((root + "/job-a/lock").c_str(), O_RDWR));
   ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
   const base::Status status = open_file_bootstrap(options_for(root, "a", 0, 1, 20ms)).status();
   EXPECT_TRUE(base::IsDeadlineExceeded(status)) << status;
@@ -213,9 +214,9 @@ TEST(file_bootstrap, ranks_must_agree_on_the_size) {
   std::thread zero([&] { EXPECT_TRUE(join(root, "a", 0, 2).ok()); });
   base::Status status;
   // The first rank to join determines the size.
-  const steady::time_point deadline = deadline_after(test_timeout);
+  const io::steady::time_point deadline = io::deadline_after(test_timeout);
   while (::access((root + "/job-a/round-0").c_str(), F_OK) != 0) {
-    ASSERT_LT(steady::now(), deadline);
+    ASSERT_LT(io::steady::now(), deadline);
     ::sched_yield();
   }
   status = join(root, "a", 1, 3).status();

@@ -5,14 +5,14 @@
 #include <string>
 #include <vector>
 
-#include "lci/boot/tcp_server.h"
+#include "lci/boot/rank_state.h"
 
 namespace lci::boot {
 
 // The states of the ranks of the only job in the directory `root` (LCI_BOOT_DIR), by rank, in its
 // latest round. Empty if there is none: no rank has joined yet, or all have finished, or the files
 // cannot be read. Waits at most a second for ranks that write.
-std::vector<tcp_server::rank_state> look_at_file_job(const std::string& root);
+std::vector<rank_state> look_at_file_job(const std::string& root);
 
 }  // namespace lci::boot
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "lci/base/strings.h"
-#include "lci/boot/deadline.h"
+#include "lci/io/deadline.h"
 
 namespace lci::boot {
 namespace {
@@ -87,9 +87,9 @@ std::optional<int> group_bootstrap::first_lost() {
 base::StatusOr<std::string> group_bootstrap::get_of_parent(const std::string& key,
                                                            duration timeout) {
   constexpr duration look_period{500};
-  const steady::time_point deadline = deadline_after(timeout);
+  const io::steady::time_point deadline = io::deadline_after(timeout);
   for (;;) {
-    const duration left(poll_milliseconds(deadline));
+    const duration left(io::poll_milliseconds(deadline));
     base::StatusOr<std::string> value = parent_.get(key, std::min(left, look_period));
     if (!base::IsDeadlineExceeded(value.status()) || left <= look_period) return value;
     if (const std::optional<int> lost = parent_.first_lost()) {
@@ -115,11 +115,11 @@ base::StatusOr<std::string> group_bootstrap::gather(std::string_view name, std::
   }
   std::string all(1, ok_mark);
   append(value, &all);
-  const steady::time_point deadline = deadline_after(timeout);
+  const io::steady::time_point deadline = io::deadline_after(timeout);
   base::Status status;
   for (int r = 1; r < size() && status.ok(); ++r) {
     const base::StatusOr<std::string> theirs =
-        get_of_parent(key_of(r), duration(poll_milliseconds(deadline)));
+        get_of_parent(key_of(r), duration(io::poll_milliseconds(deadline)));
     if (theirs.ok()) {
       append(*theirs, &all);
     } else {

@@ -8,9 +8,9 @@
 #include <utility>
 
 #include "lci/base/strings.h"
-#include "lci/boot/deadline.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/messages.h"
+#include "lci/io/deadline.h"
 
 namespace lci::boot {
 namespace {
@@ -56,7 +56,7 @@ class in_process final : public bootstrap {
     if (base::Status status = check_key("get", key); !status.ok()) return status;
     const std::string wanted(key);
     std::unique_lock<std::mutex> lock(job_->mutex);
-    job_->changed.wait_until(lock, deadline_after(timeout), [&] {
+    job_->changed.wait_until(lock, io::deadline_after(timeout), [&] {
       return !job_->aborted.ok() || job_->values.count(wanted) != 0;
     });
     if (!job_->aborted.ok()) return job_->aborted;
@@ -94,7 +94,7 @@ class in_process final : public bootstrap {
     const auto all_entered = [&] { return entered.size() == static_cast<size_t>(size()); };
     if (all_entered()) job_->changed.notify_all();
     std::vector<int> missing, gone;
-    job_->changed.wait_until(lock, deadline_after(timeout), [&] {
+    job_->changed.wait_until(lock, io::deadline_after(timeout), [&] {
       missing.clear();
       gone.clear();
       for (int r = 0; r < size(); ++r) {

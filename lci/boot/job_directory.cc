@@ -41,10 +41,10 @@ std::string four_octal_digits(mode_t mode) {
 }
 
 // Opens a directory that must belong to this user alone; creates it if it does not exist.
-base::StatusOr<unique_fd> open_private(int parent, const std::string& name, bool* made) {
+base::StatusOr<io::unique_fd> open_private(int parent, const std::string& name, bool* made) {
   *made = ::mkdirat(parent, name.c_str(), 0700) == 0;
   if (!*made && errno != EEXIST) return error(base::StrCat("mkdir ", name));
-  unique_fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  io::unique_fd fd(::openat(parent, name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   if (!fd) {
     // Another process removed the directory between the two calls.
     if (errno == ENOENT) return base::NotFoundError(name);
@@ -61,12 +61,12 @@ base::StatusOr<unique_fd> open_private(int parent, const std::string& name, bool
   return fd;
 }
 
-base::StatusOr<unique_fd> open_root(const std::string& root) {
+base::StatusOr<io::unique_fd> open_root(const std::string& root) {
   if (!root.empty()) {
     if (::mkdir(root.c_str(), 0700) != 0 && errno != EEXIST) {
       return error(base::StrCat("mkdir ", root, " (LCI_BOOT_DIR)"));
     }
-    unique_fd fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    io::unique_fd fd(::open(root.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!fd) return error(base::StrCat("open ", root, " (LCI_BOOT_DIR)"));
     return fd;
   }
@@ -74,10 +74,10 @@ base::StatusOr<unique_fd> open_root(const std::string& root) {
   for (const char* variable : {"TEST_TMPDIR", "XDG_RUNTIME_DIR", "TMPDIR", ""}) {
     const std::string base = *variable == '\0' ? "/tmp" : base::env_string(variable, "");
     if (base.empty() || ::access(base.c_str(), W_OK | X_OK) != 0) continue;
-    const unique_fd parent(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    const io::unique_fd parent(::open(base.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
     if (!parent) continue;
     bool made = false;
-    base::StatusOr<unique_fd> fd = open_private(parent.get(), name, &made);
+    base::StatusOr<io::unique_fd> fd = open_private(parent.get(), name, &made);
     if (!fd.ok()) {
       return base::Status(fd.status().code(),
                           base::StrCat(fd.status().message(), " (in ", base, ")"));
@@ -91,7 +91,7 @@ base::StatusOr<unique_fd> open_root(const std::string& root) {
 
 std::vector<std::string> entries(int directory) {
   std::vector<std::string> names;
-  unique_fd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  io::unique_fd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (!own) return names;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(own.get()), ::closedir);
   if (stream == nullptr) return names;
@@ -104,8 +104,8 @@ std::vector<std::string> entries(int directory) {
 
 std::string job_directory::round_name(int number) { return base::StrCat(round_prefix, number); }
 
-base::Status job_directory::lock(steady::time_point deadline) {
-  unique_fd fd(
+base::Status job_directory::lock(io::steady::time_point deadline) {
+  io::unique_fd fd(
       ::openat(directory_.get(), lock_name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
   // The directory itself may have been removed: no file can be created in it then.
   if (!fd && errno == ENOENT) return base::NotFoundError(name_);
@@ -128,14 +128,14 @@ void job_directory::unlock() { lock_.reset(); }
 
 base::StatusOr<job_directory> job_directory::open_locked(const std::string& root,
                                                          const std::string& job,
-                                                         steady::time_point deadline) {
-  base::StatusOr<unique_fd> opened = open_root(root);
+                                                         io::steady::time_point deadline) {
+  base::StatusOr<io::unique_fd> opened = open_root(root);
   if (!opened.ok()) return opened.status();
   job_directory found(*std::move(opened), base::StrCat(job_prefix, job));
   bool swept = false;
   do {
     bool made = false;
-    base::StatusOr<unique_fd> directory = open_private(found.root_.get(), found.name_, &made);
+    base::StatusOr<io::unique_fd> directory = open_private(found.root_.get(), found.name_, &made);
     if (base::IsNotFound(directory.status())) continue;
     if (!directory.ok()) return directory.status();
     found.directory_ = *std::move(directory);
@@ -143,20 +143,20 @@ base::StatusOr<job_directory> job_directory::open_locked(const std::string& root
     const base::Status locked = found.lock(deadline);
     if (locked.ok()) return found;
     if (!base::IsNotFound(locked)) return locked;
-  } while (steady::now() < deadline);
+  } while (io::steady::now() < deadline);
   return base::DeadlineExceededError(
       base::StrCat("file bootstrap: cannot keep hold of the directory ", found.name_));
 }
 
 base::StatusOr<file_log> job_directory::open_latest_round(const std::string& root) {
   constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
-  job_directory found(unique_fd(::open(root.c_str(), flags)), "");
+  job_directory found(io::unique_fd(::open(root.c_str(), flags)), "");
   for (const std::string& entry : entries(found.root_.get())) {
     if (!base::StartsWith(entry, job_prefix)) continue;
     if (!found.name_.empty()) return base::NotFoundError("several jobs");
     found.name_ = entry;
   }
-  found.directory_ = unique_fd(::openat(found.root_.get(), found.name_.c_str(), flags));
+  found.directory_ = io::unique_fd(::openat(found.root_.get(), found.name_.c_str(), flags));
   const int latest = found.name_.empty() || !found.directory_ ? -1 : found.latest_round();
   if (latest < 0) return base::NotFoundError("no job");
   return file_log::open(found.directory_.get(), round_name(latest));
@@ -194,17 +194,17 @@ void job_directory::remove_finished() {
 void job_directory::sweep_siblings() const {
   for (const std::string& entry : entries(root_.get())) {
     if (!base::StartsWith(entry, job_prefix) || entry == name_) continue;
-    job_directory other(unique_fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0)), entry);
-    other.directory_ = unique_fd(
+    job_directory other(io::unique_fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0)), entry);
+    other.directory_ = io::unique_fd(
         ::openat(root_.get(), entry.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
     // A job whose lock is held is in use.
-    if (other.directory_ && other.lock(steady::now()).ok()) other.remove_finished();
+    if (other.directory_ && other.lock(io::steady::now()).ok()) other.remove_finished();
   }
 }
 
 bool is_finished(file_log* round) {
   const base::StatusOr<file_lock> lock =
-      file_lock::take(round->fd(), /*exclusive=*/false, steady::now());
+      file_lock::take(round->fd(), /*exclusive=*/false, io::steady::now());
   if (!lock.ok()) return false;  // another process writes
   file_state state(round->job_size());
   if (!state.read(round).ok()) return true;  // damaged

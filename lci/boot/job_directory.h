@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "lci/base/status.h"
-#include "lci/boot/deadline.h"
 #include "lci/boot/file_log.h"
-#include "lci/boot/socket.h"
+#include "lci/io/deadline.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::boot {
 
@@ -30,7 +30,7 @@ class job_directory {
   // file_options. PermissionDenied if a path on the way belongs to another user or is writable by
   // one.
   static base::StatusOr<job_directory> open_locked(const std::string& root, const std::string& job,
-                                                   steady::time_point deadline);
+                                                   io::steady::time_point deadline);
 
   job_directory(job_directory&&) = default;
 
@@ -44,21 +44,21 @@ class job_directory {
   int fd() const { return directory_.get(); }
 
   // Takes the lock again, after unlock(). NotFound if the directory has been removed meanwhile.
-  base::Status lock(steady::time_point deadline);
+  base::Status lock(io::steady::time_point deadline);
   void unlock();
 
   // Removes rounds that are no longer used, and the directory if none is left. Needs the lock.
   void remove_finished();
 
  private:
-  job_directory(unique_fd root, std::string name)
+  job_directory(io::unique_fd root, std::string name)
       : root_(std::move(root)), name_(std::move(name)) {}
   void sweep_siblings() const;
 
-  unique_fd root_;
+  io::unique_fd root_;
   std::string name_;
-  unique_fd directory_;
-  unique_fd lock_;  // held while open
+  io::unique_fd directory_;
+  io::unique_fd lock_;  // held while open
 };
 
 // Whether the round is unused for good: all processes that joined have left or died. (Only the

@@ -13,6 +13,8 @@
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/messages.h"
+#include "lci/io/bytes.h"
+#include "lci/io/handshake.h"
 
 namespace lci::boot {
 namespace {
@@ -26,7 +28,7 @@ base::Status lost(std::string_view detail) {
 
 }  // namespace
 
-tcp_channel::tcp_channel(unique_fd socket, uint64_t max_reply_size)
+tcp_channel::tcp_channel(io::unique_fd socket, uint64_t max_reply_size)
     : socket_(std::move(socket)), max_reply_size_(max_reply_size), owner_pid_(::getpid()) {}
 
 tcp_channel::~tcp_channel() {
@@ -38,22 +40,39 @@ tcp_channel::~tcp_channel() {
   char unread[4096];
   while (::recv(socket_.get(), unread, sizeof unread, 0) > 0) {
   }
-  (void)send({0, tcp_wire::kind::leave, 0}, "", steady::now() + default_grace);
+  (void)send(tcp_wire::kind::leave, 0, "", io::steady::now() + default_grace);
+}
+
+base::StatusOr<tcp_channel::reply> tcp_channel::say_hello(const std::string& token,
+                                                          std::string_view body,
+                                                          io::steady::time_point deadline) {
+  io::client_handshake handshake(tcp_wire::protocol, token);
+  if (handshake.challenge().empty()) return base::InternalError("no random bytes (getrandom)");
+  base::StatusOr<reply> proof = call(tcp_wire::kind::challenge, handshake.challenge(), deadline);
+  if (!proof.ok()) return proof;
+  if (!handshake.check_proof(proof->payload)) {
+    return base::PermissionDeniedError(io::server_has_wrong_token);
+  }
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    is_authenticated_ = true;
+  }
+  return call(tcp_wire::kind::hello, handshake.hello(body), deadline);
 }
 
 base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::string_view body,
-                                                     steady::time_point deadline,
+                                                     io::steady::time_point deadline,
                                                      std::chrono::milliseconds grace) {
   open_call mine;
   // A call with a zero timeout must still be sent.
   base::Status sent =
-      send_request(kind, body, &mine, std::max(deadline, steady::now() + default_grace));
+      send_request(kind, body, &mine, std::max(deadline, io::steady::now() + default_grace));
   std::unique_lock<std::mutex> lock(mutex_);
   if (sent.ok() && !wait(&lock, &mine.done, deadline)) {
     lock.unlock();
-    sent = send({0, tcp_wire::kind::cancel, mine.request}, "", steady::now() + default_grace);
+    sent = send(tcp_wire::kind::cancel, mine.request, "", io::steady::now() + default_grace);
     lock.lock();
-    if (sent.ok() && !wait(&lock, &mine.done, steady::now() + grace)) {
+    if (sent.ok() && !wait(&lock, &mine.done, io::steady::now() + grace)) {
       sent = base::DeadlineExceededError("the job's bootstrap server does not answer");
     }
   }
@@ -64,7 +83,7 @@ base::StatusOr<tcp_channel::reply> tcp_channel::call(tcp_wire::kind kind, std::s
 }
 
 base::Status tcp_channel::begin(tcp_wire::kind kind, std::string_view body, open_call* begun) {
-  const base::Status sent = send_request(kind, body, begun, steady::now() + default_grace);
+  const base::Status sent = send_request(kind, body, begun, io::steady::now() + default_grace);
   if (!sent.ok()) {
     const std::lock_guard<std::mutex> lock(mutex_);
     pending_.erase(begun->request);
@@ -73,7 +92,7 @@ base::Status tcp_channel::begin(tcp_wire::kind kind, std::string_view body, open
 }
 
 base::StatusOr<tcp_channel::reply> tcp_channel::finish(open_call* begun, int wake,
-                                                       steady::time_point deadline) {
+                                                       io::steady::time_point deadline) {
   std::unique_lock<std::mutex> lock(mutex_);
   if (!wait(&lock, &begun->done, deadline, wake)) {
     return base::DeadlineExceededError("the reply is not there yet");
@@ -88,12 +107,12 @@ void tcp_channel::give_up(open_call* begun) {
     const std::lock_guard<std::mutex> lock(mutex_);
     pending_.erase(begun->request);
   }
-  (void)send({0, tcp_wire::kind::cancel, begun->request}, "", steady::now() + default_grace);
+  (void)send(tcp_wire::kind::cancel, begun->request, "", io::steady::now() + default_grace);
 }
 
 // Numbers the request, expects its reply, and sends it.
 base::Status tcp_channel::send_request(tcp_wire::kind kind, std::string_view body, open_call* call,
-                                       steady::time_point deadline) {
+                                       io::steady::time_point deadline) {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     if (!end_.ok()) return end_;
@@ -102,26 +121,24 @@ base::Status tcp_channel::send_request(tcp_wire::kind kind, std::string_view bod
     } while (call->request == 0 || pending_.count(call->request) != 0);
     pending_[call->request] = call;
   }
-  return send({body.size(), kind, call->request}, body, deadline);
+  return send(kind, call->request, body, deadline);
 }
 
 void tcp_channel::abort(std::string_view reason) {
   reason = reason.substr(0, tcp_wire::max_reason_size);
-  if (!send({reason.size(), tcp_wire::kind::abort, 0}, reason, steady::now() + default_grace).ok())
-    return;
+  if (!send(tcp_wire::kind::abort, 0, reason, io::steady::now() + default_grace).ok()) return;
   const bool never = false;
   std::unique_lock<std::mutex> lock(mutex_);
-  wait(&lock, &never, steady::now() + default_grace);
+  wait(&lock, &never, io::steady::now() + default_grace);
 }
 
-base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view body,
-                               steady::time_point deadline) {
+base::Status tcp_channel::send(tcp_wire::kind kind, uint32_t request, std::string_view body,
+                               io::steady::time_point deadline) {
   std::string frame;
   std::lock_guard<std::mutex> sending(send_mutex_);
-  if (!preamble_sent_) tcp_wire::append_preamble(&frame);
+  if (!preamble_sent_) io::append_preamble(&frame, tcp_wire::protocol);
   preamble_sent_ = true;
-  tcp_wire::append_header(&frame, header);
-  frame.append(body.data(), body.size());
+  io::append_frame(&frame, static_cast<uint8_t>(kind), request, body);
   std::string_view rest = frame;
   // The server always reads, so that this wait for room ends even if no thread of this rank reads
   // replies meanwhile.
@@ -135,7 +152,7 @@ base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view 
     const int error = errno;
     if (error == EAGAIN) {
       pollfd room = {socket_.get(), POLLOUT, 0};
-      const int ready = ::poll(&room, 1, poll_milliseconds(deadline));
+      const int ready = ::poll(&room, 1, io::poll_milliseconds(deadline));
       if (ready != 0) continue;
     }
     // Part of a frame may have been sent: nothing more can be sent. Data that the server sent
@@ -154,15 +171,15 @@ base::Status tcp_channel::send(const tcp_wire::header& header, std::string_view 
 }
 
 bool tcp_channel::wait(std::unique_lock<std::mutex>* lock, const bool* what,
-                       steady::time_point deadline, int wake) {
+                       io::steady::time_point deadline, int wake) {
   // A thread that another reads for can't see its descriptor.
   constexpr std::chrono::milliseconds look_at_wake(100);
   while (!*what && end_.ok()) {
-    if (steady::now() >= deadline) return false;
+    if (io::steady::now() >= deadline) return false;
     if (wake != no_wake && sleep_until_readable(wake, std::chrono::milliseconds(0))) return false;
     if (reading_) {
       changed_.wait_until(
-          *lock, wake == no_wake ? deadline : std::min(deadline, steady::now() + look_at_wake));
+          *lock, wake == no_wake ? deadline : std::min(deadline, io::steady::now() + look_at_wake));
       continue;
     }
     reading_ = true;
@@ -181,9 +198,9 @@ bool tcp_channel::wait(std::unique_lock<std::mutex>* lock, const bool* what,
 }
 
 // Returns false if the connection will deliver nothing more.
-bool tcp_channel::read_some(steady::time_point deadline, int wake, std::string* received) {
+bool tcp_channel::read_some(io::steady::time_point deadline, int wake, std::string* received) {
   pollfd readable[] = {{socket_.get(), POLLIN, 0}, {wake, POLLIN, 0}};
-  if (::poll(readable, 2, poll_milliseconds(deadline)) <= 0 || readable[0].revents == 0) {
+  if (::poll(readable, 2, io::poll_milliseconds(deadline)) <= 0 || readable[0].revents == 0) {
     return true;  // the caller checks again
   }
   received->resize(read_size);
@@ -195,61 +212,62 @@ bool tcp_channel::read_some(steady::time_point deadline, int wake, std::string* 
 
 // Requires mutex_.
 void tcp_channel::take(std::string_view received) {
-  in_.append(received.data(), received.size());
-  if (!greeted_ && in_.size() >= tcp_wire::preamble_size) {
-    unsigned version = 0;
-    const tcp_wire::preamble_check check = tcp_wire::check_preamble(in_.data(), &version);
-    if (check == tcp_wire::preamble_check::not_ours) {
-      end(base::FailedPreconditionError(
-          "the server at this address is not a bootstrap server of LCI; check LCI_BOOT_ADDR"));
-      return;
+  in_.add(received);
+  while (end_.ok()) {
+    io::frame_header header;
+    std::string_view body;
+    switch (
+        in_.next(is_authenticated_ ? max_reply_size_ : io::max_handshake_body, &header, &body)) {
+      case io::frame_reader::item::none:
+        return;
+      case io::frame_reader::item::preamble:
+        break;
+      case io::frame_reader::item::frame:
+        if (!take_frame(header, body)) end(lost("it sent a malformed frame"));
+        break;
+      case io::frame_reader::item::invalid:
+        end(is_authenticated_ ? lost(in_.error().message())
+                              : base::FailedPreconditionError(in_.error().message()));
+        break;
     }
-    if (check == tcp_wire::preamble_check::other_version) {
-      end(base::FailedPreconditionError(base::StrCat(
-          "the job's server speaks version ", version, " of the bootstrap's wire, this rank ",
-          tcp_wire::version, "; start all ranks and lcrun from one release")));
-      return;
-    }
-    greeted_ = true;
-    in_.erase(0, tcp_wire::preamble_size);
-  }
-  if (!greeted_) return;
-  while (end_.ok() && take_frame()) {
   }
 }
 
-bool tcp_channel::take_frame() {
-  if (in_.size() < tcp_wire::header_size) return false;
-  tcp_wire::header header;
-  if (!tcp_wire::decode_header(in_.data(), &header) || header.body_size > max_reply_size_) {
-    end(lost("it sent a malformed frame"));
-    return false;
+// Returns false if the frame is malformed. Requires mutex_.
+bool tcp_channel::take_frame(const io::frame_header& header, std::string_view body) {
+  io::body_reader reader(body);
+  reply answer;
+  switch (static_cast<tcp_wire::kind>(header.kind)) {
+    case tcp_wire::kind::aborted: {
+      const uint32_t word = reader.u32();
+      const int rank = word == tcp_wire::no_rank ? -1 : static_cast<int>(word);
+      if (lost_rank_ < 0) lost_rank_ = rank;
+      end(aborted_by(rank, reader.rest()));
+      return true;
+    }
+    case tcp_wire::kind::refused:
+      end(base::PermissionDeniedError(
+          base::StrCat("the job's server refuses this process: ", body)));
+      return true;
+    case tcp_wire::kind::proof:
+      break;
+    case tcp_wire::kind::reply:
+      answer.code = static_cast<tcp_wire::code>(reader.u8());
+      if (answer.code == tcp_wire::code::unavailable) {
+        const auto rank = static_cast<int>(reader.u32());
+        if (lost_rank_ < 0) lost_rank_ = rank;
+      }
+      break;
+    default:
+      return false;
   }
-  const size_t size = static_cast<size_t>(header.body_size);
-  if (in_.size() - tcp_wire::header_size < size) return false;
-  tcp_wire::body_reader body(std::string_view(in_).substr(tcp_wire::header_size, size));
-  if (header.kind == tcp_wire::kind::aborted) {
-    const uint32_t word = body.u32();
-    const int rank = word == tcp_wire::no_rank ? -1 : static_cast<int>(word);
-    if (lost_rank_ < 0) lost_rank_ = rank;
-    end(aborted_by(rank, body.rest()));
-    return false;
-  }
-  const auto code = static_cast<tcp_wire::code>(body.u8());
-  if (code == tcp_wire::code::unavailable) {
-    const auto rank = static_cast<int>(body.u32());
-    if (lost_rank_ < 0) lost_rank_ = rank;
-  }
-  if (header.kind != tcp_wire::kind::reply || !body.ok()) {
-    end(lost("it sent a malformed frame"));
-    return false;
-  }
+  if (!reader.ok()) return false;
   const auto found = pending_.find(header.request);
   if (found != pending_.end()) {  // otherwise the call has timed out
-    found->second->answer = {code, std::string(body.rest())};
+    answer.payload = std::string(reader.rest());
+    found->second->answer = std::move(answer);
     found->second->done = true;
   }
-  in_.erase(0, tcp_wire::header_size + size);
   return true;
 }
 

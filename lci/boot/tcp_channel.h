@@ -2,7 +2,6 @@
 #ifndef LCI_BOOT_TCP_CHANNEL_H_
 #define LCI_BOOT_TCP_CHANNEL_H_
 
-#include <chrono>
 #include <condition_variable>
 #include <cstdint>
 #include <map>
@@ -11,9 +10,10 @@
 #include <string_view>
 
 #include "lci/base/status.h"
-#include "lci/boot/deadline.h"
-#include "lci/boot/socket.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/io/deadline.h"
+#include "lci/io/framing.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::boot {
 
@@ -40,11 +40,16 @@ class tcp_channel {
     reply answer;
   };
 
-  // `socket` is connected and non-blocking; the first call sends the preamble. A reply larger than
-  // `max_reply_size` ends the connection.
-  tcp_channel(unique_fd socket, uint64_t max_reply_size);
+  // `socket` is connected and non-blocking. A reply larger than `max_reply_size` ends the connection.
+  tcp_channel(io::unique_fd socket, uint64_t max_reply_size);
   // Notifies the server that the rank leaves, unless the connection is lost.
   ~tcp_channel();
+
+  // The first call: each end proves to the other one that it has `token`, then sends the hello
+  // `body` and waits for its reply, as call() does. PermissionDenied if the server does not have the
+  // token, or refuses this rank.
+  base::StatusOr<reply> say_hello(const std::string& token, std::string_view body,
+                                  io::steady::time_point deadline);
 
   // Sends a request and waits for its reply. At the deadline, cancels the request and returns the
   // server's answer to the cancellation: code deadline_exceeded with a reason, or the reply if that
@@ -52,7 +57,7 @@ class tcp_channel {
   // either. Aborted and Unavailable as in the contract of bootstrap. FailedPrecondition if the other
   // end speaks another protocol or version.
   base::StatusOr<reply> call(tcp_wire::kind kind, std::string_view body,
-                             steady::time_point deadline,
+                             io::steady::time_point deadline,
                              std::chrono::milliseconds grace = default_grace);
 
   // Sends a request whose reply finish() awaits. The call is alive until it is done or the channel
@@ -60,7 +65,7 @@ class tcp_channel {
   base::Status begin(tcp_wire::kind kind, std::string_view body, open_call* begun);
   // Waits for the reply. DeadlineExceeded, and the request is still open, if the deadline comes or
   // the descriptor `wake` is readable before; other errors as of call().
-  base::StatusOr<reply> finish(open_call* begun, int wake, steady::time_point deadline);
+  base::StatusOr<reply> finish(open_call* begun, int wake, io::steady::time_point deadline);
 
   // The reply to an open call is not wanted any more.
   void give_up(open_call* begun);
@@ -73,20 +78,20 @@ class tcp_channel {
 
  private:
   base::Status send_request(tcp_wire::kind kind, std::string_view body, open_call* call,
-                            steady::time_point deadline);
-  base::Status send(const tcp_wire::header& header, std::string_view body,
-                    steady::time_point deadline);
+                            io::steady::time_point deadline);
+  base::Status send(tcp_wire::kind kind, uint32_t request, std::string_view body,
+                    io::steady::time_point deadline);
   static constexpr int no_wake = -1;
   // Waits until *what, the end of the job, the deadline, or until there is something to read from
   // `wake`; returns false only for the last two.
-  bool wait(std::unique_lock<std::mutex>* lock, const bool* what, steady::time_point deadline,
+  bool wait(std::unique_lock<std::mutex>* lock, const bool* what, io::steady::time_point deadline,
             int wake = no_wake);
-  bool read_some(steady::time_point deadline, int wake, std::string* received);
+  bool read_some(io::steady::time_point deadline, int wake, std::string* received);
   void take(std::string_view received);
-  bool take_frame();
+  bool take_frame(const io::frame_header& header, std::string_view body);
   void end(base::Status why);
 
-  const unique_fd socket_;
+  const io::unique_fd socket_;
   const uint64_t max_reply_size_;
   const int64_t owner_pid_;
 
@@ -95,12 +100,12 @@ class tcp_channel {
 
   std::mutex mutex_;  // guards what follows
   std::condition_variable changed_;
-  bool reading_ = false;  // a thread is in read_some()
-  bool greeted_ = false;  // the server's preamble was valid
+  bool reading_ = false;           // a thread is in read_some()
+  bool is_authenticated_ = false;  // the server has the token
   uint32_t next_request_ = 1;
   std::map<uint32_t, open_call*> pending_;
   int lost_rank_ = -1;
-  std::string in_;  // received, not yet parsed
+  io::frame_reader in_{tcp_wire::protocol};
   base::Status
       end_;  // why there will be no more replies: Aborted, Unavailable or FailedPrecondition
 };

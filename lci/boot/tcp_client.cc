@@ -9,13 +9,14 @@
 #include <utility>
 
 #include "lci/base/strings.h"
-#include "lci/boot/deadline.h"
 #include "lci/boot/messages.h"
 #include "lci/boot/process.h"
-#include "lci/boot/socket.h"
 #include "lci/boot/tcp_channel.h"
 #include "lci/boot/tcp_helper.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/io/bytes.h"
+#include "lci/io/deadline.h"
+#include "lci/io/socket.h"
 
 namespace lci::boot {
 namespace {
@@ -52,14 +53,14 @@ class tcp_bootstrap : public bootstrap {
       watched_ = std::make_unique<tcp_channel::open_call>();
       watched_key_ = key;
       std::string body;
-      tcp_wire::append_text(&body, key);
+      io::append_text(&body, key);
       if (base::Status bad = channel_->begin(kind::get, body, watched_.get()); !bad.ok()) {
         watched_.reset();
         return bad;
       }
     }
     base::StatusOr<tcp_channel::reply> reply =
-        channel_->finish(watched_.get(), wake, deadline_after(timeout));
+        channel_->finish(watched_.get(), wake, io::deadline_after(timeout));
     if (base::IsDeadlineExceeded(reply.status())) return reply.status();
     watched_.reset();
     return value_of(std::move(reply), kind::get, describe_call("watch", key), timeout);
@@ -77,7 +78,7 @@ class tcp_bootstrap : public bootstrap {
     const base::StatusOr<std::string> all =
         call(kind::enter_allgather, "allgather", name, &value, timeout);
     if (!all.ok()) return all.status();
-    tcp_wire::body_reader reader(*all);
+    io::body_reader reader(*all);
     std::vector<std::string> values;
     for (int rank = 0; rank < position_.size; ++rank) values.emplace_back(reader.text());
     if (!reader.complete()) {
@@ -92,15 +93,15 @@ class tcp_bootstrap : public bootstrap {
   void report_lost(int rank) override {
     const std::string value = base::StrCat(rank);
     std::string body;
-    tcp_wire::append_text(&body, lost_key);
-    tcp_wire::append_text(&body, value);
-    note_answer(channel_->call(kind::put, body, steady::now() + limit(), duration(0)).status());
+    io::append_text(&body, lost_key);
+    io::append_text(&body, value);
+    note_answer(channel_->call(kind::put, body, io::steady::now() + limit(), duration(0)).status());
   }
   // Also when the server can't be asked any more, as the job has been aborted.
   std::optional<int> first_lost() override {
     std::string body;
-    tcp_wire::append_text(&body, lost_key);
-    const auto reply = channel_->call(kind::get, body, steady::now(), limit());
+    io::append_text(&body, lost_key);
+    const auto reply = channel_->call(kind::get, body, io::steady::now(), limit());
     note_answer(reply.status());
     int rank = 0;
     if (reply.ok() && reply->code == code::ok && base::SimpleAtoi(reply->payload, &rank)) {
@@ -126,9 +127,9 @@ class tcp_bootstrap : public bootstrap {
   base::StatusOr<std::string> call(kind what, std::string_view word, std::string_view key,
                                    const std::string_view* value, duration timeout) {
     std::string body;
-    tcp_wire::append_text(&body, key);
-    if (value != nullptr) tcp_wire::append_text(&body, *value);
-    return value_of(channel_->call(what, body, deadline_after(timeout)), what,
+    io::append_text(&body, key);
+    if (value != nullptr) io::append_text(&body, *value);
+    return value_of(channel_->call(what, body, io::deadline_after(timeout)), what,
                     describe_call(word, key), timeout);
   }
 
@@ -170,8 +171,8 @@ struct attempt {
 
 // Connects once and says hello once. `refusal_is_final`: give up if no server listens.
 attempt try_once(const tcp_client_options& options, const std::string& node,
-                 steady::time_point deadline, bool refusal_is_final) {
-  base::StatusOr<unique_fd> socket = connect_to(options.address, deadline);
+                 io::steady::time_point deadline, bool refusal_is_final) {
+  base::StatusOr<io::unique_fd> socket = io::connect_to(options.address, deadline);
   if (!socket.ok()) {
     const bool again = base::IsUnavailable(socket.status()) && !refusal_is_final;
     return {socket.status(), again ? next_step::connect_again : next_step::give_up};
@@ -185,10 +186,9 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
   hello.size = static_cast<uint32_t>(position.size);
   hello.local_rank = place_known ? static_cast<uint32_t>(position.local_rank) : 0;
   hello.local_size = place_known ? static_cast<uint32_t>(position.local_size) : 0;
-  hello.token = options.token;
   hello.node = std::string_view(node).substr(0, tcp_wire::max_node_size);
   base::StatusOr<tcp_channel::reply> reply =
-      channel->call(kind::hello, tcp_wire::encode_hello(hello), deadline);
+      channel->say_hello(options.token, tcp_wire::encode_hello(hello), deadline);
   // The connection was lost without an answer: the server made room among its unauthenticated
   // peers, or the server is the helper of the previous program, which is just ending.
   if (base::IsUnavailable(reply.status())) return {reply.status(), next_step::connect_again};
@@ -208,9 +208,6 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
       return {timed_out("the start of the job", options.position, options.timeout, reply->payload)};
     case code::unavailable:
       return {base::UnavailableError(reply->payload)};
-    case code::refused:
-      return {base::PermissionDeniedError(
-          base::StrCat("the job's server refuses this process: ", reply->payload))};
     default:
       return {base::InternalError("the server's answer to the hello is malformed")};
   }
@@ -236,7 +233,7 @@ base::Status with_context(const base::Status& status, const tcp_client_options& 
 
 base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& options,
                                                    bool standalone) {
-  const steady::time_point deadline = deadline_after(options.timeout);
+  const io::steady::time_point deadline = io::deadline_after(options.timeout);
   const std::string node = node_name();
   const bool serve = standalone && options.position.rank == 0;
   std::string_view hint;
@@ -261,7 +258,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> connect(const tcp_client_options& opt
     if (made.result.ok()) return std::move(made.result);
     const bool unreachable = base::IsUnavailable(made.result.status()) ||
                              base::IsFailedPrecondition(made.result.status());
-    if (made.next == next_step::give_up || steady::now() >= deadline) {
+    if (made.next == next_step::give_up || io::steady::now() >= deadline) {
       return with_context(made.result.status(), options, unreachable ? hint : "");
     }
     pause(attempts);

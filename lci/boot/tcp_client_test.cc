@@ -7,14 +7,17 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <string_view>
 #include <thread>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
-#include "lci/boot/socket.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/io/framing.h"
+#include "lci/io/handshake.h"
+#include "lci/io/socket.h"
 #include "lci/testing/job/test_job.h"
 
 namespace lci::boot {
@@ -35,76 +38,136 @@ tcp_client_options options_for(const std::string& address, int rank, int size,
   return options;
 }
 
-// Accepts one connection, waits for its hello, sends `answer`, and ends.
-class fake_server {
- public:
-  explicit fake_server(std::string answer)
-      : listener_(listen_on("127.0.0.1:0").value()),
-        address_(local_address(listener_.get()).value()),
-        thread_([this, answer = std::move(answer)] { run(answer); }) {}
-  ~fake_server() { thread_.join(); }
-  const std::string& address() const { return address_; }
-
- private:
-  void run(const std::string& answer) {
-    pollfd event = {listener_.get(), POLLIN, 0};
-    ::poll(&event, 1, -1);
-    unique_fd fd(::accept(listener_.get(), nullptr, nullptr));
-    listener_.reset();
-    char hello[tcp_wire::preamble_size + tcp_wire::header_size + 1];
-    ASSERT_GT(::recv(fd.get(), hello, sizeof hello, MSG_WAITALL), 0);
-    ASSERT_EQ(::send(fd.get(), answer.data(), answer.size(), MSG_NOSIGNAL),
-              static_cast<ssize_t>(answer.size()));
-    ::shutdown(fd.get(), SHUT_WR);
-    char rest[4096];
-    while (::recv(fd.get(), rest, sizeof rest, 0) > 0) {
-    }
-  }
-
-  unique_fd listener_;
-  const std::string address_;
-  std::thread thread_;
-};
-
 std::string preamble() {
   std::string bytes;
-  tcp_wire::append_preamble(&bytes);
+  io::append_preamble(&bytes, tcp_wire::protocol);
   return bytes;
 }
 
-std::string reply(std::string_view body) {
+std::string frame(tcp_wire::kind what, uint32_t request, std::string_view body) {
   std::string bytes;
-  tcp_wire::append_header(&bytes, {body.size(), tcp_wire::kind::reply, 1});
-  return base::StrCat(bytes, body);
+  io::append_frame(&bytes, static_cast<uint8_t>(what), request, body);
+  return bytes;
 }
 
-base::Status status_with(const std::string& answer) {
-  fake_server server(answer);
+// The reply to the hello, which is the second request.
+std::string reply(std::string_view body) { return frame(tcp_wire::kind::reply, 2, body); }
+
+// Accepts one connection, waits for its challenge, proves that it has `token` unless that is null,
+// sends `answer`, and ends.
+class fake_server {
+ public:
+  fake_server(const char* token, std::string answer)
+      : listener_(io::listen_on("127.0.0.1:0").value()),
+        address_(io::local_address(listener_.get()).value()),
+        thread_([this, token, answer = std::move(answer)] { run(token, answer); }) {}
+  ~fake_server() {
+    if (thread_.joinable()) thread_.join();
+  }
+  const std::string& address() const { return address_; }
+  // What the client has sent after its challenge. Waits for the end of the connection.
+  const std::string& received() {
+    thread_.join();
+    return received_;
+  }
+
+ private:
+  void run(const char* token, const std::string& answer) {
+    pollfd event = {listener_.get(), POLLIN, 0};
+    ::poll(&event, 1, -1);
+    const io::unique_fd fd(::accept(listener_.get(), nullptr, nullptr));
+    listener_.reset();
+    std::string challenge(io::preamble_size + io::header_size + io::nonce_size, '\0');
+    ASSERT_EQ(::recv(fd.get(), challenge.data(), challenge.size(), MSG_WAITALL),
+              static_cast<ssize_t>(challenge.size()));
+    if (token != nullptr) {
+      io::server_handshake server(tcp_wire::protocol, token);
+      const std::string proof = server.answer(challenge.substr(challenge.size() - io::nonce_size));
+      send(fd, preamble() + frame(tcp_wire::kind::proof, 1, proof));
+      std::string hello(io::header_size + io::code_size, '\0');
+      const ssize_t got = ::recv(fd.get(), hello.data(), hello.size(), MSG_WAITALL);
+      received_ = hello.substr(0, static_cast<size_t>(std::max<ssize_t>(got, 0)));
+    }
+    send(fd, answer);
+    ::shutdown(fd.get(), SHUT_WR);
+    char rest[4096];
+    for (ssize_t n; (n = ::recv(fd.get(), rest, sizeof rest, 0)) > 0;) {
+      received_.append(rest, static_cast<size_t>(n));
+    }
+  }
+
+  // The client may have ended the connection.
+  void send(const io::unique_fd& fd, const std::string& bytes) {
+    (void)::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
+  }
+
+  io::unique_fd listener_;
+  const std::string address_;
+  std::string received_;
+  std::thread thread_;
+};
+
+base::Status status_with(const char* token, const std::string& answer) {
+  fake_server server(token, answer);
   return connect_tcp_bootstrap(options_for(server.address(), 0, 2)).status();
 }
 
 TEST(tcp_client, refuses_what_is_not_a_server_of_its_version) {
-  const base::Status other = status_with("HTTP/1.1 400 Bad Request\r\n\r\n");
+  const base::Status other = status_with(nullptr, "HTTP/1.1 400 Bad Request\r\n\r\n");
   EXPECT_TRUE(base::IsFailedPrecondition(other)) << other;
   EXPECT_THAT(std::string(other.message()), HasSubstr("not a bootstrap server"));
   std::string newer = preamble();
   newer[4] = 42;
-  const base::Status version = status_with(newer);
+  const base::Status version = status_with(nullptr, newer);
   EXPECT_TRUE(base::IsFailedPrecondition(version)) << version;
   EXPECT_THAT(std::string(version.message()), HasSubstr("version 42"));
 }
 
-TEST(tcp_client, survives_malformed_answers) {
-  std::string huge;
-  tcp_wire::append_header(&huge, {tcp_wire::max_reply_size(2) + 1, tcp_wire::kind::reply, 1});
+// The proof is mutual: a process that happens to listen there, or was put there, is not the server.
+TEST(tcp_client, refuses_a_server_without_the_token) {
   const std::string ok(1, '\0');
-  EXPECT_TRUE(base::IsInternal(status_with(preamble() + reply(ok))));      // empty welcome
-  EXPECT_TRUE(base::IsInternal(status_with(preamble() + reply("\x77"))));  // unknown code
-  EXPECT_TRUE(base::IsUnavailable(status_with(preamble() + huge)));
-  EXPECT_TRUE(base::IsUnavailable(status_with(preamble() + reply(""))));  // no code
-  EXPECT_TRUE(base::IsUnavailable(status_with(preamble() + std::string(16, '\xff'))));
-  EXPECT_TRUE(base::IsUnavailable(status_with(preamble())));  // the connection just ends
-  EXPECT_TRUE(base::IsUnavailable(status_with("")));
+  for (const char* token : {"", "Secret", "secret "}) {
+    fake_server server(token, reply(ok));
+    const base::Status status = connect_tcp_bootstrap(options_for(server.address(), 0, 2)).status();
+    EXPECT_TRUE(base::IsPermissionDenied(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("LCI_BOOT_TOKEN"));
+    EXPECT_LE(server.received().size(), io::header_size);  // no hello, but leave
+  }
+  // A server that does not prove anything.
+  for (const std::string& answer :
+       {frame(tcp_wire::kind::proof, 1, ""), frame(tcp_wire::kind::proof, 1, std::string(48, 'p')),
+        frame(tcp_wire::kind::reply, 1, ok)}) {
+    const base::Status status = status_with(nullptr, preamble() + answer);
+    EXPECT_TRUE(base::IsPermissionDenied(status)) << status;
+  }
+}
+
+TEST(tcp_client, a_server_without_the_token_gets_little_memory) {
+  std::string large;
+  io::append_header(&large, {io::max_handshake_body + 1, io::handshake_kind::proof, 1});
+  const base::Status status = status_with(nullptr, preamble() + large);
+  EXPECT_TRUE(base::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("1025 bytes; at most 1024"));
+}
+
+TEST(tcp_client, survives_malformed_answers) {
+  constexpr auto reply_kind = static_cast<uint8_t>(tcp_wire::kind::reply);
+  std::string huge;
+  io::append_header(&huge, {tcp_wire::max_reply_size(2) + 1, reply_kind, 2});
+  const std::string ok(1, '\0');
+  constexpr const char* token = "secret";
+  EXPECT_TRUE(base::IsInternal(status_with(token, reply(ok))));      // empty welcome
+  EXPECT_TRUE(base::IsInternal(status_with(token, reply("\x77"))));  // unknown code
+  EXPECT_TRUE(base::IsUnavailable(status_with(token, huge)));
+  EXPECT_TRUE(base::IsUnavailable(status_with(token, reply(""))));  // no code
+  EXPECT_TRUE(base::IsUnavailable(status_with(token, std::string(16, '\xff'))));
+  EXPECT_TRUE(base::IsUnavailable(status_with(token, "")));  // the connection just ends
+  EXPECT_TRUE(base::IsUnavailable(status_with(nullptr, preamble())));
+  EXPECT_TRUE(base::IsUnavailable(status_with(nullptr, "")));
+  const base::Status refused =
+      status_with(token, frame(tcp_wire::kind::refused, 2, "it is not wanted"));
+  EXPECT_TRUE(base::IsPermissionDenied(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("refuses this process: it is not wanted"));
 }
 
 TEST(tcp_client, says_that_nobody_listens) {
@@ -160,7 +223,7 @@ class pipe_pair {
   }
 
  private:
-  unique_fd read_, write_;
+  io::unique_fd read_, write_;
 };
 
 TEST(standalone, others_get_and_leave_while_rank_0_computes) {
@@ -237,15 +300,15 @@ TEST(standalone, the_helper_is_no_child_and_ends_with_the_job) {
     return true;
   });
   EXPECT_EQ(failed, 0);
-  const steady::time_point deadline = deadline_after(test_timeout);
-  while (!listen_on(job.address()).ok()) {
-    ASSERT_LT(steady::now(), deadline) << "the helper still listens";
+  const io::steady::time_point deadline = io::deadline_after(test_timeout);
+  while (!io::listen_on(job.address()).ok()) {
+    ASSERT_LT(io::steady::now(), deadline) << "the helper still listens";
     ::sched_yield();
   }
 }
 
 TEST(standalone, an_address_in_use_by_something_else_is_reported) {
-  fake_server other("HTTP/1.1 400 Bad Request\r\n\r\n");
+  fake_server other(nullptr, "HTTP/1.1 400 Bad Request\r\n\r\n");
   const base::Status status =
       connect_standalone_tcp_bootstrap(options_for(other.address(), 0, 2)).status();
   EXPECT_TRUE(base::IsFailedPrecondition(status)) << status;

@@ -18,16 +18,18 @@
 #include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/process.h"
+#include "lci/io/socket.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::boot {
 namespace {
 
-unique_fd open_pidfd(pid_t pid) {
+io::unique_fd open_pidfd(pid_t pid) {
 #ifdef SYS_pidfd_open
-  return unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
+  return io::unique_fd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
 #else
   (void)pid;
-  return unique_fd();
+  return io::unique_fd();
 #endif
 }
 
@@ -53,7 +55,7 @@ void close_all_but(const std::array<int, 2>& keep) {
 
 // From fork on, only what is safe in a child of a multithreaded process: system calls, and the
 // allocator, which the C library keeps usable in a child.
-[[noreturn]] void serve(unique_fd listener, unique_fd rank0_ended, process_id rank0,
+[[noreturn]] void serve(io::unique_fd listener, io::unique_fd rank0_ended, process_id rank0,
                         const tcp_server::options& options) {
   for (int signal_number = 1; signal_number < NSIG; ++signal_number) {
     ::signal(signal_number, SIG_DFL);
@@ -64,7 +66,7 @@ void close_all_but(const std::array<int, 2>& keep) {
   ::prctl(PR_SET_NAME, "lci-boot");
   // A program may run with its standard streams closed; then these two descriptors may be among the
   // first three.
-  for (unique_fd* fd : {&listener, &rank0_ended}) {
+  for (io::unique_fd* fd : {&listener, &rank0_ended}) {
     if (*fd) fd->reset(::fcntl(fd->get(), F_DUPFD_CLOEXEC, 3));
   }
   const int null = ::open("/dev/null", O_RDWR);
@@ -108,16 +110,16 @@ void close_all_but(const std::array<int, 2>& keep) {
 }  // namespace
 
 base::Status start_tcp_helper(const tcp_server::options& options) {
-  base::StatusOr<unique_fd> listener = listen_on(options.bind_address);
+  base::StatusOr<io::unique_fd> listener = io::listen_on(options.bind_address);
   if (!listener.ok()) return listener.status();
   {
     // Run the helper's checks here, where their errors can be reported.
-    unique_fd copy(::fcntl(listener->get(), F_DUPFD_CLOEXEC, 0));
+    io::unique_fd copy(::fcntl(listener->get(), F_DUPFD_CLOEXEC, 0));
     base::StatusOr<std::unique_ptr<tcp_server>> trial = tcp_server::serve(std::move(copy), options);
     if (!trial.ok()) return trial.status();
   }
   const process_id rank0 = this_process();
-  unique_fd rank0_ended = open_pidfd(::getpid());
+  io::unique_fd rank0_ended = open_pidfd(::getpid());
   const pid_t child = ::fork();
   if (child < 0) {
     return base::ResourceExhaustedError(base::StrCat(

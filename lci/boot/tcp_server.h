@@ -1,5 +1,5 @@
-// Server of the TCP bootstrap: ranks connect, present the job's token, exchange bytes and enter
-// collectives. It runs in the launcher's event loop, or in a helper process (tcp_helper.h) that
+// Server of the TCP bootstrap: ranks connect, prove that they have the job's token, exchange bytes
+// and enter collectives. It runs in the launcher's event loop, or in a helper process (tcp_helper.h) that
 // does nothing else.
 #ifndef LCI_BOOT_TCP_SERVER_H_
 #define LCI_BOOT_TCP_SERVER_H_
@@ -11,18 +11,17 @@
 
 #include "lci/base/status.h"
 #include "lci/boot/bootstrap_state.h"
-#include "lci/boot/socket.h"
+#include "lci/boot/rank_state.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::boot {
 
 // Thread safety: one thread at a time. Owns no thread, installs no signal handler, never sleeps.
 //
-// A peer is unauthenticated until its hello is complete and correct (magic, version, token, size,
-// rank). An unauthenticated peer can make the server do only a bounded amount of work, and hold
-// only a bounded amount of its memory and descriptors. When there are too many unauthenticated
-// peers, the server closes the oldest connection: a rank says hello as soon as it is connected, and
-// reconnects if its connection was closed. Nothing that an unauthenticated peer sends changes what
-// ranks see.
+// A peer is unauthenticated until its hello is complete and correct (magic, version, proof of the
+// token, size, rank); see lci/io/acceptor.h for what it can make the server do until then. A rank
+// says hello as soon as it is connected, and reconnects if its connection was closed. Nothing that
+// an unauthenticated peer sends changes what ranks see.
 //
 // The program may be started several times in one job (`lcrun -n 2 sh -c './a; ./b'`, or a process
 // that finalizes and initializes again): when all ranks have gone, the store is emptied and the
@@ -35,7 +34,7 @@ class tcp_server {
     // one.
     std::string bind_address;
     int size = 0;  // number of ranks of the job, at least 1
-    // Secret that a rank must present: at most tcp_wire::max_token_size bytes (LCI_BOOT_TOKEN). If
+    // Secret that a rank must have: at most io::max_token_size bytes (LCI_BOOT_TOKEN). If
     // empty, only loopback connections from processes of this server's user are accepted.
     std::string token;
     // Prefix of bootstrap::job_id(), [A-Za-z0-9_-]; the first 14 characters are used. If empty, a
@@ -43,12 +42,13 @@ class tcp_server {
     std::string job_id;
   };
 
-  using rank_state = bootstrap_state::rank_state;
+  using rank_state = boot::rank_state;
   using abort_report = bootstrap_state::abort_report;
 
   static base::StatusOr<std::unique_ptr<tcp_server>> listen(const options& job);
-  // As listen(), with a socket that listens already (see listen_on); `bind_address` is not used.
-  static base::StatusOr<std::unique_ptr<tcp_server>> serve(unique_fd listener, const options& job);
+  // As listen(), with a socket that listens already (see io::listen_on); `bind_address` is not used.
+  static base::StatusOr<std::unique_ptr<tcp_server>> serve(io::unique_fd listener,
+                                                           const options& job);
 
   // Closes every connection; waiting ranks get Unavailable.
   virtual ~tcp_server() = default;

@@ -14,8 +14,12 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
-#include "lci/boot/deadline.h"
 #include "lci/boot/tcp_wire.h"
+#include "lci/io/bytes.h"
+#include "lci/io/deadline.h"
+#include "lci/io/framing.h"
+#include "lci/io/handshake.h"
+#include "lci/io/socket.h"
 
 namespace lci::boot {
 namespace {
@@ -23,34 +27,40 @@ namespace {
 using tcp_wire::code;
 using tcp_wire::kind;
 using testing::HasSubstr;
-using rank_state = tcp_server::rank_state;
 
 constexpr char token[] = "a secret";
 constexpr std::chrono::seconds patience(50);
 
+constexpr size_t proof_size = io::preamble_size + io::header_size + io::nonce_size + io::code_size;
+
 std::string preamble() {
   std::string bytes;
-  tcp_wire::append_preamble(&bytes);
+  io::append_preamble(&bytes, tcp_wire::protocol);
   return bytes;
 }
 
 std::string frame(kind what, uint32_t request, std::string_view body = "") {
   std::string bytes;
-  tcp_wire::append_header(&bytes, {body.size(), what, request});
-  return base::StrCat(bytes, body);
+  io::append_frame(&bytes, static_cast<uint8_t>(what), request, body);
+  return bytes;
 }
 
-std::string hello_body(uint32_t rank, uint32_t size, std::string_view secret = token) {
-  return tcp_wire::encode_hello({rank, size, 0, 0, secret, "node"});
+std::string challenge(const io::client_handshake& client) {
+  return preamble() + frame(kind::challenge, 1, client.challenge());
 }
 
-std::string hello(uint32_t rank, uint32_t size, std::string_view secret = token) {
-  return preamble() + frame(kind::hello, 1, hello_body(rank, size, secret));
+std::string hello_body(uint32_t rank, uint32_t size) {
+  return tcp_wire::encode_hello({rank, size, 0, 0, "node"});
+}
+
+// After the challenge.
+std::string hello(const io::client_handshake& client, uint32_t rank, uint32_t size) {
+  return frame(kind::hello, 1, client.hello(hello_body(rank, size)));
 }
 
 std::string text_body(std::initializer_list<std::string_view> texts) {
   std::string body;
-  for (std::string_view text : texts) tcp_wire::append_text(&body, text);
+  for (std::string_view text : texts) io::append_text(&body, text);
   return body;
 }
 
@@ -73,25 +83,27 @@ class tcp_server_test : public testing::Test {
     base::StatusOr<std::unique_ptr<tcp_server>> server = tcp_server::listen(options);
     ASSERT_TRUE(server.ok()) << server.status();
     server_ = *std::move(server);
+    secret_ = secret;
   }
 
-  unique_fd connect() {
-    base::StatusOr<unique_fd> fd = connect_to(server_->address(), deadline_after(patience));
+  io::unique_fd connect() {
+    base::StatusOr<io::unique_fd> fd =
+        io::connect_to(server_->address(), io::deadline_after(patience));
     EXPECT_TRUE(fd.ok()) << fd.status();
-    return fd.ok() ? *std::move(fd) : unique_fd();
+    return fd.ok() ? *std::move(fd) : io::unique_fd();
   }
 
   void step_until(const std::function<bool()>& done) {
-    const steady::time_point deadline = deadline_after(patience);
+    const io::steady::time_point deadline = io::deadline_after(patience);
     while (!done()) {
-      ASSERT_LT(steady::now(), deadline) << "waited for too long";
+      ASSERT_LT(io::steady::now(), deadline) << "waited for too long";
       pollfd event = {server_->poll_fd(), POLLIN, 0};
       ::poll(&event, 1, 1);
       server_->step();
     }
   }
 
-  void send(const unique_fd& fd, std::string_view bytes) {
+  void send(const io::unique_fd& fd, std::string_view bytes) {
     step_until([&] {
       const ssize_t sent = ::send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL);
       if (sent > 0) bytes.remove_prefix(static_cast<size_t>(sent));
@@ -100,7 +112,7 @@ class tcp_server_test : public testing::Test {
   }
 
   // Receives exactly `bytes` bytes; fewer if the connection ends before.
-  std::string receive(const unique_fd& fd, size_t bytes) {
+  std::string receive(const io::unique_fd& fd, size_t bytes) {
     std::string received;
     step_until([&] {
       if (received.size() == bytes) return true;
@@ -112,18 +124,23 @@ class tcp_server_test : public testing::Test {
     return received;
   }
 
-  bool is_closed(const unique_fd& fd) { return receive(fd, 1).empty(); }
+  bool is_closed(const io::unique_fd& fd) { return receive(fd, 1).empty(); }
 
-  reply receive_frame(const unique_fd& fd) {
+  reply receive_frame(const io::unique_fd& fd) {
     reply r;
-    const std::string bytes = receive(fd, tcp_wire::header_size);
-    tcp_wire::header header;
-    if (bytes.size() < tcp_wire::header_size || !tcp_wire::decode_header(bytes.data(), &header)) {
+    io::frame_header header;
+    std::string_view none;
+    const std::string bytes = receive(fd, io::header_size);
+    if (bytes.size() < io::header_size) {
       ADD_FAILURE() << "no frame";
       return r;
     }
-    std::string body = receive(fd, static_cast<size_t>(header.body_size));
-    r.what = header.kind;
+    std::string body = receive(fd, io::load_le(bytes.data(), 6));
+    io::frame_reader in(tcp_wire::protocol);
+    in.add(preamble() + bytes + body);
+    EXPECT_EQ(in.next(body.size(), &header, &none), io::frame_reader::item::preamble);
+    EXPECT_EQ(in.next(body.size(), &header, &none), io::frame_reader::item::frame);
+    r.what = static_cast<kind>(header.kind);
     r.request = header.request;
     if (r.what == kind::reply && !body.empty()) {
       r.result = static_cast<code>(body[0]);
@@ -133,15 +150,28 @@ class tcp_server_test : public testing::Test {
     return r;
   }
 
+  // The handshake until the hello.
+  io::client_handshake greet(const io::unique_fd& fd) {
+    io::client_handshake client(tcp_wire::protocol, secret_);
+    send(fd, challenge(client));
+    const std::string answer = receive(fd, proof_size);
+    EXPECT_EQ(answer.substr(0, io::preamble_size), preamble());
+    EXPECT_TRUE(client.check_proof(answer.substr(io::preamble_size + io::header_size)));
+    return client;
+  }
+
+  void say_hello(const io::unique_fd& fd, uint32_t rank, uint32_t size) {
+    send(fd, hello(greet(fd), rank, size));
+  }
+
   // Opens a rank's connection and sends its hello.
-  unique_fd join(uint32_t rank, uint32_t size) {
-    unique_fd fd = connect();
-    send(fd, hello(rank, size));
+  io::unique_fd join(uint32_t rank, uint32_t size) {
+    io::unique_fd fd = connect();
+    say_hello(fd, rank, size);
     return fd;
   }
 
-  void expect_welcome(const unique_fd& fd) {
-    EXPECT_EQ(receive(fd, tcp_wire::preamble_size), preamble());
+  void expect_welcome(const io::unique_fd& fd) {
     const reply r = receive_frame(fd);
     tcp_wire::welcome welcome;
     EXPECT_EQ(r.result, code::ok) << r.payload;
@@ -151,59 +181,56 @@ class tcp_server_test : public testing::Test {
 
   // Two ranks start, enter a barrier and leave: the job works.
   void expect_job_works() {
-    std::vector<unique_fd> ranks;
+    std::vector<io::unique_fd> ranks;
     for (uint32_t rank : {0u, 1u}) ranks.push_back(join(rank, 2));
-    for (const unique_fd& rank : ranks) expect_welcome(rank);
-    for (const unique_fd& rank : ranks) {
+    for (const io::unique_fd& rank : ranks) expect_welcome(rank);
+    for (const io::unique_fd& rank : ranks) {
       send(rank, frame(kind::enter_barrier, 2, text_body({"name"})));
     }
-    for (const unique_fd& rank : ranks) EXPECT_EQ(receive_frame(rank).result, code::ok);
-    for (const unique_fd& rank : ranks) send(rank, frame(kind::leave, 0));
+    for (const io::unique_fd& rank : ranks) EXPECT_EQ(receive_frame(rank).result, code::ok);
+    for (const io::unique_fd& rank : ranks) send(rank, frame(kind::leave, 0));
     step_until([&] { return server_->count(rank_state::finished) == 2; });
   }
 
   std::unique_ptr<tcp_server> server_;
+  std::string secret_;
 };
 
 struct unauthenticated_peer {
   const char* name;
   std::string bytes;
-  const char* answer;  // part of the refusal; nullptr: the connection only ends
+  size_t answer;  // bytes
 };
 
+// Peers without the token.
 std::vector<unauthenticated_peer> unauthenticated_peers() {
   std::string other_version = preamble();
   other_version[4] = 99;
-  std::string reserved = frame(kind::hello, 1, hello_body(0, 2));
+  const io::client_handshake client(tcp_wire::protocol, "a secreT");
+  std::string reserved = frame(kind::challenge, 1, client.challenge());
   reserved[7] = 1;
   std::string huge;
-  tcp_wire::append_header(&huge, {uint64_t{1} << 47, kind::hello, 1});
-  const std::string body = hello_body(0, 2);
-  const auto with_body = [](std::string_view b) { return preamble() + frame(kind::hello, 1, b); };
+  io::append_header(&huge, {uint64_t{1} << 47, io::handshake_kind::hello, 1});
+  const std::string too_large(io::max_handshake_body + 1, 'x');
+  const std::string body = std::string(io::code_size, 'c') + hello_body(0, 2);
   return {
-      {"http", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", nullptr},
-      {"zeros", std::string(100, '\0'), nullptr},
-      {"other_version", other_version + frame(kind::hello, 1, body), "speaks version 99"},
-      {"wrong_token", hello(0, 2, "a secreT"), "token is not this job's"},
-      {"short_token", hello(0, 2, "a secre"), "token is not this job's"},
-      {"no_token", hello(0, 2, ""), "token is not this job's"},
-      {"wrong_token_bad_rank", hello(7, 9, "x"), "token is not this job's"},
-      {"rank_out_of_range", hello(2, 2), "rank 2 of 2"},
-      {"rank_negative", hello(0xffffffff, 2), "but the job has 2 ranks"},
-      {"other_size", hello(0, 3), "rank 0 of 3, but the job has 2 ranks"},
-      {"oversized_hello", preamble() + huge, nullptr},
-      {"hello_just_too_large", with_body(std::string(tcp_wire::max_hello_size + 1, 'x')), nullptr},
-      {"token_too_large",
-       with_body(tcp_wire::encode_hello(
-           {0, 2, 0, 0, std::string(tcp_wire::max_token_size + 1, 'x'), ""})),
-       nullptr},
-      {"hello_cut_short", with_body(body.substr(0, body.size() - 1)), nullptr},
-      {"hello_with_more_behind", with_body(body + "x"), nullptr},
-      {"empty_hello", with_body(""), nullptr},
-      {"reserved_bits", preamble() + reserved, nullptr},
-      {"put_first", preamble() + frame(kind::put, 1, text_body({"key", "value"})), nullptr},
-      {"abort_first", preamble() + frame(kind::abort, 0, "reason"), nullptr},
-      {"unknown_kind", preamble() + frame(static_cast<kind>(77), 1, body), nullptr},
+      {"http", "GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", 0},
+      {"zeros", std::string(100, '\0'), 0},
+      {"other_version", other_version + frame(kind::challenge, 1, client.challenge()),
+       io::preamble_size},
+      {"oversized_hello", challenge(client) + huge, proof_size},
+      {"hello_just_too_large", challenge(client) + frame(kind::hello, 1, too_large), proof_size},
+      {"hello_cut_short", challenge(client) + frame(kind::hello, 1, "x"), proof_size},
+      {"hello_without_challenge", preamble() + frame(kind::hello, 1, body), io::preamble_size},
+      {"reserved_bits", preamble() + reserved, io::preamble_size},
+      {"put_first", preamble() + frame(kind::put, 1, text_body({"key", "value"})),
+       io::preamble_size},
+      {"put_without_hello", challenge(client) + frame(kind::put, 1, text_body({"key", "value"})),
+       proof_size},
+      {"abort_without_hello", challenge(client) + frame(kind::abort, 0, "reason"), proof_size},
+      {"unknown_kind", challenge(client) + frame(static_cast<kind>(77), 1, body), proof_size},
+      {"wrong_code", challenge(client) + frame(kind::hello, 1, body),
+       proof_size + io::header_size + io::client_has_wrong_token.size()},
   };
 }
 
@@ -215,53 +242,117 @@ INSTANTIATE_TEST_SUITE_P(all, tcp_unauthenticated_peer, testing::ValuesIn(unauth
 
 TEST_P(tcp_unauthenticated_peer, is_refused_and_harms_nobody) {
   listen(2);
-  const unique_fd waiting = join(1, 2);  // a rank that is connected already
+  const io::unique_fd waiting = join(1, 2);  // a rank that is connected already
   step_until([&] { return server_->state(1) == rank_state::connected; });
-  const unique_fd fd = connect();
+  const io::unique_fd fd = connect();
   send(fd, GetParam().bytes);
-  if (GetParam().answer != nullptr) {
-    EXPECT_EQ(receive(fd, tcp_wire::preamble_size), preamble());
-    const reply r = receive_frame(fd);
-    EXPECT_EQ(r.result, code::refused);
-    EXPECT_THAT(r.payload, HasSubstr(GetParam().answer));
-  }
-  step_until([&] { return is_closed(fd); });
+  EXPECT_EQ(receive(fd, 1 << 20).size(), GetParam().answer);
   EXPECT_EQ(server_->state(0), rank_state::absent);
   EXPECT_EQ(server_->state(1), rank_state::connected);
   EXPECT_FALSE(server_->aborted());
-  const unique_fd zero = join(0, 2);
+  const io::unique_fd zero = join(0, 2);
   expect_welcome(zero);
   expect_welcome(waiting);
+}
+
+// A rank that has the token may still be started wrongly.
+TEST_F(tcp_server_test, a_rank_that_does_not_fit_is_told_why) {
+  listen(2);
+  const io::unique_fd waiting = join(1, 2);
+  const struct {
+    std::string body;
+    const char* answer;
+  } misfits[] = {
+      {hello_body(2, 2), "rank 2 of 2"},
+      {hello_body(0xffffffff, 2), "but the job has 2 ranks"},
+      {hello_body(0, 3), "rank 0 of 3, but the job has 2 ranks"},
+      {hello_body(1, 2), "another process is rank 1 already"},
+      {hello_body(0, 2) + "x", "malformed"},
+      {hello_body(0, 2).substr(0, 23), "malformed"},
+      {"", "malformed"},
+  };
+  for (const auto& [body, answer] : misfits) {
+    const io::unique_fd fd = connect();
+    const io::client_handshake client = greet(fd);
+    send(fd, frame(kind::hello, 7, client.hello(body)));
+    const reply r = receive_frame(fd);
+    EXPECT_EQ(r.what, kind::refused);
+    EXPECT_EQ(r.request, 7u);
+    EXPECT_THAT(r.payload, HasSubstr(answer));
+    EXPECT_TRUE(is_closed(fd));
+  }
+  const io::unique_fd zero = join(0, 2);
+  expect_welcome(zero);
+  expect_welcome(waiting);
+}
+
+// Who has recorded all that a rank has sent can't join with it.
+TEST_F(tcp_server_test, a_recorded_join_does_not_join) {
+  listen(1);
+  io::client_handshake client(tcp_wire::protocol, token);
+  io::unique_fd rank = connect();
+  send(rank, challenge(client));
+  const std::string answer = receive(rank, proof_size);
+  ASSERT_TRUE(client.check_proof(answer.substr(io::preamble_size + io::header_size)));
+  send(rank, hello(client, 0, 1));
+  expect_welcome(rank);
+  send(rank, frame(kind::leave, 0));
+  step_until([&] { return server_->state(0) == rank_state::finished; });
+
+  const io::unique_fd replay = connect();
+  send(replay,
+       challenge(client) + hello(client, 0, 1) + frame(kind::put, 2, text_body({"k", "v"})));
+  EXPECT_EQ(receive(replay, proof_size).size(), proof_size);
+  const reply r = receive_frame(replay);
+  EXPECT_EQ(r.what, kind::refused);
+  EXPECT_THAT(r.payload, HasSubstr("LCI_BOOT_TOKEN"));
+  EXPECT_TRUE(is_closed(replay));
+  EXPECT_EQ(server_->state(0), rank_state::finished);
+  EXPECT_EQ(server_->look_up("k"), nullptr);
 }
 
 // A hello may stop after any number of bytes.
 TEST_F(tcp_server_test, half_a_hello_harms_nobody) {
   listen(2);
-  const std::string whole = hello(0, 2);
-  std::vector<unique_fd> silent;
+  std::vector<io::unique_fd> silent;
+  const std::string whole = challenge(io::client_handshake(tcp_wire::protocol, token));
   for (size_t bytes = 0; bytes < whole.size(); bytes += 7) {
     silent.push_back(connect());
     send(silent.back(), whole.substr(0, bytes));
-    const unique_fd ended = connect();
+    const io::unique_fd ended = connect();
     send(ended, whole.substr(0, bytes));
+  }
+  for (size_t bytes = 0; bytes < 70; bytes += 7) {
+    for (const bool ends : {false, true}) {
+      io::unique_fd fd = connect();
+      send(fd, hello(greet(fd), 0, 2).substr(0, bytes));
+      if (!ends) silent.push_back(std::move(fd));
+    }
   }
   expect_job_works();
 }
 
 TEST_F(tcp_server_test, a_slow_hello_is_a_hello) {
   listen(1);
-  const unique_fd fd = connect();
-  for (char byte : hello(0, 1)) {
-    send(fd, std::string_view(&byte, 1));
-    server_->step();
-  }
+  const io::unique_fd fd = connect();
+  const auto send_slowly = [&](const std::string& bytes) {
+    for (const char byte : bytes) {
+      send(fd, std::string_view(&byte, 1));
+      server_->step();
+    }
+  };
+  io::client_handshake client(tcp_wire::protocol, token);
+  send_slowly(challenge(client));
+  const std::string answer = receive(fd, proof_size);
+  ASSERT_TRUE(client.check_proof(answer.substr(io::preamble_size + io::header_size)));
+  send_slowly(hello(client, 0, 1));
   expect_welcome(fd);
 }
 
 TEST_F(tcp_server_test, frames_may_arrive_in_one_piece) {
   listen(1);
-  const unique_fd fd = connect();
-  send(fd, hello(0, 1) + frame(kind::put, 2, text_body({"key", "value"})) +
+  const io::unique_fd fd = connect();
+  send(fd, hello(greet(fd), 0, 1) + frame(kind::put, 2, text_body({"key", "value"})) +
                frame(kind::get, 3, text_body({"key"})) + frame(kind::leave, 0));
   expect_welcome(fd);
   EXPECT_EQ(receive_frame(fd).request, 2u);
@@ -278,7 +369,7 @@ TEST_F(tcp_server_test, a_flood_of_unauthenticated_peers_does_not_keep_ranks_out
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &limit), 0);
   const size_t flood = limit.rlim_cur > 5000 ? 2000 : 300;
   listen(2);
-  std::vector<unique_fd> crowd;
+  std::vector<io::unique_fd> crowd;
   for (size_t i = 0; i < flood; ++i) {
     crowd.push_back(connect());
     if (i % 64 == 0) server_->step();
@@ -304,11 +395,15 @@ class no_descriptors {
 
 // Once all ranks are there, nobody is missed.
 TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {
+#ifdef __SANITIZE_ADDRESS__
+  // UBSan probes memory with a pipe before it follows a pointer to a virtual table.
+  GTEST_SKIP() << "NOTHING WAS TESTED: the sanitizer needs descriptors of its own";
+#endif
   listen(2);
-  const unique_fd first = join(0, 2);
-  const unique_fd second = join(1, 2);
+  const io::unique_fd first = join(0, 2);
+  const io::unique_fd second = join(1, 2);
   expect_welcome(first);
-  const unique_fd third = connect();
+  const io::unique_fd third = connect();
   pollfd event = {server_->poll_fd(), POLLIN, 0};
   ASSERT_EQ(::poll(&event, 1, -1), 1);
   {
@@ -321,16 +416,20 @@ TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {
   send(first, frame(kind::leave, 0));
   send(second, frame(kind::leave, 0));
   step_until([&] { return server_->count(rank_state::connected) == 0; });
-  send(third, hello(0, 2));
+  say_hello(third, 0, 2);
   step_until([&] { return server_->state(0) == rank_state::connected; });
 }
 
 // A rank that can't connect is missed: all learn why, at once.
 TEST_F(tcp_server_test, without_descriptors_for_a_rank_the_job_ends) {
+#ifdef __SANITIZE_ADDRESS__
+  // UBSan probes memory with a pipe before it follows a pointer to a virtual table.
+  GTEST_SKIP() << "NOTHING WAS TESTED: the sanitizer needs descriptors of its own";
+#endif
   listen(3);
-  const unique_fd first = join(0, 3);
+  const io::unique_fd first = join(0, 3);
   step_until([&] { return server_->state(0) == rank_state::connected; });
-  const unique_fd second = connect();
+  const io::unique_fd second = connect();
   pollfd event = {server_->poll_fd(), POLLIN, 0};
   ASSERT_EQ(::poll(&event, 1, -1), 1);
   {
@@ -343,13 +442,12 @@ TEST_F(tcp_server_test, without_descriptors_for_a_rank_the_job_ends) {
   for (const char* part : {"2 of the 3 ranks", "EMFILE", "ulimit -n"}) {
     EXPECT_NE(reason.find(part), std::string::npos) << reason;
   }
-  EXPECT_EQ(receive(first, tcp_wire::preamble_size), preamble());
   EXPECT_EQ(receive_frame(first).what, kind::aborted);
 }
 
 TEST_F(tcp_server_test, a_rank_that_sends_nonsense_is_lost_alone) {
   std::string huge;
-  tcp_wire::append_header(&huge, {tcp_wire::max_body_size + 1, kind::put, 5});
+  io::append_header(&huge, {tcp_wire::max_body_size + 1, static_cast<uint8_t>(kind::put), 5});
   const std::string too_long(bootstrap::max_key_size + 1, 'k');
   for (const std::string& nonsense :
        {huge, std::string(16, '\xff'), frame(static_cast<kind>(99), 5), frame(kind::hello, 5),
@@ -359,9 +457,9 @@ TEST_F(tcp_server_test, a_rank_that_sends_nonsense_is_lost_alone) {
         frame(kind::cancel, 5, "x"), frame(kind::leave, 5, "x"), frame(kind::reply, 5, "x"),
         frame(kind::get, 3, text_body({"never"})) + frame(kind::get, 3, text_body({"twice"}))}) {
     listen(3);
-    std::vector<unique_fd> ranks;
+    std::vector<io::unique_fd> ranks;
     for (uint32_t rank : {0u, 1u, 2u}) ranks.push_back(join(rank, 3));
-    for (const unique_fd& rank : ranks) expect_welcome(rank);
+    for (const io::unique_fd& rank : ranks) expect_welcome(rank);
     send(ranks[0], frame(kind::enter_barrier, 9, text_body({"all"})));
     send(ranks[1], nonsense);
     EXPECT_TRUE(is_closed(ranks[1]));
@@ -379,7 +477,7 @@ TEST_F(tcp_server_test, a_rank_that_sends_nonsense_is_lost_alone) {
 
 TEST_F(tcp_server_test, a_rank_that_does_not_read_keeps_nobody) {
   listen(2);
-  const unique_fd deaf = join(0, 2), other = join(1, 2);
+  const io::unique_fd deaf = join(0, 2), other = join(1, 2);
   expect_welcome(deaf);
   expect_welcome(other);
   const std::string large(bootstrap::max_value_size, 'v');
@@ -400,16 +498,15 @@ TEST_F(tcp_server_test, a_rank_that_does_not_read_keeps_nobody) {
 
 TEST_F(tcp_server_test, the_launcher_s_abort_reaches_all_and_later_ones) {
   listen(3);
-  const unique_fd started = join(0, 3);
+  const io::unique_fd started = join(0, 3);
   step_until([&] { return server_->state(0) == rank_state::connected; });
   server_->abort(-1, "rank 1 was killed");
   server_->abort(2, "too late");
   ASSERT_TRUE(server_->aborted().has_value());
   EXPECT_EQ(server_->aborted()->rank, -1);
   EXPECT_EQ(server_->aborted()->reason, "rank 1 was killed");
-  const unique_fd late = join(2, 3);
-  for (const unique_fd* fd : {&started, &late}) {
-    EXPECT_EQ(receive(*fd, tcp_wire::preamble_size), preamble());
+  const io::unique_fd late = join(2, 3);
+  for (const io::unique_fd* fd : {&started, &late}) {
     const reply r = receive_frame(*fd);
     EXPECT_EQ(r.what, kind::aborted);
     EXPECT_THAT(r.payload, HasSubstr("rank 1 was killed"));
@@ -423,9 +520,9 @@ TEST_F(tcp_server_test, states_follow_the_ranks) {
   listen(3);
   EXPECT_EQ(server_->count(rank_state::absent), 3);
   EXPECT_TRUE(server_->idle());
-  std::vector<unique_fd> ranks;
+  std::vector<io::unique_fd> ranks;
   for (uint32_t rank : {0u, 1u, 2u}) ranks.push_back(join(rank, 3));
-  for (const unique_fd& rank : ranks) expect_welcome(rank);
+  for (const io::unique_fd& rank : ranks) expect_welcome(rank);
   EXPECT_EQ(server_->count(rank_state::connected), 3);
   EXPECT_FALSE(server_->idle());
   send(ranks[0], frame(kind::leave, 0));
@@ -433,9 +530,8 @@ TEST_F(tcp_server_test, states_follow_the_ranks) {
   ranks[1].reset();
   step_until([&] { return server_->state(1) == rank_state::lost; });
   // Rank 0 is early for the next round, and is in no round until the last rank has left this one.
-  const unique_fd early = join(0, 3);
+  const io::unique_fd early = join(0, 3);
   send(early, frame(kind::cancel, 1));
-  EXPECT_EQ(receive(early, tcp_wire::preamble_size), preamble());
   EXPECT_THAT(receive_frame(early).payload, HasSubstr("did not end on rank 2"));
   EXPECT_EQ(server_->state(0), rank_state::finished);
   ranks[2].reset();
@@ -446,9 +542,9 @@ TEST_F(tcp_server_test, states_follow_the_ranks) {
 // As when the server was stopped meanwhile.
 TEST_F(tcp_server_test, a_rank_that_left_before_its_replies_were_written_has_left) {
   listen(2);
-  std::vector<unique_fd> ranks;
+  std::vector<io::unique_fd> ranks;
   for (uint32_t rank : {0u, 1u}) ranks.push_back(join(rank, 2));
-  for (const unique_fd& rank : ranks) expect_welcome(rank);
+  for (const io::unique_fd& rank : ranks) expect_welcome(rank);
   std::string bytes;
   for (uint32_t request : {2u, 3u, 4u, 5u}) {
     bytes += frame(kind::put, request, text_body({base::StrCat("key ", request), "value"}));
@@ -464,24 +560,20 @@ TEST_F(tcp_server_test, a_rank_that_left_before_its_replies_were_written_has_lef
 
 TEST_F(tcp_server_test, without_a_token_the_user_counts) {
   listen(2, "");
-  const unique_fd own = connect();
-  send(own, hello(0, 2, ""));
+  const io::unique_fd own = connect();
+  say_hello(own, 0, 2);
   step_until([&] { return server_->state(0) == rank_state::connected; });
-  const unique_fd guess = connect();
-  send(guess, hello(1, 2, "guess"));
-  receive(guess, tcp_wire::preamble_size);
-  EXPECT_EQ(receive_frame(guess).result, code::refused);
 
   // The kernel records the user that created a socket as its owner.
   if (::geteuid() != 0) GTEST_SKIP() << "NOTHING WAS TESTED: only root can try to be somebody else";
   if (::seteuid(65534) != 0) GTEST_SKIP() << "NOTHING WAS TESTED: no other user here";
-  const unique_fd foreign = connect();
+  const io::unique_fd foreign = connect();
   ASSERT_EQ(::seteuid(0), 0);
-  send(foreign, hello(1, 2, ""));
-  receive(foreign, tcp_wire::preamble_size);
+  say_hello(foreign, 1, 2);
   const reply r = receive_frame(foreign);
-  EXPECT_EQ(r.result, code::refused);
+  EXPECT_EQ(r.what, kind::refused);
   EXPECT_THAT(r.payload, HasSubstr("LCI_BOOT_TOKEN"));
+  EXPECT_EQ(server_->state(1), rank_state::absent);
 }
 
 TEST(tcp_server_options, bad_ones_are_errors) {
@@ -508,7 +600,7 @@ TEST(tcp_server_options, bad_ones_are_errors) {
   EXPECT_TRUE(base::IsInvalidArgument(status_with([](auto* o) { o->size = 0; })));
   EXPECT_TRUE(base::IsInvalidArgument(status_with([](auto* o) { o->job_id = "a/b"; })));
   EXPECT_TRUE(base::IsInvalidArgument(
-      status_with([](auto* o) { o->token = std::string(tcp_wire::max_token_size + 1, 'x'); })));
+      status_with([](auto* o) { o->token = std::string(io::max_token_size + 1, 'x'); })));
   const base::Status open_to_all = status_with([](auto* o) {
     o->bind_address = "0.0.0.0:0";
     o->token = "";

@@ -26,8 +26,9 @@ agents::~agents() {
 void agents::start(int node, const std::vector<std::string>& command,
                    const wire::launch_request& request) {
   std::string text;
-  wire::append_preamble(&text);
-  wire::append_frame(&text, request);
+  io::append_preamble(&text, wire::protocol);
+  io::append_frame(&text, static_cast<uint8_t>(wire::kind::launch_request), 0,
+                   wire::encode(request));
   int in[2], out[2];
   if (pipe2(in, O_CLOEXEC) != 0) {
     to_->agent_ended(node, base::StrCat("no pipe: ", std::strerror(errno)));

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tools/launcher/event_loop.h"
+#include "lci/io/event_loop.h"
 #include "tools/launcher/wire.h"
 
 namespace lci::launcher {
@@ -27,7 +27,7 @@ class agents {
     ~events() = default;
   };
 
-  agents(event_loop* loop, events* to) : loop_(loop), to_(to) {}
+  agents(io::event_loop* loop, events* to) : loop_(loop), to_(to) {}
   // Kills the agents that run.
   ~agents();
 
@@ -45,7 +45,7 @@ class agents {
   struct agent {
     pid_t pid = -1;
     int output = -1;
-    event_loop::id watched = 0;
+    io::event_loop::id watched = 0;
     std::string line;
     std::string last_line;
   };
@@ -53,7 +53,7 @@ class agents {
   bool read(int node, agent* from);
   void take_line(int node, agent* from);
 
-  event_loop* const loop_;
+  io::event_loop* const loop_;
   events* const to_;
   std::map<int, agent> running_;  // by node
 };

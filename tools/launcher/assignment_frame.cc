@@ -43,7 +43,6 @@ wire::rank_assignment to_frame(const job_plan& plan, const launch_options& optio
   frame.environment = plan.sent;
   frame.own = plan.own;
   frame.own.push_back(base::StrCat("LCI_BOOT_ADDR=", boot_address));
-  frame.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", plan.token));
   frame.ranks.assign(ranks.begin(), ranks.end());
   frame.bind_to = static_cast<uint32_t>(binding_of(options));
   frame.map_by = static_cast<uint32_t>(options.map_by);

@@ -18,10 +18,11 @@
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/io/connector.h"
+#include "lci/io/framed_connection.h"
+#include "lci/io/socket.h"
 #include "tools/launcher/agents.h"
 #include "tools/launcher/assignment_frame.h"
-#include "tools/launcher/connector.h"
-#include "tools/launcher/framed_connection.h"
 #include "tools/launcher/launch_request.h"
 #include "tools/launcher/local_rank_group.h"
 #include "tools/launcher/output.h"
@@ -41,7 +42,7 @@ constexpr std::chrono::milliseconds retry_pause(200);
 constexpr int max_tries = 3;
 constexpr std::chrono::seconds agents_end(5);  // for agents, after their hosts have finished
 
-class helper final : rank_group::events, framed_connection::owner, agents::events {
+class helper final : rank_group::events, io::framed_connection::owner, agents::events {
  public:
   // `by_hand`: null if an agent has started this helper.
   helper(wire::launch_request request, const launch_options* by_hand)
@@ -56,37 +57,41 @@ class helper final : rank_group::events, framed_connection::owner, agents::event
  private:
   bool prepare();
   void connect();
-  void connected(std::shared_ptr<framed_connection> to, const std::string& code_or_reason);
+  wire::hello hello() const;
+  void connected(std::shared_ptr<io::framed_connection> to);
+  void not_connected(const base::Status& why);
   void stop(int code, const std::string& why);
   void read_signals();
   void read_agents_and_ranks();
   void finish();
 
-  bool on_frame(framed_connection& from, wire::kind kind, std::string_view body) override;
-  void on_end(framed_connection& from, const std::string& why) override;
+  bool on_frame(io::framed_connection& from, const io::frame_header& header,
+                std::string_view body) override;
+  void on_end(io::framed_connection& from, const std::string& why) override;
   void adopted(const wire::adopted& frame);
   void start(const wire::rank_assignment& frame);
   base::Status take_own_programs(rank_assignment* assigned) const;
   void report_not_started(const rank_assignment& assigned);
 
   void failed(int code, const std::string& what) override {
-    if (connection_ != nullptr) connection_->send(wire::failed{static_cast<uint32_t>(code), what});
+    if (connection_ != nullptr)
+      wire::send(*connection_, wire::failed{static_cast<uint32_t>(code), what});
   }
   void rank_ended(int rank, int status) override {
     if (connection_ != nullptr) {
-      connection_->send(
-          wire::rank_ended{static_cast<uint32_t>(rank), static_cast<uint32_t>(status)});
+      wire::send(*connection_,
+                 wire::rank_ended{static_cast<uint32_t>(rank), static_cast<uint32_t>(status)});
     }
   }
   void rank_stopped(int rank, bool stopped) override {
     if (connection_ != nullptr)
-      connection_->send(wire::rank_stopped{static_cast<uint32_t>(rank), stopped});
+      wire::send(*connection_, wire::rank_stopped{static_cast<uint32_t>(rank), stopped});
   }
   void rank_output(int rank, int stream, std::string_view bytes) override {
     if (connection_ == nullptr) return;
     window_ -= std::min(window_, bytes.size());
-    connection_->send(wire::output{static_cast<uint32_t>(rank), static_cast<uint32_t>(stream),
-                                   std::string(bytes)});
+    wire::send(*connection_, wire::output{static_cast<uint32_t>(rank),
+                                          static_cast<uint32_t>(stream), std::string(bytes)});
   }
   // Without a connection, the output is read and dropped.
   size_t output_room() const override { return connection_ == nullptr ? wire::window : window_; }
@@ -95,25 +100,25 @@ class helper final : rank_group::events, framed_connection::owner, agents::event
   }
   void agent_line(int node, const std::string& line) override {
     if (connection_ != nullptr)
-      connection_->send(wire::agent_line{static_cast<uint32_t>(node), line});
+      wire::send(*connection_, wire::agent_line{static_cast<uint32_t>(node), line});
   }
   void agent_ended(int node, const std::string& how) override {
     if (connection_ != nullptr)
-      connection_->send(wire::agent_ended{static_cast<uint32_t>(node), how});
+      wire::send(*connection_, wire::agent_ended{static_cast<uint32_t>(node), how});
   }
 
   const wire::launch_request request_;
   const launch_options* const by_hand_;
-  event_loop loop_;
+  io::event_loop loop_;
   agents agents_;
   int signals_ = -1;
   int interrupts_ = 0;
-  std::unique_ptr<connector> connector_;
-  steady::time_point connect_until_;
+  std::unique_ptr<io::connector> connector_;
+  io::steady::time_point connect_until_;
   std::string connect_error_;
-  int tries_ = 0;
   std::string token_;
-  std::shared_ptr<framed_connection> connection_;  // null: not yet connected, or lost
+  int tries_ = 0;
+  std::shared_ptr<io::framed_connection> connection_;  // null: not yet connected, or lost
   bool adopted_ = false;
   std::unique_ptr<rank_group> rank_group_;
   size_t window_ = wire::window;
@@ -133,7 +138,7 @@ bool helper::prepare() {
   sigprocmask(SIG_BLOCK, &watched, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (signals_ < 0) return false;
+  if (signals_ < 0 || !loop_.status().ok()) return false;
   loop_.watch(signals_, POLLIN, [this] { read_signals(); });
   raise_file_limit();
   return true;
@@ -145,48 +150,58 @@ void helper::connect() {
   if (by_hand_ != nullptr) {
     base::StatusOr<job_address> at = find_job_address(*by_hand_);
     if (!at.ok()) {  // the file may not exist yet
-      connected(nullptr, std::string(at.status().message()));
+      not_connected(at.status());
       return;
     }
     addresses = {at->address};
     token_ = at->token;
   }
-  connector_ = std::make_unique<connector>(
-      &loop_, addresses, token_, by_hand_ != nullptr,
-      [this](std::shared_ptr<framed_connection> to, const std::string& code_or_reason) {
-        connected(std::move(to), code_or_reason);
+  connector_ = std::make_unique<io::connector>(
+      &loop_, wire::protocol, addresses, token_, wire::encode(hello()),
+      [this](base::StatusOr<std::shared_ptr<io::framed_connection>> to) {
+        if (to.ok()) {
+          connected(*std::move(to));
+        } else {
+          not_connected(to.status());
+        }
       });
 }
 
-void helper::connected(std::shared_ptr<framed_connection> to, const std::string& code_or_reason) {
-  if (to == nullptr) {
-    connect_error_ = code_or_reason;
-    if (by_hand_ == nullptr && ++tries_ == max_tries) {
-      stop(failed_exit_code, base::StrCat("can't reach lcrun: ", code_or_reason));
-    } else {
-      loop_.at(steady::now() + retry_pause, [this] {
-        if (connection_ == nullptr && !stopped_) connect();
-      });
-    }
-    return;
-  }
-  // Ends the other attempts, but not during a call by the connector.
-  loop_.at(steady::now(), [this] { connector_ = nullptr; });
-  connection_ = std::move(to);
-  connection_->hand_over(this, wire::max_lcrun_body);
-  connection_->set_timeout(std::chrono::milliseconds(request_.host_timeout_ms));
+wire::hello helper::hello() const {
   wire::hello hello;
-  hello.code = code_or_reason;
   hello.node = request_.node;
   hello.nodes = by_hand_ != nullptr ? static_cast<uint32_t>(by_hand_->nodes) : 0;
   hello.host = host_name();
   hello.processors = static_cast<uint32_t>(allowed_processors().size());
-  connection_->send(hello);
+  return hello;
+}
+
+void helper::not_connected(const base::Status& why) {
+  // Another try would end in the same way.
+  if (by_hand_ != nullptr && base::IsPermissionDenied(why)) {
+    return stop(failed_exit_code, base::StrCat("can't join the job: ", why.message()));
+  }
+  connect_error_ = std::string(why.message());
+  if (by_hand_ == nullptr && ++tries_ == max_tries) {
+    stop(failed_exit_code, base::StrCat("can't reach lcrun: ", connect_error_));
+  } else {
+    loop_.at(io::steady::now() + retry_pause, [this] {
+      if (connection_ == nullptr && !stopped_) connect();
+    });
+  }
+}
+
+void helper::connected(std::shared_ptr<io::framed_connection> to) {
+  // Ends the other attempts, but not during a call by the connector.
+  loop_.at(io::steady::now(), [this] { connector_ = nullptr; });
+  connection_ = std::move(to);
+  connection_->hand_over(this, wire::max_lcrun_body);
+  io::tune_connection(connection_->fd(), std::chrono::milliseconds(request_.host_timeout_ms));
 }
 
 int helper::run() {
   if (!prepare()) return failed_exit_code;
-  connect_until_ = steady::now() + std::chrono::milliseconds(request_.start_timeout_ms);
+  connect_until_ = io::steady::now() + std::chrono::milliseconds(request_.start_timeout_ms);
   loop_.at(connect_until_, [this] {
     if (adopted_ || stopped_) return;
     stop(failed_exit_code,
@@ -209,7 +224,7 @@ int helper::run() {
   // lcrun closes the connection when it has read everything. The agents of the hosts that this
   // helper has started end with these hosts.
   bool late = false;
-  loop_.at(steady::now() + agents_end, [&] { late = true; });
+  loop_.at(io::steady::now() + agents_end, [&] { late = true; });
   while (!stopped_ && connection_ != nullptr) loop_.run_once();
   while (!stopped_ && agents_.any() && !late) loop_.run_once();
   return exit_code_;
@@ -230,7 +245,7 @@ void helper::stop(int code, const std::string& why) {
 void helper::finish() {
   if (rank_group_ != nullptr) rank_group_->finish(exit_code_);
   finished_ = true;
-  if (connection_ != nullptr) connection_->send(wire::finished{});
+  if (connection_ != nullptr) wire::send(*connection_, wire::finished{});
 }
 
 void helper::read_signals() {
@@ -266,14 +281,13 @@ void helper::read_agents_and_ranks() {
 
 // Frames of lcrun.
 
-bool helper::on_frame(framed_connection&, wire::kind kind, std::string_view body) {
-  switch (kind) {
-    case wire::kind::refused: {
-      wire::refused frame;
-      if (adopted_ || !wire::decode(body, &frame)) return false;
-      stop(failed_exit_code, base::StrCat("refused by the job's lcrun: ", frame.why));
-      return true;
-    }
+bool helper::on_frame(io::framed_connection&, const io::frame_header& header,
+                      std::string_view body) {
+  if (header.kind == io::handshake_kind::refused && !adopted_) {
+    stop(failed_exit_code, base::StrCat("refused by the job's lcrun: ", printable(body)));
+    return true;
+  }
+  switch (static_cast<wire::kind>(header.kind)) {
     case wire::kind::adopted: {
       wire::adopted frame;
       if (adopted_ || !wire::decode(body, &frame)) return false;
@@ -319,7 +333,7 @@ bool helper::on_frame(framed_connection&, wire::kind kind, std::string_view body
   }
 }
 
-void helper::on_end(framed_connection&, const std::string& why) {
+void helper::on_end(io::framed_connection&, const std::string& why) {
   connection_ = nullptr;
   if (!finished_) {
     stop(failed_exit_code, base::StrCat("the connection to the job's lcrun is lost (", why, ")"));
@@ -353,6 +367,7 @@ base::Status helper::take_own_programs(rank_assignment* assigned) const {
 
 void helper::start(const wire::rank_assignment& frame) {
   rank_assignment assigned = from_frame(frame);
+  assigned.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", token_));  // it is not sent
   base::Status found = by_hand_ != nullptr ? take_own_programs(&assigned) : base::OkStatus();
   if (found.ok()) found = find_programs(&assigned);
   if (!found.ok()) {
@@ -367,7 +382,7 @@ void helper::start(const wire::rank_assignment& frame) {
   if (assigned.stdin_rank != launch_options::no_rank) {
     auto input = rank_input::make(&loop_, [this](size_t bytes) {
       if (connection_ != nullptr) {
-        connection_->send(wire::input_taken{static_cast<uint32_t>(bytes)});
+        wire::send(*connection_, wire::input_taken{static_cast<uint32_t>(bytes)});
       }
     });
     if (!input.ok()) {

@@ -12,13 +12,13 @@ base::StatusOr<helper_listener> listen_for_helpers(const reachable& at,
                                                    const launch_options& options,
                                                    const std::string& token) {
   const bool is_given = is_address(options.endpoint);
-  base::StatusOr<boot::unique_fd> socket =
-      boot::listen_on(is_given ? options.endpoint : base::StrCat(at.bind, ":0"));
+  base::StatusOr<io::unique_fd> socket =
+      io::listen_on(is_given ? options.endpoint : base::StrCat(at.bind, ":0"));
   if (!socket.ok()) return socket.status();
   // The receive buffer holds all that a host may send before it waits for an answer.
   const int size = 4 * wire::window;
   setsockopt(socket->get(), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
-  const base::StatusOr<std::string> local = boot::local_address(socket->get());
+  const base::StatusOr<std::string> local = io::local_address(socket->get());
   if (!local.ok()) return local.status();
   const std::string port = local->substr(local->rfind(':'));
   helper_listener listener;

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "lci/base/status.h"
-#include "lci/boot/socket.h"
+#include "lci/io/socket.h"
 #include "tools/launcher/addresses.h"
 #include "tools/launcher/options.h"
 
@@ -13,7 +13,7 @@ namespace lci::launcher {
 
 // The socket to which the helpers of a job connect.
 struct helper_listener {
-  boot::unique_fd socket;
+  io::unique_fd socket;
   std::vector<std::string> addresses;  // host:port, each of which leads to the socket
 };
 

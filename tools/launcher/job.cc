@@ -19,14 +19,14 @@
 #include <utility>
 #include <vector>
 
-#include "lci/base/error_text.h"
 #include "lci/base/rank_list.h"
+#include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "lci/boot/file_view.h"
 #include "lci/boot/tcp_server.h"
+#include "lci/io/event_loop.h"
 #include "tools/launcher/addresses.h"
 #include "tools/launcher/binding.h"
-#include "tools/launcher/event_loop.h"
 #include "tools/launcher/job_output.h"
 #include "tools/launcher/local_rank_group.h"
 #include "tools/launcher/output.h"
@@ -57,7 +57,6 @@ constexpr std::chrono::milliseconds time_to_end{2000};
 
 void say(const std::string& line) { write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n")); }
 
-std::string errno_text() { return base::error_text(errno); }
 // Prints a report, or the reason why there is none. An empty reason is not printed.
 void show(const observe::job_report* report, const std::string& why) {
   if (report != nullptr) {
@@ -119,7 +118,7 @@ class job final : rank_group::events {
                         " on ", rank_group_->host_of(rank));
   }
   void begin_ending();
-  void end_by(steady::time_point when);
+  void end_by(io::steady::time_point when);
   void forward(int signal);
   void finish();
 
@@ -132,10 +131,10 @@ class job final : rank_group::events {
 
   const launch_options& options_;
   job_plan plan_;
-  event_loop loop_;
+  io::event_loop loop_;
   job_output output_;
   std::unique_ptr<boot::tcp_server> server_;
-  event_loop::id server_watched_ = 0;
+  io::event_loop::id server_watched_ = 0;
   std::unique_ptr<state_query> query_;
   std::unique_ptr<report_server> report_server_;  // null: none
   std::vector<bool> exited_;                      // by rank: with exit code 0, and still connected
@@ -146,11 +145,11 @@ class job final : rank_group::events {
   int signals_ = -1;
   int interrupts_ = 0;
   bool abort_seen_ = false;
-  event_loop::id kill_timer_ = 0;      // the end of the grace
-  event_loop::id look_timer_ = 0;      // until the next look_for_ranks_that_left
-  event_loop::id replaced_timer_ = 0;  // of look_for_replaced_ranks
-  std::string boot_dir_;               // with --boot file
-  std::optional<int> exit_code_;       // of the first failure
+  io::event_loop::id kill_timer_ = 0;      // the end of the grace
+  io::event_loop::id look_timer_ = 0;      // until the next look_for_ranks_that_left
+  io::event_loop::id replaced_timer_ = 0;  // of look_for_replaced_ranks
+  std::string boot_dir_;                   // with --boot file
+  std::optional<int> exit_code_;           // of the first failure
 };
 
 // Start.
@@ -164,8 +163,9 @@ bool job::prepare() {
   sigprocmask(SIG_BLOCK, &watched, nullptr);
   signal(SIGPIPE, SIG_IGN);
   signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (signals_ < 0) {
-    say(base::StrCat("can't start: ", errno_text()));
+  const base::Status ready = signals_ < 0 ? base::ErrnoToStatus(errno, "signalfd") : loop_.status();
+  if (!ready.ok()) {
+    say(base::StrCat("can't start: ", ready.message()));
     return false;
   }
   raise_file_limit();
@@ -248,7 +248,7 @@ int job::run() {
   if (!prepare()) return start_exit_code;
   if (options_.verbose) say(describe(plan_, options_));
   if (options_.timeout.count() > 0) {
-    loop_.at(steady::now() + options_.timeout, [this] { time_out(); });
+    loop_.at(io::steady::now() + options_.timeout, [this] { time_out(); });
   }
   warn_of_oversubscription();
   serve_reports();
@@ -348,7 +348,7 @@ void job::look_for_ranks_that_left() {
   // With --boot file nobody tells that a rank has joined.
   const bool is_open = std::find(exited_.begin(), exited_.end(), true) != exited_.end();
   if (server_ == nullptr && is_open && look_timer_ == 0) {
-    look_timer_ = loop_.at(steady::now() + look_period, [this] {
+    look_timer_ = loop_.at(io::steady::now() + look_period, [this] {
       look_timer_ = 0;
       look_for_ranks_that_left();
     });
@@ -365,7 +365,7 @@ void job::look_for_replaced_ranks() {
              rank_group_->is_running(rank);
     };
     if (!is_replaced()) continue;
-    replaced_timer_ = loop_.at(steady::now() + time_to_end, [this, rank, is_replaced] {
+    replaced_timer_ = loop_.at(io::steady::now() + time_to_end, [this, rank, is_replaced] {
       replaced_timer_ = 0;
       if (!is_replaced()) return look_for_replaced_ranks();
       const char* const what =
@@ -510,10 +510,10 @@ void job::failed(int code, const std::string& what) {
 
 void job::begin_ending() {
   rank_group_->signal(SIGTERM);
-  if (kill_timer_ == 0) end_by(steady::now() + options_.grace);
+  if (kill_timer_ == 0) end_by(io::steady::now() + options_.grace);
 }
 
-void job::end_by(steady::time_point when) {
+void job::end_by(io::steady::time_point when) {
   loop_.cancel(kill_timer_);
   kill_timer_ = loop_.at(when, [this] { rank_group_->signal(SIGKILL); });
 }
@@ -532,7 +532,7 @@ void job::forward(int signal) {
   rank_group_->signal(signal);
   if (!ends) return;
   if (options_.verbose) say(base::StrCat("forwarded signal ", signal));
-  end_by(steady::now() + options_.grace);
+  end_by(io::steady::now() + options_.grace);
 }
 
 // Ends the processes that the ranks have left behind, and writes the rest of the output.

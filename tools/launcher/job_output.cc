@@ -13,7 +13,7 @@
 
 namespace lci::launcher {
 
-job_output::job_output(event_loop* loop, format how)
+job_output::job_output(io::event_loop* loop, format how)
     : loop_(loop), format_(std::move(how)), out_(STDOUT_FILENO), error_(STDERR_FILENO) {
   out_watched_ = loop_->watch(out_.fd(), 0, [this] { out_.write_some(); });
   error_watched_ = loop_->watch(error_.fd(), 0, [this] { error_.write_some(); });

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "lci/base/status.h"
-#include "tools/launcher/event_loop.h"
+#include "lci/io/event_loop.h"
 #include "tools/launcher/output.h"
 
 namespace lci::launcher {
@@ -28,7 +28,7 @@ class job_output {
   };
 
   // `loop` outlives the object.
-  job_output(event_loop* loop, format how);
+  job_output(io::event_loop* loop, format how);
   ~job_output();
 
   // Creates the files of --output-dir, if it is given, or truncates them. An error names the file.
@@ -47,12 +47,12 @@ class job_output {
   void add_lines(int rank, const std::string& host, int stream, std::string_view bytes);
   sink* sink_of(int stream) { return stream == 1 ? &out_ : &error_; }
 
-  event_loop* const loop_;
+  io::event_loop* const loop_;
   const format format_;
   sink out_;
   sink error_;
-  event_loop::id out_watched_;
-  event_loop::id error_watched_;
+  io::event_loop::id out_watched_;
+  io::event_loop::id error_watched_;
   std::map<std::pair<int, int>, line_splitter> lines_;  // by rank and stream
 };
 

@@ -6,27 +6,30 @@
 #include <string>
 #include <string_view>
 
+#include "lci/base/strings.h"
+#include "lci/io/framing.h"
+
 namespace lci::launcher {
 
 base::StatusOr<wire::launch_request> read_launch_request(int fd) {
-  std::string text;
+  using item = io::frame_reader::item;
+  io::frame_reader in(wire::protocol);
   while (true) {
-    if (text.size() >= wire::preamble_size) {
-      const std::string_view bytes = text;
-      const std::string error = wire::check_preamble(bytes.substr(0, wire::preamble_size));
-      if (!error.empty()) return base::InvalidArgumentError(error);
-      wire::kind which{};
-      std::string_view body;
-      const wire::taken taken =
-          wire::take_frame(bytes.substr(wire::preamble_size), wire::max_text_size, &which, &body);
+    io::frame_header header;
+    std::string_view body;
+    item found = in.next(wire::max_text_size, &header, &body);
+    if (found == item::preamble) found = in.next(wire::max_text_size, &header, &body);
+    if (found == item::invalid) {
+      return base::InvalidArgumentError(base::StrCat(
+          "the bytes on standard input are not a launch request of lcrun: ", in.error().message()));
+    }
+    if (found == item::frame) {
       wire::launch_request request;
-      if (taken == wire::taken::frame && which == wire::kind::launch_request &&
+      if (static_cast<wire::kind>(header.kind) == wire::kind::launch_request &&
           wire::decode(body, &request)) {
         return request;
       }
-      if (taken != wire::taken::incomplete) {
-        return base::InvalidArgumentError("the bytes on standard input are not from lcrun");
-      }
+      return base::InvalidArgumentError("the bytes on standard input are not from lcrun");
     }
     char block[512];
     const ssize_t n = read(fd, block, sizeof(block));
@@ -36,7 +39,7 @@ base::StatusOr<wire::launch_request> read_launch_request(int fd) {
           "lcrun's launch request does not arrive on standard input; the launch agent must pass it "
           "on");
     }
-    text.append(block, static_cast<size_t>(n));
+    in.add(std::string_view(block, static_cast<size_t>(n)));
   }
 }
 

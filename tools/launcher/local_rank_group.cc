@@ -31,7 +31,7 @@ std::string errno_text() { return base::error_text(errno); }
 
 class local_rank_group final : public rank_group {
  public:
-  local_rank_group(event_loop* loop, events* to, rank_assignment assigned,
+  local_rank_group(io::event_loop* loop, events* to, rank_assignment assigned,
                    const local_rank_group_options& options)
       : loop_(loop), to_(to), assigned_(std::move(assigned)), options_(options) {}
   ~local_rank_group() override {
@@ -74,7 +74,7 @@ class local_rank_group final : public rank_group {
     int rank;
     int number;  // 1 or 2
     int fd;
-    event_loop::id watched;
+    io::event_loop::id watched;
   };
 
   bool prepare();
@@ -89,7 +89,7 @@ class local_rank_group final : public rank_group {
     return false;
   }
 
-  event_loop* const loop_;
+  io::event_loop* const loop_;
   events* const to_;
   const rank_assignment assigned_;
   const local_rank_group_options options_;
@@ -273,7 +273,7 @@ void local_rank_group::end_left_behind() {
 
 }  // namespace
 
-std::unique_ptr<rank_group> make_local_rank_group(event_loop* loop, rank_group::events* to,
+std::unique_ptr<rank_group> make_local_rank_group(io::event_loop* loop, rank_group::events* to,
                                                   rank_assignment assigned,
                                                   const local_rank_group_options& options) {
   return std::make_unique<local_rank_group>(loop, to, std::move(assigned), options);

@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "tools/launcher/event_loop.h"
+#include "lci/io/event_loop.h"
 #include "tools/launcher/plan.h"
 #include "tools/launcher/rank_group.h"
 
@@ -23,7 +23,7 @@ struct local_rank_group_options {
 
 // Makes the group of the ranks that are children of this process. The caller blocks SIGCHLD and
 // calls child_ended() for children that have ended.
-std::unique_ptr<rank_group> make_local_rank_group(event_loop* loop, rank_group::events* to,
+std::unique_ptr<rank_group> make_local_rank_group(io::event_loop* loop, rank_group::events* to,
                                                   rank_assignment assigned,
                                                   const local_rank_group_options& options);
 

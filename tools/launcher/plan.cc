@@ -16,7 +16,7 @@
 #include "lci/base/env.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
-#include "lci/boot/tcp_wire.h"
+#include "lci/io/handshake.h"
 #include "tools/launcher/agent.h"
 #include "tools/launcher/hosts.h"
 
@@ -191,6 +191,7 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
 // Selects the variables that the job has on other hosts. Their other variables are those of the
 // host.
 bool travels(std::string_view assignment) {
+  if (base::StartsWith(assignment, "LCI_BOOT_TOKEN=")) return false;  // the helpers have it
   return base::StartsWith(assignment, "LCI_") || base::StartsWith(assignment, "FI_");
 }
 
@@ -269,10 +270,10 @@ base::Status plan_secrets(const launch_options& options, job_plan* job) {
 
 base::StatusOr<std::string> token_by_hand() {
   const std::string token = base::env_string("LCI_BOOT_TOKEN", "");
-  if (token.size() > boot::tcp_wire::max_token_size) {
-    return base::InvalidArgumentError(
-        base::StrCat("LCI_BOOT_TOKEN has ", token.size(), " bytes; at most ",
-                     boot::tcp_wire::max_token_size, " are accepted"));
+  if (token.size() > io::max_token_size) {
+    return base::InvalidArgumentError(base::StrCat("LCI_BOOT_TOKEN has ", token.size(),
+                                                   " bytes; at most ", io::max_token_size,
+                                                   " are accepted"));
   }
   return token;
 }

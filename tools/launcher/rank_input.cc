@@ -12,7 +12,7 @@
 
 namespace lci::launcher {
 
-base::StatusOr<std::unique_ptr<rank_input>> rank_input::make(event_loop* loop,
+base::StatusOr<std::unique_ptr<rank_input>> rank_input::make(io::event_loop* loop,
                                                              std::function<void(size_t)> written) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) {

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "lci/base/status.h"
-#include "lci/boot/socket.h"
-#include "tools/launcher/event_loop.h"
+#include "lci/io/event_loop.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::launcher {
 
@@ -18,7 +18,7 @@ namespace lci::launcher {
 class rank_input {
  public:
   // `loop` outlives the object. Calls `written` with the number of bytes after each write.
-  static base::StatusOr<std::unique_ptr<rank_input>> make(event_loop* loop,
+  static base::StatusOr<std::unique_ptr<rank_input>> make(io::event_loop* loop,
                                                           std::function<void(size_t)> written);
   ~rank_input() { close(); }
   rank_input(const rank_input&) = delete;
@@ -34,16 +34,16 @@ class rank_input {
   void add(const std::string& bytes);
 
  private:
-  rank_input(event_loop* loop, std::function<void(size_t)> written)
+  rank_input(io::event_loop* loop, std::function<void(size_t)> written)
       : loop_(loop), written_(std::move(written)) {}
   void write_some();
   void close();
 
-  event_loop* const loop_;
+  io::event_loop* const loop_;
   const std::function<void(size_t)> written_;
-  boot::unique_fd rank_end_;
-  boot::unique_fd pipe_;  // invalid: closed
-  event_loop::id watched_ = 0;
+  io::unique_fd rank_end_;
+  io::unique_fd pipe_;  // invalid: closed
+  io::event_loop::id watched_ = 0;
   std::string bytes_;  // not yet written
   bool ends_ = false;  // after bytes_
 };

@@ -13,14 +13,15 @@
 #include <utility>
 #include <vector>
 
+#include "lci/base/error_text.h"
 #include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
-#include "lci/boot/socket.h"
-#include "tools/launcher/acceptor.h"
+#include "lci/io/acceptor.h"
+#include "lci/io/framed_connection.h"
+#include "lci/io/socket.h"
 #include "tools/launcher/agents.h"
 #include "tools/launcher/assignment_frame.h"
 #include "tools/launcher/binding.h"
-#include "tools/launcher/framed_connection.h"
 #include "tools/launcher/helper_listener.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/wire.h"
@@ -39,19 +40,19 @@ enum class phase { awaited, here, working, gone };
 struct host_state {
   std::string name;
   phase now = phase::awaited;
-  std::shared_ptr<framed_connection> connection;  // while `here` or `working`
-  std::vector<bool> running;                      // by local rank
+  std::shared_ptr<io::framed_connection> connection;  // while `here` or `working`
+  std::vector<bool> running;                          // by local rank
   int running_count = 0;
   int processors = 0;      // 0: not yet known
   size_t output_owed = 0;  // bytes received, but not yet confirmed by output_taken
 };
 
 class remote_rank_group final : public rank_group,
-                                framed_connection::owner,
-                                acceptor::events,
+                                io::framed_connection::owner,
+                                io::acceptor::events,
                                 agents::events {
  public:
-  remote_rank_group(event_loop* loop, rank_group::events* to, const launch_options& options,
+  remote_rank_group(io::event_loop* loop, rank_group::events* to, const launch_options& options,
                     const job_plan& plan, std::string boot_port)
       : loop_(loop),
         to_(to),
@@ -99,10 +100,12 @@ class remote_rank_group final : public rank_group,
     return static_cast<size_t>(found - ranks.begin());
   }
 
-  std::string admit(const std::shared_ptr<framed_connection>& peer,
-                    const wire::hello& hello) override;
-  bool on_frame(framed_connection& from, wire::kind kind, std::string_view body) override;
-  void on_end(framed_connection& from, const std::string& why) override;
+  std::string admit(const std::shared_ptr<io::framed_connection>& peer, uint32_t request,
+                    std::string_view body) override;
+  void no_descriptors(int error) override;
+  bool on_frame(io::framed_connection& from, const io::frame_header& header,
+                std::string_view body) override;
+  void on_end(io::framed_connection& from, const std::string& why) override;
   void agent_line(int node, const std::string& line) override;
   void agent_ended(int node, const std::string& how) override;
 
@@ -117,24 +120,24 @@ class remote_rank_group final : public rank_group,
   void gone(size_t node);
   void read_input();
 
-  event_loop* const loop_;
+  io::event_loop* const loop_;
   rank_group::events* const to_;
   const launch_options& options_;
   const job_plan& plan_;
   const std::string boot_port_;
   agents agents_;
   std::vector<std::string> addresses_;  // where helpers connect
-  std::unique_ptr<acceptor> acceptor_;
+  std::unique_ptr<io::acceptor> acceptor_;
   std::vector<host_state> hosts_;
-  std::map<const framed_connection*, size_t> node_of_connection_;
+  std::map<const io::framed_connection*, size_t> node_of_connection_;
   size_t here_ = 0;  // hosts that have connected
   int running_ = 0;  // ranks of all hosts
   bool ranks_assigned_ = false;
   bool cancelled_ = false;  // before the ranks were assigned
   bool ending_ = false;     // finish() runs
   size_t input_window_ = wire::window;
-  event_loop::id input_watched_ = 0;
-  event_loop::id start_timer_ = 0;
+  io::event_loop::id input_watched_ = 0;
+  io::event_loop::id start_timer_ = 0;
 };
 
 // Start.
@@ -143,9 +146,9 @@ base::Status remote_rank_group::listen(const reachable& at) {
   base::StatusOr<helper_listener> listener = listen_for_helpers(at, options_, plan_.token);
   if (!listener.ok()) return listener.status();
   addresses_ = listener->addresses;
-  acceptor_ = std::make_unique<acceptor>(loop_, static_cast<acceptor::events*>(this),
-                                         std::move(listener->socket), plan_.token,
-                                         plan_.hosts.size() + extra_unauthenticated);
+  acceptor_ = std::make_unique<io::acceptor>(
+      loop_, static_cast<io::acceptor::events*>(this), std::move(listener->socket), wire::protocol,
+      plan_.token, plan_.hosts.size() + extra_unauthenticated);
   return base::OkStatus();
 }
 
@@ -171,7 +174,7 @@ std::vector<size_t> remote_rank_group::children_of(size_t node) const {
 }
 
 void remote_rank_group::start() {
-  start_timer_ = loop_->at(steady::now() + options_.start_timeout, [this] { start_is_late(); });
+  start_timer_ = loop_->at(io::steady::now() + options_.start_timeout, [this] { start_is_late(); });
   const size_t first = std::min(hosts_.size(), static_cast<size_t>(options_.fan_out));
   for (size_t node = 0; node < first && !cancelled_; ++node) {
     const std::vector<std::string>& command = plan_.hosts[node].start;
@@ -193,8 +196,10 @@ void remote_rank_group::start_is_late() {
                    base::StrJoin(addresses_, " or ")));
 }
 
-std::string remote_rank_group::admit(const std::shared_ptr<framed_connection>& peer,
-                                     const wire::hello& hello) {
+std::string remote_rank_group::admit(const std::shared_ptr<io::framed_connection>& peer, uint32_t,
+                                     std::string_view body) {
+  wire::hello hello;
+  if (!wire::decode(body, &hello)) return "its hello is malformed";
   if (hello.node >= hosts_.size()) {
     return base::StrCat("it is host ", hello.node, ", but this job has ", hosts_.size());
   }
@@ -211,14 +216,19 @@ std::string remote_rank_group::admit(const std::shared_ptr<framed_connection>& p
   host.processors = static_cast<int>(std::min<uint32_t>(hello.processors, 1 << 20));
   node_of_connection_[peer.get()] = hello.node;
   peer->hand_over(this, wire::max_helper_body);
-  peer->set_timeout(options_.host_timeout);
+  io::tune_connection(peer->fd(), options_.host_timeout);
   wire::adopted frame;
   for (const size_t child : children_of(hello.node)) {
     frame.children.push_back({static_cast<uint32_t>(child), plan_.hosts[child].start});
   }
-  peer->send(frame);
+  wire::send(*peer, frame);
   ++here_;
   return "";
+}
+
+void remote_rank_group::no_descriptors(int error) {
+  to_->failed(failed_exit_code,
+              base::StrCat("can't accept the connections of hosts: ", base::error_text(error)));
 }
 
 void remote_rank_group::warn_of_oversubscription() {
@@ -248,23 +258,24 @@ void remote_rank_group::assign_ranks() {
     if (host.now != phase::here) continue;
     host.now = phase::working;
     // The ranks reach this machine by the address to which their helper has connected.
-    const std::string address = boot::local_address(host.connection->fd()).value_or("");
+    const std::string address = io::local_address(host.connection->fd()).value_or("");
     const wire::rank_assignment frame =
         to_frame(plan_, options_, node,
                  base::StrCat(address.substr(0, address.rfind(':')), ":", boot_port_));
     if (frame.stdin_rank != wire::no_rank) {
       input_watched_ = loop_->watch(STDIN_FILENO, POLLIN, [this] { read_input(); });
     }
-    host.connection->send(frame);
+    wire::send(*host.connection, frame);
   }
 }
 
 // Frames of helpers.
 
-bool remote_rank_group::on_frame(framed_connection& from, wire::kind kind, std::string_view body) {
+bool remote_rank_group::on_frame(io::framed_connection& from, const io::frame_header& header,
+                                 std::string_view body) {
   const size_t node = node_of_connection_.at(&from);
   host_state& host = hosts_[node];
-  switch (kind) {
+  switch (static_cast<wire::kind>(header.kind)) {
     case wire::kind::output: {
       wire::output frame;
       return wire::decode(body, &frame) && output(node, frame);
@@ -309,7 +320,7 @@ bool remote_rank_group::on_frame(framed_connection& from, wire::kind kind, std::
     case wire::kind::finished: {
       wire::finished frame;
       if (!ending_ || !wire::decode(body, &frame)) return false;
-      const std::shared_ptr<framed_connection> last = host.connection;
+      const std::shared_ptr<io::framed_connection> last = host.connection;
       gone(node);
       last->close();
       return true;
@@ -358,7 +369,7 @@ void remote_rank_group::agent_ended(int node, const std::string& how) {
                            printable(how)));
 }
 
-void remote_rank_group::on_end(framed_connection& from, const std::string& why) {
+void remote_rank_group::on_end(io::framed_connection& from, const std::string& why) {
   lose(node_of_connection_.at(&from), why);
 }
 
@@ -386,7 +397,7 @@ void remote_rank_group::signal(int signal) {
   if (!ranks_assigned_ && (signal == SIGKILL || signal == SIGTERM)) cancelled_ = true;
   for (const host_state& host : hosts_) {
     if (host.now == phase::working && host.running_count > 0) {
-      host.connection->send(wire::signal_ranks{static_cast<uint32_t>(signal)});
+      wire::send(*host.connection, wire::signal_ranks{static_cast<uint32_t>(signal)});
     }
   }
 }
@@ -397,7 +408,7 @@ void remote_rank_group::before_wait() {
   if (to_->output_room() > 0) {
     for (host_state& host : hosts_) {
       if (host.output_owed < wire::window / 2 || host.connection == nullptr) continue;
-      host.connection->send(wire::output_taken{static_cast<uint32_t>(host.output_owed)});
+      wire::send(*host.connection, wire::output_taken{static_cast<uint32_t>(host.output_owed)});
       host.output_owed = 0;
     }
   }
@@ -416,7 +427,8 @@ void remote_rank_group::read_input() {
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
   const size_t size = n > 0 ? static_cast<size_t>(n) : 0;  // an error ends the input
   input_window_ -= size;
-  if (host.connection != nullptr) host.connection->send(wire::input{std::string(block, size)});
+  if (host.connection != nullptr)
+    wire::send(*host.connection, wire::input{std::string(block, size)});
   if (size == 0) loop_->forget(std::exchange(input_watched_, 0));
 }
 
@@ -430,7 +442,8 @@ void remote_rank_group::finish(int code) {
   for (size_t node = 0; node < hosts_.size(); ++node) {
     host_state& host = hosts_[node];
     if (host.now == phase::awaited) agents_.kill(static_cast<int>(node));
-    if (host.connection != nullptr) host.connection->send(wire::end{static_cast<uint32_t>(code)});
+    if (host.connection != nullptr)
+      wire::send(*host.connection, wire::end{static_cast<uint32_t>(code)});
   }
   // Each host answers, or its connection ends after --host-timeout.
   while (!node_of_connection_.empty()) {
@@ -438,7 +451,7 @@ void remote_rank_group::finish(int code) {
     loop_->run_once();
   }
   bool late = false;
-  const event_loop::id timer = loop_->at(steady::now() + agents_end, [&] {
+  const io::event_loop::id timer = loop_->at(io::steady::now() + agents_end, [&] {
     late = true;
     agents_.kill_all();
   });
@@ -449,8 +462,8 @@ void remote_rank_group::finish(int code) {
 }  // namespace
 
 base::StatusOr<std::unique_ptr<rank_group>> make_remote_rank_group(
-    event_loop* loop, rank_group::events* to, const launch_options& options, const job_plan& plan,
-    const reachable& at, const std::string& boot_port) {
+    io::event_loop* loop, rank_group::events* to, const launch_options& options,
+    const job_plan& plan, const reachable& at, const std::string& boot_port) {
   auto made = std::make_unique<remote_rank_group>(loop, to, options, plan, boot_port);
   if (base::Status s = made->listen(at); !s.ok()) return s;
   return base::StatusOr<std::unique_ptr<rank_group>>(std::move(made));

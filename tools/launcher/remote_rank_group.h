@@ -5,8 +5,8 @@
 #include <string>
 
 #include "lci/base/status.h"
+#include "lci/io/event_loop.h"
 #include "tools/launcher/addresses.h"
-#include "tools/launcher/event_loop.h"
 #include "tools/launcher/options.h"
 #include "tools/launcher/plan.h"
 #include "tools/launcher/rank_group.h"
@@ -21,8 +21,8 @@ namespace lci::launcher {
 // port of the bootstrap server on this machine; ranks reach it by the address to which their helper
 // has connected. `options` and `plan` outlive the group.
 base::StatusOr<std::unique_ptr<rank_group>> make_remote_rank_group(
-    event_loop* loop, rank_group::events* to, const launch_options& options, const job_plan& plan,
-    const reachable& at, const std::string& boot_port);
+    io::event_loop* loop, rank_group::events* to, const launch_options& options,
+    const job_plan& plan, const reachable& at, const std::string& boot_port);
 
 }  // namespace lci::launcher
 

@@ -11,7 +11,7 @@
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
-#include "lci/boot/socket.h"
+#include "lci/io/socket.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/report_directory.h"
 
@@ -24,7 +24,7 @@ constexpr timeval time_to_answer_title = {2, 0};
 
 base::StatusOr<std::string> ask(const report_directory& directory, const std::string& job,
                                 report_request request) {
-  const base::StatusOr<boot::unique_fd> socket = directory.connect(job);
+  const base::StatusOr<io::unique_fd> socket = directory.connect(job);
   if (!socket.ok()) return socket.status();
   const timeval limit = request == report_request::title ? time_to_answer_title : time_to_answer;
   setsockopt(socket->get(), SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit));

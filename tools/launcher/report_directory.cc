@@ -31,8 +31,8 @@ sockaddr_un address_in(int directory, std::string_view name) {
   return address;
 }
 
-boot::unique_fd make_socket(int flags) {
-  return boot::unique_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
+io::unique_fd make_socket(int flags) {
+  return io::unique_fd(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | flags, 0));
 }
 
 // Whether the name can be that of a job, and not a path.
@@ -50,7 +50,7 @@ base::StatusOr<report_directory> report_directory::open(const std::string& path)
   if (mkdir(name.c_str(), 0700) != 0 && errno != EEXIST) {
     return base::InternalError(base::StrCat(name, ": ", std::strerror(errno)));
   }
-  boot::unique_fd fd(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
+  io::unique_fd fd(::open(name.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
   struct stat status = {};
   if (!fd || fstat(fd.get(), &status) != 0) {
     return base::InternalError(base::StrCat(name, ": ", std::strerror(errno)));
@@ -62,10 +62,10 @@ base::StatusOr<report_directory> report_directory::open(const std::string& path)
   return report_directory(name, std::move(fd));
 }
 
-base::StatusOr<boot::unique_fd> report_directory::listen(const std::string& job_id) const {
+base::StatusOr<io::unique_fd> report_directory::listen(const std::string& job_id) const {
   const std::string unready = base::StrCat(".", job_id);
   const sockaddr_un address = address_in(fd_.get(), unready);
-  boot::unique_fd socket = make_socket(SOCK_NONBLOCK);
+  io::unique_fd socket = make_socket(SOCK_NONBLOCK);
   if (!socket ||
       bind(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0 ||
       ::listen(socket.get(), backlog) != 0 ||
@@ -81,10 +81,10 @@ void report_directory::remove(const std::string& job_id) const {
   unlinkat(fd_.get(), job_id.c_str(), 0);
 }
 
-base::StatusOr<boot::unique_fd> report_directory::connect(const std::string& job_id) const {
+base::StatusOr<io::unique_fd> report_directory::connect(const std::string& job_id) const {
   if (!is_job_id(job_id)) return base::NotFoundError("this is not the id of a job");
   const sockaddr_un address = address_in(fd_.get(), job_id);
-  boot::unique_fd socket = make_socket(0);
+  io::unique_fd socket = make_socket(0);
   if (!socket) return base::InternalError(std::strerror(errno));
   if (::connect(socket.get(), reinterpret_cast<const sockaddr*>(&address), sizeof(address)) == 0) {
     return socket;

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lci/base/status.h"
-#include "lci/boot/socket.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::launcher {
 
@@ -26,12 +26,12 @@ class report_directory {
 
   // Makes a socket that listens, does not block and is closed by exec, under the id of a job. Other
   // processes see the socket only when it listens.
-  base::StatusOr<boot::unique_fd> listen(const std::string& job_id) const;
+  base::StatusOr<io::unique_fd> listen(const std::string& job_id) const;
   void remove(const std::string& job_id) const;
 
   // Connects to a job. Returns NotFound if no lcrun runs such a job; a socket that a killed lcrun
   // has left behind is then removed.
-  base::StatusOr<boot::unique_fd> connect(const std::string& job_id) const;
+  base::StatusOr<io::unique_fd> connect(const std::string& job_id) const;
 
   // The ids of all jobs that accept connections, in alphabetical order.
   std::vector<std::string> jobs() const;
@@ -39,11 +39,11 @@ class report_directory {
   const std::string& path() const { return path_; }
 
  private:
-  report_directory(std::string path, boot::unique_fd fd)
+  report_directory(std::string path, io::unique_fd fd)
       : path_(std::move(path)), fd_(std::move(fd)) {}
 
   std::string path_;
-  boot::unique_fd fd_;
+  io::unique_fd fd_;
 };
 
 }  // namespace lci::launcher

@@ -21,17 +21,17 @@ bool is_of_this_user(int socket) {
 
 }  // namespace
 
-base::StatusOr<std::unique_ptr<report_server>> report_server::make(event_loop* loop,
+base::StatusOr<std::unique_ptr<report_server>> report_server::make(io::event_loop* loop,
                                                                    report_directory directory,
                                                                    job of) {
-  base::StatusOr<boot::unique_fd> listener = directory.listen(of.id);
+  base::StatusOr<io::unique_fd> listener = directory.listen(of.id);
   if (!listener.ok()) return listener.status();
   return std::unique_ptr<report_server>(
       new report_server(loop, std::move(directory), std::move(of), *std::move(listener)));
 }
 
-report_server::report_server(event_loop* loop, report_directory directory, job of,
-                             boot::unique_fd listener)
+report_server::report_server(io::event_loop* loop, report_directory directory, job of,
+                             io::unique_fd listener)
     : loop_(loop),
       directory_(std::move(directory)),
       job_(std::move(of)),

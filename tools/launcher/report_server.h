@@ -7,9 +7,9 @@
 #include <string>
 
 #include "lci/base/status.h"
-#include "lci/boot/socket.h"
+#include "lci/io/event_loop.h"
+#include "lci/io/unique_fd.h"
 #include "lci/observe/job_report.h"
-#include "tools/launcher/event_loop.h"
 #include "tools/launcher/report_directory.h"
 
 namespace lci::launcher {
@@ -29,7 +29,7 @@ class report_server {
   };
 
   // Listens in `directory`. `loop` outlives the object.
-  static base::StatusOr<std::unique_ptr<report_server>> make(event_loop* loop,
+  static base::StatusOr<std::unique_ptr<report_server>> make(io::event_loop* loop,
                                                              report_directory directory, job of);
   ~report_server();
   report_server(const report_server&) = delete;
@@ -37,23 +37,23 @@ class report_server {
 
  private:
   struct client {
-    boot::unique_fd socket;
-    event_loop::id watched = 0;
+    io::unique_fd socket;
+    io::event_loop::id watched = 0;
     std::string answer;  // not yet written
   };
 
-  report_server(event_loop* loop, report_directory directory, job of, boot::unique_fd listener);
+  report_server(io::event_loop* loop, report_directory directory, job of, io::unique_fd listener);
   void accept_one();
   void read_request(const std::shared_ptr<client>& from);
   void answer(const std::shared_ptr<client>& to, answer_kind kind, const std::string& text);
   void write_some(const std::shared_ptr<client>& to);
   void close(const std::shared_ptr<client>& which);
 
-  event_loop* const loop_;
+  io::event_loop* const loop_;
   const report_directory directory_;
   const job job_;
-  const boot::unique_fd listener_;
-  event_loop::id watched_;
+  const io::unique_fd listener_;
+  io::event_loop::id watched_;
   std::deque<std::shared_ptr<client>> clients_;  // the oldest first
 };
 

@@ -39,7 +39,7 @@ class ReportServerTest : public testing::Test {
     return *std::move(server);
   }
 
-  boot::unique_fd request(const std::string& id, const std::string& bytes) {
+  io::unique_fd request(const std::string& id, const std::string& bytes) {
     auto socket = directory().connect(id);
     EXPECT_TRUE(socket.ok()) << socket.status();
     EXPECT_EQ(send(socket->get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
@@ -48,10 +48,10 @@ class ReportServerTest : public testing::Test {
   }
 
   // All bytes that arrive until the connection ends.
-  std::string answer(const boot::unique_fd& socket) {
+  std::string answer(const io::unique_fd& socket) {
     std::string text;
     bool is_open = true;
-    const event_loop::id watched = loop_.watch(socket.get(), POLLIN, [&] {
+    const io::event_loop::id watched = loop_.watch(socket.get(), POLLIN, [&] {
       char block[4096];
       const ssize_t n = recv(socket.get(), block, sizeof(block), 0);
       is_open = n > 0;
@@ -62,7 +62,7 @@ class ReportServerTest : public testing::Test {
     return text;
   }
 
-  event_loop loop_;
+  io::event_loop loop_;
   std::string path_;
   std::vector<report_server::receiver> asked_;
 };
@@ -70,8 +70,8 @@ class ReportServerTest : public testing::Test {
 TEST_F(ReportServerTest, GivesTheTitleAndTheReportInBothForms) {
   const auto server = serve("one");
   EXPECT_EQ(answer(request("one", "i")), "r2 ranks of x");
-  const boot::unique_fd text = request("one", "t");
-  const boot::unique_fd json = request("one", "j");
+  const io::unique_fd text = request("one", "t");
+  const io::unique_fd json = request("one", "j");
   while (asked_.size() < 2) loop_.run_once();
   observe::job_report report;
   report.reason = "a test";
@@ -83,7 +83,7 @@ TEST_F(ReportServerTest, GivesTheTitleAndTheReportInBothForms) {
 
 TEST_F(ReportServerTest, GivesTheReasonWhyThereIsNoReport) {
   const auto server = serve("one");
-  const boot::unique_fd socket = request("one", "t");
+  const io::unique_fd socket = request("one", "t");
   while (asked_.empty()) loop_.run_once();
   asked_[0](nullptr, "no ranks");
   EXPECT_EQ(answer(socket), "eno ranks");
@@ -91,7 +91,7 @@ TEST_F(ReportServerTest, GivesTheReasonWhyThereIsNoReport) {
 
 TEST_F(ReportServerTest, SendsAReportThatASocketDoesNotHold) {
   const auto server = serve("one");
-  const boot::unique_fd socket = request("one", "t");
+  const io::unique_fd socket = request("one", "t");
   while (asked_.empty()) loop_.run_once();
   const std::string large(4000000, 'x');
   asked_[0](nullptr, large);
@@ -115,7 +115,7 @@ TEST_F(ReportServerTest, SurvivesClientsThatLeave) {
 
 TEST_F(ReportServerTest, AnswersNothingAfterItsEnd) {
   auto server = serve("one");
-  const boot::unique_fd socket = request("one", "t");
+  const io::unique_fd socket = request("one", "t");
   while (asked_.empty()) loop_.run_once();
   server = nullptr;
   asked_[0](nullptr, "text");
@@ -174,7 +174,7 @@ TEST_F(ReportServerTest, AnswersNoOtherUser) {
     }
     int status = 0;
     while (waitpid(child, &status, WNOHANG) == 0) {
-      loop_.at(steady::now() + std::chrono::milliseconds(1), [] {});
+      loop_.at(io::steady::now() + std::chrono::milliseconds(1), [] {});
       loop_.run_once();
     }
     return WEXITSTATUS(status);

@@ -14,7 +14,7 @@ constexpr std::chrono::milliseconds time_to_answer{3000};
 
 }  // namespace
 
-state_query::state_query(event_loop* loop, boot::tcp_server* server, job of)
+state_query::state_query(io::event_loop* loop, boot::tcp_server* server, job of)
     : loop_(loop), server_(server), job_(std::move(of)) {}
 
 state_query::~state_query() { loop_->cancel(deadline_); }
@@ -57,7 +57,7 @@ void state_query::begin(const std::string& reason, bool is_of_rank) {
   is_open_ = true;
   is_of_rank_ = is_of_rank;
   reason_ = reason;
-  deadline_ = loop_->at(steady::now() + time_to_answer, [this] {
+  deadline_ = loop_->at(io::steady::now() + time_to_answer, [this] {
     deadline_ = 0;
     if (is_open_) end();
   });

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "lci/boot/tcp_server.h"
+#include "lci/io/event_loop.h"
 #include "lci/observe/job_report.h"
-#include "tools/launcher/event_loop.h"
 
 namespace lci::launcher {
 
@@ -28,7 +28,7 @@ class state_query {
   };
 
   // `loop` and `server` outlive the object.
-  state_query(event_loop* loop, boot::tcp_server* server, job of);
+  state_query(io::event_loop* loop, boot::tcp_server* server, job of);
   ~state_query();
   state_query(const state_query&) = delete;
   state_query& operator=(const state_query&) = delete;
@@ -48,13 +48,13 @@ class state_query {
   void begin(const std::string& reason, bool is_of_rank);
   void end();
 
-  event_loop* const loop_;
+  io::event_loop* const loop_;
   boot::tcp_server* const server_;
   const job job_;
   int query_ = 0;  // the number of the next query, or of the one under way
   bool is_open_ = false;
   std::string reason_;
-  event_loop::id deadline_ = 0;
+  io::event_loop::id deadline_ = 0;
   bool is_of_rank_ = false;  // whether a rank has begun the query
   std::vector<receiver> then_;
 };

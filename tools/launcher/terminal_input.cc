@@ -9,7 +9,7 @@
 
 namespace lci::launcher {
 
-base::StatusOr<std::unique_ptr<terminal_input>> terminal_input::make(event_loop* loop) {
+base::StatusOr<std::unique_ptr<terminal_input>> terminal_input::make(io::event_loop* loop) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return base::ErrnoToStatus(errno, "no pipe for the input");
   std::unique_ptr<terminal_input> made(new terminal_input(loop));

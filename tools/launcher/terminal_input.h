@@ -5,8 +5,8 @@
 #include <string>
 
 #include "lci/base/status.h"
-#include "lci/boot/socket.h"
-#include "tools/launcher/event_loop.h"
+#include "lci/io/event_loop.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::launcher {
 
@@ -15,7 +15,7 @@ namespace lci::launcher {
 class terminal_input {
  public:
   // `loop` outlives the object.
-  static base::StatusOr<std::unique_ptr<terminal_input>> make(event_loop* loop);
+  static base::StatusOr<std::unique_ptr<terminal_input>> make(io::event_loop* loop);
   ~terminal_input();
   terminal_input(const terminal_input&) = delete;
   terminal_input& operator=(const terminal_input&) = delete;
@@ -29,16 +29,16 @@ class terminal_input {
   void before_wait();
 
  private:
-  explicit terminal_input(event_loop* loop) : loop_(loop) {}
+  explicit terminal_input(io::event_loop* loop) : loop_(loop) {}
   void read_some();
   void write_some();
   void end();
 
-  event_loop* const loop_;
-  boot::unique_fd rank_end_;
-  boot::unique_fd pipe_;  // to the rank; invalid: the input has ended
-  event_loop::id terminal_watched_ = 0;
-  event_loop::id pipe_watched_ = 0;
+  io::event_loop* const loop_;
+  io::unique_fd rank_end_;
+  io::unique_fd pipe_;  // to the rank; invalid: the input has ended
+  io::event_loop::id terminal_watched_ = 0;
+  io::event_loop::id pipe_watched_ = 0;
   std::string bytes_;  // read, but not yet written
 };
 

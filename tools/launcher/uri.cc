@@ -15,7 +15,7 @@
 #include <string_view>
 
 #include "lci/base/strings.h"
-#include "lci/boot/socket.h"
+#include "lci/io/socket.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/plan.h"
 
@@ -64,7 +64,7 @@ base::StatusOr<job_address> parse_uri(std::string_view text) {
     i += 2;
   }
   result.address = std::string(text.substr(at + 1));
-  const base::Status address = boot::parse_address(result.address).status();
+  const base::Status address = io::parse_address(result.address).status();
   if (!address.ok()) return address;
   return result;
 }

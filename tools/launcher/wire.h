@@ -1,16 +1,13 @@
-// The frames between lcrun and its helpers on the hosts. Numbers are little-endian.
-//
-// Each side begins with a preamble: the bytes "LCRN", u16 version, u16 zero. Frames follow: u32
-// size of the body, u8 kind, body. A body consists of the fields of the struct below, in the order
-// of its fields(). A field is a u32, a text (u32 size, bytes) or a list (u32 count, elements).
+// The frames between lcrun and its helpers on the hosts, in the format of lci/io/framing.h. A body
+// consists of the fields of the struct below, in the order of its fields(). A field is a u32, a text
+// (u32 size, bytes) or a list (u32 count, elements).
 //
 //   On the helper's standard input, from the process that starts the helper, only:
 //     launch_request   where to connect, and how to authenticate
 //   On the connection:
-//     challenge        to lcrun, first. Answered by proof, or by the end of the connection.
-//     proof            to the helper: shows that lcrun has the job's token
-//     hello            to lcrun: identifies the host, and shows that the helper has the token.
-//                      Answered by refused or adopted.
+//     hello            to lcrun: identifies the host. The hello of the handshake
+//                      (lci/io/handshake.h), with which each connection begins; answered by its
+//                      refused, or by adopted.
 //     adopted          to the helper: the other hosts that it starts (the tree of the start)
 //     rank_assignment  to the helper, when all hosts have connected: the ranks to start
 //     signal_ranks     to the helper: a signal for its ranks
@@ -26,9 +23,8 @@
 //     end              to the helper: the job has ended; end the processes that are left
 //     finished         to lcrun: no process is left, and no more output follows. The helper exits.
 //
-// Authentication: each side sends a nonce and a code of both nonces under the token
-// (authentication.h), and not the token. lcrun sends nothing before it has received the peer's
-// preamble. The rank_assignment of an authenticated helper contains the token, for the ranks.
+// lcrun sends nothing before it has received the peer's preamble. No frame on the connection contains
+// the token.
 //
 // Windows: at most `window` bytes of input, and of output, are unconfirmed by the receiver.
 // Therefore each side can always read the connection.
@@ -39,21 +35,21 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
-#include "lci/boot/tcp_wire.h"
+#include "lci/io/bytes.h"
+#include "lci/io/framed_connection.h"
+#include "lci/io/framing.h"
+#include "lci/io/handshake.h"
 
 namespace lci::launcher::wire {
 
-constexpr uint16_t version = 3;
-constexpr char magic[] = {'L', 'C', 'R', 'N'};
-constexpr size_t preamble_size = 8;
-constexpr size_t header_size = 5;
+constexpr io::protocol protocol = {0x4e52434c, 4, "launcher", "lcrun"};  // the bytes L C R N
 constexpr size_t window = size_t{64} << 10;
 constexpr uint32_t no_rank = 0xffffffff;
 
-// The largest body from an unauthenticated peer, from a helper and from lcrun.
-constexpr size_t max_unauthenticated_body = 1024;
+// The largest body from a helper and from lcrun.
 constexpr size_t max_helper_body = window + 8192;
 constexpr size_t max_lcrun_body = size_t{64} << 20;
 // The largest text that is shown to the user.
@@ -61,10 +57,6 @@ constexpr size_t max_text_size = 4096;
 
 enum class kind : uint8_t {
   launch_request = 1,
-  challenge,
-  proof,
-  hello,
-  refused,
   adopted,
   rank_assignment,
   signal_ranks,
@@ -79,6 +71,7 @@ enum class kind : uint8_t {
   agent_ended,
   end,
   finished,
+  hello = io::handshake_kind::hello,
 };
 
 struct launch_request {
@@ -94,44 +87,15 @@ struct launch_request {
   }
 };
 
-struct challenge {
-  static constexpr kind is = kind::challenge;
-  std::string nonce;  // nonce_size random bytes
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.nonce);
-  }
-};
-
-struct proof {
-  static constexpr kind is = kind::proof;
-  std::string nonce;  // nonce_size random bytes
-  std::string code;   // proof_of_lcrun
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.nonce, s.code);
-  }
-};
-
 struct hello {
   static constexpr kind is = kind::hello;
-  std::string code;  // proof_of_helper
   uint32_t node = 0;
   uint32_t nodes = 0;       // the number of hosts that it knows; 0: unknown
   std::string host;         // the name of the host
   uint32_t processors = 0;  // that its ranks may use
   template <class Archive, class Self>
   static void fields(Archive& a, Self& s) {
-    a(s.code, s.node, s.nodes, s.host, s.processors);
-  }
-};
-
-struct refused {
-  static constexpr kind is = kind::refused;
-  std::string why;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.why);
+    a(s.node, s.nodes, s.host, s.processors);
   }
 };
 
@@ -307,8 +271,8 @@ class writer {
   std::string bytes;
 
  private:
-  void put(uint32_t number) { boot::tcp_wire::append_le(&bytes, number, 4); }
-  void put(const std::string& text) { boot::tcp_wire::append_text(&bytes, text); }
+  void put(uint32_t number) { io::append_le(&bytes, number, 4); }
+  void put(const std::string& text) { io::append_text(&bytes, text); }
   void put(const child& c) { child::fields(*this, c); }
   void put(const program& p) { program::fields(*this, p); }
   template <class Element>
@@ -340,26 +304,19 @@ class reader {
     for (uint32_t left = body_.u32(); left > 0 && body_.ok(); --left) get(list.emplace_back());
   }
 
-  boot::tcp_wire::body_reader body_;
+  io::body_reader body_;
 };
 
-inline void append_preamble(std::string* out) {
-  out->append(magic, sizeof(magic));
-  boot::tcp_wire::append_le(out, version, 2);
-  boot::tcp_wire::append_le(out, 0, 2);
-}
-
-// Returns an empty text if `bytes`, of preamble_size, are a preamble of this version; else an
-// error.
-std::string check_preamble(std::string_view bytes);
-
 template <class Frame>
-void append_frame(std::string* out, const Frame& frame) {
+std::string encode(const Frame& frame) {
   writer body;
   Frame::fields(body, frame);
-  boot::tcp_wire::append_le(out, body.bytes.size(), 4);
-  boot::tcp_wire::append_le(out, static_cast<uint8_t>(Frame::is), 1);
-  out->append(body.bytes);
+  return std::move(body.bytes);
+}
+
+template <class Frame>
+void send(io::framed_connection& to, const Frame& frame) {
+  to.send(static_cast<uint8_t>(Frame::is), 0, encode(frame));
 }
 
 // Returns false if the body is not of this kind.
@@ -369,10 +326,6 @@ bool decode(std::string_view body, Frame* frame) {
   Frame::fields(from, *frame);
   return from.complete();
 }
-
-enum class taken { frame, incomplete, too_large };
-// Reads the frame at the begin of `bytes`. `*body` refers to `bytes`; more frames may follow it.
-taken take_frame(std::string_view bytes, size_t max_body, kind* which, std::string_view* body);
 
 }  // namespace lci::launcher::wire
 

@@ -13,6 +13,7 @@
 #include "lci/boot/in_process.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/tcp_client.h"
+#include "lci/io/socket.h"
 #include "lci/testing/fail_fast/fail_fast.h"
 #include "lci/testing/job/rank_processes.h"
 
@@ -35,9 +36,9 @@ std::string free_address() {
   const auto random_byte = [] { return std::stoi(random_hex(2), nullptr, 16); };
   const std::string host = base::StrCat("127.", 1 + random_byte() % 254, ".", random_byte(), ".",
                                         1 + random_byte() % 254);
-  const base::StatusOr<unique_fd> fd = listen_on(base::StrCat(host, ":0"));
+  const base::StatusOr<io::unique_fd> fd = io::listen_on(base::StrCat(host, ":0"));
   LCI_CHECK(fd.ok(), fd.status().message());
-  return local_address(fd->get()).value();
+  return io::local_address(fd->get()).value();
 }
 
 const char* test_job::name(variant which) {

@@ -10,8 +10,8 @@
 
 #include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
-#include "lci/boot/socket.h"
 #include "lci/boot/tcp_server.h"
+#include "lci/io/unique_fd.h"
 
 namespace lci::boot {
 
@@ -58,7 +58,7 @@ class test_job {
   std::string root_;                               // file
   std::string address_;                            // tcp
   std::unique_ptr<tcp_server> server_;
-  unique_fd stop_;
+  io::unique_fd stop_;
   std::thread serving_;
 };
 

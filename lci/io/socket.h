@@ -1,39 +1,20 @@
-// Addresses and sockets of the TCP bootstrap.
-#ifndef LCI_BOOT_SOCKET_H_
-#define LCI_BOOT_SOCKET_H_
+// Addresses and sockets of TCP.
+#ifndef LCI_IO_SOCKET_H_
+#define LCI_IO_SOCKET_H_
 
 #include <sys/types.h>
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <vector>
 
 #include "lci/base/status.h"
-#include "lci/boot/deadline.h"
+#include "lci/io/deadline.h"
+#include "lci/io/unique_fd.h"
 
-namespace lci::boot {
-
-// Owns a file descriptor.
-class unique_fd {
- public:
-  unique_fd() = default;
-  explicit unique_fd(int fd) : fd_(fd) {}
-  unique_fd(unique_fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  unique_fd& operator=(unique_fd&& other) noexcept {
-    reset(std::exchange(other.fd_, -1));
-    return *this;
-  }
-  ~unique_fd() { reset(); }
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void reset(int fd = -1);
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_ = -1;
-};
+namespace lci::io {
 
 // "host:port" or "[v6 address]:port", as in LCI_BOOT_ADDR.
 struct host_port {
@@ -53,9 +34,17 @@ base::StatusOr<std::string> local_address(int fd);
 // this process may open no more files.
 base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_point deadline);
 
-// Disables Nagle's algorithm, and sets keepalive so that a peer whose host has died is noticed
-// within half a minute.
-void tune_connection(int fd);
+// Creates a non-blocking, close-on-exec socket for each address of the host, at least one, and
+// begins to connect it. A socket is writable when it is connected or has failed.
+base::StatusOr<std::vector<unique_fd>> begin_connecting(std::string_view address);
+// Whether a socket of begin_connecting() that is writable is connected. Errors as of connect_to(),
+// without the address.
+base::Status connect_result(int fd);
+
+// Disables Nagle's algorithm, and ends the connection when the peer's kernel has not answered
+// keep-alives, or has not acknowledged data, for `patience` (at least 1 s). The peer's process need
+// not answer, so a stopped process (Ctrl-Z) is not lost.
+void tune_connection(int fd, std::chrono::milliseconds patience = std::chrono::seconds(30));
 
 // Whether a listening socket accepts connections from this machine only.
 bool is_loopback(int fd);
@@ -64,6 +53,6 @@ bool is_loopback(int fd);
 // from the kernel's table of connections (proc(5), /proc/net/tcp).
 std::optional<uid_t> peer_user(int fd);
 
-}  // namespace lci::boot
+}  // namespace lci::io
 
-#endif  // LCI_BOOT_SOCKET_H_
+#endif  // LCI_IO_SOCKET_H_

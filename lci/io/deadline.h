@@ -1,11 +1,11 @@
 // Timeouts as points in time.
-#ifndef LCI_BOOT_DEADLINE_H_
-#define LCI_BOOT_DEADLINE_H_
+#ifndef LCI_IO_DEADLINE_H_
+#define LCI_IO_DEADLINE_H_
 
 #include <algorithm>
 #include <chrono>
 
-namespace lci::boot {
+namespace lci::io {
 
 using steady = std::chrono::steady_clock;
 
@@ -22,6 +22,6 @@ inline int poll_milliseconds(steady::time_point deadline, int at_most = 1 << 30)
   return static_cast<int>(std::clamp<decltype(left)>(left, 0, at_most));
 }
 
-}  // namespace lci::boot
+}  // namespace lci::io
 
-#endif  // LCI_BOOT_DEADLINE_H_
+#endif  // LCI_IO_DEADLINE_H_

@@ -1,4 +1,4 @@
-#include "lci/boot/socket.h"
+#include "lci/io/socket.h"
 
 #include <arpa/inet.h>
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -19,7 +20,7 @@
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 
-namespace lci::boot {
+namespace lci::io {
 namespace {
 
 constexpr int backlog = 1024;  // the kernel lowers it to net.core.somaxconn
@@ -86,12 +87,14 @@ bool connected_to_itself(int fd) {
          table_form(local) == table_form(peer);
 }
 
-}  // namespace
-
-void unique_fd::reset(int fd) {
-  if (fd_ >= 0) ::close(fd_);
-  fd_ = fd;
+base::Status connect_error(int error) {
+  // Trying again would not help.
+  if (error == EMFILE || error == ENFILE)
+    return base::ResourceExhaustedError(base::error_text(error));
+  return base::UnavailableError(base::error_text(error));
 }
+
+}  // namespace
 
 base::StatusOr<host_port> parse_address(std::string_view address) {
   const size_t colon = address.rfind(':');
@@ -156,51 +159,65 @@ base::StatusOr<std::string> local_address(int fd) {
   return base::StrCat(host, ":", port);
 }
 
-base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_point deadline) {
+base::StatusOr<std::vector<unique_fd>> begin_connecting(std::string_view address) {
   const base::StatusOr<address_list> list = resolve(address, 0);
   if (!list.ok()) return list.status();
+  std::vector<unique_fd> begun;
   int error = 0;
   for (const addrinfo* entry = list->get(); entry != nullptr; entry = entry->ai_next) {
     unique_fd fd(::socket(entry->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0));
-    if (!fd) {
+    if (fd && (::connect(fd.get(), entry->ai_addr, entry->ai_addrlen) == 0 ||
+               errno == EINPROGRESS || errno == EINTR)) {
+      begun.push_back(std::move(fd));
+    } else {
       error = errno;
-      continue;
-    }
-    error = ::connect(fd.get(), entry->ai_addr, entry->ai_addrlen) == 0 ? 0 : errno;
-    while (error == EINPROGRESS || error == EINTR) {
-      pollfd wait = {fd.get(), POLLOUT, 0};
-      const int ready = ::poll(&wait, 1, poll_milliseconds(deadline));
-      if (ready == 0) {
-        return base::DeadlineExceededError(base::StrCat("nobody answers at ", address));
-      }
-      if (ready < 0) continue;
-      socklen_t size = sizeof error;
-      ::getsockopt(fd.get(), SOL_SOCKET, SO_ERROR, &error, &size);
-    }
-    if (error == 0 && connected_to_itself(fd.get())) error = ECONNREFUSED;
-    if (error == 0) {
-      tune_connection(fd.get());
-      return fd;
     }
   }
-  // Trying again would not help.
-  if (error == EMFILE || error == ENFILE) {
-    return base::ErrnoToStatus(error, base::StrCat("cannot connect to ", address));
-  }
-  return base::UnavailableError(
-      base::StrCat("cannot connect to ", address, ": ", base::error_text(error)));
+  if (begun.empty()) return connect_error(error);
+  return begun;
 }
 
-void tune_connection(int fd) {
+base::Status connect_result(int fd) {
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error == 0 && connected_to_itself(fd)) error = ECONNREFUSED;
+  if (error != 0) return connect_error(error);
+  tune_connection(fd);
+  return base::OkStatus();
+}
+
+base::StatusOr<unique_fd> connect_to(std::string_view address, steady::time_point deadline) {
+  base::StatusOr<std::vector<unique_fd>> begun = begin_connecting(address);
+  base::Status why = begun.status();
+  for (size_t i = 0; begun.ok() && i < begun->size(); ++i) {
+    unique_fd& fd = (*begun)[i];
+    pollfd wait = {fd.get(), POLLOUT, 0};
+    int ready = 0;
+    do {
+      ready = ::poll(&wait, 1, poll_milliseconds(deadline));
+    } while (ready < 0 && errno == EINTR);
+    if (ready == 0) {
+      return base::DeadlineExceededError(base::StrCat("nobody answers at ", address));
+    }
+    why = connect_result(fd.get());
+    if (why.ok()) return std::move(fd);
+  }
+  if (base::IsInvalidArgument(why)) return why;
+  return base::Status(why.code(), base::StrCat("cannot connect to ", address, ": ", why.message()));
+}
+
+void tune_connection(int fd, std::chrono::milliseconds patience) {
   const auto set = [fd](int level, int option, int value) {
     ::setsockopt(fd, level, option, &value, sizeof value);
   };
+  const int ms = static_cast<int>(std::clamp<int64_t>(patience.count(), 1000, 1 << 30));
   set(IPPROTO_TCP, TCP_NODELAY, 1);
   set(SOL_SOCKET, SO_KEEPALIVE, 1);
-  set(IPPROTO_TCP, TCP_KEEPIDLE, 15);
-  set(IPPROTO_TCP, TCP_KEEPINTVL, 5);
+  set(IPPROTO_TCP, TCP_KEEPIDLE, std::clamp(ms / 2000, 1, 32767));
+  set(IPPROTO_TCP, TCP_KEEPINTVL, std::clamp(ms / 6000, 1, 32767));
   set(IPPROTO_TCP, TCP_KEEPCNT, 3);
-  set(IPPROTO_TCP, TCP_USER_TIMEOUT, 30000);  // ms; limit for unacknowledged data
+  set(IPPROTO_TCP, TCP_USER_TIMEOUT, ms);  // limits the keep-alives, too
 }
 
 bool is_loopback(int fd) {
@@ -233,4 +250,4 @@ std::optional<uid_t> peer_user(int fd) {
   return std::nullopt;
 }
 
-}  // namespace lci::boot
+}  // namespace lci::io
