@@ -23,7 +23,7 @@ void completion_reader::read(const batch& results) {
     if (packets_.has_arrived() || (results.full() && results.max > 0)) return;
     fi_cq_data_entry entries[entries_per_read];
     ++core_.looks;
-    const ssize_t read = fi_cq_read(core_.own->ep.cq(), entries, entries_per_read);
+    const ssize_t read = fi_cq_read(core_.cq, entries, entries_per_read);
     if (read > 0) {
       core_.moved = true;
       for (ssize_t e = 0; e < read; ++e) take(entries[e]);
@@ -87,7 +87,7 @@ void completion_reader::take_remote_write(uint64_t data) {
 
 void completion_reader::take_error() {
   fi_cq_err_entry error = {};
-  if (fi_cq_readerr(core_.own->ep.cq(), &error, 0) <= 0) return;
+  if (fi_cq_readerr(core_.cq, &error, 0) <= 0) return;
   auto* finished = static_cast<operation*>(error.op_context);
   if (finished == nullptr) {
     LCI_LOG(warn, "ofi: an error without an operation: ", describe(error.err));
@@ -126,14 +126,13 @@ void completion_reader::give(batch* results) {
 }
 
 void completion_reader::read_packet(packet& arrived, batch* results) {
-  const int rank = arrived.rank;
+  if (core_.health.state(arrived.rank) == peer_state::corrupt) arrived.position = arrived.size;
   while (arrived.position < arrived.size && !results->full()) {
     incoming_record record;
     size_t position = arrived.position;
-    if (core_.health.state(rank) == peer_state::corrupt ||
-        !read_record(arrived.bytes, arrived.size, &position, &record) ||
+    if (!read_record(arrived.bytes, arrived.size, &position, &record) ||
         !take(arrived, record, results)) {
-      core_.health.corrupt(rank, "it sent a malformed message");
+      core_.health.corrupt(arrived.rank, "it sent a malformed message");
       arrived.position = arrived.size;
       return;
     }

@@ -30,7 +30,6 @@ class completion_reader {
   // Reads the completion queue until it is empty; reads nothing while received packets are left to
   // be read, or while `results` is full.
   void read(const batch& results);
-  bool has_more() const { return !core_.ready.empty() || packets_.has_arrived(); }
   // Moves what is ready and the records of received packets to `results`, up to its capacity.
   void give(batch* results);
 

@@ -86,6 +86,7 @@ struct device_core {
   // them: the provider shm accesses endpoints of its own process directly, even closed ones.
   std::vector<std::shared_ptr<resources>> others;
   fid_ep* ep = nullptr;  // of `own`
+  fid_cq* cq = nullptr;  // of `own`
   ds::spinlock own_lock;
   ds::spinlock* lock = &own_lock;  // or that of the device's domain
 

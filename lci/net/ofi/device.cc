@@ -127,6 +127,7 @@ base::Status ofi_device::open() {
   if (!opened.ok()) return opened.status();
   own.ep = *std::move(opened);
   core_.ep = own.ep.ep();
+  core_.cq = own.ep.cq();
   if (own.ep.descriptor() >= 0 && !core_.sleeper.open()) {
     return base::ResourceExhaustedError("no descriptor to sleep on (eventfd); see ulimit -n");
   }
@@ -165,8 +166,9 @@ ofi_device::~ofi_device() {
 }
 
 error_t ofi_device::post(const op& operation) {
-  if (!core_.lock->try_lock()) return errorcode_t::retry_lock;
-  const std::lock_guard<ds::spinlock> guard(*core_.lock, std::adopt_lock);
+  ds::spinlock& lock = *core_.lock;
+  if (!lock.try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::spinlock> guard(lock, std::adopt_lock);
   if (__builtin_expect(!core_.health.is_alive(operation.rank), 0)) return errorcode_t::fatal;
   if (operation.kind != op_kind::send) return rma_.post(operation);
   outgoing_record record;
@@ -184,8 +186,9 @@ error_t ofi_device::post_short(short_op what, net_imm_data_t imm, void* buffer, 
   if (__builtin_expect(what.kind != op_kind::send || size > limits_.max_inject, 0)) {
     return device::post_short(what, imm, buffer, size, where);
   }
-  if (!core_.lock->try_lock()) return errorcode_t::retry_lock;
-  const std::lock_guard<ds::spinlock> guard(*core_.lock, std::adopt_lock);
+  ds::spinlock& lock = *core_.lock;
+  if (!lock.try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::spinlock> guard(lock, std::adopt_lock);
   if (__builtin_expect(!core_.health.is_alive(what.rank), 0)) return errorcode_t::fatal;
   outgoing_record record;
   record.imm = imm;
@@ -197,27 +200,29 @@ error_t ofi_device::post_short(short_op what, net_imm_data_t imm, void* buffer, 
 
 error_t ofi_device::poll(completion* out, size_t max, size_t* count) {
   *count = 0;
-  if (!core_.lock->try_lock()) return errorcode_t::retry_lock;
-  const std::lock_guard<ds::spinlock> guard(*core_.lock, std::adopt_lock);
+  ds::spinlock& lock = *core_.lock;
+  if (!lock.try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::spinlock> guard(lock, std::adopt_lock);
   batch results{out, max};
   core_.moved = false;
   // First, since peers wait for it.
   if (!core_.pending.empty()) process_pending();
   if (packets_.has_returned() || packets_.has_finished()) packets_.repost_all();
-  if (reader_.has_more()) reader_.give(&results);
+  if (has_more()) reader_.give(&results);
   reader_.read(results);
-  if (reader_.has_more()) reader_.give(&results);
+  if (has_more()) reader_.give(&results);
   if (!core_.pending.empty()) process_pending();
   if (++polls_ % polls_between_checks == 0) failures_.check();
-  failures_.confirm();
+  if (__builtin_expect(core_.health.has_suspects(), 0)) failures_.confirm();
   *count = results.count;
   return core_.moved || results.count > 0 ? errorcode_t::done : errorcode_t::retry;
 }
 
-void ofi_device::process_pending() {
+// Out of line, like all that not every poll does.
+[[gnu::noinline]] void ofi_device::process_pending() {
   core_.pending.process_all([this](int rank) {
     if (!core_.health.is_alive(rank)) return false;
-    const bool owes_answers = rma_.send_deferred(rank);
+    const bool owes_answers = rma_.owes_answers(rank) && rma_.send_deferred(rank);
     return packets_.send_pending(rank) || owes_answers;
   });
 }
@@ -257,7 +262,7 @@ std::chrono::microseconds ofi_device::arm() {
   failures_.check();
   core_.moved = false;
   if (!core_.pending.empty()) process_pending();
-  if (core_.moved || reader_.has_more() || packets_.has_returned()) return not_now;
+  if (core_.moved || has_more() || packets_.has_returned()) return not_now;
   const endpoint& ep = core_.own->ep;
   if (ep.descriptor() < 0) return short_sleep;
   // A post that leaves work behind takes the lock: it comes before this, or finds the sleeper

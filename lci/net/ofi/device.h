@@ -53,6 +53,8 @@ class alignas(base::cache_line_size) ofi_device final : public device {
  private:
   ofi_device(ofi_context& context, const device_config& config);
   base::Status open();
+  // Whether the reader can give completions without another look at the network.
+  bool has_more() const { return !core_.ready.empty() || packets_.has_arrived(); }
   void process_pending();
 
   ofi_context& context_;

@@ -44,7 +44,7 @@ void failure_detector::check() {
   probe(now);
 }
 
-void failure_detector::confirm_suspects() {
+void failure_detector::confirm() {
   if (packets_.has_arrived()) return;
   core_.health.confirm(
       [&](const suspicion& one) {

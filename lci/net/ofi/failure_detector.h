@@ -29,9 +29,7 @@ class failure_detector {
   // Suspects ranks whose process has ended, and probes others, unless it has done so just before.
   void check();
   // Delivers peer_failed for each suspected rank all of whose packets have been read.
-  void confirm() {
-    if (__builtin_expect(core_.health.has_suspects(), 0)) confirm_suspects();
-  }
+  void confirm();
   // The rank has ended its device.
   void bye(int rank);
 
@@ -42,7 +40,6 @@ class failure_detector {
   void remove_shared_memory(int rank);
 
  private:
-  void confirm_suspects();
   void forget(int rank);
   void probe(std::chrono::steady_clock::time_point now);
 

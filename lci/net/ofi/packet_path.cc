@@ -54,7 +54,8 @@ bool packet_path::append(int rank, const outgoing_record& record, claim by) {
   to.filling->size += static_cast<uint32_t>(span);
   ++to.filling->records;
   if ((alone || coalescing_.is_full(to.filling->size)) && flush(rank)) return true;
-  core_.add_pending(rank);
+  // A packet with more records is pending since its first one.
+  if (to.filling->records == 1) core_.add_pending(rank);
   return true;
 }
 
@@ -156,17 +157,18 @@ bool packet_path::send(packet& leaving, bool free) {
 // Completes the header, including the credits owed to the rank, and calls `hand`.
 template <class Hand>
 bool packet_path::hand_over(int rank, packet_header* header, bool free, Hand hand) {
+  device_core& core = core_;  // one load for all, since the provider may change any memory
   peer& to = peer_of(rank);
   const uint8_t paid = to.credit.pay();
-  *header = {static_cast<uint32_t>(core_.rank), to.token, paid, static_cast<uint8_t>(free ? 1 : 0)};
+  *header = {static_cast<uint32_t>(core.rank), to.token, paid, static_cast<uint8_t>(free ? 1 : 0)};
   const int64_t code = hand();
   if (__builtin_expect(code == 0, 1)) {
-    to.left_at = core_.looks;
+    to.left_at = core.looks;
     return true;
   }
   to.credit.unpay(paid);
   if (code != -FI_EAGAIN) {
-    core_.suspect(rank, base::StrCat("a packet could not be sent to it: ", describe(code)));
+    core.suspect(rank, base::StrCat("a packet could not be sent to it: ", describe(code)));
   }
   return false;
 }

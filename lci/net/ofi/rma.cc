@@ -293,7 +293,6 @@ bool rma::take_request(int rank, const incoming_record& record, batch* results) 
 }
 
 bool rma::send_deferred(int rank) {
-  if (answers_.empty(rank)) return false;
   const auto send = [&](const deferred_answer& front) {
     return core_.health.is_alive(rank) && answer(rank, front);
   };
