@@ -19,23 +19,24 @@ constexpr int reads_per_poll = 64;
 }  // namespace
 
 void completion_reader::read(const batch& results) {
+  device_core& core = core_;  // one load for all, since the provider may change any memory
   for (int i = 0; i < reads_per_poll; ++i) {
     if (packets_.has_arrived() || (results.full() && results.max > 0)) return;
     fi_cq_data_entry entries[entries_per_read];
-    ++core_.looks;
-    const ssize_t read = fi_cq_read(core_.cq, entries, entries_per_read);
+    ++core.looks;
+    const ssize_t read = fi_cq_read(core.cq, entries, entries_per_read);
     if (read > 0) {
-      core_.moved = true;
+      core.moved = true;
       for (ssize_t e = 0; e < read; ++e) take(entries[e]);
       if (static_cast<size_t>(read) < entries_per_read) {
-        ++core_.emptied;
+        ++core.emptied;
         return;
       }
     } else if (read == -FI_EAVAIL) {
-      core_.moved = true;
+      core.moved = true;
       take_error();
     } else {
-      ++core_.emptied;
+      ++core.emptied;
       if (__builtin_expect(read != -FI_EAGAIN && read != 0, 0)) break_down(read);
       return;
     }

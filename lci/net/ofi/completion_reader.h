@@ -24,8 +24,6 @@ class completion_reader {
   completion_reader(device_core& core, packet_path& packets, rma& accesses,
                     failure_detector& failures, size_t max_send)
       : core_(core), packets_(packets), rma_(accesses), failures_(failures), max_send_(max_send) {}
-  completion_reader(const completion_reader&) = delete;
-  completion_reader& operator=(const completion_reader&) = delete;
 
   // Reads the completion queue until it is empty; reads nothing while received packets are left to
   // be read, or while `results` is full.

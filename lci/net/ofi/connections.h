@@ -26,8 +26,6 @@ class connections {
   connections(device_core& core, const process_table& processes, const provider& from,
               packet_path& packets, rma& accesses, failure_detector& failures,
               completion_reader& reader);
-  connections(const connections&) = delete;
-  connections& operator=(const connections&) = delete;
 
   // Collective: connects the open endpoints of all ranks, so that every rank can reach all others
   // when it returns. `opened`: whether this rank's is open. An error names what is missing.

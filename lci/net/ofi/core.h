@@ -56,8 +56,6 @@ struct device_core {
         addresses(static_cast<size_t>(ranks), FI_ADDR_UNSPEC),
         heard(static_cast<size_t>(ranks)),
         pending(ranks) {}
-  device_core(const device_core&) = delete;
-  device_core& operator=(const device_core&) = delete;
 
   bool is_self(int peer) const { return peer == rank; }
   bool is_alive_peer(int peer) const { return !is_self(peer) && health.is_alive(peer); }

@@ -23,8 +23,6 @@ class failure_detector {
  public:
   failure_detector(device_core& core, const process_table& processes, packet_path& packets,
                    rma& accesses);
-  failure_detector(const failure_detector&) = delete;
-  failure_detector& operator=(const failure_detector&) = delete;
 
   // Suspects ranks whose process has ended, and probes others, unless it has done so just before.
   void check();

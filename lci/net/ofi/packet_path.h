@@ -38,8 +38,6 @@ struct packet_settings {
 class packet_path {
  public:
   packet_path(device_core& core, const packet_settings& settings);
-  packet_path(const packet_path&) = delete;
-  packet_path& operator=(const packet_path&) = delete;
 
   const packet_settings& settings() const { return settings_; }
 

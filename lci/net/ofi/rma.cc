@@ -86,12 +86,9 @@ error_t rma::post_to_self(const op& operation) {
   if (notifies && core_.ready.size() >= queues_.sends_of_posts) return errorcode_t::retry_nomem;
   const bool open = regions_.use(operation.remote, operation.remote_offset, operation.size,
                                  [&](const region_table::region&, unsigned char* there) {
-                                   if (operation.size == 0) return;
-                                   if (is_get) {
-                                     std::memmove(operation.buffer, there, operation.size);
-                                   } else {
-                                     std::memmove(there, operation.buffer, operation.size);
-                                   }
+                                   void* const to = is_get ? operation.buffer : there;
+                                   const void* const from = is_get ? there : operation.buffer;
+                                   if (operation.size > 0) std::memmove(to, from, operation.size);
                                  });
   if (!open) return errorcode_t::fatal;
   if (notifies) {
@@ -191,9 +188,8 @@ void rma::access_failed(access& failed, int64_t code) {
 void rma::end_access(access& finished, bool failed) {
   const int rank = finished.rank;
   const deferred_answer& asked = finished.asked;
-  if (finished.abandoned) {
-    // Its completion has been delivered.
-  } else if (finished.is_local) {
+  if (finished.abandoned) return give_back(finished);  // its completion was delivered
+  if (finished.is_local) {
     core_.ready.push_back(make_end(finished.kind, rank, finished.user_context, failed));
     if (finished.notifies && !failed) owe(rank, {record_kind::put_done, true, finished.imm, {}});
   } else {
@@ -302,33 +298,26 @@ bool rma::send_deferred(int rank) {
 
 // Returns false if it has to be repeated later.
 bool rma::answer(int rank, const deferred_answer& front) {
-  reply_header header{front.header.operation, front.ok ? 1u : 0u};
-  switch (front.to) {
-    case record_kind::pull:
-    case record_kind::push:
-      return start_access(rank, front);
-    case record_kind::put_done:
-      return packets_.append(rank, make_notice(front.imm), claim::progress);
-    case record_kind::get: {
-      bool sent = false;
-      const bool open =
-          regions_.use(region_of(front.header), front.header.offset, front.header.size,
-                       [&](const region_table::region&, unsigned char* from) {
-                         sent = packets_.append(rank, make_reply(header, from, front.header.size),
-                                                claim::progress);
-                       });
-      if (!open) {
-        header.ok = 0;
-        sent = packets_.append(rank, make_reply(header, nullptr, 0), claim::progress);
-      }
-      if (sent) answers_.answered(rank);
-      return sent;
-    }
-    default:
-      if (!packets_.append(rank, make_reply(header, nullptr, 0), claim::progress)) return false;
-      answers_.answered(rank);
-      return true;
+  if (front.to == record_kind::pull || front.to == record_kind::push) {
+    return start_access(rank, front);
   }
+  if (front.to == record_kind::put_done) {
+    return packets_.append(rank, make_notice(front.imm), claim::progress);
+  }
+  bool sent = false;
+  const auto reply = [&](bool ok, const void* bytes, size_t size) {
+    const reply_header header{front.header.operation, ok ? 1u : 0u};
+    sent = packets_.append(rank, make_reply(header, bytes, size), claim::progress);
+  };
+  const bool with_bytes =
+      front.to == record_kind::get &&
+      regions_.use(region_of(front.header), front.header.offset, front.header.size,
+                   [&](const region_table::region&, const unsigned char* from) {
+                     reply(true, from, front.header.size);
+                   });
+  if (!with_bytes) reply(front.to == record_kind::reply && front.ok, nullptr, 0);
+  if (sent) answers_.answered(rank);
+  return sent;
 }
 
 // Reads or writes the requester's memory, into or from local memory, if that is open. The memory

@@ -37,8 +37,6 @@ class rma {
   // `message_bytes`: of a packet with one message of any size. `limits` outlives the object.
   rma(device_core& core, packet_path& packets, region_table& regions, const provider& from,
       const device_limits& limits, const queue_lengths& queues, size_t message_bytes);
-  rma(const rma&) = delete;
-  rma& operator=(const rma&) = delete;
 
   // As device::post, for a rank that is alive.
   error_t post(const op& operation);
