@@ -54,7 +54,7 @@ bool packet_path::append(int rank, const outgoing_record& record, claim by) {
   to.filling->size += static_cast<uint32_t>(span);
   ++to.filling->records;
   if ((alone || coalescing_.is_full(to.filling->size)) && flush(rank)) return true;
-  // A packet stays pending from its first record until it leaves.
+  // A packet with more records is pending since its first one.
   if (to.filling->records == 1) core_.add_pending(rank);
   return true;
 }
@@ -210,6 +210,8 @@ void packet_path::receive(packet& arrived, size_t size) {
   }
   from.greeted = true;
   core_.heard[static_cast<size_t>(source)] = core_.emptied;
+  // The packet may have been waiting for credits.
+  if (from.filling != nullptr) core_.add_pending(source);
   arrived.size = static_cast<uint32_t>(size);
   arrived.position = sizeof(packet_header);
   arrived_.push_back(&arrived);
