@@ -170,19 +170,20 @@ set(LCI_IBV_SOURCES
 
 set(LCI_OFI_SOURCES
   lci/net/ofi/backend.cc
-  lci/net/ofi/completions.cc
+  lci/net/ofi/completion_reader.cc
+  lci/net/ofi/connections.cc
   lci/net/ofi/context.cc
   lci/net/ofi/device.cc
   lci/net/ofi/domain.cc
   lci/net/ofi/endpoint.cc
-  lci/net/ofi/failures.cc
+  lci/net/ofi/failure_detector.cc
   lci/net/ofi/library.cc
   lci/net/ofi/pacing.cc
+  lci/net/ofi/packet_path.cc
   lci/net/ofi/packets.cc
   lci/net/ofi/provider.cc
   lci/net/ofi/regions.cc
-  lci/net/ofi/rma.cc
-  lci/net/ofi/traffic.cc)
+  lci/net/ofi/rma.cc)
 
 set(LCI_HEADERS
   lci/api/attr.hpp

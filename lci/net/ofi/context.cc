@@ -71,8 +71,8 @@ base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
           "rank ", r, " and rank ", boot.rank(),
           " have different versions of the ofi backend; start all ranks with the same program"));
     }
-    made->peers_.push_back(
-        {{remote.pid, remote.start_time, remote.image}, remote.domain != local.domain});
+    made->processes_.add({remote.pid, remote.start_time, remote.image},
+                         remote.domain != local.domain);
     const std::vector<std::string_view> names =
         base::StrSplit(std::string_view(bytes).substr(sizeof(remote)), '\n');
     lists.emplace_back(names.begin(), names.end());
@@ -121,11 +121,6 @@ ofi_context::~ofi_context() {
 }
 
 bool ofi_context::is_owner_process() const { return getpid() == pid_; }
-
-bool ofi_context::has_ended(int rank) const {
-  const peer& other = peers_[static_cast<size_t>(rank)];
-  return !other.elsewhere && !boot::is_alive(other.process);
-}
 
 base::Status ofi_context::add_domain(domain& added) {
   const std::lock_guard<std::mutex> guard(mutex_);

@@ -10,10 +10,10 @@
 
 #include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
-#include "lci/boot/process.h"
 #include "lci/net/backend.h"
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/fid.h"
+#include "lci/net/ofi/processes.h"
 #include "lci/net/ofi/provider.h"
 #include "lci/net/ofi/regions.h"
 
@@ -39,13 +39,9 @@ class ofi_context final : public context {
   int size() const { return boot_.size(); }
   const provider& chosen_provider() const { return provider_; }
   const std::shared_ptr<fid_fabric>& fabric() const { return fabric_; }
-  const region_table& regions() const { return regions_; }
   region_table& regions() { return regions_; }
 
-  // Whether the process of a rank has ended. Always false for a process that this host cannot see.
-  bool has_ended(int rank) const;
-  // Whether this host cannot see the process of a rank.
-  bool is_elsewhere(int rank) const { return peers_[static_cast<size_t>(rank)].elsewhere; }
+  const process_table& processes() const { return processes_; }
   // False in a forked child: the objects belong to its parent.
   bool is_owner_process() const;
 
@@ -58,18 +54,13 @@ class ofi_context final : public context {
   void remove_domain(domain& removed);
 
  private:
-  struct peer {
-    boot::process_id process;
-    bool elsewhere = false;
-  };
-
   ofi_context(boot::bootstrap& boot, uint64_t first_key, size_t max_registrations)
       : context(max_registrations), boot_(boot), regions_(first_key) {}
   base::Status open(const wanted_provider& wanted);
 
   boot::bootstrap& boot_;
   pid_t pid_ = 0;
-  std::vector<peer> peers_;  // by rank
+  process_table processes_;
   provider provider_;
   std::shared_ptr<fid_fabric> fabric_;
   region_table regions_;

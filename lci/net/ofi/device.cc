@@ -1,22 +1,16 @@
 #include "lci/net/ofi/device.h"
 
-#include <rdma/fi_errno.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cstring>
 #include <mutex>
-#include <optional>
-#include <string_view>
 #include <utility>
 
-#include "lci/base/backoff.h"
-#include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/net/ending.h"
-#include "lci/net/exchange.h"
+#include "lci/net/ofi/coalescing.h"
+#include "lci/net/ofi/credits.h"
 #include "lci/net/ofi/pacing.h"
 #include "lci/net/ofi/provider.h"
+#include "lci/net/ofi/wire.h"
 
 namespace lci::net::ofi {
 namespace {
@@ -28,13 +22,6 @@ size_t choose_message_bytes(const device_config& config) {
   // Always room for a request with some bytes.
   const size_t largest = std::max<size_t>(config.max_message, 4 * sizeof(request_header));
   return sizeof(packet_header) + record_span(std::min(largest, max_message_bytes));
-}
-
-size_t packet_bytes_for(const ofi_context& context, const device_config& config) {
-  return choose_packet_bytes(
-      choose_message_bytes(config), config.attr.ofi_gather_size,
-      eager_limit_of(context.chosen_provider().name()), config.queues.receives,
-      receives_needed(most_credits, static_cast<size_t>(context.size()) - 1));
 }
 
 // Bytes of a put that fit into the request.
@@ -60,54 +47,46 @@ device_limits choose_limits(const provider& from, const device_config& config) {
   return limits;
 }
 
-size_t choose_inject_bytes(const provider& from) {
-  if (!completes_in_order(from.name())) return 0;
-  return std::min(from.info->tx_attr->inject_size, most_injected_bytes);
+packet_settings choose_packets(const ofi_context& context, const device_config& config,
+                               const void* device) {
+  const provider& from = context.chosen_provider();
+  const auto peers = static_cast<size_t>(context.size()) - 1;
+  const size_t receives = std::min(config.queues.receives, from.info->rx_attr->size);
+  packet_settings chosen = {};
+  chosen.packet_bytes = choose_packet_bytes(
+      choose_message_bytes(config), config.attr.ofi_gather_size, eager_limit_of(from.name()),
+      config.queues.receives, receives_needed(most_credits, peers));
+  chosen.coalescing_bytes = config.attr.ofi_gather_size;
+  if (completes_in_order(from.name())) {
+    chosen.inject_bytes = std::min(from.info->tx_attr->inject_size, most_injected_bytes);
+  }
+  chosen.sends_of_progress = config.queues.sends_of_progress;
+  chosen.credits_each = static_cast<uint8_t>(choose_credits(receives, peers));
+  chosen.token = static_cast<uint16_t>(reinterpret_cast<uintptr_t>(device) >> 6);
+  return chosen;
 }
-
-uint8_t choose_credits_each(const ofi_context& context, const device_config& config) {
-  const size_t receives =
-      std::min(config.queues.receives, context.chosen_provider().info->rx_attr->size);
-  return static_cast<uint8_t>(choose_credits(receives, static_cast<size_t>(context.size()) - 1));
-}
-
-// Exchanged when a device is made, followed by the endpoint's address.
-struct offer {
-  uint64_t packet_bytes;
-  uint32_t credits;
-  uint16_t rma;
-  uint16_t token;
-  int64_t pid;
-  uint64_t shared;  // for ranks of the same process: the address of own_
-};
-static_assert(sizeof(offer) == 32);
 
 }  // namespace
 
 ofi_device::ofi_device(ofi_context& context, const device_config& config)
     : device(choose_limits(context.chosen_provider(), config)),
       context_(context),
-      ranks_(context.size()),
       config_(config),
-      rma_(context.chosen_provider().rma),
-      writes_latency_critical_(context.chosen_provider().writes_latency_critical()),
-      message_bytes_(choose_message_bytes(config)),
-      packet_bytes_(packet_bytes_for(context, config)),
-      coalescing_(config.attr.ofi_gather_size, packet_bytes_),
-      inject_bytes_(choose_inject_bytes(context.chosen_provider())),
-      credits_each_(choose_credits_each(context, config)),
-      immediate_(context.chosen_provider().info->domain_attr->cq_data_size),
-      token_(static_cast<uint16_t>(reinterpret_cast<uintptr_t>(this) >> 6)),
-      own_(new resources),
-      peers_(static_cast<size_t>(ranks_)),
-      last_check_(std::chrono::steady_clock::now()),
-      last_probe_(last_check_) {}
+      core_(config.uid, context.rank(), context.size()),
+      packets_(core_, choose_packets(context, config, this)),
+      rma_(core_, packets_, context.regions(), context.chosen_provider(), limits_, config.queues,
+           choose_message_bytes(config)),
+      failures_(core_, context.processes(), packets_, rma_),
+      reader_(core_, packets_, rma_, failures_, limits_.max_send),
+      connections_(core_, context.processes(), context.chosen_provider(), packets_, rma_, failures_,
+                   reader_) {}
 
 base::StatusOr<std::unique_ptr<device>> ofi_device::make(ofi_context& context,
                                                          boot::bootstrap& boot,
                                                          const device_config& config) {
   std::unique_ptr<ofi_device> made(new ofi_device(context, config));
-  if (base::Status status = made->connect(boot); !status.ok()) {
+  const base::Status status = made->connections_.connect(boot, made->open());
+  if (!status.ok()) {
     return base::Status(status.code(),
                         base::StrCat("device ", config.uid, ", provider ",
                                      context.chosen_provider().name(), ": ", status.message()));
@@ -123,254 +102,180 @@ base::Status ofi_device::open() {
                                                    max_message_bytes, " at most"));
   }
   const provider& from = context_.chosen_provider();
-  own_->fabric = context_.fabric();
-  own_->active_domain = context_.shared_domain();
-  if (own_->active_domain == nullptr) {
+  resources& own = *core_.own;
+  own.fabric = context_.fabric();
+  own.active_domain = context_.shared_domain();
+  if (own.active_domain == nullptr) {
     base::StatusOr<std::unique_ptr<domain>> opened =
-        domain::open(*own_->fabric, from, context_.registration_counter());
+        domain::open(*own.fabric, from, context_.registration_counter());
     if (!opened.ok()) return opened.status();
-    own_->own_domain = *std::move(opened);
-    own_->active_domain = own_->own_domain.get();
-    lock_ = &own_->active_domain->lock;
+    own.own_domain = *std::move(opened);
+    own.active_domain = own.own_domain.get();
+    core_.lock = &own.active_domain->lock;
   }
   const size_t sends = config_.queues.sends();
-  const size_t receives = receives_needed(credits_each_, static_cast<size_t>(ranks_) - 1);
-  arrived_.reserve(sends + receives);
-  finished_.reserve(sends + receives);
-  ready_.reserve(sends + receives);
-  pending_.reserve(static_cast<size_t>(ranks_));
+  const size_t receives =
+      receives_needed(packets_.settings().credits_each, static_cast<size_t>(core_.ranks) - 1);
+  core_.ready.reserve(sends + receives);
   const size_t completions = sends       // packets in flight
                              + sends     // reads and writes
                              + sends     // writes to this rank, which produce a second entry
                              + receives  // or peers' writes, which cost a credit, too
                              + 1;        // a provider may keep one entry free
   base::StatusOr<endpoint> opened =
-      endpoint::open(own_->active_domain->get(), from, completions, config_.attr.progress_thread);
+      endpoint::open(own.active_domain->get(), from, completions, config_.attr.progress_thread);
   if (!opened.ok()) return opened.status();
-  own_->ep = *std::move(opened);
-  notifies_ = own_->ep.descriptor() >= 0;
-  if (notifies_ && !sleeper_.open()) {
+  own.ep = *std::move(opened);
+  core_.ep = own.ep.ep();
+  core_.cq = own.ep.cq();
+  if (own.ep.descriptor() >= 0 && !core_.sleeper.open()) {
     return base::ResourceExhaustedError("no descriptor to sleep on (eventfd); see ulimit -n");
   }
-  if (own_->own_domain != nullptr) {
-    own_->active_domain->bind(own_->ep.ep());
-    if (base::Status status = context_.add_domain(*own_->active_domain); !status.ok()) {
+  if (own.own_domain != nullptr) {
+    own.active_domain->bind(own.ep.ep());
+    if (base::Status status = context_.add_domain(*own.active_domain); !status.ok()) {
       return status;
     }
   }
-  region_table& regions = context_.regions();
-  base::Status status = own_->outgoing.make(*own_->active_domain, sends, packet_bytes_,
-                                            operation::kind::packet, regions.take_key());
-  if (status.ok()) {
-    status = own_->incoming.make(*own_->active_domain, receives, packet_bytes_,
-                                 operation::kind::receive, regions.take_key());
+  const size_t bytes = packets_.settings().packet_bytes;
+  base::Status status = own.outgoing.make(sends, bytes, operation::kind::packet);
+  if (status.ok()) status = own.incoming.make(receives, bytes, operation::kind::receive);
+  for (packet_memory* each : {&own.outgoing, &own.incoming}) {
+    if (!status.ok()) return status;
+    status = each->register_in(*own.active_domain, context_.regions().take_key());
   }
   if (!status.ok()) return status;
-  for (size_t i = 0; i < sends; ++i) free_packets_.push_back(&own_->outgoing.at(i));
-  accesses_ = base::make_aligned_array<access>(sends);
-  access_count_ = sends;
-  for (size_t i = 0; i < sends; ++i) {
-    accesses_[i].what = operation::kind::access;
-    free_accesses_.push_back(&accesses_[i]);
-  }
   // Other threads may register memory in the same domain.
-  const std::lock_guard<ds::spinlock> guard(*lock_);
-  for (size_t i = 0; i < receives; ++i) {
-    const int64_t refused = repost(own_->incoming.at(i));
-    if (refused == 0) continue;
-    if (refused != -FI_EAGAIN) return failure("posting a receive", refused);
-    return base::ResourceExhaustedError(
-        base::StrCat("it takes only ", i, " receives of the ", receives, " for ", ranks_,
-                     " ranks; choose another (ofi_provider_name), or start fewer"));
-  }
-  return base::OkStatus();
+  const std::lock_guard<ds::spinlock> guard(*core_.lock);
+  return packets_.open();
 }
 
-base::Status ofi_device::connect(boot::bootstrap& boot) {
-  const auto make_offer = [&]() -> base::StatusOr<std::string> {
-    if (base::Status status = open(); !status.ok()) return status;
-    const base::StatusOr<std::string> name = own_->ep.name();
-    if (!name.ok()) return name.status();
-    const offer local{packet_bytes_, credits_each_, static_cast<uint16_t>(rma_),
-                      token_,        getpid(),      reinterpret_cast<uintptr_t>(&own_)};
-    return base::StrCat(std::string_view(reinterpret_cast<const char*>(&local), sizeof(local)),
-                        *name);
-  };
-  const auto all = exchange(boot, base::StrCat("ofi-device-", config_.uid), make_offer());
-  if (!all.ok()) return all.status();
-  base::Status status;
-  for (int r = 0; r < ranks_ && status.ok(); ++r) {
-    status = insert(r, (*all)[static_cast<size_t>(r)]);
-    if (!status.ok()) {
-      status = base::Status(status.code(), base::StrCat("rank ", r, ": ", status.message()));
-    }
-  }
-  // All ranks can receive before any rank sends.
-  status = agree(boot, base::StrCat("ofi-opened-", config_.uid), status);
-  if (!status.ok()) return status;
-  return greet(boot);
-}
-
-base::Status ofi_device::insert(int rank, const std::string& bytes) {
-  offer remote;
-  if (bytes.size() <= sizeof(remote)) return base::FailedPreconditionError("offers no endpoint");
-  std::memcpy(&remote, bytes.data(), sizeof(remote));
-  const char* differs = nullptr;
-  if (remote.packet_bytes != packet_bytes_) differs = "packet_size";
-  if (remote.credits != credits_each_) differs = "net_max_sends or net_max_recvs";
-  if (remote.rma != static_cast<uint16_t>(rma_)) differs = "LCI_OFI_RMA";
-  if (differs != nullptr) {
-    return base::FailedPreconditionError(
-        base::StrCat("has another ", differs, "; set it alike on all ranks"));
-  }
-  peer& other = peer_of(rank);
-  other.token = remote.token;
-  other.credit.set(credits_each_);
-  other.requests = base::make_aligned_array<request>(max_requests);
-  constexpr std::string_view of_shm = "fi_shm://";
-  const std::string_view name = std::string_view(bytes).substr(sizeof(remote));
-  if (base::StartsWith(name, of_shm)) {
-    // The name ends with a zero.
-    other.shared_memory = base::StrCat("/", name.substr(of_shm.size()).data());
-  }
-  // Messages to this rank bypass the provider; native puts and gets do not.
-  if (is_self(rank) && rma_ != rma_mode::native) return base::OkStatus();
-  const std::lock_guard<ds::spinlock> guard(*lock_);
-  const base::StatusOr<fi_addr_t> address = own_->ep.insert(name);
-  if (!address.ok()) return address.status();
-  other.address = *address;
-  const bool in_this_process = remote.pid == getpid() && !context_.is_elsewhere(rank);
-  if (!is_self(rank) && in_this_process && core_of(context_.chosen_provider().name()) == "shm") {
-    others_.push_back(*reinterpret_cast<const std::shared_ptr<resources>*>(remote.shared));
-  }
-  return base::OkStatus();
-}
-
-// Exchanges a packet with every rank in both directions, so that all connections exist before they
-// are needed, and a missing path is found now and the error names the ranks.
-base::Status ofi_device::greet(boot::bootstrap& boot) {
-  const auto deadline = std::chrono::steady_clock::now() + boot.default_timeout();
-  completion none;
-  batch nothing{&none, 0};
-  const auto progress = [&] {
-    const std::lock_guard<ds::spinlock> guard(*lock_);
-    read_completions(nothing);
-    give(&nothing);
-    check_for_failures();
-  };
-  base::Status status;
-  base::backoff backoff;
-  // A rank that has ended before it could be connected to is found by the job only.
-  constexpr std::chrono::milliseconds look_period{500};
-  auto next_look = std::chrono::steady_clock::now() + look_period;
-  for (bool all = false; !all && status.ok(); backoff.idle()) {
-    int missing = -1;
-    for (int r = 0; r < ranks_; ++r) {
-      peer& other = peer_of(r);
-      if (is_self(r) || other.state != peer_state::alive) continue;
-      const std::lock_guard<ds::spinlock> guard(*lock_);
-      if (!other.greeting_sent) other.greeting_sent = send_free(r, nullptr);
-      if (!other.greeted || !other.greeting_sent || other.in_flight > 0) missing = r;
-    }
-    progress();
-    all = missing < 0;
-    status = first_failure(boot);
-    if (status.ok() && !all && std::chrono::steady_clock::now() > next_look) {
-      next_look += look_period;
-      if (const std::optional<int> lost = boot.first_lost()) {
-        status = base::AbortedError(base::StrCat("rank ", *lost, " is lost"));
-      }
-    }
-    if (status.ok() && !all && std::chrono::steady_clock::now() > deadline) {
-      status = base::DeadlineExceededError(
-          base::StrCat("rank ", missing, " and rank ", context_.rank(),
-                       " can't reach each other; is there a firewall between them, or another "
-                       "interface (device_name) that both have?"));
-    }
-  }
-  if (notifies_ && status.ok() && !descriptor_settles()) {
-    LCI_LOG(info, "ofi: a thread that sleeps on device ", config_.uid,
-            " polls at intervals, since ", context_.chosen_provider().name(),
-            " leaves its descriptor readable");
-    notifies_ = false;
-  }
-  // Other ranks may need this one to make progress until they are done.
-  status = agree_while(boot, base::StrCat("ofi-greeted-", config_.uid), status, [&] {
-    progress();
-    return first_failure(boot);
-  });
-  // All have opened it. Without a name it goes with the last process, also if all are killed.
-  if (status.ok()) remove_shared_memory(context_.rank());
-  return status;
-}
-
-// Whether the descriptor becomes unreadable when nothing arrives: all greetings have arrived. With
-// some providers it stays readable for good after the first completion (libfabric before 1.18.1:
-// tcp without ofi_rxm, and net).
-bool ofi_device::descriptor_settles() {
-  constexpr int tries = 1000;
-  for (int i = 0; i < tries; ++i) {
-    if (arm() > std::chrono::microseconds(0)) return true;
-    completion none;
-    batch nothing{&none, 0};
-    const std::lock_guard<ds::spinlock> guard(*lock_);
-    read_completions(nothing);
-    give(&nothing);
-    take_returned();
-  }
-  return false;
-}
-
-base::Status ofi_device::first_failure(boot::bootstrap& boot) const {
-  for (int r = 0; r < ranks_; ++r) {
-    if (peers_[static_cast<size_t>(r)].state != peer_state::alive) {
-      boot.report_lost(r);
-      return base::AbortedError(
-          base::StrCat("rank ", r, " went away (seen by rank ", context_.rank(), ")"));
-    }
-  }
-  return base::OkStatus();
-}
-
+// Hands all packets to the network for good, and says bye, so that no peer takes the end of this
+// device for a failure. Needs the peers to poll only where there is more than the network holds.
 ofi_device::~ofi_device() {
   if (!context_.is_owner_process()) {
     // In a forked child, the objects belong to the parent.
-    static_cast<void>(new std::shared_ptr<resources>(std::move(own_)));
-    static_cast<void>(new auto(std::move(others_)));
+    static_cast<void>(new std::shared_ptr<resources>(std::move(core_.own)));
+    static_cast<void>(new auto(std::move(core_.others)));
     return;
   }
-  if (connected_) end();
-  if (own_->own_domain != nullptr) context_.remove_domain(*own_->own_domain);
-}
-
-// Hands all packets to the network for good, and says goodbye, so that no peer takes the end of
-// this device for a failure. Needs the peers to poll only where there is more than the network
-// holds.
-void ofi_device::end() {
-  if (drain(*this, [this] { return has_said_goodbye(); })) return;
-  for (int r = 0; r < ranks_; ++r) {
-    const peer& other = peer_of(r);
-    if (is_self(r) || other.state != peer_state::alive) continue;
-    LCI_LOG(warn, "ofi: device ", config_.uid, " of rank ", context_.rank(),
-            " ended before the network had taken all for rank ", r, " (", other.in_flight,
-            " packets on the way, ", other.filling == nullptr ? "none" : "one", " not yet)");
+  if (connected_ && !drain(*this, [this] { return connections_.say_bye(); })) {
+    connections_.warn_of_unsent();
   }
+  if (core_.own->own_domain != nullptr) context_.remove_domain(*core_.own->own_domain);
 }
 
-bool ofi_device::has_said_goodbye() {
-  const std::lock_guard<ds::spinlock> guard(*lock_);
+error_t ofi_device::post(const op& operation) {
+  ds::spinlock& lock = *core_.lock;
+  if (!lock.try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::spinlock> guard(lock, std::adopt_lock);
+  if (__builtin_expect(!core_.health.is_alive(operation.rank), 0)) return errorcode_t::fatal;
+  if (operation.kind != op_kind::send) return rma_.post(operation);
+  outgoing_record record;
+  record.imm = operation.imm;
+  record.header = operation.header;
+  record.header_size = operation.header_size;
+  record.body = operation.buffer;
+  record.body_size = operation.size;
+  return packets_.append(operation.rank, record, claim::post) ? errorcode_t::done
+                                                              : errorcode_t::retry_nomem;
+}
+
+error_t ofi_device::post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
+                               const remote_place* where) {
+  if (__builtin_expect(what.kind != op_kind::send || size > limits_.max_inject, 0)) {
+    return device::post_short(what, imm, buffer, size, where);
+  }
+  ds::spinlock& lock = *core_.lock;
+  if (!lock.try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::spinlock> guard(lock, std::adopt_lock);
+  if (__builtin_expect(!core_.health.is_alive(what.rank), 0)) return errorcode_t::fatal;
+  outgoing_record record;
+  record.imm = imm;
+  record.body = buffer;
+  record.body_size = size;
+  return packets_.append(what.rank, record, claim::post) ? errorcode_t::done
+                                                         : errorcode_t::retry_nomem;
+}
+
+error_t ofi_device::poll(completion* out, size_t max, size_t* count) {
+  *count = 0;
+  ds::spinlock& lock = *core_.lock;
+  if (!lock.try_lock()) return errorcode_t::retry_lock;
+  const std::lock_guard<ds::spinlock> guard(lock, std::adopt_lock);
+  batch results{out, max};
+  core_.moved = false;
+  // First, since peers wait for it.
+  if (!core_.pending.empty()) process_pending();
+  if (packets_.has_returned() || packets_.has_finished()) packets_.repost_all();
+  if (has_more()) reader_.give(&results);
+  reader_.read(results);
+  if (has_more()) reader_.give(&results);
+  if (!core_.pending.empty()) process_pending();
+  if (++polls_ % polls_between_checks == 0) failures_.check();
+  if (__builtin_expect(core_.health.has_suspects(), 0)) failures_.confirm();
+  *count = results.count;
+  return core_.moved || results.count > 0 ? errorcode_t::done : errorcode_t::retry;
+}
+
+// Out of line, like all that not every poll does.
+[[gnu::noinline]] void ofi_device::process_pending() {
+  core_.pending.process_all([this](int rank) {
+    if (!core_.health.is_alive(rank)) return false;
+    const bool owes_answers = rma_.owes_answers(rank) && rma_.send_deferred(rank);
+    return packets_.send_pending(rank) || owes_answers;
+  });
+}
+
+void ofi_device::release(const completion& received) {
+  if (received.is_small) return;
+  packets_.release(*reinterpret_cast<packet*>(static_cast<uintptr_t>(received.lease)));
+}
+
+bool ofi_device::drained() {
+  if (!core_.lock->try_lock()) return false;
+  const std::lock_guard<ds::spinlock> guard(*core_.lock, std::adopt_lock);
+  // Many operations are complete, but their completions have not been read yet.
+  reader_.read(batch{nullptr, 0});
+  if (!core_.pending.empty()) process_pending();
+  if (!rma_.is_idle()) return false;
   bool all = true;
-  for (int r = 0; r < ranks_; ++r) {
-    peer& other = peer_of(r);
-    if (is_self(r) || other.state != peer_state::alive) continue;
-    if (other.filling == nullptr && other.deferred.empty() && !other.bye_sent) {
-      outgoing_record bye;
-      bye.kind = record_kind::bye;
-      other.bye_sent = send_free(r, &bye);
-    }
-    if (!other.bye_sent || other.in_flight > 0) all = false;
+  for (int r = 0; r < core_.ranks; ++r) {
+    if (!core_.health.is_alive(r)) continue;
+    if (!packets_.drain(r) || !rma_.is_idle(r)) all = false;
   }
   return all;
+}
+
+bool ofi_device::has_left(int rank) { return core_.health.state(rank) == peer_state::left; }
+
+std::vector<int> ofi_device::wait_descriptors() const {
+  const int descriptor = core_.own->ep.descriptor();
+  if (descriptor < 0) return {};
+  return {descriptor, core_.sleeper.descriptor()};
+}
+
+std::chrono::microseconds ofi_device::arm() {
+  constexpr std::chrono::microseconds not_now{0};
+  if (!core_.lock->try_lock()) return not_now;
+  const std::lock_guard<ds::spinlock> guard(*core_.lock, std::adopt_lock);
+  failures_.check();
+  core_.moved = false;
+  if (!core_.pending.empty()) process_pending();
+  if (core_.moved || has_more() || packets_.has_returned()) return not_now;
+  const endpoint& ep = core_.own->ep;
+  if (ep.descriptor() < 0) return short_sleep;
+  // A post that leaves work behind takes the lock: it comes before this, or finds the sleeper
+  // armed.
+  core_.sleeper.arm();
+  if (!ep.is_quiet(*core_.own->fabric)) {
+    core_.sleeper.disarm();
+    return not_now;
+  }
+  // Retries and failure decisions are due without an event.
+  const bool soon =
+      !core_.pending.empty() || packets_.has_finished() || core_.health.has_suspects();
+  return soon ? short_sleep : long_sleep;
 }
 
 }  // namespace lci::net::ofi

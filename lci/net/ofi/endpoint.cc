@@ -1,9 +1,10 @@
 #include "lci/net/ofi/endpoint.h"
 
-#include <string_view>
-
+#include <poll.h>
 #include <rdma/fi_cm.h>
 #include <rdma/fi_errno.h>
+
+#include <string_view>
 
 #include "lci/base/strings.h"
 
@@ -59,6 +60,13 @@ base::StatusOr<std::string> endpoint::name() const {
   if (code != 0) return failure("asking for an endpoint's address", code);
   name.resize(length);
   return name;
+}
+
+bool endpoint::is_quiet(fid_fabric& fabric) const {
+  fid* queue = &cq_->fid;
+  if (fi_trywait(&fabric, &queue, 1) != FI_SUCCESS) return false;
+  pollfd now = {descriptor_, POLLIN, 0};
+  return ::poll(&now, 1, 0) == 0;
 }
 
 base::StatusOr<fi_addr_t> endpoint::insert(std::string_view name) {

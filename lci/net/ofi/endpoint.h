@@ -30,8 +30,12 @@ class endpoint {
 
   fid_ep* ep() const { return ep_.get(); }
   fid_cq* cq() const { return cq_.get(); }
-  // The descriptor of the completion queue, or -1.
+  // The descriptor of the completion queue, or -1 if there is none to sleep on.
   int descriptor() const { return descriptor_; }
+  void ignore_descriptor() { descriptor_ = -1; }
+  // Whether the descriptor becomes readable at the next completion, and only then. Some providers
+  // check for completions in this call; others only make the descriptor readable.
+  bool is_quiet(fid_fabric& fabric) const;
 
  private:
   base::Status open_queue(fid_domain& domain, size_t completions, bool waits);

@@ -38,6 +38,11 @@ struct packet : operation {
   bool costs = false;              // the sender spent a credit for it
 
   packet_header& header() { return *reinterpret_cast<packet_header*>(bytes); }
+  // Returns whether it was the last user, who needs no atomic read-modify-write.
+  bool drop_user() {
+    return users.load(std::memory_order_acquire) == 1 ||
+           users.fetch_sub(1, std::memory_order_acq_rel) == 1;
+  }
 };
 
 // Packets in one block of memory, which is committed only as far as it is used.
@@ -48,8 +53,9 @@ class packet_memory {
   packet_memory(const packet_memory&) = delete;
   packet_memory& operator=(const packet_memory&) = delete;
 
+  base::Status make(size_t count, size_t bytes, operation::kind what);
   // `key`: for domain::register_local.
-  base::Status make(domain& from, size_t count, size_t bytes, operation::kind what, uint64_t key);
+  base::Status register_in(domain& with, uint64_t key);
 
   size_t count() const { return count_; }
   packet& at(size_t index) const { return packets_[index]; }

@@ -1,0 +1,216 @@
+#include "lci/net/ofi/connections.h"
+
+#include <unistd.h>
+
+#include <chrono>
+#include <cstring>
+#include <mutex>
+#include <optional>
+#include <string_view>
+
+#include "lci/base/backoff.h"
+#include "lci/base/log.h"
+#include "lci/base/strings.h"
+#include "lci/net/exchange.h"
+
+namespace lci::net::ofi {
+namespace {
+
+// Exchanged when a device is made, followed by the endpoint's address.
+struct offer {
+  uint64_t packet_bytes;
+  uint32_t credits;
+  uint16_t rma;
+  uint16_t token;
+  int64_t pid;
+  uint64_t shared;  // for ranks of the same process: the address of device_core::own
+};
+static_assert(sizeof(offer) == 32);
+
+}  // namespace
+
+connections::connections(device_core& core, const process_table& processes, const provider& from,
+                         packet_path& packets, rma& accesses, failure_detector& failures,
+                         completion_reader& reader)
+    : core_(core),
+      processes_(processes),
+      provider_(from),
+      packets_(packets),
+      rma_(accesses),
+      failures_(failures),
+      reader_(reader),
+      peers_(static_cast<size_t>(core.ranks)) {}
+
+base::Status connections::connect(boot::bootstrap& boot, const base::Status& opened) {
+  const auto all = exchange(boot, base::StrCat("ofi-device-", core_.uid),
+                            opened.ok() ? make_offer() : base::StatusOr<std::string>(opened));
+  if (!all.ok()) return all.status();
+  base::Status status;
+  for (int r = 0; r < core_.ranks && status.ok(); ++r) {
+    status = take_offer(r, (*all)[static_cast<size_t>(r)]);
+    if (!status.ok()) {
+      status = base::Status(status.code(), base::StrCat("rank ", r, ": ", status.message()));
+    }
+  }
+  // All ranks can receive before any rank sends.
+  status = agree(boot, base::StrCat("ofi-opened-", core_.uid), status);
+  if (!status.ok()) return status;
+  return greet(boot);
+}
+
+base::StatusOr<std::string> connections::make_offer() const {
+  const base::StatusOr<std::string> name = core_.own->ep.name();
+  if (!name.ok()) return name.status();
+  const offer local{packets_.settings().packet_bytes,
+                    packets_.settings().credits_each,
+                    static_cast<uint16_t>(provider_.rma),
+                    packets_.settings().token,
+                    getpid(),
+                    reinterpret_cast<uintptr_t>(&core_.own)};
+  return base::StrCat(std::string_view(reinterpret_cast<const char*>(&local), sizeof(local)),
+                      *name);
+}
+
+base::Status connections::take_offer(int rank, const std::string& bytes) {
+  offer remote;
+  if (bytes.size() <= sizeof(remote)) return base::FailedPreconditionError("offers no endpoint");
+  std::memcpy(&remote, bytes.data(), sizeof(remote));
+  const char* differs = nullptr;
+  if (remote.packet_bytes != packets_.settings().packet_bytes) differs = "packet_size";
+  if (remote.credits != packets_.settings().credits_each)
+    differs = "net_max_sends or net_max_recvs";
+  if (remote.rma != static_cast<uint16_t>(provider_.rma)) differs = "LCI_OFI_RMA";
+  if (differs != nullptr) {
+    return base::FailedPreconditionError(
+        base::StrCat("has another ", differs, "; set it alike on all ranks"));
+  }
+  const std::string_view name = std::string_view(bytes).substr(sizeof(remote));
+  packets_.set_token(rank, remote.token);
+  failures_.set_endpoint_name(rank, name);
+  // Messages to this rank bypass the provider; native puts and gets do not.
+  if (core_.is_self(rank) && provider_.rma != rma_mode::native) return base::OkStatus();
+  const std::lock_guard<ds::spinlock> guard(*core_.lock);
+  const base::StatusOr<fi_addr_t> address = core_.own->ep.insert(name);
+  if (!address.ok()) return address.status();
+  core_.addresses[static_cast<size_t>(rank)] = *address;
+  const bool in_this_process = remote.pid == getpid() && !processes_.is_elsewhere(rank);
+  if (!core_.is_self(rank) && in_this_process && core_of(provider_.name()) == "shm") {
+    core_.others.push_back(*reinterpret_cast<const std::shared_ptr<resources>*>(remote.shared));
+  }
+  return base::OkStatus();
+}
+
+// Exchanges a packet with every rank in both directions, so that all connections exist before they
+// are needed, and a missing path is found now and the error names the ranks.
+base::Status connections::greet(boot::bootstrap& boot) {
+  const auto deadline = std::chrono::steady_clock::now() + boot.default_timeout();
+  base::Status status;
+  base::backoff backoff;
+  // A rank that has ended before it could be connected to is found by the job only.
+  constexpr std::chrono::milliseconds look_period{500};
+  auto next_look = std::chrono::steady_clock::now() + look_period;
+  for (int missing = 0; missing >= 0 && status.ok(); backoff.idle()) {
+    missing = greet_all();
+    progress();
+    status = first_failure(boot);
+    const auto now = std::chrono::steady_clock::now();
+    if (status.ok() && missing >= 0 && now > next_look) {
+      next_look += look_period;
+      if (const std::optional<int> lost = boot.first_lost()) {
+        status = base::AbortedError(base::StrCat("rank ", *lost, " is lost"));
+      }
+    }
+    if (status.ok() && missing >= 0 && now > deadline) {
+      status = base::DeadlineExceededError(
+          base::StrCat("rank ", missing, " and rank ", core_.rank,
+                       " can't reach each other; is there a firewall between them, or another "
+                       "interface (device_name) that both have?"));
+    }
+  }
+  if (core_.own->ep.descriptor() >= 0 && status.ok() && !descriptor_settles()) {
+    LCI_LOG(info, "ofi: a thread that sleeps on device ", core_.uid, " polls at intervals, since ",
+            provider_.name(), " leaves its descriptor readable");
+    core_.own->ep.ignore_descriptor();
+  }
+  // Other ranks may need this one to make progress until they are done.
+  status = agree_while(boot, base::StrCat("ofi-greeted-", core_.uid), status, [&] {
+    progress();
+    return first_failure(boot);
+  });
+  // All have opened it. Without a name it goes with the last process, also if all are killed.
+  if (status.ok()) failures_.remove_shared_memory(core_.rank);
+  return status;
+}
+
+// Returns a rank that has still to be greeted, or that has not greeted us, or -1.
+int connections::greet_all() {
+  int missing = -1;
+  const std::lock_guard<ds::spinlock> guard(*core_.lock);
+  for (int r = 0; r < core_.ranks; ++r) {
+    if (!core_.is_alive_peer(r)) continue;
+    bool& sent = peers_[static_cast<size_t>(r)].sent;
+    if (!sent) sent = packets_.send_free(r, nullptr);
+    if (!sent || !packets_.has_greeted(r) || packets_.in_flight(r) > 0) missing = r;
+  }
+  return missing;
+}
+
+// Delivers nothing: what arrives already is kept for the first poll.
+void connections::progress() {
+  const std::lock_guard<ds::spinlock> guard(*core_.lock);
+  batch nothing{nullptr, 0};
+  reader_.read(nothing);
+  reader_.give(&nothing);
+  failures_.check();
+}
+
+// Whether the descriptor becomes unreadable when nothing arrives: all greetings have arrived. With
+// some providers it stays readable for good after the first completion (libfabric before 1.18.1:
+// tcp without ofi_rxm, and net).
+bool connections::descriptor_settles() {
+  constexpr int tries = 1000;
+  for (int i = 0; i < tries; ++i) {
+    progress();
+    const std::lock_guard<ds::spinlock> guard(*core_.lock);
+    packets_.repost_all();
+    if (core_.own->ep.is_quiet(*core_.own->fabric)) return true;
+  }
+  return false;
+}
+
+base::Status connections::first_failure(boot::bootstrap& boot) const {
+  for (int r = 0; r < core_.ranks; ++r) {
+    if (core_.health.is_alive(r)) continue;
+    boot.report_lost(r);
+    return base::AbortedError(
+        base::StrCat("rank ", r, " went away (seen by rank ", core_.rank, ")"));
+  }
+  return base::OkStatus();
+}
+
+bool connections::say_bye() {
+  const std::lock_guard<ds::spinlock> guard(*core_.lock);
+  bool all = true;
+  for (int r = 0; r < core_.ranks; ++r) {
+    if (!core_.is_alive_peer(r)) continue;
+    bool& sent = peers_[static_cast<size_t>(r)].bye_sent;
+    if (!sent && !packets_.is_coalescing(r) && !rma_.owes_answers(r)) {
+      outgoing_record bye;
+      bye.kind = record_kind::bye;
+      sent = packets_.send_free(r, &bye);
+    }
+    if (!sent || packets_.in_flight(r) > 0) all = false;
+  }
+  return all;
+}
+
+void connections::warn_of_unsent() {
+  for (int r = 0; r < core_.ranks; ++r) {
+    if (!core_.is_alive_peer(r)) continue;
+    LCI_LOG(warn, "ofi: device ", core_.uid, " of rank ", core_.rank,
+            " ended before the network had taken all for rank ", r, " (", packets_.in_flight(r),
+            " packets on the way, ", packets_.is_coalescing(r) ? "one" : "none", " not yet)");
+  }
+}
+
+}  // namespace lci::net::ofi
