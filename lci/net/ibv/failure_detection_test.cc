@@ -315,9 +315,9 @@ TEST_F(RingMonitorAlone, ARankThatWasDeclaredFailedReportsNoFurtherFailures) {
 
 TEST_F(RingMonitorAlone, ASilentRankIsAskedOfItsLiveNeighbors) {
   monitor.query_neighbors(3);
-  EXPECT_THAT(links.datagrams, testing::UnorderedElementsAre(
-                                   sent(left(3), connect_datagram_kind::query, 3),
-                                   sent(right(3), connect_datagram_kind::query, 3)));
+  EXPECT_THAT(links.datagrams,
+              testing::UnorderedElementsAre(sent(left(3), connect_datagram_kind::query, 3),
+                                            sent(right(3), connect_datagram_kind::query, 3)));
   links.datagrams.clear();
   fail(right(3));
   links.datagrams.clear();
