@@ -26,7 +26,7 @@ using testing::IsEmpty;
 
 using clock = std::chrono::steady_clock;
 
-// ---- Peers --------------------------------------------------------------------------------------
+// Peers.
 
 TEST(PeerTable, OnlyAnAlivePeerAdmitsPosts) {
   peer_table peers(0, 2, /*one_lock=*/true);
@@ -84,7 +84,7 @@ TEST(WantedConnections, AnUnconnectedPeerIsConnectedOnceAnotherIsRetriedOrRefuse
   EXPECT_FALSE(wanted.any()) << "wanted again";
 }
 
-// ---- Heartbeats ---------------------------------------------------------------------------------
+// Heartbeats.
 
 struct recorded_heartbeats : heartbeat_links {
   bool post_heartbeat(int rank) override {
@@ -179,7 +179,7 @@ TEST_F(Heartbeats, ARankWhoseQueuePairCannotBeResetIsSuspected) {
   EXPECT_EQ(peers.state(0), peer_state::suspected);
 }
 
-// ---- The ring -----------------------------------------------------------------------------------
+// The ring.
 
 using sent = std::tuple<int, connect_datagram_kind, int>;
 

@@ -159,7 +159,7 @@ class Paths : public testing::Test {
   char contexts[64] = {};
 };
 
-// ---- Messages -----------------------------------------------------------------------------------
+// Messages.
 
 TEST_F(Paths, AMessageIsOneRequest) {
   ASSERT_EQ(send("hello"), errorcode_t::done);
@@ -229,7 +229,7 @@ TEST_F(Paths, AByeThatFailedIsNotTaken) {
   EXPECT_FALSE(messages.is_bye_taken(peer));
 }
 
-// ---- Puts and gets ------------------------------------------------------------------------------
+// Puts and gets.
 
 TEST_F(Paths, PutsCompleteInOrder) {
   for (uint32_t i = 0; i < 3; ++i) ASSERT_EQ(put(i), errorcode_t::posted);

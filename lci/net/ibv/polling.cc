@@ -84,7 +84,7 @@ bool rdma_device::completes_now() {
   return read != 0;
 }
 
-// ---- Completions --------------------------------------------------------------------------------
+// Completions.
 
 // Each entry produces at most one completion, except entries of a failed rank.
 void rdma_device::read_completions() {
@@ -133,7 +133,7 @@ void rdma_device::receive(const ibv_wc& entry) {
       receives_.put_back(slot);
       return;
     }
-    connections_.confirm(rank);  // if the device was waiting for the peer's reply
+    peers_.open(rank);  // if the device was waiting for the peer's reply
   }
   completion received;
   received.rank = rank;
@@ -221,7 +221,7 @@ bool rdma_device::drained() {
   return all;
 }
 
-// ---- Connections and failures -------------------------------------------------------------------
+// Connections and failures.
 
 void rdma_device::connect_on_demand() {
   const bool look = polls_ % polls_between_connect_checks == 0;

@@ -86,7 +86,7 @@ void rma_path::finish(int rank, const work& finished, bool failed) {
   sink_.give(done);
 }
 
-// ---- Recovery -----------------------------------------------------------------------------------
+// Recovery.
 
 void rma_path::failed(int rank, uint32_t position, ibv_wc_status status, const char* error) {
   recovery& ours = recovery_of(rank);
