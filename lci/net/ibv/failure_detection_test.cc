@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <set>
 #include <string>
 #include <tuple>
@@ -29,7 +30,8 @@ using clock = std::chrono::steady_clock;
 // Peers.
 
 TEST(PeerTable, OnlyAnAlivePeerAdmitsPosts) {
-  peer_table peers(0, 2, /*one_lock=*/true);
+  const auto table = std::make_unique<peer_table>(0, 2, /*one_lock=*/true);
+  peer_table& peers = *table;
   for (send_queue* queue : {&peers.messages(1), &peers.rma(1)}) queue->open(nullptr, 0, 4);
   EXPECT_TRUE(peers.messages(1).is_full());
   EXPECT_TRUE(peers.rma(1).is_full());
@@ -44,7 +46,8 @@ TEST(PeerTable, OnlyAnAlivePeerAdmitsPosts) {
 }
 
 TEST(PeerTable, AFailureIsSettledByAReadThatEmptiedTheQueue) {
-  peer_table peers(0, 3, /*one_lock=*/false);
+  const auto table = std::make_unique<peer_table>(0, 3, /*one_lock=*/false);
+  peer_table& peers = *table;
   std::vector<int> reported;
   const auto report = [&](int rank) {
     reported.push_back(rank);

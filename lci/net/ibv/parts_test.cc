@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -182,7 +183,8 @@ TEST(CompletionSink, TheProgressIsThatOfOnePoll) {
 }
 
 TEST(SendQueue, AQueueThatIsNotAdmittedLooksFull) {
-  send_queue queue;
+  const auto owned_queue = std::make_unique<send_queue>();
+  send_queue& queue = *owned_queue;
   EXPECT_TRUE(queue.is_full());
   queue.open(nullptr, 0, 4);
   EXPECT_TRUE(queue.is_full());
