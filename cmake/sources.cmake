@@ -150,21 +150,23 @@ set(LCI_SOURCES
 
 set(LCI_IBV_SOURCES
   lci/net/ibv/backend.cc
-  lci/net/ibv/completions.cc
   lci/net/ibv/connect_datagrams.cc
+  lci/net/ibv/connections.cc
   lci/net/ibv/context.cc
   lci/net/ibv/device.cc
-  lci/net/ibv/failures.cc
+  lci/net/ibv/heartbeats.cc
   lci/net/ibv/memory.cc
+  lci/net/ibv/message_path.cc
   lci/net/ibv/monitor_ring.cc
-  lci/net/ibv/on_demand_connect.cc
+  lci/net/ibv/peer_table.cc
+  lci/net/ibv/polling.cc
   lci/net/ibv/port.cc
-  lci/net/ibv/posts.cc
-  lci/net/ibv/qp_recovery.cc
   lci/net/ibv/queue_depths.cc
+  lci/net/ibv/receive_pool.cc
   lci/net/ibv/regions.cc
   lci/net/ibv/resources.cc
   lci/net/ibv/ring_monitor.cc
+  lci/net/ibv/rma_path.cc
   lci/net/ibv/verbs.cc
   lci/net/ibv/wire.cc)
 

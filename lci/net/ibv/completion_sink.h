@@ -17,21 +17,24 @@ class completion_sink {
 
   // A poll with room for `max` completions begins. Delivers the waiting ones.
   void begin(completion* out, size_t max) {
-    next_ = begin_ = out;
-    end_ = out + max;
+    out_ = out;
+    room_ = max;
     progress_ = false;
     if (__builtin_expect(!waiting_.empty(), 0)) give_waiting();
   }
-  // The poll ends. Returns the number of completions that it delivers.
-  size_t end() {
-    const auto count = static_cast<size_t>(next_ - begin_);
-    begin_ = next_ = end_ = nullptr;
+  // The poll ends, which began with room for `max`. Returns the number of completions that it
+  // delivers.
+  size_t end(size_t max) {
+    const size_t count = max - room_;
+    room_ = 0;
     return count;
   }
-  size_t room() const { return static_cast<size_t>(end_ - next_); }
+  // Completions that the poll in progress still takes.
+  size_t room() const { return room_; }
   void give(const completion& one) {
-    if (next_ != end_ && waiting_.empty()) {
-      *next_++ = one;
+    // While there is room, no earlier one waits.
+    if (__builtin_expect(room_ > 0, 1)) {
+      deliver(one);
     } else {
       waiting_.push_back(one);
     }
@@ -44,13 +47,16 @@ class completion_sink {
   bool has_progress() const { return progress_; }
 
  private:
-  void give_waiting() {
-    for (; next_ != end_ && !waiting_.empty(); waiting_.pop_front()) *next_++ = waiting_.front();
+  void deliver(const completion& one) {
+    *out_++ = one;
+    --room_;
+  }
+  [[gnu::noinline]] void give_waiting() {
+    for (; room_ > 0 && !waiting_.empty(); waiting_.pop_front()) deliver(waiting_.front());
   }
 
-  completion* begin_ = nullptr;
-  completion* next_ = nullptr;
-  completion* end_ = nullptr;
+  completion* out_ = nullptr;
+  size_t room_ = 0;
   bool progress_ = false;
   fifo<completion> waiting_;
 };

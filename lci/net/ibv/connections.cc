@@ -33,7 +33,7 @@ connections::connections(peer_table& peers, resources& own, wanted_connections& 
   connecting_.reserve(static_cast<size_t>(peers.ranks()));
 }
 
-// ---- At start -----------------------------------------------------------------------------------
+// At start.
 
 bool connections::connects_at_start(int rank) const {
   return !on_demand_ || peers_.is_self(rank) || peers_.is_self(ways_.ring.neighbor(rank, 1)) ||
@@ -130,7 +130,7 @@ base::Status connections::connect(int rank) {
   return base::OkStatus();
 }
 
-// ---- On demand ----------------------------------------------------------------------------------
+// On demand.
 
 void connections::advance(const std::function<void(int rank)>& silent) {
   if (wanted_.any()) wanted_.take([this](int rank) { begin_connecting(rank); });
@@ -209,7 +209,7 @@ void connections::handle(const connect_datagram& got) {
   }
 }
 
-// ---- Of one peer --------------------------------------------------------------------------------
+// Of one peer.
 
 // All requests in flight that have not completed yet complete with an error.
 void connections::stop(int rank) {

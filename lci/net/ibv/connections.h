@@ -46,25 +46,23 @@ class connections final : public heartbeat_links, public ring_links, public rma_
   connections(peer_table& peers, resources& own, wanted_connections& wanted, completion_sink& sink,
               const routes& ways, bool on_demand, clock::duration patience);
 
-  // ---- At start.
+  // At start.
   // Makes what is connected at start. Returns the offer to the other ranks. `depth`: of each send
   // queue.
   base::StatusOr<std::string> make_offer(uint64_t packet_bytes, uint32_t depth);
   // Connects with what `rank` has offered.
   base::Status accept_offer(int rank, std::string_view bytes);
 
-  // ---- On demand. `patience` is how long a rank may leave requests without an answer.
+  // On demand. `patience` is how long a rank may leave requests without an answer.
   // Connects the peers that posts want, and repeats requests. Calls `silent` for each rank that has
   // not answered the previous request.
   void advance(const std::function<void(int rank)>& silent);
   // Handles a request or a reply.
   void handle(const connect_datagram& got);
-  // A message has shown that the peer's queue pairs are connected, too.
-  void confirm(int rank) { peers_.open(rank); }
   // Whether requests are to be repeated.
   bool is_connecting() const { return !connecting_.empty(); }
 
-  // ---- Of one peer.
+  // Of one peer.
   // The rank whose requests arrive at a queue pair of this rank; -1 if there is none.
   int source_of(uint32_t queue_pair) const { return sources_.find(queue_pair); }
   bool is_connected(int rank) const override { return record_of(rank).is_connected; }

@@ -84,6 +84,7 @@ class rdma_device final : public device {
   void read_completions();
   void take(const ibv_wc& entry);
   void receive(const ibv_wc& entry);
+  void receive_failed(int rank, const ibv_wc& entry);
   void take_control(int rank, const arrival& slot, size_t size);
   void sent(const ibv_wc& entry);
   bool completes_now();
@@ -94,7 +95,7 @@ class rdma_device final : public device {
   bool receive_datagrams();
   void handle_datagram(const connect_datagram& got);
   void check_for_failures();
-  bool report_failure(int rank);
+  void confirm_failures();
   void handle_bye(int rank);
 
   rdma_context& context_;

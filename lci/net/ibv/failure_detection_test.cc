@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <memory>
 #include <set>
 #include <string>
 #include <tuple>
@@ -26,10 +27,11 @@ using testing::IsEmpty;
 
 using clock = std::chrono::steady_clock;
 
-// ---- Peers --------------------------------------------------------------------------------------
+// Peers.
 
 TEST(PeerTable, OnlyAnAlivePeerAdmitsPosts) {
-  peer_table peers(0, 2, /*one_lock=*/true);
+  const auto table = std::make_unique<peer_table>(0, 2, /*one_lock=*/true);
+  peer_table& peers = *table;
   for (send_queue* queue : {&peers.messages(1), &peers.rma(1)}) queue->open(nullptr, 0, 4);
   EXPECT_TRUE(peers.messages(1).is_full());
   EXPECT_TRUE(peers.rma(1).is_full());
@@ -44,7 +46,8 @@ TEST(PeerTable, OnlyAnAlivePeerAdmitsPosts) {
 }
 
 TEST(PeerTable, AFailureIsSettledByAReadThatEmptiedTheQueue) {
-  peer_table peers(0, 3, /*one_lock=*/false);
+  const auto table = std::make_unique<peer_table>(0, 3, /*one_lock=*/false);
+  peer_table& peers = *table;
   std::vector<int> reported;
   const auto report = [&](int rank) {
     reported.push_back(rank);
@@ -84,7 +87,7 @@ TEST(WantedConnections, AnUnconnectedPeerIsConnectedOnceAnotherIsRetriedOrRefuse
   EXPECT_FALSE(wanted.any()) << "wanted again";
 }
 
-// ---- Heartbeats ---------------------------------------------------------------------------------
+// Heartbeats.
 
 struct recorded_heartbeats : heartbeat_links {
   bool post_heartbeat(int rank) override {
@@ -179,7 +182,7 @@ TEST_F(Heartbeats, ARankWhoseQueuePairCannotBeResetIsSuspected) {
   EXPECT_EQ(peers.state(0), peer_state::suspected);
 }
 
-// ---- The ring -----------------------------------------------------------------------------------
+// The ring.
 
 using sent = std::tuple<int, connect_datagram_kind, int>;
 

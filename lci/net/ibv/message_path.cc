@@ -10,6 +10,7 @@ namespace lci::net::ibv {
 message_path::message_path(peer_table& peers, wanted_connections& wanted,
                            const region_table& regions, completion_sink& sink)
     : peers_(peers),
+      queues_(peers.all_queues()),
       wanted_(wanted),
       regions_(regions),
       sink_(sink),
@@ -27,12 +28,10 @@ void message_path::open(const packet_memory& memory, size_t count, uint32_t max_
 }
 
 error_t message_path::post(const op& operation) {
-  send_queue& queue = peers_.messages(operation.rank);
+  send_queue& queue = queue_to(operation.rank);
   if (!queue.lock().try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
-  if (__builtin_expect(queue.is_full(), 0)) {
-    return wanted_.refuse(operation.rank, peers_.state(operation.rank));
-  }
+  if (__builtin_expect(queue.is_full(), 0)) return refuse(operation.rank);
   ibv_sge pieces[2] = {piece(operation.header, operation.header_size, 0),
                        piece(operation.buffer, operation.size, 0)};
   const size_t size = operation.header_size + operation.size;
@@ -75,7 +74,7 @@ error_t message_path::post(const op& operation) {
 }
 
 bool message_path::send_control(int rank, const control& sent, work::kind what) {
-  send_queue& queue = peers_.messages(rank);
+  send_queue& queue = queue_to(rank);
   if (!queue.lock().try_lock()) return false;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
   if (queue.is_full()) return false;
@@ -101,7 +100,7 @@ bool message_path::send_control(int rank, const control& sent, work::kind what) 
 bool message_path::send_marker(int rank) {
   std::atomic<bool>& in_flight = marks_[static_cast<size_t>(rank)].in_flight;
   if (in_flight.load(std::memory_order_relaxed)) return true;
-  send_queue& queue = peers_.messages(rank);
+  send_queue& queue = queue_to(rank);
   if (!queue.lock().try_lock()) return false;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
   if (queue.is_full()) return false;
@@ -115,7 +114,7 @@ bool message_path::send_marker(int rank) {
 
 void message_path::failed(int rank, uint32_t position, const char* error) {
   peers_.suspect(rank, base::StrCat("a message did not reach it: ", error));
-  peers_.messages(rank).retire(position, [&](work& done) { finish(rank, done, /*failed=*/true); });
+  queue_to(rank).retire(position, [&](work& done) { finish(rank, done, /*failed=*/true); });
 }
 
 void message_path::finish(int rank, const work& finished, bool failed) {

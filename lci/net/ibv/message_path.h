@@ -53,7 +53,7 @@ class message_path {
   // describes its status, or is null: it succeeded.
   void completed(int rank, uint32_t position, const char* error) {
     if (__builtin_expect(error != nullptr, 0)) return failed(rank, position, error);
-    peers_.messages(rank).retire(position, [&](work& done) { finish(rank, done, false); });
+    queue_to(rank).retire(position, [&](work& done) { finish(rank, done, false); });
   }
   // The peer has acknowledged this rank's bye.
   bool is_bye_taken(int rank) const { return marks_[static_cast<size_t>(rank)].bye_taken; }
@@ -68,10 +68,14 @@ class message_path {
     uint32_t operator()(const packet& element) const { return element.owner; }
   };
 
+  send_queue& queue_to(int rank) { return queues_[rank].messages; }
+  // The answer to a post whose queue does not admit it.
+  [[gnu::noinline]] error_t refuse(int rank) { return wanted_.refuse(rank, peers_.state(rank)); }
   void failed(int rank, uint32_t position, const char* error);
   void finish(int rank, const work& finished, bool failed);
 
   peer_table& peers_;
+  peer_queues* const queues_;  // of peers_
   wanted_connections& wanted_;
   const region_table& regions_;
   completion_sink& sink_;
@@ -83,12 +87,12 @@ class message_path {
 };
 
 // (Most messages. Here, so that the device's entry makes no further call.)
-inline error_t message_path::post_inline(int rank, net_imm_data_t imm, const void* buffer,
-                                         size_t size) {
-  send_queue& queue = peers_.messages(rank);
+[[gnu::always_inline]] inline error_t message_path::post_inline(int rank, net_imm_data_t imm,
+                                                                const void* buffer, size_t size) {
+  send_queue& queue = queue_to(rank);
   if (!queue.lock().try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
-  if (__builtin_expect(queue.is_full(), 0)) return wanted_.refuse(rank, peers_.state(rank));
+  if (__builtin_expect(queue.is_full(), 0)) return refuse(rank);
   ibv_sge whole = piece(buffer, size, 0);
   ibv_send_wr request = make_request(IBV_WR_SEND_WITH_IMM, &whole, 1);
   request.imm_data = encode_immediate(imm);

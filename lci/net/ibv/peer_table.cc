@@ -12,7 +12,7 @@ constexpr std::chrono::milliseconds check_interval{50};
 peer_table::peer_table(int self, int ranks, bool one_lock)
     : self_(self),
       ranks_(ranks),
-      queues_(new queues[static_cast<size_t>(ranks)]),
+      queues_(new peer_queues[static_cast<size_t>(ranks)]),
       health_("ibv", ranks, peer_state::unconnected, check_interval),
       suspected_at_(static_cast<size_t>(ranks)),
       said_bye_(static_cast<size_t>(ranks)) {

@@ -13,6 +13,12 @@
 
 namespace lci::net::ibv {
 
+// The send queues to one peer.
+struct peer_queues {
+  send_queue messages;
+  send_queue rma;  // puts and gets
+};
+
 // The peers of one device: their states, and the two send queues to each, which admit posts while
 // it is alive. A peer begins unconnected.
 //
@@ -32,6 +38,9 @@ class peer_table {
   bool is_alive(int rank) const { return health_.is_alive(rank); }
   send_queue& messages(int rank) { return queues_[static_cast<size_t>(rank)].messages; }
   send_queue& rma(int rank) { return queues_[static_cast<size_t>(rank)].rma; }
+
+  // By rank; for posts, which keep the address.
+  peer_queues* all_queues() { return queues_.get(); }
 
   // By the polling thread.
   // The peer's queue pairs are connected, too: opens the queues for posts, unless the peer is not
@@ -64,16 +73,11 @@ class peer_table {
   }
 
  private:
-  struct queues {
-    send_queue messages;
-    send_queue rma;  // puts and gets
-  };
-
   void close(int rank);
 
   const int self_;
   const int ranks_;
-  std::unique_ptr<queues[]> queues_;  // by rank
+  std::unique_ptr<peer_queues[]> queues_;  // by rank
   peer_health health_;
   ds::spinlock queues_lock_;            // lock of all send queues, where they share one
   std::vector<uint32_t> suspected_at_;  // by rank: empty_reads_ at the suspicion

@@ -38,10 +38,8 @@ error_t rdma_device::poll(completion* out, size_t max, size_t* count) {
   if (__builtin_expect(rma_.has_pending(), 0)) rma_.advance();
   if (__builtin_expect(on_demand_, 0)) connect_on_demand();
   if (++polls_ % polls_between_checks == 0) check_for_failures();
-  if (__builtin_expect(peers_.has_suspects(), 0)) {
-    peers_.confirm_failures([this](int rank) { return report_failure(rank); });
-  }
-  *count = sink_.end();
+  if (__builtin_expect(peers_.has_suspects(), 0)) confirm_failures();
+  *count = sink_.end(max);
   return *count > 0 || sink_.has_progress() ? errorcode_t::done : errorcode_t::retry;
 }
 
@@ -86,7 +84,7 @@ bool rdma_device::completes_now() {
   return read != 0;
 }
 
-// ---- Completions --------------------------------------------------------------------------------
+// Completions.
 
 // Each entry produces at most one completion, except entries of a failed rank.
 void rdma_device::read_completions() {
@@ -126,12 +124,7 @@ void rdma_device::receive(const ibv_wc& entry) {
   arrival& slot = receives_.at(entry.wr_id);
   const int rank = connections_.source_of(entry.qp_num);
   if (__builtin_expect(rank < 0 || entry.status != IBV_WC_SUCCESS, 0)) {
-    // The request was a wrong write, or its rank is gone; the rank that posted it gets an error.
-    LCI_LOG(debug, "ibv: a receive failed: ", verbs_.wc_status_str(entry.status));
-    receives_.put_back(slot);
-    if (rank >= 0 && entry.status == IBV_WC_LOC_LEN_ERR) {
-      peers_.corrupt(rank, "it sent a message that is too long");
-    }
+    receive_failed(rank, entry);
     return;
   }
   const peer_state state = peers_.state(rank);
@@ -140,7 +133,7 @@ void rdma_device::receive(const ibv_wc& entry) {
       receives_.put_back(slot);
       return;
     }
-    connections_.confirm(rank);  // if the device was waiting for the peer's reply
+    peers_.open(rank);  // if the device was waiting for the peer's reply
   }
   completion received;
   received.rank = rank;
@@ -165,6 +158,15 @@ void rdma_device::receive(const ibv_wc& entry) {
     }
   }
   sink_.give(received);
+}
+
+// The request was a wrong write, or its rank is gone; the rank that posted it gets an error.
+[[gnu::noinline]] void rdma_device::receive_failed(int rank, const ibv_wc& entry) {
+  LCI_LOG(debug, "ibv: a receive failed: ", verbs_.wc_status_str(entry.status));
+  receives_.put_back(receives_.at(entry.wr_id));
+  if (rank >= 0 && entry.status == IBV_WC_LOC_LEN_ERR) {
+    peers_.corrupt(rank, "it sent a message that is too long");
+  }
 }
 
 void rdma_device::release(const completion& received) {
@@ -219,7 +221,7 @@ bool rdma_device::drained() {
   return all;
 }
 
-// ---- Connections and failures -------------------------------------------------------------------
+// Connections and failures.
 
 void rdma_device::connect_on_demand() {
   const bool look = polls_ % polls_between_connect_checks == 0;
@@ -264,23 +266,25 @@ void rdma_device::handle_datagram(const connect_datagram& got) {
   }
 }
 
-void rdma_device::check_for_failures() {
+[[gnu::noinline]] void rdma_device::check_for_failures() {
   const auto now = std::chrono::steady_clock::now();
   if (const auto passed = peers_.check_due(now); passed.count() > 0) {
     heartbeats_.send_due(passed, now);
   }
 }
 
-bool rdma_device::report_failure(int rank) {
-  sink_.note_progress();
-  connections_.stop(rank);
-  rma_.stop(rank);
-  completion failed;
-  failed.kind = completion_kind::peer_failed;
-  failed.rank = rank;
-  sink_.give(failed);
-  if (on_demand_) monitor_.close_ring(rank, std::chrono::steady_clock::now());
-  return true;
+[[gnu::noinline]] void rdma_device::confirm_failures() {
+  peers_.confirm_failures([this](int rank) {
+    sink_.note_progress();
+    connections_.stop(rank);
+    rma_.stop(rank);
+    completion failed;
+    failed.kind = completion_kind::peer_failed;
+    failed.rank = rank;
+    sink_.give(failed);
+    if (on_demand_) monitor_.close_ring(rank, std::chrono::steady_clock::now());
+    return true;
+  });
 }
 
 void rdma_device::handle_bye(int rank) {

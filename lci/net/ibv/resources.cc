@@ -20,7 +20,7 @@ struct retry_policy {
 // 1.9 to 7.5 s: this failure cannot be undone, and heartbeats detect a failed rank. (7 retries
 // would be infinite on some devices.)
 constexpr retry_policy data_retries{16, 6};
-// 0.07 to 0.27 s: a heartbeat is repeated (failures.cc).
+// 0.07 to 0.27 s: a heartbeat is repeated (heartbeats.h).
 constexpr retry_policy heartbeat_retries{13, 1};
 // Infinite: a peer without a posted receive will post one, or be found failed.
 constexpr uint8_t rnr_retries = 7;

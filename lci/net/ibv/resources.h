@@ -24,7 +24,7 @@ struct connection {
   owned<ibv_qp> message_qp;           // messages in both directions
   owned<ibv_qp> rma_qp;               // our puts and gets only
   owned<ibv_qp> rma_target_qp;        // the peer's puts and gets only
-  owned<ibv_qp> heartbeat_qp;         // tests whether the peer's device answers; see failures.cc
+  owned<ibv_qp> heartbeat_qp;         // tests whether the peer's device answers; see heartbeats.h
   owned<ibv_qp> heartbeat_target_qp;  // answers the peer's heartbeats
   queue_pair_numbers numbers() const;
 };

@@ -30,6 +30,7 @@ bool is_of_memory(ibv_wc_status status) {
 rma_path::rma_path(peer_table& peers, wanted_connections& wanted, const region_table& regions,
                    completion_sink& sink, message_path& messages, rma_links& links)
     : peers_(peers),
+      queues_(peers.all_queues()),
       wanted_(wanted),
       regions_(regions),
       sink_(sink),
@@ -40,12 +41,10 @@ rma_path::rma_path(peer_table& peers, wanted_connections& wanted, const region_t
 }
 
 error_t rma_path::post(const op& operation) {
-  send_queue& queue = peers_.rma(operation.rank);
+  send_queue& queue = queue_to(operation.rank);
   if (!queue.lock().try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(queue.lock(), std::adopt_lock);
-  if (__builtin_expect(queue.is_full(), 0)) {
-    return wanted_.refuse(operation.rank, peers_.state(operation.rank));
-  }
+  if (__builtin_expect(queue.is_full(), 0)) return refuse(operation.rank);
   // An empty put or get without a notification does nothing.
   if (operation.size == 0 && operation.kind != op_kind::put_imm) return errorcode_t::done;
   work& entry = queue.next();
@@ -87,11 +86,11 @@ void rma_path::finish(int rank, const work& finished, bool failed) {
   sink_.give(done);
 }
 
-// ---- Recovery -----------------------------------------------------------------------------------
+// Recovery.
 
 void rma_path::failed(int rank, uint32_t position, ibv_wc_status status, const char* error) {
   recovery& ours = recovery_of(rank);
-  send_queue& queue = peers_.rma(rank);
+  send_queue& queue = queue_to(rank);
   const bool is_alive = peers_.is_alive(rank);
   if (is_alive && ours.now != step::none) {
     ++ours.flushed;
@@ -129,12 +128,12 @@ void rma_path::handle_recovered(int rank) {
   if (const base::Status status = reset_and_repost(rank); !status.ok()) {
     peers_.suspect(rank, status.message());
   } else if (peers_.is_alive(rank)) {
-    peers_.rma(rank).admit(true);
+    queue_to(rank).admit(true);
   }
 }
 
 base::Status rma_path::reset_and_repost(int rank) {
-  send_queue& queue = peers_.rma(rank);
+  send_queue& queue = queue_to(rank);
   const std::lock_guard<ds::spinlock> guard(queue.lock());
   base::Status status = links_.reset_rma_qp(rank, recovery_of(rank).first_psn);
   const uint32_t again = queue.under_way();
@@ -173,7 +172,7 @@ bool rma_path::advance(int rank) {
     ours.owes_recovered = false;
     sink_.note_progress();
   }
-  if (ours.now == step::draining && ours.flushed == peers_.rma(rank).under_way()) {
+  if (ours.now == step::draining && ours.flushed == queue_to(rank).under_way()) {
     ours.now = step::requesting;
     ours.first_psn = random_number() & psn_mask;
   }
@@ -188,7 +187,7 @@ bool rma_path::advance(int rank) {
 void rma_path::stop(int rank) {
   recovery& ours = recovery_of(rank);
   if (ours.now != step::none && ours.flushed > 0) {
-    send_queue& queue = peers_.rma(rank);
+    send_queue& queue = queue_to(rank);
     queue.retire(queue.tail() + ours.flushed - 1,
                  [&](work& done) { finish(rank, done, /*failed=*/true); });
   }

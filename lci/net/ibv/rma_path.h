@@ -61,7 +61,7 @@ class rma_path {
   // or is null: it succeeded.
   void completed(int rank, uint32_t position, ibv_wc_status status, const char* error) {
     if (__builtin_expect(error != nullptr, 0)) return failed(rank, position, status, error);
-    peers_.rma(rank).retire(position, [&](work& done) { finish(rank, done, false); });
+    queue_to(rank).retire(position, [&](work& done) { finish(rank, done, false); });
   }
 
   // Control messages of the peer.
@@ -76,9 +76,7 @@ class rma_path {
   // Whether the peer waits for nothing, and no operation to it is in flight. A queue pair in
   // recovery that holds no requests delays no operation. Waiting for it could take forever: the
   // peer may have stopped polling.
-  bool is_idle(int rank) {
-    return !recovery_of(rank).owes_recovered && peers_.rma(rank).is_empty();
-  }
+  bool is_idle(int rank) { return !recovery_of(rank).owes_recovered && queue_to(rank).is_empty(); }
   // Ends the operations that wait for a recovery, and the recovery: the peer is gone.
   void stop(int rank);
 
@@ -97,6 +95,9 @@ class rma_path {
     uint32_t flushed = 0;         // entries at the front of the queue that came back flushed
   };
 
+  send_queue& queue_to(int rank) { return queues_[rank].rma; }
+  // The answer to a post whose queue does not admit it.
+  [[gnu::noinline]] error_t refuse(int rank) { return wanted_.refuse(rank, peers_.state(rank)); }
   void failed(int rank, uint32_t position, ibv_wc_status status, const char* error);
   void finish(int rank, const work& finished, bool failed);
   // With the lock of the queue. Returns 0 or an errno value.
@@ -107,6 +108,7 @@ class rma_path {
   recovery& recovery_of(int rank) { return recoveries_[static_cast<size_t>(rank)]; }
 
   peer_table& peers_;
+  peer_queues* const queues_;  // of peers_
   wanted_connections& wanted_;
   const region_table& regions_;
   completion_sink& sink_;

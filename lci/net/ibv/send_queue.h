@@ -32,7 +32,7 @@ struct work {
   };
   kind what = kind::quiet;
   op_kind operation = op_kind::send;  // user
-  uint32_t imm = 0;                   // this and below: to repost it, see qp_recovery.cc
+  uint32_t imm = 0;                   // this and below: to repost it, see rma_path.h
   uint32_t local_key = 0;
   uint32_t remote_key = 0;
   uint32_t size = 0;

@@ -72,8 +72,8 @@ struct offer {
 };
 static_assert(sizeof(offer) == 24);
 
-// The purpose of a datagram: to connect two ranks (on_demand_connect.cc), or to report the state of
-// a rank that the sender or receiver is not connected with (ring_monitor.cc).
+// The purpose of a datagram: to connect two ranks (connections.h), or to report the state of
+// a rank that the sender or receiver is not connected with (ring_monitor.h).
 enum class connect_datagram_kind : uint32_t {
   request = 1,  // carries the sender's queue pairs; the receiver's may not be connected yet
   reply = 2,    // carries the sender's queue pairs, which are connected to the receiver's
