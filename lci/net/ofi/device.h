@@ -47,6 +47,7 @@ class alignas(base::cache_line_size) ofi_device final : public device {
   void release(const completion& received) override;
   bool drained() override;
   bool has_left(int rank) override;
+  bool has_died(int rank) override { return context_.processes().has_ended(rank); }
   std::vector<int> wait_descriptors() const override;
   std::chrono::microseconds arm() override;
 
