@@ -13,13 +13,16 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "lci/base/backoff.h"
 #include "lci/base/error_text.h"
+#include "lci/base/log.h"
 #include "lci/base/strings.h"
+#include "lci/boot/process.h"
 
 namespace lci::boot {
 namespace {
@@ -62,20 +65,35 @@ base::Status read_all(int fd, char* to, size_t size, uint64_t at) {
   return base::OkStatus();
 }
 
+// How long others keep a lock, at most, unless they are stopped or lost.
+constexpr std::chrono::seconds patience{1};
+
+std::string describe_holder(int fd) {
+  const std::string holder = describe_lock_holder(fd);
+  if (holder.empty()) {
+    return "file bootstrap: another process keeps the job's file locked; is one stopped?";
+  }
+  return base::StrCat("file bootstrap: ", holder, ", keeps the job's file locked");
+}
+
 }  // namespace
 
 base::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, io::steady::time_point deadline) {
   // Not a blocking flock: a holder may be stopped, and the caller has a timeout. Holders keep the
   // lock for microseconds, so the pauses and yields nearly always suffice; the naps are for a
   // stopped holder.
+  const io::steady::time_point begun = io::steady::now();
+  bool has_complained = false;
   base::backoff backoff;
   for (;; backoff.idle()) {
     if (::flock(fd, (exclusive ? LOCK_EX : LOCK_SH) | LOCK_NB) == 0) return file_lock(fd);
     if (errno == EINTR) continue;
     if (errno != EWOULDBLOCK) return io_error("flock");
-    if (io::steady::now() >= deadline) {
-      return base::DeadlineExceededError(
-          "file bootstrap: another process keeps the job's file locked; is one stopped?");
+    const io::steady::time_point now = io::steady::now();
+    if (now >= deadline) return base::DeadlineExceededError(describe_holder(fd));
+    // Also while a call with a long timeout waits: the job stands still until the holder goes on.
+    if (now - begun > patience && !std::exchange(has_complained, true)) {
+      LCI_LOG(warn, describe_holder(fd));
     }
     if (backoff.yields() > 32) {
       const timespec nap = {0, std::min(static_cast<long>(backoff.yields()) * 2000, 1000000L)};

@@ -19,6 +19,7 @@
 #include "gtest/gtest.h"
 #include "lci/base/strings.h"
 #include "lci/boot/file_layout.h"
+#include "lci/boot/process.h"
 #include "lci/io/deadline.h"
 #include "lci/io/unique_fd.h"
 #include "lci/testing/job/test_job.h"
@@ -206,7 +207,40 @@ TEST(file_bootstrap, a_lock_that_nobody_gives_back_is_a_timeout) {
   ASSERT_EQ(::flock(lock.get(), LOCK_EX), 0);
   const base::Status status = open_file_bootstrap(options_for(root, "a", 0, 1, 20ms)).status();
   EXPECT_TRUE(base::IsDeadlineExceeded(status)) << status;
-  EXPECT_THAT(std::string(status.message()), HasSubstr("locked"));
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr(base::StrCat("process ", this_process().pid, ", keeps the job's file locked")));
+}
+
+TEST(file_bootstrap, a_stopped_process_that_keeps_the_lock_is_named_meanwhile) {
+  const std::string root = new_directory();
+  const base::StatusOr<boot_ptr> boot = join(root, "a", 0, 1);
+  ASSERT_TRUE(boot.ok()) << boot.status();
+  const pid_t child = ::fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    const int round = ::open((root + "/job-a/round-0").c_str(), O_RDWR);
+    if (::flock(round, LOCK_EX) == 0) ::raise(SIGSTOP);
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  testing::internal::CaptureStderr();
+  std::string said;
+  // It waits for as long as the child is stopped.
+  std::thread waits([&] { EXPECT_TRUE((*boot)->put("key", "value").ok()); });
+  const io::steady::time_point deadline = io::deadline_after(test_timeout);
+  while (said.find("locked") == std::string::npos && io::steady::now() < deadline) {
+    ::sched_yield();
+    said += testing::internal::GetCapturedStderr();
+    testing::internal::CaptureStderr();
+  }
+  ::kill(child, SIGCONT);
+  waits.join();
+  testing::internal::GetCapturedStderr();
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_THAT(said, HasSubstr(", which is stopped, keeps the job's file locked"));
 }
 
 TEST(file_bootstrap, ranks_must_agree_on_the_size) {

@@ -2,9 +2,11 @@
 
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdio>
 #include <optional>
 #include <string_view>
 #include <vector>
@@ -72,6 +74,24 @@ std::optional<process_stat> read_stat(std::string_view process) {
   return text ? parse_stat(*text) : std::nullopt;
 }
 
+// The process that holds a flock on the file; 0: unknown. A line of /proc/locks is "1: FLOCK
+// ADVISORY WRITE pid major:minor:inode 0 EOF", with the numbers of the device in hexadecimal.
+int64_t find_lock_holder(const struct stat& file) {
+  char name[64];
+  std::snprintf(name, sizeof name, "%02x:%02x:%llu", major(file.st_dev), minor(file.st_dev),
+                static_cast<unsigned long long>(file.st_ino));
+  const std::optional<std::string> locks = read_file("/proc/locks");
+  if (!locks) return 0;
+  for (const std::string_view line : base::StrSplit(*locks, '\n', base::SkipEmpty())) {
+    const std::vector<std::string_view> fields = base::StrSplit(line, ' ', base::SkipEmpty());
+    // A process that waits has "->" before the kind of the lock.
+    if (fields.size() < 6 || fields[1] != "FLOCK" || fields[5] != name) continue;
+    int64_t pid = 0;
+    return base::SimpleAtoi(fields[4], &pid) ? pid : 0;
+  }
+  return 0;
+}
+
 std::string boot_id() {
   const std::optional<std::string> text = read_file("/proc/sys/kernel/random/boot_id");
   if (!text) return "?";
@@ -112,6 +132,16 @@ bool is_alive(const process_id& process) {
   // A process whose first thread has ended is shown as a zombie although other threads may run.
   const bool ended = stat->state == 'Z' || stat->state == 'X';
   return !ended || stat->threads > 1;
+}
+
+std::string describe_lock_holder(int fd) {
+  struct stat file = {};
+  if (::fstat(fd, &file) != 0) return "";
+  const int64_t pid = find_lock_holder(file);
+  if (pid <= 0) return "";
+  const std::optional<process_stat> holder = read_stat(base::StrCat(pid));
+  const bool is_stopped = holder && (holder->state == 'T' || holder->state == 't');
+  return base::StrCat("process ", pid, is_stopped ? ", which is stopped" : "");
 }
 
 std::string process_domain() {

@@ -165,8 +165,8 @@ def wait_until(condition, seconds):
 
 def continue_stopped(job, trouble):
     """Seconds until the report named the stopped rank; None: it did not."""
-    named = re.compile(r"\* rank {}( \(process \d+\))? (is stopped|does not answer)|rank {}: (is stopped|does not answer)".format(
-        job.cell.victim, job.cell.victim))
+    named = re.compile(r"\* rank {0}( \(process \d+\))? (is stopped|does not answer)|rank {0}: (is stopped|does not answer)"
+                       r"|process \d+, which is stopped".format(job.cell.victim))
     if not job.wait_until(lambda: job.lines("victim")):
         trouble.append("the rank that should stop did not come to it")
         return None
