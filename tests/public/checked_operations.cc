@@ -165,6 +165,19 @@ void free_device_without_progress() {
   lci::free_comp(&sync);
 }
 
+void reduce_by_different_operators() {
+  const int in = lci::get_rank_me();
+  int out = -1;
+  lci::barrier();  // which all ranks call equally
+  lci::allreduce(&in, &out, 1, sizeof(in),
+                 lci::get_rank_me() == 0 ? lci::reduce_sum<int> : lci::reduce_max<int>);
+}
+
+void broadcast_from_different_roots() {
+  int value = 1;
+  lci::broadcast(&value, sizeof(value), lci::get_rank_me());
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -178,6 +191,8 @@ int main(int argc, char** argv) {
     if (mistake == "retry") drop_retry();
     if (mistake == "progress") forget_progress();
     if (mistake == "device") free_device_without_progress();
+    if (mistake == "operator") reduce_by_different_operators();
+    if (mistake == "root") broadcast_from_different_roots();
     lci::g_runtime_fina();
   } catch (const std::exception& error) {
     std::fprintf(stderr, "checked_operations: %s\n", error.what());

@@ -43,13 +43,20 @@ for backend in shm ofi; do
     "thread [0-9]* has posted 1 operation to device 0, and no thread has made progress on it since: $message, posted at checked_operations\("
   says device \
     'thread [0-9]* has posted 1 operation to device 1, and no thread has made progress on it since: a send of 262144 bytes'
+  difference='LCI_CHECK: the ranks call different collective operations: as number'
+  call='calls allreduce of 4 bytes in items of 4 bytes'
+  says operator "$difference 2, rank 1 $call, and rank 0 $call with another operator" \
+    "$difference 2, rank 0 $call, and rank 1 $call with another operator"
   # One sentence for each mistake.
-  for mistake in change overlap retry device; do
+  for mistake in change overlap retry device operator; do
     LCI_CHECK=1 run $mistake
     [ "$(grep -c LCI_CHECK <<<"$output")" -eq "$([ $mistake = change ] && echo 1 || echo 2)" ] || fail "$backend, $mistake: more is said"
     run $mistake && [ -z "$output" ] || fail "$backend, $mistake, without LCI_CHECK"
   done
 done
+# In shared memory it is an error without LCI_CHECK.
+LCI_ATTR_BACKEND=ofi backend=ofi says root \
+  "$difference 1, rank 1 calls broadcast of 4 bytes from rank 1, and rank 0 calls broadcast of 4 bytes from rank 0"
 LCI_ATTR_BACKEND=shm backend=shm says unmap \
   'LCI_CHECK: a send of 262144 bytes .*: bytes 0 to 4095 of its buffer are no longer mapped while it was pending'
 # Of the buffer, 2 KiB at each end are looked at, and byte 5000 is changed.

@@ -42,7 +42,8 @@ struct checker_options {
 // - a buffer that a receive or get writes to, and that another pending operation has, too;
 // - a completion object that is freed while an operation will signal it;
 // - a post that answers retry and is not repeated;
-// - operations on a device on which nobody makes progress.
+// - operations on a device on which nobody makes progress;
+// - collective operations that differ between ranks.
 // Each is reported when it is found, the first ten of a kind.
 //
 // An operation with a completion object signals an object of the checker in its place, which passes
@@ -90,6 +91,9 @@ class checker {
   // The operation of an object that begin() has returned has not begun.
   void cancel(comp_impl_t& begun);
 
+  // Ranks that call different collective operations (collective/agreement.h).
+  void report_disagreement(const std::string& text) { report(kind::disagreement, text); }
+
   // Before the network is given these bytes of an operation that had to wait in the backlog.
   void check_before_sending(const void* bytes, size_t size);
 
@@ -115,7 +119,7 @@ class checker {
  private:
   friend class pending_operation;
 
-  enum class kind : size_t { changed, overlap, unpolled, retry, kinds };
+  enum class kind : size_t { changed, overlap, unpolled, retry, disagreement, kinds };
   struct known_device {
     const void* runtime;
     int number;

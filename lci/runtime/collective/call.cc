@@ -6,6 +6,7 @@
 
 #include "lci/base/strings.h"
 #include "lci/runtime/check/checker.h"
+#include "lci/runtime/collective/agreement.h"
 #include "lci/runtime/device/poll.h"
 
 namespace lci::rt {
@@ -47,21 +48,25 @@ collective_call::collective_call(const target& where, group_impl_t* group, match
   }
 }
 
-void collective_call::begin(coll::signature called) {
+void collective_call::begin(coll::signature called, reduce_op_t op) {
   called.kind = kind_;
   number_ = engine_.next_collective(name()) + 1;
   if (__builtin_expect(static_cast<bool>(runtime_.record()), 0)) record(called);
   if (coll::arena* const meets = arena(); meets != nullptr) hash_ = meets->begin(number_, called);
-  if (__builtin_expect(device_.is_watched() && comp_ != nullptr, 0)) {
-    posted_operation posted;
-    posted.what = posted_operation::kind::collective;
-    posted.call = name();
-    posted.comp = comp_;
-    posted.runtime = &runtime_;
-    posted.device = &device_;
-    posted.is_of_any_device = true;
-    comp_ = runtime_.checks()->begin(posted);
-  }
+  if (__builtin_expect(device_.is_watched(), 0)) begin_checked(called, op);
+}
+
+void collective_call::begin_checked(const coll::signature& called, reduce_op_t op) {
+  check_neighbor(*this, called, op);
+  if (comp_ == nullptr) return;
+  posted_operation posted;
+  posted.what = posted_operation::kind::collective;
+  posted.call = name();
+  posted.comp = comp_;
+  posted.runtime = &runtime_;
+  posted.device = &device_;
+  posted.is_of_any_device = true;
+  comp_ = runtime_.checks()->begin(posted);
 }
 
 shared_memory* collective_call::shared() const {

@@ -78,8 +78,9 @@ class collective_call {
   // Among the operations of its engine, from 1; 0 before begin().
   uint64_t number() const { return number_; }
 
-  // `called`: what all ranks must call equally; its kind is set here.
-  void begin(coll::signature called);
+  // `called`: what all ranks must call equally; its kind is set here. `op`: the operator, which
+  // LCI_CHECK compares.
+  void begin(coll::signature called, reduce_op_t op = nullptr);
 
   // Before begin(): the operation goes by messages, and its arena does not hear of it.
   void leave_arena() { has_left_arena_ = true; }
@@ -131,6 +132,7 @@ class collective_call {
 
  private:
   [[noreturn]] void report_gone(int rank) const;
+  void begin_checked(const coll::signature& called, reduce_op_t op);
   collective_call(const target& where, group_impl_t* group, matching_engine_t engine, comp_t comp,
                   coll::operation_kind kind);
   static target target_in(group_t group, runtime_t runtime, device_t device, endpoint_t endpoint,

@@ -46,6 +46,10 @@ struct plan::arrivals final : comp_impl_t {
 constexpr int kind_shift = 26;
 static_assert(plan::most_rounds == uint32_t{1} << kind_shift);
 
+tag_t plan::tag_of(uint64_t number, coll::operation_kind kind) {
+  return (number - 1) << 32 | static_cast<tag_t>(kind) << kind_shift;
+}
+
 // What the steps need while they run; freed with the graph.
 struct plan::state {
   state(const collective_call& call, graph* owner)
@@ -53,7 +57,7 @@ struct plan::state {
         engine(&call.engine()),
         steps(owner),
         arrivals_of(owner),
-        first_tag((call.number() - 1) << 32 | static_cast<tag_t>(call.kind()) << kind_shift) {}
+        first_tag(tag_of(call.number(), call.kind())) {}
 
   device_impl_t* const device;
   matching_engine* const engine;

@@ -151,7 +151,7 @@ void reduce_x::operator()() const {
   rt::check_root(get_root(), call.size(), "reduce");
   rt::check_buffer(get_sendbuf(), bytes, "reduce", "sendbuf");
   if (call.rank() == get_root()) rt::check_buffer(get_recvbuf(), bytes, "reduce", "recvbuf");
-  call.begin({{}, get_root(), bytes, get_item_size()});
+  call.begin({{}, get_root(), bytes, get_item_size()}, get_op());
   if (bytes > 0 && call.is_shared(bytes, coll::most_combined_in_area)) {
     return call.run<coll::reduce>(rt::reduction_of(*this, bytes), get_root());
   }
@@ -183,7 +183,7 @@ void allreduce_x::operator()() const {
   rt::check_buffer(get_recvbuf(), bytes, "allreduce", "recvbuf");
   rt::collective_call call(*this, coll::operation_kind::allreduce);
   const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), "allreduce");
-  call.begin({{}, -1, bytes, get_item_size()});
+  call.begin({{}, -1, bytes, get_item_size()}, get_op());
   allreduce_algorithm_t algorithm = get_algorithm();
   if (algorithm == allreduce_algorithm_t::none && bytes > 0 &&
       call.is_shared(bytes, coll::most_combined_in_area)) {
@@ -245,7 +245,7 @@ void reduce_scatter_x::operator()() const {
   rt::check_buffer(get_sendbuf(), all, call.name(), "sendbuf");
   rt::check_buffer(get_recvbuf(), block, call.name(), "recvbuf");
   const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), call.name());
-  call.begin({{}, -1, block, get_item_size()});
+  call.begin({{}, -1, block, get_item_size()}, get_op());
   reduce_scatter_algorithm_t algorithm = get_algorithm();
   if (algorithm == reduce_scatter_algorithm_t::none && all > 0 &&
       call.is_shared(all, coll::most_combined_in_area)) {
@@ -311,7 +311,7 @@ void reduce_scatterv_x::operator()() const {
   rt::check_op(get_op(), call.name());
   rt::check_buffer(get_sendbuf(), all, call.name(), "sendbuf");
   rt::check_buffer(get_recvbuf(), own.size, call.name(), "recvbuf");
-  call.begin({{}, -1, all, get_item_size(), coll::hash_of(sizes.data(), sizes.size())});
+  call.begin({{}, -1, all, get_item_size(), coll::hash_of(sizes.data(), sizes.size())}, get_op());
   if (all > 0 && call.is_shared(all, coll::most_combined_in_area)) {
     return call.run<coll::reduce_scatter>(rt::reduction_of(*this, own.size), own.offset, all);
   }

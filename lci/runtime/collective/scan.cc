@@ -61,7 +61,7 @@ void run_scan(const Op& op, coll::operation_kind name, coll::scan_kind kind) {
   if (kind == coll::scan_kind::inclusive || call.rank() > 0) {
     check_buffer(op.get_recvbuf(), bytes, call.name(), "recvbuf");
   }
-  call.begin({{}, -1, bytes, op.get_item_size()});
+  call.begin({{}, -1, bytes, op.get_item_size()}, op.get_op());
   const coll::reduction what{op.get_sendbuf(), op.get_recvbuf(), bytes, op.get_item_size(),
                              op.get_op()};
   if (bytes > 0 && call.is_shared(bytes, coll::most_combined_in_area)) {
