@@ -383,6 +383,7 @@ void append_rank(const rank_report& rank, std::string* to) {
               wait.call);
     if (wait.collective != 0) StrAppend(to, " #", wait.collective);
     if (wait.peer >= 0) StrAppend(to, ", for rank ", wait.peer);
+    if (wait.of_message) StrAppend(to, " (tag ", wait.tag, ", ", bytes(wait.size), ")");
     if (!wait.place.empty()) StrAppend(to, ", called at ", wait.place);
     *to += '\n';
   }
@@ -402,14 +403,17 @@ void append_rank(const rank_report& rank, std::string* to) {
               since(each.seconds), "\n");
   }
   for (const rank_report::transfer& each : rank.transfers) {
-    StrAppend(to, "    large message ", each.outgoing ? "to" : "from", " rank ", each.peer, ", ",
-              bytes(each.size), ", tag ", each.tag, each.collective ? " (of a collective)" : "",
-              ", on device ", each.device, "\n");
+    StrAppend(
+        to, "    large message ", each.outgoing ? "to" : "from", " rank ", each.peer, ", ",
+        bytes(each.size), ", tag ", each.tag, each.collective ? " (of a collective)" : "",
+        each.outgoing ? ", announced and not answered" : ", answered, and its bytes are to come",
+        ", on device ", each.device, "\n");
   }
   for (const rank_report::device& each : rank.devices) {
     StrAppend(to, "    device ", each.number, ": ", each.polls, " polls, the last ",
-              each.seconds_unpolled, " s ago; ", each.backlog, " operations in the backlog, ",
-              each.transfers, " large messages under way\n");
+              each.seconds_unpolled, " s ago; ", each.packets_out, " of ", each.packets,
+              " packets out, ", each.backlog, " operations in the backlog, ", each.transfers,
+              " large messages under way\n");
   }
   for (const rank_report::queue& each : rank.queues) {
     StrAppend(to, "    completion queue", each.name.empty() ? "" : " ", each.name, ": ",

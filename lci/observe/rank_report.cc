@@ -8,7 +8,7 @@
 namespace lci::observe {
 namespace {
 
-constexpr std::string_view first_line = "lci-report 1";
+constexpr std::string_view first_line = "lci-report 2";
 
 // The members of each entry, in the order of the text, for the writer, the reader and JSON alike.
 template <class Visitor, class Entry>
@@ -19,6 +19,9 @@ void visit_wait(Visitor& v, Entry& e) {
   v("collective", e.collective);
   v("seconds", e.seconds);
   v("place", e.place);
+  v("of_message", e.of_message);
+  v("tag", e.tag);
+  v("size", e.size);
 }
 
 template <class Visitor, class Entry>
@@ -51,6 +54,8 @@ void visit_device(Visitor& v, Entry& e) {
   v("polls", e.polls);
   v("backlog", e.backlog);
   v("transfers", e.transfers);
+  v("packets_out", e.packets_out);
+  v("packets", e.packets);
 }
 
 template <class Visitor, class Entry>

@@ -25,7 +25,10 @@ struct rank_report {
     int64_t peer = any_rank;
     uint64_t collective = 0;  // number of the collective operation; 0: none
     uint32_t seconds = 0;
-    std::string place;  // the caller, as "program(function+0x12)"; empty: unknown
+    std::string place;        // the caller, as "program(function+0x12)"; empty: unknown
+    bool of_message = false;  // it waits for one message, of which:
+    uint64_t tag = 0;
+    uint64_t size = 0;  // bytes
   };
 
   // A receive that has found no message, or a message that has found no receive. Those that differ
@@ -43,7 +46,9 @@ struct rank_report {
     uint32_t seconds = 0;  // age of the oldest
   };
 
-  // A large message between its announcement and its end.
+  // A large message that waits for the peer: an outgoing one for its answer to the announcement, an
+  // incoming one, which this rank has answered, for its bytes. (While its bytes leave, an outgoing
+  // one waits for the network alone.)
   struct transfer {
     uint64_t device = 0;
     bool outgoing = false;
@@ -57,8 +62,10 @@ struct rank_report {
     uint64_t number = 0;            // in the order of allocation
     uint32_t seconds_unpolled = 0;  // since a thread made progress on it
     uint64_t polls = 0;
-    uint64_t backlog = 0;    // operations that the network refused, waiting to be posted again
-    uint64_t transfers = 0;  // open rendezvous
+    uint64_t backlog = 0;      // operations that the network refused, waiting to be posted again
+    uint64_t transfers = 0;    // open rendezvous
+    uint64_t packets_out = 0;  // packets that are not in the device's pool
+    uint64_t packets = 0;      // of the pool at most
   };
 
   struct queue {

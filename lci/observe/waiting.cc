@@ -100,6 +100,9 @@ class thread_waits final : public subject {
     entry.call = one.info.call;
     entry.peer = one.info.peer;
     entry.collective = one.info.collective;
+    entry.of_message = one.info.of_message;
+    entry.tag = one.info.tag;
+    entry.size = one.info.size;
     entry.seconds = seconds_since(one.since);
     entry.place = one.stack.caller();
     return entry;

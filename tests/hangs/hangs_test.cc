@@ -83,6 +83,17 @@ TEST(Report, SaysWhereTheCallWasMade) {
               HasSubstr("called at hang(hangs::(anonymous namespace)::wait_for_message("));
 }
 
+// What a blocking post waits for, how far a large message has come, and what the device has.
+TEST(Report, SaysWhatABlockingPostWaitsFor) {
+  const std::string report = report_of("blocking_send", 2);
+  EXPECT_THAT(report, ContainsRegex("has waited for [0-9]+ s in post_send, for rank 1 \\(tag 5, "
+                                    "1048576 bytes\\), called at "));
+  EXPECT_THAT(report, HasSubstr("large message to rank 1, 1048576 bytes, tag 5, announced and not "
+                                "answered, on device 0\n"));
+  EXPECT_THAT(report, ContainsRegex("; [0-9]+ of 65536 packets out, 0 operations in the backlog, 1 "
+                                    "large messages under way"));
+}
+
 // Nothing is asked by itself, but lcrun asks when the time is over.
 TEST(Report, ComesAtTheTimeout) {
   const std::string report = report_of("missing_in_barrier", 2, {"--timeout", "1"}, "0");

@@ -70,6 +70,10 @@ void device_impl_t::describe(observe::rank_report* report) {
   described.seconds_unpolled = observe::coarse_clock::seconds() - polled_at_;
   described.backlog = backlog.size();
   described.transfers = rendezvous.open();
+  packet_pool_counters_t pool;
+  packets().read(&pool);
+  described.packets_out = pool.in_use;
+  described.packets = pool.packets;
   add_entry(report, &report->devices, described);
   rendezvous.describe(report, described.number);
 }

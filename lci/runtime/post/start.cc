@@ -82,7 +82,10 @@ error_t start_and_wait(device_impl_t& device, transfer kind, operation& started,
   if (inside_progress()) left_alone = std::make_unique<nobody>();
   started.comp = left_alone == nullptr ? static_cast<comp_impl_t*>(&over) : left_alone.get();
   error_t result = start(device, kind, started, args, false, status);
-  const observe::wait_info what = {name_of(args.form), started.rank};
+  observe::wait_info what = {name_of(args.form), started.rank};
+  what.of_message = kind != transfer::put && kind != transfer::get;
+  what.tag = started.tag;
+  what.size = started.size;
   if (result.is_retry()) {
     if (may_retry) return result;
     wait_until(&device, what, [&] {
