@@ -97,6 +97,7 @@ set(LCI_SOURCES
   lci/runtime/check/checker.cc
   lci/runtime/check/dropped_retries.cc
   lci/runtime/check/posted_operation.cc
+  lci/runtime/collective/agreement.cc
   lci/runtime/collective/barrier_broadcast.cc
   lci/runtime/collective/blocks.cc
   lci/runtime/collective/call.cc
@@ -281,6 +282,7 @@ set(LCRUN_SOURCES
   lci/base/env.cc
   lci/base/error_text.cc
   lci/base/hmac.cc
+  lci/base/log.cc
   lci/base/rank_list.cc
   lci/base/status.cc
   lci/base/strings.cc

@@ -58,9 +58,10 @@ class exchange final : public comp_impl_t {
 
   void receive(const collective_call& call) {
     operation made = make(call, previous_, &theirs_);
+    made.tag += call.engine().id;
     status_t status;
     try {
-      if (call.engine().post_recv(made, &status).is_posted()) return;
+      if (made.engine->post_recv(made, &status).is_posted()) return;
     } catch (const peer_failure_error&) {
       status.error = errorcode_t::fatal;
     }
@@ -70,7 +71,7 @@ class exchange final : public comp_impl_t {
   void send(const collective_call& call) {
     const int next = (call.rank() + 1) % call.size();
     operation made = make(call, call.global_rank(next), &own_);
-    made.remote_engine = call.engine_of(next);
+    made.tag += call.engine_of(next);
     made.user_context = this;
     try {
       if (rt::send(call.device(), made, /*may_wait=*/true).is_posted()) return;
@@ -96,14 +97,18 @@ class exchange final : public comp_impl_t {
     return *of_process;
   }
 
+  // Through the engine of the runtime, also for a group, which may be freed before the message has
+  // arrived. The tag has the number of the receiver's engine for the operation added to it.
   operation make(const collective_call& call, int rank, message* bytes) {
+    matching_engine& engine = *call.runtime().collective_engine();
     operation made;
     made.rank = rank;
     made.buffer = bytes;
     made.size = sizeof(message);
     made.tag = plan::tag_of(call.number(), coll::operation_kind::none);
     made.comp = this;
-    made.engine = &call.engine();
+    made.engine = &engine;
+    made.remote_engine = static_cast<uint16_t>(engine.id);
     made.collective = true;
     return made;
   }
@@ -139,7 +144,7 @@ class exchange final : public comp_impl_t {
   std::atomic<int> messages_{2};
 };
 
-// A rank that ends, or makes or frees groups, may do so while its neighbor has no engine for this.
+// The rest are of the library: a rank may be gone before its neighbor has told it of them.
 bool is_compared(coll::operation_kind kind) {
   return kind != coll::operation_kind::finalization && kind != coll::operation_kind::alloc_group &&
          kind != coll::operation_kind::free_group;
