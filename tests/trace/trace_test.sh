@@ -70,7 +70,7 @@ started=$!
 exec 9> "$TEST_TMPDIR/input"
 until grep -q waiting "$TEST_TMPDIR/out" 2> /dev/null; do kill -0 $started 2> /dev/null || break; done
 LCI_RECORD_DIR=$(ls -td "$TEST_TMPDIR"/job.* | head -1)
-"$lci_trace" show "$LCI_RECORD_DIR" | grep -q ': it runs' || fail "a running job is not shown"
+"$lci_trace" show "$LCI_RECORD_DIR" | grep ': it runs' > /dev/null || fail "a running job is not shown"
 kill -USR1 $(sed -n 's/^rank 0 of .* process \([0-9]*\) .*/\1/p' <("$lci_trace" show "$LCI_RECORD_DIR"))
 until (($("$lci_trace" show "$LCI_RECORD_DIR" | grep -c 'the job was asked') >= ranks)); do
   kill -0 $started 2> /dev/null || break
