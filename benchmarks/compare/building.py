@@ -32,6 +32,8 @@ COMMON = ["pair_options.cc"] + ["../../tools/cli/%s.cc" % name for name in ("hel
 COMPILED = {
     "mpi_bench_openmpi": ("mpicxx.openmpi", ["mpi_bench.cc"], MPI_FLAGS, "libopenmpi-dev"),
     "mpi_bench_mpich": ("mpicxx.mpich", ["mpi_bench.cc"], MPI_FLAGS, "libmpich-dev"),
+    "mpi_collectives_openmpi": ("mpicxx.openmpi", ["mpi_collectives.cc"], MPI_FLAGS, "libopenmpi-dev"),
+    "mpi_collectives_mpich": ("mpicxx.mpich", ["mpi_collectives.cc"], MPI_FLAGS, "libmpich-dev"),
     "ofi_bench": ("g++", ["ofi_bench.cc", "two_processes.cc"], ["-lfabric"], "libfabric-dev"),
     "ucx_bench": ("g++", ["ucx_bench.cc", "two_processes.cc"], ["-lucp", "-lucs"], "libucx-dev"),
 }

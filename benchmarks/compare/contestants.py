@@ -2,6 +2,7 @@
 
 import csv
 import io
+import os
 import socket
 import time
 from typing import Callable, NamedTuple
@@ -18,15 +19,20 @@ OPEN_MPI_TCP = ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp
 UCX_TCP = {"UCX_TLS": "tcp"}
 
 
+# What is compared: messages, with what each library likes best on one machine; messages through the kernel's TCP, over
+# the loopback; or collective operations.
+MESSAGES, TCP, COLLECTIVE = "messages", "tcp", "collectives"
+
+
 class Contestant(NamedTuple):
     key: str
     name: str
     family: str  # contestants of one family share a colour
-    needs: tuple  # names of the programs, as in Programs
+    needs: tuple  # names of the programs, as in building
     takes: Callable  # point -> bool: whether it has to do with the point
     measure: Callable  # (programs, point, iterations) -> result
     paced: bool = False  # whether `iterations` is to be chosen for it; else it measures by time
-    over: str = ""  # what bytes go through; empty: what each library likes best on one machine
+    contest: str = MESSAGES  # in which it takes part
 
     @property
     def is_peer(self):
@@ -63,24 +69,56 @@ def lci(key, name, op, devices, completion, takes, provider=None):
         return parse_result(run_programs([command], TIMEOUT_SECONDS, environment))
 
     return Contestant(key, name, "LCI", ("lcrun", "lci_perf"), takes, measure, paced=True,
-                      over="" if provider is None else "tcp")
+                      contest=MESSAGES if provider is None else TCP)
+
+
+def collective_words(point):
+    """The options that lci_perf and mpi_collectives have."""
+    size = [] if point.test == "barrier" else ["--size", str(point.size)]
+    return ["--op", point.test] + size + ["--bind", "core"]
+
+
+COLLECTIVE_FIELDS = ("latency_us_mean", "messages_per_s")
+
+
+def lci_collective(programs, point, iterations):
+    command = [programs["lcrun"], "-n", str(point.ranks), programs["lci_perf"]] + collective_words(point)
+    command += ["--iters", str(iterations), "--format", "json"]
+    return parse_result(run_programs([command], TIMEOUT_SECONDS), COLLECTIVE_FIELDS)
+
+
+def processors():
+    return len(os.sched_getaffinity(0))
+
+
+def mpi_collective(key, name, launcher, options, crowded, takes):
+    """crowded: further options where there are more ranks than processors."""
+    program = "mpi_collectives_" + key
+
+    def measure(programs, point, _iterations):
+        command = [programs[launcher], "-n", str(point.ranks)] + options
+        command += crowded if point.ranks > processors() else []
+        command += [programs[program]] + collective_words(point) + ["--seconds", str(point.seconds)]
+        return parse_result(run_programs([command], TIMEOUT_SECONDS, OPEN_MPI_ENVIRONMENT), COLLECTIVE_FIELDS)
+
+    return Contestant(key + "_collective", name, name, (launcher, program), takes, measure, contest=COLLECTIVE)
 
 
 def pair_words(op, point):
     return point_words(op, point) + ["--seconds", str(point.seconds)]
 
 
-def mpi(library, name, op, launcher, options, program, takes, over=""):
+def mpi(library, name, op, launcher, options, program, takes, contest=MESSAGES):
     # The program binds its threads itself, so that every library has them on the same processors.
     def measure(programs, point, _iterations):
         command = [programs[launcher], "-n", "2"] + options + [programs[program]] + pair_words(op, point)
         return parse_result(run_programs([command], TIMEOUT_SECONDS, OPEN_MPI_ENVIRONMENT))
 
-    key = "_".join([program.replace("mpi_bench_", ""), op] + [over] * bool(over))
-    return Contestant(key, name, library, (launcher, program), takes, measure, over=over)
+    key = "_".join([program.replace("mpi_bench_", ""), op] + [contest] * (contest != MESSAGES))
+    return Contestant(key, name, library, (launcher, program), takes, measure, contest=contest)
 
 
-def forked(key, name, family, program, op, takes, window=None, environment=None, over=""):
+def forked(key, name, family, program, op, takes, window=None, environment=None, contest=MESSAGES):
     """A program that is both ranks."""
 
     def measure(programs, point, _iterations):
@@ -89,7 +127,7 @@ def forked(key, name, family, program, op, takes, window=None, environment=None,
         command = [programs[program]] + pair_words(op, point)
         return parse_result(run_programs([command], TIMEOUT_SECONDS, environment))
 
-    return Contestant(key, name, family, (program,), takes, measure, over=over)
+    return Contestant(key, name, family, (program,), takes, measure, contest=contest)
 
 
 def free_port():
@@ -176,6 +214,10 @@ def one_thread(point):
     return point.threads == 1
 
 
+def a_processor_each(point):
+    return point.ranks <= processors()
+
+
 CONTESTANTS = [
     # As the peers' programs do: a function is called for each active message (UCX), an object is waited for
     # for a window of receives (MPI, UCX tag).
@@ -207,24 +249,32 @@ CONTESTANTS = [
     lci("lci_send_tcp", "LCI send/receive, tcp;ofi_rxm", "send", "dedicated", "sync", always, "tcp;ofi_rxm"),
     lci("lci_am_net", "LCI am, net", "am", "dedicated", "handler", lambda point: point.test != "bandwidth", "net"),
     lci("lci_send_net", "LCI send/receive, net", "send", "dedicated", "sync", always, "net"),
-    mpi("Open MPI", "Open MPI, TCP", "single", "mpirun.openmpi", OPEN_MPI_TCP, "mpi_bench_openmpi", one_thread, "tcp"),
+    mpi("Open MPI", "Open MPI, TCP", "single", "mpirun.openmpi", OPEN_MPI_TCP, "mpi_bench_openmpi", one_thread, TCP),
     mpi("Open MPI", "Open MPI, TCP, MULTIPLE", "multiple", "mpirun.openmpi", OPEN_MPI_TCP, "mpi_bench_openmpi", always,
-        "tcp"),
-    forked("ofi_tcp", "libfabric, tcp;ofi_rxm", "libfabric", "ofi_bench", "tcp;ofi_rxm", one_thread, over="tcp"),
-    forked("ofi_net", "libfabric, net", "libfabric", "ofi_bench", "net", one_thread, over="tcp"),
-    forked("ucx_tag_tcp", "UCX tag, TCP", "UCX", "ucx_bench", "tag", always, environment=UCX_TCP, over="tcp"),
-    forked("ucx_am_tcp", "UCX active message, TCP", "UCX", "ucx_bench", "am", small, environment=UCX_TCP, over="tcp"),
+        TCP),
+    forked("ofi_tcp", "libfabric, tcp;ofi_rxm", "libfabric", "ofi_bench", "tcp;ofi_rxm", one_thread, contest=TCP),
+    forked("ofi_net", "libfabric, net", "libfabric", "ofi_bench", "net", one_thread, contest=TCP),
+    forked("ucx_tag_tcp", "UCX tag, TCP", "UCX", "ucx_bench", "tag", always, environment=UCX_TCP, contest=TCP),
+    forked("ucx_am_tcp", "UCX active message, TCP", "UCX", "ucx_bench", "am", small, environment=UCX_TCP, contest=TCP),
+    # Blocking calls, one after the other, each rank on a processor.
+    Contestant("lci_collective", "LCI", "LCI", ("lcrun", "lci_perf"), always, lci_collective, paced=True,
+               contest=COLLECTIVE),
+    mpi_collective("openmpi", "Open MPI", "mpirun.openmpi", ["--bind-to", "none", "--oversubscribe"],
+                   ["--mca", "mpi_yield_when_idle", "1"], always),
+    # A rank of MPICH that waits does not yield: four on two processors take up to 20 ms a call.
+    mpi_collective("mpich", "MPICH", "mpirun.mpich", ["-bind-to", "none"], [], a_processor_each),
 ]
-OVER = sorted({contestant.over for contestant in CONTESTANTS})
 
 
 def by_key(key):
     return next(contestant for contestant in CONTESTANTS if contestant.key == key)
 
 
-def reference_for(point, over="") -> str:
+def reference_for(point, contest=MESSAGES) -> str:
     """The key of the contestant that the others are compared with."""
-    return "_".join(["lci", "send" if point.test == "bandwidth" else "am"] + [over] * bool(over))
+    if contest == COLLECTIVE:
+        return "lci_collective"
+    return "_".join(["lci", "send" if point.test == "bandwidth" else "am"] + [contest] * (contest != MESSAGES))
 
 
 class Paces:
@@ -247,8 +297,6 @@ class Paces:
         return max(self.FIRST, min(self.MOST, int(wanted)))
 
     def learn(self, key, point, result):
-        # An iteration is a round trip, or a window of messages.
-        per_iteration = 2 if point.test == "latency" else point.window
-        pace = result["messages_per_s"] / point.threads / per_iteration
+        pace = result["messages_per_s"] / point.threads / point.messages_per_iteration
         slowest, fastest = self._seen.get((key, point), (pace, pace))
         self._seen[key, point] = min(pace, slowest), max(pace, fastest)

@@ -11,12 +11,14 @@ from testing import latency_result, rate_result
 
 class ContestantsTest(unittest.TestCase):
     def test_all_of_them_are_there(self):
-        self.assertEqual([one.key for one in contestants.CONTESTANTS if not one.over], [
+        self.assertEqual([one.key for one in contestants.CONTESTANTS if one.contest == "messages"], [
             "lci_am", "lci_queue", "lci_send", "lci_shared", "openmpi_single", "openmpi_multiple", "mpich_single", "mpich_multiple",
             "ucx_tag", "ucx_am", "ucx_perftest", "line", "ring", "copy", "vm_readv"])
-        self.assertEqual([one.key for one in contestants.CONTESTANTS if one.over == "tcp"], [
+        self.assertEqual([one.key for one in contestants.CONTESTANTS if one.contest == "tcp"], [
             "lci_am_tcp", "lci_send_tcp", "lci_am_net", "lci_send_net", "openmpi_single_tcp", "openmpi_multiple_tcp",
             "ofi_tcp", "ofi_net", "ucx_tag_tcp", "ucx_am_tcp"])
+        self.assertEqual([one.key for one in contestants.CONTESTANTS if one.contest == "collectives"], [
+            "lci_collective", "openmpi_collective", "mpich_collective"])
         self.assertEqual({one.family for one in contestants.CONTESTANTS if one.is_peer},
                          {"Open MPI", "MPICH", "UCX", "libfabric"})
 
@@ -29,13 +31,13 @@ class ContestantsTest(unittest.TestCase):
         self.assertEqual(needed, made - {"cacheline_probe"})
 
     def test_every_point_has_the_library_and_every_peer(self):
-        for over, families in (("", {"Open MPI", "MPICH", "UCX"}), ("tcp", {"Open MPI", "UCX"})):
+        for contest, families in (("messages", {"Open MPI", "MPICH", "UCX"}), ("tcp", {"Open MPI", "UCX"})):
             for point in points.all_points() + points.all_points(quick=True):
-                takers = [one for one in contestants.CONTESTANTS if one.over == over and one.takes(point)]
-                alone = {"libfabric"} if over == "tcp" and point.threads == 1 else set()
-                with self.subTest(point.name, over=over):
+                takers = [one for one in contestants.CONTESTANTS if one.contest == contest and one.takes(point)]
+                alone = {"libfabric"} if contest == "tcp" and point.threads == 1 else set()
+                with self.subTest(point.name, contest=contest):
                     self.assertEqual({one.family for one in takers if one.is_peer}, families | alone)
-                    self.assertIn(contestants.reference_for(point, over), [one.key for one in takers])
+                    self.assertIn(contestants.reference_for(point, contest), [one.key for one in takers])
 
     def test_over_tcp_all_are_told_to_use_it(self):
         told = []
@@ -48,7 +50,7 @@ class ContestantsTest(unittest.TestCase):
         programs = {name: name for one in contestants.CONTESTANTS for name in one.needs}
         with mock.patch.object(contestants, "run_programs", run_programs):
             for one in contestants.CONTESTANTS:
-                if one.over == "tcp":
+                if one.contest == "tcp":
                     one.measure(programs, point, 1)
                     words = {"LCI": "LCI_ATTR_BACKEND=ofi", "Open MPI": "--mca btl tcp,self", "UCX": "UCX_TLS=tcp",
                              "libfabric": "ofi_bench --op"}
@@ -75,6 +77,58 @@ class ContestantsTest(unittest.TestCase):
         command = contestants.pair_words("tag", points.make_point("latency", 8, 2))
         self.assertEqual(" ".join(command),
                          "--op tag --test latency --size 8 --threads 2 --window 2 --bind core --seconds 0.3")
+
+
+class CollectivesTest(unittest.TestCase):
+    def commands(self, point, processors):
+        """The command line of each library that takes the point, by its key."""
+        programs = {name: name for one in contestants.CONTESTANTS for name in one.needs}
+        told = {}
+
+        def run_programs(commands, _timeout, _environment=None):
+            told[one.key] = " ".join(commands[0])
+            return '{"latency_us_mean": 1.5, "messages_per_s": 1333333}'
+
+        with mock.patch.object(contestants, "run_programs", run_programs), mock.patch.object(
+                contestants, "processors", lambda: processors):
+            for one in contestants.CONTESTANTS:
+                if one.contest == "collectives" and one.takes(point):
+                    self.assertEqual(one.measure(programs, point, 70)["latency_us_mean"], 1.5)
+        return told
+
+    def test_all_are_asked_for_the_same(self):
+        told = self.commands(points.make_collective("allreduce", 65536, 2), processors=2)
+        self.assertEqual(told, {
+            "lci_collective":
+                "lcrun -n 2 lci_perf --op allreduce --size 65536 --bind core --iters 70 --format json",
+            "openmpi_collective":
+                "mpirun.openmpi -n 2 --bind-to none --oversubscribe mpi_collectives_openmpi --op allreduce --size 65536 "
+                "--bind core --seconds 0.2",
+            "mpich_collective":
+                "mpirun.mpich -n 2 -bind-to none mpi_collectives_mpich --op allreduce --size 65536 --bind core "
+                "--seconds 0.2",
+        })
+
+    def test_a_barrier_has_no_size(self):
+        told = self.commands(points.make_collective("barrier", 8, 2), processors=2)
+        self.assertFalse([words for words in told.values() if "--size" in words])
+
+    def test_more_ranks_than_processors_yield(self):
+        told = self.commands(points.make_collective("alltoall", 8, 4), processors=2)
+        self.assertIn("--mca mpi_yield_when_idle 1", told["openmpi_collective"])
+        self.assertNotIn("mpich_collective", told)
+
+    def test_a_result_without_a_time_is_refused(self):
+        one = contestants.by_key("lci_collective")
+        with mock.patch.object(contestants, "run_programs", lambda *_: '{"messages_per_s": 5}'):
+            with self.assertRaisesRegex(ValueError, "None as latency_us_mean"):
+                one.measure({"lcrun": "", "lci_perf": ""}, points.make_collective("barrier", 0, 2), 1)
+
+    def test_the_pace_is_that_of_the_calls(self):
+        paces = contestants.Paces()
+        point = points.make_collective("allgather", 8, 4)
+        paces.learn("lci_collective", point, {"messages_per_s": 4e6})
+        self.assertEqual(paces.iterations("lci_collective", point), int(1e6 * point.seconds))
 
 
 class PerftestTest(unittest.TestCase):

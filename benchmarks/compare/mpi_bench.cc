@@ -7,10 +7,10 @@
 
 #include <climits>
 #include <cstdio>
-#include <cstring>
 #include <string>
 #include <vector>
 
+#include "benchmarks/compare/mpi_library.h"
 #include "benchmarks/compare/pair_bench.h"
 #include "benchmarks/compare/pair_options.h"
 
@@ -87,24 +87,6 @@ class mpi_transport {
   int rank_ = 0;
   std::vector<mpi_lane> lanes_;
 };
-
-// The name and version, such as "Open MPI v4.1.4" or "MPICH 4.0.2".
-std::string library_name() {
-  char text[MPI_MAX_LIBRARY_VERSION_STRING] = {};
-  int length = 0;
-  MPI_Get_library_version(text, &length);
-  std::string name;
-  for (const char* at = text; *at != '\0' && *at != ',' && *at != '\n' && *at != '"'; ++at) {
-    // MPICH writes "MPICH Version:\t4.0.2".
-    name += *at == '\t' ? ' ' : *at;
-  }
-  const size_t word = name.find(" Version:");
-  if (word != std::string::npos) {
-    name.erase(word, std::strlen(" Version:"));
-    name.erase(name.find_last_not_of(' ') + 1);
-  }
-  return name;
-}
 
 int main_of(int argc, char** argv) {
   options_t options;

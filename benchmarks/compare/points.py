@@ -4,15 +4,30 @@ from typing import NamedTuple
 
 from units import plural, size_name
 
+# Collective operations, as --op of lci_perf has them.
+COLLECTIVES = ("barrier", "broadcast", "reduce", "allreduce", "reduce_scatter", "allgather", "alltoall")
+
 
 class Point(NamedTuple):
     """One measurement; each launch of a program makes one."""
 
-    test: str  # as in --test: latency, rate or bandwidth
-    size: int  # bytes of a message
-    threads: int  # of each of two ranks
+    test: str  # as in --test: latency, rate or bandwidth; or one of COLLECTIVES
+    size: int  # bytes of a message; of a collective operation, as lci_perf counts them
+    threads: int  # of each rank
     window: int  # messages under way at most
     seconds: float  # that a program measures for, about
+    ranks: int = 2
+
+    @property
+    def is_collective(self):
+        return self.test in COLLECTIVES
+
+    @property
+    def messages_per_iteration(self):
+        """How many messages programs count for what they call an iteration."""
+        if self.is_collective:
+            return self.ranks
+        return 2 if self.test == "latency" else self.window
 
     @property
     def row(self):
@@ -26,6 +41,9 @@ class Point(NamedTuple):
 
     @property
     def name(self):
+        if self.is_collective:
+            what = self.test if self.test == "barrier" else "%s of %s" % (self.test, size_name(self.size))
+            return "%s, %d ranks" % (what, self.ranks)
         threads = plural(self.threads, "thread")
         return "%s of %s, %s a rank%s" % (self.test, size_name(self.size), threads, self.depth)
 
@@ -53,6 +71,8 @@ def metrics(point):
     With more threads than cores, the median says nothing of those that waited for a time slice; there the mean comes
     first.
     """
+    if point.is_collective:
+        return [MEAN_LATENCY]
     if point.test == "latency":
         return [MEDIAN_LATENCY] if point.threads == 1 else [MEAN_LATENCY, MEDIAN_LATENCY, TAIL_LATENCY]
     return [RATE] if point.test == "rate" else [BANDWIDTH]
@@ -98,8 +118,27 @@ BANDWIDTH_SIZES = [1024, 4096, 16384, 65536, 262144, 1 << 20]
 RATE_THREADS = [1, 2, 4, 8]
 
 
+# Of the calls of collective operations.
+COLLECTIVE_SIZES = [8, 1024, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20]
+COLLECTIVE_RANKS = [2, 4]
+
+
+def make_collective(test, size, ranks, quick=False):
+    return Point(test, 0 if test == "barrier" else size, 1, 1, 0.01 if quick else 0.2, ranks)
+
+
+def collective_points(ranks, quick=False):
+    """Those of a comparison of collective operations, in the order in which they are measured."""
+    wanted = []
+    for count in ranks:
+        for test in COLLECTIVES:
+            sizes = [0] if test == "barrier" else [8, 65536] if quick else COLLECTIVE_SIZES
+            wanted += [make_collective(test, size, count, quick) for size in sizes]
+    return wanted
+
+
 def all_points(quick=False):
-    """The points of a whole comparison, in the order in which they are measured."""
+    """The points of a whole comparison of messages, in the order in which they are measured."""
     if quick:
         wanted = [("latency", 8, 1), ("latency", 1024, 1), ("rate", 8, 1), ("bandwidth", 65536, 1), ("rate", 8, 2)]
     else:

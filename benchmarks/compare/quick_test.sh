@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The comparison with itself: the library's own tool and the limits of the machine, without peers; all that it writes.
+# The comparisons with themselves: the library's own tool and the limits of the machine, without peers; all that it writes.
 # usage: quick_test.sh RUN LCRUN LCI_PERF PHYSICAL CACHELINE_PROBE
 set -euo pipefail
 
@@ -8,7 +8,15 @@ if (($(nproc) < 2)); then
   exit 0
 fi
 out=$TEST_TMPDIR/out
-"$1" --quick --only '^(LCI|limit)' --out "$out" --lcrun "$2" --lci-perf "$3" --physical "$4" --cacheline-probe "$5"
+compare() {
+  "$@" --quick --lcrun "$lcrun" --lci-perf "$lci_perf" --physical "$physical" --cacheline-probe "$probe"
+}
+run=$1 lcrun=$2 lci_perf=$3 physical=$4 probe=$5
+compare "$run" --only '^(LCI|limit)' --out "$out"
+compare "$run" --collectives --ranks 2,3 --only '^LCI$' --out "$TEST_TMPDIR/collectives"
+for name in launches.jsonl report.txt table.md; do
+  [[ -s $TEST_TMPDIR/collectives/$name ]] || { echo "$name of collective operations was not written"; exit 1; }
+done
 for name in launches.jsonl report.txt table.md; do
   [[ -s $out/$name ]] || { echo "$name was not written"; exit 1; }
 done

@@ -48,12 +48,17 @@ def metric_rows(table, point, metric):
     for contestant in CONTESTANTS:
         summary = table.summary(contestant.key, point, metric)
         if summary is not None:
-            reference = reference_for(point, contestant.over)
+            reference = reference_for(point, contestant.contest)
             rows.append((contestant, summary, table.ratio(contestant.key, reference, point, metric)))
     return sorted(rows, key=lambda row: row[1].median, reverse=not metric.less_is_better)
 
 
-def text_report(launches, quick=False):
+def points_of(launches):
+    """Each once, in the order in which they were measured."""
+    return list(dict.fromkeys(launch.point for launch in launches))
+
+
+def text_report(launches):
     """Everything, to be read in a terminal."""
     lines = count_states(launches)
     main = main_state(launches)
@@ -62,7 +67,7 @@ def text_report(launches, quick=False):
         if table.launches() == 0:
             continue
         lines += ["", "==== %s (%d launches)" % (state, table.launches())]
-        for point in points.all_points(quick):
+        for point in points_of(launches):
             for metric in points.metrics(point):
                 rows = metric_rows(table, point, metric)
                 if not rows:
@@ -74,6 +79,15 @@ def text_report(launches, quick=False):
                         contestant.name, figures(summary.median), figures(summary.low), figures(summary.high),
                         summary.count, "" if ratio is None else "%.2f" % ratio))
     return "\n".join(lines) + "\n"
+
+
+def ratio_to_best(table, point, metric):
+    """How many times better the library is than the best of its peers. None without enough launches."""
+    ratios = [
+        ratio for contestant, _, ratio in metric_rows(table, point, metric)
+        if contestant.is_peer and ratio is not None
+    ]
+    return min(ratios, default=None)
 
 
 def column_name(point, metric):
@@ -97,19 +111,54 @@ def markdown_table(table, wanted):
                 figures(summary.median), figures(summary.low), figures(summary.high)))
         if any(cells):
             lines.append("| %s | %s |" % (contestant.name, " | ".join(cells)))
-    cells = []
-    for point, metric in columns:
-        ratios = [
-            ratio for contestant, _, ratio in metric_rows(table, point, metric)
-            if contestant.is_peer and ratio is not None
-        ]
-        cells.append("%.2f" % min(ratios) if ratios else "")
+    ratios = [ratio_to_best(table, *column) for column in columns]
+    cells = ["" if ratio is None else "%.2f" % ratio for ratio in ratios]
     lines.append("| **LCI against the best peer, times better** | %s |" % " | ".join(cells))
     return "\n".join(lines) + "\n"
 
 
+def collective_table(table, wanted):
+    """Operations by sizes: the median of each library, and the ratio of the best peer's to the library's."""
+    sizes = list(dict.fromkeys(point.size for point in wanted if point.size > 0))
+    taking = [
+        one for one in CONTESTANTS
+        if any(table.summary(one.key, point) is not None for point in wanted)
+    ]
+    lines = [
+        "| %s | " % " / ".join(one.name for one in taking) + " | ".join(size_name(size) for size in sizes) + " |",
+        "|---|" + "---|" * len(sizes),
+    ]
+    for test in dict.fromkeys(point.test for point in wanted):
+        cells = {}
+        for point in (one for one in wanted if one.test == test):
+            summaries = [table.summary(one.key, point) for one in taking]
+            cell = " / ".join("" if one is None else figures(one.median) for one in summaries)
+            ratio = ratio_to_best(table, point, points.MEAN_LATENCY)
+            # A barrier has no size.
+            cells[point.size or sizes[0]] = cell if ratio is None else "%s (%.2f)" % (cell, ratio)
+        lines.append("| %s | " % test + " | ".join(cells.get(size, "") for size in sizes) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def collective_report(launches, machine):
+    """A table for each number of ranks, of the main state only."""
+    state = main_state(launches)
+    table = Table(launches, state)
+    parts = [
+        "%s. Microseconds a call, medians of the launches in the state \"%s\"; in parentheses, how many times faster LCI "
+        "is than the faster of the others." % (machine, state)
+    ]
+    wanted = points_of(launches)
+    for ranks in dict.fromkeys(point.ranks for point in wanted):
+        of_ranks = [point for point in wanted if point.ranks == ranks]
+        parts.append("%d ranks:\n\n%s" % (ranks, collective_table(table, of_ranks).rstrip()))
+    return "\n\n".join(parts) + "\n\n" + "\n".join(count_states(launches)) + "\n"
+
+
 def markdown_report(launches, machine, quick=False):
-    """What the README has: the main state only."""
+    """What the pages under docs/performance have: the main state only."""
+    if launches and launches[0].point.is_collective:
+        return collective_report(launches, machine)
     state = main_state(launches)
     table = Table(launches, state)
     parts = ["%s. Median (lowest–highest) of the launches in the state \"%s\"." % (machine, state)]

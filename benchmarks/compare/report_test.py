@@ -1,5 +1,6 @@
 import unittest
 
+import points
 import report
 from testing import FAR, latency_result, launch, rate_result
 
@@ -76,6 +77,38 @@ class MarkdownTest(unittest.TestCase):
         # Of the peers: a limit is none.
         self.assertIn("| **LCI against the best peer, times better** | 1.50 | 3.00 |  |  |  |  |", lines)
         self.assertFalse(any("THREAD_MULTIPLE" in line for line in lines))
+
+
+class CollectiveTest(unittest.TestCase):
+    def launches(self):
+        made = []
+        for test, size, times in (("barrier", 0, (0.5, 1.0)), ("allreduce", 8, (0.5, 0.4)), ("allreduce", 4096, (2.0, 3.0))):
+            point = points.make_collective(test, size, 2)
+            for key, time in zip(("lci_collective", "openmpi_collective"), times):
+                result = {"latency_us_mean": time, "messages_per_s": 2e6 / time}
+                made += [one._replace(point=point) for one in three(key, result)]
+        return made
+
+    def test_operations_by_sizes(self):
+        lines = report.markdown_report(self.launches(), "A machine").splitlines()
+        self.assertTrue(lines[0].startswith("A machine. Microseconds a call"))
+        at = lines.index("2 ranks:")
+        self.assertEqual(lines[at + 2:at + 6], [
+            "| LCI / Open MPI | 8 B | 4 KiB |",
+            "|---|---|---|",
+            "| barrier | 0.500 / 1.00 (2.00) |  |",
+            "| allreduce | 0.500 / 0.400 (0.80) | 2.00 / 3.00 (1.50) |",
+        ])
+
+    def test_a_rank_count_has_a_table(self):
+        launches = self.launches()
+        launches += [one._replace(point=one.point._replace(ranks=4)) for one in launches]
+        text = report.markdown_report(launches, "A machine")
+        self.assertIn("\n2 ranks:\n", text)
+        self.assertIn("\n4 ranks:\n", text)
+
+    def test_in_a_terminal(self):
+        self.assertIn("allreduce of 4 KiB, 2 ranks (mean), us", report.text_report(self.launches()))
 
 
 if __name__ == "__main__":

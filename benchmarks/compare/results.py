@@ -48,8 +48,11 @@ def state_of(distance_ns):
     return "far" if distance_ns > FAR_ABOVE else "middle"
 
 
-def parse_result(text):
-    """The last line of JSON that a program printed, checked; ValueError if it has none or a wrong one."""
+def parse_result(text, fields=("messages_per_s", "bytes_per_s")):
+    """The last line of JSON that a program printed; ValueError if it has none or a wrong one.
+
+    fields: that it has to have, above 0; a latency has a median besides.
+    """
     lines = [line for line in text.splitlines() if line.startswith("{")]
     if not lines:
         raise ValueError("printed no line of JSON, but %r" % text[-200:])
@@ -57,12 +60,9 @@ def parse_result(text):
         result = json.loads(lines[-1])
     except json.JSONDecodeError as error:
         raise ValueError("printed %r, which is not JSON (%s)" % (lines[-1][:200], error)) from None
-    for key in ("messages_per_s", "bytes_per_s"):
+    for key in fields + ("latency_us_p50",) * (result.get("test") == "latency"):
         if not isinstance(result.get(key), (int, float)) or not result[key] > 0:
             raise ValueError("printed %r as %s" % (result.get(key), key))
-    if result.get("test") == "latency":
-        if not isinstance(result.get("latency_us_p50"), (int, float)) or not result["latency_us_p50"] > 0:
-            raise ValueError("printed %r as latency_us_p50" % result.get("latency_us_p50"))
     return result
 
 

@@ -8,6 +8,7 @@ import unittest
 from unittest import mock
 
 import building
+import points
 import results
 from testing import LCI_LINE, latency_result, launch, write_script
 
@@ -18,6 +19,7 @@ _loader.exec_module(run)
 
 # Prints the result of the options that it was given.
 FAKE = [
+    "test=latency; size=0; threads=1",
     "while [ $# -gt 0 ]; do",
     '  case $1 in --test) test=$2 ;; --size) size=$2 ;; --threads) threads=$2 ;; esac; shift',
     "done",
@@ -64,6 +66,17 @@ class RunTest(unittest.TestCase):
         self.assertEqual({one.state for one in launches}, {"near"})
         self.assertEqual({one.contestant for one in launches},
                          {"lci_am", "lci_queue", "lci_send", "lci_shared", "line", "ring", "copy", "vm_readv"})
+
+    def test_collective_operations(self):
+        code, output, _ = self.main("--quick", "--collectives", "--ranks", "2,3")
+        self.assertEqual(code, 0)
+        self.assertIn("compare: Open MPI takes no part: not installed (package openmpi-bin)", output)
+        self.assertIn("reduce_scatter of 64 KiB, 3 ranks (mean), us", output)
+        self.assertEqual({name for name in os.listdir(self.out) if name.endswith("-3-ranks.svg")},
+                         {name + "-3-ranks.svg" for name in points.COLLECTIVES if name != "barrier"})
+        launches = results.load(os.path.join(self.out, "launches.jsonl"))
+        self.assertEqual({one.contestant for one in launches}, {"lci_collective"})
+        self.assertEqual({one.point.ranks for one in launches}, {2, 3})
 
     def test_a_comparison_without_peers_is_none(self):
         code, output, _ = self.main("--no-install", "--rounds", "3", "--only", "UCX|line")
@@ -114,7 +127,8 @@ class RunTest(unittest.TestCase):
         code, _, errors = self.main("--from", os.path.join(self.folder, "nothing"))
         self.assertEqual(code, 1)
         self.assertIn("No such file", errors)
-        for words in (["--rounds", "0"], ["--only", "("], ["--most-others", "101"], ["--colour"]):
+        for words in (["--rounds", "0"], ["--only", "("], ["--most-others", "101"], ["--colour"],
+                      ["--over", "ib"], ["--over", "tcp", "--collectives"], ["--ranks", "1"], ["--ranks", "2,x"]):
             with self.subTest(words), self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()):
                 run.main(words)
 

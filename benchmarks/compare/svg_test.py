@@ -84,14 +84,15 @@ class ChartsTest(unittest.TestCase):
     def test_only_of_what_was_measured(self):
         launches = [launch("lci_am", size=size, result=latency_result(0.1 * size)) for size in (8, 64)]
         launches += [launch("ucx_tag", size=8, result=latency_result(0.2))]
-        drawn = charts.draw_all(Table(launches, "near"))
+        wanted = [one.point for one in launches]
+        drawn = charts.draw_all(Table(launches, "near"), wanted)
         self.assertEqual(list(drawn), ["latency.svg"])
         found = words(parse(drawn["latency.svg"]))
         self.assertIn("LCI active message", found)
         self.assertIn("UCX tag", found)
         self.assertNotIn("MPICH", found)
         self.assertIn("64 KiB", found)
-        self.assertEqual(charts.draw_all(Table(launches, "far")), {})
+        self.assertEqual(charts.draw_all(Table(launches, "far"), wanted), {})
 
 
 if __name__ == "__main__":

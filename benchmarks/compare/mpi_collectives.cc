@@ -1,0 +1,164 @@
+// The comparison's measurement of collective operations over MPI: blocking calls, one after the
+// other, as lci_perf makes them, with the same buffers, items and operators.
+// Built by benchmarks/compare/run with the compiler wrapper of each MPI; started by its mpirun.
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "benchmarks/compare/mpi_library.h"
+#include "benchmarks/compare/pair_options.h"
+#include "tools/cli/cli.h"
+
+namespace compare {
+namespace {
+
+namespace cli = lci::cli;
+
+enum class operation { barrier, broadcast, reduce, allreduce, reduce_scatter, allgather, alltoall };
+
+constexpr cli::word<operation> operations[] = {{"barrier", operation::barrier},
+                                               {"broadcast", operation::broadcast},
+                                               {"reduce", operation::reduce},
+                                               {"allreduce", operation::allreduce},
+                                               {"reduce_scatter", operation::reduce_scatter},
+                                               {"allgather", operation::allgather},
+                                               {"alltoall", operation::alltoall}};
+
+constexpr cli::word<bool> bindings[] = {{"core", true}, {"none", false}};
+
+struct collective_options {
+  operation op = operation::barrier;
+  size_t size = 0;       // bytes, as lci_perf counts them: of each block where there are blocks
+  double seconds = 0.1;  // that the measured run takes, about
+  bool bind_core = true;
+};
+
+cli::command command_of(collective_options* options) {
+  return {"mpi_collectives [options]",
+          "",
+          {{"--op", "OP", "the operation", cli::choice(operations, &options->op)},
+           {"--size", "N", "bytes, a multiple of 8 where they are combined",
+            cli::number(0, 1 << 26, &options->size)},
+           {"--seconds", "S", "duration of the measurement", cli::real(0, 60, &options->seconds)},
+           {"--bind", "B", "what ranks are bound to", cli::choice(bindings, &options->bind_core)}}};
+}
+
+// MPI's own error handler ends the job at the first error, so no return code is looked at.
+class collective_bench {
+ public:
+  explicit collective_bench(const collective_options& options) : options_(options) {
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank_);
+    MPI_Comm_size(MPI_COMM_WORLD, &ranks_);
+    if (options.bind_core) bind_to_core(rank_);
+    const auto blocks = static_cast<size_t>(ranks_);
+    const bool sends_blocks =
+        options.op == operation::alltoall || options.op == operation::reduce_scatter;
+    const bool receives_blocks =
+        options.op == operation::alltoall || options.op == operation::allgather;
+    sent_.assign(items() * (sends_blocks ? blocks : 1) + 1, 1.0);
+    received_.assign(items() * (receives_blocks ? blocks : 1) + 1, 0.0);
+  }
+
+  // Runs that get longer until one takes the time that was asked for; that one counts.
+  void measure() {
+    uint64_t calls = 1;
+    double seconds = run(calls);
+    while (seconds < 0.8 * options_.seconds && calls < most_calls) {
+      const double wanted = static_cast<double>(calls) * 1.1 * options_.seconds / seconds;
+      calls =
+          std::max(calls + 1, std::min({static_cast<uint64_t>(wanted), 10 * calls, most_calls}));
+      seconds = run(calls);
+    }
+    if (rank_ == 0) print(calls, seconds);
+  }
+
+ private:
+  static constexpr uint64_t most_calls = 50'000'000;
+
+  size_t items() const { return options_.size / sizeof(double); }
+
+  void call() {
+    const int bytes = static_cast<int>(options_.size);
+    const int count = static_cast<int>(items());
+    double* const in = received_.data();
+    const double* const out = sent_.data();
+    switch (options_.op) {
+      case operation::barrier:
+        MPI_Barrier(MPI_COMM_WORLD);
+        return;
+      case operation::broadcast:
+        MPI_Bcast(rank_ == 0 ? sent_.data() : in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD);
+        return;
+      case operation::reduce:
+        MPI_Reduce(out, in, count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD);
+        return;
+      case operation::allreduce:
+        MPI_Allreduce(out, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        return;
+      case operation::reduce_scatter:
+        MPI_Reduce_scatter_block(out, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        return;
+      case operation::allgather:
+        MPI_Allgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
+        return;
+      case operation::alltoall:
+        MPI_Alltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD);
+        return;
+    }
+  }
+
+  // Seconds of the slowest rank, which all ranks learn.
+  double run(uint64_t calls) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    for (uint64_t i = 0; i < calls; ++i) call();
+    const double own = MPI_Wtime() - begin;
+    double slowest = 0;
+    MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+    return std::max(slowest, 1e-9);
+  }
+
+  void print(uint64_t calls, double seconds) const {
+    const double rate = static_cast<double>(calls) / seconds;
+    std::printf(
+        "{\"op\": \"%s\", \"test\": \"collective\", \"size\": %zu, \"backend\": \"%s\", \"ranks\": "
+        "%d, "
+        "\"iterations\": %llu, \"latency_us_mean\": %.4f, \"messages_per_s\": %.1f}\n",
+        cli::name_of(operations, options_.op), options_.size, library_name().c_str(), ranks_,
+        static_cast<unsigned long long>(calls), 1e6 / rate, rate * ranks_);
+    std::fflush(stdout);
+  }
+
+  const collective_options options_;
+  int rank_ = 0;
+  int ranks_ = 0;
+  std::vector<double> sent_;
+  std::vector<double> received_;
+};
+
+int main_of(int argc, char** argv) {
+  collective_options options;
+  const cli::command command = command_of(&options);
+  try {
+    if (cli::parse(command, argc, argv).wanted == cli::request::help) {
+      std::fputs(cli::help(command).c_str(), stdout);
+      return 0;
+    }
+  } catch (const cli::usage_error& error) {
+    std::fprintf(stderr, "mpi_collectives: %s\n", error.what());
+    return 2;
+  }
+  MPI_Init(nullptr, nullptr);
+  collective_bench(options).measure();
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace
+}  // namespace compare
+
+int main(int argc, char** argv) { return compare::main_of(argc, argv); }
