@@ -60,6 +60,8 @@ class text_piece {
   std::string_view text() const { return text_; }
 
  private:
+  template <class... Number>
+  void write_digits(Number... number);
   void write(int64_t number);
   void write(uint64_t number);
   void write(double number);
