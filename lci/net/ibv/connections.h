@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lci/base/status.h"
-#include "lci/net/ibv/completion_sink.h"
+#include "lci/net/completion_sink.h"
 #include "lci/net/ibv/heartbeats.h"
 #include "lci/net/ibv/monitor_ring.h"
 #include "lci/net/ibv/peer_table.h"

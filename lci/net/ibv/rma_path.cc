@@ -78,12 +78,7 @@ int rma_path::issue(send_queue& through, const work& what) {
 }
 
 void rma_path::finish(int rank, const work& finished, bool failed) {
-  completion done;
-  done.kind = finished.operation == op_kind::get ? completion_kind::get : completion_kind::put;
-  done.rank = rank;
-  done.context = finished.context;
-  done.failed = failed;
-  sink_.give(done);
+  sink_.give(make_completion(finished.operation, rank, finished.context, failed));
 }
 
 // Recovery.

@@ -10,7 +10,7 @@
 #include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
 #include "lci/net/backend.h"
-#include "lci/net/ibv/completion_sink.h"
+#include "lci/net/completion_sink.h"
 #include "lci/net/ibv/message_path.h"
 #include "lci/net/ibv/peer_table.h"
 #include "lci/net/ibv/regions.h"

@@ -158,9 +158,8 @@ int connections::greet_all() {
 // Delivers nothing: what arrives already is kept for the first poll.
 void connections::progress() {
   const std::lock_guard<ds::spinlock> guard(*core_.lock);
-  batch nothing{nullptr, 0};
-  reader_.read(nothing);
-  reader_.give(&nothing);
+  reader_.read();
+  reader_.give();
   failures_.check();
 }
 

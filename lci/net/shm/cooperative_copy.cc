@@ -145,11 +145,7 @@ bool cooperative_copies::close(int rank, bool all, completion* out) {
     free_slot(with, number);
     const request& finished = with.requests[number];
     if (!finished.waits) continue;
-    *out = completion();
-    out->kind = completion_kind::put;
-    out->rank = rank;
-    out->context = finished.context;
-    out->failed = end != cooperative_copied;
+    *out = make_completion(op_kind::put, rank, finished.context, end != cooperative_copied);
     if (out->failed) {
       timed_.gave_up(copy_path::kernel, rank, finished.size);
     } else {
@@ -203,10 +199,7 @@ bool cooperative_copies::take_done(int rank, const incoming& message, completion
     LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
   }
   if (!*notified) return true;
-  *out = completion();
-  out->kind = completion_kind::remote_put;
-  out->rank = rank;
-  out->imm = message.imm;
+  *out = make_event(completion_kind::remote_put, rank, message.imm);
   return true;
 }
 

@@ -293,10 +293,7 @@ bool shm_device::report_failure(int rank, batch* out) {
     if (!requests_.give_up(rank, out->next) && !cooperative_.give_up(rank, out->next)) break;
     ++out->next;
   }
-  *out->next = completion();
-  out->next->kind = completion_kind::peer_failed;
-  out->next->rank = rank;
-  ++out->next;
+  *out->next++ = make_event(completion_kind::peer_failed, rank);
   return true;
 }
 

@@ -93,11 +93,7 @@ bool request_table::write_piece(request& of, uint32_t number, ring_writer& write
 void request_table::close(int rank, uint32_t operation, bool failed, completion* out) {
   conversation& with = with_[static_cast<size_t>(rank)];
   const request& closed = with.requests[operation];
-  *out = completion();
-  out->kind = closed.kind == op_kind::get ? completion_kind::get : completion_kind::put;
-  out->rank = rank;
-  out->context = closed.context;
-  out->failed = failed;
+  *out = make_completion(closed.kind, rank, closed.context, failed);
   if (closed.begin != 0 && failed) {
     timed_.gave_up(copy_path::ring, rank, closed.size);
   } else if (closed.begin != 0) {
@@ -188,10 +184,7 @@ request_table::result request_table::take_put(int rank, const incoming& message,
   header.flag = open ? 1 : 0;
   queue_reply(rank, answer, back);
   if (!notifies || !open) return result::nothing;
-  *out = completion();
-  out->kind = completion_kind::remote_put;
-  out->rank = rank;
-  out->imm = message.imm;
+  *out = make_event(completion_kind::remote_put, rank, message.imm);
   return result::completed;
 }
 

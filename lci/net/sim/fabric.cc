@@ -283,14 +283,8 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
       ++each;
       continue;
     }
-    completion finished;
-    finished.kind = operation.kind == op_kind::send  ? completion_kind::send
-                    : operation.kind == op_kind::get ? completion_kind::get
-                                                     : completion_kind::put;
-    finished.rank = operation.rank;
-    finished.context = operation.context;
-    finished.failed = lost || !execute(rank, uid, operation, &*each);
-    write(finished);
+    const bool failed = lost || !execute(rank, uid, operation, &*each);
+    write(make_completion(operation.kind, operation.rank, operation.context, failed));
     each = device.posted.erase(each);
   }
   // Messages of each sender in their order, senders in any.
@@ -301,10 +295,7 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
     while (*count < max && !path.messages.empty() && path.messages.front().ready &&
            path.messages.front().due <= now_) {
       message& arrived = path.messages.front();
-      completion delivered;
-      delivered.kind = arrived.kind;
-      delivered.rank = static_cast<int>(sender);
-      delivered.imm = arrived.imm;
+      completion delivered = make_event(arrived.kind, static_cast<int>(sender), arrived.imm);
       delivered.imm_high = arrived.imm_high;
       if (arrived.kind == completion_kind::recv) {
         delivered.size = arrived.bytes.size();
@@ -321,10 +312,7 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
         (path.messages.empty() || !path.messages.front().ready)) {
       path.messages.clear();
       device.failure_due[sender] = 0;
-      completion failed;
-      failed.kind = completion_kind::peer_failed;
-      failed.rank = static_cast<int>(sender);
-      write(failed);
+      write(make_event(completion_kind::peer_failed, static_cast<int>(sender)));
     }
   }
   return *count > 0 ? error_t(errorcode_t::done) : errorcode_t::retry;
