@@ -147,7 +147,7 @@ class device {
     return false;
   }
 
-  // ---- For a thread that sleeps instead of polling in vain. Off the fast path.
+  // For a thread that sleeps instead of polling in vain. Off the fast path.
 
   // The sleep of a device without descriptors, and of a device that needs a poll soon.
   static constexpr std::chrono::microseconds short_sleep{1000};

@@ -12,7 +12,7 @@
 
 namespace lci::net {
 
-// ---- queues of a network that has them -------------------------------------------------------
+// Queues of a network that has them.
 
 struct queue_lengths {
   size_t sends_of_posts = 0;  // operations that the program may have under way
@@ -39,7 +39,7 @@ inline size_t packets_held(const queue_lengths& queues) {
          + queues.sends();  // each may be from one
 }
 
-// ---- shared memory ---------------------------------------------------------------------------
+// Shared memory.
 
 // Bytes of the ring that one rank writes and another reads.
 //   room for four of the largest messages: so that one that wraps around the end leaves room for

@@ -61,7 +61,7 @@ void cooperative_copies::attach(int rank, cooperative_slot* outgoing, cooperativ
   with_[static_cast<size_t>(rank)].incoming = incoming;
 }
 
-// ---- requester ----------------------------------------------------------------------------------
+// Requester.
 
 error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_writer& writer,
                                 int64_t begin) {
@@ -156,7 +156,7 @@ bool cooperative_copies::close(int rank, bool all, completion* out) {
   return false;
 }
 
-// ---- target -------------------------------------------------------------------------------------
+// Target.
 
 bool cooperative_copies::take(int rank, const incoming& message) {
   conversation& with = with_[static_cast<size_t>(rank)];

@@ -248,7 +248,7 @@ void shm_device::release(const completion& received) {
   reader(rank).free(static_cast<uint32_t>(received.lease), received.size);
 }
 
-// ---- failures -----------------------------------------------------------------------------------
+// Failures.
 
 void shm_device::check_for_failures() {
   if (health_.check_due(std::chrono::steady_clock::now()).count() == 0) return;

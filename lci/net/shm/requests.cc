@@ -17,7 +17,7 @@ request_table::request_table(int ranks, region_table& regions, size_t piece, lar
       timed_(timed),
       with_(new conversation[static_cast<size_t>(ranks)]) {}
 
-// ---- requester ----------------------------------------------------------------------------------
+// Requester.
 
 error_t request_table::post(const op& operation, ring_writer& writer, int64_t begin) {
   conversation& with = with_[static_cast<size_t>(operation.rank)];
@@ -144,7 +144,7 @@ bool request_table::give_up(int rank, completion* out) {
   return true;
 }
 
-// ---- target -------------------------------------------------------------------------------------
+// Target.
 
 request_table::result request_table::take(int rank, const incoming& message, ring_writer& back,
                                           completion* out) {

@@ -31,8 +31,7 @@ void fabric::record(uint64_t a, uint64_t b, uint64_t c) {
   for (uint64_t word : {now_, a, b, c}) trace_ = (trace_ ^ word) * 0x100000001b3 + 1;
 }
 
-// ---- devices
-// ------------------------------------------------------------------------------------------
+// Devices.
 
 fabric::device_state& fabric::device_of(int rank, int uid) {
   return ranks_[static_cast<size_t>(rank)].devices[uid];
@@ -73,8 +72,7 @@ bool fabric::has_died(int rank) const {
   return ranks_[static_cast<size_t>(rank)].lost;
 }
 
-// ---- memory
-// -------------------------------------------------------------------------------------------
+// Memory.
 
 local_region fabric::register_memory(int rank, void* address, size_t size) {
   const std::lock_guard<std::mutex> guard(mutex_);
@@ -111,8 +109,7 @@ unsigned char* fabric::find_remote(const op& operation) {
   return open.base == nullptr ? &nothing : open.base + operation.remote_offset;
 }
 
-// ---- posting
-// ------------------------------------------------------------------------------------------
+// Posting.
 
 // What the contract leaves to the caller.
 void fabric::check(int rank, const op& operation) const {
@@ -259,8 +256,7 @@ bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offse
   return true;
 }
 
-// ---- polling
-// ------------------------------------------------------------------------------------------
+// Polling.
 
 error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* count) {
   deterministic_scheduler::pass();
@@ -324,8 +320,7 @@ void fabric::release(int rank, int uid, uint64_t lease) {
   LCI_CHECK(erased == 1, "lease ", lease, " of rank ", rank, " was released before");
 }
 
-// ---- loss
-// ---------------------------------------------------------------------------------------------
+// Loss.
 
 void fabric::lose(int rank) {
   const std::lock_guard<std::mutex> guard(mutex_);
