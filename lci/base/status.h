@@ -28,14 +28,22 @@ namespace lci::base {
 
 // Every error code: its name, its value, and its text. Name and value are the canonical ones of
 // absl::StatusCode and gRPC.
-#define LCI_STATUS_CODES(code_)                                                                 \
-  code_(Unknown, 2, "UNKNOWN") code_(InvalidArgument, 3, "INVALID_ARGUMENT")                    \
-      code_(DeadlineExceeded, 4, "DEADLINE_EXCEEDED") code_(NotFound, 5, "NOT_FOUND") code_(    \
-          AlreadyExists, 6, "ALREADY_EXISTS") code_(PermissionDenied, 7, "PERMISSION_DENIED")   \
-          code_(ResourceExhausted, 8, "RESOURCE_EXHAUSTED")                                     \
-              code_(FailedPrecondition, 9, "FAILED_PRECONDITION") code_(Aborted, 10, "ABORTED") \
-                  code_(Unimplemented, 12, "UNIMPLEMENTED") code_(Internal, 13, "INTERNAL")     \
-                      code_(Unavailable, 14, "UNAVAILABLE") code_(DataLoss, 15, "DATA_LOSS")
+// clang-format off
+#define LCI_STATUS_CODES(code_)                       \
+  code_(Unknown, 2, "UNKNOWN")                        \
+  code_(InvalidArgument, 3, "INVALID_ARGUMENT")       \
+  code_(DeadlineExceeded, 4, "DEADLINE_EXCEEDED")     \
+  code_(NotFound, 5, "NOT_FOUND")                     \
+  code_(AlreadyExists, 6, "ALREADY_EXISTS")           \
+  code_(PermissionDenied, 7, "PERMISSION_DENIED")     \
+  code_(ResourceExhausted, 8, "RESOURCE_EXHAUSTED")   \
+  code_(FailedPrecondition, 9, "FAILED_PRECONDITION") \
+  code_(Aborted, 10, "ABORTED")                       \
+  code_(Unimplemented, 12, "UNIMPLEMENTED")           \
+  code_(Internal, 13, "INTERNAL")                     \
+  code_(Unavailable, 14, "UNAVAILABLE")               \
+  code_(DataLoss, 15, "DATA_LOSS")
+// clang-format on
 
 // kOk, kInvalidArgument, and so on.
 enum class StatusCode : int {

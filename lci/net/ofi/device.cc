@@ -87,9 +87,9 @@ base::StatusOr<std::unique_ptr<device>> ofi_device::make(ofi_context& context,
   std::unique_ptr<ofi_device> made(new ofi_device(context, config));
   const base::Status status = made->connections_.connect(boot, made->open());
   if (!status.ok()) {
-    return base::Status(status.code(),
-                        base::StrCat("device ", config.uid, ", provider ",
-                                     context.chosen_provider().name(), ": ", status.message()));
+    return base::WithPrefix(
+        base::StrCat("device ", config.uid, ", provider ", context.chosen_provider().name(), ": "),
+        status);
   }
   made->connected_ = true;
   return std::unique_ptr<device>(std::move(made));

@@ -72,15 +72,12 @@ bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t s
 base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot,
                                                            const context_config& config) {
   std::unique_ptr<shm_context> made(new shm_context(boot, config));
-  const auto all = exchange(boot, "shm-ranks", made->introduce());
-  if (!all.ok()) return all.status();
-  base::Status status;
-  made->peers_.reserve(all->size());
-  for (int r = 0; r < boot.size() && status.ok(); ++r) {
-    status = made->add_peer(r, (*all)[static_cast<size_t>(r)]);
-  }
-  // Nobody closes a descriptor, or goes away, before all have opened it.
-  if (base::Status agreed = agree(boot, "shm-ready", status); !agreed.ok()) return agreed;
+  made->peers_.reserve(static_cast<size_t>(boot.size()));
+  // No rank closes its descriptor, or ends, before all ranks have opened it.
+  const base::Status met =
+      exchange_and_accept(boot, "shm-ranks", made->introduce(),
+                          [&](int r, const std::string& told) { return made->add_peer(r, told); });
+  if (!met.ok()) return met;
   made->own_directory_.close_descriptor();
   return std::unique_ptr<context>(std::move(made));
 }
@@ -126,7 +123,7 @@ base::Status shm_context::reason(int other, const base::Status& failure) const {
     boot_.report_lost(other);
     return base::AbortedError(base::StrCat("rank ", other, " is lost: its process has ended"));
   }
-  return base::Status(failure.code(), base::StrCat("rank ", other, ": ", failure.message()));
+  return base::WithPrefix(base::StrCat("rank ", other, ": "), failure);
 }
 
 base::Status shm_context::add_peer(int other, const std::string& bytes) {
