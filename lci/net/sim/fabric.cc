@@ -1,10 +1,10 @@
 #include "lci/net/sim/fabric.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
 
 #include "lci/base/check.h"
-#include "lci/net/sim/deterministic_scheduler.h"
 
 namespace lci::net::sim {
 namespace {
@@ -18,7 +18,15 @@ uint64_t checksum(const void* bytes, size_t size) {
   return hash;
 }
 
+std::atomic<void (*)()> step_hook{nullptr};
+
+void step() {
+  if (auto* const hook = step_hook.load(std::memory_order_acquire); hook != nullptr) hook();
+}
+
 }  // namespace
+
+void fabric::set_step_hook(void (*hook)()) { step_hook.store(hook, std::memory_order_release); }
 
 fabric::fabric(int ranks, const settings& how) : how_(how), ranks_(static_cast<size_t>(ranks)) {}
 
@@ -202,7 +210,7 @@ bool fabric::execute(int rank, int uid, const op& operation, const pending* was)
 }
 
 error_t fabric::post(int rank, int uid, const op& operation) {
-  deterministic_scheduler::pass();
+  step();
   const std::lock_guard<std::mutex> guard(mutex_);
   check(rank, operation);
   device_state& device = device_of(rank, uid);
@@ -238,7 +246,7 @@ error_t fabric::post(int rank, int uid, const op& operation) {
 }
 
 bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offset, int64_t value) {
-  deterministic_scheduler::pass();
+  step();
   const std::lock_guard<std::mutex> guard(mutex_);
   LCI_CHECK(how_.has_add, "add");
   record(3, static_cast<uint64_t>(peer), static_cast<uint64_t>(value));
@@ -259,7 +267,7 @@ bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offse
 // Polling.
 
 error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* count) {
-  deterministic_scheduler::pass();
+  step();
   const std::lock_guard<std::mutex> guard(mutex_);
   *count = 0;
   ++now_;
