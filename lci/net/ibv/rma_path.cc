@@ -36,9 +36,8 @@ rma_path::rma_path(peer_table& peers, wanted_connections& wanted, const region_t
       sink_(sink),
       messages_(messages),
       links_(links),
-      recoveries_(static_cast<size_t>(peers.ranks())) {
-  pending_.reserve(static_cast<size_t>(peers.ranks()));
-}
+      recoveries_(static_cast<size_t>(peers.ranks())),
+      pending_(peers.ranks()) {}
 
 error_t rma_path::post(const op& operation) {
   send_queue& queue = queue_to(operation.rank);
@@ -141,23 +140,8 @@ base::Status rma_path::reset_and_repost(int rank) {
   return status;
 }
 
-void rma_path::add_pending(int rank) {
-  if (recovery_of(rank).is_pending) return;
-  recovery_of(rank).is_pending = true;
-  pending_.push_back(rank);
-}
-
 void rma_path::advance() {
-  for (size_t i = 0; i < pending_.size();) {
-    const int rank = pending_[i];
-    if (peers_.is_alive(rank) && advance(rank)) {
-      ++i;
-      continue;
-    }
-    recovery_of(rank).is_pending = false;
-    pending_[i] = pending_.back();
-    pending_.pop_back();
-  }
+  pending_.process_all([this](int rank) { return peers_.is_alive(rank) && advance(rank); });
 }
 
 // Returns whether something is left to be done.

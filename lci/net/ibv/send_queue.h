@@ -104,8 +104,6 @@ class send_queue {
     unsignaled_ = signaled ? 0 : unsignaled_ + 1;
     return 0;
   }
-  // Whether the last requests in flight are unsignaled.
-  bool is_silent() const { return unsignaled_ > 0; }
   // Moves the head back to the tail: the queue pair was reset, and the entries are reposted.
   void rewind() {
     head_.store(tail_.load(std::memory_order_relaxed), std::memory_order_relaxed);

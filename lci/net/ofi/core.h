@@ -17,8 +17,8 @@
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/endpoint.h"
 #include "lci/net/ofi/packets.h"
-#include "lci/net/ofi/pending_ranks.h"
 #include "lci/net/peer_health.h"
+#include "lci/net/pending_ranks.h"
 
 namespace lci::net::ofi {
 
