@@ -25,15 +25,9 @@ struct introduction {
   uint64_t image;
 };
 
-uint64_t hash(std::string_view text) {
-  uint64_t value = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return value;
-}
-
 introduction introduce_ourselves() {
   const boot::process_id self = boot::this_process();
-  return {wire_version, hash(boot::process_domain()), self.pid, self.start_time, self.image};
+  return {wire_version, base::Fnv1a(boot::process_domain()), self.pid, self.start_time, self.image};
 }
 
 }  // namespace
@@ -108,9 +102,8 @@ base::Status ofi_context::open(const wanted_provider& wanted) {
 }
 
 std::string ofi_context::description() const {
-  static constexpr const char* modes[] = {"by the provider", "asked of the target", "in messages"};
   return base::StrCat("ofi (provider ", provider_.name(), " on ", provider_.info->domain_attr->name,
-                      ", puts and gets ", modes[static_cast<int>(provider_.rma)], ")");
+                      ", puts and gets ", describe(provider_.rma), ")");
 }
 
 ofi_context::~ofi_context() {

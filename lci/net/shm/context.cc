@@ -40,15 +40,6 @@ peer::~peer() {
   if (pidfd >= 0) close(pidfd);
 }
 
-peer::peer(peer&& other) noexcept
-    : pid(other.pid),
-      process(other.process),
-      pidfd(std::exchange(other.pidfd, -1)),
-      access(other.access),
-      directory(std::move(other.directory)),
-      views(std::move(other.views)),
-      thread_views(std::move(other.thread_views)) {}
-
 bool peer::has_ended(int milliseconds) const {
   if (pidfd < 0) return !boot::is_alive(process);
   pollfd watch{pidfd, POLLIN, 0};
@@ -72,7 +63,7 @@ bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t s
 base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot,
                                                            const context_config& config) {
   std::unique_ptr<shm_context> made(new shm_context(boot, config));
-  made->peers_.reserve(static_cast<size_t>(boot.size()));
+  made->peers_ = base::make_aligned_array<peer>(static_cast<size_t>(boot.size()));
   // No rank closes its descriptor, or ends, before all ranks have opened it.
   const base::Status met =
       exchange_and_accept(boot, "shm-ranks", made->introduce(),
@@ -141,8 +132,7 @@ base::Status shm_context::add_peer(int other, const std::string& bytes) {
                      "numbers); the shm backend joins the ranks of one host only; "
                      "LCI_ATTR_BACKEND=ofi joins any"));
   }
-  peers_.emplace_back();
-  peer& p = peers_.back();
+  peer& p = peers_[static_cast<size_t>(other)];
   p.pid = static_cast<pid_t>(theirs.pid);
   p.process = {theirs.proc_pid, theirs.start_time, theirs.image};
   // No wrapper in the C library of every distribution that we run on.
@@ -188,7 +178,7 @@ base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
 }
 
 bool shm_context::any_target_copies() const {
-  return std::any_of(peers_.begin(), peers_.end(),
+  return std::any_of(peers_.get(), peers_.get() + size(),
                      [](const peer& p) { return p.access == reach::target_copies; });
 }
 

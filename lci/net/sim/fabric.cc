@@ -5,17 +5,13 @@
 #include <cstring>
 
 #include "lci/base/check.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::sim {
 namespace {
 
-// FNV-1a.
 uint64_t checksum(const void* bytes, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t i = 0; i < size; ++i) {
-    hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
-  }
-  return hash;
+  return base::Fnv1a({static_cast<const char*>(bytes), size});
 }
 
 std::atomic<void (*)()> step_hook{nullptr};
