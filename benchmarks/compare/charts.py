@@ -29,7 +29,7 @@ def series_of(contestant, table, wanted):
 
 
 def chart(title, x_label, y_label, x_name, table, wanted):
-    """None if nobody has measured any of it."""
+    """None if no contestant has measured any of it."""
     series = [series_of(contestant, table, wanted) for contestant in CONTESTANTS]
     series = [one for one in series if one.points]
     if not series:
@@ -38,7 +38,7 @@ def chart(title, x_label, y_label, x_name, table, wanted):
 
 
 def draw_all(table, quick=False):
-    """The files' contents by name; without those of which nothing was measured."""
+    """The files' contents by name; without charts that have no measurement."""
 
     def wanted(test, sizes, threads):
         # x is the size, unless there is only one.

@@ -109,7 +109,7 @@ def markdown_table(table, wanted):
 
 
 def markdown_report(launches, machine, quick=False):
-    """What the README has: the main state only."""
+    """The part for the README: the main state only."""
     state = main_state(launches)
     table = Table(launches, state)
     parts = ["%s. Median (lowest–highest) of the launches in the state \"%s\"." % (machine, state)]

@@ -114,7 +114,7 @@ inline void choose_network(global_attr_t* defaults) {
   defaults->ofi_provider_name = std::getenv("LCI_TEST_PROVIDER");
 }
 
-// What checks the operations of all ranks of the process if LCI_CHECK is 1; null otherwise.
+// Checks the operations of all ranks of the process if LCI_CHECK is 1; null otherwise.
 inline rt::checker* checker_of_tests() {
   const char* const wanted = std::getenv("LCI_CHECK");
   if (wanted == nullptr || std::string(wanted) != "1") return nullptr;
