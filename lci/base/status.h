@@ -168,12 +168,8 @@ class [[nodiscard]] StatusOr {
   T* operator->() { return &value(); }
 
   template <class U>
-  T value_or(U&& fallback) const& {
+  T value_or(U&& fallback) const {
     return ok() ? *value_ : static_cast<T>(std::forward<U>(fallback));
-  }
-  template <class U>
-  T value_or(U&& fallback) && {
-    return ok() ? *std::move(value_) : static_cast<T>(std::forward<U>(fallback));
   }
 
  private:

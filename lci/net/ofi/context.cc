@@ -1,7 +1,6 @@
 #include "lci/net/ofi/context.h"
 
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -46,7 +45,6 @@ base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
   wanted.one_host = boot.position().local_size == boot.size();
 
   const introduction local = introduce_ourselves();
-  made->pid_ = getpid();
   const auto introduce = [&]() -> base::StatusOr<std::string> {
     const base::StatusOr<std::vector<std::string>> providers = list_providers(wanted);
     if (!providers.ok()) return providers.status();
@@ -112,8 +110,6 @@ ofi_context::~ofi_context() {
   static_cast<void>(shared_domain_.release());
   static_cast<void>(new std::shared_ptr<fid_fabric>(std::move(fabric_)));
 }
-
-bool ofi_context::is_owner_process() const { return getpid() == pid_; }
 
 base::Status ofi_context::add_domain(domain& added) {
   const std::lock_guard<std::mutex> guard(mutex_);

@@ -233,11 +233,7 @@ void packet_path::repost_all() {
     recycle(*finished);
   }
   if (returned_.empty()) return;
-  for (packet* finished = returned_.take_all(); finished != nullptr;) {
-    packet* const next = finished->next;
-    recycle(*finished);
-    finished = next;
-  }
+  returned_.take_all([this](packet& finished) { recycle(finished); });
 }
 
 void packet_path::recycle(packet& finished) {

@@ -74,10 +74,8 @@ base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot
 }
 
 shm_context::~shm_context() {
-  if (is_ours()) regions_.close_all();
+  if (is_owner_process()) regions_.close_all();
 }
-
-bool shm_context::is_ours() const { return getpid() == local_.pid; }
 
 base::StatusOr<std::string> shm_context::introduce() {
   allow_peers_to_copy();

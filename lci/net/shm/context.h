@@ -104,8 +104,6 @@ class shm_context final : public context {
   region_table& regions() { return regions_; }
   // Some rank can only be reached by asking.
   bool any_target_copies() const;
-  // False in a child that was forked off: nothing here belongs to it.
-  bool is_ours() const;
   // Why something failed that concerns a rank: Aborted, which the job then knows, if its process
   // has ended; else as `failure`, naming the rank.
   base::Status reason(int rank, const base::Status& failure) const;

@@ -166,7 +166,7 @@ base::Status shm_device::connect(int rank, const std::string& bytes, uint32_t sh
 
 shm_device::~shm_device() {
   // A child that was forked off must not end it for us.
-  if (!connected_ || !context_.is_ours()) return;
+  if (!connected_ || !context_.is_owner_process()) return;
   for (int r = 0; r < ranks_; ++r) writer(r).close();
 }
 
