@@ -1,4 +1,4 @@
-// Lists of entries that wait in a matching_table.
+// Lists of entries that wait in a matching_table or a matching_queue.
 #ifndef LCI_DS_MATCHING_LINKS_H_
 #define LCI_DS_MATCHING_LINKS_H_
 
@@ -6,7 +6,7 @@
 
 namespace lci::ds {
 
-// An entry of a list in matching_table. A list is identified by its first entry.
+// An entry of a list. A list is identified by its first entry.
 struct matching_link {
   matching_link* next;
   matching_link* last;  // last entry of the list; valid only in the first entry
@@ -90,16 +90,16 @@ matching_link* take_link(matching_link** list, const Same& same) {
   return nullptr;
 }
 
-// Recycles the entries for which drop(value) is true, and keeps the others.
-template <class Links, class Drop>
-void filter_links(matching_link** list, Links* links, const Drop& drop) {
+// Removes the entries for which drop(link) is true, and then calls recycle(link) for each of them.
+template <class Drop, class Recycle>
+void filter_links(matching_link** list, const Drop& drop, const Recycle& recycle) {
   matching_link* next = *list;
   *list = nullptr;
   while (next != nullptr) {
     matching_link* const l = next;
     next = l->next;
-    if (drop(Links::value_of(l))) {
-      links->recycle(l);
+    if (drop(l)) {
+      recycle(l);
     } else {
       append_link(list, l);
     }

@@ -110,7 +110,7 @@ class basic_matching_table {
         auto& value = b.line[i - 1].value;
         const entry_type type = b.type(i - 1);
         if constexpr (Links::in_values) {
-          filter_links(&value, &links_, drops(take, type));
+          filter(&value, type, take);
           if (value == nullptr) b.remove_from_line(i - 1);
         } else {
           if (take(value, type)) b.remove_from_line(i - 1);
@@ -305,10 +305,12 @@ class basic_matching_table {
     nodes_.recycle(finished);
   }
 
-  // take(), as a condition on the values of one type.
+  // Keeps only the entries for which take(value, type) is false.
   template <class Take>
-  static auto drops(const Take& take, entry_type type) {
-    return [&take, type](void* value) { return take(value, type); };
+  void filter(matching_link** list, entry_type type, const Take& take) {
+    filter_links(
+        list, [&](matching_link* l) { return take(Links::value_of(l), type); },
+        [this](matching_link* l) { links_.recycle(l); });
   }
 
   template <class Take>
@@ -317,7 +319,7 @@ class basic_matching_table {
     if (n == nullptr) return;
     for (node*& branch : n->branches) remove_behind(&branch, take);
     for (const entry_type type : {entry_type::send, entry_type::recv}) {
-      filter_links(n->list(type), &links_, drops(take, type));
+      filter(n->list(type), type, take);
     }
     if (n->is_empty()) remove_node(at);
   }
