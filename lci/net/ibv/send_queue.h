@@ -69,7 +69,6 @@ class send_queue {
   }
 
   ds::spinlock& lock() { return *lock_; }
-  ibv_qp* qp() const { return qp_; }
 
   // Begins or ends the admission of posts; the queue begins without. Takes the lock, so every post
   // that starts after this call sees it.
@@ -132,8 +131,6 @@ class send_queue {
     tail_.store(tail + 1, std::memory_order_release);  // R2
   }
   uint32_t tail() const { return tail_.load(std::memory_order_relaxed); }
-  // The i-th entry in flight.
-  const work& at(uint32_t i) const { return entries_[(tail() + i) % depth_]; }
 
  private:
   ibv_qp* qp_ = nullptr;
