@@ -101,6 +101,8 @@ class fabric {
     uint64_t next_region = 0;  // of a random sequence
   };
 
+  rank_state& rank_of(int rank) { return ranks_[static_cast<size_t>(rank)]; }
+  const rank_state& rank_of(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
   device_state& device_of(int rank, int uid);
   void check(int rank, const op& operation) const;
   unsigned char* find_remote(const op& operation);
