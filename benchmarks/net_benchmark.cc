@@ -1,4 +1,4 @@
-// What a backend's device costs by itself: latency and rate of raw posts between two processes,
+// Measures a backend's device by itself: latency and rate of raw posts between two processes,
 // with what the machine can do at all in the same run (Ring...: a bare ring of cache lines).
 // Compare only within a run: virtual machines move their cores closer together and further apart.
 //
@@ -112,7 +112,7 @@ net::op make_send(int rank, lci::net_imm_data_t imm, size_t size) {
   return send;
 }
 
-// Counts echoes that have come back; answers those that are asked for.
+// Counts echoes that have come back, and answers messages that ask for an echo.
 uint64_t poll() {
   net::completion completions[16];
   size_t count = 0;

@@ -69,7 +69,6 @@ set(LCI_SOURCES
   lci/net/shm/segment.cc
   lci/net/signal_actions.cc
   lci/net/sim/backend.cc
-  lci/net/sim/deterministic_scheduler.cc
   lci/net/sim/fabric.cc
   lci/net/sim/settings.cc
   lci/observe/call_site.cc

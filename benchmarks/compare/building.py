@@ -1,4 +1,4 @@
-"""Getting the programs: ours from Bazel, the peers' from their own compilers."""
+"""Builds the programs: that of LCI with Bazel, those of the peers with their own compilers."""
 
 import os
 import shutil
@@ -25,10 +25,10 @@ FLAGS = ["-std=c++17", "-O3", "-pthread", "-I", ROOT]
 # MPI's C++ interface is long gone from the standard, and its headers are full of warnings.
 MPI_FLAGS = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
 
-# What all of them are made of besides their own sources.
+# Sources of all programs, in addition to their own.
 COMMON = ["pair_options.cc"] + ["../../tools/cli/%s.cc" % name for name in ("help", "parse", "values")]
 
-# What is compiled here: compiler, sources, further flags, and the package that has the library.
+# Programs compiled here: compiler, sources, further flags, and the package of the library.
 COMPILED = {
     "mpi_bench_openmpi": ("mpicxx.openmpi", ["mpi_bench.cc"], MPI_FLAGS, "libopenmpi-dev"),
     "mpi_bench_mpich": ("mpicxx.mpich", ["mpi_bench.cc"], MPI_FLAGS, "libmpich-dev"),
@@ -48,7 +48,7 @@ def install():
     subprocess.run([os.path.join(ROOT, "tools/setup"), "build", "compare"], check=True)
 
 
-def build_ours():
+def build_lci():
     """Paths of our own programs, by name."""
     done = subprocess.run(["bazel", "build", "--compilation_mode=opt"] + sorted(OURS.values()), cwd=ROOT, check=False)
     if done.returncode != 0:

@@ -30,7 +30,7 @@ def series_of(contestant, table, wanted):
 
 
 def chart(title, x_label, y_label, x_name, table, wanted):
-    """None if nobody has measured any of it."""
+    """None if no contestant has measured any of it."""
     series = [series_of(contestant, table, wanted) for contestant in CONTESTANTS]
     series = [one for one in series if one.points]
     if not series:
@@ -94,7 +94,7 @@ def message_charts(table, quick):
 
 
 def draw_all(table, wanted, quick=False):
-    """The files' contents by name; without those of which nothing was measured. `wanted`: the points."""
+    """The contents of the files by name; without charts that have no measurement. `wanted`: the points."""
     collective = bool(wanted) and wanted[0].is_collective
     charts = collective_charts(table, wanted) if collective else message_charts(table, quick)
     return {name: svg.draw(one) for name, one in charts.items() if one is not None}

@@ -1,4 +1,4 @@
-"""Who is compared: the ways of communicating, and how each measures a point."""
+"""The contestants of the comparison: ways of communicating, and how each measures a point."""
 
 import csv
 import io
@@ -13,7 +13,7 @@ from results import parse_result
 # Nothing takes as long unless it hangs.
 TIMEOUT_SECONDS = 60
 
-# mpirun of Open MPI refuses root, which containers are, unless it is told twice.
+# mpirun of Open MPI refuses root, the user of containers, unless two variables allow it.
 OPEN_MPI_ENVIRONMENT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 OPEN_MPI_TCP = ["--bind-to", "none", "--mca", "pml", "ob1", "--mca", "btl", "tcp,self"]
 UCX_TCP = {"UCX_TLS": "tcp"}

@@ -40,10 +40,10 @@ class ContestantsTest(unittest.TestCase):
                     self.assertIn(contestants.reference_for(point, contest), [one.key for one in takers])
 
     def test_over_tcp_all_are_told_to_use_it(self):
-        told = []
+        commands_run = []
 
         def run_programs(commands, _timeout, environment=None):
-            told.append(" ".join(commands[0] + ["%s=%s" % pair for pair in sorted((environment or {}).items())]))
+            commands_run.append(" ".join(commands[0] + ["%s=%s" % pair for pair in sorted((environment or {}).items())]))
             return '{"messages_per_s": 1, "bytes_per_s": 8, "size": 8}'
 
         point = points.make_point("rate", 8, 1)
@@ -54,8 +54,8 @@ class ContestantsTest(unittest.TestCase):
                     one.measure(programs, point, 1)
                     words = {"LCI": "LCI_ATTR_BACKEND=ofi", "Open MPI": "--mca btl tcp,self", "UCX": "UCX_TLS=tcp",
                              "libfabric": "ofi_bench --op"}
-                    self.assertIn(words[one.family], told[-1])
-        self.assertEqual(len(told), 10)
+                    self.assertIn(words[one.family], commands_run[-1])
+        self.assertEqual(len(commands_run), 10)
 
     def test_several_threads_need_a_library_that_allows_them(self):
         two = points.make_point("rate", 8, 2)

@@ -18,9 +18,10 @@ namespace compare {
 namespace {
 
 // MPI's own error handler ends the job at the first error, so no return code is looked at.
-class mpi_lane {
+class mpi_connection {
  public:
-  mpi_lane(MPI_Comm communicator, int peer, int window) : communicator_(communicator), peer_(peer) {
+  mpi_connection(MPI_Comm communicator, int peer, int window)
+      : communicator_(communicator), peer_(peer) {
     for (std::vector<MPI_Request>& half : requests_) {
       half.resize(static_cast<size_t>(window / 2));
     }
@@ -76,16 +77,16 @@ class mpi_transport {
     for (int t = 0; t < options.threads; ++t) {
       MPI_Comm own;
       MPI_Comm_dup(MPI_COMM_WORLD, &own);
-      lanes_.emplace_back(own, 1 - rank_, options.window);
+      connections_.emplace_back(own, 1 - rank_, options.window);
     }
   }
   int rank() const { return rank_; }
   void meet() { MPI_Barrier(MPI_COMM_WORLD); }
-  mpi_lane& lane(int thread) { return lanes_[static_cast<size_t>(thread)]; }
+  mpi_connection& connection(int thread) { return connections_[static_cast<size_t>(thread)]; }
 
  private:
   int rank_ = 0;
-  std::vector<mpi_lane> lanes_;
+  std::vector<mpi_connection> connections_;
 };
 
 int main_of(int argc, char** argv) {

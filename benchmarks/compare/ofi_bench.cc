@@ -34,11 +34,11 @@ struct card_t {
   char name[256];
 };
 
-// An endpoint and its queue. What one rank sends arrives in order, so messages are counted, and
+// An endpoint and its queue. Messages of one rank arrive in order, so they are counted, and
 // operations need no names.
-class ofi_lane {
+class ofi_connection {
  public:
-  explicit ofi_lane(const std::string& provider) {
+  explicit ofi_connection(const std::string& provider) {
     fi_info* hints = fi_allocinfo();
     hints->fabric_attr->prov_name = strdup(provider.c_str());
     hints->ep_attr->type = FI_EP_RDM;
@@ -71,8 +71,8 @@ class ofi_lane {
     fi_freeinfo(hints);
     fi_freeinfo(info);
   }
-  ofi_lane(const ofi_lane&) = delete;
-  ofi_lane& operator=(const ofi_lane&) = delete;
+  ofi_connection(const ofi_connection&) = delete;
+  ofi_connection& operator=(const ofi_connection&) = delete;
 
   void describe(card_t* card) {
     card->size = sizeof card->name;
@@ -145,7 +145,7 @@ class ofi_lane {
   fid_ep* endpoint_ = nullptr;
   fi_addr_t other_ = FI_ADDR_UNSPEC;
   size_t inject_size_ = 0;
-  // Those that have a completion: posted, and complete.
+  // Operations that have a completion: posted, and complete.
   uint64_t sends_ = 0;
   uint64_t sent_ = 0;
   uint64_t receives_ = 0;
@@ -157,19 +157,19 @@ class ofi_lane {
 class transport {
  public:
   transport(two_processes* processes, const options_t& options)
-      : processes_(*processes), lane_(options.op) {
+      : processes_(*processes), connection_(options.op) {
     auto* const cards = static_cast<card_t*>(processes->shared());
-    lane_.describe(&cards[processes->rank()]);
+    connection_.describe(&cards[processes->rank()]);
     processes->meet();
-    lane_.connect(cards[1 - processes->rank()]);
+    connection_.connect(cards[1 - processes->rank()]);
   }
   int rank() const { return processes_.rank(); }
   void meet() { processes_.meet(); }
-  ofi_lane& lane(int) { return lane_; }
+  ofi_connection& connection(int) { return connection_; }
 
  private:
   two_processes& processes_;
-  ofi_lane lane_;
+  ofi_connection connection_;
 };
 
 int main_of(int argc, char** argv) {

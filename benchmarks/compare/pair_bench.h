@@ -4,8 +4,8 @@
 // A transport is a class with
 //   int rank() const;            0 or 1
 //   void meet();                 thread 0 of both ranks calls it; it returns when both have
-//   lane_t& lane(int thread);    what one thread uses
-// and a lane with
+//   connection_t& connection(int thread);    what one thread uses
+// and a connection with
 //   void send(const char* data, size_t size);       blocks until data may be overwritten
 //   void receive(char* data, size_t size);          blocks until the message is there
 //   void start_sends(int half, const char* data, size_t size, int count);    count messages from
@@ -101,7 +101,7 @@ class pair_bench {
   }
 
  private:
-  using lane_t = std::remove_reference_t<decltype(std::declval<Transport&>().lane(0))>;
+  using connection_t = std::remove_reference_t<decltype(std::declval<Transport&>().connection(0))>;
 
   struct alignas(128) thread_state {
     uint64_t messages = 0;              // of the last phase
@@ -149,11 +149,11 @@ class pair_bench {
       bind_to_core(transport_.rank());
     }
     const bool latency = options_.test == test_t::latency;
-    lane_t& lane = transport_.lane(thread);
+    connection_t& connection = transport_.connection(thread);
     buffer out(options_.size);
     buffer in(options_.size);
     thread_state& state = threads_[static_cast<size_t>(thread)];
-    uint64_t number = 1;  // of the next message; never 0, and goes on from phase to phase
+    uint64_t number = 1;  // of the next message; never 0; continues from phase to phase
     for (const double seconds : {options_.seconds / 5, options_.seconds}) {
       state.messages = 0;
       if (latency && transport_.rank() == 0) {
@@ -169,9 +169,9 @@ class pair_bench {
       }
       pthread_barrier_wait(&barrier_);
       if (latency) {
-        ping_pong(lane, out.get(), in.get(), &number, &state);
+        ping_pong(connection, out.get(), in.get(), &number, &state);
       } else {
-        flood(lane, out.get(), in.get(), &state);
+        flood(connection, out.get(), in.get(), &state);
       }
       pthread_barrier_wait(&barrier_);
       if (thread == 0) {
@@ -180,14 +180,15 @@ class pair_bench {
     }
   }
 
-  void ping_pong(lane_t& lane, char* out, char* in, uint64_t* number, thread_state* state) {
+  void ping_pong(connection_t& connection, char* out, char* in, uint64_t* number,
+                 thread_state* state) {
     const size_t size = options_.size;
     if (transport_.rank() == 1) {
       for (bool last = false; !last; ++*number) {
-        lane.receive(in, size);
+        connection.receive(in, size);
         last = check(in, *number);
         stamp(out, *number);
-        lane.send(out, size);
+        connection.send(out, size);
       }
       return;
     }
@@ -195,8 +196,8 @@ class pair_bench {
     for (bool last = false; !last; ++*number) {
       last = start >= deadline_;
       stamp(out, *number | (last ? last_mark : 0));
-      lane.send(out, size);
-      lane.receive(in, size);
+      connection.send(out, size);
+      connection.receive(in, size);
       check(in, *number);
       const uint64_t end = ticks();
       if (state->round_trips.size() < most_samples) {
@@ -210,7 +211,7 @@ class pair_bench {
 
   // The receiver decides when it is over, and says so in its answers: how many halves it has
   // received (low 32 bits), and how many there will be in all (high 32 bits; 0: not known yet).
-  void flood(lane_t& lane, char* out, char* in, thread_state* state) {
+  void flood(connection_t& connection, char* out, char* in, thread_state* state) {
     const int count = options_.window / 2;
     const size_t size = options_.size;
     if (transport_.rank() == 0) {
@@ -220,14 +221,14 @@ class pair_bench {
       uint64_t sent = 0;
       while (sent < total || answered < total) {
         if (sent < total) {
-          lane.start_sends(sent % 2, out, size, count);
+          connection.start_sends(sent % 2, out, size, count);
           ++sent;
           if (sent < 2) {
             continue;
           }
         }
-        const uint64_t answer = lane.await_answer();
-        lane.finish_sends(answered % 2);
+        const uint64_t answer = connection.await_answer();
+        connection.finish_sends(answered % 2);
         ++answered;
         if (answer >> 32 != 0) {
           total = answer >> 32;
@@ -238,25 +239,25 @@ class pair_bench {
     }
     stamp(in, 0);
     for (const int half : {0, 1}) {
-      lane.start_receives(half, in, size, count);
+      connection.start_receives(half, in, size, count);
     }
     uint64_t total = 0;
     for (uint64_t received = 0; total == 0 || received < total;) {
-      lane.finish_receives(received % 2);
+      connection.finish_receives(received % 2);
       ++received;
       if (total == 0) {
         if (ticks() >= deadline_) {
           total = received + 1;  // it is on its way already
         } else {
-          lane.start_receives((received + 1) % 2, in, size, count);
+          connection.start_receives((received + 1) % 2, in, size, count);
         }
       }
-      lane.answer(received | total << 32);
+      connection.answer(received | total << 32);
     }
     check(in, proof);
   }
 
-  // What messages of which all are the same carry.
+  // The bytes of messages that are all the same.
   static constexpr uint64_t proof = 0x6c63695f636d7072;
   // Round trips that are remembered, of each thread; further ones only count.
   static constexpr size_t most_samples = size_t{1} << 20;

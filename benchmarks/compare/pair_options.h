@@ -1,4 +1,4 @@
-// What the programs of the comparison understand on their command lines, and the line that they
+// The options of the programs of the comparison, and the line that they
 // print.
 #ifndef BENCHMARKS_COMPARE_PAIR_OPTIONS_H_
 #define BENCHMARKS_COMPARE_PAIR_OPTIONS_H_

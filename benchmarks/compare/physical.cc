@@ -1,4 +1,4 @@
-// What the machine allows two processes: the limits that the libraries of the comparison are
+// Measures what the machine allows two processes: the limits that the libraries of the comparison are
 // measured against.
 //   line      one cache line each way, holding nothing but a number
 //   ring      one producer's ring of 64-byte slots, read in place
@@ -42,15 +42,15 @@ struct alignas(128) counter_t {
   std::atomic<uint64_t> value{0};
 };
 
-// A word each way that the answers go through. At most two are under way, and the harness tells
+// A word each way that the answers go through. At most two are under way, and the harness knows
 // them apart by their value, so two slots taken in turn lose none.
 struct answers_t {
   counter_t slot[2];
 };
 
-class answer_lane {
+class answer_connection {
  public:
-  answer_lane(answers_t* out, answers_t* in) : out_(*out), in_(*in) {}
+  answer_connection(answers_t* out, answers_t* in) : out_(*out), in_(*in) {}
   void answer(uint64_t value) {
     out_.slot[answered_++ % 2].value.store(value, std::memory_order_release);
   }
@@ -68,7 +68,7 @@ class answer_lane {
   uint64_t awaited_ = 0;
 };
 
-// What start_receives() was told.
+// The arguments of start_receives().
 struct due_t {
   char* data = nullptr;
   size_t size = 0;
@@ -82,10 +82,10 @@ struct line_channel {
   answers_t answers;
 };
 
-class line_lane : public answer_lane {
+class line_connection : public answer_connection {
  public:
-  line_lane(line_channel* out, line_channel* in, pid_t)
-      : answer_lane(&out->answers, &in->answers), out_(*out), in_(*in) {}
+  line_connection(line_channel* out, line_channel* in, pid_t)
+      : answer_connection(&out->answers, &in->answers), out_(*out), in_(*in) {}
   void send(const char* data, size_t) {
     uint64_t number = 0;
     std::memcpy(&number, data, sizeof number);
@@ -116,9 +116,9 @@ class line_lane : public answer_lane {
 
 // Derived: a class with send() and receive().
 template <class Derived>
-class streaming_lane : public answer_lane {
+class streaming_connection : public answer_connection {
  public:
-  using answer_lane::answer_lane;
+  using answer_connection::answer_connection;
   void start_sends(int, const char* data, size_t size, int count) {
     for (int i = 0; i < count; ++i) {
       static_cast<Derived&>(*this).send(data, size);
@@ -162,10 +162,10 @@ inline void copy_small(char* to, const char* from, size_t size) {
   }
 }
 
-class ring_lane : public streaming_lane<ring_lane> {
+class ring_connection : public streaming_connection<ring_connection> {
  public:
-  ring_lane(ring_channel* out, ring_channel* in, pid_t)
-      : streaming_lane(&out->answers, &in->answers), out_(*out), in_(*in) {}
+  ring_connection(ring_channel* out, ring_channel* in, pid_t)
+      : streaming_connection(&out->answers, &in->answers), out_(*out), in_(*in) {}
   void send(const char* data, size_t size) {
     if (sent_ - known_read_ >= ring_channel::slots) {
       spin_until([this] {
@@ -202,7 +202,7 @@ class ring_lane : public streaming_lane<ring_lane> {
 constexpr size_t chunk_bytes = 8192;
 
 struct copy_channel {
-  // Together no more than fits beside the buffers in the cache.
+  // Together small enough to fit into the cache next to the buffers.
   static constexpr uint64_t chunks = 8;
   alignas(4096) char data[chunks][chunk_bytes];
   counter_t written;
@@ -210,10 +210,10 @@ struct copy_channel {
   answers_t answers;
 };
 
-class copy_lane : public streaming_lane<copy_lane> {
+class copy_connection : public streaming_connection<copy_connection> {
  public:
-  copy_lane(copy_channel* out, copy_channel* in, pid_t)
-      : streaming_lane(&out->answers, &in->answers), out_(*out), in_(*in) {}
+  copy_connection(copy_channel* out, copy_channel* in, pid_t)
+      : streaming_connection(&out->answers, &in->answers), out_(*out), in_(*in) {}
   void send(const char* data, size_t size) {
     for (size_t at = 0; at < size; at += chunk_bytes) {
       spin_until([this] {
@@ -252,10 +252,10 @@ struct vm_readv_channel {
   answers_t answers;
 };
 
-class vm_readv_lane : public answer_lane {
+class vm_readv_connection : public answer_connection {
  public:
-  vm_readv_lane(vm_readv_channel* out, vm_readv_channel* in, pid_t other)
-      : answer_lane(&out->answers, &in->answers), out_(*out), in_(*in), other_(other) {}
+  vm_readv_connection(vm_readv_channel* out, vm_readv_channel* in, pid_t other)
+      : answer_connection(&out->answers, &in->answers), out_(*out), in_(*in), other_(other) {}
   void send(const char* data, size_t size) {
     start_sends(0, data, size, 1);
     finish_sends(0);
@@ -306,7 +306,7 @@ class vm_readv_lane : public answer_lane {
 
 // ---- all ---------------------------------------------------------------------
 
-template <class Channel, class Lane>
+template <class Channel, class Connection>
 class transport {
  public:
   transport(two_processes* processes, int threads) : processes_(*processes) {
@@ -321,25 +321,25 @@ class transport {
       Channel* const from_0 = channels + 2 * t;
       Channel* const from_1 = from_0 + 1;
       if (processes->rank() == 0) {
-        lanes_.emplace_back(from_0, from_1, processes->other());
+        connections_.emplace_back(from_0, from_1, processes->other());
       } else {
-        lanes_.emplace_back(from_1, from_0, processes->other());
+        connections_.emplace_back(from_1, from_0, processes->other());
       }
     }
   }
   int rank() const { return processes_.rank(); }
   void meet() { processes_.meet(); }
-  Lane& lane(int thread) { return lanes_[static_cast<size_t>(thread)]; }
+  Connection& connection(int thread) { return connections_[static_cast<size_t>(thread)]; }
 
  private:
   two_processes& processes_;
-  std::vector<Lane> lanes_;
+  std::vector<Connection> connections_;
 };
 
-template <class Channel, class Lane>
+template <class Channel, class Connection>
 void run(const options_t& options) {
   two_processes processes(sizeof(Channel) * 2 * static_cast<size_t>(options.threads));
-  transport<Channel, Lane> over(&processes, options.threads);
+  transport<Channel, Connection> over(&processes, options.threads);
   result_t result = measure(&over, options);
   if (processes.rank() == 0) {
     print_result(stdout, options, "physical", &result);
@@ -361,13 +361,13 @@ int main_of(int argc, char** argv) {
     return 2;
   }
   if (options.op == "line") {
-    run<line_channel, line_lane>(options);
+    run<line_channel, line_connection>(options);
   } else if (options.op == "ring") {
-    run<ring_channel, ring_lane>(options);
+    run<ring_channel, ring_connection>(options);
   } else if (options.op == "copy") {
-    run<copy_channel, copy_lane>(options);
+    run<copy_channel, copy_connection>(options);
   } else {
-    run<vm_readv_channel, vm_readv_lane>(options);
+    run<vm_readv_channel, vm_readv_connection>(options);
   }
   return 0;
 }

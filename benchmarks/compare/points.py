@@ -1,4 +1,4 @@
-"""What is measured: the points of the comparison, and what is read off each."""
+"""The points of the comparison, and the figures that are read off each."""
 
 from typing import NamedTuple
 
@@ -31,12 +31,12 @@ class Point(NamedTuple):
 
     @property
     def row(self):
-        """What make_point makes it of."""
+        """The arguments of make_point."""
         return self[:4]
 
     @property
     def depth(self):
-        """Said of those that have more messages under way than others."""
+        """The remark on points that have more messages under way than others."""
         return ", %d under way" % self.window if self.window > window_for(self.test, self.size) else ""
 
     @property
@@ -66,7 +66,7 @@ BANDWIDTH = Metric("bytes_per_s", "GB/s", 1e-9, False, "")
 
 
 def metrics(point):
-    """What is reported of a point, the most telling first.
+    """The figures reported of a point, the most significant first.
 
     With more threads than cores, the median says nothing of those that waited for a time slice; there the mean comes
     first.

@@ -1,4 +1,4 @@
-"""What came out of the launches: reading it, keeping it, and the statistics of it."""
+"""Results of launches: reads them, keeps them, and computes their statistics."""
 
 import collections
 import json
@@ -74,7 +74,7 @@ def save(launches, path):
 
 
 def load(path):
-    """What save() wrote; ValueError names the line that is not that."""
+    """Reads what save() has written; a ValueError names a malformed line."""
     launches = []
     with open(path, encoding="utf-8") as file:
         for number, line in enumerate(file, 1):
@@ -123,10 +123,10 @@ class Table:
         """How many times better the reference's median is (1: the same). None if either has too few launches."""
         metric = metric or metrics(point)[0]
         theirs = self.summary(contestant, point, metric)
-        ours = self.summary(reference, point, metric)
-        if theirs is None or ours is None or min(theirs.count, ours.count) < ENOUGH:
+        own = self.summary(reference, point, metric)
+        if theirs is None or own is None or min(theirs.count, own.count) < ENOUGH:
             return None
-        return theirs.median / ours.median if metric.less_is_better else ours.median / theirs.median
+        return theirs.median / own.median if metric.less_is_better else own.median / theirs.median
 
     def launches(self):
         return sum(len(results) for results in self._results.values())

@@ -12,7 +12,7 @@ namespace compare {
 class two_processes {
  public:
   // Forks; returns in both. The child is rank 1 and dies with its parent. If the child fails, so
-  // does the parent: whoever waits for a message that cannot come is ended with exit code 1.
+  // does the parent: a process that waits for a message that cannot come is ended with exit code 1.
   // shared_bytes: size of shared(), zeroed.
   explicit two_processes(size_t shared_bytes);
   // Rank 0 waits until rank 1 has ended.
@@ -24,7 +24,7 @@ class two_processes {
   pid_t other() const { return other_; }
   void* shared() const { return shared_; }
 
-  // Returns when both have called it. What either did before it, the other sees after it.
+  // Returns when both have called it. Writes of one process before it are visible to the other after it.
   void meet();
 
  private:

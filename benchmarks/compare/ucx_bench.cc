@@ -26,7 +26,7 @@ void require(ucs_status_t status, const char* what) {
   }
 }
 
-// What a thread of one rank tells that of the other.
+// Sent by a thread of one rank to its partner when they connect.
 struct card_t {
   size_t address_size = 0;
   char address[4096];
@@ -39,9 +39,9 @@ constexpr ucp_tag_t answer_tag = 2;
 constexpr ucp_request_param_t no_options{};
 
 // A worker and its endpoint to the other rank's; waiting for what was started.
-class ucx_lane {
+class ucx_connection {
  public:
-  ucx_lane(ucp_context_h context, const options_t& options) {
+  ucx_connection(ucp_context_h context, const options_t& options) {
     for (std::vector<ucs_status_ptr_t>& half : requests_) {
       half.resize(static_cast<size_t>(options.window / 2));
     }
@@ -51,8 +51,8 @@ class ucx_lane {
     params.thread_mode = options.threads == 1 ? UCS_THREAD_MODE_SINGLE : UCS_THREAD_MODE_SERIALIZED;
     require(ucp_worker_create(context, &params, &worker_), "ucp_worker_create");
   }
-  ucx_lane(const ucx_lane&) = delete;
-  ucx_lane& operator=(const ucx_lane&) = delete;
+  ucx_connection(const ucx_connection&) = delete;
+  ucx_connection& operator=(const ucx_connection&) = delete;
 
   void describe(card_t* card) {
     ucp_address_t* address = nullptr;
@@ -120,9 +120,9 @@ class ucx_lane {
 
 // ---- tag ---------------------------------------------------------------------
 
-class tag_lane : public ucx_lane {
+class tag_connection : public ucx_connection {
  public:
-  using ucx_lane::ucx_lane;
+  using ucx_connection::ucx_connection;
   void send(const char* data, size_t size) { wait(start_send(data, size, data_tag)); }
   void receive(char* data, size_t size) { wait(start_receive(data, size, data_tag)); }
   void start_sends(int half, const char* data, size_t size, int) {
@@ -151,10 +151,10 @@ class tag_lane : public ucx_lane {
 
 // ---- am ----------------------------------------------------------------------
 
-class am_lane : public ucx_lane {
+class am_connection : public ucx_connection {
  public:
-  am_lane(ucp_context_h context, const options_t& options)
-      : ucx_lane(context, options), data_(options.size), half_(options.window / 2) {
+  am_connection(ucp_context_h context, const options_t& options)
+      : ucx_connection(context, options), data_(options.size), half_(options.window / 2) {
     handle(message_id, message_arrived);
     handle(answer_id, answer_arrived);
   }
@@ -196,7 +196,7 @@ class am_lane : public ucx_lane {
   }
   static ucs_status_t message_arrived(void* arg, const void*, size_t, void* data, size_t size,
                                       const ucp_am_recv_param_t* param) {
-    auto& self = *static_cast<am_lane*>(arg);
+    auto& self = *static_cast<am_connection*>(arg);
     if ((param->recv_attr & UCP_AM_RECV_ATTR_FLAG_RNDV) != 0 || size != self.data_.size()) {
       require(UCS_ERR_MESSAGE_TRUNCATED,
               "--size is too large for messages that arrive with their data");
@@ -207,7 +207,7 @@ class am_lane : public ucx_lane {
   }
   static ucs_status_t answer_arrived(void* arg, const void*, size_t, void* data, size_t,
                                      const ucp_am_recv_param_t*) {
-    auto& self = *static_cast<am_lane*>(arg);
+    auto& self = *static_cast<am_connection*>(arg);
     std::memcpy(&self.answer_[self.answers_++], data, sizeof self.answer_[0]);
     return UCS_OK;
   }
@@ -221,7 +221,7 @@ class am_lane : public ucx_lane {
 
   std::vector<char> data_;  // of the newest message
   int half_;
-  int waiting_ = 0;  // messages that nobody has taken
+  int waiting_ = 0;  // messages that were not taken yet
   char* into_ = nullptr;
   size_t into_size_ = 0;
   uint64_t answer_[2] = {0, 0};  // no more are under way
@@ -230,7 +230,7 @@ class am_lane : public ucx_lane {
 
 // ---- all ---------------------------------------------------------------------
 
-template <class Lane>
+template <class Connection>
 class transport {
  public:
   transport(two_processes* processes, ucp_context_h context, const options_t& options)
@@ -240,23 +240,23 @@ class transport {
     card_t* const mine = cards + (processes->rank() == 0 ? 0 : threads);
     card_t* const theirs = cards + (processes->rank() == 0 ? threads : 0);
     for (size_t t = 0; t < threads; ++t) {
-      lanes_.push_back(new Lane(context, options));
-      lanes_[t]->describe(&mine[t]);
+      connections_.push_back(new Connection(context, options));
+      connections_[t]->describe(&mine[t]);
     }
     processes->meet();
     for (size_t t = 0; t < threads; ++t) {
-      lanes_[t]->connect(theirs[t]);
+      connections_[t]->connect(theirs[t]);
     }
   }
   int rank() const { return processes_.rank(); }
   void meet() { processes_.meet(); }
-  Lane& lane(int thread) { return *lanes_[static_cast<size_t>(thread)]; }
+  Connection& connection(int thread) { return *connections_[static_cast<size_t>(thread)]; }
 
  private:
   two_processes& processes_;
   // Left to the end of the process, as the context is: taking the connections down is not what is
   // measured.
-  std::vector<Lane*> lanes_;
+  std::vector<Connection*> connections_;
 };
 
 std::string version() {
@@ -268,7 +268,7 @@ std::string version() {
          std::to_string(release);
 }
 
-template <class Lane>
+template <class Connection>
 void run(const options_t& options) {
   two_processes processes(2 * static_cast<size_t>(options.threads) * sizeof(card_t));
   ucp_params_t params{};
@@ -280,7 +280,7 @@ void run(const options_t& options) {
   ucp_context_h context = nullptr;
   require(ucp_init(&params, config, &context), "ucp_init");
   ucp_config_release(config);
-  transport<Lane> over(&processes, context, options);
+  transport<Connection> over(&processes, context, options);
   result_t result = measure(&over, options);
   if (processes.rank() == 0) {
     print_result(stdout, options, version(), &result);
@@ -296,9 +296,9 @@ int main_of(int argc, char** argv) {
     return 2;
   }
   if (options.op == "tag") {
-    run<tag_lane>(options);
+    run<tag_connection>(options);
   } else {
-    run<am_lane>(options);
+    run<am_connection>(options);
   }
   return 0;
 }

@@ -1,4 +1,4 @@
-// What all benchmarks of lci/ds share: how they are run, and the probe that stands beside each, the
+// Shared by all benchmarks of lci/ds: how they are run, and the probe that runs next to each, the
 // rate of raw atomic operations in the same process. Compare figures only with the probe of the
 // same run: virtual machines move their cores closer together and further apart, and others may
 // use the machine.

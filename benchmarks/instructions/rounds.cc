@@ -1,11 +1,12 @@
-// What an 8 B active message costs, for callgrind to count: `run` starts it and says what it means.
+// Exchanges 8 B active messages, whose instructions callgrind counts: `run` starts it and says what
+// the counts mean.
 //   rounds OPERATION BURST ROUNDS PAUSE    two ranks, rank 1's stdout piped to rank 0's stdin
 // OPERATION: am, or put: an 8 B put that signals a handler of the target, and names its registration
 // as clients do. PAUSE: in milliseconds.
 //
 // Phases of ROUNDS rounds, behind one to warm up. In a round rank 0 posts BURST messages to
 // rank 1, which posts as many back as soon as it has them and says so through the pipe. Then rank 0
-// waits for PAUSE, so that they must be there, and polls until it has them. What is counted is the
+// waits for PAUSE, so that they must be there, and polls until it has them. The phases counted are the
 // part of rank 0 that goes through a function called counted_..., another in each phase. Rank 0
 // prints how many polls a round took.
 #include <poll.h>
@@ -102,7 +103,7 @@ void run_phase(state& s, phase which, int rounds) {
       ++s.polls;
     }
     if (which == phase::poll) {
-      // What came behind the messages, such as the completions of their sends, is no idle poll.
+      // A poll that finds something behind the messages, such as completions of sends, is not idle.
       for (int more = 0; more < 8; ++more) lci::progress();
       counted_poll();
     }
@@ -119,7 +120,7 @@ void answer(state& s, int rounds) {
       usleep(100);  // the processors are rank 0's
     }
     post(s);
-    // What gathers leaves with the next polls.
+    // Coalesced messages leave with the next polls.
     for (int polls = 0; polls < 20; ++polls) {
       lci::progress();
       usleep(100);

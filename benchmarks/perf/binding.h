@@ -10,7 +10,7 @@ namespace perf {
 // A processor, and the core that it belongs to.
 struct processor {
   int number;
-  int core;  // equal for those that share one
+  int core;  // equal for processors that share one
 };
 
 // In the order in which threads are to take them: first one of every core, then the second ones.

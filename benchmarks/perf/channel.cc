@@ -116,7 +116,7 @@ payload_key channel::key(int maker, uint64_t number) const {
   return {seed_, maker, thread_, number};
 }
 
-// Checked messages are told apart by their tags, so that each has a place to land in. Others carry
+// Checked messages are distinguished by their tags, so that each has a place to land in. Others carry
 // no number, as in other benchmarks.
 lci::tag_t channel::tag_of_send(int slot) const {
   const auto thread = static_cast<lci::tag_t>(thread_);
@@ -273,7 +273,7 @@ void channel::post_receive(int batch, int slot) {
 
 void channel::prepare_for(int batch) {
   const auto at = static_cast<size_t>(batch);
-  // What the partner sends afterwards is ordered behind these by the message that lets it.
+  // Later messages of the partner are ordered behind these by the message that allows them.
   expected_from_[at].store(expected_, std::memory_order_relaxed);
   places_[at].store(0, std::memory_order_relaxed);
   for (int i = 0; i < batch_size(batch); ++i, ++expected_) {

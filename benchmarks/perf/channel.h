@@ -25,7 +25,7 @@ struct payload_key;
 // operation) and target at the same time. Not thread-safe: it belongs to one thread (begin_run),
 // but any thread that makes progress may signal its completion objects.
 //
-// What the target says back about a batch (0-byte active messages to counters):
+// Answers of the target to a batch (0-byte active messages to counters):
 //   with a signal at the target   an acknowledgement when all of the batch have come and, for
 //                                 --validate, have been checked
 //   put, get                      nothing. With --validate the initiator says when a batch is
@@ -157,7 +157,7 @@ class channel final : private message_sink {
   int64_t completes_seen_ = 0;
   int64_t finishes_seen_ = 0;
 
-  // What comes from the partner is ordered behind a change by the messages that the ranks meet
+  // Messages of the partner are ordered behind a change by the messages that the ranks meet
   // with.
   std::atomic<size_t> size_{0};
   const size_t stride_;          // from one slot to the next
@@ -170,8 +170,8 @@ class channel final : private message_sink {
   uint64_t posted_ = 0;
   uint64_t expected_ = 0;
   std::array<uint64_t, 2> posted_from_{};                 // the first of the batch
-  std::array<std::atomic<uint64_t>, 2> expected_from_{};  // likewise, where it arrives
-  // Active messages of the batch: the sum of their places in it, which tells if one came twice.
+  std::array<std::atomic<uint64_t>, 2> expected_from_{};  // the same sum, where it arrives
+  // Active messages of the batch: the sum of their places in it, which shows whether one came twice.
   std::array<std::atomic<uint64_t>, 2> places_{};
 };
 

@@ -26,7 +26,7 @@ class channels {
         job_, options_, thread, names_ + static_cast<lci::rcomp_t>(thread) * channel::names);
   }
 
-  // When all have been made: tells the partner. Collective over the ranks; one thread calls it.
+  // When all have been made: notifies the partner. Collective over the ranks; one thread calls it.
   void connect() {
     const size_t count = all_.size();
     std::vector<channel::target_memory> own;

@@ -14,7 +14,7 @@ inline uint64_t steady_nanoseconds() {
 }
 
 // The processor's own counter, if it counts at one speed always. A look at it costs a third of one
-// at the system's clock, which is much beside a message of 200 ns.
+// at the system's clock, which is long compared with a message of 200 ns.
 struct cycle_counter {
   double nanoseconds_per_tick = 0;  // 0: there is none
   uint64_t start = 0;

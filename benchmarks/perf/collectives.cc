@@ -24,17 +24,17 @@ class collective_test {
 
   figures measure(size_t size) {
     set_size(size);
-    const run_lengths lengths =
-        lengths_for(options_, size, [this](uint64_t n) { return run(n, nullptr); });
-    run(lengths.warmup, nullptr);
+    const run_counts counts =
+        counts_for(options_, size, [this](uint64_t n) { return run(n, nullptr); });
+    run(counts.warmup, nullptr);
     times own;
     const cpu_time before = used_cpu_time();
-    own.longest = run(lengths.measured, nullptr);
+    own.longest = run(counts.measured, nullptr);
     own.cpu = used_cpu_time() - before;
     own.mean_total = own.longest;
-    own.mean_steps = lengths.measured;
-    run(lengths.measured, &own.samples);
-    return figures_from(combined(own), size, lengths.measured, lengths.measured * ranks_, 1);
+    own.mean_steps = counts.measured;
+    run(counts.measured, &own.samples);
+    return figures_from(combined(own), size, counts.measured, counts.measured * ranks_, 1);
   }
 
  private:
@@ -84,7 +84,7 @@ class collective_test {
     }
   }
 
-  // What this rank contributes.
+  // The contribution of this rank.
   void write() {
     if (combines(options_.op)) {
       for (size_t i = 0; i < sent_.size(); ++i) sent_[i] = item(rank_, i);

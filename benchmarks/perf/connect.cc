@@ -57,10 +57,10 @@ void measure_connections(const options& chosen, const standing* bound, const rep
       for (uint64_t i = 0; i < count; ++i) samples.add(connect_once(of_this_size));
       return samples;
     };
-    const run_lengths lengths =
-        lengths_for(chosen, size, [&connect](uint64_t count) { return connect(count).sum(); });
-    const uint64_t n = lengths.measured;
-    connect(lengths.warmup);
+    const run_counts counts =
+        counts_for(chosen, size, [&connect](uint64_t count) { return connect(count).sum(); });
+    const uint64_t n = counts.measured;
+    connect(counts.warmup);
     const cpu_time before = used_cpu_time();
     times own;
     own.samples = connect(n);

@@ -7,7 +7,7 @@ namespace {
 
 constexpr uint64_t most = uint64_t{1} << 40;
 
-// What overhead a run has matters little in a tenth of the time.
+// In a tenth of the time, the overhead of a run matters little.
 constexpr double long_enough = 0.1;
 // The first runs are slow, so their speed is no reason for a large step.
 constexpr uint64_t largest_step = 10;

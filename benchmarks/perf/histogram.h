@@ -8,7 +8,7 @@
 
 namespace perf {
 
-// Counts values. Those below 512 are kept as they are, larger ones as up to 0.4 % larger;
+// Counts values. A value below 512 is kept exactly, a larger one as a value up to 0.4 % larger;
 // sum and largest are exact. Not thread-safe.
 class histogram {
  public:

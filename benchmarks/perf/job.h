@@ -1,4 +1,4 @@
-// What all threads of a rank share: who the rank is, who its partner, and through what they talk.
+// Shared by all threads of a rank: the rank, its partner, and the channels between them.
 #ifndef BENCHMARKS_PERF_JOB_H_
 #define BENCHMARKS_PERF_JOB_H_
 

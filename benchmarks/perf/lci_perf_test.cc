@@ -178,7 +178,7 @@ TEST(lci_perf, csv_has_as_many_values_as_names) {
   EXPECT_THAT(lines[2], StartsWith("am,rate,16,"));
 }
 
-// The fields that the plot looks for are those that are printed.
+// The printed fields are the ones that the plot looks for.
 TEST(lci_perf, results_can_be_plotted) {
   const std::string folder = ::testing::TempDir() + "/results";
   const std::string start =

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `lci_plot` makes of the results of lci_perf."""
+"""Tests of `lci_plot`, which plots the results of lci_perf."""
 
 import contextlib
 import importlib.machinery

@@ -13,7 +13,7 @@
 
 namespace perf {
 
-// What is known about a size in the end.
+// The final results for a size.
 struct figures {
   size_t size = 0;
   uint64_t iterations = 0;
@@ -29,7 +29,7 @@ struct figures {
   double cpu_system_us = 0;
 };
 
-// What the ranks contribute to it. Times are in nanoseconds.
+// The contribution of a rank to them. Times are in nanoseconds.
 struct times {
   histogram samples;
   uint64_t mean_total = 0;  // of this run of these threads, from end to end, a mean can be made
@@ -47,19 +47,19 @@ uint64_t largest_of_ranks(uint64_t own);
 
 // How long the measured runs of a size are. run(n) carries out n iterations in all ranks and
 // returns the nanoseconds of this one. Collective, on the global runtime.
-struct run_lengths {
+struct run_counts {
   uint64_t warmup = 0;
   uint64_t measured = 0;
 };
-run_lengths lengths_for(const options& chosen, size_t size,
-                        const std::function<uint64_t(uint64_t n)>& run);
+run_counts counts_for(const options& chosen, size_t size,
+                      const std::function<uint64_t(uint64_t n)>& run);
 
-// samples_per_latency: 2 if a sample is a round trip, of which half is reported.
+// samples_per_latency: 2 if a sample is a round trip, half of which is reported.
 figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_t messages,
                      int samples_per_latency);
 
 // All sizes. bound: see binding.h; null: threads are not bound.
-// Collective, on the global runtime; rank 0 is told of each size when it is measured.
+// Collective, on the global runtime; rank 0 gets the figures of each size as soon as it is measured.
 using report = std::function<void(const figures&)>;
 void measure_messages(const options& chosen, const standing* bound, const report& tell);
 void measure_collectives(const options& chosen, const standing* bound, const report& tell);

@@ -22,7 +22,7 @@ std::unique_ptr<pattern> make_pattern(const options& chosen, const job& the_job)
   return make_stream(both || the_job.is_initiator(), both || !the_job.is_initiator());
 }
 
-// What one thread found out about one size.
+// The results of one thread for one size.
 struct thread_times {
   uint64_t begin = 0;  // of the run without samples
   uint64_t end = 0;
@@ -45,15 +45,15 @@ class messages_test {
 
   figures measure(size_t size) {
     team_.run([&](int thread) { channels_.of(thread).set_size(size); });
-    const run_lengths lengths =
-        lengths_for(options_, size, [this](uint64_t n) { return nanoseconds_of(n); });
-    const uint64_t n = lengths.measured;
+    const run_counts counts =
+        counts_for(options_, size, [this](uint64_t n) { return nanoseconds_of(n); });
+    const uint64_t n = counts.measured;
     std::vector<thread_times> found(static_cast<size_t>(options_.threads));
     cpu_time used;
     team_.run([&](int thread) {
       thread_times& own = found[static_cast<size_t>(thread)];
       uint64_t begin = 0;
-      run(thread, lengths.warmup, nullptr, &begin);
+      run(thread, counts.warmup, nullptr, &begin);
       own.end = run(thread, n, nullptr, &own.begin, &used);
       run(thread, n, &own.samples, &begin);
     });

@@ -196,7 +196,7 @@ void check_buffers(const options& chosen) {
   }
 }
 
-// What a collective operation has no choice of.
+// Options that collective operations do not have.
 void check_collective(const options& chosen) {
   const std::string op = absl::StrCat("--op ", name_of(chosen.op));
   if (chosen.test != test_kind::latency) {

@@ -67,7 +67,7 @@ struct options {
   int yield = 0;  // polls in vain before the tool yields by itself; 0: never
   bool stats = false;
   output_format format = output_format::text;
-  // What the bytes of messages are made from. Not on the command line: it is for the test that
+  // The seed of the bytes of messages. Not on the command line: it is for the test that
   // makes ranks disagree about it.
   uint64_t payload_seed = 0;
 };
@@ -76,10 +76,10 @@ struct options {
 // what the user asked for; unless that is a run, the result means nothing.
 options parse_options(int argc, const char* const* argv, cli::request* wanted);
 
-// What --help prints.
+// The text of --help.
 std::string help_text();
 
-// What --version prints.
+// The text of --version.
 std::string version_text();
 
 // Round trips, windows or connections of a measured run, and those before it that do not count;

@@ -61,13 +61,13 @@ std::string pairs_of(const surroundings& where) {
   return absl::StrCat(" in ", where.ranks / 2, where.ranks == 2 ? " pair" : " pairs");
 }
 
-// What the time of one latency is.
+// The meaning of one latency.
 const char* latency_of(operation op) {
   if (is_collective(op)) return "in us, one call after the other, the mean of the ranks";
   return is_one_sided(op) ? "one way in us, until complete here"
                           : "one way in us, half of a round trip";
 }
-// What one look at the clock is for.
+// The operations between two reads of the clock.
 const char* sample_of(operation op) {
   if (is_collective(op)) return "call";
   return is_one_sided(op) ? "message" : "round trip";

@@ -9,7 +9,7 @@
 
 namespace perf {
 
-// What has been measured where.
+// A measurement and its conditions.
 struct surroundings {
   options chosen;
   std::string version;
@@ -20,9 +20,9 @@ struct surroundings {
   double clock_ns = 0;  // that a look at the clock takes
 };
 
-// What comes before the first size; ends with a newline or is empty.
+// The text before the first size; ends with a newline or is empty.
 std::string header(const surroundings& where);
-// What is said about a size; ends with a newline.
+// The text of one size; ends with a newline.
 std::string line(const surroundings& where, const figures& result);
 
 }  // namespace perf

@@ -1,4 +1,4 @@
-// What messages consist of when they are to be checked.
+// The bytes of messages that are checked.
 #ifndef BENCHMARKS_PERF_PAYLOAD_H_
 #define BENCHMARKS_PERF_PAYLOAD_H_
 
@@ -9,7 +9,7 @@
 
 namespace perf {
 
-// Who made the bytes, and for which message. Two different ones have different bytes.
+// The sender of the bytes and their message. Different values have different bytes.
 struct payload_key {
   uint64_t seed;
   int rank;

@@ -1,4 +1,4 @@
-// What a program that measures does around its measurements.
+// The parts of a measuring program around its measurements.
 #ifndef BENCHMARKS_PERF_PROGRAM_H_
 #define BENCHMARKS_PERF_PROGRAM_H_
 

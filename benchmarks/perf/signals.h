@@ -39,7 +39,7 @@ class message_sink {
 // of a round come only after the round before is over.
 class signals {
  public:
-  // sink: gets the status of every signal; null: nobody does. A handler finds this object by the
+  // sink: gets the status of every signal; may be null. A handler finds this object by the
   // user_context of the operation, which must be its address; where there is none (messages), by
   // the low 16 bits of the tag, which must be `number`, below max_numbers and of one object at a
   // time.
@@ -96,7 +96,7 @@ class signals {
   int64_t before_ = 0;                         // counter, handler: signals of earlier rounds
   std::atomic<const void*> owner_{nullptr};    // the thread that waits
   int64_t counted_ = 0;                        // handler, own counter: all signals on that thread
-  std::atomic<int64_t> counted_elsewhere_{0};  // likewise, on others
+  std::atomic<int64_t> counted_elsewhere_{0};  // as counted_, on other threads
   std::vector<lci::status_t> statuses_;        // sync
 };
 

@@ -16,7 +16,7 @@ class team {
   team(const job& the_job, int threads, const standing* bound);
 
   // Calls body(thread) in all threads, of which this one is number 0, and waits for them. If one
-  // throws, the process ends with an error: its partners can't be told.
+  // throws, the process ends with an error, since its partners cannot be notified.
   void run(const std::function<void(int)>& body);
 
   // From inside of body: waits, making progress, until all threads of all ranks have come here.

@@ -52,14 +52,14 @@ uint64_t largest_of_ranks(uint64_t own) {
   return all;
 }
 
-run_lengths lengths_for(const options& chosen, size_t size,
-                        const std::function<uint64_t(uint64_t n)>& run) {
+run_counts counts_for(const options& chosen, size_t size,
+                      const std::function<uint64_t(uint64_t n)>& run) {
   if (chosen.seconds == 0) return {warmup_for(chosen, size), iterations_for(chosen, size)};
-  run_lengths lengths;
-  lengths.measured =
+  run_counts counts;
+  counts.measured =
       iterations_in(chosen.seconds, [&run](uint64_t n) { return largest_of_ranks(run(n)); });
-  if (chosen.warmup > 0) lengths.warmup = static_cast<uint64_t>(chosen.warmup);
-  return lengths;
+  if (chosen.warmup > 0) counts.warmup = static_cast<uint64_t>(chosen.warmup);
+  return counts;
 }
 
 figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_t messages,

@@ -31,12 +31,12 @@ thread_local uint64_t callbacks = 0;
 
 void on_message(lci::status_t) { ++callbacks; }
 
-// What the threads of a rank that receives have counted, of all runs.
+// The counts of the threads of a receiving rank, over all runs.
 struct alignas(64) thread_count {
   std::atomic<uint64_t> callbacks{0};
 };
 
-// What a rank has measured, run after run, of those that count.
+// The results of a rank, for each run that counts.
 struct measured {
   std::vector<uint64_t> nanoseconds;  // one each, of who sends (alone: of taking)
   std::vector<uint64_t> callbacks;    // one for each thread, of who receives
@@ -119,7 +119,7 @@ class injection {
   // ---- who receives
   // ------------------------------------------------------------------------------
 
-  // What a thread has counted, and told the others of.
+  // The count of a thread, as far as it has reported it to the others.
   class own_count {
    public:
     own_count(injection& all, size_t thread)
@@ -340,15 +340,15 @@ std::string text_header(const injection_options& chosen) {
 
 void measure(const injection_options& chosen) {
   const job the_job(lci::get_g_runtime(), 1);
-  const bool tells = lci::get_rank_me() == 0;
+  const bool prints = lci::get_rank_me() == 0;
   const bool is_json = chosen.format == output_format::json;
-  if (tells && !is_json) std::fputs(text_header(chosen).c_str(), stdout);
+  if (prints && !is_json) std::fputs(text_header(chosen).c_str(), stdout);
   for (const int threads : chosen.threads) {
     const standing row = find_standing(threads);
     injection one(chosen, the_job, threads, lci::reserve_rcomps(2),
                   chosen.bind == binding::core ? &row : nullptr);
     const found result = summed_up(chosen, threads, one.measure());
-    if (!tells) continue;
+    if (!prints) continue;
     std::fputs((is_json ? json(chosen, threads, result) : text(threads, result)).c_str(), stdout);
     std::fflush(stdout);
   }

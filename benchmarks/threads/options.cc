@@ -24,7 +24,7 @@ constexpr cli::word<bool> devices[] = {{"shared", false, "one for all threads"},
 
 using option_list = std::vector<cli::option>;
 
-// The options before those that all have.
+// The options of one program, listed before the common ones.
 option_list with_common(option_list own, threads_options* chosen) {
   option_list common = {
       backend_option(&chosen->backend),

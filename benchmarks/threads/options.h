@@ -13,7 +13,7 @@ namespace perf {
 
 constexpr int max_threads = 256;
 
-// What all have.
+// Options of all programs.
 struct threads_options {
   std::vector<int> threads;  // rising
   lci::attr_backend_t backend = lci::attr_backend_t::none;
@@ -50,7 +50,7 @@ poll_mask_options parse_poll_mask(int argc, const char* const* argv, cli::reques
 // Waves of a measured run; a tenth as many before that do not count.
 uint64_t waves_for(const waves_options& chosen, size_t size, int threads);
 
-// What --help prints.
+// The text of --help.
 std::string injection_help();
 std::string waves_help();
 std::string poll_mask_help();

@@ -22,7 +22,7 @@ namespace {
 
 constexpr const char* program = "gasnet_poll_mask";
 
-// What the handlers know.
+// The state of the handlers.
 lci::rcomp_t pong_name = 0;
 std::atomic<uint64_t> pings{0};
 std::atomic<uint64_t> pongs{0};
@@ -167,9 +167,9 @@ std::string json(const poll_mask_options& chosen, int threads, int mask, const r
 }
 
 void measure(const poll_mask_options& chosen) {
-  const bool tells = lci::get_rank_me() == 0;
+  const bool prints = lci::get_rank_me() == 0;
   const bool is_json = chosen.format == output_format::json;
-  if (tells && !is_json) {
+  if (prints && !is_json) {
     std::printf("# %s: 8 bytes one way, %d ranks, bind %s, CPU %s\n%-9s %9s %18s %16s\n", program,
                 lci::get_rank_n(), name_of(chosen.bind), processor_name().c_str(), "# Threads",
                 "Mask", "Shared device (us)", "Own device (us)");
@@ -184,7 +184,7 @@ void measure(const poll_mask_options& chosen) {
       const result one =
           domains(chosen, the_job, threads, chosen.bind == binding::core ? &row : nullptr)
               .measure();
-      if (!tells) continue;
+      if (!prints) continue;
       std::fputs((is_json ? json(chosen, threads, mask, one)
                           : absl::StrFormat("%-9d %9d %18.3f %16.3f\n", threads, mask,
                                             one.shared_us, one.own_us))

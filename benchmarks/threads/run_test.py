@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What `run` compares, and how it sums up."""
+"""Tests of `run`: its comparisons and its summary."""
 
 import importlib.machinery
 import importlib.util

@@ -28,7 +28,7 @@ constexpr size_t pong_size = 4;
 
 size_t rounded_up(size_t size, size_t unit) { return (size + unit - 1) / unit * unit; }
 
-// What is known about a size and a number of threads.
+// The results for a size and a number of threads.
 struct result {
   uint64_t waves = 0;
   uint64_t landed = 0;  // pings that all ranks have seen, in waves that count
@@ -91,19 +91,19 @@ class waves {
   }
 
  private:
-  struct share {
+  struct rank_result {
     uint64_t landed;
     uint64_t nanoseconds;
   };
   // Collective.
   result of_all_ranks(uint64_t n, uint64_t nanoseconds) const {
-    const share own{landed_, nanoseconds};
-    std::vector<share> all(static_cast<size_t>(job_.ranks()));
+    const rank_result own{landed_, nanoseconds};
+    std::vector<rank_result> all(static_cast<size_t>(job_.ranks()));
     lci::allgather(&own, all.data(), sizeof(own));
     result sum;
     sum.waves = n;
     uint64_t longest = 1;
-    for (const share& one : all) {
+    for (const rank_result& one : all) {
       sum.landed += one.landed;
       longest = std::max(longest, one.nanoseconds);
     }
@@ -159,7 +159,7 @@ class waves {
         .device(device)();
   }
 
-  // Waits for all pings of a wave that come here, and tells the partner.
+  // Waits for all pings of a wave that arrive here, and notifies the partner.
   void answer() {
     const lci::device_t device = job_.device_of(0);
     const auto progress = [device] { lci::progress_x().device(device)(); };
@@ -183,7 +183,7 @@ class waves {
     while (tell().is_retry()) progress();
   }
 
-  // Whether the bytes of the last wave are those that were sent.
+  // Whether the bytes of the last wave are the bytes that were sent.
   void check() {
     std::vector<char> expected(size_);
     for (int ping = 0; ping < pings_; ++ping) {
@@ -264,16 +264,16 @@ std::string text_header(const waves_options& chosen) {
 
 void measure(const waves_options& chosen) {
   const job the_job(lci::get_g_runtime(), chosen.dedicated ? chosen.threads.back() : 1);
-  const bool tells = lci::get_rank_me() == 0;
+  const bool prints = lci::get_rank_me() == 0;
   const bool is_json = chosen.format == output_format::json;
-  if (tells && !is_json) std::fputs(text_header(chosen).c_str(), stdout);
+  if (prints && !is_json) std::fputs(text_header(chosen).c_str(), stdout);
   for (const int threads : chosen.threads) {
     const standing row = find_standing(threads + 1);
     waves all(chosen, the_job, threads, lci::reserve_rcomps(1),
               chosen.bind == binding::core ? &row : nullptr);
     for (const size_t size : chosen.sizes) {
       const result one = all.measure(size);
-      if (!tells) continue;
+      if (!prints) continue;
       std::fputs((is_json ? json(chosen, threads, size, one) : text(threads, size, one)).c_str(),
                  stdout);
       std::fflush(stdout);

@@ -64,23 +64,10 @@ StatusOr<bool> parse_bool(std::string_view name, std::string_view text) {
 
 StatusOr<size_t> parse_size(std::string_view name, std::string_view text, size_t min, size_t max) {
   std::string_view digits = text;
-  unsigned shift = 0;
-  if (!digits.empty()) {
-    switch (ascii_tolower(digits.back())) {
-      case 'k':
-        shift = 10;
-        break;
-      case 'm':
-        shift = 20;
-        break;
-      case 'g':
-        shift = 30;
-        break;
-      default:
-        break;
-    }
-    if (shift != 0) digits.remove_suffix(1);
-  }
+  const size_t suffix =
+      std::string_view("kmg").find(text.empty() ? '\0' : ascii_tolower(text.back()));
+  const size_t shift = suffix == std::string_view::npos ? 0 : 10 * (suffix + 1);
+  if (shift != 0) digits.remove_suffix(1);
   uint64_t value = 0;
   // SimpleAtoi alone would also accept white space and a sign.
   const bool only_digits = std::all_of(digits.begin(), digits.end(), ascii_isdigit);

@@ -26,22 +26,31 @@
 
 namespace lci::base {
 
-// The values are the canonical ones of absl::StatusCode and gRPC.
+// Every error code: its name, its value, and its text. Name and value are the canonical ones of
+// absl::StatusCode and gRPC.
+// clang-format off
+#define LCI_STATUS_CODES(code_)                       \
+  code_(Unknown, 2, "UNKNOWN")                        \
+  code_(InvalidArgument, 3, "INVALID_ARGUMENT")       \
+  code_(DeadlineExceeded, 4, "DEADLINE_EXCEEDED")     \
+  code_(NotFound, 5, "NOT_FOUND")                     \
+  code_(AlreadyExists, 6, "ALREADY_EXISTS")           \
+  code_(PermissionDenied, 7, "PERMISSION_DENIED")     \
+  code_(ResourceExhausted, 8, "RESOURCE_EXHAUSTED")   \
+  code_(FailedPrecondition, 9, "FAILED_PRECONDITION") \
+  code_(Aborted, 10, "ABORTED")                       \
+  code_(Unimplemented, 12, "UNIMPLEMENTED")           \
+  code_(Internal, 13, "INTERNAL")                     \
+  code_(Unavailable, 14, "UNAVAILABLE")               \
+  code_(DataLoss, 15, "DATA_LOSS")
+// clang-format on
+
+// kOk, kInvalidArgument, and so on.
 enum class StatusCode : int {
   kOk = 0,
-  kUnknown = 2,
-  kInvalidArgument = 3,
-  kDeadlineExceeded = 4,
-  kNotFound = 5,
-  kAlreadyExists = 6,
-  kPermissionDenied = 7,
-  kResourceExhausted = 8,
-  kFailedPrecondition = 9,
-  kAborted = 10,
-  kUnimplemented = 12,
-  kInternal = 13,
-  kUnavailable = 14,
-  kDataLoss = 15,
+#define LCI_STATUS_CODE(name_, value_, text_) k##name_ = value_,
+  LCI_STATUS_CODES(LCI_STATUS_CODE)
+#undef LCI_STATUS_CODE
 };
 
 // "INVALID_ARGUMENT" for kInvalidArgument, and so on.
@@ -97,33 +106,24 @@ std::ostream& operator<<(std::ostream& out, const Status& status);
 
 inline Status OkStatus() { return Status(); }
 
-Status InvalidArgumentError(std::string_view message);
-Status DeadlineExceededError(std::string_view message);
-Status NotFoundError(std::string_view message);
-Status AlreadyExistsError(std::string_view message);
-Status PermissionDeniedError(std::string_view message);
-Status ResourceExhaustedError(std::string_view message);
-Status FailedPreconditionError(std::string_view message);
-Status AbortedError(std::string_view message);
-Status UnimplementedError(std::string_view message);
-Status InternalError(std::string_view message);
-Status UnavailableError(std::string_view message);
-Status DataLossError(std::string_view message);
+// For each code, InvalidArgumentError(message) makes an error with that code, and
+// IsInvalidArgument(status) returns whether a status has it.
+#define LCI_STATUS_CODE(name_, value_, text_)                 \
+  inline Status name_##Error(std::string_view message) {      \
+    return Status(StatusCode::k##name_, message);             \
+  }                                                           \
+  [[nodiscard]] inline bool Is##name_(const Status& status) { \
+    return status.code() == StatusCode::k##name_;             \
+  }
+LCI_STATUS_CODES(LCI_STATUS_CODE)
+#undef LCI_STATUS_CODE
+
+// The same error with a message that begins with `prefix`. A success stays one.
+Status WithPrefix(std::string_view prefix, const Status& status);
 
 // Makes the error of a failed system call, with the message "what: description of errno". The code
 // follows from the errno; kUnknown if no code fits.
 Status ErrnoToStatus(int error_number, std::string_view what);
-
-[[nodiscard]] bool IsInvalidArgument(const Status& status);
-[[nodiscard]] bool IsDeadlineExceeded(const Status& status);
-[[nodiscard]] bool IsNotFound(const Status& status);
-[[nodiscard]] bool IsAlreadyExists(const Status& status);
-[[nodiscard]] bool IsPermissionDenied(const Status& status);
-[[nodiscard]] bool IsFailedPrecondition(const Status& status);
-[[nodiscard]] bool IsAborted(const Status& status);
-[[nodiscard]] bool IsInternal(const Status& status);
-[[nodiscard]] bool IsUnavailable(const Status& status);
-[[nodiscard]] bool IsDataLoss(const Status& status);
 
 // Thrown when the value of a StatusOr without one is read. what() is the text of its status.
 class BadStatusOrAccess : public std::logic_error {
@@ -168,12 +168,8 @@ class [[nodiscard]] StatusOr {
   T* operator->() { return &value(); }
 
   template <class U>
-  T value_or(U&& fallback) const& {
+  T value_or(U&& fallback) const {
     return ok() ? *value_ : static_cast<T>(std::forward<U>(fallback));
-  }
-  template <class U>
-  T value_or(U&& fallback) && {
-    return ok() ? *std::move(value_) : static_cast<T>(std::forward<U>(fallback));
   }
 
  private:

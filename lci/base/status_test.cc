@@ -82,6 +82,11 @@ TEST(status, names_the_failure_of_a_system_call) {
   EXPECT_EQ(ErrnoToStatus(EIO, "read").code(), StatusCode::kUnknown);
 }
 
+TEST(status, gets_a_prefix_before_its_message) {
+  EXPECT_EQ(WithPrefix("rank 3: ", NotFoundError("no port")), NotFoundError("rank 3: no port"));
+  EXPECT_TRUE(WithPrefix("rank 3: ", OkStatus()).ok());
+}
+
 StatusOr<std::unique_ptr<int>> make(int number) {
   if (number < 0) return InvalidArgumentError("negative");
   return std::make_unique<int>(number);

@@ -7,22 +7,19 @@ namespace lci::base {
 namespace internal {
 
 // std::to_chars cannot fail here: the longest text is a double of 13 characters.
-void text_piece::write(int64_t number) {
-  char* const end = std::to_chars(digits_.begin(), digits_.end(), number).ptr;
+template <class... Number>
+void text_piece::write_digits(Number... number) {
+  char* const end = std::to_chars(digits_.begin(), digits_.end(), number...).ptr;
   text_ = std::string_view(digits_.data(), static_cast<size_t>(end - digits_.data()));
 }
 
-void text_piece::write(uint64_t number) {
-  char* const end = std::to_chars(digits_.begin(), digits_.end(), number).ptr;
-  text_ = std::string_view(digits_.data(), static_cast<size_t>(end - digits_.data()));
-}
+void text_piece::write(int64_t number) { write_digits(number); }
+
+void text_piece::write(uint64_t number) { write_digits(number); }
 
 void text_piece::write(double number) {
   constexpr int significant_digits = 6;
-  char* const end = std::to_chars(digits_.begin(), digits_.end(), number,
-                                  std::chars_format::general, significant_digits)
-                        .ptr;
-  text_ = std::string_view(digits_.data(), static_cast<size_t>(end - digits_.data()));
+  write_digits(number, std::chars_format::general, significant_digits);
 }
 
 void text_piece::write(Hex number) {

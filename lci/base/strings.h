@@ -60,6 +60,8 @@ class text_piece {
   std::string_view text() const { return text_; }
 
  private:
+  template <class... Number>
+  void write_digits(Number... number);
   void write(int64_t number);
   void write(uint64_t number);
   void write(double number);
@@ -152,6 +154,13 @@ constexpr bool ascii_isalnum(char c) {
 [[nodiscard]] std::string JsonQuote(std::string_view text);
 // Formats each byte as two lower-case hexadecimal digits.
 [[nodiscard]] std::string BytesToHexString(std::string_view bytes);
+
+// A hash of the bytes that is equal in all processes (FNV-1a). Not for bytes from an attacker.
+[[nodiscard]] constexpr uint64_t Fnv1a(std::string_view bytes) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : bytes) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return hash;
+}
 
 namespace internal {
 // Removes surrounding white space, and one "+" in front of a digit or point.

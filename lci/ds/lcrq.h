@@ -1,7 +1,6 @@
 #ifndef LCI_DS_LCRQ_H_
 #define LCI_DS_LCRQ_H_
 
-#include <algorithm>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
@@ -10,29 +9,16 @@
 #include <mutex>
 #include <new>
 #include <type_traits>
-#include <vector>
 
-#include "lci/base/cache_aligned.h"
-#include "lci/base/reserve.h"
 #include "lci/ds/atomics.h"
 #include "lci/ds/exchange_cell.h"
 #include "lci/ds/exchange_ring.h"
-#include "lci/ds/mpmc_array.h"
-#include "lci/ds/owned_ring.h"
+#include "lci/ds/lcrq_rings.h"
+#include "lci/ds/lone_pair.h"
 #include "lci/ds/per_thread.h"
 #include "lci/ds/spinlock.h"
 
 namespace lci::ds {
-
-// When an lcrq uses SPSC segments, and the type of their rings. Tests use other policies.
-struct default_spsc_policy {
-  // SPSC segments begin after first_rounds pushes, then after eight times as many each time, up to
-  // most_rounds.
-  static constexpr uint64_t first_rounds = 64;
-  static constexpr uint64_t most_rounds = uint64_t{1} << 30;
-  template <class T, class Atomics>
-  using ring = owned_ring<T, Atomics>;
-};
 
 // A first-in-first-out queue of values without a bound, for any number of producers and consumers:
 // a list of rings (Morrison and Afek, "Fast concurrent queues for x86 processors", PPoPP 2013;
@@ -98,9 +84,8 @@ class lcrq {
   static constexpr size_t default_ring_capacity = 512;
 
   // `ring_capacity` is a power of two. May throw std::bad_alloc.
-  explicit lcrq(size_t ring_capacity = default_ring_capacity)
-      : ring_capacity_(ring_capacity), spsc_capacity_(ring_capacity < 8 ? 2 : ring_capacity / 4) {
-    shared_ring* only = new_ring();
+  explicit lcrq(size_t ring_capacity = default_ring_capacity) : store_(ring_capacity) {
+    shared_ring* only = store_.shared();
     only->cells.open();
     first_.store(only, std::memory_order_relaxed);
     last_.store(only, std::memory_order_relaxed);
@@ -141,7 +126,7 @@ class lcrq {
   size_t size() const {
     const std::lock_guard<lock_type> guard(change_);
     size_t total = 0;
-    for (const ring* r = first_.load(std::memory_order_relaxed); r != nullptr; r = r->next) {
+    for (ring* r = first_.load(std::memory_order_relaxed); r != nullptr; r = r->next) {
       total += r->is_spsc ? spsc_of(r).size() : cells_of(r).size();
     }
     return total;
@@ -150,7 +135,7 @@ class lcrq {
   // Number of rings, in use or not, without SPSC segments. Takes the lock.
   size_t rings() const {
     const std::lock_guard<lock_type> guard(change_);
-    return rings_.size();
+    return store_.shared_rings();
   }
 
   // Whether the queue currently has SPSC segments. Takes the lock.
@@ -160,85 +145,38 @@ class lcrq {
   }
 
  private:
-  using cells_type = exchange_ring<Cell, Atomics>;
-  using cell = Cell<Atomics>;
-  using pop_result = typename cells_type::pop_result;
-  using spsc_ring = typename SpscPolicy::template ring<T, Atomics>;
+  using store_type = lcrq_rings<T, Atomics, Cell, SpscPolicy>;
+  using ring = typename store_type::ring;
+  using shared_ring = typename store_type::shared_ring;
+  using spsc_segment = typename store_type::spsc_segment;
+  using slot = typename store_type::slot;
+  using spsc_ring = typename store_type::spsc_ring;
   using spsc_result = typename spsc_ring::result;
+  using pop_result = typename store_type::cells_type::pop_result;
+  using place = typename lone_pair<Atomics, SpscPolicy>::place;
   using lock_type = basic_spinlock<Atomics>;
-  static constexpr auto push_ok = cells_type::push_result::ok;
-  static constexpr size_t slab_slots = 64;
-
-  // A value, or nothing. Never shares a line with another thread's slot.
-  struct alignas(64) slot {
-    unsigned char bytes[sizeof(T)];
-  };
-
-  struct ring {
-    explicit ring(bool spsc) : is_spsc(spsc) {}
-    const bool is_spsc;
-    ring* next = nullptr;  // towards the last; guarded by change_
-  };
-  struct shared_ring : ring {
-    template <class NextSlot>
-    shared_ring(size_t capacity, const NextSlot& next_slot)
-        : ring(false), cells(capacity, next_slot) {}
-    cells_type cells;
-  };
-  struct spsc_segment : ring {
-    spsc_segment(size_t capacity, uint32_t pusher, uint32_t popper)
-        : ring(true), values(capacity, pusher, popper) {}
-    spsc_ring values;
-  };
-  static spsc_ring& spsc_of(ring* r) { return static_cast<spsc_segment*>(r)->values; }
-  static const spsc_ring& spsc_of(const ring* r) {
-    return static_cast<const spsc_segment*>(r)->values;
-  }
-  static cells_type& cells_of(ring* r) { return static_cast<shared_ring*>(r)->cells; }
-  static const cells_type& cells_of(const ring* r) {
-    return static_cast<const shared_ring*>(r)->cells;
-  }
-
   template <class U>
   using atomic = typename Atomics::template atomic<U>;
+  static constexpr auto push_ok = store_type::cells_type::push_result::ok;
 
-  // State of one thread.
-  struct alignas(contention_distance) place {
-    slot_name slot = 0;  // owned by the thread between two operations
-    // Numbers of operations outside SPSC segments; written by the thread only.
-    atomic<uint64_t> pushes{0};
-    atomic<uint64_t> pops{0};
-    // Only for the thread: when it next checks whether it is alone, and how long it waits after
-    // that.
-    uint64_t asks_at = SpscPolicy::first_rounds;
-    uint64_t patience = SpscPolicy::first_rounds;
-    uint32_t number = 0;
-    // The counts at the last check by any thread; guarded by change_.
-    uint64_t pushes_seen = 0;
-    uint64_t pops_seen = 0;
-  };
+  static auto& spsc_of(ring* r) { return store_type::spsc_of(r); }
+  static auto& cells_of(ring* r) { return store_type::cells_of(r); }
 
   place& my_place() {
     return places_.mine([this](size_t number) {
       const std::lock_guard<lock_type> guard(change_);
       auto made = std::make_unique<place>();
-      made->slot = new_slot();
+      made->slot = store_.new_slot();
       made->number = static_cast<uint32_t>(number);
       return made;
     });
-  }
-
-  static uint64_t count(atomic<uint64_t>& by_me) {
-    const uint64_t counted = by_me.load(std::memory_order_relaxed) + 1;
-    by_me.store(counted, std::memory_order_relaxed);
-    return counted;
   }
 
   // Operations outside the fast path of SPSC segments.
 
   [[gnu::noinline]] void push_slowly(const T& value) {
     place& mine = my_place();
-    slot& filled = at(mine.slot);
+    slot& filled = store_.at(mine.slot);
     Atomics::plain_write(filled.bytes, sizeof(T));
     std::memcpy(filled.bytes, &value, sizeof(T));
     for (;;) {
@@ -251,7 +189,7 @@ class lcrq {
         extend();
       }
     }
-    const uint64_t pushes = count(mine.pushes);
+    const uint64_t pushes = place::count(mine.pushes);
     if (__builtin_expect(pushes == mine.asks_at, 0)) ask_whether_alone(mine, pushes);
   }
 
@@ -273,7 +211,7 @@ class lcrq {
 
   [[gnu::noinline]] bool pop_slowly(T* out) {
     place& mine = my_place();
-    count(mine.pops);
+    place::count(mine.pops);
     for (;;) {
       ring* const oldest = first_.load(std::memory_order_acquire);
       const auto still_first = [this, oldest] {
@@ -299,7 +237,7 @@ class lcrq {
                                                    const Condition& still_first) {
     const pop_result result = cells_of(oldest).try_pop(&mine.slot, still_first);
     if (result == pop_result::ok) {
-      const slot& taken = at(mine.slot);
+      const slot& taken = store_.at(mine.slot);
       Atomics::plain_read(taken.bytes, sizeof(T));
       std::memcpy(static_cast<void*>(out), taken.bytes, sizeof(T));
     }
@@ -335,67 +273,7 @@ class lcrq {
     return pop_result::moved;
   }
 
-  // Slots.
-
-  slot& at(slot_name name) const {
-    if constexpr (cell::names_are_addresses) {
-      return *reinterpret_cast<slot*>(name);
-    } else {
-      return slab_at_.get(name / slab_slots)[name % slab_slots];
-    }
-  }
-
-  // Returns a slot that has never been in use. Called under change_, or by the constructor.
-  slot_name new_slot() {
-    if (used_slots_ == slabs_.size() * slab_slots) {
-      if (used_slots_ + slab_slots > cell::max_slots) throw std::bad_alloc();
-      base::reserve_room(&slabs_, slabs_.size() + 1);
-      auto slab = base::make_aligned_array<slot>(slab_slots);
-      slab_at_.set(slabs_.size(), slab.get());
-      slabs_.push_back(std::move(slab));
-    }
-    const size_t index = used_slots_++;
-    if constexpr (cell::names_are_addresses) {
-      return reinterpret_cast<slot_name>(&slabs_[index / slab_slots][index % slab_slots]);
-    } else {
-      return index;
-    }
-  }
-
   // Changes of the list. Functions that take no lock are called under change_.
-
-  // Returns a ring that has never been in use.
-  shared_ring* new_ring() {
-    base::reserve_room(&spare_, rings_.size() + 1);  // room to give it back: drop_first cannot fail
-    const size_t used_slots = used_slots_;
-    try {
-      rings_.push_back(
-          std::make_unique<shared_ring>(ring_capacity_, [this] { return new_slot(); }));
-    } catch (...) {
-      used_slots_ = used_slots;
-      throw;
-    }
-    return rings_.back().get();
-  }
-
-  spsc_segment* new_spsc_segment(uint32_t pusher, uint32_t popper) {
-    base::reserve_room(&spare_spsc_, spsc_segments_.size() + 1);  // as in new_ring
-    spsc_segments_.push_back(std::make_unique<spsc_segment>(spsc_capacity_, pusher, popper));
-    return spsc_segments_.back().get();
-  }
-
-  template <class Ring>
-  static Ring* spare_of(std::vector<Ring*>& spare) {
-    if (spare.empty()) return nullptr;
-    Ring* const found = spare.back();
-    spare.pop_back();
-    return found;
-  }
-
-  shared_ring* spare_or_new_ring() {
-    shared_ring* const spare = spare_of(spare_);
-    return spare != nullptr ? spare : new_ring();
-  }
 
   // `added` is open if it is an SPSC segment; otherwise the caller opens it.
   void link(ring* added) {
@@ -411,7 +289,7 @@ class lcrq {
     // Another thread may have extended, or a pop made room. The ring may be closed already, if no
     // successor could be allocated then (std::bad_alloc).
     if (full->is_spsc || !cells_of(full).close_if_full()) return;
-    shared_ring* const added = spare_or_new_ring();
+    shared_ring* const added = store_.shared();
     link(added);
     added->cells.open();
   }
@@ -420,8 +298,7 @@ class lcrq {
   void extend_spsc(ring* full) {
     const std::lock_guard<lock_type> guard(change_);
     if (last_.load(std::memory_order_relaxed) != full) return;  // `full` has been sealed
-    spsc_segment* const spare = spare_of(spare_spsc_);
-    link(spare != nullptr ? spare : new_spsc_segment(pusher_, popper_));
+    link(store_.segment(pusher_, popper_));
   }
 
   // Advances to the ring behind `drained`. Returns false if there is none: the queue is empty.
@@ -433,36 +310,20 @@ class lcrq {
     if (!is_drained) return true;  // linked again
     if (drained->next == nullptr) return false;
     first_.store(drained->next, std::memory_order_release);
-    if (!drained->is_spsc) {
-      spare_.push_back(static_cast<shared_ring*>(drained));
-    } else if (owned_ && !spsc_of(drained).is_sealed()) {
-      spare_spsc_.push_back(static_cast<spsc_segment*>(drained));
-    }
+    if (!drained->is_spsc || (owned_ && !spsc_of(drained).is_sealed())) store_.put_back(drained);
     return true;
   }
 
   // SPSC segments.
 
-  static constexpr uint64_t most_patience = uint64_t{1} << 16;
-
   // Called by a thread that has pushed for a while: begins SPSC segments if no other thread has
   // pushed for long enough, and one thread pops.
   [[gnu::noinline]] void ask_whether_alone(place& mine, uint64_t pushes) {
-    mine.asks_at = pushes + mine.patience;
-    mine.patience = std::min(2 * mine.patience, most_patience);
+    mine.ask_later(pushes);
     if (!change_.try_lock()) return;
     const std::lock_guard<lock_type> guard(change_, std::adopt_lock);
-    const uint64_t seen = mine.pushes_seen;
-    const place* const popper = look_around(mine);
-    if (popper == nullptr) {
-      candidate_ = nullptr;
-      return;
-    }
-    if (candidate_ != &mine) {
-      candidate_ = &mine;
-      alone_from_ = seen;
-    }
-    if (pushes - alone_from_ < needed_rounds_ || owned_ || !Atomics::has_process_barrier()) return;
+    const place* const popper = pair_.find_popper(places_, mine, pushes);
+    if (popper == nullptr || owned_ || !Atomics::has_process_barrier()) return;
     try {
       begin_spsc(mine.number, popper->number);
     } catch (const std::bad_alloc&) {
@@ -471,53 +332,32 @@ class lcrq {
     mine.patience = SpscPolicy::first_rounds;
   }
 
-  // Returns the thread that has popped since the last look, if it is the only one and only `mine`
-  // has pushed; otherwise null.
-  const place* look_around(const place& mine) {
-    const place* popper = nullptr;
-    bool alone = true;
-    for (size_t number = 0; number < places_.size(); ++number) {
-      place* const one = places_.find(number);
-      if (one == nullptr) continue;
-      const uint64_t pushes = one->pushes.load(std::memory_order_relaxed);
-      const uint64_t pops = one->pops.load(std::memory_order_relaxed);
-      if (one != &mine && pushes != one->pushes_seen) alone = false;
-      if (pops != one->pops_seen) {
-        if (popper != nullptr) alone = false;
-        popper = one;
-      }
-      one->pushes_seen = pushes;
-      one->pops_seen = pops;
-    }
-    return alone ? popper : nullptr;
-  }
-
   // Whether the operation that returned `unsure` counts. The lock excludes the thread that seals
   // the SPSC segment.
-  [[gnu::noinline]] bool was_pushed(const ring* to) const {
+  [[gnu::noinline]] bool was_pushed(ring* to) const {
     const std::lock_guard<lock_type> guard(change_);
     return spsc_of(to).was_pushed();
   }
-  [[gnu::noinline]] bool was_popped(const ring* from) const {
+  [[gnu::noinline]] bool was_popped(ring* from) const {
     const std::lock_guard<lock_type> guard(change_);
     return spsc_of(from).was_popped();
   }
 
   void begin_spsc(uint32_t pusher, uint32_t popper) {
-    spsc_segment* const first = new_spsc_segment(pusher, popper);
+    spsc_segment* const first = store_.new_segment(pusher, popper);
     pusher_ = pusher;
     popper_ = popper;
     owned_ = true;
     cells_of(last_.load(std::memory_order_relaxed)).close();
     link(first);
-    if (needed_rounds_ < SpscPolicy::most_rounds) needed_rounds_ *= 8;
+    pair_.wait_longer();
   }
 
   // Called by a thread that owns no SPSC segment.
   [[gnu::noinline]] void end_spsc() {
     const std::lock_guard<lock_type> guard(change_);
     if (!owned_) return;
-    shared_ring* const added = spare_or_new_ring();
+    shared_ring* const added = store_.shared();
     const auto for_each_spsc = [this](const auto& call) {
       for (ring* r = first_.load(std::memory_order_relaxed); r != nullptr; r = r->next) {
         if (r->is_spsc && !spsc_of(r).is_sealed()) call(spsc_of(r));
@@ -527,32 +367,22 @@ class lcrq {
     Atomics::process_barrier();
     for_each_spsc([](spsc_ring& values) { values.seal(); });
     owned_ = false;
-    spare_spsc_.clear();
-    candidate_ = nullptr;
+    store_.forget_segments();
+    pair_.forget();
     link(added);
     added->cells.open();
   }
 
-  const size_t ring_capacity_;
-  const size_t spsc_capacity_;
   alignas(contention_distance) atomic<ring*> first_{nullptr};
   atomic<ring*> last_{nullptr};
   per_thread<place, Atomics> places_;
-  mpmc_array<slot*, Atomics> slab_at_;  // read only if names are not addresses
+  store_type store_;
   alignas(contention_distance) mutable lock_type change_;
   // Guarded by change_:
-  std::vector<std::unique_ptr<shared_ring>> rings_;
-  std::vector<shared_ring*> spare_;  // closed and drained
-  std::vector<base::aligned_array<slot>> slabs_;
-  size_t used_slots_ = 0;
-  std::vector<std::unique_ptr<spsc_segment>> spsc_segments_;
-  std::vector<spsc_segment*> spare_spsc_;  // of the owners; drained
-  bool owned_ = false;                     // there are SPSC segments that are not sealed
-  uint32_t pusher_ = 0;                    // their owners
+  bool owned_ = false;   // there are SPSC segments that are not sealed
+  uint32_t pusher_ = 0;  // their owners
   uint32_t popper_ = 0;
-  uint64_t needed_rounds_ = SpscPolicy::first_rounds;  // for the next ones
-  const place* candidate_ = nullptr;                   // the only pusher at the last look,
-  uint64_t alone_from_ = 0;                            // since this number of its pushes
+  lone_pair<Atomics, SpscPolicy> pair_;
 };
 
 }  // namespace lci::ds

@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "lci/ds/atomics.h"
+#include "lci/ds/matching_links.h"
 #include "lci/ds/matching_type.h"
 #include "lci/ds/object_pool.h"
 #include "lci/ds/spinlock.h"
@@ -39,15 +40,16 @@ class basic_matching_queue {
   template <class Same, class Make>
   void* insert(uint64_t key, entry_type type, const Same& same, const Make& make) {
     const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
-    list& others = type == entry_type::send ? receives_ : sends_;
-    node* before = nullptr;
-    for (node* n = others.first; n != nullptr; before = n, n = n->next) {
-      if (n->key != key || !same(n->value)) continue;
-      void* found = n->value;
-      remove(&others, before, n);
-      return found;
+    const entry_type other = type == entry_type::send ? entry_type::recv : entry_type::send;
+    matching_link* const found = take_link(list(other), [&](matching_link* l) {
+      return node_of(l).key == key && same(node_of(l).value);
+    });
+    if (found != nullptr) {
+      void* const value = node_of(found).value;
+      nodes_.recycle(&node_of(found));
+      return value;
     }
-    node* added = nodes_.make();
+    node* const added = nodes_.make();
     try {
       added->value = make();
     } catch (...) {
@@ -55,10 +57,7 @@ class basic_matching_queue {
       throw;
     }
     added->key = key;
-    added->next = nullptr;
-    list& own = type == entry_type::send ? sends_ : receives_;
-    (own.last == nullptr ? own.first : own.last->next) = added;
-    own.last = added;
+    append_link(list(type), added);
     return nullptr;
   }
 
@@ -66,53 +65,33 @@ class basic_matching_queue {
   template <class Take>
   void remove_if(const Take& take) {
     const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
-    remove_if(&sends_, entry_type::send, take);
-    remove_if(&receives_, entry_type::recv, take);
+    for (const entry_type type : {entry_type::send, entry_type::recv}) {
+      filter_links(
+          list(type), [&](matching_link* l) { return take(node_of(l).value, type); },
+          [this](matching_link* l) { nodes_.recycle(&node_of(l)); });
+    }
   }
   template <class Use>
   void for_each(const Use& use) {
     const std::lock_guard<basic_spinlock<Atomics>> guard(lock_);
-    for (node* n = sends_.first; n != nullptr; n = n->next) use(n->key, n->value, entry_type::send);
-    for (node* n = receives_.first; n != nullptr; n = n->next) {
-      use(n->key, n->value, entry_type::recv);
+    for (const entry_type type : {entry_type::send, entry_type::recv}) {
+      for (matching_link* l = *list(type); l != nullptr; l = l->next) {
+        use(node_of(l).key, node_of(l).value, type);
+      }
     }
   }
 
  private:
-  struct node {
+  struct node : matching_link {
     uint64_t key;
     void* value;
-    node* next;
   };
-  struct list {
-    node* first = nullptr;
-    node* last = nullptr;
-  };
+  static node& node_of(matching_link* link) { return *static_cast<node*>(link); }
 
-  // `before` is the node before it, or null.
-  void remove(list* from, node* before, node* removed) {
-    (before == nullptr ? from->first : before->next) = removed->next;
-    if (from->last == removed) from->last = before;
-    nodes_.recycle(removed);
-  }
-
-  template <class Take>
-  void remove_if(list* from, entry_type type, const Take& take) {
-    node* before = nullptr;
-    for (node* n = from->first; n != nullptr;) {
-      node* const next = n->next;
-      if (take(n->value, type)) {
-        remove(from, before, n);
-      } else {
-        before = n;
-      }
-      n = next;
-    }
-  }
+  matching_link** list(entry_type type) { return &lists_[static_cast<size_t>(type)]; }
 
   basic_spinlock<Atomics> lock_;
-  list sends_;                        // guarded by lock_
-  list receives_;                     // guarded by lock_
+  matching_link* lists_[2] = {};      // by type; guarded by lock_
   object_pool<node, Atomics> nodes_;  // of both lists
 };
 

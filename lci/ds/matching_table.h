@@ -12,62 +12,12 @@
 #include <type_traits>
 
 #include "lci/ds/atomics.h"
+#include "lci/ds/matching_links.h"
 #include "lci/ds/matching_type.h"
 #include "lci/ds/object_pool.h"
 #include "lci/ds/spinlock.h"
 
 namespace lci::ds {
-
-// An entry of a list in matching_table. A list is identified by its first entry.
-struct matching_link {
-  matching_link* next;
-  matching_link* last;  // last entry of the list; valid only in the first entry
-};
-
-// Policies that chain the values of a matching_table into lists. make(make_value) returns a link
-// that represents the result of make_value(). If make_value() throws, make() throws the same and
-// has changed nothing. value_of(link) returns the value, and recycle(link) releases the link.
-
-// For any values: links of a pool represent them, except for those in line.
-template <class Atomics>
-class pooled_links {
- public:
-  static constexpr bool in_values = false;
-
-  template <class MakeValue>
-  matching_link* make(const MakeValue& make_value) {
-    node* const made = nodes_.make();
-    try {
-      made->value = make_value();
-    } catch (...) {
-      nodes_.recycle(made);
-      throw;
-    }
-    return made;
-  }
-  static void* value_of(matching_link* link) { return static_cast<node*>(link)->value; }
-  void recycle(matching_link* link) { nodes_.recycle(static_cast<node*>(link)); }
-
- private:
-  struct node : matching_link {
-    void* value;
-  };
-  object_pool<node, Atomics> nodes_;
-};
-
-// For values of type matching_link*, of objects that have it as a base; the table owns the links
-// while the objects wait. Nothing is allocated, and an item in line holds a list.
-class own_links {
- public:
-  static constexpr bool in_values = true;
-
-  template <class MakeValue>
-  static matching_link* make(const MakeValue& make_value) {
-    return static_cast<matching_link*>(make_value());
-  }
-  static void* value_of(matching_link* link) { return link; }
-  static void recycle(matching_link*) {}
-};
 
 // Pairs entries of two kinds that have the same key: an insertion finds and removes the oldest
 // waiting entry of the other kind, or waits itself. A hash table whose buckets are one cache line
@@ -87,8 +37,7 @@ class own_links {
 //      key and kind waits behind, so those in line are older. With own_links there is one list for
 //      each key and kind, in line or behind.
 //   2. No two waiting entries of different kinds would match.
-//   3. A node of the tree has an entry of either kind. The keys of the branch i of a node at depth
-//   d
+//   3. A node of the tree has an entry of either kind. The keys of the branch i of a node at depth d
 //      have i as the digit d of their hashes, as do those of all deeper nodes.
 template <class Atomics, class Links = pooled_links<Atomics>>
 class basic_matching_table {
@@ -140,7 +89,7 @@ class basic_matching_table {
       if (found != nullptr) return found;
     }
     if (own != nullptr) {
-      append(own, links_.make(make));
+      append_link(own, links_.make(make));
     } else if (__builtin_expect(b.count < line_entries, 1)) {
       b.append({key, value_in_line(make)}, type);
     } else {
@@ -262,7 +211,7 @@ class basic_matching_table {
   static line_value value_in_line(const Make& make) {
     if constexpr (Links::in_values) {
       matching_link* first = nullptr;
-      append(&first, own_links::make(make));
+      append_link(&first, own_links::make(make));
       return first;
     } else {
       return make();
@@ -275,7 +224,7 @@ class basic_matching_table {
     void* found = nullptr;
     bool empty = true;
     if constexpr (Links::in_values) {
-      found = take(&b.line[i].value, same);
+      found = take_link(&b.line[i].value, same);
       empty = b.line[i].value == nullptr;
     } else if (same(b.line[i].value)) {
       found = b.line[i].value;
@@ -308,7 +257,7 @@ class basic_matching_table {
     if (n == nullptr) return nullptr;
     const entry_type other = type == entry_type::send ? entry_type::recv : entry_type::send;
     matching_link* const found =
-        take(n->list(other), [&same](matching_link* l) { return same(Links::value_of(l)); });
+        take_link(n->list(other), [&same](matching_link* l) { return same(Links::value_of(l)); });
     if (found == nullptr) {
       if (*n->list(type) != nullptr) *own = n->list(type);
       return nullptr;
@@ -324,11 +273,11 @@ class basic_matching_table {
   __attribute__((noinline)) void begin_queue(bucket& b, uint64_t key, entry_type type,
                                              const Make& make) {
     node** const at = find(&b.more, key);
-    if (*at != nullptr) return append((*at)->list(type), links_.make(make));
+    if (*at != nullptr) return append_link((*at)->list(type), links_.make(make));
     node* const made = nodes_.make();
     *made = node{key, {}, {}};
     try {
-      append(made->list(type), links_.make(make));
+      append_link(made->list(type), links_.make(make));
     } catch (...) {
       nodes_.recycle(made);
       throw;
@@ -354,6 +303,14 @@ class basic_matching_table {
       *at = moved;
     }
     nodes_.recycle(finished);
+  }
+
+  // Keeps only the entries for which take(value, type) is false.
+  template <class Take>
+  void filter(matching_link** list, entry_type type, const Take& take) {
+    filter_links(
+        list, [&](matching_link* l) { return take(Links::value_of(l), type); },
+        [this](matching_link* l) { links_.recycle(l); });
   }
 
   template <class Take>
@@ -383,55 +340,6 @@ class basic_matching_table {
     size_t deepest = 0;
     for (const node* branch : n->branches) deepest = std::max(deepest, depth(branch));
     return deepest + 1;
-  }
-
-  // Lists: *list is the first entry, or null.
-
-  static void append(matching_link** list, matching_link* added) {
-    matching_link* const first = *list;
-    added->next = nullptr;
-    if (first == nullptr) {
-      added->last = added;
-      *list = added;
-    } else {
-      first->last->next = added;
-      first->last = added;
-    }
-  }
-
-  // Removes and returns the first entry for which same(link) is true; null if there is none.
-  template <class Same>
-  static matching_link* take(matching_link** list, const Same& same) {
-    matching_link* const first = *list;
-    matching_link* before = nullptr;
-    for (matching_link* l = first; l != nullptr; before = l, l = l->next) {
-      if (!same(l)) continue;
-      if (before != nullptr) {
-        before->next = l->next;
-        if (first->last == l) first->last = before;
-      } else {
-        *list = l->next;
-        if (l->next != nullptr) l->next->last = l->last;
-      }
-      return l;
-    }
-    return nullptr;
-  }
-
-  // Keeps only the entries for which take(value, type) is false.
-  template <class Take>
-  void filter(matching_link** list, entry_type type, const Take& take) {
-    matching_link* next = *list;
-    *list = nullptr;
-    while (next != nullptr) {
-      matching_link* const l = next;
-      next = l->next;
-      if (take(Links::value_of(l), type)) {
-        links_.recycle(l);
-      } else {
-        append(list, l);
-      }
-    }
   }
 
   const size_t mask_;

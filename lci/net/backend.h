@@ -9,6 +9,8 @@
 #ifndef LCI_NET_BACKEND_H_
 #define LCI_NET_BACKEND_H_
 
+#include <unistd.h>
+
 #include <chrono>
 #include <cstddef>
 #include <memory>
@@ -65,10 +67,7 @@ class device {
   const device_limits& limits() const { return limits_; }
   // What holds for that rank. Differs from limits() only in a device that reaches its peers in
   // several ways, and there only in the sizes and in needs_registration.
-  virtual const device_limits& limits(int rank) const {
-    static_cast<void>(rank);
-    return limits_;
-  }
+  virtual const device_limits& limits(int /*rank*/) const { return limits_; }
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing. Makes no system
   // call except those that move the bytes, wake a thread that sleeps on the device, or end a
@@ -133,21 +132,15 @@ class device {
   // Whether that rank has ended its device, so that nothing more comes from it. May be false for a
   // while longer, and is always false for a rank that has failed and on a network that cannot tell.
   // Makes no progress. Thread safety: any thread at any time. Off the fast path.
-  virtual bool has_left(int rank) {
-    static_cast<void>(rank);
-    return false;
-  }
+  virtual bool has_left(int /*rank*/) { return false; }
 
   // Whether the process of that rank has ended or is about to, as a look from outside shows now.
   // Asked after an operation to the rank has failed, to tell a dead rank, which poll() reports
   // later, from a wrong access. False on a network that cannot tell. Thread safety: any thread at
   // any time. Off the fast path.
-  virtual bool has_died(int rank) {
-    static_cast<void>(rank);
-    return false;
-  }
+  virtual bool has_died(int /*rank*/) { return false; }
 
-  // ---- For a thread that sleeps instead of polling in vain. Off the fast path.
+  // For a thread that sleeps instead of polling in vain. Off the fast path.
 
   // The sleep of a device without descriptors, and of a device that needs a poll soon.
   static constexpr std::chrono::microseconds short_sleep{1000};
@@ -222,10 +215,7 @@ class context {
   virtual bool maps_memory() const { return false; }
   // Whether this rank can map the memory of that one, which may be itself. Equal on both ranks.
   // True for all if maps_memory().
-  virtual bool maps_memory_of(int rank) const {
-    static_cast<void>(rank);
-    return maps_memory();
-  }
+  virtual bool maps_memory_of(int /*rank*/) const { return maps_memory(); }
   // Where the first `size` bytes of memory lie in this process that `rank` has allocated with
   // allocate_memory and opened as `region`. Loads and stores of both ranks reach the same bytes, as
   // those of two threads do, while this context lives. Null if they cannot be mapped. May make
@@ -245,12 +235,19 @@ class context {
   // ended. A call that would exceed context_config::max_registrations fails (ResourceExhausted).
   virtual size_t registrations() const { return registrations_.now(); }
 
+  // For the backend: whether this process has made the context. A forked child has not; the
+  // network's objects belong to its parent.
+  bool is_owner_process() const { return getpid() == pid_; }
+
   // The name by which peers access the region, until it is deregistered.
   virtual remote_region remote_key(local_region region) const = 0;
 
  protected:
   explicit context(size_t max_registrations = 0) : registrations_(max_registrations) {}
   registration_count registrations_;
+
+ private:
+  const pid_t pid_ = getpid();
 };
 
 // The program's choices, equal on all ranks. A backend reads those that are about it, and

@@ -12,7 +12,7 @@
 
 namespace lci::net {
 
-// ---- queues of a network that has them -------------------------------------------------------
+// Queues of a network that has them.
 
 struct queue_lengths {
   size_t sends_of_posts = 0;  // operations that the program may have under way
@@ -32,23 +32,13 @@ struct queue_lengths {
 base::StatusOr<queue_lengths> sum_queues(size_t max_sends, size_t max_receives,
                                          size_t max_completions, double reserved_part);
 
-// Packets that a device may hold at one time besides those of the program and of messages that
-// nobody has received yet.
-inline size_t packets_held(const queue_lengths& queues) {
-  return queues.receives    // each has one
-         + queues.sends();  // each may be from one
-}
-
-// ---- shared memory ---------------------------------------------------------------------------
-
-// Bytes of the ring that one rank writes and another reads.
-//   room for four of the largest messages: so that one that wraps around the end leaves room for
+// The bytes of the ring that one rank writes and another reads:
+//   - room for four of the largest messages, so that one that wraps around the end leaves room for
 //     the next (ring.h, invariant 3)
-//   beyond that, as much as keeps what a rank has for all others at 8 MiB of addresses, for a
-//   larger
-//     ring lets a sender run ahead of a receiver that is not running; but 64 KiB at least, and no
-//     more than 256 KiB, which the cache still holds
-// Pages take memory only when the ring first comes around to them.
+//   - beyond that, as many bytes as keep the rings of a rank within 8 MiB of addresses: in a larger
+//     ring, a sender runs further ahead of a receiver that is not running. At least 64 KiB, and at
+//     most 256 KiB, which the cache still holds.
+// Pages take memory only when the ring first reaches them.
 inline size_t ring_bytes(size_t largest_message, int ranks) {
   constexpr size_t of_all = size_t{8} << 20;
   constexpr size_t least = size_t{64} << 10;

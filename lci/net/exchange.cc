@@ -11,22 +11,33 @@
 namespace lci::net {
 namespace {
 
-// First byte of what travels: what follows is the value, or what went wrong, by itself or since a
-// rank is lost.
+// The first byte of what ranks exchange. A value follows, or the message of an error: of an error of
+// that rank itself, or of one that comes from a lost rank.
 constexpr char ok_mark = '+';
 constexpr char error_mark = '-';
 constexpr char lost_mark = '!';
 
-std::string word_of(const base::Status& error) {
-  const char mark = base::IsAborted(error) ? lost_mark : error_mark;
-  return base::StrCat(std::string_view(&mark, 1), error.message());
+std::string encode(const base::StatusOr<std::string>& told) {
+  if (told.ok()) return base::StrCat(ok_mark, *told);
+  return base::StrCat(base::IsAborted(told.status()) ? lost_mark : error_mark,
+                      told.status().message());
 }
 
-// `word` is not one that begins with ok_mark.
-base::Status error_in(std::string_view word, std::string_view who) {
-  const std::string text = base::StrCat(who, "can't go on: ", word.empty() ? word : word.substr(1));
-  return !word.empty() && word[0] == lost_mark ? base::AbortedError(text)
-                                               : base::FailedPreconditionError(text);
+// The value that `who` has told, or its error, or why nothing was received.
+base::StatusOr<std::string> decode(const base::StatusOr<std::string>& received,
+                                   std::string_view who) {
+  if (!received.ok()) return received;
+  const char mark = received->empty() ? error_mark : received->front();
+  const std::string told = received->empty() ? "" : received->substr(1);
+  if (mark == ok_mark) return told;
+  return base::Status(
+      mark == lost_mark ? base::StatusCode::kAborted : base::StatusCode::kFailedPrecondition,
+      base::StrCat(who, "can't go on: ", told));
+}
+
+// What a rank tells that has no value to tell.
+base::StatusOr<std::string> without_value(const base::Status& status) {
+  return status.ok() ? base::StatusOr<std::string>("") : status;
 }
 
 // A collective that a rank has not entered.
@@ -38,24 +49,36 @@ base::Status as_lost(const base::Status& status) {
 
 base::StatusOr<std::vector<std::string>> exchange(boot::bootstrap& boot, std::string_view name,
                                                   const base::StatusOr<std::string>& local) {
-  const std::string message =
-      local.ok() ? base::StrCat(std::string_view(&ok_mark, 1), *local) : word_of(local.status());
-  auto all = boot.allgather(name, message, boot.default_timeout());
+  auto all = boot.allgather(name, encode(local), boot.default_timeout());
   if (!local.ok()) return local.status();  // the cause, whatever else has happened
   if (!all.ok()) return as_lost(all.status());
   for (size_t r = 0; r < all->size(); ++r) {
-    std::string& theirs = (*all)[r];
-    if (theirs.empty() || theirs[0] != ok_mark) {
-      return error_in(theirs, base::StrCat("rank ", r, " "));
-    }
-    theirs.erase(0, 1);
+    base::StatusOr<std::string> told = decode((*all)[r], base::StrCat("rank ", r, " "));
+    if (!told.ok()) return told.status();
+    (*all)[r] = *std::move(told);
   }
   return all;
 }
 
+base::Status agree(boot::bootstrap& boot, std::string_view name, const base::Status& local) {
+  return exchange(boot, name, without_value(local)).status();
+}
+
+base::Status exchange_and_accept(
+    boot::bootstrap& boot, std::string_view name, const base::StatusOr<std::string>& local,
+    const std::function<base::Status(int rank, const std::string& told)>& accept) {
+  const auto all = exchange(boot, name, local);
+  if (!all.ok()) return all.status();
+  base::Status status;
+  for (int r = 0; r < boot.size() && status.ok(); ++r) {
+    status = accept(r, (*all)[static_cast<size_t>(r)]);
+  }
+  return agree(boot, base::StrCat(name, "-accepted"), status);
+}
+
 namespace {
 
-// Waits for `key` in pieces, which grow, so that many ranks don't keep the store busy.
+// Waits for `key` in short waits that grow, so that many ranks do not keep the store busy.
 base::StatusOr<std::string> get_while(boot::bootstrap& boot, std::string_view key,
                                       const std::function<base::Status()>& meanwhile) {
   constexpr std::chrono::milliseconds longest{20};
@@ -76,18 +99,11 @@ base::StatusOr<std::string> get_while(boot::bootstrap& boot, std::string_view ke
       }
     }
     if (!trouble.ok()) {
-      // Who has what it waited for may be done and gone by now.
+      // A rank that has all that it waited for may have ended by now.
       value = boot.get(key, boot::bootstrap::duration::zero());
       return value.ok() ? value : trouble;
     }
   }
-}
-
-std::string word(const base::Status& of) { return of.ok() ? std::string(1, ok_mark) : word_of(of); }
-
-base::Status meaning(std::string_view word, std::string_view who) {
-  if (!word.empty() && word[0] == ok_mark) return base::OkStatus();
-  return error_in(word, who);
 }
 
 }  // namespace
@@ -97,22 +113,19 @@ base::Status agree_while(boot::bootstrap& boot, std::string_view name, const bas
   const std::string verdict = base::StrCat(name, "-all");
   base::Status status = local;
   if (boot.rank() != 0) {
-    const base::Status sent = boot.put(base::StrCat(name, "-", boot.rank()), word(local));
+    const base::Status sent =
+        boot.put(base::StrCat(name, "-", boot.rank()), encode(without_value(local)));
     if (!local.ok()) return local;  // the cause, whatever else has happened
     if (!sent.ok()) return sent;
-    const auto all = get_while(boot, verdict, meanwhile);
-    return all.ok() ? meaning(*all, "") : all.status();
+    return decode(get_while(boot, verdict, meanwhile), "").status();
   }
   for (int r = 1; r < boot.size() && status.ok(); ++r) {
-    const auto theirs = get_while(boot, base::StrCat(name, "-", r), meanwhile);
-    status = theirs.ok() ? meaning(*theirs, base::StrCat("rank ", r, " ")) : theirs.status();
+    status = decode(get_while(boot, base::StrCat(name, "-", r), meanwhile),
+                    base::StrCat("rank ", r, " "))
+                 .status();
   }
-  const base::Status sent = boot.put(verdict, word(status));
+  const base::Status sent = boot.put(verdict, encode(without_value(status)));
   return status.ok() ? sent : status;
-}
-
-base::Status agree(boot::bootstrap& boot, std::string_view name, const base::Status& local) {
-  return exchange(boot, name, local.ok() ? base::StatusOr<std::string>("") : local).status();
 }
 
 }  // namespace lci::net

@@ -11,21 +11,26 @@
 
 namespace lci::net {
 
-// A step of the start, on all ranks: what every rank has to tell, or, if one of them is in trouble,
-// the same error on all of them at once instead of a timeout on the others. `name` as for
-// bootstrap::allgather. Aborted: a rank is lost (bootstrap::first_lost), on this rank or on the one
-// that is in trouble.
+// A step of the start that all ranks take. Each rank tells the others a value, and gets the values
+// of all ranks by rank. If a rank tells an error instead, all ranks return that error at once, so
+// that none waits for a timeout. `name`: as for bootstrap::allgather. Aborted: a rank is lost
+// (bootstrap::first_lost), seen by this rank or by the one that tells the error.
 base::StatusOr<std::vector<std::string>> exchange(boot::bootstrap& boot, std::string_view name,
                                                   const base::StatusOr<std::string>& local);
 
-// The same with nothing to tell.
+// As exchange(), without values.
 base::Status agree(boot::bootstrap& boot, std::string_view name, const base::Status& local);
 
-// The same for ranks that need each other to do something until all are there: `meanwhile` is
-// called again and again, and may find out that there is trouble after all. By get alone, since a
-// thread for it would make the program one that has threads: then the C library's locks and system
-// calls take longer for good (a tenth of the time of a message over TCP). Rank 0 asks for each of
-// the others, so this is for what all of them are to meet in.
+// exchange(); then accept(rank, its value) for each rank, until one fails; then agree() on the
+// result: after a success, every rank has accepted the values of all ranks.
+base::Status exchange_and_accept(
+    boot::bootstrap& boot, std::string_view name, const base::StatusOr<std::string>& local,
+    const std::function<base::Status(int rank, const std::string& told)>& accept);
+
+// As agree(), for ranks that need each other to make progress until all have agreed: `meanwhile` is
+// called again and again, and may still find an error. Uses bootstrap::get alone. A thread for it
+// would make the program one that has threads, in which the C library's locks and system calls take
+// longer for good (a tenth of the time of a message over TCP). Rank 0 asks for each of the others.
 base::Status agree_while(boot::bootstrap& boot, std::string_view name, const base::Status& local,
                          const std::function<base::Status()>& meanwhile);
 

@@ -20,8 +20,16 @@ class mpsc_free_list {
                                           std::memory_order_relaxed));
   }
   bool empty() const { return head_.load(std::memory_order_relaxed) == nullptr; }
-  // A list by `next`.
-  Packet* take_all() { return head_.exchange(nullptr, std::memory_order_acquire); }  // A
+  // Takes all packets, and calls f(packet) for each, which may use its `next`.
+  template <class F>
+  void take_all(const F& f) {
+    for (Packet* each = head_.exchange(nullptr, std::memory_order_acquire);
+         each != nullptr;) {  // A
+      Packet* const next = each->next;
+      f(*each);
+      each = next;
+    }
+  }
 
  private:
   std::atomic<Packet*> head_{nullptr};

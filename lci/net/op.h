@@ -112,6 +112,27 @@ struct completion {
   const void* bytes() const { return is_small ? small : buffer; }
 };
 
+// The completion of an operation of this rank that was posted.
+inline completion make_completion(op_kind kind, int rank, void* context, bool failed) {
+  completion made;
+  made.kind = kind == op_kind::send  ? completion_kind::send
+              : kind == op_kind::get ? completion_kind::get
+                                     : completion_kind::put;
+  made.rank = rank;
+  made.context = context;
+  made.failed = failed;
+  return made;
+}
+
+// The completion of something that a peer has done.
+inline completion make_event(completion_kind kind, int rank, net_imm_data_t imm = 0) {
+  completion made;
+  made.kind = kind;
+  made.rank = rank;
+  made.imm = imm;
+  return made;
+}
+
 }  // namespace lci::net
 
 #endif  // LCI_NET_OP_H_

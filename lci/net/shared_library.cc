@@ -8,14 +8,16 @@
 
 namespace lci::net {
 
-base::StatusOr<shared_library> shared_library::open(const char* file) {
+base::StatusOr<shared_library> shared_library::open(const char* file, std::string_view name,
+                                                    std::string_view packages) {
   const signal_actions kept;
   void* handle = dlopen(file, RTLD_NOW | RTLD_LOCAL);
   if (handle == nullptr) {
     const std::string text = dlerror();
     const int missing = base::missing_descriptor();
     if (missing != 0) return base::ErrnoToStatus(missing, base::StrCat("loading ", file));
-    return base::UnavailableError(text);
+    return base::UnavailableError(base::StrCat(name, " can't be loaded; install it (Debian: ",
+                                               packages, ") or choose another backend: ", text));
   }
   return shared_library(file, handle);
 }

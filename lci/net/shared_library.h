@@ -2,6 +2,7 @@
 #define LCI_NET_SHARED_LIBRARY_H_
 
 #include <string>
+#include <string_view>
 
 #include "lci/base/status.h"
 
@@ -11,9 +12,11 @@ namespace lci::net {
 // are loaded so (libfabric, libibverbs) can't be unloaded.
 class shared_library {
  public:
-  // The process keeps its signal actions. An error is what the loader said; ResourceExhausted if
-  // this process may open no more files.
-  static base::StatusOr<shared_library> open(const char* file);
+  // Loads `file`, which the loader searches for. The process keeps its signal actions. The error
+  // says which `packages` of Debian have the library, which is called `name`, and contains the
+  // loader's message; it is ResourceExhausted if this process can open no more files.
+  static base::StatusOr<shared_library> open(const char* file, std::string_view name,
+                                             std::string_view packages);
 
   // Null, and status() is an error that names it, if there is no such function.
   template <class Function>

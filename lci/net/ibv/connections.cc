@@ -29,9 +29,8 @@ connections::connections(peer_table& peers, resources& own, wanted_connections& 
       patience_(patience),
       first_psn_(random_number() & psn_mask),
       sources_(2 * static_cast<size_t>(peers.ranks())),
-      records_(static_cast<size_t>(peers.ranks())) {
-  connecting_.reserve(static_cast<size_t>(peers.ranks()));
-}
+      records_(static_cast<size_t>(peers.ranks())),
+      connecting_(peers.ranks()) {}
 
 // At start.
 
@@ -136,8 +135,7 @@ void connections::advance(const std::function<void(int rank)>& silent) {
   if (wanted_.any()) wanted_.take([this](int rank) { begin_connecting(rank); });
   if (connecting_.empty()) return;
   const auto now = clock::now();
-  for (size_t i = 0; i < connecting_.size();) {
-    const int rank = connecting_[i];
+  connecting_.process_all([&](int rank) {
     record& other = record_of(rank);
     if (peers_.state(rank) == peer_state::unconnected) {
       if (now >= other.next_request && send_datagram(rank, connect_datagram_kind::request, rank)) {
@@ -147,13 +145,8 @@ void connections::advance(const std::function<void(int rank)>& silent) {
       }
       if (now > other.deadline) peers_.suspect(rank, "it does not answer");
     }
-    if (peers_.state(rank) == peer_state::unconnected) {
-      ++i;
-      continue;
-    }
-    connecting_[i] = connecting_.back();
-    connecting_.pop_back();
-  }
+    return peers_.state(rank) == peer_state::unconnected;
+  });
 }
 
 void connections::begin_connecting(int rank) {
@@ -167,7 +160,7 @@ void connections::begin_connecting(int rank) {
   sink_.note_progress();
   put_off_deadline(rank);
   other.next_request = clock::time_point();
-  connecting_.push_back(rank);
+  connecting_.add(rank);
 }
 
 bool connections::send_datagram(int to, connect_datagram_kind kind, int about) {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lci/base/status.h"
-#include "lci/net/ibv/completion_sink.h"
+#include "lci/net/completion_sink.h"
 #include "lci/net/ibv/heartbeats.h"
 #include "lci/net/ibv/monitor_ring.h"
 #include "lci/net/ibv/peer_table.h"
@@ -19,6 +19,7 @@
 #include "lci/net/ibv/source_table.h"
 #include "lci/net/ibv/wanted_connections.h"
 #include "lci/net/ibv/wire.h"
+#include "lci/net/pending_ranks.h"
 
 namespace lci::net::ibv {
 
@@ -105,7 +106,7 @@ class connections final : public heartbeat_links, public ring_links, public rma_
   uint32_t depth_ = 0;
   source_table sources_;
   std::vector<record> records_;  // by rank
-  std::vector<int> connecting_;  // ranks that are sent connection requests
+  pending_ranks connecting_;     // ranks that are sent connection requests
 };
 
 }  // namespace lci::net::ibv

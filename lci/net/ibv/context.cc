@@ -1,7 +1,5 @@
 #include "lci/net/ibv/context.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -34,11 +32,7 @@ wanted_port wanted_from(const context_config& config) {
 
 rdma_context::rdma_context(const verbs& library, boot::bootstrap& boot,
                            const context_config& config)
-    : context(config.max_registrations),
-      verbs_(library),
-      boot_(boot),
-      config_(config),
-      pid_(getpid()) {}
+    : context(config.max_registrations), verbs_(library), boot_(boot), config_(config) {}
 
 base::StatusOr<std::unique_ptr<context>> rdma_context::make(boot::bootstrap& boot,
                                                             const context_config& config) {
@@ -142,8 +136,6 @@ void rdma_context::answer_datagrams_except(const rdma_device& one) {
     if (each != &one) each->answer_datagrams();
   }
 }
-
-bool rdma_context::is_owner_process() const { return getpid() == pid_; }
 
 base::StatusOr<std::unique_ptr<device>> rdma_context::make_device(const device_config& config) {
   return rdma_device::make(*this, boot_, config);

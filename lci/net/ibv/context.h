@@ -1,8 +1,6 @@
 #ifndef LCI_NET_IBV_CONTEXT_H_
 #define LCI_NET_IBV_CONTEXT_H_
 
-#include <sys/types.h>
-
 #include <memory>
 #include <string>
 #include <vector>
@@ -69,9 +67,6 @@ class rdma_context final : public context {
   void remove_on_demand(rdma_device& removed);
   void answer_datagrams_except(const rdma_device& one);
 
-  // False in a forked child: the objects belong to its parent.
-  bool is_owner_process() const;
-
  private:
   rdma_context(const verbs& library, boot::bootstrap& boot, const context_config& config);
   base::Status exchange_addresses(const base::Status& opened);
@@ -80,7 +75,6 @@ class rdma_context final : public context {
   const verbs& verbs_;
   boot::bootstrap& boot_;
   const context_config config_;
-  const pid_t pid_;
   port port_;
   std::unique_ptr<region_table> regions_;
   std::vector<port_address> addresses_;   // by rank

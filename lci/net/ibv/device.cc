@@ -62,9 +62,8 @@ base::StatusOr<std::unique_ptr<device>> rdma_device::make(rdma_context& context,
   if (base::Status status = agree(boot, name, chosen.status()); !status.ok()) return status;
   std::unique_ptr<rdma_device> made(new rdma_device(context, boot, config, *chosen));
   if (base::Status status = made->connect(boot); !status.ok()) {
-    return base::Status(status.code(),
-                        base::StrCat("device ", config.uid, ", port ", context.local_port().name,
-                                     ": ", status.message()));
+    return base::WithPrefix(
+        base::StrCat("device ", config.uid, ", port ", context.local_port().name, ": "), status);
   }
   made->connected_ = true;
   if (made->on_demand_) context.add_on_demand(*made);
@@ -100,17 +99,13 @@ base::Status rdma_device::connect(boot::bootstrap& boot) {
     if (base::Status status = open(); !status.ok()) return status;
     return connections_.make_offer(choose_packet_bytes(config_), depths_.depth);
   };
-  const auto all = exchange(boot, base::StrCat("ibv-device-", config_.uid), make_offer());
-  if (!all.ok()) return all.status();
-  base::Status status;
-  for (int r = 0; r < context_.size() && status.ok(); ++r) {
-    status = connections_.accept_offer(r, (*all)[static_cast<size_t>(r)]);
-    if (!status.ok()) {
-      status = base::Status(status.code(), base::StrCat("rank ", r, ": ", status.message()));
-    }
-  }
   // All ranks can receive before any rank sends.
-  status = agree(boot, base::StrCat("ibv-opened-", config_.uid), status);
+  const base::Status status =
+      exchange_and_accept(boot, base::StrCat("ibv-device-", config_.uid), make_offer(),
+                          [this](int r, const std::string& offered) {
+                            return base::WithPrefix(base::StrCat("rank ", r, ": "),
+                                                    connections_.accept_offer(r, offered));
+                          });
   if (!status.ok()) return status;
   return agree(boot, base::StrCat("ibv-greeted-", config_.uid), greet(boot.default_timeout()));
 }

@@ -11,7 +11,7 @@
 #include "lci/base/status.h"
 #include "lci/ds/spinlock.h"
 #include "lci/net/backend.h"
-#include "lci/net/ibv/completion_sink.h"
+#include "lci/net/completion_sink.h"
 #include "lci/net/ibv/connections.h"
 #include "lci/net/ibv/context.h"
 #include "lci/net/ibv/heartbeats.h"

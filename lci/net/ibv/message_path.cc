@@ -131,15 +131,9 @@ void message_path::finish(int rank, const work& finished, bool failed) {
     case work::kind::packet:
       if (finished.bytes != nullptr) packets_.put(finished.bytes);
       return;
-    case work::kind::user: {
-      completion done;
-      done.kind = completion_kind::send;
-      done.rank = rank;
-      done.context = finished.context;
-      done.failed = failed;
-      sink_.give(done);
+    case work::kind::user:
+      sink_.give(make_completion(op_kind::send, rank, finished.context, failed));
       return;
-    }
   }
 }
 

@@ -12,7 +12,7 @@
 #include "lci/ds/spinlock.h"
 #include "lci/ds/stealing_pool.h"
 #include "lci/net/backend.h"
-#include "lci/net/ibv/completion_sink.h"
+#include "lci/net/completion_sink.h"
 #include "lci/net/ibv/memory.h"
 #include "lci/net/ibv/peer_table.h"
 #include "lci/net/ibv/regions.h"

@@ -8,7 +8,6 @@
 #include <string>
 #include <vector>
 
-#include "lci/net/ibv/completion_sink.h"
 #include "lci/net/ibv/monitor_ring.h"
 #include "lci/net/ibv/port.h"
 #include "lci/net/ibv/queue_depths.h"
@@ -136,50 +135,6 @@ TEST_F(FakePort, OnInfiniBandRanksAreNamedByLidUnlessAskedOtherwise) {
   opened = open_port(fake_verbs(), {});
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(opened->gid_index, 0);
-}
-
-completion numbered(int number) {
-  completion made;
-  made.rank = number;
-  return made;
-}
-
-std::vector<int> poll_of(completion_sink& sink, size_t max, const std::vector<int>& given) {
-  std::vector<completion> out(max);
-  sink.begin(out.data(), max);
-  for (const int each : given) sink.give(numbered(each));
-  out.resize(sink.end(max));
-  std::vector<int> numbers;
-  for (const completion& each : out) numbers.push_back(each.rank);
-  return numbers;
-}
-
-TEST(CompletionSink, WhatAPollHasNoRoomForWaitsInOrder) {
-  completion_sink sink;
-  sink.reserve(4);
-  EXPECT_THAT(poll_of(sink, 2, {1, 2, 3}), testing::ElementsAre(1, 2));
-  EXPECT_TRUE(sink.has_waiting());
-  sink.give(numbered(4));  // between two polls
-  EXPECT_THAT(poll_of(sink, 1, {5}), testing::ElementsAre(3));
-  EXPECT_THAT(poll_of(sink, 4, {6}), testing::ElementsAre(4, 5, 6));
-  EXPECT_FALSE(sink.has_waiting());
-  EXPECT_THAT(poll_of(sink, 4, {}), testing::IsEmpty());
-}
-
-TEST(CompletionSink, TheProgressIsThatOfOnePoll) {
-  completion_sink sink;
-  completion out;
-  sink.begin(&out, 1);
-  EXPECT_EQ(sink.room(), 1u);
-  EXPECT_FALSE(sink.has_progress());
-  sink.note_progress();
-  EXPECT_TRUE(sink.has_progress());
-  EXPECT_EQ(sink.end(1), 0u);
-  sink.begin(&out, 1);
-  EXPECT_FALSE(sink.has_progress());
-  sink.give(numbered(1));
-  EXPECT_EQ(sink.room(), 0u);
-  EXPECT_EQ(sink.end(1), 1u);
 }
 
 TEST(SendQueue, AQueueThatIsNotAdmittedLooksFull) {

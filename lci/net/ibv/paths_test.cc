@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "lci/net/ibv/completion_sink.h"
+#include "lci/net/completion_sink.h"
 #include "lci/net/ibv/memory.h"
 #include "lci/net/ibv/message_path.h"
 #include "lci/net/ibv/peer_table.h"
@@ -112,7 +112,7 @@ class Paths : public testing::Test {
     std::vector<uint32_t> found;
     completion out[2 * depth];
     sink.begin(out, 2 * depth);
-    const size_t count = sink.end(2 * depth);
+    const size_t count = sink.end();
     for (size_t i = 0; i < count; ++i) {
       EXPECT_EQ(out[i].kind, completion_kind::put);
       EXPECT_EQ(out[i].failed, failed);
@@ -307,7 +307,7 @@ TEST_F(Paths, WhenThePeerFailsDuringARecoveryTheFlushedPutsFail) {
   peers.suspect(peer, "reason");
   completion out[depth];
   sink.begin(out, depth);
-  EXPECT_EQ(sink.end(depth), 2u) << "puts 0 and 1";
+  EXPECT_EQ(sink.end(), 2u) << "puts 0 and 1";
   rma.stop(peer);
   EXPECT_THAT(completed(true), ElementsAre(2, 3));
   EXPECT_TRUE(peers.rma(peer).is_empty());

@@ -39,7 +39,7 @@ error_t rdma_device::poll(completion* out, size_t max, size_t* count) {
   if (__builtin_expect(on_demand_, 0)) connect_on_demand();
   if (++polls_ % polls_between_checks == 0) check_for_failures();
   if (__builtin_expect(peers_.has_suspects(), 0)) confirm_failures();
-  *count = sink_.end(max);
+  *count = sink_.end();
   return *count > 0 || sink_.has_progress() ? errorcode_t::done : errorcode_t::retry;
 }
 
@@ -278,10 +278,7 @@ void rdma_device::handle_datagram(const connect_datagram& got) {
     sink_.note_progress();
     connections_.stop(rank);
     rma_.stop(rank);
-    completion failed;
-    failed.kind = completion_kind::peer_failed;
-    failed.rank = rank;
-    sink_.give(failed);
+    sink_.give(make_event(completion_kind::peer_failed, rank));
     if (on_demand_) monitor_.close_ring(rank, std::chrono::steady_clock::now());
     return true;
   });

@@ -24,11 +24,7 @@ base::Status receive_pool::open(ibv_srq* queue, const packet_memory& memory, siz
 }
 
 void receive_pool::take_returned() {
-  for (arrival* returned = returned_.take_all(); returned != nullptr;) {
-    arrival* const next = returned->next;
-    put_back(*returned);
-    returned = next;
-  }
+  returned_.take_all([this](arrival& returned) { put_back(returned); });
 }
 
 void receive_pool::post_list() {

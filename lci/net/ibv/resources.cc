@@ -139,15 +139,19 @@ base::StatusOr<owned<ibv_qp>> resources::make_queue_pair(uint32_t depth, uint32_
   owned<ibv_qp> made = own(verbs_.create_qp(sends ? thread_domain() : port_.domain.get(), &wanted),
                            verbs_.destroy_qp);
   if (made == nullptr) return failure("making a queue pair", errno);
+  if (const int code = initialize(*made); code != 0) {
+    return failure("preparing a queue pair", code);
+  }
+  return made;
+}
+
+int resources::initialize(ibv_qp& local) const {
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_INIT;
   attributes.port_num = port_.number;
   attributes.qp_access_flags = remote_access;
-  const int code =
-      verbs_.modify_qp(made.get(), &attributes,
-                       IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-  if (code != 0) return failure("preparing a queue pair", code);
-  return made;
+  return verbs_.modify_qp(&local, &attributes,
+                          IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
 }
 
 base::Status resources::make_connection(int rank) {
@@ -214,13 +218,7 @@ base::Status resources::reset(ibv_qp& local) const {
   ibv_qp_attr attributes = {};
   attributes.qp_state = IBV_QPS_RESET;
   int code = verbs_.modify_qp(&local, &attributes, IBV_QP_STATE);
-  if (code == 0) {
-    attributes.qp_state = IBV_QPS_INIT;
-    attributes.port_num = port_.number;
-    attributes.qp_access_flags = remote_access;
-    code = verbs_.modify_qp(&local, &attributes,
-                            IBV_QP_STATE | IBV_QP_PKEY_INDEX | IBV_QP_PORT | IBV_QP_ACCESS_FLAGS);
-  }
+  if (code == 0) code = initialize(local);
   if (code != 0) return failure("resetting a queue pair", code);
   return base::OkStatus();
 }

@@ -84,6 +84,8 @@ class resources {
 
  private:
   base::StatusOr<owned<ibv_qp>> make_queue_pair(uint32_t depth, uint32_t inlined, bool sends);
+  // Moves a new or reset queue pair to the state INIT. Returns 0 or an errno value.
+  int initialize(ibv_qp& local) const;
   base::Status choose_inline();
   ibv_pd* thread_domain();
 

@@ -36,9 +36,8 @@ rma_path::rma_path(peer_table& peers, wanted_connections& wanted, const region_t
       sink_(sink),
       messages_(messages),
       links_(links),
-      recoveries_(static_cast<size_t>(peers.ranks())) {
-  pending_.reserve(static_cast<size_t>(peers.ranks()));
-}
+      recoveries_(static_cast<size_t>(peers.ranks())),
+      pending_(peers.ranks()) {}
 
 error_t rma_path::post(const op& operation) {
   send_queue& queue = queue_to(operation.rank);
@@ -78,12 +77,7 @@ int rma_path::issue(send_queue& through, const work& what) {
 }
 
 void rma_path::finish(int rank, const work& finished, bool failed) {
-  completion done;
-  done.kind = finished.operation == op_kind::get ? completion_kind::get : completion_kind::put;
-  done.rank = rank;
-  done.context = finished.context;
-  done.failed = failed;
-  sink_.give(done);
+  sink_.give(make_completion(finished.operation, rank, finished.context, failed));
 }
 
 // Recovery.
@@ -146,23 +140,8 @@ base::Status rma_path::reset_and_repost(int rank) {
   return status;
 }
 
-void rma_path::add_pending(int rank) {
-  if (recovery_of(rank).is_pending) return;
-  recovery_of(rank).is_pending = true;
-  pending_.push_back(rank);
-}
-
 void rma_path::advance() {
-  for (size_t i = 0; i < pending_.size();) {
-    const int rank = pending_[i];
-    if (peers_.is_alive(rank) && advance(rank)) {
-      ++i;
-      continue;
-    }
-    recovery_of(rank).is_pending = false;
-    pending_[i] = pending_.back();
-    pending_.pop_back();
-  }
+  pending_.process_all([this](int rank) { return peers_.is_alive(rank) && advance(rank); });
 }
 
 // Returns whether something is left to be done.

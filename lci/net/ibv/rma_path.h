@@ -7,16 +7,16 @@
 #include <cstdint>
 #include <vector>
 
-#include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
 #include "lci/net/backend.h"
-#include "lci/net/ibv/completion_sink.h"
+#include "lci/net/completion_sink.h"
 #include "lci/net/ibv/message_path.h"
 #include "lci/net/ibv/peer_table.h"
 #include "lci/net/ibv/regions.h"
 #include "lci/net/ibv/verbs.h"
 #include "lci/net/ibv/wanted_connections.h"
 #include "lci/net/ibv/wire.h"
+#include "lci/net/pending_ranks.h"
 
 namespace lci::net::ibv {
 
@@ -89,7 +89,6 @@ class rma_path {
   };
   struct recovery {
     step now = step::none;
-    bool is_pending = false;      // in pending_
     bool owes_recovered = false;  // the peer is to be told that the target end is reset
     uint32_t first_psn = 0;       // first packet number of the recovered queue pair
     uint32_t flushed = 0;         // entries at the front of the queue that came back flushed
@@ -104,7 +103,9 @@ class rma_path {
   int issue(send_queue& through, const work& what);
   base::Status reset_and_repost(int rank);
   bool advance(int rank);
-  void add_pending(int rank);
+  void add_pending(int rank) {
+    if (!pending_.contains(rank)) pending_.add(rank);
+  }
   recovery& recovery_of(int rank) { return recoveries_[static_cast<size_t>(rank)]; }
 
   peer_table& peers_;
@@ -115,8 +116,8 @@ class rma_path {
   message_path& messages_;  // sends control messages
   rma_links& links_;
   size_t max_inline_ = 0;
-  std::vector<recovery> recoveries_;   // by rank
-  base::aligned_vector<int> pending_;  // ranks with recovery::is_pending
+  std::vector<recovery> recoveries_;  // by rank
+  pending_ranks pending_;             // what advance() has to do
 };
 
 }  // namespace lci::net::ibv

@@ -69,7 +69,6 @@ class send_queue {
   }
 
   ds::spinlock& lock() { return *lock_; }
-  ibv_qp* qp() const { return qp_; }
 
   // Begins or ends the admission of posts; the queue begins without. Takes the lock, so every post
   // that starts after this call sees it.
@@ -104,8 +103,6 @@ class send_queue {
     unsignaled_ = signaled ? 0 : unsignaled_ + 1;
     return 0;
   }
-  // Whether the last requests in flight are unsignaled.
-  bool is_silent() const { return unsignaled_ > 0; }
   // Moves the head back to the tail: the queue pair was reset, and the entries are reposted.
   void rewind() {
     head_.store(tail_.load(std::memory_order_relaxed), std::memory_order_relaxed);
@@ -134,8 +131,6 @@ class send_queue {
     tail_.store(tail + 1, std::memory_order_release);  // R2
   }
   uint32_t tail() const { return tail_.load(std::memory_order_relaxed); }
-  // The i-th entry in flight.
-  const work& at(uint32_t i) const { return entries_[(tail() + i) % depth_]; }
 
  private:
   ibv_qp* qp_ = nullptr;

@@ -42,41 +42,16 @@ int query_device_ex(ibv_context* context, ibv_device_attr_ex* attributes) {
 }  // namespace
 
 base::StatusOr<verbs> load_verbs_from(const char* file) {
-  base::StatusOr<shared_library> opened = shared_library::open(file);
-  if (opened.status().code() == base::StatusCode::kResourceExhausted) return opened.status();
-  if (!opened.ok()) {
-    return base::UnavailableError(base::StrCat(
-        "libibverbs can't be loaded; install it (Debian: libibverbs1 and ibverbs-providers) or "
-        "choose another backend: ",
-        opened.status().message()));
-  }
+  base::StatusOr<shared_library> opened =
+      shared_library::open(file, "libibverbs", "libibverbs1 and ibverbs-providers");
+  if (!opened.ok()) return opened.status();
   verbs made;
-  opened->find("ibv_get_device_list", &made.get_device_list);
-  opened->find("ibv_free_device_list", &made.free_device_list);
-  opened->find("ibv_get_device_name", &made.get_device_name);
-  opened->find("ibv_open_device", &made.open_device);
-  opened->find("ibv_close_device", &made.close_device);
-  opened->find("ibv_query_device", &made.query_device);
+#define LCI_IBV_FUNCTION(name_) opened->find("ibv_" #name_, &made.name_);
+  LCI_IBV_FUNCTIONS(LCI_IBV_FUNCTION)
+#undef LCI_IBV_FUNCTION
   opened->find("ibv_query_port", &old_query_port);
   opened->find("_ibv_query_gid_table", &whole_gid_table);
-  opened->find("ibv_alloc_pd", &made.alloc_pd);
-  opened->find("ibv_dealloc_pd", &made.dealloc_pd);
   opened->find("ibv_reg_mr", &made.reg_mr);
-  opened->find("ibv_dereg_mr", &made.dereg_mr);
-  opened->find("ibv_create_cq", &made.create_cq);
-  opened->find("ibv_destroy_cq", &made.destroy_cq);
-  opened->find("ibv_create_comp_channel", &made.create_comp_channel);
-  opened->find("ibv_destroy_comp_channel", &made.destroy_comp_channel);
-  opened->find("ibv_get_cq_event", &made.get_cq_event);
-  opened->find("ibv_ack_cq_events", &made.ack_cq_events);
-  opened->find("ibv_create_srq", &made.create_srq);
-  opened->find("ibv_destroy_srq", &made.destroy_srq);
-  opened->find("ibv_create_qp", &made.create_qp);
-  opened->find("ibv_modify_qp", &made.modify_qp);
-  opened->find("ibv_destroy_qp", &made.destroy_qp);
-  opened->find("ibv_create_ah", &made.create_ah);
-  opened->find("ibv_destroy_ah", &made.destroy_ah);
-  opened->find("ibv_wc_status_str", &made.wc_status_str);
   if (!opened->status().ok()) return opened->status();
   made.query_port = query_port;
   made.query_gid_table = query_gid_table;

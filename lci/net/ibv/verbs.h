@@ -16,35 +16,44 @@
 
 namespace lci::net::ibv {
 
+// The functions that are looked up by their names, less the prefix ibv_.
+// clang-format off
+#define LCI_IBV_FUNCTIONS(function_) \
+  function_(get_device_list)         \
+  function_(free_device_list)        \
+  function_(get_device_name)         \
+  function_(open_device)             \
+  function_(close_device)            \
+  function_(query_device)            \
+  function_(alloc_pd)                \
+  function_(dealloc_pd)              \
+  function_(dereg_mr)                \
+  function_(create_cq)               \
+  function_(destroy_cq)              \
+  function_(create_comp_channel)     \
+  function_(destroy_comp_channel)    \
+  function_(get_cq_event)            \
+  function_(ack_cq_events)           \
+  function_(create_srq)              \
+  function_(destroy_srq)             \
+  function_(create_qp)               \
+  function_(modify_qp)               \
+  function_(destroy_qp)              \
+  function_(create_ah)               \
+  function_(destroy_ah)              \
+  function_(wc_status_str)
+// clang-format on
+
 // Names and meanings are those of libibverbs.
 struct verbs {
-  decltype(&::ibv_get_device_list) get_device_list = nullptr;
-  decltype(&::ibv_free_device_list) free_device_list = nullptr;
-  decltype(&::ibv_get_device_name) get_device_name = nullptr;
-  decltype(&::ibv_open_device) open_device = nullptr;
-  decltype(&::ibv_close_device) close_device = nullptr;
-  decltype(&::ibv_query_device) query_device = nullptr;
+#define LCI_IBV_FUNCTION(name_) decltype(&::ibv_##name_) name_ = nullptr;
+  LCI_IBV_FUNCTIONS(LCI_IBV_FUNCTION)
+#undef LCI_IBV_FUNCTION
+  // Functions that libibverbs has under other names, or with other parameters.
   int (*query_port)(ibv_context*, uint8_t port, ibv_port_attr*) = nullptr;
   // Writes the entries of all ports, at most `count`. Returns their number, or -errno.
   ssize_t (*query_gid_table)(ibv_context*, ibv_gid_entry* entries, size_t count) = nullptr;
-  decltype(&::ibv_alloc_pd) alloc_pd = nullptr;
-  decltype(&::ibv_dealloc_pd) dealloc_pd = nullptr;
   ibv_mr* (*reg_mr)(ibv_pd*, void*, size_t, int access) = nullptr;
-  decltype(&::ibv_dereg_mr) dereg_mr = nullptr;
-  decltype(&::ibv_create_cq) create_cq = nullptr;
-  decltype(&::ibv_destroy_cq) destroy_cq = nullptr;
-  decltype(&::ibv_create_comp_channel) create_comp_channel = nullptr;
-  decltype(&::ibv_destroy_comp_channel) destroy_comp_channel = nullptr;
-  decltype(&::ibv_get_cq_event) get_cq_event = nullptr;
-  decltype(&::ibv_ack_cq_events) ack_cq_events = nullptr;
-  decltype(&::ibv_create_srq) create_srq = nullptr;
-  decltype(&::ibv_destroy_srq) destroy_srq = nullptr;
-  decltype(&::ibv_create_qp) create_qp = nullptr;
-  decltype(&::ibv_modify_qp) modify_qp = nullptr;
-  decltype(&::ibv_destroy_qp) destroy_qp = nullptr;
-  decltype(&::ibv_create_ah) create_ah = nullptr;
-  decltype(&::ibv_destroy_ah) destroy_ah = nullptr;
-  decltype(&::ibv_wc_status_str) wc_status_str = nullptr;
   // Optional functions of a device. As in libibverbs, an unsupported one returns EOPNOTSUPP, or
   // null with errno set to EOPNOTSUPP.
   ibv_td* (*alloc_td)(ibv_context*, ibv_td_init_attr*) = nullptr;

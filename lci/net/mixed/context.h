@@ -39,8 +39,6 @@ class mixed_context final : public context {
   }
   size_t registrations() const override { return near_->registrations() + far_->registrations(); }
 
-  const hosts& host_map() const { return hosts_; }
-
  private:
   mixed_context(boot::bootstrap& boot, hosts found)
       : boot_(boot), hosts_(std::move(found)), group_(boot, "h", hosts_.neighbors) {}

@@ -18,18 +18,6 @@ bool available() {
   return loaded.ok();
 }
 
-const char* name_of(rma_mode mode) {
-  switch (mode) {
-    case rma_mode::native:
-      return "by the provider";
-    case rma_mode::asked:
-      return "by the target on request, through the provider";
-    case rma_mode::messages:
-      return "in messages";
-  }
-  return "?";
-}
-
 base::StatusOr<std::vector<backend_fact>> describe() {
   const base::StatusOr<std::vector<std::string>> listed = list_providers({});
   if (!listed.ok()) return listed.status();
@@ -45,7 +33,7 @@ base::StatusOr<std::vector<backend_fact>> describe() {
       {"providers", base::StrJoin(*listed, ", ")},
       {"provider", found->name()},
       {"interface", info.domain_attr->name != nullptr ? info.domain_attr->name : ""},
-      {"puts and gets", name_of(found->rma)},
+      {"puts and gets", describe(found->rma)},
       {"largest message in bytes", std::to_string(info.ep_attr->max_msg_size)}};
 }
 

@@ -18,22 +18,22 @@ constexpr int reads_per_poll = 64;
 
 }  // namespace
 
-void completion_reader::read(const batch& results) {
+void completion_reader::read() {
   device_core& core = core_;  // one load for all, since the provider may change any memory
   for (int i = 0; i < reads_per_poll; ++i) {
-    if (packets_.has_arrived() || (results.full() && results.max > 0)) return;
+    if (packets_.has_arrived() || core.sink.is_full()) return;
     fi_cq_data_entry entries[entries_per_read];
     ++core.looks;
     const ssize_t read = fi_cq_read(core.cq, entries, entries_per_read);
     if (read > 0) {
-      core.moved = true;
+      core.sink.note_progress();
       for (ssize_t e = 0; e < read; ++e) take(entries[e]);
       if (static_cast<size_t>(read) < entries_per_read) {
         ++core.emptied;
         return;
       }
     } else if (read == -FI_EAVAIL) {
-      core.moved = true;
+      core.sink.note_progress();
       take_error();
     } else {
       ++core.emptied;
@@ -82,7 +82,7 @@ void completion_reader::take_remote_write(uint64_t data) {
   }
   const auto from = static_cast<int>(rank);
   if (!is_readable(core_.health.state(from))) return;
-  core_.ready.push_back(make_event(completion_kind::remote_put, from, immediate_layout::imm(data)));
+  core_.sink.give(make_event(completion_kind::remote_put, from, immediate_layout::imm(data)));
   if (!core_.is_self(from)) packets_.owe_credit(from);
 }
 
@@ -112,38 +112,33 @@ void completion_reader::take_error() {
   }
 }
 
-void completion_reader::give(batch* results) {
-  while (!results->full() && !core_.ready.empty()) {
-    results->add(core_.ready.front());
-    core_.ready.pop_front();
-  }
+void completion_reader::give() {
   // A caller that takes no completions (max is 0) still frees packets that hold no records.
   while (packets_.has_arrived()) {
     packet& arrived = packets_.front();
-    read_packet(arrived, results);
+    read_packet(arrived);
     if (arrived.position < arrived.size) return;  // full
     packets_.pop_front();
   }
 }
 
-void completion_reader::read_packet(packet& arrived, batch* results) {
+void completion_reader::read_packet(packet& arrived) {
   if (core_.health.state(arrived.rank) == peer_state::corrupt) arrived.position = arrived.size;
-  while (arrived.position < arrived.size && !results->full()) {
+  while (arrived.position < arrived.size && core_.sink.room() > 0) {
     incoming_record record;
     size_t position = arrived.position;
-    if (!read_record(arrived.bytes, arrived.size, &position, &record) ||
-        !take(arrived, record, results)) {
+    if (!read_record(arrived.bytes, arrived.size, &position, &record) || !take(arrived, record)) {
       core_.health.corrupt(arrived.rank, "it sent a malformed message");
       arrived.position = arrived.size;
       return;
     }
     arrived.position = static_cast<uint32_t>(position);
-    core_.moved = true;
+    core_.sink.note_progress();
   }
 }
 
-// Returns false if the record is malformed.
-bool completion_reader::take(packet& from, const incoming_record& record, batch* results) {
+// Returns false if the record is malformed. There is room for a completion.
+bool completion_reader::take(packet& from, const incoming_record& record) {
   switch (record.kind) {
     case record_kind::send: {
       if (record.size > max_send_) return false;
@@ -153,25 +148,25 @@ bool completion_reader::take(packet& from, const incoming_record& record, batch*
         // All 8 bytes are in the packet, since records are padded.
         if (record.size > 0) std::memcpy(received.small, record.bytes, sizeof(received.small));
         received.is_small = true;
-        results->add(received);
+        core_.sink.deliver(received);
         return true;
       }
       received.buffer = record.bytes;
       received.lease = reinterpret_cast<uintptr_t>(&from);
       from.users.fetch_add(1, std::memory_order_relaxed);
-      results->add(received);
+      core_.sink.deliver(received);
       return true;
     }
     case record_kind::put_done:
-      results->add(make_event(completion_kind::remote_put, from.rank, record.imm));
+      core_.sink.deliver(make_event(completion_kind::remote_put, from.rank, record.imm));
       return true;
     case record_kind::put:
     case record_kind::pull:
     case record_kind::get:
     case record_kind::push:
-      return rma_.take_request(from.rank, record, results);
+      return rma_.take_request(from.rank, record);
     case record_kind::reply:
-      return rma_.take_reply(from.rank, record, results);
+      return rma_.take_reply(from.rank, record);
     case record_kind::bye:
       failures_.bye(from.rank);
       return true;

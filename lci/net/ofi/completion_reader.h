@@ -26,18 +26,18 @@ class completion_reader {
       : core_(core), packets_(packets), rma_(accesses), failures_(failures), max_send_(max_send) {}
 
   // Reads the completion queue until it is empty; reads nothing while received packets are left to
-  // be read, or while `results` is full.
-  void read(const batch& results);
-  // Moves what is ready and the records of received packets to `results`, up to its capacity.
-  void give(batch* results);
+  // be read, or while the poll in progress has no room left.
+  void read();
+  // Delivers the records of received packets, as far as the poll in progress has room.
+  void give();
 
  private:
   void take(const fi_cq_data_entry& entry);
   void take_error();
   void take_remote_write(uint64_t data);
   void break_down(int64_t code);
-  void read_packet(packet& arrived, batch* results);
-  bool take(packet& from, const incoming_record& record, batch* results);
+  void read_packet(packet& arrived);
+  bool take(packet& from, const incoming_record& record);
 
   device_core& core_;
   packet_path& packets_;

@@ -42,20 +42,14 @@ connections::connections(device_core& core, const process_table& processes, cons
       peers_(static_cast<size_t>(core.ranks)) {}
 
 base::Status connections::connect(boot::bootstrap& boot, const base::Status& opened) {
-  const auto all = exchange(boot, base::StrCat("ofi-device-", core_.uid),
-                            opened.ok() ? make_offer() : base::StatusOr<std::string>(opened));
-  if (!all.ok()) return all.status();
-  base::Status status;
-  for (int r = 0; r < core_.ranks && status.ok(); ++r) {
-    status = take_offer(r, (*all)[static_cast<size_t>(r)]);
-    if (!status.ok()) {
-      status = base::Status(status.code(), base::StrCat("rank ", r, ": ", status.message()));
-    }
-  }
   // All ranks can receive before any rank sends.
-  status = agree(boot, base::StrCat("ofi-opened-", core_.uid), status);
-  if (!status.ok()) return status;
-  return greet(boot);
+  const base::Status status = exchange_and_accept(
+      boot, base::StrCat("ofi-device-", core_.uid),
+      opened.ok() ? make_offer() : base::StatusOr<std::string>(opened),
+      [this](int r, const std::string& offered) {
+        return base::WithPrefix(base::StrCat("rank ", r, ": "), take_offer(r, offered));
+      });
+  return status.ok() ? greet(boot) : status;
 }
 
 base::StatusOr<std::string> connections::make_offer() const {
@@ -158,9 +152,8 @@ int connections::greet_all() {
 // Delivers nothing: what arrives already is kept for the first poll.
 void connections::progress() {
   const std::lock_guard<ds::spinlock> guard(*core_.lock);
-  batch nothing{nullptr, 0};
-  reader_.read(nothing);
-  reader_.give(&nothing);
+  reader_.read();
+  reader_.give();
   failures_.check();
 }
 

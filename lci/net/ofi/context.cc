@@ -1,7 +1,6 @@
 #include "lci/net/ofi/context.h"
 
 #include <sys/random.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstring>
@@ -25,15 +24,9 @@ struct introduction {
   uint64_t image;
 };
 
-uint64_t hash(std::string_view text) {
-  uint64_t value = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : text) value = (value ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return value;
-}
-
 introduction introduce_ourselves() {
   const boot::process_id self = boot::this_process();
-  return {wire_version, hash(boot::process_domain()), self.pid, self.start_time, self.image};
+  return {wire_version, base::Fnv1a(boot::process_domain()), self.pid, self.start_time, self.image};
 }
 
 }  // namespace
@@ -52,7 +45,6 @@ base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot
   wanted.one_host = boot.position().local_size == boot.size();
 
   const introduction local = introduce_ourselves();
-  made->pid_ = getpid();
   const auto introduce = [&]() -> base::StatusOr<std::string> {
     const base::StatusOr<std::vector<std::string>> providers = list_providers(wanted);
     if (!providers.ok()) return providers.status();
@@ -108,9 +100,8 @@ base::Status ofi_context::open(const wanted_provider& wanted) {
 }
 
 std::string ofi_context::description() const {
-  static constexpr const char* modes[] = {"by the provider", "asked of the target", "in messages"};
   return base::StrCat("ofi (provider ", provider_.name(), " on ", provider_.info->domain_attr->name,
-                      ", puts and gets ", modes[static_cast<int>(provider_.rma)], ")");
+                      ", puts and gets ", describe(provider_.rma), ")");
 }
 
 ofi_context::~ofi_context() {
@@ -119,8 +110,6 @@ ofi_context::~ofi_context() {
   static_cast<void>(shared_domain_.release());
   static_cast<void>(new std::shared_ptr<fid_fabric>(std::move(fabric_)));
 }
-
-bool ofi_context::is_owner_process() const { return getpid() == pid_; }
 
 base::Status ofi_context::add_domain(domain& added) {
   const std::lock_guard<std::mutex> guard(mutex_);

@@ -1,8 +1,6 @@
 #ifndef LCI_NET_OFI_CONTEXT_H_
 #define LCI_NET_OFI_CONTEXT_H_
 
-#include <sys/types.h>
-
 #include <memory>
 #include <mutex>
 #include <string>
@@ -42,8 +40,6 @@ class ofi_context final : public context {
   region_table& regions() { return regions_; }
 
   const process_table& processes() const { return processes_; }
-  // False in a forked child: the objects belong to its parent.
-  bool is_owner_process() const;
 
   registration_count& registration_counter() { return registrations_; }
   // The domain that all devices share, or null if each has its own.
@@ -59,7 +55,6 @@ class ofi_context final : public context {
   base::Status open(const wanted_provider& wanted);
 
   boot::bootstrap& boot_;
-  pid_t pid_ = 0;
   process_table processes_;
   provider provider_;
   std::shared_ptr<fid_fabric> fabric_;

@@ -13,13 +13,12 @@
 #include "lci/base/cache_aligned.h"
 #include "lci/base/wakeup.h"
 #include "lci/ds/spinlock.h"
-#include "lci/net/fifo.h"
+#include "lci/net/completion_sink.h"
 #include "lci/net/ofi/domain.h"
 #include "lci/net/ofi/endpoint.h"
 #include "lci/net/ofi/packets.h"
-#include "lci/net/ofi/pending_ranks.h"
-#include "lci/net/op.h"
 #include "lci/net/peer_health.h"
+#include "lci/net/pending_ranks.h"
 
 namespace lci::net::ofi {
 
@@ -94,9 +93,8 @@ struct device_core {
   uint32_t looks = 1;                         // reads of the completion queue
   uint32_t emptied = 0;                       // reads that left the completion queue empty
   pending_ranks pending;
-  fifo<completion> ready;  // delivered before the records of received packets
-  bool moved = false;      // this poll made progress
-  base::wakeup sleeper;    // open if a thread may sleep
+  completion_sink sink;
+  base::wakeup sleeper;  // open if a thread may sleep
 
  private:
   // Out of line: each coalesced message only checks whether its rank is pending already.
@@ -105,25 +103,6 @@ struct device_core {
     wake_sleeper();
   }
 };
-
-// The completions that one poll delivers.
-struct batch {
-  completion* out;
-  size_t max;
-  size_t count = 0;
-
-  bool full() const { return count == max; }
-  void add(const completion& added) { out[count++] = added; }
-};
-
-// A completion of something that a peer has done.
-inline completion make_event(completion_kind kind, int rank, uint32_t imm = 0) {
-  completion made;
-  made.kind = kind;
-  made.rank = rank;
-  made.imm = imm;
-  return made;
-}
 
 }  // namespace lci::net::ofi
 

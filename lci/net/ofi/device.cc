@@ -87,9 +87,9 @@ base::StatusOr<std::unique_ptr<device>> ofi_device::make(ofi_context& context,
   std::unique_ptr<ofi_device> made(new ofi_device(context, config));
   const base::Status status = made->connections_.connect(boot, made->open());
   if (!status.ok()) {
-    return base::Status(status.code(),
-                        base::StrCat("device ", config.uid, ", provider ",
-                                     context.chosen_provider().name(), ": ", status.message()));
+    return base::WithPrefix(
+        base::StrCat("device ", config.uid, ", provider ", context.chosen_provider().name(), ": "),
+        status);
   }
   made->connected_ = true;
   return std::unique_ptr<device>(std::move(made));
@@ -116,7 +116,7 @@ base::Status ofi_device::open() {
   const size_t sends = config_.queues.sends();
   const size_t receives =
       receives_needed(packets_.settings().credits_each, static_cast<size_t>(core_.ranks) - 1);
-  core_.ready.reserve(sends + receives);
+  core_.sink.reserve(sends + receives);
   const size_t completions = sends       // packets in flight
                              + sends     // reads and writes
                              + sends     // writes to this rank, which produce a second entry
@@ -203,19 +203,18 @@ error_t ofi_device::poll(completion* out, size_t max, size_t* count) {
   ds::spinlock& lock = *core_.lock;
   if (!lock.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::spinlock> guard(lock, std::adopt_lock);
-  batch results{out, max};
-  core_.moved = false;
+  core_.sink.begin(out, max);
   // First, since peers wait for it.
   if (!core_.pending.empty()) process_pending();
   if (packets_.has_returned() || packets_.has_finished()) packets_.repost_all();
-  if (has_more()) reader_.give(&results);
-  reader_.read(results);
-  if (has_more()) reader_.give(&results);
+  if (packets_.has_arrived()) reader_.give();
+  reader_.read();
+  if (packets_.has_arrived()) reader_.give();
   if (!core_.pending.empty()) process_pending();
   if (++polls_ % polls_between_checks == 0) failures_.check();
   if (__builtin_expect(core_.health.has_suspects(), 0)) failures_.confirm();
-  *count = results.count;
-  return core_.moved || results.count > 0 ? errorcode_t::done : errorcode_t::retry;
+  *count = core_.sink.end();
+  return *count > 0 || core_.sink.has_progress() ? errorcode_t::done : errorcode_t::retry;
 }
 
 // Out of line, like all that not every poll does.
@@ -236,7 +235,7 @@ bool ofi_device::drained() {
   if (!core_.lock->try_lock()) return false;
   const std::lock_guard<ds::spinlock> guard(*core_.lock, std::adopt_lock);
   // Many operations are complete, but their completions have not been read yet.
-  reader_.read(batch{nullptr, 0});
+  reader_.read();
   if (!core_.pending.empty()) process_pending();
   if (!rma_.is_idle()) return false;
   bool all = true;
@@ -260,9 +259,12 @@ std::chrono::microseconds ofi_device::arm() {
   if (!core_.lock->try_lock()) return not_now;
   const std::lock_guard<ds::spinlock> guard(*core_.lock, std::adopt_lock);
   failures_.check();
-  core_.moved = false;
+  core_.sink.begin(nullptr, 0);
   if (!core_.pending.empty()) process_pending();
-  if (core_.moved || has_more() || packets_.has_returned()) return not_now;
+  if (core_.sink.has_progress() || core_.sink.has_waiting() || packets_.has_arrived() ||
+      packets_.has_returned()) {
+    return not_now;
+  }
   const endpoint& ep = core_.own->ep;
   if (ep.descriptor() < 0) return short_sleep;
   // A post that leaves work behind takes the lock: it comes before this, or finds the sleeper

@@ -22,7 +22,7 @@ namespace lci::net::ofi {
 // An endpoint with a completion queue and, where possible, a domain of its own. It is composed of
 // parts; each uses those above it in this list:
 //
-//   device_core        what all parts share: endpoint, lock, states of the peers, ready completions
+//   device_core        what all parts share: endpoint, lock, states of the peers, completions
 //   packet_path        records to and from the peers, in packets: coalescing and credits
 //   rma                puts and gets
 //   failure_detector   finds ranks that have failed, and cleans up after them
@@ -54,8 +54,6 @@ class alignas(base::cache_line_size) ofi_device final : public device {
  private:
   ofi_device(ofi_context& context, const device_config& config);
   base::Status open();
-  // Whether the reader can give completions without another look at the network.
-  bool has_more() const { return !core_.ready.empty() || packets_.has_arrived(); }
   void process_pending();
 
   ofi_context& context_;

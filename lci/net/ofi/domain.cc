@@ -34,24 +34,32 @@ base::Status domain::add(const region_table::region& opened) {
   // the provider sees no other memory.
   if (opened.size == 0 || !remote_) return base::OkStatus();
   if (base::Status none_left = count_.add(1); !none_left.ok()) return none_left;
+  base::StatusOr<fid_ptr<fid_mr>> made =
+      make(opened.address, opened.size, FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE,
+           opened.key, "bytes");
+  if (!made.ok()) {
+    count_.remove(1);
+    return made.status();
+  }
   const std::lock_guard<ds::spinlock> guard(lock);
-  constexpr uint64_t access = FI_READ | FI_WRITE | FI_REMOTE_READ | FI_REMOTE_WRITE;
+  registrations_.set(opened.index, made->get());
+  used_ = std::max<size_t>(used_, opened.index + size_t{1});
+  static_cast<void>(made->release());
+  return base::OkStatus();
+}
+
+base::StatusOr<fid_ptr<fid_mr>> domain::make(void* address, size_t size, uint64_t access,
+                                             uint64_t key, const char* what) {
+  const std::lock_guard<ds::spinlock> guard(lock);
   fid_mr* made = nullptr;
-  int code = fi_mr_reg(domain_.get(), opened.address, opened.size, access, 0, opened.key, 0, &made,
-                       nullptr);
+  int code = fi_mr_reg(domain_.get(), address, size, access, 0, key, 0, &made, nullptr);
   fid_ptr<fid_mr> owned(made);
   if (code == 0 && binds_ && endpoint_ != nullptr) {
     code = fi_mr_bind(made, &endpoint_->fid, 0);
     if (code == 0) code = fi_mr_enable(made);
   }
-  if (code != 0) {
-    count_.remove(1);
-    return failure(base::StrCat("registering ", opened.size, " bytes"), code);
-  }
-  registrations_.set(opened.index, made);
-  used_ = std::max<size_t>(used_, opened.index + size_t{1});
-  static_cast<void>(owned.release());
-  return base::OkStatus();
+  if (code != 0) return failure(base::StrCat("registering ", size, " ", what), code);
+  return owned;
 }
 
 void domain::remove(uint32_t index) {
@@ -65,16 +73,7 @@ void domain::remove(uint32_t index) {
 
 base::StatusOr<fid_ptr<fid_mr>> domain::register_local(void* address, size_t size, uint64_t key) {
   if (!needs_local_) return fid_ptr<fid_mr>();
-  const std::lock_guard<ds::spinlock> guard(lock);
-  fid_mr* made = nullptr;
-  int code = fi_mr_reg(domain_.get(), address, size, FI_SEND | FI_RECV, 0, key, 0, &made, nullptr);
-  fid_ptr<fid_mr> owned(made);
-  if (code == 0 && binds_ && endpoint_ != nullptr) {
-    code = fi_mr_bind(made, &endpoint_->fid, 0);
-    if (code == 0) code = fi_mr_enable(made);
-  }
-  if (code != 0) return failure(base::StrCat("registering ", size, " bytes of packets"), code);
-  return owned;
+  return make(address, size, FI_SEND | FI_RECV, key, "bytes of packets");
 }
 
 uint64_t domain::key(uint32_t index) const {

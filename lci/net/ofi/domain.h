@@ -62,6 +62,9 @@ class alignas(base::cache_line_size) domain {
 
  private:
   explicit domain(registration_count& count) : count_(count) {}
+  // Takes `lock`. `what`: of what the error says that there are `size`.
+  base::StatusOr<fid_ptr<fid_mr>> make(void* address, size_t size, uint64_t access, uint64_t key,
+                                       const char* what);
 
   registration_count& count_;
   fid_ptr<fid_domain> domain_;

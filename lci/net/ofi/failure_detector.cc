@@ -55,7 +55,7 @@ void failure_detector::confirm() {
         // The rank may have been killed before it removed the name itself.
         if (processes_.has_ended(rank)) remove_shared_memory(rank);
         forget(rank);
-        core_.ready.push_back(make_event(completion_kind::peer_failed, rank));
+        core_.sink.give(make_event(completion_kind::peer_failed, rank));
         return true;
       });
 }

@@ -17,13 +17,8 @@ const base::StatusOr<library>& loaded() {
 }  // namespace
 
 base::StatusOr<library> load_library_from(const char* file) {
-  base::StatusOr<shared_library> opened = shared_library::open(file);
-  if (opened.status().code() == base::StatusCode::kResourceExhausted) return opened.status();
-  if (!opened.ok()) {
-    return base::UnavailableError(base::StrCat(
-        "libfabric can't be loaded; install it (Debian: libfabric1) or choose another backend: ",
-        opened.status().message()));
-  }
+  base::StatusOr<shared_library> opened = shared_library::open(file, "libfabric", "libfabric1");
+  if (!opened.ok()) return opened.status();
   library made;
   opened->find("fi_getinfo", &made.getinfo);
   opened->find("fi_freeinfo", &made.freeinfo);

@@ -233,11 +233,7 @@ void packet_path::repost_all() {
     recycle(*finished);
   }
   if (returned_.empty()) return;
-  for (packet* finished = returned_.take_all(); finished != nullptr;) {
-    packet* const next = finished->next;
-    recycle(*finished);
-    finished = next;
-  }
+  returned_.take_all([this](packet& finished) { recycle(finished); });
 }
 
 void packet_path::recycle(packet& finished) {
@@ -265,9 +261,10 @@ int64_t packet_path::repost(packet& finished) {
 
 bool packet_path::send_pending(int rank) {
   peer& to = peer_of(rank);
-  if (to.filling != nullptr && flush(rank)) core_.moved = true;
+  if (to.filling != nullptr && flush(rank)) core_.sink.note_progress();
   // A packet for credits alone: there are no other bytes, or no credit to send them.
-  if (to.credit.owes_many() && !core_.is_self(rank) && send_free(rank, nullptr)) core_.moved = true;
+  if (to.credit.owes_many() && !core_.is_self(rank) && send_free(rank, nullptr))
+    core_.sink.note_progress();
   return to.filling != nullptr || to.credit.owes_many();
 }
 

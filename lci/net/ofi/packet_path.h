@@ -46,7 +46,7 @@ class packet_path {
   // Packets for the rank bear this token, which is that of its device.
   void set_token(int rank, uint16_t token) { peer_of(rank).token = token; }
 
-  // ---- Sending. Each returns false if there is no room now; nothing happened.
+  // Sending. Each returns false if there is no room now; nothing happened.
 
   bool append(int rank, const outgoing_record& record, claim by);
   // Sends `record`, or no record if it is null, in a packet that costs no credit (credits.h says
@@ -67,7 +67,7 @@ class packet_path {
   // Whether a packet of the rank has arrived.
   bool has_greeted(int rank) const { return peer_of(rank).greeted; }
 
-  // ---- A put that notifies its target by the write itself costs a credit as a packet does.
+  // A put that notifies its target by the write itself costs a credit as a packet does.
 
   bool has_credit(int rank) const { return peer_of(rank).credit.any(); }
   void spend_credit(int rank) { peer_of(rank).credit.spend(); }
@@ -77,13 +77,13 @@ class packet_path {
     if (peer_of(rank).credit.owes_many()) core_.add_pending(rank);
   }
 
-  // ---- Entries of the completion queue.
+  // Entries of the completion queue.
 
   void sent(packet& finished);
   void receive(packet& arrived, size_t size);
   void receive_failed(packet& failed);
 
-  // ---- Received packets: the reader takes records from the front one, and pops it when all are
+  // Received packets: the reader takes records from the front one, and pops it when all are
   // read. A record that is lent adds a user, for whom release() is called.
 
   bool has_arrived() const { return !arrived_.empty(); }

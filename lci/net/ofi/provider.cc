@@ -174,6 +174,11 @@ bool is_over_tcp(std::string_view provider) {
   return core == "tcp" || core == "net";
 }
 
+const char* describe(rma_mode mode) {
+  constexpr const char* texts[] = {"by the provider", "asked of the target", "in messages"};
+  return texts[static_cast<size_t>(mode)];
+}
+
 size_t eager_limit_of(std::string_view provider) {
   if (!is_over_tcp(provider)) return 0;
   // The default of ofi_rxm's eager limit (FI_OFI_RXM_EAGER_LIMIT), which it does not report.

@@ -29,6 +29,8 @@ enum class rma_mode {
              // small transfers travel inside the request or reply
   messages,  // all bytes travel with the request or the reply
 };
+// For people: "by the provider", "asked of the target" or "in messages".
+const char* describe(rma_mode mode);
 
 // `asked` for providers that end the connection, or never answer, at an access to memory that is
 // not open (or no longer open): one wrong access would cut off the two ranks from each other for

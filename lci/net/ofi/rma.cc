@@ -23,15 +23,6 @@ outgoing_record make_reply(const reply_header& header, const void* bytes, size_t
   return record;
 }
 
-completion make_end(op_kind kind, int rank, void* context, bool failed) {
-  completion made;
-  made.kind = kind == op_kind::get ? completion_kind::get : completion_kind::put;
-  made.rank = rank;
-  made.context = context;
-  made.failed = failed;
-  return made;
-}
-
 outgoing_record make_notice(uint32_t imm) {
   outgoing_record record;
   record.kind = record_kind::put_done;
@@ -83,7 +74,7 @@ error_t rma::post_to_self(const op& operation) {
   const bool is_get = operation.kind == op_kind::get;
   const bool notifies = operation.kind == op_kind::put_imm;
   // Bounds the number of unpolled notifications.
-  if (notifies && core_.ready.size() >= queues_.sends_of_posts) return errorcode_t::retry_nomem;
+  if (notifies && core_.sink.waiting() >= queues_.sends_of_posts) return errorcode_t::retry_nomem;
   const bool open = regions_.use(operation.remote, operation.remote_offset, operation.size,
                                  [&](const region_table::region&, unsigned char* there) {
                                    void* const to = is_get ? operation.buffer : there;
@@ -92,7 +83,7 @@ error_t rma::post_to_self(const op& operation) {
                                  });
   if (!open) return errorcode_t::fatal;
   if (notifies) {
-    core_.ready.push_back(make_event(completion_kind::remote_put, operation.rank, operation.imm));
+    core_.sink.give(make_event(completion_kind::remote_put, operation.rank, operation.imm));
     core_.wake_sleeper();
   }
   return errorcode_t::done;
@@ -190,11 +181,11 @@ void rma::end_access(access& finished, bool failed) {
   const deferred_answer& asked = finished.asked;
   if (finished.abandoned) return give_back(finished);  // its completion was delivered
   if (finished.is_local) {
-    core_.ready.push_back(make_end(finished.kind, rank, finished.user_context, failed));
+    core_.sink.give(make_completion(finished.kind, rank, finished.user_context, failed));
     if (finished.notifies && !failed) owe(rank, {record_kind::put_done, true, finished.imm, {}});
   } else {
     if (asked.to == record_kind::pull && asked.header.notifies != 0 && !failed) {
-      core_.ready.push_back(make_event(completion_kind::remote_put, rank, asked.imm));
+      core_.sink.give(make_event(completion_kind::remote_put, rank, asked.imm));
     }
     owe(rank, {record_kind::reply, !failed, 0, asked.header});
   }
@@ -242,7 +233,7 @@ error_t rma::post_request(const op& operation) {
   return errorcode_t::posted;
 }
 
-bool rma::take_reply(int rank, const incoming_record& record, batch* results) {
+bool rma::take_reply(int rank, const incoming_record& record) {
   reply_header header;
   if (record.size < sizeof(header)) return false;
   std::memcpy(&header, record.bytes, sizeof(header));
@@ -252,14 +243,14 @@ bool rma::take_reply(int rank, const incoming_record& record, batch* results) {
   const size_t bytes = record.size - sizeof(header);
   if (bytes != (carries_bytes ? answered->size : 0)) return false;
   if (bytes > 0) std::memcpy(answered->buffer, record.bytes + sizeof(header), bytes);
-  results->add(make_end(answered->kind, rank, answered->context, header.ok == 0));
+  core_.sink.deliver(make_completion(answered->kind, rank, answered->context, header.ok == 0));
   requests_.close(rank, header.operation);
   return true;
 }
 
 // Executed by the target: the target's side.
 
-bool rma::take_request(int rank, const incoming_record& record, batch* results) {
+bool rma::take_request(int rank, const incoming_record& record) {
   deferred_answer asked{record.kind, true, record.imm, {}};
   request_header& header = asked.header;
   if (record.size < sizeof(header)) return false;
@@ -282,7 +273,7 @@ bool rma::take_request(int rank, const incoming_record& record, batch* results) 
                               if (bytes > 0) std::memcpy(to, record.bytes + sizeof(header), bytes);
                             });
     if (asked.ok && header.notifies != 0)
-      results->add(make_event(completion_kind::remote_put, rank, record.imm));
+      core_.sink.deliver(make_event(completion_kind::remote_put, rank, record.imm));
   }
   owe(rank, asked);
   return true;
@@ -292,7 +283,7 @@ bool rma::send_deferred(int rank) {
   const auto send = [&](const deferred_answer& front) {
     return core_.health.is_alive(rank) && answer(rank, front);
   };
-  if (answers_.send_all(rank, send)) core_.moved = true;
+  if (answers_.send_all(rank, send)) core_.sink.note_progress();
   return !answers_.empty(rank);
 }
 
@@ -353,16 +344,16 @@ bool rma::start_access(int rank, const deferred_answer& front) {
 }
 
 void rma::forget(int rank) {
-  core_.moved = true;
+  core_.sink.note_progress();
   requests_.close_all(rank, [&](const request& open) {
-    core_.ready.push_back(make_end(open.kind, rank, open.context, /*failed=*/true));
+    core_.sink.give(make_completion(open.kind, rank, open.context, /*failed=*/true));
   });
   for (size_t i = 0; i < access_count_; ++i) {
     access& under_way = accesses_[i];
     if (under_way.rank != rank || under_way.abandoned) continue;
     if (under_way.is_local) {
-      core_.ready.push_back(
-          make_end(under_way.kind, rank, under_way.user_context, /*failed=*/true));
+      core_.sink.give(
+          make_completion(under_way.kind, rank, under_way.user_context, /*failed=*/true));
     }
     // It stays in use until libfabric reports its completion.
     under_way.abandoned = true;

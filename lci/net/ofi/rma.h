@@ -41,9 +41,10 @@ class rma {
   // As device::post, for a rank that is alive.
   error_t post(const op& operation);
 
-  // Records of a peer. Returns false if the record is malformed.
-  bool take_request(int rank, const incoming_record& record, batch* results);
-  bool take_reply(int rank, const incoming_record& record, batch* results);
+  // Records of a peer, while the poll in progress has room for a completion. Returns false if the
+  // record is malformed.
+  bool take_request(int rank, const incoming_record& record);
+  bool take_reply(int rank, const incoming_record& record);
 
   // Entries of the completion queue. `code`: libfabric's error, negative.
   void access_done(access& finished) { end_access(finished, /*failed=*/false); }

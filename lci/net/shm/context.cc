@@ -40,15 +40,6 @@ peer::~peer() {
   if (pidfd >= 0) close(pidfd);
 }
 
-peer::peer(peer&& other) noexcept
-    : pid(other.pid),
-      process(other.process),
-      pidfd(std::exchange(other.pidfd, -1)),
-      access(other.access),
-      directory(std::move(other.directory)),
-      views(std::move(other.views)),
-      thread_views(std::move(other.thread_views)) {}
-
 bool peer::has_ended(int milliseconds) const {
   if (pidfd < 0) return !boot::is_alive(process);
   pollfd watch{pidfd, POLLIN, 0};
@@ -72,24 +63,19 @@ bool peer::copy(copy_direction direction, void* local, uint64_t remote, size_t s
 base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot,
                                                            const context_config& config) {
   std::unique_ptr<shm_context> made(new shm_context(boot, config));
-  const auto all = exchange(boot, "shm-ranks", made->introduce());
-  if (!all.ok()) return all.status();
-  base::Status status;
-  made->peers_.reserve(all->size());
-  for (int r = 0; r < boot.size() && status.ok(); ++r) {
-    status = made->add_peer(r, (*all)[static_cast<size_t>(r)]);
-  }
-  // Nobody closes a descriptor, or goes away, before all have opened it.
-  if (base::Status agreed = agree(boot, "shm-ready", status); !agreed.ok()) return agreed;
+  made->peers_ = base::make_aligned_array<peer>(static_cast<size_t>(boot.size()));
+  // No rank closes its descriptor, or ends, before all ranks have opened it.
+  const base::Status met =
+      exchange_and_accept(boot, "shm-ranks", made->introduce(),
+                          [&](int r, const std::string& told) { return made->add_peer(r, told); });
+  if (!met.ok()) return met;
   made->own_directory_.close_descriptor();
   return std::unique_ptr<context>(std::move(made));
 }
 
 shm_context::~shm_context() {
-  if (is_ours()) regions_.close_all();
+  if (is_owner_process()) regions_.close_all();
 }
-
-bool shm_context::is_ours() const { return getpid() == local_.pid; }
 
 base::StatusOr<std::string> shm_context::introduce() {
   allow_peers_to_copy();
@@ -126,7 +112,7 @@ base::Status shm_context::reason(int other, const base::Status& failure) const {
     boot_.report_lost(other);
     return base::AbortedError(base::StrCat("rank ", other, " is lost: its process has ended"));
   }
-  return base::Status(failure.code(), base::StrCat("rank ", other, ": ", failure.message()));
+  return base::WithPrefix(base::StrCat("rank ", other, ": "), failure);
 }
 
 base::Status shm_context::add_peer(int other, const std::string& bytes) {
@@ -144,8 +130,7 @@ base::Status shm_context::add_peer(int other, const std::string& bytes) {
                      "numbers); the shm backend joins the ranks of one host only; "
                      "LCI_ATTR_BACKEND=ofi joins any"));
   }
-  peers_.emplace_back();
-  peer& p = peers_.back();
+  peer& p = peers_[static_cast<size_t>(other)];
   p.pid = static_cast<pid_t>(theirs.pid);
   p.process = {theirs.proc_pid, theirs.start_time, theirs.image};
   // No wrapper in the C library of every distribution that we run on.
@@ -191,7 +176,7 @@ base::StatusOr<reach> shm_context::find_reach(const peer& other, const introduct
 }
 
 bool shm_context::any_target_copies() const {
-  return std::any_of(peers_.begin(), peers_.end(),
+  return std::any_of(peers_.get(), peers_.get() + size(),
                      [](const peer& p) { return p.access == reach::target_copies; });
 }
 

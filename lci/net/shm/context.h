@@ -4,8 +4,8 @@
 #include <sys/types.h>
 
 #include <memory>
-#include <vector>
 
+#include "lci/base/cache_aligned.h"
 #include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/process.h"
@@ -29,8 +29,8 @@ class peer {
  public:
   peer() = default;
   ~peer();
-  peer(peer&& other) noexcept;
-  peer& operator=(peer&&) = delete;
+  peer(const peer&) = delete;
+  peer& operator=(const peer&) = delete;
 
   // The process has ended. System calls; waits for that for so long, by default not at all.
   bool has_ended(int milliseconds = 0) const;
@@ -104,8 +104,6 @@ class shm_context final : public context {
   region_table& regions() { return regions_; }
   // Some rank can only be reached by asking.
   bool any_target_copies() const;
-  // False in a child that was forked off: nothing here belongs to it.
-  bool is_ours() const;
   // Why something failed that concerns a rank: Aborted, which the job then knows, if its process
   // has ended; else as `failure`, naming the rank.
   base::Status reason(int rank, const base::Status& failure) const;
@@ -125,8 +123,8 @@ class shm_context final : public context {
   introduction local_ = {};
   segment_heap heap_;
   region_table regions_;
-  std::vector<peer> peers_;  // by rank
-  uint64_t probe_ = 0;       // what peers read to see whether they can: our directory's token
+  base::aligned_array<peer> peers_;  // by rank
+  uint64_t probe_ = 0;  // what peers read to see whether they can: our directory's token
 };
 
 }  // namespace lci::net::shm

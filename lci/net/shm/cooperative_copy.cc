@@ -61,7 +61,7 @@ void cooperative_copies::attach(int rank, cooperative_slot* outgoing, cooperativ
   with_[static_cast<size_t>(rank)].incoming = incoming;
 }
 
-// ---- requester ----------------------------------------------------------------------------------
+// Requester.
 
 error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_writer& writer,
                                 int64_t begin) {
@@ -145,11 +145,7 @@ bool cooperative_copies::close(int rank, bool all, completion* out) {
     free_slot(with, number);
     const request& finished = with.requests[number];
     if (!finished.waits) continue;
-    *out = completion();
-    out->kind = completion_kind::put;
-    out->rank = rank;
-    out->context = finished.context;
-    out->failed = end != cooperative_copied;
+    *out = make_completion(op_kind::put, rank, finished.context, end != cooperative_copied);
     if (out->failed) {
       timed_.gave_up(copy_path::kernel, rank, finished.size);
     } else {
@@ -160,14 +156,14 @@ bool cooperative_copies::close(int rank, bool all, completion* out) {
   return false;
 }
 
-// ---- target -------------------------------------------------------------------------------------
+// Target.
 
-bool cooperative_copies::take(int rank, const incoming& message) {
+take_result cooperative_copies::take(int rank, const incoming& message) {
   conversation& with = with_[static_cast<size_t>(rank)];
   cooperative_header header;
-  if (message.size != sizeof(header)) return false;
+  if (message.size != sizeof(header)) return take_result::malformed;
   std::memcpy(&header, message.bytes, sizeof(header));
-  if (header.number >= cooperative_slots) return false;
+  if (header.number >= cooperative_slots) return take_result::malformed;
   cooperative_slot* const slot = &with.incoming[header.number];
   // First all of it, so that the size is one that memory can have.
   const remote_region region{header.base, header.key};
@@ -188,26 +184,22 @@ bool cooperative_copies::take(int rank, const incoming& message) {
   with.failed = whole ? with.failed & ~bit : with.failed | bit;
   // J1 (release): pieces are in place, and the requester's bytes are not read any more.
   slot->end.store(whole ? cooperative_copied : cooperative_failed, std::memory_order_release);
-  return true;
+  return take_result::nothing;
 }
 
-bool cooperative_copies::take_done(int rank, const incoming& message, completion* out,
-                                   bool* notified) {
+take_result cooperative_copies::take_done(int rank, const incoming& message, completion* out) {
   conversation& with = with_[static_cast<size_t>(rank)];
   cooperative_header header;
-  if (message.size != sizeof(header)) return false;
+  if (message.size != sizeof(header)) return take_result::malformed;
   std::memcpy(&header, message.bytes, sizeof(header));
-  if (header.number >= cooperative_slots) return false;
-  *notified = header.flag != 0 && (with.failed >> header.number & 1) == 0;
-  if (header.flag != 0 && !*notified) {
+  if (header.number >= cooperative_slots) return take_result::malformed;
+  if (header.flag == 0) return take_result::nothing;
+  if ((with.failed >> header.number & 1) != 0) {
     LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
+    return take_result::nothing;
   }
-  if (!*notified) return true;
-  *out = completion();
-  out->kind = completion_kind::remote_put;
-  out->rank = rank;
-  out->imm = message.imm;
-  return true;
+  *out = make_event(completion_kind::remote_put, rank, message.imm);
+  return take_result::completed;
 }
 
 }  // namespace lci::net::shm

@@ -59,11 +59,10 @@ class cooperative_copies {
   // Nothing is left for finish().
   bool idle() const { return open_.load(std::memory_order_relaxed) == 0; }
 
-  // The target of a cooperative_put copies its part of it. False if the message makes no sense.
-  bool take(int rank, const incoming& message);
-  // A cooperative_done: *told says whether *out has been filled, since it is of a put_imm that
-  // succeeded.
-  bool take_done(int rank, const incoming& message, completion* out, bool* notified);
+  // Takes a cooperative_put: the target copies its part of it.
+  take_result take(int rank, const incoming& message);
+  // Takes a cooperative_done: `completed` if it is of a put_imm that succeeded.
+  take_result take_done(int rank, const incoming& message, completion* out);
 
  private:
   struct request {

@@ -75,15 +75,15 @@ class CooperativeCopy : public testing::Test {
     incoming message;
     reader_.reclaim();
     if (reader_.next(&message) != ring_reader::result::message) return false;
-    bool notified = false;
     completion out;
     if (message.kind == ring_message_kind::cooperative_put) {
-      EXPECT_TRUE(target_.take(0, message));
+      EXPECT_EQ(target_.take(0, message), take_result::nothing);
     } else {
       EXPECT_EQ(message.kind, ring_message_kind::cooperative_done);
-      EXPECT_TRUE(target_.take_done(0, message, &out, &notified));
+      const take_result result = target_.take_done(0, message, &out);
+      EXPECT_NE(result, take_result::malformed);
+      if (result == take_result::completed) notifications->push_back(out);
     }
-    if (notified) notifications->push_back(out);
     reader_.free(message.first_cell, message.size);
     return true;
   }
@@ -242,13 +242,12 @@ TEST_F(CooperativeCopy, MalformedMessagesAreRefused) {
   message.bytes = reinterpret_cast<unsigned char*>(&header);
   message.size = sizeof(header) - 1;
   completion out;
-  bool notified = false;
-  EXPECT_FALSE(target_.take(0, message));
-  EXPECT_FALSE(target_.take_done(0, message, &out, &notified));
+  EXPECT_EQ(target_.take(0, message), take_result::malformed);
+  EXPECT_EQ(target_.take_done(0, message, &out), take_result::malformed);
   message.size = sizeof(header);
   header.number = cooperative_slots;
-  EXPECT_FALSE(target_.take(0, message));
-  EXPECT_FALSE(target_.take_done(0, message, &out, &notified));
+  EXPECT_EQ(target_.take(0, message), take_result::malformed);
+  EXPECT_EQ(target_.take_done(0, message, &out), take_result::malformed);
 }
 
 // Sizes that no memory has, and memory that is not open: nothing is copied, and it ends.
@@ -266,12 +265,10 @@ TEST_F(CooperativeCopy, WildPutsAreNotCopied) {
       header.offset = offset;
       slots_[0].taken.store(0);
       slots_[0].end.store(0);
-      EXPECT_TRUE(target_.take(0, message));
+      EXPECT_EQ(target_.take(0, message), take_result::nothing);
       EXPECT_EQ(slots_[0].end.load(), cooperative_failed);
       completion out;
-      bool notified = true;
-      EXPECT_TRUE(target_.take_done(0, message, &out, &notified));
-      EXPECT_FALSE(notified);
+      EXPECT_EQ(target_.take_done(0, message, &out), take_result::nothing);
     }
   }
   EXPECT_EQ(pieces_of_target_, 0);

@@ -119,20 +119,14 @@ base::Status shm_device::connect(boot::bootstrap& boot, const device_config& con
     const mailbox_offer local{own->name(), uint64_t{1} << shift, reinterpret_cast<uintptr_t>(&own)};
     return std::string(reinterpret_cast<const char*>(&local), sizeof(local));
   };
-  const auto all = exchange(boot, base::StrCat("shm-mailbox-", config.uid), offer());
-  if (!all.ok()) return all.status();
-
-  base::Status status;
-  for (int r = 0; r < ranks_ && status.ok(); ++r) {
-    status = connect(r, (*all)[static_cast<size_t>(r)], shift, max_size);
-    if (!status.ok()) {
-      status = context_.reason(r, status);
-      status =
-          base::Status(status.code(), base::StrCat("device ", config.uid, ", ", status.message()));
-    }
-  }
-  // Nobody closes a descriptor, or goes away, before all have opened it.
-  status = agree(boot, base::StrCat("shm-opened-", config.uid), status);
+  const auto accept = [&](int r, const std::string& offered) {
+    const base::Status status = connect(r, offered, shift, max_size);
+    if (status.ok()) return status;
+    return base::WithPrefix(base::StrCat("device ", config.uid, ", "), context_.reason(r, status));
+  };
+  // No rank closes its descriptor, or ends, before all ranks have opened it.
+  base::Status status =
+      exchange_and_accept(boot, base::StrCat("shm-mailbox-", config.uid), offer(), accept);
   if (!status.ok()) return status;
   own->close_descriptor();
   connected_ = true;
@@ -172,7 +166,7 @@ base::Status shm_device::connect(int rank, const std::string& bytes, uint32_t sh
 
 shm_device::~shm_device() {
   // A child that was forked off must not end it for us.
-  if (!connected_ || !context_.is_ours()) return;
+  if (!connected_ || !context_.is_owner_process()) return;
   for (int r = 0; r < ranks_; ++r) writer(r).close();
 }
 

@@ -132,11 +132,11 @@ TEST_F(Fuzz, RequestsReachOnlyOpenMemory) {
       message.size = static_cast<uint32_t>(below(4) == 0 ? below(bytes.size() + 1) : bytes.size());
       message.bytes = bytes.data();
       completion out;
-      const request_table::result result = table.take(0, message, *back, &out);
-      completed += result == request_table::result::completed;
-      malformed += result == request_table::result::malformed;
+      const take_result result = table.take(0, message, *back, &out);
+      completed += result == take_result::completed;
+      malformed += result == take_result::malformed;
       ASSERT_TRUE(target.is_sound());
-      if (result == request_table::result::malformed) break;
+      if (result == take_result::malformed) break;
     }
   }
   EXPECT_GT(completed, 0);
@@ -177,10 +177,9 @@ TEST_F(Fuzz, CooperativeCopiesReachOnlyOpenMemory) {
     message.bytes = bytes.data();
     message.size = static_cast<uint32_t>(below(8) == 0 ? below(sizeof(header)) : sizeof(header));
     completion out;
-    bool notified = false;
-    const bool sound = below(4) == 0 ? cooperative.take_done(0, message, &out, &notified)
-                                     : cooperative.take(0, message);
-    refused += !sound;
+    const take_result result =
+        below(4) == 0 ? cooperative.take_done(0, message, &out) : cooperative.take(0, message);
+    refused += result == take_result::malformed;
     ASSERT_TRUE(target.is_sound());
   }
   EXPECT_GT(copied, 0);

@@ -10,11 +10,7 @@ namespace lci::net::shm {
 uint64_t host_number() {
   struct stat ns = {};
   if (stat("/proc/self/ns/pid", &ns) != 0) ns.st_ino = 0;
-  uint64_t hash = 0xcbf29ce484222325;  // FNV-1a
-  for (const char c : base::StrCat(boot::process_domain(), "/", ns.st_ino)) {
-    hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  }
-  return hash;
+  return base::Fnv1a(base::StrCat(boot::process_domain(), "/", ns.st_ino));
 }
 
 }  // namespace lci::net::shm

@@ -7,10 +7,10 @@
 
 namespace lci::net::shm {
 
-inline_put_imm_result take_inline_put_imm(region_table& regions, int rank, const incoming& message,
-                                          completion* out) {
+take_result take_inline_put_imm(region_table& regions, int rank, const incoming& message,
+                                completion* out) {
   inline_put_imm_header header;
-  if (message.size < sizeof(header)) return inline_put_imm_result::malformed;
+  if (message.size < sizeof(header)) return take_result::malformed;
   std::memcpy(&header, message.bytes, sizeof(header));
   const size_t size = message.size - sizeof(header);
   const remote_region region{header.place & (directory_capacity - 1), header.key};
@@ -19,13 +19,13 @@ inline_put_imm_result take_inline_put_imm(region_table& regions, int rank, const
                   [&](void* to) { base::copy_bytes(to, message.bytes + sizeof(header), size); });
   if (!open) {
     LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
-    return inline_put_imm_result::closed;
+    return take_result::nothing;
   }
   out->kind = completion_kind::remote_put;
   out->rank = rank;
   out->imm = message.imm;
   out->imm_high = 0;
-  return inline_put_imm_result::notified;
+  return take_result::completed;
 }
 
 }  // namespace lci::net::shm

@@ -18,14 +18,10 @@ inline inline_put_imm_header make_inline_put_imm(remote_region to, uint64_t offs
   return {to.key, to.base | offset << inline_put_imm_offset_shift};
 }
 
-enum class inline_put_imm_result {
-  notified,   // the bytes are in place, and *out says so
-  closed,     // the memory was closed meanwhile: nothing happened (the log says it)
-  malformed,  // no inline_put_imm can be so
-};
-// What came of `rank`. Thread safety: that of region_table::use.
-inline_put_imm_result take_inline_put_imm(region_table& regions, int rank, const incoming& message,
-                                          completion* out);
+// Takes an inline_put_imm of `rank`. `nothing`: the memory was closed meanwhile, and the log says so.
+// Thread safety: that of region_table::use.
+take_result take_inline_put_imm(region_table& regions, int rank, const incoming& message,
+                                completion* out);
 
 }  // namespace lci::net::shm
 

@@ -25,12 +25,12 @@ class InlinePutImm : public testing::Test {
     regions_.close(*first);
   }
 
-  inline_put_imm_result take(const inline_put_imm_header& header, size_t size) {
+  take_result take(const inline_put_imm_header& header, size_t size) {
     std::vector<unsigned char> bytes(sizeof(header) + size, 9);
     std::memcpy(bytes.data(), &header, sizeof(header));
     return take(&bytes);
   }
-  inline_put_imm_result take(std::vector<unsigned char>* bytes) {
+  take_result take(std::vector<unsigned char>* bytes) {
     incoming message;
     message.kind = ring_message_kind::inline_put_imm;
     message.imm = 5;
@@ -53,26 +53,24 @@ class InlinePutImm : public testing::Test {
 
 TEST_F(InlinePutImm, WritesTheBytesInPlaceAndNotifies) {
   const remote_region open = regions_.remote(region_);
-  ASSERT_EQ(take(make_inline_put_imm(open, 1), 200), inline_put_imm_result::notified);
+  ASSERT_EQ(take(make_inline_put_imm(open, 1), 200), take_result::completed);
   EXPECT_EQ(out_.kind, completion_kind::remote_put);
   EXPECT_EQ(out_.rank, 3);
   EXPECT_EQ(out_.imm, 5u);
   EXPECT_EQ(count(9), 200u);
   EXPECT_EQ(memory_[open_from], 0);
   EXPECT_EQ(memory_[open_from + 1], 9);
-  EXPECT_EQ(take(make_inline_put_imm(open, open_size), 0), inline_put_imm_result::notified);
+  EXPECT_EQ(take(make_inline_put_imm(open, open_size), 0), take_result::completed);
   EXPECT_EQ(count(9), 200u);
 }
 
 TEST_F(InlinePutImm, ClosedMemoryIsNotWrittenAndNotifiesNobody) {
   const remote_region open = regions_.remote(region_);
-  EXPECT_EQ(take(make_inline_put_imm(open, open_size - 7), 8), inline_put_imm_result::closed);
-  EXPECT_EQ(take(make_inline_put_imm({open.base, open.key + 1}, 0), 8),
-            inline_put_imm_result::closed);
-  EXPECT_EQ(take(make_inline_put_imm({open.base + 1, open.key}, 0), 8),
-            inline_put_imm_result::closed);
+  EXPECT_EQ(take(make_inline_put_imm(open, open_size - 7), 8), take_result::nothing);
+  EXPECT_EQ(take(make_inline_put_imm({open.base, open.key + 1}, 0), 8), take_result::nothing);
+  EXPECT_EQ(take(make_inline_put_imm({open.base + 1, open.key}, 0), 8), take_result::nothing);
   regions_.close(region_);
-  EXPECT_EQ(take(make_inline_put_imm(open, 0), 8), inline_put_imm_result::closed);
+  EXPECT_EQ(take(make_inline_put_imm(open, 0), 8), take_result::nothing);
   EXPECT_EQ(out_.kind, completion_kind::peer_failed) << "untouched";
   EXPECT_EQ(count(0), memory_.size());
 }
@@ -96,10 +94,10 @@ TEST_F(InlinePutImm, WhateverAPeerWritesOnlyOpenMemoryChanges) {
     std::vector<unsigned char> bytes(random() % 100, 7);
     std::copy_n(reinterpret_cast<const unsigned char*>(&header),
                 std::min(bytes.size(), sizeof(header)), bytes.begin());
-    const inline_put_imm_result result = take(&bytes);
-    EXPECT_EQ(result == inline_put_imm_result::malformed, bytes.size() < sizeof(header));
-    notified += result == inline_put_imm_result::notified;
-    malformed += result == inline_put_imm_result::malformed;
+    const take_result result = take(&bytes);
+    EXPECT_EQ(result == take_result::malformed, bytes.size() < sizeof(header));
+    notified += result == take_result::completed;
+    malformed += result == take_result::malformed;
   }
   EXPECT_GT(notified, 1000);
   EXPECT_GT(malformed, 1000);

@@ -26,6 +26,13 @@ struct incoming {
   uint32_t first_cell = 0;
 };
 
+// What became of a message that a part of the device has taken.
+enum class take_result : uint8_t {
+  completed,  // the caller's completion is filled
+  nothing,    // no completion follows from it
+  malformed,  // no correct peer sends it
+};
+
 }  // namespace lci::net::shm
 
 #endif  // LCI_NET_SHM_MESSAGE_H_

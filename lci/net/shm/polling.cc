@@ -115,10 +115,9 @@ bool shm_device::take_notification(ring_reader& from, int rank, completion* out)
   constexpr uint32_t least = sizeof(inline_put_imm_header);
   const auto most = static_cast<uint32_t>(piece_ + least);
   if (!from.next_of(ring_message_kind::inline_put_imm, least, most, &message)) return false;
-  const bool notified = take_inline_put_imm(context_.regions(), rank, message, out) ==
-                        inline_put_imm_result::notified;
+  const take_result result = take_inline_put_imm(context_.regions(), rank, message, out);
   from.free(message.first_cell, message.size);
-  return notified;
+  return result == take_result::completed;
 }
 
 [[gnu::noinline]] error_t shm_device::poll_all(completion* out, size_t max, size_t* count) {
@@ -174,51 +173,36 @@ bool shm_device::visit(int rank, batch* out) { return read(rank, out); }
 
 // All but a send. False if the message makes no sense.
 [[gnu::noinline]] bool shm_device::take(int rank, incoming message, batch* out) {
-  completion* const next = out->next;
+  take_result result = take_result::malformed;
   switch (message.kind) {
     case ring_message_kind::put_done:
-      *next = completion();
-      next->kind = completion_kind::remote_put;
-      next->rank = rank;
-      next->imm = message.imm;
-      ++out->next;
-      reader(rank).free(message.first_cell, message.size);
-      return true;
+      *out->next = make_event(completion_kind::remote_put, rank, message.imm);
+      result = take_result::completed;
+      break;
     case ring_message_kind::put_request:
     case ring_message_kind::put_imm_request:
     case ring_message_kind::get_request:
-    case ring_message_kind::reply: {
-      const request_table::result result = requests_.take(rank, message, writer(rank), next);
-      reader(rank).free(message.first_cell, message.size);
-      // At once: there may be a stream behind it that waits for room.
-      reader(rank).reclaim();
-      if (result == request_table::result::completed) ++out->next;
-      return result != request_table::result::malformed;
-    }
-    case ring_message_kind::inline_put_imm: {
-      const inline_put_imm_result result =
-          take_inline_put_imm(context_.regions(), rank, message, next);
-      reader(rank).free(message.first_cell, message.size);
-      if (result == inline_put_imm_result::notified) ++out->next;
-      return result != inline_put_imm_result::malformed;
-    }
-    case ring_message_kind::cooperative_put: {
-      const bool sound = cooperative_.take(rank, message);
-      reader(rank).free(message.first_cell, message.size);
-      return sound;
-    }
-    case ring_message_kind::cooperative_done: {
-      bool notified = false;
-      const bool sound = cooperative_.take_done(rank, message, next, &notified);
-      reader(rank).free(message.first_cell, message.size);
-      if (notified) ++out->next;
-      return sound;
-    }
+    case ring_message_kind::reply:
+      result = requests_.take(rank, message, writer(rank), out->next);
+      break;
+    case ring_message_kind::inline_put_imm:
+      result = take_inline_put_imm(context_.regions(), rank, message, out->next);
+      break;
+    case ring_message_kind::cooperative_put:
+      result = cooperative_.take(rank, message);
+      break;
+    case ring_message_kind::cooperative_done:
+      result = cooperative_.take_done(rank, message, out->next);
+      break;
     case ring_message_kind::send:  // too large
     case ring_message_kind::pad:   // stays in the ring
-      break;
+      return false;
   }
-  return false;
+  reader(rank).free(message.first_cell, message.size);
+  // At once: a stream behind a request may wait for room.
+  reader(rank).reclaim();
+  if (result == take_result::completed) ++out->next;
+  return result != take_result::malformed;
 }
 
 void shm_device::move_streams() {
@@ -248,7 +232,7 @@ void shm_device::release(const completion& received) {
   reader(rank).free(static_cast<uint32_t>(received.lease), received.size);
 }
 
-// ---- failures -----------------------------------------------------------------------------------
+// Failures.
 
 void shm_device::check_for_failures() {
   if (health_.check_due(std::chrono::steady_clock::now()).count() == 0) return;
@@ -293,10 +277,7 @@ bool shm_device::report_failure(int rank, batch* out) {
     if (!requests_.give_up(rank, out->next) && !cooperative_.give_up(rank, out->next)) break;
     ++out->next;
   }
-  *out->next = completion();
-  out->next->kind = completion_kind::peer_failed;
-  out->next->rank = rank;
-  ++out->next;
+  *out->next++ = make_event(completion_kind::peer_failed, rank);
   return true;
 }
 

@@ -17,7 +17,7 @@ request_table::request_table(int ranks, region_table& regions, size_t piece, lar
       timed_(timed),
       with_(new conversation[static_cast<size_t>(ranks)]) {}
 
-// ---- requester ----------------------------------------------------------------------------------
+// Requester.
 
 error_t request_table::post(const op& operation, ring_writer& writer, int64_t begin) {
   conversation& with = with_[static_cast<size_t>(operation.rank)];
@@ -93,11 +93,7 @@ bool request_table::write_piece(request& of, uint32_t number, ring_writer& write
 void request_table::close(int rank, uint32_t operation, bool failed, completion* out) {
   conversation& with = with_[static_cast<size_t>(rank)];
   const request& closed = with.requests[operation];
-  *out = completion();
-  out->kind = closed.kind == op_kind::get ? completion_kind::get : completion_kind::put;
-  out->rank = rank;
-  out->context = closed.context;
-  out->failed = failed;
+  *out = make_completion(closed.kind, rank, closed.context, failed);
   if (closed.begin != 0 && failed) {
     timed_.gave_up(copy_path::ring, rank, closed.size);
   } else if (closed.begin != 0) {
@@ -106,15 +102,14 @@ void request_table::close(int rank, uint32_t operation, bool failed, completion*
   with.free.fetch_or(uint32_t{1} << operation, std::memory_order_release);  // F1
 }
 
-request_table::result request_table::take_reply(int rank, const incoming& message,
-                                                completion* out) {
+take_result request_table::take_reply(int rank, const incoming& message, completion* out) {
   conversation& with = with_[static_cast<size_t>(rank)];
   remote_copy_header header;
-  if (message.size < sizeof(header)) return result::malformed;
+  if (message.size < sizeof(header)) return take_result::malformed;
   std::memcpy(&header, message.bytes, sizeof(header));
   if (header.operation >= max_requests ||
       (with.free.load(std::memory_order_acquire) >> header.operation & 1) != 0) {  // F3
-    return result::malformed;
+    return take_result::malformed;
   }
   request& answered = with.requests[header.operation];
   const size_t bytes = message.size - sizeof(header);
@@ -122,18 +117,18 @@ request_table::result request_table::take_reply(int rank, const incoming& messag
   if (answered.kind != op_kind::get || header.flag == 0) {
     // The last piece of a put was counted before it was written, and this is the answer to it.
     if (bytes != 0 || (answered.kind != op_kind::get && moved != answered.size)) {
-      return result::malformed;
+      return take_result::malformed;
     }
     close(rank, header.operation, header.flag == 0, out);
-    return result::completed;
+    return take_result::completed;
   }
   const size_t left = answered.size - moved;
-  if (header.size != left || bytes != std::min(left, piece_)) return result::malformed;
+  if (header.size != left || bytes != std::min(left, piece_)) return take_result::malformed;
   if (bytes > 0) std::memcpy(answered.buffer + moved, message.bytes + sizeof(header), bytes);
   answered.moved.store(moved + bytes, std::memory_order_relaxed);
-  if (bytes < left) return result::nothing;
+  if (bytes < left) return take_result::nothing;
   close(rank, header.operation, /*failed=*/false, out);
-  return result::completed;
+  return take_result::completed;
 }
 
 bool request_table::give_up(int rank, completion* out) {
@@ -148,10 +143,10 @@ bool request_table::give_up(int rank, completion* out) {
   return true;
 }
 
-// ---- target -------------------------------------------------------------------------------------
+// Target.
 
-request_table::result request_table::take(int rank, const incoming& message, ring_writer& back,
-                                          completion* out) {
+take_result request_table::take(int rank, const incoming& message, ring_writer& back,
+                                completion* out) {
   switch (message.kind) {
     case ring_message_kind::reply:
       return take_reply(rank, message, out);
@@ -162,19 +157,19 @@ request_table::result request_table::take(int rank, const incoming& message, rin
   }
 }
 
-request_table::result request_table::take_put(int rank, const incoming& message, ring_writer& back,
-                                              completion* out) {
+take_result request_table::take_put(int rank, const incoming& message, ring_writer& back,
+                                    completion* out) {
   conversation& with = with_[static_cast<size_t>(rank)];
   reply answer{message.kind, {}};
   remote_copy_header& header = answer.header;
-  if (message.size < sizeof(header)) return result::malformed;
+  if (message.size < sizeof(header)) return take_result::malformed;
   std::memcpy(&header, message.bytes, sizeof(header));
   const size_t bytes = message.size - sizeof(header);
   const bool notifies = message.kind == ring_message_kind::put_imm_request;
   const bool last = (header.flag & last_piece) != 0;
   if (header.size != bytes || bytes > piece_ || header.operation >= max_requests ||
       (notifies && !last) || (last && with.count_owed == max_requests)) {
-    return result::malformed;
+    return take_result::malformed;
   }
   const unsigned char* from = message.bytes + sizeof(header);
   bool open = regions_.use(region_of(header), header.offset, bytes, [&](void* to) {
@@ -182,28 +177,24 @@ request_table::result request_table::take_put(int rank, const incoming& message,
   });
   const uint32_t bit = uint32_t{1} << header.operation;
   if (!open) with.refused |= bit;
-  if (!last) return result::nothing;
+  if (!last) return take_result::nothing;
   open = (with.refused & bit) == 0;
   with.refused &= ~bit;
   header.flag = open ? 1 : 0;
   queue_reply(rank, answer, back);
-  if (!notifies || !open) return result::nothing;
-  *out = completion();
-  out->kind = completion_kind::remote_put;
-  out->rank = rank;
-  out->imm = message.imm;
-  return result::completed;
+  if (!notifies || !open) return take_result::nothing;
+  *out = make_event(completion_kind::remote_put, rank, message.imm);
+  return take_result::completed;
 }
 
-request_table::result request_table::take_get(int rank, const incoming& message,
-                                              ring_writer& back) {
+take_result request_table::take_get(int rank, const incoming& message, ring_writer& back) {
   reply answer{message.kind, {}};
-  if (message.size != sizeof(answer.header)) return result::malformed;
+  if (message.size != sizeof(answer.header)) return take_result::malformed;
   std::memcpy(&answer.header, message.bytes, sizeof(answer.header));
-  if (with_[static_cast<size_t>(rank)].count_owed == max_requests) return result::malformed;
+  if (with_[static_cast<size_t>(rank)].count_owed == max_requests) return take_result::malformed;
   answer.header.flag = 1;
   queue_reply(rank, answer, back);
-  return result::nothing;
+  return take_result::nothing;
 }
 
 void request_table::queue_reply(int rank, const reply& answer, ring_writer& back) {

@@ -36,9 +36,8 @@ class request_table {
   // Writes more of the puts to `rank` that are not all in the ring.
   void write_more(int rank, ring_writer& writer);
 
-  enum class result { nothing, completed, malformed };
-  // Deals with a request or reply of `rank`. `back` is the ring to it. `completed`: *out is filled.
-  result take(int rank, const incoming& message, ring_writer& back, completion* out);
+  // Takes a request or reply of `rank`. `back` is the ring to it.
+  take_result take(int rank, const incoming& message, ring_writer& back, completion* out);
 
   // Sends replies that are owed to `rank`, as far as there is room.
   void send_owed(int rank, ring_writer& back);
@@ -89,10 +88,10 @@ class request_table {
   static_assert(max_requests == 32, "one bit each in `free`");
 
   bool write_piece(request& of, uint32_t number, ring_writer& writer);
-  result take_put(int rank, const incoming& message, ring_writer& back, completion* out);
-  result take_get(int rank, const incoming& message, ring_writer& back);
+  take_result take_put(int rank, const incoming& message, ring_writer& back, completion* out);
+  take_result take_get(int rank, const incoming& message, ring_writer& back);
   void queue_reply(int rank, const reply& answer, ring_writer& back);
-  result take_reply(int rank, const incoming& message, completion* out);
+  take_result take_reply(int rank, const incoming& message, completion* out);
   bool send(reply& owed, ring_writer& back);
   void close(int rank, uint32_t operation, bool failed, completion* out);
 

@@ -69,8 +69,8 @@ struct side {
     in.drain([&](const incoming& message) {
       completion c;
       const auto what = table.take(0, message, out.writer, &c);
-      EXPECT_NE(what, request_table::result::malformed);
-      if (what == request_table::result::completed) result.push_back(c);
+      EXPECT_NE(what, take_result::malformed);
+      if (what == take_result::completed) result.push_back(c);
     });
     in.reader.reclaim();
     return result;
@@ -186,7 +186,7 @@ TEST_F(Requests, AReplyToAPutThatIsUnderWayIsMalformed) {
     early.bytes = reinterpret_cast<unsigned char*>(&header);
     early.first_cell = 0;
     completion out;
-    EXPECT_EQ(asker_.table.take(0, early, there_.writer, &out), request_table::result::malformed);
+    EXPECT_EQ(asker_.table.take(0, early, there_.writer, &out), take_result::malformed);
   }
 }
 
@@ -287,8 +287,8 @@ TEST_F(Requests, WhateverAPeerWritesOnlyOpenMemoryChanges) {
     side& to = i % 2 == 0 ? target_ : asker_;
     completion out;
     const auto result = to.table.take(0, message, back_.writer, &out);
-    if (result == request_table::result::malformed) ++malformed;
-    if (result == request_table::result::completed && out.kind == completion_kind::get) ++completed;
+    if (result == take_result::malformed) ++malformed;
+    if (result == take_result::completed && out.kind == completion_kind::get) ++completed;
     // Make room for further replies.
     back_.reader.reclaim();
     back_.drain([](const incoming&) {});

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <type_traits>
 
+#include "lci/base/check.h"
 #include "lci/base/copy.h"
 #include "lci/ds/biased_lock.h"
 #include "lci/net/shm/message.h"
@@ -146,6 +147,9 @@ class alignas(cache_line_size) basic_ring_writer {
     const uint64_t ahead = span > wiped_ahead ? 1 : std::min(wiped_ahead, mask_ / 8 + 1);
     const uint64_t next_lap = (end | mask_) + 1;
     wiped_ = std::min({end + ahead, room_, next_lap + 1});
+    // Otherwise the receiver would read an old word as a message, or wait for ever.
+    LCI_CHECK(end < wiped_, "the cell behind a message of ", span, " cells is not free: ", end,
+              " of ", room_);
     for (uint64_t at = end; at < wiped_; ++at) {
       cells_[at & mask_].word.store(0, std::memory_order_relaxed);
     }

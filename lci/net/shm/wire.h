@@ -39,7 +39,7 @@ constexpr uint64_t layout_version = 0x6c63697368300008;  // peers compare it at 
 constexpr size_t page_size = 4096;
 constexpr size_t cache_line_size = 64;
 
-// ---- rings --------------------------------------------------------------------------------------
+// Rings.
 
 enum class ring_message_kind : uint32_t {  // less than 16
   pad = 1,                                 // no message; `size` is what fills its cells
@@ -146,7 +146,7 @@ struct cooperative_header {  // the bytes of a cooperative_put and of its cooper
 };
 static_assert(sizeof(cooperative_header) == 48);
 
-// ---- segments -----------------------------------------------------------------------------------
+// Segments.
 
 struct segment_header {
   uint64_t version;
@@ -180,7 +180,7 @@ static_assert(directory_capacity == size_t{1} << inline_put_imm_offset_shift);
 constexpr uint64_t max_region_size = uint64_t{1} << (64 - inline_put_imm_offset_shift);
 constexpr size_t directory_bytes = page_size + directory_capacity * sizeof(region_slot);
 
-// ---- introductions ------------------------------------------------------------------------------
+// Introductions.
 
 // How to find a segment of another process.
 struct segment_name {

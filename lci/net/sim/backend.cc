@@ -4,11 +4,11 @@
 
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
+#include "lci/net/exchange.h"
 
 namespace lci::net::sim {
 namespace {
@@ -94,20 +94,17 @@ struct invitation {
 base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const context_config& config) {
   std::shared_ptr<fabric> shared;
   invitation local{getpid(), 0};
-  base::Status status;
-  if (boot.rank() == 0) {
-    const base::StatusOr<settings> how = settings::from_environment();
-    status = how.status();
-    if (how.ok()) {
+  const auto invite = [&]() -> base::StatusOr<std::string> {
+    if (boot.rank() == 0) {
+      const base::StatusOr<settings> how = settings::from_environment();
+      if (!how.ok()) return how.status();
       shared = std::make_shared<fabric>(boot.size(), *how);
       local.shared = reinterpret_cast<uintptr_t>(&shared);
       LCI_LOG(info, "simulated network: ", how->to_string());
     }
-  }
-  const auto all = boot.allgather(
-      "sim-ranks", std::string_view(reinterpret_cast<const char*>(&local), sizeof(local)),
-      boot.default_timeout());
-  if (!status.ok()) return status;
+    return std::string(reinterpret_cast<const char*>(&local), sizeof(local));
+  };
+  const auto all = exchange(boot, "sim-ranks", invite());
   if (!all.ok()) return all.status();
   invitation first;
   std::memcpy(&first, (*all)[0].data(), sizeof(first));
@@ -115,12 +112,11 @@ base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const conte
     return base::FailedPreconditionError(
         "the simulated network joins ranks that are threads of one process only");
   }
-  if (first.shared == 0) return base::FailedPreconditionError("rank 0 can't simulate a network");
   if (boot.rank() != 0) {
     shared =
         *reinterpret_cast<const std::shared_ptr<fabric>*>(static_cast<uintptr_t>(first.shared));
   }
-  const base::Status met = boot.barrier("sim-met", boot.default_timeout());
+  const base::Status met = agree(boot, "sim-met", base::OkStatus());
   if (!met.ok()) return met;
   return std::unique_ptr<context>(
       std::make_unique<sim_context>(boot, std::move(shared), config.max_registrations));

@@ -1,24 +1,29 @@
 #include "lci/net/sim/fabric.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "lci/base/check.h"
-#include "lci/net/sim/deterministic_scheduler.h"
+#include "lci/base/strings.h"
 
 namespace lci::net::sim {
 namespace {
 
-// FNV-1a.
 uint64_t checksum(const void* bytes, size_t size) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (size_t i = 0; i < size; ++i) {
-    hash = (hash ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
-  }
-  return hash;
+  return base::Fnv1a({static_cast<const char*>(bytes), size});
+}
+
+std::atomic<void (*)()> step_hook{nullptr};
+
+void step() {
+  if (auto* const hook = step_hook.load(std::memory_order_acquire); hook != nullptr) hook();
 }
 
 }  // namespace
+
+void fabric::set_step_hook(void (*hook)()) { step_hook.store(hook, std::memory_order_release); }
 
 fabric::fabric(int ranks, const settings& how) : how_(how), ranks_(static_cast<size_t>(ranks)) {}
 
@@ -31,11 +36,14 @@ void fabric::record(uint64_t a, uint64_t b, uint64_t c) {
   for (uint64_t word : {now_, a, b, c}) trace_ = (trace_ ^ word) * 0x100000001b3 + 1;
 }
 
-// ---- devices
-// ------------------------------------------------------------------------------------------
+// Devices.
 
+// A peer may send before the rank has opened its device.
 fabric::device_state& fabric::device_of(int rank, int uid) {
-  return ranks_[static_cast<size_t>(rank)].devices[uid];
+  device_state& device = rank_of(rank).devices[uid];
+  device.from.resize(ranks_.size());
+  device.failure_due.resize(ranks_.size());
+  return device;
 }
 
 void fabric::open_device(int rank, int uid) {
@@ -45,16 +53,13 @@ void fabric::open_device(int rank, int uid) {
   device.open = true;
   device.random =
       how_.seed * 1000003 + static_cast<uint64_t>(rank) * 1009 + static_cast<uint64_t>(uid);
-  // A peer may have sent before this rank has come here.
-  device.from.resize(ranks_.size());
-  device.failure_due.resize(ranks_.size());
 }
 
 void fabric::close_device(int rank, int uid) {
   const std::lock_guard<std::mutex> guard(mutex_);
   device_state& device = device_of(rank, uid);
-  LCI_CHECK(ranks_[static_cast<size_t>(rank)].lost || device.leases.empty(), "device ", uid,
-            " of rank ", rank, " ends with ", device.leases.size(), " leases");
+  LCI_CHECK(rank_of(rank).lost || device.leases.empty(), "device ", uid, " of rank ", rank,
+            " ends with ", device.leases.size(), " leases");
   device.open = false;
 }
 
@@ -65,20 +70,19 @@ bool fabric::drained(int rank, int uid) {
 
 bool fabric::has_left(int rank, int uid) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  return !ranks_[static_cast<size_t>(rank)].lost && !device_of(rank, uid).open;
+  return !rank_of(rank).lost && !device_of(rank, uid).open;
 }
 
 bool fabric::has_died(int rank) const {
   const std::lock_guard<std::mutex> guard(mutex_);
-  return ranks_[static_cast<size_t>(rank)].lost;
+  return rank_of(rank).lost;
 }
 
-// ---- memory
-// -------------------------------------------------------------------------------------------
+// Memory.
 
 local_region fabric::register_memory(int rank, void* address, size_t size) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  rank_state& owner = ranks_[static_cast<size_t>(rank)];
+  rank_state& owner = rank_of(rank);
   const uint64_t handle = next_random(&owner.next_region) | 1;  // never 0, nor guessed
   owner.regions[handle] = {static_cast<unsigned char*>(address), size};
   return {handle};
@@ -86,20 +90,20 @@ local_region fabric::register_memory(int rank, void* address, size_t size) {
 
 void fabric::deregister_memory(int rank, local_region which) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  const size_t erased = ranks_[static_cast<size_t>(rank)].regions.erase(which.handle);
+  const size_t erased = rank_of(rank).regions.erase(which.handle);
   LCI_CHECK(erased == 1, "region ", which.handle, " of rank ", rank, " is not registered");
 }
 
 remote_region fabric::remote_key(int rank, local_region which) const {
   const std::lock_guard<std::mutex> guard(mutex_);
-  LCI_CHECK(ranks_[static_cast<size_t>(rank)].regions.count(which.handle) == 1, "region ",
-            which.handle, " of rank ", rank, " is not registered");
+  LCI_CHECK(rank_of(rank).regions.count(which.handle) == 1, "region ", which.handle, " of rank ",
+            rank, " is not registered");
   return {static_cast<uint64_t>(rank), which.handle};
 }
 
 unsigned char* fabric::find_remote(const op& operation) {
   if (operation.remote.base != static_cast<uint64_t>(operation.rank)) return nullptr;
-  const auto& regions = ranks_[static_cast<size_t>(operation.rank)].regions;
+  const auto& regions = rank_of(operation.rank).regions;
   const auto found = regions.find(operation.remote.key);
   if (found == regions.end()) return nullptr;
   const region& open = found->second;
@@ -111,8 +115,7 @@ unsigned char* fabric::find_remote(const op& operation) {
   return open.base == nullptr ? &nothing : open.base + operation.remote_offset;
 }
 
-// ---- posting
-// ------------------------------------------------------------------------------------------
+// Posting.
 
 // What the contract leaves to the caller.
 void fabric::check(int rank, const op& operation) const {
@@ -134,7 +137,7 @@ void fabric::check(int rank, const op& operation) const {
   LCI_CHECK(operation.size + operation.header_size <= most, "size ", operation.size, " of at most ",
             most);
   if (operation.inject || !how_.needs_registration) return;
-  const auto& regions = ranks_[static_cast<size_t>(rank)].regions;
+  const auto& regions = rank_of(rank).regions;
   const auto found = regions.find(operation.local.handle);
   LCI_CHECK(found != regions.end(), "region ", operation.local.handle, " is not registered");
   const auto offset =
@@ -155,7 +158,6 @@ uint64_t fabric::due_in(device_state& device) {
 void fabric::enqueue(int rank, int uid, const op& operation, completion_kind kind, bool ready) {
   device_state& own = device_of(rank, uid);
   device_state& target = device_of(operation.rank, uid);
-  target.from.resize(ranks_.size());
   channel& path = target.from[static_cast<size_t>(rank)];
   // In the order of posting: no earlier than the one before.
   path.last_due = std::max(path.last_due, due_in(own));
@@ -205,18 +207,16 @@ bool fabric::execute(int rank, int uid, const op& operation, const pending* was)
 }
 
 error_t fabric::post(int rank, int uid, const op& operation) {
-  deterministic_scheduler::pass();
+  step();
   const std::lock_guard<std::mutex> guard(mutex_);
   check(rank, operation);
   device_state& device = device_of(rank, uid);
   record(1, static_cast<uint64_t>(operation.kind), operation.size);
-  if (ranks_[static_cast<size_t>(rank)].lost) return errorcode_t::fatal;
-  if (ranks_[static_cast<size_t>(operation.rank)].lost) return errorcode_t::fatal;
+  if (rank_of(rank).lost || rank_of(operation.rank).lost) return errorcode_t::fatal;
   if (chance(device, how_.refuse_percent)) {
     return chance(device, 50) ? errorcode_t::retry_lock : errorcode_t::retry_nomem;
   }
   device_state& target = device_of(operation.rank, uid);
-  target.from.resize(ranks_.size());
   const bool speaks = operation.kind == op_kind::send || operation.kind == op_kind::put_imm;
   if (speaks && target.from[static_cast<size_t>(rank)].messages.size() >= how_.queue_length) {
     return errorcode_t::retry_nomem;
@@ -241,11 +241,11 @@ error_t fabric::post(int rank, int uid, const op& operation) {
 }
 
 bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offset, int64_t value) {
-  deterministic_scheduler::pass();
+  step();
   const std::lock_guard<std::mutex> guard(mutex_);
   LCI_CHECK(how_.has_add, "add");
   record(3, static_cast<uint64_t>(peer), static_cast<uint64_t>(value));
-  if (ranks_[static_cast<size_t>(rank)].lost || ranks_[static_cast<size_t>(peer)].lost) {
+  if (rank_of(rank).lost || rank_of(peer).lost) {
     return false;
   }
   op where;
@@ -259,15 +259,14 @@ bool fabric::add(int rank, int peer, remote_region remote, uint64_t remote_offse
   return true;
 }
 
-// ---- polling
-// ------------------------------------------------------------------------------------------
+// Polling.
 
 error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* count) {
-  deterministic_scheduler::pass();
+  step();
   const std::lock_guard<std::mutex> guard(mutex_);
   *count = 0;
   ++now_;
-  rank_state& self = ranks_[static_cast<size_t>(rank)];
+  rank_state& self = rank_of(rank);
   device_state& device = device_of(rank, uid);
   if (self.lost) return errorcode_t::retry;
   if (chance(device, how_.refuse_percent / 4)) return errorcode_t::retry_lock;
@@ -278,19 +277,13 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
   // Posted operations complete in any order.
   for (auto each = device.posted.begin(); each != device.posted.end() && *count < max;) {
     const op& operation = each->operation;
-    const bool lost = ranks_[static_cast<size_t>(operation.rank)].lost;
+    const bool lost = rank_of(operation.rank).lost;
     if (each->due > now_ && !lost) {
       ++each;
       continue;
     }
-    completion finished;
-    finished.kind = operation.kind == op_kind::send  ? completion_kind::send
-                    : operation.kind == op_kind::get ? completion_kind::get
-                                                     : completion_kind::put;
-    finished.rank = operation.rank;
-    finished.context = operation.context;
-    finished.failed = lost || !execute(rank, uid, operation, &*each);
-    write(finished);
+    const bool failed = lost || !execute(rank, uid, operation, &*each);
+    write(make_completion(operation.kind, operation.rank, operation.context, failed));
     each = device.posted.erase(each);
   }
   // Messages of each sender in their order, senders in any.
@@ -301,10 +294,7 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
     while (*count < max && !path.messages.empty() && path.messages.front().ready &&
            path.messages.front().due <= now_) {
       message& arrived = path.messages.front();
-      completion delivered;
-      delivered.kind = arrived.kind;
-      delivered.rank = static_cast<int>(sender);
-      delivered.imm = arrived.imm;
+      completion delivered = make_event(arrived.kind, static_cast<int>(sender), arrived.imm);
       delivered.imm_high = arrived.imm_high;
       if (arrived.kind == completion_kind::recv) {
         delivered.size = arrived.bytes.size();
@@ -321,10 +311,7 @@ error_t fabric::poll(int rank, int uid, completion* out, size_t max, size_t* cou
         (path.messages.empty() || !path.messages.front().ready)) {
       path.messages.clear();
       device.failure_due[sender] = 0;
-      completion failed;
-      failed.kind = completion_kind::peer_failed;
-      failed.rank = static_cast<int>(sender);
-      write(failed);
+      write(make_event(completion_kind::peer_failed, static_cast<int>(sender)));
     }
   }
   return *count > 0 ? error_t(errorcode_t::done) : errorcode_t::retry;
@@ -336,19 +323,15 @@ void fabric::release(int rank, int uid, uint64_t lease) {
   LCI_CHECK(erased == 1, "lease ", lease, " of rank ", rank, " was released before");
 }
 
-// ---- loss
-// ---------------------------------------------------------------------------------------------
+// Loss.
 
 void fabric::lose(int rank) {
   const std::lock_guard<std::mutex> guard(mutex_);
   const auto lost = static_cast<size_t>(rank);
-  if (ranks_[lost].lost) return;
-  ranks_[lost].lost = true;
+  if (std::exchange(ranks_[lost].lost, true)) return;
   for (size_t r = 0; r < ranks_.size(); ++r) {
     if (r == lost) continue;
     for (auto& [uid, device] : ranks_[r].devices) {
-      device.from.resize(ranks_.size());
-      device.failure_due.resize(ranks_.size());
       // From some message on all are lost, and what was not read from its buffers in any case.
       std::deque<message>& messages = device.from[lost].messages;
       size_t left = messages.empty() ? 0 : next_random(&device.random) % (messages.size() + 1);

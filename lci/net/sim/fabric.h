@@ -19,7 +19,7 @@ namespace lci::net::sim {
 
 // What all ranks of a job share. Every decision is made by the numbers of the device that it is
 // about, in the order of that device's calls: when the ranks are driven by one thread, or by
-// threads that take turns (deterministic_scheduler.h), the same seed gives the same run, of which
+// threads that take turns (set_step_hook), the same seed gives the same run, of which
 // trace() is a fingerprint.
 //
 // The contract of the runtime's side is checked: an operation beyond the limits, without the
@@ -32,6 +32,10 @@ class fabric {
   fabric(int ranks, const settings& how);
   fabric(const fabric&) = delete;
   fabric& operator=(const fabric&) = delete;
+
+  // Makes each thread call `hook` before each of its posts, adds and polls, with any fabric of this
+  // process: for tests that decide which thread runs. Null ends that.
+  static void set_step_hook(void (*hook)());
 
   const settings& how() const { return how_; }
   uint64_t trace() const;
@@ -97,6 +101,8 @@ class fabric {
     uint64_t next_region = 0;  // of a random sequence
   };
 
+  rank_state& rank_of(int rank) { return ranks_[static_cast<size_t>(rank)]; }
+  const rank_state& rank_of(int rank) const { return ranks_[static_cast<size_t>(rank)]; }
   device_state& device_of(int rank, int uid);
   void check(int rank, const op& operation) const;
   unsigned char* find_remote(const op& operation);

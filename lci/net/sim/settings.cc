@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <type_traits>
 
 #include "lci/base/env.h"
 #include "lci/base/strings.h"
@@ -36,38 +37,34 @@ settings settings::of_seed(uint64_t seed) {
 
 base::StatusOr<settings> settings::from_environment() {
   base::Status status;
-  const auto number = [&status](const char* name, int64_t fallback, int64_t min, int64_t max) {
-    const base::StatusOr<int64_t> value = base::env_int64(name, fallback, min, max);
-    status.Update(value.status());
-    return value.value_or(fallback);
+  // Sets *value, which is kept if the variable is unset or not accepted.
+  const auto read = [&status](const char* name, auto* value, int64_t min, int64_t max) {
+    const auto fallback = static_cast<int64_t>(*value);
+    const base::StatusOr<int64_t> number = base::env_int64(name, fallback, min, max);
+    status.Update(number.status());
+    *value = static_cast<std::decay_t<decltype(*value)>>(number.value_or(fallback));
   };
-  const auto flag = [&status](const char* name, bool fallback) {
-    const base::StatusOr<bool> value = base::env_bool(name, fallback);
-    status.Update(value.status());
-    return value.value_or(fallback);
+  const auto read_flag = [&status](const char* name, bool* value) {
+    const base::StatusOr<bool> flag = base::env_bool(name, *value);
+    status.Update(flag.status());
+    *value = flag.value_or(*value);
   };
   constexpr int64_t most = int64_t{1} << 30;
-  settings made = of_seed(
-      static_cast<uint64_t>(number("LCI_SIM_SEED", 1, 0, std::numeric_limits<int64_t>::max())));
-  made.max_delay = static_cast<uint64_t>(
-      number("LCI_SIM_MAX_DELAY", static_cast<int64_t>(made.max_delay), 0, most));
-  made.refuse_percent =
-      static_cast<int>(number("LCI_SIM_REFUSE_PERCENT", made.refuse_percent, 0, 90));
-  made.post_percent = static_cast<int>(number("LCI_SIM_POST_PERCENT", made.post_percent, 0, 100));
-  made.queue_length = static_cast<size_t>(
-      number("LCI_SIM_QUEUE_LENGTH", static_cast<int64_t>(made.queue_length), 1, most));
-  made.max_inject = static_cast<size_t>(
-      number("LCI_SIM_MAX_INJECT", static_cast<int64_t>(made.max_inject), 64, most));
+  uint64_t seed = 1;
+  read("LCI_SIM_SEED", &seed, 0, std::numeric_limits<int64_t>::max());
+  settings made = of_seed(seed);
+  read("LCI_SIM_MAX_DELAY", &made.max_delay, 0, most);
+  read("LCI_SIM_REFUSE_PERCENT", &made.refuse_percent, 0, 90);
+  read("LCI_SIM_POST_PERCENT", &made.post_percent, 0, 100);
+  read("LCI_SIM_QUEUE_LENGTH", &made.queue_length, 1, most);
+  read("LCI_SIM_MAX_INJECT", &made.max_inject, 64, most);
   made.max_send = std::max(made.max_send, made.max_inject);
-  made.max_send =
-      static_cast<size_t>(number("LCI_SIM_MAX_SEND", static_cast<int64_t>(made.max_send),
-                                 static_cast<int64_t>(made.max_inject), most));
-  made.max_rma =
-      static_cast<size_t>(number("LCI_SIM_MAX_RMA", static_cast<int64_t>(made.max_rma), 1, most));
-  made.has_put_imm = flag("LCI_SIM_PUT_IMM", made.has_put_imm);
-  made.put_imm_bits = static_cast<int>(number("LCI_SIM_PUT_IMM_BITS", made.put_imm_bits, 8, 64));
-  made.has_add = flag("LCI_SIM_ADD", made.has_add);
-  made.needs_registration = flag("LCI_SIM_REGISTRATION", made.needs_registration);
+  read("LCI_SIM_MAX_SEND", &made.max_send, static_cast<int64_t>(made.max_inject), most);
+  read("LCI_SIM_MAX_RMA", &made.max_rma, 1, most);
+  read_flag("LCI_SIM_PUT_IMM", &made.has_put_imm);
+  read("LCI_SIM_PUT_IMM_BITS", &made.put_imm_bits, 8, 64);
+  read_flag("LCI_SIM_ADD", &made.has_add);
+  read_flag("LCI_SIM_REGISTRATION", &made.needs_registration);
   if (!status.ok()) return status;
   return made;
 }

@@ -121,7 +121,7 @@ TEST_P(Conformance, PutGetAndPutImmMoveBytesAtEverySize) { expect_bytes_move(*th
 
 TEST_P(Conformance, PutGetAndPutImmReachAllocatedMemory) { expect_bytes_move(*this, true); }
 
-// What a short post does is what post() does, or nothing.
+// A short post does the same as post(), or nothing.
 void expect_short_posts(Conformance& test, bool allocated) {
   test.run([allocated](rank_under_test& self) {
     const int to = (self.rank + 1) % self.ranks;
@@ -201,7 +201,7 @@ void expect_short_posts(Conformance& test, bool allocated) {
       EXPECT_EQ(got, written);
     }
     self.polling_barrier(see);
-    // What post() refuses.
+    // Operations that post() refuses.
     remote_region forged = remote;
     forged.key ^= 0x5555;
     remote_region wild = remote;

@@ -113,7 +113,7 @@ TEST_P(Conformance, AShortMessageHasAtMostTheBytesThatItsRankTakes) {
             },
             check);
         EXPECT_EQ(result.errorcode, errorcode_t::done) << bytes.size() << " bytes";
-        bytes.assign(bytes.size(), 0);  // they are ours again
+        bytes.assign(bytes.size(), 0);  // the bytes belong to the caller again
       }
       std::vector<unsigned char> long_one(most + 1);
       EXPECT_EQ(

@@ -51,7 +51,7 @@ void scheduler::run(const std::vector<std::function<void()>>& bodies) {
   }
   self_ = 0;
   for (const knowledge& known : known_) known_[0].join(known);
-  for (fellow& t : threads_) {
+  for (thread_record& t : threads_) {
     if (t.state != thread_state::finished) abandon(std::move(t.runs));
   }
   threads_.clear();
@@ -84,7 +84,7 @@ void scheduler::give_way(bool must) {
     // Waiting threads check again: the values that they saw may have been old.
     collect(thread_state::waiting);
     if (!ended) others[count++] = self_;
-    for (fellow& t : threads_) {
+    for (thread_record& t : threads_) {
       if (t.state == thread_state::waiting) t.state = thread_state::ready;
     }
     if (count > 0 && ++waits_in_vain_ > rounds_in_vain * threads_.size()) {
@@ -120,7 +120,7 @@ void scheduler::step() {
 
 void scheduler::take_step() {
   ++steps_;
-  fellow& running = threads_[self_ - 1];
+  thread_record& running = threads_[self_ - 1];
   if (running.steps_left == 0) {
     running.state = thread_state::stopped;
     give_way(true);  // for ever
@@ -137,7 +137,7 @@ void scheduler::wait() {
 
 void scheduler::changed() {
   waits_in_vain_ = 0;
-  for (fellow& t : threads_) {
+  for (thread_record& t : threads_) {
     if (t.state == thread_state::waiting) t.state = thread_state::ready;
   }
 }

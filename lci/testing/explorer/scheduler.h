@@ -109,7 +109,7 @@ class scheduler {
 
  private:
   enum class thread_state { ready, waiting, finished, stopped };
-  struct fellow {
+  struct thread_record {
     std::unique_ptr<fiber> runs;
     thread_state state = thread_state::ready;
     size_t steps_left = SIZE_MAX;
@@ -135,10 +135,10 @@ class scheduler {
   size_t self_ = 0;
   size_t next_ = 0;  // thread that continues when the running one has paused
   std::string failure_;
-  std::vector<fellow> threads_;  // thread i is at i - 1
+  std::vector<thread_record> threads_;  // thread i is at i - 1
   std::array<knowledge, max_threads + 1> known_;
-  // What process barriers hold for each thread's next light barrier; what the thread saw at its
-  // last light barrier.
+  // By thread: the clock that process barriers hold for its next light barrier, and its own clock at
+  // its last light barrier.
   std::array<vector_clock, max_threads + 1> shown_;
   std::array<vector_clock, max_threads + 1> at_light_barrier_;
   std::unordered_map<uintptr_t, granule> plain_;

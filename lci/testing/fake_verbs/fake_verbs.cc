@@ -78,9 +78,9 @@ fake_world& world() {
 }
 
 // Holds the mutex. Code under it counts as a library's for the write watch of tests.
-class guard {
+class world_lock {
  public:
-  explicit guard(std::mutex& mutex) : held_(mutex) {}
+  explicit world_lock(std::mutex& mutex) : held_(mutex) {}
 
  private:
   const base::library_call here_;
@@ -89,7 +89,7 @@ class guard {
 
 template <class T>
 int destroy_object(T* object) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   --world().counts.objects;
   delete object;
   return 0;
@@ -307,7 +307,7 @@ void send_datagram(fake_qp& by, const send& front) {
 // The verbs that the headers of libibverbs inline.
 
 int post_send(ibv_qp* on, ibv_send_wr* request, ibv_send_wr** refused) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   auto& by = static_cast<fake_qp&>(*on);
   for (; request != nullptr; request = request->next) {
     send posted;
@@ -344,7 +344,7 @@ receive room_of(const ibv_recv_wr& request) {
 }
 
 int post_recv(ibv_qp* on, ibv_recv_wr* request, ibv_recv_wr**) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   for (; request != nullptr; request = request->next) {
     static_cast<fake_qp*>(on)->receives.push_back(room_of(*request));
   }
@@ -352,7 +352,7 @@ int post_recv(ibv_qp* on, ibv_recv_wr* request, ibv_recv_wr**) {
 }
 
 int post_srq_recv(ibv_srq* on, ibv_recv_wr* request, ibv_recv_wr** refused) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   auto& queue = static_cast<fake_srq&>(*on);
   int result = 0;
   for (; request != nullptr && result == 0; request = request->next) {
@@ -368,7 +368,7 @@ int post_srq_recv(ibv_srq* on, ibv_recv_wr* request, ibv_recv_wr** refused) {
 }
 
 int poll_cq(ibv_cq* of, int count, ibv_wc* entries) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   auto& queue = static_cast<fake_cq&>(*of);
   if (queue.broken) return -1;
   int got = 0;
@@ -380,7 +380,7 @@ int poll_cq(ibv_cq* of, int count, ibv_wc* entries) {
 }
 
 int req_notify_cq(ibv_cq* of, int) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   if (of->channel == nullptr) return EINVAL;
   static_cast<fake_cq*>(of)->notifies = true;
   return 0;
@@ -389,7 +389,7 @@ int req_notify_cq(ibv_cq* of, int) {
 // The functions of the table.
 
 ibv_device** get_device_list(int* count) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   const size_t known = world().settings.devices.size();
   if (world().devices.size() != known) world().devices.resize(known);
   auto** list = new ibv_device*[known + 1];
@@ -406,7 +406,7 @@ const char* get_device_name(ibv_device* of) {
 }
 
 ibv_context* open_device(ibv_device* device) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   auto* made = make_object<fake_context>();
   made->device = device;
   made->ops.post_send = post_send;
@@ -457,14 +457,14 @@ ssize_t query_gid_table(ibv_context*, ibv_gid_entry* entries, size_t count) {
 }
 
 ibv_pd* alloc_pd(ibv_context* context) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   auto* made = make_object<ibv_pd>();
   made->context = context;
   return made;
 }
 
 ibv_mr* reg_mr(ibv_pd* domain, void* address, size_t size, int access) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   auto* made = make_object<ibv_mr>();
   made->pd = domain;
   made->addr = address;
@@ -477,14 +477,14 @@ ibv_mr* reg_mr(ibv_pd* domain, void* address, size_t size, int access) {
 
 int dereg_mr(ibv_mr* mr) {
   {
-    const guard held(world().mutex);
+    const world_lock held(world().mutex);
     world().registrations.erase(mr->lkey);
   }
   return destroy_object(mr);
 }
 
 ibv_comp_channel* create_comp_channel(ibv_context* context) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   auto* made = make_object<fake_channel>();
   made->context = context;
   made->fd = eventfd(0, EFD_SEMAPHORE | EFD_CLOEXEC);
@@ -493,7 +493,7 @@ ibv_comp_channel* create_comp_channel(ibv_context* context) {
 
 int destroy_comp_channel(ibv_comp_channel* object) {
   {
-    const guard held(world().mutex);
+    const world_lock held(world().mutex);
     if (object->refcnt != 0) return EBUSY;
   }
   close(object->fd);
@@ -502,7 +502,7 @@ int destroy_comp_channel(ibv_comp_channel* object) {
 
 // For non-blocking descriptors only.
 int get_cq_event(ibv_comp_channel* of, ibv_cq** queue, void** context) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   auto& channel = *static_cast<fake_channel*>(of);
   if (channel.events.empty()) {
     errno = EAGAIN;
@@ -517,12 +517,12 @@ int get_cq_event(ibv_comp_channel* of, ibv_cq** queue, void** context) {
 }
 
 void ack_cq_events(ibv_cq*, unsigned int count) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   world().counts.unacknowledged -= static_cast<int>(count);
 }
 
 ibv_cq* create_cq(ibv_context* context, int count, void*, ibv_comp_channel* channel, int) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   if (count > world().settings.max_cqe) {
     errno = EINVAL;
     return nullptr;
@@ -537,7 +537,7 @@ ibv_cq* create_cq(ibv_context* context, int count, void*, ibv_comp_channel* chan
 
 int destroy_cq(ibv_cq* object) {
   {
-    const guard held(world().mutex);
+    const world_lock held(world().mutex);
     if (object->channel != nullptr) {
       auto& channel = *static_cast<fake_channel*>(object->channel);
       for (size_t i = channel.events.size(); i > 0; --i) {
@@ -556,7 +556,7 @@ int destroy_cq(ibv_cq* object) {
 }
 
 ibv_srq* create_srq(ibv_pd* domain, ibv_srq_init_attr* wanted) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   auto* made = make_object<fake_srq>();
   made->context = domain->context;
   made->capacity = wanted->attr.max_wr;
@@ -564,7 +564,7 @@ ibv_srq* create_srq(ibv_pd* domain, ibv_srq_init_attr* wanted) {
 }
 
 ibv_qp* create_qp(ibv_pd* domain, ibv_qp_init_attr* wanted) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   if (wanted->cap.max_inline_data > world().settings.max_inline) {
     errno = EINVAL;
     return nullptr;
@@ -591,7 +591,7 @@ void forget(fake_cq& queue, uint32_t number) {
 }
 
 int modify_qp(ibv_qp* modified, ibv_qp_attr* to, int mask) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   auto& qp = static_cast<fake_qp&>(*modified);
   qp.state = to->qp_state;
   if ((mask & IBV_QP_DEST_QPN) != 0) qp.peer = to->dest_qp_num;
@@ -610,7 +610,7 @@ int modify_qp(ibv_qp* modified, ibv_qp_attr* to, int mask) {
 
 int destroy_qp(ibv_qp* object) {
   {
-    const guard held(world().mutex);
+    const world_lock held(world().mutex);
     world().queue_pairs.erase(object->qp_num);
     progress_all();
   }
@@ -618,7 +618,7 @@ int destroy_qp(ibv_qp* object) {
 }
 
 ibv_ah* create_ah(ibv_pd* domain, ibv_ah_attr*) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   if (!world().settings.has_routes) {
     errno = ENETUNREACH;
     return nullptr;
@@ -629,7 +629,7 @@ ibv_ah* create_ah(ibv_pd* domain, ibv_ah_attr*) {
 }
 
 ibv_td* alloc_td(ibv_context* context, ibv_td_init_attr*) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   if (!world().settings.has_thread_domains ||
       static_cast<uint32_t>(world().counts.thread_domains) >= world().settings.max_thread_domains) {
     errno = EOPNOTSUPP;
@@ -653,7 +653,7 @@ int query_device_ex(ibv_context*, ibv_device_attr_ex* attributes) {
 }
 
 int advise_mr(ibv_pd*, ibv_advise_mr_advice advice, uint32_t, ibv_sge*, uint32_t) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   world().counts.advice.push_back(advice);
   return 0;
 }
@@ -701,7 +701,7 @@ verbs make_table() {
 }  // namespace
 
 void reset_fake() {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   world().settings = fake_settings();
   world().counts = fake_counts();
 }
@@ -709,7 +709,7 @@ void reset_fake() {
 fake_settings& settings_of_fake() { return world().settings; }
 
 fake_counts counts_of_fake() {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   return world().counts;
 }
 
@@ -719,7 +719,7 @@ const verbs& fake_verbs() {
 }
 
 void kill_fake(const ibv_context* opened) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   for (auto& each : world().queue_pairs) {
     if (each.second->context != opened) continue;
     each.second->dead = true;
@@ -729,7 +729,7 @@ void kill_fake(const ibv_context* opened) {
 }
 
 void silence_fake(const ibv_context* opened, bool silent) {
-  const guard held(world().mutex);
+  const world_lock held(world().mutex);
   for (auto& each : world().queue_pairs) {
     if (each.second->context == opened) each.second->silent = silent;
   }

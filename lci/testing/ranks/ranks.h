@@ -17,12 +17,12 @@
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/boot/in_process.h"
-#include "lci/net/sim/deterministic_scheduler.h"
 #include "lci/net/sim/settings.h"
 #include "lci/observe/recorder.h"
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/instance/runtime.h"
 #include "lci/testing/fail_fast/fail_fast.h"
+#include "lci/testing/ranks/deterministic_scheduler.h"
 #include "lci/testing/ranks/turn_taking_bootstrap.h"
 
 namespace lci {
@@ -77,10 +77,10 @@ inline std::vector<std::pair<int, int>> one_to(int greatest) {
 inline void run_ranks(int ranks,
                       const std::function<void(std::unique_ptr<boot::bootstrap>)>& body) {
   const fail_fast guard;
-  std::unique_ptr<net::sim::deterministic_scheduler> scheduler;
+  std::unique_ptr<deterministic_scheduler> scheduler;
   if (simulated()) {
-    scheduler = std::make_unique<net::sim::deterministic_scheduler>(sim_settings().seed,
-                                                                    static_cast<size_t>(ranks));
+    scheduler =
+        std::make_unique<deterministic_scheduler>(sim_settings().seed, static_cast<size_t>(ranks));
   }
   std::vector<std::thread> threads;
   for (auto& boot : boot::make_in_process_job(ranks, patience)) {
@@ -99,8 +99,7 @@ inline void run_ranks(int ranks,
 
 // Ends the deterministic order of the ranks. A rank calls it before it starts threads of its own.
 inline void end_turns() {
-  net::sim::deterministic_scheduler* const scheduler =
-      net::sim::deterministic_scheduler::of_this_thread();
+  deterministic_scheduler* const scheduler = deterministic_scheduler::of_this_thread();
   if (scheduler != nullptr) scheduler->end();
 }
 
@@ -115,7 +114,7 @@ inline void choose_network(global_attr_t* defaults) {
   defaults->ofi_provider_name = std::getenv("LCI_TEST_PROVIDER");
 }
 
-// What checks the operations of all ranks of the process if LCI_CHECK is 1; null otherwise.
+// Checks the operations of all ranks of the process if LCI_CHECK is 1; null otherwise.
 inline rt::checker* checker_of_tests() {
   const char* const wanted = std::getenv("LCI_CHECK");
   if (wanted == nullptr || std::string(wanted) != "1") return nullptr;

@@ -10,15 +10,14 @@
 
 #include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
-#include "lci/net/sim/deterministic_scheduler.h"
+#include "lci/testing/ranks/deterministic_scheduler.h"
 
 namespace lci {
 
 class turn_taking_bootstrap final : public boot::bootstrap {
   template <class Wait>
   static auto waiting(const Wait& wait) {
-    net::sim::deterministic_scheduler* const scheduler =
-        net::sim::deterministic_scheduler::of_this_thread();
+    deterministic_scheduler* const scheduler = deterministic_scheduler::of_this_thread();
     return scheduler == nullptr ? wait() : scheduler->meet(wait);
   }
 

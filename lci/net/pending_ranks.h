@@ -1,12 +1,12 @@
-#ifndef LCI_NET_OFI_PENDING_RANKS_H_
-#define LCI_NET_OFI_PENDING_RANKS_H_
+#ifndef LCI_NET_PENDING_RANKS_H_
+#define LCI_NET_PENDING_RANKS_H_
 
 #include <cstddef>
 #include <cstdint>
 
 #include "lci/base/cache_aligned.h"
 
-namespace lci::net::ofi {
+namespace lci::net {
 
 // The ranks for which work is left to the next poll, each once. Thread safety: that of a plain
 // value.
@@ -45,6 +45,6 @@ class pending_ranks {
   base::aligned_vector<int> list_;
 };
 
-}  // namespace lci::net::ofi
+}  // namespace lci::net
 
-#endif  // LCI_NET_OFI_PENDING_RANKS_H_
+#endif  // LCI_NET_PENDING_RANKS_H_

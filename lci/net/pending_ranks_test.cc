@@ -1,11 +1,11 @@
-#include "lci/net/ofi/pending_ranks.h"
+#include "lci/net/pending_ranks.h"
 
 #include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
-namespace lci::net::ofi {
+namespace lci::net {
 namespace {
 
 using testing::UnorderedElementsAre;
@@ -51,4 +51,4 @@ TEST(PendingRanks, ARankThatIsAddedMeanwhileIsProcessedToo) {
 }
 
 }  // namespace
-}  // namespace lci::net::ofi
+}  // namespace lci::net

@@ -1,9 +1,10 @@
-#include "lci/net/sim/deterministic_scheduler.h"
+#include "lci/testing/ranks/deterministic_scheduler.h"
 
 #include "lci/base/check.h"
+#include "lci/net/sim/fabric.h"
 #include "lci/net/sim/settings.h"
 
-namespace lci::net::sim {
+namespace lci {
 namespace {
 
 struct place {
@@ -12,13 +13,13 @@ struct place {
 };
 thread_local place own_place;
 
-// No test has needed a twentieth of it.
+// No test has needed a twentieth of these steps.
 constexpr uint64_t most_calls = 10000000;
 
-// Calls that a turn lasts at most.
+// The most steps of a turn.
 uint64_t longest_of(uint64_t seed) {
   constexpr uint64_t lengths[] = {3, 10, 50, 200};
-  return lengths[next_random(&seed) % 4];
+  return lengths[net::sim::next_random(&seed) % 4];
 }
 
 }  // namespace
@@ -27,19 +28,21 @@ deterministic_scheduler::deterministic_scheduler(uint64_t seed, size_t threads)
     : random_(seed ^ 0x5851f42d4c957f2d),
       longest_(longest_of(random_)),
       seats_(threads),
-      expected_(threads) {}
+      expected_(threads) {
+  net::sim::fabric::set_step_hook(&deterministic_scheduler::pass);
+}
 
 deterministic_scheduler* deterministic_scheduler::of_this_thread() { return own_place.of; }
 
-// The next to have the turn; nobody, if none is here.
+// Chooses the thread that has the turn next, if any is there.
 void deterministic_scheduler::choose() {
   if (joined_ == 0) {
     running_ = false;
     return;
   }
-  size_t skip = next_random(&random_) % joined_;
+  size_t skip = net::sim::next_random(&random_) % joined_;
   for (current_ = 0; !seats_[current_].taken || skip-- > 0;) ++current_;
-  left_ = next_random(&random_) % longest_ + 1;
+  left_ = net::sim::next_random(&random_) % longest_ + 1;
   seats_[current_].called.notify_one();
 }
 
@@ -92,4 +95,4 @@ void deterministic_scheduler::pass_on(size_t number) {
   wait_for_turn(number, &lock);
 }
 
-}  // namespace lci::net::sim
+}  // namespace lci
