@@ -311,12 +311,12 @@ set(LCRUN_SOURCES
   tools/launcher/addresses.cc
   tools/launcher/agent.cc
   tools/launcher/agents.cc
-  tools/launcher/assignment_frame.cc
   tools/launcher/binding.cc
   tools/launcher/helper.cc
   tools/launcher/helper_listener.cc
   tools/launcher/hosts.cc
   tools/launcher/job.cc
+  tools/launcher/job_bootstrap.cc
   tools/launcher/job_output.cc
   tools/launcher/launch_request.cc
   tools/launcher/local_rank_group.cc
@@ -327,6 +327,7 @@ set(LCRUN_SOURCES
   tools/launcher/output.cc
   tools/launcher/plan.cc
   tools/launcher/process.cc
+  tools/launcher/process_signals.cc
   tools/launcher/rank_assignment.cc
   tools/launcher/rank_input.cc
   tools/launcher/remote_rank_group.cc
@@ -334,8 +335,8 @@ set(LCRUN_SOURCES
   tools/launcher/report_directory.cc
   tools/launcher/report_server.cc
   tools/launcher/spellings.cc
+  tools/launcher/standard_input.cc
   tools/launcher/state_query.cc
-  tools/launcher/terminal_input.cc
   tools/launcher/topology.cc
   tools/launcher/uri.cc)
 

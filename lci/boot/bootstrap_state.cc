@@ -7,6 +7,7 @@
 #include "lci/base/strings.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/messages.h"
+#include "lci/io/record.h"
 
 namespace lci::boot {
 
@@ -104,9 +105,8 @@ void bootstrap_state::start() {
   for (int rank = 0; rank < size(); ++rank) {
     member& who = ranks_[static_cast<size_t>(rank)];
     if (counted) who.seen.local_size = on_node[who.seen.node];
-    std::string payload;
-    tcp_wire::append_welcome(&payload, {who.seen.local_rank, who.seen.local_size, job_id});
-    reply(rank, who.waiting->request, code::ok, payload);
+    const tcp_wire::welcome welcome{who.seen.local_rank, who.seen.local_size, job_id};
+    reply(rank, who.waiting->request, code::ok, io::encode_record(welcome));
     who.waiting.reset();
   }
 }

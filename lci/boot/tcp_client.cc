@@ -16,6 +16,7 @@
 #include "lci/boot/tcp_wire.h"
 #include "lci/io/bytes.h"
 #include "lci/io/deadline.h"
+#include "lci/io/record.h"
 #include "lci/io/socket.h"
 
 namespace lci::boot {
@@ -188,7 +189,7 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
   hello.local_size = place_known ? static_cast<uint32_t>(position.local_size) : 0;
   hello.node = std::string_view(node).substr(0, tcp_wire::max_node_size);
   base::StatusOr<tcp_channel::reply> reply =
-      channel->say_hello(options.token, tcp_wire::encode_hello(hello), deadline);
+      channel->say_hello(options.token, io::encode_record(hello), deadline);
   // The connection was lost without an answer: the server made room among its unauthenticated
   // peers, or the server is the helper of the previous program, which is just ending.
   if (base::IsUnavailable(reply.status())) return {reply.status(), next_step::connect_again};
@@ -196,7 +197,7 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
   switch (reply->code) {
     case code::ok: {
       tcp_wire::welcome welcome;
-      if (!tcp_wire::decode_welcome(reply->payload, &welcome)) {
+      if (!io::decode_record(reply->payload, &welcome)) {
         return {base::InternalError("the server's welcome is malformed")};
       }
       position.local_rank = static_cast<int>(welcome.local_rank);
