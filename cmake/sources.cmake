@@ -39,6 +39,7 @@ set(LCI_SOURCES
   lci/coll/signature.cc
   lci/io/acceptor.cc
   lci/io/event_loop.cc
+  lci/io/files.cc
   lci/io/framed_connection.cc
   lci/io/framing.cc
   lci/io/handshake.cc
@@ -299,6 +300,7 @@ set(LCRUN_SOURCES
   lci/io/acceptor.cc
   lci/io/connector.cc
   lci/io/event_loop.cc
+  lci/io/files.cc
   lci/io/framed_connection.cc
   lci/io/framing.cc
   lci/io/handshake.cc

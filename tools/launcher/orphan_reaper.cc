@@ -1,6 +1,5 @@
 #include "tools/launcher/orphan_reaper.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
@@ -15,20 +14,10 @@
 #include <string_view>
 
 #include "lci/base/strings.h"
+#include "lci/io/files.h"
 
 namespace lci::launcher {
 namespace {
-
-bool read_file(const std::string& path, std::string* bytes) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  bytes->clear();
-  char block[4096];
-  ssize_t n;
-  while ((n = read(fd, block, sizeof(block))) > 0) bytes->append(block, static_cast<size_t>(n));
-  close(fd);
-  return n == 0;
-}
 
 // Whether an environment, in which a zero byte ends each variable, contains the mark.
 bool has_mark(std::string_view environment, std::string_view mark) {
@@ -44,19 +33,16 @@ std::string mark_of(const std::string& job_id, int node) {
 
 int signal_marked(const std::string& mark, int signal) {
   const std::string whole = base::StrCat(mark, std::string_view("\0", 1));
-  DIR* proc = opendir("/proc");
-  if (proc == nullptr) return 0;
   int found = 0;
-  std::string environment;
-  while (const dirent* entry = readdir(proc)) {
-    const pid_t pid = std::atoi(entry->d_name);
+  for (const std::string& entry : io::list_directory("/proc")) {
+    const pid_t pid = std::atoi(entry.c_str());
     if (pid <= 0 || pid == getpid()) continue;
-    if (!read_file(base::StrCat("/proc/", pid, "/environ"), &environment)) continue;
-    if (!has_mark(environment, whole)) continue;  // the environment of a zombie is empty
+    const std::optional<std::string> environment =
+        io::read_file(base::StrCat("/proc/", pid, "/environ"));
+    if (!environment || !has_mark(*environment, whole)) continue;  // that of a zombie is empty
     kill(pid, signal);
     ++found;
   }
-  closedir(proc);
   return found;
 }
 

@@ -6,9 +6,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
@@ -16,6 +14,7 @@
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "lci/boot/job_id.h"
+#include "lci/io/files.h"
 #include "lci/io/handshake.h"
 #include "tools/launcher/agent.h"
 #include "tools/launcher/hosts.h"
@@ -29,22 +28,17 @@ std::string host_name() {
 
 namespace {
 
-base::StatusOr<std::string> read_text(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return base::InvalidArgumentError(base::StrCat(path, ": ", std::strerror(errno)));
-  return text.str();
-}
-
 // Returns the hosts that the user or Slurm names. Empty: none, so the job runs on this machine.
 base::StatusOr<std::vector<host_slots>> find_hosts(const launch_options& options,
                                                    std::string* default_agent_text) {
   *default_agent_text = default_agent;
   if (!options.host_list.empty()) return parse_host_list("--host", options.host_list);
   if (!options.host_file.empty()) {
-    const base::StatusOr<std::string> text = read_text(options.host_file);
-    if (!text.ok()) return text.status();
+    const std::optional<std::string> text = io::read_file(options.host_file);
+    if (!text) {
+      return base::InvalidArgumentError(
+          base::StrCat(options.host_file, ": ", std::strerror(errno)));
+    }
     return parse_host_file(options.host_file, *text);
   }
   const std::optional<std::string> nodes = base::env_text("SLURM_JOB_NODELIST");
