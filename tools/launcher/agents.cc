@@ -15,6 +15,12 @@
 #include "tools/launcher/process.h"
 
 namespace lci::launcher {
+namespace {
+
+// For agents, after their helpers have finished.
+constexpr std::chrono::seconds time_to_end(5);
+
+}  // namespace
 
 agents::~agents() {
   for (auto& [node, one] : running_) {
@@ -96,6 +102,16 @@ void agents::kill(int node) {
 
 void agents::kill_all() {
   for (const auto& [node, one] : running_) ::kill(-one.pid, SIGKILL);
+}
+
+void agents::finish() {
+  bool late = false;
+  const io::event_loop::id timer = loop_->at(io::steady::now() + time_to_end, [&] {
+    late = true;
+    kill_all();
+  });
+  while (!running_.empty()) loop_->run_once();
+  if (!late) loop_->cancel(timer);
 }
 
 }  // namespace lci::launcher

@@ -41,7 +41,9 @@ class agents {
   bool child_changed(pid_t pid, int status);
   void kill(int node);
   void kill_all();
-  bool any() const { return !running_.empty(); }
+  // Waits for the end of the agents, whose helpers have finished, and kills those that are left
+  // after 5 s. Runs the loop.
+  void finish();
 
  private:
   struct agent {

@@ -35,7 +35,6 @@ constexpr int failed_exit_code = 1;
 // is tried several times. By hand, there is no limit, because host 0 may start later.
 constexpr std::chrono::milliseconds retry_pause(200);
 constexpr int max_tries = 3;
-constexpr std::chrono::seconds agents_end(5);  // for agents, after their hosts have finished
 
 class helper final : rank_group::events, io::framed_connection::owner, agents::events {
  public:
@@ -212,10 +211,8 @@ int helper::run() {
   }
   // lcrun closes the connection when it has read everything. The agents of the hosts that this
   // helper has started end with these hosts.
-  bool late = false;
-  loop_.at(io::steady::now() + agents_end, [&] { late = true; });
   while (!stopped_ && connection_ != nullptr) loop_.run_once();
-  while (!stopped_ && agents_.any() && !late) loop_.run_once();
+  agents_.finish();
   return exit_code_;
 }
 
@@ -228,6 +225,7 @@ void helper::stop(int code, const std::string& why) {
   exit_code_ = code;
   if (connection_ != nullptr) connection_->close();
   connection_ = nullptr;
+  agents_.kill_all();
   write_all(STDERR_FILENO, base::StrCat("lcrun: ", why, "\n"));
 }
 
@@ -381,11 +379,7 @@ int run_helper() {
 }
 
 int run_helper_by_hand(const launch_options& options) {
-  wire::launch_request request;
-  request.node = static_cast<uint32_t>(options.node_rank);
-  request.host_timeout_ms = static_cast<uint32_t>(options.host_timeout.count());
-  request.start_timeout_ms = static_cast<uint32_t>(options.start_timeout.count());
-  return helper(std::move(request), &options).run();
+  return helper(launch_request_of(options, options.node_rank), &options).run();
 }
 
 }  // namespace lci::launcher

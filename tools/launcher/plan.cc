@@ -254,6 +254,15 @@ base::StatusOr<std::string> token_by_hand() {
   return token;
 }
 
+std::vector<size_t> children_of(const job_plan& job, size_t node, int fan_out) {
+  std::vector<size_t> children;
+  const auto width = static_cast<size_t>(fan_out);
+  for (size_t i = 0; i < width && width * (node + 1) + i < job.hosts.size(); ++i) {
+    children.push_back(width * (node + 1) + i);
+  }
+  return children;
+}
+
 base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment) {
   job_plan job;
   job.stdin_rank = options.stdin_rank;

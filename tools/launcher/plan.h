@@ -41,6 +41,10 @@ struct job_plan {
   bool helpers = false;
 };
 
+// The hosts that host `node` starts. lcrun starts the first `fan_out` hosts, the first of these
+// starts the next `fan_out` hosts, and so on.
+std::vector<size_t> children_of(const job_plan& job, size_t node, int fan_out);
+
 // Returns NotFound or PermissionDenied if the program or the directory cannot be used on this host,
 // and InvalidArgument if options contradict each other or the environment.
 base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment);

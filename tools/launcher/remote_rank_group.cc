@@ -19,6 +19,7 @@
 #include "tools/launcher/agents.h"
 #include "tools/launcher/binding.h"
 #include "tools/launcher/helper_listener.h"
+#include "tools/launcher/launch_request.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/standard_input.h"
 #include "tools/launcher/wire.h"
@@ -27,8 +28,6 @@ namespace lci::launcher {
 namespace {
 
 constexpr int failed_exit_code = 1;
-// For agents, after their helpers have finished.
-constexpr std::chrono::seconds agents_end(5);
 // The number of unauthenticated connections that are accepted in addition to one for each host.
 constexpr size_t extra_unauthenticated = 256;
 
@@ -49,13 +48,17 @@ class remote_rank_group final : public rank_group,
                                 agents::events {
  public:
   remote_rank_group(io::event_loop* loop, rank_group::events* to, const launch_options& options,
-                    const job_plan& plan, std::string boot_port)
+                    const job_plan& plan, helper_listener listener, std::string boot_port)
       : loop_(loop),
         to_(to),
         options_(options),
         plan_(plan),
         boot_port_(std::move(boot_port)),
         agents_(loop, this),
+        addresses_(std::move(listener.addresses)),
+        acceptor_(std::make_unique<io::acceptor>(
+            loop, static_cast<io::acceptor::events*>(this), std::move(listener.socket),
+            wire::protocol, plan.token, plan.hosts.size() + extra_unauthenticated)),
         is_running_(static_cast<size_t>(plan.ranks)) {
     for (const host_plan& host : plan.hosts) {
       hosts_.push_back({host.name, phase::awaited, nullptr, 0, 0, 0});
@@ -67,8 +70,6 @@ class remote_rank_group final : public rank_group,
       if (host.connection != nullptr) host.connection->close();
     }
   }
-
-  base::Status listen(const reachable& at);
 
   void start() override;
   bool busy() const override { return !cancelled_ && (!ranks_assigned_ || running_ > 0); }
@@ -98,10 +99,7 @@ class remote_rank_group final : public rank_group,
   void agent_line(int node, const std::string& line) override;
   void agent_ended(int node, const std::string& how) override;
 
-  wire::launch_request launch_request_for(size_t node) const;
-  std::vector<size_t> children_of(size_t node) const;
   void assign_ranks();
-  void warn_of_oversubscription();
   void start_is_late();
   // Handle a frame of host `node`. Return false if it is invalid.
   bool take(size_t node, const wire::output& frame);
@@ -112,7 +110,6 @@ class remote_rank_group final : public rank_group,
   bool take(size_t node, const wire::agent_line& frame);
   bool take(size_t node, const wire::agent_ended& frame);
   bool take(size_t node, const wire::finished& frame);
-  void lose(size_t node, const std::string& why);
   void gone(size_t node);
   void send_input(std::string_view bytes);
 
@@ -122,7 +119,7 @@ class remote_rank_group final : public rank_group,
   const job_plan& plan_;
   const std::string boot_port_;
   agents agents_;
-  std::vector<std::string> addresses_;  // where helpers connect
+  const std::vector<std::string> addresses_;  // where helpers connect
   std::unique_ptr<io::acceptor> acceptor_;
   std::vector<host_state> hosts_;
   std::map<const io::framed_connection*, size_t> node_of_connection_;
@@ -139,43 +136,16 @@ class remote_rank_group final : public rank_group,
 
 // Start.
 
-base::Status remote_rank_group::listen(const reachable& at) {
-  base::StatusOr<helper_listener> listener = listen_for_helpers(at, options_, plan_.token);
-  if (!listener.ok()) return listener.status();
-  addresses_ = listener->addresses;
-  acceptor_ = std::make_unique<io::acceptor>(
-      loop_, static_cast<io::acceptor::events*>(this), std::move(listener->socket), wire::protocol,
-      plan_.token, plan_.hosts.size() + extra_unauthenticated);
-  return base::OkStatus();
-}
-
-wire::launch_request remote_rank_group::launch_request_for(size_t node) const {
-  wire::launch_request request;
-  request.token = plan_.token;
-  request.node = static_cast<uint32_t>(node);
-  request.host_timeout_ms = static_cast<uint32_t>(options_.host_timeout.count());
-  request.start_timeout_ms = static_cast<uint32_t>(options_.start_timeout.count());
-  request.addresses = addresses_;
-  return request;
-}
-
-// The hosts that host `node` starts. lcrun starts the first `fan_out` hosts, the first of these
-// starts the next `fan_out` hosts, and so on.
-std::vector<size_t> remote_rank_group::children_of(size_t node) const {
-  std::vector<size_t> children;
-  const auto width = static_cast<size_t>(options_.fan_out);
-  for (size_t i = 0; i < width && width * (node + 1) + i < hosts_.size(); ++i) {
-    children.push_back(width * (node + 1) + i);
-  }
-  return children;
-}
-
 void remote_rank_group::start() {
   start_timer_ = loop_->at(io::steady::now() + options_.start_timeout, [this] { start_is_late(); });
+  wire::launch_request request = launch_request_of(options_, 0);
+  request.token = plan_.token;
+  request.addresses = addresses_;
   const size_t first = std::min(hosts_.size(), static_cast<size_t>(options_.fan_out));
   for (size_t node = 0; node < first && !cancelled_; ++node) {
     const std::vector<std::string>& command = plan_.hosts[node].start;
-    if (!command.empty()) agents_.start(static_cast<int>(node), command, launch_request_for(node));
+    request.node = static_cast<uint32_t>(node);
+    if (!command.empty()) agents_.start(static_cast<int>(node), command, request);
   }
 }
 
@@ -215,7 +185,7 @@ std::string remote_rank_group::admit(const std::shared_ptr<io::framed_connection
   peer->hand_over(this, wire::max_helper_body);
   io::tune_connection(peer->fd(), options_.host_timeout);
   wire::adopted frame;
-  for (const size_t child : children_of(hello.node)) {
+  for (const size_t child : children_of(plan_, hello.node, options_.fan_out)) {
     frame.children.push_back({static_cast<uint32_t>(child), plan_.hosts[child].start});
   }
   wire::send(*peer, frame);
@@ -228,26 +198,20 @@ void remote_rank_group::no_descriptors(int error) {
               base::StrCat("can't accept the connections of hosts: ", base::error_text(error)));
 }
 
-void remote_rank_group::warn_of_oversubscription() {
-  if (options_.oversubscribe) return;
-  std::vector<host_load> loads;
-  for (const host_state& host : hosts_) {
-    loads.push_back({host.name, host.running, host.processors});
-  }
-  const std::string hosts = oversubscription(loads);
-  if (!hosts.empty()) to_->message(base::StrCat("warning: ", hosts));
-}
-
 void remote_rank_group::assign_ranks() {
   ranks_assigned_ = true;
   loop_->cancel(std::exchange(start_timer_, 0));
   acceptor_ = nullptr;
+  std::vector<host_load> loads;
   for (size_t node = 0; node < hosts_.size(); ++node) {
-    hosts_[node].running = static_cast<int>(plan_.hosts[node].ranks.size());
+    host_state& host = hosts_[node];
+    host.running = static_cast<int>(plan_.hosts[node].ranks.size());
+    loads.push_back({host.name, host.running, host.processors});
   }
   running_ = plan_.ranks;
   is_running_.assign(is_running_.size(), true);
-  warn_of_oversubscription();
+  const std::string overloaded = options_.oversubscribe ? "" : oversubscription(loads);
+  if (!overloaded.empty()) to_->message(base::StrCat("warning: ", overloaded));
   for (size_t node = 0; node < hosts_.size(); ++node) {
     host_state& host = hosts_[node];
     if (host.now != phase::here) continue;
@@ -350,10 +314,7 @@ void remote_rank_group::agent_ended(int node, const std::string& how) {
 }
 
 void remote_rank_group::on_end(io::framed_connection& from, const std::string& why) {
-  lose(node_of_connection_.at(&from), why);
-}
-
-void remote_rank_group::lose(size_t node, const std::string& why) {
+  const size_t node = node_of_connection_.at(&from);
   host_state& host = hosts_[node];
   const host_plan& plan = plan_.hosts[node];
   running_ -= std::exchange(host.running, 0);
@@ -419,13 +380,7 @@ void remote_rank_group::finish(int code) {
     before_wait();
     loop_->run_once();
   }
-  bool late = false;
-  const io::event_loop::id timer = loop_->at(io::steady::now() + agents_end, [&] {
-    late = true;
-    agents_.kill_all();
-  });
-  while (agents_.any()) loop_->run_once();
-  if (!late) loop_->cancel(timer);
+  agents_.finish();
 }
 
 }  // namespace
@@ -433,8 +388,10 @@ void remote_rank_group::finish(int code) {
 base::StatusOr<std::unique_ptr<rank_group>> make_remote_rank_group(
     io::event_loop* loop, rank_group::events* to, const launch_options& options,
     const job_plan& plan, const reachable& at, const std::string& boot_port) {
-  auto made = std::make_unique<remote_rank_group>(loop, to, options, plan, boot_port);
-  if (base::Status s = made->listen(at); !s.ok()) return s;
+  base::StatusOr<helper_listener> listener = listen_for_helpers(at, options, plan.token);
+  if (!listener.ok()) return listener.status();
+  auto made =
+      std::make_unique<remote_rank_group>(loop, to, options, plan, *std::move(listener), boot_port);
   return base::StatusOr<std::unique_ptr<rank_group>>(std::move(made));
 }
 
