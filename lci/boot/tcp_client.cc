@@ -37,18 +37,17 @@ class tcp_bootstrap : public bootstrap {
   std::string_view job_id() const override { return job_id_; }
 
   base::Status put(std::string_view key, std::string_view value) override {
-    if (base::Status status = check_key("put", key); !status.ok()) return status;
-    if (base::Status status = check_value("put", key, value); !status.ok()) return status;
+    if (base::Status status = check_entry("put", key, value); !status.ok()) return status;
     return call(kind::put, "put", key, &value, default_timeout_).status();
   }
 
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
-    if (base::Status status = check_key("get", key); !status.ok()) return status;
+    if (base::Status status = check_entry("get", key); !status.ok()) return status;
     return call(kind::get, "get", key, nullptr, timeout);
   }
 
   base::StatusOr<std::string> watch(std::string_view key, int wake, duration timeout) override {
-    if (base::Status bad = check_key("watch", key); !bad.ok()) return bad;
+    if (base::Status bad = check_entry("watch", key); !bad.ok()) return bad;
     if (watched_ == nullptr || watched_key_ != key) {
       if (watched_ != nullptr) channel_->give_up(watched_.get());
       watched_ = std::make_unique<tcp_channel::open_call>();
@@ -68,14 +67,13 @@ class tcp_bootstrap : public bootstrap {
   }
 
   base::Status barrier(std::string_view name, duration timeout) override {
-    if (base::Status status = check_key("barrier", name); !status.ok()) return status;
+    if (base::Status status = check_entry("barrier", name); !status.ok()) return status;
     return call(kind::enter_barrier, "barrier", name, nullptr, timeout).status();
   }
 
   base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override {
-    if (base::Status status = check_key("allgather", name); !status.ok()) return status;
-    if (base::Status status = check_value("allgather", name, value); !status.ok()) return status;
+    if (base::Status status = check_entry("allgather", name, value); !status.ok()) return status;
     const base::StatusOr<std::string> all =
         call(kind::enter_allgather, "allgather", name, &value, timeout);
     if (!all.ok()) return all.status();

@@ -196,7 +196,6 @@ int job::run() {
   rank_group_->start();
   if (input_ != nullptr) input_->started();
   while (rank_group_->busy()) {
-    output_.before_wait();
     rank_group_->before_wait();
     if (terminal_ != nullptr) terminal_->before_wait(input_->wants_more() ? SIZE_MAX : 0);
     loop_.run_once();
