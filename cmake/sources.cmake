@@ -39,6 +39,7 @@ set(LCI_SOURCES
   lci/coll/signature.cc
   lci/io/acceptor.cc
   lci/io/event_loop.cc
+  lci/io/files.cc
   lci/io/framed_connection.cc
   lci/io/framing.cc
   lci/io/handshake.cc
@@ -298,6 +299,7 @@ set(LCRUN_SOURCES
   lci/io/acceptor.cc
   lci/io/connector.cc
   lci/io/event_loop.cc
+  lci/io/files.cc
   lci/io/framed_connection.cc
   lci/io/framing.cc
   lci/io/handshake.cc
@@ -310,12 +312,12 @@ set(LCRUN_SOURCES
   tools/launcher/addresses.cc
   tools/launcher/agent.cc
   tools/launcher/agents.cc
-  tools/launcher/assignment_frame.cc
   tools/launcher/binding.cc
   tools/launcher/helper.cc
   tools/launcher/helper_listener.cc
   tools/launcher/hosts.cc
   tools/launcher/job.cc
+  tools/launcher/job_bootstrap.cc
   tools/launcher/job_output.cc
   tools/launcher/launch_request.cc
   tools/launcher/local_rank_group.cc
@@ -326,6 +328,7 @@ set(LCRUN_SOURCES
   tools/launcher/output.cc
   tools/launcher/plan.cc
   tools/launcher/process.cc
+  tools/launcher/process_signals.cc
   tools/launcher/rank_assignment.cc
   tools/launcher/rank_input.cc
   tools/launcher/remote_rank_group.cc
@@ -333,8 +336,8 @@ set(LCRUN_SOURCES
   tools/launcher/report_directory.cc
   tools/launcher/report_server.cc
   tools/launcher/spellings.cc
+  tools/launcher/standard_input.cc
   tools/launcher/state_query.cc
-  tools/launcher/terminal_input.cc
   tools/launcher/topology.cc
   tools/launcher/uri.cc)
 

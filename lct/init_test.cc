@@ -3,7 +3,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lct.h"
-#include "lct/test_file.h"
+#include "lct/testing/test_file.h"
 
 namespace lct {
 namespace {

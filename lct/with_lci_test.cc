@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "lct/test_file.h"
+#include "lct/testing/test_file.h"
 
 namespace {
 

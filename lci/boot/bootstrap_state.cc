@@ -7,6 +7,7 @@
 #include "lci/base/strings.h"
 #include "lci/boot/job_id.h"
 #include "lci/boot/messages.h"
+#include "lci/io/record.h"
 
 namespace lci::boot {
 
@@ -104,9 +105,8 @@ void bootstrap_state::start() {
   for (int rank = 0; rank < size(); ++rank) {
     member& who = ranks_[static_cast<size_t>(rank)];
     if (counted) who.seen.local_size = on_node[who.seen.node];
-    std::string payload;
-    tcp_wire::append_welcome(&payload, {who.seen.local_rank, who.seen.local_size, job_id});
-    reply(rank, who.waiting->request, code::ok, payload);
+    const tcp_wire::welcome welcome{who.seen.local_rank, who.seen.local_size, job_id};
+    reply(rank, who.waiting->request, code::ok, io::encode_record(welcome));
     who.waiting.reset();
   }
 }
@@ -227,7 +227,7 @@ bool bootstrap_state::put(int rank, uint32_t request, std::string_view body) {
   body_reader reader(body);
   const std::string_view key = reader.text();
   const std::string_view value = reader.text();
-  if (!reader.complete() || !check_key("put", key).ok() || !check_value("put", key, value).ok()) {
+  if (!reader.complete() || !check_entry("put", key, value).ok()) {
     return false;
   }
   if (look_up(key) != nullptr) {
@@ -259,7 +259,7 @@ const std::string* bootstrap_state::look_up(std::string_view key) const {
 bool bootstrap_state::get(int rank, uint32_t request, std::string_view body) {
   body_reader reader(body);
   const std::string key(reader.text());
-  if (!reader.complete() || !check_key("get", key).ok()) return false;
+  if (!reader.complete() || !check_entry("get", key).ok()) return false;
   const auto found = values_.find(key);
   if (found != values_.end()) {
     reply(rank, request, code::ok, found->second);
@@ -275,7 +275,7 @@ bool bootstrap_state::enter(int rank, kind what, uint32_t request, std::string_v
   body_reader reader(body);
   const std::string_view name = reader.text();
   const std::string_view value = what == kind::enter_allgather ? reader.text() : std::string_view();
-  if (!reader.complete() || !check_key(word, name).ok() || !check_value(word, name, value).ok()) {
+  if (!reader.complete() || !check_entry(word, name, value).ok()) {
     return false;
   }
   const std::string key = collective_key(what, name);

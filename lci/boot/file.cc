@@ -86,8 +86,7 @@ class file_bootstrap : public bootstrap {
   std::string_view job_id() const override { return log_.job_id(); }
 
   base::Status put(std::string_view key, std::string_view value) override {
-    if (base::Status status = check_key("put", key); !status.ok()) return status;
-    if (base::Status status = check_value("put", key, value); !status.ok()) return status;
+    if (base::Status status = check_entry("put", key, value); !status.ok()) return status;
     return change(io::deadline_after(default_timeout_), [&]() -> base::Status {
       if (state_.values().count(std::string(key)) != 0) {
         return already_put(describe_call("put", key));
@@ -97,7 +96,7 @@ class file_bootstrap : public bootstrap {
   }
 
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
-    if (base::Status status = check_key("get", key); !status.ok()) return status;
+    if (base::Status status = check_entry("get", key); !status.ok()) return status;
     std::string value;
     const base::Status found =
         wait_until(io::deadline_after(timeout),
@@ -119,7 +118,6 @@ class file_bootstrap : public bootstrap {
 
   base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override {
-    if (base::Status status = check_value("allgather", name, value); !status.ok()) return status;
     return meet(kind::allgather, "allgather", name, value, timeout);
   }
 
@@ -157,7 +155,7 @@ class file_bootstrap : public bootstrap {
   base::StatusOr<std::vector<std::string>> meet(kind which, std::string_view word,
                                                 std::string_view name, std::string_view value,
                                                 duration timeout) {
-    if (base::Status status = check_key(word, name); !status.ok()) return status;
+    if (base::Status status = check_entry(word, name, value); !status.ok()) return status;
     const io::steady::time_point deadline = io::deadline_after(timeout);
     const std::string call = describe_call(word, name);
     // A timeout of zero must still enter.

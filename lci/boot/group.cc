@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "lci/base/strings.h"
 #include "lci/io/deadline.h"
+#include "lci/io/record.h"
 
 namespace lci::boot {
 namespace {
@@ -27,12 +27,6 @@ job_position position_in(const bootstrap& parent, const std::vector<int>& member
   position.local_rank = position.rank;
   position.local_size = position.size;
   return position;
-}
-
-void append(std::string_view value, std::string* all) {
-  const uint64_t size = value.size();
-  all->append(reinterpret_cast<const char*>(&size), sizeof(size));
-  all->append(value.data(), value.size());
 }
 
 }  // namespace
@@ -63,16 +57,8 @@ base::StatusOr<std::vector<std::string>> group_bootstrap::allgather(std::string_
   const base::StatusOr<std::string> all = gather(base::StrCat("a/", name), value, timeout);
   if (!all.ok()) return all.status();
   std::vector<std::string> values;
-  std::string_view rest = *all;
-  for (int r = 0; r < size(); ++r) {
-    uint64_t bytes = 0;
-    if (rest.size() >= sizeof(bytes)) {
-      std::memcpy(&bytes, rest.data(), sizeof(bytes));
-      rest.remove_prefix(sizeof(bytes));
-    }
-    if (bytes > rest.size()) return base::DataLossError(base::StrCat("allgather ", name));
-    values.emplace_back(rest.substr(0, bytes));
-    rest.remove_prefix(bytes);
+  if (!io::decode_record(*all, &values) || values.size() != members_.size()) {
+    return base::DataLossError(base::StrCat("allgather ", name));
   }
   return values;
 }
@@ -113,15 +99,14 @@ base::StatusOr<std::string> group_bootstrap::gather(std::string_view name, std::
     }
     return all->substr(1);
   }
-  std::string all(1, ok_mark);
-  append(value, &all);
+  std::vector<std::string> values = {std::string(value)};
   const io::steady::time_point deadline = io::deadline_after(timeout);
   base::Status status;
   for (int r = 1; r < size() && status.ok(); ++r) {
     const base::StatusOr<std::string> theirs =
         get_of_parent(key_of(r), duration(io::poll_milliseconds(deadline)));
     if (theirs.ok()) {
-      append(*theirs, &all);
+      values.push_back(*theirs);
     } else {
       status = base::Status(
           theirs.status().code(),
@@ -130,11 +115,13 @@ base::StatusOr<std::string> group_bootstrap::gather(std::string_view name, std::
                        " did not arrive: ", theirs.status().message()));
     }
   }
-  if (!status.ok()) all = base::StrCat(std::string_view(&error_mark, 1), status.message());
-  const base::Status notified = parent_.put(all_key, all);
+  const std::string all = io::encode_record(values);
+  const base::Status notified = parent_.put(
+      all_key, status.ok() ? base::StrCat(std::string(1, ok_mark), all)
+                           : base::StrCat(std::string(1, error_mark), status.message()));
   if (!status.ok()) return status;
   if (!notified.ok()) return notified;
-  return all.substr(1);
+  return all;
 }
 
 }  // namespace lci::boot

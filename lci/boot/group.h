@@ -27,7 +27,7 @@ class group_bootstrap final : public bootstrap {
   base::Status put(std::string_view key, std::string_view value) override;
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override;
   base::Status barrier(std::string_view name, duration timeout) override;
-  // The size of all values together, plus 8 bytes for each, is at most max_value_size.
+  // The size of all values together, plus 4 bytes for each and 5, is at most max_value_size.
   base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override;
   // Also of ranks of the parent that are no members: these have the number -1.
@@ -38,7 +38,7 @@ class group_bootstrap final : public bootstrap {
  private:
   // As parent_.get, but Unavailable when a rank of the parent is lost.
   base::StatusOr<std::string> get_of_parent(const std::string& key, duration timeout);
-  // Returns the concatenated values of all members, or the error, on the first member.
+  // Returns the values of all members (lci/io/record.h), or the error, on the first member.
   base::StatusOr<std::string> gather(std::string_view name, std::string_view value,
                                      duration timeout);
 

@@ -43,8 +43,7 @@ class in_process final : public bootstrap {
   std::string_view job_id() const override { return job_->id; }
 
   base::Status put(std::string_view key, std::string_view value) override {
-    if (base::Status status = check_key("put", key); !status.ok()) return status;
-    if (base::Status status = check_value("put", key, value); !status.ok()) return status;
+    if (base::Status status = check_entry("put", key, value); !status.ok()) return status;
     const std::lock_guard<std::mutex> lock(job_->mutex);
     if (!job_->aborted.ok()) return job_->aborted;
     if (!job_->values.emplace(key, value).second) return already_put(describe_call("put", key));
@@ -53,7 +52,7 @@ class in_process final : public bootstrap {
   }
 
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
-    if (base::Status status = check_key("get", key); !status.ok()) return status;
+    if (base::Status status = check_entry("get", key); !status.ok()) return status;
     const std::string wanted(key);
     std::unique_lock<std::mutex> lock(job_->mutex);
     job_->changed.wait_until(lock, io::deadline_after(timeout), [&] {
@@ -84,8 +83,7 @@ class in_process final : public bootstrap {
  private:
   base::StatusOr<std::vector<std::string>> meet(std::string_view what, std::string_view name,
                                                 std::string_view value, duration timeout) {
-    if (base::Status status = check_key(what, name); !status.ok()) return status;
-    if (base::Status status = check_value(what, name, value); !status.ok()) return status;
+    if (base::Status status = check_entry(what, name, value); !status.ok()) return status;
     const std::string call = describe_call(what, name);
     std::unique_lock<std::mutex> lock(job_->mutex);
     if (!job_->aborted.ok()) return job_->aborted;

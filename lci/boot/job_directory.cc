@@ -1,6 +1,5 @@
 #include "lci/boot/job_directory.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -8,7 +7,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,6 +15,7 @@
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
 #include "lci/boot/file_state.h"
+#include "lci/io/files.h"
 
 namespace lci::boot {
 namespace {
@@ -89,17 +88,6 @@ base::StatusOr<io::unique_fd> open_root(const std::string& root) {
       "set LCI_BOOT_DIR");
 }
 
-std::vector<std::string> entries(int directory) {
-  std::vector<std::string> names;
-  io::unique_fd own(::openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!own) return names;
-  const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(own.get()), ::closedir);
-  if (stream == nullptr) return names;
-  own.release();  // closedir closes it
-  while (const dirent* entry = ::readdir(stream.get())) names.emplace_back(entry->d_name);
-  return names;
-}
-
 }  // namespace
 
 std::string job_directory::round_name(int number) { return base::StrCat(round_prefix, number); }
@@ -151,7 +139,7 @@ base::StatusOr<job_directory> job_directory::open_locked(const std::string& root
 base::StatusOr<file_log> job_directory::open_latest_round(const std::string& root) {
   constexpr int flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
   job_directory found(io::unique_fd(::open(root.c_str(), flags)), "");
-  for (const std::string& entry : entries(found.root_.get())) {
+  for (const std::string& entry : io::list_directory(found.root_.get())) {
     if (!base::StartsWith(entry, job_prefix)) continue;
     if (!found.name_.empty()) return base::NotFoundError("several jobs");
     found.name_ = entry;
@@ -164,7 +152,7 @@ base::StatusOr<file_log> job_directory::open_latest_round(const std::string& roo
 
 int job_directory::latest_round() const {
   int latest = -1;
-  for (const std::string& entry : entries(directory_.get())) {
+  for (const std::string& entry : io::list_directory(directory_.get())) {
     std::string_view number = entry;
     int value = -1;
     if (base::ConsumePrefix(&number, round_prefix) && base::SimpleAtoi(number, &value)) {
@@ -176,7 +164,7 @@ int job_directory::latest_round() const {
 
 void job_directory::remove_finished() {
   bool empty = true;
-  for (const std::string& entry : entries(directory_.get())) {
+  for (const std::string& entry : io::list_directory(directory_.get())) {
     if (!base::StartsWith(entry, round_prefix)) continue;
     base::StatusOr<file_log> round = file_log::open(directory_.get(), entry);
     // A draft of a creator that died and a damaged file are unused.
@@ -192,7 +180,7 @@ void job_directory::remove_finished() {
 }
 
 void job_directory::sweep_siblings() const {
-  for (const std::string& entry : entries(root_.get())) {
+  for (const std::string& entry : io::list_directory(root_.get())) {
     if (!base::StartsWith(entry, job_prefix) || entry == name_) continue;
     job_directory other(io::unique_fd(::fcntl(root_.get(), F_DUPFD_CLOEXEC, 0)), entry);
     other.directory_ = io::unique_fd(

@@ -19,7 +19,7 @@ std::string describe_ranks(const std::vector<int>& ranks) {
   return text;
 }
 
-base::Status check_key(std::string_view what, std::string_view key) {
+base::Status check_entry(std::string_view what, std::string_view key, std::string_view value) {
   if (key.empty()) {
     return base::InvalidArgumentError(base::StrCat(what, ": the key is empty; give it a name"));
   }
@@ -28,10 +28,6 @@ base::Status check_key(std::string_view what, std::string_view key) {
                                                    " bytes; at most ", bootstrap::max_key_size,
                                                    " are accepted"));
   }
-  return base::OkStatus();
-}
-
-base::Status check_value(std::string_view what, std::string_view key, std::string_view value) {
   if (value.size() > bootstrap::max_value_size) {
     return base::InvalidArgumentError(base::StrCat(describe_call(what, key), ": the value has ",
                                                    value.size(), " bytes; at most ",

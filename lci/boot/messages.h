@@ -15,10 +15,9 @@ namespace lci::boot {
 // "rank 3", "ranks 0, 2, 5-9". The ranks ascend.
 std::string describe_ranks(const std::vector<int>& ranks);
 
-// Non-empty and at most bootstrap::max_key_size. `what` is "put", "get", "barrier" or "allgather".
-base::Status check_key(std::string_view what, std::string_view key);
-// At most bootstrap::max_value_size.
-base::Status check_value(std::string_view what, std::string_view key, std::string_view value);
+// Checks the key, which is not empty and has at most bootstrap::max_key_size bytes, and the value,
+// which has at most bootstrap::max_value_size. `what` is "put", "get", "barrier" or "allgather".
+base::Status check_entry(std::string_view what, std::string_view key, std::string_view value = "");
 
 // `barrier "x"`: key bytes that are not printable are escaped.
 std::string describe_call(std::string_view what, std::string_view key);

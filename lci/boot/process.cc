@@ -12,26 +12,10 @@
 #include <vector>
 
 #include "lci/base/strings.h"
+#include "lci/io/files.h"
 
 namespace lci::boot {
 namespace {
-
-// nullopt: errno says why.
-std::optional<std::string> read_file(const std::string& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return std::nullopt;
-  std::string text;
-  char buffer[4096];
-  ssize_t got = 0;
-  while ((got = ::read(fd, buffer, sizeof buffer)) > 0) {
-    text.append(buffer, static_cast<size_t>(got));
-  }
-  const int error = errno;
-  ::close(fd);
-  errno = error;
-  if (got < 0) return std::nullopt;
-  return text;
-}
 
 struct process_stat {
   int64_t pid = 0;
@@ -70,7 +54,7 @@ std::string path_of_stat(std::string_view process) {
 }
 
 std::optional<process_stat> read_stat(std::string_view process) {
-  const std::optional<std::string> text = read_file(path_of_stat(process));
+  const std::optional<std::string> text = io::read_file(path_of_stat(process));
   return text ? parse_stat(*text) : std::nullopt;
 }
 
@@ -80,7 +64,7 @@ int64_t find_lock_holder(const struct stat& file) {
   char name[64];
   std::snprintf(name, sizeof name, "%02x:%02x:%llu", major(file.st_dev), minor(file.st_dev),
                 static_cast<unsigned long long>(file.st_ino));
-  const std::optional<std::string> locks = read_file("/proc/locks");
+  const std::optional<std::string> locks = io::read_file("/proc/locks");
   if (!locks) return 0;
   for (const std::string_view line : base::StrSplit(*locks, '\n', base::SkipEmpty())) {
     const std::vector<std::string_view> fields = base::StrSplit(line, ' ', base::SkipEmpty());
@@ -93,7 +77,7 @@ int64_t find_lock_holder(const struct stat& file) {
 }
 
 std::string boot_id() {
-  const std::optional<std::string> text = read_file("/proc/sys/kernel/random/boot_id");
+  const std::optional<std::string> text = io::read_file("/proc/sys/kernel/random/boot_id");
   if (!text) return "?";
   std::string_view line = *text;
   base::ConsumeSuffix(&line, "\n");
@@ -122,7 +106,7 @@ process_id this_process() {
 
 bool is_alive(const process_id& process) {
   if (process.start_time == 0) return true;
-  const std::optional<std::string> text = read_file(path_of_stat(base::StrCat(process.pid)));
+  const std::optional<std::string> text = io::read_file(path_of_stat(base::StrCat(process.pid)));
   // Another error, such as EMFILE, is this process's own.
   if (!text) return errno != ENOENT && errno != ESRCH;
   const std::optional<process_stat> stat = parse_stat(*text);
@@ -163,7 +147,7 @@ std::optional<process_id> ancestor_without(const std::string& variable) {
   int64_t pid = self->parent;
   while (pid > 1) {
     const std::optional<std::string> environment =
-        read_file(base::StrCat("/proc/", pid, "/environ"));
+        io::read_file(base::StrCat("/proc/", pid, "/environ"));
     // If the environment is unreadable, the process belongs to another user (a daemon of the batch
     // system) and is not a wrapper of this job.
     if (!environment || !has_variable(*environment, variable)) return find_process(pid);

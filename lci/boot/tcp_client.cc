@@ -16,6 +16,7 @@
 #include "lci/boot/tcp_wire.h"
 #include "lci/io/bytes.h"
 #include "lci/io/deadline.h"
+#include "lci/io/record.h"
 #include "lci/io/socket.h"
 
 namespace lci::boot {
@@ -36,18 +37,17 @@ class tcp_bootstrap : public bootstrap {
   std::string_view job_id() const override { return job_id_; }
 
   base::Status put(std::string_view key, std::string_view value) override {
-    if (base::Status status = check_key("put", key); !status.ok()) return status;
-    if (base::Status status = check_value("put", key, value); !status.ok()) return status;
+    if (base::Status status = check_entry("put", key, value); !status.ok()) return status;
     return call(kind::put, "put", key, &value, default_timeout_).status();
   }
 
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
-    if (base::Status status = check_key("get", key); !status.ok()) return status;
+    if (base::Status status = check_entry("get", key); !status.ok()) return status;
     return call(kind::get, "get", key, nullptr, timeout);
   }
 
   base::StatusOr<std::string> watch(std::string_view key, int wake, duration timeout) override {
-    if (base::Status bad = check_key("watch", key); !bad.ok()) return bad;
+    if (base::Status bad = check_entry("watch", key); !bad.ok()) return bad;
     if (watched_ == nullptr || watched_key_ != key) {
       if (watched_ != nullptr) channel_->give_up(watched_.get());
       watched_ = std::make_unique<tcp_channel::open_call>();
@@ -67,14 +67,13 @@ class tcp_bootstrap : public bootstrap {
   }
 
   base::Status barrier(std::string_view name, duration timeout) override {
-    if (base::Status status = check_key("barrier", name); !status.ok()) return status;
+    if (base::Status status = check_entry("barrier", name); !status.ok()) return status;
     return call(kind::enter_barrier, "barrier", name, nullptr, timeout).status();
   }
 
   base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
                                                      duration timeout) override {
-    if (base::Status status = check_key("allgather", name); !status.ok()) return status;
-    if (base::Status status = check_value("allgather", name, value); !status.ok()) return status;
+    if (base::Status status = check_entry("allgather", name, value); !status.ok()) return status;
     const base::StatusOr<std::string> all =
         call(kind::enter_allgather, "allgather", name, &value, timeout);
     if (!all.ok()) return all.status();
@@ -188,7 +187,7 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
   hello.local_size = place_known ? static_cast<uint32_t>(position.local_size) : 0;
   hello.node = std::string_view(node).substr(0, tcp_wire::max_node_size);
   base::StatusOr<tcp_channel::reply> reply =
-      channel->say_hello(options.token, tcp_wire::encode_hello(hello), deadline);
+      channel->say_hello(options.token, io::encode_record(hello), deadline);
   // The connection was lost without an answer: the server made room among its unauthenticated
   // peers, or the server is the helper of the previous program, which is just ending.
   if (base::IsUnavailable(reply.status())) return {reply.status(), next_step::connect_again};
@@ -196,7 +195,7 @@ attempt try_once(const tcp_client_options& options, const std::string& node,
   switch (reply->code) {
     case code::ok: {
       tcp_wire::welcome welcome;
-      if (!tcp_wire::decode_welcome(reply->payload, &welcome)) {
+      if (!io::decode_record(reply->payload, &welcome)) {
         return {base::InternalError("the server's welcome is malformed")};
       }
       position.local_rank = static_cast<int>(welcome.local_rank);

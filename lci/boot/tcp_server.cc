@@ -13,6 +13,7 @@
 #include "lci/io/event_loop.h"
 #include "lci/io/framed_connection.h"
 #include "lci/io/handshake.h"
+#include "lci/io/record.h"
 #include "lci/io/socket.h"
 
 namespace lci::boot {
@@ -131,7 +132,7 @@ class server final : public tcp_server,
   std::string admit(const std::shared_ptr<io::framed_connection>& peer, uint32_t request,
                     std::string_view body) override {
     tcp_wire::hello hello;
-    if (!tcp_wire::decode_hello(body, &hello) || hello.node.size() > tcp_wire::max_node_size) {
+    if (!io::decode_record(body, &hello) || hello.node.size() > tcp_wire::max_node_size) {
       return "its hello is malformed";
     }
     if (hello.size != static_cast<uint32_t>(job_.size()) || hello.rank >= hello.size) {

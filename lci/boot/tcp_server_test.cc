@@ -19,6 +19,7 @@
 #include "lci/io/deadline.h"
 #include "lci/io/framing.h"
 #include "lci/io/handshake.h"
+#include "lci/io/record.h"
 #include "lci/io/socket.h"
 
 namespace lci::boot {
@@ -50,7 +51,7 @@ std::string challenge(const io::client_handshake& client) {
 }
 
 std::string hello_body(uint32_t rank, uint32_t size) {
-  return tcp_wire::encode_hello({rank, size, 0, 0, "node"});
+  return io::encode_record(tcp_wire::hello{rank, size, 0, 0, "node"});
 }
 
 // After the challenge.
@@ -175,7 +176,7 @@ class tcp_server_test : public testing::Test {
     const reply r = receive_frame(fd);
     tcp_wire::welcome welcome;
     EXPECT_EQ(r.result, code::ok) << r.payload;
-    EXPECT_TRUE(tcp_wire::decode_welcome(r.payload, &welcome));
+    EXPECT_TRUE(io::decode_record(r.payload, &welcome));
     EXPECT_THAT(std::string(welcome.job_id), testing::StartsWith("prefix-"));
   }
 

@@ -24,11 +24,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
+#include <tuple>
 
 #include "lci/boot/bootstrap.h"
-#include "lci/io/bytes.h"
 #include "lci/io/framing.h"
 #include "lci/io/handshake.h"
 
@@ -67,45 +66,17 @@ struct hello {
   uint32_t local_rank = 0;
   uint32_t local_size = 0;
   std::string_view node;
+  static constexpr auto fields = std::make_tuple(&hello::rank, &hello::size, &hello::local_rank,
+                                                 &hello::local_size, &hello::node);
 };
-
-inline std::string encode_hello(const hello& h) {
-  std::string body;
-  for (uint32_t number : {h.rank, h.size, h.local_rank, h.local_size}) {
-    io::append_le(&body, number, 4);
-  }
-  io::append_text(&body, h.node);
-  return body;
-}
-
-inline bool decode_hello(std::string_view body, hello* h) {
-  io::body_reader reader(body);
-  for (uint32_t* number : {&h->rank, &h->size, &h->local_rank, &h->local_size}) {
-    *number = reader.u32();
-  }
-  h->node = reader.text();
-  return reader.complete();
-}
 
 struct welcome {
   uint32_t local_rank = 0;
   uint32_t local_size = 0;
   std::string_view job_id;
+  static constexpr auto fields =
+      std::make_tuple(&welcome::local_rank, &welcome::local_size, &welcome::job_id);
 };
-
-inline void append_welcome(std::string* out, const welcome& w) {
-  io::append_le(out, w.local_rank, 4);
-  io::append_le(out, w.local_size, 4);
-  io::append_text(out, w.job_id);
-}
-
-inline bool decode_welcome(std::string_view body, welcome* w) {
-  io::body_reader reader(body);
-  w->local_rank = reader.u32();
-  w->local_size = reader.u32();
-  w->job_id = reader.text();
-  return reader.complete();
-}
 
 // Limits. Each is a sum of what the largest legal body holds.
 

@@ -38,6 +38,9 @@ class body_reader {
   std::string_view text() { return take(u32()); }
   std::string_view rest() { return take(rest_.size()); }
 
+  // The body is wrong for another reason.
+  void fail() { ok_ = false; }
+
   bool ok() const { return ok_; }
   // ok, and nothing is left over.
   bool complete() const { return ok_ && rest_.empty(); }

@@ -10,6 +10,7 @@
 #include "lci/boot/bootstrap_state.h"
 #include "lci/boot/tcp_wire.h"
 #include "lci/io/framing.h"
+#include "lci/io/record.h"
 #include "tools/launcher/wire.h"
 
 namespace {
@@ -67,7 +68,7 @@ class job final : boot::bootstrap_state::output {
     const int rank = static_cast<int>(received.header.request & 1);
     if (received.header.kind == io::handshake_kind::hello) {
       boot::tcp_wire::hello hello;
-      boot::tcp_wire::decode_hello(received.body, &hello);
+      io::decode_record(received.body, &hello);
       return;
     }
     const auto what = static_cast<boot::tcp_wire::kind>(received.header.kind);

@@ -10,7 +10,7 @@
 #include "gtest/gtest.h"
 #include "tests/hangs/hung_job.h"
 #include "tests/hangs/hung_jobs.h"
-#include "tools/launcher/lcrun_driver.h"
+#include "tools/launcher/testing/lcrun_driver.h"
 
 namespace {
 

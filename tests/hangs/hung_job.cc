@@ -5,7 +5,7 @@
 #include <unistd.h>
 
 #include "gmock/gmock.h"
-#include "tools/launcher/lcrun_driver.h"
+#include "tools/launcher/testing/lcrun_driver.h"
 
 namespace hangs {
 namespace {

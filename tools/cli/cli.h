@@ -181,6 +181,10 @@ std::string help(const command& command);
 
 namespace internal {
 
+// The options that every command has; what they accept is up to the caller.
+option help_option();
+option version_option();
+
 using store_number = std::function<void(uint64_t)>;
 value make_number(uint64_t low, uint64_t high, bool in_bytes, std::optional<uint64_t> initial,
                   store_number store);

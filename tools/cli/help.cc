@@ -2,7 +2,6 @@
 #include <algorithm>
 
 #include "tools/cli/cli.h"
-#include "tools/cli/table.h"
 
 namespace lci::cli {
 namespace {
@@ -92,8 +91,8 @@ std::vector<std::string_view> names_of(const option& option) {
   return names;
 }
 
-option help_option() { return {"-h, --help", "", "print this text", {}}; }
-option version_option() { return {"-V, --version", "", "print the version", {}}; }
+option internal::help_option() { return {"-h, --help", "", "print this text", {}}; }
+option internal::version_option() { return {"-V, --version", "", "print the version", {}}; }
 
 option section(std::string title) { return {"", "", std::move(title), {}}; }
 
@@ -105,8 +104,8 @@ std::string help(const command& command) {
     if (one.names.empty() || !one.help.empty()) all.push_back(one);
   }
   if (has_sections) all.push_back(section(""));
-  if (!command.version.empty()) all.push_back(version_option());
-  all.push_back(help_option());
+  if (!command.version.empty()) all.push_back(internal::version_option());
+  all.push_back(internal::help_option());
 
   size_t column = 0;
   for (const option& one : all) {

@@ -3,7 +3,6 @@
 
 #include "lci/base/edit_distance.h"
 #include "tools/cli/cli.h"
-#include "tools/cli/table.h"
 
 namespace lci::cli {
 namespace {
@@ -189,8 +188,8 @@ class reader {
   size_t next_ = 0;
   bool wants_help_ = false;
   bool wants_version_ = false;
-  option help_ = help_option();
-  option version_ = version_option();
+  option help_ = internal::help_option();
+  option version_ = internal::version_option();
   std::vector<named_option> options_;
   std::vector<std::string> operands_;
 };

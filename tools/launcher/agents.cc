@@ -3,23 +3,29 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "lci/base/strings.h"
+#include "tools/launcher/pipe.h"
 #include "tools/launcher/process.h"
 
 namespace lci::launcher {
+namespace {
+
+// For agents, after their helpers have finished.
+constexpr std::chrono::seconds time_to_end(5);
+
+}  // namespace
 
 agents::~agents() {
   for (auto& [node, one] : running_) {
     ::kill(-one.pid, SIGKILL);
     loop_->forget(one.watched);
-    if (one.output >= 0) close(one.output);
   }
 }
 
@@ -29,39 +35,29 @@ void agents::start(int node, const std::vector<std::string>& command,
   io::append_preamble(&text, wire::protocol);
   io::append_frame(&text, static_cast<uint8_t>(wire::kind::launch_request), 0,
                    wire::encode(request));
-  int in[2], out[2];
-  if (pipe2(in, O_CLOEXEC) != 0) {
-    to_->agent_ended(node, base::StrCat("no pipe: ", std::strerror(errno)));
-    return;
-  }
-  if (pipe2(out, O_CLOEXEC) != 0) {
-    close(in[0]);
-    close(in[1]);
-    to_->agent_ended(node, base::StrCat("no pipe: ", std::strerror(errno)));
-    return;
-  }
-  const base::StatusOr<pid_t> pid = start_agent(command, in[0], out[1], out[1]);
+  base::StatusOr<pipe_ends> in = make_pipe("no pipe");
+  base::StatusOr<pipe_ends> out = in.ok() ? make_pipe("no pipe") : in.status();
+  const int agent_out = out.ok() ? out->write.get() : -1;
+  const base::StatusOr<pid_t> pid =
+      out.ok() ? start_agent(command, in->read.get(), agent_out, agent_out) : out.status();
+  if (!pid.ok()) return to_->agent_ended(node, std::string(pid.status().message()));
   // A launch request fits into a pipe, so this write does not block. An agent that does not read it
   // reports an error of its own.
-  if (pid.ok() && write(in[1], text.data(), text.size()) < 0 && errno != EPIPE)
+  if (write(in->write.get(), text.data(), text.size()) < 0 && errno != EPIPE) {
     ::kill(*pid, SIGKILL);
-  for (int fd : {in[0], in[1], out[1]}) close(fd);
-  if (!pid.ok()) {
-    close(out[0]);
-    to_->agent_ended(node, std::string(pid.status().message()));
-    return;
   }
-  fcntl(out[0], F_SETFL, O_NONBLOCK);
   agent& mine = running_[node];
   mine.pid = *pid;
-  mine.output = out[0];
-  mine.watched = loop_->watch(out[0], POLLIN, [this, node, &mine] { read(node, &mine); });
+  mine.output = std::move(out->read);
+  const int fd = mine.output.get();
+  fcntl(fd, F_SETFL, O_NONBLOCK);
+  mine.watched = loop_->watch(fd, POLLIN, [this, node, &mine] { read(node, &mine); });
 }
 
 // Returns false if no output is available now.
 bool agents::read(int node, agent* from) {
   char block[4096];
-  const ssize_t n = ::read(from->output, block, sizeof(block));
+  const ssize_t n = ::read(from->output.get(), block, sizeof(block));
   if (n < 0 && (errno == EAGAIN || errno == EINTR)) return false;
   if (n <= 0) {
     loop_->change(from->watched, 0);
@@ -80,9 +76,10 @@ void agents::take_line(int node, agent* from) {
   to_->agent_line(node, from->last_line);
 }
 
-bool agents::child_ended(pid_t pid, int status) {
+bool agents::child_changed(pid_t pid, int status) {
   for (auto at = running_.begin(); at != running_.end(); ++at) {
     if (at->second.pid != pid) continue;
+    if (WIFSTOPPED(status) || WIFCONTINUED(status)) return true;
     const int node = at->first;
     agent& one = at->second;
     while (read(node, &one)) {
@@ -91,7 +88,6 @@ bool agents::child_ended(pid_t pid, int status) {
     const std::string how =
         base::StrCat(describe_status(status), one.last_line.empty() ? "" : ": ", one.last_line);
     loop_->forget(one.watched);
-    close(one.output);
     running_.erase(at);
     to_->agent_ended(node, how);
     return true;
@@ -106,6 +102,16 @@ void agents::kill(int node) {
 
 void agents::kill_all() {
   for (const auto& [node, one] : running_) ::kill(-one.pid, SIGKILL);
+}
+
+void agents::finish() {
+  bool late = false;
+  const io::event_loop::id timer = loop_->at(io::steady::now() + time_to_end, [&] {
+    late = true;
+    kill_all();
+  });
+  while (!running_.empty()) loop_->run_once();
+  if (!late) loop_->cancel(timer);
 }
 
 }  // namespace lci::launcher

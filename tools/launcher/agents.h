@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "lci/io/event_loop.h"
+#include "lci/io/unique_fd.h"
 #include "tools/launcher/wire.h"
 
 namespace lci::launcher {
@@ -35,16 +36,19 @@ class agents {
   // other user can read it.
   void start(int node, const std::vector<std::string>& command,
              const wire::launch_request& request);
-  // Returns false if the child is not an agent.
-  bool child_ended(pid_t pid, int status);
+  // Handles a child of this process that has changed; `status` is that of waitpid(2). Returns false
+  // if the child is not an agent.
+  bool child_changed(pid_t pid, int status);
   void kill(int node);
   void kill_all();
-  bool any() const { return !running_.empty(); }
+  // Waits for the end of the agents, whose helpers have finished, and kills those that are left
+  // after 5 s. Runs the loop.
+  void finish();
 
  private:
   struct agent {
     pid_t pid = -1;
-    int output = -1;
+    io::unique_fd output;
     io::event_loop::id watched = 0;
     std::string line;
     std::string last_line;

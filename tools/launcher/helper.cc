@@ -1,14 +1,9 @@
 #include "tools/launcher/helper.h"
 
-#include <poll.h>
 #include <signal.h>
-#include <sys/signalfd.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -22,12 +17,12 @@
 #include "lci/io/framed_connection.h"
 #include "lci/io/socket.h"
 #include "tools/launcher/agents.h"
-#include "tools/launcher/assignment_frame.h"
 #include "tools/launcher/launch_request.h"
 #include "tools/launcher/local_rank_group.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/plan.h"
 #include "tools/launcher/process.h"
+#include "tools/launcher/process_signals.h"
 #include "tools/launcher/rank_input.h"
 #include "tools/launcher/uri.h"
 #include "tools/launcher/wire.h"
@@ -40,58 +35,65 @@ constexpr int failed_exit_code = 1;
 // is tried several times. By hand, there is no limit, because host 0 may start later.
 constexpr std::chrono::milliseconds retry_pause(200);
 constexpr int max_tries = 3;
-constexpr std::chrono::seconds agents_end(5);  // for agents, after their hosts have finished
 
 class helper final : rank_group::events, io::framed_connection::owner, agents::events {
  public:
   // `by_hand`: null if an agent has started this helper.
   helper(wire::launch_request request, const launch_options* by_hand)
-      : request_(std::move(request)), by_hand_(by_hand), agents_(&loop_, this) {}
+      : request_(std::move(request)),
+        by_hand_(by_hand),
+        agents_(&loop_, this),
+        signals_(
+            &loop_, [this](int signal) { signaled(signal); },
+            [this](pid_t pid, int status) { child_changed(pid, status); }) {}
   ~helper() {
     if (connection_ != nullptr) connection_->close();
-    if (signals_ >= 0) close(signals_);
   }
 
   int run();
 
  private:
-  bool prepare();
   void connect();
   wire::hello hello() const;
   void connected(std::shared_ptr<io::framed_connection> to);
   void not_connected(const base::Status& why);
   void stop(int code, const std::string& why);
-  void read_signals();
-  void read_agents_and_ranks();
+  void signaled(int signal);
+  void child_changed(pid_t pid, int status);
   void finish();
 
   bool on_frame(io::framed_connection& from, const io::frame_header& header,
                 std::string_view body) override;
   void on_end(io::framed_connection& from, const std::string& why) override;
-  void adopted(const wire::adopted& frame);
-  void start(const wire::rank_assignment& frame);
+  // Handle a frame of lcrun. Return false if it is invalid.
+  bool take(const wire::adopted& frame);
+  bool take(const wire::rank_assignment& frame);
+  bool take(const wire::signal_ranks& frame);
+  bool take(const wire::input& frame);
+  bool take(const wire::output_taken& frame);
+  bool take(const wire::end& frame);
+  void start(rank_assignment assigned);
   base::Status take_own_programs(rank_assignment* assigned) const;
   void report_not_started(const rank_assignment& assigned);
 
+  // Without a connection, lcrun learns nothing more.
+  template <class Frame>
+  void report(const Frame& frame) {
+    if (connection_ != nullptr) wire::send(*connection_, frame);
+  }
   void failed(int code, const std::string& what) override {
-    if (connection_ != nullptr)
-      wire::send(*connection_, wire::failed{static_cast<uint32_t>(code), what});
+    report(wire::failed{static_cast<uint32_t>(code), what});
   }
   void rank_ended(int rank, int status) override {
-    if (connection_ != nullptr) {
-      wire::send(*connection_,
-                 wire::rank_ended{static_cast<uint32_t>(rank), static_cast<uint32_t>(status)});
-    }
+    report(wire::rank_ended{static_cast<uint32_t>(rank), static_cast<uint32_t>(status)});
   }
   void rank_stopped(int rank, bool stopped) override {
-    if (connection_ != nullptr)
-      wire::send(*connection_, wire::rank_stopped{static_cast<uint32_t>(rank), stopped});
+    report(wire::rank_stopped{static_cast<uint32_t>(rank), stopped});
   }
   void rank_output(int rank, int stream, std::string_view bytes) override {
-    if (connection_ == nullptr) return;
     window_ -= std::min(window_, bytes.size());
-    wire::send(*connection_, wire::output{static_cast<uint32_t>(rank),
-                                          static_cast<uint32_t>(stream), std::string(bytes)});
+    report(wire::output{static_cast<uint32_t>(rank), static_cast<uint32_t>(stream),
+                        std::string(bytes)});
   }
   // Without a connection, the output is read and dropped.
   size_t output_room() const override { return connection_ == nullptr ? wire::window : window_; }
@@ -99,19 +101,17 @@ class helper final : rank_group::events, io::framed_connection::owner, agents::e
     agent_line(static_cast<int>(request_.node), line);
   }
   void agent_line(int node, const std::string& line) override {
-    if (connection_ != nullptr)
-      wire::send(*connection_, wire::agent_line{static_cast<uint32_t>(node), line});
+    report(wire::agent_line{static_cast<uint32_t>(node), line});
   }
   void agent_ended(int node, const std::string& how) override {
-    if (connection_ != nullptr)
-      wire::send(*connection_, wire::agent_ended{static_cast<uint32_t>(node), how});
+    report(wire::agent_ended{static_cast<uint32_t>(node), how});
   }
 
   const wire::launch_request request_;
   const launch_options* const by_hand_;
   io::event_loop loop_;
   agents agents_;
-  int signals_ = -1;
+  process_signals signals_;
   int interrupts_ = 0;
   std::unique_ptr<io::connector> connector_;
   io::steady::time_point connect_until_;
@@ -130,19 +130,6 @@ class helper final : rank_group::events, io::framed_connection::owner, agents::e
 };
 
 // Start.
-
-bool helper::prepare() {
-  sigset_t watched;
-  sigemptyset(&watched);
-  for (int signal : {SIGCHLD, SIGINT, SIGTERM, SIGHUP, SIGQUIT}) sigaddset(&watched, signal);
-  sigprocmask(SIG_BLOCK, &watched, nullptr);
-  signal(SIGPIPE, SIG_IGN);
-  signals_ = signalfd(-1, &watched, SFD_CLOEXEC | SFD_NONBLOCK);
-  if (signals_ < 0 || !loop_.status().ok()) return false;
-  loop_.watch(signals_, POLLIN, [this] { read_signals(); });
-  raise_file_limit();
-  return true;
-}
 
 void helper::connect() {
   std::vector<std::string> addresses = request_.addresses;
@@ -200,7 +187,8 @@ void helper::connected(std::shared_ptr<io::framed_connection> to) {
 }
 
 int helper::run() {
-  if (!prepare()) return failed_exit_code;
+  if (!signals_.start({SIGINT, SIGTERM, SIGHUP, SIGQUIT}).ok()) return failed_exit_code;
+  raise_file_limit();
   connect_until_ = io::steady::now() + std::chrono::milliseconds(request_.start_timeout_ms);
   loop_.at(connect_until_, [this] {
     if (adopted_ || stopped_) return;
@@ -223,10 +211,8 @@ int helper::run() {
   }
   // lcrun closes the connection when it has read everything. The agents of the hosts that this
   // helper has started end with these hosts.
-  bool late = false;
-  loop_.at(io::steady::now() + agents_end, [&] { late = true; });
   while (!stopped_ && connection_ != nullptr) loop_.run_once();
-  while (!stopped_ && agents_.any() && !late) loop_.run_once();
+  agents_.finish();
   return exit_code_;
 }
 
@@ -239,43 +225,29 @@ void helper::stop(int code, const std::string& why) {
   exit_code_ = code;
   if (connection_ != nullptr) connection_->close();
   connection_ = nullptr;
+  agents_.kill_all();
   write_all(STDERR_FILENO, base::StrCat("lcrun: ", why, "\n"));
 }
 
 void helper::finish() {
   if (rank_group_ != nullptr) rank_group_->finish(exit_code_);
   finished_ = true;
-  if (connection_ != nullptr) wire::send(*connection_, wire::finished{});
+  report(wire::finished{});
 }
 
-void helper::read_signals() {
-  signalfd_siginfo info;
-  while (read(signals_, &info, sizeof(info)) == sizeof(info)) {
-    const auto signal = static_cast<int>(info.ssi_signo);
-    if (signal == SIGCHLD) {
-      read_agents_and_ranks();
-    } else if (connection_ == nullptr || ++interrupts_ > 1) {
-      stop(128 + signal, base::StrCat("ended by signal ", signal));
-    } else {
-      // lcrun ends the job on all hosts.
-      failed(128 + signal, base::StrCat("lcrun on ", host_name(), " received signal ", signal,
-                                        " (SIG", sigabbrev_np(signal), ")"));
-    }
+void helper::signaled(int signal) {
+  if (connection_ == nullptr || ++interrupts_ > 1) {
+    stop(128 + signal, base::StrCat("ended by signal ", signal));
+  } else {
+    // lcrun ends the job on all hosts.
+    failed(128 + signal, base::StrCat("lcrun on ", host_name(), " received signal ", signal,
+                                      " (SIG", sigabbrev_np(signal), ")"));
   }
 }
 
-void helper::read_agents_and_ranks() {
-  for (;;) {
-    int status = 0;
-    const pid_t pid = waitpid(-1, &status, WNOHANG | WUNTRACED | WCONTINUED);
-    if (pid < 0 && errno == EINTR) continue;
-    if (pid <= 0) return;
-    if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
-      if (rank_group_ != nullptr) rank_group_->child_stopped(pid, WIFSTOPPED(status));
-      continue;
-    }
-    if (!agents_.child_ended(pid, status) && rank_group_ != nullptr)
-      rank_group_->child_ended(pid, status);
+void helper::child_changed(pid_t pid, int status) {
+  if (!agents_.child_changed(pid, status) && rank_group_ != nullptr) {
+    rank_group_->child_changed(pid, status);
   }
 }
 
@@ -287,50 +259,40 @@ bool helper::on_frame(io::framed_connection&, const io::frame_header& header,
     stop(failed_exit_code, base::StrCat("refused by the job's lcrun: ", printable(body)));
     return true;
   }
-  switch (static_cast<wire::kind>(header.kind)) {
-    case wire::kind::adopted: {
-      wire::adopted frame;
-      if (adopted_ || !wire::decode(body, &frame)) return false;
-      adopted(frame);
-      return true;
-    }
-    case wire::kind::rank_assignment: {
-      wire::rank_assignment frame;
-      if (!adopted_ || rank_group_ != nullptr || !wire::decode(body, &frame)) return false;
-      if (!is_valid(frame)) return false;
-      start(frame);
-      return true;
-    }
-    case wire::kind::signal_ranks: {
-      wire::signal_ranks frame;
-      if (!wire::decode(body, &frame) || frame.signal >= static_cast<uint32_t>(NSIG)) return false;
-      if (rank_group_ != nullptr) rank_group_->signal(static_cast<int>(frame.signal));
-      return true;
-    }
-    case wire::kind::input: {
-      wire::input frame;
-      if (!wire::decode(body, &frame)) return false;
-      if (input_ != nullptr) input_->add(frame.bytes);
-      return true;
-    }
-    case wire::kind::output_taken: {
-      wire::output_taken frame;
-      if (!wire::decode(body, &frame) || frame.bytes > wire::window - window_) return false;
-      window_ += frame.bytes;
-      return true;
-    }
-    case wire::kind::end: {
-      wire::end frame;
-      if (!wire::decode(body, &frame)) return false;
-      ending_ = true;
-      if (by_hand_ != nullptr) exit_code_ = static_cast<int>(frame.code & 0xff);
-      // Usually the ranks have ended.
-      if (rank_group_ != nullptr && rank_group_->busy()) rank_group_->signal(SIGKILL);
-      return true;
-    }
-    default:
-      return false;
-  }
+  return wire::dispatch<wire::adopted, wire::rank_assignment, wire::signal_ranks, wire::input,
+                        wire::output_taken, wire::end>(
+      header.kind, body, [&](const auto& frame) { return take(frame); });
+}
+
+bool helper::take(const wire::rank_assignment& frame) {
+  if (!adopted_ || rank_group_ != nullptr || !is_valid(frame)) return false;
+  start(frame);
+  return true;
+}
+
+bool helper::take(const wire::signal_ranks& frame) {
+  if (frame.signal >= static_cast<uint32_t>(NSIG)) return false;
+  if (rank_group_ != nullptr) rank_group_->signal(static_cast<int>(frame.signal));
+  return true;
+}
+
+bool helper::take(const wire::input& frame) {
+  if (input_ != nullptr) input_->add(frame.bytes);
+  return true;
+}
+
+bool helper::take(const wire::output_taken& frame) {
+  if (frame.bytes > wire::window - window_) return false;
+  window_ += frame.bytes;
+  return true;
+}
+
+bool helper::take(const wire::end& frame) {
+  ending_ = true;
+  if (by_hand_ != nullptr) exit_code_ = static_cast<int>(frame.code & 0xff);
+  // Usually the ranks have ended.
+  if (rank_group_ != nullptr && rank_group_->busy()) rank_group_->signal(SIGKILL);
+  return true;
 }
 
 void helper::on_end(io::framed_connection&, const std::string& why) {
@@ -340,14 +302,15 @@ void helper::on_end(io::framed_connection&, const std::string& why) {
   }
 }
 
-void helper::adopted(const wire::adopted& frame) {
-  adopted_ = true;
+bool helper::take(const wire::adopted& frame) {
+  if (std::exchange(adopted_, true)) return false;
   for (const wire::child& child : frame.children) {
     if (child.command.empty()) continue;
     wire::launch_request request = request_;
     request.node = child.node;
     agents_.start(static_cast<int>(child.node), child.command, request);
   }
+  return true;
 }
 
 // Replaces the programs of host 0 by those that the user has given on this host.
@@ -365,8 +328,8 @@ base::Status helper::take_own_programs(rank_assignment* assigned) const {
   return base::OkStatus();
 }
 
-void helper::start(const wire::rank_assignment& frame) {
-  rank_assignment assigned = from_frame(frame);
+void helper::start(rank_assignment assigned) {
+  complete(&assigned);
   assigned.own.push_back(base::StrCat("LCI_BOOT_TOKEN=", token_));  // it is not sent
   base::Status found = by_hand_ != nullptr ? take_own_programs(&assigned) : base::OkStatus();
   if (found.ok()) found = find_programs(&assigned);
@@ -380,11 +343,8 @@ void helper::start(const wire::rank_assignment& frame) {
   options.output = local_rank_group_options::capture::pipes;
   options.other_children = true;
   if (assigned.stdin_rank != launch_options::no_rank) {
-    auto input = rank_input::make(&loop_, [this](size_t bytes) {
-      if (connection_ != nullptr) {
-        wire::send(*connection_, wire::input_taken{static_cast<uint32_t>(bytes)});
-      }
-    });
+    auto input = rank_input::make(
+        &loop_, [this](size_t bytes) { report(wire::input_taken{static_cast<uint32_t>(bytes)}); });
     if (!input.ok()) {
       failed(failed_exit_code, base::StrCat(assigned.host, ": ", input.status().message()));
       report_not_started(assigned);
@@ -419,11 +379,7 @@ int run_helper() {
 }
 
 int run_helper_by_hand(const launch_options& options) {
-  wire::launch_request request;
-  request.node = static_cast<uint32_t>(options.node_rank);
-  request.host_timeout_ms = static_cast<uint32_t>(options.host_timeout.count());
-  request.start_timeout_ms = static_cast<uint32_t>(options.start_timeout.count());
-  return helper(std::move(request), &options).run();
+  return helper(launch_request_of(options, options.node_rank), &options).run();
 }
 
 }  // namespace lci::launcher

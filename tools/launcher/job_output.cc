@@ -1,7 +1,6 @@
 #include "tools/launcher/job_output.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -14,15 +13,10 @@
 namespace lci::launcher {
 
 job_output::job_output(io::event_loop* loop, format how)
-    : loop_(loop), format_(std::move(how)), out_(STDOUT_FILENO), error_(STDERR_FILENO) {
-  out_watched_ = loop_->watch(out_.fd(), 0, [this] { out_.write_some(); });
-  error_watched_ = loop_->watch(error_.fd(), 0, [this] { error_.write_some(); });
-}
-
-job_output::~job_output() {
-  loop_->forget(out_watched_);
-  loop_->forget(error_watched_);
-}
+    : loop_(loop),
+      format_(std::move(how)),
+      out_(loop, STDOUT_FILENO),
+      error_(loop, STDERR_FILENO) {}
 
 base::Status job_output::make_files(int ranks) const {
   const std::string& directory = format_.directory;
@@ -53,7 +47,6 @@ void job_output::add(int rank, const std::string& host, int stream, std::string_
   } else {
     sink_of(stream)->append(bytes);
   }
-  before_wait();
 }
 
 void job_output::add_lines(int rank, const std::string& host, int stream, std::string_view bytes) {
@@ -72,17 +65,9 @@ void job_output::add_lines(int rank, const std::string& host, int stream, std::s
   }
 }
 
-void job_output::before_wait() {
-  loop_->change(out_watched_, static_cast<short>(out_.empty() ? 0 : POLLOUT));
-  loop_->change(error_watched_, static_cast<short>(error_.empty() ? 0 : POLLOUT));
-}
-
 void job_output::finish() {
   for (auto& [key, lines] : lines_) lines.finish();
-  while (!out_.empty() || !error_.empty()) {
-    before_wait();
-    loop_->run_once();
-  }
+  while (!out_.empty() || !error_.empty()) loop_->run_once();
 }
 
 }  // namespace lci::launcher

@@ -29,7 +29,6 @@ class job_output {
 
   // `loop` outlives the object.
   job_output(io::event_loop* loop, format how);
-  ~job_output();
 
   // Creates the files of --output-dir, if it is given, or truncates them. An error names the file.
   base::Status make_files(int ranks) const;
@@ -38,8 +37,6 @@ class job_output {
   void add(int rank, const std::string& host, int stream, std::string_view bytes);
   // Whether the caller should stop reading from the ranks.
   bool full() const { return out_.full() || error_.full(); }
-  // Call before each wait of the loop.
-  void before_wait();
   // Completes the last lines, and runs the loop until all output is written.
   void finish();
 
@@ -51,8 +48,6 @@ class job_output {
   const format format_;
   sink out_;
   sink error_;
-  io::event_loop::id out_watched_;
-  io::event_loop::id error_watched_;
   std::map<std::pair<int, int>, line_splitter> lines_;  // by rank and stream
 };
 

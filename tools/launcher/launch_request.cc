@@ -11,6 +11,14 @@
 
 namespace lci::launcher {
 
+wire::launch_request launch_request_of(const launch_options& options, int node) {
+  wire::launch_request request;
+  request.node = static_cast<uint32_t>(node);
+  request.host_timeout_ms = static_cast<uint32_t>(options.host_timeout.count());
+  request.start_timeout_ms = static_cast<uint32_t>(options.start_timeout.count());
+  return request;
+}
+
 base::StatusOr<wire::launch_request> read_launch_request(int fd) {
   using item = io::frame_reader::item;
   io::frame_reader in(wire::protocol);

@@ -17,9 +17,11 @@
 
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
+#include "lci/io/unique_fd.h"
 #include "tools/launcher/binding.h"
 #include "tools/launcher/orphan_reaper.h"
 #include "tools/launcher/output.h"
+#include "tools/launcher/pipe.h"
 #include "tools/launcher/process.h"
 
 namespace lci::launcher {
@@ -35,11 +37,7 @@ class local_rank_group final : public rank_group {
                    const local_rank_group_options& options)
       : loop_(loop), to_(to), assigned_(std::move(assigned)), options_(options) {}
   ~local_rank_group() override {
-    for (const stream& s : streams_) {
-      loop_->forget(s.watched);
-      if (s.fd >= 0) close(s.fd);
-    }
-    if (null_ >= 0) close(null_);
+    for (const stream& s : streams_) loop_->forget(s.watched);
   }
 
   void start() override;
@@ -52,19 +50,14 @@ class local_rank_group final : public rank_group {
   }
   const std::string& host_of(int) const override { return assigned_.host; }
   void signal(int signal) override {
-    for (pid_t pid : pids_) {
-      if (pid > 0) kill(-pid, signal);
-    }
-    if (signal != SIGTERM) return;
-    // A stopped rank would not handle it.
     std::vector<pid_t> running;
     for (const pid_t pid : pids_) {
       if (pid > 0) running.push_back(pid);
     }
-    continue_stopped(running);
+    for (const pid_t pid : running) kill(-pid, signal);
+    if (signal == SIGTERM) continue_stopped(running);  // a stopped rank would not handle it
   }
-  bool child_ended(pid_t pid, int status) override;
-  void child_stopped(pid_t pid, bool stopped) override;
+  void child_changed(pid_t pid, int status) override;
   void before_wait() override;
   void finish(int code) override;
 
@@ -73,13 +66,13 @@ class local_rank_group final : public rank_group {
   struct stream {
     int rank;
     int number;  // 1 or 2
-    int fd;
-    io::event_loop::id watched;
+    io::unique_fd fd;
+    io::event_loop::id watched = 0;
   };
 
   bool prepare();
   bool start_rank(int local_rank);
-  bool open_stream(int rank, int number, int* rank_end);
+  bool open_stream(int rank, int number, io::unique_fd* rank_end);
   // Returns false at the end of the stream, and if no bytes are available now.
   bool read_stream(stream* from);
   void close_stream(stream* s);
@@ -96,7 +89,7 @@ class local_rank_group final : public rank_group {
   topology topology_;
   orphan_reaper orphan_reaper_;
   bool has_boot_dir_ = false;
-  int null_ = -1;
+  io::unique_fd null_;
   int running_ = 0;
   bool reading_ = true;
   std::vector<pid_t> pids_;  // by local rank; -1: not started, or ended
@@ -104,8 +97,8 @@ class local_rank_group final : public rank_group {
 };
 
 bool local_rank_group::prepare() {
-  null_ = open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null_ < 0) return fail(base::StrCat("can't open /dev/null: ", errno_text()));
+  null_.reset(open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!null_) return fail(base::StrCat("can't open /dev/null: ", errno_text()));
   // Orphans of the ranks become children of this process.
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   if (!orphan_reaper_.start(assigned_.mark, options_.boot_dir)) {
@@ -136,7 +129,7 @@ void local_rank_group::start() {
   }
   // The callbacks refer to elements of streams_, which does not grow from here on.
   for (stream& s : streams_) {
-    s.watched = loop_->watch(s.fd, POLLIN, [this, &s] { read_stream(&s); });
+    s.watched = loop_->watch(s.fd.get(), POLLIN, [this, &s] { read_stream(&s); });
   }
 }
 
@@ -146,60 +139,45 @@ bool local_rank_group::start_rank(int local_rank) {
     to_->message(
         base::StrCat("rank ", plan.rank, ": ", describe_binding(topology_, plan.processors)));
   }
-  rank_streams streams;
-  streams.in = plan.rank == assigned_.stdin_rank ? options_.stdin_fd : null_;
-  bool started =
-      open_stream(plan.rank, 1, &streams.out) && open_stream(plan.rank, 2, &streams.error);
-  if (started) {
-    const base::StatusOr<pid_t> pid = spawn(plan, streams);
-    started = pid.ok();
-    if (started) {
-      pids_[static_cast<size_t>(local_rank)] = *pid;
-      ++running_;
-    } else {
-      fail(std::string(pid.status().message()));
-    }
-  }
-  if (streams.out >= 0) close(streams.out);
-  if (streams.error >= 0) close(streams.error);
-  return started;
+  io::unique_fd out, error;
+  if (!open_stream(plan.rank, 1, &out) || !open_stream(plan.rank, 2, &error)) return false;
+  const int in = plan.rank == assigned_.stdin_rank ? options_.stdin_fd : null_.get();
+  const base::StatusOr<pid_t> pid = spawn(plan, {in, out.get(), error.get()});
+  if (!pid.ok()) return fail(std::string(pid.status().message()));
+  pids_[static_cast<size_t>(local_rank)] = *pid;
+  ++running_;
+  return true;
 }
 
-bool local_rank_group::open_stream(int rank, int number, int* rank_end) {
+bool local_rank_group::open_stream(int rank, int number, io::unique_fd* rank_end) {
   switch (options_.output) {
     case local_rank_group_options::capture::none:
       return true;
     case local_rank_group_options::capture::files: {
       const std::string path = output_file(options_.output_dir, rank, number);
-      *rank_end = open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-      return *rank_end >= 0 || fail(base::StrCat(path, ": ", errno_text()));
+      rank_end->reset(open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666));
+      return *rank_end || fail(base::StrCat(path, ": ", errno_text()));
     }
     case local_rank_group_options::capture::pipes:
       break;
   }
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return fail(base::StrCat("no pipe for rank ", rank, ": ", errno_text()));
-  }
-  fcntl(ends[0], F_SETFL, O_NONBLOCK);
-  streams_.push_back({rank, number, ends[0], 0});
-  *rank_end = ends[1];
+  base::StatusOr<pipe_ends> pipe = make_pipe(base::StrCat("no pipe for rank ", rank));
+  if (!pipe.ok()) return fail(std::string(pipe.status().message()));
+  fcntl(pipe->read.get(), F_SETFL, O_NONBLOCK);
+  streams_.push_back({rank, number, std::move(pipe->read)});
+  *rank_end = std::move(pipe->write);
   return true;
 }
 
-bool local_rank_group::child_ended(pid_t pid, int status) {
-  const auto found = std::find(pids_.begin(), pids_.end(), pid);
-  if (found == pids_.end()) return false;
-  *found = -1;
-  --running_;
-  to_->rank_ended(assigned_.ranks[static_cast<size_t>(found - pids_.begin())], status);
-  return true;
-}
-
-void local_rank_group::child_stopped(pid_t pid, bool stopped) {
+void local_rank_group::child_changed(pid_t pid, int status) {
   const auto found = std::find(pids_.begin(), pids_.end(), pid);
   if (found == pids_.end()) return;
-  to_->rank_stopped(assigned_.ranks[static_cast<size_t>(found - pids_.begin())], stopped);
+  const int rank = assigned_.ranks[static_cast<size_t>(found - pids_.begin())];
+  if (WIFSTOPPED(status) || WIFCONTINUED(status))
+    return to_->rank_stopped(rank, WIFSTOPPED(status));
+  *found = -1;
+  --running_;
+  to_->rank_ended(rank, status);
 }
 
 void local_rank_group::before_wait() {
@@ -213,7 +191,7 @@ bool local_rank_group::read_stream(stream* from) {
   char block[65536];
   const size_t room = std::min(sizeof(block), to_->output_room());
   if (room == 0) return false;
-  const ssize_t n = read(from->fd, block, room);
+  const ssize_t n = read(from->fd.get(), block, room);
   if (n > 0) {
     to_->rank_output(from->rank, from->number, std::string_view(block, static_cast<size_t>(n)));
     return true;
@@ -224,10 +202,9 @@ bool local_rank_group::read_stream(stream* from) {
 }
 
 void local_rank_group::close_stream(stream* s) {
-  if (s->fd < 0) return;
+  if (!s->fd) return;
   loop_->forget(s->watched);
-  close(s->fd);
-  s->fd = -1;
+  s->fd.reset();
   to_->rank_output(s->rank, s->number, "");
 }
 
@@ -240,7 +217,7 @@ void local_rank_group::finish(int) {
   if (has_boot_dir_) remove_tree(options_.boot_dir);
   // No process writes to the pipes from here on, so they contain the rest of the output.
   for (stream& s : streams_) {
-    while (s.fd >= 0) {
+    while (s.fd) {
       if (to_->output_room() == 0) {
         before_wait();
         loop_->run_once();

@@ -1,6 +1,5 @@
 #include "tools/launcher/orphan_reaper.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <ftw.h>
 #include <sched.h>
@@ -15,25 +14,32 @@
 #include <string_view>
 
 #include "lci/base/strings.h"
+#include "lci/io/files.h"
+#include "tools/launcher/pipe.h"
 
 namespace lci::launcher {
 namespace {
-
-bool read_file(const std::string& path, std::string* bytes) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return false;
-  bytes->clear();
-  char block[4096];
-  ssize_t n;
-  while ((n = read(fd, block, sizeof(block))) > 0) bytes->append(block, static_cast<size_t>(n));
-  close(fd);
-  return n == 0;
-}
 
 // Whether an environment, in which a zero byte ends each variable, contains the mark.
 bool has_mark(std::string_view environment, std::string_view mark) {
   return base::StartsWith(environment, mark) ||
          environment.find(base::StrCat(std::string_view("\0", 1), mark)) != std::string_view::npos;
+}
+
+// Returns the number of processes with the mark.
+int kill_marked(const std::string& mark) {
+  const std::string whole = base::StrCat(mark, std::string_view("\0", 1));
+  int found = 0;
+  for (const std::string& entry : io::list_directory("/proc")) {
+    const pid_t pid = std::atoi(entry.c_str());
+    if (pid <= 0 || pid == getpid()) continue;
+    const std::optional<std::string> environment =
+        io::read_file(base::StrCat("/proc/", pid, "/environ"));
+    if (!environment || !has_mark(*environment, whole)) continue;  // that of a zombie is empty
+    kill(pid, SIGKILL);
+    ++found;
+  }
+  return found;
 }
 
 }  // namespace
@@ -42,26 +48,8 @@ std::string mark_of(const std::string& job_id, int node) {
   return base::StrCat("LCI_JOB_NODE=", job_id, ".", node);
 }
 
-int signal_marked(const std::string& mark, int signal) {
-  const std::string whole = base::StrCat(mark, std::string_view("\0", 1));
-  DIR* proc = opendir("/proc");
-  if (proc == nullptr) return 0;
-  int found = 0;
-  std::string environment;
-  while (const dirent* entry = readdir(proc)) {
-    const pid_t pid = std::atoi(entry->d_name);
-    if (pid <= 0 || pid == getpid()) continue;
-    if (!read_file(base::StrCat("/proc/", pid, "/environ"), &environment)) continue;
-    if (!has_mark(environment, whole)) continue;  // the environment of a zombie is empty
-    kill(pid, signal);
-    ++found;
-  }
-  closedir(proc);
-  return found;
-}
-
 void end_marked(const std::string& mark) {
-  while (signal_marked(mark, SIGKILL) > 0) sched_yield();
+  while (kill_marked(mark) > 0) sched_yield();
 }
 
 void remove_tree(const std::string& directory) {
@@ -73,23 +61,18 @@ void remove_tree(const std::string& directory) {
 }
 
 bool orphan_reaper::start(const std::string& mark, const std::string& directory) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return false;
+  base::StatusOr<pipe_ends> made = make_pipe("orphan reaper");
+  if (!made.ok()) return false;
   const pid_t child = fork();
-  if (child < 0) {
-    close(ends[0]);
-    close(ends[1]);
-    return false;
-  }
+  if (child < 0) return false;
   if (child > 0) {
-    close(ends[0]);
     pid_ = child;
-    pipe_ = ends[1];
+    pipe_ = std::move(made->write);
     return true;
   }
   // The reaper. It has a session of its own, so that a signal to lcrun's process group does not end
   // it, and does not hold the terminal.
-  close(ends[1]);
+  made->write.reset();
   setsid();
   prctl(PR_SET_NAME, "lci-reaper");
   sigset_t all;
@@ -100,7 +83,7 @@ bool orphan_reaper::start(const std::string& mark, const std::string& directory)
   // It keeps no other descriptor of lcrun: the other ends of pipes and connections would not see
   // that lcrun has closed them.
   constexpr int pipe = 3;
-  if (ends[0] != pipe) dup2(ends[0], pipe);
+  if (made->read.get() != pipe) dup2(made->read.get(), pipe);
   close_range(pipe + 1, ~0u, 0);
   char dismissed = 0;
   ssize_t n;
@@ -116,9 +99,9 @@ bool orphan_reaper::start(const std::string& mark, const std::string& directory)
 void orphan_reaper::dismiss() {
   if (pid_ < 0) return;
   const char dismissed = 1;
-  while (write(pipe_, &dismissed, 1) < 0 && errno == EINTR) {
+  while (write(pipe_.get(), &dismissed, 1) < 0 && errno == EINTR) {
   }
-  close(pipe_);
+  pipe_.reset();
   while (waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
   pid_ = -1;

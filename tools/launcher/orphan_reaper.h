@@ -15,16 +15,15 @@
 
 #include <string>
 
+#include "lci/io/unique_fd.h"
+
 namespace lci::launcher {
 
 // LCI_JOB_NODE=<id>.<node>
 std::string mark_of(const std::string& job_id, int node);
 
-// Sends `signal` to every other process of this user with `mark` in its environment. Returns the
-// number of these processes.
-int signal_marked(const std::string& mark, int signal);
-
-// Kills these processes until none is left, so that none escapes by forking.
+// Kills every other process of this user with `mark` in its environment, until none is left, so that
+// none escapes by forking.
 void end_marked(const std::string& mark);
 
 // Removes a directory and its contents as far as possible. Does not follow links.
@@ -39,11 +38,10 @@ class orphan_reaper {
   bool start(const std::string& mark, const std::string& directory);
   // Ends the reaper without a search for processes, because the job has ended in order.
   void dismiss();
-  pid_t pid() const { return pid_; }
 
  private:
   pid_t pid_ = -1;
-  int pipe_ = -1;
+  io::unique_fd pipe_;
 };
 
 }  // namespace lci::launcher

@@ -1,6 +1,7 @@
 #include "tools/launcher/output.h"
 
 #include <limits.h>
+#include <poll.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -12,20 +13,22 @@
 
 namespace lci::launcher {
 
+void sink::append(std::string_view bytes) {
+  if (closed_ || bytes.empty()) return;
+  pending_.append(bytes.data(), bytes.size());
+  loop_->change(watched_, POLLOUT);
+}
+
 void sink::write_some() {
   const size_t size = std::min<size_t>(pending_.size() - written_, PIPE_BUF);
   const ssize_t n = write(fd_, pending_.data() + written_, size);
-  if (n < 0) {
-    if (errno == EINTR || errno == EAGAIN) return;
-    closed_ = true;
+  if (n < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  closed_ = n < 0;
+  if (n > 0) written_ += static_cast<size_t>(n);
+  if (closed_ || written_ == pending_.size()) {
     pending_.clear();
     written_ = 0;
-    return;
-  }
-  written_ += static_cast<size_t>(n);
-  if (written_ == pending_.size()) {
-    pending_.clear();
-    written_ = 0;
+    loop_->change(watched_, 0);
   } else if (written_ >= limit) {
     pending_.erase(0, written_);
     written_ = 0;

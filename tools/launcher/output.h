@@ -4,30 +4,37 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
+
+#include "lci/io/event_loop.h"
 
 namespace lci::launcher {
 
 // Bytes to write to stdout or stderr. Other processes share the descriptor, so it stays in blocking
-// mode. The sink writes only after poll() has reported POLLOUT, and at most PIPE_BUF bytes at a
-// time, which then does not block.
+// mode. The sink writes only when the loop reports POLLOUT, and at most PIPE_BUF bytes at a time,
+// which then does not block. It drops all bytes when the reader is gone.
 class sink {
  public:
-  explicit sink(int fd) : fd_(fd) {}
+  // `loop` outlives the object.
+  sink(io::event_loop* loop, int fd)
+      : loop_(loop), fd_(fd), watched_(loop->watch(fd, 0, [this] { write_some(); })) {}
+  ~sink() { loop_->forget(watched_); }
+  sink(const sink&) = delete;
+  sink& operator=(const sink&) = delete;
 
-  int fd() const { return fd_; }
-  void append(std::string_view bytes) {
-    if (!closed_) pending_.append(bytes.data(), bytes.size());
-  }
+  void append(std::string_view bytes);
   bool empty() const { return written_ == pending_.size(); }
   // Whether the sink holds so much that the caller should stop reading for it.
   bool full() const { return pending_.size() - written_ >= limit; }
-  // Call when poll() has reported POLLOUT or an error. Drops all bytes when the reader is gone.
-  void write_some();
 
  private:
   static constexpr size_t limit = size_t{1} << 20;
 
-  int fd_;
+  void write_some();
+
+  io::event_loop* const loop_;
+  const int fd_;
+  const io::event_loop::id watched_;
   bool closed_ = false;
   std::string pending_;
   size_t written_ = 0;

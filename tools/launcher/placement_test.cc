@@ -6,7 +6,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tools/launcher/lcrun_driver.h"
+#include "tools/launcher/testing/lcrun_driver.h"
 
 namespace lci::launcher {
 namespace {

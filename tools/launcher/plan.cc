@@ -1,40 +1,25 @@
 #include "tools/launcher/plan.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <string_view>
 #include <utility>
 
 #include "lci/base/env.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/boot/job_id.h"
+#include "lci/io/files.h"
 #include "lci/io/handshake.h"
 #include "tools/launcher/agent.h"
 #include "tools/launcher/hosts.h"
 
 namespace lci::launcher {
-namespace {
-
-base::StatusOr<std::string> random_hex(size_t bytes) {
-  std::vector<unsigned char> raw(bytes);
-  if (getrandom(raw.data(), bytes, 0) != static_cast<ssize_t>(bytes)) {
-    return base::InternalError("the kernel gives no random bytes");
-  }
-  std::string text;
-  for (unsigned char byte : raw) base::StrAppend(&text, base::Hex(byte, 2));
-  return text;
-}
-
-}  // namespace
-
 std::string host_name() {
   char name[256] = {};
   if (gethostname(name, sizeof(name) - 1) != 0) return "localhost";
@@ -43,22 +28,17 @@ std::string host_name() {
 
 namespace {
 
-base::StatusOr<std::string> read_text(const std::string& path) {
-  std::ifstream file(path);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) return base::InvalidArgumentError(base::StrCat(path, ": ", std::strerror(errno)));
-  return text.str();
-}
-
 // Returns the hosts that the user or Slurm names. Empty: none, so the job runs on this machine.
 base::StatusOr<std::vector<host_slots>> find_hosts(const launch_options& options,
                                                    std::string* default_agent_text) {
   *default_agent_text = default_agent;
   if (!options.host_list.empty()) return parse_host_list("--host", options.host_list);
   if (!options.host_file.empty()) {
-    const base::StatusOr<std::string> text = read_text(options.host_file);
-    if (!text.ok()) return text.status();
+    const std::optional<std::string> text = io::read_file(options.host_file);
+    if (!text) {
+      return base::InvalidArgumentError(
+          base::StrCat(options.host_file, ": ", std::strerror(errno)));
+    }
     return parse_host_file(options.host_file, *text);
   }
   const std::optional<std::string> nodes = base::env_text("SLURM_JOB_NODELIST");
@@ -233,11 +213,11 @@ base::Status plan_programs(const launch_options& options, job_plan* job) {
 
 // Checks the programs of the ranks of this host. Programs of other hosts may be missing here.
 base::Status check_here(job_plan* job, const launch_options& options) {
-  for (const host_plan& host : job->hosts) {
+  for (size_t node = 0; node < job->hosts.size(); ++node) {
+    const host_plan& host = job->hosts[node];
     const bool here = host.start.size() == 2 && host.start[1] == helper_argument;
     if (job->helpers && !here) continue;
-    rank_assignment there = own_assignment(*job, options);
-    there.ranks = host.ranks;
+    rank_assignment there = assignment_of(*job, options, node, "");
     if (const base::Status s = find_programs(&there); !s.ok()) return s;
     for (size_t i = 0; i < there.programs.size(); ++i) {
       if (!there.programs[i].file.empty()) job->programs[i].file = there.programs[i].file;
@@ -247,12 +227,8 @@ base::Status check_here(job_plan* job, const launch_options& options) {
 }
 
 base::Status plan_secrets(const launch_options& options, job_plan* job) {
-  base::StatusOr<std::string> id = random_hex(8);
-  if (!id.ok()) return id.status();
-  base::StatusOr<std::string> token = random_hex(16);
-  if (!token.ok()) return token.status();
-  job->id = *std::move(id);
-  job->token = *std::move(token);
+  job->id = boot::random_hex(16);
+  job->token = boot::random_hex(32);
   if (options.node_rank < 0) return base::OkStatus();
   const base::StatusOr<std::string> by_hand = token_by_hand();
   if (!by_hand.ok()) return by_hand.status();
@@ -276,6 +252,15 @@ base::StatusOr<std::string> token_by_hand() {
                                                    " are accepted"));
   }
   return token;
+}
+
+std::vector<size_t> children_of(const job_plan& job, size_t node, int fan_out) {
+  std::vector<size_t> children;
+  const auto width = static_cast<size_t>(fan_out);
+  for (size_t i = 0; i < width && width * (node + 1) + i < job.hosts.size(); ++i) {
+    children.push_back(width * (node + 1) + i);
+  }
+  return children;
 }
 
 base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment) {

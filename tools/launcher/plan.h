@@ -6,6 +6,7 @@
 
 #include "lci/base/status.h"
 #include "tools/launcher/options.h"
+#include "tools/launcher/rank_assignment.h"
 #include "tools/launcher/topology.h"
 
 namespace lci::launcher {
@@ -21,14 +22,6 @@ struct host_plan {
   std::vector<std::string> start;  // the command that starts the helper; empty: started by hand
 };
 
-// One program of a job. Its ranks are consecutive; the next program has the ranks after them.
-struct program_plan {
-  int first_rank = 0;
-  std::vector<std::string> command;
-  std::string file;                      // on this host; empty: no rank of this host runs it
-  std::string wdir;                      // empty: lcrun's directory, if there are no helpers
-  std::vector<std::string> environment;  // NAME=VALUE, added for its ranks
-};
 // Returns the program that `rank` runs.
 const program_plan& program_of(const std::vector<program_plan>& programs, int rank);
 
@@ -48,23 +41,13 @@ struct job_plan {
   bool helpers = false;
 };
 
+// The hosts that host `node` starts. lcrun starts the first `fan_out` hosts, the first of these
+// starts the next `fan_out` hosts, and so on.
+std::vector<size_t> children_of(const job_plan& job, size_t node, int fan_out);
+
 // Returns NotFound or PermissionDenied if the program or the directory cannot be used on this host,
 // and InvalidArgument if options contradict each other or the environment.
 base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment);
-
-// The ranks of one host, and what is needed to start them.
-struct rank_assignment {
-  std::string host;
-  std::vector<program_plan> programs;    // of the job; those of this host's ranks have a file
-  std::vector<std::string> environment;  // NAME=VALUE; those of the program are added,
-  std::vector<std::string> own;          // then these, then those of the rank
-  std::string mark;                      // orphan_reaper.h
-  std::vector<int> ranks;                // ascending
-  int stdin_rank = launch_options::no_rank;
-  binding bind_to = binding::none;
-  mapping map_by = mapping::slot;
-  bool report_bindings = false;
-};
 
 // One rank of an assignment.
 struct rank_plan {
@@ -78,8 +61,18 @@ rank_plan plan_rank(const rank_assignment& assigned, int local_rank, const topol
 // The processors of this host, if `assigned` needs them; else none.
 topology topology_for(const rank_assignment& assigned);
 
-// The assignment of a job without helpers.
-rank_assignment own_assignment(const job_plan& job, const launch_options& options);
+// The assignment of host `node`. Its ranks reach the bootstrap server at `boot_address`; empty: there
+// is none.
+rank_assignment assignment_of(const job_plan& job, const launch_options& options, size_t node,
+                              const std::string& boot_address);
+
+// Whether an assignment from another host is consistent: ascending ranks, a program for each, values
+// in their range.
+bool is_valid(const rank_assignment& assigned);
+
+// Completes an assignment from another host: names this host, and adds the variables of this process
+// that the assignment does not set.
+void complete(rank_assignment* assigned);
 
 // Finds the files of the programs that ranks of `assigned` run, and sets their `file`. NotFound or
 // PermissionDenied names the program or the directory.

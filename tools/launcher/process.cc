@@ -1,6 +1,5 @@
 #include "tools/launcher/process.h"
 
-#include <dirent.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -18,6 +17,7 @@
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/io/files.h"
 
 namespace lci::launcher {
 namespace {
@@ -42,8 +42,16 @@ rlimit& first_file_limit() {
   return limit;
 }
 
-// Prepares a child, after the fork.
-void become_child(pid_t parent) {
+// Runs run() in a child, which does not return from it. The error begins with `what`.
+template <class Run>
+base::StatusOr<pid_t> start_child(const std::string& what, const Run& run) {
+  const pid_t parent = getpid();
+  const pid_t child = fork();
+  if (child < 0) return base::ErrnoToStatus(errno, what);
+  if (child > 0) {
+    setpgid(child, child);  // in both processes, because either may be first
+    return child;
+  }
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (getppid() != parent) _exit(127);  // the parent has died before the call of prctl
@@ -52,12 +60,13 @@ void become_child(pid_t parent) {
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
   if (first_file_limit().rlim_max != 0) setrlimit(RLIMIT_NOFILE, &first_file_limit());
+  run();
+  _exit(127);
 }
 
-[[noreturn]] void run_in_child(const rank_plan& rank, const rank_streams& streams, pid_t parent,
+[[noreturn]] void run_in_child(const rank_plan& rank, const rank_streams& streams,
                                const std::vector<char*>& arguments,
                                const std::vector<char*>& environment) {
-  become_child(parent);
   if (streams.in >= 0 && dup2(streams.in, STDIN_FILENO) < 0) fail_in_child(rank, "stdin");
   if (streams.out >= 0 && dup2(streams.out, STDOUT_FILENO) < 0) fail_in_child(rank, "stdout");
   if (streams.error >= 0 && dup2(streams.error, STDERR_FILENO) < 0) fail_in_child(rank, "stderr");
@@ -80,14 +89,8 @@ void become_child(pid_t parent) {
 base::StatusOr<pid_t> spawn(const rank_plan& rank, const rank_streams& streams) {
   const std::vector<char*> environment = pointers(rank.environment);
   const std::vector<char*> arguments = pointers(rank.program->command);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) {
-    return base::ErrnoToStatus(errno, base::StrCat("no process for rank ", rank.rank));
-  }
-  if (child == 0) run_in_child(rank, streams, parent, arguments, environment);
-  setpgid(child, child);  // in both processes, because either may be first
-  return child;
+  return start_child(base::StrCat("no process for rank ", rank.rank),
+                     [&] { run_in_child(rank, streams, arguments, environment); });
 }
 
 void raise_file_limit() {
@@ -101,47 +104,35 @@ void raise_file_limit() {
 base::StatusOr<pid_t> start_agent(const std::vector<std::string>& command, int in, int out,
                                   int error) {
   const std::vector<char*> arguments = pointers(command);
-  const pid_t parent = getpid();
-  const pid_t child = fork();
-  if (child < 0) return base::ErrnoToStatus(errno, base::StrCat("no process for ", command[0]));
-  if (child == 0) {
-    become_child(parent);
+  return start_child(base::StrCat("no process for ", command[0]), [&] {
     if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(error, 2) < 0) _exit(126);
     execvp(arguments[0], arguments.data());
     const std::string line = base::StrCat(command[0], ": ", std::strerror(errno), "\n");
     if (write(STDERR_FILENO, line.data(), line.size()) < 0) _exit(126);
-    _exit(127);
-  }
-  setpgid(child, child);
-  return child;
+  });
 }
 
 void continue_stopped(const std::vector<pid_t>& groups) {
-  DIR* const proc = opendir("/proc");
-  if (proc == nullptr) {
+  const std::vector<std::string> processes = io::list_directory("/proc");
+  if (processes.empty()) {
     for (const pid_t group : groups) kill(-group, SIGCONT);
-    return;
   }
-  while (const dirent* const entry = readdir(proc)) {
-    const pid_t pid = std::atoi(entry->d_name);
+  for (const std::string& process : processes) {
+    const pid_t pid = std::atoi(process.c_str());
     if (pid <= 0) continue;
-    std::FILE* const file = std::fopen(base::StrCat("/proc/", pid, "/stat").c_str(), "re");
-    if (file == nullptr) continue;
-    char text[512] = {};
-    const size_t size = std::fread(text, 1, sizeof(text) - 1, file);
-    std::fclose(file);
+    const std::string stat = io::read_file(base::StrCat("/proc/", pid, "/stat")).value_or("");
     // Behind the name, which may contain anything: the state, the parent, and the group.
-    const size_t end_of_name = std::string_view(text, size).rfind(") ");
-    if (end_of_name == std::string_view::npos) continue;
+    const size_t end_of_name = stat.rfind(") ");
+    if (end_of_name == std::string::npos) continue;
     char state = 0;
     pid_t parent = 0;
     pid_t group = 0;
-    if (std::sscanf(text + end_of_name + 2, "%c %d %d", &state, &parent, &group) != 3) continue;
+    const char* const rest = stat.c_str() + end_of_name + 2;
+    if (std::sscanf(rest, "%c %d %d", &state, &parent, &group) != 3) continue;
     if (state == 'T' && std::find(groups.begin(), groups.end(), group) != groups.end()) {
       kill(pid, SIGCONT);
     }
   }
-  closedir(proc);
 }
 
 std::string describe_status(int wait_status) {

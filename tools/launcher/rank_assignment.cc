@@ -32,6 +32,25 @@ std::string_view name_of(std::string_view assignment) {
   return assignment.substr(0, assignment.find('='));
 }
 
+bool has_programs(const std::vector<program_plan>& programs) {
+  int least = 0;
+  for (const program_plan& program : programs) {
+    if (program.command.empty() || program.first_rank < least) return false;
+    least = program.first_rank;
+  }
+  return !programs.empty() && programs[0].first_rank == 0;
+}
+
+bool is_ascending(const std::vector<int>& ranks) {
+  constexpr int limit = 1 << 24;
+  int least = 0;
+  for (const int rank : ranks) {
+    if (rank < least) return false;
+    least = rank + 1;
+  }
+  return !ranks.empty() && ranks.back() < limit;
+}
+
 }  // namespace
 
 const program_plan& program_of(const std::vector<program_plan>& programs, int rank) {
@@ -87,19 +106,39 @@ void set_variable(std::vector<std::string>* environment, const std::string& assi
   environment->push_back(assignment);
 }
 
-rank_assignment own_assignment(const job_plan& job, const launch_options& options) {
-  rank_assignment own;
-  own.host = job.hosts[0].name;
-  own.programs = job.programs;
-  own.environment = job.environment;
-  own.own = job.own;
-  own.mark = mark_of(job.id, 0);
-  own.ranks = job.hosts[0].ranks;
-  own.stdin_rank = job.stdin_rank;
-  own.bind_to = binding_of(options);
-  own.map_by = options.map_by;
-  own.report_bindings = options.report_bindings;
-  return own;
+rank_assignment assignment_of(const job_plan& job, const launch_options& options, size_t node,
+                              const std::string& boot_address) {
+  rank_assignment made;
+  made.host = job.hosts[node].name;
+  made.mark = mark_of(job.id, static_cast<int>(node));
+  made.programs = job.programs;
+  made.environment = job.helpers ? job.sent : job.environment;
+  made.own = job.own;
+  if (!boot_address.empty()) made.own.push_back(base::StrCat("LCI_BOOT_ADDR=", boot_address));
+  made.ranks = job.hosts[node].ranks;
+  if (std::binary_search(made.ranks.begin(), made.ranks.end(), job.stdin_rank)) {
+    made.stdin_rank = job.stdin_rank;
+  }
+  made.bind_to = binding_of(options);
+  made.map_by = options.map_by;
+  made.report_bindings = options.report_bindings;
+  return made;
+}
+
+bool is_valid(const rank_assignment& assigned) {
+  return is_ascending(assigned.ranks) && has_programs(assigned.programs) &&
+         assigned.bind_to >= binding::none && assigned.bind_to <= binding::socket &&
+         assigned.map_by >= mapping::slot && assigned.map_by <= mapping::node &&
+         base::StartsWith(assigned.mark, "LCI_JOB_NODE=");
+}
+
+void complete(rank_assignment* assigned) {
+  assigned->host = host_name();
+  const std::vector<std::string> added = std::exchange(assigned->environment, {});
+  for (char* const* entry = environ; *entry != nullptr; ++entry) {
+    assigned->environment.push_back(*entry);
+  }
+  for (const std::string& variable : added) set_variable(&assigned->environment, variable);
 }
 
 topology topology_for(const rank_assignment& assigned) {
@@ -134,15 +173,15 @@ std::string describe(const job_plan& job, const launch_options& options) {
                     program.wdir.empty() ? "" : base::StrCat(" in ", program.wdir));
   }
   text.push_back('\n');
-  for (const host_plan& host : job.hosts) {
+  for (size_t node = 0; node < job.hosts.size(); ++node) {
+    const host_plan& host = job.hosts[node];
     if (job.helpers) {
       base::StrAppend(
           &text, "  ", host.name, ": ",
           host.start.empty() ? "lcrun is started there by hand" : base::StrJoin(host.start, " "),
           "\n");
     }
-    rank_assignment there = own_assignment(job, options);
-    there.ranks = host.ranks;
+    rank_assignment there = assignment_of(job, options, node, "");
     // The processors of another host are known only there.
     if (job.helpers) there.bind_to = binding::none;
     const topology processors = topology_for(there);

@@ -47,11 +47,9 @@ class rank_group {
   // their start, and other signals have no effect.
   virtual void signal(int signal) = 0;
 
-  // Handles the end of a child of this process. Returns false if the child is not of this group.
-  virtual bool child_ended(pid_t pid, int status) = 0;
-
-  // Handles a child of this process that was stopped or continued. Ignores children of others.
-  virtual void child_stopped(pid_t pid, bool stopped) = 0;
+  // Handles a child of this process that has ended, or was stopped or continued; `status` is that of
+  // waitpid(2). Ignores children that are not of this group.
+  virtual void child_changed(pid_t pid, int status) = 0;
 
   // Call before each wait of the loop, because output_room() may have changed.
   virtual void before_wait() = 0;

@@ -5,28 +5,26 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
-#include "lci/base/strings.h"
+#include "tools/launcher/pipe.h"
 
 namespace lci::launcher {
 
 base::StatusOr<std::unique_ptr<rank_input>> rank_input::make(io::event_loop* loop,
                                                              std::function<void(size_t)> written) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) {
-    return base::InternalError(base::StrCat("no pipe: ", std::strerror(errno)));
-  }
+  base::StatusOr<pipe_ends> pipe = make_pipe("no pipe for the input");
+  if (!pipe.ok()) return pipe.status();
   std::unique_ptr<rank_input> made(new rank_input(loop, std::move(written)));
-  made->rank_end_.reset(ends[0]);
-  made->pipe_.reset(ends[1]);
-  fcntl(ends[1], F_SETFL, O_NONBLOCK);
-  made->watched_ = loop->watch(ends[1], 0, [input = made.get()] { input->write_some(); });
+  made->rank_end_ = std::move(pipe->read);
+  made->pipe_ = std::move(pipe->write);
+  const int fd = made->pipe_.get();
+  fcntl(fd, F_SETFL, O_NONBLOCK);
+  made->watched_ = loop->watch(fd, 0, [input = made.get()] { input->write_some(); });
   return made;
 }
 
-void rank_input::add(const std::string& bytes) {
+void rank_input::add(std::string_view bytes) {
   if (!pipe_) return;
   if (bytes.empty()) ends_ = true;
   bytes_ += bytes;

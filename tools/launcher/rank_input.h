@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "lci/base/status.h"
 #include "lci/io/event_loop.h"
@@ -12,7 +13,7 @@
 
 namespace lci::launcher {
 
-// A pipe through which a helper writes lcrun's standard input to a rank.
+// A pipe through which lcrun's standard input is written to a rank.
 //
 // Thread safety: the thread of the event loop.
 class rank_input {
@@ -31,7 +32,9 @@ class rank_input {
 
   // Adds bytes for the rank; empty: the end of the input. Ignored after the rank has closed its
   // end.
-  void add(const std::string& bytes);
+  void add(std::string_view bytes);
+  // Whether all bytes have been written, and the rank may read more.
+  bool wants_more() const { return pipe_ && bytes_.empty(); }
 
  private:
   rank_input(io::event_loop* loop, std::function<void(size_t)> written)

@@ -1,12 +1,9 @@
 #include "tools/launcher/remote_rank_group.h"
 
-#include <poll.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <climits>
 #include <cstdint>
 #include <map>
 #include <string_view>
@@ -20,18 +17,17 @@
 #include "lci/io/framed_connection.h"
 #include "lci/io/socket.h"
 #include "tools/launcher/agents.h"
-#include "tools/launcher/assignment_frame.h"
 #include "tools/launcher/binding.h"
 #include "tools/launcher/helper_listener.h"
+#include "tools/launcher/launch_request.h"
 #include "tools/launcher/output.h"
+#include "tools/launcher/standard_input.h"
 #include "tools/launcher/wire.h"
 
 namespace lci::launcher {
 namespace {
 
 constexpr int failed_exit_code = 1;
-// For agents, after their helpers have finished.
-constexpr std::chrono::seconds agents_end(5);
 // The number of unauthenticated connections that are accepted in addition to one for each host.
 constexpr size_t extra_unauthenticated = 256;
 
@@ -41,9 +37,8 @@ struct host_state {
   std::string name;
   phase now = phase::awaited;
   std::shared_ptr<io::framed_connection> connection;  // while `here` or `working`
-  std::vector<bool> running;                          // by local rank
-  int running_count = 0;
-  int processors = 0;      // 0: not yet known
+  int running = 0;                                    // ranks
+  int processors = 0;                                 // 0: not yet known
   size_t output_owed = 0;  // bytes received, but not yet confirmed by output_taken
 };
 
@@ -53,38 +48,36 @@ class remote_rank_group final : public rank_group,
                                 agents::events {
  public:
   remote_rank_group(io::event_loop* loop, rank_group::events* to, const launch_options& options,
-                    const job_plan& plan, std::string boot_port)
+                    const job_plan& plan, helper_listener listener, std::string boot_port)
       : loop_(loop),
         to_(to),
         options_(options),
         plan_(plan),
         boot_port_(std::move(boot_port)),
-        agents_(loop, this) {
+        agents_(loop, this),
+        addresses_(std::move(listener.addresses)),
+        acceptor_(std::make_unique<io::acceptor>(
+            loop, static_cast<io::acceptor::events*>(this), std::move(listener.socket),
+            wire::protocol, plan.token, plan.hosts.size() + extra_unauthenticated)),
+        is_running_(static_cast<size_t>(plan.ranks)) {
     for (const host_plan& host : plan.hosts) {
-      hosts_.push_back({host.name, phase::awaited, nullptr, {}, 0, 0, 0});
+      hosts_.push_back({host.name, phase::awaited, nullptr, 0, 0, 0});
     }
   }
   ~remote_rank_group() override {
     loop_->cancel(start_timer_);
-    loop_->forget(input_watched_);
     for (const host_state& host : hosts_) {
       if (host.connection != nullptr) host.connection->close();
     }
   }
 
-  base::Status listen(const reachable& at);
-
   void start() override;
   bool busy() const override { return !cancelled_ && (!ranks_assigned_ || running_ > 0); }
-  bool is_running(int rank) const override {
-    const size_t node = node_of(rank);
-    const size_t local = local_rank(node, rank);
-    return local < hosts_[node].running.size() && hosts_[node].running[local];
-  }
+  bool is_running(int rank) const override { return is_running_[static_cast<size_t>(rank)]; }
   const std::string& host_of(int rank) const override { return hosts_[node_of(rank)].name; }
   void signal(int signal) override;
-  bool child_ended(pid_t pid, int status) override { return agents_.child_ended(pid, status); }
-  void child_stopped(pid_t, bool) override {}  // all children are agents
+  // All children are agents.
+  void child_changed(pid_t pid, int status) override { agents_.child_changed(pid, status); }
   void before_wait() override;
   void finish(int code) override;
 
@@ -92,12 +85,9 @@ class remote_rank_group final : public rank_group,
   size_t node_of(int rank) const {
     return static_cast<size_t>(plan_.host_of[static_cast<size_t>(rank)]);
   }
-  // SIZE_MAX if `rank` is not a rank of this host.
-  size_t local_rank(size_t node, int rank) const {
-    const std::vector<int>& ranks = plan_.hosts[node].ranks;
-    const auto found = std::lower_bound(ranks.begin(), ranks.end(), rank);
-    if (found == ranks.end() || *found != rank) return SIZE_MAX;
-    return static_cast<size_t>(found - ranks.begin());
+  // Whether a host may report about the rank.
+  bool is_of(size_t node, uint32_t rank) const {
+    return ranks_assigned_ && rank < is_running_.size() && node_of(static_cast<int>(rank)) == node;
   }
 
   std::string admit(const std::shared_ptr<io::framed_connection>& peer, uint32_t request,
@@ -109,16 +99,19 @@ class remote_rank_group final : public rank_group,
   void agent_line(int node, const std::string& line) override;
   void agent_ended(int node, const std::string& how) override;
 
-  wire::launch_request launch_request_for(size_t node) const;
-  std::vector<size_t> children_of(size_t node) const;
   void assign_ranks();
-  void warn_of_oversubscription();
   void start_is_late();
-  bool rank_ended(size_t node, const wire::rank_ended& frame);
-  bool output(size_t node, const wire::output& frame);
-  void lose(size_t node, const std::string& why);
+  // Handle a frame of host `node`. Return false if it is invalid.
+  bool take(size_t node, const wire::output& frame);
+  bool take(size_t node, const wire::input_taken& frame);
+  bool take(size_t node, const wire::rank_ended& frame);
+  bool take(size_t node, const wire::rank_stopped& frame);
+  bool take(size_t node, const wire::failed& frame);
+  bool take(size_t node, const wire::agent_line& frame);
+  bool take(size_t node, const wire::agent_ended& frame);
+  bool take(size_t node, const wire::finished& frame);
   void gone(size_t node);
-  void read_input();
+  void send_input(std::string_view bytes);
 
   io::event_loop* const loop_;
   rank_group::events* const to_;
@@ -126,59 +119,33 @@ class remote_rank_group final : public rank_group,
   const job_plan& plan_;
   const std::string boot_port_;
   agents agents_;
-  std::vector<std::string> addresses_;  // where helpers connect
+  const std::vector<std::string> addresses_;  // where helpers connect
   std::unique_ptr<io::acceptor> acceptor_;
   std::vector<host_state> hosts_;
   std::map<const io::framed_connection*, size_t> node_of_connection_;
-  size_t here_ = 0;  // hosts that have connected
-  int running_ = 0;  // ranks of all hosts
+  size_t here_ = 0;               // hosts that have connected
+  std::vector<bool> is_running_;  // by rank
+  int running_ = 0;               // ranks of all hosts
   bool ranks_assigned_ = false;
   bool cancelled_ = false;  // before the ranks were assigned
   bool ending_ = false;     // finish() runs
   size_t input_window_ = wire::window;
-  io::event_loop::id input_watched_ = 0;
+  std::unique_ptr<standard_input> input_;  // null: no rank reads it, or the rank has ended
   io::event_loop::id start_timer_ = 0;
 };
 
 // Start.
 
-base::Status remote_rank_group::listen(const reachable& at) {
-  base::StatusOr<helper_listener> listener = listen_for_helpers(at, options_, plan_.token);
-  if (!listener.ok()) return listener.status();
-  addresses_ = listener->addresses;
-  acceptor_ = std::make_unique<io::acceptor>(
-      loop_, static_cast<io::acceptor::events*>(this), std::move(listener->socket), wire::protocol,
-      plan_.token, plan_.hosts.size() + extra_unauthenticated);
-  return base::OkStatus();
-}
-
-wire::launch_request remote_rank_group::launch_request_for(size_t node) const {
-  wire::launch_request request;
-  request.token = plan_.token;
-  request.node = static_cast<uint32_t>(node);
-  request.host_timeout_ms = static_cast<uint32_t>(options_.host_timeout.count());
-  request.start_timeout_ms = static_cast<uint32_t>(options_.start_timeout.count());
-  request.addresses = addresses_;
-  return request;
-}
-
-// The hosts that host `node` starts. lcrun starts the first `fan_out` hosts, the first of these
-// starts the next `fan_out` hosts, and so on.
-std::vector<size_t> remote_rank_group::children_of(size_t node) const {
-  std::vector<size_t> children;
-  const auto width = static_cast<size_t>(options_.fan_out);
-  for (size_t i = 0; i < width && width * (node + 1) + i < hosts_.size(); ++i) {
-    children.push_back(width * (node + 1) + i);
-  }
-  return children;
-}
-
 void remote_rank_group::start() {
   start_timer_ = loop_->at(io::steady::now() + options_.start_timeout, [this] { start_is_late(); });
+  wire::launch_request request = launch_request_of(options_, 0);
+  request.token = plan_.token;
+  request.addresses = addresses_;
   const size_t first = std::min(hosts_.size(), static_cast<size_t>(options_.fan_out));
   for (size_t node = 0; node < first && !cancelled_; ++node) {
     const std::vector<std::string>& command = plan_.hosts[node].start;
-    if (!command.empty()) agents_.start(static_cast<int>(node), command, launch_request_for(node));
+    request.node = static_cast<uint32_t>(node);
+    if (!command.empty()) agents_.start(static_cast<int>(node), command, request);
   }
 }
 
@@ -218,7 +185,7 @@ std::string remote_rank_group::admit(const std::shared_ptr<io::framed_connection
   peer->hand_over(this, wire::max_helper_body);
   io::tune_connection(peer->fd(), options_.host_timeout);
   wire::adopted frame;
-  for (const size_t child : children_of(hello.node)) {
+  for (const size_t child : children_of(plan_, hello.node, options_.fan_out)) {
     frame.children.push_back({static_cast<uint32_t>(child), plan_.hosts[child].start});
   }
   wire::send(*peer, frame);
@@ -231,39 +198,32 @@ void remote_rank_group::no_descriptors(int error) {
               base::StrCat("can't accept the connections of hosts: ", base::error_text(error)));
 }
 
-void remote_rank_group::warn_of_oversubscription() {
-  if (options_.oversubscribe) return;
-  std::vector<host_load> loads;
-  for (const host_state& host : hosts_) {
-    loads.push_back({host.name, host.running_count, host.processors});
-  }
-  const std::string hosts = oversubscription(loads);
-  if (!hosts.empty()) to_->message(base::StrCat("warning: ", hosts));
-}
-
 void remote_rank_group::assign_ranks() {
   ranks_assigned_ = true;
   loop_->cancel(std::exchange(start_timer_, 0));
   acceptor_ = nullptr;
+  std::vector<host_load> loads;
   for (size_t node = 0; node < hosts_.size(); ++node) {
-    const host_plan& plan = plan_.hosts[node];
     host_state& host = hosts_[node];
-    host.running.assign(plan.ranks.size(), true);
-    host.running_count = static_cast<int>(plan.ranks.size());
-    running_ += host.running_count;
+    host.running = static_cast<int>(plan_.hosts[node].ranks.size());
+    loads.push_back({host.name, host.running, host.processors});
   }
-  warn_of_oversubscription();
+  running_ = plan_.ranks;
+  is_running_.assign(is_running_.size(), true);
+  const std::string overloaded = options_.oversubscribe ? "" : oversubscription(loads);
+  if (!overloaded.empty()) to_->message(base::StrCat("warning: ", overloaded));
   for (size_t node = 0; node < hosts_.size(); ++node) {
     host_state& host = hosts_[node];
     if (host.now != phase::here) continue;
     host.now = phase::working;
     // The ranks reach this machine by the address to which their helper has connected.
     const std::string address = io::local_address(host.connection->fd()).value_or("");
-    const wire::rank_assignment frame =
-        to_frame(plan_, options_, node,
-                 base::StrCat(address.substr(0, address.rfind(':')), ":", boot_port_));
-    if (frame.stdin_rank != wire::no_rank) {
-      input_watched_ = loop_->watch(STDIN_FILENO, POLLIN, [this] { read_input(); });
+    const wire::rank_assignment frame{
+        assignment_of(plan_, options_, node,
+                      base::StrCat(address.substr(0, address.rfind(':')), ":", boot_port_))};
+    if (frame.stdin_rank != launch_options::no_rank) {
+      input_ = std::make_unique<standard_input>(
+          loop_, [this](std::string_view bytes) { send_input(bytes); });
     }
     wire::send(*host.connection, frame);
   }
@@ -274,84 +234,68 @@ void remote_rank_group::assign_ranks() {
 bool remote_rank_group::on_frame(io::framed_connection& from, const io::frame_header& header,
                                  std::string_view body) {
   const size_t node = node_of_connection_.at(&from);
-  host_state& host = hosts_[node];
-  switch (static_cast<wire::kind>(header.kind)) {
-    case wire::kind::output: {
-      wire::output frame;
-      return wire::decode(body, &frame) && output(node, frame);
-    }
-    case wire::kind::input_taken: {
-      wire::input_taken frame;
-      if (!wire::decode(body, &frame) || frame.bytes > wire::window - input_window_) return false;
-      input_window_ += frame.bytes;
-      return true;
-    }
-    case wire::kind::rank_ended: {
-      wire::rank_ended frame;
-      return wire::decode(body, &frame) && rank_ended(node, frame);
-    }
-    case wire::kind::rank_stopped: {
-      wire::rank_stopped frame;
-      if (!wire::decode(body, &frame)) return false;
-      const auto rank = static_cast<int>(std::min<uint32_t>(frame.rank, INT_MAX));
-      if (local_rank(node, rank) >= host.running.size()) return false;
-      to_->rank_stopped(rank, frame.stopped != 0);
-      return true;
-    }
-    case wire::kind::failed: {
-      wire::failed frame;
-      if (!wire::decode(body, &frame)) return false;
-      const auto code = static_cast<int>(frame.code & 0xff);
-      to_->failed(code != 0 ? code : failed_exit_code, printable(frame.what));
-      return true;
-    }
-    case wire::kind::agent_line: {
-      wire::agent_line frame;
-      if (!wire::decode(body, &frame) || frame.node >= hosts_.size()) return false;
-      agent_line(static_cast<int>(frame.node), frame.line);
-      return true;
-    }
-    case wire::kind::agent_ended: {
-      wire::agent_ended frame;
-      if (!wire::decode(body, &frame) || frame.node >= hosts_.size()) return false;
-      agent_ended(static_cast<int>(frame.node), frame.how);
-      return true;
-    }
-    case wire::kind::finished: {
-      wire::finished frame;
-      if (!ending_ || !wire::decode(body, &frame)) return false;
-      const std::shared_ptr<io::framed_connection> last = host.connection;
-      gone(node);
-      last->close();
-      return true;
-    }
-    default:
-      return false;
-  }
+  return wire::dispatch<wire::output, wire::input_taken, wire::rank_ended, wire::rank_stopped,
+                        wire::failed, wire::agent_line, wire::agent_ended, wire::finished>(
+      header.kind, body, [&](const auto& frame) { return take(node, frame); });
 }
 
-bool remote_rank_group::rank_ended(size_t node, const wire::rank_ended& frame) {
+bool remote_rank_group::take(size_t node, const wire::output& frame) {
   host_state& host = hosts_[node];
-  const size_t local = local_rank(node, static_cast<int>(frame.rank));
-  if (local >= host.running.size() || !host.running[local]) return false;
-  host.running[local] = false;
-  --host.running_count;
-  --running_;
-  const auto rank = static_cast<int>(frame.rank);
-  if (rank == plan_.stdin_rank) loop_->forget(std::exchange(input_watched_, 0));
-  to_->rank_ended(rank, static_cast<int>(frame.status));
-  return true;
-}
-
-bool remote_rank_group::output(size_t node, const wire::output& frame) {
-  host_state& host = hosts_[node];
-  if (local_rank(node, static_cast<int>(frame.rank)) >= host.running.size() ||
-      (frame.stream != 1 && frame.stream != 2) ||
+  if (!is_of(node, frame.rank) || (frame.stream != 1 && frame.stream != 2) ||
       host.output_owed + frame.bytes.size() > wire::window) {
     return false;
   }
   host.output_owed += frame.bytes.size();
   to_->rank_output(static_cast<int>(frame.rank), static_cast<int>(frame.stream), frame.bytes);
+  return true;
+}
+
+bool remote_rank_group::take(size_t, const wire::input_taken& frame) {
+  if (frame.bytes > wire::window - input_window_) return false;
+  input_window_ += frame.bytes;
+  return true;
+}
+
+bool remote_rank_group::take(size_t node, const wire::rank_ended& frame) {
+  if (!is_of(node, frame.rank) || !is_running_[frame.rank]) return false;
+  is_running_[frame.rank] = false;
+  --hosts_[node].running;
+  --running_;
+  const auto rank = static_cast<int>(frame.rank);
+  if (rank == plan_.stdin_rank) input_ = nullptr;
+  to_->rank_ended(rank, static_cast<int>(frame.status));
+  return true;
+}
+
+bool remote_rank_group::take(size_t node, const wire::rank_stopped& frame) {
+  if (!is_of(node, frame.rank)) return false;
+  to_->rank_stopped(static_cast<int>(frame.rank), frame.stopped != 0);
+  return true;
+}
+
+bool remote_rank_group::take(size_t, const wire::failed& frame) {
+  const auto code = static_cast<int>(frame.code & 0xff);
+  to_->failed(code != 0 ? code : failed_exit_code, printable(frame.what));
+  return true;
+}
+
+bool remote_rank_group::take(size_t, const wire::agent_line& frame) {
+  if (frame.node >= hosts_.size()) return false;
+  agent_line(static_cast<int>(frame.node), frame.line);
+  return true;
+}
+
+bool remote_rank_group::take(size_t, const wire::agent_ended& frame) {
+  if (frame.node >= hosts_.size()) return false;
+  agent_ended(static_cast<int>(frame.node), frame.how);
+  return true;
+}
+
+bool remote_rank_group::take(size_t node, const wire::finished&) {
+  if (!ending_) return false;
+  const std::shared_ptr<io::framed_connection> last = hosts_[node].connection;
+  gone(node);
+  last->close();
   return true;
 }
 
@@ -370,14 +314,11 @@ void remote_rank_group::agent_ended(int node, const std::string& how) {
 }
 
 void remote_rank_group::on_end(io::framed_connection& from, const std::string& why) {
-  lose(node_of_connection_.at(&from), why);
-}
-
-void remote_rank_group::lose(size_t node, const std::string& why) {
+  const size_t node = node_of_connection_.at(&from);
   host_state& host = hosts_[node];
   const host_plan& plan = plan_.hosts[node];
-  running_ -= std::exchange(host.running_count, 0);
-  std::fill(host.running.begin(), host.running.end(), false);
+  running_ -= std::exchange(host.running, 0);
+  for (const int rank : plan.ranks) is_running_[static_cast<size_t>(rank)] = false;
   const std::string ranks = base::rank_list(plan.ranks);
   gone(node);
   agents_.kill(static_cast<int>(node));
@@ -396,7 +337,7 @@ void remote_rank_group::gone(size_t node) {
 void remote_rank_group::signal(int signal) {
   if (!ranks_assigned_ && (signal == SIGKILL || signal == SIGTERM)) cancelled_ = true;
   for (const host_state& host : hosts_) {
-    if (host.now == phase::working && host.running_count > 0) {
+    if (host.now == phase::working && host.running > 0) {
       wire::send(*host.connection, wire::signal_ranks{static_cast<uint32_t>(signal)});
     }
   }
@@ -412,24 +353,13 @@ void remote_rank_group::before_wait() {
       host.output_owed = 0;
     }
   }
-  if (input_watched_ != 0) {
-    // The kernel would stop a background job that reads the terminal.
-    const bool background = isatty(STDIN_FILENO) && tcgetpgrp(STDIN_FILENO) != getpgrp();
-    loop_->change(input_watched_,
-                  static_cast<short>(input_window_ > 0 && !background ? POLLIN : 0));
-  }
+  if (input_ != nullptr) input_->before_wait(input_window_);
 }
 
-void remote_rank_group::read_input() {
-  host_state& host = hosts_[node_of(plan_.stdin_rank)];
-  char block[16384];
-  const ssize_t n = read(STDIN_FILENO, block, std::min(sizeof(block), input_window_));
-  if (n < 0 && (errno == EAGAIN || errno == EINTR)) return;
-  const size_t size = n > 0 ? static_cast<size_t>(n) : 0;  // an error ends the input
-  input_window_ -= size;
-  if (host.connection != nullptr)
-    wire::send(*host.connection, wire::input{std::string(block, size)});
-  if (size == 0) loop_->forget(std::exchange(input_watched_, 0));
+void remote_rank_group::send_input(std::string_view bytes) {
+  const host_state& host = hosts_[node_of(plan_.stdin_rank)];
+  input_window_ -= bytes.size();
+  if (host.connection != nullptr) wire::send(*host.connection, wire::input{std::string(bytes)});
 }
 
 // End.
@@ -438,7 +368,7 @@ void remote_rank_group::finish(int code) {
   ending_ = true;
   acceptor_ = nullptr;
   loop_->cancel(std::exchange(start_timer_, 0));
-  loop_->forget(std::exchange(input_watched_, 0));
+  input_ = nullptr;
   for (size_t node = 0; node < hosts_.size(); ++node) {
     host_state& host = hosts_[node];
     if (host.now == phase::awaited) agents_.kill(static_cast<int>(node));
@@ -450,13 +380,7 @@ void remote_rank_group::finish(int code) {
     before_wait();
     loop_->run_once();
   }
-  bool late = false;
-  const io::event_loop::id timer = loop_->at(io::steady::now() + agents_end, [&] {
-    late = true;
-    agents_.kill_all();
-  });
-  while (agents_.any()) loop_->run_once();
-  if (!late) loop_->cancel(timer);
+  agents_.finish();
 }
 
 }  // namespace
@@ -464,8 +388,10 @@ void remote_rank_group::finish(int code) {
 base::StatusOr<std::unique_ptr<rank_group>> make_remote_rank_group(
     io::event_loop* loop, rank_group::events* to, const launch_options& options,
     const job_plan& plan, const reachable& at, const std::string& boot_port) {
-  auto made = std::make_unique<remote_rank_group>(loop, to, options, plan, boot_port);
-  if (base::Status s = made->listen(at); !s.ok()) return s;
+  base::StatusOr<helper_listener> listener = listen_for_helpers(at, options, plan.token);
+  if (!listener.ok()) return listener.status();
+  auto made =
+      std::make_unique<remote_rank_group>(loop, to, options, plan, *std::move(listener), boot_port);
   return base::StatusOr<std::unique_ptr<rank_group>>(std::move(made));
 }
 

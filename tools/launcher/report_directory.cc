@@ -1,6 +1,5 @@
 #include "tools/launcher/report_directory.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -15,6 +14,7 @@
 #include <utility>
 
 #include "lci/base/strings.h"
+#include "lci/io/files.h"
 
 namespace lci::launcher {
 namespace {
@@ -96,13 +96,9 @@ base::StatusOr<io::unique_fd> report_directory::connect(const std::string& job_i
 
 std::vector<std::string> report_directory::jobs() const {
   std::vector<std::string> found;
-  const int copy = openat(fd_.get(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  DIR* const list = copy >= 0 ? fdopendir(copy) : nullptr;
-  if (list == nullptr) return found;
-  while (const dirent* entry = readdir(list)) {
-    if (connect(entry->d_name).ok()) found.emplace_back(entry->d_name);
+  for (const std::string& name : io::list_directory(fd_.get())) {
+    if (connect(name).ok()) found.push_back(name);
   }
-  closedir(list);
   std::sort(found.begin(), found.end());
   return found;
 }

@@ -1,6 +1,5 @@
 #include "tools/launcher/topology.h"
 
-#include <dirent.h>
 #include <sched.h>
 
 #include <algorithm>
@@ -13,6 +12,7 @@
 #include "lci/base/env.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/io/files.h"
 
 namespace lci::launcher {
 namespace {
@@ -49,17 +49,14 @@ std::vector<int> parse_list(std::string_view text) {
 std::map<int, int> numa_nodes(const std::string& sysfs) {
   std::map<int, int> nodes;
   const std::string parent = base::StrCat(sysfs, "/devices/system/node");
-  DIR* dir = opendir(parent.c_str());
-  if (dir == nullptr) return nodes;
-  while (const dirent* entry = readdir(dir)) {
-    std::string_view name = entry->d_name;
+  for (const std::string& entry : io::list_directory(parent)) {
+    std::string_view name = entry;
     if (!base::ConsumePrefix(&name, "node")) continue;
     const std::optional<int> node = number(name);
     if (!node) continue;
-    const std::string list = first_line(base::StrCat(parent, "/", entry->d_name, "/cpulist"));
+    const std::string list = first_line(base::StrCat(parent, "/", entry, "/cpulist"));
     for (const int id : parse_list(list)) nodes[id] = *node;
   }
-  closedir(dir);
   return nodes;
 }
 

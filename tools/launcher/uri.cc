@@ -10,11 +10,10 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <sstream>
 #include <string_view>
 
 #include "lci/base/strings.h"
+#include "lci/io/files.h"
 #include "lci/io/socket.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/plan.h"
@@ -94,13 +93,11 @@ base::StatusOr<job_address> find_job_address(const launch_options& options) {
     if (!token.ok()) return token.status();
     return job_address{options.endpoint, *token};
   }
-  std::ifstream file(options.endpoint);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) {
+  const std::optional<std::string> text = io::read_file(options.endpoint);
+  if (!text) {
     return base::UnavailableError(base::StrCat(options.endpoint, ": ", std::strerror(errno)));
   }
-  base::StatusOr<job_address> at = parse_uri(text.str());
+  base::StatusOr<job_address> at = parse_uri(*text);
   if (at.ok()) return at;
   return base::InvalidArgumentError(base::StrCat(options.endpoint, ": ", at.status().message()));
 }

@@ -1,6 +1,5 @@
 // The frames between lcrun and its helpers on the hosts, in the format of lci/io/framing.h. A body
-// consists of the fields of the struct below, in the order of its fields(). A field is a u32, a text
-// (u32 size, bytes) or a list (u32 count, elements).
+// consists of the fields of the struct below (lci/io/record.h).
 //
 //   On the helper's standard input, from the process that starts the helper, only:
 //     launch_request   where to connect, and how to authenticate
@@ -35,19 +34,19 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
+#include <tuple>
 #include <vector>
 
-#include "lci/io/bytes.h"
 #include "lci/io/framed_connection.h"
 #include "lci/io/framing.h"
 #include "lci/io/handshake.h"
+#include "lci/io/record.h"
+#include "tools/launcher/rank_assignment.h"
 
 namespace lci::launcher::wire {
 
 constexpr io::protocol protocol = {0x4e52434c, 4, "launcher", "lcrun"};  // the bytes L C R N
 constexpr size_t window = size_t{64} << 10;
-constexpr uint32_t no_rank = 0xffffffff;
 
 // The largest body from a helper and from lcrun.
 constexpr size_t max_helper_body = window + 8192;
@@ -81,10 +80,9 @@ struct launch_request {
   uint32_t host_timeout_ms = 0;   // a peer that does not answer for this time is lost
   uint32_t start_timeout_ms = 0;  // to connect
   std::vector<std::string> addresses;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.token, s.node, s.host_timeout_ms, s.start_timeout_ms, s.addresses);
-  }
+  static constexpr auto fields = std::make_tuple(
+      &launch_request::token, &launch_request::node, &launch_request::host_timeout_ms,
+      &launch_request::start_timeout_ms, &launch_request::addresses);
 };
 
 struct hello {
@@ -93,86 +91,44 @@ struct hello {
   uint32_t nodes = 0;       // the number of hosts that it knows; 0: unknown
   std::string host;         // the name of the host
   uint32_t processors = 0;  // that its ranks may use
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.node, s.nodes, s.host, s.processors);
-  }
+  static constexpr auto fields =
+      std::make_tuple(&hello::node, &hello::nodes, &hello::host, &hello::processors);
 };
 
 // A host that the helper starts.
 struct child {
   uint32_t node = 0;
   std::vector<std::string> command;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.node, s.command);
-  }
+  static constexpr auto fields = std::make_tuple(&child::node, &child::command);
 };
 
 struct adopted {
   static constexpr kind is = kind::adopted;
   std::vector<child> children;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.children);
-  }
+  static constexpr auto fields = std::make_tuple(&adopted::children);
 };
 
-// A program of the job. The next program has the ranks after those of this one.
-struct program {
-  uint32_t first_rank = 0;
-  std::vector<std::string> command;
-  std::string wdir;
-  std::vector<std::string> environment;  // NAME=VALUE
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.first_rank, s.command, s.wdir, s.environment);
-  }
-};
-
-struct rank_assignment {
+// The ranks of a host, without the names of the host and of the files of its programs.
+struct rank_assignment : launcher::rank_assignment {
   static constexpr kind is = kind::rank_assignment;
-  std::string mark;                      // orphan_reaper.h
-  std::vector<program> programs;         // ordered by their ranks, beginning with rank 0
-  std::vector<std::string> environment;  // NAME=VALUE; added to that of the helper
-  std::vector<std::string> own;          // NAME=VALUE; added to that of the program
-  std::vector<uint32_t> ranks;           // ascending
-  uint32_t stdin_rank = no_rank;
-  uint32_t bind_to = 0;  // a value of `binding`
-  uint32_t map_by = 0;   // a value of `mapping`
-  uint32_t report_bindings = 0;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.mark, s.programs, s.environment, s.own, s.ranks, s.stdin_rank, s.bind_to, s.map_by,
-      s.report_bindings);
-  }
 };
 
 struct signal_ranks {
   static constexpr kind is = kind::signal_ranks;
   uint32_t signal = 0;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.signal);
-  }
+  static constexpr auto fields = std::make_tuple(&signal_ranks::signal);
 };
 
 struct input {
   static constexpr kind is = kind::input;
   std::string bytes;  // empty: the end
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.bytes);
-  }
+  static constexpr auto fields = std::make_tuple(&input::bytes);
 };
 
 struct input_taken {
   static constexpr kind is = kind::input_taken;
   uint32_t bytes = 0;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.bytes);
-  }
+  static constexpr auto fields = std::make_tuple(&input_taken::bytes);
 };
 
 struct output {
@@ -180,138 +136,66 @@ struct output {
   uint32_t rank = 0;
   uint32_t stream = 0;  // 1: stdout, 2: stderr
   std::string bytes;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.rank, s.stream, s.bytes);
-  }
+  static constexpr auto fields = std::make_tuple(&output::rank, &output::stream, &output::bytes);
 };
 
 struct output_taken {
   static constexpr kind is = kind::output_taken;
   uint32_t bytes = 0;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.bytes);
-  }
+  static constexpr auto fields = std::make_tuple(&output_taken::bytes);
 };
 
 struct rank_ended {
   static constexpr kind is = kind::rank_ended;
   uint32_t rank = 0;
   uint32_t status = 0;  // of waitpid(2)
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.rank, s.status);
-  }
+  static constexpr auto fields = std::make_tuple(&rank_ended::rank, &rank_ended::status);
 };
 
 struct rank_stopped {
   static constexpr kind is = kind::rank_stopped;
   uint32_t rank = 0;
   uint32_t stopped = 0;  // 0: continued
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.rank, s.stopped);
-  }
+  static constexpr auto fields = std::make_tuple(&rank_stopped::rank, &rank_stopped::stopped);
 };
 
 struct failed {
   static constexpr kind is = kind::failed;
   uint32_t code = 0;  // lcrun's exit code
   std::string what;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.code, s.what);
-  }
+  static constexpr auto fields = std::make_tuple(&failed::code, &failed::what);
 };
 
 struct agent_line {
   static constexpr kind is = kind::agent_line;
   uint32_t node = 0;
   std::string line;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.node, s.line);
-  }
+  static constexpr auto fields = std::make_tuple(&agent_line::node, &agent_line::line);
 };
 
 struct agent_ended {
   static constexpr kind is = kind::agent_ended;
   uint32_t node = 0;
   std::string how;
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.node, s.how);
-  }
+  static constexpr auto fields = std::make_tuple(&agent_ended::node, &agent_ended::how);
 };
 
 struct end {
   static constexpr kind is = kind::end;
   uint32_t code = 0;  // lcrun's exit code
-  template <class Archive, class Self>
-  static void fields(Archive& a, Self& s) {
-    a(s.code);
-  }
+  static constexpr auto fields = std::make_tuple(&end::code);
 };
 
 struct finished {
   static constexpr kind is = kind::finished;
-  template <class Archive, class Self>
-  static void fields(Archive&, Self&) {}
-};
-
-// Encoding and decoding.
-
-class writer {
- public:
-  template <class... Fields>
-  void operator()(const Fields&... fields) {
-    (put(fields), ...);
-  }
-  std::string bytes;
-
- private:
-  void put(uint32_t number) { io::append_le(&bytes, number, 4); }
-  void put(const std::string& text) { io::append_text(&bytes, text); }
-  void put(const child& c) { child::fields(*this, c); }
-  void put(const program& p) { program::fields(*this, p); }
-  template <class Element>
-  void put(const std::vector<Element>& list) {
-    put(static_cast<uint32_t>(list.size()));
-    for (const Element& element : list) put(element);
-  }
-};
-
-class reader {
- public:
-  explicit reader(std::string_view body) : body_(body) {}
-  template <class... Fields>
-  void operator()(Fields&... fields) {
-    (get(fields), ...);
-  }
-  // Whether the body contained exactly the fields that were read.
-  bool complete() const { return body_.complete(); }
-
- private:
-  void get(uint32_t& number) { number = body_.u32(); }
-  void get(std::string& text) { text = std::string(body_.text()); }
-  void get(child& c) { child::fields(*this, c); }
-  void get(program& p) { program::fields(*this, p); }
-  template <class Element>
-  void get(std::vector<Element>& list) {
-    list.clear();
-    // A wrong count ends with the body.
-    for (uint32_t left = body_.u32(); left > 0 && body_.ok(); --left) get(list.emplace_back());
-  }
-
-  io::body_reader body_;
+  static constexpr auto fields = std::make_tuple();
 };
 
 template <class Frame>
 std::string encode(const Frame& frame) {
-  writer body;
-  Frame::fields(body, frame);
-  return std::move(body.bytes);
+  std::string body;
+  io::append_record(&body, frame);
+  return body;
 }
 
 template <class Frame>
@@ -322,9 +206,15 @@ void send(io::framed_connection& to, const Frame& frame) {
 // Returns false if the body is not of this kind.
 template <class Frame>
 bool decode(std::string_view body, Frame* frame) {
-  reader from(body);
-  Frame::fields(from, *frame);
-  return from.complete();
+  return io::decode_record(body, frame);
+}
+
+// Decodes a frame of one of the kinds of `Frames`, and returns take(frame). Returns false if the
+// frame is of another kind, or its body not of this kind.
+template <class... Frames, class Take>
+bool dispatch(uint8_t received, std::string_view body, const Take& take) {
+  const auto is_taken = [&](auto frame) { return decode(body, &frame) && take(frame); };
+  return ((static_cast<kind>(received) == Frames::is && is_taken(Frames{})) || ...);
 }
 
 }  // namespace lci::launcher::wire

@@ -47,28 +47,28 @@ TEST(Wire, FramesComeBackAsTheyWere) {
 
   rank_assignment s;
   s.mark = "M=1";
-  s.programs = {{0, {"p", "x y"}, "/w", {"A=1"}}, {3, {"q"}, "", {}}};
+  s.programs = {{0, {"p", "x y"}, "/w", {"A=1"}, ""}, {3, {"q"}, "", {}, ""}};
   s.environment = {"B=2"};
   s.own = {"C=3"};
   s.ranks = {2, 5};
   s.stdin_rank = 4;
-  s.bind_to = 1;
-  s.map_by = 2;
-  s.report_bindings = 1;
+  s.bind_to = binding::core;
+  s.map_by = mapping::numa;
+  s.report_bindings = true;
   const rank_assignment s2 = again(s);
   EXPECT_EQ(s2.mark, s.mark);
   ASSERT_EQ(s2.programs.size(), 2u);
   EXPECT_EQ(s2.programs[0].command, s.programs[0].command);
   EXPECT_EQ(s2.programs[0].wdir, "/w");
   EXPECT_EQ(s2.programs[0].environment, s.programs[0].environment);
-  EXPECT_EQ(s2.programs[1].first_rank, 3u);
+  EXPECT_EQ(s2.programs[1].first_rank, 3);
   EXPECT_EQ(s2.environment, s.environment);
   EXPECT_EQ(s2.own, s.own);
   EXPECT_EQ(s2.ranks, s.ranks);
-  EXPECT_EQ(s2.stdin_rank, 4u);
-  EXPECT_EQ(s2.bind_to, 1u);
-  EXPECT_EQ(s2.map_by, 2u);
-  EXPECT_EQ(s2.report_bindings, 1u);
+  EXPECT_EQ(s2.stdin_rank, 4);
+  EXPECT_EQ(s2.bind_to, binding::core);
+  EXPECT_EQ(s2.map_by, mapping::numa);
+  EXPECT_TRUE(s2.report_bindings);
 
   const hello h = again(hello{5, 6, "host", 7});
   EXPECT_EQ(h.node, 5u);
@@ -92,6 +92,13 @@ TEST(Wire, AnEmptyBodyIsOneOfAFrameWithoutFields) {
   finished f;
   EXPECT_TRUE(decode("", &f));
   EXPECT_FALSE(decode("x", &f));
+}
+
+TEST(Wire, AFlagThatIsNeitherSetNorClearIsRefused) {
+  std::string body = encode(rank_assignment{});
+  body[body.size() - 4] = 2;
+  rank_assignment s;
+  EXPECT_FALSE(decode(body, &s));
 }
 
 TEST(Wire, ACountThatLiesIsRefused) {

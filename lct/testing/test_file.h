@@ -1,6 +1,6 @@
 // A file that LCT writes in a test, and environment variables with a scope.
-#ifndef LCT_TEST_FILE_H_
-#define LCT_TEST_FILE_H_
+#ifndef LCT_TESTING_TEST_FILE_H_
+#define LCT_TESTING_TEST_FILE_H_
 
 #include <cstdio>
 #include <cstdlib>
@@ -58,4 +58,4 @@ class test_env {
 
 }  // namespace lct
 
-#endif  // LCT_TEST_FILE_H_
+#endif  // LCT_TESTING_TEST_FILE_H_

@@ -1,7 +1,7 @@
 // Starts lcrun for tests, and observes its exit code, its output and the processes that it leaves
 // behind.
-#ifndef LCI_TOOLS_LAUNCHER_LCRUN_DRIVER_H_
-#define LCI_TOOLS_LAUNCHER_LCRUN_DRIVER_H_
+#ifndef LCI_TOOLS_LAUNCHER_TESTING_LCRUN_DRIVER_H_
+#define LCI_TOOLS_LAUNCHER_TESTING_LCRUN_DRIVER_H_
 
 #include <sys/types.h>
 
@@ -12,7 +12,7 @@
 namespace lci::launcher {
 
 inline constexpr char lcrun[] = "tools/launcher/lcrun";
-inline constexpr char test_child[] = "tools/launcher/test_child";
+inline constexpr char test_child[] = "tools/launcher/testing/test_child";
 
 std::string read_all(const std::string& path);
 std::vector<std::string> lines_of(const std::string& text);
@@ -58,4 +58,4 @@ void wait_until_stopped(pid_t pid);
 
 }  // namespace lci::launcher
 
-#endif  // LCI_TOOLS_LAUNCHER_LCRUN_DRIVER_H_
+#endif  // LCI_TOOLS_LAUNCHER_TESTING_LCRUN_DRIVER_H_

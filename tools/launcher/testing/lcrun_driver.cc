@@ -1,4 +1,4 @@
-#include "tools/launcher/lcrun_driver.h"
+#include "tools/launcher/testing/lcrun_driver.h"
 
 #include <fcntl.h>
 #include <sched.h>

@@ -1,5 +1,3 @@
-#include "tools/launcher/assignment_frame.h"
-
 #include <cstdlib>
 #include <string>
 
@@ -12,7 +10,7 @@ namespace lci::launcher {
 namespace {
 
 // Whoever listens on the network can't join the job.
-TEST(AssignmentFrame, HasTheEnvironmentOfTheJobAndNotItsToken) {
+TEST(RankAssignment, HasTheEnvironmentOfTheJobAndNotItsToken) {
   constexpr char token[] = "0123456789abcdef";
   ASSERT_EQ(setenv("LCI_BOOT_TOKEN", token, 1), 0);
   const char* const arguments[] = {
@@ -26,7 +24,8 @@ TEST(AssignmentFrame, HasTheEnvironmentOfTheJobAndNotItsToken) {
   const auto plan = make_plan(*options, const_cast<char* const*>(environment));
   ASSERT_TRUE(plan.ok()) << plan.status();
   ASSERT_EQ(plan->token, token);
-  const std::string bytes = wire::encode(to_frame(*plan, *options, 1, "127.0.0.1:4568"));
+  const std::string bytes =
+      wire::encode(wire::rank_assignment{assignment_of(*plan, *options, 1, "127.0.0.1:4568")});
   EXPECT_NE(bytes.find("LCI_LOG_LEVEL=info"), std::string::npos);
   EXPECT_NE(bytes.find("LCI_BOOT_ADDR=127.0.0.1:4568"), std::string::npos);
   EXPECT_EQ(bytes.find("HOME="), std::string::npos);

@@ -1,0 +1,22 @@
+// Whole files and directories, such as those of /proc.
+#ifndef LCI_IO_FILES_H_
+#define LCI_IO_FILES_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace lci::io {
+
+// nullopt: the file can't be read, and errno says why.
+std::optional<std::string> read_file(const std::string& path);
+
+// The names in a directory, also "." and "..", in any order. Empty: it can't be read, and errno says
+// why.
+std::vector<std::string> list_directory(const std::string& path);
+// The same for an open directory, wherever it has been moved to.
+std::vector<std::string> list_directory(int directory);
+
+}  // namespace lci::io
+
+#endif  // LCI_IO_FILES_H_
