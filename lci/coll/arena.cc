@@ -154,9 +154,8 @@ void arena::check_agreement(uint64_t number) const {
       if (their_hash == own_hash) continue;
       throw std::runtime_error(
           base::StrCat("lci: the ranks call different collective operations: as number ",
-                       call_of(each),
-                       ", rank ", name_of(rank_), " calls ", to_text(own), ", and rank ",
-                       name_of(r), " calls ", to_text(theirs)));
+                       call_of(each), ", rank ", name_of(rank_), " calls ", to_text(own),
+                       ", and rank ", name_of(r), " calls ", to_text(theirs)));
     }
   }
   for (int r = 0; r < size(); ++r) {
@@ -165,14 +164,14 @@ void arena::check_agreement(uint64_t number) const {
     if (broken == 0 || broken > number) continue;
     const uint64_t lost = header_of(r).lost.load(std::memory_order_relaxed);
     if (lost != 0) {
-      throw peer_failure_error(static_cast<int>(lost - 1),
-                               base::StrCat("lci: rank ", lost - 1, " is gone (found by rank ",
-                                            name_of(r), " in collective operation ", call_of(broken), ")"));
+      throw peer_failure_error(
+          static_cast<int>(lost - 1),
+          base::StrCat("lci: rank ", lost - 1, " is gone (found by rank ", name_of(r),
+                       " in collective operation ", call_of(broken), ")"));
     }
     throw std::runtime_error(
         base::StrCat("lci: rank ", name_of(r), " broke off collective operation ", call_of(broken),
-                     " by an error, and rank ", name_of(rank_), " is in number ",
-                     call_of(number)));
+                     " by an error, and rank ", name_of(rank_), " is in number ", call_of(number)));
   }
 }
 

@@ -153,8 +153,8 @@ TEST(Hierarchy, BlockingCallsMeetCallsWithAComp) {
       const size_t count = round % 3 == 0 ? 1 : round % 3 == 1 ? 700 : 20000;
       const std::vector<uint64_t> own(count, rank + round);
       std::vector<uint64_t> sums(count);
-      auto call = allreduce_x(own.data(), sums.data(), count, sizeof(uint64_t),
-                              reduce_sum<uint64_t>);
+      auto call =
+          allreduce_x(own.data(), sums.data(), count, sizeof(uint64_t), reduce_sum<uint64_t>);
       call.runtime(runtime);
       if ((rank + round) % 2 == 0) {
         call();

@@ -33,8 +33,8 @@ struct settings {
   // LCI_SIM_REGISTRATION and LCI_SIM_HOSTS. The error names the variable.
   static base::StatusOr<settings> from_environment();
 
-  // The host of a rank of a job, 0 to hosts - 1. The ranks of a host follow each other if the seed is
-  // even, and are dealt out in turn if it is odd.
+  // The host of a rank of a job, 0 to hosts - 1. The ranks of a host follow each other if the seed
+  // is even, and are dealt out in turn if it is odd.
   int host_of(int rank, int ranks) const {
     return seed % 2 == 0 ? rank * hosts / ranks : rank % hosts;
   }

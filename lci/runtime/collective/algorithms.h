@@ -45,13 +45,13 @@ void run_allgather(collective_call* call, const void* sendbuf, void* recvbuf, si
 // Dissemination: in round k each rank hears from the one 2^k below it (Hensgen, Finkel and Manber,
 // "Two algorithms for barrier synchronization", 1988).
 void barrier_by_dissemination(plan* p, uint32_t round);
-// As allgather_by_doubling: the room, of the bytes of all blocks, holds the blocks of the next ranks,
-// one behind the other, beginning with our own. `sendbuf` may be this rank's block of `out`. From
-// round 0 on.
+// As allgather_by_doubling: the room, of the bytes of all blocks, holds the blocks of the next
+// ranks, one behind the other, beginning with our own. `sendbuf` may be this rank's block of `out`.
+// From round 0 on.
 void allgatherv_by_doubling(plan* p, const void* sendbuf, char* out,
                             const coll::block_layout& blocks);
-// Each rank sends on what it received last, in place. Round `round` is not used, the ranks - 1 after
-// it are.
+// Each rank sends on what it received last, in place. Round `round` is not used, the ranks - 1
+// after it are.
 void allgatherv_by_ring(plan* p, const void* sendbuf, char* out, const coll::block_layout& blocks,
                         uint32_t round);
 // In rounds that double (Hillis and Steele, "Data parallel algorithms", 1986). `room`: 3 times the

@@ -108,9 +108,9 @@ bool gather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, 
   const bool in_place = is_root && hosts->is_in_order();
   const size_t all = static_cast<size_t>(call->size()) * size;
   host_plan p(call, *hosts, 1,
-              in_place        ? 0
-              : is_root       ? all
-                              : per_host.of(own).size,
+              in_place  ? 0
+              : is_root ? all
+                        : per_host.of(own).size,
               host_plan::first_or_root(*hosts, root));
   // The root has the blocks of all hosts there, another leader those of its own.
   char* const work = in_place ? static_cast<char*>(recvbuf) : p.steps.room();
@@ -122,9 +122,8 @@ bool gather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, 
   }
   const int root_host = hosts->host_of(root);
   if (!is_root) {
-    p.among_leaders([&](plan* leaders) {
-      leaders->send(root_host, here, per_host.of(own).size, 0);
-    });
+    p.among_leaders(
+        [&](plan* leaders) { leaders->send(root_host, here, per_host.of(own).size, 0); });
   } else {
     // At once: the blocks of this host arrive meanwhile.
     for (int h = 0; h < hosts->hosts(); ++h) {
@@ -152,9 +151,9 @@ bool scatter_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf,
   const bool in_place = is_root && hosts->is_in_order();
   const size_t all = static_cast<size_t>(call->size()) * size;
   host_plan p(call, *hosts, 1,
-              in_place        ? 0
-              : is_root       ? all
-                              : per_host.of(own).size,
+              in_place  ? 0
+              : is_root ? all
+                        : per_host.of(own).size,
               host_plan::first_or_root(*hosts, root));
   const char* here = p.steps.room();
   if (is_root) {
@@ -192,17 +191,15 @@ bool allgather_by_hosts(collective_call* call, const void* sendbuf, void* recvbu
   const bool small = all < ring_threshold;
   // Of the leaders' exchange, and then of the blocks in the order of hosts.
   const size_t exchanged = small && hosts->index() == 0 ? all : 0;
-  host_plan p(call, *hosts, 2, exchanged + (in_place ? 0 : all),
-              host_plan::first_or_root(*hosts));
+  host_plan p(call, *hosts, 2, exchanged + (in_place ? 0 : all), host_plan::first_or_root(*hosts));
   char* const work = in_place ? static_cast<char*>(recvbuf) : p.steps.room() + exchanged;
   const coll::block_layout here = of_own_host(*hosts, packed);
   const bool all_equal =
-      std::all_of(blocks.blocks.begin(), blocks.blocks.end(), [&blocks](const auto& each) {
-        return each.size == blocks.blocks.front().size;
-      });
+      std::all_of(blocks.blocks.begin(), blocks.blocks.end(),
+                  [&blocks](const auto& each) { return each.size == blocks.blocks.front().size; });
   if (all_equal) {
-    p.steps.meet<coll::gather>(host_plan::up, sendbuf, work + own.offset,
-                               here.blocks.front().size, p.leader_index());
+    p.steps.meet<coll::gather>(host_plan::up, sendbuf, work + own.offset, here.blocks.front().size,
+                               p.leader_index());
   } else {
     p.steps.meet<coll::allgatherv>(host_plan::up, sendbuf, work, here);
   }

@@ -21,8 +21,8 @@ namespace lci::rt {
 // alone. All ranks get the same answer. Arguments are those of lci/api/coll.hpp, checked; sizes are
 // in bytes.
 //
-// Reductions combine the items of a host's ranks first, and then those of the hosts, in the order of
-// ranks. They therefore need the ranks of each host to follow each other, except for a small
+// Reductions combine the items of a host's ranks first, and then those of the hosts, in the order
+// of ranks. They therefore need the ranks of each host to follow each other, except for a small
 // allreduce, in which every rank combines the items of all.
 //
 // alltoall and alltoallv are not here: each rank has other data for each rank, so that a host sends
@@ -38,8 +38,8 @@ bool allgather_by_hosts(collective_call* call, const void* sendbuf, void* recvbu
                         const coll::block_layout& blocks);
 bool reduce_by_hosts(collective_call* call, const coll::reduction& what, int root);
 bool allreduce_by_hosts(collective_call* call, const coll::reduction& what);
-// For reduce_scatter and reduce_scatterv. `blocks`: the blocks of the send buffer; what.size is that
-// of this rank's block.
+// For reduce_scatter and reduce_scatterv. `blocks`: the blocks of the send buffer; what.size is
+// that of this rank's block.
 bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,
                              const coll::block_layout& blocks);
 bool scan_by_hosts(collective_call* call, const coll::reduction& what, coll::scan_kind kind);

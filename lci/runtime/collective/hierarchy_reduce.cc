@@ -10,8 +10,8 @@
 namespace lci::rt {
 namespace {
 
-// An allreduce of ranks that are not in the order of hosts gathers the items of all ranks, up to this
-// many bytes of all, on each of them.
+// An allreduce of ranks that are not in the order of hosts gathers the items of all ranks, up to
+// this many bytes of all, on each of them.
 constexpr size_t most_gathered = size_t{8} << 10;
 
 // From so many bytes on, the leaders of more than two hosts divide the result of an allreduce among
@@ -21,8 +21,8 @@ constexpr size_t least_divided = size_t{32} << 10;
 // From so many bytes on, coll_host_leaders ranks of a host are leaders.
 constexpr size_t least_for_leaders = size_t{64} << 10;
 
-// *target = operands[0] op operands[1] op ..., `count` items of `item_size` bytes each. Overwrites the
-// last operand, and `target` only at the end.
+// *target = operands[0] op operands[1] op ..., `count` items of `item_size` bytes each. Overwrites
+// the last operand, and `target` only at the end.
 void combine(plan* p, const std::vector<char*>& operands, reduce_op_t op, size_t count,
              size_t item_size, char* target) {
   char* const right = operands.back();
@@ -33,11 +33,11 @@ void combine(plan* p, const std::vector<char*>& operands, reduce_op_t op, size_t
   if (right != target) p->copy(target, right, count * item_size);
 }
 
-// Every rank has the result in `buffer`, which holds its items before. In rounds that double: before
-// round k, each of 2^k ranks that follow each other has their items combined (recursive doubling:
-// Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in MPICH",
-// 2005, where ranks beyond a power of two join their neighbor before and hear of the result after).
-// All ranks combine in the same order. `spare` is as large as the buffer.
+// Every rank has the result in `buffer`, which holds its items before. In rounds that double:
+// before round k, each of 2^k ranks that follow each other has their items combined (recursive
+// doubling: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in
+// MPICH", 2005, where ranks beyond a power of two join their neighbor before and hear of the result
+// after). All ranks combine in the same order. `spare` is as large as the buffer.
 void allreduce_by_doubling(plan* p, char* buffer, char* spare, const coll::reduction& what) {
   constexpr uint32_t last_round = 64;
   const int n = p->size();
@@ -133,8 +133,7 @@ bool allreduce_by_gathering(collective_call* call, const coll::reduction& what,
   char* const here = work + per_host.of(hosts.own_host()).offset;
   p.steps.meet<coll::gather>(host_plan::up, what.sendbuf, here, what.size, p.leader_index());
   if (p.is_leader()) {
-    p.among_leaders(
-        [&](plan* leaders) { allgatherv_by_doubling(leaders, here, work, per_host); });
+    p.among_leaders([&](plan* leaders) { allgatherv_by_doubling(leaders, here, work, per_host); });
   }
   p.steps.then();
   p.steps.meet<coll::broadcast>(host_plan::down, work, at, p.leader_index());
@@ -147,8 +146,8 @@ bool allreduce_by_gathering(collective_call* call, const coll::reduction& what,
   return true;
 }
 
-// Several leaders: each combines a part of the items of its host, exchanges that with the leaders of
-// the other hosts that have the same index, and gives it to its host.
+// Several leaders: each combines a part of the items of its host, exchanges that with the leaders
+// of the other hosts that have the same index, and gives it to its host.
 bool allreduce_by_leaders(collective_call* call, const coll::reduction& what,
                           const hierarchy& hosts, int count) {
   auto* const out = static_cast<char*>(what.recvbuf);
@@ -203,8 +202,7 @@ bool reduce_by_hosts(collective_call* call, const coll::reduction& what, int roo
   };
   char* const own = slot(hosts->own_host());
   p.steps.meet<coll::reduce>(
-      0, coll::reduction{what.sendbuf, own, what.size, what.item_size, what.op},
-      p.leader_index());
+      0, coll::reduction{what.sendbuf, own, what.size, what.item_size, what.op}, p.leader_index());
   if (p.is_leader()) {
     if (is_root) {
       // At once: the items of this host arrive meanwhile.
@@ -230,8 +228,7 @@ bool allreduce_by_hosts(collective_call* call, const coll::reduction& what) {
   const hierarchy* const hosts = call->by_hosts(what.size, coll::most_combined_in_area);
   if (hosts == nullptr || what.size == 0) return false;
   if (!hosts->is_in_order()) return allreduce_by_gathering(call, what, *hosts);
-  const int count =
-      std::min(call->runtime().attr().coll_host_leaders, hosts->least_ranks());
+  const int count = std::min(call->runtime().attr().coll_host_leaders, hosts->least_ranks());
   if (count > 1 && what.size >= least_for_leaders) {
     return allreduce_by_leaders(call, what, *hosts, count);
   }
@@ -267,9 +264,9 @@ bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,
               host_plan::first_or_root(*hosts));
   char* const result = p.steps.room();
   char* const sums = result + own.size;
-  p.steps.meet<coll::reduce>(
-      host_plan::up, coll::reduction{what.sendbuf, sums, all, what.item_size, what.op},
-      p.leader_index());
+  p.steps.meet<coll::reduce>(host_plan::up,
+                             coll::reduction{what.sendbuf, sums, all, what.item_size, what.op},
+                             p.leader_index());
   if (leads) {
     p.among_leaders([&](plan* leaders) {
       const int n = leaders->size();
@@ -313,13 +310,12 @@ bool scan_by_hosts(collective_call* call, const coll::reduction& what, coll::sca
   std::vector<int> last;
   for (int h = 0; h < hosts->hosts(); ++h) last.push_back(hosts->places_on(h).back());
   const bool leads = index + 1 == hosts->ranks_on(hosts->own_host());
-  host_plan p(call, *hosts, is_first_host ? 1 : 2,
-              bytes_of(leads ? 6 : 2, what.size, call->name()), last);
-  char* const here = p.steps.room();       // the items of this host's ranks up to this one
-  char* const before = here + what.size;   // those of the hosts before this one
+  host_plan p(call, *hosts, is_first_host ? 1 : 2, bytes_of(leads ? 6 : 2, what.size, call->name()),
+              last);
+  char* const here = p.steps.room();      // the items of this host's ranks up to this one
+  char* const before = here + what.size;  // those of the hosts before this one
   p.steps.meet<coll::scan>(
-      host_plan::up, coll::reduction{what.sendbuf, here, what.size, what.item_size, what.op},
-      kind);
+      host_plan::up, coll::reduction{what.sendbuf, here, what.size, what.item_size, what.op}, kind);
   p.steps.then();
   if (leads) {
     char* total = here;

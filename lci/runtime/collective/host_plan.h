@@ -22,8 +22,8 @@ class host_plan {
   static constexpr uint64_t up = 0;
   static constexpr uint64_t down = 1;
 
-  // `phases`: how many the operation has on this host. `room`: as of a plan. `leaders`: the place of
-  // each host's leader.
+  // `phases`: how many the operation has on this host. `room`: as of a plan. `leaders`: the place
+  // of each host's leader.
   host_plan(collective_call* call, const hierarchy& hosts, uint64_t phases, size_t room,
             std::vector<int> leaders)
       : hosts_(hosts),

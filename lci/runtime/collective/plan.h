@@ -27,8 +27,8 @@ class plan {
   // Rounds are below this number.
   static constexpr uint32_t most_rounds = uint32_t{1} << 26;
 
-  // The tag of the messages of round 0 of an operation. No operation is of kind `none`: tags of that
-  // kind are for messages about the operation with that number (agreement.h).
+  // The tag of the messages of round 0 of an operation. No operation is of kind `none`: tags of
+  // that kind are for messages about the operation with that number (agreement.h).
   static tag_t tag_of(uint64_t number, coll::operation_kind kind);
 
   // `call`, which outlives the plan, has begun. `room`: bytes of memory of the plan's own.
@@ -40,8 +40,8 @@ class plan {
   int rank() const { return among_ == nullptr ? call_.rank() : rank_among_; }
   int size() const { return among_ == nullptr ? call_.size() : static_cast<int>(among_->size()); }
   char* room() const;
-  // From here on, rank(), size() and the ranks of steps count these ranks of the call alone, of which
-  // this one is number `rank`; null: all, as at first. `ranks` outlives the building.
+  // From here on, rank(), size() and the ranks of steps count these ranks of the call alone, of
+  // which this one is number `rank`; null: all, as at first. `ranks` outlives the building.
   void set_among(const std::vector<int>* ranks, int rank) {
     among_ = ranks;
     rank_among_ = rank;
@@ -56,8 +56,8 @@ class plan {
   step reduce(reduce_op_t op, const void* left, const void* right, void* dst, size_t count);
 
   // Carries out an operation of this rank's host, the one that has the ticket for `phase` (see
-  // collective_call::use_hosts). Broken off if the plan ends before its turn, so that the other ranks
-  // of the host do not wait.
+  // collective_call::use_hosts). Broken off if the plan ends before its turn, so that the other
+  // ranks of the host do not wait.
   template <class Operation, class... Arguments>
   step meet(uint64_t phase, const Arguments&... arguments) {
     const coll::ticket ticket = call_.host_ticket(phase);

@@ -259,8 +259,9 @@ void reduce_scatter_x::operator()() const {
                                           static_cast<size_t>(call.rank()) * block, all);
   }
   if (algorithm == reduce_scatter_algorithm_t::none && call.by_hosts(0, 0) != nullptr &&
-      rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, block),
-                                  rt::layout_of(std::vector<size_t>(n, block), nullptr, call.name()))) {
+      rt::reduce_scatter_by_hosts(
+          &call, rt::reduction_of(*this, block),
+          rt::layout_of(std::vector<size_t>(n, block), nullptr, call.name()))) {
     return;
   }
   if (algorithm == reduce_scatter_algorithm_t::none) {

@@ -152,7 +152,8 @@ namespace rt {
 
 // True while this thread is inside progress(): a handler is running, and waiting would be for ever.
 bool inside_progress();
-// While it lives, this thread counts as inside a call of progress(): for code that may call handlers.
+// While it lives, this thread counts as inside a call of progress(): for code that may call
+// handlers.
 class progress_scope {
  public:
   progress_scope();

@@ -66,7 +66,8 @@ class hierarchy {
   int places_before(int host) const { return before_[static_cast<size_t>(host)]; }
   // The ranks of the host with the fewest.
   int least_ranks() const { return least_ranks_; }
-  // Whether the places of each host follow each other, so that the order of hosts is that of places.
+  // Whether the places of each host follow each other, so that the order of hosts is that of
+  // places.
   bool is_in_order() const { return is_in_order_; }
   // What all ranks can do in the memory of their host: `mapped` or `readable`.
   coll::arena::join_state joined() const { return joined_; }
@@ -76,10 +77,10 @@ class hierarchy {
 
  private:
   const std::shared_ptr<shared_memory> memory_;  // no other owner outlives a call
-  std::vector<std::vector<int>> places_;  // by host
-  std::vector<int> before_;               // by host
-  std::vector<int> host_of_;              // by place
-  std::vector<int> index_of_;             // likewise
+  std::vector<std::vector<int>> places_;         // by host
+  std::vector<int> before_;                      // by host
+  std::vector<int> host_of_;                     // by place
+  std::vector<int> index_of_;                    // likewise
   int own_host_ = 0;
   int index_ = 0;
   int least_ranks_ = 0;

@@ -95,10 +95,12 @@ std::unique_ptr<shared_memory> shared_memory::make(const group_impl_t& group, ne
   return std::unique_ptr<shared_memory>(new shared_memory(group.runtime, &group, std::move(arena)));
 }
 
-std::unique_ptr<shared_memory> shared_memory::make_of_host(
-    runtime_impl_t& runtime, const group_impl_t* group, net::context& network,
-    const std::vector<int>& ranks, int index, std::vector<void*> blocks,
-    uint64_t numbers_per_call) {
+std::unique_ptr<shared_memory> shared_memory::make_of_host(runtime_impl_t& runtime,
+                                                           const group_impl_t* group,
+                                                           net::context& network,
+                                                           const std::vector<int>& ranks, int index,
+                                                           std::vector<void*> blocks,
+                                                           uint64_t numbers_per_call) {
   auto arena = std::make_unique<coll::arena>(index, std::move(blocks), reader_of(network, ranks),
                                              ranks, numbers_per_call);
   return std::unique_ptr<shared_memory>(new shared_memory(runtime, group, std::move(arena)));
@@ -154,12 +156,8 @@ bool shared_memory::advance(pending* each) {
 
 void shared_memory::start(std::unique_ptr<coll::operation> operation, const char* call,
                           comp_impl_t* comp) {
-  pending started{std::move(operation),
-                  call,
-                  comp,
-                  observe::coarse_clock::seconds(),
-                  std::nullopt,
-                  nullptr};
+  pending started{std::move(operation), call,   comp, observe::coarse_clock::seconds(),
+                  std::nullopt,         nullptr};
   if (advance(&started) && keeps_statuses(*comp)) {
     end(&started);
     return;
@@ -169,12 +167,8 @@ void shared_memory::start(std::unique_ptr<coll::operation> operation, const char
 
 bool shared_memory::start_step(std::unique_ptr<coll::operation> operation, const char* call,
                                comp_impl_t* comp, std::exception_ptr* failure) {
-  pending started{std::move(operation),
-                  call,
-                  comp,
-                  observe::coarse_clock::seconds(),
-                  std::nullopt,
-                  failure};
+  pending started{std::move(operation), call,   comp, observe::coarse_clock::seconds(),
+                  std::nullopt,         failure};
   if (!advance(&started)) {
     keep(std::move(started));
     return false;

@@ -34,9 +34,9 @@ class shared_memory {
   // objects that this rank has not registered yet.
   static std::unique_ptr<shared_memory> make(runtime_impl_t& runtime, boot::bootstrap& boot,
                                              net::context& network);
-  // Of the ranks of this host, where the others of the runtime, or of `group`, which may be null, are
-  // on other hosts. `ranks`: those of this host, as the runtime counts them; `index`: of this rank
-  // among them; `blocks`: theirs, mapped here, or null. Local. Each call of the program takes
+  // Of the ranks of this host, where the others of the runtime, or of `group`, which may be null,
+  // are on other hosts. `ranks`: those of this host, as the runtime counts them; `index`: of this
+  // rank among them; `blocks`: theirs, mapped here, or null. Local. Each call of the program takes
   // `numbers_per_call` operations.
   static std::unique_ptr<shared_memory> make_of_host(runtime_impl_t& runtime,
                                                      const group_impl_t* group,
