@@ -212,11 +212,11 @@ TEST(Hierarchy, AHandlerMayStartTheNextOperation) {
   });
 }
 
-// The ranks of a host compare what they call, and the error counts the calls of the program. The
-// other host hears of it when the ranks end.
+// The ranks of a host compare what they call, and the error counts the calls of the program.
 TEST(Hierarchy, ADifferentOperationIsAnErrorOnTheHost) {
   run_apart(4, [](runtime_t runtime) {
     barrier_x().runtime(runtime)();
+    if (rank_of(runtime) >= 2) return;
     uint64_t value = 1;
     uint64_t sum = 0;
     const std::string error = error_of([&] {
@@ -226,8 +226,6 @@ TEST(Hierarchy, ADifferentOperationIsAnErrorOnTheHost) {
         barrier_x().runtime(runtime)();
       }
     });
-    EXPECT_NE(error, "");
-    if (rank_of(runtime) >= 2) return;
     EXPECT_NE(error.find("as number 2,"), std::string::npos) << error;
     EXPECT_NE(error.find("rank 0 calls barrier"), std::string::npos) << error;
     EXPECT_NE(error.find("rank 1 calls allreduce of 8 bytes in items of 8 bytes"),
