@@ -103,6 +103,8 @@ set(LCI_SOURCES
   lci/runtime/collective/call.cc
   lci/runtime/collective/gather.cc
   lci/runtime/collective/group_operations.cc
+  lci/runtime/collective/hierarchy.cc
+  lci/runtime/collective/hierarchy_reduce.cc
   lci/runtime/collective/plan.cc
   lci/runtime/collective/reduce.cc
   lci/runtime/collective/rooted.cc
@@ -125,6 +127,7 @@ set(LCI_SOURCES
   lci/runtime/device/traffic.cc
   lci/runtime/instance/counters.cc
   lci/runtime/instance/group.cc
+  lci/runtime/instance/hierarchy.cc
   lci/runtime/instance/resolve.cc
   lci/runtime/instance/resources.cc
   lci/runtime/instance/runtime.cc

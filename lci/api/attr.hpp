@@ -41,6 +41,13 @@
     "default device, and further ones that are made with the runtime; 1 to 16")                    \
   X(size_t, rail_min_chunk, size_t{64} << 10,                                                      \
     "bytes of a put or get of blocks that are worth a rail of their own; at least 1")              \
+  X(size_t, coll_hosts_max_size, size_t{1} << 30,                                                  \
+    "bytes of the largest collective operation between hosts in which the ranks of each host "     \
+    "meet in shared memory and one of them exchanges messages with the other hosts; 0: every "     \
+    "rank exchanges messages; equal on all ranks")                                                 \
+  X(int, coll_host_leaders, 1,                                                                     \
+    "ranks of each host that exchange messages with other hosts in a large allreduce, each a "     \
+    "part of the data; at least 1, at most as many as the smallest host has; equal on all ranks")  \
   X(attr_rdv_protocol_t, rdv_protocol, attr_rdv_protocol_t::auto_select,                           \
     "how the receiver learns that the bytes of a rendezvous have arrived")                         \
   X(bool, alloc_default_device, true, "whether a default device is made with the runtime")         \

@@ -22,8 +22,12 @@ constexpr size_t head_bytes =
 size_t arena::areas_offset() { return round_up(head_bytes); }
 size_t arena::block_bytes() { return areas_offset() + areas * area_bytes; }
 
-arena::arena(int rank, std::vector<void*> blocks, reader read, std::vector<int> names)
-    : rank_(rank), read_(std::move(read)), names_(std::move(names)) {
+arena::arena(int rank, std::vector<void*> blocks, reader read, std::vector<int> names,
+             uint64_t numbers_per_call)
+    : rank_(rank),
+      read_(std::move(read)),
+      names_(std::move(names)),
+      numbers_per_call_(numbers_per_call) {
   bool all_mapped = true;
   for (void* each : blocks) {
     blocks_.push_back(static_cast<char*>(each));
@@ -149,9 +153,9 @@ void arena::check_agreement(uint64_t number) const {
       if (!read_record(records_of(r)[each % records], each, &their_hash, &theirs)) continue;
       if (their_hash == own_hash) continue;
       throw std::runtime_error(
-          base::StrCat("lci: the ranks call different collective operations: as number ", each,
-                       ", rank ", name_of(rank_), " calls ", to_text(own), ", and rank ",
-                       name_of(r), " calls ", to_text(theirs)));
+          base::StrCat("lci: the ranks call different collective operations: as number ",
+                       call_of(each), ", rank ", name_of(rank_), " calls ", to_text(own),
+                       ", and rank ", name_of(r), " calls ", to_text(theirs)));
     }
   }
   for (int r = 0; r < size(); ++r) {
@@ -160,13 +164,14 @@ void arena::check_agreement(uint64_t number) const {
     if (broken == 0 || broken > number) continue;
     const uint64_t lost = header_of(r).lost.load(std::memory_order_relaxed);
     if (lost != 0) {
-      throw peer_failure_error(static_cast<int>(lost - 1),
-                               base::StrCat("lci: rank ", lost - 1, " is gone (found by rank ",
-                                            name_of(r), " in collective operation ", broken, ")"));
+      throw peer_failure_error(
+          static_cast<int>(lost - 1),
+          base::StrCat("lci: rank ", lost - 1, " is gone (found by rank ", name_of(r),
+                       " in collective operation ", call_of(broken), ")"));
     }
     throw std::runtime_error(
-        base::StrCat("lci: rank ", name_of(r), " broke off collective operation ", broken,
-                     " by an error, and rank ", name_of(rank_), " is in number ", number));
+        base::StrCat("lci: rank ", name_of(r), " broke off collective operation ", call_of(broken),
+                     " by an error, and rank ", name_of(rank_), " is in number ", call_of(number)));
   }
 }
 

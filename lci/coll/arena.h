@@ -72,14 +72,18 @@ class arena {
   // `blocks`: by rank; where each rank's block of zero bytes lies in this process, and stays as
   // long as the arena lives. Null: not mapped here. `read`: empty, if this rank cannot read from
   // the address spaces of all other ranks. `names`: what error messages call the ranks; empty: by
-  // their place.
-  arena(int rank, std::vector<void*> blocks, reader read, std::vector<int> names = {});
+  // their place. `numbers_per_call`: operations of this arena that one call of the program takes,
+  // which error messages count as one.
+  arena(int rank, std::vector<void*> blocks, reader read, std::vector<int> names = {},
+        uint64_t numbers_per_call = 1);
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(blocks_.size()); }
   int name_of(int rank) const { return names_.empty() ? rank : names_[static_cast<size_t>(rank)]; }
+  // The call of the program that the operation is part of, from 1.
+  uint64_t call_of(uint64_t number) const { return (number - 1) / numbers_per_call_ + 1; }
 
   // What all ranks can do: the least of their states; `unknown` until all ranks have made their
   // arena. Equal on all ranks as soon as it is known.
@@ -141,6 +145,7 @@ class arena {
   std::vector<char*> blocks_;
   const reader read_;
   const std::vector<int> names_;
+  const uint64_t numbers_per_call_;
   std::atomic<uint32_t> joined_{0};  // once it is known
   uint64_t hash_ = 0;                // of all operations begun
   std::atomic<uint64_t> all_finished_{0};

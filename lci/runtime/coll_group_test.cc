@@ -279,7 +279,8 @@ std::vector<int> hosts_of(int ranks) {
 TEST_P(Groups, ShareMemoryOnAHost) {
   run_job(ranks(), [](runtime_t runtime) {
     const int rank = rank_of(runtime);
-    const bool never = simulated() || std::getenv("LCI_TEST_BACKEND") != nullptr;
+    if (simulated()) return;
+    const bool never = std::getenv("LCI_TEST_BACKEND") != nullptr;
     const std::vector<int> hosts = hosts_of(size_of(runtime));
     const auto host_of = [&hosts](int r) { return hosts[static_cast<size_t>(r)]; };
     group_t all = split(runtime, 0, rank);

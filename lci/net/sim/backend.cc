@@ -78,6 +78,23 @@ class sim_context final : public context {
     return fabric_->remote_key(boot_.rank(), region);
   }
 
+  // All ranks are threads of one process.
+  bool maps_memory() const override { return fabric_->how().hosts == 1; }
+  bool maps_memory_of(int rank) const override {
+    const settings& how = fabric_->how();
+    return how.hosts > 0 &&
+           how.host_of(rank, boot_.size()) == how.host_of(boot_.rank(), boot_.size());
+  }
+  void* map_memory(int rank, remote_region region, size_t size) override {
+    return maps_memory_of(rank) ? fabric_->find_memory(rank, region, size) : nullptr;
+  }
+  bool reads_memory(int rank) const override { return maps_memory_of(rank); }
+  bool read_memory(int rank, void* to, uint64_t from, size_t size) const override {
+    if (!reads_memory(rank)) return false;
+    std::memcpy(to, reinterpret_cast<const void*>(static_cast<uintptr_t>(from)), size);
+    return true;
+  }
+
   fabric* shared() { return fabric_.get(); }
 
  private:

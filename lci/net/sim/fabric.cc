@@ -101,6 +101,13 @@ remote_region fabric::remote_key(int rank, local_region which) const {
   return {static_cast<uint64_t>(rank), which.handle};
 }
 
+void* fabric::find_memory(int rank, remote_region which, size_t size) const {
+  const std::lock_guard<std::mutex> guard(mutex_);
+  const auto& regions = ranks_[static_cast<size_t>(rank)].regions;
+  const auto found = regions.find(which.key);
+  return found == regions.end() || found->second.size < size ? nullptr : found->second.base;
+}
+
 unsigned char* fabric::find_remote(const op& operation) {
   if (operation.remote.base != static_cast<uint64_t>(operation.rank)) return nullptr;
   const auto& regions = rank_of(operation.rank).regions;

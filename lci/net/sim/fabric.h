@@ -53,6 +53,8 @@ class fabric {
   local_region register_memory(int rank, void* address, size_t size);
   void deregister_memory(int rank, local_region region);
   remote_region remote_key(int rank, local_region region) const;
+  // Where the first `size` bytes of that region of the rank lie; null: it has no such region.
+  void* find_memory(int rank, remote_region region, size_t size) const;
 
   // `rank` is gone from now on: what it had sent may be lost from any message on, nothing comes
   // from or to it any more, and its peers are told within some ticks.

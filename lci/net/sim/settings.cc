@@ -65,6 +65,7 @@ base::StatusOr<settings> settings::from_environment() {
   read("LCI_SIM_PUT_IMM_BITS", &made.put_imm_bits, 8, 64);
   read_flag("LCI_SIM_ADD", &made.has_add);
   read_flag("LCI_SIM_REGISTRATION", &made.needs_registration);
+  read("LCI_SIM_HOSTS", &made.hosts, 0, 1000);
   if (!status.ok()) return status;
   return made;
 }
@@ -76,7 +77,8 @@ std::string settings::to_string() const {
                       " LCI_SIM_QUEUE_LENGTH=", queue_length, " LCI_SIM_MAX_INJECT=", max_inject,
                       " LCI_SIM_MAX_SEND=", max_send, " LCI_SIM_MAX_RMA=", max_rma,
                       " LCI_SIM_PUT_IMM=", has_put_imm, " LCI_SIM_PUT_IMM_BITS=", put_imm_bits,
-                      " LCI_SIM_ADD=", has_add, " LCI_SIM_REGISTRATION=", needs_registration);
+                      " LCI_SIM_ADD=", has_add, " LCI_SIM_REGISTRATION=", needs_registration,
+                      " LCI_SIM_HOSTS=", hosts);
 }
 
 }  // namespace lci::net::sim

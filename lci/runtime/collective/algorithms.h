@@ -7,6 +7,8 @@
 #include <cstdint>
 
 #include "lci/api/types.hpp"
+#include "lci/coll/blocks.h"
+#include "lci/coll/scan.h"
 #include "lci/runtime/collective/plan.h"
 
 namespace lci::rt {
@@ -39,6 +41,22 @@ int ring_steps(int asked, int size, const char* what);
 void run_barrier(collective_call* call);
 // Arguments as of allgather_x, checked.
 void run_allgather(collective_call* call, const void* sendbuf, void* recvbuf, size_t size);
+
+// Dissemination: in round k each rank hears from the one 2^k below it (Hensgen, Finkel and Manber,
+// "Two algorithms for barrier synchronization", 1988).
+void barrier_by_dissemination(plan* p, uint32_t round);
+// As allgather_by_doubling: the room, of the bytes of all blocks, holds the blocks of the next
+// ranks, one behind the other, beginning with our own. `sendbuf` may be this rank's block of `out`.
+// From round 0 on.
+void allgatherv_by_doubling(plan* p, const void* sendbuf, char* out,
+                            const coll::block_layout& blocks);
+// Each rank sends on what it received last, in place. Round `round` is not used, the ranks - 1
+// after it are.
+void allgatherv_by_ring(plan* p, const void* sendbuf, char* out, const coll::block_layout& blocks,
+                        uint32_t round);
+// In rounds that double (Hillis and Steele, "Data parallel algorithms", 1986). `room`: 3 times the
+// bytes. what.recvbuf of rank 0 keeps its bytes if the scan is exclusive.
+void scan_by_doubling(plan* p, const coll::reduction& what, coll::scan_kind kind, char* room);
 
 void broadcast_by_tree(plan* p, void* buffer, size_t size, int root, uint32_t round);
 void broadcast_directly(plan* p, void* buffer, size_t size, int root, uint32_t round);

@@ -4,6 +4,7 @@
 #include "lci/api/coll.hpp"
 #include "lci/coll/operations.h"
 #include "lci/runtime/collective/algorithms.h"
+#include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/plan.h"
 
 namespace lci {
@@ -53,18 +54,20 @@ void broadcast_by_ring(plan* p, void* buffer, size_t size, int root, int steps, 
   }
 }
 
+void barrier_by_dissemination(plan* p, uint32_t round) {
+  for (int distance = 1; distance < p->size(); distance *= 2, ++round) {
+    p->receive((p->rank() - distance + p->size()) % p->size(), nullptr, 0, round);
+    p->send((p->rank() + distance) % p->size(), nullptr, 0, round);
+    p->then();
+  }
+}
+
 void run_barrier(collective_call* call) {
   call->begin({});
   if (call->is_shared(0, 0)) return call->run<coll::barrier>();
+  if (barrier_by_hosts(call)) return;
   plan p(*call);
-  // Dissemination: in round k each rank hears from the one 2^k below it (Hensgen, Finkel and
-  // Manber, "Two algorithms for barrier synchronization", 1988).
-  uint32_t round = 0;
-  for (int distance = 1; distance < p.size(); distance *= 2, ++round) {
-    p.receive((p.rank() - distance + p.size()) % p.size(), nullptr, 0, round);
-    p.send((p.rank() + distance) % p.size(), nullptr, 0, round);
-    p.then();
-  }
+  barrier_by_dissemination(&p, 0);
   p.run();
 }
 
@@ -89,6 +92,10 @@ void broadcast_x::operator()() const {
   if (get_algorithm() == broadcast_algorithm_t::none &&
       call.is_shared(get_size(), coll::most_copied_in_area)) {
     return call.run<coll::broadcast>(get_buffer(), get_size(), get_root());
+  }
+  if (get_algorithm() == broadcast_algorithm_t::none &&
+      rt::broadcast_by_hosts(&call, get_buffer(), get_size(), get_root())) {
+    return;
   }
   rt::plan p(call);
   switch (get_algorithm()) {

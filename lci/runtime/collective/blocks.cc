@@ -8,14 +8,12 @@
 #include "lci/api/coll.hpp"
 #include "lci/base/strings.h"
 #include "lci/runtime/collective/algorithms.h"
+#include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/plan.h"
 
 namespace lci {
 namespace rt {
-namespace {
 
-// As allgather_by_doubling: the room holds the blocks of the next ranks, one behind the other,
-// beginning with our own.
 void allgatherv_by_doubling(plan* p, const void* sendbuf, char* out,
                             const coll::block_layout& blocks) {
   const int n = p->size();
@@ -36,15 +34,15 @@ void allgatherv_by_doubling(plan* p, const void* sendbuf, char* out,
   for (int i = 0; i < n; ++i) p->copy(out + block(i).offset, work + begin(i), block(i).size);
 }
 
-// Each rank sends on what it received last, in place.
-void allgatherv_by_ring(plan* p, const void* sendbuf, char* out, const coll::block_layout& blocks) {
+void allgatherv_by_ring(plan* p, const void* sendbuf, char* out, const coll::block_layout& blocks,
+                        uint32_t round) {
   const int n = p->size();
   const auto block = [&](int rank) { return blocks.of((rank + n) % n); };
   const coll::block_layout::block own = block(p->rank());
   if (out + own.offset != sendbuf) p->copy(out + own.offset, sendbuf, own.size);
   p->then();
   for (int i = 1; i < n; ++i) {
-    const auto round = static_cast<uint32_t>(i);
+    ++round;
     const coll::block_layout::block in = block(p->rank() - i);
     const coll::block_layout::block next = block(p->rank() - i + 1);
     p->receive((p->rank() - 1 + n) % n, out + in.offset, in.size, round);
@@ -52,6 +50,8 @@ void allgatherv_by_ring(plan* p, const void* sendbuf, char* out, const coll::blo
     p->then();
   }
 }
+
+namespace {
 
 // A layout may have null as its buffer if all of its blocks are empty.
 void check_blocks(const void* buffer, const coll::block_layout& blocks, const char* what,
@@ -76,11 +76,16 @@ void allgatherv_x::operator()() const {
   if (all > 0 && call.is_shared(largest, coll::most_copied_in_area)) {
     return call.run<coll::allgatherv>(get_sendbuf(), get_recvbuf(), blocks);
   }
+  if (rt::allgather_by_hosts(&call, get_sendbuf(), get_recvbuf(), blocks)) return;
   const bool small = all < rt::ring_threshold;
   rt::plan p(call, small ? all : 0);
   if (all > 0) {
-    (small ? rt::allgatherv_by_doubling : rt::allgatherv_by_ring)(
-        &p, get_sendbuf(), static_cast<char*>(get_recvbuf()), blocks);
+    char* const out = static_cast<char*>(get_recvbuf());
+    if (small) {
+      rt::allgatherv_by_doubling(&p, get_sendbuf(), out, blocks);
+    } else {
+      rt::allgatherv_by_ring(&p, get_sendbuf(), out, blocks, 0);
+    }
   }
   p.run();
 }

@@ -52,7 +52,13 @@ void collective_call::begin(coll::signature called, reduce_op_t op) {
   called.kind = kind_;
   number_ = engine_.next_collective(name()) + 1;
   if (__builtin_expect(static_cast<bool>(runtime_.record()), 0)) record(called);
-  if (coll::arena* const meets = arena(); meets != nullptr) hash_ = meets->begin(number_, called);
+  if (coll::arena* const meets = arena(); meets != nullptr) {
+    hash_ = meets->begin(number_, called);
+  } else if (const hierarchy* const found = hosts(); found != nullptr) {
+    for (uint64_t phase = 0; phase < hierarchy::phases; ++phase) {
+      phase_hashes_[phase] = found->memory().arena().begin(before_phases() + phase + 1, called);
+    }
+  }
   if (__builtin_expect(device_.is_watched(), 0)) begin_checked(called, op);
 }
 
@@ -92,7 +98,33 @@ coll::arena* collective_call::arena() const {
 }
 
 void collective_call::use_messages() const {
-  if (coll::arena* const meets = arena(); meets != nullptr) meets->finish(number_);
+  if (coll::arena* const meets = arena(); meets != nullptr) {
+    meets->finish(number_);
+  } else if (const hierarchy* const found = hosts(); found != nullptr) {
+    for (uint64_t phase = used_phases_; phase < hierarchy::phases; ++phase) {
+      found->memory().arena().finish(before_phases() + phase + 1);
+    }
+  }
+}
+
+const hierarchy* collective_call::hosts() const {
+  if (__builtin_expect(group_ != nullptr, 0)) {
+    return has_left_arena_ ? nullptr : group_->hierarchy();
+  }
+  return &engine_ == runtime_.collective_engine() ? runtime_.hierarchy() : nullptr;
+}
+
+const hierarchy* collective_call::by_hosts(size_t offered, size_t most_in_area) const {
+  const hierarchy* const found = hosts();
+  if (found == nullptr || offered > runtime_.attr().coll_hosts_max_size) return nullptr;
+  const bool reads = found->joined() == coll::arena::join_state::readable;
+  return reads || offered <= most_in_area ? found : nullptr;
+}
+
+void collective_call::use_hosts(uint64_t count) { used_phases_ = count; }
+
+coll::ticket collective_call::host_ticket(uint64_t phase) const {
+  return {&hosts()->memory().arena(), before_phases() + phase + 1, phase_hashes_[phase]};
 }
 
 bool collective_call::is_shared(size_t offered, size_t most_in_area) const {
@@ -109,7 +141,11 @@ bool collective_call::is_shared(size_t offered, size_t most_in_area) const {
 }
 
 void collective_call::check_agreement() const {
-  if (coll::arena* const meets = arena(); meets != nullptr) meets->check_agreement(number_);
+  if (coll::arena* const meets = arena(); meets != nullptr) {
+    meets->check_agreement(number_);
+  } else if (const hierarchy* const found = hosts(); found != nullptr) {
+    found->memory().arena().check_agreement(before_phases() + hierarchy::phases);
+  }
 }
 
 void collective_call::check_peers() const {

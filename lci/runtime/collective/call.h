@@ -14,6 +14,7 @@
 #include "lci/coll/signature.h"
 #include "lci/runtime/device/wait.h"
 #include "lci/runtime/instance/group.h"
+#include "lci/runtime/instance/hierarchy.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 #include "lci/runtime/instance/shared_memory.h"
@@ -89,6 +90,16 @@ class collective_call {
   // operation offers up to `most_in_area` in the area. Depends on what is equal on all ranks alone.
   bool is_shared(size_t offered, size_t most_in_area) const;
 
+  // Whether the ranks of each host can meet in their shared memory, as is_shared(), where the ranks
+  // are on several hosts: then how they are; else null.
+  const hierarchy* by_hosts(size_t offered, size_t most_in_area) const;
+  // Before the plan of an operation for which by_hosts() is not null: it uses the first `count`
+  // operations of its host's arena, each with its ticket.
+  void use_hosts(uint64_t count);
+  coll::ticket host_ticket(uint64_t phase) const;
+  // Null if the ranks are not on several hosts, or the operation does not use their memory.
+  const hierarchy* hosts_in_use() const { return used_phases_ == 0 ? nullptr : hosts(); }
+
   // Carries out a coll::operation: to its end, or, with a comp, as far as it goes.
   template <class Operation, class... Arguments>
   void run(const Arguments&... arguments) const {
@@ -142,6 +153,10 @@ class collective_call {
   // Null where this engine's operations do not meet in shared memory.
   shared_memory* shared() const;
   coll::arena* arena() const;
+  // Null where the ranks are not on several hosts, or this engine's operations go by messages.
+  const hierarchy* hosts() const;
+  // The number of the operation in the arena of the host, before those of its other phases.
+  uint64_t before_phases() const { return (number_ - 1) * hierarchy::phases; }
 
   runtime_impl_t& runtime_;
   group_impl_t* const group_;  // null: all ranks
@@ -151,6 +166,8 @@ class collective_call {
   const coll::operation_kind kind_;
   uint64_t number_ = 0;
   uint64_t hash_ = 0;
+  uint64_t phase_hashes_[hierarchy::phases] = {};
+  uint64_t used_phases_ = 0;
   bool has_left_arena_ = false;
 };
 

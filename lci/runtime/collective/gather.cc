@@ -4,6 +4,7 @@
 #include "lci/api/coll.hpp"
 #include "lci/coll/operations.h"
 #include "lci/runtime/collective/algorithms.h"
+#include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/plan.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -55,6 +56,11 @@ void run_allgather(collective_call* call, const void* sendbuf, void* recvbuf, si
   if (size > 0 && call->is_shared(size, coll::most_copied_in_area)) {
     return call->run<coll::allgather>(sendbuf, recvbuf, size);
   }
+  coll::block_layout blocks;
+  for (int r = 0; call->by_hosts(0, 0) != nullptr && r < call->size(); ++r) {
+    blocks.blocks.push_back({static_cast<size_t>(r) * size, size});
+  }
+  if (allgather_by_hosts(call, sendbuf, recvbuf, blocks)) return;
   const size_t all = static_cast<size_t>(call->size()) * size;
   const bool small = all < ring_threshold;
   plan p(*call, small ? all : 0);

@@ -84,10 +84,11 @@ group_t make_group(const Op& op, const char* name, wish own, std::vector<int> li
   std::vector<wish> all(static_cast<size_t>(meeting.size()));
   rt::run_allgather(&meeting, &own, all.data(), sizeof(own));
 
+  std::vector<int> places;
   if (made != nullptr) {
     std::vector<int> names;
     for (int i = 0; i < meeting.size(); ++i) names.push_back(meeting.global_rank(i));
-    const std::vector<int> places = listed.empty() ? places_of(all, own) : std::move(listed);
+    places = listed.empty() ? places_of(all, own) : std::move(listed);
     trouble = trouble_with(places, all, own, names);
     if (trouble.empty()) {
       std::vector<int> ranks;
@@ -99,10 +100,13 @@ group_t make_group(const Op& op, const char* name, wish own, std::vector<int> li
       made->join(std::move(ranks), introductions);
     }
   }
-  // Nobody uses the group before all of its ranks have joined it.
+  // Nobody uses the group before all of its ranks have joined it, and told what they can do.
   rt::collective_call end(options, coll::operation_kind::alloc_group);
+  const bool joined = made != nullptr && trouble.empty();
+  const rt::hierarchy::report told = joined ? made->report() : rt::hierarchy::report{};
+  std::vector<rt::hierarchy::report> reports(all.size());
   try {
-    rt::run_barrier(&end);
+    rt::run_allgather(&end, &told, reports.data(), sizeof(told));
   } catch (...) {
     // Another rank may use it already.
     if (made != nullptr) runtime.abandon_group(std::move(made));
@@ -110,7 +114,9 @@ group_t make_group(const Op& op, const char* name, wish own, std::vector<int> li
   }
   if (!trouble.empty()) throw std::runtime_error(base::StrCat("lci: ", name, ": ", trouble));
   if (made == nullptr) return group_t();
-  made->find_shared_memory();
+  std::vector<rt::hierarchy::report> of_group;
+  for (const int place : places) of_group.push_back(reports[static_cast<size_t>(place)]);
+  made->find_shared_memory(of_group);
   return runtime.add_group(std::move(made));
 }
 

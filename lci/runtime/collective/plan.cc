@@ -1,5 +1,7 @@
 #include "lci/runtime/collective/plan.h"
 
+#include <unistd.h>
+
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -14,7 +16,7 @@
 namespace lci::rt {
 
 struct plan::action {
-  enum class kind { send, receive, copy, reduce } what;
+  enum class kind { send, receive, copy, reduce, meet } what;
   state* of = nullptr;
   step node = nullptr;
   int rank = -1;               // send and receive: the other side, as the runtime counts it
@@ -25,6 +27,7 @@ struct plan::action {
   void* to = nullptr;          // receive, copy, reduce
   size_t size = 0;             // bytes; reduce: items
   reduce_op_t op = nullptr;
+  std::function<std::unique_ptr<coll::operation>()> make = nullptr;  // meet, until it begins
 };
 
 // Where messages of the plan arrive. A message of another size than expected fails its step, also
@@ -38,6 +41,17 @@ struct plan::arrivals final : comp_impl_t {
     steps_->signal(status);
   }
   graph* const steps_;
+};
+
+// The end of a step in the memory of the host.
+struct plan::meeting final : comp_impl_t {
+  meeting(graph* owner, step begun) : steps(owner), node(begun) {}
+  void signal(status_t status) override {
+    status.user_context = node;
+    steps->signal(status);
+  }
+  graph* const steps;
+  const step node;
 };
 
 // Tags: the number of the operation, its kind, and the round. Messages of different kinds never
@@ -57,13 +71,31 @@ struct plan::state {
         engine(&call.engine()),
         steps(owner),
         arrivals_of(owner),
-        first_tag(tag_of(call.number(), call.kind())) {}
+        first_tag(tag_of(call.number(), call.kind())),
+        name(call.name()) {
+    if (const hierarchy* const hosts = call.hosts_in_use(); hosts != nullptr) {
+      host = hosts->weak_memory();
+    }
+  }
+  ~state() {
+    for (action& each : actions) {
+      if (each.make == nullptr) continue;
+      const std::shared_ptr<shared_memory> alive = host.lock();
+      if (alive == nullptr) return;
+      const std::unique_ptr<coll::operation> broken_off = each.make();
+      if (const int failed = alive->first_failed(); failed >= 0) broken_off->give_up(failed);
+    }
+  }
 
   device_impl_t* const device;
   matching_engine* const engine;
   graph* const steps;
   arrivals arrivals_of;
   const tag_t first_tag;
+  const char* const name;
+  std::weak_ptr<shared_memory> host;
+  std::deque<meeting> meetings;
+  std::exception_ptr* failure = nullptr;  // where a step of the host leaves an exception
   std::unique_ptr<char[]> room;
   std::deque<action> actions;
 
@@ -106,6 +138,7 @@ struct end_flag final : comp_impl_t {
   std::atomic<int> owners{2};
   std::atomic<bool> set{false};
   errorcode_t code = errorcode_t::retry_init;
+  std::exception_ptr failure;  // of a step in the memory of the host
 };
 
 namespace {
@@ -129,6 +162,7 @@ plan::plan(const collective_call& call, size_t room) : call_(call) {
   // Freed with the graph, by this node.
   phase_begin_ = graph_->add_node(nullptr, state_, [](void* s) { delete static_cast<state*>(s); });
   graph_->add_edge(GRAPH_START, phase_begin_, nullptr);
+  if (end_ != nullptr) state_->failure = &end_->failure;
   if (room > 0) state_->room.reset(new char[room]);
   call.use_messages();
 }
@@ -140,8 +174,8 @@ plan::~plan() {
 
 char* plan::room() const { return state_->room.get(); }
 
-plan::step plan::add(const action& added) {
-  state_->actions.push_back(added);
+plan::step plan::add(action added) {
+  state_->actions.push_back(std::move(added));
   action& kept = state_->actions.back();
   kept.of = state_;
   kept.node = graph_->add_node(
@@ -174,6 +208,14 @@ plan::step plan::add(const action& added) {
           case action::kind::reduce:
             a.op(a.left, a.from, a.to, a.size);
             return errorcode_t::done;
+          case action::kind::meet: {
+            const std::shared_ptr<shared_memory> host = a.of->host.lock();
+            if (host == nullptr) return errorcode_t::fatal;
+            meeting* const ended = &a.of->meetings.emplace_back(a.of->steps, a.node);
+            const auto make = std::exchange(a.make, nullptr);
+            const bool is_over = host->start_step(make(), a.of->name, ended, a.of->failure);
+            return is_over ? errorcode_t::done : errorcode_t::posted;
+          }
         }
         return errorcode_t::fatal;
       },
@@ -185,8 +227,8 @@ plan::step plan::add(const action& added) {
 
 plan::step plan::send(int to, const void* bytes, size_t size, uint32_t round) {
   action a{action::kind::send};
-  a.rank = call_.global_rank(to);
-  a.engine = call_.engine_of(to);
+  a.rank = call_.global_rank(place_of(to));
+  a.engine = call_.engine_of(place_of(to));
   a.round = round;
   a.from = bytes;
   a.size = size;
@@ -195,7 +237,7 @@ plan::step plan::send(int to, const void* bytes, size_t size, uint32_t round) {
 
 plan::step plan::receive(int from, void* bytes, size_t size, uint32_t round) {
   action a{action::kind::receive};
-  a.rank = call_.global_rank(from);
+  a.rank = call_.global_rank(place_of(from));
   a.round = round;
   a.to = bytes;
   a.size = size;
@@ -219,6 +261,12 @@ plan::step plan::reduce(reduce_op_t op, const void* left, const void* right, voi
   a.to = dst;
   a.size = count;
   return add(a);
+}
+
+plan::step plan::add_meeting(std::function<std::unique_ptr<coll::operation>()> make) {
+  action a{action::kind::meet};
+  a.make = std::move(make);
+  return add(std::move(a));
 }
 
 void plan::then() {
@@ -247,19 +295,28 @@ void plan::run_blocking() {
   } leave{end_};
   // The loss of a rank ends every step, but not at once: until then they use the caller's buffers.
   std::exception_ptr failure;
-  const auto is_over = [this, rounds = uint32_t{0}]() mutable {
+  const hierarchy* const hosts = call_.hosts_in_use();
+  static const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+  const bool oversubscribed = hosts != nullptr && hosts->ranks_on(hosts->own_host()) > processors;
+  const auto is_over = [this, hosts, rounds = uint32_t{0}]() mutable {
+    // Not by progress() alone, which does not know of a group that is being freed.
+    if (hosts != nullptr && hosts->memory().has_pending()) {
+      const progress_scope scope;
+      hosts->memory().advance();
+    }
     // Ranks that call another operation may never send what this one waits for.
     if (++rounds % rounds_before_check == 0) call_.check_agreement();
     return end_->set.load(std::memory_order_acquire);
   };
   while (!end_->set.load(std::memory_order_acquire)) {
     try {
-      call_.wait(is_over);
+      call_.wait(is_over, oversubscribed);
     } catch (const peer_failure_error&) {
       if (failure == nullptr) failure = std::current_exception();
     }
   }
   if (failure != nullptr) std::rethrow_exception(failure);
+  if (end_->failure != nullptr) std::rethrow_exception(end_->failure);
   if (end_->code == errorcode_t::fatal) {
     call_.check_deaths();
     throw std::runtime_error(base::StrCat("lci: ", call_.name(), " failed on rank ",

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <vector>
 
@@ -26,8 +27,8 @@ class plan {
   // Rounds are below this number.
   static constexpr uint32_t most_rounds = uint32_t{1} << 26;
 
-  // The tag of the messages of round 0 of an operation. No operation is of kind `none`: tags of that
-  // kind are for messages about the operation with that number (agreement.h).
+  // The tag of the messages of round 0 of an operation. No operation is of kind `none`: tags of
+  // that kind are for messages about the operation with that number (agreement.h).
   static tag_t tag_of(uint64_t number, coll::operation_kind kind);
 
   // `call`, which outlives the plan, has begun. `room`: bytes of memory of the plan's own.
@@ -36,9 +37,15 @@ class plan {
   plan(const plan&) = delete;
   plan& operator=(const plan&) = delete;
 
-  int rank() const { return call_.rank(); }
-  int size() const { return call_.size(); }
+  int rank() const { return among_ == nullptr ? call_.rank() : rank_among_; }
+  int size() const { return among_ == nullptr ? call_.size() : static_cast<int>(among_->size()); }
   char* room() const;
+  // From here on, rank(), size() and the ranks of steps count these ranks of the call alone, of
+  // which this one is number `rank`; null: all, as at first. `ranks` outlives the building.
+  void set_among(const std::vector<int>* ranks, int rank) {
+    among_ = ranks;
+    rank_among_ = rank;
+  }
 
   // Steps. Each comes after all that was added before the last then(), and is otherwise in no
   // order.
@@ -47,6 +54,17 @@ class plan {
   step copy(void* to, const void* from, size_t size);
   // *dst = left op right, `count` items; dst may be right.
   step reduce(reduce_op_t op, const void* left, const void* right, void* dst, size_t count);
+
+  // Carries out an operation of this rank's host, the one that has the ticket for `phase` (see
+  // collective_call::use_hosts). Broken off if the plan ends before its turn, so that the other
+  // ranks of the host do not wait.
+  template <class Operation, class... Arguments>
+  step meet(uint64_t phase, const Arguments&... arguments) {
+    const coll::ticket ticket = call_.host_ticket(phase);
+    return add_meeting([ticket, arguments...]() -> std::unique_ptr<coll::operation> {
+      return std::make_unique<Operation>(ticket, arguments...);
+    });
+  }
 
   // What is added from here on comes after everything added before.
   void then();
@@ -61,11 +79,18 @@ class plan {
   struct state;
   struct action;
   struct arrivals;
+  struct meeting;
 
-  step add(const action& added);
+  step add(action added);
+  step add_meeting(std::function<std::unique_ptr<coll::operation>()> make);
+  int place_of(int rank) const {
+    return among_ == nullptr ? rank : (*among_)[static_cast<size_t>(rank)];
+  }
   void run_blocking();
 
   const collective_call& call_;
+  const std::vector<int>* among_ = nullptr;
+  int rank_among_ = -1;
   std::unique_ptr<graph> graph_;
   state* state_;  // the graph's
   struct end_flag* end_ = nullptr;

@@ -9,6 +9,7 @@
 #include "lci/base/strings.h"
 #include "lci/coll/operations.h"
 #include "lci/runtime/collective/algorithms.h"
+#include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/plan.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -155,6 +156,7 @@ void reduce_x::operator()() const {
   if (bytes > 0 && call.is_shared(bytes, coll::most_combined_in_area)) {
     return call.run<coll::reduce>(rt::reduction_of(*this, bytes), get_root());
   }
+  if (rt::reduce_by_hosts(&call, rt::reduction_of(*this, bytes), get_root())) return;
   rt::plan p(call, 2 * bytes);
   if (bytes > 0) {
     char* const work = p.room();
@@ -188,6 +190,10 @@ void allreduce_x::operator()() const {
   if (algorithm == allreduce_algorithm_t::none && bytes > 0 &&
       call.is_shared(bytes, coll::most_combined_in_area)) {
     return call.run<coll::allreduce>(rt::reduction_of(*this, bytes));
+  }
+  if (algorithm == allreduce_algorithm_t::none &&
+      rt::allreduce_by_hosts(&call, rt::reduction_of(*this, bytes))) {
+    return;
   }
   const auto n = static_cast<size_t>(call.size());
   if (algorithm == allreduce_algorithm_t::none) {
@@ -252,6 +258,12 @@ void reduce_scatter_x::operator()() const {
     return call.run<coll::reduce_scatter>(rt::reduction_of(*this, block),
                                           static_cast<size_t>(call.rank()) * block, all);
   }
+  if (algorithm == reduce_scatter_algorithm_t::none && call.by_hosts(0, 0) != nullptr &&
+      rt::reduce_scatter_by_hosts(
+          &call, rt::reduction_of(*this, block),
+          rt::layout_of(std::vector<size_t>(n, block), nullptr, call.name()))) {
+    return;
+  }
   if (algorithm == reduce_scatter_algorithm_t::none) {
     algorithm = reduce_scatter_algorithm_t::direct;  // each block goes where it is needed at once
   }
@@ -315,6 +327,7 @@ void reduce_scatterv_x::operator()() const {
   if (all > 0 && call.is_shared(all, coll::most_combined_in_area)) {
     return call.run<coll::reduce_scatter>(rt::reduction_of(*this, own.size), own.offset, all);
   }
+  if (rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, own.size), blocks)) return;
   const size_t others = static_cast<size_t>(call.size()) - 1;
   rt::plan p(call, rt::bytes_of(others, own.size, call.name()));
   if (all > 0) {

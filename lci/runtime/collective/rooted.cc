@@ -5,6 +5,7 @@
 
 #include "lci/api/coll.hpp"
 #include "lci/runtime/collective/algorithms.h"
+#include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/plan.h"
 
 namespace lci {
@@ -126,6 +127,7 @@ void gather_x::operator()() const {
   if (get_size() > 0 && call.is_shared(get_size(), coll::most_copied_in_area)) {
     return call.run<coll::gather>(get_sendbuf(), get_recvbuf(), get_size(), get_root());
   }
+  if (rt::gather_by_hosts(&call, get_sendbuf(), get_recvbuf(), get_size(), get_root())) return;
   const bool by_tree = get_size() <= rt::most_in_tree;
   rt::plan p(call, by_tree ? all : 0);
   if (get_size() > 0) {
@@ -145,6 +147,7 @@ void scatter_x::operator()() const {
   if (get_size() > 0 && call.is_shared(all, coll::most_copied_in_area)) {
     return call.run<coll::scatter>(get_sendbuf(), get_recvbuf(), get_size(), get_root());
   }
+  if (rt::scatter_by_hosts(&call, get_sendbuf(), get_recvbuf(), get_size(), get_root())) return;
   const bool by_tree = get_size() <= rt::most_in_tree;
   rt::plan p(call, by_tree ? all : 0);
   if (get_size() > 0) {

@@ -5,20 +5,19 @@
 
 #include "lci/api/reduce.hpp"
 #include "lci/runtime/collective/algorithms.h"
+#include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/plan.h"
 
 namespace lci {
 namespace rt {
-namespace {
 
-// In rounds that double (Hillis and Steele, "Data parallel algorithms", 1986): before the round
-// with distance d, `partial` combines the items of the d ranks up to this one, and goes to the rank
-// d behind. Room: 3 times the bytes.
-void scan_by_doubling(plan* p, const coll::reduction& what, coll::scan_kind kind) {
+// Before the round with distance d, `partial` combines the items of the d ranks up to this one, and
+// goes to the rank d behind.
+void scan_by_doubling(plan* p, const coll::reduction& what, coll::scan_kind kind, char* room) {
   const size_t bytes = what.size;
   const size_t count = bytes / what.item_size;
   const bool is_exclusive = kind == coll::scan_kind::exclusive;
-  char* partial = p->room();
+  char* partial = room;
   char* received = partial + bytes;
   char* const before = received + bytes;  // exscan: the items of the ranks before this one
   bool has_before = false;
@@ -51,6 +50,8 @@ void scan_by_doubling(plan* p, const coll::reduction& what, coll::scan_kind kind
   }
 }
 
+namespace {
+
 template <class Op>
 void run_scan(const Op& op, coll::operation_kind name, coll::scan_kind kind) {
   collective_call call(op, name);
@@ -67,8 +68,9 @@ void run_scan(const Op& op, coll::operation_kind name, coll::scan_kind kind) {
   if (bytes > 0 && call.is_shared(bytes, coll::most_combined_in_area)) {
     return call.run<coll::scan>(what, kind);
   }
+  if (scan_by_hosts(&call, what, kind)) return;
   plan p(call, bytes_of(3, bytes, call.name()));
-  if (bytes > 0) scan_by_doubling(&p, what, kind);
+  if (bytes > 0) scan_by_doubling(&p, what, kind, p.room());
   p.run();
 }
 

@@ -123,6 +123,8 @@ const std::vector<variable>& variables() {
        "sim: size of the number in such a notification"},
       {"LCI_SIM_ADD", "0, 1", "by the seed", "sim: whether the network adds to remote memory"},
       {"LCI_SIM_REGISTRATION", "0, 1", "by the seed", "sim: whether memory must be registered"},
+      {"LCI_SIM_HOSTS", "0 to 1000", "0",
+       "sim: hosts, of which the ranks of each share memory; 0: none do"},
   };
   return table;
 }

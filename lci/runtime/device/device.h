@@ -152,6 +152,15 @@ namespace rt {
 
 // True while this thread is inside progress(): a handler is running, and waiting would be for ever.
 bool inside_progress();
+// While it lives, this thread counts as inside a call of progress(): for code that may call
+// handlers.
+class progress_scope {
+ public:
+  progress_scope();
+  ~progress_scope();
+  progress_scope(const progress_scope&) = delete;
+  progress_scope& operator=(const progress_scope&) = delete;
+};
 
 }  // namespace rt
 }  // namespace lci

@@ -35,6 +35,8 @@ constexpr size_t batch_size = LCI_BACKEND_MAX_POLLS;
 
 namespace rt {
 bool inside_progress() { return progress_depth > 0; }
+progress_scope::progress_scope() { ++progress_depth; }
+progress_scope::~progress_scope() { --progress_depth; }
 
 progress_result_t poll_or_yield(device_impl_t& device, bool may_yield) {
   using clock = std::chrono::steady_clock;

@@ -41,10 +41,12 @@ group_impl_t::group_impl_t(runtime_impl_t& owner, const group_attr_t& attributes
 
 group_impl_t::~group_impl_t() {
   shared_memory_.reset();
+  host_memory_.reset();
   // What an operation was left with when it was broken off.
   if (engine_->waiting() != 0) {
     for (const int each : members_.ranks()) engine_->fail_peer(each);
   }
+  hierarchy_.reset();
   runtime.engines().remove_of_group(engine_.get());
   engine_.reset();
   // Memory that is not freed stays mapped for the others, which may still read who broke off what.
@@ -61,22 +63,56 @@ void group_impl_t::join(std::vector<int> ranks, const std::vector<introduction>&
   runtime.engines().join_group(engine_.get(), &members_);
   if (!block_) return;
   net::context& network = *runtime.default_net_context()->net;
+  const rt::hierarchy* const all = runtime.hierarchy();
+  const auto is_here = [this, all](int rank) {
+    return all == nullptr || all->host_of(rank) == all->host_of(runtime.rank());
+  };
+  std::vector<int> near;  // the ranks of this host
   std::vector<void*> blocks;
+  int index = 0;
   for (size_t i = 0; i < members_.ranks().size(); ++i) {
+    const int rank = members_.ranks()[i];
+    if (!is_here(rank)) continue;
     void* block = block_->address;
     if (static_cast<int>(i) != place_) {
       block = introductions[i].has_block == 0
                   ? nullptr
-                  : network.map_memory(members_.ranks()[i], introductions[i].block,
-                                       coll::arena::block_bytes());
+                  : network.map_memory(rank, introductions[i].block, coll::arena::block_bytes());
+    } else {
+      index = static_cast<int>(near.size());
     }
     if (block == nullptr) return;
+    near.push_back(rank);
     blocks.push_back(block);
   }
-  shared_memory_ = rt::shared_memory::make(*this, network, members_.ranks(), std::move(blocks));
+  if (near.size() == members_.ranks().size()) {
+    shared_memory_ = rt::shared_memory::make(*this, network, near, std::move(blocks));
+  } else {
+    host_memory_ = rt::shared_memory::make_of_host(runtime, this, network, near, index,
+                                                   std::move(blocks), rt::hierarchy::phases);
+  }
 }
 
-void group_impl_t::find_shared_memory() {
+rt::hierarchy::report group_impl_t::report() const {
+  const rt::hierarchy* const all = runtime.hierarchy();
+  if (all == nullptr || host_memory_ == nullptr) return {};
+  const net::context& network = *runtime.default_net_context()->net;
+  bool reads_all = true;
+  for (const int rank : members_.ranks()) {
+    if (all->host_of(rank) == all->host_of(runtime.rank()) && !network.reads_memory(rank)) {
+      reads_all = false;
+    }
+  }
+  using state = coll::arena::join_state;
+  return {all->host_of(runtime.rank()),
+          static_cast<uint32_t>(reads_all ? state::readable : state::mapped)};
+}
+
+void group_impl_t::find_shared_memory(const std::vector<rt::hierarchy::report>& reports) {
+  if (host_memory_ != nullptr && rt::hierarchy::is_possible(reports)) {
+    hierarchy_ = std::make_unique<rt::hierarchy>(std::move(host_memory_), reports, place_);
+  }
+  host_memory_.reset();
   attr.shares_memory = shared_memory_ != nullptr &&
                        shared_memory_->arena().joined() >= coll::arena::join_state::mapped;
 }
@@ -84,7 +120,7 @@ void group_impl_t::find_shared_memory() {
 bool group_impl_t::is_in_use() const {
   // Not the messages of ranks that are already leaving.
   return engine_->waiting_receives() != 0 ||
-         (shared_memory_ != nullptr && shared_memory_->has_pending());
+         (memory_in_use() != nullptr && memory_in_use()->has_pending());
 }
 
 namespace rt {

@@ -11,6 +11,7 @@
 #include "lci/net/backend.h"
 #include "lci/runtime/core/live.h"
 #include "lci/runtime/core/rank_group.h"
+#include "lci/runtime/instance/hierarchy.h"
 #include "lci/runtime/instance/shared_memory.h"
 #include "lci/runtime/matching/engine.h"
 
@@ -41,8 +42,10 @@ class group_impl_t : public rt::live_object {
   // `ranks`: of the runtime, in the order of the group; this rank is one of them. `introductions`:
   // theirs. When all ranks of the group have called it, they can use the group.
   void join(std::vector<int> ranks, const std::vector<introduction>& introductions);
-  // After that.
-  void find_shared_memory();
+  // After that: what this rank tells the others of its host.
+  rt::hierarchy::report report() const;
+  // Once all ranks have told: `reports` are theirs, by place.
+  void find_shared_memory(const std::vector<rt::hierarchy::report>& reports);
   // No other rank uses the group any more.
   void leave() { is_used_by_others_ = false; }
 
@@ -55,6 +58,12 @@ class group_impl_t : public rt::live_object {
   rt::matching_engine& engine() const { return *engine_; }
   // Null if the operations are made of messages only.
   rt::shared_memory* shared_memory() const { return shared_memory_.get(); }
+  // Null if the ranks are all on one host or each on a host of its own, or share no memory.
+  const rt::hierarchy* hierarchy() const { return hierarchy_.get(); }
+  // That of the group, or of the ranks of this host; null: neither is used.
+  rt::shared_memory* memory_in_use() const {
+    return hierarchy_ != nullptr ? &hierarchy_->memory() : shared_memory_.get();
+  }
 
   const rt::rank_group& members() const { return members_; }
   int first_failed() const { return members_.first_failed(); }
@@ -73,6 +82,8 @@ class group_impl_t : public rt::live_object {
   std::optional<net::context::allocation> block_;
   std::unique_ptr<matching_engine_impl_t> engine_;
   std::unique_ptr<rt::shared_memory> shared_memory_;
+  std::unique_ptr<rt::shared_memory> host_memory_;  // until there is a hierarchy
+  std::unique_ptr<rt::hierarchy> hierarchy_;
 };
 
 namespace rt {

@@ -37,7 +37,8 @@ base::Status check(const runtime_attr_t& attr) {
   for (const range& each : {range{"imm_nbits_tag", attr.imm_nbits_tag, 0, 16},
                             range{"imm_nbits_rcomp", attr.imm_nbits_rcomp, 1, 15},
                             range{"imm_nbits_signal_part", attr.imm_nbits_signal_part, 0, 16},
-                            range{"nrails", attr.nrails, 1, 16}}) {
+                            range{"nrails", attr.nrails, 1, 16},
+                            range{"coll_host_leaders", attr.coll_host_leaders, 1, 1 << 20}}) {
     if (each.value >= each.least && each.value <= each.most) continue;
     return base::InvalidArgumentError(base::StrCat("attribute ", each.name, " is ", each.value,
                                                    ", not ", each.least, " to ", each.most));
@@ -73,6 +74,8 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   ours.attribute("imm_nbits_rcomp", base::StrCat(attr.imm_nbits_rcomp));
   ours.attribute("imm_nbits_signal_part", base::StrCat(attr.imm_nbits_signal_part));
   ours.attribute("nrails", base::StrCat(attr.nrails));
+  ours.attribute("coll_hosts_max_size", base::StrCat(attr.coll_hosts_max_size));
+  ours.attribute("coll_host_leaders", base::StrCat(attr.coll_host_leaders));
   ours.attribute("alloc_default_device", base::StrCat(attr.alloc_default_device));
   const std::string_view network = backend.ok() ? (*backend)->name : "";
   ours.attribute("backend", network);
@@ -155,6 +158,9 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
     }
     default_device_->set_rails(&rails_);
     shared_memory_ = rt::shared_memory::make(*this, *boot_, *default_net_context_->net);
+    if (attr().coll_hosts_max_size > 0) {
+      hierarchy_ = rt::hierarchy::make(*this, *boot_, *default_net_context_->net);
+    }
     default_device_->start_progress_thread();
   }
   if (rank() == 0) {
@@ -172,6 +178,7 @@ runtime_impl_t::~runtime_impl_t() {
   if (default_device_ != nullptr && !default_device_->rendezvous.idle()) {
     for (int r = 0; r < size(); ++r) default_device_->rendezvous.fail_peer(r);
   }
+  hierarchy_.reset();
   groups_.clear();
   abandoned_.clear();
   default_device_.reset();  // with its progress thread, which uses the rails
@@ -264,13 +271,15 @@ void runtime_impl_t::throw_deferred_failure() {
 // another one is advancing.
 bool runtime_impl_t::advance_collectives() {
   throw_deferred_failure();
-  bool moved =
-      shared_memory_ != nullptr && shared_memory_->has_pending() && shared_memory_->advance();
+  const auto advance = [](rt::shared_memory* memory) {
+    return memory != nullptr && memory->has_pending() && memory->advance();
+  };
+  bool moved = advance(shared_memory_.get());
+  if (hierarchy_ != nullptr && advance(&hierarchy_->memory())) moved = true;
   const std::shared_lock<std::shared_mutex> guard(groups_mutex_, std::try_to_lock);
   if (!guard.owns_lock()) return moved;
   for (const std::unique_ptr<group_impl_t>& each : groups_) {
-    rt::shared_memory* const shared = each->shared_memory();
-    if (shared != nullptr && shared->has_pending() && shared->advance()) moved = true;
+    if (advance(each->memory_in_use())) moved = true;
   }
   return moved;
 }

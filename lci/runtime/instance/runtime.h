@@ -21,6 +21,7 @@
 #include "lci/runtime/core/live.h"
 #include "lci/runtime/core/rank_state.h"
 #include "lci/runtime/device/device.h"
+#include "lci/runtime/instance/hierarchy.h"
 #include "lci/runtime/instance/shared_memory.h"
 #include "lci/runtime/matching/engine.h"
 #include "lci/runtime/matching/registry.h"
@@ -100,6 +101,8 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   void count_plans(int more) { plans_.fetch_add(more, std::memory_order_acq_rel); }
   // Null if collective operations are made of messages only.
   rt::shared_memory* shared_memory() const { return shared_memory_.get(); }
+  // Null if the ranks are all on one host or each on a host of its own, or share no memory.
+  const rt::hierarchy* hierarchy() const { return hierarchy_.get(); }
   // Returns whether a collective operation has ended. Throws a failure that has been deferred.
   bool advance_collectives();
   // A device has noticed that a rank is gone: ends what waits for a message of that rank, and all
@@ -185,6 +188,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   std::unique_ptr<device_impl_t> default_device_;
   std::vector<std::unique_ptr<device_impl_t>> rails_;
   std::unique_ptr<rt::shared_memory> shared_memory_;  // of the default net context
+  std::unique_ptr<rt::hierarchy> hierarchy_;          // likewise
 };
 
 }  // namespace lci

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,6 +30,18 @@ base::StatusOr<std::string> name_block(net::context& network, void** own) {
   *own = made->address;
   const net::remote_region name = network.remote_key(made->region);
   return std::string(reinterpret_cast<const char*>(&name), sizeof(name));
+}
+
+// What copies from the address spaces of these ranks, which count as 0, 1, 2 and so on; empty: this
+// rank cannot read from all of them.
+coll::arena::reader reader_of(net::context& network, const std::vector<int>& ranks) {
+  if (!std::all_of(ranks.begin(), ranks.end(),
+                   [&network](int rank) { return network.reads_memory(rank); })) {
+    return {};
+  }
+  return [&network, ranks](int place, void* to, uint64_t from, size_t size) {
+    return network.read_memory(ranks[static_cast<size_t>(place)], to, from, size);
+  };
 }
 
 // Signaling it calls nothing of the program.
@@ -77,16 +90,20 @@ std::unique_ptr<shared_memory> shared_memory::make(runtime_impl_t& runtime, boot
 std::unique_ptr<shared_memory> shared_memory::make(const group_impl_t& group, net::context& network,
                                                    const std::vector<int>& ranks,
                                                    std::vector<void*> blocks) {
-  coll::arena::reader read;
-  if (std::all_of(ranks.begin(), ranks.end(),
-                  [&network](int rank) { return network.reads_memory(rank); })) {
-    read = [&network, ranks](int place, void* to, uint64_t from, size_t size) {
-      return network.read_memory(ranks[static_cast<size_t>(place)], to, from, size);
-    };
-  }
-  auto arena =
-      std::make_unique<coll::arena>(group.place(), std::move(blocks), std::move(read), ranks);
+  auto arena = std::make_unique<coll::arena>(group.place(), std::move(blocks),
+                                             reader_of(network, ranks), ranks);
   return std::unique_ptr<shared_memory>(new shared_memory(group.runtime, &group, std::move(arena)));
+}
+
+std::unique_ptr<shared_memory> shared_memory::make_of_host(runtime_impl_t& runtime,
+                                                           const group_impl_t* group,
+                                                           net::context& network,
+                                                           const std::vector<int>& ranks, int index,
+                                                           std::vector<void*> blocks,
+                                                           uint64_t numbers_per_call) {
+  auto arena = std::make_unique<coll::arena>(index, std::move(blocks), reader_of(network, ranks),
+                                             ranks, numbers_per_call);
+  return std::unique_ptr<shared_memory>(new shared_memory(runtime, group, std::move(arena)));
 }
 
 shared_memory::shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
@@ -111,14 +128,25 @@ bool shared_memory::advance(pending* each) {
   if (each->result) return true;
   each->result = errorcode_t::fatal;
   if (const int failed = first_failed(); __builtin_expect(failed >= 0, 0)) {
-    LCI_LOG(error, each->call, " on rank ", runtime_.rank(), ": rank ", failed, " is gone");
+    const std::string text =
+        base::StrCat(each->call, " on rank ", runtime_.rank(), ": rank ", failed, " is gone");
+    if (each->failure == nullptr) {
+      LCI_LOG(error, text);
+    } else {
+      *each->failure =
+          std::make_exception_ptr(peer_failure_error(failed, base::StrCat("lci: ", text)));
+    }
     each->operation->give_up(failed);
   } else {
     try {
       const bool is_over = each->operation->advance();
       each->result = is_over ? std::optional(errorcode_t::done) : std::nullopt;
     } catch (const std::exception& error) {
-      LCI_LOG(error, error.what());
+      if (each->failure == nullptr) {
+        LCI_LOG(error, error.what());
+      } else {
+        *each->failure = std::current_exception();
+      }
     }
   }
   // Other ranks need not wait for the program to hear of it.
@@ -128,11 +156,29 @@ bool shared_memory::advance(pending* each) {
 
 void shared_memory::start(std::unique_ptr<coll::operation> operation, const char* call,
                           comp_impl_t* comp) {
-  pending started{std::move(operation), call, comp, observe::coarse_clock::seconds(), std::nullopt};
+  pending started{std::move(operation), call,   comp, observe::coarse_clock::seconds(),
+                  std::nullopt,         nullptr};
   if (advance(&started) && keeps_statuses(*comp)) {
     end(&started);
     return;
   }
+  keep(std::move(started));
+}
+
+bool shared_memory::start_step(std::unique_ptr<coll::operation> operation, const char* call,
+                               comp_impl_t* comp, std::exception_ptr* failure) {
+  pending started{std::move(operation), call,   comp, observe::coarse_clock::seconds(),
+                  std::nullopt,         failure};
+  if (!advance(&started)) {
+    keep(std::move(started));
+    return false;
+  }
+  if (started.result == errorcode_t::done) return true;
+  if (failure != nullptr && *failure != nullptr) std::rethrow_exception(*failure);
+  throw std::runtime_error(base::StrCat("lci: ", call, " failed on rank ", runtime_.rank()));
+}
+
+void shared_memory::keep(pending started) {
   const std::lock_guard<std::mutex> guard(mutex_);
   pending_.push_back(std::move(started));
   pending_count_.store(pending_.size(), std::memory_order_release);
@@ -169,7 +215,7 @@ void shared_memory::describe(observe::rank_report* report) {
     entry awaited;
     awaited.what = entry::kind::receive;
     awaited.engine = group_ == nullptr ? runtime_.collective_engine()->id : group_->engine().id;
-    awaited.collective = each.operation->number();
+    awaited.collective = arena_->call_of(each.operation->number());
     const int peer = each.operation->awaited();
     awaited.peer = peer < 0 ? peer : arena_->name_of(peer);
     awaited.count = 1;

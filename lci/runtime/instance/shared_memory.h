@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <deque>
+#include <exception>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -33,6 +34,16 @@ class shared_memory {
   // objects that this rank has not registered yet.
   static std::unique_ptr<shared_memory> make(runtime_impl_t& runtime, boot::bootstrap& boot,
                                              net::context& network);
+  // Of the ranks of this host, where the others of the runtime, or of `group`, which may be null,
+  // are on other hosts. `ranks`: those of this host, as the runtime counts them; `index`: of this
+  // rank among them; `blocks`: theirs, mapped here, or null. Local. Each call of the program takes
+  // `numbers_per_call` operations.
+  static std::unique_ptr<shared_memory> make_of_host(runtime_impl_t& runtime,
+                                                     const group_impl_t* group,
+                                                     net::context& network,
+                                                     const std::vector<int>& ranks, int index,
+                                                     std::vector<void*> blocks,
+                                                     uint64_t numbers_per_call);
   // Of a group whose ranks all have a block, mapped here; `ranks`: its ranks in the runtime.
   static std::unique_ptr<shared_memory> make(const group_impl_t& group, net::context& network,
                                              const std::vector<int>& ranks,
@@ -41,11 +52,18 @@ class shared_memory {
   ~shared_memory();
 
   coll::arena& arena() { return *arena_; }
+  // A rank whose loss ends the operations; -1: none.
+  int first_failed() const;
 
   // Carries out the operation while threads make progress, and signals `comp` at its end: possibly
   // before the call returns, but never by calling the program. (A handler that starts the next
   // operation would otherwise call itself, as often as operations end at once.)
   void start(std::unique_ptr<coll::operation> operation, const char* call, comp_impl_t* comp);
+  // As start(), for a step of an operation: returns true, without signaling `comp`, if it is over
+  // already. Throws what ends it at once. `failure`: where an exception that ends it later is kept
+  // before `comp` is signaled; null: it is logged.
+  bool start_step(std::unique_ptr<coll::operation> operation, const char* call, comp_impl_t* comp,
+                  std::exception_ptr* failure);
 
   // For progress(): whether there is anything to advance, which costs a load.
   bool has_pending() const { return pending_count_.load(std::memory_order_relaxed) != 0; }
@@ -63,14 +81,14 @@ class shared_memory {
     comp_impl_t* comp;
     uint32_t since;                     // when it was started, by observe::coarse_clock
     std::optional<errorcode_t> result;  // once it is over
+    std::exception_ptr* failure;        // may be null
   };
 
   shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
                 std::unique_ptr<coll::arena> arena);
-  // A rank whose loss ends the operations; -1: none.
-  int first_failed() const;
   // Whether it is over; then it has a result.
   bool advance(pending* each);
+  void keep(pending started);
   static void end(pending* each);
 
   runtime_impl_t& runtime_;

@@ -1,0 +1,284 @@
+// Collective operations of ranks on several hosts (LCI_HOSTS=0,0,1,1): what differs from operations
+// by messages alone.
+#include "lci/runtime/instance/hierarchy.h"
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "lci/api/lci.hpp"
+#include "lci/runtime/instance/group.h"
+#include "lci/runtime/instance/runtime.h"
+#include "lci/testing/ranks/collectives.h"
+#include "lci/testing/ranks/ranks.h"
+
+namespace lci {
+namespace {
+
+using rt::hierarchy;
+
+// As run_job, without the last barrier: for ranks that end apart.
+void run_apart(int ranks, const std::function<void(runtime_t)>& body) {
+  run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
+    const auto runtime =
+        std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), global_attr_t());
+    body(runtime.get());
+  });
+}
+
+template <class Run>
+std::string error_of(const Run& run) {
+  try {
+    run();
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "";
+}
+
+std::vector<hierarchy::report> on_hosts(const std::vector<int>& hosts) {
+  std::vector<hierarchy::report> reports;
+  for (const int each : hosts) {
+    reports.push_back({each, static_cast<uint32_t>(coll::arena::join_state::readable)});
+  }
+  return reports;
+}
+
+TEST(Hierarchy, CountsHostsAndRanks) {
+  const hierarchy made(nullptr, on_hosts({7, 3, 7, 7, 3, 9}), 4);
+  EXPECT_EQ(made.hosts(), 3);
+  EXPECT_EQ(made.own_host(), 1);
+  EXPECT_EQ(made.index(), 1);
+  EXPECT_EQ(made.places_on(0), (std::vector<int>{0, 2, 3}));
+  EXPECT_EQ(made.places_on(1), (std::vector<int>{1, 4}));
+  EXPECT_EQ(made.host_of(5), 2);
+  EXPECT_EQ(made.index_of(3), 2);
+  EXPECT_EQ(made.least_ranks(), 1);
+  EXPECT_FALSE(made.is_in_order());
+  EXPECT_TRUE(hierarchy(nullptr, on_hosts({7, 7, 3, 9, 9}), 0).is_in_order());
+}
+
+TEST(Hierarchy, NeedsSeveralHostsAndAHostWithSeveralRanks) {
+  EXPECT_FALSE(hierarchy::is_possible(on_hosts({0, 0, 0})));
+  EXPECT_FALSE(hierarchy::is_possible(on_hosts({0, 1, 2})));
+  EXPECT_TRUE(hierarchy::is_possible(on_hosts({0, 1, 0})));
+  std::vector<hierarchy::report> one_cannot = on_hosts({0, 1, 0});
+  one_cannot[1].state = static_cast<uint32_t>(coll::arena::join_state::failed);
+  EXPECT_FALSE(hierarchy::is_possible(one_cannot));
+  one_cannot[1].state = static_cast<uint32_t>(coll::arena::join_state::mapped);
+  EXPECT_TRUE(hierarchy::is_possible(one_cannot));
+  EXPECT_EQ(hierarchy(nullptr, one_cannot, 0).joined(), coll::arena::join_state::mapped);
+}
+
+TEST(Hierarchy, RanksOfSeveralHostsHaveIt) {
+  run_job(4, [](runtime_t runtime) {
+    const hierarchy* const hosts = runtime.p_impl->hierarchy();
+    ASSERT_NE(hosts, nullptr);
+    EXPECT_EQ(runtime.p_impl->shared_memory(), nullptr);
+    EXPECT_EQ(hosts->hosts(), 2);
+    EXPECT_EQ(hosts->own_host(), rank_of(runtime) / 2);
+    EXPECT_EQ(hosts->index(), rank_of(runtime) % 2);
+    EXPECT_EQ(hosts->memory().arena().size(), 2);
+    // A group of three ranks has it, too; one of a host, and one of a rank each, do not.
+    const auto split = [runtime](int color) {
+      return split_group_x(color, rank_of(runtime)).runtime(runtime)();
+    };
+    group_t three = split(rank_of(runtime) < 3 ? 0 : -1);
+    group_t host = split(rank_of(runtime) / 2);
+    group_t apart = split(rank_of(runtime) % 2);
+    if (!three.is_empty()) {
+      ASSERT_NE(three.p_impl->hierarchy(), nullptr);
+      EXPECT_EQ(three.p_impl->hierarchy()->ranks_on(1), 1);
+      free_group_x{&three}.runtime(runtime)();
+    }
+    EXPECT_EQ(host.p_impl->hierarchy(), nullptr);
+    EXPECT_EQ(apart.p_impl->hierarchy(), nullptr);
+    free_group_x{&host}.runtime(runtime)();
+    free_group_x{&apart}.runtime(runtime)();
+  });
+}
+
+TEST(Hierarchy, AnAttributeSwitchesItOff) {
+  runtime_attr_t attr;
+  attr.coll_hosts_max_size = 0;
+  run_job(
+      4,
+      [](runtime_t runtime) {
+        EXPECT_EQ(runtime.p_impl->hierarchy(), nullptr);
+        group_t all = split_group_x(0, rank_of(runtime)).runtime(runtime)();
+        EXPECT_EQ(all.p_impl->hierarchy(), nullptr);
+        free_group_x{&all}.runtime(runtime)();
+      },
+      attr);
+}
+
+// Each leader has a part of the items, also where the parts or the hosts differ in size.
+TEST(Hierarchy, SeveralLeadersDivideAnAllreduce) {
+  for (const int leaders : {2, 3, 100}) {
+    for (const int ranks : {3, 4, 7, 8}) {
+      runtime_attr_t attr;
+      attr.coll_host_leaders = leaders;
+      run_job(
+          ranks,
+          [](runtime_t runtime) {
+            const int n = size_of(runtime);
+            for (const size_t count : {size_t{8191}, size_t{8192}, size_t{20001}, size_t{100003}}) {
+              const auto own = items_of(rank_of(runtime), count);
+              std::vector<affine> out(count);
+              allreduce_x(own.data(), out.data(), count, sizeof(affine), compose)
+                  .runtime(runtime)();
+              ASSERT_EQ(out, all_reduced(n, count)) << count << " items of " << n << " ranks";
+              out = own;
+              allreduce_x(out.data(), out.data(), count, sizeof(affine), compose)
+                  .runtime(runtime)();
+              ASSERT_EQ(out, all_reduced(n, count)) << "in place";
+            }
+          },
+          attr);
+    }
+  }
+}
+
+// Some ranks wait inside the call and others do not: the operation is the same.
+TEST(Hierarchy, BlockingCallsMeetCallsWithAComp) {
+  run_job(4, [](runtime_t runtime) {
+    const auto rank = static_cast<uint64_t>(rank_of(runtime));
+    comp_t sync = alloc_sync_x().runtime(runtime)();
+    for (uint64_t round = 0; round < 100; ++round) {
+      const size_t count = round % 3 == 0 ? 1 : round % 3 == 1 ? 700 : 20000;
+      const std::vector<uint64_t> own(count, rank + round);
+      std::vector<uint64_t> sums(count);
+      auto call =
+          allreduce_x(own.data(), sums.data(), count, sizeof(uint64_t), reduce_sum<uint64_t>);
+      call.runtime(runtime);
+      if ((rank + round) % 2 == 0) {
+        call();
+      } else {
+        call.comp(sync)();
+        status_t status;
+        sync_wait_x(sync, &status).runtime(runtime)();
+        ASSERT_TRUE(status.is_done());
+        ASSERT_EQ(status.user_context, nullptr);
+      }
+      ASSERT_EQ(sums, std::vector<uint64_t>(count, 6 + 4 * round));
+    }
+    free_comp_x{&sync}.runtime(runtime)();
+  });
+}
+
+// More than there are lines, with a blocking operation behind them.
+TEST(Hierarchy, ManyOperationsAreUnderWayAtATime) {
+  run_job(4, [](runtime_t runtime) {
+    constexpr size_t many = 200;
+    const auto rank = static_cast<uint64_t>(rank_of(runtime));
+    std::vector<uint64_t> own(many);
+    std::vector<uint64_t> sums(many);
+    comp_t counter = alloc_counter_x().runtime(runtime)();
+    for (size_t i = 0; i < many; ++i) {
+      own[i] = rank + i;
+      allreduce_x(&own[i], &sums[i], 1, sizeof(uint64_t), reduce_sum<uint64_t>)
+          .comp(counter)
+          .runtime(runtime)();
+    }
+    barrier_x().runtime(runtime)();
+    while (counter_get_x(counter).runtime(runtime)() < static_cast<int64_t>(many)) {
+      progress_x().runtime(runtime)();
+    }
+    for (size_t i = 0; i < many; ++i) ASSERT_EQ(sums[i], 6 + 4 * i);
+    free_comp_x{&counter}.runtime(runtime)();
+  });
+}
+
+TEST(Hierarchy, AHandlerMayStartTheNextOperation) {
+  static constexpr int steps = 100;
+  static thread_local runtime_t own;
+  static thread_local comp_t next;
+  static thread_local int done;
+  run_job(4, [](runtime_t runtime) {
+    own = runtime;
+    done = 0;
+    next = alloc_handler_x([](status_t status) {
+             if (!status.is_done()) return;
+             if (++done < steps) barrier_x().comp(next).runtime(own)();
+           }).runtime(runtime)();
+    barrier_x().comp(next).runtime(runtime)();
+    while (done < steps) progress_x().runtime(runtime)();
+    free_comp_x{&next}.runtime(runtime)();
+  });
+}
+
+// The ranks of a host compare what they call, and the error counts the calls of the program.
+TEST(Hierarchy, ADifferentOperationIsAnErrorOnTheHost) {
+  run_apart(4, [](runtime_t runtime) {
+    barrier_x().runtime(runtime)();
+    if (rank_of(runtime) >= 2) return;
+    uint64_t value = 1;
+    uint64_t sum = 0;
+    const std::string error = error_of([&] {
+      if (rank_of(runtime) == 1) {
+        allreduce_x(&value, &sum, 1, sizeof(value), reduce_sum<uint64_t>).runtime(runtime)();
+      } else {
+        barrier_x().runtime(runtime)();
+      }
+    });
+    EXPECT_NE(error.find("as number 2,"), std::string::npos) << error;
+    EXPECT_NE(error.find("rank 0 calls barrier"), std::string::npos) << error;
+    EXPECT_NE(error.find("rank 1 calls allreduce of 8 bytes in items of 8 bytes"),
+              std::string::npos)
+        << error;
+  });
+}
+
+// All ranks but rank 1 learn of the loss by themselves. Rank 1, whose operation does not exchange
+// messages, learns of it in the memory of its host from its leader, which breaks off the operation.
+void lose(int lost) {
+  for (const bool blocking : {true, false}) {
+    std::atomic<int> ended{0};
+    run_apart(4, [&](runtime_t runtime) {
+      const int rank = rank_of(runtime);
+      barrier_x().runtime(runtime)();
+      if (rank == lost) {
+        while (ended < 3) progress_x().runtime(runtime)();
+        return;
+      }
+      comp_t queue = alloc_cq_x().runtime(runtime)();
+      uint64_t sum = 0;
+      const uint64_t own = 1;
+      if (!blocking) {
+        allreduce_x(&own, &sum, 1, sizeof(own), reduce_sum<uint64_t>)
+            .comp(queue)
+            .runtime(runtime)();
+      }
+      if (rank != 1) runtime.p_impl->engines().fail_peer(lost);
+      if (!blocking) {
+        status_t status;
+        do {
+          progress_x().runtime(runtime)();
+          status = cq_pop_x(queue).runtime(runtime)();
+        } while (status.is_retry());
+        EXPECT_EQ(status.error.errorcode, errorcode_t::fatal);
+      }
+      // Twice, as all later ones.
+      for (int i = 0; i < 2; ++i) {
+        try {
+          barrier_x().runtime(runtime)();
+          ADD_FAILURE() << "rank " << rank << " has left the barrier";
+        } catch (const peer_failure_error& failure) {
+          EXPECT_EQ(failure.failed_rank(), lost) << failure.what();
+        }
+      }
+      free_comp_x{&queue}.runtime(runtime)();
+      ++ended;
+    });
+  }
+}
+TEST(Hierarchy, ALostLeaderEndsOperationsOnAllRanks) { lose(2); }
+TEST(Hierarchy, ALostFollowerEndsOperationsOnAllRanks) { lose(3); }
+
+}  // namespace
+}  // namespace lci

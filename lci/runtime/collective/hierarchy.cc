@@ -1,0 +1,223 @@
+// Operations by hosts that combine nothing.
+#include "lci/runtime/collective/hierarchy.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "lci/coll/rooted.h"
+#include "lci/runtime/collective/algorithms.h"
+#include "lci/runtime/collective/host_plan.h"
+
+namespace lci::rt {
+namespace {
+
+// Larger blocks of gather and scatter go straight between each rank and the root: through the
+// leaders they would be copied once more.
+constexpr size_t most_through_leaders = size_t{16} << 10;
+
+// The blocks of each host's ranks, one host behind the other.
+coll::block_layout by_host(const hierarchy& hosts, const coll::block_layout& blocks) {
+  coll::block_layout made;
+  made.blocks.resize(blocks.blocks.size());
+  size_t at = 0;
+  for (int h = 0; h < hosts.hosts(); ++h) {
+    for (const int place : hosts.places_on(h)) {
+      const size_t size = blocks.of(place).size;
+      made.blocks[static_cast<size_t>(place)] = {at, size};
+      at += size;
+    }
+  }
+  return made;
+}
+
+coll::block_layout of_own_host(const hierarchy& hosts, const coll::block_layout& blocks) {
+  coll::block_layout made;
+  for (const int place : hosts.places_on(hosts.own_host())) {
+    made.blocks.push_back(blocks.of(place));
+  }
+  return made;
+}
+
+bool are_equal(const coll::block_layout& left, const coll::block_layout& right) {
+  return std::equal(left.blocks.begin(), left.blocks.end(), right.blocks.begin(),
+                    right.blocks.end(), [](const auto& one, const auto& other) {
+                      return one.offset == other.offset && one.size == other.size;
+                    });
+}
+
+coll::block_layout equal_blocks(int ranks, size_t size) {
+  coll::block_layout made;
+  for (int r = 0; r < ranks; ++r) made.blocks.push_back({static_cast<size_t>(r) * size, size});
+  return made;
+}
+
+void copy_blocks(plan* p, char* to, const coll::block_layout& to_blocks, const char* from,
+                 const coll::block_layout& from_blocks) {
+  for (int place = 0; place < p->size(); ++place) {
+    const coll::block_layout::block& each = to_blocks.of(place);
+    p->copy(to + each.offset, from + from_blocks.of(place).offset, each.size);
+  }
+}
+
+}  // namespace
+
+bool barrier_by_hosts(collective_call* call) {
+  const hierarchy* const hosts = call->by_hosts(0, 0);
+  if (hosts == nullptr) return false;
+  host_plan p(call, *hosts, 2, 0, host_plan::first_or_root(*hosts));
+  const void* const nothing = nullptr;
+  p.steps.meet<coll::gather>(host_plan::up, nothing, nullptr, size_t{0}, p.leader_index());
+  if (p.is_leader()) p.among_leaders([](plan* leaders) { barrier_by_dissemination(leaders, 0); });
+  p.steps.then();
+  p.steps.meet<coll::broadcast>(host_plan::down, nullptr, size_t{0}, p.leader_index());
+  p.steps.run();
+  return true;
+}
+
+bool broadcast_by_hosts(collective_call* call, void* buffer, size_t size, int root) {
+  const hierarchy* const hosts = call->by_hosts(size, coll::most_copied_in_area);
+  if (hosts == nullptr || size == 0) return false;
+  host_plan p(call, *hosts, 1, 0, host_plan::first_or_root(*hosts, root));
+  const int root_host = hosts->host_of(root);
+  if (p.is_leader()) {
+    p.among_leaders([&](plan* leaders) {
+      const int n = leaders->size();
+      if (size >= ring_threshold && n > 2) {
+        broadcast_by_ring(leaders, buffer, size, root_host, n - 1, 0);
+        if (leaders->rank() != root_host) leaders->then();
+      } else {
+        broadcast_by_tree(leaders, buffer, size, root_host, 0);
+      }
+    });
+  }
+  // While the leader sends the bytes to other hosts.
+  p.steps.meet<coll::broadcast>(0, buffer, size, p.leader_index());
+  p.steps.run();
+  return true;
+}
+
+bool gather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, size_t size,
+                     int root) {
+  const hierarchy* const hosts = call->by_hosts(size, coll::most_copied_in_area);
+  if (hosts == nullptr || size == 0 || size > most_through_leaders) return false;
+  const coll::block_layout asked = equal_blocks(call->size(), size);
+  const coll::block_layout packed = by_host(*hosts, asked);
+  const coll::block_layout per_host = blocks_of_hosts(*hosts, asked);
+  const int own = hosts->own_host();
+  const bool is_root = call->rank() == root;
+  const bool in_place = is_root && hosts->is_in_order();
+  const size_t all = static_cast<size_t>(call->size()) * size;
+  host_plan p(call, *hosts, 1,
+              in_place  ? 0
+              : is_root ? all
+                        : per_host.of(own).size,
+              host_plan::first_or_root(*hosts, root));
+  // The root has the blocks of all hosts there, another leader those of its own.
+  char* const work = in_place ? static_cast<char*>(recvbuf) : p.steps.room();
+  char* const here = is_root ? work + per_host.of(own).offset : work;
+  p.steps.meet<coll::gather>(0, sendbuf, here, size, p.leader_index());
+  if (!p.is_leader()) {
+    p.steps.run();
+    return true;
+  }
+  const int root_host = hosts->host_of(root);
+  if (!is_root) {
+    p.among_leaders(
+        [&](plan* leaders) { leaders->send(root_host, here, per_host.of(own).size, 0); });
+  } else {
+    // At once: the blocks of this host arrive meanwhile.
+    for (int h = 0; h < hosts->hosts(); ++h) {
+      if (h == own) continue;
+      p.steps.receive(hosts->places_on(h).front(), work + per_host.of(h).offset,
+                      per_host.of(h).size, 0);
+    }
+    p.steps.then();
+    if (!in_place) copy_blocks(&p.steps, static_cast<char*>(recvbuf), asked, work, packed);
+  }
+  p.steps.run();
+  return true;
+}
+
+bool scatter_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, size_t size,
+                      int root) {
+  const hierarchy* const hosts =
+      call->by_hosts(size * static_cast<size_t>(call->size()), coll::most_copied_in_area);
+  if (hosts == nullptr || size == 0 || size > most_through_leaders) return false;
+  const coll::block_layout asked = equal_blocks(call->size(), size);
+  const coll::block_layout packed = by_host(*hosts, asked);
+  const coll::block_layout per_host = blocks_of_hosts(*hosts, asked);
+  const int own = hosts->own_host();
+  const bool is_root = call->rank() == root;
+  const bool in_place = is_root && hosts->is_in_order();
+  const size_t all = static_cast<size_t>(call->size()) * size;
+  host_plan p(call, *hosts, 1,
+              in_place  ? 0
+              : is_root ? all
+                        : per_host.of(own).size,
+              host_plan::first_or_root(*hosts, root));
+  const char* here = p.steps.room();
+  if (is_root) {
+    const char* work = static_cast<const char*>(sendbuf);
+    if (!in_place) {
+      copy_blocks(&p.steps, p.steps.room(), packed, work, asked);
+      work = p.steps.room();
+      p.steps.then();
+    }
+    for (int h = 0; h < hosts->hosts(); ++h) {
+      if (h == own) continue;
+      p.steps.send(hosts->places_on(h).front(), work + per_host.of(h).offset, per_host.of(h).size,
+                   0);
+    }
+    here = work + per_host.of(own).offset;
+  } else if (p.is_leader()) {
+    p.steps.receive(root, p.steps.room(), per_host.of(own).size, 0);
+    p.steps.then();
+  }
+  p.steps.meet<coll::scatter>(0, here, recvbuf, size, p.leader_index());
+  p.steps.run();
+  return true;
+}
+
+bool allgather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf,
+                        const coll::block_layout& blocks) {
+  size_t all = 0;
+  for (const coll::block_layout::block& each : blocks.blocks) all += each.size;
+  const hierarchy* const hosts = call->by_hosts(all, coll::most_copied_in_area);
+  if (hosts == nullptr || all == 0) return false;
+  const coll::block_layout packed = by_host(*hosts, blocks);
+  const coll::block_layout per_host = blocks_of_hosts(*hosts, blocks);
+  const coll::block_layout::block own = per_host.of(hosts->own_host());
+  const bool in_place = are_equal(packed, blocks);
+  const bool small = all < ring_threshold;
+  // Of the leaders' exchange, and then of the blocks in the order of hosts.
+  const size_t exchanged = small && hosts->index() == 0 ? all : 0;
+  host_plan p(call, *hosts, 2, exchanged + (in_place ? 0 : all), host_plan::first_or_root(*hosts));
+  char* const work = in_place ? static_cast<char*>(recvbuf) : p.steps.room() + exchanged;
+  const coll::block_layout here = of_own_host(*hosts, packed);
+  const bool all_equal =
+      std::all_of(blocks.blocks.begin(), blocks.blocks.end(),
+                  [&blocks](const auto& each) { return each.size == blocks.blocks.front().size; });
+  if (all_equal) {
+    p.steps.meet<coll::gather>(host_plan::up, sendbuf, work + own.offset, here.blocks.front().size,
+                               p.leader_index());
+  } else {
+    p.steps.meet<coll::allgatherv>(host_plan::up, sendbuf, work, here);
+  }
+  if (p.is_leader()) {
+    p.among_leaders([&](plan* leaders) {
+      if (small) {
+        allgatherv_by_doubling(leaders, work + own.offset, work, per_host);
+      } else {
+        allgatherv_by_ring(leaders, work + own.offset, work, per_host, 0);
+      }
+    });
+  }
+  p.steps.then();
+  p.steps.meet<coll::broadcast>(host_plan::down, work, all, p.leader_index());
+  p.steps.then();
+  if (!in_place) copy_blocks(&p.steps, static_cast<char*>(recvbuf), blocks, work, packed);
+  p.steps.run();
+  return true;
+}
+
+}  // namespace lci::rt

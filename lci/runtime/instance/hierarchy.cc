@@ -1,0 +1,134 @@
+#include "lci/runtime/instance/hierarchy.h"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+
+#include "lci/base/log.h"
+#include "lci/base/strings.h"
+#include "lci/net/exchange.h"
+#include "lci/runtime/core/start_failure.h"
+#include "lci/runtime/instance/runtime.h"
+
+namespace lci::rt {
+namespace {
+
+static_assert(std::is_trivially_copyable_v<hierarchy::report>);
+
+template <class Value>
+std::string to_bytes(const Value& value) {
+  return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
+}
+
+// False if the bytes are no such value.
+template <class Value>
+bool from_bytes(const std::string& bytes, Value* value) {
+  if (bytes.size() != sizeof(*value)) return false;
+  std::memcpy(value, bytes.data(), sizeof(*value));
+  return true;
+}
+
+constexpr uint32_t number_of(coll::arena::join_state state) { return static_cast<uint32_t>(state); }
+
+}  // namespace
+
+bool hierarchy::is_possible(const std::vector<report>& reports) {
+  std::vector<int> ids;
+  for (const report& each : reports) {
+    if (each.state < number_of(coll::arena::join_state::mapped)) return false;
+    ids.push_back(each.host);
+  }
+  std::sort(ids.begin(), ids.end());
+  const auto hosts = std::unique(ids.begin(), ids.end()) - ids.begin();
+  return hosts > 1 && static_cast<size_t>(hosts) < reports.size();
+}
+
+hierarchy::hierarchy(std::shared_ptr<shared_memory> memory, const std::vector<report>& reports,
+                     int place)
+    : memory_(std::move(memory)), joined_(coll::arena::join_state::readable) {
+  std::vector<int> known;  // the id of each host
+  for (size_t p = 0; p < reports.size(); ++p) {
+    const int id = reports[p].host;
+    const auto found = std::find(known.begin(), known.end(), id);
+    const auto host = static_cast<size_t>(found - known.begin());
+    if (found == known.end()) {
+      known.push_back(id);
+      places_.emplace_back();
+    } else if (reports[p - 1].host != id) {
+      is_in_order_ = false;
+    }
+    index_of_.push_back(static_cast<int>(places_[host].size()));
+    host_of_.push_back(static_cast<int>(host));
+    places_[host].push_back(static_cast<int>(p));
+    if (reports[p].state == number_of(coll::arena::join_state::mapped)) {
+      joined_ = coll::arena::join_state::mapped;
+    }
+  }
+  own_host_ = host_of(place);
+  index_ = index_of(place);
+  least_ranks_ = static_cast<int>(reports.size());
+  int before = 0;
+  for (const std::vector<int>& each : places_) {
+    const auto ranks = static_cast<int>(each.size());
+    least_ranks_ = std::min(least_ranks_, ranks);
+    before_.push_back(before);
+    before += ranks;
+  }
+}
+
+std::unique_ptr<hierarchy> hierarchy::make(runtime_impl_t& runtime, boot::bootstrap& boot,
+                                           net::context& network) {
+  // Equal on all ranks: a network joins hosts, and maps the memory of each, or it maps none.
+  if (network.maps_memory() || !network.maps_memory_of(boot.rank())) return nullptr;
+  const char* const failure = "the ranks of a host could not share memory";
+  std::string name;
+  void* own = nullptr;
+  if (const auto made = network.allocate_memory(coll::arena::block_bytes()); made.ok()) {
+    own = made->address;
+    name = to_bytes(network.remote_key(made->region));
+  } else {
+    LCI_LOG(warn, "collective operations go without shared memory: ", made.status().ToString());
+  }
+  const auto names = net::exchange(boot, "collective-blocks", name);
+  if (!names.ok()) throw_start_failure(boot, failure, names.status());
+  std::vector<int> ranks;
+  std::vector<void*> blocks;
+  int index = 0;
+  bool all_mapped = true;
+  bool reads_all = true;
+  for (int r = 0; r < boot.size(); ++r) {
+    if (!network.maps_memory_of(r)) continue;
+    void* block = nullptr;
+    net::remote_region region;
+    if (r == boot.rank()) {
+      index = static_cast<int>(ranks.size());
+      block = own;
+    } else if (from_bytes((*names)[static_cast<size_t>(r)], &region)) {
+      block = network.map_memory(r, region, coll::arena::block_bytes());
+    }
+    ranks.push_back(r);
+    blocks.push_back(block);
+    all_mapped = all_mapped && block != nullptr;
+    reads_all = reads_all && network.reads_memory(r);
+  }
+  const auto state = !all_mapped ? coll::arena::join_state::failed
+                     : reads_all ? coll::arena::join_state::readable
+                                 : coll::arena::join_state::mapped;
+  auto memory = shared_memory::make_of_host(runtime, nullptr, network, ranks, index,
+                                            std::move(blocks), phases);
+  // From here on all ranks know what all of them can do.
+  const report told{ranks.front(), number_of(state)};
+  const auto all = net::exchange(boot, "collective-hosts", to_bytes(told));
+  if (!all.ok()) throw_start_failure(boot, failure, all.status());
+  std::vector<report> reports(all->size());
+  for (size_t r = 0; r < reports.size(); ++r) {
+    if (!from_bytes((*all)[r], &reports[r])) reports[r].state = 0;
+  }
+  if (!is_possible(reports)) return nullptr;
+  return std::make_unique<hierarchy>(std::move(memory), reports, boot.rank());
+}
+
+}  // namespace lci::rt
