@@ -26,6 +26,7 @@
 #include "lci/api/group.hpp"     // IWYU pragma: export
 #include "lci/api/net.hpp"       // IWYU pragma: export
 #include "lci/api/option.hpp"    // IWYU pragma: export
+#include "lci/api/persistent_coll.hpp"  // IWYU pragma: export
 #include "lci/api/plan.hpp"      // IWYU pragma: export
 #include "lci/api/resource.hpp"  // IWYU pragma: export
 #include "lci/api/runtime.hpp"   // IWYU pragma: export
