@@ -3,11 +3,11 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
-#include <exception>
 #include <stdexcept>
 #include <utility>
 
 #include "lci/base/strings.h"
+#include "lci/runtime/collective/recorder.h"
 #include "lci/runtime/instance/runtime.h"
 #include "lci/runtime/post/send.h"
 
@@ -56,14 +56,17 @@ struct plan::state {
       : device(&call.device()),
         engine(&call.engine()),
         steps(owner),
-        arrivals_of(owner),
-        first_tag(tag_of(call.number(), call.kind())) {}
+        arrivals_of(owner) {
+    set_call(call);
+  }
+
+  void set_call(const collective_call& call) { first_tag = tag_of(call.number(), call.kind()); }
 
   device_impl_t* const device;
   matching_engine* const engine;
   graph* const steps;
   arrivals arrivals_of;
-  const tag_t first_tag;
+  tag_t first_tag;
   std::unique_ptr<char[]> room;
   std::deque<action> actions;
 
@@ -110,8 +113,6 @@ struct end_flag final : comp_impl_t {
 
 namespace {
 
-constexpr uint32_t rounds_before_check = 256;
-
 comp_attr_t graph_attributes(const char* what) {
   comp_attr_t attr;
   attr.comp_type = attr_comp_type_t::graph;
@@ -130,7 +131,7 @@ plan::plan(const collective_call& call, size_t room) : call_(call) {
   phase_begin_ = graph_->add_node(nullptr, state_, [](void* s) { delete static_cast<state*>(s); });
   graph_->add_edge(GRAPH_START, phase_begin_, nullptr);
   if (room > 0) state_->room.reset(new char[room]);
-  call.use_messages();
+  if (call.recorder() == nullptr) call.use_messages();
 }
 
 plan::~plan() {
@@ -234,6 +235,10 @@ void plan::order(step before, step after) { graph_->add_edge(before, after, null
 void plan::run() {
   then();
   graph_->add_edge(phase_begin_, GRAPH_END, nullptr);
+  if (call_.recorder() != nullptr) {
+    call_.recorder()->keep(std::make_unique<recorded>(std::move(graph_), state_));
+    return;
+  }
   graph_->own_itself();
   graph* const running = graph_.release();
   running->start();
@@ -245,27 +250,25 @@ void plan::run_blocking() {
     ~guard() { flag->leave(); }
     end_flag* flag;
   } leave{end_};
-  // The loss of a rank ends every step, but not at once: until then they use the caller's buffers.
-  std::exception_ptr failure;
-  const auto is_over = [this, rounds = uint32_t{0}]() mutable {
-    // Ranks that call another operation may never send what this one waits for.
-    if (++rounds % rounds_before_check == 0) call_.check_agreement();
-    return end_->set.load(std::memory_order_acquire);
-  };
-  while (!end_->set.load(std::memory_order_acquire)) {
-    try {
-      call_.wait(is_over);
-    } catch (const peer_failure_error&) {
-      if (failure == nullptr) failure = std::current_exception();
-    }
-  }
-  if (failure != nullptr) std::rethrow_exception(failure);
-  if (end_->code == errorcode_t::fatal) {
-    call_.check_deaths();
-    throw std::runtime_error(base::StrCat("lci: ", call_.name(), " failed on rank ",
-                                          call_.runtime().rank(),
-                                          ": do all ranks pass the same sizes?"));
-  }
+  wait_for_messages(call_, [this] { return end_->set.load(std::memory_order_acquire); });
+  check_end_of_messages(call_, end_->code);
+}
+
+void check_end_of_messages(const collective_call& call, errorcode_t code) {
+  if (code != errorcode_t::fatal) return;
+  call.check_deaths();
+  throw std::runtime_error(base::StrCat("lci: ", call.name(), " failed on rank ",
+                                        call.runtime().rank(),
+                                        ": do all ranks pass the same sizes?"));
+}
+
+plan::recorded::recorded(std::unique_ptr<graph> steps, state* of_steps)
+    : steps_(std::move(steps)), state_(of_steps) {}
+
+void plan::recorded::start(const collective_call& call) {
+  state_->set_call(call);
+  call.use_messages();
+  steps_->start();
 }
 
 }  // namespace lci::rt

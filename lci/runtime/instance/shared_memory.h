@@ -4,9 +4,11 @@
 #define LCI_RUNTIME_INSTANCE_SHARED_MEMORY_H_
 
 #include <atomic>
-#include <deque>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -14,6 +16,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/coll/arena.h"
 #include "lci/coll/operation.h"
+#include "lci/ds/object_pool.h"
 #include "lci/net/backend.h"
 #include "lci/observe/subject.h"
 
@@ -42,10 +45,42 @@ class shared_memory {
 
   coll::arena& arena() { return *arena_; }
 
-  // Carries out the operation while threads make progress, and signals `comp` at its end: possibly
-  // before the call returns, but never by calling the program. (A handler that starts the next
-  // operation would otherwise call itself, as often as operations end at once.)
-  void start(std::unique_ptr<coll::operation> operation, const char* call, comp_impl_t* comp);
+  // An operation that is carried out while threads make progress. The first three members are set
+  // by whoever starts it.
+  struct pending {
+    coll::operation* operation = nullptr;
+    const char* call = nullptr;
+    comp_impl_t* comp = nullptr;  // signaled when nothing here is used any more
+    bool is_of_pool = false;
+    uint32_t since = 0;                 // when it was started, by observe::coarse_clock
+    std::optional<errorcode_t> result;  // once it is over
+    pending* next = nullptr;
+  };
+
+  // Starts the operation. `may_end_at_once`: comp may be signaled before the call returns.
+  void start(pending* each, bool may_end_at_once);
+  // As it may be if signaling `comp` calls nothing of the program: a handler that starts the next
+  // operation would otherwise call itself, as often as operations end at once.
+  static bool may_end_at_once(const comp_impl_t& comp);
+
+  // The same of an operation that is made for it. Allocates nothing once as many operations have
+  // been under way at a time, except for what the arguments contain.
+  template <class Operation, class... Arguments>
+  void start_new(const char* call, comp_impl_t* comp, const coll::ticket& own,
+                 const Arguments&... arguments) {
+    static_assert(sizeof(Operation) <= sizeof(pooled::room));
+    pooled* const made = pool_.make();
+    try {
+      made->operation = new (made->room) Operation(own, arguments...);
+    } catch (...) {
+      pool_.recycle(made);
+      throw;
+    }
+    made->call = call;
+    made->comp = comp;
+    made->is_of_pool = true;
+    start(made, may_end_at_once(*comp));
+  }
 
   // For progress(): whether there is anything to advance, which costs a load.
   bool has_pending() const { return pending_count_.load(std::memory_order_relaxed) != 0; }
@@ -57,12 +92,8 @@ class shared_memory {
   void describe(observe::rank_report* report);
 
  private:
-  struct pending {
-    std::unique_ptr<coll::operation> operation;
-    const char* call;
-    comp_impl_t* comp;
-    uint32_t since;                     // when it was started, by observe::coarse_clock
-    std::optional<errorcode_t> result;  // once it is over
+  struct pooled : pending {
+    alignas(std::max_align_t) unsigned char room[192];
   };
 
   shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
@@ -71,14 +102,16 @@ class shared_memory {
   int first_failed() const;
   // Whether it is over; then it has a result.
   bool advance(pending* each);
-  static void end(pending* each);
+  void end(pending* each);
 
   runtime_impl_t& runtime_;
   const group_impl_t* const group_;  // null: of all ranks
   const std::unique_ptr<coll::arena> arena_;
+  ds::object_pool<pooled> pool_;
   std::atomic<size_t> pending_count_{0};
   std::mutex mutex_;
-  std::deque<pending> pending_;  // guarded by mutex_
+  pending* first_ = nullptr;   // guarded by mutex_, as the list that begins here
+  pending** last_ = &first_;   // guarded by mutex_: where the next one is added
 
   const observe::listed<shared_memory> listed_{this};
 };
