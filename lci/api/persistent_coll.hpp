@@ -44,10 +44,9 @@ namespace lci {
 
 /// A collective operation with its arguments and options: any object `f_x` of @ref lci_collectives
 /// converts to it.
-using collective_t =
-    std::variant<barrier_x, broadcast_x, reduce_x, allreduce_x, reduce_scatter_x, reduce_scatterv_x,
-                 scan_x, exscan_x, gather_x, scatter_x, allgather_x, allgatherv_x, alltoall_x,
-                 alltoallv_x>;
+using collective_t = std::variant<barrier_x, broadcast_x, reduce_x, allreduce_x, reduce_scatter_x,
+                                  reduce_scatterv_x, scan_x, exscan_x, gather_x, scatter_x,
+                                  allgather_x, allgatherv_x, alltoall_x, alltoallv_x>;
 
 /// Records a collective operation. Local. The buffers stay those of the program, which may write to
 /// them between starts; arrays of sizes, counts and offsets are the program's again when the call

@@ -53,10 +53,7 @@ tag_t plan::tag_of(uint64_t number, coll::operation_kind kind) {
 // What the steps need while they run; freed with the graph.
 struct plan::state {
   state(const collective_call& call, graph* owner)
-      : device(&call.device()),
-        engine(&call.engine()),
-        steps(owner),
-        arrivals_of(owner) {
+      : device(&call.device()), engine(&call.engine()), steps(owner), arrivals_of(owner) {
     set_call(call);
   }
 

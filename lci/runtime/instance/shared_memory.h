@@ -110,8 +110,8 @@ class shared_memory {
   ds::object_pool<pooled> pool_;
   std::atomic<size_t> pending_count_{0};
   std::mutex mutex_;
-  pending* first_ = nullptr;   // guarded by mutex_, as the list that begins here
-  pending** last_ = &first_;   // guarded by mutex_: where the next one is added
+  pending* first_ = nullptr;  // guarded by mutex_, as the list that begins here
+  pending** last_ = &first_;  // guarded by mutex_: where the next one is added
 
   const observe::listed<shared_memory> listed_{this};
 };
