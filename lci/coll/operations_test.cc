@@ -2,6 +2,7 @@
 // number of ranks.
 #include "lci/coll/operations.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -243,13 +244,14 @@ TEST_P(Operations, AnOperationIsCarriedOutAgain) {
           test_rank::run(each);
           each->end();
         };
-        in = items_of(rank.rank(), count, round);
+        const std::vector<affine> own = items_of(rank.rank(), count, round);
+        std::copy(own.begin(), own.end(), in.begin());
         run(&sum, operation_kind::allreduce);
         ASSERT_EQ(out, combined(rank.size(), count, round));
-        out = items_of(rank.rank(), count, round);
+        std::copy(own.begin(), own.end(), out.begin());
         run(&in_place, operation_kind::scan);
         ASSERT_EQ(out, combined(rank.rank() + 1, count, round));
-        out = items_of(rank.rank(), count, round);
+        std::copy(own.begin(), own.end(), out.begin());
         run(&from_first, operation_kind::broadcast);
         ASSERT_EQ(out, items_of(0, count, round));
       }

@@ -199,7 +199,10 @@ void reductions(const starter& with, size_t count) {
            has_own_part);
   with.run(scan_x(in.data(), out.data(), count, item, compose), prepare, is_sum_of(me + 1));
   // In place.
-  const auto prepare_out = [&](int round) { out = items_in(me, round, count); };
+  const auto prepare_out = [&](int round) {
+    const auto items = items_in(me, round, count);
+    std::copy(items.begin(), items.end(), out.begin());
+  };
   with.run(scan_x(out.data(), out.data(), count, item, compose), prepare_out, is_sum_of(me + 1));
   with.run(allreduce_x(out.data(), out.data(), count, item, compose), prepare_out, is_sum_of(n));
   with.run(exscan_x(in.data(), out.data(), count, item, compose), prepare, [&](int round) {

@@ -119,7 +119,7 @@ void persistent_coll_impl_t::start_messages(const rt::collective_call& call) {
 }
 
 void persistent_coll_impl_t::wait_for_messages(const rt::collective_call& call) {
-  errorcode_t code;
+  errorcode_t code = errorcode_t::done;
   try {
     rt::wait_for_messages(
         call, [this] { return state_.load(std::memory_order_acquire) == state::ended; });
