@@ -83,8 +83,10 @@ inline persistent_coll_t alloc_persistent_coll(collective_t collective) {
 /// inside a handler if it was recorded with a `comp`, also inside the signal that reports the end
 /// of its last start.
 ///
-/// The library allocates no memory for a start, except for what a message needs that the other rank
-/// does not expect yet, and at the first starts. With `LCI_CHECK=1` it does.
+/// The first starts make what later ones use again; these allocate nothing, except where messages
+/// that nobody expects yet are more numerous than ever before, and except for an entry per message
+/// where a message between hosts is too large for a packet and its buffer is not registered
+/// (register_memory). With `LCI_CHECK=1`, starts allocate memory.
 ///
 /// Required: `persistent_coll`. Options: `runtime`.
 class [[nodiscard]] persistent_coll_start_x
