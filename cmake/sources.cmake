@@ -105,6 +105,7 @@ set(LCI_SOURCES
   lci/runtime/collective/group_operations.cc
   lci/runtime/collective/hierarchy.cc
   lci/runtime/collective/hierarchy_reduce.cc
+  lci/runtime/collective/persistent.cc
   lci/runtime/collective/plan.cc
   lci/runtime/collective/reduce.cc
   lci/runtime/collective/rooted.cc
@@ -205,6 +206,7 @@ set(LCI_HEADERS
   lci/api/group.hpp
   lci/api/net.hpp
   lci/api/option.hpp
+  lci/api/persistent_coll.hpp
   lci/api/plan.hpp
   lci/api/reduce.hpp
   lci/api/reduction.hpp

@@ -224,6 +224,11 @@
   X(bool, shares_memory, false,                                                                    \
     "whether the ranks meet in shared memory for collective operations")
 
+/// Attributes of persistent collectives that the program may set at the allocation.
+#define LCI_PERSISTENT_COLL_ATTRS(X)
+/// Attributes of persistent collectives that are known only after the allocation.
+#define LCI_PERSISTENT_COLL_READONLY_ATTRS(X)
+
 /// Attributes of endpoints that the program may set at the allocation.
 #define LCI_ENDPOINT_ATTRS(X)
 /// Attributes of endpoints that are known only after the allocation.
@@ -250,6 +255,7 @@
   X(mr, MR)                               \
   X(plan, PLAN)                           \
   X(group, GROUP)                         \
+  X(persistent_coll, PERSISTENT_COLL)     \
   X(endpoint, ENDPOINT)
 
 /// @}
@@ -289,6 +295,9 @@ namespace lci {
 
 /// @struct lci::group_attr_t
 /// The attributes of a group.
+
+/// @struct lci::persistent_coll_attr_t
+/// The attributes of a persistent collective.
 
 /// @struct lci::endpoint_attr_t
 /// The attributes of an endpoint.

@@ -145,6 +145,8 @@ LCI_DEFINE_ARGUMENT(allow_retry);
 LCI_DEFINE_ARGUMENT(block);
 /// A buffer.
 LCI_DEFINE_ARGUMENT(buffer);
+/// A collective operation.
+LCI_DEFINE_ARGUMENT(collective);
 /// Ranks with the same one are in the same group.
 LCI_DEFINE_ARGUMENT(color);
 /// A completion object.
@@ -221,6 +223,8 @@ LCI_DEFINE_ARGUMENT(p_out);
 LCI_DEFINE_ARGUMENT(packet);
 /// A packet pool.
 LCI_DEFINE_ARGUMENT(packet_pool);
+/// A persistent collective.
+LCI_DEFINE_ARGUMENT(persistent_coll);
 /// A plan.
 LCI_DEFINE_ARGUMENT(plan);
 /// The other rank.
@@ -422,6 +426,9 @@ LCI_DEFINE_OPTION(const size_t*, recvoffsets, nullptr);
 
 /// @class lci::option::group_attr_options
 /// The options of operations that make groups: `name` and `user_context`.
+
+/// @class lci::option::persistent_coll_attr_options
+/// The options of alloc_persistent_coll_x: `name` and `user_context`.
 
 /// @class lci::option::endpoint_attr_options
 /// The options of alloc_endpoint_x: `name` and `user_context`.

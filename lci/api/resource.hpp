@@ -113,6 +113,9 @@ class resource_handle {
 /// @class lci::plan_t
 /// A plan: puts and gets between blocks, recorded to be started together and repeatedly.
 
+/// @class lci::persistent_coll_t
+/// A persistent collective: a collective operation, recorded to be started repeatedly.
+
 // In the reference, the description of an attribute is that of its getter.
 #define LCI_ATTR_GETTER(type_, name_, default_, doc_) /** doc_ */ type_ get_attr_##name_() const;
 // clang-format off
@@ -151,6 +154,7 @@ class resource_handle {
   }
 #define LCI_PLAN_HANDLE_EXTRAS
 #define LCI_GROUP_HANDLE_EXTRAS
+#define LCI_PERSISTENT_COLL_HANDLE_EXTRAS
 #define LCI_ENDPOINT_HANDLE_EXTRAS
 LCI_RESOURCES(LCI_RESOURCE_HANDLE)
 #undef LCI_RUNTIME_HANDLE_EXTRAS
@@ -162,6 +166,7 @@ LCI_RESOURCES(LCI_RESOURCE_HANDLE)
 #undef LCI_MR_HANDLE_EXTRAS
 #undef LCI_PLAN_HANDLE_EXTRAS
 #undef LCI_GROUP_HANDLE_EXTRAS
+#undef LCI_PERSISTENT_COLL_HANDLE_EXTRAS
 #undef LCI_ENDPOINT_HANDLE_EXTRAS
 #undef LCI_RESOURCE_HANDLE
 #undef LCI_ATTR_GETTER

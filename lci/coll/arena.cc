@@ -102,17 +102,30 @@ uint64_t arena::begin(uint64_t number, const signature& called) {
 void arena::finish(uint64_t number) {
   const std::lock_guard<ds::spinlock> guard(mutex_);
   if (number != finished_ + 1) {
-    out_of_order_.insert(number);
+    finish_early(number);
     return;
   }
   ++finished_;
-  while (__builtin_expect(!out_of_order_.empty(), 0) && *out_of_order_.begin() == finished_ + 1) {
-    out_of_order_.erase(out_of_order_.begin());
+  while (__builtin_expect(early_count_ != 0, 0) && early_[(finished_ + 1) % early_.size()]) {
+    early_[(finished_ + 1) % early_.size()] = false;
+    --early_count_;
     ++finished_;
   }
   if (block_of(rank_) != nullptr) {
     header_of(rank_).finished.store(finished_, std::memory_order_release);
   }
+}
+
+void arena::finish_early(uint64_t number) {
+  if (number - finished_ > early_.size()) {
+    std::vector<bool> more(2 * std::max<uint64_t>(early_.size(), number - finished_));
+    for (uint64_t each = finished_ + 1; each <= finished_ + early_.size(); ++each) {
+      more[each % more.size()] = early_[each % early_.size()];
+    }
+    early_.swap(more);
+  }
+  early_[number % early_.size()] = true;
+  ++early_count_;
 }
 
 void arena::break_off(uint64_t number, int lost) {

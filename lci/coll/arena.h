@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -140,6 +139,7 @@ class arena {
            look_for_finished() >= number;
   }
   uint64_t look_for_finished();
+  void finish_early(uint64_t number);
 
   const int rank_;
   std::vector<char*> blocks_;
@@ -151,8 +151,12 @@ class arena {
   std::atomic<uint64_t> all_finished_{0};
 
   ds::spinlock mutex_;
-  uint64_t finished_ = 0;            // guarded by mutex_: all up to this one
-  std::set<uint64_t> out_of_order_;  // guarded by mutex_: beyond finished_ + 1
+  uint64_t finished_ = 0;  // guarded by mutex_: all up to this one
+  // Guarded by mutex_: which operations beyond finished_ + 1 have finished. Operation n is at
+  // n % early_.size(). The vector grows to the longest distance from finished_, so that an
+  // operation allocates nothing once operations have overlapped that far.
+  std::vector<bool> early_ = std::vector<bool>(lines);
+  size_t early_count_ = 0;  // guarded by mutex_
 };
 
 }  // namespace lci::coll

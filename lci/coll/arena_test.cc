@@ -181,6 +181,32 @@ TEST(Arena, ErrorsNameTheRanks) {
 }
 
 // A rank that gives up is not waited for.
+// Lines are free again when all operations up to theirs have finished, in whatever order that
+// happens, also over more operations than there are lines.
+TEST(Arena, OperationsFinishInAnyOrder) {
+  run_ranks(1, [](test_rank& rank) {
+    arena& own = rank.own_arena();
+    uint64_t first = 1;
+    for (const uint64_t count : {uint64_t{3}, arena::lines, uint64_t{200}, uint64_t{5}}) {
+      for (uint64_t i = 0; i < count; ++i) rank.begin({operation_kind::barrier});
+      const uint64_t last = first + count - 1;
+      const uint64_t middle = first + count / 2;
+      for (uint64_t each = last; each > first; --each) {
+        if (each != middle) own.finish(each);
+      }
+      EXPECT_FALSE(own.is_line_free(first + arena::lines));
+      own.finish(first);
+      EXPECT_TRUE(own.is_line_free(first + arena::lines));
+      EXPECT_TRUE(own.is_line_free(middle - 1 + arena::lines));
+      EXPECT_FALSE(own.is_line_free(middle + arena::lines));
+      own.finish(middle);
+      EXPECT_TRUE(own.is_line_free(last + arena::lines));
+      EXPECT_FALSE(own.is_line_free(last + 1 + arena::lines));
+      first = last + 1;
+    }
+  });
+}
+
 TEST(Arena, AnOperationThatWasBrokenOffEndsOnAllRanks) {
   run_ranks(3, [](test_rank& rank) {
     if (rank.rank() == 1) {

@@ -41,7 +41,6 @@ class allgatherv final : public operation {
   const void* const sendbuf_;
   char* const recvbuf_;
   const block_layout received_;
-  int stage_ = 0;
 };
 
 // A rank knows the sizes of its own blocks alone. Each rank puts a table into its area that says
@@ -72,7 +71,6 @@ class alltoallv final : public operation {
   char* const recvbuf_;
   const block_layout received_;
   bool in_memory_;  // this rank's blocks
-  int stage_ = 0;
 };
 
 }  // namespace lci::coll

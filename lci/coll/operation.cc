@@ -19,9 +19,24 @@ char* scratch_of_thread(size_t bytes) {
 
 }  // namespace
 
-operation::~operation() {
+operation::~operation() { end(); }
+
+void operation::restart(uint64_t number, uint64_t hash) {
+  number_ = number;
+  hash_ = hash;
+  stage_ = 0;
+  reached_ = 0;
+  awaited_ = -1;
+  lost_ = -1;
+  waits_ = 0;
+  over_ = false;
+}
+
+void operation::end() {
+  if (number_ == 0) return;
   if (!over_) where_.break_off(number_, lost_);
   where_.finish(number_);
+  number_ = 0;
 }
 
 void operation::offer(const void* data, size_t size) {

@@ -14,13 +14,15 @@ namespace lci::coll {
 // Where this operation stands among all of its arena.
 struct ticket {
   arena* where;
-  uint64_t number;  // from 1
+  uint64_t number;  // from 1; 0: it does not begin before restart()
   uint64_t hash;    // of begin()
 };
 
 // Data of up to line::inline_bytes travel in the line, larger data in the area, and of the largest
 // data the other ranks read the owner's own memory: that takes no copy into the area, but system
 // calls, and the owner must wait until all have read it.
+//
+// An operation is carried out once, or, from one restart() to the next end(), many times.
 //
 // Thread safety: one thread at a time.
 class operation {
@@ -29,7 +31,6 @@ class operation {
   // arena::area_bytes.
   operation(const ticket& own, size_t most_in_area)
       : where_(*own.where), number_(own.number), hash_(own.hash), most_in_area_(most_in_area) {}
-  // An operation that is not over is broken off.
   virtual ~operation();
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
@@ -39,13 +40,20 @@ class operation {
   int awaited() const { return awaited_; }
   uint64_t number() const { return number_; }
 
-  // Before destruction: the operation is broken off because this rank is lost.
+  // Begins the operation once more, with the same arguments, under another number; end() has been
+  // called since the last time.
+  void restart(uint64_t number, uint64_t hash);
+  // The arena is told that this rank has ended the operation, once for each beginning. An operation
+  // that is not over is broken off.
+  void end();
+
+  // Before end(): the operation is broken off because this rank is lost.
   void give_up(int lost_rank) { lost_ = lost_rank; }
 
   // Goes as far as possible without waiting. Returns whether the operation is over for this rank:
   // its results are there, and its buffers belong to the program again. Throws std::runtime_error
-  // if the ranks do not call the same operation or another rank's memory cannot be read; then the
-  // operation must be destroyed.
+  // if the ranks do not call the same operation or another rank's memory cannot be read; then end()
+  // must follow.
   bool advance() {
     if (step()) {
       over_ = true;
@@ -81,6 +89,8 @@ class operation {
 
   // The stages of the operation: goes as far as possible, returns whether it is over.
   virtual bool step() = 0;
+  // For step(): how far it has come; 0 when the operation begins.
+  int stage_ = 0;
 
   int rank() const { return where_.rank(); }
   int size() const { return where_.size(); }
@@ -174,8 +184,8 @@ class operation {
   line& own_line() const { return where_.line_of(rank(), number_); }
 
   arena& where_;
-  const uint64_t number_;
-  const uint64_t hash_;
+  uint64_t number_;  // 0: the arena has been told of the end
+  uint64_t hash_;
   const size_t most_in_area_;
   int reached_ = 0;  // neighbors known to have reached the stage asked for
   int awaited_ = -1;

@@ -25,7 +25,6 @@ class barrier final : public operation {
 
  private:
   bool step() override;
-  int stage_ = 0;
 };
 
 // The root offers; the others copy. The root waits for them only if they read its own memory.
@@ -40,7 +39,6 @@ class broadcast final : public operation {
   void* const buffer_;
   const size_t size_;
   const int root_;
-  int stage_ = 0;
 };
 
 struct reduction {
@@ -60,7 +58,6 @@ class reduce final : public operation {
   bool step() override;
   const reduction what_;
   const int root_;
-  int stage_ = 0;
 };
 
 // Of few bytes: every rank combines what all offer. Of more: each rank combines its part, and all
@@ -86,7 +83,6 @@ class allreduce final : public operation {
   part part_of(int rank) const;
 
   const reduction what_;
-  int stage_ = 0;
 };
 
 // size: bytes of this rank's result, which is that of the bytes from `begin` on of the `total`
@@ -101,7 +97,6 @@ class reduce_scatter final : public operation {
   const reduction what_;
   const size_t begin_;
   const size_t total_;
-  int stage_ = 0;
 };
 
 // size: bytes of a block.
@@ -118,7 +113,6 @@ class allgather final : public operation {
   const void* const sendbuf_;
   char* const recvbuf_;
   const size_t size_;
-  int stage_ = 0;
 };
 
 // size: bytes of a block.
@@ -136,7 +130,6 @@ class alltoall final : public operation {
   const char* const sendbuf_;
   char* const recvbuf_;
   const size_t size_;
-  int stage_ = 0;
 };
 
 }  // namespace lci::coll

@@ -2,12 +2,14 @@
 // number of ranks.
 #include "lci/coll/operations.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lci/coll/scan.h"
 #include "lci/testing/affine/affine.h"
 #include "lci/testing/arena_ranks/arena_ranks.h"
 
@@ -220,6 +222,39 @@ TEST_P(Operations, ManyAreUnderWayAtATime) {
     for (int i = 0; i < many; ++i) {
       const auto at = static_cast<size_t>(i);
       ASSERT_EQ(results[at], combined(rank.size(), own[at].size(), i)) << i;
+    }
+  });
+}
+
+// One object, started again after each end: its data in the line, in the area and in memory.
+TEST_P(Operations, AnOperationIsCarriedOutAgain) {
+  run_ranks(GetParam(), [](test_rank& rank) {
+    for (const size_t count : counts) {
+      const size_t bytes = count * sizeof(affine);
+      std::vector<affine> in(count), out(count);
+      const ticket later{&rank.own_arena(), 0, 0};
+      allreduce sum(later, {in.data(), out.data(), bytes, sizeof(affine), compose});
+      scan in_place(later, {out.data(), out.data(), bytes, sizeof(affine), compose},
+                    scan_kind::inclusive);
+      broadcast from_first(later, out.data(), bytes, 0);
+      for (int round = 0; round < 4; ++round) {
+        const auto run = [&](operation* each, operation_kind kind) {
+          const ticket now = rank.begin({kind, -1, bytes});
+          each->restart(now.number, now.hash);
+          test_rank::run(each);
+          each->end();
+        };
+        const std::vector<affine> own = items_of(rank.rank(), count, round);
+        std::copy(own.begin(), own.end(), in.begin());
+        run(&sum, operation_kind::allreduce);
+        ASSERT_EQ(out, combined(rank.size(), count, round));
+        std::copy(own.begin(), own.end(), out.begin());
+        run(&in_place, operation_kind::scan);
+        ASSERT_EQ(out, combined(rank.rank() + 1, count, round));
+        std::copy(own.begin(), own.end(), out.begin());
+        run(&from_first, operation_kind::broadcast);
+        ASSERT_EQ(out, items_of(0, count, round));
+      }
     }
   });
 }

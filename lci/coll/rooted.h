@@ -27,7 +27,6 @@ class gather final : public operation {
   char* const recvbuf_;
   const size_t size_;  // of a block
   const int root_;
-  int stage_ = 0;
 };
 
 // The root offers all blocks, and each rank copies its own. The root waits for the other ranks only
@@ -49,7 +48,6 @@ class scatter final : public operation {
   void* const recvbuf_;
   const size_t size_;  // of a block
   const int root_;
-  int stage_ = 0;
 };
 
 }  // namespace lci::coll

@@ -11,7 +11,7 @@ void scan::combine_own() {
   const bool in_memory = place_of(what_.size) == place::in_memory;
   char* result = static_cast<char*>(what_.recvbuf);
   if (in_place && in_memory && rank() + 1 < size()) {
-    result_.reset(new char[what_.size]);
+    if (result_ == nullptr) result_.reset(new char[what_.size]);
     result = result_.get();
   }
   combine({what_.size, what_.item_size, what_.op, static_cast<const char*>(what_.sendbuf),

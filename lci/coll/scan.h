@@ -25,9 +25,8 @@ class scan final : public operation {
 
   const reduction what_;
   const scan_kind kind_;
-  // Of an operation in place whose operands the ranks behind this one still read.
+  // Of an operation in place whose operands the ranks behind this one still read; made once.
   std::unique_ptr<char[]> result_;
-  int stage_ = 0;
 };
 
 }  // namespace lci::coll

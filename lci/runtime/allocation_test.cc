@@ -1,35 +1,11 @@
 // Nothing is allocated per message once everything has been used once: design decision 6.
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <vector>
 
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"
 #include "lci/runtime/instance/runtime.h"
+#include "lci/testing/allocations/allocations.h"
 #include "lci/testing/ranks/ranks.h"
-
-namespace {
-std::atomic<long> allocations{0};
-}  // namespace
-
-// All memory of this program comes through here; what malloc gives directly, the allocator below
-// counts.
-void* operator new(size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
-  throw std::bad_alloc();
-}
-void* operator new(size_t size, std::align_val_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  const auto align = static_cast<size_t>(alignment);
-  if (void* memory = std::aligned_alloc(align, (size + align - 1) / align * align)) return memory;
-  throw std::bad_alloc();
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace lci {
 namespace {
@@ -49,9 +25,9 @@ struct counting_allocator : allocator_base_t {
 template <class Round>
 long allocations_of(const Round& round) {
   for (int i = 0; i < 200; ++i) round();
-  const long before = allocations.load();
+  const long before = allocations();
   for (int i = 0; i < 1000; ++i) round();
-  return allocations.load() - before;
+  return allocations() - before;
 }
 
 TEST(Allocation, NonePerMessage) {

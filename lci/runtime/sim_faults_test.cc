@@ -47,6 +47,7 @@ class phases {
     if (phase == "large") exchange(30000);
     if (phase == "puts") put_to_all();
     if (phase == "collectives") call_collectives();
+    if (phase == "persistent_collectives") start_collectives();
     if (phase == "finalization") suffer_in(round_of_fault_);
   }
 
@@ -164,6 +165,28 @@ class phases {
     }
   }
 
+  void start_collectives() {
+    constexpr size_t count = 400;
+    struct recorded {
+      explicit recorded(const collective_t& what) : handle(alloc_persistent_coll(what)) {}
+      ~recorded() { free_persistent_coll(&handle); }
+      recorded(const recorded&) = delete;
+      recorded& operator=(const recorded&) = delete;
+      persistent_coll_t handle;
+    };
+    std::vector<uint64_t> in(count, 1), out(count), all(count * static_cast<size_t>(ranks_));
+    const recorded sum(
+        allreduce_x(in.data(), out.data(), count, sizeof(in[0]), reduce_sum<uint64_t>)
+            .runtime(runtime_));
+    const recorded copy(broadcast_x(in.data(), count * sizeof(in[0]), 0).runtime(runtime_));
+    const recorded exchange(
+        allgather_x(in.data(), all.data(), count * sizeof(in[0])).runtime(runtime_));
+    for (int round = 0; round < rounds; ++round) {
+      suffer_in(round);
+      for (const recorded* each : {&sum, &copy, &exchange}) persistent_coll_start(each->handle);
+    }
+  }
+
   runtime_impl_t& impl_;
   const runtime_t runtime_;
   const int me_, ranks_, victim_, round_of_fault_;
@@ -207,7 +230,7 @@ TEST_P(SimFaults, SurvivorsAreToldTheLostRankAndFinalize) {
 
 INSTANTIATE_TEST_SUITE_P(Phases, SimFaults,
                          testing::Values("barrier", "messages", "large", "puts", "collectives",
-                                         "finalization"),
+                                         "persistent_collectives", "finalization"),
                          [](const auto& phase) { return std::string(phase.param); });
 
 }  // namespace

@@ -255,6 +255,17 @@ const named_case cases[] = {
        lci::barrier_x().runtime(runtime).comp(sync)();
        wait(sync);
      }},
+    {"persistent_barrier",
+     [] {
+       lci::comp_t sync = new_sync();
+       lci::persistent_coll_t recorded =
+           lci::alloc_persistent_coll(lci::barrier_x().runtime(runtime).comp(sync));
+       lci::persistent_coll_start(recorded);
+       wait(sync);
+       if (rank == 1) sleep_on();
+       lci::persistent_coll_start(recorded);
+       wait(sync);
+     }},
     // Completion objects.
     {"sync_of_two",
      [] {

@@ -88,7 +88,8 @@ std::vector<hung_job> collective_jobs() {
             "ranks 1-2 in barrier #1"},
            "0.5",
            "ofi"},
-          {"nonblocking_barrier", 2, {"rank 0 has begun barrier #1, which waits for rank 1"}}};
+          {"nonblocking_barrier", 2, {"rank 0 has begun barrier #1, which waits for rank 1"}},
+          {"persistent_barrier", 2, {"rank 0 has begun barrier #2, which waits for rank 1"}}};
 }
 
 std::vector<hung_job> object_jobs() {

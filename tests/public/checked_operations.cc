@@ -176,6 +176,21 @@ void reduce_by_different_operators() {
                  lci::get_rank_me() == 0 ? lci::reduce_sum<int> : lci::reduce_max<int>);
 }
 
+void start_with_different_operators() {
+  const int in = lci::get_rank_me();
+  int out = -1;
+  lci::comp_t sync = lci::alloc_sync();
+  lci::persistent_coll_t recorded = lci::alloc_persistent_coll(
+      lci::allreduce_x(&in, &out, 1, sizeof(in),
+                       lci::get_rank_me() == 0 ? lci::reduce_sum<int> : lci::reduce_max<int>)
+          .comp(sync));
+  lci::barrier();  // which all ranks call equally
+  lci::persistent_coll_start(recorded);
+  lci::sync_wait(sync, nullptr);
+  lci::free_persistent_coll(&recorded);
+  lci::free_comp(&sync);
+}
+
 void broadcast_from_different_roots() {
   int value = 1;
   lci::broadcast(&value, sizeof(value), lci::get_rank_me());
@@ -195,6 +210,7 @@ int main(int argc, char** argv) {
     if (mistake == "progress") forget_progress();
     if (mistake == "device") free_device_without_progress();
     if (mistake == "operator") reduce_by_different_operators();
+    if (mistake == "start") start_with_different_operators();
     if (mistake == "root") broadcast_from_different_roots();
     lci::g_runtime_fina();
   } catch (const std::exception& error) {

@@ -47,8 +47,10 @@ for backend in shm ofi; do
   call='calls allreduce of 4 bytes in items of 4 bytes'
   says operator "$difference 2, rank 1 $call, and rank 0 $call with another operator" \
     "$difference 2, rank 0 $call, and rank 1 $call with another operator"
+  says start "$difference 2, rank 1 $call, and rank 0 $call with another operator" \
+    "$difference 2, rank 0 $call, and rank 1 $call with another operator"
   # One sentence for each mistake.
-  for mistake in change overlap retry device operator; do
+  for mistake in change overlap retry device operator start; do
     LCI_CHECK=1 run $mistake
     [ "$(grep -c LCI_CHECK <<<"$output")" -eq "$([ $mistake = change ] && echo 1 || echo 2)" ] || fail "$backend, $mistake: more is said"
     run $mistake && [ -z "$output" ] || fail "$backend, $mistake, without LCI_CHECK"

@@ -1,6 +1,7 @@
 // Barrier, allgather and allreduce between processes, over several lives of the runtime.
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "lci.hpp"
@@ -117,6 +118,43 @@ void groups() {
   EXPECT(group.is_empty());
 }
 
+// Recorded once and started often, blocking and with a completion object, of all ranks and of
+// groups.
+void persistent() {
+  const int rank = lci::get_rank_me();
+  const int ranks = lci::get_rank_n();
+  lci::group_t group = lci::split_group(rank % 2, rank);
+  lci::comp_t over = lci::alloc_sync();
+  for (size_t count : {size_t{1}, size_t{1000}, size_t{100000}}) {
+    std::vector<int64_t> own(count), sums(count), largest(count);
+    lci::persistent_coll_t sum = lci::alloc_persistent_coll(
+        lci::allreduce_x(own.data(), sums.data(), count, sizeof(int64_t), lci::reduce_sum<int64_t>)
+            .comp(over));
+    lci::persistent_coll_t max =
+        lci::alloc_persistent_coll_x(lci::allreduce_x(own.data(), largest.data(), count,
+                                                      sizeof(int64_t), lci::reduce_max<int64_t>)
+                                         .group(group))
+            .name("max")();
+    EXPECT(std::string(max.get_attr_name()) == "max" && !sum.is_empty());
+    for (int64_t round = 0; round < 10; ++round) {
+      own.assign(count, rank + round);
+      lci::persistent_coll_start(sum);
+      lci::status_t status;
+      lci::sync_wait(over, &status);
+      EXPECT(status.is_done());
+      EXPECT(sums == std::vector<int64_t>(count, ranks * (ranks - 1) / 2 + ranks * round));
+      lci::persistent_coll_start(max);
+      const int last = (ranks - 1) % 2 == rank % 2 ? ranks - 1 : ranks - 2;
+      EXPECT(largest == std::vector<int64_t>(count, last + round));
+    }
+    lci::free_persistent_coll(&sum);
+    lci::free_persistent_coll(&max);
+    EXPECT(sum.is_empty() && max.is_empty());
+  }
+  lci::free_comp(&over);
+  lci::free_group(&group);
+}
+
 void body() {
   for (int life = 0; life < 3; ++life) {
     lci::g_runtime_init();
@@ -124,6 +162,7 @@ void body() {
     round(life);
     blocks();
     groups();
+    persistent();
     // A second runtime beside the global one.
     lci::runtime_t other = lci::alloc_runtime_x().name("other")();
     lci::barrier_x().runtime(other)();

@@ -33,7 +33,8 @@ constexpr bool is_handle =
 static_assert(is_handle<lci::runtime_t> && is_handle<lci::packet_pool_t> &&
               is_handle<lci::matching_engine_t> && is_handle<lci::comp_t> &&
               is_handle<lci::net_context_t> && is_handle<lci::device_t> && is_handle<lci::mr_t> &&
-              is_handle<lci::endpoint_t> && is_handle<lci::group_t>);
+              is_handle<lci::endpoint_t> && is_handle<lci::group_t> &&
+              is_handle<lci::persistent_coll_t>);
 constexpr lci::direction_t directions[] = {lci::direction_t::OUT, lci::direction_t::IN};
 constexpr lci::net_opcode_t opcodes[] = {lci::net_opcode_t::SEND,         lci::net_opcode_t::RECV,
                                          lci::net_opcode_t::WRITE,        lci::net_opcode_t::READ,

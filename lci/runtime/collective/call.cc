@@ -3,10 +3,12 @@
 #include <unistd.h>
 
 #include <stdexcept>
+#include <utility>
 
 #include "lci/base/strings.h"
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/collective/agreement.h"
+#include "lci/runtime/collective/recorder.h"
 #include "lci/runtime/device/poll.h"
 
 namespace lci::rt {
@@ -33,6 +35,7 @@ collective_call::collective_call(const target& where, group_impl_t* group, match
               : engine.is_empty() ? *runtime_.collective_engine()
                                   : *resolve(runtime_, engine)),
       comp_(comp.p_impl),
+      recorder_(comp.is_empty() ? nullptr : call_recorder::of(*comp.p_impl)),
       kind_(kind) {
   if (group != nullptr && !engine.is_empty()) {
     throw std::invalid_argument(base::StrCat(
@@ -50,6 +53,7 @@ collective_call::collective_call(const target& where, group_impl_t* group, match
 
 void collective_call::begin(coll::signature called, reduce_op_t op) {
   called.kind = kind_;
+  if (__builtin_expect(recorder_ != nullptr, 0)) return recorder_->begin(*this, called, op);
   number_ = engine_.next_collective(name()) + 1;
   if (__builtin_expect(static_cast<bool>(runtime_.record()), 0)) record(called);
   if (coll::arena* const meets = arena(); meets != nullptr) {
@@ -115,6 +119,8 @@ const hierarchy* collective_call::hosts() const {
 }
 
 const hierarchy* collective_call::by_hosts(size_t offered, size_t most_in_area) const {
+  // What is recorded goes by messages: the steps in the memory of a host are made for one call.
+  if (recorder_ != nullptr) return nullptr;
   const hierarchy* const found = hosts();
   if (found == nullptr || offered > runtime_.attr().coll_hosts_max_size) return nullptr;
   const bool reads = found->joined() == coll::arena::join_state::readable;
@@ -183,6 +189,25 @@ void collective_call::run_blocking(coll::operation* operation) const {
   }
   // What this thread waited for came without a poll.
   thread_polls::own.reset();
+}
+
+void collective_call::keep(std::unique_ptr<coll::operation> operation) const {
+  recorder_->keep(std::move(operation));
+}
+
+void collective_call::run_recorded(coll::operation* operation,
+                                   shared_memory::pending* started) const {
+  operation->restart(number_, hash_);
+  if (comp_ == nullptr) {
+    struct ending {
+      ~ending() { of->end(); }
+      coll::operation* of;
+    } end{operation};
+    return run_blocking(operation);
+  }
+  started->operation = operation;
+  started->call = name();
+  shared()->start(started, shared_memory::may_end_at_once(*comp_));
 }
 
 size_t bytes_of(size_t count, size_t item_size, const char* what) {

@@ -21,6 +21,8 @@
 
 namespace lci::rt {
 
+class call_recorder;
+
 // Losses of ranks that concern others than the caller, to be thrown by a later progress().
 class deferred_failures {
  public:
@@ -39,7 +41,9 @@ class deferred_failures {
 
 // The object is made, the caller checks the arguments, and begin() takes the number of the
 // operation: a call with a wrong argument takes none. Then the operation either runs in shared
-// memory or is made into a plan of messages, the same on all ranks.
+// memory or is made into a plan of messages, the same on all ranks. If the comp is a call_recorder,
+// it keeps the operation, or the plan, instead, and each start is a copy of this object that
+// begins.
 //
 // Thread safety: none; one thread makes and uses it.
 class collective_call {
@@ -83,6 +87,21 @@ class collective_call {
   // LCI_CHECK compares.
   void begin(coll::signature called, reduce_op_t op = nullptr);
 
+  // Null: the call is carried out.
+  call_recorder* recorder() const { return recorder_; }
+  // The call that has been recorded by this one, to be carried out with this comp.
+  collective_call recorded(comp_impl_t* comp) const {
+    collective_call made(*this);
+    made.comp_ = comp;
+    made.recorder_ = nullptr;
+    return made;
+  }
+  // Carries out an operation that was recorded; with a comp, `started` is what shared memory keeps
+  // of it meanwhile, and its comp is set.
+  void run_recorded(coll::operation* operation, shared_memory::pending* started) const;
+  // The group, null: all ranks.
+  group_impl_t* group() const { return group_; }
+
   // Before begin(): the operation goes by messages, and its arena does not hear of it.
   void leave_arena() { has_left_arena_ = true; }
 
@@ -107,8 +126,10 @@ class collective_call {
     if (comp_ == nullptr) {
       Operation operation(ticket, arguments...);
       run_blocking(&operation);
+    } else if (__builtin_expect(recorder_ == nullptr, 1)) {
+      shared()->start_new<Operation>(name(), comp_, ticket, arguments...);
     } else {
-      shared()->start(std::make_unique<Operation>(ticket, arguments...), name(), comp_);
+      keep(std::make_unique<Operation>(ticket, arguments...));
     }
   }
 
@@ -149,6 +170,7 @@ class collective_call {
   static target target_in(group_t group, runtime_t runtime, device_t device, endpoint_t endpoint,
                           coll::operation_kind kind);
   void run_blocking(coll::operation* operation) const;
+  void keep(std::unique_ptr<coll::operation> operation) const;
   void record(const coll::signature& called) const;
   // Null where this engine's operations do not meet in shared memory.
   shared_memory* shared() const;
@@ -163,6 +185,7 @@ class collective_call {
   device_impl_t& device_;
   matching_engine& engine_;
   comp_impl_t* comp_;
+  call_recorder* recorder_;
   const coll::operation_kind kind_;
   uint64_t number_ = 0;
   uint64_t hash_ = 0;

@@ -180,6 +180,11 @@ void free_group_x::operator()() const {
     throw std::logic_error(base::StrCat("lci: free_group: an operation of group \"",
                                         group.attr.name, "\" is in progress"));
   }
+  if (const int left = group.persistent_colls(); left != 0) {
+    throw std::logic_error(base::StrCat("lci: free_group: ", left,
+                                        " persistent collectives of group \"", group.attr.name,
+                                        "\" have not been freed"));
+  }
   const barrier_x options = barrier_x()
                                 .runtime(get_runtime())
                                 .device(get_device())

@@ -5,11 +5,11 @@
 #include <atomic>
 #include <cstring>
 #include <deque>
-#include <exception>
 #include <stdexcept>
 #include <utility>
 
 #include "lci/base/strings.h"
+#include "lci/runtime/collective/recorder.h"
 #include "lci/runtime/instance/runtime.h"
 #include "lci/runtime/post/send.h"
 
@@ -71,8 +71,8 @@ struct plan::state {
         engine(&call.engine()),
         steps(owner),
         arrivals_of(owner),
-        first_tag(tag_of(call.number(), call.kind())),
         name(call.name()) {
+    set_call(call);
     if (const hierarchy* const hosts = call.hosts_in_use(); hosts != nullptr) {
       host = hosts->weak_memory();
     }
@@ -87,11 +87,13 @@ struct plan::state {
     }
   }
 
+  void set_call(const collective_call& call) { first_tag = tag_of(call.number(), call.kind()); }
+
   device_impl_t* const device;
   matching_engine* const engine;
   graph* const steps;
   arrivals arrivals_of;
-  const tag_t first_tag;
+  tag_t first_tag;
   const char* const name;
   std::weak_ptr<shared_memory> host;
   std::deque<meeting> meetings;
@@ -143,8 +145,6 @@ struct end_flag final : comp_impl_t {
 
 namespace {
 
-constexpr uint32_t rounds_before_check = 256;
-
 comp_attr_t graph_attributes(const char* what) {
   comp_attr_t attr;
   attr.comp_type = attr_comp_type_t::graph;
@@ -164,7 +164,7 @@ plan::plan(const collective_call& call, size_t room) : call_(call) {
   graph_->add_edge(GRAPH_START, phase_begin_, nullptr);
   if (end_ != nullptr) state_->failure = &end_->failure;
   if (room > 0) state_->room.reset(new char[room]);
-  call.use_messages();
+  if (call.recorder() == nullptr) call.use_messages();
 }
 
 plan::~plan() {
@@ -282,6 +282,10 @@ void plan::order(step before, step after) { graph_->add_edge(before, after, null
 void plan::run() {
   then();
   graph_->add_edge(phase_begin_, GRAPH_END, nullptr);
+  if (call_.recorder() != nullptr) {
+    call_.recorder()->keep(std::make_unique<recorded>(std::move(graph_), state_));
+    return;
+  }
   graph_->own_itself();
   graph* const running = graph_.release();
   running->start();
@@ -293,36 +297,37 @@ void plan::run_blocking() {
     ~guard() { flag->leave(); }
     end_flag* flag;
   } leave{end_};
-  // The loss of a rank ends every step, but not at once: until then they use the caller's buffers.
-  std::exception_ptr failure;
   const hierarchy* const hosts = call_.hosts_in_use();
   static const long processors = sysconf(_SC_NPROCESSORS_ONLN);
   const bool oversubscribed = hosts != nullptr && hosts->ranks_on(hosts->own_host()) > processors;
-  const auto is_over = [this, hosts, rounds = uint32_t{0}]() mutable {
+  const auto is_over = [this, hosts] {
     // Not by progress() alone, which does not know of a group that is being freed.
     if (hosts != nullptr && hosts->memory().has_pending()) {
       const progress_scope scope;
       hosts->memory().advance();
     }
-    // Ranks that call another operation may never send what this one waits for.
-    if (++rounds % rounds_before_check == 0) call_.check_agreement();
     return end_->set.load(std::memory_order_acquire);
   };
-  while (!end_->set.load(std::memory_order_acquire)) {
-    try {
-      call_.wait(is_over, oversubscribed);
-    } catch (const peer_failure_error&) {
-      if (failure == nullptr) failure = std::current_exception();
-    }
-  }
-  if (failure != nullptr) std::rethrow_exception(failure);
+  wait_for_messages(call_, is_over, oversubscribed);
   if (end_->failure != nullptr) std::rethrow_exception(end_->failure);
-  if (end_->code == errorcode_t::fatal) {
-    call_.check_deaths();
-    throw std::runtime_error(base::StrCat("lci: ", call_.name(), " failed on rank ",
-                                          call_.runtime().rank(),
-                                          ": do all ranks pass the same sizes?"));
-  }
+  check_end_of_messages(call_, end_->code);
+}
+
+void check_end_of_messages(const collective_call& call, errorcode_t code) {
+  if (code != errorcode_t::fatal) return;
+  call.check_deaths();
+  throw std::runtime_error(base::StrCat("lci: ", call.name(), " failed on rank ",
+                                        call.runtime().rank(),
+                                        ": do all ranks pass the same sizes?"));
+}
+
+plan::recorded::recorded(std::unique_ptr<graph> steps, state* of_steps)
+    : steps_(std::move(steps)), state_(of_steps) {}
+
+void plan::recorded::start(const collective_call& call) {
+  state_->set_call(call);
+  call.use_messages();
+  steps_->start();
 }
 
 }  // namespace lci::rt

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <vector>
@@ -19,10 +20,12 @@ namespace lci::rt {
 // those of another round: they are matched by (sender, number and kind of the operation on its
 // engine, round).
 //
-// Thread safety: none; one thread builds a plan and runs it once.
+// Thread safety: none; one thread builds a plan and runs it once. If its call is recorded, run()
+// hands it to the recorder, which runs it many times.
 class plan {
  public:
   using step = graph_node_t;
+  class recorded;
 
   // Rounds are below this number.
   static constexpr uint32_t most_rounds = uint32_t{1} << 26;
@@ -71,7 +74,8 @@ class plan {
   // One step after another, besides.
   void order(step before, step after);
 
-  // Runs it: to its end, or, if the operation has a `comp`, as far as it goes without waiting.
+  // Runs it: to its end, or, if the operation has a `comp`, as far as it goes without waiting; or
+  // hands it over.
   // Throws peer_failure_error or std::runtime_error when it blocks and fails.
   void run();
 
@@ -97,6 +101,45 @@ class plan {
   step phase_begin_;         // what all steps of this phase come after
   std::vector<step> phase_;  // the steps of this phase
 };
+
+// Of a call that has been recorded. Its end is reported to the recorder.
+//
+// Thread safety: one thread at a time.
+class plan::recorded {
+ public:
+  recorded(std::unique_ptr<graph> steps, state* of_steps);
+  // `call` has begun. Behind the end, which may be reported before this returns, the object may be
+  // gone.
+  void start(const collective_call& call);
+
+ private:
+  const std::unique_ptr<graph> steps_;
+  state* const state_;  // the graph's
+};
+
+// Makes progress until the messages of the operation are over, that is, until is_over(). Throws the
+// loss of a rank only then, since the messages use the caller's buffers; throws std::runtime_error
+// at once if another rank calls another operation. `oversubscribed`: as of collective_call::wait().
+template <class IsOver>
+void wait_for_messages(const collective_call& call, IsOver is_over, bool oversubscribed = false) {
+  constexpr uint32_t rounds_before_check = 256;
+  std::exception_ptr failure;
+  const auto is_done = [&call, &is_over, rounds = uint32_t{0}]() mutable {
+    // Ranks that call another operation may never send what this one waits for.
+    if (++rounds % rounds_before_check == 0) call.check_agreement();
+    return is_over();
+  };
+  while (!is_over()) {
+    try {
+      call.wait(is_done, oversubscribed);
+    } catch (const peer_failure_error&) {
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
+}
+// Throws if the messages ended with `fatal`.
+void check_end_of_messages(const collective_call& call, errorcode_t code);
 
 }  // namespace lci::rt
 

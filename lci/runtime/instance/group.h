@@ -2,6 +2,7 @@
 #ifndef LCI_RUNTIME_INSTANCE_GROUP_H_
 #define LCI_RUNTIME_INSTANCE_GROUP_H_
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -69,6 +70,10 @@ class group_impl_t : public rt::live_object {
   int first_failed() const { return members_.first_failed(); }
   // An operation has not ended on this rank.
   bool is_in_use() const;
+  void count_persistent_colls(int more) {
+    persistent_colls_.fetch_add(more, std::memory_order_acq_rel);
+  }
+  int persistent_colls() const { return persistent_colls_.load(std::memory_order_acquire); }
 
   runtime_impl_t& runtime;
   group_attr_t attr;
@@ -79,6 +84,7 @@ class group_impl_t : public rt::live_object {
   int place_ = -1;
   introduction own_ = {};
   bool is_used_by_others_ = false;
+  std::atomic<int> persistent_colls_{0};
   std::optional<net::context::allocation> block_;
   std::unique_ptr<matching_engine_impl_t> engine_;
   std::unique_ptr<rt::shared_memory> shared_memory_;

@@ -204,6 +204,7 @@ std::string runtime_impl_t::left_over() const {
   add(regions_.load(std::memory_order_acquire), "registered memory region");
   add(signals_alive(), "signal");
   add(plans_.load(std::memory_order_acquire), "plan");
+  add(persistent_colls_.load(std::memory_order_acquire), "persistent collective");
   add(number_of_groups(), "group");
   return list;
 }

@@ -99,6 +99,9 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   // What an empty completion object is registered as.
   comp_impl_t& no_comp() { return no_comp_; }
   void count_plans(int more) { plans_.fetch_add(more, std::memory_order_acq_rel); }
+  void count_persistent_colls(int more) {
+    persistent_colls_.fetch_add(more, std::memory_order_acq_rel);
+  }
   // Null if collective operations are made of messages only.
   rt::shared_memory* shared_memory() const { return shared_memory_.get(); }
   // Null if the ranks are all on one host or each on a host of its own, or share no memory.
@@ -177,6 +180,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   std::atomic<int> packet_pools_{0};
   std::atomic<int> matching_engines_{0};
   std::atomic<int> plans_{0};
+  std::atomic<int> persistent_colls_{0};
 
   // What is declared last ends first.
   std::unique_ptr<packet_pool_impl_t> packet_pool_;

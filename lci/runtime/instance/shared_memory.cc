@@ -44,13 +44,17 @@ coll::arena::reader reader_of(net::context& network, const std::vector<int>& ran
   };
 }
 
-// Signaling it calls nothing of the program.
-bool keeps_statuses(const comp_impl_t& comp) {
+}  // namespace
+
+// As a step of an operation starts it.
+struct shared_memory::step : pending {
+  std::unique_ptr<coll::operation> owned;
+};
+
+bool shared_memory::may_end_at_once(const comp_impl_t& comp) {
   return is_of_type(comp, attr_comp_type_t::cq) || is_of_type(comp, attr_comp_type_t::sync) ||
          is_of_type(comp, attr_comp_type_t::counter);
 }
-
-}  // namespace
 
 // The block is never given back before the network ends, since ranks that leave later still read
 // it.
@@ -115,14 +119,31 @@ int shared_memory::first_failed() const {
 }
 
 shared_memory::~shared_memory() {
-  runtime_.count_pending_collectives(-static_cast<int>(pending_.size()));
-  for (pending& each : pending_) {
-    if (!each.result) each.result = errorcode_t::fatal;
-    end(&each);
+  runtime_.count_pending_collectives(-static_cast<int>(pending_count_.load()));
+  while (first_ != nullptr) {
+    pending* const each = std::exchange(first_, first_->next);
+    if (!each->result) each->result = errorcode_t::fatal;
+    each->operation->end();
+    end(each);
   }
 }
 
-void shared_memory::end(pending* each) { each->comp->signal(status_t(*each->result)); }
+void shared_memory::end(pending* each) {
+  comp_impl_t* const comp = each->comp;
+  const status_t status(*each->result);
+  switch (each->owner) {
+    case keeper::caller:
+      break;
+    case keeper::pool:
+      each->operation->~operation();
+      pool_.recycle(static_cast<pooled*>(each));
+      break;
+    case keeper::step:
+      delete static_cast<step*>(each);
+      break;
+  }
+  comp->signal(status);
+}
 
 bool shared_memory::advance(pending* each) {
   if (each->result) return true;
@@ -150,76 +171,98 @@ bool shared_memory::advance(pending* each) {
     }
   }
   // Other ranks need not wait for the program to hear of it.
-  if (each->result) each->operation.reset();
+  if (each->result) each->operation->end();
   return each->result.has_value();
-}
-
-void shared_memory::start(std::unique_ptr<coll::operation> operation, const char* call,
-                          comp_impl_t* comp) {
-  pending started{std::move(operation), call,   comp, observe::coarse_clock::seconds(),
-                  std::nullopt,         nullptr};
-  if (advance(&started) && keeps_statuses(*comp)) {
-    end(&started);
-    return;
-  }
-  keep(std::move(started));
 }
 
 bool shared_memory::start_step(std::unique_ptr<coll::operation> operation, const char* call,
                                comp_impl_t* comp, std::exception_ptr* failure) {
-  pending started{std::move(operation), call,   comp, observe::coarse_clock::seconds(),
-                  std::nullopt,         failure};
-  if (!advance(&started)) {
-    keep(std::move(started));
+  auto started = std::make_unique<step>();
+  started->operation = operation.get();
+  started->owned = std::move(operation);
+  started->call = call;
+  started->comp = comp;
+  started->owner = keeper::step;
+  started->failure = failure;
+  started->since = observe::coarse_clock::seconds();
+  if (!advance(started.get())) {
+    keep(started.release());
     return false;
   }
-  if (started.result == errorcode_t::done) return true;
+  if (started->result == errorcode_t::done) return true;
   if (failure != nullptr && *failure != nullptr) std::rethrow_exception(*failure);
   throw std::runtime_error(base::StrCat("lci: ", call, " failed on rank ", runtime_.rank()));
 }
 
-void shared_memory::keep(pending started) {
+void shared_memory::start(pending* each, bool may_end_at_once) {
+  each->since = observe::coarse_clock::seconds();
+  each->result.reset();
+  if (advance(each) && may_end_at_once) {
+    end(each);
+    return;
+  }
+  keep(each);
+}
+
+void shared_memory::keep(pending* each) {
+  each->next = nullptr;
   const std::lock_guard<std::mutex> guard(mutex_);
-  pending_.push_back(std::move(started));
-  pending_count_.store(pending_.size(), std::memory_order_release);
+  *last_ = each;
+  last_ = &each->next;
+  pending_count_.fetch_add(1, std::memory_order_release);
   runtime_.count_pending_collectives(1);
 }
 
 bool shared_memory::advance() {
-  std::vector<pending> ended;
+  pending* ended = nullptr;
   {
     const std::unique_lock<std::mutex> guard(mutex_, std::try_to_lock);
     if (!guard.owns_lock()) return false;
-    for (auto each = pending_.begin(); each != pending_.end();) {
-      if (advance(&*each)) {
-        ended.push_back(std::move(*each));
-        each = pending_.erase(each);
-      } else {
-        ++each;
+    pending** last_ended = &ended;
+    size_t count = 0;
+    pending** at = &first_;
+    while (pending* const each = *at) {
+      if (!advance(each)) {
+        at = &each->next;
+        continue;
       }
+      *at = std::exchange(each->next, nullptr);
+      *last_ended = each;
+      last_ended = &each->next;
+      ++count;
     }
-    pending_count_.store(pending_.size(), std::memory_order_release);
-    if (!ended.empty()) runtime_.count_pending_collectives(-static_cast<int>(ended.size()));
+    last_ = at;
+    if (count == 0) return false;
+    pending_count_.fetch_sub(count, std::memory_order_release);
+    runtime_.count_pending_collectives(-static_cast<int>(count));
   }
   // Without the lock: a handler may start the next operation.
-  for (pending& each : ended) end(&each);
-  return !ended.empty();
+  std::exception_ptr failure;
+  while (ended != nullptr) {
+    try {
+      end(std::exchange(ended, ended->next));
+    } catch (...) {  // of a handler
+      if (failure == nullptr) failure = std::current_exception();
+    }
+  }
+  if (failure != nullptr) std::rethrow_exception(failure);
+  return true;
 }
 
 void shared_memory::describe(observe::rank_report* report) {
   using entry = observe::rank_report::message;
   const uint32_t now = observe::coarse_clock::seconds();
   const std::lock_guard<std::mutex> guard(mutex_);
-  for (const pending& each : pending_) {
-    if (each.result) continue;
+  for (const pending* each = first_; each != nullptr; each = each->next) {
+    if (each->result) continue;
     entry awaited;
     awaited.what = entry::kind::receive;
     awaited.engine = group_ == nullptr ? runtime_.collective_engine()->id : group_->engine().id;
-    awaited.collective = arena_->call_of(each.operation->number());
-    const int peer = each.operation->awaited();
+    awaited.collective = arena_->call_of(each->operation->number());
+    const int peer = each->operation->awaited();
     awaited.peer = peer < 0 ? peer : arena_->name_of(peer);
     awaited.count = 1;
-    awaited.seconds = now - std::min(now, each.since);
+    awaited.seconds = now - std::min(now, each->since);
     observe::add_message(report, awaited);
   }
 }

@@ -4,10 +4,12 @@
 #define LCI_RUNTIME_INSTANCE_SHARED_MEMORY_H_
 
 #include <atomic>
-#include <deque>
+#include <cstddef>
+#include <cstdint>
 #include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/coll/arena.h"
 #include "lci/coll/operation.h"
+#include "lci/ds/object_pool.h"
 #include "lci/net/backend.h"
 #include "lci/observe/subject.h"
 
@@ -55,13 +58,49 @@ class shared_memory {
   // A rank whose loss ends the operations; -1: none.
   int first_failed() const;
 
-  // Carries out the operation while threads make progress, and signals `comp` at its end: possibly
-  // before the call returns, but never by calling the program. (A handler that starts the next
-  // operation would otherwise call itself, as often as operations end at once.)
-  void start(std::unique_ptr<coll::operation> operation, const char* call, comp_impl_t* comp);
+  // Who has the memory of an operation.
+  enum class keeper { caller, pool, step };
+  // An operation that is carried out while threads make progress. The first three members are set
+  // by whoever starts it.
+  struct pending {
+    coll::operation* operation = nullptr;
+    const char* call = nullptr;
+    comp_impl_t* comp = nullptr;  // signaled when nothing here is used any more
+    keeper owner = keeper::caller;
+    uint32_t since = 0;                 // when it was started, by observe::coarse_clock
+    std::optional<errorcode_t> result;  // once it is over
+    // Where an exception that ends it is kept before comp is signaled; null: it is logged.
+    std::exception_ptr* failure = nullptr;
+    pending* next = nullptr;
+  };
+
+  // Starts the operation. `may_end_at_once`: comp may be signaled before the call returns.
+  void start(pending* each, bool may_end_at_once);
+  // As it may be if signaling `comp` calls nothing of the program: a handler that starts the next
+  // operation would otherwise call itself, as often as operations end at once.
+  static bool may_end_at_once(const comp_impl_t& comp);
+
+  // The same of an operation that is made for it. Allocates nothing once as many operations have
+  // been under way at a time, except for what the arguments contain.
+  template <class Operation, class... Arguments>
+  void start_new(const char* call, comp_impl_t* comp, const coll::ticket& own,
+                 const Arguments&... arguments) {
+    static_assert(sizeof(Operation) <= sizeof(pooled::room));
+    pooled* const made = pool_.make();
+    try {
+      made->operation = new (made->room) Operation(own, arguments...);
+    } catch (...) {
+      pool_.recycle(made);
+      throw;
+    }
+    made->call = call;
+    made->comp = comp;
+    made->owner = keeper::pool;
+    start(made, may_end_at_once(*comp));
+  }
+
   // As start(), for a step of an operation: returns true, without signaling `comp`, if it is over
-  // already. Throws what ends it at once. `failure`: where an exception that ends it later is kept
-  // before `comp` is signaled; null: it is logged.
+  // already. Throws what ends it at once. `failure`: see pending.
   bool start_step(std::unique_ptr<coll::operation> operation, const char* call, comp_impl_t* comp,
                   std::exception_ptr* failure);
 
@@ -75,28 +114,26 @@ class shared_memory {
   void describe(observe::rank_report* report);
 
  private:
-  struct pending {
-    std::unique_ptr<coll::operation> operation;
-    const char* call;
-    comp_impl_t* comp;
-    uint32_t since;                     // when it was started, by observe::coarse_clock
-    std::optional<errorcode_t> result;  // once it is over
-    std::exception_ptr* failure;        // may be null
+  struct step;
+  struct pooled : pending {
+    alignas(std::max_align_t) unsigned char room[192];
   };
 
   shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
                 std::unique_ptr<coll::arena> arena);
   // Whether it is over; then it has a result.
   bool advance(pending* each);
-  void keep(pending started);
-  static void end(pending* each);
+  void keep(pending* each);
+  void end(pending* each);
 
   runtime_impl_t& runtime_;
   const group_impl_t* const group_;  // null: of all ranks
   const std::unique_ptr<coll::arena> arena_;
+  ds::object_pool<pooled> pool_;
   std::atomic<size_t> pending_count_{0};
   std::mutex mutex_;
-  std::deque<pending> pending_;  // guarded by mutex_
+  pending* first_ = nullptr;  // guarded by mutex_, as the list that begins here
+  pending** last_ = &first_;  // guarded by mutex_: where the next one is added
 
   const observe::listed<shared_memory> listed_{this};
 };
