@@ -217,6 +217,12 @@
   X(bool, shares_memory, false,                                                                    \
     "whether the ranks meet in shared memory for collective operations")
 
+/// Attributes of thread teams that the program may set at the allocation.
+#define LCI_THREAD_TEAM_ATTRS(X)
+/// Attributes of thread teams that are known only after the allocation.
+#define LCI_THREAD_TEAM_READONLY_ATTRS(X)                                                          \
+  X(size_t, nthreads, 0, "threads of this rank")
+
 /// Attributes of endpoints that the program may set at the allocation.
 #define LCI_ENDPOINT_ATTRS(X)
 /// Attributes of endpoints that are known only after the allocation.
@@ -243,6 +249,7 @@
   X(mr, MR)                               \
   X(plan, PLAN)                           \
   X(group, GROUP)                         \
+  X(thread_team, THREAD_TEAM)             \
   X(endpoint, ENDPOINT)
 
 /// @}
@@ -282,6 +289,9 @@ namespace lci {
 
 /// @struct lci::group_attr_t
 /// The attributes of a group.
+
+/// @struct lci::thread_team_attr_t
+/// The attributes of a thread team.
 
 /// @struct lci::endpoint_attr_t
 /// The attributes of an endpoint.

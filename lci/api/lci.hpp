@@ -13,23 +13,24 @@
 #include <string>      // IWYU pragma: export
 #include <vector>      // IWYU pragma: export
 
-#include "lci/api/attr.hpp"      // IWYU pragma: export
-#include "lci/api/block.hpp"     // IWYU pragma: export
-#include "lci/api/coll.hpp"      // IWYU pragma: export
-#include "lci/api/comm.hpp"      // IWYU pragma: export
-#include "lci/api/comp.hpp"      // IWYU pragma: export
-#include "lci/api/config.hpp"    // IWYU pragma: export
-#include "lci/api/counters.hpp"  // IWYU pragma: export
-#include "lci/api/device.hpp"    // IWYU pragma: export
-#include "lci/api/domains.hpp"   // IWYU pragma: export
-#include "lci/api/graph.hpp"     // IWYU pragma: export
-#include "lci/api/group.hpp"     // IWYU pragma: export
-#include "lci/api/net.hpp"       // IWYU pragma: export
-#include "lci/api/option.hpp"    // IWYU pragma: export
-#include "lci/api/plan.hpp"      // IWYU pragma: export
-#include "lci/api/resource.hpp"  // IWYU pragma: export
-#include "lci/api/runtime.hpp"   // IWYU pragma: export
-#include "lci/api/signal.hpp"    // IWYU pragma: export
-#include "lci/api/types.hpp"     // IWYU pragma: export
+#include "lci/api/attr.hpp"         // IWYU pragma: export
+#include "lci/api/block.hpp"        // IWYU pragma: export
+#include "lci/api/coll.hpp"         // IWYU pragma: export
+#include "lci/api/comm.hpp"         // IWYU pragma: export
+#include "lci/api/comp.hpp"         // IWYU pragma: export
+#include "lci/api/config.hpp"       // IWYU pragma: export
+#include "lci/api/counters.hpp"     // IWYU pragma: export
+#include "lci/api/device.hpp"       // IWYU pragma: export
+#include "lci/api/domains.hpp"      // IWYU pragma: export
+#include "lci/api/graph.hpp"        // IWYU pragma: export
+#include "lci/api/group.hpp"        // IWYU pragma: export
+#include "lci/api/net.hpp"          // IWYU pragma: export
+#include "lci/api/option.hpp"       // IWYU pragma: export
+#include "lci/api/plan.hpp"         // IWYU pragma: export
+#include "lci/api/resource.hpp"     // IWYU pragma: export
+#include "lci/api/runtime.hpp"      // IWYU pragma: export
+#include "lci/api/signal.hpp"       // IWYU pragma: export
+#include "lci/api/thread_team.hpp"  // IWYU pragma: export
+#include "lci/api/types.hpp"        // IWYU pragma: export
 
 #endif  // LCI_API_LCI_HPP_

@@ -5,6 +5,7 @@
 #include "lci/api/resource.hpp"
 #include "lci/base/strings.h"
 #include "lci/runtime/blocks/plan.h"
+#include "lci/runtime/collective/thread_team.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/instance/group.h"
 #include "lci/runtime/instance/runtime.h"
@@ -43,6 +44,8 @@ const auto& attributes_of(const Impl& impl) {
 #define LCI_GETTER_OF_mr(type_, name_, default_, doc_) LCI_DEFINE_GETTER(mr_t, type_, name_)
 #define LCI_GETTER_OF_plan(type_, name_, default_, doc_) LCI_DEFINE_GETTER(plan_t, type_, name_)
 #define LCI_GETTER_OF_group(type_, name_, default_, doc_) LCI_DEFINE_GETTER(group_t, type_, name_)
+#define LCI_GETTER_OF_thread_team(type_, name_, default_, doc_) \
+  LCI_DEFINE_GETTER(thread_team_t, type_, name_)
 #define LCI_GETTER_OF_endpoint(type_, name_, default_, doc_) \
   LCI_DEFINE_GETTER(endpoint_t, type_, name_)
 

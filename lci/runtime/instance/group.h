@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lci/api/attr.hpp"
@@ -43,6 +44,8 @@ class group_impl_t : public rt::live_object {
   void join(std::vector<int> ranks, const std::vector<introduction>& introductions);
   // After that.
   void find_shared_memory();
+  // Something that lives as long as the group.
+  void attach(std::shared_ptr<void> part) { attached_ = std::move(part); }
   // No other rank uses the group any more.
   void leave() { is_used_by_others_ = false; }
 
@@ -70,6 +73,7 @@ class group_impl_t : public rt::live_object {
   int place_ = -1;
   introduction own_ = {};
   bool is_used_by_others_ = false;
+  std::shared_ptr<void> attached_;
   std::optional<net::context::allocation> block_;
   std::unique_ptr<matching_engine_impl_t> engine_;
   std::unique_ptr<rt::shared_memory> shared_memory_;
