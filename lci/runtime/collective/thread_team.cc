@@ -345,7 +345,9 @@ thread_team_t alloc_thread_team_x::operator()() const {
       .device(get_device())
       .endpoint(get_endpoint())
       .group(meets)();
-  auto made = std::make_shared<thread_team_impl_t>(meets, threads, attributes);
+  // (make_shared would do without the class's operator delete, which handles need.)
+  const std::shared_ptr<thread_team_impl_t> made(
+      new thread_team_impl_t(meets, threads, attributes));
   meets.p_impl->attach(made);
   return thread_team_t(made.get());
 }
