@@ -1,13 +1,15 @@
 // The latency of collective operations: calls one after the other, as a program makes them.
 #include <cstring>
-#include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "benchmarks/perf/clock.h"
+#include "benchmarks/perf/job.h"
 #include "benchmarks/perf/measure.h"
+#include "benchmarks/perf/team.h"
 #include "lci.hpp"
 
 namespace perf {
@@ -15,26 +17,35 @@ namespace {
 
 constexpr lci::reduce_op_t add = lci::reduce_sum<double>;
 
-class collective_test {
+// Who calls the operation: a rank, or, where a rank has several threads, one of them.
+class participant {
  public:
-  explicit collective_test(const options& chosen)
+  participant(const options& chosen, lci::thread_team_t team, int thread, size_t size)
       : options_(chosen),
-        rank_(static_cast<size_t>(lci::get_rank_me())),
-        ranks_(static_cast<size_t>(lci::get_rank_n())) {}
-
-  figures measure(size_t size) {
+        team_(chosen.threads > 1 ? team : lci::thread_team_t()),
+        thread_(static_cast<size_t>(thread)),
+        rank_(lci::get_thread_me(team, thread_)),
+        ranks_(lci::get_thread_n(team)) {
     set_size(size);
-    const run_counts counts =
-        counts_for(options_, size, [this](uint64_t n) { return run(n, nullptr); });
-    run(counts.warmup, nullptr);
-    times own;
-    const cpu_time before = used_cpu_time();
-    own.longest = run(counts.measured, nullptr);
-    own.cpu = used_cpu_time() - before;
-    own.mean_total = own.longest;
-    own.mean_steps = counts.measured;
-    run(counts.measured, &own.samples);
-    return figures_from(combined(own), size, counts.measured, counts.measured * ranks_, 1);
+  }
+
+  // n calls. Nanoseconds.
+  uint64_t run(uint64_t n, histogram* samples) {
+    const uint64_t begin = now();
+    uint64_t last = begin;
+    for (uint64_t i = 0; i < n; ++i) {
+      if (options_.validate) {
+        write();
+        std::memset(received_.data(), 0, received_.size() * sizeof(double));
+      }
+      call();
+      if (options_.validate) check();
+      if (samples == nullptr) continue;
+      const uint64_t at = now();
+      samples->add(at - last);
+      last = at;
+    }
+    return now() - begin;
   }
 
  private:
@@ -94,17 +105,25 @@ class collective_test {
     }
   }
 
+  template <class Op>
+  void call_by_thread(Op op) const {
+    op.thread_team(team_).thread(thread_)();
+  }
+
   void call() {
     const size_t count = size_ / sizeof(double);
     switch (options_.op) {
       case operation::barrier:
-        return lci::barrier();
+        return call_by_thread(lci::barrier_x());
       case operation::broadcast:
-        return lci::broadcast(rank_ == 0 ? sent_.data() : received_.data(), size_, 0);
+        return call_by_thread(
+            lci::broadcast_x(rank_ == 0 ? sent_.data() : received_.data(), size_, 0));
       case operation::reduce:
-        return lci::reduce(sent_.data(), received_.data(), count, sizeof(double), add, 0);
+        return call_by_thread(
+            lci::reduce_x(sent_.data(), received_.data(), count, sizeof(double), add, 0));
       case operation::allreduce:
-        return lci::allreduce(sent_.data(), received_.data(), count, sizeof(double), add);
+        return call_by_thread(
+            lci::allreduce_x(sent_.data(), received_.data(), count, sizeof(double), add));
       case operation::reduce_scatter:
         return lci::reduce_scatter(sent_.data(), received_.data(), count, sizeof(double), add);
       case operation::allgather:
@@ -186,40 +205,66 @@ class collective_test {
     }
   }
 
-  // n calls, all ranks beginning together. Nanoseconds of this rank.
-  uint64_t run(uint64_t n, histogram* samples) {
-    lci::barrier();
-    const uint64_t begin = now();
-    uint64_t last = begin;
-    for (uint64_t i = 0; i < n; ++i) {
-      if (options_.validate) {
-        write();
-        std::memset(received_.data(), 0, received_.size() * sizeof(double));
-      }
-      call();
-      if (options_.validate) check();
-      if (samples == nullptr) continue;
-      const uint64_t at = now();
-      samples->add(at - last);
-      last = at;
-    }
-    return now() - begin;
-  }
-
   const options& options_;
-  const size_t rank_;
-  const size_t ranks_;
+  const lci::thread_team_t team_;  // empty: ranks call it
+  const size_t thread_;
+  const size_t rank_;   // of the participant
+  const size_t ranks_;  // participants
   size_t size_ = 0;
   std::vector<double> sent_;
   std::vector<double> received_;
   std::vector<size_t> lengths_;  // of the blocks of all ranks
 };
 
+class collective_test {
+ public:
+  collective_test(const options& chosen, const standing* bound)
+      : options_(chosen),
+        job_(lci::get_g_runtime(), chosen.device_count),
+        team_(job_, chosen.threads, bound) {}
+
+  figures measure(size_t size) {
+    for (int thread = 0; thread < options_.threads; ++thread) {
+      participants_.push_back(std::make_unique<participant>(options_, team_.all(), thread, size));
+    }
+    const run_counts counts =
+        counts_for(options_, size, [this](uint64_t n) { return run(n, nullptr); });
+    run(counts.warmup, nullptr);
+    times own;
+    const cpu_time before = used_cpu_time();
+    own.longest = run(counts.measured, nullptr);
+    own.cpu = used_cpu_time() - before;
+    own.mean_total = own.longest;
+    own.mean_steps = counts.measured;
+    run(counts.measured, &own.samples);
+    participants_.clear();
+    const uint64_t calls = counts.measured * lci::get_thread_n(team_.all());
+    return figures_from(combined(own), size, counts.measured, calls, 1);
+  }
+
+ private:
+  // n calls, all threads of all ranks beginning together. Nanoseconds of this rank's first thread.
+  uint64_t run(uint64_t n, histogram* samples) {
+    uint64_t taken = 0;
+    team_.run([&](int thread) {
+      participant& own = *participants_[static_cast<size_t>(thread)];
+      team_.sync(thread);
+      const uint64_t its = own.run(n, thread == 0 ? samples : nullptr);
+      if (thread == 0) taken = its;
+    });
+    return taken;
+  }
+
+  const options& options_;
+  const job job_;
+  team team_;
+  std::vector<std::unique_ptr<participant>> participants_;  // by thread
+};
+
 }  // namespace
 
 void measure_collectives(const options& chosen, const standing* bound, const report& tell) {
-  if (bound != nullptr) bind_this_thread(*bound, 0);
-  collective_test test(chosen);
+  collective_test test(chosen, bound);
   for (const size_t size : chosen.sizes) {
     const figures result = test.measure(size);
     if (lci::get_rank_me() == 0) tell(result);

@@ -280,5 +280,21 @@ TEST(collective_operations, are_measured_on_any_number_of_ranks) {
   }
 }
 
+// Each thread calls the operation, and checks its result.
+TEST(collective_operations, are_measured_with_several_threads) {
+  for (const int ranks : {1, 3}) {
+    for (const std::string op : {"barrier", "broadcast", "reduce", "allreduce"}) {
+      const outcome result = run(ranks, "--op " + op + (op == "barrier" ? "" : " --size 64K") +
+                                            " --threads 3 --iters 20 --validate --format json");
+      SCOPED_TRACE(op + ", ranks: " + std::to_string(ranks));
+      ASSERT_EQ(result.code, 0) << result.text;
+      const json_object line(lines_of(result.text).back());
+      EXPECT_EQ(line.text("op"), op);
+      EXPECT_EQ(line.number("threads"), 3);
+      EXPECT_GT(line.number("latency_us_mean"), 0);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace perf

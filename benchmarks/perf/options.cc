@@ -127,7 +127,9 @@ cli::command command_of(options* chosen, std::optional<completion_kind>* complet
                "bytes of a message; A:B: powers of two from A to B; K, M or G may follow a number",
                cli::size_range(&chosen->sizes)
                    .with_default("rate, connect: 8; collective: 8:4M; else 1:4M")},
-              {"--threads", "T", "threads of each rank that communicate",
+              {"--threads", "T",
+               "threads of each rank that communicate; barrier, broadcast, reduce "
+               "and allreduce are then operations of a thread team",
                cli::number(1, max_threads, &chosen->threads)},
               devices_option(&chosen->devices),
               {"--completion", "KIND",
@@ -203,7 +205,7 @@ void check_collective(const options& chosen) {
     throw usage_error(absl::StrCat("--test ", name_of(chosen.test), ": ", op,
                                    " is collective, and measured by --test latency"));
   }
-  if (chosen.threads != 1) {
+  if (chosen.threads != 1 && !has_thread_teams(chosen.op)) {
     throw usage_error(absl::StrCat("--threads ", chosen.threads, ": ", op,
                                    " is collective, and called by one thread of each rank"));
   }
@@ -280,6 +282,11 @@ uint64_t warmup_for(const options& chosen, size_t size) {
 }
 
 bool is_collective(operation op) { return op >= operation::barrier; }
+
+bool has_thread_teams(operation op) {
+  return op == operation::barrier || op == operation::broadcast || op == operation::reduce ||
+         op == operation::allreduce;
+}
 
 bool combines(operation op) {
   switch (op) {

@@ -88,6 +88,8 @@ uint64_t iterations_for(const options& chosen, size_t size);
 uint64_t warmup_for(const options& chosen, size_t size);
 
 bool is_collective(operation op);
+// A collective operation that several threads of a rank can call, as a thread team.
+bool has_thread_teams(operation op);
 // A collective operation that adds doubles.
 bool combines(operation op);
 

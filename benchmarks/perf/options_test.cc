@@ -223,6 +223,7 @@ TEST(options, collective_operations_have_no_pairs) {
             "--test rate: --op barrier is collective, and measured by --test latency");
   EXPECT_EQ(error_of({"--op", "alltoall", "--threads", "2"}),
             "--threads 2: --op alltoall is collective, and called by one thread of each rank");
+  EXPECT_EQ(parse({"--op", "allreduce", "--threads", "2"}).threads, 2);
   EXPECT_EQ(error_of({"--op", "reduce", "--size", "12"}),
             "--size 12: --op reduce adds doubles, of 8 bytes each");
 }

@@ -10,7 +10,12 @@
 namespace perf {
 
 team::team(const job& the_job, int threads, const standing* bound)
-    : job_(the_job), threads_(threads), bound_(bound) {}
+    : job_(the_job),
+      threads_(threads),
+      bound_(bound),
+      all_(lci::alloc_thread_team_x(static_cast<size_t>(threads)).runtime(the_job.runtime())()) {}
+
+team::~team() { lci::free_thread_team_x(&all_).runtime(job_.runtime())(); }
 
 void team::run_one(const std::function<void(int)>& body, int thread) {
   try {
@@ -34,22 +39,11 @@ void team::run(const std::function<void(int)>& body) {
 }
 
 void team::sync(int thread) {
-  const uint64_t round = rounds_.load(std::memory_order_acquire);
-  waiting_.fetch_add(1, std::memory_order_acq_rel);
-  const auto wait_until = [this, thread](auto done) {
-    waiter patience;
-    while (!done()) {
-      patience.after(lci::progress_x().device(job_.device_of(thread))().is_done());
-    }
-  };
-  if (thread != 0) {
-    wait_until([&] { return rounds_.load(std::memory_order_acquire) != round; });
-    return;
-  }
-  wait_until([&] { return waiting_.load(std::memory_order_acquire) == threads_; });
-  lci::barrier_x().runtime(job_.runtime())();
-  waiting_.store(0, std::memory_order_relaxed);
-  rounds_.store(round + 1, std::memory_order_release);
+  lci::barrier_x()
+      .thread_team(all_)
+      .thread(static_cast<size_t>(thread))
+      .runtime(job_.runtime())
+      .device(job_.device_of(thread))();
 }
 
 }  // namespace perf

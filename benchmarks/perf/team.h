@@ -2,22 +2,28 @@
 #ifndef BENCHMARKS_PERF_TEAM_H_
 #define BENCHMARKS_PERF_TEAM_H_
 
-#include <atomic>
 #include <functional>
 
 #include "benchmarks/perf/binding.h"
 #include "benchmarks/perf/job.h"
+#include "lci.hpp"
 
 namespace perf {
 
 class team {
  public:
-  // bound: see binding.h; null: threads are not bound.
+  // bound: see binding.h; null: threads are not bound. Collective.
   team(const job& the_job, int threads, const standing* bound);
+  ~team();
+  team(const team&) = delete;
+  team& operator=(const team&) = delete;
 
   // Calls body(thread) in all threads, of which this one is number 0, and waits for them. If one
   // throws, the process ends with an error, since its partners cannot be notified.
   void run(const std::function<void(int)>& body);
+
+  // All threads of all ranks.
+  lci::thread_team_t all() const { return all_; }
 
   // From inside of body: waits, making progress, until all threads of all ranks have come here.
   void sync(int thread);
@@ -28,8 +34,7 @@ class team {
   const job& job_;
   const int threads_;
   const standing* const bound_;
-  std::atomic<int> waiting_{0};
-  std::atomic<uint64_t> rounds_{0};
+  lci::thread_team_t all_;
 };
 
 }  // namespace perf

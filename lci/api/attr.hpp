@@ -229,6 +229,12 @@
 /// Attributes of persistent collectives that are known only after the allocation.
 #define LCI_PERSISTENT_COLL_READONLY_ATTRS(X)
 
+/// Attributes of thread teams that the program may set at the allocation.
+#define LCI_THREAD_TEAM_ATTRS(X)
+/// Attributes of thread teams that are known only after the allocation.
+#define LCI_THREAD_TEAM_READONLY_ATTRS(X)                                                          \
+  X(size_t, nthreads, 0, "threads of this rank")
+
 /// Attributes of endpoints that the program may set at the allocation.
 #define LCI_ENDPOINT_ATTRS(X)
 /// Attributes of endpoints that are known only after the allocation.
@@ -256,6 +262,7 @@
   X(plan, PLAN)                           \
   X(group, GROUP)                         \
   X(persistent_coll, PERSISTENT_COLL)     \
+  X(thread_team, THREAD_TEAM)             \
   X(endpoint, ENDPOINT)
 
 /// @}
@@ -298,6 +305,9 @@ namespace lci {
 
 /// @struct lci::persistent_coll_attr_t
 /// The attributes of a persistent collective.
+
+/// @struct lci::thread_team_attr_t
+/// The attributes of a thread team.
 
 /// @struct lci::endpoint_attr_t
 /// The attributes of an endpoint.

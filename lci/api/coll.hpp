@@ -21,10 +21,11 @@ namespace lci {
 /// Completes when all ranks have called it. (Dissemination; Hensgen, Finkel and Manber, "Two
 /// algorithms for barrier synchronization", 1988)
 ///
-/// Options: `runtime`, `device`, `endpoint`, `matching_engine`, `group`, `comp`. The option
+/// Options: `runtime`, `device`, `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`, `comp`. The option
 /// `comp_semantic` is accepted; with either value a barrier says nothing about messages that this
 /// rank sent before.
 class [[nodiscard]] barrier_x : public coll_options<barrier_x>,
+                                public thread_options<barrier_x>,
                                 public option::comp_semantic_option<barrier_x> {
  public:
   /// Sets every option to its default.
@@ -39,8 +40,9 @@ inline void barrier() { barrier_x()(); }
 /// Copies `size` bytes of the buffer of rank `root` to the buffers of all ranks.
 ///
 /// Required: `buffer`, `size`, `root`. Options: `runtime`, `device`, `endpoint`, `matching_engine`,
-/// `group`, `comp`, `algorithm`, `ring_nsteps`.
+/// `group`, `thread_team`, `thread`, `comp`, `algorithm`, `ring_nsteps`.
 class [[nodiscard]] broadcast_x : public coll_options<broadcast_x>,
+                                  public thread_options<broadcast_x>,
                                   public algorithm_option<broadcast_x, broadcast_algorithm_t>,
                                   public option::ring_nsteps_option<broadcast_x>,
                                   public argument::buffer_argument<broadcast_x, void*>,

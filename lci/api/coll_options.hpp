@@ -62,6 +62,12 @@ class coll_options : public option::runtime_option<Op>,
                      public option::group_option<Op>,
                      public option::comp_option<Op> {};
 
+/// The options of a collective operation in which every thread of a thread team can take part by
+/// itself: `thread_team` (none: the ranks call the operation) and `thread`. See @ref
+/// lci_thread_teams.
+template <class Op>
+class thread_options : public option::thread_team_option<Op>, public option::thread_option<Op> {};
+
 /// The option `algorithm`, whose type depends on the operation. Default: `none`, the library
 /// chooses.
 template <class Op, class Algorithm>

@@ -31,6 +31,7 @@
 #include "lci/api/resource.hpp"         // IWYU pragma: export
 #include "lci/api/runtime.hpp"          // IWYU pragma: export
 #include "lci/api/signal.hpp"           // IWYU pragma: export
+#include "lci/api/thread_team.hpp"      // IWYU pragma: export
 #include "lci/api/types.hpp"            // IWYU pragma: export
 
 #endif  // LCI_API_LCI_HPP_

@@ -175,6 +175,12 @@ LCI_DEFINE_ARGUMENT(fn);
 LCI_DEFINE_ARGUMENT(free_cb);
 /// A group of ranks.
 LCI_DEFINE_ARGUMENT(group);
+/// A thread team.
+LCI_DEFINE_ARGUMENT(thread_team);
+/// A thread of a thread team, by its number among those of its rank.
+LCI_DEFINE_ARGUMENT(thread);
+/// Number of threads.
+LCI_DEFINE_ARGUMENT(nthreads);
 /// Function that a handler calls.
 LCI_DEFINE_ARGUMENT(handler);
 /// Immediate data.
@@ -310,6 +316,10 @@ LCI_DEFINE_OPTION(packet_pool_t, packet_pool, packet_pool_t());
 LCI_DEFINE_OPTION(matching_engine_t, matching_engine, matching_engine_t());
 /// The group whose ranks call the operation. Default: all ranks of the runtime.
 LCI_DEFINE_OPTION(group_t, group, group_t());
+/// The thread team whose threads call the operation, each by itself. Default: none; the ranks call it.
+LCI_DEFINE_OPTION(thread_team_t, thread_team, thread_team_t());
+/// The number of the calling thread among those of its rank in the thread team, from 0. Default: 0.
+LCI_DEFINE_OPTION(size_t, thread, 0);
 /// The net context. Default: the default net context of the runtime.
 LCI_DEFINE_OPTION(net_context_t, net_context, net_context_t());
 
@@ -429,6 +439,9 @@ LCI_DEFINE_OPTION(const size_t*, recvoffsets, nullptr);
 
 /// @class lci::option::persistent_coll_attr_options
 /// The options of alloc_persistent_coll_x: `name` and `user_context`.
+
+/// @class lci::option::thread_team_attr_options
+/// The options of alloc_thread_team_x: `name` and `user_context`.
 
 /// @class lci::option::endpoint_attr_options
 /// The options of alloc_endpoint_x: `name` and `user_context`.

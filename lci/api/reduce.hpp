@@ -21,8 +21,9 @@ namespace lci {
 /// be `recvbuf`.
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`, `root`. Options: `runtime`,
-/// `device`, `endpoint`, `matching_engine`, `group`, `comp`.
+/// `device`, `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`, `comp`.
 class [[nodiscard]] reduce_x : public coll_options<reduce_x>,
+                               public thread_options<reduce_x>,
                                public argument::sendbuf_argument<reduce_x, const void*>,
                                public argument::recvbuf_argument<reduce_x, void*>,
                                public argument::count_argument<reduce_x, size_t>,
@@ -57,8 +58,9 @@ inline void reduce(const void* sendbuf, void* recvbuf, size_t count, size_t item
 /// `recvbuf`.
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`. Options: `runtime`, `device`,
-/// `endpoint`, `matching_engine`, `group`, `comp`, `algorithm`, `ring_nsteps`.
+/// `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`, `comp`, `algorithm`, `ring_nsteps`.
 class [[nodiscard]] allreduce_x : public coll_options<allreduce_x>,
+                                  public thread_options<allreduce_x>,
                                   public algorithm_option<allreduce_x, allreduce_algorithm_t>,
                                   public option::ring_nsteps_option<allreduce_x>,
                                   public argument::sendbuf_argument<allreduce_x, const void*>,

@@ -110,6 +110,9 @@ class resource_handle {
 /// A group: some ranks of a runtime, which call collective operations among themselves. The empty
 /// handle stands for all ranks.
 
+/// @class lci::thread_team_t
+/// A thread team: threads of all ranks of a group, which call collective operations each by itself.
+
 /// @class lci::plan_t
 /// A plan: puts and gets between blocks, recorded to be started together and repeatedly.
 
@@ -155,6 +158,7 @@ class resource_handle {
 #define LCI_PLAN_HANDLE_EXTRAS
 #define LCI_GROUP_HANDLE_EXTRAS
 #define LCI_PERSISTENT_COLL_HANDLE_EXTRAS
+#define LCI_THREAD_TEAM_HANDLE_EXTRAS
 #define LCI_ENDPOINT_HANDLE_EXTRAS
 LCI_RESOURCES(LCI_RESOURCE_HANDLE)
 #undef LCI_RUNTIME_HANDLE_EXTRAS
@@ -167,6 +171,7 @@ LCI_RESOURCES(LCI_RESOURCE_HANDLE)
 #undef LCI_PLAN_HANDLE_EXTRAS
 #undef LCI_GROUP_HANDLE_EXTRAS
 #undef LCI_PERSISTENT_COLL_HANDLE_EXTRAS
+#undef LCI_THREAD_TEAM_HANDLE_EXTRAS
 #undef LCI_ENDPOINT_HANDLE_EXTRAS
 #undef LCI_RESOURCE_HANDLE
 #undef LCI_ATTR_GETTER

@@ -176,6 +176,21 @@ MUTANTS = {
         "(generation_of(expected) + 1)",
         "(generation_of(expected) + 0)",
     ),
+    "thread_arrival_unordered": (
+        "thread_barrier.h",
+        "arrived_.fetch_add(1, std::memory_order_acq_rel);  // A",
+        "arrived_.fetch_add(1, std::memory_order_relaxed);",
+    ),
+    "thread_full_round_broken": (
+        "thread_barrier.h",
+        "(seen & ~broken) >> round_shift < round;",
+        "(seen & ~broken) >> round_shift <= round;",
+    ),
+    "thread_open_unordered": (
+        "thread_barrier.h",
+        "opened_.store(round, std::memory_order_release); }  // B1",
+        "opened_.store(round, std::memory_order_relaxed); }",
+    ),
     "ticket_aba": (
         "ticket_table.h",
         "free_.compare_exchange_weak(head, ((head >> 32) + 1) << 32 | index,",

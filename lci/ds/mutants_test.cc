@@ -43,6 +43,9 @@
 #include "lci/ds/pool_put_unordered.h"
 #include "lci/ds/ring_hint_beyond.h"
 #include "lci/ds/ring_slot_kept.h"
+#include "lci/ds/thread_arrival_unordered.h"
+#include "lci/ds/thread_full_round_broken.h"
+#include "lci/ds/thread_open_unordered.h"
 #include "lci/ds/ticket_aba.h"
 #include "lci/ds/ticket_again.h"
 #include "lci/ds/ticket_unordered.h"
@@ -156,6 +159,18 @@ TEST(Mutants, Spinlock) {
   using unordered = lock_unordered::basic_spinlock<scheduled_atomics>;
   expect_found([] { return std::make_unique<lock_scenario<not_exclusive>>(2); }, "data race");
   expect_found([] { return std::make_unique<lock_scenario<unordered>>(2); }, "data race");
+}
+
+TEST(Mutants, ThreadBarrier) {
+  using arrival_unordered = thread_arrival_unordered::basic_thread_barrier<scheduled_atomics>;
+  using open_unordered = thread_open_unordered::basic_thread_barrier<scheduled_atomics>;
+  using full_broken = thread_full_round_broken::basic_thread_barrier<scheduled_atomics>;
+  expect_found([] { return std::make_unique<barrier_scenario<arrival_unordered>>(2, false); },
+               "data race");
+  expect_found([] { return std::make_unique<barrier_scenario<open_unordered>>(2, false); },
+               "data race");
+  expect_found([] { return std::make_unique<barrier_scenario<full_broken>>(2, true); },
+               "some threads passed, and some not");
 }
 
 template <class Lock>

@@ -16,6 +16,7 @@
 #include "lci/ds/object_pool.h"
 #include "lci/ds/spinlock.h"
 #include "lci/ds/stealing_pool.h"
+#include "lci/ds/thread_barrier.h"
 #include "lci/ds/ticket_table.h"
 #include "lci/testing/explorer/explore.h"
 #include "lci/testing/explorer/scheduled_atomics.h"
@@ -134,6 +135,14 @@ TEST(Structures, Spinlock) {
     expect_right([&] {
       return std::make_unique<lock_scenario<basic_spinlock<scheduled_atomics>>>(threads);
     });
+  }
+}
+
+TEST(Structures, ThreadBarrier) {
+  using barrier = basic_thread_barrier<scheduled_atomics>;
+  for (const size_t threads : {2, 3}) {
+    expect_right([&] { return std::make_unique<barrier_scenario<barrier>>(threads, false); });
+    expect_right([&] { return std::make_unique<barrier_scenario<barrier>>(threads, true); });
   }
 }
 

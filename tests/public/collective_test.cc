@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "lci.hpp"
@@ -155,12 +156,50 @@ void persistent() {
   lci::free_group(&group);
 }
 
+// Every thread of every rank takes part.
+void teams() {
+  const int rank = lci::get_rank_me();
+  const size_t own = 1 + static_cast<size_t>(rank) % 3;
+  lci::thread_team_t team = lci::alloc_thread_team_x(own).name("workers")();
+  const size_t all = lci::get_thread_n(team);
+  std::vector<std::thread> threads;
+  for (size_t t = 0; t < own; ++t) {
+    threads.emplace_back([team, t, all] {
+      const size_t me = lci::get_thread_me(team, t);
+      for (size_t count : {size_t{1}, size_t{1000}, size_t{100000}}) {
+        const std::vector<uint64_t> mine(count, me);
+        std::vector<uint64_t> sums(count);
+        lci::allreduce_x(mine.data(), sums.data(), count, sizeof(uint64_t),
+                         lci::reduce_sum<uint64_t>)
+            .thread_team(team)
+            .thread(t)();
+        EXPECT(sums == std::vector<uint64_t>(count, all * (all - 1) / 2));
+        lci::reduce_x(mine.data(), sums.data(), count, sizeof(uint64_t), lci::reduce_max<uint64_t>,
+                      static_cast<int>(all) - 1)
+            .thread_team(team)
+            .thread(t)();
+        if (me == all - 1) EXPECT(sums == mine);
+        lci::broadcast_x(sums.data(), count * sizeof(uint64_t), static_cast<int>(all) - 1)
+            .thread_team(team)
+            .thread(t)();
+        EXPECT(sums == std::vector<uint64_t>(count, all - 1));
+      }
+      lci::barrier_x().thread_team(team).thread(t)();
+    });
+  }
+  for (std::thread& each : threads) each.join();
+  EXPECT(team.get_attr_nthreads() == own);
+  lci::free_thread_team(&team);
+  EXPECT(team.is_empty());
+}
+
 void body() {
   for (int life = 0; life < 3; ++life) {
     lci::g_runtime_init();
     EXPECT(!lci::get_g_runtime().is_empty());
     round(life);
     blocks();
+    teams();
     groups();
     persistent();
     // A second runtime beside the global one.

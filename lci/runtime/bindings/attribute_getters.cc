@@ -6,6 +6,7 @@
 #include "lci/base/strings.h"
 #include "lci/runtime/blocks/plan.h"
 #include "lci/runtime/collective/persistent.h"
+#include "lci/runtime/collective/thread_team.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/instance/group.h"
 #include "lci/runtime/instance/runtime.h"
@@ -46,6 +47,8 @@ const auto& attributes_of(const Impl& impl) {
 #define LCI_GETTER_OF_group(type_, name_, default_, doc_) LCI_DEFINE_GETTER(group_t, type_, name_)
 #define LCI_GETTER_OF_persistent_coll(type_, name_, default_, doc_) \
   LCI_DEFINE_GETTER(persistent_coll_t, type_, name_)
+#define LCI_GETTER_OF_thread_team(type_, name_, default_, doc_) \
+  LCI_DEFINE_GETTER(thread_team_t, type_, name_)
 #define LCI_GETTER_OF_endpoint(type_, name_, default_, doc_) \
   LCI_DEFINE_GETTER(endpoint_t, type_, name_)
 

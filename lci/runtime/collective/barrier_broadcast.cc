@@ -6,6 +6,7 @@
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/thread_team.h"
 
 namespace lci {
 namespace rt {
@@ -79,11 +80,19 @@ void final_barrier(runtime_t runtime) {
 }  // namespace rt
 
 void barrier_x::operator()() const {
+  if (!get_thread_team().is_empty()) {
+    return rt::thread_call(*this, coll::operation_kind::barrier).barrier();
+  }
   rt::collective_call call(*this, coll::operation_kind::barrier);
   rt::run_barrier(&call);
 }
 
 void broadcast_x::operator()() const {
+  if (!get_thread_team().is_empty()) {
+    rt::thread_call call(*this, coll::operation_kind::broadcast);
+    call.refuse(get_algorithm() != broadcast_algorithm_t::none, "algorithm");
+    return call.broadcast(get_buffer(), get_size(), get_root());
+  }
   rt::collective_call call(*this, coll::operation_kind::broadcast);
   rt::check_root(get_root(), call.size(), call.name());
   rt::check_buffer(get_buffer(), get_size(), call.name(), "buffer");

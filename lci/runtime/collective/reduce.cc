@@ -11,6 +11,7 @@
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/thread_team.h"
 #include "lci/runtime/instance/runtime.h"
 
 namespace lci {
@@ -146,6 +147,10 @@ coll::reduction reduction_of(const Op& op, size_t bytes) {
 }  // namespace rt
 
 void reduce_x::operator()() const {
+  if (!get_thread_team().is_empty()) {
+    return rt::thread_call(*this, coll::operation_kind::reduce)
+        .reduce(get_sendbuf(), get_recvbuf(), get_count(), get_item_size(), get_op(), get_root());
+  }
   const size_t bytes = rt::bytes_of(get_count(), get_item_size(), "reduce");
   rt::check_op(get_op(), "reduce");
   rt::collective_call call(*this, coll::operation_kind::reduce);
@@ -179,6 +184,11 @@ void reduce_x::operator()() const {
 }
 
 void allreduce_x::operator()() const {
+  if (!get_thread_team().is_empty()) {
+    rt::thread_call call(*this, coll::operation_kind::allreduce);
+    call.refuse(get_algorithm() != allreduce_algorithm_t::none, "algorithm");
+    return call.reduce(get_sendbuf(), get_recvbuf(), get_count(), get_item_size(), get_op(), -1);
+  }
   const size_t bytes = rt::bytes_of(get_count(), get_item_size(), "allreduce");
   rt::check_op(get_op(), "allreduce");
   rt::check_buffer(get_sendbuf(), bytes, "allreduce", "sendbuf");

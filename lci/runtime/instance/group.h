@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include "lci/api/attr.hpp"
@@ -47,6 +48,8 @@ class group_impl_t : public rt::live_object {
   rt::hierarchy::report report() const;
   // Once all ranks have told: `reports` are theirs, by place.
   void find_shared_memory(const std::vector<rt::hierarchy::report>& reports);
+  // Something that lives as long as the group.
+  void attach(std::shared_ptr<void> part) { attached_ = std::move(part); }
   // No other rank uses the group any more.
   void leave() { is_used_by_others_ = false; }
 
@@ -85,6 +88,7 @@ class group_impl_t : public rt::live_object {
   introduction own_ = {};
   bool is_used_by_others_ = false;
   std::atomic<int> persistent_colls_{0};
+  std::shared_ptr<void> attached_;
   std::optional<net::context::allocation> block_;
   std::unique_ptr<matching_engine_impl_t> engine_;
   std::unique_ptr<rt::shared_memory> shared_memory_;

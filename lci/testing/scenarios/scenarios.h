@@ -3,6 +3,7 @@
 #define LCI_TESTING_SCENARIOS_SCENARIOS_H_
 
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <mutex>
@@ -136,6 +137,66 @@ class lock_scenario : public scenario {
   const size_t threads_;
   Lock lock_;
   size_t count_ = 0;
+};
+
+// Each thread writes its number in each round, and the last one of the round adds all of them up.
+// Barrier is a basic_thread_barrier.
+template <class Barrier>
+class barrier_scenario : public scenario {
+ public:
+  // `breaks`: a thread more, which breaks the barrier off at some time.
+  barrier_scenario(size_t threads, bool breaks)
+      : threads_(threads), breaks_(breaks), numbers_(threads), barrier_(threads) {}
+  size_t threads() const override { return threads_ + (breaks_ ? 1 : 0); }
+  void run(size_t number) override {
+    if (number == threads_) return barrier_.break_off();
+    for (size_t round = 1; round <= rounds; ++round) {
+      scheduled_atomics::plain_write(&numbers_[number], sizeof(size_t));
+      numbers_[number] = round;
+      const auto came = barrier_.arrive();
+      if (came.round == 0) return;
+      if (came.is_last) {
+        sum_ = add();
+        barrier_.open(came.round);
+      }
+      while (!barrier_.is_open(came.round)) {
+        if (barrier_.is_broken(came.round)) return;
+        scheduled_atomics::pause();
+      }
+      scheduled_atomics::plain_read(&sum_, sizeof sum_);
+      if (came.round != round || sum_ != round * threads_) is_wrong_ = true;
+      ++passed_[round - 1];
+    }
+  }
+  std::string finish() override {
+    if (is_wrong_) return "a thread passed before all had arrived";
+    if (!barrier_.is_idle()) return "not idle in the end";
+    for (const std::atomic<size_t>& each : passed_) {
+      if (each != threads_ && !(breaks_ && each == 0)) return "some threads passed, and some not";
+    }
+    return "";
+  }
+
+ private:
+  static constexpr size_t rounds = 2;
+
+  size_t add() {
+    size_t sum = 0;
+    for (const size_t& each : numbers_) {
+      scheduled_atomics::plain_read(&each, sizeof each);
+      sum += each;
+    }
+    scheduled_atomics::plain_write(&sum_, sizeof sum_);
+    return sum;
+  }
+
+  const size_t threads_;
+  const bool breaks_;
+  std::vector<size_t> numbers_;
+  size_t sum_ = 0;
+  Barrier barrier_;
+  std::atomic<bool> is_wrong_{false};
+  std::array<std::atomic<size_t>, rounds> passed_{};
 };
 
 // Threads use a number under a lock that has try_lock only. Each thread does so as often as its
