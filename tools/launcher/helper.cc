@@ -226,7 +226,7 @@ void helper::stop(int code, const std::string& why) {
   if (connection_ != nullptr) connection_->close();
   connection_ = nullptr;
   agents_.kill_all();
-  write_all(STDERR_FILENO, base::StrCat("lcrun: ", why, "\n"));
+  say(why);
 }
 
 void helper::finish() {
@@ -372,7 +372,7 @@ void helper::report_not_started(const rank_assignment& assigned) {
 int run_helper() {
   base::StatusOr<wire::launch_request> request = read_launch_request(STDIN_FILENO);
   if (!request.ok()) {
-    write_all(STDERR_FILENO, base::StrCat("lcrun: ", request.status().message(), "\n"));
+    say(request.status().message());
     return failed_exit_code;
   }
   return helper(*std::move(request), nullptr).run();

@@ -41,8 +41,6 @@ constexpr int report_signal = SIGUSR1;
 constexpr int timeout_exit_code = 124;  // as timeout(1)
 constexpr int start_exit_code = 1;
 
-void say(const std::string& line) { write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n")); }
-
 // Prints a report, or the reason why there is none. An empty reason is not printed.
 void show(const observe::job_report* report, const std::string& why) {
   if (report != nullptr) {
@@ -184,7 +182,7 @@ base::Status job::prepare_remote_ranks() {
 
 int job::run() {
   if (const base::Status ready = prepare(); !ready.ok()) {
-    say(std::string(ready.message()));
+    say(ready.message());
     return start_exit_code;
   }
   if (options_.verbose) say(describe(plan_, options_));

@@ -9,6 +9,7 @@
 #include "tools/launcher/helper.h"
 #include "tools/launcher/job.h"
 #include "tools/launcher/options.h"
+#include "tools/launcher/output.h"
 #include "tools/launcher/plan.h"
 #include "tools/launcher/report_client.h"
 
@@ -18,12 +19,8 @@ constexpr int usage_exit_code = 2;
 constexpr int not_runnable_exit_code = 126;  // these two as a shell's
 constexpr int not_found_exit_code = 127;
 
-void print(int fd, const std::string& text) {
-  if (write(fd, text.data(), text.size()) < 0) return;
-}
-
 int refuse(const lci::base::Status& status, int code) {
-  print(STDERR_FILENO, lci::base::StrCat("lcrun: ", status.message(), "\n"));
+  lci::launcher::say(status.message());
   return code;
 }
 
@@ -36,11 +33,11 @@ int main(int argc, char** argv) {
   if (!options.ok()) return refuse(options.status(), usage_exit_code);
   if (options->wanted != lci::cli::request::run) {
     const bool is_help = options->wanted == lci::cli::request::help;
-    print(STDOUT_FILENO, is_help ? help_text() : version_text());
+    write_all(STDOUT_FILENO, is_help ? help_text() : version_text());
     return 0;
   }
   for (const std::string& name : unknown_variables(environ)) {
-    print(STDERR_FILENO, lci::base::StrCat("lcrun: warning: no option is called ", name, "\n"));
+    say(lci::base::StrCat("warning: no option is called ", name));
   }
   if (options->report) return print_report(*options);
   if (options->node_rank > 0) {
@@ -63,7 +60,7 @@ int main(int argc, char** argv) {
     }
   }
   if (options->dry_run) {
-    print(STDOUT_FILENO, describe(*plan, *options));
+    write_all(STDOUT_FILENO, describe(*plan, *options));
     return 0;
   }
   return run_job(*options, *plan);

@@ -78,6 +78,8 @@ void write_all(int fd, std::string_view bytes) {
   }
 }
 
+void say(std::string_view line) { write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n")); }
+
 std::string printable(std::string_view text) {
   std::string result(text);
   for (char& c : result) {

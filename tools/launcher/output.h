@@ -69,6 +69,9 @@ std::string timestamp();
 // Writes all bytes to a descriptor in blocking mode, unless its reader is gone.
 void write_all(int fd, std::string_view bytes);
 
+// Writes a line for the user to stderr.
+void say(std::string_view line);
+
 // A text from another machine without control characters, for a terminal.
 std::string printable(std::string_view text);
 

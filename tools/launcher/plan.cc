@@ -87,27 +87,20 @@ base::Status plan_by_hand(const launch_options& options, int said_ranks, job_pla
     return base::InvalidArgumentError("--node-rank 0 needs -n or --ppn: how many ranks to start");
   }
   const int ranks = said_ranks > 0 ? said_ranks : options.per_host * options.nodes;
-  const int per_host =
-      options.per_host > 0 ? options.per_host : (ranks + options.nodes - 1) / options.nodes;
-  std::vector<int> counts;
-  for (int node = 0; node < options.nodes; ++node) {
-    host_plan host;
-    host.name = node == 0 ? host_name() : base::StrCat("node ", node);
-    // Distribute the ranks evenly; with --ppn, fill the first hosts.
-    counts.push_back(options.per_host > 0 ? std::min(per_host, ranks - job->ranks)
-                                          : ranks / options.nodes + (node < ranks % options.nodes));
-    if (counts.back() < 1) {
-      return base::InvalidArgumentError(
-          base::StrCat(ranks, " ranks are too few for ", options.nodes, " hosts"));
-    }
-    job->ranks += counts.back();
-    job->hosts.push_back(host);
+  std::vector<host_slots> hosts = {{host_name(), 1}};
+  for (int node = 1; node < options.nodes; ++node)
+    hosts.push_back({base::StrCat("node ", node), 1});
+  // Evenly; with --ppn, the first hosts are filled.
+  const base::StatusOr<std::vector<int>> counts =
+      distribute_ranks(hosts, ranks, options.per_host, options.per_host == 0);
+  if (!counts.ok()) return counts.status();
+  if (*std::min_element(counts->begin(), counts->end()) < 1) {
+    return base::InvalidArgumentError(
+        base::StrCat(ranks, " ranks are too few for ", options.nodes, " hosts"));
   }
-  give_ranks(counts, options, job);
-  if (job->ranks != ranks) {
-    return base::InvalidArgumentError(base::StrCat(ranks, " ranks do not fit on ", options.nodes,
-                                                   " hosts with --ppn ", per_host, " each"));
-  }
+  job->ranks = ranks;
+  for (const host_slots& host : hosts) job->hosts.push_back({host.name, {}, {}});
+  give_ranks(*counts, options, job);
   job->helpers = true;
   return base::OkStatus();
 }

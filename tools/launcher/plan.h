@@ -83,6 +83,8 @@ base::StatusOr<std::string> find_program(const std::string& name, const std::str
 
 // Adds `assignment`, NAME=VALUE, or replaces the value of NAME.
 void set_variable(std::vector<std::string>* environment, const std::string& assignment);
+void set_variables(std::vector<std::string>* environment,
+                   const std::vector<std::string>& assignments);
 
 std::string host_name();
 

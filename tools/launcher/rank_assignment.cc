@@ -106,6 +106,11 @@ void set_variable(std::vector<std::string>* environment, const std::string& assi
   environment->push_back(assignment);
 }
 
+void set_variables(std::vector<std::string>* environment,
+                   const std::vector<std::string>& assignments) {
+  for (const std::string& assignment : assignments) set_variable(environment, assignment);
+}
+
 rank_assignment assignment_of(const job_plan& job, const launch_options& options, size_t node,
                               const std::string& boot_address) {
   rank_assignment made;
@@ -138,7 +143,7 @@ void complete(rank_assignment* assigned) {
   for (char* const* entry = environ; *entry != nullptr; ++entry) {
     assigned->environment.push_back(*entry);
   }
-  for (const std::string& variable : added) set_variable(&assigned->environment, variable);
+  set_variables(&assigned->environment, added);
 }
 
 topology topology_for(const rank_assignment& assigned) {
@@ -153,15 +158,11 @@ rank_plan plan_rank(const rank_assignment& assigned, int local_rank, const topol
                               assigned.bind_to, assigned.map_by);
   plan.program = &program_of(assigned.programs, plan.rank);
   plan.environment = assigned.environment;
-  for (const std::string& variable : plan.program->environment) {
-    set_variable(&plan.environment, variable);
-  }
-  for (const std::string& variable : assigned.own) set_variable(&plan.environment, variable);
-  for (const std::string& variable :
-       {base::StrCat("LCI_RANK=", plan.rank), base::StrCat("LCI_LOCAL_RANK=", local_rank),
-        base::StrCat("LCI_LOCAL_SIZE=", assigned.ranks.size()), assigned.mark}) {
-    set_variable(&plan.environment, variable);
-  }
+  set_variables(&plan.environment, plan.program->environment);
+  set_variables(&plan.environment, assigned.own);
+  set_variables(&plan.environment,
+                {base::StrCat("LCI_RANK=", plan.rank), base::StrCat("LCI_LOCAL_RANK=", local_rank),
+                 base::StrCat("LCI_LOCAL_SIZE=", assigned.ranks.size()), assigned.mark});
   return plan;
 }
 
