@@ -14,6 +14,9 @@ namespace {
 // this many bytes of all, on each of them.
 constexpr size_t most_gathered = size_t{8} << 10;
 
+// Operations that combine in the area and give the result on by a broadcast need it to fit for both.
+constexpr size_t most_in_areas = std::min(coll::most_combined_in_area, coll::most_copied_in_area);
+
 // From so many bytes on, the leaders of more than two hosts divide the result of an allreduce among
 // each other: each then sends and combines fewer bytes, in more messages.
 constexpr size_t least_divided = size_t{32} << 10;
@@ -225,7 +228,7 @@ bool reduce_by_hosts(collective_call* call, const coll::reduction& what, int roo
 }
 
 bool allreduce_by_hosts(collective_call* call, const coll::reduction& what) {
-  const hierarchy* const hosts = call->by_hosts(what.size, coll::most_combined_in_area);
+  const hierarchy* const hosts = call->by_hosts(what.size, most_in_areas);
   if (hosts == nullptr || what.size == 0) return false;
   if (!hosts->is_in_order()) return allreduce_by_gathering(call, what, *hosts);
   const int count = std::min(call->runtime().attr().coll_host_leaders, hosts->least_ranks());
@@ -252,7 +255,7 @@ bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,
                              const coll::block_layout& blocks) {
   size_t all = 0;
   for (const coll::block_layout::block& each : blocks.blocks) all += each.size;
-  const hierarchy* const hosts = call->by_hosts(all, coll::most_combined_in_area);
+  const hierarchy* const hosts = call->by_hosts(all, most_in_areas);
   if (hosts == nullptr || all == 0 || !hosts->is_in_order()) return false;
   const coll::block_layout per_host = blocks_of_hosts(*hosts, blocks);
   const coll::block_layout::block own = per_host.of(hosts->own_host());
@@ -300,7 +303,7 @@ bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,
 }
 
 bool scan_by_hosts(collective_call* call, const coll::reduction& what, coll::scan_kind kind) {
-  const hierarchy* const hosts = call->by_hosts(what.size, coll::most_combined_in_area);
+  const hierarchy* const hosts = call->by_hosts(what.size, most_in_areas);
   if (hosts == nullptr || what.size == 0 || !hosts->is_in_order()) return false;
   const bool is_first_host = hosts->own_host() == 0;
   const bool is_inclusive = kind == coll::scan_kind::inclusive;
