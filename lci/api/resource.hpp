@@ -27,6 +27,15 @@ namespace lci {
 #define LCI_FORWARD_IMPL(resource_, RESOURCE_) class resource_##_impl_t;
 LCI_RESOURCES(LCI_FORWARD_IMPL)
 #undef LCI_FORWARD_IMPL
+
+// How many addresses from 1 on are special values of a handle, such as COMP_NULL_RETRY and
+// MR_DEVICE, and refer to no object.
+template <class Impl>
+inline constexpr uintptr_t special_values = 0;
+template <>
+inline constexpr uintptr_t special_values<comp_impl_t> = 1;
+template <>
+inline constexpr uintptr_t special_values<mr_impl_t> = 2;
 }  // namespace lci
 /// @endcond
 
@@ -54,8 +63,11 @@ class resource_handle {
   constexpr resource_handle(void* impl)  // NOLINT: implicit by interface
       : p_impl(static_cast<Impl*>(impl)) {}
 
-  /// Whether the handle refers to no resource.
-  constexpr bool is_empty() const { return p_impl == nullptr; }
+  /// Whether the handle refers to no resource. The special values of comp_t and mr_t refer to none.
+  constexpr bool is_empty() const {
+    return p_impl == nullptr || (special_values<Impl> != 0 &&
+                                 reinterpret_cast<uintptr_t>(p_impl) <= special_values<Impl>);
+  }
   /// Returns the implementation. Throws std::runtime_error if it is null.
   constexpr Impl* get_impl() const {
     if (p_impl == nullptr) throw std::runtime_error("lci: get_impl: the handle is empty");
@@ -136,43 +148,9 @@ class resource_handle {
     void* get_attr_user_context() const;                                                           \
     /** Returns all attributes. */                                                                 \
     attr_t get_attr() const;                                                                       \
-    LCI_##RESOURCE_##_HANDLE_EXTRAS                                                                \
   };
 // clang-format on
-// The special values below refer to no object: a handle that holds one is empty.
-#define LCI_RUNTIME_HANDLE_EXTRAS
-#define LCI_PACKET_POOL_HANDLE_EXTRAS
-#define LCI_MATCHING_ENGINE_HANDLE_EXTRAS
-#define LCI_COMP_HANDLE_EXTRAS                                            \
-  /** Whether the handle refers to no completion object. */               \
-  constexpr bool is_empty() const {                                       \
-    return p_impl == nullptr || reinterpret_cast<uintptr_t>(p_impl) <= 1; \
-  }
-#define LCI_NET_CONTEXT_HANDLE_EXTRAS
-#define LCI_DEVICE_HANDLE_EXTRAS
-#define LCI_MR_HANDLE_EXTRAS                                              \
-  /** Whether the handle refers to no registered memory. */               \
-  constexpr bool is_empty() const {                                       \
-    return p_impl == nullptr || reinterpret_cast<uintptr_t>(p_impl) <= 2; \
-  }
-#define LCI_PLAN_HANDLE_EXTRAS
-#define LCI_GROUP_HANDLE_EXTRAS
-#define LCI_PERSISTENT_COLL_HANDLE_EXTRAS
-#define LCI_THREAD_TEAM_HANDLE_EXTRAS
-#define LCI_ENDPOINT_HANDLE_EXTRAS
 LCI_RESOURCES(LCI_RESOURCE_HANDLE)
-#undef LCI_RUNTIME_HANDLE_EXTRAS
-#undef LCI_PACKET_POOL_HANDLE_EXTRAS
-#undef LCI_MATCHING_ENGINE_HANDLE_EXTRAS
-#undef LCI_COMP_HANDLE_EXTRAS
-#undef LCI_NET_CONTEXT_HANDLE_EXTRAS
-#undef LCI_DEVICE_HANDLE_EXTRAS
-#undef LCI_MR_HANDLE_EXTRAS
-#undef LCI_PLAN_HANDLE_EXTRAS
-#undef LCI_GROUP_HANDLE_EXTRAS
-#undef LCI_PERSISTENT_COLL_HANDLE_EXTRAS
-#undef LCI_THREAD_TEAM_HANDLE_EXTRAS
-#undef LCI_ENDPOINT_HANDLE_EXTRAS
 #undef LCI_RESOURCE_HANDLE
 #undef LCI_ATTR_GETTER
 

@@ -12,6 +12,7 @@
 #include "lci/observe/call_site.h"
 #include "lci/observe/rank_report.h"
 #include "lci/runtime/check/checker.h"
+#include "lci/runtime/core/start_failure.h"
 #include "lci/runtime/device/poll.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -48,24 +49,10 @@ void take_arrivals(device_impl_t& device) {
   }
 }
 
-const char* kind_of(attr_comp_type_t type) {
-  switch (type) {
-    case attr_comp_type_t::sync:
-      return "synchronizer";
-    case attr_comp_type_t::counter:
-      return "counter";
-    case attr_comp_type_t::cq:
-      return "completion queue";
-    case attr_comp_type_t::handler:
-      return "handler";
-    case attr_comp_type_t::graph:
-      return "graph";
-    case attr_comp_type_t::signal:
-      return "signal";
-    default:
-      return "completion object";
-  }
-}
+// By attr_comp_type_t.
+constexpr const char* names_of_types[] = {"synchronizer", "counter", "completion queue",
+                                          "handler",      "graph",   "completion object",
+                                          "signal"};
 
 struct allocated {
   attr_comp_type_t type;
@@ -102,7 +89,7 @@ std::vector<std::string> take_objects_left() {
     const std::lock_guard<std::mutex> guard(all_objects().mutex);
     for (const auto& [unused, each] : all_objects().objects) {
       const std::string place = each.stack.caller();
-      ++counts[base::StrCat(kind_of(each.type),
+      ++counts[base::StrCat(names_of_types[static_cast<size_t>(each.type)],
                             each.name.empty() ? "" : base::StrCat(" \"", each.name, "\""),
                             place.empty() ? "" : base::StrCat(" allocated at ", place))];
     }
@@ -147,14 +134,11 @@ void check_unused(const comp_impl_t& comp) {
 }
 
 std::unique_ptr<checker> make_checker_from_environment(double patience) {
-  const auto is_wanted = base::env_bool("LCI_CHECK", false);
   checker_options options;
-  const auto bytes = base::env_size("LCI_CHECK_BYTES", options.most_summed, 0, size_t{1} << 40);
-  for (const base::Status& each : {is_wanted.status(), bytes.status()}) {
-    if (!each.ok()) throw std::invalid_argument(base::StrCat("lci: ", each.message()));
-  }
-  if (!*is_wanted) return nullptr;
-  options.most_summed = *bytes;
+  const bool is_wanted = checked_setting(base::env_bool("LCI_CHECK", false));
+  options.most_summed =
+      checked_setting(base::env_size("LCI_CHECK_BYTES", options.most_summed, 0, size_t{1} << 40));
+  if (!is_wanted) return nullptr;
   options.patience = std::chrono::milliseconds(static_cast<int64_t>(patience * 1000));
   return std::make_unique<checker>(options);
 }

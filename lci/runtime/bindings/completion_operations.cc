@@ -59,10 +59,6 @@ void check_positive(int value, const char* what) {
   }
 }
 
-rt::completion_queue* checked_queue(comp_t comp) {
-  return checked<rt::completion_queue>(comp, attr_comp_type_t::cq, "cq_pop");
-}
-
 }  // namespace
 
 void free_comp_x::operator()() const {
@@ -124,7 +120,7 @@ comp_t alloc_cq_x::operator()() const {
 
 status_t cq_pop_x::operator()() const {
   status_t status;
-  if (checked_queue(get_comp())->pop(&status)) {
+  if (checked<rt::completion_queue>(get_comp(), "cq_pop")->pop(&status)) {
     rt::thread_polls::own.reset();
   } else {
     status = status_t(errorcode_t::retry);
@@ -141,11 +137,11 @@ comp_t alloc_counter_x::operator()() const {
 }
 
 int64_t counter_get_x::operator()() const {
-  return checked<rt::counter>(get_comp(), attr_comp_type_t::counter, "counter_get")->get();
+  return checked<rt::counter>(get_comp(), "counter_get")->get();
 }
 
 void counter_set_x::operator()() const {
-  checked<rt::counter>(get_comp(), attr_comp_type_t::counter, "counter_set")->set(get_value());
+  checked<rt::counter>(get_comp(), "counter_set")->set(get_value());
 }
 
 comp_t alloc_sync_x::operator()() const {
@@ -158,14 +154,7 @@ comp_t alloc_sync_x::operator()() const {
   return rt::make_comp<rt::synchronizer>(runtime, attr);
 }
 
-// ---- graphs
-// -----------------------------------------------------------------------------------------
-
-namespace {
-rt::graph* checked_graph(comp_t comp, const char* call) {
-  return checked<rt::graph>(comp, attr_comp_type_t::graph, call);
-}
-}  // namespace
+// ---- graphs -------------------------------------------------------------------------------------
 
 comp_t alloc_graph_x::operator()() const {
   if (get_comp() == COMP_NULL_RETRY) {
@@ -177,12 +166,12 @@ comp_t alloc_graph_x::operator()() const {
 }
 
 graph_node_t graph_add_node_x::operator()() const {
-  return checked_graph(get_comp(), "graph_add_node")
+  return checked<rt::graph>(get_comp(), "graph_add_node")
       ->add_node(get_fn(), get_value(), get_free_cb());
 }
 
 void graph_add_edge_x::operator()() const {
-  checked_graph(get_comp(), "graph_add_edge")->add_edge(get_src(), get_dst(), get_fn());
+  checked<rt::graph>(get_comp(), "graph_add_edge")->add_edge(get_src(), get_dst(), get_fn());
 }
 
 void graph_node_mark_complete_x::operator()() const {
@@ -191,16 +180,16 @@ void graph_node_mark_complete_x::operator()() const {
   rt::graph::mark_complete(get_node(), status);
 }
 
-void graph_start_x::operator()() const { checked_graph(get_comp(), "graph_start")->start(); }
+void graph_start_x::operator()() const { checked<rt::graph>(get_comp(), "graph_start")->start(); }
 
 status_t graph_test_x::operator()() const {
-  return checked_graph(get_comp(), "graph_test")->test();
+  return checked<rt::graph>(get_comp(), "graph_test")->test();
 }
 
 // ---- synchronizers ------------------------------------------------------------------------------
 
 bool sync_test_x::operator()() const {
-  auto* sync = checked<rt::synchronizer>(get_comp(), attr_comp_type_t::sync, "sync_test");
+  auto* sync = checked<rt::synchronizer>(get_comp(), "sync_test");
   if (!sync->ready()) return false;
   rt::thread_polls::own.reset();
   sync->take(get_p_out());
@@ -208,7 +197,7 @@ bool sync_test_x::operator()() const {
 }
 
 void sync_wait_x::operator()() const {
-  auto* sync = checked<rt::synchronizer>(get_comp(), attr_comp_type_t::sync, "sync_wait");
+  auto* sync = checked<rt::synchronizer>(get_comp(), "sync_wait");
   device_impl_t* device =
       get_do_progress() ? rt::resolve(get_runtime(), get_device()).device : nullptr;
   rt::wait_until(device, {"sync_wait"}, [sync] { return sync->ready(); });

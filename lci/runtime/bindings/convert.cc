@@ -55,14 +55,6 @@ class walk {
   size_t in_piece_ = 0;
 };
 
-plan_impl_t& checked_plan(plan_t plan, const char* call) {
-  if (plan.is_empty() || !plan.p_impl->is_live()) {
-    if (!plan.is_empty()) plan.p_impl->check_process("plan");
-    throw std::invalid_argument(base::StrCat("lci: ", call, ": the plan is empty or freed"));
-  }
-  return *plan.p_impl;
-}
-
 }  // namespace
 
 void convert_recv_x::operator()() const {
@@ -81,7 +73,7 @@ void convert_recv_x::operator()() const {
 
 void convert_send_x::operator()() const {
   const char* const call = "convert_send";
-  plan_impl_t& plan = checked_plan(get_plan(), call);
+  plan_impl_t& plan = rt::checked_plan(get_plan(), call);
   runtime_impl_t& runtime = plan.runtime;
   block_t from = block_around(call, get_mr(), get_layout());
   if (!(get_send_signal() == COMP_NULL)) {
@@ -135,7 +127,7 @@ void convert_sendrecv(plan_t plan, mr_t send_mr, const layout_t& send_layout, in
 
 void convert_alltoallv(plan_t plan, mr_t send_mr, const layout_t* send_layouts, mr_t recv_mr,
                        const layout_t* recv_layouts, comp_t send_signal, comp_t recv_signal) {
-  const runtime_impl_t& runtime = checked_plan(plan, "convert_alltoallv").runtime;
+  const runtime_impl_t& runtime = rt::checked_plan(plan, "convert_alltoallv").runtime;
   // A tag of its own: nothing else of the program is under way in this collective call.
   constexpr tag_t tag = ANY_TAG - 1;
   for (int r = 0; r < runtime.size(); ++r) {

@@ -29,6 +29,7 @@
 #include "lci/runtime/bindings/finalization.h"
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/core/attributes.h"
+#include "lci/runtime/core/start_failure.h"
 #include "lci/runtime/core/variables.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
@@ -72,21 +73,19 @@ constexpr base::enum_name<recording> recordings[] = {
 
 // Throws std::invalid_argument if a variable has a wrong value.
 std::optional<observe::recorder_options> recorder_options_from_environment() {
-  const auto wanted = base::env_enum("LCI_RECORD", recording::off, recordings);
-  const auto events = base::env_size("LCI_RECORD_EVENTS", observe::default_events_per_ring,
-                                     observe::min_events_per_ring, observe::max_events_per_ring);
-  for (const base::Status& each : {wanted.status(), events.status()}) {
-    if (!each.ok()) throw std::invalid_argument(base::StrCat("lci: ", each.message()));
-  }
-  if ((*events & (*events - 1)) != 0) {
+  const auto wanted = rt::checked_setting(base::env_enum("LCI_RECORD", recording::off, recordings));
+  const auto events = rt::checked_setting(
+      base::env_size("LCI_RECORD_EVENTS", observe::default_events_per_ring,
+                     observe::min_events_per_ring, observe::max_events_per_ring));
+  if ((events & (events - 1)) != 0) {
     throw std::invalid_argument(
-        base::StrCat("lci: LCI_RECORD_EVENTS=", *events, " is not a power of two"));
+        base::StrCat("lci: LCI_RECORD_EVENTS=", events, " is not a power of two"));
   }
-  if (*wanted == recording::off) return std::nullopt;
+  if (wanted == recording::off) return std::nullopt;
   observe::recorder_options options;
-  options.events_per_thread = static_cast<uint32_t>(*events);
+  options.events_per_thread = static_cast<uint32_t>(events);
   options.directory = base::env_string("LCI_RECORD_DIR", options.directory);
-  options.keep = *wanted == recording::keep;
+  options.keep = wanted == recording::keep;
   return options;
 }
 
@@ -179,17 +178,11 @@ void global_initialize() {
   refuse_child(state);
   const std::lock_guard<std::mutex> guard(state.mutex);
   if (state.initialized == 0) {
-    auto attr = rt::attributes_from_environment();
-    if (!attr.ok()) throw std::invalid_argument(base::StrCat("lci: ", attr.status().message()));
-    const auto patience = base::env_double(hang_report_variable, default_hang_report, 0, 1e9);
-    if (!patience.ok()) {
-      throw std::invalid_argument(base::StrCat("lci: ", patience.status().message()));
-    }
-    const auto counts = base::env_bool("LCI_STATS", false);
-    if (!counts.ok()) {
-      throw std::invalid_argument(base::StrCat("lci: ", counts.status().message()));
-    }
-    auto checks = rt::make_checker_from_environment(*patience);
+    const global_attr_t attr = rt::checked_setting(rt::attributes_from_environment());
+    const double patience =
+        rt::checked_setting(base::env_double(hang_report_variable, default_hang_report, 0, 1e9));
+    const bool counts = rt::checked_setting(base::env_bool("LCI_STATS", false));
+    auto checks = rt::make_checker_from_environment(patience);
     const auto records = recorder_options_from_environment();
     auto boot = boot::make_bootstrap();
     if (!boot.ok()) {
@@ -199,9 +192,9 @@ void global_initialize() {
     job->boot = *std::move(boot);
     if (records) job->recorder = make_recorder(*records, *job->boot);
     job->observer =
-        observe::start_observer(*job->boot, observer_options(*patience, job->recorder.get()));
-    g_default_attr = *attr;
-    observe::counts_traffic().store(*counts);
+        observe::start_observer(*job->boot, observer_options(patience, job->recorder.get()));
+    g_default_attr = attr;
+    observe::counts_traffic().store(counts);
     rt::checker_of_process().store(checks.get());
     job->checks = std::move(checks);
     state.runtimes = 0;

@@ -12,19 +12,33 @@
 namespace lci {
 namespace {
 
-struct request {
+struct request : net::op {
   const char* call;
-  net::op_kind kind;
-  int rank;
-  const void* buffer;
-  size_t size;
-  net_imm_data_t imm = 0;
-  uint64_t offset = 0;  // put and get
-  rmr_t rmr = RMR_NULL;
 };
 
-// Checks the arguments. `most`: bytes that the network takes.
-net::op make_op(const request& asked, const rt::target& target, size_t most) {
+// The arguments that all of them have.
+template <class Op>
+request request_of(const char* call, const Op& args, net::op_kind kind, net_imm_data_t imm) {
+  request asked;
+  asked.call = call;
+  asked.kind = kind;
+  asked.rank = args.get_rank();
+  asked.imm = imm;
+  asked.buffer = const_cast<void*>(static_cast<const void*>(args.get_buffer()));  // see net::op
+  asked.size = args.get_size();
+  return asked;
+}
+
+template <class Op>
+request rma_of(const char* call, const Op& args, net::op_kind kind, net_imm_data_t imm = 0) {
+  request asked = request_of(call, args, kind, imm);
+  asked.remote = rt::rmr_region(args.get_rmr());
+  asked.remote_offset = args.get_offset();
+  return asked;
+}
+
+// `most`: bytes that the network takes.
+void check(const request& asked, const rt::target& target, size_t most) {
   if (asked.rank < 0 || asked.rank >= target.runtime->size()) {
     throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": rank is ", asked.rank,
                                              ", not 0 to ", target.runtime->size() - 1));
@@ -37,15 +51,6 @@ net::op make_op(const request& asked, const rt::target& target, size_t most) {
     throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": size is ", asked.size,
                                              ", and the network takes ", most));
   }
-  net::op op;
-  op.kind = asked.kind;
-  op.rank = asked.rank;
-  op.imm = asked.imm;
-  op.buffer = const_cast<void*>(asked.buffer);  // written only by a get
-  op.size = asked.size;
-  op.remote = rt::rmr_region(asked.rmr);
-  op.remote_offset = asked.offset;
-  return op;
 }
 
 error_t checked(error_t result, const request& asked) {
@@ -61,42 +66,42 @@ rt::target target_of(const Op& args) {
 
 // From the program's buffer; its end is reported.
 template <class Op>
-error_t post(const Op& args, const request& asked, mr_t mr) {
+error_t post(const Op& args, request asked) {
   const rt::target target = target_of(args);
   const net::device_limits& limits = target.device->net->limits();
-  net::op op =
-      make_op(asked, target, asked.kind == net::op_kind::send ? limits.max_send : limits.max_rma);
-  op.context = args.get_user_context();
+  check(asked, target, asked.kind == net::op_kind::send ? limits.max_send : limits.max_rma);
+  asked.context = args.get_user_context();
   if (limits.needs_registration) {
+    const mr_t mr = args.get_mr();
     if (mr == MR_HOST || mr == MR_UNKNOWN || mr == MR_DEVICE) {
       throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": this network needs an mr"));
     }
-    op.local = mr.p_impl->region;
+    asked.local = mr.p_impl->region;
   }
-  return checked(target.device->raw.post(op, nullptr), asked);
+  return checked(target.device->raw.post(asked, nullptr), asked);
 }
 
 // From a copy: complete for the program when it returns.
 template <class Op>
-error_t post_copy(const Op& args, const request& asked) {
+error_t post_copy(const Op& args, request asked) {
   const rt::target target = target_of(args);
   device_impl_t& device = *target.device;
-  net::op op = make_op(asked, target, device.packets().attr.packet_size);
+  check(asked, target, device.packets().attr.packet_size);
   if (asked.kind == net::op_kind::send && asked.size <= device.net->limits().max_inject) {
-    op.inject = true;
-    return checked(device.net->post(op), asked);
+    asked.inject = true;
+    return checked(device.net->post(asked), asked);
   }
   rt::packet* copy = device.packets().get();
   if (copy == nullptr) return errorcode_t::retry_nopacket;
   if (asked.size > 0) std::memcpy(copy->payload(), asked.buffer, asked.size);
-  op.buffer = copy->payload();
+  asked.buffer = copy->payload();
   try {
-    op.local = device.region_of(*copy);
+    asked.local = device.region_of(*copy);
   } catch (...) {
     copy->put();
     throw;
   }
-  return checked(device.raw.post(op, copy), asked);
+  return checked(device.raw.post(asked, copy), asked);
 }
 
 }  // namespace
@@ -119,46 +124,31 @@ error_t net_post_recv_x::operator()() const {
 }
 
 error_t net_post_sends_x::operator()() const {
-  return post_copy(*this, {"net_post_sends", net::op_kind::send, get_rank(), get_buffer(),
-                           get_size(), get_imm_data()});
+  return post_copy(*this, request_of("net_post_sends", *this, net::op_kind::send, get_imm_data()));
 }
 
 error_t net_post_send_x::operator()() const {
-  return post(
-      *this,
-      {"net_post_send", net::op_kind::send, get_rank(), get_buffer(), get_size(), get_imm_data()},
-      get_mr());
+  return post(*this, request_of("net_post_send", *this, net::op_kind::send, get_imm_data()));
 }
 
 error_t net_post_puts_x::operator()() const {
-  return post_copy(*this, {"net_post_puts", net::op_kind::put, get_rank(), get_buffer(), get_size(),
-                           0, get_offset(), get_rmr()});
+  return post_copy(*this, rma_of("net_post_puts", *this, net::op_kind::put));
 }
 
 error_t net_post_put_x::operator()() const {
-  return post(*this,
-              {"net_post_put", net::op_kind::put, get_rank(), get_buffer(), get_size(), 0,
-               get_offset(), get_rmr()},
-              get_mr());
+  return post(*this, rma_of("net_post_put", *this, net::op_kind::put));
 }
 
 error_t net_post_putImms_x::operator()() const {
-  return post_copy(*this, {"net_post_putImms", net::op_kind::put_imm, get_rank(), get_buffer(),
-                           get_size(), get_imm_data(), get_offset(), get_rmr()});
+  return post_copy(*this, rma_of("net_post_putImms", *this, net::op_kind::put_imm, get_imm_data()));
 }
 
 error_t net_post_putImm_x::operator()() const {
-  return post(*this,
-              {"net_post_putImm", net::op_kind::put_imm, get_rank(), get_buffer(), get_size(),
-               get_imm_data(), get_offset(), get_rmr()},
-              get_mr());
+  return post(*this, rma_of("net_post_putImm", *this, net::op_kind::put_imm, get_imm_data()));
 }
 
 error_t net_post_get_x::operator()() const {
-  return post(*this,
-              {"net_post_get", net::op_kind::get, get_rank(), get_buffer(), get_size(), 0,
-               get_offset(), get_rmr()},
-              get_mr());
+  return post(*this, rma_of("net_post_get", *this, net::op_kind::get));
 }
 
 }  // namespace lci

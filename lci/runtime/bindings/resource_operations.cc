@@ -5,6 +5,7 @@
 #include "lci/api/device.hpp"
 #include "lci/api/runtime.hpp"
 #include "lci/base/strings.h"
+#include "lci/runtime/bindings/thread_devices.h"
 #include "lci/runtime/core/rmr.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/device/poll.h"
@@ -50,14 +51,8 @@ net_context_t get_default_net_context_x::operator()() const {
 }
 
 device_t alloc_device_x::operator()() const {
-  runtime_impl_t* runtime = get_net_context().is_empty()
-                                ? rt::resolve(get_runtime())
-                                : &rt::checked_handle(get_net_context(), "alloc_device")->runtime;
-  return runtime->alloc_device(*rt::resolve(*runtime, get_net_context()),
-                               get_packet_pool().is_empty()
-                                   ? runtime->packet_pool()
-                                   : *rt::resolve(*runtime, get_packet_pool()),
-                               resolve(get_g_default_attr()));
+  const rt::device_place place = rt::place_of_device(*this, "alloc_device");
+  return place.runtime.alloc_device(place.context, place.packets, resolve(get_g_default_attr()));
 }
 
 void free_device_x::operator()() const {

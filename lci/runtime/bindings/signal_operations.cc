@@ -15,10 +15,6 @@
 namespace lci {
 namespace {
 
-rt::event_signal* checked_signal(comp_t comp, const char* call) {
-  return rt::checked<rt::event_signal>(comp, attr_comp_type_t::signal, call);
-}
-
 // When a wait has become a long one.
 class patience {
  public:
@@ -63,10 +59,12 @@ comp_t alloc_signal_x::operator()() const {
   return new rt::event_signal(attr, *runtime, runtime->counters());
 }
 
-bool signal_test_x::operator()() const { return checked_signal(get_comp(), "signal_test")->test(); }
+bool signal_test_x::operator()() const {
+  return rt::checked<rt::event_signal>(get_comp(), "signal_test")->test();
+}
 
 void signal_wait_x::operator()() const {
-  const rt::event_signal* const signal = checked_signal(get_comp(), "signal_wait");
+  const rt::event_signal* const signal = rt::checked<rt::event_signal>(get_comp(), "signal_wait");
   if (signal->test()) return;
   const rt::target target = rt::resolve(get_runtime(), get_device());
   device_impl_t* const device = get_do_progress() ? target.device : nullptr;
@@ -82,10 +80,13 @@ void signal_wait_x::operator()() const {
   });
 }
 
-void signal_reset_x::operator()() const { checked_signal(get_comp(), "signal_reset")->reset(); }
+void signal_reset_x::operator()() const {
+  rt::checked<rt::event_signal>(get_comp(), "signal_reset")->reset();
+}
 
 int64_t signal_missing_x::operator()() const {
-  const rt::event_counter& counter = checked_signal(get_comp(), "signal_missing")->counter();
+  const rt::event_counter& counter =
+      rt::checked<rt::event_signal>(get_comp(), "signal_missing")->counter();
   return counter.missing_events(counter.get());
 }
 

@@ -89,11 +89,7 @@ void thread_devices_impl_t::bind(int number) {
 namespace {
 
 thread_devices_impl_t& checked(const thread_devices_t& devices, const char* call) {
-  if (devices.is_empty()) {
-    throw std::invalid_argument(base::StrCat("lci: ", call, ": the handle is empty"));
-  }
-  rt::check_live(*devices.p_impl, "thread_devices");
-  return *devices.p_impl;
+  return *rt::checked_handle(devices, call);
 }
 
 thread_devices_impl_t& checked(const thread_devices_t& devices, int number, const char* call) {
@@ -112,23 +108,18 @@ thread_devices_t alloc_thread_devices_x::operator()() const {
     throw std::invalid_argument(
         base::StrCat("lci: alloc_thread_devices: n is ", get_n(), ", not at least 1"));
   }
-  runtime_impl_t* runtime = get_net_context().is_empty() ? rt::resolve(get_runtime())
-                                                         : &get_net_context().p_impl->runtime;
-  net_context_impl_t& context = *rt::resolve(*runtime, get_net_context());
-  packet_pool_impl_t& packets = get_packet_pool().is_empty()
-                                    ? runtime->packet_pool()
-                                    : *rt::resolve(*runtime, get_packet_pool());
+  const rt::device_place place = rt::place_of_device(*this, "alloc_thread_devices");
   const device_attr_t attr = resolve(get_g_default_attr());
   std::vector<device_impl_t*> devices;
   try {
     for (int i = 0; i < get_n(); ++i) {
-      devices.push_back(runtime->alloc_device(context, packets, attr));
+      devices.push_back(place.runtime.alloc_device(place.context, place.packets, attr));
     }
   } catch (...) {
-    for (device_impl_t* each : devices) runtime->free_device(each);
+    for (device_impl_t* each : devices) place.runtime.free_device(each);
     throw;
   }
-  return new thread_devices_impl_t(*runtime, std::move(devices));
+  return new thread_devices_impl_t(place.runtime, std::move(devices));
 }
 
 void free_thread_devices_x::operator()() const {
@@ -161,9 +152,8 @@ device_t get_device_of_thread_x::operator()() const {
 }
 
 size_t count_registrations_x::operator()() const {
-  runtime_impl_t* runtime = get_net_context().is_empty() ? rt::resolve(get_runtime())
-                                                         : &get_net_context().p_impl->runtime;
-  return rt::resolve(*runtime, get_net_context())->net->registrations();
+  return rt::resolve_context(get_runtime(), get_net_context(), "count_registrations")
+      ->net->registrations();
 }
 
 }  // namespace lci

@@ -8,6 +8,8 @@
 
 #include "lci/runtime/core/live.h"
 #include "lci/runtime/device/device.h"
+#include "lci/runtime/instance/resolve.h"
+#include "lci/runtime/instance/runtime.h"
 
 namespace lci {
 
@@ -40,6 +42,24 @@ class thread_devices_impl_t : public rt::live_object {
   const std::shared_ptr<shares> shares_;
 };
 
+namespace rt {
+
+// Where the options of an allocation put a device.
+struct device_place {
+  runtime_impl_t& runtime;
+  net_context_impl_t& context;
+  packet_pool_impl_t& packets;
+};
+template <class Op>
+device_place place_of_device(const Op& options, const char* call) {
+  net_context_impl_t& context =
+      *resolve_context(options.get_runtime(), options.get_net_context(), call);
+  const packet_pool_t pool = options.get_packet_pool();
+  return {context.runtime, context,
+          pool.is_empty() ? context.runtime.packet_pool() : *resolve(context.runtime, pool)};
+}
+
+}  // namespace rt
 }  // namespace lci
 
 #endif  // LCI_RUNTIME_BINDINGS_THREAD_DEVICES_H_

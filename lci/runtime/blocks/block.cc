@@ -235,12 +235,10 @@ void wait_for(const block_operation& operation, const countdown& waiting, const 
 
 [[noreturn, gnu::noinline, gnu::cold]] void report_failure(const block_operation& operation,
                                                            const char* call, int rank) {
-  if (operation.device(0).is_gone(rank)) {
-    throw peer_failure_error(rank, base::StrCat("lci: ", call, ": rank ", rank, " is gone"));
-  }
-  throw std::runtime_error(base::StrCat("lci: ", call, ": rank ", rank,
-                                        " is gone, or has closed the memory of its block "
-                                        "(deregister_memory)"));
+  operation.device(0).report_failure(
+      call, rank,
+      base::StrCat(": rank ", rank,
+                   " is gone, or has closed the memory of its block (deregister_memory)"));
 }
 
 }  // namespace
@@ -291,13 +289,9 @@ status_t post_block(direction_t direction, const block_t& local, const block_t& 
 
 namespace {
 
-rt::event_signal* signal_behind(comp_t signal, const char* call) {
-  return rt::checked<rt::event_signal>(signal, attr_comp_type_t::signal, call);
-}
-
 rsignal_t named(comp_t signal, const char* call) {
   if (signal == COMP_NULL) return rsignal_t();
-  const rt::event_signal* const impl = signal_behind(signal, call);
+  const rt::event_signal* const impl = rt::checked<rt::event_signal>(signal, call);
   rsignal_t made;
   made.number = impl->number();
   made.nbits_event = impl->attr.signal_nbits_event;
@@ -312,7 +306,7 @@ rsignal_t named(comp_t signal, const char* call) {
 }  // namespace
 
 rsignal_t get_rsignal_x::operator()() const {
-  signal_behind(get_signal(), "get_rsignal");
+  rt::checked<rt::event_signal>(get_signal(), "get_rsignal");
   return named(get_signal(), "get_rsignal");
 }
 

@@ -148,9 +148,7 @@ bool plan_impl_t::test() const {
 
 // ---- the public operations ----------------------------------------------------------------------
 
-namespace {
-
-plan_impl_t& checked_plan(plan_t plan, const char* call) {
+plan_impl_t& rt::checked_plan(plan_t plan, const char* call) {
   if (plan.is_empty() || !plan.p_impl->is_live()) {
     if (!plan.is_empty()) plan.p_impl->check_process("plan");
     throw std::invalid_argument(base::StrCat(
@@ -159,8 +157,6 @@ plan_impl_t& checked_plan(plan_t plan, const char* call) {
   return *plan.p_impl;
 }
 
-}  // namespace
-
 plan_t alloc_plan_x::operator()() const {
   comp_impl_t* comp = nullptr;
   if (!(get_comp() == COMP_NULL)) comp = rt::checked(get_comp(), "alloc_plan");
@@ -168,7 +164,7 @@ plan_t alloc_plan_x::operator()() const {
 }
 
 void free_plan_x::operator()() const {
-  plan_impl_t* const impl = &checked_plan(*get_plan(), "free_plan");
+  plan_impl_t* const impl = &rt::checked_plan(*get_plan(), "free_plan");
   if (impl->is_running()) {
     throw std::logic_error(
         base::StrCat("lci: free_plan: plan \"", impl->attr.name, "\" is running"));
@@ -180,7 +176,7 @@ void free_plan_x::operator()() const {
 void plan_add(plan_t plan, direction_t direction, const block_t& local, const block_t& remote,
               const block_options_t& options) {
   const char* const call = direction == direction_t::OUT ? "plan_put" : "plan_get";
-  plan_impl_t& impl = checked_plan(plan, call);
+  plan_impl_t& impl = rt::checked_plan(plan, call);
   block_options_t given = options;
   if (given.runtime.is_empty() && given.device.is_empty() && given.rails == nullptr) {
     given.runtime = &impl.runtime;
@@ -189,8 +185,8 @@ void plan_add(plan_t plan, direction_t direction, const block_t& local, const bl
   impl.add({operation}, operation.comp());
 }
 
-void plan_start_x::operator()() const { checked_plan(get_plan(), "plan_start").start(); }
+void plan_start_x::operator()() const { rt::checked_plan(get_plan(), "plan_start").start(); }
 
-bool plan_test_x::operator()() const { return checked_plan(get_plan(), "plan_test").test(); }
+bool plan_test_x::operator()() const { return rt::checked_plan(get_plan(), "plan_test").test(); }
 
 }  // namespace lci

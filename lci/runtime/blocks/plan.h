@@ -72,6 +72,13 @@ class plan_impl_t : public rt::live_object {
   std::atomic<int> failed_rank_{none};
 };
 
+namespace rt {
+
+// Throws std::invalid_argument, naming `call`, if the plan is empty or freed, and std::logic_error
+// if it belongs to the process that this one was forked from.
+plan_impl_t& checked_plan(plan_t plan, const char* call);
+
+}  // namespace rt
 }  // namespace lci
 
 #endif  // LCI_RUNTIME_BLOCKS_PLAN_H_

@@ -12,6 +12,7 @@ namespace lci::rt {
 
 // An operation as the program has posted it. Plain data.
 struct posted_operation {
+  // In the order of `transfer` (post/transfer.h).
   enum class kind { send, am, put, receive, get, collective };
 
   kind what = kind::send;

@@ -18,10 +18,10 @@ inline comp_impl_t* checked(comp_t comp, const char* call) {
   return comp.p_impl;
 }
 
-// It must be of the given kind (and then has not been freed).
+// It must be of that class of the library (and then has not been freed).
 template <class Impl>
-Impl* checked(comp_t comp, attr_comp_type_t type, const char* call) {
-  if (!is_object(comp) || !is_of_type(*comp.p_impl, type)) refuse(comp, call);
+Impl* checked(comp_t comp, const char* call) {
+  if (!is_object(comp) || !is_of_type(*comp.p_impl, Impl::type)) refuse(comp, call);
   return static_cast<Impl*>(comp.p_impl);
 }
 

@@ -26,6 +26,7 @@ namespace lci::rt {
 //   2. A node begins in the thread that takes its `waits` to 0, once.
 class graph : public library_comp {
  public:
+  static constexpr attr_comp_type_t type = attr_comp_type_t::graph;
   struct node;
 
   // at_end (may be null) is signalled at each end.

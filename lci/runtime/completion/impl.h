@@ -64,6 +64,7 @@ class handler : public library_comp {
 // signal.
 class alignas(64) counter : public library_comp {
  public:
+  static constexpr attr_comp_type_t type = attr_comp_type_t::counter;
   explicit counter(const comp_attr_t& attributes) : library_comp(attributes) {}
   // Release pairs with the acquire in get: who sees the count sees what was done before the signal.
   void signal(status_t) override { value_.fetch_add(1, std::memory_order_release); }
@@ -80,6 +81,7 @@ class alignas(64) counter : public library_comp {
 //   written I2  the round ends only in take(), which only runs when filled_ == threshold
 class alignas(64) synchronizer : public library_comp {
  public:
+  static constexpr attr_comp_type_t type = attr_comp_type_t::sync;
   explicit synchronizer(const comp_attr_t& attributes);
   void signal(status_t status) override;
   bool ready() const;
@@ -96,6 +98,7 @@ class alignas(64) synchronizer : public library_comp {
 // Statuses in the order of completion.
 class completion_queue : public library_comp {
  public:
+  static constexpr attr_comp_type_t type = attr_comp_type_t::cq;
   using library_comp::library_comp;
   // False if there is none; then *out means nothing.
   virtual bool pop(status_t* out) = 0;

@@ -106,6 +106,7 @@ class counter_memory {
 // takes a lock.
 class event_signal final : public library_comp {
  public:
+  static constexpr attr_comp_type_t type = attr_comp_type_t::signal;
   // Known to `state` by a number from now on.
   event_signal(const comp_attr_t& attributes, rank_state& state, counter_memory* shared);
   ~event_signal() override;

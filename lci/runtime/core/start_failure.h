@@ -1,9 +1,12 @@
 #ifndef LCI_RUNTIME_CORE_START_FAILURE_H_
 #define LCI_RUNTIME_CORE_START_FAILURE_H_
 
+#include <stdexcept>
 #include <string>
+#include <utility>
 
 #include "lci/base/status.h"
+#include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
 
 namespace lci::rt {
@@ -18,6 +21,16 @@ namespace lci::rt {
 // another one whose end this rank has not noticed yet, and which the end of `rank` may be due to.
 // Asks the bootstrap, so only for a first failure.
 int first_victim(boot::bootstrap& boot, int rank);
+
+// A setting of the program, as it was found. Throws std::invalid_argument, "lci: " and the error's
+// text, if it is wrong.
+template <class T>
+T checked_setting(base::StatusOr<T> found) {
+  if (!found.ok()) {
+    throw std::invalid_argument(base::StrCat("lci: ", found.status().message()));
+  }
+  return *std::move(found);
+}
 
 }  // namespace lci::rt
 

@@ -235,6 +235,44 @@ bool decode(const void* bytes, size_t size, Header* header) {
   return true;
 }
 
+// The functions of several lambdas, by the type of the argument.
+template <class... Lambdas>
+struct overloaded : Lambdas... {
+  using Lambdas::operator()...;
+};
+template <class... Lambdas>
+overloaded(Lambdas...) -> overloaded<Lambdas...>;
+
+// Calls visit(header) with the header of a message of that immediate data, which has the type that
+// message_kind names. False, without a call: there is no such kind, or the message is too short.
+template <class Visit>
+bool visit_header(net_imm_data_t imm, const void* bytes, size_t size, const Visit& visit) {
+  const auto with = [&](auto header) {
+    if (!decode(bytes, size, &header)) return false;
+    visit(header);
+    return true;
+  };
+  switch (static_cast<message_kind>(imm)) {
+    case message_kind::am:
+      return with(am_header{});
+    case message_kind::tagged:
+      return with(tagged_header{});
+    case message_kind::rts:
+      return with(rts_header{});
+    case message_kind::rtr:
+      return with(rtr_header{});
+    case message_kind::reject:
+      return with(reject_header{});
+    case message_kind::fin:
+      return with(fin_header{});
+    case message_kind::signal:
+      return with(signal_header{});
+    case message_kind::event:
+      return with(signal_event{});
+  }
+  return false;
+}
+
 }  // namespace lci::rt
 
 #endif  // LCI_RUNTIME_CORE_WIRE_H_

@@ -4,6 +4,7 @@
 #include <atomic>
 #include <chrono>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "lci/api/attr.hpp"
@@ -92,6 +93,10 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   std::vector<int> wait_descriptors() const;
   // Whether that rank is gone, although progress() may not have said so yet. For errors.
   bool is_gone(int rank) const;
+  // Throws for an operation with that rank that has failed: peer_failure_error if the rank is gone,
+  // else std::runtime_error, "lci: CALL" and `otherwise`.
+  [[noreturn, gnu::cold]] void report_failure(const char* call, int rank,
+                                              std::string_view otherwise) const;
   std::chrono::microseconds arm();
 
   // Endpoints of the program, besides the default one.
@@ -119,6 +124,7 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   bool advance_collectives();
   std::chrono::microseconds arm_alone();
   void on_am(int rank, tag_t tag, rcomp_t rcomp, const void* bytes, size_t size);
+  void on_announced(int rank, const rt::rts_header& header);
   void handle(const net::completion& completion);
   void handle_failure(int rank);
   void handle_message(const net::completion& received);

@@ -211,79 +211,47 @@ void device_impl_t::handle_failure(int rank) {
   throw failure_of(first);
 }
 
+void device_impl_t::on_announced(int rank, const rt::rts_header& header) {
+  const rt::matching_key key = rt::key_of(header.match, rank);
+  const rt::announcement announced{
+      rank,       key.tag,       static_cast<size_t>(header.size), header.sender_ticket,
+      key.policy, key.collective};
+  if (header.rcomp != 0) {
+    rendezvous.on_am_announced(announced, header.rcomp);
+    return;
+  }
+  rt::matching_engine* engine;
+  try {
+    engine = &engines_.find(header.match.engine, rank);
+  } catch (...) {
+    rendezvous.reject(announced);
+    throw;
+  }
+  engine->on_announced(rendezvous, announced);
+}
+
 // All but the short ones.
 void device_impl_t::handle_message(const net::completion& received) {
   const int rank = received.rank;
-  switch (static_cast<rt::message_kind>(received.imm)) {
-    case rt::message_kind::am: {
-      rt::am_header header;
-      if (!rt::decode(received.bytes(), received.size, &header)) break;
-      on_am(rank, header.tag, header.rcomp,
-            static_cast<const char*>(received.bytes()) + sizeof(header),
-            received.size - sizeof(header));
-      return;
-    }
-    case rt::message_kind::tagged: {
-      rt::tagged_header header;
-      if (!rt::decode(received.bytes(), received.size, &header)) break;
-      engines_.find(header.engine, rank)
-          .on_eager(packets(), rt::key_of(header, rank),
-                    static_cast<const char*>(received.bytes()) + sizeof(header),
-                    received.size - sizeof(header));
-      return;
-    }
-    case rt::message_kind::rts: {
-      rt::rts_header header;
-      if (!rt::decode(received.bytes(), received.size, &header)) break;
-      const rt::matching_key key = rt::key_of(header.match, rank);
-      const rt::announcement announced{
-          rank,       key.tag,       static_cast<size_t>(header.size), header.sender_ticket,
-          key.policy, key.collective};
-      if (header.rcomp != 0) {
-        rendezvous.on_am_announced(announced, header.rcomp);
-        return;
-      }
-      rt::matching_engine* engine;
-      try {
-        engine = &engines_.find(header.match.engine, rank);
-      } catch (...) {
-        rendezvous.reject(announced);
-        throw;
-      }
-      engine->on_announced(rendezvous, announced);
-      return;
-    }
-    case rt::message_kind::rtr: {
-      rt::rtr_header header;
-      if (!rt::decode(received.bytes(), received.size, &header)) break;
-      rendezvous.on_rtr(rank, header);
-      return;
-    }
-    case rt::message_kind::reject: {
-      rt::reject_header header;
-      if (!rt::decode(received.bytes(), received.size, &header)) break;
-      rendezvous.on_reject(rank, header);
-      return;
-    }
-    case rt::message_kind::fin: {
-      rt::fin_header header;
-      if (!rt::decode(received.bytes(), received.size, &header)) break;
-      rendezvous.on_end(rank, header.receiver_ticket);
-      return;
-    }
-    case rt::message_kind::signal: {
-      rt::signal_header header;
-      if (!rt::decode(received.bytes(), received.size, &header)) break;
-      rma.on_signal(rank, header.tag, header.rcomp);
-      return;
-    }
-    case rt::message_kind::event: {
-      rt::signal_event event;
-      if (!rt::decode(received.bytes(), received.size, &event)) break;
-      rma.on_event(rank, event);
-      return;
-    }
-  }
+  const void* const begin = received.bytes();
+  const auto behind = [begin](size_t header) { return static_cast<const char*>(begin) + header; };
+  const rt::overloaded handle_header = {
+      [&](const rt::am_header& header) {
+        on_am(rank, header.tag, header.rcomp, behind(sizeof(header)),
+              received.size - sizeof(header));
+      },
+      [&](const rt::tagged_header& header) {
+        engines_.find(header.engine, rank)
+            .on_eager(packets(), rt::key_of(header, rank), behind(sizeof(header)),
+                      received.size - sizeof(header));
+      },
+      [&](const rt::rts_header& header) { on_announced(rank, header); },
+      [&](const rt::rtr_header& header) { rendezvous.on_rtr(rank, header); },
+      [&](const rt::reject_header& header) { rendezvous.on_reject(rank, header); },
+      [&](const rt::fin_header& header) { rendezvous.on_end(rank, header.receiver_ticket); },
+      [&](const rt::signal_header& header) { rma.on_signal(rank, header.tag, header.rcomp); },
+      [&](const rt::signal_event& event) { rma.on_event(rank, event); }};
+  if (rt::visit_header(received.imm, begin, received.size, handle_header)) return;
   LCI_LOG(error, "dropped a message of ", received.size, " bytes from rank ", rank,
           " that this version does not know (immediate data ", received.imm, ")");
 }

@@ -68,95 +68,47 @@ event recording_network::make(event_kind kind, uint64_t time, int rank) const {
 
 void recording_network::describe_message(net_imm_data_t imm, const void* bytes, size_t known,
                                          size_t size, event* out) const {
-  out->size = size;
-  const auto without = [size](size_t header) { return size - std::min(size, header); };
+  const auto set = [out](wire_form form, size_t bytes_of_program, tag_t tag, uint64_t detail) {
+    out->form = form;
+    out->size = bytes_of_program;
+    out->tag = tag;
+    out->detail = detail;
+  };
   if (is_short(imm)) {
-    out->form = wire_form::active_message;
-    out->tag = where_.imm.tag(imm);
-    out->detail = where_.imm.rcomp(imm);
-    return;
+    return set(wire_form::active_message, size, where_.imm.tag(imm), where_.imm.rcomp(imm));
   }
-  if (is_short_tagged(imm)) {
-    out->form = wire_form::tagged;
-    out->tag = short_tag(imm);
-    out->detail = default_engine;
-    return;
-  }
+  if (is_short_tagged(imm)) return set(wire_form::tagged, size, short_tag(imm), default_engine);
+  const auto without = [size](size_t header) { return size - std::min(size, header); };
+  const auto set_owner = [out](const match_header& match) {
+    if (match.collective != 0) out->flags |= event::of_library;
+  };
+  const overloaded describe_header = {
+      [&](const am_header& header) {
+        set(wire_form::active_message, without(sizeof(header)), header.tag, header.rcomp);
+      },
+      [&](const tagged_header& header) {
+        set(wire_form::tagged, without(sizeof(header)), header.tag, header.engine);
+        set_owner(header);
+      },
+      [&](const rts_header& header) {
+        set(wire_form::ready_to_send, header.size, header.match.tag,
+            pair_of(header.sender_ticket, header.rcomp));
+        set_owner(header.match);
+      },
+      [&](const rtr_header& header) {
+        set(wire_form::ready_to_receive, 0, 0,
+            pair_of(header.sender_ticket, header.receiver_ticket));
+      },
+      [&](const reject_header& header) { set(wire_form::reject, 0, 0, header.sender_ticket); },
+      [&](const fin_header& header) { set(wire_form::finish, 0, 0, header.receiver_ticket); },
+      [&](const signal_header& header) {
+        set(wire_form::rma_completion, 0, header.tag, header.rcomp);
+      },
+      [&](const signal_event& event) {
+        set(wire_form::rma_event, 0, 0, pair_of(event.signal, event.part));
+      }};
   // A message of the net_* operations may look like one with a header, and be too short for it.
-  out->form = wire_form::other;
-  out->detail = imm;
-  switch (static_cast<message_kind>(imm)) {
-    case message_kind::am: {
-      am_header header;
-      if (!decode(bytes, known, &header)) return;
-      out->form = wire_form::active_message;
-      out->size = without(sizeof(header));
-      out->tag = header.tag;
-      out->detail = header.rcomp;
-      return;
-    }
-    case message_kind::tagged: {
-      tagged_header header;
-      if (!decode(bytes, known, &header)) return;
-      out->form = wire_form::tagged;
-      out->size = without(sizeof(header));
-      out->tag = header.tag;
-      out->detail = header.engine;
-      if (header.collective != 0) out->flags |= event::of_library;
-      return;
-    }
-    case message_kind::rts: {
-      rts_header header;
-      if (!decode(bytes, known, &header)) return;
-      out->form = wire_form::ready_to_send;
-      out->size = header.size;
-      out->tag = header.match.tag;
-      out->detail = pair_of(header.sender_ticket, header.rcomp);
-      if (header.match.collective != 0) out->flags |= event::of_library;
-      return;
-    }
-    case message_kind::rtr: {
-      rtr_header header;
-      if (!decode(bytes, known, &header)) return;
-      out->form = wire_form::ready_to_receive;
-      out->size = 0;
-      out->detail = pair_of(header.sender_ticket, header.receiver_ticket);
-      return;
-    }
-    case message_kind::reject: {
-      reject_header header;
-      if (!decode(bytes, known, &header)) return;
-      out->form = wire_form::reject;
-      out->size = 0;
-      out->detail = header.sender_ticket;
-      return;
-    }
-    case message_kind::fin: {
-      fin_header header;
-      if (!decode(bytes, known, &header)) return;
-      out->form = wire_form::finish;
-      out->size = 0;
-      out->detail = header.receiver_ticket;
-      return;
-    }
-    case message_kind::signal: {
-      signal_header header;
-      if (!decode(bytes, known, &header)) return;
-      out->form = wire_form::rma_completion;
-      out->size = 0;
-      out->tag = header.tag;
-      out->detail = header.rcomp;
-      return;
-    }
-    case message_kind::event: {
-      signal_event header;
-      if (!decode(bytes, known, &header)) return;
-      out->form = wire_form::rma_event;
-      out->size = 0;
-      out->detail = pair_of(header.signal, header.part);
-      return;
-    }
-  }
+  if (!visit_header(imm, bytes, known, describe_header)) set(wire_form::other, size, 0, imm);
 }
 
 void recording_network::describe_put(net_imm_data_t imm, net_imm_data_t high, event* out) const {

@@ -5,12 +5,6 @@
 #include "lci/runtime/core/wire.h"
 
 namespace lci::rt {
-namespace {
-
-// Bytes of the program in a message with a header of this size.
-uint64_t payload(size_t size, size_t header) { return size - std::min(size, header); }
-
-}  // namespace
 
 traffic::peer& traffic::peer_of(place& own, int rank) {
   const auto number = static_cast<size_t>(rank);
@@ -24,14 +18,29 @@ traffic::peer& traffic::peer_of(place& own, int rank) {
   return (*found)[number % page_ranks];
 }
 
-void traffic::add_sent(place& own, kind what, int rank, uint64_t bytes) {
+void traffic::moved(place& own, const direction& way, kind what, int rank, uint64_t bytes) {
   add(&own.by_kind[what], bytes);
-  add(&peer_of(own, rank).sent, bytes);
+  add(&(peer_of(own, rank).*way.of_peer), bytes);
 }
 
-void traffic::add_received(place& own, kind what, int rank, uint64_t bytes) {
-  add(&own.by_kind[what], bytes);
-  add(&peer_of(own, rank).received, bytes);
+void traffic::message(place& own, const direction& way, int rank, net_imm_data_t imm,
+                      const void* bytes, size_t known, size_t size) {
+  if (is_short(imm)) return moved(own, way, way.am, rank, size);
+  if (is_short_tagged(imm)) return moved(own, way, way.tagged, rank, size);
+  const auto without = [size](size_t header) { return size - std::min(size, header); };
+  switch (static_cast<message_kind>(imm)) {
+    case message_kind::am:
+      return moved(own, way, way.am, rank, without(sizeof(am_header)));
+    case message_kind::tagged:
+      return moved(own, way, way.tagged, rank, without(sizeof(tagged_header)));
+    case message_kind::rts: {
+      rts_header header{};
+      decode(bytes, known, &header);
+      return moved(own, way, way.large, rank, header.size);
+    }
+    default:
+      add(&own.by_event[way.control], 1);
+  }
 }
 
 void traffic::refused(place& own, error_t result) {
@@ -52,46 +61,12 @@ void traffic::posted(const net::op& operation, error_t result) {
     case net::op_kind::put_imm:
       // Pieces of a larger message: see rendezvous::on_rtr.
       if (operation.latency_critical) return add(&own.by_kind[rendezvous_put], operation.size);
-      return add_sent(own, kind::put, operation.rank, operation.size);
+      return moved(own, sent, kind::put, operation.rank, operation.size);
     case net::op_kind::get:
-      return add_received(own, kind::get, operation.rank, operation.size);
+      return moved(own, received, kind::get, operation.rank, operation.size);
     case net::op_kind::send:
-      break;
-  }
-  const size_t size = operation.header_size + operation.size;
-  if (is_short(operation.imm)) return add_sent(own, sent_am, operation.rank, size);
-  if (is_short_tagged(operation.imm)) return add_sent(own, sent_tagged, operation.rank, size);
-  switch (static_cast<message_kind>(operation.imm)) {
-    case message_kind::am:
-      return add_sent(own, sent_am, operation.rank, payload(size, sizeof(am_header)));
-    case message_kind::tagged:
-      return add_sent(own, sent_tagged, operation.rank, payload(size, sizeof(tagged_header)));
-    case message_kind::rts: {
-      rts_header header{};
-      decode(operation.header, operation.header_size, &header);
-      return add_sent(own, sent_large, operation.rank, header.size);
-    }
-    default:
-      add(&own.by_event[control_sent], 1);
-  }
-}
-
-void traffic::arrived(place& own, const net::completion& message) {
-  const int rank = message.rank;
-  if (is_short(message.imm)) return add_received(own, received_am, rank, message.size);
-  if (is_short_tagged(message.imm)) return add_received(own, received_tagged, rank, message.size);
-  switch (static_cast<message_kind>(message.imm)) {
-    case message_kind::am:
-      return add_received(own, received_am, rank, payload(message.size, sizeof(am_header)));
-    case message_kind::tagged:
-      return add_received(own, received_tagged, rank, payload(message.size, sizeof(tagged_header)));
-    case message_kind::rts: {
-      rts_header header{};
-      decode(message.bytes(), message.size, &header);
-      return add_received(own, received_large, rank, header.size);
-    }
-    default:
-      add(&own.by_event[control_received], 1);
+      return message(own, sent, operation.rank, operation.imm, operation.header,
+                     operation.header_size, operation.header_size + operation.size);
   }
 }
 
@@ -107,9 +82,10 @@ void traffic::polled(const net::completion* found, size_t count, error_t result)
     return;
   }
   for (size_t i = 0; i < count; ++i) {
-    if (found[i].kind == net::completion_kind::recv) {
-      arrived(own, found[i]);
-    } else if (found[i].kind == net::completion_kind::remote_put) {
+    const net::completion& each = found[i];
+    if (each.kind == net::completion_kind::recv) {
+      message(own, received, each.rank, each.imm, each.bytes(), each.size, each.size);
+    } else if (each.kind == net::completion_kind::remote_put) {
       add(&own.by_event[notified], 1);
     }
   }

@@ -66,6 +66,17 @@ class traffic {
     amount sent;
     amount received;
   };
+  // What counts the messages of one direction.
+  struct direction {
+    kind am;
+    kind tagged;
+    kind large;
+    event control;
+    amount peer::*of_peer;
+  };
+  static constexpr direction sent = {sent_am, sent_tagged, sent_large, control_sent, &peer::sent};
+  static constexpr direction received = {received_am, received_tagged, received_large,
+                                         control_received, &peer::received};
   static constexpr size_t page_ranks = 64;
   using page = std::array<peer, page_ranks>;
   // One thread writes to it at a time.
@@ -90,10 +101,11 @@ class traffic {
     add(&to->bytes, bytes);
   }
   static peer& peer_of(place& own, int rank);
-  static void add_sent(place& own, kind what, int rank, uint64_t bytes);
-  static void add_received(place& own, kind what, int rank, uint64_t bytes);
+  static void moved(place& own, const direction& way, kind what, int rank, uint64_t bytes);
+  // `bytes`: the first `known` ones of a message of `size`.
+  static void message(place& own, const direction& way, int rank, net_imm_data_t imm,
+                      const void* bytes, size_t known, size_t size);
   static void refused(place& own, error_t result);
-  static void arrived(place& own, const net::completion& message);
 
   const size_t pages_;
   ds::per_thread<place> places_;

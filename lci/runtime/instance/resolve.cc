@@ -93,8 +93,10 @@ packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool) {
   return given_or_default(runtime, pool.p_impl, runtime.default_packet_pool(), "packet pool");
 }
 
-net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context) {
-  return given_or_default(runtime, context.p_impl, runtime.default_net_context(), "net context");
+net_context_impl_t* resolve_context(runtime_t runtime, net_context_t context, const char* call) {
+  const runtime_impl_t* const owner =
+      context.is_empty() ? resolve(runtime) : &checked_handle(context, call)->runtime;
+  return given_or_default(*owner, context.p_impl, owner->default_net_context(), "net context");
 }
 
 void refuse_handle(const char* call, const char* why) {

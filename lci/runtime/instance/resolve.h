@@ -61,7 +61,8 @@ extern std::atomic<device_impl_t*> global_device;
 target resolve(runtime_t runtime, device_t device, endpoint_t endpoint = endpoint_t());
 matching_engine* resolve(runtime_impl_t& runtime, matching_engine_t engine);
 packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool);
-net_context_impl_t* resolve(runtime_impl_t& runtime, net_context_t context);
+// A context brings its runtime, and else the runtime its default context.
+net_context_impl_t* resolve_context(runtime_t runtime, net_context_t context, const char* call);
 
 // That device, or the default one; null if there is none, or it may not be used, or is watched.
 inline device_impl_t* known_device(device_t device) {

@@ -66,11 +66,9 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
                                                            packet_pool_impl_t& packets,
                                                            device_attr_t attributes) {
   // Before a number is taken, which is the same on all ranks.
-  const auto queues = net::sum_queues(attributes.net_max_sends, attributes.net_max_recvs,
-                                      attributes.net_max_cqes, attributes.net_send_reserved_pct);
-  if (!queues.ok()) {
-    throw std::invalid_argument(base::StrCat("lci: ", queues.status().message()));
-  }
+  const auto queues = rt::checked_setting(
+      net::sum_queues(attributes.net_max_sends, attributes.net_max_recvs, attributes.net_max_cqes,
+                      attributes.net_send_reserved_pct));
   if (attributes.signal_level < -1 || attributes.signal_level > 4) {
     throw std::invalid_argument(base::StrCat("lci: attribute signal_level is ",
                                              attributes.signal_level, ", not 0 to 4, or -1"));
@@ -86,7 +84,7 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
   attributes.uid = context.next_uid.fetch_add(1, std::memory_order_relaxed);
   net::device_config config;
   config.uid = attributes.uid;
-  config.queues = *queues;
+  config.queues = queues;
   config.max_message = packets.attr.packet_size + net::max_header_size;
   config.attr = attributes;
   auto network = context.net->make_device(config);

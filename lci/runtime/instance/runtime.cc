@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lci/api/config.hpp"
+#include "lci/api/device.hpp"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/check/checker.h"
@@ -45,20 +46,6 @@ base::Status check(const runtime_attr_t& attr) {
   }
   return base::OkStatus();
 }
-
-// The part of the attributes of all resources that is this one's.
-#define LCI_ATTR_COPY(type_, name_, default_, doc_) attr.name_ = defaults.name_;
-#define LCI_DEFINE_PART(resource_, RESOURCE_)                          \
-  resource_##_attr_t resource_##_part(const global_attr_t& defaults) { \
-    resource_##_attr_t attr;                                           \
-    LCI_##RESOURCE_##_ATTRS(LCI_ATTR_COPY) return attr;                \
-  }
-LCI_DEFINE_PART(net_context, NET_CONTEXT)
-LCI_DEFINE_PART(device, DEVICE)
-LCI_DEFINE_PART(packet_pool, PACKET_POOL)
-LCI_DEFINE_PART(matching_engine, MATCHING_ENGINE)
-#undef LCI_DEFINE_PART
-#undef LCI_ATTR_COPY
 
 // Compares with the other ranks what all must have alike before the first message. Returns the
 // names of their hosts, by rank.
@@ -136,9 +123,9 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
   mutable_attr().max_imm_rcomp = imm().max_rcomp();
   mutable_attr().max_tag = ~uint64_t{0} - 1;  // the last one is ANY_TAG
   mutable_attr().max_rcomp = ~uint32_t{0};
-  collective_engine_ = make_engine(matching_engine_part(defaults), nullptr);
+  collective_engine_ = make_engine(alloc_matching_engine_x().resolve(defaults), nullptr);
   // Its number is given in any case.
-  default_engine_ = make_engine(matching_engine_part(defaults), nullptr);
+  default_engine_ = make_engine(alloc_matching_engine_x().resolve(defaults), nullptr);
   matching_engine_attr_t few;
   few.matching_engine_type = attr_matching_engine_type_t::queue;
   address_engine_ = make_engine(few, nullptr);
@@ -146,15 +133,18 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
     engines_.remove(default_engine_.get());
     default_engine_.reset();
   }
-  packet_pool_ = std::make_unique<packet_pool_impl_t>(*this, packet_pool_part(defaults));
-  default_net_context_ = make_net_context(net_context_part(defaults));
+  packet_pool_ =
+      std::make_unique<packet_pool_impl_t>(*this, alloc_packet_pool_x().resolve(defaults));
+  default_net_context_ = make_net_context(alloc_net_context_x().resolve(defaults));
   if (attr().alloc_default_device) {
-    default_device_ = make_device(*default_net_context_, *packet_pool_, device_part(defaults));
+    default_device_ =
+        make_device(*default_net_context_, *packet_pool_, alloc_device_x().resolve(defaults));
     if (default_device_->net->limits().has_add) {
       counters_ = std::make_unique<rt::counter_memory>(*default_net_context_->net);
     }
     for (int i = 1; i < attr().nrails; ++i) {
-      rails_.push_back(make_device(*default_net_context_, *packet_pool_, device_part(defaults)));
+      rails_.push_back(
+          make_device(*default_net_context_, *packet_pool_, alloc_device_x().resolve(defaults)));
     }
     default_device_->set_rails(&rails_);
     shared_memory_ = rt::shared_memory::make(*this, *boot_, *default_net_context_->net);

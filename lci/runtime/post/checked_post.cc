@@ -6,26 +6,9 @@
 #include "lci/runtime/post/checks.h"
 
 namespace lci::rt {
-namespace {
 
-posted_operation::kind kind_of(transfer kind) {
-  switch (kind) {
-    case transfer::send:
-      return posted_operation::kind::send;
-    case transfer::am:
-      return posted_operation::kind::am;
-    case transfer::put:
-      return posted_operation::kind::put;
-    case transfer::receive:
-      return posted_operation::kind::receive;
-    case transfer::get:
-      return posted_operation::kind::get;
-  }
-  __builtin_unreachable();
-}
-
-}  // namespace
-
+static_assert(static_cast<int>(posted_operation::kind::get) == static_cast<int>(transfer::get),
+              "a posted operation has the number of its transfer");
 status_t post_checked(const post_args_t& args, transfer kind, const target& target,
                       status_t (*post)(const post_args_t& args, const struct target& target)) {
   // The post refuses wrong arguments, and nothing has happened then.
@@ -33,7 +16,7 @@ status_t post_checked(const post_args_t& args, transfer kind, const target& targ
                           (has_comp(args) && !is_live(*args.local_comp.p_impl));
   if (is_refused) return post(args, target);
   posted_operation posted;
-  posted.what = kind_of(kind);
+  posted.what = static_cast<posted_operation::kind>(kind);
   posted.call = name_of(args.form);
   posted.rank = args.rank;
   posted.tag = args.tag;

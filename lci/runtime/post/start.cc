@@ -38,13 +38,10 @@ class nobody final : public comp_impl_t {
 
 [[noreturn, gnu::noinline, gnu::cold]] void report_unreachable(const device_impl_t& device,
                                                                int rank, post_form_t form) {
-  if (device.is_gone(rank)) {
-    throw peer_failure_error(rank,
-                             base::StrCat("lci: ", name_of(form), ": rank ", rank, " is gone"));
-  }
-  throw std::runtime_error(base::StrCat("lci: ", name_of(form), ": rank ", rank,
-                                        " is gone, or has closed the memory that rmr names "
-                                        "(deregister_memory)"));
+  device.report_failure(name_of(form), rank,
+                        base::StrCat(": rank ", rank,
+                                     " is gone, or has closed the memory that rmr names "
+                                     "(deregister_memory)"));
 }
 
 }  // namespace
@@ -104,13 +101,9 @@ error_t start_and_wait(device_impl_t& device, transfer kind, operation& started,
   wait_out(device, what, [&] { return over.is_set(); });
   *status = over.status();
   if (status->error.errorcode == errorcode_t::fatal) {
-    if (started.rank >= 0 && device.is_gone(started.rank)) {
-      throw peer_failure_error(started.rank, base::StrCat("lci: ", name_of(args.form), ": rank ",
-                                                          started.rank, " is gone"));
-    }
-    throw std::runtime_error(base::StrCat("lci: ", name_of(args.form), " of ", started.size,
-                                          " bytes failed; the log of rank ", started.rank,
-                                          " or of this one says why"));
+    device.report_failure(name_of(args.form), started.rank,
+                          base::StrCat(" of ", started.size, " bytes failed; the log of rank ",
+                                       started.rank, " or of this one says why"));
   }
   return errorcode_t::done;
 }

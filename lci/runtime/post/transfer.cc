@@ -1,23 +1,14 @@
 #include "lci/runtime/post/transfer.h"
 
+#include <iterator>
+
 namespace lci::rt {
 
 const char* name_of(post_form_t form) {
-  switch (form) {
-    case post_form_t::comm:
-      return "post_comm";
-    case post_form_t::send:
-      return "post_send";
-    case post_form_t::am:
-      return "post_am";
-    case post_form_t::put:
-      return "post_put";
-    case post_form_t::recv:
-      return "post_recv";
-    case post_form_t::get:
-      return "post_get";
-  }
-  return "post";
+  static constexpr const char* names[] = {"post_comm", "post_send", "post_am",
+                                          "post_put",  "post_recv", "post_get"};
+  static_assert(std::size(names) == static_cast<size_t>(post_form_t::get) + 1);
+  return names[static_cast<size_t>(form)];
 }
 
 void refuse_meaningless(const post_args_t& args) {

@@ -41,12 +41,16 @@ registrations::known& registrations::insert(uintptr_t address, size_t size,
   return added;
 }
 
+void registrations::use_again(known& kept) {
+  if (kept.idle == idle_.end()) return;
+  idle_.erase(kept.idle);
+  kept.idle = idle_.end();
+  --counts_.kept;
+  counts_.kept_bytes -= kept.size;
+}
+
 void registrations::drop(known& gone) {
-  if (gone.idle != idle_.end()) {
-    idle_.erase(gone.idle);
-    --counts_.kept;
-    counts_.kept_bytes -= gone.size;
-  }
+  use_again(gone);
   if (!gone.of_program) network_.deregister_memory(gone.local);
   known_.erase(gone.self);
 }
@@ -69,12 +73,7 @@ base::StatusOr<registrations::use> registrations::acquire(void* address, size_t 
     ++counts_.made;
     found = &insert(first, size, *made);
   }
-  if (found->idle != idle_.end()) {
-    idle_.erase(found->idle);
-    found->idle = idle_.end();
-    --counts_.kept;
-    counts_.kept_bytes -= found->size;
-  }
+  use_again(*found);
   ++found->uses;
   use given;
   given.local = found->local;

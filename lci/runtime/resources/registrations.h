@@ -84,6 +84,7 @@ class registrations {
 
   known* find(uintptr_t address, size_t size);
   known& insert(uintptr_t address, size_t size, net::local_region local);
+  void use_again(known& kept);  // not kept, unused, any more
   void drop(known& gone);
   void drop_oldest();
 
