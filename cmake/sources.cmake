@@ -110,6 +110,7 @@ set(LCI_SOURCES
   lci/runtime/collective/reduce.cc
   lci/runtime/collective/rooted.cc
   lci/runtime/collective/scan.cc
+  lci/runtime/collective/thread_team.cc
   lci/runtime/completion/graph.cc
   lci/runtime/completion/impl.cc
   lci/runtime/completion/signal.cc
@@ -213,6 +214,7 @@ set(LCI_HEADERS
   lci/api/resource.hpp
   lci/api/runtime.hpp
   lci/api/signal.hpp
+  lci/api/thread_team.hpp
   lci/api/types.hpp)
 
 set(LCT_HEADERS
