@@ -44,16 +44,20 @@ class region_table {
   // The open region that `local` names.
   region& at(local_region local) const { return *slots_.get(local.handle - 1); }
   static local_region local(const region& open) { return {open.index + uint64_t{1}}; }
-  // The name by which a peer requests the region.
-  static remote_region remote(const region& open) { return {open.index, open.key}; }
+  // The name by which a peer requests the region: its index and the lower half of its key. The base
+  // is left to the mixed backend, which puts a number of its own there.
+  static remote_region remote(const region& open) {
+    return {0, open.key << index_bits | open.index};
+  }
 
   // Calls f(region, address of the bytes) if the bytes are open; returns false otherwise.
   template <class F>
   bool use(remote_region wanted, uint64_t offset, size_t size, const F& f) const {
-    region* found = wanted.key == 0 || wanted.base > UINT32_MAX ? nullptr : slots_.get(wanted.base);
+    region* const found = wanted.base != 0 ? nullptr : slots_.get(wanted.key & UINT32_MAX);
     if (found == nullptr) return false;
     const std::lock_guard<ds::spinlock> guard(found->lock);
-    if (found->key != wanted.key || offset > found->size || size > found->size - offset) {
+    if (found->key == 0 || remote(*found).key != wanted.key || offset > found->size ||
+        size > found->size - offset) {
       return false;
     }
     f(*found, found->address + offset);
@@ -70,6 +74,8 @@ class region_table {
   }
 
  private:
+  static constexpr int index_bits = 32;
+
   uint64_t next_key();  // with mutex_
 
   mutable std::mutex mutex_;

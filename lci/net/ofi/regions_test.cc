@@ -26,6 +26,7 @@ TEST(Regions, AreOpenOnlyWithinTheirBounds) {
   EXPECT_FALSE(use(table, key, 101, 0, bytes));
   EXPECT_FALSE(use(table, key, ~uint64_t{0}, 2, bytes));
   EXPECT_FALSE(use(table, {key.base, key.key ^ 1}, 0, 1, bytes));
+  EXPECT_FALSE(use(table, {key.base, key.key ^ uint64_t{1} << 40}, 0, 1, bytes));
   EXPECT_FALSE(use(table, {key.base + 1, key.key}, 0, 1, bytes));
   EXPECT_FALSE(use(table, {~uint64_t{0}, key.key}, 0, 1, bytes));
   EXPECT_FALSE(use(table, {}, 0, 0, bytes));

@@ -122,9 +122,7 @@ error_t rma::post_native(const op& operation) {
   started->imm = operation.imm;
   started->user_context = operation.context;
   const region_table::region& local = regions_.at(operation.local);
-  // (With rma_mode::asked, remote.base is the number of a region, not an address.)
-  const uint64_t address =
-      (mode_ == rma_mode::native ? operation.remote.base : 0) + operation.remote_offset;
+  const uint64_t address = operation.remote.base + operation.remote_offset;
   int64_t code;
   if (operation.kind == op_kind::get) {
     code = fi_read(core_.ep, operation.buffer, operation.size,

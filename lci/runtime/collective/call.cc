@@ -119,8 +119,6 @@ const hierarchy* collective_call::hosts() const {
 }
 
 const hierarchy* collective_call::by_hosts(size_t offered, size_t most_in_area) const {
-  // What is recorded goes by messages: the steps in the memory of a host are made for one call.
-  if (recorder_ != nullptr) return nullptr;
   const hierarchy* const found = hosts();
   if (found == nullptr || offered > runtime_.attr().coll_hosts_max_size) return nullptr;
   const bool reads = found->joined() == coll::arena::join_state::readable;

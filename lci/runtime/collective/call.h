@@ -116,6 +116,7 @@ class collective_call {
   // operations of its host's arena, each with its ticket.
   void use_hosts(uint64_t count);
   coll::ticket host_ticket(uint64_t phase) const;
+  uint64_t phases_in_use() const { return used_phases_; }
   // Null if the ranks are not on several hosts, or the operation does not use their memory.
   const hierarchy* hosts_in_use() const { return used_phases_ == 0 ? nullptr : hosts(); }
 

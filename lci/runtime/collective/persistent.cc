@@ -95,7 +95,7 @@ void persistent_coll_impl_t::start() {
   if (operation_ != nullptr) {
     start_in_shared_memory(call);
   } else {
-    start_messages(call);
+    start_messages(&call);
   }
 }
 
@@ -112,10 +112,10 @@ void persistent_coll_impl_t::start_in_shared_memory(const rt::collective_call& c
   call.run_recorded(operation_.get(), nullptr);
 }
 
-void persistent_coll_impl_t::start_messages(const rt::collective_call& call) {
+void persistent_coll_impl_t::start_messages(rt::collective_call* call) {
   const bool blocks = told_ == nullptr;
   steps_->start(call);
-  if (blocks) wait_for_messages(call);
+  if (blocks) wait_for_messages(*call);
 }
 
 void persistent_coll_impl_t::wait_for_messages(const rt::collective_call& call) {

@@ -59,7 +59,7 @@ class persistent_coll_impl_t : public rt::live_object {
 
   void check_usable() const;
   void start_in_shared_memory(const rt::collective_call& call);
-  void start_messages(const rt::collective_call& call);
+  void start_messages(rt::collective_call* call);
   void wait_for_messages(const rt::collective_call& call);
   void end(status_t status);
   void count(int more) const;

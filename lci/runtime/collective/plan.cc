@@ -27,7 +27,10 @@ struct plan::action {
   void* to = nullptr;          // receive, copy, reduce
   size_t size = 0;             // bytes; reduce: items
   reduce_op_t op = nullptr;
-  std::function<std::unique_ptr<coll::operation>()> make = nullptr;  // meet, until it begins
+  uint64_t phase = 0;                             // meet
+  shared_memory::operation_maker make = nullptr;  // likewise
+  meeting* end = nullptr;                         // likewise: the end of the step
+  bool is_due = false;                            // likewise: it has not begun
 };
 
 // Where messages of the plan arrive. A message of another size than expected fails its step, also
@@ -78,22 +81,34 @@ struct plan::state {
     }
   }
   ~state() {
-    for (action& each : actions) {
-      if (each.make == nullptr) continue;
+    for (const action& each : actions) {
+      if (!each.is_due) continue;
       const std::shared_ptr<shared_memory> alive = host.lock();
       if (alive == nullptr) return;
-      const std::unique_ptr<coll::operation> broken_off = each.make();
+      shared_memory::room where;
+      coll::operation* const broken_off = each.make(&where, tickets[each.phase]);
       if (const int failed = alive->first_failed(); failed >= 0) broken_off->give_up(failed);
+      broken_off->~operation();
     }
   }
 
-  void set_call(const collective_call& call) { first_tag = tag_of(call.number(), call.kind()); }
+  // A call that is to be recorded has no number yet.
+  void set_call(const collective_call& call) {
+    if (call.number() == 0) return;
+    first_tag = tag_of(call.number(), call.kind());
+    if (call.hosts_in_use() == nullptr) return;
+    for (uint64_t phase = 0; phase < hierarchy::phases; ++phase) {
+      tickets[phase] = call.host_ticket(phase);
+    }
+    for (action& each : actions) each.is_due = each.what == action::kind::meet;
+  }
 
   device_impl_t* const device;
   matching_engine* const engine;
   graph* const steps;
   arrivals arrivals_of;
-  tag_t first_tag;
+  tag_t first_tag = 0;
+  coll::ticket tickets[hierarchy::phases] = {};
   const char* const name;
   std::weak_ptr<shared_memory> host;
   std::deque<meeting> meetings;
@@ -211,9 +226,9 @@ plan::step plan::add(action added) {
           case action::kind::meet: {
             const std::shared_ptr<shared_memory> host = a.of->host.lock();
             if (host == nullptr) return errorcode_t::fatal;
-            meeting* const ended = &a.of->meetings.emplace_back(a.of->steps, a.node);
-            const auto make = std::exchange(a.make, nullptr);
-            const bool is_over = host->start_step(make(), a.of->name, ended, a.of->failure);
+            a.is_due = false;
+            const bool is_over =
+                host->start_step(a.make, a.of->tickets[a.phase], a.of->name, a.end, a.of->failure);
             return is_over ? errorcode_t::done : errorcode_t::posted;
           }
         }
@@ -263,10 +278,14 @@ plan::step plan::reduce(reduce_op_t op, const void* left, const void* right, voi
   return add(a);
 }
 
-plan::step plan::add_meeting(std::function<std::unique_ptr<coll::operation>()> make) {
+plan::step plan::add_meeting(uint64_t phase, shared_memory::operation_maker make) {
   action a{action::kind::meet};
+  a.phase = phase;
   a.make = std::move(make);
-  return add(std::move(a));
+  a.is_due = call_.recorder() == nullptr;
+  const step added = add(std::move(a));
+  state_->actions.back().end = &state_->meetings.emplace_back(graph_.get(), added);
+  return added;
 }
 
 void plan::then() {
@@ -283,7 +302,8 @@ void plan::run() {
   then();
   graph_->add_edge(phase_begin_, GRAPH_END, nullptr);
   if (call_.recorder() != nullptr) {
-    call_.recorder()->keep(std::make_unique<recorded>(std::move(graph_), state_));
+    call_.recorder()->keep(
+        std::make_unique<recorded>(std::move(graph_), state_, call_.phases_in_use()));
     return;
   }
   graph_->own_itself();
@@ -321,12 +341,13 @@ void check_end_of_messages(const collective_call& call, errorcode_t code) {
                                         ": do all ranks pass the same sizes?"));
 }
 
-plan::recorded::recorded(std::unique_ptr<graph> steps, state* of_steps)
-    : steps_(std::move(steps)), state_(of_steps) {}
+plan::recorded::recorded(std::unique_ptr<graph> steps, state* of_steps, uint64_t phases)
+    : steps_(std::move(steps)), state_(of_steps), phases_(phases) {}
 
-void plan::recorded::start(const collective_call& call) {
-  state_->set_call(call);
-  call.use_messages();
+void plan::recorded::start(collective_call* call) {
+  call->use_hosts(phases_);
+  state_->set_call(*call);
+  call->use_messages();
   steps_->start();
 }
 

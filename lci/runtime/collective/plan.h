@@ -63,9 +63,9 @@ class plan {
   // ranks of the host do not wait.
   template <class Operation, class... Arguments>
   step meet(uint64_t phase, const Arguments&... arguments) {
-    const coll::ticket ticket = call_.host_ticket(phase);
-    return add_meeting([ticket, arguments...]() -> std::unique_ptr<coll::operation> {
-      return std::make_unique<Operation>(ticket, arguments...);
+    static_assert(sizeof(Operation) <= sizeof(shared_memory::room));
+    return add_meeting(phase, [arguments...](shared_memory::room* where, const coll::ticket& own) {
+      return new (where) Operation(own, arguments...);
     });
   }
 
@@ -86,7 +86,7 @@ class plan {
   struct meeting;
 
   step add(action added);
-  step add_meeting(std::function<std::unique_ptr<coll::operation>()> make);
+  step add_meeting(uint64_t phase, shared_memory::operation_maker make);
   int place_of(int rank) const {
     return among_ == nullptr ? rank : (*among_)[static_cast<size_t>(rank)];
   }
@@ -107,14 +107,16 @@ class plan {
 // Thread safety: one thread at a time.
 class plan::recorded {
  public:
-  recorded(std::unique_ptr<graph> steps, state* of_steps);
+  // `phases`: that it uses in the memory of its host.
+  recorded(std::unique_ptr<graph> steps, state* of_steps, uint64_t phases);
   // `call` has begun. Behind the end, which may be reported before this returns, the object may be
   // gone.
-  void start(const collective_call& call);
+  void start(collective_call* call);
 
  private:
   const std::unique_ptr<graph> steps_;
   state* const state_;  // the graph's
+  const uint64_t phases_;
 };
 
 // Makes progress until the messages of the operation are over, that is, until is_over(). Throws the

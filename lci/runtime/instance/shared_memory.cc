@@ -46,11 +46,6 @@ coll::arena::reader reader_of(net::context& network, const std::vector<int>& ran
 
 }  // namespace
 
-// As a step of an operation starts it.
-struct shared_memory::step : pending {
-  std::unique_ptr<coll::operation> owned;
-};
-
 bool shared_memory::may_end_at_once(const comp_impl_t& comp) {
   return is_of_type(comp, attr_comp_type_t::cq) || is_of_type(comp, attr_comp_type_t::sync) ||
          is_of_type(comp, attr_comp_type_t::counter);
@@ -128,20 +123,16 @@ shared_memory::~shared_memory() {
   }
 }
 
+void shared_memory::release(pending* each) {
+  if (!each->is_of_pool) return;
+  each->operation->~operation();
+  pool_.recycle(static_cast<pooled*>(each));
+}
+
 void shared_memory::end(pending* each) {
   comp_impl_t* const comp = each->comp;
   const status_t status(*each->result);
-  switch (each->owner) {
-    case keeper::caller:
-      break;
-    case keeper::pool:
-      each->operation->~operation();
-      pool_.recycle(static_cast<pooled*>(each));
-      break;
-    case keeper::step:
-      delete static_cast<step*>(each);
-      break;
-  }
+  release(each);
   comp->signal(status);
 }
 
@@ -175,21 +166,19 @@ bool shared_memory::advance(pending* each) {
   return each->result.has_value();
 }
 
-bool shared_memory::start_step(std::unique_ptr<coll::operation> operation, const char* call,
-                               comp_impl_t* comp, std::exception_ptr* failure) {
-  auto started = std::make_unique<step>();
-  started->operation = operation.get();
-  started->owned = std::move(operation);
-  started->call = call;
-  started->comp = comp;
-  started->owner = keeper::step;
+bool shared_memory::start_step(const operation_maker& make, const coll::ticket& own,
+                               const char* call, comp_impl_t* comp, std::exception_ptr* failure) {
+  pooled* const started = from_pool(call, comp, [&](room* where) { return make(where, own); });
   started->failure = failure;
   started->since = observe::coarse_clock::seconds();
-  if (!advance(started.get())) {
-    keep(started.release());
+  started->result.reset();
+  if (!advance(started)) {
+    keep(started);
     return false;
   }
-  if (started->result == errorcode_t::done) return true;
+  const bool is_done = started->result == errorcode_t::done;
+  release(started);
+  if (is_done) return true;
   if (failure != nullptr && *failure != nullptr) std::rethrow_exception(*failure);
   throw std::runtime_error(base::StrCat("lci: ", call, " failed on rank ", runtime_.rank()));
 }

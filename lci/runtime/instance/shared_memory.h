@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <new>
@@ -58,15 +59,13 @@ class shared_memory {
   // A rank whose loss ends the operations; -1: none.
   int first_failed() const;
 
-  // Who has the memory of an operation.
-  enum class keeper { caller, pool, step };
   // An operation that is carried out while threads make progress. The first three members are set
   // by whoever starts it.
   struct pending {
     coll::operation* operation = nullptr;
     const char* call = nullptr;
     comp_impl_t* comp = nullptr;  // signaled when nothing here is used any more
-    keeper owner = keeper::caller;
+    bool is_of_pool = false;
     uint32_t since = 0;                 // when it was started, by observe::coarse_clock
     std::optional<errorcode_t> result;  // once it is over
     // Where an exception that ends it is kept before comp is signaled; null: it is logged.
@@ -80,29 +79,27 @@ class shared_memory {
   // operation would otherwise call itself, as often as operations end at once.
   static bool may_end_at_once(const comp_impl_t& comp);
 
+  // Memory for an operation of any kind.
+  struct room {
+    alignas(std::max_align_t) unsigned char bytes[192];
+  };
+
   // The same of an operation that is made for it. Allocates nothing once as many operations have
   // been under way at a time, except for what the arguments contain.
   template <class Operation, class... Arguments>
   void start_new(const char* call, comp_impl_t* comp, const coll::ticket& own,
                  const Arguments&... arguments) {
-    static_assert(sizeof(Operation) <= sizeof(pooled::room));
-    pooled* const made = pool_.make();
-    try {
-      made->operation = new (made->room) Operation(own, arguments...);
-    } catch (...) {
-      pool_.recycle(made);
-      throw;
-    }
-    made->call = call;
-    made->comp = comp;
-    made->owner = keeper::pool;
-    start(made, may_end_at_once(*comp));
+    static_assert(sizeof(Operation) <= sizeof(room));
+    const auto make = [&](room* where) { return new (where) Operation(own, arguments...); };
+    start(from_pool(call, comp, make), may_end_at_once(*comp));
   }
 
-  // As start(), for a step of an operation: returns true, without signaling `comp`, if it is over
-  // already. Throws what ends it at once. `failure`: see pending.
-  bool start_step(std::unique_ptr<coll::operation> operation, const char* call, comp_impl_t* comp,
-                  std::exception_ptr* failure);
+  // Makes an operation there.
+  using operation_maker = std::function<coll::operation*(room*, const coll::ticket&)>;
+  // As start_new(), for a step of an operation: returns true, without signaling `comp`, if it is
+  // over already. Throws what ends it at once. `failure`: see pending.
+  bool start_step(const operation_maker& make, const coll::ticket& own, const char* call,
+                  comp_impl_t* comp, std::exception_ptr* failure);
 
   // For progress(): whether there is anything to advance, which costs a load.
   bool has_pending() const { return pending_count_.load(std::memory_order_relaxed) != 0; }
@@ -114,16 +111,34 @@ class shared_memory {
   void describe(observe::rank_report* report);
 
  private:
-  struct step;
   struct pooled : pending {
-    alignas(std::max_align_t) unsigned char room[192];
+    room of_operation;
   };
+
+  // make(room): the operation.
+  template <class Make>
+  pooled* from_pool(const char* call, comp_impl_t* comp, const Make& make) {
+    pooled* const made = pool_.make();
+    try {
+      made->operation = make(&made->of_operation);
+    } catch (...) {
+      pool_.recycle(made);
+      throw;
+    }
+    made->call = call;
+    made->comp = comp;
+    made->is_of_pool = true;
+    made->failure = nullptr;
+    return made;
+  }
 
   shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
                 std::unique_ptr<coll::arena> arena);
   // Whether it is over; then it has a result.
   bool advance(pending* each);
   void keep(pending* each);
+  // Frees what is of the pool.
+  void release(pending* each);
   void end(pending* each);
 
   runtime_impl_t& runtime_;
