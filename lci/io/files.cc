@@ -14,6 +14,7 @@ namespace {
 
 std::vector<std::string> list(unique_fd directory) {
   std::vector<std::string> names;
+  if (!directory) return names;
   const std::unique_ptr<DIR, int (*)(DIR*)> stream(::fdopendir(directory.get()), ::closedir);
   if (stream == nullptr) return names;
   directory.release();  // closedir closes it

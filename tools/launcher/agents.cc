@@ -106,11 +106,8 @@ void agents::kill_all() {
 
 void agents::finish() {
   bool late = false;
-  const io::event_loop::id timer = loop_->at(io::steady::now() + time_to_end, [&] {
-    late = true;
-    kill_all();
-  });
-  while (!running_.empty()) loop_->run_once();
+  const io::event_loop::id timer = loop_->at(io::steady::now() + time_to_end, [&] { late = true; });
+  while (!running_.empty() && !late) loop_->run_once();
   if (!late) loop_->cancel(timer);
 }
 

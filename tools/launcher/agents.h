@@ -41,8 +41,8 @@ class agents {
   bool child_changed(pid_t pid, int status);
   void kill(int node);
   void kill_all();
-  // Waits for the end of the agents, whose helpers have finished, and kills those that are left
-  // after 5 s. Runs the loop.
+  // Waits at most 5 s for the end of the agents, whose helpers have finished. Runs the loop. The
+  // destructor kills those that are left.
   void finish();
 
  private:

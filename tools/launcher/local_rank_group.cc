@@ -173,8 +173,9 @@ void local_rank_group::child_changed(pid_t pid, int status) {
   const auto found = std::find(pids_.begin(), pids_.end(), pid);
   if (found == pids_.end()) return;
   const int rank = assigned_.ranks[static_cast<size_t>(found - pids_.begin())];
-  if (WIFSTOPPED(status) || WIFCONTINUED(status))
+  if (WIFSTOPPED(status) || WIFCONTINUED(status)) {
     return to_->rank_stopped(rank, WIFSTOPPED(status));
+  }
   *found = -1;
   --running_;
   to_->rank_ended(rank, status);

@@ -1,5 +1,6 @@
 #include "tools/launcher/plan.h"
 
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,7 +14,6 @@
 #include "lci/base/env.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
-#include "lci/boot/job_id.h"
 #include "lci/io/files.h"
 #include "lci/io/handshake.h"
 #include "tools/launcher/agent.h"
@@ -220,8 +220,13 @@ base::Status check_here(job_plan* job, const launch_options& options) {
 }
 
 base::Status plan_secrets(const launch_options& options, job_plan* job) {
-  job->id = boot::random_hex(16);
-  job->token = boot::random_hex(32);
+  std::string random(24, '\0');
+  if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
+    return base::InternalError("the kernel gives no random bytes");
+  }
+  const std::string digits = base::BytesToHexString(random);
+  job->id = digits.substr(0, 16);
+  job->token = digits.substr(16);
   if (options.node_rank < 0) return base::OkStatus();
   const base::StatusOr<std::string> by_hand = token_by_hand();
   if (!by_hand.ok()) return by_hand.status();

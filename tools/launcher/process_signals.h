@@ -5,6 +5,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <utility>
 
 #include "lci/base/status.h"
 #include "lci/io/event_loop.h"

@@ -13,7 +13,7 @@ namespace lci::launcher {
 
 base::StatusOr<std::unique_ptr<rank_input>> rank_input::make(io::event_loop* loop,
                                                              std::function<void(size_t)> written) {
-  base::StatusOr<pipe_ends> pipe = make_pipe("no pipe for the input");
+  base::StatusOr<pipe_ends> pipe = make_pipe("no pipe");
   if (!pipe.ok()) return pipe.status();
   std::unique_ptr<rank_input> made(new rank_input(loop, std::move(written)));
   made->rank_end_ = std::move(pipe->read);
