@@ -216,6 +216,7 @@ TEST(Hierarchy, AHandlerMayStartTheNextOperation) {
 TEST(Hierarchy, ADifferentOperationIsAnErrorOnTheHost) {
   run_apart(4, [](runtime_t runtime) {
     barrier_x().runtime(runtime)();
+    wait_drained_x().runtime(runtime)();
     if (rank_of(runtime) >= 2) return;
     uint64_t value = 1;
     uint64_t sum = 0;

@@ -13,7 +13,7 @@ namespace {
 
 // Larger blocks of gather and scatter go straight between each rank and the root: through the
 // leaders they would be copied once more.
-constexpr size_t most_through_leaders = size_t{16} << 10;
+constexpr size_t most_through_leaders = size_t{2} << 10;
 
 // The blocks of each host's ranks, one host behind the other.
 coll::block_layout by_host(const hierarchy& hosts, const coll::block_layout& blocks) {
@@ -76,19 +76,12 @@ bool barrier_by_hosts(collective_call* call) {
 
 bool broadcast_by_hosts(collective_call* call, void* buffer, size_t size, int root) {
   const hierarchy* const hosts = call->by_hosts(size, coll::most_copied_in_area);
-  if (hosts == nullptr || size == 0) return false;
+  // The ring of all ranks sends large data to each host once, too, and in pieces.
+  if (hosts == nullptr || size == 0 || size >= ring_threshold) return false;
   host_plan p(call, *hosts, 1, 0, host_plan::first_or_root(*hosts, root));
   const int root_host = hosts->host_of(root);
   if (p.is_leader()) {
-    p.among_leaders([&](plan* leaders) {
-      const int n = leaders->size();
-      if (size >= ring_threshold && n > 2) {
-        broadcast_by_ring(leaders, buffer, size, root_host, n - 1, 0);
-        if (leaders->rank() != root_host) leaders->then();
-      } else {
-        broadcast_by_tree(leaders, buffer, size, root_host, 0);
-      }
-    });
+    p.among_leaders([&](plan* leaders) { broadcast_by_tree(leaders, buffer, size, root_host, 0); });
   }
   // While the leader sends the bytes to other hosts.
   p.steps.meet<coll::broadcast>(0, buffer, size, p.leader_index());

@@ -17,6 +17,10 @@ constexpr size_t most_gathered = size_t{8} << 10;
 // Operations that combine in the area and give the result on by a broadcast need it to fit for both.
 constexpr size_t most_in_areas = std::min(coll::most_combined_in_area, coll::most_copied_in_area);
 
+// Smaller scans go by messages: their ranks wait only for those before them, so that many calls are
+// under way at a time, and the ranks of a later host would wait for their leader in each.
+constexpr size_t least_scanned = size_t{32} << 10;
+
 // From so many bytes on, the leaders of more than two hosts divide the result of an allreduce among
 // each other: each then sends and combines fewer bytes, in more messages.
 constexpr size_t least_divided = size_t{32} << 10;
@@ -304,7 +308,7 @@ bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,
 
 bool scan_by_hosts(collective_call* call, const coll::reduction& what, coll::scan_kind kind) {
   const hierarchy* const hosts = call->by_hosts(what.size, most_in_areas);
-  if (hosts == nullptr || what.size == 0 || !hosts->is_in_order()) return false;
+  if (hosts == nullptr || what.size < least_scanned || !hosts->is_in_order()) return false;
   const bool is_first_host = hosts->own_host() == 0;
   const bool is_inclusive = kind == coll::scan_kind::inclusive;
   const int index = hosts->index();
