@@ -82,7 +82,10 @@ base::Status ofi_context::open(const wanted_provider& wanted) {
   base::StatusOr<provider> found = find_provider(wanted);
   if (!found.ok()) return found.status();
   provider_ = *std::move(found);
-  regions_.set_key_bytes(provider_.info->domain_attr->mr_key_size);
+  const size_t key_size = provider_.info->domain_attr->mr_key_size;
+  regions_.set_key_bytes(provider_.rma == rma_mode::native
+                             ? key_size
+                             : std::min(key_size, region_table::name_key_bytes));
   fid_fabric* fabric = nullptr;
   if (const int code = libfabric().fabric(provider_.info->fabric_attr, &fabric, nullptr);
       code != 0) {

@@ -10,8 +10,7 @@ void region_table::set_key_bytes(size_t bytes) {
 
 uint64_t region_table::next_key() {
   next_key_ = (next_key_ + 1) & key_mask_;
-  // Names have the lower half of a key, and no name is 0.
-  if ((next_key_ & UINT32_MAX) == 0) ++next_key_;
+  if (next_key_ == 0) next_key_ = 1;
   return next_key_;
 }
 

@@ -16,6 +16,7 @@ bool use(const region_table& table, remote_region region, uint64_t offset, size_
 
 TEST(Regions, AreOpenOnlyWithinTheirBounds) {
   region_table table(1000);
+  table.set_key_bytes(region_table::name_key_bytes);
   unsigned char bytes[100];
   region_table::region& open = table.open(bytes, 100);
   const remote_region key = region_table::remote(open);

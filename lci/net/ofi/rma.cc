@@ -123,15 +123,17 @@ error_t rma::post_native(const op& operation) {
   started->user_context = operation.context;
   const region_table::region& local = regions_.at(operation.local);
   const uint64_t address = operation.remote.base + operation.remote_offset;
+  const uint64_t key = mode_ == rma_mode::native ? operation.remote.key
+                                                 : region_table::key_of(operation.remote);
   int64_t code;
   if (operation.kind == op_kind::get) {
     code = fi_read(core_.ep, operation.buffer, operation.size,
                    core_.own->active_domain->descriptor(local.index), core_.address(operation.rank),
-                   address, operation.remote.key, &started->context);
+                   address, key, &started->context);
   } else {
     iovec bytes{operation.buffer, operation.size};
     void* descriptor = core_.own->active_domain->descriptor(local.index);
-    fi_rma_iov there{address, operation.size, operation.remote.key};
+    fi_rma_iov there{address, operation.size, key};
     fi_msg_rma message = {};
     message.msg_iov = &bytes;
     message.desc = &descriptor;
