@@ -33,6 +33,11 @@ class phases {
         victim_(victim),
         round_of_fault_(round_of_fault) {}
 
+  // When the runtime is gone, and with it the operations that never ended.
+  ~phases() {
+    for (const comp_t each : counters_) delete each.p_impl;
+  }
+
   void run(const std::string& phase) {
     meet();
     if (phase == "barrier") {
@@ -72,8 +77,13 @@ class phases {
     kept_.push_back(std::make_unique<buffers>(
         buffers{std::vector<char>(size, 'x'),
                 std::vector<std::vector<char>>(count, std::vector<char>(size)),
-                alloc_counter_x().runtime(runtime_)()}));
+                make_counter()}));
     return *kept_.back();
+  }
+
+  comp_t make_counter() {
+    counters_.push_back(alloc_counter_x().runtime(runtime_)());
+    return counters_.back();
   }
 
   void suffer_in(int round) {
@@ -124,7 +134,7 @@ class phases {
     memory_.resize(size * count);
     mr_t mr = register_memory_x(memory_.data(), memory_.size()).runtime(runtime_)();
     buffers& own = make_buffers(size);
-    const comp_t arrived = alloc_counter_x().runtime(runtime_)();
+    const comp_t arrived = make_counter();
     const rcomp_t rcomp = register_rcomp_x(arrived).runtime(runtime_)();
     const rmr_t rmr = get_rmr_x(mr).runtime(runtime_)();
     std::vector<rmr_t> all(count);
@@ -159,6 +169,7 @@ class phases {
   const int me_, ranks_, victim_, round_of_fault_;
   std::vector<char> memory_;
   std::vector<std::unique_ptr<buffers>> kept_;
+  std::vector<comp_t> counters_;
 };
 
 class SimFaults : public testing::TestWithParam<const char*> {};

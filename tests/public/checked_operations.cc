@@ -99,13 +99,17 @@ void free_early() {
 // Messages to itself, which it does not take meanwhile.
 void drop_retry() {
   constexpr int most = 10 << 20;
-  const lci::comp_t handler = lci::alloc_handler_x([](lci::status_t) {}).lend_am(true)();
+  static int arrived = 0;
+  const lci::comp_t handler = lci::alloc_handler_x([](lci::status_t) { ++arrived; }).lend_am(true)();
   const lci::rcomp_t rcomp = lci::register_rcomp(handler);
   const int me = lci::get_rank_me();
   char bytes[8] = {};
   int dropped = 0;
-  for (int i = 0; i < most && dropped == 0; ++i) {
-    if (lci::post_am(me, bytes, sizeof(bytes), lci::COMP_NULL_RETRY, rcomp).is_retry()) ++dropped;
+  int sent = 0;
+  while (sent < most && dropped == 0) {
+    const bool retry =
+        lci::post_am(me, bytes, sizeof(bytes), lci::COMP_NULL_RETRY, rcomp).is_retry();
+    ++(retry ? dropped : sent);
   }
   require(dropped == 1, "no post has answered retry");
   while (lci::progress().is_done()) {
@@ -116,8 +120,7 @@ void drop_retry() {
       lci::post_am_x(me, others, sizeof(others), lci::COMP_NULL_RETRY, rcomp).tag(1)().is_retry())
     lci::progress();
   lci::comp_t freed = handler;
-  lci::wait_drained();
-  lci::barrier();
+  while (arrived < sent + 1) lci::progress();
   lci::free_comp(&freed);
 }
 
