@@ -76,8 +76,7 @@ class phases {
     const auto count = static_cast<size_t>(ranks_);
     kept_.push_back(std::make_unique<buffers>(
         buffers{std::vector<char>(size, 'x'),
-                std::vector<std::vector<char>>(count, std::vector<char>(size)),
-                make_counter()}));
+                std::vector<std::vector<char>>(count, std::vector<char>(size)), make_counter()}));
     return *kept_.back();
   }
 

@@ -100,7 +100,8 @@ void free_early() {
 void drop_retry() {
   constexpr int most = 10 << 20;
   static int arrived = 0;
-  const lci::comp_t handler = lci::alloc_handler_x([](lci::status_t) { ++arrived; }).lend_am(true)();
+  const lci::comp_t handler =
+      lci::alloc_handler_x([](lci::status_t) { ++arrived; }).lend_am(true)();
   const lci::rcomp_t rcomp = lci::register_rcomp(handler);
   const int me = lci::get_rank_me();
   char bytes[8] = {};
