@@ -3,7 +3,6 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +10,7 @@
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "lci/testing/no_descriptors/no_descriptors.h"
 
 namespace lci::boot {
 namespace {
@@ -94,14 +94,13 @@ TEST(process, one_that_executes_another_program_is_dead) {
 // A rank that can open no more files must not take its peers for dead.
 TEST(process, one_that_cannot_be_looked_at_counts_as_alive) {
   const process_id self = this_process();
-  rlimit old = {};
-  ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &old), 0);
-  rlimit none = old;
-  none.rlim_cur = 0;
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  const bool alive = is_alive(self);
-  const bool found = find_process(self.pid).has_value();
-  ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &old), 0);
+  bool alive = false;
+  bool found = true;
+  {
+    const no_descriptors none;
+    alive = is_alive(self);
+    found = find_process(self.pid).has_value();
+  }
   EXPECT_TRUE(alive);
   EXPECT_FALSE(found);
 }

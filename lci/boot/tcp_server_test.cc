@@ -21,6 +21,7 @@
 #include "lci/io/handshake.h"
 #include "lci/io/record.h"
 #include "lci/io/socket.h"
+#include "lci/testing/no_descriptors/no_descriptors.h"
 
 namespace lci::boot {
 namespace {
@@ -287,7 +288,7 @@ TEST_F(tcp_server_test, a_rank_that_does_not_fit_is_told_why) {
   expect_welcome(waiting);
 }
 
-// Who has recorded all that a rank has sent can't join with it.
+// An attacker who has recorded all that a rank has sent cannot join with it.
 TEST_F(tcp_server_test, a_recorded_join_does_not_join) {
   listen(1);
   io::client_handshake client(tcp_wire::protocol, token);
@@ -378,21 +379,6 @@ TEST_F(tcp_server_test, a_flood_of_unauthenticated_peers_does_not_keep_ranks_out
   expect_job_works();
   step_until([&] { return is_closed(crowd[0]); });  // the oldest connections have made room
 }
-
-// Takes all descriptors from this process while it lives.
-class no_descriptors {
- public:
-  no_descriptors() {
-    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &old_), 0);
-    rlimit none = old_;
-    none.rlim_cur = 0;
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  }
-  ~no_descriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &old_), 0); }
-
- private:
-  rlimit old_ = {};
-};
 
 // Once all ranks are there, nobody is missed.
 TEST_F(tcp_server_test, without_descriptors_it_waits_and_does_not_spin) {

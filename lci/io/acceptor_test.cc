@@ -3,7 +3,6 @@
 #include "lci/io/acceptor.h"
 
 #include <poll.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -20,6 +19,7 @@
 #include "lci/io/bytes.h"
 #include "lci/io/connector.h"
 #include "lci/io/socket.h"
+#include "lci/testing/no_descriptors/no_descriptors.h"
 
 namespace lci::io {
 namespace {
@@ -82,21 +82,6 @@ std::string frame(uint8_t kind, std::string_view body, uint32_t request = 0) {
   append_frame(&text, kind, request, body);
   return text;
 }
-
-// Takes all descriptors from this process while it lives.
-class no_descriptors {
- public:
-  no_descriptors() {
-    EXPECT_EQ(::getrlimit(RLIMIT_NOFILE, &old_), 0);
-    rlimit none = old_;
-    none.rlim_cur = 0;
-    EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &none), 0);
-  }
-  ~no_descriptors() { EXPECT_EQ(::setrlimit(RLIMIT_NOFILE, &old_), 0); }
-
- private:
-  rlimit old_ = {};
-};
 
 class acceptor_test : public testing::Test {
  protected:

@@ -47,8 +47,8 @@ struct suspicion {
 //
 // A suspicion may be wrong in one way: the peer has ended its device, and its bye is among the
 // messages that are still to be read. So a failure is confirmed only after these are read
-// ("settled"), which each backend defines in its own way. Whoever posts sees a suspected peer as
-// failed already.
+// ("settled"), which each backend defines in its own way. A thread that posts sees a suspected
+// peer as failed already.
 //
 // Posts are not excluded while a state changes: a post that has found a peer alive may still be in
 // progress after the change. A backend whose posts must not be closes its send queues after the

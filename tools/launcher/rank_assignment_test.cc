@@ -9,7 +9,7 @@
 namespace lci::launcher {
 namespace {
 
-// Whoever listens on the network can't join the job.
+// An attacker who listens on the network cannot join the job.
 TEST(RankAssignment, HasTheEnvironmentOfTheJobAndNotItsToken) {
   constexpr char token[] = "0123456789abcdef";
   ASSERT_EQ(setenv("LCI_BOOT_TOKEN", token, 1), 0);
