@@ -130,6 +130,16 @@ waiting::waiting(const wait_info& info) { of_this_thread().begin(info); }
 
 waiting::~waiting() { of_this_thread().end(); }
 
+void patient_waiting::look() {
+  constexpr std::chrono::microseconds short_wait(100);
+  const auto now = steady::now();
+  if (rounds_ == rounds_between_looks) {
+    first_look_ = now;
+  } else if (now - first_look_ >= short_wait) {
+    listed_.emplace(info_);
+  }
+}
+
 std::optional<rank_report::wait> overdue_wait(std::chrono::milliseconds patience) {
   const std::lock_guard<std::mutex> guard(all_threads().mutex);
   for (thread_waits* each : all_threads().threads) {

@@ -34,23 +34,27 @@ class waiting {
   waiting& operator=(const waiting&) = delete;
 };
 
-// For a loop that mostly ends soon: begins to be `waiting` after so many rounds, so that a short
-// wait costs a count.
+// For a loop that mostly ends soon: begins to be `waiting` after some 100 us, so that a short wait
+// costs a count. On a crowded machine, where every round may give the processor away for
+// milliseconds, it does so after two looks at the clock.
 class patient_waiting {
  public:
   explicit patient_waiting(const wait_info& info) : info_(info) {}
 
   // Once per round of the loop.
   void round() {
-    if (__builtin_expect(++rounds_ == rounds_until_listed, 0)) listed_.emplace(info_);
+    if (__builtin_expect(++rounds_ % rounds_between_looks == 0, 0) && !listed_) look();
   }
 
  private:
-  // Some 100 us.
-  static constexpr uint32_t rounds_until_listed = 1024;
+  static constexpr uint32_t rounds_between_looks = 16;
+
+  // Reads the clock.
+  void look();
 
   const wait_info info_;
   uint32_t rounds_ = 0;
+  std::chrono::steady_clock::time_point first_look_;
   std::optional<waiting> listed_;
 };
 

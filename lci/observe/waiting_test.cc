@@ -65,11 +65,23 @@ TEST(Waiting, MoreThanAreListedMayBeNested) {
   EXPECT_TRUE(waits().empty());
 }
 
-TEST(Waiting, PatientOnesAreListedAfterManyRounds) {
+TEST(Waiting, PatientOnesAreListedAfterAWhile) {
   patient_waiting loop({"loop"});
-  loop.round();
+  const auto begun = std::chrono::steady_clock::now();
+  do {
+    loop.round();
+  } while (waits().empty());
+  EXPECT_GE(std::chrono::steady_clock::now() - begun, std::chrono::microseconds(100));
+}
+
+// A thread that gets the processor for one round in a millisecond waits as long as any other one.
+TEST(Waiting, PatientOnesAreListedAfterFewSlowRounds) {
+  patient_waiting loop({"loop"});
+  for (int i = 0; i < 16; ++i) loop.round();
   EXPECT_TRUE(waits().empty());
-  for (int i = 0; i < 100000; ++i) loop.round();
+  const auto begun = std::chrono::steady_clock::now();
+  while (std::chrono::steady_clock::now() - begun < milliseconds(1)) std::this_thread::yield();
+  for (int i = 0; i < 16; ++i) loop.round();
   EXPECT_EQ(waits().size(), 1u);
 }
 
