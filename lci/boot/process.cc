@@ -26,36 +26,66 @@ struct process_stat {
   uint64_t image = 0;
 };
 
+// Without an allocation, as failure detectors ask for the state of processes all the time.
 std::optional<process_stat> parse_stat(std::string_view text) {
-  // The second field is the program's name in parentheses and may contain anything; count from its
-  // end.
-  const size_t name_end = text.rfind(')');
   process_stat stat;
+  // The second field is the program's name in parentheses and may contain anything; the fields
+  // after it follow its end.
+  const size_t name_end = text.rfind(')');
   if (name_end == std::string::npos ||
       !base::SimpleAtoi(text.substr(0, text.find(' ')), &stat.pid)) {
     return std::nullopt;
   }
-  const std::vector<std::string_view> fields =
-      base::StrSplit(text.substr(name_end + 1), ' ', base::SkipEmpty());
-  constexpr size_t first_field = 3;  // proc(5) counts from 1
-  if (fields.size() <= 28 - first_field ||
-      !base::SimpleAtoi(fields[4 - first_field], &stat.parent) ||
-      !base::SimpleAtoi(fields[20 - first_field], &stat.threads) ||
-      !base::SimpleAtoi(fields[22 - first_field], &stat.start_time) ||
-      !base::SimpleAtoi(fields[28 - first_field], &stat.image)) {
-    return std::nullopt;
+  text.remove_prefix(name_end + 1);
+  // The numbers of the fields are those of proc(5).
+  for (int number = 3; number <= 28; ++number) {
+    const size_t begin = text.find_first_not_of(' ');
+    if (begin == std::string_view::npos) return std::nullopt;
+    text.remove_prefix(begin);
+    const std::string_view field = text.substr(0, text.find(' '));
+    text.remove_prefix(field.size());
+    bool is_number = true;
+    switch (number) {
+      case 3:
+        stat.state = field[0];
+        break;
+      case 4:
+        is_number = base::SimpleAtoi(field, &stat.parent);
+        break;
+      case 20:
+        is_number = base::SimpleAtoi(field, &stat.threads);
+        break;
+      case 22:
+        is_number = base::SimpleAtoi(field, &stat.start_time);
+        break;
+      case 28:
+        is_number = base::SimpleAtoi(field, &stat.image);
+        break;
+      default:
+        break;
+    }
+    if (!is_number) return std::nullopt;
   }
-  stat.state = fields[0][0];
   return stat;
 }
 
-std::string path_of_stat(std::string_view process) {
-  return base::StrCat("/proc/", process, "/stat");
+// The state of the process whose folder in /proc has this name; nullopt: errno says why.
+std::optional<process_stat> read_stat(const char* process) {
+  char path[64];
+  std::snprintf(path, sizeof path, "/proc/%s/stat", process);
+  char buffer[2048];  // 52 numbers and a name of at most 64 bytes
+  const std::optional<std::string_view> text = io::read_file(path, buffer, sizeof buffer);
+  if (!text) return std::nullopt;
+  const std::optional<process_stat> stat = parse_stat(*text);
+  // The file of a process that ends just now may be empty.
+  if (!stat) errno = ESRCH;
+  return stat;
 }
 
-std::optional<process_stat> read_stat(std::string_view process) {
-  const std::optional<std::string> text = io::read_file(path_of_stat(process));
-  return text ? parse_stat(*text) : std::nullopt;
+std::optional<process_stat> read_stat(int64_t pid) {
+  char name[24];
+  std::snprintf(name, sizeof name, "%lld", static_cast<long long>(pid));
+  return read_stat(name);
 }
 
 // The process that holds a flock on the file; 0: unknown. A line of /proc/locks is "1: FLOCK
@@ -94,7 +124,7 @@ bool has_variable(std::string_view environment, std::string_view variable) {
 }  // namespace
 
 std::optional<process_id> find_process(int64_t pid) {
-  const std::optional<process_stat> stat = read_stat(base::StrCat(pid));
+  const std::optional<process_stat> stat = read_stat(pid);
   if (!stat) return std::nullopt;
   return process_id{pid, stat->start_time, stat->image};
 }
@@ -106,11 +136,10 @@ process_id this_process() {
 
 bool is_alive(const process_id& process) {
   if (process.start_time == 0) return true;
-  const std::optional<std::string> text = io::read_file(path_of_stat(base::StrCat(process.pid)));
+  const std::optional<process_stat> stat = read_stat(process.pid);
   // Another error, such as EMFILE, is this process's own.
-  if (!text) return errno != ENOENT && errno != ESRCH;
-  const std::optional<process_stat> stat = parse_stat(*text);
-  if (!stat || stat->start_time != process.start_time) return false;
+  if (!stat) return errno != ENOENT && errno != ESRCH;
+  if (stat->start_time != process.start_time) return false;
   // The kernel shows 0 where this process may not look.
   if (process.image != 0 && stat->image != 0 && stat->image != process.image) return false;
   // A process whose first thread has ended is shown as a zombie although other threads may run.
@@ -123,7 +152,7 @@ std::string describe_lock_holder(int fd) {
   if (::fstat(fd, &file) != 0) return "";
   const int64_t pid = find_lock_holder(file);
   if (pid <= 0) return "";
-  const std::optional<process_stat> holder = read_stat(base::StrCat(pid));
+  const std::optional<process_stat> holder = read_stat(pid);
   const bool is_stopped = holder && (holder->state == 'T' || holder->state == 't');
   return base::StrCat("process ", pid, is_stopped ? ", which is stopped" : "");
 }
@@ -151,7 +180,7 @@ std::optional<process_id> ancestor_without(const std::string& variable) {
     // If the environment is unreadable, the process belongs to another user (a daemon of the batch
     // system) and is not a wrapper of this job.
     if (!environment || !has_variable(*environment, variable)) return find_process(pid);
-    const std::optional<process_stat> stat = read_stat(base::StrCat(pid));
+    const std::optional<process_stat> stat = read_stat(pid);
     if (!stat) return std::nullopt;
     pid = stat->parent;
   }

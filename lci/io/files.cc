@@ -22,6 +22,15 @@ std::vector<std::string> list(unique_fd directory) {
   return names;
 }
 
+// Bytes read; 0: the end of the file. (close() of a file that was only read leaves errno alone.)
+std::optional<size_t> read_some(int fd, char* buffer, size_t size) {
+  for (;;) {
+    const ssize_t got = ::read(fd, buffer, size);
+    if (got >= 0) return static_cast<size_t>(got);
+    if (errno != EINTR) return std::nullopt;
+  }
+}
+
 constexpr int directory_flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 }  // namespace
@@ -31,15 +40,22 @@ std::optional<std::string> read_file(const std::string& path) {
   if (!fd) return std::nullopt;
   std::string text;
   char block[4096];
-  for (;;) {
-    const ssize_t got = ::read(fd.get(), block, sizeof(block));
-    if (got == 0) return text;
-    if (got > 0) {
-      text.append(block, static_cast<size_t>(got));
-    } else if (errno != EINTR) {
-      return std::nullopt;  // close() of a file that was only read leaves errno alone
-    }
+  while (const std::optional<size_t> got = read_some(fd.get(), block, sizeof block)) {
+    if (*got == 0) return text;
+    text.append(block, *got);
   }
+  return std::nullopt;
+}
+
+std::optional<std::string_view> read_file(const char* path, char* buffer, size_t size) {
+  const unique_fd fd(::open(path, O_RDONLY | O_CLOEXEC));
+  if (!fd) return std::nullopt;
+  size_t filled = 0;
+  while (const std::optional<size_t> got = read_some(fd.get(), buffer + filled, size - filled)) {
+    filled += *got;
+    if (*got == 0 || filled == size) return std::string_view(buffer, filled);
+  }
+  return std::nullopt;
 }
 
 std::vector<std::string> list_directory(const std::string& path) {

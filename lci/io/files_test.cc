@@ -23,6 +23,17 @@ TEST(Files, AFileIsReadWhole) {
   EXPECT_NE(read_file("/proc/self/stat").value_or(""), "");
 }
 
+TEST(Files, TheBeginningOfAFileIsReadIntoABuffer) {
+  const std::string path = testing::TempDir() + "beginning";
+  std::ofstream(path, std::ios::binary) << "0123456789";
+  char buffer[16];
+  EXPECT_EQ(read_file(path.c_str(), buffer, sizeof buffer), "0123456789");
+  EXPECT_EQ(read_file(path.c_str(), buffer, 10), "0123456789");
+  EXPECT_EQ(read_file(path.c_str(), buffer, 4), "0123");
+  EXPECT_EQ(read_file((path + "/no").c_str(), buffer, 4), std::nullopt);
+  EXPECT_EQ(errno, ENOTDIR);
+}
+
 TEST(Files, ErrnoSaysWhyAFileIsNotRead) {
   EXPECT_EQ(read_file(testing::TempDir() + "no/such"), std::nullopt);
   EXPECT_EQ(errno, ENOENT);
