@@ -242,7 +242,7 @@ void thread_call::broadcast(void* buffer, size_t bytes, int root) {
     make_room(std::max(bytes, sizeof(void*)));
     void* const sent =
         is_here ? team_.places[team_.thread_of(number_of_root)].current.recvbuf : buffer;
-    if (by_room && is_here) std::memcpy(room(), sent, bytes);
+    if (by_room && is_here && bytes > 0) std::memcpy(room(), sent, bytes);
     source = by_room ? room() : sent;
     if (ranks() > 1) of_ranks(broadcast_x(source, bytes, root_rank))();
     if (!by_room) std::memcpy(room(), &source, sizeof source);
