@@ -75,6 +75,7 @@ set(LCI_SOURCES
   lci/observe/call_site.cc
   lci/observe/counter_table.cc
   lci/observe/event.cc
+  lci/observe/findings.cc
   lci/observe/job_report.cc
   lci/observe/observer.cc
   lci/observe/rank_report.cc
@@ -311,6 +312,7 @@ set(LCRUN_SOURCES
   lci/io/framing.cc
   lci/io/handshake.cc
   lci/io/socket.cc
+  lci/observe/findings.cc
   lci/observe/job_report.cc
   lci/observe/rank_report.cc
   tools/cli/help.cc

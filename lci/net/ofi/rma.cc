@@ -123,8 +123,8 @@ error_t rma::post_native(const op& operation) {
   started->user_context = operation.context;
   const region_table::region& local = regions_.at(operation.local);
   const uint64_t address = operation.remote.base + operation.remote_offset;
-  const uint64_t key = mode_ == rma_mode::native ? operation.remote.key
-                                                 : region_table::key_of(operation.remote);
+  const uint64_t key =
+      mode_ == rma_mode::native ? operation.remote.key : region_table::key_of(operation.remote);
   int64_t code;
   if (operation.kind == op_kind::get) {
     code = fi_read(core_.ep, operation.buffer, operation.size,
