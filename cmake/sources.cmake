@@ -10,6 +10,7 @@ set(LCI_SOURCES
   lci/base/rank_list.cc
   lci/base/status.cc
   lci/base/strings.cc
+  lci/base/system.cc
   lci/base/thread_number.cc
   lci/base/wakeup.cc
   lci/boot/bootstrap.cc
@@ -75,6 +76,7 @@ set(LCI_SOURCES
   lci/observe/call_site.cc
   lci/observe/counter_table.cc
   lci/observe/event.cc
+  lci/observe/findings.cc
   lci/observe/job_report.cc
   lci/observe/observer.cc
   lci/observe/rank_report.cc
@@ -97,7 +99,6 @@ set(LCI_SOURCES
   lci/runtime/check/checker.cc
   lci/runtime/check/dropped_retries.cc
   lci/runtime/check/posted_operation.cc
-  lci/runtime/collective/agreement.cc
   lci/runtime/collective/barrier_broadcast.cc
   lci/runtime/collective/blocks.cc
   lci/runtime/collective/call.cc
@@ -105,6 +106,7 @@ set(LCI_SOURCES
   lci/runtime/collective/group_operations.cc
   lci/runtime/collective/hierarchy.cc
   lci/runtime/collective/hierarchy_reduce.cc
+  lci/runtime/collective/neighbor_check.cc
   lci/runtime/collective/persistent.cc
   lci/runtime/collective/plan.cc
   lci/runtime/collective/reduce.cc
@@ -114,8 +116,8 @@ set(LCI_SOURCES
   lci/runtime/completion/graph.cc
   lci/runtime/completion/impl.cc
   lci/runtime/completion/signal.cc
-  lci/runtime/core/agreement.cc
   lci/runtime/core/attributes.cc
+  lci/runtime/core/common_settings.cc
   lci/runtime/core/counter_sums.cc
   lci/runtime/core/errors.cc
   lci/runtime/core/live.cc
@@ -293,6 +295,7 @@ set(LCRUN_SOURCES
   lci/base/rank_list.cc
   lci/base/status.cc
   lci/base/strings.cc
+  lci/base/system.cc
   lci/boot/bootstrap.cc
   lci/boot/bootstrap_state.cc
   lci/boot/file_log.cc
@@ -311,6 +314,7 @@ set(LCRUN_SOURCES
   lci/io/framing.cc
   lci/io/handshake.cc
   lci/io/socket.cc
+  lci/observe/findings.cc
   lci/observe/job_report.cc
   lci/observe/rank_report.cc
   tools/cli/help.cc

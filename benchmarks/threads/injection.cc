@@ -104,7 +104,6 @@ class injection {
   }
 
   // ---- who sends
-  // ---------------------------------------------------------------------------------
 
   void send() {
     char bytes[message_size] = {};
@@ -117,7 +116,6 @@ class injection {
   }
 
   // ---- who receives
-  // ------------------------------------------------------------------------------
 
   // The count of a thread, as far as it has reported it to the others.
   class own_count {
@@ -167,7 +165,6 @@ class injection {
   }
 
   // ---- alone
-  // -------------------------------------------------------------------------------------
 
   // Thread 0: sends as much as there is room for, which then all threads take.
   void fill_and_take() {

@@ -2,13 +2,13 @@
 
 #include <unistd.h>
 
-#include <cerrno>
 #include <string>
 #include <string_view>
 
 #include "lci/base/env.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 
 namespace lci::base {
 namespace {
@@ -60,16 +60,7 @@ void log_line(log_level level, std::string_view message) {
   const std::string origin = rank == no_rank ? "lci " : StrCat("lci[rank ", rank, "] ");
   const std::string line =
       StrCat(origin, level_names[static_cast<int>(level)].name, ": ", message, "\n");
-  const char* next = line.data();
-  size_t left = line.size();
-  while (left > 0) {  // more than one round only if a signal or a full pipe cuts the line
-    const ssize_t written = write(STDERR_FILENO, next, left);
-    if (written < 0 && errno != EINTR) return;
-    if (written > 0) {
-      next += written;
-      left -= static_cast<size_t>(written);
-    }
-  }
+  write_all(STDERR_FILENO, line);
 }
 
 }  // namespace lci::base

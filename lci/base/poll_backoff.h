@@ -141,12 +141,18 @@ class poll_backoff {
       moved ? reset() : idle();
       return moved;
     }
+    return poll_timed(device, poll_once, [this](time_point) { yield(); });
+  }
+  // The same for a timed poll. Calls yield_now(begin), which must yield or stay, where a yield is
+  // due; `begin`: when the poll began.
+  template <class Poll, class Yield>
+  bool poll_timed(const void* device, const Poll& poll_once, const Yield& yield_now) {
     const time_point begin = std::chrono::steady_clock::now();
     const bool moved = poll_once();
     if (moved) {
       reset();
     } else if (idle(device, begin, std::chrono::steady_clock::now())) {
-      yield();
+      yield_now(begin);
     }
     return moved;
   }

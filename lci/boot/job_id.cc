@@ -35,4 +35,10 @@ bool is_job_id_text(std::string_view text) {
                      [](char c) { return base::ascii_isalnum(c) || c == '_' || c == '-'; });
 }
 
+base::Status check_job_id(std::string_view what, std::string_view text) {
+  if (is_job_id_text(text)) return base::OkStatus();
+  return base::InvalidArgumentError(
+      base::StrCat(what, "\"", text, "\": only letters, digits, _ and - are accepted"));
+}
+
 }  // namespace lci::boot

@@ -6,6 +6,8 @@
 #include <string>
 #include <string_view>
 
+#include "lci/base/status.h"
+
 namespace lci::boot {
 
 // Returns `digits` random hexadecimal digits from the kernel.
@@ -26,6 +28,8 @@ std::string make_job_id(std::string_view prefix);
 
 // True if `text` consists of [A-Za-z0-9_-] only.
 bool is_job_id_text(std::string_view text);
+// An error that names the text, after `what`, if it is none.
+base::Status check_job_id(std::string_view what, std::string_view text);
 
 }  // namespace lci::boot
 

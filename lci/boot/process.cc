@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/io/files.h"
 
 namespace lci::boot {
@@ -163,11 +164,9 @@ std::string process_domain() {
 }
 
 std::string node_name() {
-  char host[256] = {};
-  ::gethostname(host, sizeof host - 1);
   struct stat shm = {};
   const uint64_t shm_device = ::stat("/dev/shm", &shm) == 0 ? shm.st_dev : 0;
-  return base::StrCat(host, "/", boot_id(), "/", shm_device);
+  return base::StrCat(base::host_name(), "/", boot_id(), "/", shm_device);
 }
 
 std::optional<process_id> ancestor_without(const std::string& variable) {

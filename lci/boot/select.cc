@@ -63,10 +63,7 @@ base::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
   options.job_id = base::env_string("LCI_JOB_ID", "");
   options.position = job.position;
   options.timeout = timeout;
-  if (!is_job_id_text(options.job_id)) {
-    return base::InvalidArgumentError(base::StrCat(
-        "LCI_JOB_ID=\"", options.job_id, "\": only letters, digits, _ and - are accepted"));
-  }
+  if (base::Status bad = check_job_id("LCI_JOB_ID=", options.job_id); !bad.ok()) return bad;
   if (job.several_nodes && !job.job_is_global) {
     return base::InvalidArgumentError(
         base::StrCat(job.launcher,

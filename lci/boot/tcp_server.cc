@@ -189,10 +189,7 @@ base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(io::unique_fd list
                                                    " bytes; at most ", io::max_token_size,
                                                    " are accepted"));
   }
-  if (!is_job_id_text(job.job_id)) {
-    return base::InvalidArgumentError(
-        base::StrCat("job id \"", job.job_id, "\": only letters, digits, _ and - are accepted"));
-  }
+  if (base::Status bad = check_job_id("job id ", job.job_id); !bad.ok()) return bad;
   base::StatusOr<std::string> address = io::local_address(listener.get());
   if (!address.ok()) return address.status();
   if (job.token.empty() && !io::is_loopback(listener.get())) {

@@ -12,9 +12,7 @@ bool allgatherv::step() {
   const block_layout::block& own = received_.of(rank());
   switch (stage_) {
     case 0:
-      if (!may_offer(own.size)) return false;
-      offer(sendbuf_, own.size);
-      publish(offered);
+      if (!offer_and_publish(sendbuf_, own.size)) return false;
       if (recvbuf_ + own.offset != sendbuf_) {
         base::copy_bytes(recvbuf_ + own.offset, sendbuf_, own.size);
       }

@@ -107,6 +107,34 @@ class operation {
   // Once, before the first publish(). What place_of() says is in memory must not change until the
   // other ranks have read it.
   void offer(const void* data, size_t size);
+  // offer() and publish(offered), where may_offer(). Returns whether it did.
+  bool offer_and_publish(const void* data, size_t size) {
+    if (!may_offer(size)) return false;
+    offer(data, size);
+    publish(offered);
+    return true;
+  }
+  // step() of an operation in which every rank offers `size` bytes and uses what all have offered.
+  // Calls meanwhile() before it waits for the other ranks, and then use().
+  template <class Meanwhile, class Use>
+  bool offer_and_use(const void* data, size_t size, const Meanwhile& meanwhile, const Use& use) {
+    switch (stage_) {
+      case 0:
+        if (!offer_and_publish(data, size)) return false;
+        meanwhile();
+        stage_ = 1;
+        [[fallthrough]];
+      case 1:
+        if (!have_all_reached(offered)) return false;
+        use();
+        if (place_of(size) != place::in_memory) return true;
+        publish(read);
+        stage_ = 2;
+        [[fallthrough]];
+      default:
+        return have_all_reached(read);
+    }
+  }
   // Where the results will stand that other ranks read.
   void offer_results(const void* address) {
     own_line().recv_address = reinterpret_cast<uintptr_t>(address);

@@ -31,9 +31,7 @@ bool broadcast::step() {
 
 bool broadcast::step_as_root() {
   if (stage_ == 0) {
-    if (!may_offer(size_)) return false;
-    offer(buffer_, size_);
-    publish(offered);
+    if (!offer_and_publish(buffer_, size_)) return false;
     if (place_of(size_) != place::in_memory) return true;
     stage_ = 1;
   }
@@ -44,9 +42,7 @@ bool reduce::step() {
   const bool in_memory = place_of(what_.size) == place::in_memory;
   switch (stage_) {
     case 0:
-      if (!may_offer(what_.size)) return false;
-      offer(what_.sendbuf, what_.size);
-      publish(offered);
+      if (!offer_and_publish(what_.sendbuf, what_.size)) return false;
       if (rank() != root_ && !in_memory) return true;
       stage_ = 1;
       [[fallthrough]];
@@ -141,79 +137,37 @@ bool allreduce::step() {
 }
 
 bool reduce_scatter::step() {
-  const bool in_memory = place_of(total_) == place::in_memory;
-  switch (stage_) {
-    case 0:
-      if (!may_offer(total_)) return false;
-      offer(what_.sendbuf, total_);
-      publish(offered);
-      stage_ = 1;
-      [[fallthrough]];
-    case 1: {
-      if (!have_all_reached(offered)) return false;
-      const char* const own = static_cast<const char*>(what_.sendbuf);
-      combine({total_, what_.item_size, what_.op, own, own + begin_ == what_.recvbuf, size()},
-              begin_, what_.size, static_cast<char*>(what_.recvbuf));
-      if (!in_memory) return true;
-      publish(read);
-      stage_ = 2;
-      [[fallthrough]];
-    }
-    default:
-      return have_all_reached(read);
-  }
+  return offer_and_use(
+      what_.sendbuf, total_, [] {},
+      [this] {
+        const char* const own = static_cast<const char*>(what_.sendbuf);
+        combine({total_, what_.item_size, what_.op, own, own + begin_ == what_.recvbuf, size()},
+                begin_, what_.size, static_cast<char*>(what_.recvbuf));
+      });
 }
 
 bool allgather::step() {
-  const bool in_memory = place_of(size_) == place::in_memory;
-  char* const own = recvbuf_ + size_ * static_cast<size_t>(rank());
-  switch (stage_) {
-    case 0:
-      if (!may_offer(size_)) return false;
-      offer(sendbuf_, size_);
-      publish(offered);
-      if (own != sendbuf_) base::copy_bytes(own, sendbuf_, size_);
-      stage_ = 1;
-      [[fallthrough]];
-    case 1:
-      if (!have_all_reached(offered)) return false;
-      for (int distance = 1; distance < size(); ++distance) {
-        const int from = neighbor(distance);
-        copy(from, size_, 0, size_, recvbuf_ + size_ * static_cast<size_t>(from));
-      }
-      if (!in_memory) return true;
-      publish(read);
-      stage_ = 2;
-      [[fallthrough]];
-    default:
-      return have_all_reached(read);
-  }
+  const auto block_of = [this](int rank) { return recvbuf_ + size_ * static_cast<size_t>(rank); };
+  const auto copy_own = [&] {
+    if (block_of(rank()) != sendbuf_) base::copy_bytes(block_of(rank()), sendbuf_, size_);
+  };
+  return offer_and_use(sendbuf_, size_, copy_own, [&] {
+    for (int distance = 1; distance < size(); ++distance) {
+      const int from = neighbor(distance);
+      copy(from, size_, 0, size_, block_of(from));
+    }
+  });
 }
 
 bool alltoall::step() {
-  const bool in_memory = place_of(total()) == place::in_memory;
   const size_t own = size_ * static_cast<size_t>(rank());
-  switch (stage_) {
-    case 0:
-      if (!may_offer(total())) return false;
-      offer(sendbuf_, total());
-      publish(offered);
-      base::copy_bytes(recvbuf_ + own, sendbuf_ + own, size_);
-      stage_ = 1;
-      [[fallthrough]];
-    case 1:
-      if (!have_all_reached(offered)) return false;
-      for (int distance = 1; distance < size(); ++distance) {
-        const int from = neighbor(distance);
-        copy(from, total(), own, size_, recvbuf_ + size_ * static_cast<size_t>(from));
-      }
-      if (!in_memory) return true;
-      publish(read);
-      stage_ = 2;
-      [[fallthrough]];
-    default:
-      return have_all_reached(read);
-  }
+  const auto copy_own = [&] { base::copy_bytes(recvbuf_ + own, sendbuf_ + own, size_); };
+  return offer_and_use(sendbuf_, total(), copy_own, [&] {
+    for (int distance = 1; distance < size(); ++distance) {
+      const int from = neighbor(distance);
+      copy(from, total(), own, size_, recvbuf_ + size_ * static_cast<size_t>(from));
+    }
+  });
 }
 
 }  // namespace lci::coll

@@ -39,9 +39,7 @@ bool scatter::step() {
 
 bool scatter::step_as_root() {
   if (stage_ == 0) {
-    if (!may_offer(total())) return false;
-    offer(sendbuf_, total());
-    publish(offered);
+    if (!offer_and_publish(sendbuf_, total())) return false;
     const char* const own = sendbuf_ + size_ * static_cast<size_t>(rank());
     if (own != recvbuf_) base::copy_bytes(recvbuf_, own, size_);
     if (place_of(total()) != place::in_memory) return true;

@@ -22,9 +22,7 @@ void scan::combine_own() {
 bool scan::step() {
   switch (stage_) {
     case 0:
-      if (!may_offer(what_.size)) return false;
-      offer(what_.sendbuf, what_.size);
-      publish(offered);
+      if (!offer_and_publish(what_.sendbuf, what_.size)) return false;
       stage_ = 1;
       [[fallthrough]];
     case 1:

@@ -14,6 +14,7 @@
 
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/observe/clock.h"
 #include "lci/observe/job_report.h"
 #include "lci/observe/observer_keys.h"
@@ -49,23 +50,14 @@ void on_signal(int) {
   errno = error;
 }
 
-void write_all(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return;
-    if (written > 0) text.remove_prefix(static_cast<size_t>(written));
-  }
-}
-
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "";
-}
-
 class thread_observer final : public observer {
  public:
   thread_observer(boot::bootstrap& boot, const observer_options& options, int wake)
-      : boot_(boot), options_(options), owner_pid_(::getpid()), wake_(wake), host_(host_name()) {
+      : boot_(boot),
+        options_(options),
+        owner_pid_(::getpid()),
+        wake_(wake),
+        host_(base::host_name()) {
     coarse_clock::advance();
     handle_signal();
     thread_ = start_thread();
@@ -201,7 +193,7 @@ class thread_observer final : public observer {
     alone.reason = base::StrCat(reason, "; this rank alone, as the job is not connected");
     alone.size = boot_.size();
     alone.ranks.push_back(report());
-    write_all(base::StrCat("lci: ", to_text(alone)));
+    base::write_all(STDERR_FILENO, base::StrCat("lci: ", to_text(alone)));
   }
 
   void answer() {
@@ -226,7 +218,7 @@ class thread_observer final : public observer {
         job.silent.push_back({rank, "does not answer"});
       }
     }
-    write_all(base::StrCat("lci: ", to_text(job)));
+    base::write_all(STDERR_FILENO, base::StrCat("lci: ", to_text(job)));
   }
 
   boot::bootstrap& boot_;

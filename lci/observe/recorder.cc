@@ -21,6 +21,7 @@
 #include "lci/base/error_text.h"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 
 namespace lci::observe {
 namespace {
@@ -31,18 +32,13 @@ uint64_t read_clock(clockid_t clock) {
   return static_cast<uint64_t>(now.tv_sec) * 1000000000 + static_cast<uint64_t>(now.tv_nsec);
 }
 
-std::string host_name() {
-  char name[256] = {};
-  return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "";
-}
-
 // CLOCK_MONOTONIC counts from the start of the kernel, with an offset for each time namespace.
 std::string name_of_clock() {
   std::string kernel;
   std::ifstream("/proc/sys/kernel/random/boot_id") >> kernel;
   char space[48] = {};
   const bool has_space = ::readlink("/proc/self/ns/time", space, sizeof(space) - 1) > 0;
-  return base::StrCat(kernel.empty() ? host_name() : kernel, has_space ? " " : "", space);
+  return base::StrCat(kernel.empty() ? base::host_name() : kernel, has_space ? " " : "", space);
 }
 
 // Sets both clocks: of several readings, the one that took the least time in between.
@@ -110,7 +106,7 @@ base::StatusOr<std::unique_ptr<recorder>> recorder::make(const recorder_options&
   identity.pid = ::getpid();
   read_clocks(&identity);
   set_text(identity.job, options.job);
-  set_text(identity.host, host_name());
+  set_text(identity.host, base::host_name());
   set_text(identity.program, program_invocation_short_name);
   set_text(identity.clock, name_of_clock());
   identity.sum = sum_of(&identity, offsetof(recording_identity, sum));

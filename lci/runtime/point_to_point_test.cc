@@ -54,7 +54,6 @@ const size_t sizes[] = {0,
                         (4 << 20) + 1};
 
 // ---- send and receive
-// -------------------------------------------------------------------------------
 
 TEST_P(PointToPoint, EverySizeWhoeverComesFirst) {
   run(ranks(), [](rank_under_test& self) {
@@ -380,7 +379,6 @@ TEST_P(PointToPoint, AnswersAsAskedFor) {
 }
 
 // ---- threads
-// ----------------------------------------------------------------------------------------
 
 TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
   constexpr int threads = 8;

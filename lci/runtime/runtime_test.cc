@@ -269,7 +269,6 @@ TEST_P(Ranks, ADevicePerThread) {
 }
 
 // ---- one rank is enough for the rest
-// -------------------------------------------------------------
 
 TEST(Post, AnswersAsAskedFor) {
   run_job(1, [](runtime_t runtime) {

@@ -12,7 +12,6 @@
 namespace {
 
 // ---- types
-// ----------------------------------------------------------------------------------------
 
 static_assert(std::is_same_v<lci::tag_t, uint64_t> && std::is_same_v<lci::rcomp_t, uint32_t>);
 static_assert(std::is_same_v<lci::net_imm_data_t, uint32_t>);
@@ -81,7 +80,6 @@ void test_error_types() {
 }
 
 // ---- resources
-// ------------------------------------------------------------------------------------
 
 template <class Resource>
 void expect_name(Resource resource, const char* name, void* context) {
@@ -222,7 +220,6 @@ void test_resources() {
 }
 
 // ---- completion objects
-// ---------------------------------------------------------------------------
 
 struct own_comp : lci::comp_impl_t {
   void signal(lci::status_t status) override { seen += status.size; }
@@ -275,7 +272,6 @@ void test_completion_objects() {
 }
 
 // ---- operations
-// -----------------------------------------------------------------------------------
 
 void test_operations() {
   const int rank = lci::get_rank_me();
@@ -385,7 +381,6 @@ void test_operations() {
 }
 
 // ---- the network by itself
-// ------------------------------------------------------------------------
 
 void test_network() {
   const int n = lci::get_rank_n();

@@ -7,8 +7,8 @@
 #include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
 #include "lci/boot/scoped.h"
-#include "lci/runtime/core/agreement.h"
 #include "lci/runtime/core/attributes.h"
+#include "lci/runtime/core/common_settings.h"
 #include "lci/runtime/instance/runtime.h"
 #include "tools/info/print.h"
 
@@ -48,7 +48,7 @@ void start(boot::bootstrap& boot, job_info* job) {
 }  // namespace
 
 base::StatusOr<job_info> collect_job(boot::bootstrap& boot, const base::StatusOr<info>& own) {
-  rt::agreement all;
+  rt::common_settings all;
   if (own.ok()) {
     for (const attribute_info& each : own->attributes) all.attribute(each.name, each.value);
   }

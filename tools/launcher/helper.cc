@@ -13,6 +13,7 @@
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/io/connector.h"
 #include "lci/io/framed_connection.h"
 #include "lci/io/socket.h"
@@ -158,7 +159,7 @@ wire::hello helper::hello() const {
   wire::hello hello;
   hello.node = request_.node;
   hello.nodes = by_hand_ != nullptr ? static_cast<uint32_t>(by_hand_->nodes) : 0;
-  hello.host = host_name();
+  hello.host = base::host_name();
   hello.processors = static_cast<uint32_t>(allowed_processors().size());
   return hello;
 }
@@ -240,7 +241,7 @@ void helper::signaled(int signal) {
     stop(128 + signal, base::StrCat("ended by signal ", signal));
   } else {
     // lcrun ends the job on all hosts.
-    failed(128 + signal, base::StrCat("lcrun on ", host_name(), " received signal ", signal,
+    failed(128 + signal, base::StrCat("lcrun on ", base::host_name(), " received signal ", signal,
                                       " (SIG", sigabbrev_np(signal), ")"));
   }
 }

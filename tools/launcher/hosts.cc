@@ -1,7 +1,5 @@
 #include "tools/launcher/hosts.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <string_view>
@@ -11,6 +9,7 @@
 #include "lci/base/env.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 
 namespace lci::launcher {
 namespace {
@@ -233,8 +232,7 @@ base::StatusOr<std::vector<host_slots>> parse_slurm(std::string_view nodes,
 
 bool is_this_host(std::string_view name) {
   if (name == "localhost" || name == "127.0.0.1" || name == "::1") return true;
-  char own[256] = {};
-  if (gethostname(own, sizeof(own) - 1) != 0) return false;
+  const std::string own = base::host_name();
   const std::string_view full = own;
   const std::string_view own_short = full.substr(0, full.find('.'));
   return name == full || name == own_short ||

@@ -9,6 +9,7 @@
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 
 namespace lci::launcher {
 
@@ -40,7 +41,7 @@ void job_output::add(int rank, const std::string& host, int stream, std::string_
   if (!format_.directory.empty()) {
     const std::string path = output_file(format_.directory, rank, stream);
     const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
-    write_all(fd, bytes);
+    base::write_all(fd, bytes);
     if (fd >= 0) close(fd);
   } else if (format_.by_line()) {
     add_lines(rank, host, stream, bytes);

@@ -6,6 +6,7 @@
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "tools/launcher/helper.h"
 #include "tools/launcher/job.h"
 #include "tools/launcher/options.h"
@@ -33,7 +34,7 @@ int main(int argc, char** argv) {
   if (!options.ok()) return refuse(options.status(), usage_exit_code);
   if (options->wanted != lci::cli::request::run) {
     const bool is_help = options->wanted == lci::cli::request::help;
-    write_all(STDOUT_FILENO, is_help ? help_text() : version_text());
+    lci::base::write_all(STDOUT_FILENO, is_help ? help_text() : version_text());
     return 0;
   }
   for (const std::string& name : unknown_variables(environ)) {
@@ -60,7 +61,7 @@ int main(int argc, char** argv) {
     }
   }
   if (options->dry_run) {
-    write_all(STDOUT_FILENO, describe(*plan, *options));
+    lci::base::write_all(STDOUT_FILENO, describe(*plan, *options));
     return 0;
   }
   return run_job(*options, *plan);

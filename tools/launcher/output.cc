@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 
 namespace lci::launcher {
 
@@ -69,16 +70,9 @@ std::string timestamp() {
   return base::StrCat(std::string_view(text, size), ".", thousandths.substr(1), " ");
 }
 
-void write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return;
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
+void say(std::string_view line) {
+  base::write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n"));
 }
-
-void say(std::string_view line) { write_all(STDERR_FILENO, base::StrCat("lcrun: ", line, "\n")); }
 
 std::string printable(std::string_view text) {
   std::string result(text);

@@ -66,9 +66,6 @@ class line_splitter {
 // The local time, such as "2026-01-31 23:59:59.123 ".
 std::string timestamp();
 
-// Writes all bytes to a descriptor in blocking mode, unless its reader is gone.
-void write_all(int fd, std::string_view bytes);
-
 // Writes a line for the user to stderr.
 void say(std::string_view line);
 

@@ -14,18 +14,13 @@
 #include "lci/base/env.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/io/files.h"
 #include "lci/io/handshake.h"
 #include "tools/launcher/agent.h"
 #include "tools/launcher/hosts.h"
 
 namespace lci::launcher {
-std::string host_name() {
-  char name[256] = {};
-  if (gethostname(name, sizeof(name) - 1) != 0) return "localhost";
-  return name;
-}
-
 namespace {
 
 // Returns the hosts that the user or Slurm names. Empty: none, so the job runs on this machine.
@@ -87,7 +82,7 @@ base::Status plan_by_hand(const launch_options& options, int said_ranks, job_pla
     return base::InvalidArgumentError("--node-rank 0 needs -n or --ppn: how many ranks to start");
   }
   const int ranks = said_ranks > 0 ? said_ranks : options.per_host * options.nodes;
-  std::vector<host_slots> hosts = {{host_name(), 1}};
+  std::vector<host_slots> hosts = {{base::host_name(), 1}};
   for (int node = 1; node < options.nodes; ++node)
     hosts.push_back({base::StrCat("node ", node), 1});
   // Evenly; with --ppn, the first hosts are filled.
@@ -120,7 +115,7 @@ base::Status plan_hosts(const launch_options& options, job_plan* job) {
   base::StatusOr<std::vector<host_slots>> hosts = find_hosts(options, &default_agent_text);
   if (!hosts.ok()) return hosts.status();
   const bool has_list = !hosts->empty();
-  if (!has_list) hosts->push_back({host_name(), 1});
+  if (!has_list) hosts->push_back({base::host_name(), 1});
   if (options.nodes > static_cast<int>(hosts->size())) {
     return base::InvalidArgumentError(base::StrCat(
         "--nnodes ", options.nodes, ", but ",

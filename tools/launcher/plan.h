@@ -86,8 +86,6 @@ void set_variable(std::vector<std::string>* environment, const std::string& assi
 void set_variables(std::vector<std::string>* environment,
                    const std::vector<std::string>& assignments);
 
-std::string host_name();
-
 // LCI_BOOT_TOKEN, the secret of hosts that are started by hand; empty if not set.
 base::StatusOr<std::string> token_by_hand();
 

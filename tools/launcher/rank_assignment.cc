@@ -9,6 +9,7 @@
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "tools/launcher/binding.h"
 #include "tools/launcher/orphan_reaper.h"
 #include "tools/launcher/plan.h"
@@ -138,7 +139,7 @@ bool is_valid(const rank_assignment& assigned) {
 }
 
 void complete(rank_assignment* assigned) {
-  assigned->host = host_name();
+  assigned->host = base::host_name();
   const std::vector<std::string> added = std::exchange(assigned->environment, {});
   for (char* const* entry = environ; *entry != nullptr; ++entry) {
     assigned->environment.push_back(*entry);

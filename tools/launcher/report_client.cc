@@ -11,6 +11,7 @@
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/io/socket.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/report_directory.h"
@@ -103,8 +104,8 @@ int print_report(const launch_options& options) {
   const std::string text =
       report.ok() ? *report : base::StrCat("lcrun: ", report.status().message());
   const bool is_complete = !text.empty() && text.back() == '\n';
-  write_all(report.ok() ? STDOUT_FILENO : STDERR_FILENO,
-            base::StrCat(text, is_complete ? "" : "\n"));
+  base::write_all(report.ok() ? STDOUT_FILENO : STDERR_FILENO,
+                  base::StrCat(text, is_complete ? "" : "\n"));
   return report.ok() ? 0 : 1;
 }
 

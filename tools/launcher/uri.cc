@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/io/files.h"
 #include "lci/io/socket.h"
 #include "tools/launcher/output.h"
@@ -71,7 +72,7 @@ base::StatusOr<job_address> parse_uri(std::string_view text) {
 base::Status write_uri(const std::string& path, const job_address& at) {
   const std::string line = format_uri(at) + "\n";
   if (path == "-") {
-    write_all(STDOUT_FILENO, line);
+    base::write_all(STDOUT_FILENO, line);
     return base::OkStatus();
   }
   // Processes that wait for the file see the whole contents.

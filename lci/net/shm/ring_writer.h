@@ -29,7 +29,7 @@ class alignas(cache_line_size) basic_ring_writer {
     control_ = control;
     cells_ = cells;
     mask_ = (uint64_t{1} << shift) - 1;
-    room_ = mask_ + 1;
+    set_room(0);
     wiped_ = 1;
   }
 
@@ -129,8 +129,16 @@ class alignas(cache_line_size) basic_ring_writer {
     const uint64_t freed = control_->freed.load(std::memory_order_acquire);  // A2
     // The value is a peer's: one that cannot be makes no room.
     if (freed > written_ || freed + mask_ + 1 < room_) return false;
-    room_ = freed + mask_ + 1;
+    set_room(freed);
     return end < room_;
+  }
+
+  // All cells are free except those from `freed` on that have been written.
+  void set_room(uint64_t freed) {
+    room_ = freed + mask_ + 1;
+    // Otherwise a message that the receiver has not read would be wiped, and it would wait for ever.
+    LCI_CHECK(((room_ - 1) & mask_) != (freed & mask_), "the last cell of the room, ", room_ - 1,
+              ", is the first that may be unread, ", freed, ", in a ring of ", mask_ + 1);
   }
 
   // For a message of `span` cells, whose bytes are in place: invariant 2, and then the word.

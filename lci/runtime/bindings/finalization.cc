@@ -31,12 +31,18 @@ bool finalization::arrivals::has_arrived(int rank) const {
   return arrived_[static_cast<size_t>(rank)].load(std::memory_order_acquire);
 }
 
+namespace {
+void log_failure(const peer_failure_error& failure) {
+  LCI_LOG(error, "while the runtime was being freed: ", failure.what());
+}
+}  // namespace
+
 void finalization::finish() {
   if (!runtime_.any_failed()) {
     try {
       return meet_all();
     } catch (const peer_failure_error& failure) {
-      LCI_LOG(error, "while the runtime was being freed: ", failure.what());
+      log_failure(failure);
     }
   }
   meet_survivors();
@@ -65,7 +71,7 @@ void finalization::outlive_failures(const Step& step) const {
     try {
       return step();
     } catch (const peer_failure_error& failure) {
-      LCI_LOG(error, "while the runtime was being freed: ", failure.what());
+      log_failure(failure);
     }
   }
 }

@@ -91,7 +91,7 @@ class checker {
   // The operation of an object that begin() has returned has not begun.
   void cancel(comp_impl_t& begun);
 
-  // Ranks that call different collective operations (collective/agreement.h).
+  // Ranks that call different collective operations (collective/neighbor_check.h).
   void report_disagreement(const std::string& text) { report(kind::disagreement, text); }
 
   // Before the network is given these bytes of an operation that had to wait in the backlog.

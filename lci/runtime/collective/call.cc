@@ -7,7 +7,7 @@
 
 #include "lci/base/strings.h"
 #include "lci/runtime/check/checker.h"
-#include "lci/runtime/collective/agreement.h"
+#include "lci/runtime/collective/neighbor_check.h"
 #include "lci/runtime/collective/recorder.h"
 #include "lci/runtime/device/poll.h"
 
@@ -44,11 +44,14 @@ collective_call::collective_call(const target& where, group_impl_t* group, match
   if (comp == COMP_NULL_RETRY) {
     throw std::invalid_argument(base::StrCat("lci: ", name(), ": comp is COMP_NULL_RETRY"));
   }
-  if (comp_ == nullptr && inside_progress() && size() > 1) {
-    throw std::logic_error(base::StrCat("lci: ", name(),
-                                        " would have to wait inside a handler, which it may not; "
-                                        "give it a comp"));
-  }
+  if (comp_ == nullptr) refuse_wait_in_handler("", "give it a comp");
+}
+
+void collective_call::refuse_wait_in_handler(const char* inside, const char* instead) const {
+  if (!inside_progress() || size() == 1) return;
+  throw std::logic_error(base::StrCat("lci: ", inside, name(),
+                                      " would have to wait inside a handler, which it may not; ",
+                                      instead));
 }
 
 void collective_call::begin(coll::signature called, reduce_op_t op) {

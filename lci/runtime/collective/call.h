@@ -158,6 +158,9 @@ class collective_call {
 
   // Throws std::runtime_error if it is known that another rank calls another operation.
   void check_agreement() const;
+  // Throws std::logic_error if this thread is inside a handler and other ranks take part. `inside`:
+  // the call that starts the operation, with a colon, or empty; `instead`: what the program can do.
+  void refuse_wait_in_handler(const char* inside, const char* instead) const;
   // Throws peer_failure_error if a rank has failed.
   void check_peers() const;
   // The same once the operation has failed: a rank may be gone that progress() has not named yet.

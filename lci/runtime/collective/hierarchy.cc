@@ -59,6 +59,27 @@ void copy_blocks(plan* p, char* to, const coll::block_layout& to_blocks, const c
   }
 }
 
+// Equal blocks of a gather or scatter, and the room for them in the plan of this rank: the root has
+// those of all hosts there, another leader those of its own.
+struct rooted_blocks {
+  rooted_blocks(const hierarchy& hosts, int ranks, size_t size, bool root)
+      : asked(equal_blocks(ranks, size)),
+        packed(by_host(hosts, asked)),
+        per_host(blocks_of_hosts(hosts, asked)),
+        is_root(root),
+        in_place(is_root && hosts.is_in_order()),
+        room(in_place  ? 0
+             : is_root ? static_cast<size_t>(ranks) * size
+                       : per_host.of(hosts.own_host()).size) {}
+
+  const coll::block_layout asked;     // as the program has them
+  const coll::block_layout packed;    // one host behind the other
+  const coll::block_layout per_host;  // all of a host
+  const bool is_root;
+  const bool in_place;  // they lie in the program's buffer as they travel
+  const size_t room;
+};
+
 }  // namespace
 
 bool barrier_by_hosts(collective_call* call) {
@@ -93,39 +114,31 @@ bool gather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, 
                      int root) {
   const hierarchy* const hosts = call->by_hosts(size, coll::most_copied_in_area);
   if (hosts == nullptr || size == 0 || size > most_through_leaders) return false;
-  const coll::block_layout asked = equal_blocks(call->size(), size);
-  const coll::block_layout packed = by_host(*hosts, asked);
-  const coll::block_layout per_host = blocks_of_hosts(*hosts, asked);
+  const rooted_blocks blocks(*hosts, call->size(), size, call->rank() == root);
   const int own = hosts->own_host();
-  const bool is_root = call->rank() == root;
-  const bool in_place = is_root && hosts->is_in_order();
-  const size_t all = static_cast<size_t>(call->size()) * size;
-  host_plan p(call, *hosts, 1,
-              in_place  ? 0
-              : is_root ? all
-                        : per_host.of(own).size,
-              host_plan::first_or_root(*hosts, root));
-  // The root has the blocks of all hosts there, another leader those of its own.
-  char* const work = in_place ? static_cast<char*>(recvbuf) : p.steps.room();
-  char* const here = is_root ? work + per_host.of(own).offset : work;
+  host_plan p(call, *hosts, 1, blocks.room, host_plan::first_or_root(*hosts, root));
+  char* const work = blocks.in_place ? static_cast<char*>(recvbuf) : p.steps.room();
+  char* const here = blocks.is_root ? work + blocks.per_host.of(own).offset : work;
   p.steps.meet<coll::gather>(0, sendbuf, here, size, p.leader_index());
   if (!p.is_leader()) {
     p.steps.run();
     return true;
   }
   const int root_host = hosts->host_of(root);
-  if (!is_root) {
+  if (!blocks.is_root) {
     p.among_leaders(
-        [&](plan* leaders) { leaders->send(root_host, here, per_host.of(own).size, 0); });
+        [&](plan* leaders) { leaders->send(root_host, here, blocks.per_host.of(own).size, 0); });
   } else {
     // At once: the blocks of this host arrive meanwhile.
     for (int h = 0; h < hosts->hosts(); ++h) {
       if (h == own) continue;
-      p.steps.receive(hosts->places_on(h).front(), work + per_host.of(h).offset,
-                      per_host.of(h).size, 0);
+      p.steps.receive(hosts->places_on(h).front(), work + blocks.per_host.of(h).offset,
+                      blocks.per_host.of(h).size, 0);
     }
     p.steps.then();
-    if (!in_place) copy_blocks(&p.steps, static_cast<char*>(recvbuf), asked, work, packed);
+    if (!blocks.in_place) {
+      copy_blocks(&p.steps, static_cast<char*>(recvbuf), blocks.asked, work, blocks.packed);
+    }
   }
   p.steps.run();
   return true;
@@ -136,34 +149,25 @@ bool scatter_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf,
   const hierarchy* const hosts =
       call->by_hosts(size * static_cast<size_t>(call->size()), coll::most_copied_in_area);
   if (hosts == nullptr || size == 0 || size > most_through_leaders) return false;
-  const coll::block_layout asked = equal_blocks(call->size(), size);
-  const coll::block_layout packed = by_host(*hosts, asked);
-  const coll::block_layout per_host = blocks_of_hosts(*hosts, asked);
+  const rooted_blocks blocks(*hosts, call->size(), size, call->rank() == root);
   const int own = hosts->own_host();
-  const bool is_root = call->rank() == root;
-  const bool in_place = is_root && hosts->is_in_order();
-  const size_t all = static_cast<size_t>(call->size()) * size;
-  host_plan p(call, *hosts, 1,
-              in_place  ? 0
-              : is_root ? all
-                        : per_host.of(own).size,
-              host_plan::first_or_root(*hosts, root));
+  host_plan p(call, *hosts, 1, blocks.room, host_plan::first_or_root(*hosts, root));
   const char* here = p.steps.room();
-  if (is_root) {
+  if (blocks.is_root) {
     const char* work = static_cast<const char*>(sendbuf);
-    if (!in_place) {
-      copy_blocks(&p.steps, p.steps.room(), packed, work, asked);
+    if (!blocks.in_place) {
+      copy_blocks(&p.steps, p.steps.room(), blocks.packed, work, blocks.asked);
       work = p.steps.room();
       p.steps.then();
     }
     for (int h = 0; h < hosts->hosts(); ++h) {
       if (h == own) continue;
-      p.steps.send(hosts->places_on(h).front(), work + per_host.of(h).offset, per_host.of(h).size,
-                   0);
+      p.steps.send(hosts->places_on(h).front(), work + blocks.per_host.of(h).offset,
+                   blocks.per_host.of(h).size, 0);
     }
-    here = work + per_host.of(own).offset;
+    here = work + blocks.per_host.of(own).offset;
   } else if (p.is_leader()) {
-    p.steps.receive(root, p.steps.room(), per_host.of(own).size, 0);
+    p.steps.receive(root, p.steps.room(), blocks.per_host.of(own).size, 0);
     p.steps.then();
   }
   p.steps.meet<coll::scatter>(0, here, recvbuf, size, p.leader_index());

@@ -64,10 +64,8 @@ void persistent_coll_impl_t::check_usable() const {
   const char* const what = "persistent_coll_start";
   if (comp_ != nullptr) {
     rt::checked(comp_, what);
-  } else if (rt::inside_progress() && call_->size() > 1) {
-    throw std::logic_error(base::StrCat("lci: ", what, ": ", call_->name(),
-                                        " would have to wait inside a handler, which it may not; "
-                                        "record it with a comp"));
+  } else {
+    call_->refuse_wait_in_handler("persistent_coll_start: ", "record it with a comp");
   }
   if (call_->group() != nullptr) rt::checked_group(call_->group(), what);
   rt::check_device(call_->device());

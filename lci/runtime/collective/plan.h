@@ -31,7 +31,7 @@ class plan {
   static constexpr uint32_t most_rounds = uint32_t{1} << 26;
 
   // The tag of the messages of round 0 of an operation. No operation is of kind `none`: tags of
-  // that kind are for messages about the operation with that number (agreement.h).
+  // that kind are for messages about the operation with that number (neighbor_check.h).
   static tag_t tag_of(uint64_t number, coll::operation_kind kind);
 
   // `call`, which outlives the plan, has begun. `room`: bytes of memory of the plan's own.

@@ -32,6 +32,9 @@ int ring_steps(int asked, int size, const char* what) {
 
 namespace {
 
+// Of what a rank sends that has a result of reduce_by_tree, which takes fewer rounds.
+constexpr uint32_t first_round_down = 64;
+
 struct items {
   size_t count;
   size_t item_size;
@@ -75,8 +78,10 @@ struct share {
 // Every rank gets its share of every rank, and reduces them in order. `what`: the items of this
 // rank's share. Room: (size - 1) times their bytes.
 template <class ShareOf>
-void reduce_directly(plan* p, const char* sendbuf, char* recvbuf, const items& what,
+void reduce_directly(plan* p, const coll::reduction& asked, const items& what,
                      const ShareOf& share_of) {
+  const char* const sendbuf = static_cast<const char*>(asked.sendbuf);
+  char* const recvbuf = static_cast<char*>(asked.recvbuf);
   const int n = p->size();
   const auto slot = [&](int rank) {
     const auto index = static_cast<size_t>(rank < p->rank() ? rank : rank - 1);
@@ -138,6 +143,58 @@ std::vector<plan::step> reduce_by_chain(plan* p, char* left, char* right, const 
   return last;
 }
 
+// Allreduce: the items are combined along all ranks, and the result goes on around the ring.
+void allreduce_by_ring(plan* p, const coll::reduction& asked, const items& what, int steps) {
+  char* const out = static_cast<char*>(asked.recvbuf);
+  if (out != asked.sendbuf) p->copy(out, asked.sendbuf, what.bytes());
+  p->then();
+  reduce_by_chain(p, p->room(), out, what, steps, 0);
+  p->then();
+  broadcast_by_ring(p, out, what.bytes(), p->size() - 1, steps, static_cast<uint32_t>(steps));
+}
+
+// Allreduce: to rank 0 and back. Room: twice the bytes.
+void allreduce_by_tree(plan* p, const coll::reduction& asked, const items& what) {
+  char* const work = p->room();
+  char* const spare = work + what.bytes();
+  p->copy(work, asked.sendbuf, what.bytes());
+  p->then();
+  reduce_by_tree(p, work, spare, what, 0);
+  if (p->rank() == 0) p->copy(asked.recvbuf, result_of_tree(*p, work, spare), what.bytes());
+  p->then();
+  broadcast_by_tree(p, asked.recvbuf, what.bytes(), 0, first_round_down);
+}
+
+// Reduce-scatter: one rank gets the results of all, and sends each rank its block. `steps`: pieces
+// of a chain; 0: by a tree. Room: twice the bytes of all blocks.
+void reduce_and_send(plan* p, const coll::reduction& asked, size_t block, const items& all,
+                     int steps) {
+  char* work = p->room();
+  char* const spare = work + all.bytes();
+  p->copy(work, asked.sendbuf, all.bytes());
+  p->then();
+  int holder = 0;
+  uint32_t round = first_round_down;
+  if (steps == 0) {
+    reduce_by_tree(p, work, spare, all, 0);
+    work = result_of_tree(*p, work, spare);
+  } else {
+    reduce_by_chain(p, spare, work, all, steps, 0);
+    p->then();
+    holder = p->size() - 1;
+    round = static_cast<uint32_t>(steps);
+  }
+  if (p->rank() != holder) {
+    p->receive(holder, asked.recvbuf, block, round);
+    return;
+  }
+  const auto result_of = [=](int rank) { return work + static_cast<size_t>(rank) * block; };
+  p->copy(asked.recvbuf, result_of(holder), block);
+  for (int to = 0; to < p->size(); ++to) {
+    if (to != holder) p->send(to, result_of(to), block, round);
+  }
+}
+
 template <class Op>
 coll::reduction reduction_of(const Op& op, size_t bytes) {
   return {op.get_sendbuf(), op.get_recvbuf(), bytes, op.get_item_size(), op.get_op()};
@@ -170,14 +227,13 @@ void reduce_x::operator()() const {
     p.then();
     rt::reduce_by_tree(&p, work, spare, {get_count(), get_item_size(), get_op()}, 0);
     // From rank 0, which alone has them all in their order, to the root.
-    constexpr uint32_t last_round = 64;
     char* const result = rt::result_of_tree(p, work, spare);
     if (get_root() == 0) {
       if (p.rank() == 0) p.copy(get_recvbuf(), result, bytes);
     } else if (p.rank() == 0) {
-      p.send(get_root(), result, bytes, last_round);
+      p.send(get_root(), result, bytes, rt::first_round_down);
     } else if (p.rank() == get_root()) {
-      p.receive(0, get_recvbuf(), bytes, last_round);
+      p.receive(0, get_recvbuf(), bytes, rt::first_round_down);
     }
   }
   p.run();
@@ -216,38 +272,15 @@ void allreduce_x::operator()() const {
                                                                  : bytes;
   rt::plan p(call, room);
   const rt::items what{get_count(), get_item_size(), get_op()};
-  char* const out = static_cast<char*>(get_recvbuf());
+  const coll::reduction asked = rt::reduction_of(*this, bytes);
   if (bytes == 0) {
-    p.run();
-    return;
-  }
-  switch (algorithm) {
-    case allreduce_algorithm_t::direct:
-      rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()), out, what, [bytes](int) {
-        return rt::share{0, bytes};
-      });
-      break;
-    case allreduce_algorithm_t::ring: {
-      if (out != get_sendbuf()) p.copy(out, get_sendbuf(), bytes);
-      p.then();
-      rt::reduce_by_chain(&p, p.room(), out, what, steps, 0);
-      p.then();
-      // And on from the last rank to the first and all others.
-      rt::broadcast_by_ring(&p, out, bytes, p.size() - 1, steps, static_cast<uint32_t>(steps));
-      break;
-    }
-    default: {
-      char* const work = p.room();
-      char* const spare = work + bytes;
-      p.copy(work, get_sendbuf(), bytes);
-      p.then();
-      rt::reduce_by_tree(&p, work, spare, what, 0);
-      if (p.rank() == 0) p.copy(out, rt::result_of_tree(p, work, spare), bytes);
-      p.then();
-      constexpr uint32_t down = 64;
-      rt::broadcast_by_tree(&p, out, bytes, 0, down);
-      break;
-    }
+    // Nothing to combine.
+  } else if (algorithm == allreduce_algorithm_t::direct) {
+    rt::reduce_directly(&p, asked, what, [bytes](int) { return rt::share{0, bytes}; });
+  } else if (algorithm == allreduce_algorithm_t::ring) {
+    rt::allreduce_by_ring(&p, asked, what, steps);
+  } else {
+    rt::allreduce_by_tree(&p, asked, what);
   }
   p.run();
 }
@@ -279,46 +312,17 @@ void reduce_scatter_x::operator()() const {
   }
   const bool direct = algorithm == reduce_scatter_algorithm_t::direct;
   rt::plan p(call, direct ? all - block : rt::bytes_of(2, all, call.name()));
-  const rt::items blocks{get_recvcount() * n, get_item_size(), get_op()};
+  const coll::reduction asked = rt::reduction_of(*this, block);
   if (all == 0) {
-    p.run();
-    return;
-  }
-  if (direct) {
-    rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()),
-                        static_cast<char*>(get_recvbuf()),
-                        {get_recvcount(), get_item_size(), get_op()}, [block](int rank) {
-                          return rt::share{static_cast<size_t>(rank) * block, block};
-                        });
-    p.run();
-    return;
-  }
-  char* const work = p.room();
-  char* const spare = work + all;
-  p.copy(work, get_sendbuf(), all);
-  p.then();
-  int holder;  // who has the result of everything
-  char* result;
-  uint32_t round;
-  if (algorithm == reduce_scatter_algorithm_t::tree) {
-    rt::reduce_by_tree(&p, work, spare, blocks, 0);
-    holder = 0;
-    result = rt::result_of_tree(p, work, spare);
-    round = 64;
+    // Nothing to combine.
+  } else if (direct) {
+    rt::reduce_directly(&p, asked, {get_recvcount(), get_item_size(), get_op()}, [block](int rank) {
+      return rt::share{static_cast<size_t>(rank) * block, block};
+    });
   } else {
-    rt::reduce_by_chain(&p, spare, work, blocks, steps, 0);
-    p.then();
-    holder = p.size() - 1;
-    result = work;
-    round = static_cast<uint32_t>(steps);
-  }
-  if (p.rank() != holder) {
-    p.receive(holder, get_recvbuf(), block, round);
-  } else {
-    p.copy(get_recvbuf(), result + static_cast<size_t>(holder) * block, block);
-    for (int to = 0; to < p.size(); ++to) {
-      if (to != holder) p.send(to, result + static_cast<size_t>(to) * block, block, round);
-    }
+    const bool is_tree = algorithm == reduce_scatter_algorithm_t::tree;
+    rt::reduce_and_send(&p, asked, block, {get_recvcount() * n, get_item_size(), get_op()},
+                        is_tree ? 0 : steps);
   }
   p.run();
 }
@@ -342,8 +346,7 @@ void reduce_scatterv_x::operator()() const {
   rt::plan p(call, rt::bytes_of(others, own.size, call.name()));
   if (all > 0) {
     const size_t count = own.size / get_item_size();
-    rt::reduce_directly(&p, static_cast<const char*>(get_sendbuf()),
-                        static_cast<char*>(get_recvbuf()), {count, get_item_size(), get_op()},
+    rt::reduce_directly(&p, rt::reduction_of(*this, own.size), {count, get_item_size(), get_op()},
                         [&blocks](int rank) {
                           return rt::share{blocks.of(rank).offset, blocks.of(rank).size};
                         });

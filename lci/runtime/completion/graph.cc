@@ -37,7 +37,6 @@ graph::~graph() {
 }
 
 // ---- building
-// ---------------------------------------------------------------------------------------
 
 graph::node* graph::add_node(graph_node_run_cb_t fn, void* value, graph_node_free_cb_t free_cb) {
   nodes_.emplace_back();
@@ -96,7 +95,6 @@ void graph::validate() {
 }
 
 // ---- running
-// ----------------------------------------------------------------------------------------
 
 void graph::start() {
   if (is_running()) {

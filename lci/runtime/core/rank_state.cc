@@ -96,11 +96,13 @@ void* rank_state::allocate_otherwise(size_t size, int sender) {
     buffer = allocator_->allocate(size);
   } catch (const std::exception&) {  // told below
   }
-  if (__builtin_expect(buffer == nullptr, 0)) {
-    throw std::runtime_error(base::StrCat("lci: rank ", rank(), " has no memory for ", size,
-                                          " bytes from rank ", sender));
-  }
+  if (__builtin_expect(buffer == nullptr, 0)) report_no_memory(size, sender);
   return buffer;
+}
+
+void rank_state::report_no_memory(size_t size, int sender) const {
+  throw std::runtime_error(
+      base::StrCat("lci: rank ", rank(), " has no memory for ", size, " bytes from rank ", sender));
 }
 
 }  // namespace rt

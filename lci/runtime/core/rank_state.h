@@ -108,6 +108,7 @@ class rank_state {
         allocator_ == &g_allocator_default ? std::malloc(rotating_size_class(size)) : nullptr;
     return __builtin_expect(memory != nullptr, 1) ? memory : allocate_otherwise(size, sender);
   }
+  [[noreturn]] void report_no_memory(size_t size, int sender) const;
   allocator_base_t& allocator() { return *allocator_; }
   void set_allocator(allocator_base_t* allocator) { allocator_ = allocator; }
 

@@ -39,15 +39,17 @@ progress_scope::progress_scope() { ++progress_depth; }
 progress_scope::~progress_scope() { --progress_depth; }
 
 progress_result_t poll_or_yield(device_impl_t& device, bool may_yield) {
-  using clock = std::chrono::steady_clock;
   base::poll_backoff& polls = thread_polls::own;
-  const clock::time_point begin = clock::now();
-  const progress_result_t result = device.progress();
-  if (result.is_done() || !may_yield) {
-    polls.reset();
-  } else if (polls.idle(&device, begin, clock::now()) && !inside_progress()) {
-    device.yield(polls, begin);
-  }
+  progress_result_t result;
+  polls.poll_timed(
+      &device,
+      [&] {
+        result = device.progress();
+        return result.is_done() || !may_yield;
+      },
+      [&](base::poll_backoff::time_point begin) {
+        if (!inside_progress()) device.yield(polls, begin);
+      });
   return result;
 }
 }  // namespace rt

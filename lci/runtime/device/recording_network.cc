@@ -29,8 +29,7 @@ bool notifies(wire_form form) {
 }  // namespace
 
 recording_network::recording_network(std::unique_ptr<net::device> network, const place& where)
-    : device(network->limits()),
-      network_(std::move(network)),
+    : forwarding_network(std::move(network)),
       where_(where),
       has_wide_imm_(limits_.has_put_imm && limits_.put_imm_bits >= 32),
       pages_((static_cast<size_t>(where.ranks) + page_ranks - 1) / page_ranks) {}

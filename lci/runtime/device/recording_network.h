@@ -13,19 +13,18 @@
 #include "lci/net/backend.h"
 #include "lci/observe/recorder.h"
 #include "lci/runtime/core/wire.h"
+#include "lci/runtime/device/forwarding_network.h"
 
 namespace lci::rt {
 
-// Forwards every call to another device of the network, and records each operation that it accepts
-// and each completion. A device of a rank that does not record is not wrapped.
+// Records each operation that the network accepts, and each completion. A device of a rank that does
+// not record is not wrapped.
 //
 // Messages carry nothing for it. Both sides count those of a pair of ranks, which tells which
 // message an arrival is of, as the device keeps their order. Where several threads post to one rank
 // at the same time, or poll, messages that follow each other may be counted in another order than
 // they travel in.
-//
-// The contract is that of net::device.
-class recording_network final : public net::device {
+class recording_network final : public forwarding_network {
  public:
   struct place {
     observe::event_sink to;
@@ -36,19 +35,11 @@ class recording_network final : public net::device {
   };
   recording_network(std::unique_ptr<net::device> network, const place& where);
 
-  using device::limits;
-  const net::device_limits& limits(int rank) const override { return network_->limits(rank); }
   error_t post(const net::op& operation) override;
   error_t post_short(net::short_op what, net_imm_data_t imm, void* buffer, size_t size,
                      const net::remote_place* where) override;
   bool add(int rank, net::remote_region remote, uint64_t remote_offset, int64_t value) override;
   error_t poll(net::completion* out, size_t max, size_t* count) override;
-  void release(const net::completion& received) override { network_->release(received); }
-  bool drained() override { return network_->drained(); }
-  bool has_left(int rank) override { return network_->has_left(rank); }
-  bool has_died(int rank) override { return network_->has_died(rank); }
-  std::vector<int> wait_descriptors() const override { return network_->wait_descriptors(); }
-  std::chrono::microseconds arm() override { return network_->arm(); }
 
  private:
   // Messages, and puts that notify, which travel apart from them.
@@ -76,7 +67,6 @@ class recording_network final : public net::device {
   void describe_put(net_imm_data_t imm, net_imm_data_t high, observe::event* out) const;
   void describe(const net::completion& found, observe::event* out);
 
-  const std::unique_ptr<net::device> network_;
   const place where_;
   const bool has_wide_imm_;  // of puts: at least 32 bits
   // Null: nothing has been exchanged with these ranks.

@@ -12,6 +12,7 @@
 #include "lci/api/counters.hpp"
 #include "lci/ds/per_thread.h"
 #include "lci/net/backend.h"
+#include "lci/runtime/device/forwarding_network.h"
 
 namespace lci::rt {
 
@@ -111,35 +112,21 @@ class traffic {
   ds::per_thread<place> places_;
 };
 
-// Forwards every call to another device of the network, and counts it. A device that does not
-// count is not wrapped, so counting costs nothing where it is off.
-//
-// The contract is that of net::device.
-class counting_network final : public net::device {
+// Counts operations and completions. A device that does not count is not wrapped, so counting costs
+// nothing where it is off.
+class counting_network final : public forwarding_network {
  public:
   counting_network(std::unique_ptr<net::device> network, int ranks)
-      : device(network->limits()), network_(std::move(network)), traffic_(ranks) {}
+      : forwarding_network(std::move(network)), traffic_(ranks) {}
 
-  using device::limits;
-  const net::device_limits& limits(int rank) const override { return network_->limits(rank); }
   error_t post(const net::op& operation) override;
   error_t post_short(net::short_op what, net_imm_data_t imm, void* buffer, size_t size,
                      const net::remote_place* where) override;
-  bool add(int rank, net::remote_region remote, uint64_t remote_offset, int64_t value) override {
-    return network_->add(rank, remote, remote_offset, value);
-  }
   error_t poll(net::completion* out, size_t max, size_t* count) override;
-  void release(const net::completion& received) override { network_->release(received); }
-  bool drained() override { return network_->drained(); }
-  bool has_left(int rank) override { return network_->has_left(rank); }
-  bool has_died(int rank) override { return network_->has_died(rank); }
-  std::vector<int> wait_descriptors() const override { return network_->wait_descriptors(); }
-  std::chrono::microseconds arm() override { return network_->arm(); }
 
   const traffic& counted() const { return traffic_; }
 
  private:
-  const std::unique_ptr<net::device> network_;
   traffic traffic_;
 };
 

@@ -1,7 +1,6 @@
 // The counters of a runtime: collected, and compared between ranks at its end.
 #include <unistd.h>
 
-#include <cerrno>
 #include <chrono>
 #include <string>
 #include <string_view>
@@ -10,6 +9,7 @@
 #include "lci/api/counters.hpp"
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/observe/counter_table.h"
 #include "lci/runtime/core/counter_sums.h"
 #include "lci/runtime/instance/resolve.h"
@@ -61,15 +61,6 @@ std::vector<observe::named_count> totals(const counters_t& counters) {
 
 std::string key_of(int rank) { return base::StrCat("counters-", rank); }
 
-// In one piece, so that lines of other ranks stay outside of it.
-void write_all(std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(STDERR_FILENO, text.data(), text.size());
-    if (written < 0 && errno != EINTR) return;
-    if (written > 0) text.remove_prefix(static_cast<size_t>(written));
-  }
-}
-
 }  // namespace
 
 counters_t runtime_impl_t::read_counters() {
@@ -120,7 +111,7 @@ void runtime_impl_t::report_counters() {
       silent.push_back(r);
     }
   }
-  write_all(base::StrCat("lci: ", observe::counter_table(ranks, silent)));
+  base::write_all(STDERR_FILENO, base::StrCat("lci: ", observe::counter_table(ranks, silent)));
 }
 
 counters_t get_counters_x::operator()() const {

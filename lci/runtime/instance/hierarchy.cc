@@ -7,8 +7,6 @@
 #include <type_traits>
 #include <utility>
 
-#include "lci/base/log.h"
-#include "lci/base/strings.h"
 #include "lci/net/exchange.h"
 #include "lci/runtime/core/start_failure.h"
 #include "lci/runtime/instance/runtime.h"
@@ -70,12 +68,8 @@ hierarchy::hierarchy(std::shared_ptr<shared_memory> memory, const std::vector<re
   own_host_ = host_of(place);
   index_ = index_of(place);
   least_ranks_ = static_cast<int>(reports.size());
-  int before = 0;
   for (const std::vector<int>& each : places_) {
-    const auto ranks = static_cast<int>(each.size());
-    least_ranks_ = std::min(least_ranks_, ranks);
-    before_.push_back(before);
-    before += ranks;
+    least_ranks_ = std::min(least_ranks_, static_cast<int>(each.size()));
   }
 }
 
@@ -84,15 +78,9 @@ std::unique_ptr<hierarchy> hierarchy::make(runtime_impl_t& runtime, boot::bootst
   // Equal on all ranks: a network joins hosts, and maps the memory of each, or it maps none.
   if (network.maps_memory() || !network.maps_memory_of(boot.rank())) return nullptr;
   const char* const failure = "the ranks of a host could not share memory";
-  std::string name;
   void* own = nullptr;
-  if (const auto made = network.allocate_memory(coll::arena::block_bytes()); made.ok()) {
-    own = made->address;
-    name = to_bytes(network.remote_key(made->region));
-  } else {
-    LCI_LOG(warn, "collective operations go without shared memory: ", made.status().ToString());
-  }
-  const auto names = net::exchange(boot, "collective-blocks", name);
+  const auto names =
+      net::exchange(boot, "collective-blocks", shared_memory::allocate_block(network, &own));
   if (!names.ok()) throw_start_failure(boot, failure, names.status());
   std::vector<int> ranks;
   std::vector<void*> blocks;

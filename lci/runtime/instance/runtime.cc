@@ -13,7 +13,7 @@
 #include "lci/base/strings.h"
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/completion/recorded.h"
-#include "lci/runtime/core/agreement.h"
+#include "lci/runtime/core/common_settings.h"
 #include "lci/runtime/core/start_failure.h"
 #include "lci/runtime/instance/group.h"
 
@@ -54,7 +54,7 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   const auto backend = choose_backend(boot.position(), defaults.backend);
   base::Status own = check(attr);
   if (own.ok()) own = backend.status();
-  rt::agreement ours;
+  rt::common_settings ours;
   ours.add("the library's release",
            base::StrCat(LCI_VERSION_STRING, " (wire ", rt::wire_version & 0xff, ")"));
   ours.attribute("imm_nbits_tag", base::StrCat(attr.imm_nbits_tag));
@@ -74,7 +74,7 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   if (network == "ofi" || network == "mixed") {
     ours.attribute("ofi_provider_name", defaults.ofi_provider_name);
   }
-  auto hosts = ours.meet(boot, "agreement", own);
+  auto hosts = ours.meet(boot, "settings", own);
   if (hosts.ok()) return *std::move(hosts);
   if (base::IsInvalidArgument(own)) {
     throw std::invalid_argument(base::StrCat("lci: ", hosts.status().message()));

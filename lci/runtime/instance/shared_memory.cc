@@ -20,18 +20,6 @@
 namespace lci::rt {
 namespace {
 
-// How a rank names its block to the others; of zero bytes where it has none.
-base::StatusOr<std::string> name_block(net::context& network, void** own) {
-  const auto made = network.allocate_memory(coll::arena::block_bytes());
-  if (!made.ok()) {
-    LCI_LOG(warn, "collective operations go without shared memory: ", made.status().ToString());
-    return std::string();
-  }
-  *own = made->address;
-  const net::remote_region name = network.remote_key(made->region);
-  return std::string(reinterpret_cast<const char*>(&name), sizeof(name));
-}
-
 // What copies from the address spaces of these ranks, which count as 0, 1, 2 and so on; empty: this
 // rank cannot read from all of them.
 coll::arena::reader reader_of(net::context& network, const std::vector<int>& ranks) {
@@ -46,6 +34,17 @@ coll::arena::reader reader_of(net::context& network, const std::vector<int>& ran
 
 }  // namespace
 
+std::string shared_memory::allocate_block(net::context& network, void** own) {
+  const auto made = network.allocate_memory(coll::arena::block_bytes());
+  if (!made.ok()) {
+    LCI_LOG(warn, "collective operations go without shared memory: ", made.status().ToString());
+    return "";
+  }
+  *own = made->address;
+  const net::remote_region name = network.remote_key(made->region);
+  return {reinterpret_cast<const char*>(&name), sizeof(name)};
+}
+
 bool shared_memory::may_end_at_once(const comp_impl_t& comp) {
   return is_of_type(comp, attr_comp_type_t::cq) || is_of_type(comp, attr_comp_type_t::sync) ||
          is_of_type(comp, attr_comp_type_t::counter);
@@ -58,7 +57,7 @@ std::unique_ptr<shared_memory> shared_memory::make(runtime_impl_t& runtime, boot
   if (!network.maps_memory()) return nullptr;
   const char* const failure = "the ranks could not share memory for collective operations";
   void* own = nullptr;
-  const auto names = net::exchange(boot, "collective-blocks", name_block(network, &own));
+  const auto names = net::exchange(boot, "collective-blocks", allocate_block(network, &own));
   if (!names.ok()) throw_start_failure(boot, failure, names.status());
   std::vector<void*> blocks;
   bool reads_all = true;

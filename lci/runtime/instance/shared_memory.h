@@ -12,6 +12,7 @@
 #include <mutex>
 #include <new>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "lci/api/types.hpp"
@@ -54,6 +55,10 @@ class shared_memory {
                                              std::vector<void*> blocks);
   // What is still under way ends with `fatal`.
   ~shared_memory();
+
+  // Allocates the block of this rank; *own stays as it is where there is no memory. Returns the name
+  // of the block for other ranks: the bytes of its net::remote_region, or none.
+  static std::string allocate_block(net::context& network, void** own);
 
   coll::arena& arena() { return *arena_; }
   // A rank whose loss ends the operations; -1: none.

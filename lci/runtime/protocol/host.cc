@@ -93,8 +93,7 @@ void* protocol_host::packet_for_am(size_t size, int sender) {
   try {
     return packets_.get_for(size)->payload();
   } catch (const std::bad_alloc&) {
-    throw std::runtime_error(base::StrCat("lci: rank ", state.rank(), " has no memory for ", size,
-                                          " bytes from rank ", sender));
+    state.report_no_memory(size, sender);
   }
 }
 

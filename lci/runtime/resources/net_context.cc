@@ -5,7 +5,7 @@
 
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
-#include "lci/runtime/core/agreement.h"
+#include "lci/runtime/core/common_settings.h"
 #include "lci/runtime/core/rank_state.h"
 #include "lci/runtime/core/start_failure.h"
 
@@ -15,7 +15,7 @@ namespace {
 // What ranks must agree on, of a context that the program asks for.
 void compare_with_peers(boot::bootstrap& boot, const net_context_attr_t& attr,
                         const base::StatusOr<const net::backend_entry*>& backend) {
-  rt::agreement ours;
+  rt::common_settings ours;
   if (backend.ok()) ours.attribute("backend", (*backend)->name);
   ours.attribute("ofi_provider_name", attr.ofi_provider_name);
   const auto met = ours.meet(boot, "settings", backend.status());

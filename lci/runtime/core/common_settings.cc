@@ -1,6 +1,4 @@
-#include "lci/runtime/core/agreement.h"
-
-#include <unistd.h>
+#include "lci/runtime/core/common_settings.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -44,21 +42,16 @@ std::string describe(std::string_view name, const chosen& values) {
 
 }  // namespace
 
-std::string agreement::host_name() {
-  char name[256] = {};
-  return gethostname(name, sizeof(name) - 1) == 0 ? name : "?";
-}
-
-void agreement::add(std::string_view name, std::string_view value) {
+void common_settings::add(std::string_view name, std::string_view value) {
   settings_.push_back({std::string(name), std::string(value)});
 }
 
-void agreement::attribute(std::string_view name, std::string_view value) {
+void common_settings::attribute(std::string_view name, std::string_view value) {
   const std::string variable = base::AsciiStrToUpper(name);
   add(base::StrCat(name, " (LCI_ATTR_", variable, ")"), value);
 }
 
-std::string agreement::encode() const {
+std::string common_settings::encode() const {
   std::string text = base::StrCat(magic, std::string_view(&separator, 1), host_);
   for (const setting& each : settings_) {
     for (const std::string* part : {&each.name, &each.value}) {
@@ -69,7 +62,8 @@ std::string agreement::encode() const {
   return text;
 }
 
-base::StatusOr<agreement::outcome> agreement::compare(const std::vector<std::string>& told) {
+base::StatusOr<common_settings::outcome> common_settings::compare(
+    const std::vector<std::string>& told) {
   outcome found;
   std::vector<std::string> names;  // in the order of the first rank that has them
   std::map<std::string, chosen, std::less<>> all;
@@ -103,17 +97,18 @@ base::StatusOr<agreement::outcome> agreement::compare(const std::vector<std::str
   return found;
 }
 
-base::StatusOr<agreement::outcome> agreement::exchange(boot::bootstrap& boot, std::string_view name,
-                                                       const base::Status& own) const {
+base::StatusOr<common_settings::outcome> common_settings::exchange(boot::bootstrap& boot,
+                                                                   std::string_view name,
+                                                                   const base::Status& own) const {
   const auto all =
       net::exchange(boot, name, own.ok() ? base::StatusOr<std::string>(encode()) : own);
   if (!all.ok()) return all.status();
   return compare(*all);
 }
 
-base::StatusOr<std::vector<std::string>> agreement::meet(boot::bootstrap& boot,
-                                                         std::string_view name,
-                                                         const base::Status& own) const {
+base::StatusOr<std::vector<std::string>> common_settings::meet(boot::bootstrap& boot,
+                                                               std::string_view name,
+                                                               const base::Status& own) const {
   auto found = exchange(boot, name, own);
   if (!found.ok()) return found.status();
   if (found->differences.empty()) return std::move(found->hosts);

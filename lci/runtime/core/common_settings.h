@@ -1,5 +1,5 @@
-#ifndef LCI_RUNTIME_CORE_AGREEMENT_H_
-#define LCI_RUNTIME_CORE_AGREEMENT_H_
+#ifndef LCI_RUNTIME_CORE_COMMON_SETTINGS_H_
+#define LCI_RUNTIME_CORE_COMMON_SETTINGS_H_
 
 #include <string>
 #include <string_view>
@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "lci/base/status.h"
+#include "lci/base/system.h"
 #include "lci/boot/bootstrap.h"
 
 namespace lci::rt {
@@ -16,10 +17,10 @@ namespace lci::rt {
 // or read each other's messages wrongly.
 //
 // Thread safety: none; one thread.
-class agreement {
+class common_settings {
  public:
   // `host`: the name of this rank's host, which the others are told, too.
-  explicit agreement(std::string host = host_name()) : host_(std::move(host)) {}
+  explicit common_settings(std::string host = base::host_name()) : host_(std::move(host)) {}
 
   // `name` is for people, and unique. An attribute's name stands with its variable in the message:
   // see attribute().
@@ -50,7 +51,6 @@ class agreement {
     std::string name;
     std::string value;
   };
-  static std::string host_name();
 
   const std::string host_;
   std::vector<setting> settings_;
@@ -58,4 +58,4 @@ class agreement {
 
 }  // namespace lci::rt
 
-#endif  // LCI_RUNTIME_CORE_AGREEMENT_H_
+#endif  // LCI_RUNTIME_CORE_COMMON_SETTINGS_H_

@@ -1,4 +1,4 @@
-#include "lci/runtime/core/agreement.h"
+#include "lci/runtime/core/common_settings.h"
 
 #include <memory>
 #include <stdexcept>
@@ -15,47 +15,50 @@ namespace lci::rt {
 namespace {
 
 std::string of(std::string_view backend, std::string_view size) {
-  agreement made;
+  common_settings made;
   made.attribute("backend", backend);
   made.attribute("packet_size", size);
   return made.encode();
 }
 
-TEST(Agreement, SameSettingsAgree) {
-  EXPECT_TRUE(agreement::compare({of("shm", "8192")}).ok());
-  EXPECT_TRUE(agreement::compare({of("shm", "8192"), of("shm", "8192"), of("shm", "8192")}).ok());
+TEST(CommonSettings, SameSettingsAgree) {
+  EXPECT_TRUE(common_settings::compare({of("shm", "8192")}).ok());
+  EXPECT_TRUE(
+      common_settings::compare({of("shm", "8192"), of("shm", "8192"), of("shm", "8192")}).ok());
 }
 
-TEST(Agreement, HostsAreHandedOn) {
-  const auto found = agreement::compare({agreement("here").encode(), agreement("there").encode()});
+TEST(CommonSettings, HostsAreHandedOn) {
+  const auto found = common_settings::compare(
+      {common_settings("here").encode(), common_settings("there").encode()});
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found->hosts, (std::vector<std::string>{"here", "there"}));
 }
 
-TEST(Agreement, EachDifferenceIsNamedWithItsRanks) {
-  EXPECT_EQ(agreement::compare({of("shm", "1"), of("ofi", "1"), of("shm", "1"), of("shm", "1")})
-                ->differences,
-            "backend (LCI_ATTR_BACKEND) is shm on ranks 0, 2-3, ofi on rank 1");
-  EXPECT_EQ(agreement::compare({of("shm", "1"), of("ofi", "2")})->differences,
+TEST(CommonSettings, EachDifferenceIsNamedWithItsRanks) {
+  EXPECT_EQ(
+      common_settings::compare({of("shm", "1"), of("ofi", "1"), of("shm", "1"), of("shm", "1")})
+          ->differences,
+      "backend (LCI_ATTR_BACKEND) is shm on ranks 0, 2-3, ofi on rank 1");
+  EXPECT_EQ(common_settings::compare({of("shm", "1"), of("ofi", "2")})->differences,
             "backend (LCI_ATTR_BACKEND) is shm on rank 0, ofi on rank 1; "
             "packet_size (LCI_ATTR_PACKET_SIZE) is 1 on rank 0, 2 on rank 1");
-  EXPECT_EQ(agreement::compare({of("", "1"), of("ofi", "1")})->differences,
+  EXPECT_EQ(common_settings::compare({of("", "1"), of("ofi", "1")})->differences,
             "backend (LCI_ATTR_BACKEND) is unset on rank 0, ofi on rank 1");
 }
 
-TEST(Agreement, ASettingOfSomeRanksIsADifference) {
-  agreement more;
+TEST(CommonSettings, ASettingOfSomeRanksIsADifference) {
+  common_settings more;
   more.attribute("backend", "shm");
   more.attribute("packet_size", "1");
   more.add("color", "red");
-  EXPECT_EQ(agreement::compare({of("shm", "1"), more.encode(), of("shm", "1")})->differences,
+  EXPECT_EQ(common_settings::compare({of("shm", "1"), more.encode(), of("shm", "1")})->differences,
             "color is unknown on ranks 0, 2, red on rank 1");
 }
 
-TEST(Agreement, AnotherReleaseIsNamed) {
+TEST(CommonSettings, AnotherReleaseIsNamed) {
   for (const std::string& other :
        {std::string(), std::string(24, '\3'), std::string("lci settings\0host\0name", 22)}) {
-    EXPECT_EQ(agreement::compare({of("shm", "1"), other}).status().message(),
+    EXPECT_EQ(common_settings::compare({of("shm", "1"), other}).status().message(),
               "rank 1 runs another release of the library; start all ranks with the same program "
               "and library");
   }

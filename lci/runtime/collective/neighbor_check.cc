@@ -1,4 +1,4 @@
-#include "lci/runtime/collective/agreement.h"
+#include "lci/runtime/collective/neighbor_check.h"
 
 #include <dlfcn.h>
 

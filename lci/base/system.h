@@ -1,0 +1,20 @@
+// What several parts of the library ask of the kernel.
+#ifndef LCI_BASE_SYSTEM_H_
+#define LCI_BASE_SYSTEM_H_
+
+#include <string>
+#include <string_view>
+
+namespace lci::base {
+
+// The name of this host, as gethostname(2) has it.
+std::string host_name();
+
+// Writes all bytes to a descriptor in blocking mode, unless an error, such as that its reader is
+// gone, ends it. In one call of write(2) unless a signal or a full pipe cuts it, so that lines of
+// other processes stay outside.
+void write_all(int fd, std::string_view bytes);
+
+}  // namespace lci::base
+
+#endif  // LCI_BASE_SYSTEM_H_

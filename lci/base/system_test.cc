@@ -1,0 +1,51 @@
+#include "lci/base/system.h"
+
+#include <sys/utsname.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <string>
+#include <thread>
+
+#include "gtest/gtest.h"
+
+namespace lci::base {
+namespace {
+
+TEST(System, TheHostsNameIsThatOfUname) {
+  utsname known = {};
+  ASSERT_EQ(uname(&known), 0);
+  EXPECT_EQ(host_name(), known.nodename);
+}
+
+TEST(System, WritesMoreThanAPipeHolds) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  const std::string sent(3 << 20, 'x');
+  std::thread writer([&] {
+    write_all(ends[1], sent);
+    close(ends[1]);
+  });
+  std::string got;
+  char some[4096];
+  for (ssize_t n = 0; (n = read(ends[0], some, sizeof(some))) > 0;) {
+    got.append(some, static_cast<size_t>(n));
+  }
+  writer.join();
+  close(ends[0]);
+  EXPECT_EQ(got, sent);
+}
+
+TEST(System, AWriteEndsWithItsReader) {
+  signal(SIGPIPE, SIG_IGN);
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  close(ends[0]);
+  write_all(ends[1], "nobody reads this");
+  EXPECT_EQ(errno, EPIPE);
+  close(ends[1]);
+}
+
+}  // namespace
+}  // namespace lci::base
