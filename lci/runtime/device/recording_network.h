@@ -42,6 +42,10 @@ class recording_network final : public net::device {
   error_t post_short(net::short_op what, net_imm_data_t imm, void* buffer, size_t size,
                      const net::remote_place* where) override;
   bool add(int rank, net::remote_region remote, uint64_t remote_offset, int64_t value) override;
+  void* mapped_address(int rank, net::remote_region remote, uint64_t remote_offset,
+                       size_t size) override {
+    return network_->mapped_address(rank, remote, remote_offset, size);
+  }
   error_t poll(net::completion* out, size_t max, size_t* count) override;
   void release(const net::completion& received) override { network_->release(received); }
   bool drained() override { return network_->drained(); }

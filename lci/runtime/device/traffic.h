@@ -128,6 +128,10 @@ class counting_network final : public net::device {
   bool add(int rank, net::remote_region remote, uint64_t remote_offset, int64_t value) override {
     return network_->add(rank, remote, remote_offset, value);
   }
+  void* mapped_address(int rank, net::remote_region remote, uint64_t remote_offset,
+                       size_t size) override {
+    return network_->mapped_address(rank, remote, remote_offset, size);
+  }
   error_t poll(net::completion* out, size_t max, size_t* count) override;
   void release(const net::completion& received) override { network_->release(received); }
   bool drained() override { return network_->drained(); }
