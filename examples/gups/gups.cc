@@ -128,8 +128,7 @@ void update_by_messages(const table& of, const updates& all, uint64_t first, uin
   for (uint64_t i = 0; i < count; ++i) {
     const update next = all.at(first + i);
     const request asked{next.word, next.value};
-    static_cast<void>(
-        lci::post_am(next.owner, &asked, sizeof(asked), lci::COMP_NULL, handler));
+    static_cast<void>(lci::post_am(next.owner, &asked, sizeof(asked), lci::COMP_NULL, handler));
     ++sent[static_cast<size_t>(next.owner)];
     if (i % updates_per_poll == 0) lci::progress();
   }
@@ -183,12 +182,12 @@ int run(uint64_t count, uint64_t words) {
     result = is_changed && wrong == 0 ? 0 : 1;
     if (rank == 0) {
       const double millions = static_cast<double>(count) * all.ranks / 1e6;
-      std::printf("%d ranks, %llu words and %llu updates each: %.2f M/s by remote atomics, %.2f "
-                  "M/s by active messages; %llu words are wrong%s\n",
-                  all.ranks, static_cast<unsigned long long>(words),
-                  static_cast<unsigned long long>(count), millions / by_atomics,
-                  millions / by_messages, static_cast<unsigned long long>(wrong),
-                  is_changed ? "" : ", and the atomic operations lost updates");
+      std::printf(
+          "%d ranks, %llu words and %llu updates each: %.2f M/s by remote atomics, %.2f "
+          "M/s by active messages; %llu words are wrong%s\n",
+          all.ranks, static_cast<unsigned long long>(words), static_cast<unsigned long long>(count),
+          millions / by_atomics, millions / by_messages, static_cast<unsigned long long>(wrong),
+          is_changed ? "" : ", and the atomic operations lost updates");
     }
     lci::free_comp(&handler);
     lci::barrier();
@@ -210,7 +209,8 @@ int main(int argc, char** argv) {
   const uint64_t updates = argc > 1 ? number(argv[1]) : 1000000;
   const uint64_t words = argc > 2 ? number(argv[2]) : 1 << 20;
   if (updates == 0 || words == 0 || argc > 3) {
-    std::fprintf(stderr, "usage: lcrun -n RANKS gups [updates [words]]    (of each rank, from 1)\n");
+    std::fprintf(stderr,
+                 "usage: lcrun -n RANKS gups [updates [words]]    (of each rank, from 1)\n");
     return 2;
   }
   try {

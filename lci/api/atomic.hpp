@@ -75,25 +75,25 @@ enum class atomic_form_t {
 
 /// An atomic operation as a value, with every argument and option. The operations below fill it in.
 struct atomic_args_t {
-  atomic_form_t form;             ///< The operation that the program called.
-  atomic_op_t op;                 ///< What is done.
-  int rank;                       ///< The target.
-  uint64_t value;                 ///< The operand.
-  uint64_t compare = 0;           ///< compare_swap: the value that is replaced.
-  void* local_buffer = nullptr;   ///< Receives the former value; null: nothing does.
-  size_t size;                    ///< Bytes of the integer: 4 or 8.
-  comp_t local_comp;              ///< Completion object of this rank.
-  uintptr_t remote_disp;          ///< Offset of the integer in `rmr`, in bytes.
-  rmr_t rmr;                      ///< Registered memory that holds the integer.
-  runtime_t runtime;              ///< See option::runtime_option.
-  device_t device;                ///< See option::device_option.
-  endpoint_t endpoint;            ///< See option::endpoint_option.
-  tag_t tag = 0;                  ///< The tag.
-  rcomp_t remote_comp = 0;        ///< Completion object of the target; 0: none.
-  void* user_context = nullptr;   ///< Value that comes back in the status.
-  bool allow_done = true;         ///< See option::allow_done_option.
-  bool allow_posted = true;       ///< See option::allow_posted_option.
-  bool allow_retry = true;        ///< See option::allow_retry_option.
+  atomic_form_t form;            ///< The operation that the program called.
+  atomic_op_t op;                ///< What is done.
+  int rank;                      ///< The target.
+  uint64_t value;                ///< The operand.
+  uint64_t compare = 0;          ///< compare_swap: the value that is replaced.
+  void* local_buffer = nullptr;  ///< Receives the former value; null: nothing does.
+  size_t size;                   ///< Bytes of the integer: 4 or 8.
+  comp_t local_comp;             ///< Completion object of this rank.
+  uintptr_t remote_disp;         ///< Offset of the integer in `rmr`, in bytes.
+  rmr_t rmr;                     ///< Registered memory that holds the integer.
+  runtime_t runtime;             ///< See option::runtime_option.
+  device_t device;               ///< See option::device_option.
+  endpoint_t endpoint;           ///< See option::endpoint_option.
+  tag_t tag = 0;                 ///< The tag.
+  rcomp_t remote_comp = 0;       ///< Completion object of the target; 0: none.
+  void* user_context = nullptr;  ///< Value that comes back in the status.
+  bool allow_done = true;        ///< See option::allow_done_option.
+  bool allow_posted = true;      ///< See option::allow_posted_option.
+  bool allow_retry = true;       ///< See option::allow_retry_option.
 };
 /// Posts the operation. See @ref lci_atomics for the result and the errors, and @ref lci_operations
 /// for thread safety.

@@ -160,18 +160,18 @@ TEST(AtomicFailureTest, MalformedRequestsAndRepliesAreRefused) {
     const uint64_t key = rt::rmr_region(self.remote).key;
     const rt::atomic_operands operands{1, 0};
     const rt::atomic_header headers[] = {
-        {address, key, 1, 6, 8, 0},                // no such operation
-        {address, key, 1, 255, 8, 0},              //
-        {address, key, 1, 0, 3, 0},                // no such size
-        {address, key, 1, 0, 0, 0},                //
-        {address + 4, key, 1, 0, 8, 0},            // not aligned
-        {address + 1, key, 1, 0, 4, 0},            //
+        {address, key, 1, 6, 8, 0},                       // no such operation
+        {address, key, 1, 255, 8, 0},                     //
+        {address, key, 1, 0, 3, 0},                       // no such size
+        {address, key, 1, 0, 0, 0},                       //
+        {address + 4, key, 1, 0, 8, 0},                   // not aligned
+        {address + 1, key, 1, 0, 4, 0},                   //
         {address + 8 * words_per_rank, key, 1, 0, 8, 0},  // beyond the end
-        {address - 8, key, 1, 0, 8, 0},            // before the begin
-        {~uint64_t{7}, key, 1, 0, 8, 0},           //
-        {0, key, 1, 0, 8, 0},                      //
-        {address, key + 1, 1, 0, 8, 0},            // another registration
-        {address, 0, 1, 0, 8, 0},                  //
+        {address - 8, key, 1, 0, 8, 0},                   // before the begin
+        {~uint64_t{7}, key, 1, 0, 8, 0},                  //
+        {0, key, 1, 0, 8, 0},                             //
+        {address, key + 1, 1, 0, 8, 0},                   // another registration
+        {address, 0, 1, 0, 8, 0},                         //
     };
     for (const rt::atomic_header& each : headers) {
       send(rt::message_kind::atomic, each, &operands, sizeof(operands));

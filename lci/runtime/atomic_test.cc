@@ -89,19 +89,19 @@ void operate_on_each_kind(rank_under_test& self) {
       int context = 0;
       status_t status;
       if (fetches) {
-        status = self.end_of(accepted(
-            post_fetch_atomic_x(self.to, each.op, each.value, &former, size, self.sync, disp, remote)
-                .user_context(&context)
-                .tag(6)
-                .runtime(self.runtime)));
+        status = self.end_of(accepted(post_fetch_atomic_x(self.to, each.op, each.value, &former,
+                                                          size, self.sync, disp, remote)
+                                          .user_context(&context)
+                                          .tag(6)
+                                          .runtime(self.runtime)));
         EXPECT_EQ(former, before);
         EXPECT_EQ(status.buffer, &former);
       } else {
-        status = self.end_of(accepted(
-            post_atomic_x(self.to, each.op, each.value, size, self.sync, disp, remote)
-                .user_context(&context)
-                .tag(6)
-                .runtime(self.runtime)));
+        status = self.end_of(
+            accepted(post_atomic_x(self.to, each.op, each.value, size, self.sync, disp, remote)
+                         .user_context(&context)
+                         .tag(6)
+                         .runtime(self.runtime)));
         EXPECT_EQ(status.buffer, nullptr);
       }
       EXPECT_TRUE(status.is_done());
@@ -122,10 +122,10 @@ void operate_on_each_kind(rank_under_test& self) {
     }
     // A post that waits.
     Integer former = 77;
-    EXPECT_TRUE(post_fetch_atomic_x(self.to, atomic_op_t::add, 0, &former, size, COMP_NULL, disp,
-                                    remote)
-                    .runtime(self.runtime)()
-                    .is_done());
+    EXPECT_TRUE(
+        post_fetch_atomic_x(self.to, atomic_op_t::add, 0, &former, size, COMP_NULL, disp, remote)
+            .runtime(self.runtime)()
+            .is_done());
     EXPECT_EQ(former, 21u);
     self.meet();
     EXPECT_EQ(load<Integer>(words.own(), 3), 21u);
@@ -155,10 +155,10 @@ TEST_P(Atomic, AdditionsOfManyThreadsAndOfTheOwnersProcessorSumUp) {
                           .runtime(self.runtime)()
                           .is_done());
           uint32_t former = 0;
-          EXPECT_TRUE(post_fetch_atomic_x(to, atomic_op_t::add, 3, &former, 4, COMP_NULL, 8,
-                                          words.of(to))
-                          .runtime(self.runtime)()
-                          .is_done());
+          EXPECT_TRUE(
+              post_fetch_atomic_x(to, atomic_op_t::add, 3, &former, 4, COMP_NULL, 8, words.of(to))
+                  .runtime(self.runtime)()
+                  .is_done());
           __atomic_fetch_add(words.own(), uint64_t{1} << 32, __ATOMIC_RELAXED);
         }
       });
@@ -231,10 +231,9 @@ TEST_P(Atomic, ValuesThatAreSwappedInComeOutOnce) {
     int64_t posted = 0;
     for (size_t i = 0; i < count; ++i) {
       const uint64_t value = static_cast<uint64_t>(self.rank) * count + i + 1;
-      const status_t status =
-          accepted(post_fetch_atomic_x(0, atomic_op_t::swap, value, &former[i], 8, counter, 8,
-                                       words.of(0))
-                       .runtime(self.runtime));
+      const status_t status = accepted(
+          post_fetch_atomic_x(0, atomic_op_t::swap, value, &former[i], 8, counter, 8, words.of(0))
+              .runtime(self.runtime));
       if (status.is_posted()) ++posted;
     }
     while (counter_get_x(counter).runtime(self.runtime)() < posted) {
@@ -260,12 +259,11 @@ TEST_P(Atomic, CompletionObjectsOfBothSidesAreSignaled) {
     const auto largest_tag = static_cast<tag_t>(self.runtime.get_attr_max_imm_tag());
     for (const tag_t tag : {tag_t{3}, largest_tag + 1}) {
       // The target is told after the operation.
-      const status_t status =
-          self.end_of(accepted(post_atomic_x(self.to, atomic_op_t::add, 1, 8, self.sync, 0,
-                                             words.of(self.to))
-                                   .remote_comp(self.rcomp)
-                                   .tag(tag)
-                                   .runtime(self.runtime)));
+      const status_t status = self.end_of(
+          accepted(post_atomic_x(self.to, atomic_op_t::add, 1, 8, self.sync, 0, words.of(self.to))
+                       .remote_comp(self.rcomp)
+                       .tag(tag)
+                       .runtime(self.runtime)));
       EXPECT_TRUE(status.is_done());
       const status_t told = self.pop();
       EXPECT_EQ(told.rank, self.from);
@@ -276,11 +274,11 @@ TEST_P(Atomic, CompletionObjectsOfBothSidesAreSignaled) {
     // A signal counts events; never `done`, so that each counts.
     comp_t signal = alloc_signal_x(4).runtime(self.runtime)();
     for (int i = 0; i < 4; ++i) {
-      EXPECT_TRUE(accepted(post_atomic_x(self.to, atomic_op_t::add, 10, 8, signal, 0,
-                                         words.of(self.to))
-                               .allow_done(false)
-                               .runtime(self.runtime))
-                      .is_posted());
+      EXPECT_TRUE(
+          accepted(post_atomic_x(self.to, atomic_op_t::add, 10, 8, signal, 0, words.of(self.to))
+                       .allow_done(false)
+                       .runtime(self.runtime))
+              .is_posted());
     }
     signal_wait_x{signal}.runtime(self.runtime)();
     free_comp_x{&signal}.runtime(self.runtime)();
@@ -306,9 +304,8 @@ TEST_P(Atomic, PutsThatWereCompleteBeforeAreVisibleWithTheNewValue) {
     for (uint64_t round = 1; round <= rounds; ++round) {
       const uint64_t value = round * 3;
       EXPECT_TRUE(
-          self.end_of(accepted(
-                          post_put_x(self.to, &value, 8, self.sync, 8, words.of(self.to)).runtime(
-                              self.runtime)))
+          self.end_of(accepted(post_put_x(self.to, &value, 8, self.sync, 8, words.of(self.to))
+                                   .runtime(self.runtime)))
               .is_done());
       EXPECT_TRUE(post_atomic_x(self.to, atomic_op_t::add, 1, 8, COMP_NULL, 0, words.of(self.to))
                       .runtime(self.runtime)()
@@ -347,11 +344,11 @@ TEST_P(Atomic, WrongArgumentsAreExceptionsAndChangeNothing) {
     EXPECT_THROW(fetch(self.to, atomic_op_t::add, nullptr), std::invalid_argument);
     EXPECT_THROW(fetch(self.to, atomic_op_t::compare_swap, &former), std::invalid_argument);
     EXPECT_THROW(fetch(self.to, static_cast<atomic_op_t>(6), &former), std::invalid_argument);
-    EXPECT_THROW(static_cast<void>(
-                     post_atomic_x(self.to, atomic_op_t::add, 1, 8, COMP_NULL, 0, remote)
-                         .allow_done(false)
-                         .runtime(self.runtime)()),
-                 std::invalid_argument);
+    EXPECT_THROW(
+        static_cast<void>(post_atomic_x(self.to, atomic_op_t::add, 1, 8, COMP_NULL, 0, remote)
+                              .allow_done(false)
+                              .runtime(self.runtime)()),
+        std::invalid_argument);
     self.meet();
     EXPECT_EQ(std::vector<uint64_t>(words.own(), words.own() + 4), std::vector<uint64_t>(4, 0));
     EXPECT_EQ(former, 5u);
@@ -365,9 +362,8 @@ TEST_P(Atomic, MemoryThatIsNotOpenIsRefusedByItsOwner) {
     rmr_t forged = remote;
     forged.opaque_rkey ^= uint64_t{1} << 40;
     const auto add = [&](const rmr_t& rmr, comp_t comp) {
-      return self.end_of(
-          accepted(post_atomic_x(self.to, atomic_op_t::add, 1, 8, comp, 0, rmr).runtime(
-              self.runtime)));
+      return self.end_of(accepted(
+          post_atomic_x(self.to, atomic_op_t::add, 1, 8, comp, 0, rmr).runtime(self.runtime)));
     };
     EXPECT_THROW(static_cast<void>(add(forged, COMP_NULL)), std::runtime_error);
     EXPECT_TRUE(add(remote, COMP_NULL).is_done());

@@ -36,9 +36,9 @@ void count_in(bool allocated) {
         for (int r = 0; r < ranks; ++r) {
           const lci::rmr_t& theirs = all[static_cast<size_t>(r)];
           uint64_t former = 0;
-          EXPECT(lci::post_fetch_atomic(r, atomic_op_t::add, 1, &former, 8, lci::COMP_NULL, 0,
-                                        theirs)
-                     .is_done());
+          EXPECT(
+              lci::post_fetch_atomic(r, atomic_op_t::add, 1, &former, 8, lci::COMP_NULL, 0, theirs)
+                  .is_done());
           EXPECT(r != 0 || i == 0 || former > last);
           if (r == 0) last = former;
           // The upper half of the second word.
@@ -76,9 +76,9 @@ void count_in(bool allocated) {
   }
   lci::signal_wait(arrived);
   EXPECT(load(&counters[3]) == (uint64_t{1} << ranks) - 1);
-  EXPECT_THROW(static_cast<void>(lci::post_atomic(0, atomic_op_t::add, 1, 8, lci::COMP_NULL, 4,
-                                                  all[0])),
-               std::invalid_argument);
+  EXPECT_THROW(
+      static_cast<void>(lci::post_atomic(0, atomic_op_t::add, 1, 8, lci::COMP_NULL, 4, all[0])),
+      std::invalid_argument);
   lci::barrier();
   lci::deregister_rcomp(arrived_name);
   lci::free_comp(&arrived);
@@ -88,9 +88,9 @@ void count_in(bool allocated) {
     lci::deregister_memory(&mr);
   }
   lci::barrier();
-  EXPECT_THROW(static_cast<void>(lci::post_atomic(0, atomic_op_t::add, 1, 8, lci::COMP_NULL, 0,
-                                                  all[0])),
-               std::runtime_error);
+  EXPECT_THROW(
+      static_cast<void>(lci::post_atomic(0, atomic_op_t::add, 1, 8, lci::COMP_NULL, 0, all[0])),
+      std::runtime_error);
   lci::barrier();
 }
 

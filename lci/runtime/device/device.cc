@@ -91,8 +91,8 @@ void device_impl_t::report_failure(const char* call, int rank, std::string_view 
 }
 
 bool device_impl_t::idle() {
-  return backlog.empty() && rendezvous.idle() && eager.idle() && rma.idle() &&
-         atomics.idle() && raw.idle();
+  return backlog.empty() && rendezvous.idle() && eager.idle() && rma.idle() && atomics.idle() &&
+         raw.idle();
 }
 
 bool device_impl_t::drained() {

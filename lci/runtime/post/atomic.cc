@@ -61,7 +61,8 @@ void check(const atomic_args_t& args, const runtime_impl_t& runtime) {
            " of rmr is not aligned to its size; the memory begins ", args.rmr.base % args.size,
            " bytes behind a multiple of it");
   }
-  if (names_comp(args) && !is_live(*args.local_comp.p_impl)) refuse(args, "local_comp has been freed");
+  if (names_comp(args) && !is_live(*args.local_comp.p_impl))
+    refuse(args, "local_comp has been freed");
   if (!names_comp(args) && !args.allow_done) {
     refuse(args, "allow_done(false) needs a completion object");
   }

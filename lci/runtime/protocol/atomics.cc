@@ -15,8 +15,8 @@ bool atomics::try_locally(const operation& started, const atomic_request& reques
   const auto apply = [&](void* at) {
     former = apply_atomic(at, request.op, started.size, request.operands);
   };
-  void* const mapped = host_.net->mapped_address(started.rank, started.remote,
-                                                 started.remote_offset, started.size);
+  void* const mapped =
+      host_.net->mapped_address(started.rank, started.remote, started.remote_offset, started.size);
   if (mapped != nullptr) {
     apply(mapped);
   } else if (started.rank != host_.state.rank() ||
@@ -124,14 +124,13 @@ void atomics::on_request(int rank, const atomic_header& header, const void* byte
   atomic_operands operands{};
   const auto op = static_cast<atomic_op_t>(header.op);
   if (!decode(bytes, size, &operands) || !is_atomic(op, header.address, header.size)) {
-    LCI_LOG(error, "rank ", rank, " asks for an atomic operation that this version does not know: ",
-            unsigned{header.op}, " on ", unsigned{header.size}, " bytes at address ",
-            header.address);
+    LCI_LOG(error, "rank ", rank,
+            " asks for an atomic operation that this version does not know: ", unsigned{header.op},
+            " on ", unsigned{header.size}, " bytes at address ", header.address);
   } else {
-    const bool is_open =
-        host_.context.open_memory.use(header.key, header.address, header.size, [&](void* at) {
-          reply.former = apply_atomic(at, op, header.size, operands);
-        });
+    const bool is_open = host_.context.open_memory.use(
+        header.key, header.address, header.size,
+        [&](void* at) { reply.former = apply_atomic(at, op, header.size, operands); });
     reply.result = is_open ? atomic_result::done : atomic_result::not_open;
   }
   host_.submit(control_op(rank, message_kind::atomic_reply, reply), nullptr);

@@ -484,7 +484,8 @@ TEST_P(Conformance, ProcessorsOfAllRanksOperateOnMappedAddresses) {
     self.network.free_memory(*memory);
     self.barrier();
     for (int r = 0; r < self.ranks; ++r) {
-      EXPECT_EQ(self.dev.mapped_address(r, keys[static_cast<size_t>(r)], 8, 8), nullptr) << "closed";
+      EXPECT_EQ(self.dev.mapped_address(r, keys[static_cast<size_t>(r)], 8, 8), nullptr)
+          << "closed";
     }
     self.barrier();
     if (others == 0) self.skip("no rank maps memory");
