@@ -59,7 +59,11 @@ Integer load(const uint64_t* words, size_t index) {
 // Every operation on an integer of the right neighbor that no other rank uses.
 template <class Integer>
 void operate_on_each_kind(rank_under_test& self) {
+  // What lies before and behind the integer.
+  constexpr uint64_t untouched = 0xa5a5a5a5a5a5a5a5;
   shared_words words(self);
+  std::fill_n(words.own(), 8, untouched);
+  self.meet();
   const auto all = ~Integer{0};
   struct step {
     atomic_op_t op;
@@ -85,7 +89,8 @@ void operate_on_each_kind(rank_under_test& self) {
                     .is_done());
     before = 0;
     for (const step& each : steps) {
-      Integer former = 77;
+      Integer buffer[2] = {77, 78};
+      Integer& former = buffer[0];
       int context = 0;
       status_t status;
       if (fetches) {
@@ -104,6 +109,7 @@ void operate_on_each_kind(rank_under_test& self) {
                          .runtime(self.runtime)));
         EXPECT_EQ(status.buffer, nullptr);
       }
+      EXPECT_EQ(buffer[1], 78u) << "behind the local buffer";
       EXPECT_TRUE(status.is_done());
       EXPECT_EQ(status.rank, self.to);
       EXPECT_EQ(status.size, size);
@@ -129,8 +135,9 @@ void operate_on_each_kind(rank_under_test& self) {
     EXPECT_EQ(former, 21u);
     self.meet();
     EXPECT_EQ(load<Integer>(words.own(), 3), 21u);
-    EXPECT_EQ(load<Integer>(words.own(), 2), 0u) << "the bytes before are untouched";
-    EXPECT_EQ(load<Integer>(words.own(), 4), 0u) << "the bytes behind are untouched";
+    for (const size_t beside : {size_t{2}, size_t{4}}) {
+      EXPECT_EQ(load<Integer>(words.own(), beside), static_cast<Integer>(untouched)) << beside;
+    }
     self.meet();
   }
 }
