@@ -69,7 +69,7 @@ if(LCI_BUILD_SHARED_LIBS AND CMAKE_INSTALL_PREFIX STREQUAL "/usr")
 endif()
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DATADIR}/lci)
 install(FILES examples/CMakeLists.txt DESTINATION ${CMAKE_INSTALL_DATADIR}/lci/examples)
-foreach(example hello pingpong rpc tutorial)
+foreach(example gups hello pingpong rpc tutorial)
   install(DIRECTORY examples/${example} DESTINATION ${CMAKE_INSTALL_DATADIR}/lci/examples
     FILES_MATCHING PATTERN "*.cc" PATTERN "*.h" PATTERN "*_test.cc" EXCLUDE)
 endforeach()

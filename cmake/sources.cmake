@@ -138,12 +138,14 @@ set(LCI_SOURCES
   lci/runtime/instance/shared_memory.cc
   lci/runtime/matching/engine.cc
   lci/runtime/matching/registry.cc
+  lci/runtime/post/atomic.cc
   lci/runtime/post/checked_post.cc
   lci/runtime/post/checks.cc
   lci/runtime/post/post.cc
   lci/runtime/post/send.cc
   lci/runtime/post/start.cc
   lci/runtime/post/transfer.cc
+  lci/runtime/protocol/atomics.cc
   lci/runtime/protocol/backlog.cc
   lci/runtime/protocol/eager.cc
   lci/runtime/protocol/host.cc
@@ -153,6 +155,7 @@ set(LCI_SOURCES
   lci/runtime/protocol/rendezvous.cc
   lci/runtime/protocol/rma.cc
   lci/runtime/resources/net_context.cc
+  lci/runtime/resources/open_memory.cc
   lci/runtime/resources/packet.cc
   lci/runtime/resources/registrations.cc)
 
@@ -196,6 +199,7 @@ set(LCI_OFI_SOURCES
   lci/net/ofi/rma.cc)
 
 set(LCI_HEADERS
+  lci/api/atomic.hpp
   lci/api/attr.hpp
   lci/api/block.hpp
   lci/api/coll.hpp

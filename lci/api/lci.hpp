@@ -13,6 +13,7 @@
 #include <string>      // IWYU pragma: export
 #include <vector>      // IWYU pragma: export
 
+#include "lci/api/atomic.hpp"           // IWYU pragma: export
 #include "lci/api/attr.hpp"             // IWYU pragma: export
 #include "lci/api/block.hpp"            // IWYU pragma: export
 #include "lci/api/coll.hpp"             // IWYU pragma: export

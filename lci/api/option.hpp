@@ -153,6 +153,8 @@ LCI_DEFINE_ARGUMENT(color);
 LCI_DEFINE_ARGUMENT(comp);
 /// Defines when a send is locally complete.
 LCI_DEFINE_ARGUMENT(comp_semantic);
+/// Value with which another one is compared.
+LCI_DEFINE_ARGUMENT(compare);
 /// Number of items.
 LCI_DEFINE_ARGUMENT(count);
 /// A device.

@@ -109,6 +109,16 @@ class device {
   // thread at any time.
   virtual bool add(int rank, remote_region remote, uint64_t remote_offset, int64_t value);
 
+  // Where `size` bytes of memory that a peer has open lie in this process. A processor's atomic
+  // operations of both ranks on them are atomic with respect to each other. Null if this process
+  // does not map them, or they are not open: then they are reached by messages alone. The address is
+  // for use at once, as the memory of a put. May make system calls the first time. Thread safety:
+  // any thread at any time.
+  virtual void* mapped_address(int /*rank*/, remote_region /*remote*/, uint64_t /*remote_offset*/,
+                               size_t /*size*/) {
+    return nullptr;
+  }
+
   // Makes progress, and writes up to `max` completions to `out`; their number is *count. Never
   // blocks. Returns done if anything moved (even without a completion), retry if there was nothing
   // to do, and retry_lock if another thread is polling (then *count is 0). Messages of one peer are

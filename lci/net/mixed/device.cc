@@ -79,6 +79,13 @@ error_t mixed_device::post_short(short_op what, net_imm_data_t imm, void* buffer
                    : far_->post_short(what, imm, buffer, size, &there);
 }
 
+void* mixed_device::mapped_address(int rank, remote_region remote, uint64_t remote_offset,
+                                   size_t size) {
+  const int near = near_index(rank);
+  if (near < 0) return nullptr;
+  return near_->mapped_address(near, near_of(remote), remote_offset, size);
+}
+
 error_t mixed_device::poll(completion* out, size_t max, size_t* count) {
   *count = 0;
   error_t far = errorcode_t::retry;

@@ -198,17 +198,21 @@ error_t shm_device::post_large(const op& operation, uint64_t remote, ring_writer
   return posted.is_retry() ? full(operation.rank) : posted;
 }
 
-bool shm_device::add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) {
-  if (!health_.is_alive(rank)) return false;
+void* shm_device::mapped_address(int rank, remote_region remote, uint64_t remote_offset,
+                                 size_t size) {
+  if (!health_.is_alive(rank)) return nullptr;
   const peer& target = context_.rank_at(rank);
   open_bytes open;
-  if (!find_open(target.regions(), remote, remote_offset, sizeof(value), &open)) return false;
-  unsigned char* word = target.mapped(open);
-  if (word == nullptr) {
-    if (target.access != reach::here) return false;
-    word = reinterpret_cast<unsigned char*>(static_cast<uintptr_t>(open.address));
-  }
-  __atomic_fetch_add(reinterpret_cast<int64_t*>(word), value, __ATOMIC_RELEASE);
+  if (!find_open(target.regions(), remote, remote_offset, size, &open)) return nullptr;
+  void* const mapped = target.mapped(open);
+  if (mapped != nullptr || target.access != reach::here) return mapped;
+  return reinterpret_cast<void*>(static_cast<uintptr_t>(open.address));
+}
+
+bool shm_device::add(int rank, remote_region remote, uint64_t remote_offset, int64_t value) {
+  void* const word = mapped_address(rank, remote, remote_offset, sizeof(value));
+  if (word == nullptr) return false;
+  __atomic_fetch_add(static_cast<int64_t*>(word), value, __ATOMIC_RELEASE);
   return true;
 }
 

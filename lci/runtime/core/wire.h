@@ -31,7 +31,7 @@
 
 namespace lci::rt {
 
-constexpr uint64_t wire_version = 0x4c43490000000004;  // "LCI", then the number
+constexpr uint64_t wire_version = 0x4c43490000000005;  // "LCI", then the number
 
 // ---- immediate data --------------------------------------------------------------------------
 
@@ -173,6 +173,8 @@ enum class message_kind : net_imm_data_t {
   fin = 6,     // fin_header: the bytes of a rendezvous are in place, where no put says so itself
   signal = 7,  // signal_header: a put or get with remote_comp is over, likewise
   event = 8,   // signal_event: a put or get with a signal, or a part of one, is over, likewise
+  atomic = 9,  // atomic_header, then atomic_operands: to be carried out by the target
+  atomic_reply = 10,  // atomic_reply_header: answers atomic
 };
 
 struct am_header {
@@ -219,9 +221,38 @@ struct signal_header {
   uint32_t zero;
 };
 
+struct atomic_header {
+  uint64_t address;  // of the integer, at the target
+  uint64_t key;      // of the registration that it is in (net::remote_region)
+  uint32_t ticket;   // comes back in atomic_reply
+  uint8_t op;        // atomic_op_t
+  uint8_t size;      // bytes of the integer
+  uint16_t zero;
+};
+
+struct atomic_operands {
+  uint64_t value;
+  uint64_t compare;
+};
+
+enum class atomic_result : uint32_t {
+  done,
+  not_open,   // no registration of this key has these bytes
+  malformed,  // a request that no rank of this version sends
+};
+
+struct atomic_reply_header {
+  uint64_t former;  // the integer's value before
+  uint32_t ticket;
+  atomic_result result;
+};
+
 static_assert(sizeof(am_header) == 16 && sizeof(tagged_header) == 16 && sizeof(rts_header) == 32);
 static_assert(sizeof(rtr_header) == 32 && sizeof(reject_header) == 4);
 static_assert(sizeof(fin_header) == 4 && sizeof(signal_header) == 16 && sizeof(signal_event) == 8);
+static_assert(sizeof(atomic_header) == 24 && sizeof(atomic_reply_header) == 16);
+static_assert(sizeof(atomic_header) + sizeof(atomic_operands) <= 64,
+              "it is injected, and no network need inject more");
 static_assert(sizeof(rts_header) <= net::max_header_size);
 
 constexpr net_imm_data_t encode(message_kind kind) { return static_cast<net_imm_data_t>(kind); }
@@ -269,6 +300,10 @@ bool visit_header(net_imm_data_t imm, const void* bytes, size_t size, const Visi
       return with(signal_header{});
     case message_kind::event:
       return with(signal_event{});
+    case message_kind::atomic:
+      return with(atomic_header{});
+    case message_kind::atomic_reply:
+      return with(atomic_reply_header{});
   }
   return false;
 }

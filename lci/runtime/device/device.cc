@@ -19,6 +19,7 @@ device_impl_t::device_impl_t(net_context_impl_t& owner, packet_pool_impl_t& pool
       eager(*this),
       rendezvous(*this),
       rma(*this),
+      atomics(*this),
       raw(*net),
       engines_(engines),
       counted_(counted) {
@@ -90,7 +91,8 @@ void device_impl_t::report_failure(const char* call, int rank, std::string_view 
 }
 
 bool device_impl_t::idle() {
-  return backlog.empty() && rendezvous.idle() && eager.idle() && rma.idle() && raw.idle();
+  return backlog.empty() && rendezvous.idle() && eager.idle() && rma.idle() && atomics.idle() &&
+         raw.idle();
 }
 
 bool device_impl_t::drained() {

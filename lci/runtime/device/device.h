@@ -17,6 +17,7 @@
 #include "lci/runtime/core/live.h"
 #include "lci/runtime/device/progress_thread.h"
 #include "lci/runtime/matching/registry.h"
+#include "lci/runtime/protocol/atomics.h"
 #include "lci/runtime/protocol/eager.h"
 #include "lci/runtime/protocol/host.h"
 #include "lci/runtime/protocol/raw.h"
@@ -115,6 +116,7 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   rt::eager eager;
   rt::rendezvous rendezvous;
   rt::rma rma;
+  rt::atomics atomics;
   rt::raw_network raw;
 
  private:
@@ -127,6 +129,7 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   void on_announced(int rank, const rt::rts_header& header);
   void handle(const net::completion& completion);
   void handle_failure(int rank);
+  void fail_conversations(int rank);
   void handle_message(const net::completion& received);
 
   // When the number of polls has none of these bits, progress is also made on rails, the shared

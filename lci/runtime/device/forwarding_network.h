@@ -25,6 +25,10 @@ class forwarding_network : public net::device {
   bool add(int rank, net::remote_region remote, uint64_t remote_offset, int64_t value) override {
     return network_->add(rank, remote, remote_offset, value);
   }
+  void* mapped_address(int rank, net::remote_region remote, uint64_t remote_offset,
+                       size_t size) override {
+    return network_->mapped_address(rank, remote, remote_offset, size);
+  }
   void release(const net::completion& received) override { network_->release(received); }
   bool drained() override { return network_->drained(); }
   bool has_left(int rank) override { return network_->has_left(rank); }

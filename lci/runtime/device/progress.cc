@@ -194,6 +194,11 @@ void device_impl_t::handle(const net::completion& completion) {
   }
 }
 
+void device_impl_t::fail_conversations(int rank) {
+  rendezvous.fail_peer(rank);
+  atomics.fail_peer(rank);
+}
+
 void device_impl_t::handle_failure(int rank) {
   const auto failure_of = [this](int failed) {
     return peer_failure_error(
@@ -201,12 +206,12 @@ void device_impl_t::handle_failure(int rank) {
                              "); communication with the other ranks goes on"));
   };
   const int first = state.events().note_failure(rank);
-  rendezvous.fail_peer(rank);
+  fail_conversations(rank);
   // The program has been told before this device noticed it.
   int told_early = rank;
   if (told_early_.compare_exchange_strong(told_early, -1)) return;
   if (first != rank) {
-    rendezvous.fail_peer(first);
+    fail_conversations(first);
     told_early_.store(first);
     state.events().defer_failure(failure_of(rank));
   }
@@ -252,7 +257,11 @@ void device_impl_t::handle_message(const net::completion& received) {
       [&](const rt::reject_header& header) { rendezvous.on_reject(rank, header); },
       [&](const rt::fin_header& header) { rendezvous.on_end(rank, header.receiver_ticket); },
       [&](const rt::signal_header& header) { rma.on_signal(rank, header.tag, header.rcomp); },
-      [&](const rt::signal_event& event) { rma.on_event(rank, event); }};
+      [&](const rt::signal_event& event) { rma.on_event(rank, event); },
+      [&](const rt::atomic_header& header) {
+        atomics.on_request(rank, header, behind(sizeof(header)), received.size - sizeof(header));
+      },
+      [&](const rt::atomic_reply_header& header) { atomics.on_reply(rank, header); }};
   if (rt::visit_header(received.imm, begin, received.size, handle_header)) return;
   LCI_LOG(error, "dropped a message of ", received.size, " bytes from rank ", rank,
           " that this version does not know (immediate data ", received.imm, ")");

@@ -105,7 +105,9 @@ void recording_network::describe_message(net_imm_data_t imm, const void* bytes, 
       },
       [&](const signal_event& event) {
         set(wire_form::rma_event, 0, 0, pair_of(event.signal, event.part));
-      }};
+      },
+      [&](const atomic_header& header) { set(wire_form::other, header.size, 0, imm); },
+      [&](const atomic_reply_header&) { set(wire_form::other, 0, 0, imm); }};
   // A message of the net_* operations may look like one with a header, and be too short for it.
   if (!visit_header(imm, bytes, known, describe_header)) set(wire_form::other, size, 0, imm);
 }

@@ -156,6 +156,7 @@ mr_impl_t* runtime_impl_t::register_memory(net_context_impl_t& context, void* ad
   }
   auto made = std::make_unique<mr_impl_t>(context, attributes, address, size, *registered, false);
   context.registrations.add(*registered, address, size);
+  context.open_memory.add(context.net->remote_key(*registered).key, address, size);
   context.users.fetch_add(1, std::memory_order_acq_rel);
   regions_.fetch_add(1, std::memory_order_acq_rel);
   return made.release();
@@ -176,6 +177,7 @@ mr_impl_t* runtime_impl_t::alloc_memory(net_context_impl_t& context, size_t size
     throw;
   }
   context.registrations.add(made->region, made->address, size);
+  context.open_memory.add(context.net->remote_key(made->region).key, made->address, size);
   context.users.fetch_add(1, std::memory_order_acq_rel);
   regions_.fetch_add(1, std::memory_order_acq_rel);
   return mr.release();
@@ -185,6 +187,8 @@ void runtime_impl_t::deregister_memory(mr_impl_t* region) {
   net::context& net = *region->context.net;
   const net::context::allocation closed{region->address, region->size, region->region};
   const bool allocated = region->allocated;
+  region->context.open_memory.remove(net.remote_key(region->region).key, region->address,
+                                     region->size);
   region->context.registrations.remove(region->region, region->address, [&net, closed, allocated] {
     if (allocated) {
       net.free_memory(closed);

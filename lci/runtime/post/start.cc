@@ -1,6 +1,5 @@
 #include "lci/runtime/post/start.h"
 
-#include <atomic>
 #include <memory>
 #include <stdexcept>
 
@@ -10,31 +9,11 @@
 #include "lci/runtime/device/wait.h"
 #include "lci/runtime/instance/runtime.h"
 #include "lci/runtime/matching/engine.h"
+#include "lci/runtime/post/awaited.h"
 #include "lci/runtime/post/send.h"
 
 namespace lci::rt {
 namespace {
-
-// The completion object of an operation whose caller waits for it.
-class flag final : public comp_impl_t {
- public:
-  void signal(status_t status) override {
-    status_ = status;
-    set_.store(true, std::memory_order_release);
-  }
-  bool is_set() const { return set_.load(std::memory_order_acquire); }
-  const status_t& status() const { return status_; }
-
- private:
-  status_t status_;
-  std::atomic<bool> set_{false};
-};
-
-// The completion object of an operation that its caller cannot wait for. Deletes itself.
-class nobody final : public comp_impl_t {
- public:
-  void signal(status_t) override { delete this; }
-};
 
 [[noreturn, gnu::noinline, gnu::cold]] void report_unreachable(const device_impl_t& device,
                                                                int rank, post_form_t form) {

@@ -9,6 +9,7 @@
 #include "lci/boot/bootstrap.h"
 #include "lci/net/backend.h"
 #include "lci/runtime/core/live.h"
+#include "lci/runtime/resources/open_memory.h"
 #include "lci/runtime/resources/registrations.h"
 
 namespace lci {
@@ -45,6 +46,7 @@ class net_context_impl_t : public rt::live_object {
   const int number;  // in the order of allocation, equal on all ranks
   const std::unique_ptr<net::context> net;
   rt::registrations registrations{*net};
+  rt::open_memory open_memory;   // by alloc_mr and register_memory
   std::atomic<int> next_uid{0};  // of the devices
   std::atomic<int> users{0};     // devices and registrations of the program
   std::atomic<uint64_t> next_serial{1};

@@ -291,6 +291,41 @@ TEST_P(Conformance, AddsBecomeVisibleAfterThePutsBeforeThem) {
   });
 }
 
+// Every rank adds to a counter of every rank whose memory it maps.
+TEST_P(Conformance, ProcessorsOfAllRanksOperateOnMappedAddresses) {
+  run([](rank_under_test& self) {
+    constexpr uint64_t additions = 10000;
+    constexpr size_t room = 64;
+    const auto memory = self.network.allocate_memory(room);
+    ASSERT_TRUE(memory.ok());
+    const auto keys = self.exchange(self.network.remote_key(memory->region));
+    uint64_t mapped = 0;  // a bit for each rank
+    for (int r = 0; r < self.ranks; ++r) {
+      const remote_region& key = keys[static_cast<size_t>(r)];
+      EXPECT_EQ(self.dev.mapped_address(r, key, room - 7, 8), nullptr) << "beyond the end";
+      void* const found = self.dev.mapped_address(r, key, 8, 8);
+      if (found == nullptr) continue;
+      mapped |= uint64_t{1} << r;
+      for (uint64_t i = 0; i < additions; ++i) {
+        __atomic_fetch_add(static_cast<uint64_t*>(found), 1, __ATOMIC_RELAXED);
+      }
+    }
+    uint64_t others = 0;  // that map ours
+    for (const uint64_t each : self.exchange(mapped)) others += each >> self.rank & 1;
+    const auto* const counter = static_cast<const uint64_t*>(memory->address) + 1;
+    EXPECT_EQ(__atomic_load_n(counter, __ATOMIC_ACQUIRE), others * additions);
+    self.barrier();
+    self.network.free_memory(*memory);
+    self.barrier();
+    for (int r = 0; r < self.ranks; ++r) {
+      EXPECT_EQ(self.dev.mapped_address(r, keys[static_cast<size_t>(r)], 8, 8), nullptr)
+          << "closed";
+    }
+    self.barrier();
+    if (others == 0) self.skip("no rank maps memory");
+  });
+}
+
 // No rank polls while the queues fill up. Afterwards each accepted put completes and is notified
 // once.
 TEST_P(Conformance, ManyConcurrentPutsAllCompleteAndNotifyOnce) {
