@@ -37,6 +37,7 @@ set(LCI_SOURCES
   lci/coll/rooted.cc
   lci/coll/scan.cc
   lci/coll/signature.cc
+  lci/coll/staging.cc
   lci/io/acceptor.cc
   lci/io/event_loop.cc
   lci/io/files.cc
@@ -105,6 +106,7 @@ set(LCI_SOURCES
   lci/runtime/collective/group_operations.cc
   lci/runtime/collective/hierarchy.cc
   lci/runtime/collective/hierarchy_reduce.cc
+  lci/runtime/collective/layouts.cc
   lci/runtime/collective/persistent.cc
   lci/runtime/collective/plan.cc
   lci/runtime/collective/reduce.cc

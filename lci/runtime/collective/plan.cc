@@ -16,7 +16,7 @@
 namespace lci::rt {
 
 struct plan::action {
-  enum class kind { send, receive, copy, reduce, meet } what;
+  enum class kind { send, receive, copy, reduce, meet, pack, unpack } what;
   state* of = nullptr;
   step node = nullptr;
   int rank = -1;               // send and receive: the other side, as the runtime counts it
@@ -74,6 +74,7 @@ struct plan::state {
         engine(&call.engine()),
         steps(owner),
         arrivals_of(owner),
+        staging(call.staging()),
         name(call.name()) {
     set_call(call);
     if (const hierarchy* const hosts = call.hosts_in_use(); hosts != nullptr) {
@@ -109,6 +110,7 @@ struct plan::state {
   arrivals arrivals_of;
   tag_t first_tag = 0;
   coll::ticket tickets[hierarchy::phases] = {};
+  const std::shared_ptr<coll::staging> staging;
   const char* const name;
   std::weak_ptr<shared_memory> host;
   std::deque<meeting> meetings;
@@ -180,6 +182,10 @@ plan::plan(const collective_call& call, size_t room) : call_(call) {
   if (end_ != nullptr) state_->failure = &end_->failure;
   if (room > 0) state_->room.reset(new char[room]);
   if (call.recorder() == nullptr) call.use_messages();
+  if (state_->staging != nullptr) {
+    add(action{action::kind::pack});
+    then();
+  }
 }
 
 plan::~plan() {
@@ -222,6 +228,12 @@ plan::step plan::add(action added) {
             return errorcode_t::done;
           case action::kind::reduce:
             a.op(a.left, a.from, a.to, a.size);
+            return errorcode_t::done;
+          case action::kind::pack:
+            a.of->staging->pack();
+            return errorcode_t::done;
+          case action::kind::unpack:
+            a.of->staging->unpack();
             return errorcode_t::done;
           case action::kind::meet: {
             const std::shared_ptr<shared_memory> host = a.of->host.lock();
@@ -300,6 +312,10 @@ void plan::order(step before, step after) { graph_->add_edge(before, after, null
 
 void plan::run() {
   then();
+  if (state_->staging != nullptr) {
+    add(action{action::kind::unpack});
+    then();
+  }
   graph_->add_edge(phase_begin_, GRAPH_END, nullptr);
   if (call_.recorder() != nullptr) {
     call_.recorder()->keep(
