@@ -81,9 +81,12 @@ struct plan::state {
       host = hosts->weak_memory();
     }
   }
-  ~state() {
-    for (const action& each : actions) {
-      if (!each.is_due) continue;
+  ~state() { break_off(); }
+
+  // The ranks of this host wait for steps in its memory that will not come.
+  void break_off() {
+    for (action& each : actions) {
+      if (!std::exchange(each.is_due, false)) continue;
       const std::shared_ptr<shared_memory> alive = host.lock();
       if (alive == nullptr) return;
       shared_memory::room where;
@@ -359,6 +362,8 @@ void check_end_of_messages(const collective_call& call, errorcode_t code) {
 
 plan::recorded::recorded(std::unique_ptr<graph> steps, state* of_steps, uint64_t phases)
     : steps_(std::move(steps)), state_(of_steps), phases_(phases) {}
+
+void plan::recorded::break_off() { state_->break_off(); }
 
 void plan::recorded::start(collective_call* call) {
   call->use_hosts(phases_);

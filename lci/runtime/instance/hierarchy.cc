@@ -70,12 +70,8 @@ hierarchy::hierarchy(std::shared_ptr<shared_memory> memory, const std::vector<re
   own_host_ = host_of(place);
   index_ = index_of(place);
   least_ranks_ = static_cast<int>(reports.size());
-  int before = 0;
   for (const std::vector<int>& each : places_) {
-    const auto ranks = static_cast<int>(each.size());
-    least_ranks_ = std::min(least_ranks_, ranks);
-    before_.push_back(before);
-    before += ranks;
+    least_ranks_ = std::min(least_ranks_, static_cast<int>(each.size()));
   }
 }
 

@@ -61,8 +61,6 @@ class hierarchy {
   int ranks_on(int host) const { return static_cast<int>(places_on(host).size()); }
   int host_of(int place) const { return host_of_[static_cast<size_t>(place)]; }
   int index_of(int place) const { return index_of_[static_cast<size_t>(place)]; }
-  // The number of places on the hosts before that one.
-  int places_before(int host) const { return before_[static_cast<size_t>(host)]; }
   // The ranks of the host with the fewest.
   int least_ranks() const { return least_ranks_; }
   // Whether the places of each host follow each other, so that the order of hosts is that of
@@ -77,7 +75,6 @@ class hierarchy {
  private:
   const std::shared_ptr<shared_memory> memory_;  // no other owner outlives a call
   std::vector<std::vector<int>> places_;         // by host
-  std::vector<int> before_;                      // by host
   std::vector<int> host_of_;                     // by place
   std::vector<int> index_of_;                    // likewise
   int own_host_ = 0;
