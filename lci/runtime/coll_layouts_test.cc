@@ -142,8 +142,9 @@ TEST_P(Layouts, BlocksOfDifferentSizes) {
     const int n = size_of(runtime);
     const int me = rank_of(runtime);
     // From rank `from` to rank `to`, in pieces of 7 and of 3 bytes.
-    const auto units = [](int from, int to) {
-      return static_cast<size_t>((3 * from + to) % 5) * 40;
+    const size_t unit = greatest_size() < 10000 ? 4 : 40;
+    const auto units = [unit](int from, int to) {
+      return static_cast<size_t>((3 * from + to) % 5) * unit;
     };
     const auto block = [&](int from, int to) {
       return make_message(from, static_cast<tag_t>(to), 21 * units(from, to));
