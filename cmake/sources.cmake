@@ -38,6 +38,7 @@ set(LCI_SOURCES
   lci/coll/rooted.cc
   lci/coll/scan.cc
   lci/coll/signature.cc
+  lci/coll/staging.cc
   lci/io/acceptor.cc
   lci/io/event_loop.cc
   lci/io/files.cc
@@ -106,6 +107,7 @@ set(LCI_SOURCES
   lci/runtime/collective/group_operations.cc
   lci/runtime/collective/hierarchy.cc
   lci/runtime/collective/hierarchy_reduce.cc
+  lci/runtime/collective/layouts.cc
   lci/runtime/collective/neighbor_check.cc
   lci/runtime/collective/persistent.cc
   lci/runtime/collective/plan.cc

@@ -40,11 +40,13 @@ inline void barrier() { barrier_x()(); }
 /// Copies `size` bytes of the buffer of rank `root` to the buffers of all ranks.
 ///
 /// Required: `buffer`, `size`, `root`. Options: `runtime`, `device`, `endpoint`, `matching_engine`,
-/// `group`, `thread_team`, `thread`, `comp`, `algorithm`, `ring_nsteps`.
+/// `group`, `thread_team`, `thread`, `comp`, `algorithm`, `ring_nsteps`; `layout`, not with
+/// `thread_team`.
 class [[nodiscard]] broadcast_x : public coll_options<broadcast_x>,
                                   public thread_options<broadcast_x>,
                                   public algorithm_option<broadcast_x, broadcast_algorithm_t>,
                                   public option::ring_nsteps_option<broadcast_x>,
+                                  public option::layout_option<broadcast_x>,
                                   public argument::buffer_argument<broadcast_x, void*>,
                                   public argument::size_argument<broadcast_x, size_t>,
                                   public argument::root_argument<broadcast_x, int> {
@@ -67,8 +69,10 @@ inline void broadcast(void* buffer, size_t size, int root) { broadcast_x(buffer,
 /// overlap.
 ///
 /// Required: `sendbuf`, `recvbuf`, `size`, `root`. Options: `runtime`, `device`, `endpoint`,
-/// `matching_engine`, `group`, `comp`.
+/// `matching_engine`, `group`, `comp`, `sendlayout`; at the root `recvlayouts`.
 class [[nodiscard]] gather_x : public coll_options<gather_x>,
+                               public option::sendlayout_option<gather_x>,
+                               public option::recvlayouts_option<gather_x>,
                                public argument::sendbuf_argument<gather_x, const void*>,
                                public argument::recvbuf_argument<gather_x, void*>,
                                public argument::size_argument<gather_x, size_t>,
@@ -96,8 +100,10 @@ inline void gather(const void* sendbuf, void* recvbuf, size_t size, int root) {
 /// root, `recvbuf` may be `sendbuf` + `root` * `size`; otherwise the buffers must not overlap.
 ///
 /// Required: `sendbuf`, `recvbuf`, `size`, `root`. Options: `runtime`, `device`, `endpoint`,
-/// `matching_engine`, `group`, `comp`.
+/// `matching_engine`, `group`, `comp`, `recvlayout`; at the root `sendlayouts`.
 class [[nodiscard]] scatter_x : public coll_options<scatter_x>,
+                                public option::sendlayouts_option<scatter_x>,
+                                public option::recvlayout_option<scatter_x>,
                                 public argument::sendbuf_argument<scatter_x, const void*>,
                                 public argument::recvbuf_argument<scatter_x, void*>,
                                 public argument::size_argument<scatter_x, size_t>,
@@ -125,8 +131,10 @@ inline void scatter(const void* sendbuf, void* recvbuf, size_t size, int root) {
 /// * `size`; otherwise the buffers must not overlap.
 ///
 /// Required: `sendbuf`, `recvbuf`, `size`. Options: `runtime`, `device`, `endpoint`,
-/// `matching_engine`, `group`, `comp`.
+/// `matching_engine`, `group`, `comp`, `sendlayout`, `recvlayouts`.
 class [[nodiscard]] allgather_x : public coll_options<allgather_x>,
+                                  public option::sendlayout_option<allgather_x>,
+                                  public option::recvlayouts_option<allgather_x>,
                                   public argument::sendbuf_argument<allgather_x, const void*>,
                                   public argument::recvbuf_argument<allgather_x, void*>,
                                   public argument::size_argument<allgather_x, size_t> {
@@ -149,10 +157,13 @@ inline void allgather(const void* sendbuf, void* recvbuf, size_t size) {
 /// `recvbuf`; otherwise the buffers must not overlap.
 ///
 /// Required: `sendbuf`, `recvbuf`, `recvsizes`. Options: `runtime`, `device`, `endpoint`,
-/// `matching_engine`, `group`, `comp`, `recvoffsets` (one block behind the other).
+/// `matching_engine`, `group`, `comp`, `recvoffsets` (one block behind the other) or `recvlayouts`,
+/// `sendlayout`.
 class [[nodiscard]] allgatherv_x
     : public coll_options<allgatherv_x>,
       public option::recvoffsets_option<allgatherv_x>,
+      public option::sendlayout_option<allgatherv_x>,
+      public option::recvlayouts_option<allgatherv_x>,
       public argument::sendbuf_argument<allgatherv_x, const void*>,
       public argument::recvbuf_argument<allgatherv_x, void*>,
       public argument::recvsizes_argument<allgatherv_x, const size_t*> {
@@ -175,9 +186,12 @@ inline void allgatherv(const void* sendbuf, void* recvbuf, const size_t* recvsiz
 /// not overlap.
 ///
 /// Required: `sendbuf`, `recvbuf`, `size`. Options: `runtime`, `device`, `endpoint`,
-/// `matching_engine`, `group`, `comp`. The option `comp_semantic` is accepted and has no effect.
+/// `matching_engine`, `group`, `comp`, `sendlayouts`, `recvlayouts`. The option `comp_semantic` is
+/// accepted and has no effect.
 class [[nodiscard]] alltoall_x : public coll_options<alltoall_x>,
                                  public option::comp_semantic_option<alltoall_x>,
+                                 public option::sendlayouts_option<alltoall_x>,
+                                 public option::recvlayouts_option<alltoall_x>,
                                  public argument::sendbuf_argument<alltoall_x, const void*>,
                                  public argument::recvbuf_argument<alltoall_x, void*>,
                                  public argument::size_argument<alltoall_x, size_t> {
@@ -202,10 +216,12 @@ inline void alltoall(const void* sendbuf, void* recvbuf, size_t size) {
 ///
 /// Required: `sendbuf`, `sendsizes`, `recvbuf`, `recvsizes`. Options: `runtime`, `device`,
 /// `endpoint`, `matching_engine`, `group`, `comp`, `sendoffsets` and `recvoffsets` (one block
-/// behind the other).
+/// behind the other), or `sendlayouts` and `recvlayouts`.
 class [[nodiscard]] alltoallv_x : public coll_options<alltoallv_x>,
                                   public option::sendoffsets_option<alltoallv_x>,
                                   public option::recvoffsets_option<alltoallv_x>,
+                                  public option::sendlayouts_option<alltoallv_x>,
+                                  public option::recvlayouts_option<alltoallv_x>,
                                   public argument::sendbuf_argument<alltoallv_x, const void*>,
                                   public argument::sendsizes_argument<alltoallv_x, const size_t*>,
                                   public argument::recvbuf_argument<alltoallv_x, void*>,

@@ -21,6 +21,29 @@
 /// program's again when the call returns, also with `comp`. A rank that fails ends the operation on
 /// the ranks that need it.
 ///
+/// **Layouts.** The bytes of a block need not stand one behind the other: the options `layout` of
+/// broadcast, `sendlayout` and `recvlayout`, where this rank has one block, and `sendlayouts` and
+/// `recvlayouts`, where it has one for each rank, say where they stand (layout_t). Offsets count
+/// from the start of the buffer; a layout is as large as its block. Each rank chooses for itself
+/// whether it passes layouts, and which: a block is a sequence of bytes, and only its size is equal
+/// on both sides. Gaps in a receive buffer keep their bytes. With a layout, the buffers must not
+/// overlap; nor must the blocks of a receive buffer. Layouts, like arrays, are the program's again
+/// when the call returns. Blocks with gaps are copied into memory of the library and out of it, once
+/// each. A matrix of `rows * ranks` rows, of which each rank has `rows`, is transposed by
+/// @code
+/// const size_t row = ranks * rows * sizeof(double);  // bytes
+/// const size_t part = rows * sizeof(double);
+/// std::vector<lci::layout_t> columns(ranks), transposed(ranks);
+/// for (size_t r = 0; r < ranks; ++r) {
+///   // A row of the block after the other; each becomes a column.
+///   columns[r] = {r * part, part, rows, row};
+///   transposed[r] = {r * part, sizeof(double), rows, row, rows, sizeof(double)};
+/// }
+/// lci::alltoall_x(matrix, result, rows * part)
+///     .sendlayouts(columns.data())
+///     .recvlayouts(transposed.data())();
+/// @endcode
+///
 /// Ranks that all share memory, on one host, carry out the operations of the default matching
 /// engine, and those of a group, there, unless the option `algorithm` asks for messages. They
 /// compare what they call: a rank that calls another operation, or the same one with another root,
@@ -32,7 +55,8 @@
 ///
 /// **Errors.**
 /// - std::invalid_argument: `root`, a null buffer with a size, a null array, `op`, `ring_nsteps`
-///   below 0, `comp` is COMP_NULL_RETRY; the group has been freed, is of another runtime, or is
+///   below 0, `comp` is COMP_NULL_RETRY; a layout of another size than its block, one of a receive
+///   buffer whose pieces overlap, or layouts together with offsets; the group has been freed, is of another runtime, or is
 ///   given together with a matching engine.
 /// - std::logic_error: a blocking operation inside a handler.
 /// - peer_failure_error, of a blocking operation: a rank has failed; std::runtime_error: another

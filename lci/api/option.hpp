@@ -191,7 +191,7 @@ LCI_DEFINE_ARGUMENT(imm_data);
 LCI_DEFINE_ARGUMENT(item_size);
 /// Key of an entry of a matching engine; of a rank, by which the ranks of a group are ordered.
 LCI_DEFINE_ARGUMENT(key);
-/// Bytes of registered memory that a message consists of.
+/// Bytes of registered memory, or of a buffer, that a message consists of.
 LCI_DEFINE_ARGUMENT(layout);
 /// The block of this rank.
 LCI_DEFINE_ARGUMENT(local);
@@ -249,6 +249,10 @@ LCI_DEFINE_ARGUMENT(recvbuf);
 LCI_DEFINE_ARGUMENT(recvcount);
 /// Number of items that each rank receives, by rank.
 LCI_DEFINE_ARGUMENT(recvcounts);
+/// Where the bytes of the block stand in the buffer that receives it.
+LCI_DEFINE_ARGUMENT(recvlayout);
+/// Where the bytes of the block of each rank stand in the buffer that receives it, by rank.
+LCI_DEFINE_ARGUMENT(recvlayouts);
 /// Where the block of each rank stands in the buffer that receives it, in bytes, by rank.
 LCI_DEFINE_ARGUMENT(recvoffsets);
 /// Size of the block that each rank contributes, in bytes, by rank.
@@ -272,6 +276,10 @@ LCI_DEFINE_ARGUMENT(runtime);
 LCI_DEFINE_ARGUMENT(send_signal);
 /// Buffer with the contribution of this rank.
 LCI_DEFINE_ARGUMENT(sendbuf);
+/// Where the bytes of the block stand in the buffer that is sent.
+LCI_DEFINE_ARGUMENT(sendlayout);
+/// Where the bytes of the block for each rank stand in the buffer that is sent, by rank.
+LCI_DEFINE_ARGUMENT(sendlayouts);
 /// Where the block for each rank stands in the buffer that is sent, in bytes, by rank.
 LCI_DEFINE_ARGUMENT(sendoffsets);
 /// Size of the block for each rank, in bytes, by rank.
@@ -405,6 +413,20 @@ LCI_DEFINE_OPTION(const size_t*, sendoffsets, nullptr);
 /// Where the block of each rank stands in the receive buffer, in bytes, by rank. Default: one block
 /// behind the other.
 LCI_DEFINE_OPTION(const size_t*, recvoffsets, nullptr);
+/// Where the bytes of a broadcast stand in the buffer of this rank. Default: one behind the other.
+LCI_DEFINE_OPTION(const layout_t*, layout, nullptr);
+/// Where the bytes of the block of this rank stand in the send buffer. Default: one behind the
+/// other.
+LCI_DEFINE_OPTION(const layout_t*, sendlayout, nullptr);
+/// Where the bytes of the block for each rank stand in the send buffer, by rank. Default: one
+/// behind the other, and one block behind the other.
+LCI_DEFINE_OPTION(const layout_t*, sendlayouts, nullptr);
+/// Where the bytes of the block of this rank stand in the receive buffer. Default: one behind the
+/// other.
+LCI_DEFINE_OPTION(const layout_t*, recvlayout, nullptr);
+/// Where the bytes of the block of each rank stand in the receive buffer, by rank. Default: one
+/// behind the other, and one block behind the other.
+LCI_DEFINE_OPTION(const layout_t*, recvlayouts, nullptr);
 
 /// @class lci::option::runtime_attr_options
 /// The options of operations that allocate a runtime: the attributes that the program may set, and

@@ -150,20 +150,6 @@ class [[nodiscard]] plan_test_x : public option::runtime_option<plan_test_x>,
 /// @relates plan_test_x
 inline bool plan_test(plan_t plan) { return plan_test_x(plan)(); }
 
-/// The bytes of registered memory that a message consists of: `count2` groups of `count` pieces of
-/// `length` bytes each. The faces of a three-dimensional array have such layouts.
-struct layout_t {
-  size_t offset = 0;   ///< Bytes from the start of the memory to the first piece.
-  size_t length = 0;   ///< Bytes of a piece.
-  size_t count = 1;    ///< Pieces of a group.
-  size_t stride = 0;   ///< Bytes from the start of a piece to the next one of its group.
-  size_t count2 = 1;   ///< Groups.
-  size_t stride2 = 0;  ///< Bytes from the start of a group to the next one.
-
-  /// Returns the size of the message, in bytes.
-  constexpr size_t size() const { return length * count * count2; }
-};
-
 /// Declares the receiver's side of a message that a plan of `rank` puts each time it is started:
 /// sends that rank, with `tag`, the place for its bytes. Each such message is one event of
 /// `recv_signal`, however many pieces it has, and even if it has 0 bytes. Pairs with equal ranks

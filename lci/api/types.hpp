@@ -364,6 +364,22 @@ struct allocator_default_t : allocator_base_t {
 /// The allocator of every runtime for which set_allocator was not called.
 extern allocator_default_t g_allocator_default;
 
+/// The bytes that a message, or a block of a collective operation, consists of: `count2` groups of
+/// `count` pieces of `length` bytes each. Columns of a matrix, a transposed matrix and the faces of
+/// a three-dimensional array have such layouts. The bytes are in the order of the pieces: first
+/// those of the first group.
+struct layout_t {
+  size_t offset = 0;   ///< Bytes from the start of the memory or buffer to the first piece.
+  size_t length = 0;   ///< Bytes of a piece.
+  size_t count = 1;    ///< Pieces of a group.
+  size_t stride = 0;   ///< Bytes from the start of a piece to the next one of its group.
+  size_t count2 = 1;   ///< Groups.
+  size_t stride2 = 0;  ///< Bytes from the start of a group to the next one.
+
+  /// Returns the size of the message or block, in bytes.
+  constexpr size_t size() const { return length * count * count2; }
+};
+
 /// @}
 
 }  // namespace lci

@@ -25,7 +25,7 @@ struct block_layout {
 
 // The layout of the received blocks; their sizes are equal on all ranks. So each rank knows where
 // each of the others offers its block.
-class allgatherv final : public operation {
+class allgatherv : public operation {
  public:
   allgatherv(const ticket& own, const void* sendbuf, void* recvbuf, const block_layout& received)
       : operation(own, most_copied_in_area),
@@ -33,8 +33,10 @@ class allgatherv final : public operation {
         recvbuf_(static_cast<char*>(recvbuf)),
         received_(received) {}
 
- private:
+ protected:
   bool step() override;
+
+ private:
   bool is_in_memory(int rank) const {
     return place_of(received_.of(rank).size) == place::in_memory;
   }
@@ -46,7 +48,7 @@ class allgatherv final : public operation {
 // A rank knows the sizes of its own blocks alone. Each rank puts a table into its area that says
 // for each rank how large its block is and where it stands: behind the table, if all blocks of the
 // rank fit there, else in the rank's own memory.
-class alltoallv final : public operation {
+class alltoallv : public operation {
  public:
   // The number of ranks for which a table has room.
   static constexpr int most_ranks =
@@ -56,13 +58,15 @@ class alltoallv final : public operation {
   alltoallv(const ticket& own, const void* sendbuf, const block_layout& sent, void* recvbuf,
             const block_layout& received);
 
+ protected:
+  bool step() override;
+
  private:
   struct entry {
     uint64_t place;  // bytes from the start of the area, or an address of the owner's process
     uint64_t size;   // bytes
   };
 
-  bool step() override;
   void offer_blocks();
   void copy_block(int from);
 

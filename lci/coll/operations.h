@@ -17,6 +17,8 @@ constexpr size_t most_combined_in_area = size_t{32} << 10;
 static_assert(most_copied_in_area <= arena::area_bytes);
 static_assert(most_combined_in_area <= arena::area_bytes);
 
+// Operations that are not final can be carried out on the room of a staging (staging.h), too.
+
 // Every rank publishes its arrival in its own line and reads the lines of all: one cache line
 // travels between each two ranks, and none waits for a third to pass the news on.
 class barrier final : public operation {
@@ -28,13 +30,15 @@ class barrier final : public operation {
 };
 
 // The root offers; the others copy. The root waits for them only if they read its own memory.
-class broadcast final : public operation {
+class broadcast : public operation {
  public:
   broadcast(const ticket& own, void* buffer, size_t size, int root)
       : operation(own, most_copied_in_area), buffer_(buffer), size_(size), root_(root) {}
 
- private:
+ protected:
   bool step() override;
+
+ private:
   bool step_as_root();
   void* const buffer_;
   const size_t size_;
@@ -100,7 +104,7 @@ class reduce_scatter final : public operation {
 };
 
 // size: bytes of a block.
-class allgather final : public operation {
+class allgather : public operation {
  public:
   allgather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size)
       : operation(own, most_copied_in_area),
@@ -108,15 +112,17 @@ class allgather final : public operation {
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size) {}
 
- private:
+ protected:
   bool step() override;
+
+ private:
   const void* const sendbuf_;
   char* const recvbuf_;
   const size_t size_;
 };
 
 // size: bytes of a block.
-class alltoall final : public operation {
+class alltoall : public operation {
  public:
   alltoall(const ticket& own, const void* sendbuf, void* recvbuf, size_t size)
       : operation(own, most_copied_in_area),
@@ -124,8 +130,10 @@ class alltoall final : public operation {
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size) {}
 
- private:
+ protected:
   bool step() override;
+
+ private:
   size_t total() const { return size_ * static_cast<size_t>(size()); }
   const char* const sendbuf_;
   char* const recvbuf_;

@@ -12,7 +12,7 @@ namespace lci::coll {
 
 // Every rank offers its block, and the root copies all. A rank waits for the root only if that
 // reads the rank's own memory.
-class gather final : public operation {
+class gather : public operation {
  public:
   gather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
       : operation(own, most_copied_in_area),
@@ -21,8 +21,10 @@ class gather final : public operation {
         size_(size),
         root_(root) {}
 
- private:
+ protected:
   bool step() override;
+
+ private:
   const void* const sendbuf_;
   char* const recvbuf_;
   const size_t size_;  // of a block
@@ -31,7 +33,7 @@ class gather final : public operation {
 
 // The root offers all blocks, and each rank copies its own. The root waits for the other ranks only
 // if they read its own memory.
-class scatter final : public operation {
+class scatter : public operation {
  public:
   scatter(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
       : operation(own, most_copied_in_area),
@@ -40,8 +42,10 @@ class scatter final : public operation {
         size_(size),
         root_(root) {}
 
- private:
+ protected:
   bool step() override;
+
+ private:
   bool step_as_root();
   size_t total() const { return size_ * static_cast<size_t>(size()); }
   const char* const sendbuf_;

@@ -235,6 +235,23 @@ TEST(Hierarchy, ADifferentOperationIsAnErrorOnTheHost) {
   });
 }
 
+// By messages, which wait for each other: the memory of the host says why.
+TEST(Hierarchy, ADifferentOperationByMessagesIsAnErrorOnTheHost) {
+  run_apart(4, [](runtime_t runtime) {
+    if (rank_of(runtime) >= 2) return wait_drained_x().runtime(runtime)();
+    uint64_t value = 1;
+    const std::string error = error_of([&] {
+      broadcast_x(&value, sizeof(value), 1 - rank_of(runtime))
+          .algorithm(broadcast_algorithm_t::tree)
+          .runtime(runtime)();
+    });
+    EXPECT_NE(error.find("rank 0 calls broadcast of 8 bytes from rank 1"), std::string::npos)
+        << error;
+    EXPECT_NE(error.find("rank 1 calls broadcast of 8 bytes from rank 0"), std::string::npos)
+        << error;
+  });
+}
+
 // All ranks but rank 1 learn of the loss by themselves. Rank 1, whose operation does not exchange
 // messages, learns of it in the memory of its host from its leader, which breaks off the operation.
 void lose(int lost) {
@@ -280,6 +297,52 @@ void lose(int lost) {
 }
 TEST(Hierarchy, ALostLeaderEndsOperationsOnAllRanks) { lose(2); }
 TEST(Hierarchy, ALostFollowerEndsOperationsOnAllRanks) { lose(3); }
+
+// As above, of a persistent collective whose leader has met its host when it learns of the loss:
+// the steps of the host that have not begun are broken off, although the object is kept.
+TEST(Hierarchy, ALostRankEndsStartsOnAllRanks) {
+  for (const int lost : {2, 3}) {
+    std::atomic<int> ended{0};
+    run_apart(4, [&](runtime_t runtime) {
+      const int rank = rank_of(runtime);
+      comp_t queue = alloc_cq_x().runtime(runtime)();
+      uint64_t sum = 0;
+      const uint64_t own = 1;
+      persistent_coll_t recorded =
+          alloc_persistent_coll(allreduce_x(&own, &sum, 1, sizeof(own), reduce_sum<uint64_t>)
+                                    .comp(queue)
+                                    .runtime(runtime));
+      const auto end_of_start = [&] {
+        status_t status;
+        do {
+          progress_x().runtime(runtime)();
+          status = cq_pop_x(queue).runtime(runtime)();
+        } while (status.is_retry());
+        return status.error.errorcode;
+      };
+      for (int i = 0; i < 2; ++i) {
+        persistent_coll_start(recorded);
+        EXPECT_EQ(end_of_start(), errorcode_t::done);
+        EXPECT_EQ(sum, 4U);
+      }
+      if (rank == lost) {
+        while (ended < 3) progress_x().runtime(runtime)();
+      } else {
+        persistent_coll_start(recorded);
+        if (rank == 0) {
+          while (runtime.p_impl->hierarchy()->memory().has_pending())
+            progress_x().runtime(runtime)();
+        }
+        if (rank != 1) runtime.p_impl->engines().fail_peer(lost);
+        EXPECT_EQ(end_of_start(), errorcode_t::fatal) << rank;
+        ++ended;
+        while (ended < 3) progress_x().runtime(runtime)();
+      }
+      free_persistent_coll(&recorded);
+      free_comp_x{&queue}.runtime(runtime)();
+    });
+  }
+}
 
 }  // namespace
 }  // namespace lci

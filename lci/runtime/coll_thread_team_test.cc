@@ -44,6 +44,16 @@ void in_threads(size_t threads, const std::function<void(size_t)>& body) {
   for (std::thread& each : running) each.join();
 }
 
+// As run_job, without the last barrier: for ranks that end apart.
+void run_apart(int ranks, const std::function<void(runtime_t)>& body) {
+  global_attr_t all;
+  choose_network(&all);
+  run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
+    const auto owner = std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), all);
+    body(owner.get());
+  });
+}
+
 template <class Run>
 std::string error_of(const Run& run) {
   try {
@@ -239,6 +249,12 @@ TEST(ThreadTeamFailures, MistakesAreNamed) {
                 broadcast_x(&value, 8, 2).thread_team(team).runtime(runtime)();
               }).find("root is 2, not 0 to 1"),
               std::string::npos);
+    EXPECT_NE(error_of([&] {
+                allreduce_x(&value, nullptr, 1, 8, reduce_sum<uint64_t>)
+                    .thread_team(team)
+                    .runtime(runtime)();
+              }).find("recvbuf is null"),
+              std::string::npos);
     EXPECT_THROW(static_cast<void>(get_thread_me(team, 1)), std::invalid_argument);
     EXPECT_THROW(static_cast<void>(get_thread_n(thread_team_t())), std::invalid_argument);
     const thread_team_t copy = team;
@@ -252,15 +268,117 @@ TEST(ThreadTeamFailures, MistakesAreNamed) {
   });
 }
 
+TEST(ThreadTeamFailures, ATeamOfAnotherRuntimeIsRefused) {
+  if (simulated()) GTEST_SKIP() << "two jobs at a time";
+  run_job(1, [](runtime_t runtime) {
+    run_job(1, [runtime](runtime_t other) {
+      thread_team_t team = make_team(runtime, 1);
+      EXPECT_NE(error_of([&] {
+                  barrier_x().thread_team(team).runtime(other)();
+                }).find("the thread team belongs to another runtime"),
+                std::string::npos);
+      end(runtime, &team);
+    });
+  });
+}
+
+TEST(ThreadTeamFailures, AHandlerNeitherWaitsNorFrees) {
+  static thread_local thread_team_t team;
+  static thread_local std::vector<std::string> errors;
+  run_job(2, [](runtime_t runtime) {
+    team = make_team(runtime, 1);
+    errors.clear();
+    comp_t handler = alloc_handler_x([](status_t) {
+                       errors.push_back(error_of([] { barrier_x().thread_team(team)(); }));
+                       errors.push_back(error_of([] { free_thread_team(&team); }));
+                     }).runtime(runtime)();
+    const rcomp_t rcomp = register_rcomp_x(handler).runtime(runtime)();
+    barrier_x().runtime(runtime)();
+    static_cast<void>(accepted(
+        post_am_x(1 - rank_of(runtime), nullptr, 0, COMP_NULL_RETRY, rcomp).runtime(runtime)));
+    while (errors.size() < 2) progress_x().runtime(runtime)();
+    for (const std::string& each : errors) {
+      EXPECT_NE(each.find("handler"), std::string::npos) << each;
+    }
+    EXPECT_FALSE(team.is_empty());
+    end(runtime, &team);
+    free_comp_x{&handler}.runtime(runtime)();
+  });
+}
+
+// Thread 0 passes its number, and so does thread 1 once thread 0 waits.
+TEST(ThreadTeamFailures, TwoThreadsWithOneNumberAreAnError) {
+  run_job(1, [](runtime_t runtime) {
+    thread_team_t team = make_team(runtime, 2);
+    std::atomic<int> errors{0};
+    in_threads(2, [&](size_t t) {
+      while (t == 1 && team.p_impl->barrier.is_idle()) std::this_thread::yield();
+      const std::string error =
+          error_of([&] { barrier_x().thread_team(team).thread(0).runtime(runtime)(); });
+      EXPECT_NE(error.find("thread 1 of the thread team has called 0 operations, thread 0 2"),
+                std::string::npos)
+          << error;
+      ++errors;
+    });
+    EXPECT_EQ(errors, 2);
+    end(runtime, &team);
+  });
+}
+
+// A rank outside of the team's group fails while thread 0 waits: the operation goes on, and a later
+// progress() reports the loss.
+TEST(ThreadTeamFailures, ALossOutsideOfTheGroupIsReportedLater) {
+  run_job(3, [](runtime_t runtime) {
+    const int rank = rank_of(runtime);
+    group_t group = split_group_x(rank == 2 ? -1 : 0, 0).runtime(runtime)();
+    if (rank < 2) {
+      thread_team_t team = make_team(runtime, 2, group);
+      if (rank == 0) runtime.p_impl->defer_failure(peer_failure_error(2, "rank 2 is gone"));
+      in_threads(2, [&](size_t t) {
+        if (t == 1) {
+          // Thread 0 has met the report.
+          while (team.p_impl->barrier.is_idle() || runtime.p_impl->has_pending_collectives()) {
+            std::this_thread::yield();
+          }
+        }
+        EXPECT_EQ(error_of([&] { barrier_x().thread_team(team).thread(t).runtime(runtime)(); }),
+                  "");
+      });
+      if (rank == 0) {
+        EXPECT_THROW(progress_x().runtime(runtime)(), peer_failure_error);
+      }
+      end(runtime, &team);
+      free_group_x{&group}.runtime(runtime)();
+    }
+    barrier_x().runtime(runtime)();
+  });
+}
+
+// The last thread of each rank has come already: the operation of the ranks fails.
+TEST(ThreadTeamFailures, ALossInTheOperationOfTheRanksIsAPeerFailure) {
+  run_apart(2, [](runtime_t runtime) {
+    thread_team_t team = make_team(runtime, 1);
+    if (rank_of(runtime) == 1) return;
+    runtime.p_impl->engines().fail_peer(1);
+    for (int i = 0; i < 2; ++i) {
+      EXPECT_THROW(barrier_x().thread_team(team).runtime(runtime)(), peer_failure_error);
+    }
+    EXPECT_THROW(end(runtime, &team), peer_failure_error);
+  });
+}
+
 // All threads throw, and the team can be used again.
 TEST(ThreadTeamFailures, ThreadsThatDifferAreAnError) {
   run_job(2, [](runtime_t runtime) {
     thread_team_t team = make_team(runtime, 3);
     std::atomic<int> errors{0};
     const auto count_error = [&](const char* text, const auto& call) {
-      const std::string error = error_of(call);
-      EXPECT_NE(error.find(text), std::string::npos) << error;
-      ++errors;
+      try {
+        call();
+      } catch (const std::invalid_argument& error) {
+        EXPECT_NE(std::string(error.what()).find(text), std::string::npos) << error.what();
+        ++errors;
+      }
     };
     in_threads(3, [&](size_t t) {
       uint64_t own = 1;
@@ -316,11 +434,7 @@ TEST(ThreadTeamFailures, AThreadThatWaitsKeepsTheTeam) {
 
 // The threads of a rank whose peer is lost end: those that wait, and those that come later.
 TEST(ThreadTeamFailures, ALostRankEndsTheOperationsOfAllThreads) {
-  global_attr_t all;
-  choose_network(&all);
-  run_ranks(3, [&](std::unique_ptr<boot::bootstrap> boot) {
-    const auto owner = std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), all);
-    const runtime_t runtime = owner.get();
+  run_apart(3, [](runtime_t runtime) {
     const int rank = rank_of(runtime);
     thread_team_t team = make_team(runtime, 3);
     if (rank == 2) return;

@@ -1,8 +1,10 @@
 // What ends starts of persistent collectives, and what cannot be done with persistent collectives.
+#include <atomic>
 #include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -113,6 +115,17 @@ TEST(PersistentCollFailures, WhatItUsesMustNotBeFreedBefore) {
     EXPECT_THROW(persistent_coll_start(on_device), std::invalid_argument);
     free_persistent_coll(&on_device);
 
+    matching_engine_t engine = alloc_matching_engine_x().runtime(runtime)();
+    persistent_coll_t on_engine =
+        alloc_persistent_coll(barrier_x().matching_engine(engine).runtime(runtime));
+    persistent_coll_start(on_engine);
+    wait_drained_x().runtime(runtime)();
+    barrier_x().runtime(runtime)();
+    free_matching_engine_x{&engine}.runtime(runtime)();
+    EXPECT_HAS(error_of<std::invalid_argument>([&] { persistent_coll_start(on_engine); }),
+               "matching engine has been freed");
+    free_persistent_coll(&on_engine);
+
     group_t group = split_group_x(0, rank_of(runtime)).runtime(runtime)();
     persistent_coll_t of_group = alloc_persistent_coll(barrier_x().group(group).runtime(runtime));
     EXPECT_HAS(error_of<std::logic_error>([&] { free_group_x{&group}.runtime(runtime)(); }),
@@ -221,6 +234,62 @@ TEST(PersistentCollFailures, ALostRankEndsStarts) {
   });
 }
 
+// By messages. The network reports the loss before the messages have ended, which are awaited.
+TEST(PersistentCollFailures, ALossIsReportedOnceTheMessagesHaveEnded) {
+  std::atomic<bool> ended{false};
+  run_apart(2, [&ended](runtime_t runtime) {
+    if (rank_of(runtime) == 1) {
+      while (!ended) progress_x().runtime(runtime)();
+      return;
+    }
+    uint64_t value = 0;
+    persistent_coll_t recorded = alloc_persistent_coll(
+        broadcast_x(&value, 8, 1).algorithm(broadcast_algorithm_t::tree).runtime(runtime));
+    runtime.p_impl->defer_failure(peer_failure_error(1, "rank 1 is gone"));
+    std::thread network([runtime] {
+      // The waiting thread has met the first report.
+      while (runtime.p_impl->collective_engine()->waiting_receives() == 0 ||
+             runtime.p_impl->has_pending_collectives()) {
+        std::this_thread::yield();
+      }
+      runtime.p_impl->engines().fail_peer(1);
+    });
+    for (int round = 0; round < 2; ++round) {
+      EXPECT_HAS(error_of<peer_failure_error>([&] { persistent_coll_start(recorded); }),
+                 "rank 1 is gone");
+      if (round == 0) network.join();
+    }
+    ended = true;
+    free_persistent_coll(&recorded);
+  });
+}
+
+// In shared memory: rank 1, which does not know of the loss, learns of it from rank 0. The start
+// before has ended well.
+TEST(PersistentCollFailures, ARankThatBreaksOffAStartTellsTheOthers) {
+  std::atomic<int> ended{0};
+  run_apart(3, [&ended](runtime_t runtime) {
+    const int rank = rank_of(runtime);
+    if (runtime.p_impl->shared_memory() == nullptr) return wait_drained_x().runtime(runtime)();
+    persistent_coll_t recorded = alloc_persistent_coll(barrier_x().runtime(runtime));
+    persistent_coll_start(recorded);
+    if (rank == 2) {
+      while (ended < 2) progress_x().runtime(runtime)();
+    } else {
+      if (rank == 0) runtime.p_impl->engines().fail_peer(2);
+      try {
+        persistent_coll_start(recorded);
+        ADD_FAILURE() << "rank " << rank << " has left the barrier";
+      } catch (const peer_failure_error& failure) {
+        EXPECT_EQ(failure.failed_rank(), 2);
+      }
+      ++ended;
+      while (ended < 2) progress_x().runtime(runtime)();
+    }
+    free_persistent_coll(&recorded);
+  });
+}
+
 // A start in shared memory, and one by messages of ranks that share memory.
 TEST(PersistentCollFailures, StartsOfDifferentOperationsAreAnError) {
   for (const auto algorithm : both_ways) {
@@ -241,6 +310,11 @@ TEST(PersistentCollFailures, StartsOfDifferentOperationsAreAnError) {
       if (algorithm != broadcast_algorithm_t::none) {
         EXPECT_HAS(error_of<std::logic_error>([&] { persistent_coll_start(recorded); }),
                    "was broken off by an error, and its messages have not ended");
+        // Rank 0 starts it after the end of the messages, rank 1 frees it before.
+        if (root == 0) {
+          runtime.p_impl->engines().fail_peer(1);
+          EXPECT_THROW(persistent_coll_start(recorded), peer_failure_error);
+        }
       }
       free_persistent_coll(&recorded);
       free_persistent_coll(&same);
@@ -265,6 +339,37 @@ TEST(PersistentCollFailures, ABlockOfAnotherSizeIsAnError) {
     wait_drained_x().runtime(runtime)();
     EXPECT_EQ(error.empty(), rank == 0) << error;
     free_persistent_coll(&recorded);
+  });
+}
+
+// The same of a message that is there before the start.
+TEST(PersistentCollFailures, ABlockOfAnotherSizeThatHasArrivedIsAnError) {
+  run_apart(2, [](runtime_t runtime) {
+    const int rank = rank_of(runtime);
+    comp_t queue = alloc_cq_x().runtime(runtime)();
+    const std::vector<char> sent(100);
+    std::vector<char> received(100);
+    const std::vector<size_t> out{5, 5};
+    const std::vector<size_t> in{rank == 0 ? size_t{5} : size_t{7}, 5};
+    persistent_coll_t recorded =
+        alloc_persistent_coll(alltoallv_x(sent.data(), out.data(), received.data(), in.data())
+                                  .comp(queue)
+                                  .runtime(runtime));
+    if (rank == 0) {
+      persistent_coll_start(recorded);
+      static_cast<void>(accepted(post_send_x(1, nullptr, 0, 1, COMP_NULL_RETRY).runtime(runtime)));
+    } else {
+      comp_t sync = alloc_sync_x().runtime(runtime)();
+      char byte = 0;
+      const status_t posted = post_recv_x(0, &byte, 0, 1, sync).runtime(runtime)();
+      if (posted.is_posted()) sync_wait_x(sync, nullptr).runtime(runtime)();
+      free_comp_x{&sync}.runtime(runtime)();
+      persistent_coll_start(recorded);
+    }
+    EXPECT_EQ(pop(runtime, queue).is_done(), rank == 0);
+    wait_drained_x().runtime(runtime)();
+    free_persistent_coll(&recorded);
+    free_comp_x{&queue}.runtime(runtime)();
   });
 }
 

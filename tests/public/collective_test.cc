@@ -88,6 +88,44 @@ void blocks() {
   EXPECT(largest == mine);
 }
 
+// Two items for each rank, which are far from each other where they arrive; and every second item.
+void layouts() {
+  const auto ranks = static_cast<size_t>(lci::get_rank_n());
+  const auto me = static_cast<uint64_t>(lci::get_rank_me());
+  const size_t item = sizeof(uint64_t);
+  std::vector<uint64_t> row, column(2 * ranks), expected(2 * ranks);
+  std::vector<lci::layout_t> apart(ranks), kept(ranks);
+  for (size_t r = 0; r < ranks; ++r) {
+    row.push_back(100 * me + r);
+    row.push_back(1000 + 100 * me + r);
+    expected[r] = 100 * r + me;
+    expected[ranks + r] = 1000 + 100 * r + me;
+    kept[r] = {2 * r * item, 2 * item, 1, 0, 1, 0};
+    apart[r] = {r * item, item, 2, ranks * item, 1, 0};
+  }
+  lci::alltoall_x(row.data(), column.data(), 2 * item)
+      .sendlayouts(kept.data())
+      .recvlayouts(apart.data())();
+  EXPECT(column == expected);
+  const lci::layout_t half{0, item, ranks, 2 * item, 1, 0};
+  std::vector<uint64_t> all(ranks * ranks);
+  lci::allgather_x(row.data(), all.data(), ranks * item).sendlayout (&half)();
+  for (size_t i = 0; i < all.size(); ++i) EXPECT(all[i] == 100 * (i / ranks) + i % ranks);
+  lci::broadcast_x(row.data(), ranks * item, 0).layout (&half)();
+  for (size_t r = 0; r < ranks; ++r) {
+    EXPECT(row[2 * r] == r);
+    EXPECT(row[2 * r + 1] == 1000 + 100 * me + r);
+  }
+  std::vector<uint64_t> parts(2 * ranks);
+  std::vector<lci::layout_t> spread(ranks);
+  for (size_t r = 0; r < ranks; ++r) spread[r] = {2 * r * item, item, 1, 0, 1, 0};
+  lci::gather_x(&me, parts.data(), item, 0).recvlayouts(spread.data())();
+  uint64_t own[2] = {77, 77};
+  const lci::layout_t second{item, item, 1, 0, 1, 0};
+  lci::scatter_x(parts.data(), own, item, 0).sendlayouts(spread.data()).recvlayout (&second)();
+  EXPECT(own[0] == 77 && own[1] == me);
+}
+
 // The even ranks and the odd ones, from the last to the first; and without rank 0.
 void groups() {
   const int rank = lci::get_rank_me();
@@ -200,6 +238,7 @@ void body() {
     round(life);
     blocks();
     teams();
+    layouts();
     groups();
     persistent();
     // A second runtime beside the global one.

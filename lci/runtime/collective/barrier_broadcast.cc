@@ -5,6 +5,7 @@
 #include "lci/coll/operations.h"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
+#include "lci/runtime/collective/layouts.h"
 #include "lci/runtime/collective/plan.h"
 #include "lci/runtime/collective/thread_team.h"
 
@@ -91,37 +92,45 @@ void broadcast_x::operator()() const {
   if (!get_thread_team().is_empty()) {
     rt::thread_call call(*this, coll::operation_kind::broadcast);
     call.refuse(get_algorithm() != broadcast_algorithm_t::none, "algorithm");
+    call.refuse(get_layout() != nullptr, "layout");
     return call.broadcast(get_buffer(), get_size(), get_root());
   }
   rt::collective_call call(*this, coll::operation_kind::broadcast);
   rt::check_root(get_root(), call.size(), call.name());
   rt::check_buffer(get_buffer(), get_size(), call.name(), "buffer");
   const int steps = rt::ring_steps(get_ring_nsteps(), call.size(), call.name());
+  void* buffer = get_buffer();
+  if (call.rank() == get_root()) {
+    // The operation only reads it.
+    buffer = const_cast<void*>(rt::send_buffer(&call, buffer, get_layout(), get_size(), "layout"));
+  } else {
+    buffer = rt::receive_buffer(&call, buffer, get_layout(), get_size(), "layout");
+  }
   call.begin({{}, get_root(), get_size()});
   if (get_algorithm() == broadcast_algorithm_t::none &&
       call.is_shared(get_size(), coll::most_copied_in_area)) {
-    return call.run<coll::broadcast>(get_buffer(), get_size(), get_root());
+    return call.run<coll::broadcast>(buffer, get_size(), get_root());
   }
   if (get_algorithm() == broadcast_algorithm_t::none &&
-      rt::broadcast_by_hosts(&call, get_buffer(), get_size(), get_root())) {
+      rt::broadcast_by_hosts(&call, buffer, get_size(), get_root())) {
     return;
   }
   rt::plan p(call);
   switch (get_algorithm()) {
     case broadcast_algorithm_t::direct:
-      rt::broadcast_directly(&p, get_buffer(), get_size(), get_root(), 0);
+      rt::broadcast_directly(&p, buffer, get_size(), get_root(), 0);
       break;
     case broadcast_algorithm_t::ring:
-      rt::broadcast_by_ring(&p, get_buffer(), get_size(), get_root(), steps, 0);
+      rt::broadcast_by_ring(&p, buffer, get_size(), get_root(), steps, 0);
       break;
     case broadcast_algorithm_t::tree:
-      rt::broadcast_by_tree(&p, get_buffer(), get_size(), get_root(), 0);
+      rt::broadcast_by_tree(&p, buffer, get_size(), get_root(), 0);
       break;
     case broadcast_algorithm_t::none:
       if (get_size() >= rt::ring_threshold && p.size() > 2) {
-        rt::broadcast_by_ring(&p, get_buffer(), get_size(), get_root(), steps, 0);
+        rt::broadcast_by_ring(&p, buffer, get_size(), get_root(), steps, 0);
       } else {
-        rt::broadcast_by_tree(&p, get_buffer(), get_size(), get_root(), 0);
+        rt::broadcast_by_tree(&p, buffer, get_size(), get_root(), 0);
       }
       break;
   }

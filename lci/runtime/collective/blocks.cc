@@ -9,6 +9,7 @@
 #include "lci/base/strings.h"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
+#include "lci/runtime/collective/layouts.h"
 #include "lci/runtime/collective/plan.h"
 
 namespace lci {
@@ -67,24 +68,29 @@ void check_blocks(const void* buffer, const coll::block_layout& blocks, const ch
 void allgatherv_x::operator()() const {
   rt::collective_call call(*this, coll::operation_kind::allgatherv);
   const std::vector<size_t> sizes = rt::sizes_of(get_recvsizes(), 1, call, "recvsizes");
+  rt::refuse_both(call, get_recvlayouts(), "recvlayouts", get_recvoffsets(), "recvoffsets");
   const coll::block_layout blocks = rt::layout_of(sizes, get_recvoffsets(), call.name());
   const size_t all = rt::sum_of(sizes, call.name());
   rt::check_buffer(get_sendbuf(), blocks.of(call.rank()).size, call.name(), "sendbuf");
   rt::check_blocks(get_recvbuf(), blocks, call.name(), "recvbuf");
+  const void* const sendbuf = rt::send_buffer(&call, get_sendbuf(), get_sendlayout(),
+                                              blocks.of(call.rank()).size, "sendlayout");
+  void* const recvbuf =
+      rt::receive_buffer(&call, get_recvbuf(), get_recvlayouts(), sizes, "recvlayouts");
   call.begin({{}, -1, all, 0, coll::hash_of(sizes.data(), sizes.size())});
   const size_t largest = *std::max_element(sizes.begin(), sizes.end());
   if (all > 0 && call.is_shared(largest, coll::most_copied_in_area)) {
-    return call.run<coll::allgatherv>(get_sendbuf(), get_recvbuf(), blocks);
+    return call.run<coll::allgatherv>(sendbuf, recvbuf, blocks);
   }
-  if (rt::allgather_by_hosts(&call, get_sendbuf(), get_recvbuf(), blocks)) return;
+  if (rt::allgather_by_hosts(&call, sendbuf, recvbuf, blocks)) return;
   const bool small = all < rt::ring_threshold;
   rt::plan p(call, small ? all : 0);
   if (all > 0) {
-    char* const out = static_cast<char*>(get_recvbuf());
+    char* const out = static_cast<char*>(recvbuf);
     if (small) {
-      rt::allgatherv_by_doubling(&p, get_sendbuf(), out, blocks);
+      rt::allgatherv_by_doubling(&p, sendbuf, out, blocks);
     } else {
-      rt::allgatherv_by_ring(&p, get_sendbuf(), out, blocks, 0);
+      rt::allgatherv_by_ring(&p, sendbuf, out, blocks, 0);
     }
   }
   p.run();
@@ -93,10 +99,12 @@ void allgatherv_x::operator()() const {
 // Everybody to everybody, beginning with the neighbor, so that not all send to rank 0 first.
 void alltoallv_x::operator()() const {
   rt::collective_call call(*this, coll::operation_kind::alltoallv);
-  const coll::block_layout sent = rt::layout_of(rt::sizes_of(get_sendsizes(), 1, call, "sendsizes"),
-                                                get_sendoffsets(), call.name());
-  const coll::block_layout received = rt::layout_of(
-      rt::sizes_of(get_recvsizes(), 1, call, "recvsizes"), get_recvoffsets(), call.name());
+  rt::refuse_both(call, get_sendlayouts(), "sendlayouts", get_sendoffsets(), "sendoffsets");
+  rt::refuse_both(call, get_recvlayouts(), "recvlayouts", get_recvoffsets(), "recvoffsets");
+  const std::vector<size_t> sent_sizes = rt::sizes_of(get_sendsizes(), 1, call, "sendsizes");
+  const std::vector<size_t> received_sizes = rt::sizes_of(get_recvsizes(), 1, call, "recvsizes");
+  const coll::block_layout sent = rt::layout_of(sent_sizes, get_sendoffsets(), call.name());
+  const coll::block_layout received = rt::layout_of(received_sizes, get_recvoffsets(), call.name());
   rt::check_blocks(get_sendbuf(), sent, call.name(), "sendbuf");
   rt::check_blocks(get_recvbuf(), received, call.name(), "recvbuf");
   const coll::block_layout::block own = sent.of(call.rank());
@@ -105,16 +113,20 @@ void alltoallv_x::operator()() const {
     throw std::invalid_argument(base::StrCat("lci: alltoallv: this rank sends ", own.size,
                                              " bytes to itself, and receives ", target.size));
   }
+  const void* const sendbuf =
+      rt::send_buffer(&call, get_sendbuf(), get_sendlayouts(), sent_sizes, "sendlayouts");
+  void* const recvbuf =
+      rt::receive_buffer(&call, get_recvbuf(), get_recvlayouts(), received_sizes, "recvlayouts");
   call.begin({});
   // Each rank knows only its own sizes: so the ranks cannot know whether all blocks fit in areas.
   constexpr size_t any_size = coll::most_copied_in_area + 1;
   if (call.size() <= coll::alltoallv::most_ranks &&
       call.is_shared(any_size, coll::most_copied_in_area)) {
-    return call.run<coll::alltoallv>(get_sendbuf(), sent, get_recvbuf(), received);
+    return call.run<coll::alltoallv>(sendbuf, sent, recvbuf, received);
   }
   rt::plan p(call);
-  const char* const out = static_cast<const char*>(get_sendbuf());
-  char* const in = static_cast<char*>(get_recvbuf());
+  const char* const out = static_cast<const char*>(sendbuf);
+  char* const in = static_cast<char*>(recvbuf);
   p.copy(in + target.offset, out + own.offset, own.size);
   for (int i = 1; i < p.size(); ++i) {
     const int from = (p.rank() + p.size() - i) % p.size();

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "lci/coll/blocks.h"
 #include "lci/coll/operation.h"
 #include "lci/coll/signature.h"
+#include "lci/coll/staging.h"
 #include "lci/runtime/device/wait.h"
 #include "lci/runtime/instance/group.h"
 #include "lci/runtime/instance/hierarchy.h"
@@ -102,6 +104,15 @@ class collective_call {
   // The group, null: all ranks.
   group_impl_t* group() const { return group_; }
 
+  // Before begin(): the operation, of which the caller has passed on the room of this object
+  // instead of buffers of the program, packs it first, and unpacks it at its end.
+  coll::staging& make_staging() {
+    if (staging_ == nullptr) staging_ = std::make_shared<coll::staging>();
+    return *staging_;
+  }
+  // Null: the operation uses the buffers of the program.
+  const std::shared_ptr<coll::staging>& staging() const { return staging_; }
+
   // Before begin(): the operation goes by messages, and its arena does not hear of it.
   void leave_arena() { has_left_arena_ = true; }
 
@@ -123,15 +134,12 @@ class collective_call {
   // Carries out a coll::operation: to its end, or, with a comp, as far as it goes.
   template <class Operation, class... Arguments>
   void run(const Arguments&... arguments) const {
-    const coll::ticket ticket{arena(), number_, hash_};
-    if (comp_ == nullptr) {
-      Operation operation(ticket, arguments...);
-      run_blocking(&operation);
-    } else if (__builtin_expect(recorder_ == nullptr, 1)) {
-      shared()->start_new<Operation>(name(), comp_, ticket, arguments...);
-    } else {
-      keep(std::make_unique<Operation>(ticket, arguments...));
+    if constexpr (!std::is_final_v<Operation>) {
+      if (__builtin_expect(staging_ != nullptr, 0)) {
+        return run_as<coll::staged<Operation>>(staging_, arguments...);
+      }
     }
+    run_as<Operation>(arguments...);
   }
 
   // The operation, which has begun, does not need the arena.
@@ -173,6 +181,18 @@ class collective_call {
                   coll::operation_kind kind);
   static target target_in(group_t group, runtime_t runtime, device_t device, endpoint_t endpoint,
                           coll::operation_kind kind);
+  template <class Operation, class... Arguments>
+  void run_as(const Arguments&... arguments) const {
+    const coll::ticket ticket{arena(), number_, hash_};
+    if (comp_ == nullptr) {
+      Operation operation(ticket, arguments...);
+      run_blocking(&operation);
+    } else if (__builtin_expect(recorder_ == nullptr, 1)) {
+      shared()->start_new<Operation>(name(), comp_, ticket, arguments...);
+    } else {
+      keep(std::make_unique<Operation>(ticket, arguments...));
+    }
+  }
   void run_blocking(coll::operation* operation) const;
   void keep(std::unique_ptr<coll::operation> operation) const;
   void record(const coll::signature& called) const;
@@ -196,6 +216,7 @@ class collective_call {
   uint64_t phase_hashes_[hierarchy::phases] = {};
   uint64_t used_phases_ = 0;
   bool has_left_arena_ = false;
+  std::shared_ptr<coll::staging> staging_;
 };
 
 // Of free_runtime: a barrier that no barrier of the program pairs with.

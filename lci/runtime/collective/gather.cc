@@ -5,6 +5,7 @@
 #include "lci/coll/operations.h"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
+#include "lci/runtime/collective/layouts.h"
 #include "lci/runtime/collective/plan.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -78,7 +79,12 @@ void allgather_x::operator()() const {
   const size_t all = rt::bytes_of(n, get_size(), "allgather");
   rt::check_buffer(get_sendbuf(), get_size(), "allgather", "sendbuf");
   rt::check_buffer(get_recvbuf(), all, "allgather", "recvbuf");
-  rt::run_allgather(&call, get_sendbuf(), get_recvbuf(), get_size());
+  const void* const sendbuf =
+      rt::send_buffer(&call, get_sendbuf(), get_sendlayout(), get_size(), "sendlayout");
+  const auto sizes = rt::equal_sizes(call, get_recvlayouts(), get_size());
+  void* const recvbuf =
+      rt::receive_buffer(&call, get_recvbuf(), get_recvlayouts(), sizes, "recvlayouts");
+  rt::run_allgather(&call, sendbuf, recvbuf, get_size());
 }
 
 // Everybody to everybody, beginning with the neighbour, so that not all send to rank 0 first.
@@ -88,13 +94,19 @@ void alltoall_x::operator()() const {
   const size_t all = rt::bytes_of(n, get_size(), "alltoall");
   rt::check_buffer(get_sendbuf(), all, "alltoall", "sendbuf");
   rt::check_buffer(get_recvbuf(), all, "alltoall", "recvbuf");
+  const auto sent = rt::equal_sizes(call, get_sendlayouts(), get_size());
+  const void* const sendbuf =
+      rt::send_buffer(&call, get_sendbuf(), get_sendlayouts(), sent, "sendlayouts");
+  const auto received = rt::equal_sizes(call, get_recvlayouts(), get_size());
+  void* const recvbuf =
+      rt::receive_buffer(&call, get_recvbuf(), get_recvlayouts(), received, "recvlayouts");
   call.begin({{}, -1, get_size()});
   if (get_size() > 0 && call.is_shared(all, coll::most_copied_in_area)) {
-    return call.run<coll::alltoall>(get_sendbuf(), get_recvbuf(), get_size());
+    return call.run<coll::alltoall>(sendbuf, recvbuf, get_size());
   }
   rt::plan p(call);
-  const char* const out = static_cast<const char*>(get_sendbuf());
-  char* const in = static_cast<char*>(get_recvbuf());
+  const char* const out = static_cast<const char*>(sendbuf);
+  char* const in = static_cast<char*>(recvbuf);
   const auto rank = static_cast<size_t>(p.rank());
   if (get_size() > 0) {
     p.copy(in + rank * get_size(), out + rank * get_size(), get_size());

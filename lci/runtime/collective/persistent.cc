@@ -134,6 +134,7 @@ void persistent_coll_impl_t::wait_for_messages(const rt::collective_call& call) 
 }
 
 void persistent_coll_impl_t::end(status_t status) {
+  if (!status.is_done() && steps_ != nullptr) steps_->break_off();
   if (comp_impl_t* const told = told_; told != nullptr) {
     status.user_context = attr.user_context;
     state_.store(state::idle, std::memory_order_release);  // the object may be gone now

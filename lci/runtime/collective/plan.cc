@@ -16,7 +16,7 @@
 namespace lci::rt {
 
 struct plan::action {
-  enum class kind { send, receive, copy, reduce, meet } what;
+  enum class kind { send, receive, copy, reduce, meet, pack, unpack } what;
   state* of = nullptr;
   step node = nullptr;
   int rank = -1;               // send and receive: the other side, as the runtime counts it
@@ -74,15 +74,19 @@ struct plan::state {
         engine(&call.engine()),
         steps(owner),
         arrivals_of(owner),
+        staging(call.staging()),
         name(call.name()) {
     set_call(call);
     if (const hierarchy* const hosts = call.hosts_in_use(); hosts != nullptr) {
       host = hosts->weak_memory();
     }
   }
-  ~state() {
-    for (const action& each : actions) {
-      if (!each.is_due) continue;
+  ~state() { break_off(); }
+
+  // The ranks of this host wait for steps in its memory that will not come.
+  void break_off() {
+    for (action& each : actions) {
+      if (!std::exchange(each.is_due, false)) continue;
       const std::shared_ptr<shared_memory> alive = host.lock();
       if (alive == nullptr) return;
       shared_memory::room where;
@@ -109,6 +113,7 @@ struct plan::state {
   arrivals arrivals_of;
   tag_t first_tag = 0;
   coll::ticket tickets[hierarchy::phases] = {};
+  const std::shared_ptr<coll::staging> staging;
   const char* const name;
   std::weak_ptr<shared_memory> host;
   std::deque<meeting> meetings;
@@ -180,6 +185,10 @@ plan::plan(const collective_call& call, size_t room) : call_(call) {
   if (end_ != nullptr) state_->failure = &end_->failure;
   if (room > 0) state_->room.reset(new char[room]);
   if (call.recorder() == nullptr) call.use_messages();
+  if (state_->staging != nullptr) {
+    add(action{action::kind::pack});
+    then();
+  }
 }
 
 plan::~plan() {
@@ -222,6 +231,12 @@ plan::step plan::add(action added) {
             return errorcode_t::done;
           case action::kind::reduce:
             a.op(a.left, a.from, a.to, a.size);
+            return errorcode_t::done;
+          case action::kind::pack:
+            a.of->staging->pack();
+            return errorcode_t::done;
+          case action::kind::unpack:
+            a.of->staging->unpack();
             return errorcode_t::done;
           case action::kind::meet: {
             const std::shared_ptr<shared_memory> host = a.of->host.lock();
@@ -300,6 +315,10 @@ void plan::order(step before, step after) { graph_->add_edge(before, after, null
 
 void plan::run() {
   then();
+  if (state_->staging != nullptr) {
+    add(action{action::kind::unpack});
+    then();
+  }
   graph_->add_edge(phase_begin_, GRAPH_END, nullptr);
   if (call_.recorder() != nullptr) {
     call_.recorder()->keep(
@@ -343,6 +362,8 @@ void check_end_of_messages(const collective_call& call, errorcode_t code) {
 
 plan::recorded::recorded(std::unique_ptr<graph> steps, state* of_steps, uint64_t phases)
     : steps_(std::move(steps)), state_(of_steps), phases_(phases) {}
+
+void plan::recorded::break_off() { state_->break_off(); }
 
 void plan::recorded::start(collective_call* call) {
   call->use_hosts(phases_);

@@ -112,6 +112,9 @@ class plan::recorded {
   // `call` has begun. Behind the end, which may be reported before this returns, the object may be
   // gone.
   void start(collective_call* call);
+  // After a start that has ended by an error: the other ranks of the host do not wait for the steps
+  // in its memory that have not begun.
+  void break_off();
 
  private:
   const std::unique_ptr<graph> steps_;

@@ -6,6 +6,7 @@
 #include "lci/api/coll.hpp"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
+#include "lci/runtime/collective/layouts.h"
 #include "lci/runtime/collective/plan.h"
 
 namespace lci {
@@ -123,16 +124,23 @@ void gather_x::operator()() const {
   const size_t all = rt::bytes_of(static_cast<size_t>(call.size()), get_size(), call.name());
   rt::check_buffer(get_sendbuf(), get_size(), call.name(), "sendbuf");
   if (call.rank() == get_root()) rt::check_buffer(get_recvbuf(), all, call.name(), "recvbuf");
+  const void* const sendbuf =
+      rt::send_buffer(&call, get_sendbuf(), get_sendlayout(), get_size(), "sendlayout");
+  void* recvbuf = get_recvbuf();
+  if (call.rank() == get_root()) {
+    const auto sizes = rt::equal_sizes(call, get_recvlayouts(), get_size());
+    recvbuf = rt::receive_buffer(&call, recvbuf, get_recvlayouts(), sizes, "recvlayouts");
+  }
   call.begin({{}, get_root(), get_size()});
   if (get_size() > 0 && call.is_shared(get_size(), coll::most_copied_in_area)) {
-    return call.run<coll::gather>(get_sendbuf(), get_recvbuf(), get_size(), get_root());
+    return call.run<coll::gather>(sendbuf, recvbuf, get_size(), get_root());
   }
-  if (rt::gather_by_hosts(&call, get_sendbuf(), get_recvbuf(), get_size(), get_root())) return;
+  if (rt::gather_by_hosts(&call, sendbuf, recvbuf, get_size(), get_root())) return;
   const bool by_tree = get_size() <= rt::most_in_tree;
   rt::plan p(call, by_tree ? all : 0);
   if (get_size() > 0) {
-    (by_tree ? rt::gather_by_tree : rt::gather_directly)(&p, get_sendbuf(), get_recvbuf(),
-                                                         get_size(), get_root());
+    (by_tree ? rt::gather_by_tree : rt::gather_directly)(&p, sendbuf, recvbuf, get_size(),
+                                                         get_root());
   }
   p.run();
 }
@@ -143,16 +151,23 @@ void scatter_x::operator()() const {
   const size_t all = rt::bytes_of(static_cast<size_t>(call.size()), get_size(), call.name());
   if (call.rank() == get_root()) rt::check_buffer(get_sendbuf(), all, call.name(), "sendbuf");
   rt::check_buffer(get_recvbuf(), get_size(), call.name(), "recvbuf");
+  const void* sendbuf = get_sendbuf();
+  if (call.rank() == get_root()) {
+    const auto sizes = rt::equal_sizes(call, get_sendlayouts(), get_size());
+    sendbuf = rt::send_buffer(&call, sendbuf, get_sendlayouts(), sizes, "sendlayouts");
+  }
+  void* const recvbuf =
+      rt::receive_buffer(&call, get_recvbuf(), get_recvlayout(), get_size(), "recvlayout");
   call.begin({{}, get_root(), get_size()});
   if (get_size() > 0 && call.is_shared(all, coll::most_copied_in_area)) {
-    return call.run<coll::scatter>(get_sendbuf(), get_recvbuf(), get_size(), get_root());
+    return call.run<coll::scatter>(sendbuf, recvbuf, get_size(), get_root());
   }
-  if (rt::scatter_by_hosts(&call, get_sendbuf(), get_recvbuf(), get_size(), get_root())) return;
+  if (rt::scatter_by_hosts(&call, sendbuf, recvbuf, get_size(), get_root())) return;
   const bool by_tree = get_size() <= rt::most_in_tree;
   rt::plan p(call, by_tree ? all : 0);
   if (get_size() > 0) {
-    (by_tree ? rt::scatter_by_tree : rt::scatter_directly)(&p, get_sendbuf(), get_recvbuf(),
-                                                           get_size(), get_root());
+    (by_tree ? rt::scatter_by_tree : rt::scatter_directly)(&p, sendbuf, recvbuf, get_size(),
+                                                           get_root());
   }
   p.run();
 }
