@@ -149,8 +149,8 @@ TEST_P(Atomic, EachKindOn32Bits) { run(ranks(), operate_on_each_kind<uint32_t>);
 TEST_P(Atomic, AdditionsOfManyThreadsAndOfTheOwnersProcessorSumUp) {
   run(ranks(), [](rank_under_test& self) {
     end_turns();
-    constexpr int threads = 3;
-    const int additions = less_if_simulated(300, 50);
+    const int threads = less_if_simulated(3, 2);
+    const int additions = less_if_simulated(300, 10);
     shared_words words(self);
     self.meet();
     std::vector<std::thread> workers;
@@ -187,8 +187,8 @@ TEST_P(Atomic, AdditionsOfManyThreadsAndOfTheOwnersProcessorSumUp) {
 TEST_P(Atomic, ACompareAndSwapLockExcludesAllOtherThreadsAndRanks) {
   run(ranks(), [](rank_under_test& self) {
     end_turns();
-    constexpr int threads = 2;
-    const int rounds = less_if_simulated(20, 5);
+    const int threads = less_if_simulated(2, 1);
+    const int rounds = less_if_simulated(20, 2);
     shared_words words(self);
     self.meet();
     const rmr_t& remote = words.of(0);
