@@ -137,8 +137,7 @@ class alignas(cache_line_size) basic_ring_writer {
   void set_room(uint64_t freed) {
     room_ = freed + mask_ + 1;
     // Otherwise a message that the receiver has not read would be wiped, and it would wait for ever.
-    LCI_CHECK(((room_ - 1) & mask_) != (freed & mask_), "the last cell of the room, ", room_ - 1,
-              ", is the first that may be unread, ", freed, ", in a ring of ", mask_ + 1);
+    if (__builtin_expect(((room_ - 1) & mask_) == (freed & mask_), 0)) fail_room(freed);
   }
 
   // For a message of `span` cells, whose bytes are in place: invariant 2, and then the word.
@@ -156,11 +155,21 @@ class alignas(cache_line_size) basic_ring_writer {
     const uint64_t next_lap = (end | mask_) + 1;
     wiped_ = std::min({end + ahead, room_, next_lap + 1});
     // Otherwise the receiver would read an old word as a message, or wait for ever.
-    LCI_CHECK(end < wiped_, "the cell behind a message of ", span, " cells is not free: ", end,
-              " of ", room_);
+    if (__builtin_expect(end >= wiped_, 0)) fail_wipe(end, span);
     for (uint64_t at = end; at < wiped_; ++at) {
       cells_[at & mask_].word.store(0, std::memory_order_relaxed);
     }
+  }
+
+  // Broken invariants. Out of line, so that the functions that find them are inlined.
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_room(uint64_t freed) const {
+    base::fail_check(__FILE__, __LINE__, "the room ends before a message that may be unread",
+                     base::StrCat("the last cell of the room is ", room_ - 1,
+                                  ", the first unread one ", freed, ", in a ring of ", mask_ + 1));
+  }
+  [[noreturn, gnu::cold, gnu::noinline]] void fail_wipe(uint64_t end, uint64_t span) const {
+    base::fail_check(__FILE__, __LINE__, "the cell behind a message is free",
+                     base::StrCat("a message of ", span, " cells ends at ", end, " of ", room_));
   }
 
   static unsigned char* bytes_of(cell_type* first) {
