@@ -344,8 +344,8 @@ TEST(ThreadTeamFailures, ALossOutsideOfTheGroupIsReportedLater) {
         EXPECT_EQ(error_of([&] { barrier_x().thread_team(team).thread(t).runtime(runtime)(); }),
                   "");
       });
-      if (rank == 0) {
-        EXPECT_THROW(progress_x().runtime(runtime)(), peer_failure_error);
+      // A progress() that finds messages handles those first.
+      while (rank == 0 && error_of([&] { progress_x().runtime(runtime)(); }) != "rank 2 is gone") {
       }
       end(runtime, &team);
       free_group_x{&group}.runtime(runtime)();
