@@ -33,7 +33,7 @@ class counted_rank {
   template <class Round>
   void expect_no_allocations(const std::string& what, const Round& round) const {
     constexpr int batches = 6;
-    constexpr int rounds = 100;
+    constexpr int rounds = 30;
     long least = std::numeric_limits<long>::max();
     for (int batch = 0; batch < batches; ++batch) {
       meet();
