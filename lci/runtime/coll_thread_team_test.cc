@@ -283,21 +283,26 @@ TEST(ThreadTeamFailures, ATeamOfAnotherRuntimeIsRefused) {
 }
 
 TEST(ThreadTeamFailures, AHandlerNeitherWaitsNorFrees) {
-  static thread_local thread_team_t team;
-  static thread_local std::vector<std::string> errors;
+  // By rank.
+  static thread_team_t teams[2];
+  static std::vector<std::string> errors[2];
   run_job(2, [](runtime_t runtime) {
+    const int rank = rank_of(runtime);
+    thread_team_t& team = teams[rank];
     team = make_team(runtime, 1);
-    errors.clear();
-    comp_t handler = alloc_handler_x([](status_t) {
-                       errors.push_back(error_of([] { barrier_x().thread_team(team)(); }));
-                       errors.push_back(error_of([] { free_thread_team(&team); }));
+    errors[rank].clear();
+    comp_t handler = alloc_handler_x([](status_t status) {
+                       const int here = 1 - status.rank;
+                       thread_team_t& own = teams[here];
+                       errors[here] = {error_of([&] { barrier_x().thread_team(own)(); }),
+                                       error_of([&] { free_thread_team(&own); })};
                      }).runtime(runtime)();
     const rcomp_t rcomp = register_rcomp_x(handler).runtime(runtime)();
     barrier_x().runtime(runtime)();
-    static_cast<void>(accepted(
-        post_am_x(1 - rank_of(runtime), nullptr, 0, COMP_NULL_RETRY, rcomp).runtime(runtime)));
-    while (errors.size() < 2) progress_x().runtime(runtime)();
-    for (const std::string& each : errors) {
+    static_cast<void>(
+        accepted(post_am_x(1 - rank, nullptr, 0, COMP_NULL_RETRY, rcomp).runtime(runtime)));
+    while (errors[rank].empty()) progress_x().runtime(runtime)();
+    for (const std::string& each : errors[rank]) {
       EXPECT_NE(each.find("handler"), std::string::npos) << each;
     }
     EXPECT_FALSE(team.is_empty());
