@@ -191,10 +191,27 @@ TEST(GroupFailures, ABlockOfAnotherSizeIsAnError) {
   });
 }
 
+// Also where another one, which may have left for its sake, comes before it in the group.
+TEST(GroupFailures, TheRankThatFailedFirstIsNamed) {
+  std::atomic<bool> is_over{false};  // for rank 1
+  run_apart(4, [&is_over](runtime_t runtime) {
+    const int rank = rank_of(runtime);
+    group_t others = split(runtime, rank == 0, rank);  // 1 2 3, 0
+    barrier_x().runtime(runtime)();
+    while (rank != 1 && !is_over) progress_x().runtime(runtime)();
+    if (rank != 1) return;
+    runtime.p_impl->engines().fail_peer(3);
+    runtime.p_impl->engines().fail_peer(2);
+    EXPECT_EQ(others.p_impl->first_failed(), 3);
+    EXPECT_THROW(free_group_x{&others}.runtime(runtime)(), peer_failure_error);
+    is_over = true;
+  });
+}
+
 // Only the groups of the lost rank end.
 TEST(GroupFailures, ALostRankEndsTheOperationsOfItsGroups) {
-  std::atomic<bool> is_lost{false};  // for rank 0
-  run_apart(4, [&is_lost](runtime_t runtime) {
+  std::atomic<int> losers{0};
+  run_apart(4, [&losers](runtime_t runtime) {
     const int rank = rank_of(runtime);
     const group_t low = split(runtime, rank / 2, rank);      // 0 1, 2 3
     const group_t others = split(runtime, rank == 0, rank);  // 1 2 3, 0
@@ -213,11 +230,10 @@ TEST(GroupFailures, ALostRankEndsTheOperationsOfItsGroups) {
     // It is under way while rank 0 loses the rank, which is in another group.
     if (rank == 0) barrier_x().group(low).comp(queue).runtime(runtime)();
     runtime.p_impl->engines().fail_peer(3);
-    if (rank == 0) is_lost = true;
-    if (rank == 1) {
-      while (!is_lost) progress_x().runtime(runtime)();
-      barrier_x().group(low).runtime(runtime)();
-    }
+    // A rank that leaves before would be another one's first loss.
+    ++losers;
+    while (losers < 3) progress_x().runtime(runtime)();
+    if (rank == 1) barrier_x().group(low).runtime(runtime)();
     if (rank == 0) {
       EXPECT_EQ(result(), errorcode_t::done);
     }

@@ -118,6 +118,7 @@ TEST(PersistentCollFailures, WhatItUsesMustNotBeFreedBefore) {
     matching_engine_t engine = alloc_matching_engine_x().runtime(runtime)();
     persistent_coll_t on_engine =
         alloc_persistent_coll(barrier_x().matching_engine(engine).runtime(runtime));
+    barrier_x().runtime(runtime)();  // the other rank has the engine, too
     persistent_coll_start(on_engine);
     wait_drained_x().runtime(runtime)();
     barrier_x().runtime(runtime)();

@@ -25,9 +25,12 @@ class rank_group {
     const auto found = std::find(ranks_.begin(), ranks_.end(), rank);
     return found == ranks_.end() ? -1 : static_cast<int>(found - ranks_.begin());
   }
-  // A rank of the group that has failed; -1: none.
+  // The rank that failed first of all, if it is in the group, since others may have left for its
+  // sake; otherwise one of the group that has failed; -1: none.
   int first_failed() const {
-    if (__builtin_expect(!state_.any_failed(), 1)) return -1;
+    const int first = state_.first_failed();
+    if (__builtin_expect(first < 0, 1)) return -1;
+    if (place_of(first) >= 0) return first;
     const auto found = std::find_if(ranks_.begin(), ranks_.end(),
                                     [this](int rank) { return state_.has_failed(rank); });
     return found == ranks_.end() ? -1 : *found;
