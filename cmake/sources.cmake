@@ -115,6 +115,7 @@ set(LCI_SOURCES
   lci/runtime/collective/rooted.cc
   lci/runtime/collective/scan.cc
   lci/runtime/collective/thread_team.cc
+  lci/runtime/completion/checked.cc
   lci/runtime/completion/graph.cc
   lci/runtime/completion/impl.cc
   lci/runtime/completion/signal.cc
