@@ -180,7 +180,6 @@ TEST(Arena, ErrorsNameTheRanks) {
   high.finish(1);
 }
 
-// A rank that gives up is not waited for.
 // Lines are free again when all operations up to theirs have finished, in whatever order that
 // happens, also over more operations than there are lines.
 TEST(Arena, OperationsFinishInAnyOrder) {
@@ -207,6 +206,7 @@ TEST(Arena, OperationsFinishInAnyOrder) {
   });
 }
 
+// A rank that gives up is not waited for.
 TEST(Arena, AnOperationThatWasBrokenOffEndsOnAllRanks) {
   run_ranks(3, [](test_rank& rank) {
     if (rank.rank() == 1) {

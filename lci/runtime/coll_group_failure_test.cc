@@ -2,7 +2,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,26 +14,6 @@
 
 namespace lci {
 namespace {
-
-// As run_job, without the last barrier: for ranks that end apart.
-void run_apart(int ranks, const std::function<void(runtime_t)>& body) {
-  global_attr_t all;
-  choose_network(&all);
-  run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
-    const auto runtime = std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), all);
-    body(runtime.get());
-  });
-}
-
-template <class Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
 
 group_t split(runtime_t runtime, int color, int key) {
   return split_group_x(color, key).runtime(runtime)();
@@ -220,11 +199,7 @@ TEST(GroupFailures, ALostRankEndsTheOperationsOfItsGroups) {
     comp_t queue = alloc_cq_x().runtime(runtime)();
     if (rank != 0) barrier_x().group(others).comp(queue).runtime(runtime)();
     const auto result = [runtime, queue] {
-      status_t status;
-      do {
-        progress_x().runtime(runtime)();
-        status = cq_pop_x(queue).runtime(runtime)();
-      } while (status.is_retry());
+      const status_t status = pop_from(runtime, queue);
       return status.error.errorcode;
     };
     // It is under way while rank 0 loses the rank, which is in another group.

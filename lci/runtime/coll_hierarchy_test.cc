@@ -4,9 +4,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <functional>
-#include <memory>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -21,25 +18,6 @@ namespace lci {
 namespace {
 
 using rt::hierarchy;
-
-// As run_job, without the last barrier: for ranks that end apart.
-void run_apart(int ranks, const std::function<void(runtime_t)>& body) {
-  run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
-    const auto runtime =
-        std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), global_attr_t());
-    body(runtime.get());
-  });
-}
-
-template <class Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
-}
 
 std::vector<hierarchy::report> on_hosts(const std::vector<int>& hosts) {
   std::vector<hierarchy::report> reports;
@@ -144,73 +122,11 @@ TEST(Hierarchy, SeveralLeadersDivideAnAllreduce) {
   }
 }
 
-// Some ranks wait inside the call and others do not: the operation is the same.
 TEST(Hierarchy, BlockingCallsMeetCallsWithAComp) {
-  run_job(4, [](runtime_t runtime) {
-    const auto rank = static_cast<uint64_t>(rank_of(runtime));
-    comp_t sync = alloc_sync_x().runtime(runtime)();
-    for (uint64_t round = 0; round < 100; ++round) {
-      const size_t count = round % 3 == 0 ? 1 : round % 3 == 1 ? 700 : 20000;
-      const std::vector<uint64_t> own(count, rank + round);
-      std::vector<uint64_t> sums(count);
-      auto call =
-          allreduce_x(own.data(), sums.data(), count, sizeof(uint64_t), reduce_sum<uint64_t>);
-      call.runtime(runtime);
-      if ((rank + round) % 2 == 0) {
-        call();
-      } else {
-        call.comp(sync)();
-        status_t status;
-        sync_wait_x(sync, &status).runtime(runtime)();
-        ASSERT_TRUE(status.is_done());
-        ASSERT_EQ(status.user_context, nullptr);
-      }
-      ASSERT_EQ(sums, std::vector<uint64_t>(count, 6 + 4 * round));
-    }
-    free_comp_x{&sync}.runtime(runtime)();
-  });
+  mix_blocking_calls_and_comps(4, 100, reduce_sum<uint64_t>);
 }
-
-// More than there are lines, with a blocking operation behind them.
-TEST(Hierarchy, ManyOperationsAreUnderWayAtATime) {
-  run_job(4, [](runtime_t runtime) {
-    constexpr size_t many = 200;
-    const auto rank = static_cast<uint64_t>(rank_of(runtime));
-    std::vector<uint64_t> own(many);
-    std::vector<uint64_t> sums(many);
-    comp_t counter = alloc_counter_x().runtime(runtime)();
-    for (size_t i = 0; i < many; ++i) {
-      own[i] = rank + i;
-      allreduce_x(&own[i], &sums[i], 1, sizeof(uint64_t), reduce_sum<uint64_t>)
-          .comp(counter)
-          .runtime(runtime)();
-    }
-    barrier_x().runtime(runtime)();
-    while (counter_get_x(counter).runtime(runtime)() < static_cast<int64_t>(many)) {
-      progress_x().runtime(runtime)();
-    }
-    for (size_t i = 0; i < many; ++i) ASSERT_EQ(sums[i], 6 + 4 * i);
-    free_comp_x{&counter}.runtime(runtime)();
-  });
-}
-
-TEST(Hierarchy, AHandlerMayStartTheNextOperation) {
-  static constexpr int steps = 100;
-  static thread_local runtime_t own;
-  static thread_local comp_t next;
-  static thread_local int done;
-  run_job(4, [](runtime_t runtime) {
-    own = runtime;
-    done = 0;
-    next = alloc_handler_x([](status_t status) {
-             if (!status.is_done()) return;
-             if (++done < steps) barrier_x().comp(next).runtime(own)();
-           }).runtime(runtime)();
-    barrier_x().comp(next).runtime(runtime)();
-    while (done < steps) progress_x().runtime(runtime)();
-    free_comp_x{&next}.runtime(runtime)();
-  });
-}
+TEST(Hierarchy, ManyOperationsAreUnderWayAtATime) { keep_many_under_way(4, reduce_sum<uint64_t>); }
+TEST(Hierarchy, AHandlerMayStartTheNextOperation) { start_the_next_in_a_handler(4); }
 
 // The ranks of a host compare what they call, and the error counts the calls of the program.
 TEST(Hierarchy, ADifferentOperationIsAnErrorOnTheHost) {
@@ -274,11 +190,7 @@ void lose(int lost) {
       }
       if (rank != 1) runtime.p_impl->engines().fail_peer(lost);
       if (!blocking) {
-        status_t status;
-        do {
-          progress_x().runtime(runtime)();
-          status = cq_pop_x(queue).runtime(runtime)();
-        } while (status.is_retry());
+        const status_t status = pop_from(runtime, queue);
         EXPECT_EQ(status.error.errorcode, errorcode_t::fatal);
       }
       // Twice, as all later ones.
@@ -313,11 +225,7 @@ TEST(Hierarchy, ALostRankEndsStartsOnAllRanks) {
                                     .comp(queue)
                                     .runtime(runtime));
       const auto end_of_start = [&] {
-        status_t status;
-        do {
-          progress_x().runtime(runtime)();
-          status = cq_pop_x(queue).runtime(runtime)();
-        } while (status.is_retry());
+        const status_t status = pop_from(runtime, queue);
         return status.error.errorcode;
       };
       for (int i = 0; i < 2; ++i) {

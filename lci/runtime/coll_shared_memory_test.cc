@@ -1,7 +1,6 @@
 // Collective operations of ranks that share memory: what differs from operations by messages.
 #include "lci/runtime/instance/shared_memory.h"
 
-#include <atomic>
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -11,6 +10,7 @@
 #include "lci/api/lci.hpp"
 #include "lci/runtime/collective/call.h"
 #include "lci/runtime/instance/runtime.h"
+#include "lci/testing/ranks/collectives.h"
 #include "lci/testing/ranks/ranks.h"
 
 namespace lci {
@@ -23,25 +23,6 @@ void add(const void* left, const void* right, void* dst, size_t n) {
   }
 }
 
-// As run_job, without the last barrier: for ranks that disagree on what they call.
-void run_disagreeing(int ranks, const std::function<void(runtime_t)>& body) {
-  run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
-    const auto runtime =
-        std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), global_attr_t());
-    body(runtime.get());
-  });
-}
-
-template <class Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
-}
-
 TEST(SharedMemory, RanksOfOneHostHaveIt) {
   run_job(3, [](runtime_t runtime) {
     ASSERT_NE(runtime.p_impl->shared_memory(), nullptr);
@@ -49,77 +30,15 @@ TEST(SharedMemory, RanksOfOneHostHaveIt) {
   });
 }
 
-// Some ranks wait inside the call and others do not: the operation is the same.
-TEST(SharedMemory, BlockingCallsMeetCallsWithAComp) {
-  run_job(4, [](runtime_t runtime) {
-    const auto rank = static_cast<uint64_t>(rank_of(runtime));
-    comp_t sync = alloc_sync_x().runtime(runtime)();
-    for (uint64_t round = 0; round < 200; ++round) {
-      const size_t count = round % 3 == 0 ? 1 : round % 3 == 1 ? 700 : 20000;
-      std::vector<uint64_t> own(count, rank + round);
-      std::vector<uint64_t> sums(count);
-      auto call = allreduce_x(own.data(), sums.data(), count, sizeof(uint64_t), add);
-      call.runtime(runtime);
-      if ((rank + round) % 2 == 0) {
-        call();
-      } else {
-        call.comp(sync)();
-        status_t status;
-        sync_wait_x(sync, &status).runtime(runtime)();
-        ASSERT_TRUE(status.is_done());
-        ASSERT_EQ(status.user_context, nullptr);
-      }
-      ASSERT_EQ(sums, std::vector<uint64_t>(count, 6 + 4 * round));
-    }
-    free_comp_x{&sync}.runtime(runtime)();
-  });
-}
-
-// More than there are lines, with a blocking operation behind them.
-TEST(SharedMemory, ManyOperationsAreUnderWayAtATime) {
-  run_job(3, [](runtime_t runtime) {
-    constexpr size_t many = 200;
-    const auto rank = static_cast<uint64_t>(rank_of(runtime));
-    std::vector<uint64_t> own(many);
-    std::vector<uint64_t> sums(many);
-    comp_t counter = alloc_counter_x().runtime(runtime)();
-    for (size_t i = 0; i < many; ++i) {
-      own[i] = rank + i;
-      allreduce_x(&own[i], &sums[i], 1, sizeof(uint64_t), add).comp(counter).runtime(runtime)();
-    }
-    barrier_x().runtime(runtime)();
-    while (counter_get_x(counter).runtime(runtime)() < static_cast<int64_t>(many)) {
-      progress_x().runtime(runtime)();
-    }
-    for (size_t i = 0; i < many; ++i) ASSERT_EQ(sums[i], 3 + 3 * i);
-    free_comp_x{&counter}.runtime(runtime)();
-  });
-}
-
-// A handler starts the next operation.
-TEST(SharedMemory, AHandlerMayStartTheNextOperation) {
-  static constexpr int steps = 100;
-  static thread_local runtime_t own;
-  static thread_local comp_t next;
-  static thread_local int done;
-  run_job(2, [](runtime_t runtime) {
-    own = runtime;
-    done = 0;
-    next = alloc_handler_x([](status_t status) {
-             if (!status.is_done()) return;
-             if (++done < steps) barrier_x().comp(next).runtime(own)();
-           }).runtime(runtime)();
-    barrier_x().comp(next).runtime(runtime)();
-    while (done < steps) progress_x().runtime(runtime)();
-    free_comp_x{&next}.runtime(runtime)();
-  });
-}
+TEST(SharedMemory, BlockingCallsMeetCallsWithAComp) { mix_blocking_calls_and_comps(4, 200, add); }
+TEST(SharedMemory, ManyOperationsAreUnderWayAtATime) { keep_many_under_way(3, add); }
+TEST(SharedMemory, AHandlerMayStartTheNextOperation) { start_the_next_in_a_handler(2); }
 
 TEST(SharedMemory, ADifferentOperationIsAnErrorOnBothRanks) {
-  run_disagreeing(2, [](runtime_t runtime) {
+  run_apart(2, [](runtime_t runtime) {
     uint64_t value = 1;
     uint64_t sum = 0;
-    const std::string error = error_of([&] {
+    const std::string error = error_of<std::runtime_error>([&] {
       if (rank_of(runtime) == 0) {
         barrier_x().runtime(runtime)();
       } else {
@@ -134,16 +53,12 @@ TEST(SharedMemory, ADifferentOperationIsAnErrorOnBothRanks) {
 }
 
 TEST(SharedMemory, ADifferentOperationEndsTheCompWithFatal) {
-  run_disagreeing(2, [](runtime_t runtime) {
+  run_apart(2, [](runtime_t runtime) {
     comp_t queue = alloc_cq_x().runtime(runtime)();
     char byte = 0;
     const int root = 1 - rank_of(runtime);
     broadcast_x(&byte, 1, root).comp(queue).runtime(runtime)();
-    status_t status;
-    do {
-      progress_x().runtime(runtime)();
-      status = cq_pop_x(queue).runtime(runtime)();
-    } while (status.is_retry());
+    const status_t status = pop_from(runtime, queue);
     EXPECT_EQ(status.error.errorcode, errorcode_t::fatal);
     free_comp_x{&queue}.runtime(runtime)();
   });
@@ -152,13 +67,13 @@ TEST(SharedMemory, ADifferentOperationEndsTheCompWithFatal) {
 // One size goes through shared memory, the other one (with an algorithm of the caller's choice) by
 // messages.
 TEST(SharedMemory, AnOperationByMessagesIsComparedToo) {
-  run_disagreeing(2, [](runtime_t runtime) {
+  run_apart(2, [](runtime_t runtime) {
     std::vector<uint64_t> own(100);
     std::vector<uint64_t> sums(100);
     const size_t count = rank_of(runtime) == 0 ? 100 : 50;
     const auto algorithm =
         rank_of(runtime) == 0 ? allreduce_algorithm_t::tree : allreduce_algorithm_t::none;
-    const std::string error = error_of([&] {
+    const std::string error = error_of<std::runtime_error>([&] {
       allreduce_x(own.data(), sums.data(), count, sizeof(uint64_t), add)
           .algorithm(algorithm)
           .runtime(runtime)();
@@ -169,8 +84,8 @@ TEST(SharedMemory, AnOperationByMessagesIsComparedToo) {
 }
 
 TEST(SharedMemory, ABarrierDoesNotPairWithAFinalization) {
-  run_disagreeing(2, [](runtime_t runtime) {
-    const std::string error = error_of([&] {
+  run_apart(2, [](runtime_t runtime) {
+    const std::string error = error_of<std::runtime_error>([&] {
       if (rank_of(runtime) == 0) {
         barrier_x().runtime(runtime)();
       } else {
@@ -183,17 +98,13 @@ TEST(SharedMemory, ABarrierDoesNotPairWithAFinalization) {
 }
 
 TEST(SharedMemory, ALostRankEndsOperations) {
-  run_disagreeing(2, [](runtime_t runtime) {
+  run_apart(2, [](runtime_t runtime) {
     if (rank_of(runtime) == 1) return;
     comp_t queue = alloc_cq_x().runtime(runtime)();
     barrier_x().comp(queue).runtime(runtime)();
     EXPECT_TRUE(cq_pop_x(queue).runtime(runtime)().is_retry());
     runtime.p_impl->engines().fail_peer(1);
-    status_t status;
-    do {
-      progress_x().runtime(runtime)();
-      status = cq_pop_x(queue).runtime(runtime)();
-    } while (status.is_retry());
+    const status_t status = pop_from(runtime, queue);
     EXPECT_EQ(status.error.errorcode, errorcode_t::fatal);
     EXPECT_THROW(barrier_x().runtime(runtime)(), peer_failure_error);
     free_comp_x{&queue}.runtime(runtime)();

@@ -2,7 +2,6 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -42,26 +41,6 @@ void in_threads(size_t threads, const std::function<void(size_t)>& body) {
   std::vector<std::thread> running;
   for (size_t t = 0; t < threads; ++t) running.emplace_back([&body, t] { body(t); });
   for (std::thread& each : running) each.join();
-}
-
-// As run_job, without the last barrier: for ranks that end apart.
-void run_apart(int ranks, const std::function<void(runtime_t)>& body) {
-  global_attr_t all;
-  choose_network(&all);
-  run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
-    const auto owner = std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), all);
-    body(owner.get());
-  });
-}
-
-template <class Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const std::exception& error) {
-    return error.what();
-  }
-  return "";
 }
 
 std::vector<size_t> sizes() {

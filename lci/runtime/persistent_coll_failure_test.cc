@@ -1,7 +1,5 @@
 // What ends starts of persistent collectives, and what cannot be done with persistent collectives.
 #include <atomic>
-#include <functional>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -15,38 +13,6 @@
 
 namespace lci {
 namespace {
-
-// As run_job, without the last barrier: for ranks that end apart.
-void run_apart(int ranks, const std::function<void(runtime_t)>& body) {
-  global_attr_t all;
-  choose_network(&all);
-  run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
-    const auto runtime = std::make_unique<runtime_impl_t>(
-        std::move(boot), runtime_attr_t(), all, observe::event_sink(), checker_of_tests());
-    body(runtime.get());
-  });
-}
-
-template <class Error, class Run>
-std::string error_of(const Run& run) {
-  try {
-    run();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "";
-}
-
-#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
-
-status_t pop(runtime_t runtime, comp_t queue) {
-  status_t status;
-  do {
-    progress_x().runtime(runtime)();
-    status = cq_pop_x(queue).runtime(runtime)();
-  } while (status.is_retry());
-  return status;
-}
 
 // In shared memory, and by messages.
 const broadcast_algorithm_t both_ways[] = {broadcast_algorithm_t::none,
@@ -166,7 +132,7 @@ TEST(PersistentCollFailures, OneInProgressIsNeitherStartedNorFreed) {
           value = static_cast<uint64_t>(round + 5);
           persistent_coll_start(recorded);
         }
-        EXPECT_TRUE(pop(runtime, queue).is_done());
+        EXPECT_TRUE(pop_from(runtime, queue).is_done());
         EXPECT_EQ(value, static_cast<uint64_t>(round + 5));
       }
       free_persistent_coll(&recorded);
@@ -216,14 +182,14 @@ TEST(PersistentCollFailures, ALostRankEndsStarts) {
     for (const auto& each : other) persistent_coll_start(each);
     runtime.p_impl->engines().fail_peer(2);
     for (size_t i = 0; i < other.size(); ++i) {
-      EXPECT_EQ(pop(runtime, queue).error.errorcode, errorcode_t::fatal);
+      EXPECT_EQ(pop_from(runtime, queue).error.errorcode, errorcode_t::fatal);
     }
     // Later starts end in the same way.
     for (int round = 0; round < 2; ++round) {
       for (size_t i = 0; i < other.size(); ++i) {
         EXPECT_THROW(persistent_coll_start(blocking[i]), peer_failure_error);
         persistent_coll_start(other[i]);
-        EXPECT_EQ(pop(runtime, queue).error.errorcode, errorcode_t::fatal);
+        EXPECT_EQ(pop_from(runtime, queue).error.errorcode, errorcode_t::fatal);
       }
     }
     for (size_t i = 0; i < other.size(); ++i) {
@@ -367,7 +333,7 @@ TEST(PersistentCollFailures, ABlockOfAnotherSizeThatHasArrivedIsAnError) {
       free_comp_x{&sync}.runtime(runtime)();
       persistent_coll_start(recorded);
     }
-    EXPECT_EQ(pop(runtime, queue).is_done(), rank == 0);
+    EXPECT_EQ(pop_from(runtime, queue).is_done(), rank == 0);
     wait_drained_x().runtime(runtime)();
     free_persistent_coll(&recorded);
     free_comp_x{&queue}.runtime(runtime)();
@@ -407,7 +373,7 @@ TEST(PersistentCollFailures, ReportsNameTheOperation) {
         static_cast<void>(post_recv_x(0, &byte, 0, 1, COMP_NULL).runtime(runtime)());
         persistent_coll_start(recorded);
       }
-      EXPECT_TRUE(pop(runtime, queue).is_done());
+      EXPECT_TRUE(pop_from(runtime, queue).is_done());
       free_persistent_coll(&recorded);
     }
     free_comp_x{&queue}.runtime(runtime)();

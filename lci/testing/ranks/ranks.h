@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -122,10 +123,11 @@ inline rt::checker* checker_of_tests() {
   return &of_process;
 }
 
-// Runs body(runtime) as every rank of a job, and destroys the runtimes together.
-inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
-                    const runtime_attr_t& attr = runtime_attr_t(),
-                    const global_attr_t& defaults = global_attr_t()) {
+// Runs body(runtime) as every rank of a job. The ranks end apart: those of a test that loses one, or
+// in which the ranks disagree.
+inline void run_apart(int ranks, const std::function<void(runtime_t)>& body,
+                      const runtime_attr_t& attr = runtime_attr_t(),
+                      const global_attr_t& defaults = global_attr_t()) {
   global_attr_t all = defaults;
   choose_network(&all);
   run_ranks(ranks, [&](std::unique_ptr<boot::bootstrap> boot) {
@@ -133,10 +135,23 @@ inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
     const auto runtime = std::make_unique<runtime_impl_t>(
         std::move(boot), attr, all, observe::event_sink(), checker_of_tests());
     body(runtime.get());
-    if (runtime->checks() != nullptr) runtime->checks()->report_end_of(runtime.get());
-    wait_drained_x().runtime(runtime.get())();
-    barrier_x().runtime(runtime.get())();
   });
+}
+
+// The same, and destroys the runtimes together.
+inline void run_job(int ranks, const std::function<void(runtime_t)>& body,
+                    const runtime_attr_t& attr = runtime_attr_t(),
+                    const global_attr_t& defaults = global_attr_t()) {
+  run_apart(
+      ranks,
+      [&body](runtime_t runtime) {
+        body(runtime);
+        rt::checker* const checks = runtime.p_impl->checks();
+        if (checks != nullptr) checks->report_end_of(runtime.p_impl);
+        wait_drained_x().runtime(runtime)();
+        barrier_x().runtime(runtime)();
+      },
+      attr, defaults);
   if (checker_of_tests() != nullptr) {
     EXPECT_EQ(checker_of_tests()->mistakes(), 0U) << "LCI_CHECK: see the log";
   }
@@ -167,6 +182,28 @@ std::string progress_until_throw(runtime_t runtime) {
   }
   ADD_FAILURE() << "progress did not throw";
   return std::string();
+}
+
+// The text of the exception that run() ends with; empty: it throws none. Exceptions of other classes
+// pass.
+template <class Error = std::exception, class Run>
+std::string error_of(const Run& run) {
+  try {
+    run();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+#define EXPECT_HAS(text, part) EXPECT_NE((text).find(part), std::string::npos) << (text)
+
+// Makes progress until there is a status in the completion queue.
+inline status_t pop_from(runtime_t runtime, comp_t queue) {
+  for (;;) {
+    const status_t status = cq_pop_x(queue).runtime(runtime)();
+    if (!status.is_retry()) return status;
+    progress_x().runtime(runtime)();
+  }
 }
 
 // Byte i of a message from `rank` with `tag`.
@@ -207,13 +244,7 @@ struct rank_under_test {
     sync_wait_x(sync, &status).runtime(runtime)();
     return status;
   }
-  status_t pop() {
-    for (;;) {
-      const status_t status = cq_pop_x(queue).runtime(runtime)();
-      if (!status.is_retry()) return status;
-      progress_x().runtime(runtime)();
-    }
-  }
+  status_t pop() { return pop_from(runtime, queue); }
   std::vector<rmr_t> exchange(mr_t mr) {
     std::vector<rmr_t> all(static_cast<size_t>(ranks));
     const rmr_t own = get_rmr_x(mr).runtime(runtime)();
