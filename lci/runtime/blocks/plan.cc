@@ -149,12 +149,7 @@ bool plan_impl_t::test() const {
 // ---- the public operations ----------------------------------------------------------------------
 
 plan_impl_t& rt::checked_plan(plan_t plan, const char* call) {
-  if (plan.is_empty() || !plan.p_impl->is_live()) {
-    if (!plan.is_empty()) plan.p_impl->check_process("plan");
-    throw std::invalid_argument(base::StrCat(
-        "lci: ", call, plan.is_empty() ? ": the plan is empty" : ": the plan has been freed"));
-  }
-  return *plan.p_impl;
+  return checked_object(plan, call, "plan");
 }
 
 plan_t alloc_plan_x::operator()() const {

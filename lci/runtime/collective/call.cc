@@ -1,7 +1,5 @@
 #include "lci/runtime/collective/call.h"
 
-#include <unistd.h>
-
 #include <stdexcept>
 #include <utility>
 
@@ -177,13 +175,12 @@ void collective_call::report_gone(int rank) const {
 
 void collective_call::run_blocking(coll::operation* operation) const {
   try {
-    static const long processors = sysconf(_SC_NPROCESSORS_ONLN);
     wait(
         [this, operation] {
           check_peers();
           return operation->advance();
         },
-        /*oversubscribed=*/size() > processors);
+        /*oversubscribed=*/exceeds_processors(static_cast<size_t>(size())));
   } catch (const peer_failure_error& failure) {
     operation->give_up(failure.failed_rank());
     throw;

@@ -165,14 +165,7 @@ void persistent_coll_impl_t::free() {
 namespace {
 
 persistent_coll_impl_t& checked_persistent_coll(persistent_coll_t handle, const char* call) {
-  if (handle.is_empty() || !handle.p_impl->is_live()) {
-    if (!handle.is_empty()) handle.p_impl->check_process("persistent collective");
-    throw std::invalid_argument(base::StrCat("lci: ", call,
-                                             handle.is_empty()
-                                                 ? ": the persistent collective is empty"
-                                                 : ": the persistent collective has been freed"));
-  }
-  return *handle.p_impl;
+  return rt::checked_object(handle, call, "persistent collective");
 }
 
 }  // namespace

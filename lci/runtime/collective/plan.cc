@@ -1,7 +1,5 @@
 #include "lci/runtime/collective/plan.h"
 
-#include <unistd.h>
-
 #include <atomic>
 #include <cstring>
 #include <deque>
@@ -337,8 +335,9 @@ void plan::run_blocking() {
     end_flag* flag;
   } leave{end_};
   const hierarchy* const hosts = call_.hosts_in_use();
-  static const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  const bool oversubscribed = hosts != nullptr && hosts->ranks_on(hosts->own_host()) > processors;
+  const bool oversubscribed =
+      hosts != nullptr &&
+      exceeds_processors(static_cast<size_t>(hosts->ranks_on(hosts->own_host())));
   const auto is_over = [this, hosts] {
     // Not by progress() alone, which does not know of a group that is being freed.
     if (hosts != nullptr && hosts->memory().has_pending()) {

@@ -1,7 +1,5 @@
 #include "lci/runtime/collective/thread_team.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <exception>
@@ -44,13 +42,7 @@ namespace {
 constexpr size_t most_by_one = 4096;
 
 thread_team_impl_t& checked_team(thread_team_t team, const char* call) {
-  if (team.is_empty() || !team.p_impl->is_live()) {
-    if (!team.is_empty()) team.p_impl->check_process("thread team");
-    throw std::invalid_argument(base::StrCat(
-        "lci: ", call,
-        team.is_empty() ? ": the thread team is empty" : ": the thread team has been freed"));
-  }
-  return *team.p_impl;
+  return checked_object(team, call, "thread team");
 }
 
 // For reports: a literal.
@@ -159,8 +151,7 @@ void thread_call::wait(uint64_t round) const {
     if (__builtin_expect(group.first_failed() >= 0, 0)) barrier.break_off();
     return barrier.is_broken(round);
   };
-  static const long processors = sysconf(_SC_NPROCESSORS_ONLN);
-  const bool oversubscribed = team_.all_threads() > static_cast<size_t>(processors);
+  const bool oversubscribed = exceeds_processors(team_.all_threads());
   const observe::wait_info what{name_in_team(kind_)};
   deferred_failures outside(group.runtime);
   std::exception_ptr other;

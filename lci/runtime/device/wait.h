@@ -1,6 +1,9 @@
 #ifndef LCI_RUNTIME_DEVICE_WAIT_H_
 #define LCI_RUNTIME_DEVICE_WAIT_H_
 
+#include <unistd.h>
+
+#include <cstddef>
 #include <exception>
 #include <stdexcept>
 
@@ -37,6 +40,12 @@ void wait_until(device_impl_t* device, const observe::wait_info& what, Done done
       backoff.idle();
     }
   }
+}
+
+// Whether a wait for so many threads of this host is for wait_oversubscribed().
+inline bool exceeds_processors(size_t threads) {
+  static const auto processors = static_cast<size_t>(sysconf(_SC_NPROCESSORS_ONLN));
+  return threads > processors;
 }
 
 // As wait_until, for a wait for all ranks of a host with more ranks than processors: some of them

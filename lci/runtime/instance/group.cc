@@ -1,10 +1,9 @@
 #include "lci/runtime/instance/group.h"
 
-#include <stdexcept>
 #include <utility>
 
 #include "lci/base/log.h"
-#include "lci/base/strings.h"
+#include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 
 namespace lci {
@@ -126,12 +125,7 @@ bool group_impl_t::is_in_use() const {
 namespace rt {
 
 group_impl_t& checked_group(group_t group, const char* call) {
-  if (group.is_empty() || !group.p_impl->is_live()) {
-    if (!group.is_empty()) group.p_impl->check_process("group");
-    throw std::invalid_argument(base::StrCat(
-        "lci: ", call, group.is_empty() ? ": the group is empty" : ": the group has been freed"));
-  }
-  return *group.p_impl;
+  return checked_object(group, call, "group");
 }
 
 }  // namespace rt

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <string>
-#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -16,17 +15,15 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<hierarchy::report>);
 
-template <class Value>
-std::string to_bytes(const Value& value) {
-  return std::string(reinterpret_cast<const char*>(&value), sizeof(value));
+std::string to_bytes(const hierarchy::report& told) {
+  return std::string(reinterpret_cast<const char*>(&told), sizeof(told));
 }
 
-// False if the bytes are no such value.
-template <class Value>
-bool from_bytes(const std::string& bytes, Value* value) {
-  if (bytes.size() != sizeof(*value)) return false;
-  std::memcpy(value, bytes.data(), sizeof(*value));
-  return true;
+// Of bytes that are no report: that the rank can do nothing.
+hierarchy::report from_bytes(const std::string& bytes) {
+  hierarchy::report told{0, 0};
+  if (bytes.size() == sizeof(told)) std::memcpy(&told, bytes.data(), sizeof(told));
+  return told;
 }
 
 constexpr uint32_t number_of(coll::arena::join_state state) { return static_cast<uint32_t>(state); }
@@ -89,14 +86,10 @@ std::unique_ptr<hierarchy> hierarchy::make(runtime_impl_t& runtime, boot::bootst
   bool reads_all = true;
   for (int r = 0; r < boot.size(); ++r) {
     if (!network.maps_memory_of(r)) continue;
-    void* block = nullptr;
-    net::remote_region region;
-    if (r == boot.rank()) {
-      index = static_cast<int>(ranks.size());
-      block = own;
-    } else if (from_bytes((*names)[static_cast<size_t>(r)], &region)) {
-      block = network.map_memory(r, region, coll::arena::block_bytes());
-    }
+    if (r == boot.rank()) index = static_cast<int>(ranks.size());
+    void* const block =
+        r == boot.rank() ? own
+                         : shared_memory::map_block(network, r, (*names)[static_cast<size_t>(r)]);
     ranks.push_back(r);
     blocks.push_back(block);
     all_mapped = all_mapped && block != nullptr;
@@ -111,10 +104,8 @@ std::unique_ptr<hierarchy> hierarchy::make(runtime_impl_t& runtime, boot::bootst
   const report told{ranks.front(), number_of(state)};
   const auto all = net::exchange(boot, "collective-hosts", to_bytes(told));
   if (!all.ok()) throw_start_failure(boot, failure, all.status());
-  std::vector<report> reports(all->size());
-  for (size_t r = 0; r < reports.size(); ++r) {
-    if (!from_bytes((*all)[r], &reports[r])) reports[r].state = 0;
-  }
+  std::vector<report> reports;
+  for (const std::string& each : *all) reports.push_back(from_bytes(each));
   if (!is_possible(reports)) return nullptr;
   return std::make_unique<hierarchy>(std::move(memory), reports, boot.rank());
 }

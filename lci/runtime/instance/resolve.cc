@@ -103,6 +103,11 @@ void refuse_handle(const char* call, const char* why) {
   throw std::invalid_argument(base::StrCat("lci: ", call, ": ", why));
 }
 
+void refuse_object(const char* call, const char* what, bool is_empty) {
+  throw std::invalid_argument(
+      base::StrCat("lci: ", call, ": the ", what, is_empty ? " is empty" : " has been freed"));
+}
+
 mr_impl_t* registered(const mr_t& mr, const char* call) {
   if (mr == MR_DEVICE || mr == MR_UNKNOWN) {
     throw std::invalid_argument(base::StrCat("lci: ", call, ": this mr is of no registration"));

@@ -38,6 +38,18 @@ auto* checked_handle(const Handle& handle, const char* call) {
   return handle.p_impl;
 }
 
+// As checked_handle(), for objects that are never watched; `what` names the object in the errors:
+// "lci: CALL: the WHAT is empty", "... has been freed".
+[[noreturn]] void refuse_object(const char* call, const char* what, bool is_empty);
+template <class Handle>
+auto& checked_object(const Handle& handle, const char* call, const char* what) {
+  if (__builtin_expect(handle.is_empty() || !handle.p_impl->is_live(), 0)) {
+    if (!handle.is_empty()) handle.p_impl->check_process(what);
+    refuse_object(call, what, handle.is_empty());
+  }
+  return *handle.p_impl;
+}
+
 // What stands behind an mr that is of a registration. Throws std::invalid_argument, naming `call`.
 mr_impl_t* registered(const mr_t& mr, const char* call);
 

@@ -45,6 +45,13 @@ std::string shared_memory::allocate_block(net::context& network, void** own) {
   return {reinterpret_cast<const char*>(&name), sizeof(name)};
 }
 
+void* shared_memory::map_block(net::context& network, int rank, const std::string& name) {
+  net::remote_region region;
+  if (name.size() != sizeof(region)) return nullptr;
+  std::memcpy(&region, name.data(), sizeof(region));
+  return network.map_memory(rank, region, coll::arena::block_bytes());
+}
+
 bool shared_memory::may_end_at_once(const comp_impl_t& comp) {
   return is_of_type(comp, attr_comp_type_t::cq) || is_of_type(comp, attr_comp_type_t::sync) ||
          is_of_type(comp, attr_comp_type_t::counter);
@@ -62,13 +69,7 @@ std::unique_ptr<shared_memory> shared_memory::make(runtime_impl_t& runtime, boot
   std::vector<void*> blocks;
   bool reads_all = true;
   for (int r = 0; r < boot.size(); ++r) {
-    const std::string& name = (*names)[static_cast<size_t>(r)];
-    net::remote_region region;
-    void* block = nullptr;
-    if (name.size() == sizeof(region)) {
-      std::memcpy(&region, name.data(), sizeof(region));
-      block = network.map_memory(r, region, coll::arena::block_bytes());
-    }
+    void* const block = map_block(network, r, (*names)[static_cast<size_t>(r)]);
     blocks.push_back(r == boot.rank() ? own : block);
     reads_all = reads_all && network.reads_memory(r);
   }

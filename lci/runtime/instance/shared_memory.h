@@ -59,6 +59,8 @@ class shared_memory {
   // Allocates the block of this rank; *own stays as it is where there is no memory. Returns the name
   // of the block for other ranks: the bytes of its net::remote_region, or none.
   static std::string allocate_block(net::context& network, void** own);
+  // The block of another rank, by its name; null: it is not mapped here.
+  static void* map_block(net::context& network, int rank, const std::string& name);
 
   coll::arena& arena() { return *arena_; }
   // A rank whose loss ends the operations; -1: none.
