@@ -8,6 +8,12 @@
 
 namespace lci::coll {
 
+block_layout equal_blocks(int ranks, size_t size) {
+  block_layout made;
+  for (size_t r = 0; r < static_cast<size_t>(ranks); ++r) made.blocks.push_back({r * size, size});
+  return made;
+}
+
 bool allgatherv::step() {
   const block_layout::block& own = received_.of(rank());
   switch (stage_) {

@@ -23,6 +23,9 @@ struct block_layout {
   const block& of(int rank) const { return blocks[static_cast<size_t>(rank)]; }
 };
 
+// Blocks of one size, one behind the other.
+block_layout equal_blocks(int ranks, size_t size);
+
 // The layout of the received blocks; their sizes are equal on all ranks. So each rank knows where
 // each of the others offers its block.
 class allgatherv : public operation {

@@ -57,11 +57,10 @@ void run_allgather(collective_call* call, const void* sendbuf, void* recvbuf, si
   if (size > 0 && call->is_shared(size, coll::most_copied_in_area)) {
     return call->run<coll::allgather>(sendbuf, recvbuf, size);
   }
-  coll::block_layout blocks;
-  for (int r = 0; call->by_hosts(0, 0) != nullptr && r < call->size(); ++r) {
-    blocks.blocks.push_back({static_cast<size_t>(r) * size, size});
+  if (call->by_hosts(0, 0) != nullptr &&
+      allgather_by_hosts(call, sendbuf, recvbuf, coll::equal_blocks(call->size(), size))) {
+    return;
   }
-  if (allgather_by_hosts(call, sendbuf, recvbuf, blocks)) return;
   const size_t all = static_cast<size_t>(call->size()) * size;
   const bool small = all < ring_threshold;
   plan p(*call, small ? all : 0);

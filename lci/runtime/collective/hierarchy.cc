@@ -45,12 +45,6 @@ bool are_equal(const coll::block_layout& left, const coll::block_layout& right) 
                     });
 }
 
-coll::block_layout equal_blocks(int ranks, size_t size) {
-  coll::block_layout made;
-  for (int r = 0; r < ranks; ++r) made.blocks.push_back({static_cast<size_t>(r) * size, size});
-  return made;
-}
-
 void copy_blocks(plan* p, char* to, const coll::block_layout& to_blocks, const char* from,
                  const coll::block_layout& from_blocks) {
   for (int place = 0; place < p->size(); ++place) {
@@ -63,7 +57,7 @@ void copy_blocks(plan* p, char* to, const coll::block_layout& to_blocks, const c
 // those of all hosts there, another leader those of its own.
 struct rooted_blocks {
   rooted_blocks(const hierarchy& hosts, int ranks, size_t size, bool root)
-      : asked(equal_blocks(ranks, size)),
+      : asked(coll::equal_blocks(ranks, size)),
         packed(by_host(hosts, asked)),
         per_host(blocks_of_hosts(hosts, asked)),
         is_root(root),

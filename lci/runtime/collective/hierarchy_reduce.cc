@@ -92,31 +92,16 @@ void allreduce_by_doubling(plan* p, char* buffer, char* spare, const coll::reduc
 // The same. Each rank combines its part of the items of all, and sends it on to all. `spare` is as
 // large as the buffer.
 void allreduce_by_parts(plan* p, char* buffer, char* spare, const coll::reduction& what) {
-  const int n = p->size();
-  const size_t count = what.size / what.item_size;
-  const auto part = [&](int rank) { return piece_of(count, what.item_size, n, rank); };
-  const piece own = part(p->rank());
-  std::vector<char*> operands;
-  for (int r = 0; r < n; ++r) {
-    if (r == p->rank()) {
-      operands.push_back(buffer + own.begin);
-      continue;
-    }
-    operands.push_back(spare);
-    spare += own.bytes();
-  }
-  for (int i = 1; i < n; ++i) {
-    const int from = (p->rank() + n - i) % n;
-    const int to = (p->rank() + i) % n;
-    p->receive(from, operands[static_cast<size_t>(from)], own.bytes(), 0);
-    p->send(to, buffer + part(to).begin, part(to).bytes(), 0);
-  }
-  p->then();
-  combine(p, operands, what.op, own.count, what.item_size, buffer + own.begin);
-  p->then();
   coll::block_layout parts;
-  for (int r = 0; r < n; ++r) parts.blocks.push_back({part(r).begin, part(r).bytes()});
-  allgatherv_by_ring(p, buffer + own.begin, buffer, parts, 0);
+  for (int r = 0; r < p->size(); ++r) {
+    const piece each = piece_of(what.size / what.item_size, what.item_size, p->size(), r);
+    parts.blocks.push_back({each.begin, each.bytes()});
+  }
+  const coll::block_layout::block own = parts.of(p->rank());
+  char* const result = buffer + own.offset;
+  reduce_directly(p, {buffer, result, own.size, what.item_size, what.op}, parts, spare);
+  p->then();
+  allgatherv_by_ring(p, result, buffer, parts, 0);
 }
 
 // Every rank gets the items of all ranks, and combines them in their order.
@@ -276,25 +261,8 @@ bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,
                              p.leader_index());
   if (leads) {
     p.among_leaders([&](plan* leaders) {
-      const int n = leaders->size();
-      char* spare = sums + all;
-      std::vector<char*> operands;
-      for (int h = 0; h < n; ++h) {
-        if (h == leaders->rank()) {
-          operands.push_back(sums + own.offset);
-          continue;
-        }
-        operands.push_back(spare);
-        spare += own.size;
-      }
-      for (int i = 1; i < n; ++i) {
-        const int from = (leaders->rank() + n - i) % n;
-        const int to = (leaders->rank() + i) % n;
-        leaders->receive(from, operands[static_cast<size_t>(from)], own.size, 0);
-        leaders->send(to, sums + per_host.of(to).offset, per_host.of(to).size, 0);
-      }
-      leaders->then();
-      combine(leaders, operands, what.op, own.size / what.item_size, what.item_size, result);
+      reduce_directly(leaders, {sums, result, own.size, what.item_size, what.op}, per_host,
+                      sums + all);
     });
   }
   p.steps.then();

@@ -69,54 +69,6 @@ char* result_of_tree(const plan& p, char* work, char* spare) {
   return work;
 }
 
-// The bytes of a send buffer of which a rank gets the result.
-struct share {
-  size_t begin;
-  size_t bytes;
-};
-
-// Every rank gets its share of every rank, and reduces them in order. `what`: the items of this
-// rank's share. Room: (size - 1) times their bytes.
-template <class ShareOf>
-void reduce_directly(plan* p, const coll::reduction& asked, const items& what,
-                     const ShareOf& share_of) {
-  const char* const sendbuf = static_cast<const char*>(asked.sendbuf);
-  char* const recvbuf = static_cast<char*>(asked.recvbuf);
-  const int n = p->size();
-  const auto slot = [&](int rank) {
-    const auto index = static_cast<size_t>(rank < p->rank() ? rank : rank - 1);
-    return p->room() + index * what.bytes();
-  };
-  for (int i = 1; i < n; ++i) {
-    const int from = (p->rank() - i + n) % n;
-    const int to = (p->rank() + i) % n;
-    p->receive(from, slot(from), what.bytes(), 0);
-    const share theirs = share_of(to);
-    p->send(to, sendbuf + theirs.begin, theirs.bytes, 0);
-  }
-  p->then();
-  // From the right: rank n-1's items become the right operand of all. What recvbuf may share with
-  // sendbuf has been sent by now.
-  const char* const own = sendbuf + share_of(p->rank()).begin;
-  const auto items_of = [&](int rank) { return rank == p->rank() ? own : slot(rank); };
-  if (recvbuf != items_of(n - 1) && n - 1 != p->rank() && recvbuf == own) {
-    // recvbuf still holds our own items: they come to their turn before it is written.
-    char* right = slot(n - 1);
-    for (int rank = n - 2; rank >= 0; --rank) {
-      p->reduce(what.op, items_of(rank), right, right, what.count);
-      p->then();
-    }
-    p->copy(recvbuf, right, what.bytes());
-    return;
-  }
-  if (recvbuf != items_of(n - 1)) p->copy(recvbuf, items_of(n - 1), what.bytes());
-  p->then();
-  for (int rank = n - 2; rank >= 0; --rank) {
-    p->reduce(what.op, items_of(rank), recvbuf, recvbuf, what.count);
-    p->then();
-  }
-}
-
 // In `steps` pieces from rank 0 along all ranks to the last one, each adding its items on the way.
 // `right` holds our items and is overwritten with those of all ranks up to ours; `left` has room
 // for as many. Returns for each piece the step after which it is there, in the last rank the
@@ -201,6 +153,45 @@ coll::reduction reduction_of(const Op& op, size_t bytes) {
 }
 
 }  // namespace
+
+void reduce_directly(plan* p, const coll::reduction& asked, const coll::block_layout& shares,
+                     char* room) {
+  const char* const sendbuf = static_cast<const char*>(asked.sendbuf);
+  char* const recvbuf = static_cast<char*>(asked.recvbuf);
+  const size_t count = asked.size / asked.item_size;
+  const int n = p->size();
+  const auto slot = [&](int rank) {
+    const auto index = static_cast<size_t>(rank < p->rank() ? rank : rank - 1);
+    return room + index * asked.size;
+  };
+  for (int i = 1; i < n; ++i) {
+    const int from = (p->rank() - i + n) % n;
+    const int to = (p->rank() + i) % n;
+    p->receive(from, slot(from), asked.size, 0);
+    p->send(to, sendbuf + shares.of(to).offset, shares.of(to).size, 0);
+  }
+  p->then();
+  // From the right: rank n-1's items become the right operand of all. What recvbuf may share with
+  // sendbuf has been sent by now.
+  const char* const own = sendbuf + shares.of(p->rank()).offset;
+  const auto items_of = [&](int rank) { return rank == p->rank() ? own : slot(rank); };
+  if (recvbuf != items_of(n - 1) && n - 1 != p->rank() && recvbuf == own) {
+    // recvbuf still holds our own items: they come to their turn before it is written.
+    char* right = slot(n - 1);
+    for (int rank = n - 2; rank >= 0; --rank) {
+      p->reduce(asked.op, items_of(rank), right, right, count);
+      p->then();
+    }
+    p->copy(recvbuf, right, asked.size);
+    return;
+  }
+  if (recvbuf != items_of(n - 1)) p->copy(recvbuf, items_of(n - 1), asked.size);
+  p->then();
+  for (int rank = n - 2; rank >= 0; --rank) {
+    p->reduce(asked.op, items_of(rank), recvbuf, recvbuf, count);
+    p->then();
+  }
+}
 }  // namespace rt
 
 void reduce_x::operator()() const {
@@ -276,7 +267,9 @@ void allreduce_x::operator()() const {
   if (bytes == 0) {
     // Nothing to combine.
   } else if (algorithm == allreduce_algorithm_t::direct) {
-    rt::reduce_directly(&p, asked, what, [bytes](int) { return rt::share{0, bytes}; });
+    coll::block_layout shares;  // each is the whole
+    shares.blocks.assign(static_cast<size_t>(call.size()), {0, bytes});
+    rt::reduce_directly(&p, asked, shares, p.room());
   } else if (algorithm == allreduce_algorithm_t::ring) {
     rt::allreduce_by_ring(&p, asked, what, steps);
   } else {
@@ -302,9 +295,8 @@ void reduce_scatter_x::operator()() const {
                                           static_cast<size_t>(call.rank()) * block, all);
   }
   if (algorithm == reduce_scatter_algorithm_t::none && call.by_hosts(0, 0) != nullptr &&
-      rt::reduce_scatter_by_hosts(
-          &call, rt::reduction_of(*this, block),
-          rt::layout_of(std::vector<size_t>(n, block), nullptr, call.name()))) {
+      rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, block),
+                                  coll::equal_blocks(call.size(), block))) {
     return;
   }
   if (algorithm == reduce_scatter_algorithm_t::none) {
@@ -316,9 +308,7 @@ void reduce_scatter_x::operator()() const {
   if (all == 0) {
     // Nothing to combine.
   } else if (direct) {
-    rt::reduce_directly(&p, asked, {get_recvcount(), get_item_size(), get_op()}, [block](int rank) {
-      return rt::share{static_cast<size_t>(rank) * block, block};
-    });
+    rt::reduce_directly(&p, asked, coll::equal_blocks(call.size(), block), p.room());
   } else {
     const bool is_tree = algorithm == reduce_scatter_algorithm_t::tree;
     rt::reduce_and_send(&p, asked, block, {get_recvcount() * n, get_item_size(), get_op()},
@@ -344,13 +334,7 @@ void reduce_scatterv_x::operator()() const {
   if (rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, own.size), blocks)) return;
   const size_t others = static_cast<size_t>(call.size()) - 1;
   rt::plan p(call, rt::bytes_of(others, own.size, call.name()));
-  if (all > 0) {
-    const size_t count = own.size / get_item_size();
-    rt::reduce_directly(&p, rt::reduction_of(*this, own.size), {count, get_item_size(), get_op()},
-                        [&blocks](int rank) {
-                          return rt::share{blocks.of(rank).offset, blocks.of(rank).size};
-                        });
-  }
+  if (all > 0) rt::reduce_directly(&p, rt::reduction_of(*this, own.size), blocks, p.room());
   p.run();
 }
 
