@@ -17,7 +17,7 @@ namespace {
 
 constexpr lci::reduce_op_t add = lci::reduce_sum<double>;
 
-// Who calls the operation: a rank, or, where a rank has several threads, one of them.
+// The caller of the operation is a rank, or, where a rank has several threads, one of them.
 class participant {
  public:
   participant(const options& chosen, lci::thread_team_t team, int thread, size_t size)

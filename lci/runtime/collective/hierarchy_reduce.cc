@@ -266,7 +266,7 @@ bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,
     });
   }
   p.steps.then();
-  // Every rank copies the blocks of its host, of which it needs its own.
+  // Every rank copies the blocks of all ranks of its host, and takes its own block out of the copy.
   p.steps.meet<coll::broadcast>(host_plan::down, result, own.size, p.leader_index());
   p.steps.then();
   p.steps.copy(what.recvbuf, result + blocks.of(call->rank()).offset - own.offset, what.size);

@@ -24,8 +24,8 @@ namespace lci {
 // of a large broadcast, from the buffer of one of them.
 //
 // Thread safety: each place is written by its thread before it arrives; the rest by the last thread
-// to arrive, before it opens the round. Who has arrived may read the places, and whose round is
-// open the rest.
+// to arrive, before it opens the round. The last thread may read the places, and a thread whose
+// round is open may read everything.
 class thread_team_impl_t : public rt::live_object {
  public:
   // What a thread passes to an operation. `called.root` counts the threads of all ranks.

@@ -37,8 +37,8 @@ struct atomic_request {
 
 // Those of one device.
 //
-// A state is in the table while it waits for the target. Whoever takes it out (the reply, or the
-// target's failure) owns it from then on.
+// A state is in the table while it waits for the target. The reply, or the target's failure, takes
+// the state out and owns it from then on.
 //
 // Thread safety: every member by any thread at any time; none blocks, but for the registration or
 // use of memory by another thread.
