@@ -1,5 +1,6 @@
 #include "lci/base/system.h"
 
+#include <sys/random.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -9,6 +10,17 @@ namespace lci::base {
 std::string host_name() {
   char name[256] = {};
   return ::gethostname(name, sizeof(name) - 1) == 0 ? name : "localhost";
+}
+
+std::string random_bytes(size_t size) {
+  std::string bytes(size, '\0');
+  size_t have = 0;
+  while (have < size) {
+    const ssize_t got = ::getrandom(&bytes[have], size - have, 0);
+    if (got < 0 && errno != EINTR) return "";
+    if (got > 0) have += static_cast<size_t>(got);
+  }
+  return bytes;
 }
 
 void write_all(int fd, std::string_view bytes) {

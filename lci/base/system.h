@@ -2,6 +2,7 @@
 #ifndef LCI_BASE_SYSTEM_H_
 #define LCI_BASE_SYSTEM_H_
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 
@@ -9,6 +10,9 @@ namespace lci::base {
 
 // The name of this host, as gethostname(2) has it.
 std::string host_name();
+
+// `size` random bytes of the kernel's. Empty: it gives none, and errno says why.
+std::string random_bytes(size_t size);
 
 // Writes all bytes to a descriptor in blocking mode, unless an error, such as that its reader is
 // gone, ends it. In one call of write(2) unless a signal or a full pipe cuts it, so that lines of

@@ -37,6 +37,16 @@ TEST(System, WritesMoreThanAPipeHolds) {
   EXPECT_EQ(got, sent);
 }
 
+TEST(System, RandomBytesDiffer) {
+  EXPECT_EQ(random_bytes(0), "");
+  const std::string some = random_bytes(1000);
+  EXPECT_EQ(some.size(), 1000U);
+  EXPECT_NE(some, std::string(1000, '\0'));
+  EXPECT_NE(some, random_bytes(1000));
+  // Also the last ones.
+  EXPECT_NE(some.substr(992), std::string(8, '\0'));
+}
+
 TEST(System, AWriteEndsWithItsReader) {
   signal(SIGPIPE, SIG_IGN);
   int ends[2];

@@ -2,25 +2,20 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <string_view>
 
 #include "lci/base/check.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 
 namespace lci::boot {
 
 std::string random_hex(size_t digits) {
-  std::string bytes((digits + 1) / 2, '\0');
-  size_t have = 0;
-  while (have < bytes.size()) {
-    const ssize_t got = ::getrandom(&bytes[have], bytes.size() - have, 0);
-    if (got < 0 && errno == EINTR) continue;
-    LCI_CHECK(got > 0, "getrandom: ", strerror(errno));
-    have += static_cast<size_t>(got);
-  }
+  const size_t size = (digits + 1) / 2;
+  const std::string bytes = base::random_bytes(size);
+  LCI_CHECK(bytes.size() == size, "getrandom: ", strerror(errno));
   return base::BytesToHexString(bytes).substr(0, digits);
 }
 

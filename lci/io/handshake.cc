@@ -1,11 +1,10 @@
 #include "lci/io/handshake.h"
 
-#include <sys/random.h>
-
 #include <utility>
 
 #include "lci/base/hmac.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/io/bytes.h"
 
 namespace lci::io {
@@ -13,12 +12,7 @@ namespace {
 
 static_assert(code_size == base::digest_size);
 
-std::string make_nonce() {
-  std::string nonce(nonce_size, '\0');
-  const bool is_random =
-      ::getrandom(nonce.data(), nonce.size(), 0) == static_cast<ssize_t>(nonce.size());
-  return is_random ? nonce : "";
-}
+std::string make_nonce() { return base::random_bytes(nonce_size); }
 
 std::string code_of(std::string_view side, uint32_t magic, std::string_view token,
                     std::string_view nonces) {

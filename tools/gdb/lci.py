@@ -14,8 +14,8 @@ SPECIAL = {
     "mr_t": {1: "MR_DEVICE", 2: "MR_UNKNOWN"},
 }
 HANDLES = (
-    "comp_t device_t endpoint_t matching_engine_t mr_t net_context_t packet_pool_t persistent_coll_t plan_t runtime_t "
-    "thread_devices_t"
+    "comp_t device_t endpoint_t group_t matching_engine_t mr_t net_context_t packet_pool_t persistent_coll_t plan_t "
+    "runtime_t thread_devices_t thread_team_t"
 ).split()
 
 

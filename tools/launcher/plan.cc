@@ -1,6 +1,5 @@
 #include "tools/launcher/plan.h"
 
-#include <sys/random.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -215,10 +214,8 @@ base::Status check_here(job_plan* job, const launch_options& options) {
 }
 
 base::Status plan_secrets(const launch_options& options, job_plan* job) {
-  std::string random(24, '\0');
-  if (getrandom(random.data(), random.size(), 0) != static_cast<ssize_t>(random.size())) {
-    return base::InternalError("the kernel gives no random bytes");
-  }
+  const std::string random = base::random_bytes(24);
+  if (random.empty()) return base::InternalError("the kernel gives no random bytes");
   const std::string digits = base::BytesToHexString(random);
   job->id = digits.substr(0, 16);
   job->token = digits.substr(16);

@@ -1,6 +1,7 @@
 #include "lci/runtime/bindings/checked_mode.h"
 
 #include <chrono>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <stdexcept>
@@ -53,6 +54,7 @@ void take_arrivals(device_impl_t& device) {
 constexpr const char* names_of_types[] = {"synchronizer", "counter", "completion queue",
                                           "handler",      "graph",   "completion object",
                                           "signal"};
+static_assert(std::size(names_of_types) == static_cast<size_t>(attr_comp_type_t::signal) + 1);
 
 struct allocated {
   attr_comp_type_t type;

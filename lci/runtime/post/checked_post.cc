@@ -9,6 +9,7 @@ namespace lci::rt {
 
 static_assert(static_cast<int>(posted_operation::kind::get) == static_cast<int>(transfer::get),
               "a posted operation has the number of its transfer");
+
 status_t post_checked(const post_args_t& args, transfer kind, const target& target,
                       status_t (*post)(const post_args_t& args, const struct target& target)) {
   // The post refuses wrong arguments, and nothing has happened then.
