@@ -35,6 +35,7 @@ set(LCI_SOURCES
   lci/coll/operation.cc
   lci/coll/operations.cc
   lci/coll/operators.cc
+  lci/coll/pipes.cc
   lci/coll/rooted.cc
   lci/coll/scan.cc
   lci/coll/signature.cc
