@@ -19,9 +19,9 @@ struct ticket {
   arena* where;
   uint64_t number;  // from 1; 0: it does not begin before restart()
   uint64_t hash;    // of begin()
-  // Operations of the arena for which this is set are made, or restarted, in the same order on all
-  // ranks, by one thread at a time.
-  bool may_pipe = false;
+  // Bytes up to which data may go through pipes; 0: none. Equal on all ranks. Operations of an arena
+  // for which it is not 0 are made, or restarted, in the same order on all ranks.
+  size_t most_in_pipe = 0;
 };
 
 // Whether items of this size can travel through pipes, where each piece has a part for each of so
@@ -50,7 +50,7 @@ class operation {
         number_(own.number),
         hash_(own.hash),
         most_in_area_(most_in_area),
-        may_pipe_(own.may_pipe) {}
+        most_in_pipe_(own.most_in_pipe) {}
   virtual ~operation();
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
@@ -220,7 +220,7 @@ class operation {
   // For constructors: whether that many bytes, which a rank offers, travel in pieces; then
   // use_pieces() must follow.
   bool may_use_pieces(size_t size, size_t item_size = 1, int parts = 1) const {
-    return size > most_in_area_ && may_pipe_ && fits_pieces(item_size, parts);
+    return size > most_in_area_ && size <= most_in_pipe_ && fits_pieces(item_size, parts);
   }
   void use_pieces(uint64_t count) {
     pieces_ = count;
@@ -321,7 +321,7 @@ class operation {
   uint64_t number_;  // 0: the arena has been told of the end
   uint64_t hash_;
   const size_t most_in_area_;
-  const bool may_pipe_;
+  const size_t most_in_pipe_;
   uint64_t pieces_ = 0;
   uint64_t first_piece_ = 0;
   uint64_t written_ = 0;  // pieces of this operation

@@ -262,7 +262,7 @@ TEST_P(Operations, AnOperationIsCarriedOutAgain) {
     for (const size_t count : counts) {
       const size_t bytes = count * sizeof(affine);
       std::vector<affine> in(count), out(count);
-      const ticket later{&rank.own_arena(), 0, 0, std::get<1>(GetParam())};
+      const ticket later{&rank.own_arena(), 0, 0, std::get<1>(GetParam()) ? ~size_t{0} : 0};
       allreduce sum(later, {in.data(), out.data(), bytes, sizeof(affine), compose});
       scan in_place(later, {out.data(), out.data(), bytes, sizeof(affine), compose},
                     scan_kind::inclusive);

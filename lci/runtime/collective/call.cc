@@ -139,7 +139,8 @@ bool collective_call::is_shared(size_t offered, size_t most_in_area, bool fits_p
     case coll::arena::join_state::readable:
       return true;
     case coll::arena::join_state::mapped:
-      return offered <= most_in_area || fits_pieces;
+      return offered <= most_in_area ||
+             (fits_pieces && offered <= runtime_.attr().coll_pipe_max_size);
     default:
       return false;
   }

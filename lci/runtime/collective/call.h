@@ -184,7 +184,7 @@ class collective_call {
                           coll::operation_kind kind);
   template <class Operation, class... Arguments>
   void run_as(const Arguments&... arguments) const {
-    const coll::ticket ticket{arena(), number_, hash_, /*may_pipe=*/true};
+    const coll::ticket ticket{arena(), number_, hash_, runtime_.attr().coll_pipe_max_size};
     if (comp_ == nullptr) {
       Operation operation(ticket, arguments...);
       run_blocking(&operation);

@@ -61,6 +61,7 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   ours.attribute("imm_nbits_rcomp", base::StrCat(attr.imm_nbits_rcomp));
   ours.attribute("imm_nbits_signal_part", base::StrCat(attr.imm_nbits_signal_part));
   ours.attribute("nrails", base::StrCat(attr.nrails));
+  ours.attribute("coll_pipe_max_size", base::StrCat(attr.coll_pipe_max_size));
   ours.attribute("coll_hosts_max_size", base::StrCat(attr.coll_hosts_max_size));
   ours.attribute("coll_host_leaders", base::StrCat(attr.coll_host_leaders));
   ours.attribute("alloc_default_device", base::StrCat(attr.alloc_default_device));

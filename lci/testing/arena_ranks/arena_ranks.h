@@ -21,7 +21,7 @@ namespace lci::coll {
 // One rank: its arena, and the operations that it has begun.
 class test_rank {
  public:
-  explicit test_rank(arena* own, bool uses_pipes = true) : arena_(*own), may_pipe_(uses_pipes) {}
+  explicit test_rank(arena* own, bool uses_pipes = true) : arena_(*own), most_in_pipe_(uses_pipes ? ~size_t{0} : 0) {}
 
   arena& own_arena() { return arena_; }
   int rank() const { return arena_.rank(); }
@@ -29,7 +29,7 @@ class test_rank {
 
   ticket begin(const signature& called) {
     const uint64_t hash = arena_.begin(++number_, called);
-    return {&arena_, number_, hash, may_pipe_};
+    return {&arena_, number_, hash, most_in_pipe_};
   }
   uint64_t number() const { return number_; }
 
@@ -40,7 +40,7 @@ class test_rank {
 
  private:
   arena& arena_;
-  const bool may_pipe_;
+  const size_t most_in_pipe_;
   uint64_t number_ = 0;
 };
 
