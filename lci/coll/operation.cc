@@ -26,7 +26,6 @@ void operation::restart(uint64_t number, uint64_t hash) {
   awaited_ = -1;
   lost_ = -1;
   waits_ = 0;
-  has_turn_ = false;
   over_ = false;
   reserve_pieces();
 }

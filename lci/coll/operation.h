@@ -24,19 +24,10 @@ struct ticket {
   size_t most_in_pipe = 0;
 };
 
-// Whether items of this size can travel through pipes, where each piece has a part for each of so
-// many ranks; 1: the whole piece is for all.
-constexpr bool fits_pieces(size_t item_size, int parts = 1) {
-  // A smaller part costs more for its bookkeeping than for its bytes.
-  constexpr size_t least_part = 256;
-  return parts > 0 && item_size <= pipes::piece_bytes &&
-         std::max(item_size, least_part) * static_cast<size_t>(parts) <= pipes::piece_bytes;
-}
-
 // Data of up to line::inline_bytes travel in the line, larger data in the area, and the largest
-// through the pipes, in pieces. Of operations, or of arenas, that have no pieces the other ranks
-// read the owner's own memory: that takes one copy less, but system calls, and the owner must wait
-// until all have read it.
+// through the pipes, in pieces (piped_operation.h). Where they do not, the other ranks read the
+// owner's own memory: that takes one copy less, but system calls, and the owner must wait until all
+// have read it.
 //
 // An operation is carried out once, or, from one restart() to the next end(), many times.
 //
@@ -46,11 +37,7 @@ class operation {
   // `most_in_area`: bytes that are offered in the area, and not in pieces or in the rank's own
   // memory; at most arena::area_bytes.
   operation(const ticket& own, size_t most_in_area)
-      : where_(*own.where),
-        number_(own.number),
-        hash_(own.hash),
-        most_in_area_(most_in_area),
-        most_in_pipe_(own.most_in_pipe) {}
+      : where_(*own.where), number_(own.number), hash_(own.hash), most_in_area_(most_in_area) {}
   virtual ~operation();
   operation(const operation&) = delete;
   operation& operator=(const operation&) = delete;
@@ -195,8 +182,14 @@ class operation {
   }
   // Of stages that follow each other, each is asked for until it is reached.
   bool have_all_reached(uint64_t stage) {
+    return holds_for_others([this, stage](int rank) { return has_reached(rank, stage); });
+  }
+  // Whether is_there(rank) is true of all other ranks. Asks for each until it is, and goes on there
+  // the next time.
+  template <class IsThere>
+  bool holds_for_others(const IsThere& is_there) {
     for (; reached_ + 1 < size(); ++reached_) {
-      if (!has_reached(neighbor(reached_ + 1), stage)) return false;
+      if (!is_there(neighbor(reached_ + 1))) return false;
     }
     reached_ = 0;
     return true;
@@ -207,70 +200,6 @@ class operation {
     const int sum = rank() + distance;
     return sum < size() ? sum : sum - size();
   }
-
-  // How data of a size are cut into pieces. `parts`: as of fits_pieces().
-  struct division {
-    uint64_t count;  // pieces
-    size_t bytes;    // in each but the last one; a multiple of the size of an item
-  };
-  static division divide(size_t size, size_t item_size = 1, int parts = 1) {
-    const size_t bytes = pipes::piece_bytes / static_cast<size_t>(parts) / item_size * item_size;
-    return {(size + bytes - 1) / bytes, bytes};
-  }
-  // For constructors: whether that many bytes, which a rank offers, travel in pieces; then
-  // use_pieces() must follow.
-  bool may_use_pieces(size_t size, size_t item_size = 1, int parts = 1) const {
-    return size > most_in_area_ && size <= most_in_pipe_ && fits_pieces(item_size, parts);
-  }
-  void use_pieces(uint64_t count) {
-    pieces_ = count;
-    if (number_ != 0) reserve_pieces();
-  }
-  // A piece's bytes within the data of a size.
-  struct piece {
-    size_t begin;
-    size_t bytes;
-  };
-  static piece piece_of(uint64_t number, size_t bytes_of_each, size_t size) {
-    const size_t begin = std::min(static_cast<size_t>(number) * bytes_of_each, size);
-    return {begin, std::min(bytes_of_each, size - begin)};
-  }
-  enum class part { writes, reads, both };
-  // For step(), of data in pieces, after this rank has published its line: goes on as far as
-  // possible. Returns whether all pieces are over for this rank.
-  //   put(number, slot)  copies the piece of this rank into the slot; false: it can't yet
-  //   get(number)        uses the piece of all writers, with slot_of()
-  // `writer`: the only rank that writes; -1: all others do. Each piece is read after the one before
-  // it, and written after the one before it.
-  template <class Put, class Get>
-  bool exchange(part own, int writer, const Put& put, const Get& get);
-  // For put(): what this rank offers.
-  struct block {
-    const char* data;
-    size_t size;
-  };
-  static bool put_whole(uint64_t number, size_t bytes_of_each, char* slot, const block& from) {
-    const piece each = piece_of(number, bytes_of_each, from.size);
-    std::memcpy(slot, from.data + each.begin, each.bytes);
-    return true;
-  }
-  // block_for(rank): for that other rank.
-  template <class BlockFor>
-  bool put_parts(uint64_t number, size_t bytes_of_each, char* slot, const BlockFor& block_for) {
-    for (int distance = 1; distance < size(); ++distance) {
-      const int to = neighbor(distance);
-      put_whole(number, bytes_of_each, slot + part_for(to, rank()) * bytes_of_each, block_for(to));
-    }
-    return true;
-  }
-  const char* slot_of(int rank, uint64_t number) const {
-    return where_.pipes().slot(rank, first_piece_ + number);
-  }
-  // In divided pieces, the place of the part of rank `to` in the slot of rank `from`.
-  size_t part_for(int to, int from) const {
-    return static_cast<size_t>(to > from ? to - from - 1 : to - from - 1 + size());
-  }
-  uint64_t pieces_read() const { return read_; }
 
   // Bytes that a rank which has reached stage 1 offered with offer(.., total), from `offset` on,
   // where they can be read at once: `scratch`, which has room for them, or its line or area.
@@ -299,86 +228,42 @@ class operation {
   // result = the offered bytes [offset, offset + bytes) of ranks 0, 1, 2, ... combined, in this
   // order. These ranks have reached stage 1.
   void combine(const operands& what, size_t offset, size_t bytes, char* result);
-  // The same of pieces: the bytes [offset, offset + bytes), which stand `in_slot` bytes behind the
-  // start of the slots of the other ranks; `in_slot(rank)`.
-  template <class InSlot>
-  void combine_piece(const operands& what, uint64_t number, size_t offset, size_t bytes,
-                     const InSlot& in_slot, char* result);
+  // sum = the operands combined, operand(rank) of each. `detour`: null, or room for the bytes, where
+  // the result may overwrite this rank's own operand.
+  template <class Operand>
+  static void combine_operands(const operands& what, size_t bytes, char* result, char* detour,
+                               const Operand& operand);
+  static char* scratch_of_thread(size_t bytes);
+
+  // The data travel in so many pieces, from now on.
+  void use_pieces(uint64_t count) {
+    pieces_ = count;
+    if (number_ != 0) reserve_pieces();
+  }
+  uint64_t piece_count() const { return pieces_; }
+  uint64_t first_piece() const { return first_piece_; }
+  coll::pipes& pipes() const { return where_.pipes(); }
+  void awaits(int rank) { awaited_ = rank; }
+  bool is_large(size_t size) const { return size > most_in_area_; }
 
  private:
   void reserve_pieces() {
     if (pieces_ != 0) first_piece_ = where_.pipes().reserve(pieces_);
   }
-  // sum = the operands combined. `detour`: null, or room for a part of them, where the result may
-  // overwrite this rank's own operand.
-  template <class Operand>
-  static void combine_operands(const operands& what, size_t bytes, char* result, char* detour,
-                               const Operand& operand);
-  static char* scratch_of_thread(size_t bytes);
   line& own_line() const { return where_.line_of(rank(), number_); }
 
   arena& where_;
   uint64_t number_;  // 0: the arena has been told of the end
   uint64_t hash_;
   const size_t most_in_area_;
-  const size_t most_in_pipe_;
-  uint64_t pieces_ = 0;
+  uint64_t pieces_ = 0;  // 0: the data travel in another way
   uint64_t first_piece_ = 0;
-  uint64_t written_ = 0;  // pieces of this operation
-  uint64_t read_ = 0;
-  bool has_turn_ = false;
   int reached_ = 0;  // neighbors known to have reached the stage asked for
   int awaited_ = -1;
   int lost_ = -1;
   uint32_t waits_ = 0;
   bool over_ = false;
 };
-
-template <class Put, class Get>
-bool operation::exchange(part own, int writer, const Put& put, const Get& get) {
-  pipes& all = where_.pipes();
-  if (!has_turn_) {
-    if (!all.is_turn(first_piece_)) return false;
-    has_turn_ = true;
-    written_ = own == part::reads ? pieces_ : 0;
-    read_ = own == part::writes ? pieces_ : 0;
-    // Nobody waits for a rank that does not read.
-    if (read_ == pieces_) all.release(first_piece_ + pieces_);
-  }
-  const auto can_read = [&] {
-    for (; reached_ + 1 < size(); ++reached_) {
-      const int from = neighbor(reached_ + 1);
-      if (writer >= 0 && from != writer) continue;
-      if (read_ == 0 && !has_reached(from, offered)) return false;
-      if (!all.is_written(from, first_piece_ + read_)) {
-        awaited_ = from;
-        return false;
-      }
-    }
-    reached_ = 0;
-    return true;
-  };
-  const auto can_write = [&] {
-    const int holder = all.holder(first_piece_ + written_);
-    if (holder >= 0) awaited_ = holder;
-    return holder < 0;
-  };
-  for (bool has_moved = true; has_moved;) {
-    has_moved = false;
-    if (written_ < pieces_ && can_write() && put(written_, all.own_slot(first_piece_ + written_))) {
-      all.publish(first_piece_ + ++written_);
-      has_moved = true;
-    }
-    if (read_ < pieces_ && can_read()) {
-      get(read_);
-      all.release(first_piece_ + ++read_);
-      has_moved = true;
-    }
-  }
-  if (written_ < pieces_ || read_ < pieces_) return false;
-  all.end_turn(first_piece_ + pieces_);
-  return true;
-}
 
 template <class Operand>
 void operation::combine_operands(const operands& what, size_t bytes, char* result, char* detour,
@@ -392,15 +277,6 @@ void operation::combine_operands(const operands& what, size_t bytes, char* resul
     right = sum;
   }
   if (detour != nullptr) std::memcpy(result, detour, bytes);
-}
-
-template <class InSlot>
-void operation::combine_piece(const operands& what, uint64_t number, size_t offset, size_t bytes,
-                              const InSlot& in_slot, char* result) {
-  char* const detour = what.own_is_result ? scratch_of_thread(bytes) : nullptr;
-  combine_operands(what, bytes, result, detour, [&](int r) {
-    return r == rank() ? what.own + offset : slot_of(r, number) + in_slot(r);
-  });
 }
 
 }  // namespace lci::coll

@@ -96,7 +96,7 @@ bool reduce::step() {
   }
 }
 
-operation::piece allreduce::part_of(int rank) const {
+piped_operation::piece allreduce::part_of(int rank) const {
   const size_t count = what_.size / what_.item_size;
   const auto ranks = static_cast<size_t>(size());
   const auto before = [&](size_t r) { return count * r / ranks * what_.item_size; };
@@ -275,11 +275,7 @@ bool allgather::step_in_pieces() {
     return put_whole(number, bytes, slot, {sendbuf_, size_});
   };
   const auto get = [&](uint64_t number) {
-    const piece each = piece_of(number, bytes, size_);
-    for (int distance = 1; distance < size(); ++distance) {
-      const int from = neighbor(distance);
-      std::memcpy(block_of(from) + each.begin, slot_of(from, number), each.bytes);
-    }
+    get_blocks(number, bytes, size_, [this](int from) { return block_of(from); });
   };
   return exchange(part::both, -1, put, get);
 }

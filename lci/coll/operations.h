@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "lci/coll/operation.h"
+#include "lci/coll/piped_operation.h"
 
 namespace lci::coll {
 
@@ -30,10 +31,10 @@ class barrier final : public operation {
 };
 
 // The root offers; the others copy. The root waits for them only if they read its own memory.
-class broadcast : public operation {
+class broadcast : public piped_operation {
  public:
   broadcast(const ticket& own, void* buffer, size_t size, int root)
-      : operation(own, most_copied_in_area),
+      : piped_operation(own, most_copied_in_area),
         buffer_(static_cast<char*>(buffer)),
         size_(size),
         root_(root) {
@@ -59,10 +60,10 @@ struct reduction {
   reduce_op_t op;
 };
 
-class reduce final : public operation {
+class reduce final : public piped_operation {
  public:
   reduce(const ticket& own, const reduction& what, int root)
-      : operation(own, most_combined_in_area), what_(what), root_(root) {
+      : piped_operation(own, most_combined_in_area), what_(what), root_(root) {
     if (may_use_pieces(what.size, what.item_size)) {
       use_pieces(divide(what.size, what.item_size).count);
     }
@@ -79,10 +80,10 @@ class reduce final : public operation {
 // copy the parts of the others (Rabenseifner, "Optimization of collective reduction operations",
 // 2004). In pieces: first those of the operands, each with a part for each rank, then those of the
 // results.
-class allreduce final : public operation {
+class allreduce final : public piped_operation {
  public:
   allreduce(const ticket& own, const reduction& what)
-      : operation(own, most_combined_in_area), what_(what) {
+      : piped_operation(own, most_combined_in_area), what_(what) {
     if (may_use_pieces(what.size, what.item_size, size() - 1)) {
       use_pieces(operand_pieces().count + result_pieces().count);
     }
@@ -125,10 +126,10 @@ class reduce_scatterv final : public operation {
 };
 
 // size: bytes of each rank's result.
-class reduce_scatter final : public operation {
+class reduce_scatter final : public piped_operation {
  public:
   reduce_scatter(const ticket& own, const reduction& what)
-      : operation(own, most_combined_in_area), what_(what) {
+      : piped_operation(own, most_combined_in_area), what_(what) {
     if (may_use_pieces(total(), what.item_size, size() - 1)) use_pieces(pieces().count);
   }
 
@@ -143,10 +144,10 @@ class reduce_scatter final : public operation {
 };
 
 // size: bytes of a block.
-class allgather : public operation {
+class allgather : public piped_operation {
  public:
   allgather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size)
-      : operation(own, most_copied_in_area),
+      : piped_operation(own, most_copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size) {
@@ -166,10 +167,10 @@ class allgather : public operation {
 };
 
 // size: bytes of a block.
-class alltoall : public operation {
+class alltoall : public piped_operation {
  public:
   alltoall(const ticket& own, const void* sendbuf, void* recvbuf, size_t size)
-      : operation(own, most_copied_in_area),
+      : piped_operation(own, most_copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size) {

@@ -22,11 +22,7 @@ bool gather::step_in_pieces() {
     return put_whole(number, bytes, slot, {sendbuf_, size_});
   };
   const auto get = [&](uint64_t number) {
-    const piece each = piece_of(number, bytes, size_);
-    for (int distance = 1; distance < size(); ++distance) {
-      const int from = neighbor(distance);
-      std::memcpy(block_of(from) + each.begin, slot_of(from, number), each.bytes);
-    }
+    get_blocks(number, bytes, size_, [this](int from) { return block_of(from); });
   };
   return exchange(is_root ? part::reads : part::writes, -1, put, get);
 }

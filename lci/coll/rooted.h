@@ -7,15 +7,16 @@
 
 #include "lci/coll/operation.h"
 #include "lci/coll/operations.h"
+#include "lci/coll/piped_operation.h"
 
 namespace lci::coll {
 
 // Every rank offers its block, and the root copies all. A rank waits for the root only if that
 // reads the rank's own memory.
-class gather : public operation {
+class gather : public piped_operation {
  public:
   gather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
-      : operation(own, most_copied_in_area),
+      : piped_operation(own, most_copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size),
@@ -38,10 +39,10 @@ class gather : public operation {
 
 // The root offers all blocks, and each rank copies its own. The root waits for the other ranks only
 // if they read its own memory.
-class scatter : public operation {
+class scatter : public piped_operation {
  public:
   scatter(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
-      : operation(own, most_copied_in_area),
+      : piped_operation(own, most_copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size),

@@ -21,7 +21,8 @@ namespace lci::coll {
 // One rank: its arena, and the operations that it has begun.
 class test_rank {
  public:
-  explicit test_rank(arena* own, bool uses_pipes = true) : arena_(*own), most_in_pipe_(uses_pipes ? ~size_t{0} : 0) {}
+  explicit test_rank(arena* own, bool uses_pipes = true)
+      : arena_(*own), most_in_pipe_(uses_pipes ? ~size_t{0} : 0) {}
 
   arena& own_arena() { return arena_; }
   int rank() const { return arena_.rank(); }
