@@ -35,6 +35,7 @@ set(LCI_SOURCES
   lci/coll/operation.cc
   lci/coll/operations.cc
   lci/coll/operators.cc
+  lci/coll/pipes.cc
   lci/coll/rooted.cc
   lci/coll/scan.cc
   lci/coll/signature.cc
@@ -309,7 +310,6 @@ set(LCRUN_SOURCES
   lci/boot/bootstrap_state.cc
   lci/boot/file_log.cc
   lci/boot/file_state.cc
-  lci/boot/file_view.cc
   lci/boot/job_directory.cc
   lci/boot/job_id.cc
   lci/boot/messages.cc
@@ -334,12 +334,10 @@ set(LCRUN_SOURCES
   tools/launcher/agents.cc
   tools/launcher/binding.cc
   tools/launcher/helper.cc
-  tools/launcher/helper_listener.cc
   tools/launcher/hosts.cc
   tools/launcher/job.cc
   tools/launcher/job_bootstrap.cc
   tools/launcher/job_output.cc
-  tools/launcher/launch_request.cc
   tools/launcher/local_rank_group.cc
   tools/launcher/main.cc
   tools/launcher/option_table.cc
@@ -350,14 +348,12 @@ set(LCRUN_SOURCES
   tools/launcher/process.cc
   tools/launcher/process_signals.cc
   tools/launcher/rank_assignment.cc
-  tools/launcher/rank_input.cc
   tools/launcher/remote_rank_group.cc
   tools/launcher/report_client.cc
   tools/launcher/report_directory.cc
   tools/launcher/report_server.cc
   tools/launcher/spellings.cc
   tools/launcher/standard_input.cc
-  tools/launcher/state_query.cc
   tools/launcher/topology.cc
   tools/launcher/uri.cc)
 

@@ -123,9 +123,7 @@ status_t post(const atomic_args_t& args);
 /// - `allow_done`, `allow_posted`, `allow_retry`: the categories of statuses that the post may
 ///   return (all true). allow_done(false) needs a completion object.
 template <class Op>
-class post_atomic_options : public option::runtime_option<Op>,
-                            public option::device_option<Op>,
-                            public option::endpoint_option<Op>,
+class post_atomic_options : public option::device_options<Op>,
                             public option::tag_option<Op>,
                             public option::remote_comp_option<Op>,
                             public option::user_context_option<Op>,

@@ -41,6 +41,10 @@
     "default device, and further ones that are made with the runtime; 1 to 16")                    \
   X(size_t, rail_min_chunk, size_t{64} << 10,                                                      \
     "bytes of a put or get of blocks that are worth a rail of their own; at least 1")              \
+  X(size_t, coll_pipe_max_size, size_t{1} << 30,                                                   \
+    "bytes that a rank offers to a collective operation in shared memory, up to which they go "    \
+    "through pipes: one rank copies them in while the others copy them out; of more, or with 0, "  \
+    "the kernel copies from rank to rank, where it may; equal on all ranks")                       \
   X(size_t, coll_hosts_max_size, size_t{1} << 30,                                                  \
     "bytes of the largest collective operation between hosts in which the ranks of each host "     \
     "meet in shared memory and one of them exchanges messages with the other hosts; 0: every "     \

@@ -79,9 +79,7 @@ namespace lci {
 /// device of the global runtime), `matching_engine` (one that only collective operations use),
 /// `group` (all ranks), and `comp` (none: the operation blocks).
 template <class Op>
-class coll_options : public option::runtime_option<Op>,
-                     public option::device_option<Op>,
-                     public option::endpoint_option<Op>,
+class coll_options : public option::device_options<Op>,
                      public option::matching_engine_option<Op>,
                      public option::group_option<Op>,
                      public option::comp_option<Op> {};

@@ -147,9 +147,7 @@ bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_b
 /// - `allow_done`, `allow_posted`, `allow_retry`: the categories of statuses that the post may
 ///   return (all true). allow_done(false) needs a completion object.
 template <class Op, class Buffer>
-class post_options : public option::runtime_option<Op>,
-                     public option::device_option<Op>,
-                     public option::endpoint_option<Op>,
+class post_options : public option::device_options<Op>,
                      public option::packet_pool_option<Op>,
                      public option::comp_semantic_option<Op>,
                      public option::mr_option<Op>,

@@ -43,6 +43,15 @@ class comp_impl_t {
   comp_attr_t attr;
 };
 
+/// An operation on a completion object: its argument `comp` and its option `runtime`.
+template <class Op>
+class comp_operation : public option::runtime_option<Op>,
+                       public argument::comp_argument<Op, comp_t> {
+ protected:
+  /// Takes the argument.
+  explicit comp_operation(comp_t comp) : argument::comp_argument<Op, comp_t>(comp) {}
+};
+
 /// Frees a completion object that the library allocated, and empties the handle. No operation may
 /// name the object anymore; see @ref lci_completion.
 ///
@@ -65,13 +74,12 @@ inline void free_comp(comp_t* comp) { free_comp_x{comp}(); }
 /// object leaves the call. Thread-safe.
 ///
 /// Required: `comp`, `status`. Options: `runtime`.
-class [[nodiscard]] comp_signal_x : public option::runtime_option<comp_signal_x>,
-                                    public argument::comp_argument<comp_signal_x, comp_t>,
+class [[nodiscard]] comp_signal_x : public comp_operation<comp_signal_x>,
                                     public argument::status_argument<comp_signal_x, status_t> {
  public:
   /// Takes the required arguments.
   [[nodiscard]] comp_signal_x(comp_t comp, status_t status)
-      : comp_argument(comp), status_argument(status) {}
+      : comp_operation(comp), status_argument(status) {}
   /// Signals the object.
   /// @throws std::invalid_argument if the handle is empty or the object has been freed.
   void operator()() const;
@@ -89,12 +97,11 @@ inline void comp_signal(comp_t comp, status_t status) { comp_signal_x(comp, stat
 ///
 /// Thread-safe. Required: `comp`. Options: `runtime`; `rcomp`, a number that reserve_rcomps
 /// returned (0: the next free number).
-class [[nodiscard]] register_rcomp_x : public option::runtime_option<register_rcomp_x>,
-                                       public option::rcomp_option<register_rcomp_x>,
-                                       public argument::comp_argument<register_rcomp_x, comp_t> {
+class [[nodiscard]] register_rcomp_x : public comp_operation<register_rcomp_x>,
+                                       public option::rcomp_option<register_rcomp_x> {
  public:
   /// Takes the required arguments.
-  [[nodiscard]] explicit register_rcomp_x(comp_t comp) : comp_argument(comp) {}
+  [[nodiscard]] explicit register_rcomp_x(comp_t comp) : comp_operation(comp) {}
   /// Registers the object.
   /// @return the number, for the option `remote_comp` of other ranks. Valid until deregister_rcomp.
   /// @throws std::invalid_argument if `rcomp` is not a number of reserve_rcomps or register_rcomp,
@@ -196,11 +203,10 @@ inline comp_t alloc_cq() { return alloc_cq_x()(); }
 /// make progress.
 ///
 /// Required: `comp`. Options: `runtime`.
-class [[nodiscard]] cq_pop_x : public option::runtime_option<cq_pop_x>,
-                               public argument::comp_argument<cq_pop_x, comp_t> {
+class [[nodiscard]] cq_pop_x : public comp_operation<cq_pop_x> {
  public:
   /// Takes the required arguments.
-  [[nodiscard]] explicit cq_pop_x(comp_t comp) : comp_argument(comp) {}
+  [[nodiscard]] explicit cq_pop_x(comp_t comp) : comp_operation(comp) {}
   /// Takes a status.
   /// @return the oldest status (is_done(), or `fatal`), or a status with is_retry() if the queue is
   ///   empty.
@@ -236,11 +242,10 @@ inline comp_t alloc_counter() { return alloc_counter_x()(); }
 /// before the signals.
 ///
 /// Required: `comp`. Options: `runtime`.
-class [[nodiscard]] counter_get_x : public option::runtime_option<counter_get_x>,
-                                    public argument::comp_argument<counter_get_x, comp_t> {
+class [[nodiscard]] counter_get_x : public comp_operation<counter_get_x> {
  public:
   /// Takes the required arguments.
-  [[nodiscard]] explicit counter_get_x(comp_t comp) : comp_argument(comp) {}
+  [[nodiscard]] explicit counter_get_x(comp_t comp) : comp_operation(comp) {}
   /// Returns the value.
   /// @throws std::invalid_argument if the handle is empty, the object has been freed, or it is of
   ///   another kind.
@@ -253,13 +258,12 @@ inline int64_t counter_get(comp_t comp) { return counter_get_x(comp)(); }
 /// Sets the value of a counter. Thread-safe.
 ///
 /// Required: `comp`, `value`. Options: `runtime`.
-class [[nodiscard]] counter_set_x : public option::runtime_option<counter_set_x>,
-                                    public argument::comp_argument<counter_set_x, comp_t>,
+class [[nodiscard]] counter_set_x : public comp_operation<counter_set_x>,
                                     public argument::value_argument<counter_set_x, int64_t> {
  public:
   /// Takes the required arguments.
   [[nodiscard]] counter_set_x(comp_t comp, int64_t value)
-      : comp_argument(comp), value_argument(value) {}
+      : comp_operation(comp), value_argument(value) {}
   /// Sets the value.
   /// @throws std::invalid_argument if the handle is empty, the object has been freed, or it is of
   ///   another kind.
@@ -299,14 +303,13 @@ inline comp_t alloc_sync() { return alloc_sync_x()(); }
 /// call does not make progress.
 ///
 /// Required: `comp`, `p_out`. Options: `runtime`.
-class [[nodiscard]] sync_test_x : public option::runtime_option<sync_test_x>,
-                                  public argument::comp_argument<sync_test_x, comp_t>,
+class [[nodiscard]] sync_test_x : public comp_operation<sync_test_x>,
                                   public argument::p_out_argument<sync_test_x, status_t*> {
  public:
   /// Takes the required arguments.
   /// @param p_out array of `threshold` statuses, or null.
   [[nodiscard]] sync_test_x(comp_t comp, status_t* p_out)
-      : comp_argument(comp), p_out_argument(p_out) {}
+      : comp_operation(comp), p_out_argument(p_out) {}
   /// Tests the synchronizer.
   /// @return whether it was ready. Then `threshold` statuses have been written to `p_out`, in the
   ///   order of the signals.
@@ -324,16 +327,15 @@ inline bool sync_test(comp_t comp, status_t* p_out) { return sync_test_x(comp, p
 /// test or wait.
 ///
 /// Required: `comp`, `p_out`. Options: `runtime`, `do_progress`, `device`.
-class [[nodiscard]] sync_wait_x : public option::runtime_option<sync_wait_x>,
+class [[nodiscard]] sync_wait_x : public comp_operation<sync_wait_x>,
                                   public option::do_progress_option<sync_wait_x>,
                                   public option::device_option<sync_wait_x>,
-                                  public argument::comp_argument<sync_wait_x, comp_t>,
                                   public argument::p_out_argument<sync_wait_x, status_t*> {
  public:
   /// Takes the required arguments.
   /// @param p_out array of `threshold` statuses, or null.
   [[nodiscard]] sync_wait_x(comp_t comp, status_t* p_out)
-      : comp_argument(comp), p_out_argument(p_out) {}
+      : comp_operation(comp), p_out_argument(p_out) {}
   /// Waits. Then `threshold` statuses have been written to `p_out`, in the order of the signals.
   /// @throws std::logic_error if it would have to wait inside a handler.
   /// @throws std::invalid_argument if the handle is empty, the object has been freed, or it is of

@@ -36,6 +36,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "lci/api/comp.hpp"
 #include "lci/api/option.hpp"
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
@@ -90,16 +91,15 @@ inline comp_t alloc_graph() { return alloc_graph_x()(); }
 /// Required: `comp` (the graph), `fn`. Options: `runtime`; `value`, the argument of `fn` (null);
 /// `free_cb`, a function that is called with `value` when the graph is freed (none).
 class [[nodiscard]] graph_add_node_x
-    : public option::runtime_option<graph_add_node_x>,
+    : public comp_operation<graph_add_node_x>,
       public option::value_option<graph_add_node_x>,
       public option::free_cb_option<graph_add_node_x>,
-      public argument::comp_argument<graph_add_node_x, comp_t>,
       public argument::fn_argument<graph_add_node_x, graph_node_run_cb_t> {
  public:
   /// Takes the required arguments.
   /// @param function the function `fn`, or GRAPH_NODE_DUMMY_CB.
   [[nodiscard]] graph_add_node_x(comp_t comp, graph_node_run_cb_t function)
-      : comp_argument(comp), fn_argument(function) {}
+      : comp_operation(comp), fn_argument(function) {}
   /// Adds the node.
   /// @return the node, which the graph owns.
   /// @throws std::invalid_argument if the handle is empty, the graph has been freed, or the object
@@ -118,15 +118,14 @@ inline graph_node_t graph_add_node(comp_t comp, graph_node_run_cb_t fn) {
 /// Required: `comp` (the graph), `src`, `dst`. Options: `runtime`; `fn`, a function that is called
 /// between the two nodes (none).
 class [[nodiscard]] graph_add_edge_x
-    : public option::runtime_option<graph_add_edge_x>,
-      public argument::comp_argument<graph_add_edge_x, comp_t>,
+    : public comp_operation<graph_add_edge_x>,
       public argument::src_argument<graph_add_edge_x, graph_node_t>,
       public argument::dst_argument<graph_add_edge_x, graph_node_t>,
       public argument::fn_argument<graph_add_edge_x, graph_edge_run_cb_t> {
  public:
   /// Takes the required arguments.
   [[nodiscard]] graph_add_edge_x(comp_t comp, graph_node_t src, graph_node_t dst)
-      : comp_argument(comp), src_argument(src), dst_argument(dst), fn_argument(nullptr) {}
+      : comp_operation(comp), src_argument(src), dst_argument(dst), fn_argument(nullptr) {}
   /// Adds the edge.
   /// @throws std::invalid_argument if `src` or `dst` is not a node of this graph, `src` is
   ///   GRAPH_END, `dst` is GRAPH_START, or `comp` is not a graph.
@@ -161,11 +160,10 @@ inline void graph_node_mark_complete(graph_node_t node) { graph_node_mark_comple
 /// started again.
 ///
 /// Required: `comp` (the graph). Options: `runtime`.
-class [[nodiscard]] graph_start_x : public option::runtime_option<graph_start_x>,
-                                    public argument::comp_argument<graph_start_x, comp_t> {
+class [[nodiscard]] graph_start_x : public comp_operation<graph_start_x> {
  public:
   /// Takes the required arguments.
-  [[nodiscard]] explicit graph_start_x(comp_t comp) : comp_argument(comp) {}
+  [[nodiscard]] explicit graph_start_x(comp_t comp) : comp_operation(comp) {}
   /// Starts the graph.
   /// @throws std::logic_error if the graph is running, or cannot reach its end: a node with an edge
   ///   to GRAPH_END waits for a node to which no path from GRAPH_START leads, or for itself.
@@ -181,11 +179,10 @@ inline void graph_start(comp_t comp) { graph_start_x{comp}(); }
 /// `retry`. Thread-safe. The call does not make progress.
 ///
 /// Required: `comp` (the graph). Options: `runtime`.
-class [[nodiscard]] graph_test_x : public option::runtime_option<graph_test_x>,
-                                   public argument::comp_argument<graph_test_x, comp_t> {
+class [[nodiscard]] graph_test_x : public comp_operation<graph_test_x> {
  public:
   /// Takes the required arguments.
-  [[nodiscard]] explicit graph_test_x(comp_t comp) : comp_argument(comp) {}
+  [[nodiscard]] explicit graph_test_x(comp_t comp) : comp_operation(comp) {}
   /// Tests the graph.
   /// @return `done` or `fatal` if the graph is complete, else `retry`.
   /// @throws std::invalid_argument if the handle is empty, the graph has been freed, or the object

@@ -32,9 +32,7 @@ namespace lci {
 ///
 /// Required: `ranks`, `n`. Options: `runtime`, `device`, `endpoint`, `group` (all ranks), `name`,
 /// `user_context`.
-class [[nodiscard]] alloc_group_x : public option::runtime_option<alloc_group_x>,
-                                    public option::device_option<alloc_group_x>,
-                                    public option::endpoint_option<alloc_group_x>,
+class [[nodiscard]] alloc_group_x : public option::device_options<alloc_group_x>,
                                     public option::group_option<alloc_group_x>,
                                     public option::group_attr_options<alloc_group_x>,
                                     public argument::ranks_argument<alloc_group_x, const int*>,
@@ -66,9 +64,7 @@ inline group_t alloc_group(const int* ranks, size_t n) { return alloc_group_x(ra
 ///
 /// Required: `color`, `key`. Options: `runtime`, `device`, `endpoint`, `group` (all ranks), `name`,
 /// `user_context`.
-class [[nodiscard]] split_group_x : public option::runtime_option<split_group_x>,
-                                    public option::device_option<split_group_x>,
-                                    public option::endpoint_option<split_group_x>,
+class [[nodiscard]] split_group_x : public option::device_options<split_group_x>,
                                     public option::group_option<split_group_x>,
                                     public option::group_attr_options<split_group_x>,
                                     public argument::color_argument<split_group_x, int>,
@@ -96,9 +92,7 @@ inline group_t split_group(int color, int key) { return split_group_x(color, key
 /// handler. If it throws peer_failure_error or std::runtime_error, the handle is empty, too.
 ///
 /// Required: `group`. Options: `runtime`, `device`, `endpoint`.
-class [[nodiscard]] free_group_x : public option::runtime_option<free_group_x>,
-                                   public option::device_option<free_group_x>,
-                                   public option::endpoint_option<free_group_x>,
+class [[nodiscard]] free_group_x : public option::device_options<free_group_x>,
                                    public argument::group_argument<free_group_x, group_t*> {
  public:
   /// Takes the required arguments.

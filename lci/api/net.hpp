@@ -80,9 +80,7 @@ inline error_t net_post_recv(void* buffer, size_t size, mr_t mr) {
 /// The options of operations with another rank: `runtime`, `device` and `endpoint` (the default
 /// device of the global runtime), and `user_context`, which comes back in the entry (null).
 template <class Op>
-class net_post_options : public option::runtime_option<Op>,
-                         public option::device_option<Op>,
-                         public option::endpoint_option<Op>,
+class net_post_options : public option::device_options<Op>,
                          public option::user_context_option<Op> {};
 
 /// Sends `size` bytes by copy: complete when the call returns `done`.

@@ -318,6 +318,11 @@ class runtime_option : public operation<Op>, public argument::runtime_argument<O
 LCI_DEFINE_OPTION(device_t, device, device_t());
 /// The endpoint through which the operation works. Default: the default endpoint of the device.
 LCI_DEFINE_OPTION(endpoint_t, endpoint, endpoint_t());
+/// The options by which an operation finds its device: `runtime`, `device` and `endpoint`.
+template <class Op>
+class device_options : public runtime_option<Op>,
+                       public device_option<Op>,
+                       public endpoint_option<Op> {};
 /// The packet pool: a post looks `local_buffer` up in it, and other operations use its packets.
 /// Default: for a post the packet pool of the device, else the default packet pool of the runtime.
 LCI_DEFINE_OPTION(packet_pool_t, packet_pool, packet_pool_t());

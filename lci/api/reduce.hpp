@@ -16,19 +16,31 @@ namespace lci {
 /// @addtogroup lci_collectives
 /// @{
 
+/// The options of every collective operation, and the arguments of every reduction.
+template <class Op>
+class reduction_options : public coll_options<Op>,
+                          public argument::sendbuf_argument<Op, const void*>,
+                          public argument::recvbuf_argument<Op, void*>,
+                          public argument::item_size_argument<Op, size_t>,
+                          public argument::op_argument<Op, reduce_op_t> {
+ protected:
+  /// Takes the arguments.
+  reduction_options(const void* sendbuf, void* recvbuf, size_t item_size, reduce_op_t combine)
+      : argument::sendbuf_argument<Op, const void*>(sendbuf),
+        argument::recvbuf_argument<Op, void*>(recvbuf),
+        argument::item_size_argument<Op, size_t>(item_size),
+        argument::op_argument<Op, reduce_op_t>(combine) {}
+};
+
 /// Combines the buffers of all ranks, item by item, at rank `root`: its `recvbuf` becomes `op` over
 /// the `sendbuf` of rank 0, 1, 2 and so on. `recvbuf` of the other ranks is not used. `sendbuf` may
 /// be `recvbuf`.
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`, `root`. Options: `runtime`,
 /// `device`, `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`, `comp`.
-class [[nodiscard]] reduce_x : public coll_options<reduce_x>,
+class [[nodiscard]] reduce_x : public reduction_options<reduce_x>,
                                public thread_options<reduce_x>,
-                               public argument::sendbuf_argument<reduce_x, const void*>,
-                               public argument::recvbuf_argument<reduce_x, void*>,
                                public argument::count_argument<reduce_x, size_t>,
-                               public argument::item_size_argument<reduce_x, size_t>,
-                               public argument::op_argument<reduce_x, reduce_op_t>,
                                public argument::root_argument<reduce_x, int> {
  public:
   /// Takes the required arguments.
@@ -37,11 +49,8 @@ class [[nodiscard]] reduce_x : public coll_options<reduce_x>,
   /// @param root 0 to get_rank_n() - 1.
   [[nodiscard]] reduce_x(const void* sendbuf, void* recvbuf, size_t count, size_t item_size,
                          reduce_op_t combine, int root)
-      : sendbuf_argument(sendbuf),
-        recvbuf_argument(recvbuf),
+      : reduction_options(sendbuf, recvbuf, item_size, combine),
         count_argument(count),
-        item_size_argument(item_size),
-        op_argument(combine),
         root_argument(root) {}
   /// Starts the reduction, or waits for its end. See @ref lci_collectives for the errors.
   void operator()() const;
@@ -59,26 +68,18 @@ inline void reduce(const void* sendbuf, void* recvbuf, size_t count, size_t item
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`. Options: `runtime`, `device`,
 /// `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`, `comp`, `algorithm`, `ring_nsteps`.
-class [[nodiscard]] allreduce_x : public coll_options<allreduce_x>,
+class [[nodiscard]] allreduce_x : public reduction_options<allreduce_x>,
                                   public thread_options<allreduce_x>,
                                   public algorithm_option<allreduce_x, allreduce_algorithm_t>,
                                   public option::ring_nsteps_option<allreduce_x>,
-                                  public argument::sendbuf_argument<allreduce_x, const void*>,
-                                  public argument::recvbuf_argument<allreduce_x, void*>,
-                                  public argument::count_argument<allreduce_x, size_t>,
-                                  public argument::item_size_argument<allreduce_x, size_t>,
-                                  public argument::op_argument<allreduce_x, reduce_op_t> {
+                                  public argument::count_argument<allreduce_x, size_t> {
  public:
   /// Takes the required arguments.
   /// @param count items.
   /// @param item_size bytes of an item.
   [[nodiscard]] allreduce_x(const void* sendbuf, void* recvbuf, size_t count, size_t item_size,
                             reduce_op_t combine)
-      : sendbuf_argument(sendbuf),
-        recvbuf_argument(recvbuf),
-        count_argument(count),
-        item_size_argument(item_size),
-        op_argument(combine) {}
+      : reduction_options(sendbuf, recvbuf, item_size, combine), count_argument(count) {}
   /// Starts the reduction, or waits for its end. See @ref lci_collectives for the errors.
   void operator()() const;
 };
@@ -97,25 +98,17 @@ inline void allreduce(const void* sendbuf, void* recvbuf, size_t count, size_t i
 /// Required: `sendbuf`, `recvbuf`, `recvcount`, `item_size`, `op`. Options: `runtime`, `device`,
 /// `endpoint`, `matching_engine`, `group`, `comp`, `algorithm`, `ring_nsteps`.
 class [[nodiscard]] reduce_scatter_x
-    : public coll_options<reduce_scatter_x>,
+    : public reduction_options<reduce_scatter_x>,
       public algorithm_option<reduce_scatter_x, reduce_scatter_algorithm_t>,
       public option::ring_nsteps_option<reduce_scatter_x>,
-      public argument::sendbuf_argument<reduce_scatter_x, const void*>,
-      public argument::recvbuf_argument<reduce_scatter_x, void*>,
-      public argument::recvcount_argument<reduce_scatter_x, size_t>,
-      public argument::item_size_argument<reduce_scatter_x, size_t>,
-      public argument::op_argument<reduce_scatter_x, reduce_op_t> {
+      public argument::recvcount_argument<reduce_scatter_x, size_t> {
  public:
   /// Takes the required arguments.
   /// @param recvcount items of `recvbuf`.
   /// @param item_size bytes of an item.
   [[nodiscard]] reduce_scatter_x(const void* sendbuf, void* recvbuf, size_t recvcount,
                                  size_t item_size, reduce_op_t combine)
-      : sendbuf_argument(sendbuf),
-        recvbuf_argument(recvbuf),
-        recvcount_argument(recvcount),
-        item_size_argument(item_size),
-        op_argument(combine) {}
+      : reduction_options(sendbuf, recvbuf, item_size, combine), recvcount_argument(recvcount) {}
   /// Starts the reduction, or waits for its end. See @ref lci_collectives for the errors.
   void operator()() const;
 };
@@ -134,23 +127,15 @@ inline void reduce_scatter(const void* sendbuf, void* recvbuf, size_t recvcount,
 /// Required: `sendbuf`, `recvbuf`, `recvcounts`, `item_size`, `op`. Options: `runtime`, `device`,
 /// `endpoint`, `matching_engine`, `group`, `comp`.
 class [[nodiscard]] reduce_scatterv_x
-    : public coll_options<reduce_scatterv_x>,
-      public argument::sendbuf_argument<reduce_scatterv_x, const void*>,
-      public argument::recvbuf_argument<reduce_scatterv_x, void*>,
-      public argument::recvcounts_argument<reduce_scatterv_x, const size_t*>,
-      public argument::item_size_argument<reduce_scatterv_x, size_t>,
-      public argument::op_argument<reduce_scatterv_x, reduce_op_t> {
+    : public reduction_options<reduce_scatterv_x>,
+      public argument::recvcounts_argument<reduce_scatterv_x, const size_t*> {
  public:
   /// Takes the required arguments.
   /// @param recvcounts items of the block of each rank, by rank; equal on all ranks.
   /// @param item_size bytes of an item.
   [[nodiscard]] reduce_scatterv_x(const void* sendbuf, void* recvbuf, const size_t* recvcounts,
                                   size_t item_size, reduce_op_t combine)
-      : sendbuf_argument(sendbuf),
-        recvbuf_argument(recvbuf),
-        recvcounts_argument(recvcounts),
-        item_size_argument(item_size),
-        op_argument(combine) {}
+      : reduction_options(sendbuf, recvbuf, item_size, combine), recvcounts_argument(recvcounts) {}
   /// Starts the reduction, or waits for its end. See @ref lci_collectives for the errors.
   void operator()() const;
 };
@@ -167,23 +152,15 @@ inline void reduce_scatterv(const void* sendbuf, void* recvbuf, const size_t* re
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`. Options: `runtime`, `device`,
 /// `endpoint`, `matching_engine`, `group`, `comp`.
-class [[nodiscard]] scan_x : public coll_options<scan_x>,
-                             public argument::sendbuf_argument<scan_x, const void*>,
-                             public argument::recvbuf_argument<scan_x, void*>,
-                             public argument::count_argument<scan_x, size_t>,
-                             public argument::item_size_argument<scan_x, size_t>,
-                             public argument::op_argument<scan_x, reduce_op_t> {
+class [[nodiscard]] scan_x : public reduction_options<scan_x>,
+                             public argument::count_argument<scan_x, size_t> {
  public:
   /// Takes the required arguments.
   /// @param count items.
   /// @param item_size bytes of an item.
   [[nodiscard]] scan_x(const void* sendbuf, void* recvbuf, size_t count, size_t item_size,
                        reduce_op_t combine)
-      : sendbuf_argument(sendbuf),
-        recvbuf_argument(recvbuf),
-        count_argument(count),
-        item_size_argument(item_size),
-        op_argument(combine) {}
+      : reduction_options(sendbuf, recvbuf, item_size, combine), count_argument(count) {}
   /// Starts the reduction, or waits for its end. See @ref lci_collectives for the errors.
   void operator()() const;
 };
@@ -200,23 +177,15 @@ inline void scan(const void* sendbuf, void* recvbuf, size_t count, size_t item_s
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`. Options: `runtime`, `device`,
 /// `endpoint`, `matching_engine`, `group`, `comp`.
-class [[nodiscard]] exscan_x : public coll_options<exscan_x>,
-                               public argument::sendbuf_argument<exscan_x, const void*>,
-                               public argument::recvbuf_argument<exscan_x, void*>,
-                               public argument::count_argument<exscan_x, size_t>,
-                               public argument::item_size_argument<exscan_x, size_t>,
-                               public argument::op_argument<exscan_x, reduce_op_t> {
+class [[nodiscard]] exscan_x : public reduction_options<exscan_x>,
+                               public argument::count_argument<exscan_x, size_t> {
  public:
   /// Takes the required arguments.
   /// @param count items.
   /// @param item_size bytes of an item.
   [[nodiscard]] exscan_x(const void* sendbuf, void* recvbuf, size_t count, size_t item_size,
                          reduce_op_t combine)
-      : sendbuf_argument(sendbuf),
-        recvbuf_argument(recvbuf),
-        count_argument(count),
-        item_size_argument(item_size),
-        op_argument(combine) {}
+      : reduction_options(sendbuf, recvbuf, item_size, combine), count_argument(count) {}
   /// Starts the reduction, or waits for its end. See @ref lci_collectives for the errors.
   void operator()() const;
 };

@@ -188,9 +188,7 @@ inline allocator_base_t* get_allocator() { return get_allocator_x()(); }
 /// `progress_yield` of the device turns that off.
 ///
 /// Thread-safe. Options: `runtime`, `device`, `endpoint`.
-class [[nodiscard]] progress_x : public option::runtime_option<progress_x>,
-                                 public option::device_option<progress_x>,
-                                 public option::endpoint_option<progress_x> {
+class [[nodiscard]] progress_x : public option::device_options<progress_x> {
  public:
   /// Sets every option to its default.
   [[nodiscard]] progress_x() = default;

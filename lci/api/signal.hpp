@@ -48,6 +48,7 @@
 
 #include <cstdint>
 
+#include "lci/api/comp.hpp"
 #include "lci/api/option.hpp"
 #include "lci/api/resource.hpp"
 #include "lci/api/types.hpp"
@@ -84,11 +85,10 @@ inline comp_t alloc_signal(int64_t num_event) { return alloc_signal_x(num_event)
 /// Tests whether all events of a signal have come. Thread-safe. The call does not make progress.
 ///
 /// Required: `comp` (the signal). Options: `runtime`.
-class [[nodiscard]] signal_test_x : public option::runtime_option<signal_test_x>,
-                                    public argument::comp_argument<signal_test_x, comp_t> {
+class [[nodiscard]] signal_test_x : public comp_operation<signal_test_x> {
  public:
   /// Takes the required arguments.
-  [[nodiscard]] explicit signal_test_x(comp_t comp) : comp_argument(comp) {}
+  [[nodiscard]] explicit signal_test_x(comp_t comp) : comp_operation(comp) {}
   /// Tests the signal.
   /// @return whether all events have come.
   /// @throws std::logic_error if more events than promised have come.
@@ -112,13 +112,12 @@ inline bool signal_test(comp_t comp) { return signal_test_x(comp)(); }
 /// that states what is missing, and another one after twice the time, and so on.
 ///
 /// Required: `comp` (the signal). Options: `runtime`, `do_progress`, `device`.
-class [[nodiscard]] signal_wait_x : public option::runtime_option<signal_wait_x>,
+class [[nodiscard]] signal_wait_x : public comp_operation<signal_wait_x>,
                                     public option::do_progress_option<signal_wait_x>,
-                                    public option::device_option<signal_wait_x>,
-                                    public argument::comp_argument<signal_wait_x, comp_t> {
+                                    public option::device_option<signal_wait_x> {
  public:
   /// Takes the required arguments.
-  [[nodiscard]] explicit signal_wait_x(comp_t comp) : comp_argument(comp) {}
+  [[nodiscard]] explicit signal_wait_x(comp_t comp) : comp_operation(comp) {}
   /// Waits for the events.
   /// @throws std::logic_error if more events than promised have come, or it would have to wait
   ///   inside a handler.
@@ -140,11 +139,10 @@ inline void signal_wait(comp_t comp) { signal_wait_x{comp}(); }
 /// notifies that peer.
 ///
 /// Required: `comp` (the signal). Options: `runtime`.
-class [[nodiscard]] signal_reset_x : public option::runtime_option<signal_reset_x>,
-                                     public argument::comp_argument<signal_reset_x, comp_t> {
+class [[nodiscard]] signal_reset_x : public comp_operation<signal_reset_x> {
  public:
   /// Takes the required arguments.
-  [[nodiscard]] explicit signal_reset_x(comp_t comp) : comp_argument(comp) {}
+  [[nodiscard]] explicit signal_reset_x(comp_t comp) : comp_operation(comp) {}
   /// Resets the signal.
   /// @throws std::logic_error if not all events have come, and the signal is unchanged; or if more
   ///   events than promised have come.
@@ -163,11 +161,10 @@ inline void signal_reset(comp_t comp) { signal_reset_x{comp}(); }
 /// Returns the number of events that are missing, for diagnostics. Thread-safe.
 ///
 /// Required: `comp` (the signal). Options: `runtime`.
-class [[nodiscard]] signal_missing_x : public option::runtime_option<signal_missing_x>,
-                                       public argument::comp_argument<signal_missing_x, comp_t> {
+class [[nodiscard]] signal_missing_x : public comp_operation<signal_missing_x> {
  public:
   /// Takes the required arguments.
-  [[nodiscard]] explicit signal_missing_x(comp_t comp) : comp_argument(comp) {}
+  [[nodiscard]] explicit signal_missing_x(comp_t comp) : comp_operation(comp) {}
   /// Returns the number. A value below 0 is the number of events that were too many.
   /// @throws std::invalid_argument if the handle is empty, the signal has been freed, or the object
   ///   is of another kind.

@@ -45,9 +45,7 @@ namespace lci {
 /// Required: `nthreads`. Options: `runtime`, `device`, `endpoint`, `group` (all ranks), `name`,
 /// `user_context`.
 class [[nodiscard]] alloc_thread_team_x
-    : public option::runtime_option<alloc_thread_team_x>,
-      public option::device_option<alloc_thread_team_x>,
-      public option::endpoint_option<alloc_thread_team_x>,
+    : public option::device_options<alloc_thread_team_x>,
       public option::group_option<alloc_thread_team_x>,
       public option::thread_team_attr_options<alloc_thread_team_x>,
       public argument::nthreads_argument<alloc_thread_team_x, size_t> {
@@ -75,9 +73,7 @@ inline thread_team_t alloc_thread_team(size_t nthreads) { return alloc_thread_te
 ///
 /// Required: `thread_team`. Options: `runtime`, `device`, `endpoint`.
 class [[nodiscard]] free_thread_team_x
-    : public option::runtime_option<free_thread_team_x>,
-      public option::device_option<free_thread_team_x>,
-      public option::endpoint_option<free_thread_team_x>,
+    : public option::device_options<free_thread_team_x>,
       public argument::thread_team_argument<free_thread_team_x, thread_team_t*> {
  public:
   /// Takes the required arguments.

@@ -4,11 +4,12 @@
 
 namespace lci::base {
 
-std::string number_ranges(const std::vector<int>& numbers) {
+std::string number_ranges(const std::vector<int>& numbers, size_t shortest) {
   std::string text;
   for (size_t i = 0; i < numbers.size();) {
     size_t last = i;
     while (last + 1 < numbers.size() && numbers[last + 1] == numbers[last] + 1) ++last;
+    if (last - i + 1 < shortest) last = i;
     StrAppend(&text, text.empty() ? "" : ", ", numbers[i]);
     if (last > i) StrAppend(&text, "-", numbers[last]);
     i = last + 1;
@@ -16,8 +17,8 @@ std::string number_ranges(const std::vector<int>& numbers) {
   return text;
 }
 
-std::string rank_list(const std::vector<int>& ranks) {
-  return StrCat(ranks.size() == 1 ? "rank " : "ranks ", number_ranges(ranks));
+std::string rank_list(const std::vector<int>& ranks, size_t shortest) {
+  return StrCat(ranks.size() == 1 ? "rank " : "ranks ", number_ranges(ranks, shortest));
 }
 
 }  // namespace lci::base

@@ -86,11 +86,20 @@ class bootstrap {
   virtual base::StatusOr<std::string> watch(std::string_view key, int wake, duration timeout);
 
   // Returns when all ranks have entered the barrier of this name.
-  virtual base::Status barrier(std::string_view name, duration timeout) = 0;
+  base::Status barrier(std::string_view name, duration timeout) {
+    return meet("barrier", name, "", timeout).status();
+  }
   // Element r of the result is the value that rank r passed.
-  virtual base::StatusOr<std::vector<std::string>> allgather(std::string_view name,
-                                                             std::string_view value,
-                                                             duration timeout) = 0;
+  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
+                                                     duration timeout) {
+    return meet("allgather", name, value, timeout);
+  }
+  // Both collectives: `what` is "barrier" (which has no value, and whose result is not used) or
+  // "allgather".
+  virtual base::StatusOr<std::vector<std::string>> meet(std::string_view what,
+                                                        std::string_view name,
+                                                        std::string_view value,
+                                                        duration timeout) = 0;
 
   // The first rank that the job has lost, as far as it is known: it died or left, and another rank
   // waited for it or found out by itself (report_lost). The answer is the same on all ranks and

@@ -103,43 +103,39 @@ std::string file_name(const std::string& text) {
     name.push_back(good ? c : '_');
   }
   if (!changed) return name;
-  // FNV-1a is equal in all processes, unlike the hashes of containers.
-  uint64_t hash = 0xcbf29ce484222325;
-  for (char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
-  return base::StrCat(name.substr(0, 40), "-", base::Hex(hash, 16));
+  // It is equal in all processes, unlike the hashes of containers.
+  return base::StrCat(name.substr(0, 40), "-", base::Hex(base::Fnv1a(text), 16));
 }
 
 base::StatusOr<launch> read_row(const launcher_row& row) {
   launch found;
   found.launcher = row.launcher;
-  constexpr int64_t max_size = 1 << 24;
-  const auto size = base::parse_int64(row.size, *text_of(row.size), 1, max_size);
-  if (!size.ok()) return unclear(row, size.status().message());
-  const auto rank = base::parse_int64(row.rank, *text_of(row.rank), 0, *size - 1);
-  if (!rank.ok()) return unclear(row, rank.status().message());
-  found.position.rank = static_cast<int>(*rank);
-  found.position.size = static_cast<int>(*size);
-  found.position.local_size = 0;
+  constexpr int max_size = 1 << 24;
+  base::Status invalid;  // the first error
+  const auto number = [&](const char* variable, int least, int most) {
+    const auto parsed = base::parse_int64(variable, *text_of(variable), least, most);
+    if (!parsed.ok()) invalid.Update(unclear(row, parsed.status().message()));
+    return static_cast<int>(parsed.value_or(least));
+  };
+  job_position& position = found.position;
+  position.size = number(row.size, 1, max_size);
+  position.rank = number(row.rank, 0, position.size - 1);
+  position.local_size = 0;
   if (text_of(row.local_rank) && text_of(row.local_size)) {
-    const auto local_size = base::parse_int64(row.local_size, *text_of(row.local_size), 1, *size);
-    if (!local_size.ok()) return unclear(row, local_size.status().message());
-    const auto local_rank =
-        base::parse_int64(row.local_rank, *text_of(row.local_rank), 0, *local_size - 1);
-    if (!local_rank.ok()) return unclear(row, local_rank.status().message());
-    found.position.local_rank = static_cast<int>(*local_rank);
-    found.position.local_size = static_cast<int>(*local_size);
-    found.several_nodes = *local_size < *size;
+    position.local_size = number(row.local_size, 1, position.size);
+    position.local_rank = number(row.local_rank, 0, position.local_size - 1);
+    found.several_nodes = position.local_size < position.size;
   }
-  if (const std::optional<std::string> nodes = text_of(row.nodes)) {
-    const auto number = base::parse_int64(row.nodes, *nodes, 1, max_size);
-    if (!number.ok()) return unclear(row, number.status().message());
-    found.several_nodes = *number > 1;
+  if (text_of(row.nodes)) {
+    const int nodes = number(row.nodes, 1, max_size);
+    found.several_nodes = nodes > 1;
     // One machine: every rank is there, in order.
-    if (*number == 1 && found.position.local_size == 0) {
-      found.position.local_rank = found.position.rank;
-      found.position.local_size = found.position.size;
+    if (nodes == 1 && position.local_size == 0) {
+      position.local_rank = position.rank;
+      position.local_size = position.size;
     }
   }
+  if (!invalid.ok()) return invalid;
   std::string job = global_job(row);
   found.job_is_global = !job.empty();
   if (job.empty()) {

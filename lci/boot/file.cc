@@ -48,10 +48,8 @@ class file_bootstrap : public bootstrap {
     (void)change(deadline, [this] { return append(kind::leave, "", ""); });
     // The last rank to leave removes the files, under the directory's lock, which is taken before
     // the file's lock. Ranks that have died are not waited for.
-    const bool last = std::all_of(
-        state_.members().begin(), state_.members().end(),
-        [this](const file_state::member& m) { return !m.joined || m.left || state_.has_died(m); });
-    if (last && directory_.lock(deadline).ok()) directory_.remove_finished();
+    if (!state_.has_connected_ranks() && directory_.lock(deadline).ok())
+      directory_.remove_finished();
   }
 
   // Joins, under the directory's lock, which is released before waiting for the other ranks.
@@ -112,52 +110,12 @@ class file_bootstrap : public bootstrap {
     return timed_out(call, position_, timeout, did_not_appear());
   }
 
-  base::Status barrier(std::string_view name, duration timeout) override {
-    return meet(kind::barrier, "barrier", name, "", timeout).status();
-  }
-
-  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
-                                                     duration timeout) override {
-    return meet(kind::allgather, "allgather", name, value, timeout);
-  }
-
-  // Dead processes do not report themselves.
-  std::optional<int> first_lost() override {
-    std::optional<int> lost;
-    (void)change(io::steady::now() + lock_grace, [&] {
-      lost = find_lost({});
-      return base::OkStatus();
-    });
-    return lost;
-  }
-
-  void abort(std::string_view reason) override {
-    (void)change(io::steady::now() + lock_grace, [&] {
-      return append(kind::abort, "", reason.substr(0, file_layout::max_text_size));
-    });
-  }
-
- private:
-  // The first rank that was lost. If none is known, one that has died, or else the first of `gone`
-  // (that others wait for in vain), becomes known. Within change().
-  std::optional<int> find_lost(const std::vector<int>& gone) {
-    const std::string key(lost_key);
-    const auto known = state_.values().find(key);
-    int rank = 0;
-    if (known != state_.values().end() && base::SimpleAtoi(known->second, &rank)) return rank;
-    const std::vector<int> dead = state_.died();
-    if (dead.empty() && gone.empty()) return std::nullopt;
-    rank = dead.empty() ? gone.front() : dead.front();
-    (void)append(kind::put, key, base::StrCat(rank));
-    return rank;
-  }
-
-  base::StatusOr<std::vector<std::string>> meet(kind which, std::string_view word,
-                                                std::string_view name, std::string_view value,
-                                                duration timeout) {
-    if (base::Status status = check_entry(word, name, value); !status.ok()) return status;
+  base::StatusOr<std::vector<std::string>> meet(std::string_view what, std::string_view name,
+                                                std::string_view value, duration timeout) override {
+    if (base::Status status = check_entry(what, name, value); !status.ok()) return status;
+    const kind which = what == "barrier" ? kind::barrier : kind::allgather;
     const io::steady::time_point deadline = io::deadline_after(timeout);
-    const std::string call = describe_call(word, name);
+    const std::string call = describe_call(what, name);
     // A timeout of zero must still enter.
     const base::Status entered =
         change(std::max(deadline, io::steady::now() + lock_grace), [&]() -> base::Status {
@@ -186,12 +144,8 @@ class file_bootstrap : public bootstrap {
     });
     if (met.ok()) return values;
     if (base::IsUnavailable(met) && !gone.empty()) {
-      std::optional<int> lost;
-      (void)change(io::steady::now() + lock_grace, [&] {
-        lost = find_lost(gone);
-        return base::OkStatus();
-      });
-      return base::UnavailableError(left_without(call, {lost.value_or(gone.front())}));
+      const int lost = find_lost(gone).value_or(gone.front());
+      return base::UnavailableError(left_without(call, {lost}));
     }
     if (!base::IsDeadlineExceeded(met)) return in_call(call, met);
     std::lock_guard<std::mutex> lock(mutex_);
@@ -201,6 +155,36 @@ class file_bootstrap : public bootstrap {
       if (!c.values[rank]) missing.push_back(static_cast<int>(rank));
     }
     return timed_out(call, position_, timeout, did_not_arrive(missing));
+  }
+
+  // Dead processes do not report themselves.
+  std::optional<int> first_lost() override { return find_lost({}); }
+
+  void abort(std::string_view reason) override {
+    (void)change(io::steady::now() + lock_grace, [&] {
+      return append(kind::abort, "", reason.substr(0, file_layout::max_text_size));
+    });
+  }
+
+ private:
+  // The first rank that was lost. If none is known, one that has died, or else the first of `gone`
+  // (that others wait for in vain), becomes known.
+  std::optional<int> find_lost(const std::vector<int>& gone) {
+    std::optional<int> lost;
+    (void)change(io::steady::now() + lock_grace, [&] {
+      const std::string key(lost_key);
+      const auto known = state_.values().find(key);
+      int rank = 0;
+      if (known != state_.values().end() && base::SimpleAtoi(known->second, &rank)) {
+        lost = rank;
+        return base::OkStatus();
+      }
+      const std::vector<int> dead = state_.died();
+      if (dead.empty() && gone.empty()) return base::OkStatus();
+      lost = dead.empty() ? gone.front() : dead.front();
+      return append(kind::put, key, base::StrCat(*lost));
+    });
+    return lost;
   }
 
   base::Status in_call(std::string_view call, const base::Status& status) const {

@@ -1,5 +1,6 @@
 #include "lci/boot/file_state.h"
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string_view>
@@ -40,7 +41,7 @@ void file_state::apply(kind what, int rank, std::string_view name, std::string_v
       break;
     case kind::barrier:
     case kind::allgather: {
-      collective& which = (what == kind::barrier ? barriers_ : allgathers_)[std::string(name)];
+      collective& which = collectives_[{what, std::string(name)}];
       which.values.resize(members_.size());
       std::optional<std::string>& mine = which.values[static_cast<size_t>(rank)];
       if (!mine) ++which.entered;
@@ -54,14 +55,24 @@ void file_state::apply(kind what, int rank, std::string_view name, std::string_v
 }
 
 const file_state::collective* file_state::find(kind which, std::string_view name) const {
-  const auto& all = which == kind::barrier ? barriers_ : allgathers_;
-  const auto found = all.find(std::string(name));
-  return found == all.end() ? nullptr : &found->second;
+  const auto found = collectives_.find({which, std::string(name)});
+  return found == collectives_.end() ? nullptr : &found->second;
 }
 
 void file_state::forget_values(kind which, std::string_view name) {
-  auto& all = which == kind::barrier ? barriers_ : allgathers_;
-  for (std::optional<std::string>& value : all[std::string(name)].values) value = std::string();
+  collective& done = collectives_[{which, std::string(name)}];
+  for (std::optional<std::string>& value : done.values) value = std::string();
+}
+
+rank_state file_state::state_of(const member& m) const {
+  if (!m.joined) return rank_state::absent;
+  if (m.left) return rank_state::finished;
+  return has_died(m) ? rank_state::lost : rank_state::connected;
+}
+
+bool file_state::has_connected_ranks() const {
+  return std::any_of(members_.begin(), members_.end(),
+                     [this](const member& m) { return state_of(m) == rank_state::connected; });
 }
 
 bool file_state::has_died(const member& m) const {

@@ -7,12 +7,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "lci/base/status.h"
 #include "lci/boot/bootstrap.h"
 #include "lci/boot/file_log.h"
 #include "lci/boot/process.h"
+#include "lci/boot/rank_state.h"
 
 namespace lci::boot {
 
@@ -55,6 +57,9 @@ class file_state {
   // Whether the rank's process has died without leaving, as far as this process can know: it cannot
   // know about a process on another machine or in another PID namespace.
   bool has_died(const member& m) const;
+  // As far as has_died() knows.
+  rank_state state_of(const member& m) const;
+  bool has_connected_ranks() const;
 
   std::vector<int> not_joined() const;
   std::vector<int> left() const;
@@ -69,8 +74,7 @@ class file_state {
   std::vector<member> members_;
   size_t joined_ = 0;
   std::map<std::string, std::string> values_;
-  std::map<std::string, collective> barriers_;
-  std::map<std::string, collective> allgathers_;
+  std::map<std::pair<file_layout::kind, std::string>, collective> collectives_;
   std::optional<abort_record> aborted_;
   const std::string domain_ = process_domain();
 };

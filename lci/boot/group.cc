@@ -47,18 +47,16 @@ base::StatusOr<std::string> group_bootstrap::get(std::string_view key, duration 
   return parent_.get(base::StrCat(scope_, "k/", key), timeout);
 }
 
-base::Status group_bootstrap::barrier(std::string_view name, duration timeout) {
-  return gather(base::StrCat("b/", name), "", timeout).status();
-}
-
-base::StatusOr<std::vector<std::string>> group_bootstrap::allgather(std::string_view name,
-                                                                    std::string_view value,
-                                                                    duration timeout) {
-  const base::StatusOr<std::string> all = gather(base::StrCat("a/", name), value, timeout);
+base::StatusOr<std::vector<std::string>> group_bootstrap::meet(std::string_view what,
+                                                               std::string_view name,
+                                                               std::string_view value,
+                                                               duration timeout) {
+  const base::StatusOr<std::string> all =
+      gather(base::StrCat(what == "barrier" ? "b/" : "a/", name), value, timeout);
   if (!all.ok()) return all.status();
   std::vector<std::string> values;
   if (!io::decode_record(*all, &values) || values.size() != members_.size()) {
-    return base::DataLossError(base::StrCat("allgather ", name));
+    return base::DataLossError(base::StrCat(what, " ", name));
   }
   return values;
 }

@@ -26,10 +26,9 @@ class group_bootstrap final : public bootstrap {
   std::string_view job_id() const override { return job_id_; }
   base::Status put(std::string_view key, std::string_view value) override;
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override;
-  base::Status barrier(std::string_view name, duration timeout) override;
   // The size of all values together, plus 4 bytes for each and 5, is at most max_value_size.
-  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
-                                                     duration timeout) override;
+  base::StatusOr<std::vector<std::string>> meet(std::string_view what, std::string_view name,
+                                                std::string_view value, duration timeout) override;
   // Also of ranks of the parent that are no members: these have the number -1.
   std::optional<int> first_lost() override;
   void report_lost(int rank) override { parent_.report_lost(members_[static_cast<size_t>(rank)]); }

@@ -64,25 +64,8 @@ class in_process final : public bootstrap {
     return timed_out(describe_call("get", key), position_, timeout, did_not_appear());
   }
 
-  base::Status barrier(std::string_view name, duration timeout) override {
-    return meet("barrier", name, "", timeout).status();
-  }
-
-  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
-                                                     duration timeout) override {
-    return meet("allgather", name, value, timeout);
-  }
-
-  void abort(std::string_view reason) override {
-    const std::lock_guard<std::mutex> lock(job_->mutex);
-    if (!job_->aborted.ok()) return;
-    job_->aborted = aborted_by(rank(), reason);
-    job_->changed.notify_all();
-  }
-
- private:
   base::StatusOr<std::vector<std::string>> meet(std::string_view what, std::string_view name,
-                                                std::string_view value, duration timeout) {
+                                                std::string_view value, duration timeout) override {
     if (base::Status status = check_entry(what, name, value); !status.ok()) return status;
     const std::string call = describe_call(what, name);
     std::unique_lock<std::mutex> lock(job_->mutex);
@@ -118,6 +101,14 @@ class in_process final : public bootstrap {
     return timed_out(call, position_, timeout, did_not_arrive(missing));
   }
 
+  void abort(std::string_view reason) override {
+    const std::lock_guard<std::mutex> lock(job_->mutex);
+    if (!job_->aborted.ok()) return;
+    job_->aborted = aborted_by(rank(), reason);
+    job_->changed.notify_all();
+  }
+
+ private:
   const std::shared_ptr<job> job_;
 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -195,11 +196,19 @@ bool is_finished(file_log* round) {
       file_lock::take(round->fd(), /*exclusive=*/false, io::steady::now());
   if (!lock.ok()) return false;  // another process writes
   file_state state(round->job_size());
-  if (!state.read(round).ok()) return true;  // damaged
-  for (const file_state::member& m : state.members()) {
-    if (m.joined && !m.left && !state.has_died(m)) return false;
-  }
-  return true;
+  return !state.read(round).ok() || !state.has_connected_ranks();  // it is damaged, or unused
+}
+
+std::vector<rank_state> look_at_file_job(const std::string& root) {
+  std::vector<rank_state> states;
+  base::StatusOr<file_log> round = job_directory::open_latest_round(root);
+  if (!round.ok()) return states;
+  const base::StatusOr<file_lock> lock = file_lock::take(
+      round->fd(), /*exclusive=*/false, io::deadline_after(std::chrono::milliseconds(1000)));
+  file_state state(round->job_size());
+  if (!lock.ok() || !state.read(&*round).ok()) return states;
+  for (const file_state::member& m : state.members()) states.push_back(state.state_of(m));
+  return states;
 }
 
 }  // namespace lci::boot

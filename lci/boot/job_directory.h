@@ -5,9 +5,11 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "lci/base/status.h"
 #include "lci/boot/file_log.h"
+#include "lci/boot/rank_state.h"
 #include "lci/io/deadline.h"
 #include "lci/io/unique_fd.h"
 
@@ -64,6 +66,12 @@ class job_directory {
 // Whether the round is unused for good: all processes that joined have left or died. (Only the
 // creator of a round, under the lock, can see it without members.)
 bool is_finished(file_log* round);
+
+// What a launcher sees of a job whose ranks use the file bootstrap: the states of the ranks of the
+// only job in the directory `root` (LCI_BOOT_DIR), by rank, in its latest round. Empty if there is
+// none: no rank has joined yet, or all have finished, or the files cannot be read. Waits at most a
+// second for ranks that write.
+std::vector<rank_state> look_at_file_job(const std::string& root);
 
 }  // namespace lci::boot
 

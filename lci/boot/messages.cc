@@ -2,22 +2,12 @@
 
 #include <string_view>
 
+#include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
 
 namespace lci::boot {
 
-std::string describe_ranks(const std::vector<int>& ranks) {
-  std::string text = ranks.size() == 1 ? "rank " : "ranks ";
-  for (size_t i = 0; i < ranks.size();) {
-    size_t last = i;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    if (last == i + 1) last = i;  // list two neighbors individually
-    base::StrAppend(&text, i == 0 ? "" : ", ", ranks[i]);
-    if (last != i) base::StrAppend(&text, "-", ranks[last]);
-    i = last + 1;
-  }
-  return text;
-}
+std::string describe_ranks(const std::vector<int>& ranks) { return base::rank_list(ranks, 3); }
 
 base::Status check_entry(std::string_view what, std::string_view key, std::string_view value) {
   if (key.empty()) {

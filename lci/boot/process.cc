@@ -45,27 +45,14 @@ std::optional<process_stat> parse_stat(std::string_view text) {
     text.remove_prefix(begin);
     const std::string_view field = text.substr(0, text.find(' '));
     text.remove_prefix(field.size());
-    bool is_number = true;
-    switch (number) {
-      case 3:
-        stat.state = field[0];
-        break;
-      case 4:
-        is_number = base::SimpleAtoi(field, &stat.parent);
-        break;
-      case 20:
-        is_number = base::SimpleAtoi(field, &stat.threads);
-        break;
-      case 22:
-        is_number = base::SimpleAtoi(field, &stat.start_time);
-        break;
-      case 28:
-        is_number = base::SimpleAtoi(field, &stat.image);
-        break;
-      default:
-        break;
+    const auto is_read = [&](int wanted, auto* to) {
+      return number != wanted || base::SimpleAtoi(field, to);
+    };
+    if (number == 3) stat.state = field[0];
+    if (!is_read(4, &stat.parent) || !is_read(20, &stat.threads) ||
+        !is_read(22, &stat.start_time) || !is_read(28, &stat.image)) {
+      return std::nullopt;
     }
-    if (!is_number) return std::nullopt;
   }
   return stat;
 }

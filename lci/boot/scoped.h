@@ -30,12 +30,9 @@ class scoped_bootstrap final : public bootstrap {
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
     return parent_.get(base::StrCat(scope_, key), timeout);
   }
-  base::Status barrier(std::string_view name, duration timeout) override {
-    return parent_.barrier(base::StrCat(scope_, name), timeout);
-  }
-  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
-                                                     duration timeout) override {
-    return parent_.allgather(base::StrCat(scope_, name), value, timeout);
+  base::StatusOr<std::vector<std::string>> meet(std::string_view what, std::string_view name,
+                                                std::string_view value, duration timeout) override {
+    return parent_.meet(what, base::StrCat(scope_, name), value, timeout);
   }
   std::optional<int> first_lost() override { return parent_.first_lost(); }
   void report_lost(int rank) override { parent_.report_lost(rank); }

@@ -66,23 +66,22 @@ class tcp_bootstrap : public bootstrap {
     return value_of(std::move(reply), kind::get, describe_call("watch", key), timeout);
   }
 
-  base::Status barrier(std::string_view name, duration timeout) override {
-    if (base::Status status = check_entry("barrier", name); !status.ok()) return status;
-    return call(kind::enter_barrier, "barrier", name, nullptr, timeout).status();
-  }
-
-  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
-                                                     duration timeout) override {
-    if (base::Status status = check_entry("allgather", name, value); !status.ok()) return status;
+  base::StatusOr<std::vector<std::string>> meet(std::string_view what, std::string_view name,
+                                                std::string_view value, duration timeout) override {
+    if (base::Status status = check_entry(what, name, value); !status.ok()) return status;
+    std::vector<std::string> values;
+    if (what == "barrier") {
+      const auto met = call(kind::enter_barrier, what, name, nullptr, timeout);
+      return met.ok() ? values : base::StatusOr<std::vector<std::string>>(met.status());
+    }
     const base::StatusOr<std::string> all =
-        call(kind::enter_allgather, "allgather", name, &value, timeout);
+        call(kind::enter_allgather, what, name, &value, timeout);
     if (!all.ok()) return all.status();
     io::body_reader reader(*all);
-    std::vector<std::string> values;
     for (int rank = 0; rank < position_.size; ++rank) values.emplace_back(reader.text());
     if (!reader.complete()) {
       return base::InternalError(
-          base::StrCat(describe_call("allgather", name), ": the server's answer is malformed"));
+          base::StrCat(describe_call(what, name), ": the server's answer is malformed"));
     }
     return values;
   }

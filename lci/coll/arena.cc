@@ -14,25 +14,35 @@ namespace {
 constexpr size_t page_size = 4096;
 constexpr size_t round_up(size_t bytes) { return (bytes + page_size - 1) / page_size * page_size; }
 
+// Who waits for the room of an earlier operation needs only operations before its own to finish.
+static_assert(arena::told_together <= arena::areas && arena::told_together <= arena::lines);
+
 constexpr size_t head_bytes =
     sizeof(block_header) + arena::lines * sizeof(line) + arena::records * sizeof(record);
+
+// What lies `offset` bytes behind the start of each block; null, where that is.
+std::vector<char*> places_in(const std::vector<void*>& blocks, size_t offset) {
+  std::vector<char*> made;
+  for (void* each : blocks) {
+    made.push_back(each == nullptr ? nullptr : static_cast<char*>(each) + offset);
+  }
+  return made;
+}
 
 }  // namespace
 
 size_t arena::areas_offset() { return round_up(head_bytes); }
-size_t arena::block_bytes() { return areas_offset() + areas * area_bytes; }
+size_t arena::block_bytes() { return pipe_offset() + round_up(pipes::bytes()); }
 
-arena::arena(int rank, std::vector<void*> blocks, reader read, std::vector<int> names,
+arena::arena(int rank, const std::vector<void*>& blocks, reader read, std::vector<int> names,
              uint64_t numbers_per_call)
     : rank_(rank),
+      blocks_(places_in(blocks, 0)),
+      pipes_(rank, places_in(blocks, pipe_offset())),
       read_(std::move(read)),
       names_(std::move(names)),
       numbers_per_call_(numbers_per_call) {
-  bool all_mapped = true;
-  for (void* each : blocks) {
-    blocks_.push_back(static_cast<char*>(each));
-    if (each == nullptr) all_mapped = false;
-  }
+  const bool all_mapped = std::find(blocks.begin(), blocks.end(), nullptr) == blocks.end();
   if (blocks_[static_cast<size_t>(rank)] == nullptr) {
     joined_ = static_cast<uint32_t>(join_state::failed);
     return;
@@ -111,8 +121,10 @@ void arena::finish(uint64_t number) {
     --early_count_;
     ++finished_;
   }
-  if (block_of(rank_) != nullptr) {
-    header_of(rank_).finished.store(finished_, std::memory_order_release);
+  const uint64_t told = finished_ / told_together * told_together;
+  if (block_of(rank_) != nullptr && told != told_) {
+    told_ = told;
+    header_of(rank_).finished.store(told, std::memory_order_release);
   }
 }
 

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "lci/coll/pipes.h"
 #include "lci/coll/signature.h"
 #include "lci/ds/spinlock.h"
 
@@ -43,7 +44,7 @@ struct record {
 // The numbers of operations count from 1, equal on all ranks.
 struct block_header {
   alignas(128) std::atomic<uint32_t> joined;  // a join_state
-  // The owner has finished all operations with numbers up to this one.
+  // The owner has finished all operations with numbers up to this one; a multiple of told_together.
   alignas(128) std::atomic<uint64_t> finished;
   // The operation that the owner broke off first; 0: none. Written after `lost`.
   std::atomic<uint64_t> broken;
@@ -59,6 +60,9 @@ class arena {
   static constexpr uint64_t areas = 8;   // operations whose areas exist at a time
   static constexpr size_t area_bytes = size_t{32} << 10;
   static constexpr uint64_t records = 64;
+  // How many operations a rank tells of at a time that it has finished: who waits for room reads
+  // the same line again and again, which each write would take away from it.
+  static constexpr uint64_t told_together = 4;
 
   enum class join_state : uint32_t { unknown, failed, mapped, readable };
 
@@ -73,7 +77,7 @@ class arena {
   // the address spaces of all other ranks. `names`: what error messages call the ranks; empty: by
   // their place. `numbers_per_call`: operations of this arena that one call of the program takes,
   // which error messages count as one.
-  arena(int rank, std::vector<void*> blocks, reader read, std::vector<int> names = {},
+  arena(int rank, const std::vector<void*>& blocks, reader read, std::vector<int> names = {},
         uint64_t numbers_per_call = 1);
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
@@ -109,6 +113,7 @@ class arena {
   char* area_of(int rank, uint64_t number) const {
     return block_of(rank) + areas_offset() + number % areas * area_bytes;
   }
+  coll::pipes& pipes() { return pipes_; }
   // Throws std::runtime_error if that is impossible.
   void read(int rank, void* to, uint64_t from, size_t size) const;
 
@@ -120,6 +125,7 @@ class arena {
 
  private:
   static size_t areas_offset();
+  static size_t pipe_offset() { return areas_offset() + areas * area_bytes; }
   static void write(record* to, uint64_t number, uint64_t hash, const signature& called);
   static bool read_record(const record& from, uint64_t number, uint64_t* hash, signature* called);
 
@@ -142,7 +148,8 @@ class arena {
   void finish_early(uint64_t number);
 
   const int rank_;
-  std::vector<char*> blocks_;
+  const std::vector<char*> blocks_;
+  coll::pipes pipes_;
   const reader read_;
   const std::vector<int> names_;
   const uint64_t numbers_per_call_;
@@ -152,6 +159,7 @@ class arena {
 
   ds::spinlock mutex_;
   uint64_t finished_ = 0;  // guarded by mutex_: all up to this one
+  uint64_t told_ = 0;      // guarded by mutex_: what the others know of it
   // Guarded by mutex_: which operations beyond finished_ + 1 have finished. Operation n is at
   // n % early_.size(). The vector grows to the longest distance from finished_, so that an
   // operation allocates nothing once operations have overlapped that far.

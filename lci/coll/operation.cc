@@ -7,17 +7,14 @@
 #include "lci/base/copy.h"
 
 namespace lci::coll {
-namespace {
 
 // Room for a call that does not keep it. It stays with the thread, as it would take longer to
 // allocate than to use.
-char* scratch_of_thread(size_t bytes) {
+char* operation::scratch_of_thread(size_t bytes) {
   thread_local std::vector<char> room;
   if (room.size() < bytes) room.resize(bytes);
   return room.data();
 }
-
-}  // namespace
 
 operation::~operation() { end(); }
 
@@ -29,7 +26,9 @@ void operation::restart(uint64_t number, uint64_t hash) {
   awaited_ = -1;
   lost_ = -1;
   waits_ = 0;
+  has_turn_ = false;
   over_ = false;
+  reserve_pieces();
 }
 
 void operation::end() {
@@ -47,6 +46,8 @@ void operation::offer(const void* data, size_t size) {
     case place::in_area:
       std::memcpy(own_area(), data, size);
       break;
+    case place::in_pipe:
+      break;
     case place::in_memory:
       own_line().send_address = reinterpret_cast<uintptr_t>(data);
       break;
@@ -60,6 +61,7 @@ const char* operation::view(int rank, size_t total, size_t offset, size_t bytes,
       return reinterpret_cast<const char*>(where_.line_of(rank, number_).bytes) + offset;
     case place::in_area:
       return area_of(rank) + offset;
+    case place::in_pipe:
     case place::in_memory:
       break;
   }
@@ -75,6 +77,7 @@ void operation::copy(int rank, size_t total, size_t offset, size_t bytes, void* 
     case place::in_area:
       std::memcpy(to, area_of(rank) + offset, bytes);
       return;
+    case place::in_pipe:
     case place::in_memory:
       where_.read(rank, to, where_.line_of(rank, number_).send_address + offset, bytes);
       return;
@@ -84,32 +87,26 @@ void operation::copy(int rank, size_t total, size_t offset, size_t bytes, void* 
 void operation::combine(const operands& what, size_t offset, size_t bytes, char* result) {
   const place kind = place_of(what.total);
   const bool needs_scratch = kind == place::in_memory;
-  const size_t piece =
+  const size_t most =
       std::max((needs_scratch ? read_piece_bytes : piece_bytes) / what.item_size, size_t{1}) *
       what.item_size;
-  char* const scratch = needs_scratch ? scratch_of_thread(3 * piece) : nullptr;
+  char* const scratch = needs_scratch ? scratch_of_thread(3 * most) : nullptr;
   char* const left_room = scratch;
-  char* const right_room = needs_scratch ? scratch + piece : nullptr;
+  char* const right_room = needs_scratch ? scratch + most : nullptr;
   // This rank's own bytes are still needed when the first results are written.
   const bool is_detour = needs_scratch && what.own_is_result;
-  for (size_t at = offset; at < offset + bytes; at += piece) {
-    const size_t part = std::min(piece, offset + bytes - at);
-    const size_t count = part / what.item_size;
+  for (size_t at = offset; at < offset + bytes; at += most) {
+    const size_t now = std::min(most, offset + bytes - at);
     char* const target = result + (at - offset);
-    char* const sum = is_detour ? scratch + 2 * piece : target;
     const auto operand = [&](int r, char* room) {
-      if (r != rank()) return view(r, what.total, at, part, room);
+      if (r != rank()) return view(r, what.total, at, now, room);
       // Where the results overwrite the program's buffer, the copy in the line or area remains.
-      return what.own_is_result && !needs_scratch ? view(r, what.total, at, part, room)
+      return what.own_is_result && !needs_scratch ? view(r, what.total, at, now, room)
                                                   : what.own + at;
     };
-    const char* right = operand(what.ranks - 1, right_room);
-    if (what.ranks == 1) std::memmove(sum, right, part);
-    for (int r = what.ranks - 2; r >= 0; --r) {
-      what.op(operand(r, left_room), right, sum, count);
-      right = sum;
-    }
-    if (is_detour) std::memcpy(target, sum, part);
+    combine_operands(what, now, target, is_detour ? scratch + 2 * most : nullptr, [&](int r) {
+      return operand(r, r == what.ranks - 1 ? right_room : left_room);
+    });
   }
 }
 

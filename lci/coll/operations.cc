@@ -17,6 +17,7 @@ bool barrier::step() {
 }
 
 bool broadcast::step() {
+  if (place_of(size_) == place::in_pipe) return step_in_pieces();
   if (rank() == root_) return step_as_root();
   if (stage_ == 0) {
     // The line is needed only to say that the root's memory has been read.
@@ -29,6 +30,23 @@ bool broadcast::step() {
   return true;
 }
 
+bool broadcast::step_in_pieces() {
+  const size_t bytes = divide(size_).bytes;
+  const bool is_root = rank() == root_;
+  if (stage_ == 0) {
+    if (is_root && !offer_and_publish(nullptr, size_)) return false;
+    stage_ = 1;
+  }
+  const auto put = [&](uint64_t number, char* slot) {
+    return put_whole(number, bytes, slot, {buffer_, size_});
+  };
+  const auto get = [&](uint64_t number) {
+    const piece each = piece_of(number, bytes, size_);
+    std::memcpy(buffer_ + each.begin, slot_of(root_, number), each.bytes);
+  };
+  return exchange(is_root ? part::writes : part::reads, root_, put, get);
+}
+
 bool broadcast::step_as_root() {
   if (stage_ == 0) {
     if (!offer_and_publish(buffer_, size_)) return false;
@@ -38,7 +56,28 @@ bool broadcast::step_as_root() {
   return have_all_reached(offered);
 }
 
+bool reduce::step_in_pieces() {
+  const size_t bytes = divide(what_.size, what_.item_size).bytes;
+  const char* const own = static_cast<const char*>(what_.sendbuf);
+  if (stage_ == 0) {
+    if (!offer_and_publish(nullptr, what_.size)) return false;
+    stage_ = 1;
+  }
+  const auto put = [&](uint64_t number, char* slot) {
+    return put_whole(number, bytes, slot, {own, what_.size});
+  };
+  const auto get = [&](uint64_t number) {
+    const piece each = piece_of(number, bytes, what_.size);
+    combine_piece(
+        {what_.size, what_.item_size, what_.op, own, own == what_.recvbuf, size()}, number,
+        each.begin, each.bytes, [](int) { return size_t{0}; },
+        static_cast<char*>(what_.recvbuf) + each.begin);
+  };
+  return exchange(rank() == root_ ? part::reads : part::writes, -1, put, get);
+}
+
 bool reduce::step() {
+  if (place_of(what_.size) == place::in_pipe) return step_in_pieces();
   const bool in_memory = place_of(what_.size) == place::in_memory;
   switch (stage_) {
     case 0:
@@ -57,7 +96,7 @@ bool reduce::step() {
   }
 }
 
-allreduce::part allreduce::part_of(int rank) const {
+operation::piece allreduce::part_of(int rank) const {
   const size_t count = what_.size / what_.item_size;
   const auto ranks = static_cast<size_t>(size());
   const auto before = [&](size_t r) { return count * r / ranks * what_.item_size; };
@@ -77,7 +116,7 @@ operation::operands allreduce::all_operands() const {
 // The result of this rank's part takes the place of what it offered of it, which no other rank
 // reads.
 void allreduce::combine_part() {
-  const part own = part_of(rank());
+  const piece own = part_of(rank());
   char* const result = static_cast<char*>(what_.recvbuf) + own.begin;
   operands all = all_operands();
   if (place_of(what_.size) == place::in_memory) {
@@ -94,7 +133,7 @@ void allreduce::copy_parts() {
   const bool in_memory = place_of(what_.size) == place::in_memory;
   for (int distance = 0; distance < size(); ++distance) {
     const int from = neighbor(distance);
-    const part theirs = part_of(from);
+    const piece theirs = part_of(from);
     if (theirs.bytes == 0) continue;
     if (!in_memory) {
       std::memcpy(result + theirs.begin, area_of(from) + theirs.begin, theirs.bytes);
@@ -104,7 +143,47 @@ void allreduce::copy_parts() {
   }
 }
 
+// Where the buffers are one, the results of other parts overwrite what this rank offers: it has
+// written all of that when the first results can be read, since each is made of all operands.
+bool allreduce::step_in_pieces() {
+  const division sent = operand_pieces();
+  const division results = result_pieces();
+  auto* const result = static_cast<char*>(what_.recvbuf);
+  const char* const own = static_cast<const char*>(what_.sendbuf);
+  if (stage_ == 0) {
+    if (!offer_and_publish(nullptr, what_.size)) return false;
+    stage_ = 1;
+  }
+  const piece mine = part_of(rank());
+  const auto put = [&](uint64_t number, char* slot) {
+    if (number >= sent.count) {
+      if (pieces_read() < sent.count) return false;
+      return put_whole(number - sent.count, results.bytes, slot, {result + mine.begin, mine.bytes});
+    }
+    return put_parts(number, sent.bytes, slot, [&](int to) {
+      const piece theirs = part_of(to);
+      return block{own + theirs.begin, theirs.bytes};
+    });
+  };
+  const auto get = [&](uint64_t number) {
+    if (number < sent.count) {
+      const piece each = piece_of(number, sent.bytes, mine.bytes);
+      const size_t at = mine.begin + each.begin;
+      const auto in_slot = [&](int from) { return part_for(rank(), from) * sent.bytes; };
+      return combine_piece(all_operands(), number, at, each.bytes, in_slot, result + at);
+    }
+    for (int distance = 1; distance < size(); ++distance) {
+      const int from = neighbor(distance);
+      const piece theirs = part_of(from);
+      const piece each = piece_of(number - sent.count, results.bytes, theirs.bytes);
+      std::memcpy(result + theirs.begin + each.begin, slot_of(from, number), each.bytes);
+    }
+  };
+  return exchange(part::both, -1, put, get);
+}
+
 bool allreduce::step() {
+  if (place_of(what_.size) == place::in_pipe) return step_in_pieces();
   const bool in_memory = place_of(what_.size) == place::in_memory;
   switch (stage_) {
     case 0:
@@ -136,7 +215,7 @@ bool allreduce::step() {
   }
 }
 
-bool reduce_scatter::step() {
+bool reduce_scatterv::step() {
   return offer_and_use(
       what_.sendbuf, total_, [] {},
       [this] {
@@ -146,28 +225,116 @@ bool reduce_scatter::step() {
       });
 }
 
-bool allgather::step() {
-  const auto block_of = [this](int rank) { return recvbuf_ + size_ * static_cast<size_t>(rank); };
-  const auto copy_own = [&] {
-    if (block_of(rank()) != sendbuf_) base::copy_bytes(block_of(rank()), sendbuf_, size_);
+operation::operands reduce_scatter::all_operands() const {
+  const char* const own = static_cast<const char*>(what_.sendbuf);
+  return {total(), what_.item_size, what_.op, own, own + begin() == what_.recvbuf, size()};
+}
+
+bool reduce_scatter::step_in_pieces() {
+  const size_t bytes = pieces().bytes;
+  const operands all = all_operands();
+  if (stage_ == 0) {
+    if (!offer_and_publish(nullptr, all.total)) return false;
+    stage_ = 1;
+  }
+  const auto put = [&](uint64_t number, char* slot) {
+    return put_parts(number, bytes, slot, [&](int to) {
+      return block{all.own + what_.size * static_cast<size_t>(to), what_.size};
+    });
   };
-  return offer_and_use(sendbuf_, size_, copy_own, [&] {
+  const auto get = [&](uint64_t number) {
+    const piece each = piece_of(number, bytes, what_.size);
+    combine_piece(
+        all, number, begin() + each.begin, each.bytes,
+        [&](int from) { return part_for(rank(), from) * bytes; },
+        static_cast<char*>(what_.recvbuf) + each.begin);
+  };
+  return exchange(part::both, -1, put, get);
+}
+
+bool reduce_scatter::step() {
+  const operands all = all_operands();
+  if (place_of(all.total) == place::in_pipe) return step_in_pieces();
+  return offer_and_use(
+      what_.sendbuf, all.total, [] {},
+      [&] { combine(all, begin(), what_.size, static_cast<char*>(what_.recvbuf)); });
+}
+
+void allgather::copy_own() const {
+  if (block_of(rank()) != sendbuf_) base::copy_bytes(block_of(rank()), sendbuf_, size_);
+}
+
+bool allgather::step_in_pieces() {
+  const size_t bytes = divide(size_).bytes;
+  if (stage_ == 0) {
+    if (!offer_and_publish(nullptr, size_)) return false;
+    copy_own();
+    stage_ = 1;
+  }
+  const auto put = [&](uint64_t number, char* slot) {
+    return put_whole(number, bytes, slot, {sendbuf_, size_});
+  };
+  const auto get = [&](uint64_t number) {
+    const piece each = piece_of(number, bytes, size_);
     for (int distance = 1; distance < size(); ++distance) {
       const int from = neighbor(distance);
-      copy(from, size_, 0, size_, block_of(from));
+      std::memcpy(block_of(from) + each.begin, slot_of(from, number), each.bytes);
     }
-  });
+  };
+  return exchange(part::both, -1, put, get);
+}
+
+bool allgather::step() {
+  if (place_of(size_) == place::in_pipe) return step_in_pieces();
+  return offer_and_use(
+      sendbuf_, size_, [this] { copy_own(); },
+      [this] {
+        for (int distance = 1; distance < size(); ++distance) {
+          const int from = neighbor(distance);
+          copy(from, size_, 0, size_, block_of(from));
+        }
+      });
+}
+
+void alltoall::copy_own() const {
+  const size_t own = size_ * static_cast<size_t>(rank());
+  base::copy_bytes(recvbuf_ + own, sendbuf_ + own, size_);
+}
+
+bool alltoall::step_in_pieces() {
+  const size_t bytes = pieces().bytes;
+  if (stage_ == 0) {
+    if (!offer_and_publish(nullptr, total())) return false;
+    copy_own();
+    stage_ = 1;
+  }
+  const auto put = [&](uint64_t number, char* slot) {
+    return put_parts(number, bytes, slot, [&](int to) {
+      return block{sendbuf_ + size_ * static_cast<size_t>(to), size_};
+    });
+  };
+  const auto get = [&](uint64_t number) {
+    const piece each = piece_of(number, bytes, size_);
+    for (int distance = 1; distance < size(); ++distance) {
+      const int from = neighbor(distance);
+      std::memcpy(recvbuf_ + size_ * static_cast<size_t>(from) + each.begin,
+                  slot_of(from, number) + part_for(rank(), from) * bytes, each.bytes);
+    }
+  };
+  return exchange(part::both, -1, put, get);
 }
 
 bool alltoall::step() {
+  if (place_of(total()) == place::in_pipe) return step_in_pieces();
   const size_t own = size_ * static_cast<size_t>(rank());
-  const auto copy_own = [&] { base::copy_bytes(recvbuf_ + own, sendbuf_ + own, size_); };
-  return offer_and_use(sendbuf_, total(), copy_own, [&] {
-    for (int distance = 1; distance < size(); ++distance) {
-      const int from = neighbor(distance);
-      copy(from, total(), own, size_, recvbuf_ + size_ * static_cast<size_t>(from));
-    }
-  });
+  return offer_and_use(
+      sendbuf_, total(), [this] { copy_own(); },
+      [&] {
+        for (int distance = 1; distance < size(); ++distance) {
+          const int from = neighbor(distance);
+          copy(from, total(), own, size_, recvbuf_ + size_ * static_cast<size_t>(from));
+        }
+      });
 }
 
 }  // namespace lci::coll

@@ -33,14 +33,20 @@ class barrier final : public operation {
 class broadcast : public operation {
  public:
   broadcast(const ticket& own, void* buffer, size_t size, int root)
-      : operation(own, most_copied_in_area), buffer_(buffer), size_(size), root_(root) {}
+      : operation(own, most_copied_in_area),
+        buffer_(static_cast<char*>(buffer)),
+        size_(size),
+        root_(root) {
+    if (may_use_pieces(size)) use_pieces(divide(size).count);
+  }
 
  protected:
   bool step() override;
 
  private:
   bool step_as_root();
-  void* const buffer_;
+  bool step_in_pieces();
+  char* const buffer_;
   const size_t size_;
   const int root_;
 };
@@ -56,44 +62,59 @@ struct reduction {
 class reduce final : public operation {
  public:
   reduce(const ticket& own, const reduction& what, int root)
-      : operation(own, most_combined_in_area), what_(what), root_(root) {}
+      : operation(own, most_combined_in_area), what_(what), root_(root) {
+    if (may_use_pieces(what.size, what.item_size)) {
+      use_pieces(divide(what.size, what.item_size).count);
+    }
+  }
 
  private:
   bool step() override;
+  bool step_in_pieces();
   const reduction what_;
   const int root_;
 };
 
 // Of few bytes: every rank combines what all offer. Of more: each rank combines its part, and all
 // copy the parts of the others (Rabenseifner, "Optimization of collective reduction operations",
-// 2004).
+// 2004). In pieces: first those of the operands, each with a part for each rank, then those of the
+// results.
 class allreduce final : public operation {
  public:
   allreduce(const ticket& own, const reduction& what)
-      : operation(own, most_combined_in_area), what_(what) {}
+      : operation(own, most_combined_in_area), what_(what) {
+    if (may_use_pieces(what.size, what.item_size, size() - 1)) {
+      use_pieces(operand_pieces().count + result_pieces().count);
+    }
+  }
 
  private:
   // From this many bytes on, ranks combine parts.
   static constexpr size_t least_parts_bytes = 2048;
 
+  // The pieces of the operands, and of the results, of the largest part.
+  division operand_pieces() const { return divide(largest_part(), what_.item_size, size() - 1); }
+  division result_pieces() const { return divide(largest_part(), what_.item_size); }
+  size_t largest_part() const {
+    const auto n = static_cast<size_t>(size());
+    return (what_.size / what_.item_size + n - 1) / n * what_.item_size;
+  }
+
   bool step() override;
+  bool step_in_pieces();
   void combine_part();
   void copy_parts();
   operands all_operands() const;
-  struct part {
-    size_t begin;  // bytes
-    size_t bytes;
-  };
-  part part_of(int rank) const;
+  piece part_of(int rank) const;
 
   const reduction what_;
 };
 
 // size: bytes of this rank's result, which is that of the bytes from `begin` on of the `total`
-// bytes that each rank offers. For reduce_scatter and reduce_scatterv.
-class reduce_scatter final : public operation {
+// bytes that each rank offers. For reduce_scatterv.
+class reduce_scatterv final : public operation {
  public:
-  reduce_scatter(const ticket& own, const reduction& what, size_t begin, size_t total)
+  reduce_scatterv(const ticket& own, const reduction& what, size_t begin, size_t total)
       : operation(own, most_combined_in_area), what_(what), begin_(begin), total_(total) {}
 
  private:
@@ -103,20 +124,43 @@ class reduce_scatter final : public operation {
   const size_t total_;
 };
 
+// size: bytes of each rank's result.
+class reduce_scatter final : public operation {
+ public:
+  reduce_scatter(const ticket& own, const reduction& what)
+      : operation(own, most_combined_in_area), what_(what) {
+    if (may_use_pieces(total(), what.item_size, size() - 1)) use_pieces(pieces().count);
+  }
+
+ private:
+  bool step() override;
+  bool step_in_pieces();
+  division pieces() const { return divide(what_.size, what_.item_size, size() - 1); }
+  operands all_operands() const;
+  size_t total() const { return what_.size * static_cast<size_t>(size()); }
+  size_t begin() const { return what_.size * static_cast<size_t>(rank()); }
+  const reduction what_;
+};
+
 // size: bytes of a block.
 class allgather : public operation {
  public:
   allgather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size)
       : operation(own, most_copied_in_area),
-        sendbuf_(sendbuf),
+        sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
-        size_(size) {}
+        size_(size) {
+    if (may_use_pieces(size)) use_pieces(divide(size).count);
+  }
 
  protected:
   bool step() override;
 
  private:
-  const void* const sendbuf_;
+  bool step_in_pieces();
+  char* block_of(int rank) const { return recvbuf_ + size_ * static_cast<size_t>(rank); }
+  void copy_own() const;
+  const char* const sendbuf_;
   char* const recvbuf_;
   const size_t size_;
 };
@@ -128,12 +172,17 @@ class alltoall : public operation {
       : operation(own, most_copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
-        size_(size) {}
+        size_(size) {
+    if (may_use_pieces(total(), 1, this->size() - 1)) use_pieces(pieces().count);
+  }
 
  protected:
   bool step() override;
 
  private:
+  bool step_in_pieces();
+  division pieces() const { return divide(size_, 1, size() - 1); }
+  void copy_own() const;
   size_t total() const { return size_ * static_cast<size_t>(size()); }
   const char* const sendbuf_;
   char* const recvbuf_;

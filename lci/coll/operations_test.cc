@@ -1,14 +1,17 @@
-// Every operation with its data in the line, in the area and in the ranks' own memory, on any
-// number of ranks.
+// Every operation with its data in the line, in the area, in pipes and in the ranks' own memory, on
+// any number of ranks.
 #include "lci/coll/operations.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <tuple>
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "lci/coll/rooted.h"
 #include "lci/coll/scan.h"
 #include "lci/testing/affine/affine.h"
 #include "lci/testing/arena_ranks/arena_ranks.h"
@@ -34,12 +37,21 @@ std::vector<affine> combined(int ranks, size_t count, int round) {
   return all;
 }
 
-// Items: in the line, at its end, in the area with and without parts, at its end, and in memory.
-const size_t counts[] = {1, 5, 12, 13, 200, 700, 1024, 1025, 4096, 4097, 20000};
+// Items: in the line, at its end, in the area with and without parts, at its end, and in pipes or in
+// memory: of one piece, and of more than a pipe has room for.
+const size_t counts[] = {1, 5, 12, 13, 200, 700, 1024, 1025, 4096, 4097, 5000, 40000};
 constexpr int rounds = 2;
 
-class Operations : public testing::TestWithParam<int> {};
-INSTANTIATE_TEST_SUITE_P(Ranks, Operations, testing::Values(1, 2, 3, 4, 7));
+// Ranks, and whether they use pipes.
+class Operations : public testing::TestWithParam<std::tuple<int, bool>> {
+ protected:
+  static void run(const std::function<void(test_rank&)>& body) {
+    const auto [ranks, uses_pipes] = GetParam();
+    run_ranks(ranks, body, reading::possible, uses_pipes);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Ranks, Operations,
+                         testing::Combine(testing::Values(1, 2, 3, 4, 7), testing::Bool()));
 
 template <class Body>
 void for_each_count(test_rank& rank, const Body& body) {
@@ -54,7 +66,7 @@ void for_each_count(test_rank& rank, const Body& body) {
 
 TEST_P(Operations, NoRankLeavesABarrierBeforeAllHaveEntered) {
   std::atomic<int> entered{0};
-  run_ranks(GetParam(), [&](test_rank& rank) {
+  run([&](test_rank& rank) {
     for (int round = 1; round <= 300; ++round) {
       entered.fetch_add(1, std::memory_order_relaxed);
       barrier each(rank.begin({operation_kind::barrier}));
@@ -65,7 +77,7 @@ TEST_P(Operations, NoRankLeavesABarrierBeforeAllHaveEntered) {
 }
 
 TEST_P(Operations, ABroadcastGivesTheRootsBytesToAll) {
-  run_ranks(GetParam(), [&](test_rank& rank) {
+  run([&](test_rank& rank) {
     for_each_count(rank, [&](size_t count, int round) {
       const int root = round % rank.size();
       std::vector<affine> buffer = items_of(rank.rank(), count, round);
@@ -79,9 +91,9 @@ TEST_P(Operations, ABroadcastGivesTheRootsBytesToAll) {
 
 // The root runs ahead as far as it may, and no further: lines and areas are used again.
 TEST_P(Operations, ManyBroadcastsInARowKeepTheirBytes) {
-  run_ranks(GetParam(), [&](test_rank& rank) {
-    for (const size_t count : {size_t{2}, size_t{300}}) {
-      for (int round = 0; round < 500; ++round) {
+  run([&](test_rank& rank) {
+    for (const size_t count : {size_t{2}, size_t{300}, size_t{5000}}) {
+      for (int round = 0; round < (count < 1000 ? 500 : 50); ++round) {
         std::vector<affine> buffer = items_of(rank.rank(), count, round);
         broadcast each(rank.begin({operation_kind::broadcast, 0, count}), buffer.data(),
                        count * sizeof(affine), 0);
@@ -93,7 +105,7 @@ TEST_P(Operations, ManyBroadcastsInARowKeepTheirBytes) {
 }
 
 TEST_P(Operations, ReductionsCombineInTheOrderOfTheRanks) {
-  run_ranks(GetParam(), [&](test_rank& rank) {
+  run([&](test_rank& rank) {
     for_each_count(rank, [&](size_t count, int round) {
       const size_t bytes = count * sizeof(affine);
       const std::vector<affine> expected = combined(rank.size(), count, round);
@@ -128,7 +140,7 @@ TEST_P(Operations, ReductionsCombineInTheOrderOfTheRanks) {
 }
 
 TEST_P(Operations, AReduceScatterGivesEachRankItsBlock) {
-  run_ranks(GetParam(), [&](test_rank& rank) {
+  run([&](test_rank& rank) {
     for_each_count(rank, [&](size_t count, int round) {
       const auto ranks = static_cast<size_t>(rank.size());
       const size_t bytes = count * sizeof(affine);
@@ -139,14 +151,19 @@ TEST_P(Operations, AReduceScatterGivesEachRankItsBlock) {
       std::vector<affine> sent = items_of(rank.rank(), ranks * count, round);
       std::vector<affine> result(count);
       reduce_scatter each(rank.begin({operation_kind::reduce_scatter, -1, bytes}),
-                          {sent.data(), result.data(), bytes, sizeof(affine), compose},
-                          bytes * static_cast<size_t>(rank.rank()), bytes * ranks);
+                          {sent.data(), result.data(), bytes, sizeof(affine), compose});
       test_rank::run(&each);
       ASSERT_EQ(result, expected);
 
+      result.assign(count, affine{});
+      reduce_scatterv of_any_size(rank.begin({operation_kind::reduce_scatterv, -1, bytes}),
+                                  {sent.data(), result.data(), bytes, sizeof(affine), compose},
+                                  bytes * static_cast<size_t>(rank.rank()), bytes * ranks);
+      test_rank::run(&of_any_size);
+      ASSERT_EQ(result, expected);
+
       reduce_scatter in_place(rank.begin({operation_kind::reduce_scatter, -1, bytes}),
-                              {sent.data(), sent.data() + begin, bytes, sizeof(affine), compose},
-                              bytes * static_cast<size_t>(rank.rank()), bytes * ranks);
+                              {sent.data(), sent.data() + begin, bytes, sizeof(affine), compose});
       test_rank::run(&in_place);
       ASSERT_EQ(std::vector<affine>(sent.begin() + begin, sent.begin() + end), expected);
     });
@@ -154,7 +171,7 @@ TEST_P(Operations, AReduceScatterGivesEachRankItsBlock) {
 }
 
 TEST_P(Operations, GathersAndExchangesPutEachBlockInItsPlace) {
-  run_ranks(GetParam(), [&](test_rank& rank) {
+  run([&](test_rank& rank) {
     for_each_count(rank, [&](size_t count, int round) {
       const auto ranks = static_cast<size_t>(rank.size());
       const auto me = static_cast<size_t>(rank.rank());
@@ -188,19 +205,32 @@ TEST_P(Operations, GathersAndExchangesPutEachBlockInItsPlace) {
           ASSERT_EQ(result[from * count + i], item(static_cast<int>(from), me * count + i, round));
         }
       }
+
+      const int root = round % rank.size();
+      result.assign(ranks * count, affine{});
+      gather to_root(rank.begin({operation_kind::gather, root, bytes}), own.data(), result.data(),
+                     bytes, root);
+      test_rank::run(&to_root);
+      ASSERT_EQ(result, rank.rank() == root ? expected : std::vector<affine>(ranks * count));
+
+      std::vector<affine> block(count);
+      scatter from_root(rank.begin({operation_kind::scatter, root, bytes}), sent.data(),
+                        block.data(), bytes, root);
+      test_rank::run(&from_root);
+      for (size_t i = 0; i < count; ++i) ASSERT_EQ(block[i], item(root, me * count + i, round));
     });
   });
 }
 
 // Operations that are under way at a time end in any order, more of them than there are lines.
 TEST_P(Operations, ManyAreUnderWayAtATime) {
-  run_ranks(GetParam(), [&](test_rank& rank) {
+  run([&](test_rank& rank) {
     constexpr int many = 3 * static_cast<int>(arena::lines);
     std::vector<std::vector<affine>> results(many);
     std::vector<std::vector<affine>> own(many);
     std::vector<std::unique_ptr<operation>> under_way;
     for (int i = 0; i < many; ++i) {
-      const size_t count = i % 3 == 0 ? 2 : 300;
+      const size_t count = i % 3 == 0 ? 2 : i % 3 == 1 ? 300 : 5000;
       const size_t bytes = count * sizeof(affine);
       const auto at = static_cast<size_t>(i);
       own[at] = items_of(rank.rank(), count, i);
@@ -228,11 +258,11 @@ TEST_P(Operations, ManyAreUnderWayAtATime) {
 
 // One object, started again after each end: its data in the line, in the area and in memory.
 TEST_P(Operations, AnOperationIsCarriedOutAgain) {
-  run_ranks(GetParam(), [](test_rank& rank) {
+  run([](test_rank& rank) {
     for (const size_t count : counts) {
       const size_t bytes = count * sizeof(affine);
       std::vector<affine> in(count), out(count);
-      const ticket later{&rank.own_arena(), 0, 0};
+      const ticket later{&rank.own_arena(), 0, 0, std::get<1>(GetParam()) ? ~size_t{0} : 0};
       allreduce sum(later, {in.data(), out.data(), bytes, sizeof(affine), compose});
       scan in_place(later, {out.data(), out.data(), bytes, sizeof(affine), compose},
                     scan_kind::inclusive);

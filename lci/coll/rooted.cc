@@ -1,10 +1,38 @@
 #include "lci/coll/rooted.h"
 
+#include <cstring>
+
 #include "lci/base/copy.h"
 
 namespace lci::coll {
 
+void gather::copy_own() const {
+  if (block_of(rank()) != sendbuf_) base::copy_bytes(block_of(rank()), sendbuf_, size_);
+}
+
+bool gather::step_in_pieces() {
+  const size_t bytes = divide(size_).bytes;
+  const bool is_root = rank() == root_;
+  if (stage_ == 0) {
+    if (!offer_and_publish(nullptr, size_)) return false;
+    if (is_root) copy_own();
+    stage_ = 1;
+  }
+  const auto put = [&](uint64_t number, char* slot) {
+    return put_whole(number, bytes, slot, {sendbuf_, size_});
+  };
+  const auto get = [&](uint64_t number) {
+    const piece each = piece_of(number, bytes, size_);
+    for (int distance = 1; distance < size(); ++distance) {
+      const int from = neighbor(distance);
+      std::memcpy(block_of(from) + each.begin, slot_of(from, number), each.bytes);
+    }
+  };
+  return exchange(is_root ? part::reads : part::writes, -1, put, get);
+}
+
 bool gather::step() {
+  if (place_of(size_) == place::in_pipe) return step_in_pieces();
   const bool in_memory = place_of(size_) == place::in_memory;
   const bool is_root = rank() == root_;
   if (stage_ == 0) {
@@ -16,17 +44,45 @@ bool gather::step() {
   }
   if (!is_root) return has_reached(root_, read);
   if (!have_all_reached(offered)) return false;
-  char* const own = recvbuf_ + size_ * static_cast<size_t>(rank());
-  if (own != sendbuf_) base::copy_bytes(own, sendbuf_, size_);
+  copy_own();
   for (int distance = 1; distance < size(); ++distance) {
     const int from = neighbor(distance);
-    copy(from, size_, 0, size_, recvbuf_ + size_ * static_cast<size_t>(from));
+    copy(from, size_, 0, size_, block_of(from));
   }
   if (in_memory) publish(read);
   return true;
 }
 
+void scatter::copy_own() const {
+  const char* const own = sendbuf_ + size_ * static_cast<size_t>(rank());
+  if (own != recvbuf_) base::copy_bytes(recvbuf_, own, size_);
+}
+
+bool scatter::step_in_pieces() {
+  const size_t bytes = pieces().bytes;
+  const bool is_root = rank() == root_;
+  if (stage_ == 0) {
+    if (is_root) {
+      if (!offer_and_publish(nullptr, total())) return false;
+      copy_own();
+    }
+    stage_ = 1;
+  }
+  const auto put = [&](uint64_t number, char* slot) {
+    return put_parts(number, bytes, slot, [&](int to) {
+      return block{sendbuf_ + size_ * static_cast<size_t>(to), size_};
+    });
+  };
+  const auto get = [&](uint64_t number) {
+    const piece each = piece_of(number, bytes, size_);
+    std::memcpy(recvbuf_ + each.begin, slot_of(root_, number) + part_for(rank(), root_) * bytes,
+                each.bytes);
+  };
+  return exchange(is_root ? part::writes : part::reads, root_, put, get);
+}
+
 bool scatter::step() {
+  if (place_of(total()) == place::in_pipe) return step_in_pieces();
   if (rank() == root_) return step_as_root();
   const bool in_memory = place_of(total()) == place::in_memory;
   // The line is needed only to say that the root's memory has been read.
@@ -40,8 +96,7 @@ bool scatter::step() {
 bool scatter::step_as_root() {
   if (stage_ == 0) {
     if (!offer_and_publish(sendbuf_, total())) return false;
-    const char* const own = sendbuf_ + size_ * static_cast<size_t>(rank());
-    if (own != recvbuf_) base::copy_bytes(recvbuf_, own, size_);
+    copy_own();
     if (place_of(total()) != place::in_memory) return true;
     stage_ = 1;
   }

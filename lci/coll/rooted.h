@@ -16,16 +16,21 @@ class gather : public operation {
  public:
   gather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
       : operation(own, most_copied_in_area),
-        sendbuf_(sendbuf),
+        sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size),
-        root_(root) {}
+        root_(root) {
+    if (may_use_pieces(size)) use_pieces(divide(size).count);
+  }
 
  protected:
   bool step() override;
 
  private:
-  const void* const sendbuf_;
+  bool step_in_pieces();
+  void copy_own() const;
+  char* block_of(int rank) const { return recvbuf_ + size_ * static_cast<size_t>(rank); }
+  const char* const sendbuf_;
   char* const recvbuf_;
   const size_t size_;  // of a block
   const int root_;
@@ -38,18 +43,23 @@ class scatter : public operation {
   scatter(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
       : operation(own, most_copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
-        recvbuf_(recvbuf),
+        recvbuf_(static_cast<char*>(recvbuf)),
         size_(size),
-        root_(root) {}
+        root_(root) {
+    if (may_use_pieces(total(), 1, this->size() - 1)) use_pieces(pieces().count);
+  }
 
  protected:
   bool step() override;
 
  private:
   bool step_as_root();
+  bool step_in_pieces();
+  division pieces() const { return divide(size_, 1, size() - 1); }
+  void copy_own() const;
   size_t total() const { return size_ * static_cast<size_t>(size()); }
   const char* const sendbuf_;
-  void* const recvbuf_;
+  char* const recvbuf_;
   const size_t size_;  // of a block
   const int root_;
 };

@@ -33,6 +33,11 @@ class body_reader {
  public:
   explicit body_reader(std::string_view body) : rest_(body) {}
 
+  // A number of so many bytes, at most 8.
+  uint64_t number(size_t bytes) {
+    const std::string_view taken = take(bytes);
+    return taken.size() == bytes ? load_le(taken.data(), bytes) : 0;
+  }
   uint8_t u8() { return static_cast<uint8_t>(number(1)); }
   uint32_t u32() { return static_cast<uint32_t>(number(4)); }
   std::string_view text() { return take(u32()); }
@@ -46,11 +51,6 @@ class body_reader {
   bool complete() const { return ok_ && rest_.empty(); }
 
  private:
-  uint64_t number(size_t bytes) {
-    const std::string_view taken = take(bytes);
-    return taken.size() == bytes ? load_le(taken.data(), bytes) : 0;
-  }
-
   std::string_view take(size_t bytes) {
     if (bytes > rest_.size()) {
       ok_ = false;

@@ -6,8 +6,8 @@
 //     static constexpr auto fields = std::make_tuple(&hello::rank, &hello::node);
 //   };
 //
-// A member is a number, a bool or an enumerator (sent as a u32), a text (lci/io/bytes.h), a struct
-// with fields, or a vector of these (u32 count, elements).
+// A member is a number, a bool or an enumerator (sent as a u32, or a u64 if it is larger), a text
+// (lci/io/bytes.h), a struct with fields, or a vector of these (u32 count, elements).
 #ifndef LCI_IO_RECORD_H_
 #define LCI_IO_RECORD_H_
 
@@ -26,6 +26,10 @@ namespace internal {
 
 template <class Field>
 constexpr bool is_number = std::is_integral_v<Field> || std::is_enum_v<Field>;
+// What a number is sent as.
+template <class Number>
+using sent_number = std::conditional_t<(sizeof(Number) > 4), uint64_t, uint32_t>;
+
 template <class Field>
 constexpr bool is_text =
     std::is_same_v<Field, std::string> || std::is_same_v<Field, std::string_view>;
@@ -39,8 +43,8 @@ constexpr bool is_list<std::vector<Element>> = true;
 template <class Record>
 void append_record(std::string* out, const Record& record) {
   if constexpr (internal::is_number<Record>) {
-    static_assert(sizeof(Record) <= 4);
-    append_le(out, static_cast<uint32_t>(record), 4);
+    using number = internal::sent_number<Record>;
+    append_le(out, static_cast<number>(record), sizeof(number));
   } else if constexpr (internal::is_text<Record>) {
     append_text(out, record);
   } else if constexpr (internal::is_list<Record>) {
@@ -60,12 +64,11 @@ std::string encode_record(const Record& record) {
 
 template <class Record>
 void read_record(body_reader* from, Record* record) {
-  if constexpr (std::is_same_v<Record, bool>) {
-    const uint32_t number = from->u32();
-    if (number > 1) from->fail();
-    *record = number != 0;
-  } else if constexpr (internal::is_number<Record>) {
-    *record = static_cast<Record>(from->u32());
+  if constexpr (internal::is_number<Record>) {
+    using number = internal::sent_number<Record>;
+    const auto sent = static_cast<number>(from->number(sizeof(number)));
+    *record = static_cast<Record>(sent);
+    if (static_cast<number>(*record) != sent) from->fail();  // a flag of 2, or too large a number
   } else if constexpr (internal::is_text<Record>) {
     *record = Record(from->text());
   } else if constexpr (internal::is_list<Record>) {

@@ -1,5 +1,6 @@
 #include "lci/io/record.h"
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -11,6 +12,7 @@ namespace lci::io {
 namespace {
 
 enum class color { red, green = 7 };
+enum class small_color : uint8_t { red };
 
 struct inner {
   int number = 0;
@@ -53,6 +55,20 @@ TEST(Record, ABodyThatIsCutOrTooLongIsRefused) {
     EXPECT_FALSE(decode_record(std::string_view(body).substr(0, size), &read)) << size;
   }
   EXPECT_FALSE(decode_record(body + '\0', &read));
+}
+
+TEST(Record, LargeNumbersHaveEightBytes) {
+  const std::string body = encode_record(int64_t{-2});
+  EXPECT_EQ(body.size(), 8u);
+  int64_t read = 0;
+  ASSERT_TRUE(decode_record(body, &read));
+  EXPECT_EQ(read, -2);
+}
+
+TEST(Record, ANumberThatItsTypeCannotHoldIsRefused) {
+  small_color read = small_color::red;
+  EXPECT_TRUE(decode_record(encode_record(uint32_t{255}), &read));
+  EXPECT_FALSE(decode_record(encode_record(uint32_t{256}), &read));
 }
 
 TEST(Record, AFlagIsSetOrClear) {

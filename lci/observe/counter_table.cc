@@ -5,6 +5,7 @@
 
 #include "lci/base/rank_list.h"
 #include "lci/base/strings.h"
+#include "lci/io/record.h"
 
 namespace lci::observe {
 namespace {
@@ -39,25 +40,12 @@ void append_row(std::string* text, const std::string& name, const std::string& l
 
 }  // namespace
 
-std::string encode(const std::vector<named_count>& counts) {
-  std::string text;
-  for (const named_count& each : counts) base::StrAppend(&text, each.name, "=", each.value, "\n");
-  return text;
-}
+std::string encode(const std::vector<named_count>& counts) { return io::encode_record(counts); }
 
-base::StatusOr<std::vector<named_count>> decode_counts(std::string_view text) {
+base::StatusOr<std::vector<named_count>> decode_counts(std::string_view bytes) {
   std::vector<named_count> counts;
-  for (const std::string_view line : base::StrSplit(text, '\n')) {
-    if (line.empty()) continue;
-    const size_t equals = line.find('=');
-    named_count read;
-    if (equals == std::string_view::npos ||
-        !base::SimpleAtoi(line.substr(equals + 1), &read.value)) {
-      return base::InvalidArgumentError(
-          base::StrCat("\"", line, "\" is not a counter, NAME=NUMBER"));
-    }
-    read.name = line.substr(0, equals);
-    counts.push_back(std::move(read));
+  if (!io::decode_record(bytes, &counts)) {
+    return base::InvalidArgumentError("these bytes are not the counters of a rank");
   }
   return counts;
 }

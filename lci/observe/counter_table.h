@@ -5,25 +5,27 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "lci/base/status.h"
 
 namespace lci::observe {
 
-// One number of a rank. Names contain no line break and no '='.
+// One number of a rank.
 struct named_count {
   std::string name;
   uint64_t value = 0;
+  static constexpr auto fields = std::make_tuple(&named_count::name, &named_count::value);
 
   friend bool operator==(const named_count& a, const named_count& b) {
     return a.name == b.name && a.value == b.value;
   }
 };
 
-// The counts as a rank sends them to another one, and back. An error names the malformed line.
+// The counts as a rank sends them to another one, and back.
 std::string encode(const std::vector<named_count>& counts);
-base::StatusOr<std::vector<named_count>> decode_counts(std::string_view text);
+base::StatusOr<std::vector<named_count>> decode_counts(std::string_view bytes);
 
 struct rank_counts {
   int rank = 0;

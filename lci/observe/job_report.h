@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "lci/base/strings.h"
 #include "lci/observe/rank_report.h"
 
 namespace lci::observe {
@@ -34,6 +35,13 @@ std::string to_text(const job_report& job);
 
 // For tools: one JSON object with the members reason, size, findings, ranks, silent.
 std::string to_json(const job_report& job);
+
+// The key of a query, which a rank or the launcher puts; its value says why. All ranks watch for
+// it, and put their reports (rank_report.h) as answers. Queries are numbered from 0.
+inline std::string query_key(int query) { return base::StrCat("observe/", query); }
+inline std::string answer_key(int query, int rank) {
+  return base::StrCat("observe/", query, "/", rank);
+}
 
 }  // namespace lci::observe
 

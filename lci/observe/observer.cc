@@ -17,7 +17,6 @@
 #include "lci/base/system.h"
 #include "lci/observe/clock.h"
 #include "lci/observe/job_report.h"
-#include "lci/observe/observer_keys.h"
 #include "lci/observe/rank_report.h"
 #include "lci/observe/rank_scope.h"
 #include "lci/observe/subject.h"

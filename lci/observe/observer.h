@@ -20,7 +20,7 @@ struct observer_options {
   std::function<void()> on_query = {};
 };
 
-// Watches the bootstrap for queries (observer_keys.h), puts the answers, and asks by itself when a
+// Watches the bootstrap for queries (job_report.h), puts the answers, and asks by itself when a
 // thread has waited for longer than the patience, or when the process gets SIGUSR1 (if the program
 // has left that signal at its default action when the observer starts). The thread sleeps, but for
 // a moment once per second, and blocks all signals.

@@ -12,7 +12,7 @@
 #include "gtest/gtest.h"
 #include "lci/base/check.h"
 #include "lci/boot/in_process.h"
-#include "lci/observe/observer_keys.h"
+#include "lci/observe/job_report.h"
 #include "lci/observe/rank_report.h"
 #include "lci/observe/waiting.h"
 

@@ -5,13 +5,15 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <vector>
 
 #include "lci/base/status.h"
 
 namespace lci::observe {
 
-// Plain data. `seconds` is always an age, rounded down.
+// Plain data. `seconds` is always an age, rounded down. `fields` are the members in the order in
+// which they are sent (lci/io/record.h), and `names` what JSON calls them.
 struct rank_report {
   // What stands for any rank or any tag in a receive.
   static constexpr int64_t any_rank = -1;
@@ -29,6 +31,12 @@ struct rank_report {
     bool of_message = false;  // it waits for one message, of which:
     uint64_t tag = 0;
     uint64_t size = 0;  // bytes
+
+    static constexpr auto fields =
+        std::make_tuple(&wait::thread, &wait::call, &wait::peer, &wait::collective, &wait::seconds,
+                        &wait::place, &wait::of_message, &wait::tag, &wait::size);
+    static constexpr const char* names[] = {"thread", "call",       "peer", "collective", "seconds",
+                                            "place",  "of_message", "tag",  "size"};
   };
 
   // A receive that has found no message, or a message that has found no receive. Those that differ
@@ -44,6 +52,12 @@ struct rank_report {
     uint64_t size = 0;     // bytes of the first
     uint64_t count = 0;    // of such entries
     uint32_t seconds = 0;  // age of the oldest
+
+    static constexpr auto fields = std::make_tuple(
+        &message::what, &message::engine, &message::collective, &message::peer, &message::any_tag,
+        &message::tag, &message::size, &message::count, &message::seconds);
+    static constexpr const char* names[] = {"kind", "engine", "collective", "peer",   "any_tag",
+                                            "tag",  "size",   "count",      "seconds"};
   };
 
   // A large message that waits for the peer: an outgoing one for its answer to the announcement, an
@@ -56,6 +70,12 @@ struct rank_report {
     uint64_t tag = 0;
     uint64_t size = 0;  // bytes
     bool collective = false;
+
+    static constexpr auto fields =
+        std::make_tuple(&transfer::device, &transfer::outgoing, &transfer::peer, &transfer::tag,
+                        &transfer::size, &transfer::collective);
+    static constexpr const char* names[] = {"device", "outgoing", "peer",
+                                            "tag",    "size",     "collective"};
   };
 
   struct device {
@@ -66,11 +86,20 @@ struct rank_report {
     uint64_t transfers = 0;    // open rendezvous
     uint64_t packets_out = 0;  // packets that are not in the device's pool
     uint64_t packets = 0;      // of the pool at most
+
+    static constexpr auto fields = std::make_tuple(
+        &device::number, &device::seconds_unpolled, &device::polls, &device::backlog,
+        &device::transfers, &device::packets_out, &device::packets);
+    static constexpr const char* names[] = {"number",    "seconds_unpolled", "polls",  "backlog",
+                                            "transfers", "packets_out",      "packets"};
   };
 
   struct queue {
     std::string name;
     uint64_t statuses = 0;  // that nobody has popped
+
+    static constexpr auto fields = std::make_tuple(&queue::name, &queue::statuses);
+    static constexpr const char* names[] = {"name", "statuses"};
   };
 
   // The collective operations of a matching engine.
@@ -78,6 +107,10 @@ struct rank_report {
     uint64_t engine = 0;
     uint64_t last = 0;      // number of the last one that was started; 0: none
     std::string last_kind;  // its name
+
+    static constexpr auto fields =
+        std::make_tuple(&collectives::engine, &collectives::last, &collectives::last_kind);
+    static constexpr const char* names[] = {"engine", "last", "last_kind"};
   };
 
   int64_t rank = 0;
@@ -93,10 +126,19 @@ struct rank_report {
   std::vector<collectives> engines;
   std::vector<int64_t> failed;  // ranks that this one takes for failed
   uint64_t left_out = 0;        // entries beyond most_entries
+
+  static constexpr auto fields =
+      std::make_tuple(&rank_report::rank, &rank_report::size, &rank_report::pid, &rank_report::host,
+                      &rank_report::program, &rank_report::left_out, &rank_report::waits,
+                      &rank_report::messages, &rank_report::transfers, &rank_report::devices,
+                      &rank_report::queues, &rank_report::engines, &rank_report::failed);
+  static constexpr const char* names[] = {
+      "rank",    "size",     "pid",    "host",  "program",     "left_out", "wait",
+      "message", "transfer", "device", "queue", "collectives", "failed"};
 };
 
-// The report as text, one entry a line, and back. decode() accepts only what encode() of the same
-// release writes, and says what is wrong otherwise: the text comes from another process.
+// The report as bytes, and back. decode() accepts only what encode() of the same release writes, and
+// says what is wrong otherwise: the bytes come from another process.
 std::string encode(const rank_report& report);
 base::StatusOr<rank_report> decode(std::string_view text);
 

@@ -19,6 +19,7 @@
 #include <string>
 #include <type_traits>
 
+#include "lci/base/strings.h"
 #include "lci/observe/event.h"
 
 namespace lci::observe {
@@ -34,13 +35,8 @@ constexpr uint32_t max_events_per_ring = uint32_t{1} << 20;
 // Later threads are not recorded.
 constexpr uint32_t max_rings = 1024;
 
-// FNV-1a.
 inline uint64_t sum_of(const void* bytes, size_t size) {
-  uint64_t sum = 0xcbf29ce484222325;
-  for (size_t i = 0; i < size; ++i) {
-    sum = (sum ^ static_cast<const unsigned char*>(bytes)[i]) * 0x100000001b3;
-  }
-  return sum;
+  return base::Fnv1a({static_cast<const char*>(bytes), size});
 }
 
 // What does not change after the file has been made. Texts end with a zero byte.

@@ -57,6 +57,14 @@ void tick_all() {
   for_each_of_rank([](subject& each) { each.tick(); });
 }
 
+std::optional<rank_report::wait> overdue_wait(std::chrono::milliseconds patience) {
+  std::optional<rank_report::wait> found;
+  for_each_of_rank([&](subject& each) {
+    if (!found) found = each.overdue(patience);
+  });
+  return found;
+}
+
 void add_message(rank_report* report, const rank_report::message& added) {
   for (rank_report::message& known : report->messages) {
     if (known.what != added.what || known.engine != added.engine ||

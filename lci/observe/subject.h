@@ -2,6 +2,8 @@
 #ifndef LCI_OBSERVE_SUBJECT_H_
 #define LCI_OBSERVE_SUBJECT_H_
 
+#include <chrono>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -17,6 +19,11 @@ class subject {
   virtual void describe(rank_report* report) = 0;
   // Once per second, by the same thread.
   virtual void tick() {}
+  // A wait of the subject that has lasted for longer than `patience` and has not been returned
+  // before. By the same thread.
+  virtual std::optional<rank_report::wait> overdue(std::chrono::milliseconds) {
+    return std::nullopt;
+  }
 
  protected:
   ~subject() = default;
@@ -65,6 +72,8 @@ class listed final : private subject {
 // order of registration.
 void describe_all(rank_report* report);
 void tick_all();  // the same subjects
+// The first overdue wait of the same subjects; nullopt: there is none.
+std::optional<rank_report::wait> overdue_wait(std::chrono::milliseconds patience);
 
 // Appends an entry, or counts it as left out if the list is full.
 template <class Entry>

@@ -8,10 +8,8 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <vector>
 
 #include "lci/observe/call_site.h"
-#include "lci/observe/rank_scope.h"
 #include "lci/observe/subject.h"
 
 namespace lci::observe {
@@ -33,31 +31,10 @@ uint32_t seconds_since(steady::time_point since) {
       std::chrono::duration_cast<std::chrono::seconds>(steady::now() - since).count());
 }
 
-class thread_waits;
-
-struct waiting_threads {
-  std::mutex mutex;
-  std::vector<thread_waits*> threads;  // guarded by mutex
-};
-waiting_threads& all_threads() {
-  static waiting_threads* const of_process = new waiting_threads;
-  return *of_process;
-}
-
 // The waits of a thread.
 class thread_waits final : public subject {
  public:
-  thread_waits() : thread_(::syscall(SYS_gettid)), registration_(this) {
-    const std::lock_guard<std::mutex> guard(all_threads().mutex);
-    all_threads().threads.push_back(this);
-  }
-  ~thread_waits() {
-    const std::lock_guard<std::mutex> guard(all_threads().mutex);
-    auto& threads = all_threads().threads;
-    for (size_t i = 0; i < threads.size(); ++i) {
-      if (threads[i] == this) threads.erase(threads.begin() + static_cast<std::ptrdiff_t>(i--));
-    }
-  }
+  thread_waits() : thread_(::syscall(SYS_gettid)), registration_(this) {}
 
   void begin(const wait_info& info) {
     const std::lock_guard<std::mutex> guard(mutex_);
@@ -82,8 +59,7 @@ class thread_waits final : public subject {
     }
   }
 
-  std::optional<rank_report::wait> overdue(std::chrono::milliseconds patience) {
-    if (rank_ != rank_of_this_thread()) return std::nullopt;
+  std::optional<rank_report::wait> overdue(std::chrono::milliseconds patience) override {
     const std::lock_guard<std::mutex> guard(mutex_);
     for (size_t i = 0; i < depth_ && i < most_nested; ++i) {
       listed_wait& each = waits_[i];
@@ -110,7 +86,6 @@ class thread_waits final : public subject {
   }
 
   const int64_t thread_;
-  const int rank_ = rank_of_this_thread();
   std::mutex mutex_;
   size_t depth_ = 0;  // guarded by mutex_, as all below
   std::array<listed_wait, most_nested> waits_;
@@ -138,14 +113,6 @@ void patient_waiting::look() {
   } else if (now - first_look_ >= short_wait) {
     listed_.emplace(info_);
   }
-}
-
-std::optional<rank_report::wait> overdue_wait(std::chrono::milliseconds patience) {
-  const std::lock_guard<std::mutex> guard(all_threads().mutex);
-  for (thread_waits* each : all_threads().threads) {
-    if (auto found = each->overdue(patience)) return found;
-  }
-  return std::nullopt;
 }
 
 }  // namespace lci::observe

@@ -58,10 +58,6 @@ class patient_waiting {
   std::optional<waiting> listed_;
 };
 
-// A wait of the calling thread's rank (rank_scope.h) that has lasted for longer than `patience` and
-// has not been returned before; nullopt: there is none. For the observer's thread.
-std::optional<rank_report::wait> overdue_wait(std::chrono::milliseconds patience);
-
 }  // namespace lci::observe
 
 #endif  // LCI_OBSERVE_WAITING_H_

@@ -1,5 +1,5 @@
 // What ranks tell each other of themselves through the bootstrap, with any bytes: reports and
-// counters. A text that is accepted is written as the same text again.
+// counters. Bytes that are accepted are written as the same bytes again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

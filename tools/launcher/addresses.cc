@@ -4,12 +4,15 @@
 #include <ifaddrs.h>
 #include <net/if.h>
 #include <netinet/in.h>
+#include <sys/socket.h>
 
 #include <algorithm>
 #include <memory>
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "tools/launcher/uri.h"
+#include "tools/launcher/wire.h"
 
 namespace lci::launcher {
 namespace {
@@ -88,6 +91,36 @@ base::StatusOr<reachable> find_reachable(const std::string& interface) {
   }
   result.bind = v4 ? "0.0.0.0" : "[::]";
   return result;
+}
+
+base::StatusOr<helper_listener> listen_for_helpers(const reachable& at,
+                                                   const launch_options& options,
+                                                   const std::string& token) {
+  const bool is_given = is_address(options.endpoint);
+  base::StatusOr<io::unique_fd> socket =
+      io::listen_on(is_given ? options.endpoint : base::StrCat(at.bind, ":0"));
+  if (!socket.ok()) return socket.status();
+  // The receive buffer holds all that a host may send before it waits for an answer.
+  const int size = 4 * wire::window;
+  setsockopt(socket->get(), SOL_SOCKET, SO_RCVBUF, &size, sizeof(size));
+  const base::StatusOr<std::string> local = io::local_address(socket->get());
+  if (!local.ok()) return local.status();
+  const std::string port = local->substr(local->rfind(':'));
+  helper_listener listener;
+  if (is_given) {
+    const std::string host = options.endpoint.substr(0, options.endpoint.rfind(':'));
+    listener.addresses = {base::StrCat(host, port)};
+  } else {
+    for (const std::string& address : at.addresses) {
+      listener.addresses.push_back(base::StrCat(address, port));
+    }
+  }
+  if (!options.report_uri.empty()) {
+    const base::Status s = write_uri(options.report_uri, {listener.addresses[0], token});
+    if (!s.ok()) return s;
+  }
+  listener.socket = *std::move(socket);
+  return listener;
 }
 
 }  // namespace lci::launcher

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "lci/base/status.h"
+#include "lci/io/socket.h"
+#include "tools/launcher/options.h"
 
 namespace lci::launcher {
 
@@ -21,6 +23,18 @@ struct reachable {
 //
 // Returns InvalidArgument, with the names of the interfaces, if `interface` does not exist.
 base::StatusOr<reachable> find_reachable(const std::string& interface);
+
+// The socket to which the helpers of a job connect.
+struct helper_listener {
+  io::unique_fd socket;
+  std::vector<std::string> addresses;  // host:port, each of which leads to the socket
+};
+
+// Listens on --rdzv-endpoint, if it is an address, else on a free port of `at`. Writes the address
+// and `token` to the file of --report-uri, if it is given.
+base::StatusOr<helper_listener> listen_for_helpers(const reachable& at,
+                                                   const launch_options& options,
+                                                   const std::string& token);
 
 }  // namespace lci::launcher
 

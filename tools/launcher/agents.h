@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "lci/base/status.h"
 #include "lci/io/event_loop.h"
 #include "lci/io/unique_fd.h"
+#include "tools/launcher/options.h"
 #include "tools/launcher/wire.h"
 
 namespace lci::launcher {
@@ -61,6 +63,13 @@ class agents {
   events* const to_;
   std::map<int, agent> running_;  // by node
 };
+
+// The request to the helper of host `node`, without the token and the addresses of lcrun.
+wire::launch_request launch_request_of(const launch_options& options, int node);
+
+// Reads the launch request that an agent passes on from lcrun (wire.h). Returns InvalidArgument if
+// the bytes are not a launch request of this version. Blocks until the request or the end arrives.
+base::StatusOr<wire::launch_request> read_launch_request(int fd);
 
 }  // namespace lci::launcher
 

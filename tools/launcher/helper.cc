@@ -18,13 +18,12 @@
 #include "lci/io/framed_connection.h"
 #include "lci/io/socket.h"
 #include "tools/launcher/agents.h"
-#include "tools/launcher/launch_request.h"
 #include "tools/launcher/local_rank_group.h"
 #include "tools/launcher/output.h"
 #include "tools/launcher/plan.h"
 #include "tools/launcher/process.h"
 #include "tools/launcher/process_signals.h"
-#include "tools/launcher/rank_input.h"
+#include "tools/launcher/standard_input.h"
 #include "tools/launcher/uri.h"
 #include "tools/launcher/wire.h"
 
@@ -335,8 +334,7 @@ void helper::start(rank_assignment assigned) {
   base::Status found = by_hand_ != nullptr ? take_own_programs(&assigned) : base::OkStatus();
   if (found.ok()) found = find_programs(&assigned);
   if (!found.ok()) {
-    const int code = base::IsPermissionDenied(found) ? 126 : base::IsNotFound(found) ? 127 : 2;
-    failed(code, base::StrCat(assigned.host, ": ", found.message()));
+    failed(exit_code_of(found), base::StrCat(assigned.host, ": ", found.message()));
     report_not_started(assigned);
     return;
   }

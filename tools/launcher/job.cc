@@ -26,7 +26,6 @@
 #include "tools/launcher/process.h"
 #include "tools/launcher/process_signals.h"
 #include "tools/launcher/rank_group.h"
-#include "tools/launcher/rank_input.h"
 #include "tools/launcher/remote_rank_group.h"
 #include "tools/launcher/report_directory.h"
 #include "tools/launcher/report_server.h"

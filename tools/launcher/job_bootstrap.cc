@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "lci/base/strings.h"
-#include "lci/boot/file_view.h"
+#include "lci/boot/job_directory.h"
 #include "tools/launcher/output.h"
 
 namespace lci::launcher {
@@ -17,6 +18,8 @@ constexpr int failed_exit_code = 1;
 constexpr std::chrono::milliseconds look_period{200};
 // From the end of the connection of a rank to the report of its own end.
 constexpr std::chrono::milliseconds time_to_end{2000};
+// A rank answers within milliseconds, unless its processes wait for processors.
+constexpr std::chrono::milliseconds time_to_answer{3000};
 
 }  // namespace
 
@@ -27,6 +30,7 @@ job_bootstrap::~job_bootstrap() {
   loop_->forget(server_watched_);
   loop_->cancel(look_timer_);
   loop_->cancel(replaced_timer_);
+  loop_->cancel(answer_timer_);
 }
 
 base::Status job_bootstrap::listen(const std::string& bind) {
@@ -42,17 +46,13 @@ base::Status job_bootstrap::listen(const std::string& bind) {
   }
   server_ = *std::move(server);
   server_watched_ = loop_->watch(server_->poll_fd(), POLLIN, [this] { look(); });
-  query_ = std::make_unique<state_query>(
-      loop_, server_.get(),
-      state_query::job{plan_->ranks, [this](int rank) { return state_of(rank); },
-                       [this](const observe::job_report& report) { to_->show(report); }});
   return base::OkStatus();
 }
 
 void job_bootstrap::look() {
   if (server_ == nullptr) return;
   server_->step();
-  query_->look();
+  look_at_queries();
   look_for_ranks_that_left();
   look_for_replaced_ranks();
   const auto report = server_->aborted();
@@ -137,15 +137,78 @@ bool job_bootstrap::has_connected_ranks() const {
   return server_ != nullptr && server_->count(rank_state::connected) > 0;
 }
 
-void job_bootstrap::ask(const std::string& reason, const receiver& then) {
-  if (query_ == nullptr) {
+void job_bootstrap::ask(const std::string& reason, receiver then) {
+  if (server_ == nullptr) {
     return then(nullptr, base::StrCat(reason,
                                       ": no state of the ranks: with --boot file, lcrun is not "
                                       "connected"));
   }
-  query_->ask(reason, [then](const observe::job_report* report) {
-    then(report, "no rank uses LCI now: a rank can be asked from g_runtime_init to g_runtime_fina");
+  look_at_queries();
+  if (!is_asked_ && !has_connected_ranks()) {
+    return then(nullptr,
+                "no rank uses LCI now: a rank can be asked from g_runtime_init to g_runtime_fina");
+  }
+  then_.push_back(std::move(then));
+  if (is_asked_) return;
+  server_->put(observe::query_key(query_), reason);
+  begin_query(reason, false);
+  // Before all ranks are there, those that are can't answer.
+  if (server_->count(rank_state::absent) > 0) end_query();
+}
+
+void job_bootstrap::look_at_queries() {
+  if (!is_asked_) {
+    // The store is emptied when another program begins in the same job.
+    if (query_ > 0 && server_->look_up(observe::query_key(query_ - 1)) == nullptr) query_ = 0;
+    if (const std::string* reason = server_->look_up(observe::query_key(query_)))
+      begin_query(*reason, true);
+  }
+  if (is_asked_ && !any_answer_missing()) end_query();
+}
+
+bool job_bootstrap::any_answer_missing() const {
+  for (int rank = 0; rank < plan_->ranks; ++rank) {
+    if (server_->state(rank) == rank_state::connected &&
+        server_->look_up(observe::answer_key(query_, rank)) == nullptr) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void job_bootstrap::begin_query(const std::string& reason, bool is_of_rank) {
+  is_asked_ = true;
+  is_of_rank_ = is_of_rank;
+  reason_ = reason;
+  answer_timer_ = loop_->at(io::steady::now() + time_to_answer, [this] {
+    answer_timer_ = 0;
+    if (is_asked_) end_query();
   });
+}
+
+void job_bootstrap::end_query() {
+  loop_->cancel(std::exchange(answer_timer_, 0));
+  observe::job_report report;
+  report.reason = reason_;
+  report.size = plan_->ranks;
+  for (int rank = 0; rank < plan_->ranks; ++rank) {
+    const std::string* const text = server_->look_up(observe::answer_key(query_, rank));
+    if (text == nullptr) {
+      report.silent.push_back({rank, state_of(rank)});
+      continue;
+    }
+    auto answer = observe::decode(*text);
+    if (answer.ok()) {
+      report.ranks.push_back(*std::move(answer));
+    } else {
+      report.silent.push_back(
+          {rank, base::StrCat("gave an answer that can't be read: ", answer.status().message())});
+    }
+  }
+  is_asked_ = false;
+  ++query_;
+  if (is_of_rank_) to_->show(report);
+  for (const receiver& each : std::exchange(then_, {})) each(&report, "");
 }
 
 std::string job_bootstrap::state_of(int rank) const {

@@ -11,7 +11,6 @@
 #include "lci/io/event_loop.h"
 #include "lci/observe/job_report.h"
 #include "tools/launcher/plan.h"
-#include "tools/launcher/state_query.h"
 
 namespace lci::launcher {
 
@@ -64,7 +63,10 @@ class job_bootstrap {
   // Whether the job's bootstrap can ask ranks at all.
   bool serves() const { return server_ != nullptr; }
   // Calls `then` with the report, or with the reason why no rank can be asked.
-  void ask(const std::string& reason, const receiver& then);
+  // A query, which the launcher or a rank (observe::observer) begins through keys of the server's
+  // store, ends when all connected ranks have answered, or after 3 s. At most one is under way: a
+  // call meanwhile gets its report.
+  void ask(const std::string& reason, receiver then);
 
  private:
   using rank_state = boot::rank_state;
@@ -73,20 +75,33 @@ class job_bootstrap {
   std::vector<rank_state> states() const;
   void look_for_ranks_that_left();
   void look_for_replaced_ranks();
+  // The state of a rank that has not answered, such as "is stopped".
   std::string state_of(int rank) const;
+
+  // Looks for queries of ranks and for answers.
+  void look_at_queries();
+  bool any_answer_missing() const;
+  void begin_query(const std::string& reason, bool is_of_rank);
+  void end_query();
 
   io::event_loop* const loop_;
   events* const to_;
   const job_plan* const plan_;
   std::string directory_;
   std::unique_ptr<boot::tcp_server> server_;  // null: the ranks use files
-  std::unique_ptr<state_query> query_;        // with the server
   std::vector<bool> exited_;                  // by rank: with exit code 0, and still connected
   bool has_ended_ = false;
   bool abort_seen_ = false;
   io::event_loop::id server_watched_ = 0;
   io::event_loop::id look_timer_ = 0;      // until the next look_for_ranks_that_left
   io::event_loop::id replaced_timer_ = 0;  // of look_for_replaced_ranks
+
+  int query_ = 0;          // the number of the next query, or of the one under way
+  bool is_asked_ = false;  // a query is under way
+  std::string reason_;
+  bool is_of_rank_ = false;  // whether a rank has begun the query
+  io::event_loop::id answer_timer_ = 0;
+  std::vector<receiver> then_;
 };
 
 }  // namespace lci::launcher

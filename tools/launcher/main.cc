@@ -17,8 +17,6 @@
 namespace {
 
 constexpr int usage_exit_code = 2;
-constexpr int not_runnable_exit_code = 126;  // these two as a shell's
-constexpr int not_found_exit_code = 127;
 
 int refuse(const lci::base::Status& status, int code) {
   lci::launcher::say(status.message());
@@ -50,16 +48,7 @@ int main(int argc, char** argv) {
     return run_helper_by_hand(*options);
   }
   const lci::base::StatusOr<job_plan> plan = make_plan(*options, environ);
-  if (!plan.ok()) {
-    switch (plan.status().code()) {
-      case lci::base::StatusCode::kNotFound:
-        return refuse(plan.status(), not_found_exit_code);
-      case lci::base::StatusCode::kPermissionDenied:
-        return refuse(plan.status(), not_runnable_exit_code);
-      default:
-        return refuse(plan.status(), usage_exit_code);
-    }
-  }
+  if (!plan.ok()) return refuse(plan.status(), exit_code_of(plan.status()));
   if (options->dry_run) {
     lci::base::write_all(STDOUT_FILENO, describe(*plan, *options));
     return 0;

@@ -253,6 +253,10 @@ std::vector<size_t> children_of(const job_plan& job, size_t node, int fan_out) {
   return children;
 }
 
+int exit_code_of(const base::Status& error) {
+  return base::IsNotFound(error) ? 127 : base::IsPermissionDenied(error) ? 126 : 2;
+}
+
 base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment) {
   job_plan job;
   job.stdin_rank = options.stdin_rank;

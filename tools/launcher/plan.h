@@ -45,6 +45,10 @@ struct job_plan {
 // starts the next `fan_out` hosts, and so on.
 std::vector<size_t> children_of(const job_plan& job, size_t node, int fan_out);
 
+// lcrun's exit code for an error of make_plan() or find_programs(), as a shell's: 127 for a program
+// that is not found, 126 for one that cannot be run, 2 for anything else.
+int exit_code_of(const base::Status& error);
+
 // Returns NotFound or PermissionDenied if the program or the directory cannot be used on this host,
 // and InvalidArgument if options contradict each other or the environment.
 base::StatusOr<job_plan> make_plan(const launch_options& options, char* const* environment);

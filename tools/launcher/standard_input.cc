@@ -1,10 +1,14 @@
 #include "tools/launcher/standard_input.h"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>
+#include <utility>
+
+#include "tools/launcher/pipe.h"
 
 namespace lci::launcher {
 
@@ -30,6 +34,43 @@ void standard_input::read_some() {
   room_ -= size;
   if (size == 0) close();
   take_(std::string_view(block, size));
+}
+
+base::StatusOr<std::unique_ptr<rank_input>> rank_input::make(io::event_loop* loop,
+                                                             std::function<void(size_t)> written) {
+  base::StatusOr<pipe_ends> pipe = make_pipe("no pipe");
+  if (!pipe.ok()) return pipe.status();
+  std::unique_ptr<rank_input> made(new rank_input(loop, std::move(written)));
+  made->rank_end_ = std::move(pipe->read);
+  made->pipe_ = std::move(pipe->write);
+  const int fd = made->pipe_.get();
+  fcntl(fd, F_SETFL, O_NONBLOCK);
+  made->watched_ = loop->watch(fd, 0, [input = made.get()] { input->write_some(); });
+  return made;
+}
+
+void rank_input::add(std::string_view bytes) {
+  if (!pipe_) return;
+  if (bytes.empty()) ends_ = true;
+  bytes_ += bytes;
+  write_some();
+}
+
+void rank_input::write_some() {
+  const ssize_t n = bytes_.empty() ? 0 : write(pipe_.get(), bytes_.data(), bytes_.size());
+  if (n < 0 && errno != EAGAIN && errno != EINTR) return close();  // the rank has closed its end
+  if (n > 0) {
+    bytes_.erase(0, static_cast<size_t>(n));
+    written_(static_cast<size_t>(n));
+  }
+  if (bytes_.empty() && ends_) return close();
+  loop_->change(watched_, bytes_.empty() ? 0 : POLLOUT);
+}
+
+void rank_input::close() {
+  loop_->forget(std::exchange(watched_, 0));
+  pipe_.reset();
+  bytes_.clear();
 }
 
 }  // namespace lci::launcher

@@ -32,7 +32,7 @@ base::StatusOr<std::vector<backend_fact>> describe() {
   if (!status.ok()) return status;
   const base::StatusOr<verbs>& loaded = load_verbs();
   if (!loaded.ok()) return loaded.status();
-  const base::StatusOr<port> chosen = open_port(*loaded, wanted_from({}));
+  const base::StatusOr<port> chosen = open_port(*loaded, {});
   if (!chosen.ok()) return chosen.status();
   return std::vector<backend_fact>{
       {"reach", "ranks of any hosts"},
@@ -52,7 +52,7 @@ base::Status usable(const context_config& config) {
   }
   const base::StatusOr<verbs>& loaded = load_verbs();
   if (!loaded.ok()) return loaded.status();
-  return open_port(*loaded, wanted_from(config)).status();
+  return open_port(*loaded, config).status();
 }
 
 const backend_entry backend = {attr_backend_t::ibv, "ibv",   /*preference=*/6, available,

@@ -26,10 +26,6 @@ std::string describe(const port_address& address) {
 
 }  // namespace
 
-wanted_port wanted_from(const context_config& config) {
-  return {config.device_name, config.ibv_gid_idx, config.ibv_force_gid_auto_select};
-}
-
 rdma_context::rdma_context(const verbs& library, boot::bootstrap& boot,
                            const context_config& config)
     : context(config.max_registrations), verbs_(library), boot_(boot), config_(config) {}
@@ -45,7 +41,7 @@ base::StatusOr<std::unique_ptr<context>> rdma_context::make_with(const verbs& li
                                                                  boot::bootstrap& boot,
                                                                  const context_config& config) {
   std::unique_ptr<rdma_context> made(new rdma_context(library, boot, config));
-  base::StatusOr<port> opened = open_port(library, wanted_from(config));
+  base::StatusOr<port> opened = open_port(library, config);
   if (opened.ok()) made->port_ = *std::move(opened);
   if (base::Status status = made->exchange_addresses(opened.status()); !status.ok()) return status;
   const paging by = supported_paging(library, made->port_,

@@ -20,8 +20,6 @@ namespace lci::net::ibv {
 
 class rdma_device;
 
-wanted_port wanted_from(const context_config& config);
-
 // Connects the ranks of a job, on any hosts, each through one port of an RDMA device. Thread
 // safety: that of net::context.
 class rdma_context final : public context {

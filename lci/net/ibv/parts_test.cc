@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lci/api/attr.hpp"
 #include "lci/net/ibv/monitor_ring.h"
 #include "lci/net/ibv/port.h"
 #include "lci/net/ibv/queue_depths.h"
@@ -75,8 +76,16 @@ class FakePort : public testing::Test {
   void TearDown() override { EXPECT_EQ(counts_of_fake().objects, 0); }
 };
 
-std::string name_or_error(const wanted_port& wanted) {
-  const auto opened = open_port(fake_verbs(), wanted);
+net_context_attr_t wanted(const std::string& name, int gid_index = -1, bool always_by_gid = false) {
+  net_context_attr_t made;
+  made.device_name = name;
+  made.ibv_gid_idx = gid_index;
+  made.ibv_force_gid_auto_select = always_by_gid;
+  return made;
+}
+
+std::string name_or_error(const net_context_attr_t& asked) {
+  const auto opened = open_port(fake_verbs(), asked);
   return opened.ok() ? opened->name : std::string(opened.status().message());
 }
 
@@ -86,11 +95,11 @@ TEST_F(FakePort, IsFoundByName) {
   settings_of_fake().gids = {entry(0, IBV_GID_TYPE_ROCE_V2, {}, true, 1),
                              entry(0, IBV_GID_TYPE_ROCE_V2, {}, true, 2)};
   EXPECT_EQ(name_or_error({}), "fake0:1");
-  EXPECT_EQ(name_or_error({"fake1"}), "fake1:1");
-  EXPECT_EQ(name_or_error({"fake1:2"}), "fake1:2");
-  EXPECT_THAT(name_or_error({"fake1:3"}), HasSubstr("has 2 ports"));
-  EXPECT_THAT(name_or_error({"fake1:x"}), HasSubstr("device_name"));
-  EXPECT_THAT(name_or_error({"fake2"}), AllOf(HasSubstr("fake0"), HasSubstr("fake1")));
+  EXPECT_EQ(name_or_error(wanted("fake1")), "fake1:1");
+  EXPECT_EQ(name_or_error(wanted("fake1:2")), "fake1:2");
+  EXPECT_THAT(name_or_error(wanted("fake1:3")), HasSubstr("has 2 ports"));
+  EXPECT_THAT(name_or_error(wanted("fake1:x")), HasSubstr("device_name"));
+  EXPECT_THAT(name_or_error(wanted("fake2")), AllOf(HasSubstr("fake0"), HasSubstr("fake1")));
 }
 
 TEST_F(FakePort, TheErrorOfAnUnusablePortSaysWhy) {
@@ -109,10 +118,10 @@ TEST_F(FakePort, OnEthernetRanksAreNamedByGid) {
   EXPECT_EQ(path.is_global, 1);
   EXPECT_EQ(path.grh.sgid_index, 5);
   EXPECT_EQ(std::memcmp(path.grh.dgid.raw, ipv4.gid.raw, 16), 0);
-  opened = open_port(fake_verbs(), {"", 4});
+  opened = open_port(fake_verbs(), wanted("", 4));
   ASSERT_TRUE(opened.ok());
   EXPECT_EQ(std::memcmp(opened->gid.raw, ipv6.gid.raw, 16), 0);
-  EXPECT_THAT(name_or_error({"", 9}), HasSubstr("ibv_gid_idx"));
+  EXPECT_THAT(name_or_error(wanted("", 9)), HasSubstr("ibv_gid_idx"));
 }
 
 TEST_F(FakePort, OnInfiniBandRanksAreNamedByLidUnlessAskedOtherwise) {
@@ -124,8 +133,8 @@ TEST_F(FakePort, OnInfiniBandRanksAreNamedByLidUnlessAskedOtherwise) {
   EXPECT_EQ(opened->gid_index, -1);
   EXPECT_EQ(opened->path_to(opened->address()).dlid, 7);
   EXPECT_EQ(opened->path_to(opened->address()).is_global, 0);
-  for (const wanted_port& wanted : {wanted_port{"", 0, false}, wanted_port{"", -1, true}}) {
-    opened = open_port(fake_verbs(), wanted);
+  for (const net_context_attr_t& asked : {wanted("", 0, false), wanted("", -1, true)}) {
+    opened = open_port(fake_verbs(), asked);
     ASSERT_TRUE(opened.ok());
     EXPECT_EQ(opened->path_to(opened->address()).is_global, 1);
     EXPECT_EQ(opened->path_to(opened->address()).dlid, 7);

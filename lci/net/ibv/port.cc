@@ -44,14 +44,16 @@ base::StatusOr<std::vector<ibv_gid_entry>> list_gids(const verbs& library, ibv_c
   return entries;
 }
 
-base::Status choose_address(const verbs& library, const wanted_port& wanted, port* made) {
-  const bool by_gid = made->is_roce() || wanted.gid_index >= 0 || wanted.always_by_gid;
+base::Status choose_address(const verbs& library, const net_context_attr_t& wanted, port* made) {
+  const bool by_gid =
+      made->is_roce() || wanted.ibv_gid_idx >= 0 || wanted.ibv_force_gid_auto_select;
   if (!by_gid) {
     if (made->attributes.lid != 0) return base::OkStatus();
   }
   const auto entries = list_gids(library, made->context.get());
   if (!entries.ok()) return entries.status();
-  made->gid_index = wanted.gid_index >= 0 ? wanted.gid_index : choose_gid(*entries, made->number);
+  made->gid_index =
+      wanted.ibv_gid_idx >= 0 ? wanted.ibv_gid_idx : choose_gid(*entries, made->number);
   for (const ibv_gid_entry& entry : *entries) {
     if (entry.port_num != made->number || static_cast<int>(entry.gid_index) != made->gid_index ||
         is_empty(entry.gid)) {
@@ -60,14 +62,14 @@ base::Status choose_address(const verbs& library, const wanted_port& wanted, por
     made->gid = entry.gid;
     return base::OkStatus();
   }
-  return base::NotFoundError(wanted.gid_index >= 0
-                                 ? base::StrCat("has no GID of index ", wanted.gid_index,
+  return base::NotFoundError(wanted.ibv_gid_idx >= 0
+                                 ? base::StrCat("has no GID of index ", wanted.ibv_gid_idx,
                                                 " (attribute ibv_gid_idx; -1 has one chosen)")
                                  : "has no GID; has its interface an IP address?");
 }
 
 base::StatusOr<port> open_number(const verbs& library, ibv_device* device, int number,
-                                 const wanted_port& wanted) {
+                                 const net_context_attr_t& wanted) {
   port made;
   made.context = own(library.open_device(device), library.close_device);
   if (made.context == nullptr) return failure("opening it", errno);
@@ -150,8 +152,8 @@ ibv_ah_attr port::path_to(const port_address& other) const {
   return path;
 }
 
-base::StatusOr<port> open_port(const verbs& library, const wanted_port& wanted) {
-  const base::StatusOr<port_name> name = parse_name(wanted.name);
+base::StatusOr<port> open_port(const verbs& library, const net_context_attr_t& wanted) {
+  const base::StatusOr<port_name> name = parse_name(wanted.device_name);
   if (!name.ok()) return name.status();
   int count = 0;
   ibv_device** devices = library.get_device_list(&count);

@@ -8,19 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "lci/api/attr.hpp"
 #include "lci/base/status.h"
 #include "lci/net/ibv/verbs.h"
 #include "lci/net/ibv/wire.h"
 
 namespace lci::net::ibv {
-
-struct wanted_port {
-  // "mlx5_0", or "mlx5_0:2" with the port; empty: the fastest active port of all devices, and of
-  // several equally fast ones the first.
-  std::string name;
-  int gid_index = -1;          // -1: choose one
-  bool always_by_gid = false;  // even on InfiniBand, where a LID suffices
-};
 
 // The index of the best GID of a port, or -1 if there is none. In this order: an IPv4 address for
 // RoCEv2, which every router between two hosts forwards; an IPv6 address for RoCEv2 that is not
@@ -45,8 +38,11 @@ struct port {
   ibv_ah_attr path_to(const port_address& other) const;
 };
 
-// The error lists the devices of this host and why each of them cannot be used.
-base::StatusOr<port> open_port(const verbs& library, const wanted_port& wanted);
+// Opens the port that the attributes device_name, ibv_gid_idx and ibv_force_gid_auto_select ask for.
+// The name is "mlx5_0", or "mlx5_0:2" with the port; empty: the fastest active port of all devices,
+// and of several equally fast ones the first. The error lists the devices of this host and why each
+// of them cannot be used.
+base::StatusOr<port> open_port(const verbs& library, const net_context_attr_t& wanted);
 
 }  // namespace lci::net::ibv
 

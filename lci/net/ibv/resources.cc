@@ -156,14 +156,10 @@ int resources::initialize(ibv_qp& local) const {
 
 base::Status resources::make_connection(int rank) {
   connection made;
-  auto queue_pair = make_queue_pair(depths_.depth, max_inline_, /*sends=*/true);
-  if (!queue_pair.ok()) return queue_pair.status();
-  made.message_qp = *std::move(queue_pair);
-  queue_pair = make_queue_pair(depths_.depth, max_inline_, /*sends=*/true);
-  if (!queue_pair.ok()) return queue_pair.status();
-  made.rma_qp = *std::move(queue_pair);
-  for (owned<ibv_qp>* each : {&made.rma_target_qp, &made.heartbeat_qp, &made.heartbeat_target_qp}) {
-    queue_pair = make_queue_pair(1, 0, /*sends=*/false);
+  for (owned<ibv_qp>* each : {&made.message_qp, &made.rma_qp, &made.rma_target_qp,
+                              &made.heartbeat_qp, &made.heartbeat_target_qp}) {
+    const bool sends = each == &made.message_qp || each == &made.rma_qp;
+    auto queue_pair = make_queue_pair(sends ? depths_.depth : 1, sends ? max_inline_ : 0, sends);
     if (!queue_pair.ok()) return queue_pair.status();
     *each = *std::move(queue_pair);
   }

@@ -10,6 +10,7 @@
 
 #include "lci/base/check.h"
 #include "lci/base/copy.h"
+#include "lci/base/prefetch.h"
 #include "lci/ds/biased_lock.h"
 #include "lci/net/shm/message.h"
 #include "lci/net/shm/wire.h"
@@ -105,18 +106,9 @@ class alignas(cache_line_size) basic_ring_writer {
   void fetch_ahead(uint64_t span) {
     const uint64_t end = std::min({written_ + span, room_, (written_ | mask_) + 1});
     for (uint64_t at = written_ + cells_per_line; at < end; at += cells_per_line) {
-      fetch_to_write(&cells_[at & mask_]);
+      base::fetch_to_write(&cells_[at & mask_]);
     }
   }
-  static void fetch_to_write(const cell_type* there) {
-#if defined(__x86_64__)
-    // __builtin_prefetch makes this of it only with an option. Processors without it do nothing.
-    asm volatile("prefetchw %0" : : "m"(*there));
-#else
-    __builtin_prefetch(there, 1);
-#endif
-  }
-
   // Cells to the end of the ring, if `span` of them would run over it; else 0.
   uint64_t pad_before(uint64_t span) const {
     const uint64_t to_end = mask_ + 1 - (written_ & mask_);

@@ -14,6 +14,7 @@
 #include "lci/observe/rank_report.h"
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/core/start_failure.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/poll.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -130,9 +131,8 @@ std::vector<std::string> leftovers(runtime_impl_t& runtime) {
 void check_unused(const comp_impl_t& comp) {
   const std::string pending = checker_of_process().load()->pending_on(comp);
   if (pending.empty()) return;
-  throw std::logic_error(base::StrCat("lci: free_comp: ", pending,
-                                      ", and will signal completion object \"", comp.attr.name,
-                                      "\"; wait for it before free_comp"));
+  throw_logic_error("free_comp: ", pending, ", and will signal completion object \"",
+                    comp.attr.name, "\"; wait for it before free_comp");
 }
 
 std::unique_ptr<checker> make_checker_from_environment(double patience) {

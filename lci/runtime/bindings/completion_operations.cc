@@ -1,15 +1,14 @@
 // The public operations on completion objects.
-#include <stdexcept>
 
 #include "lci/api/comp.hpp"
 #include "lci/api/graph.hpp"
 #include "lci/api/runtime.hpp"
-#include "lci/base/strings.h"
 #include "lci/runtime/bindings/checked_mode.h"
 #include "lci/runtime/bindings/make_comp.h"
 #include "lci/runtime/completion/checked.h"
 #include "lci/runtime/completion/graph.h"
 #include "lci/runtime/completion/impl.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/poll.h"
 #include "lci/runtime/device/wait.h"
 #include "lci/runtime/instance/resolve.h"
@@ -37,9 +36,7 @@ comp_attr_t attributes(const Op& op, attr_comp_type_t type) {
 }
 
 void check_positive(int value, const char* what) {
-  if (value < 1) {
-    throw std::invalid_argument(base::StrCat("lci: ", what, " is ", value, ", not at least 1"));
-  }
+  if (value < 1) rt::throw_invalid_argument(what, " is ", value, ", not at least 1");
 }
 
 }  // namespace
@@ -48,8 +45,7 @@ void free_comp_x::operator()() const {
   comp_impl_t* impl = checked(*get_comp(), "free_comp");
   if (impl->attr.comp_type == attr_comp_type_t::graph &&
       static_cast<rt::graph*>(impl)->is_running()) {
-    throw std::logic_error(
-        base::StrCat("lci: free_comp: graph \"", impl->attr.name, "\" is running"));
+    rt::throw_logic_error("free_comp: graph \"", impl->attr.name, "\" is running");
   }
   if (__builtin_expect(rt::is_checked_mode(), 0)) {
     rt::check_unused(*impl);
@@ -79,7 +75,7 @@ void deregister_rcomp_x::operator()() const {
 }
 
 comp_t alloc_handler_x::operator()() const {
-  if (get_handler() == nullptr) throw std::invalid_argument("lci: alloc_handler: handler is null");
+  if (get_handler() == nullptr) rt::throw_invalid_argument("alloc_handler: handler is null");
   const runtime_impl_t& runtime = runtime_of(*this);
   comp_attr_t attr = attributes(*this, attr_comp_type_t::handler);
   const global_attr_t defaults = get_g_default_attr();
@@ -141,7 +137,7 @@ comp_t alloc_sync_x::operator()() const {
 
 comp_t alloc_graph_x::operator()() const {
   if (get_comp() == COMP_NULL_RETRY) {
-    throw std::invalid_argument("lci: alloc_graph: comp is COMP_NULL_RETRY");
+    rt::throw_invalid_argument("alloc_graph: comp is COMP_NULL_RETRY");
   }
   const runtime_impl_t& runtime = runtime_of(*this);
   return rt::make_comp<rt::graph>(runtime, attributes(*this, attr_comp_type_t::graph),

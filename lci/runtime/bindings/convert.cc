@@ -1,13 +1,12 @@
 // Patterns of sends and receives turned into plans (UNR paper, Code 3).
 #include <algorithm>
-#include <stdexcept>
 #include <vector>
 
 #include "lci/api/comm.hpp"
 #include "lci/api/plan.hpp"
-#include "lci/base/strings.h"
 #include "lci/runtime/blocks/block.h"
 #include "lci/runtime/blocks/plan.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -84,9 +83,9 @@ void convert_send_x::operator()() const {
                         .runtime(&runtime)
                         .matching_engine(runtime.address_engine())());
   if (to.layout.size() != get_layout().size()) {
-    throw std::invalid_argument(base::StrCat(
-        "lci: ", call, ": the layout has ", get_layout().size(), " bytes, and that of rank ",
-        get_rank(), ", tag ", get_tag(), ", ", to.layout.size()));
+    rt::throw_invalid_argument(call, ": the layout has ", get_layout().size(),
+                               " bytes, and that of rank ", get_rank(), ", tag ", get_tag(), ", ",
+                               to.layout.size());
   }
   block_options_t options = options_;
   if (options.runtime.is_empty() && options.device.is_empty() && options.rails == nullptr) {

@@ -30,6 +30,7 @@
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/core/attributes.h"
 #include "lci/runtime/core/start_failure.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/core/variables.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
@@ -78,8 +79,7 @@ std::optional<observe::recorder_options> recorder_options_from_environment() {
       base::env_size("LCI_RECORD_EVENTS", observe::default_events_per_ring,
                      observe::min_events_per_ring, observe::max_events_per_ring));
   if ((events & (events - 1)) != 0) {
-    throw std::invalid_argument(
-        base::StrCat("lci: LCI_RECORD_EVENTS=", events, " is not a power of two"));
+    rt::throw_invalid_argument("LCI_RECORD_EVENTS=", events, " is not a power of two");
   }
   if (wanted == recording::off) return std::nullopt;
   observe::recorder_options options;
@@ -125,8 +125,7 @@ int g_runtime_users = 0;
 boot::bootstrap& require_boot(process_state& state, const char* call) {
   membership* const job = state.job.load(std::memory_order_relaxed);
   if (job == nullptr) {
-    throw std::logic_error(
-        base::StrCat("lci: ", call, " before global_initialize, g_runtime_init or alloc_runtime"));
+    rt::throw_logic_error(call, " before global_initialize, g_runtime_init or alloc_runtime");
   }
   return *job->boot;
 }
@@ -185,9 +184,7 @@ void global_initialize() {
     auto checks = rt::make_checker_from_environment(patience);
     const auto records = recorder_options_from_environment();
     auto boot = boot::make_bootstrap();
-    if (!boot.ok()) {
-      throw std::runtime_error(base::StrCat("lci: can't join the job: ", boot.status().ToString()));
-    }
+    if (!boot.ok()) rt::throw_runtime_error("can't join the job: ", boot.status().ToString());
     auto job = std::make_unique<membership>();
     job->boot = *std::move(boot);
     if (records) job->recorder = make_recorder(*records, *job->boot);
@@ -257,11 +254,11 @@ runtime_t alloc_runtime_x::operator()() const {
 
 void free_runtime_x::operator()() const {
   runtime_t* const runtime = get_runtime();
-  if (runtime->is_empty()) throw std::invalid_argument("lci: free_runtime: the handle is empty");
+  if (runtime->is_empty()) rt::throw_invalid_argument("free_runtime: the handle is empty");
   runtime_impl_t* impl = runtime->p_impl;
   rt::check_live(*impl, "runtime");
   if (const std::string left = impl->left_over(); !left.empty()) {
-    throw std::logic_error(base::StrCat("lci: free_runtime: not freed: ", left));
+    rt::throw_logic_error("free_runtime: not freed: ", left);
   }
   const observe::waiting waiting({"free_runtime"});
   if (impl->checks() != nullptr) impl->checks()->report_end_of(impl);
@@ -308,7 +305,7 @@ runtime_t g_runtime_init_x::operator()() const {
 }
 
 void g_runtime_fina_x::operator()() const {
-  if (g_runtime_users == 0) throw std::logic_error("lci: g_runtime_fina without g_runtime_init");
+  if (g_runtime_users == 0) rt::throw_logic_error("g_runtime_fina without g_runtime_init");
   if (--g_runtime_users > 0) return;
   runtime_t runtime = rt::global_runtime();
   free_runtime(&runtime);

@@ -1,10 +1,9 @@
 // The public operations of api/net.hpp.
 #include <cstring>
-#include <stdexcept>
 
 #include "lci/api/net.hpp"
-#include "lci/base/strings.h"
 #include "lci/runtime/core/rmr.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
@@ -40,23 +39,22 @@ request rma_of(const char* call, const Op& args, net::op_kind kind, net_imm_data
 // `most`: bytes that the network takes.
 void check(const request& asked, const rt::target& target, size_t most) {
   if (asked.rank < 0 || asked.rank >= target.runtime->size()) {
-    throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": rank is ", asked.rank,
-                                             ", not 0 to ", target.runtime->size() - 1));
+    rt::throw_invalid_argument(asked.call, ": rank is ", asked.rank, ", not 0 to ",
+                               target.runtime->size() - 1);
   }
   if (asked.buffer == nullptr && asked.size > 0) {
-    throw std::invalid_argument(
-        base::StrCat("lci: ", asked.call, ": buffer is null and size is ", asked.size));
+    rt::throw_invalid_argument(asked.call, ": buffer is null and size is ", asked.size);
   }
   if (asked.size > most) {
-    throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": size is ", asked.size,
-                                             ", and the network takes ", most));
+    rt::throw_invalid_argument(asked.call, ": size is ", asked.size, ", and the network takes ",
+                               most);
   }
 }
 
 error_t checked(error_t result, const request& asked) {
   if (result.errorcode != errorcode_t::fatal) return result;
-  throw std::runtime_error(base::StrCat("lci: ", asked.call, ": rank ", asked.rank,
-                                        " is gone, or its memory not open there"));
+  rt::throw_runtime_error(asked.call, ": rank ", asked.rank,
+                          " is gone, or its memory not open there");
 }
 
 template <class Op>
@@ -74,7 +72,7 @@ error_t post(const Op& args, request asked) {
   if (limits.needs_registration) {
     const mr_t mr = args.get_mr();
     if (mr == MR_HOST || mr == MR_UNKNOWN || mr == MR_DEVICE) {
-      throw std::invalid_argument(base::StrCat("lci: ", asked.call, ": this network needs an mr"));
+      rt::throw_invalid_argument(asked.call, ": this network needs an mr");
     }
     asked.local = mr.p_impl->region;
   }
@@ -108,15 +106,14 @@ error_t post_copy(const Op& args, request asked) {
 
 size_t net_poll_cq_x::operator()() const {
   if (get_statuses() == nullptr && get_max_polls() > 0) {
-    throw std::invalid_argument("lci: net_poll_cq: statuses is null");
+    rt::throw_invalid_argument("net_poll_cq: statuses is null");
   }
   return rt::resolve(get_runtime(), get_device()).device->raw.poll(get_statuses(), get_max_polls());
 }
 
 error_t net_post_recv_x::operator()() const {
   if (get_buffer() == nullptr && get_size() > 0) {
-    throw std::invalid_argument(
-        base::StrCat("lci: net_post_recv: buffer is null and size is ", get_size()));
+    rt::throw_invalid_argument("net_post_recv: buffer is null and size is ", get_size());
   }
   rt::resolve(get_runtime(), get_device())
       .device->raw.post_receive({get_buffer(), get_size(), get_user_context()});

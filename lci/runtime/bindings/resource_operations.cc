@@ -1,12 +1,12 @@
 // The public operations on resources, and progress.
 #include <algorithm>
-#include <stdexcept>
 
 #include "lci/api/device.hpp"
 #include "lci/api/runtime.hpp"
 #include "lci/base/strings.h"
 #include "lci/runtime/bindings/thread_devices.h"
 #include "lci/runtime/core/rmr.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/device/poll.h"
 #include "lci/runtime/device/wait.h"
@@ -20,15 +20,14 @@ namespace {
 // Throws unless `runtime` is empty or the owner.
 runtime_impl_t& owner(runtime_t runtime, runtime_impl_t& owner, const char* call) {
   if (!runtime.is_empty() && runtime.p_impl != &owner) {
-    throw std::invalid_argument(
-        base::StrCat("lci: ", call, ": the resource belongs to another runtime"));
+    rt::throw_invalid_argument(call, ": the resource belongs to another runtime");
   }
   return owner;
 }
 
 template <class Impl>
 Impl* require(Impl* impl, const char* what) {
-  if (impl == nullptr) throw std::logic_error(base::StrCat("lci: there is no default ", what));
+  if (impl == nullptr) rt::throw_logic_error("there is no default ", what);
   return impl;
 }
 
@@ -87,8 +86,7 @@ endpoint_t get_default_endpoint_x::operator()() const {
 mr_t register_memory_x::operator()() const {
   const rt::target target = rt::resolve(get_runtime(), get_device());
   if (get_address() == nullptr && get_size() > 0) {
-    throw std::invalid_argument(
-        base::StrCat("lci: register_memory: address is null and size is ", get_size()));
+    rt::throw_invalid_argument("register_memory: address is null and size is ", get_size());
   }
   return target.runtime->register_memory(target.device->context, get_address(), get_size(),
                                          resolve(get_g_default_attr()));
@@ -106,10 +104,10 @@ namespace {
 void end(mr_t* mr, runtime_t runtime, bool allocated, const char* call) {
   mr_impl_t* impl = rt::registered(*mr, call);
   if (impl->allocated != allocated) {
-    throw std::invalid_argument(base::StrCat("lci: ", call, ": this mr is from ",
-                                             impl->allocated ? "alloc_mr; use free_mr"
-                                                             : "register_memory; use "
-                                                               "deregister_memory"));
+    rt::throw_invalid_argument(call, ": this mr is from ",
+                               impl->allocated ? "alloc_mr; use free_mr"
+                                               : "register_memory; use "
+                                                 "deregister_memory");
   }
   owner(runtime, impl->context.runtime, call).deregister_memory(impl);
   *mr = mr_t();
@@ -134,10 +132,10 @@ rmr_t get_rmr_x::operator()() const {
   const net::remote_region remote = impl->context.net->remote_key(impl->region);
   rmr_t rmr;
   if (!rt::make_rmr(remote, reinterpret_cast<uintptr_t>(impl->address), impl->size, &rmr)) {
-    throw std::runtime_error(base::StrCat(
-        "lci: get_rmr: an rmr_t has no room for the name ", base::Hex(remote.base),
-        " that backend ", impl->context.net->name(), " has for this memory of ", impl->size,
-        " bytes; register less than 64 TiB at a time, or choose another LCI_ATTR_BACKEND"));
+    rt::throw_runtime_error(
+        "get_rmr: an rmr_t has no room for the name ", base::Hex(remote.base), " that backend ",
+        impl->context.net->name(), " has for this memory of ", impl->size,
+        " bytes; register less than 64 TiB at a time, or choose another LCI_ATTR_BACKEND");
   }
   return rmr;
 }
@@ -171,7 +169,7 @@ void deregister_packet_pool_x::operator()() const {
   device_impl_t* device = rt::checked_handle(get_device(), "deregister_packet_pool");
   owner(get_runtime(), pool->runtime, "deregister_packet_pool");
   if (pool == &device->packets()) {
-    throw std::logic_error("lci: deregister_packet_pool: it is the pool of this device");
+    rt::throw_logic_error("deregister_packet_pool: it is the pool of this device");
   }
   if (pool->devices.load(std::memory_order_acquire) == 0) pool->forget(device->context);
 }
@@ -223,9 +221,7 @@ matching_engine_t get_default_matching_engine_x::operator()() const {
 }
 
 matching_entry_val_t matching_engine_insert_x::operator()() const {
-  if (get_value() == nullptr) {
-    throw std::invalid_argument("lci: matching_engine_insert: value is null");
-  }
+  if (get_value() == nullptr) rt::throw_invalid_argument("matching_engine_insert: value is null");
   return rt::checked_handle(get_matching_engine(), "matching_engine_insert")
       ->insert(get_key(), get_value(), get_entry_type());
 }
@@ -233,7 +229,7 @@ matching_entry_val_t matching_engine_insert_x::operator()() const {
 // ---- the allocator, progress --------------------------------------------------------------------
 
 void set_allocator_x::operator()() const {
-  if (get_allocator() == nullptr) throw std::invalid_argument("lci: set_allocator: it is null");
+  if (get_allocator() == nullptr) rt::throw_invalid_argument("set_allocator: it is null");
   rt::resolve(get_runtime())->set_allocator(get_allocator());
 }
 

@@ -1,13 +1,12 @@
 // The public operations on signals.
 #include <chrono>
-#include <stdexcept>
 
 #include "lci/api/runtime.hpp"
 #include "lci/api/signal.hpp"
 #include "lci/base/log.h"
-#include "lci/base/strings.h"
 #include "lci/runtime/completion/checked.h"
 #include "lci/runtime/completion/signal.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/wait.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
@@ -47,14 +46,13 @@ comp_t alloc_signal_x::operator()() const {
       get_signal_nbits_event().get_value_or(get_g_default_attr().signal_nbits_event);
   attr.signal_num_event = get_num_event();
   if (attr.signal_nbits_event < 1 || attr.signal_nbits_event > 40) {
-    throw std::invalid_argument(base::StrCat("lci: attribute signal_nbits_event is ",
-                                             attr.signal_nbits_event, ", not 1 to 40"));
+    rt::throw_invalid_argument("attribute signal_nbits_event is ", attr.signal_nbits_event,
+                               ", not 1 to 40");
   }
   const int64_t most = (int64_t{1} << attr.signal_nbits_event) - 1;
   if (get_num_event() < 1 || get_num_event() > most) {
-    throw std::invalid_argument(base::StrCat("lci: alloc_signal: num_event is ", get_num_event(),
-                                             ", not 1 to ", most,
-                                             ", for which signal_nbits_event has room"));
+    rt::throw_invalid_argument("alloc_signal: num_event is ", get_num_event(), ", not 1 to ", most,
+                               ", for which signal_nbits_event has room");
   }
   return new rt::event_signal(attr, *runtime, runtime->counters());
 }

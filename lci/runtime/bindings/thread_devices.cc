@@ -1,11 +1,10 @@
 #include "lci/runtime/bindings/thread_devices.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "lci/api/domains.hpp"
-#include "lci/base/strings.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -95,8 +94,7 @@ thread_devices_impl_t& checked(const thread_devices_t& devices, const char* call
 thread_devices_impl_t& checked(const thread_devices_t& devices, int number, const char* call) {
   thread_devices_impl_t& impl = checked(devices, call);
   if (number < 0 || number >= impl.size()) {
-    throw std::invalid_argument(
-        base::StrCat("lci: ", call, ": number is ", number, ", not 0 to ", impl.size() - 1));
+    rt::throw_invalid_argument(call, ": number is ", number, ", not 0 to ", impl.size() - 1);
   }
   return impl;
 }
@@ -105,8 +103,7 @@ thread_devices_impl_t& checked(const thread_devices_t& devices, int number, cons
 
 thread_devices_t alloc_thread_devices_x::operator()() const {
   if (get_n() < 1) {
-    throw std::invalid_argument(
-        base::StrCat("lci: alloc_thread_devices: n is ", get_n(), ", not at least 1"));
+    rt::throw_invalid_argument("alloc_thread_devices: n is ", get_n(), ", not at least 1");
   }
   const rt::device_place place = rt::place_of_device(*this, "alloc_thread_devices");
   const device_attr_t attr = resolve(get_g_default_attr());
@@ -127,9 +124,8 @@ void free_thread_devices_x::operator()() const {
   // All or none.
   for (int i = 0; i < impl.size(); ++i) {
     if (!impl.at(i)->idle()) {
-      throw std::logic_error(
-          base::StrCat("lci: free_thread_devices: operations are under way on device ",
-                       impl.at(i)->attr.uid, "; call wait_drained first"));
+      rt::throw_logic_error("free_thread_devices: operations are under way on device ",
+                            impl.at(i)->attr.uid, "; call wait_drained first");
     }
   }
   for (int i = 0; i < impl.size(); ++i) impl.runtime.free_device(impl.at(i));

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <atomic>
 #include <exception>
-#include <stdexcept>
 
 #include "lci/base/strings.h"
 #include "lci/observe/waiting.h"
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/completion/checked.h"
 #include "lci/runtime/completion/signal.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/poll.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
@@ -17,11 +17,6 @@
 namespace lci {
 namespace rt {
 namespace {
-
-template <class... Parts>
-[[noreturn, gnu::noinline, gnu::cold]] void refuse_block(const char* call, const Parts&... parts) {
-  throw std::invalid_argument(base::StrCat("lci: ", call, ": ", parts...));
-}
 
 const block_t::memory_t* memory_of(const block_t& block, const device_impl_t& device) {
   const auto number = static_cast<uint32_t>(device.context.number);
@@ -35,9 +30,9 @@ const block_t::memory_t& require_memory(const char* call, const char* which, con
                                         const device_impl_t& device) {
   const block_t::memory_t* const memory = memory_of(block, device);
   if (__builtin_expect(memory == nullptr, 0)) {
-    refuse_block(call, "the ", which, " block is not registered in net context ",
-                 device.context.number, ", which device ", device.attr.uid,
-                 " is of; register its memory there, and make the block with `also`");
+    throw_invalid_argument(call, ": the ", which, " block is not registered in net context ",
+                           device.context.number, ", which device ", device.attr.uid,
+                           " is of; register its memory there, and make the block with `also`");
   }
   return *memory;
 }
@@ -56,7 +51,7 @@ remote_signal name(const rsignal_t& signal) {
 void check_memory(const char* call, const mr_impl_t* mr, uint64_t serial) {
   if (__builtin_expect(mr->is_live() && mr->serial == serial, 1)) return;
   mr->check_process("registered memory");
-  refuse_block(call, "the memory of the local block has been deregistered");
+  throw_invalid_argument(call, ": the memory of the local block has been deregistered");
 }
 
 block_operation::block_operation(const char* call, direction_t direction, const block_t& local,
@@ -65,19 +60,21 @@ block_operation::block_operation(const char* call, direction_t direction, const 
       rank_(remote.rank),
       size_(local.size) {
   if (local.is_empty() || remote.is_empty()) {
-    refuse_block(call, "the ", local.is_empty() ? "local" : "remote", " block is empty");
+    throw_invalid_argument(call, ": the ", local.is_empty() ? "local" : "remote",
+                           " block is empty");
   }
   find_rails(call, options);
   if (local.rank != runtime_->rank()) {
-    refuse_block(call, "the local block is rank ", local.rank, "'s, and this is rank ",
-                 runtime_->rank());
+    throw_invalid_argument(call, ": the local block is rank ", local.rank, "'s, and this is rank ",
+                           runtime_->rank());
   }
   if (rank_ < 0 || rank_ >= runtime_->size()) {
-    refuse_block(call, "the remote block is of rank ", rank_, ", not 0 to ", runtime_->size() - 1);
+    throw_invalid_argument(call, ": the remote block is of rank ", rank_, ", not 0 to ",
+                           runtime_->size() - 1);
   }
   if (local.size != remote.size) {
-    refuse_block(call, "the local block has ", local.size, " bytes, and that of rank ", rank_, " ",
-                 remote.size, "; sub_block makes parts of the same size");
+    throw_invalid_argument(call, ": the local block has ", local.size, " bytes, and that of rank ",
+                           rank_, " ", remote.size, "; sub_block makes parts of the same size");
   }
   const bool is_put = direction == direction_t::OUT;
   const rsignal_t& theirs = !options.remote_signal.is_empty() ? options.remote_signal
@@ -101,12 +98,12 @@ void block_operation::find_rails(const char* call, const block_options_t& option
     return;
   }
   if (options.nrails < 1 || options.nrails > max_rails) {
-    refuse_block(call, "rails are ", options.nrails, ", not 1 to ", max_rails);
+    throw_invalid_argument(call, ": rails are ", options.nrails, ", not 1 to ", max_rails);
   }
   for (; nrails_ < options.nrails; ++nrails_) {
     const target target = target_of(options.runtime, options.rails[nrails_], endpoint_t());
     if (nrails_ > 0 && target.runtime != runtime_)
-      refuse_block(call, "rails are of several runtimes");
+      throw_invalid_argument(call, ": rails are of several runtimes");
     runtime_ = target.runtime;
     rails_[static_cast<size_t>(nrails_)] = target.device;
   }
@@ -117,7 +114,8 @@ void block_operation::find_comp(const char* call, const rsignal_t& of_block, com
     comp_ = checked(given, call);
   } else if (!of_block.is_empty()) {
     comp_ = runtime_->signal_at(of_block.number);
-    if (comp_ == nullptr) refuse_block(call, "the signal of the local block has been freed");
+    if (comp_ == nullptr)
+      throw_invalid_argument(call, ": the signal of the local block has been freed");
   }
 }
 
@@ -126,7 +124,8 @@ void block_operation::choose_stripes(const char* call, const block_options_t& op
   const bool aggregates = comp_ == nullptr || is_of_type(*comp_, attr_comp_type_t::signal);
   if (!aggregates) {
     if (options.rails == nullptr) return;
-    refuse_block(call, "over several rails the local completion object must be a signal");
+    throw_invalid_argument(call,
+                           ": over several rails the local completion object must be a signal");
   }
   const size_t chunk = std::max<size_t>(
       options.rail_min_chunk != 0 ? options.rail_min_chunk : runtime_->attr().rail_min_chunk, 1);
@@ -251,8 +250,8 @@ status_t post_block(direction_t direction, const block_t& local, const block_t& 
   rt::countdown waiting(operation.stripes());
   comp_impl_t* const comp = operation.comp() != nullptr ? operation.comp() : &waiting;
   if (comp == &waiting && rt::inside_progress()) {
-    throw std::logic_error(base::StrCat(
-        "lci: ", call, ": without a signal or local_comp it waits, which a handler may not"));
+    rt::throw_logic_error(call,
+                          ": without a signal or local_comp it waits, which a handler may not");
   }
   for (int i = 0; i < operation.stripes(); ++i) {
     const rt::stripe stripe = operation.stripe_at(i);
@@ -312,7 +311,7 @@ rsignal_t get_rsignal_x::operator()() const {
 
 make_block_x& make_block_x::also(mr_t mr) & {
   if (mrs_ == block_t::max_networks) {
-    throw std::invalid_argument("lci: make_block: `also` is for three more registrations");
+    rt::throw_invalid_argument("make_block: `also` is for three more registrations");
   }
   mr_[mrs_++] = mr;
   return *this;
@@ -331,15 +330,15 @@ block_t make_block_x::operator()() const {
     const auto offset =
         reinterpret_cast<uintptr_t>(address) - reinterpret_cast<uintptr_t>(mr->address);
     if (offset > mr->size || size_ > mr->size - offset) {
-      rt::refuse_block(call, size_, " bytes from byte ", offset, " on are beyond the end of mr, ",
-                       mr->size, " bytes");
+      rt::throw_invalid_argument(call, ": ", size_, " bytes from byte ", offset,
+                                 " on are beyond the end of mr, ", mr->size, " bytes");
     }
     const net::remote_region remote = mr->context.net->remote_key(mr->region);
     made.network[i] = static_cast<uint32_t>(mr->context.number);
     made.memory[i] = {remote.base, remote.key, offset, mr_[i].p_impl, mr->serial};
     for (int j = 0; j < i; ++j) {
       if (made.network[j] == made.network[i]) {
-        rt::refuse_block(call, "two of the registrations are of the same net context");
+        rt::throw_invalid_argument(call, ": two of the registrations are of the same net context");
       }
     }
   }
@@ -352,8 +351,8 @@ block_t make_block_x::operator()() const {
 
 block_t sub_block_x::operator()() const {
   if (get_offset() > get_block().size || get_size() > get_block().size - get_offset()) {
-    rt::refuse_block("sub_block", get_size(), " bytes from byte ", get_offset(),
-                     " on are beyond the end of the block, ", get_block().size, " bytes");
+    rt::throw_invalid_argument("sub_block: ", get_size(), " bytes from byte ", get_offset(),
+                               " on are beyond the end of the block, ", get_block().size, " bytes");
   }
   block_t made = get_block();
   for (block_t::memory_t& each : made.memory) each.offset += get_offset();

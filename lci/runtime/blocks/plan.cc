@@ -8,6 +8,7 @@
 #include "lci/base/backoff.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/completion/checked.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -46,8 +47,7 @@ void plan_impl_t::wait_for_end() const {
 
 void plan_impl_t::add(const std::vector<rt::block_operation>& operations, comp_impl_t* comp) {
   if (is_running()) {
-    throw std::logic_error(
-        base::StrCat("lci: plan \"", attr.name, "\" is running, and can't be added to"));
+    rt::throw_logic_error("plan \"", attr.name, "\" is running, and can't be added to");
   }
   wait_for_end();
   if (are_runs(operations)) {
@@ -94,8 +94,8 @@ void plan_impl_t::start() {
   size_t idle = 0;
   // Acquire pairs with the release in end_step.
   if (!left_.compare_exchange_strong(idle, n, std::memory_order_acquire)) {
-    throw std::logic_error(base::StrCat("lci: plan_start: plan \"", attr.name, "\" is running, ",
-                                        idle, " of its parts are not complete"));
+    rt::throw_logic_error("plan_start: plan \"", attr.name, "\" is running, ", idle,
+                          " of its parts are not complete");
   }
   failed_rank_.store(none, std::memory_order_relaxed);
   rounds_started_.fetch_add(1, std::memory_order_relaxed);
@@ -161,8 +161,7 @@ plan_t alloc_plan_x::operator()() const {
 void free_plan_x::operator()() const {
   plan_impl_t* const impl = &rt::checked_plan(*get_plan(), "free_plan");
   if (impl->is_running()) {
-    throw std::logic_error(
-        base::StrCat("lci: free_plan: plan \"", impl->attr.name, "\" is running"));
+    rt::throw_logic_error("free_plan: plan \"", impl->attr.name, "\" is running");
   }
   delete impl;
   *get_plan() = plan_t();

@@ -3,7 +3,6 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -12,6 +11,7 @@
 #include "lci/observe/call_site.h"
 #include "lci/runtime/check/buffer_sum.h"
 #include "lci/runtime/completion/signal.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci::rt {
 namespace {
@@ -117,9 +117,9 @@ pending_operation* checker::add(const posted_operation& posted) {
     made->sum = buffer_sum(posted.buffer, posted.size, options_.most_summed);
     const buffer_sum::difference found = made->sum.compare();
     if (found.what == buffer_sum::difference::kind::unmapped) {
-      throw std::invalid_argument(base::StrCat("lci: ", posted.call, ": local_buffer has ",
-                                               posted.size, " bytes, of which bytes ", found.begin,
-                                               " to ", found.end - 1, " are not mapped"));
+      throw_invalid_argument(posted.call, ": local_buffer has ", posted.size,
+                             " bytes, of which bytes ", found.begin, " to ", found.end - 1,
+                             " are not mapped");
     }
   }
   std::string overlap;

@@ -108,7 +108,7 @@ void broadcast_x::operator()() const {
   }
   call.begin({{}, get_root(), get_size()});
   if (get_algorithm() == broadcast_algorithm_t::none &&
-      call.is_shared(get_size(), coll::most_copied_in_area)) {
+      call.is_shared(get_size(), coll::most_copied_in_area, coll::fits_pieces(1))) {
     return call.run<coll::broadcast>(buffer, get_size(), get_root());
   }
   if (get_algorithm() == broadcast_algorithm_t::none &&

@@ -132,14 +132,15 @@ coll::ticket collective_call::host_ticket(uint64_t phase) const {
   return {&hosts()->memory().arena(), before_phases() + phase + 1, phase_hashes_[phase]};
 }
 
-bool collective_call::is_shared(size_t offered, size_t most_in_area) const {
+bool collective_call::is_shared(size_t offered, size_t most_in_area, bool fits_pieces) const {
   coll::arena* const meets = arena();
   if (meets == nullptr) return false;
   switch (meets->joined()) {
     case coll::arena::join_state::readable:
       return true;
     case coll::arena::join_state::mapped:
-      return offered <= most_in_area;
+      return offered <= most_in_area ||
+             (fits_pieces && offered <= runtime_.attr().coll_pipe_max_size);
     default:
       return false;
   }

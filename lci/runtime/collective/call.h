@@ -117,8 +117,9 @@ class collective_call {
   void leave_arena() { has_left_arena_ = true; }
 
   // Whether the operation can run in shared memory if each rank offers so many bytes, of which the
-  // operation offers up to `most_in_area` in the area. Depends on what is equal on all ranks alone.
-  bool is_shared(size_t offered, size_t most_in_area) const;
+  // operation offers up to `most_in_area` in the area, and more, if `fits_pieces`, in pieces.
+  // Depends on what is equal on all ranks alone.
+  bool is_shared(size_t offered, size_t most_in_area, bool fits_pieces = false) const;
 
   // Whether the ranks of each host can meet in their shared memory, as is_shared(), where the ranks
   // are on several hosts: then how they are; else null.
@@ -183,7 +184,7 @@ class collective_call {
                           coll::operation_kind kind);
   template <class Operation, class... Arguments>
   void run_as(const Arguments&... arguments) const {
-    const coll::ticket ticket{arena(), number_, hash_};
+    const coll::ticket ticket{arena(), number_, hash_, runtime_.attr().coll_pipe_max_size};
     if (comp_ == nullptr) {
       Operation operation(ticket, arguments...);
       run_blocking(&operation);

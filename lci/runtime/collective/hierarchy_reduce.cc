@@ -158,7 +158,7 @@ bool allreduce_by_leaders(collective_call* call, const coll::reduction& what,
   if (!leads) leaders = host_plan::first_or_root(hosts);
   const coll::block_layout::block own = parts.of(index);
   host_plan p(call, hosts, 2, own.size, leaders);
-  p.steps.meet<coll::reduce_scatter>(
+  p.steps.meet<coll::reduce_scatterv>(
       host_plan::up,
       coll::reduction{what.sendbuf, out + own.offset, own.size, what.item_size, what.op},
       own.offset, what.size);

@@ -206,7 +206,8 @@ void reduce_x::operator()() const {
   rt::check_buffer(get_sendbuf(), bytes, "reduce", "sendbuf");
   if (call.rank() == get_root()) rt::check_buffer(get_recvbuf(), bytes, "reduce", "recvbuf");
   call.begin({{}, get_root(), bytes, get_item_size()}, get_op());
-  if (bytes > 0 && call.is_shared(bytes, coll::most_combined_in_area)) {
+  if (bytes > 0 &&
+      call.is_shared(bytes, coll::most_combined_in_area, coll::fits_pieces(get_item_size()))) {
     return call.run<coll::reduce>(rt::reduction_of(*this, bytes), get_root());
   }
   if (rt::reduce_by_hosts(&call, rt::reduction_of(*this, bytes), get_root())) return;
@@ -245,7 +246,8 @@ void allreduce_x::operator()() const {
   call.begin({{}, -1, bytes, get_item_size()}, get_op());
   allreduce_algorithm_t algorithm = get_algorithm();
   if (algorithm == allreduce_algorithm_t::none && bytes > 0 &&
-      call.is_shared(bytes, coll::most_combined_in_area)) {
+      call.is_shared(bytes, coll::most_combined_in_area,
+                     coll::fits_pieces(get_item_size(), call.size() - 1))) {
     return call.run<coll::allreduce>(rt::reduction_of(*this, bytes));
   }
   if (algorithm == allreduce_algorithm_t::none &&
@@ -290,9 +292,9 @@ void reduce_scatter_x::operator()() const {
   call.begin({{}, -1, block, get_item_size()}, get_op());
   reduce_scatter_algorithm_t algorithm = get_algorithm();
   if (algorithm == reduce_scatter_algorithm_t::none && all > 0 &&
-      call.is_shared(all, coll::most_combined_in_area)) {
-    return call.run<coll::reduce_scatter>(rt::reduction_of(*this, block),
-                                          static_cast<size_t>(call.rank()) * block, all);
+      call.is_shared(all, coll::most_combined_in_area,
+                     coll::fits_pieces(get_item_size(), call.size() - 1))) {
+    return call.run<coll::reduce_scatter>(rt::reduction_of(*this, block));
   }
   if (algorithm == reduce_scatter_algorithm_t::none && call.by_hosts(0, 0) != nullptr &&
       rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, block),
@@ -329,7 +331,7 @@ void reduce_scatterv_x::operator()() const {
   rt::check_buffer(get_recvbuf(), own.size, call.name(), "recvbuf");
   call.begin({{}, -1, all, get_item_size(), coll::hash_of(sizes.data(), sizes.size())}, get_op());
   if (all > 0 && call.is_shared(all, coll::most_combined_in_area)) {
-    return call.run<coll::reduce_scatter>(rt::reduction_of(*this, own.size), own.offset, all);
+    return call.run<coll::reduce_scatterv>(rt::reduction_of(*this, own.size), own.offset, all);
   }
   if (rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, own.size), blocks)) return;
   const size_t others = static_cast<size_t>(call.size()) - 1;

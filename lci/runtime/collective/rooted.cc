@@ -132,7 +132,8 @@ void gather_x::operator()() const {
     recvbuf = rt::receive_buffer(&call, recvbuf, get_recvlayouts(), sizes, "recvlayouts");
   }
   call.begin({{}, get_root(), get_size()});
-  if (get_size() > 0 && call.is_shared(get_size(), coll::most_copied_in_area)) {
+  if (get_size() > 0 &&
+      call.is_shared(get_size(), coll::most_copied_in_area, coll::fits_pieces(1))) {
     return call.run<coll::gather>(sendbuf, recvbuf, get_size(), get_root());
   }
   if (rt::gather_by_hosts(&call, sendbuf, recvbuf, get_size(), get_root())) return;
@@ -159,7 +160,8 @@ void scatter_x::operator()() const {
   void* const recvbuf =
       rt::receive_buffer(&call, get_recvbuf(), get_recvlayout(), get_size(), "recvlayout");
   call.begin({{}, get_root(), get_size()});
-  if (get_size() > 0 && call.is_shared(all, coll::most_copied_in_area)) {
+  if (get_size() > 0 &&
+      call.is_shared(all, coll::most_copied_in_area, coll::fits_pieces(1, call.size() - 1))) {
     return call.run<coll::scatter>(sendbuf, recvbuf, get_size(), get_root());
   }
   if (rt::scatter_by_hosts(&call, sendbuf, recvbuf, get_size(), get_root())) return;

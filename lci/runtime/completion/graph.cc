@@ -1,10 +1,9 @@
 #include "lci/runtime/completion/graph.h"
 
-#include <stdexcept>
 #include <utility>
 
 #include "lci/base/log.h"
-#include "lci/base/strings.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci {
 
@@ -53,16 +52,14 @@ graph::node* graph::resolve(graph_node_t handle, const char* what) {
   if (handle == GRAPH_END) return &nodes_[1];
   node* given = static_cast<node*>(handle);
   if (given == nullptr || given->owner != this) {
-    throw std::invalid_argument(
-        base::StrCat("lci: graph_add_edge: ", what, " is not a node of this graph"));
+    throw_invalid_argument("graph_add_edge: ", what, " is not a node of this graph");
   }
   return given;
 }
 
 void graph::add_edge(graph_node_t src, graph_node_t dst, graph_edge_run_cb_t fn) {
   if (src == GRAPH_END || dst == GRAPH_START) {
-    throw std::invalid_argument(
-        "lci: graph_add_edge: nothing comes after GRAPH_END or before GRAPH_START");
+    throw_invalid_argument("graph_add_edge: nothing comes after GRAPH_END or before GRAPH_START");
   }
   node* from = resolve(src, "src");
   node* to = resolve(dst, "dst");
@@ -86,10 +83,10 @@ void graph::validate() {
     }
   }
   if (!ends) {
-    throw std::logic_error(base::StrCat(
-        "lci: graph_start: graph \"", attr.name,
+    throw_logic_error(
+        "graph_start: graph \"", attr.name,
         "\" can't come to its end: some node with an edge to GRAPH_END waits for one that no path "
-        "from GRAPH_START leads to, or for itself"));
+        "from GRAPH_START leads to, or for itself");
   }
   validated_ = true;
 }
@@ -97,9 +94,7 @@ void graph::validate() {
 // ---- running
 
 void graph::start() {
-  if (is_running()) {
-    throw std::logic_error(base::StrCat("lci: graph_start: graph \"", attr.name, "\" is running"));
-  }
+  if (is_running()) throw_logic_error("graph_start: graph \"", attr.name, "\" is running");
   if (!validated_) validate();
   for (node& each : nodes_) each.waits.store(each.before, std::memory_order_relaxed);
   result_ = status_t(errorcode_t::done);
@@ -185,14 +180,14 @@ void graph::leave() {
 
 void graph::mark_complete(graph_node_t handle, const status_t& status) {
   if (handle == nullptr || handle == GRAPH_START || handle == GRAPH_END) {
-    throw std::invalid_argument("lci: graph_node_mark_complete: this is no node of a function");
+    throw_invalid_argument("graph_node_mark_complete: this is no node of a function");
   }
   node* completed = static_cast<node*>(handle);
   graph* owner = completed->owner;
   // acq_rel: as for `waits`.
   if (!completed->open.exchange(false, std::memory_order_acq_rel)) {
-    throw std::logic_error(base::StrCat("lci: a node of graph \"", owner->attr.name,
-                                        "\" was completed that is not under way"));
+    throw_logic_error("a node of graph \"", owner->attr.name,
+                      "\" was completed that is not under way");
   }
   owner->begin(owner->deal_with(completed, status, nullptr));
   owner->leave();

@@ -1,9 +1,7 @@
 #include "lci/runtime/completion/impl.h"
 
-#include <stdexcept>
-
-#include "lci/base/strings.h"
 #include "lci/runtime/core/live.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci::rt {
 [[gnu::no_sanitize("vptr")]] void library_comp::end(void* memory, size_t alignment) {
@@ -24,8 +22,8 @@ void synchronizer::signal(status_t status) {
   const int ticket = tickets_.fetch_add(1, std::memory_order_acquire);
   if (ticket >= threshold_) {
     tickets_.fetch_sub(1, std::memory_order_relaxed);
-    throw std::logic_error(base::StrCat("lci: synchronizer \"", attr.name, "\" was signalled ",
-                                        ticket + 1, " times and waits for ", threshold_));
+    throw_logic_error("synchronizer \"", attr.name, "\" was signalled ", ticket + 1,
+                      " times and waits for ", threshold_);
   }
   statuses_[static_cast<size_t>(ticket)] = status;
   filled_.fetch_add(1, std::memory_order_release);  // S2: pairs with S3
@@ -54,10 +52,9 @@ fixed_completion_queue::fixed_completion_queue(const comp_attr_t& attributes)
 
 void fixed_completion_queue::signal(status_t status) {
   if (!queue_.try_push(status)) {
-    throw std::runtime_error(base::StrCat("lci: completion queue \"", attr.name, "\" of ",
-                                          attr.cq_default_length,
-                                          " statuses is full, and one was lost; pop more often, "
-                                          "make it longer, or use cq_type lcrq"));
+    throw_runtime_error("completion queue \"", attr.name, "\" of ", attr.cq_default_length,
+                        " statuses is full, and one was lost; pop more often, "
+                        "make it longer, or use cq_type lcrq");
   }
 }
 

@@ -6,6 +6,7 @@
 #include "lci/base/log.h"
 #include "lci/base/strings.h"
 #include "lci/runtime/core/rank_state.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci::rt {
 
@@ -112,10 +113,10 @@ void event_signal::report(int64_t value, const char* call) const {
     }
     throw std::runtime_error(what + "; the log of that rank or of this one says why");
   }
-  throw std::logic_error(base::StrCat(
-      "lci: ", call, ": ", describe(),
-      counter_.is_bad(value) ? "; some were meant for a later round, or for another signal"
-                             : "; a signal is reset when all have come"));
+  throw_logic_error(call, ": ", describe(),
+                    counter_.is_bad(value)
+                        ? "; some were meant for a later round, or for another signal"
+                        : "; a signal is reset when all have come");
 }
 
 }  // namespace lci::rt

@@ -5,9 +5,8 @@
 
 #include <deque>
 #include <mutex>
-#include <stdexcept>
 
-#include "lci/base/strings.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci::rt {
 namespace {
@@ -117,11 +116,10 @@ live_object::live_object() { live_list::of_process().add(this); }
 live_object::~live_object() { live_list::of_process().remove(this); }
 
 void live_object::refuse_inherited(const char* what) {
-  throw std::logic_error(
-      base::StrCat("lci: process ", ::getpid(), " is a child that process ",
-                   live_list::of_process().owner(), " made by fork(), and may not use the ", what,
-                   " of that process, whose messages it would take. Communicate in process ",
-                   live_list::of_process().owner(), ", or fork before LCI is initialized"));
+  throw_logic_error("process ", ::getpid(), " is a child that process ",
+                    live_list::of_process().owner(), " made by fork(), and may not use the ", what,
+                    " of that process, whose messages it would take. Communicate in process ",
+                    live_list::of_process().owner(), ", or fork before LCI is initialized");
 }
 
 }  // namespace lci::rt

@@ -1,12 +1,11 @@
 #include "lci/runtime/core/rank_state.h"
 
 #include <exception>
-#include <stdexcept>
 
 #include "lci/base/log.h"
-#include "lci/base/strings.h"
 #include "lci/observe/counting.h"
 #include "lci/runtime/core/counter_sums.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci {
 
@@ -42,7 +41,7 @@ void rank_state::mark_failed(int rank) {
 rcomp_t rank_state::reserve_rcomps(rcomp_t n) {
   const std::lock_guard<std::mutex> guard(rcomp_mutex_);
   if (n > ~rcomp_t{0} - next_rcomp_) {
-    throw std::invalid_argument(base::StrCat("lci: reserve_rcomps: ", n, " more than are left"));
+    throw_invalid_argument("reserve_rcomps: ", n, " more than are left");
   }
   const rcomp_t first = next_rcomp_;
   next_rcomp_ += n;
@@ -52,26 +51,25 @@ rcomp_t rank_state::reserve_rcomps(rcomp_t n) {
 void rank_state::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
   const std::lock_guard<std::mutex> guard(rcomp_mutex_);
   if (rcomp == 0 || rcomp >= next_rcomp_) {
-    throw std::invalid_argument(
-        base::StrCat("lci: rcomp ", rcomp, " was not given by register_rcomp or reserve_rcomps"));
+    throw_invalid_argument("rcomp ", rcomp, " was not given by register_rcomp or reserve_rcomps");
   }
   if (comp != nullptr && rcomps_.get(rcomp) != nullptr) {
-    throw std::logic_error(base::StrCat("lci: register_rcomp: ", rcomp, " is in use"));
+    throw_logic_error("register_rcomp: ", rcomp, " is in use");
   }
   rcomps_.set(rcomp, comp);
 }
 
 void rank_state::report_no_rcomp(rcomp_t rcomp, int sender) const {
-  throw std::runtime_error(base::StrCat(
-      "lci: rank ", rank(), " dropped a message of rank ", sender, " for remote completion ", rcomp,
-      ", which is not registered here; register it before a barrier and send after it"));
+  throw_runtime_error(
+      "rank ", rank(), " dropped a message of rank ", sender, " for remote completion ", rcomp,
+      ", which is not registered here; register it before a barrier and send after it");
 }
 
 // ---- signals ------------------------------------------------------------------------------------
 
 uint32_t rank_state::add_signal(event_signal* signal) {
   const uint32_t number = next_signal_.fetch_add(1, std::memory_order_relaxed);
-  if (number == 0) throw std::runtime_error("lci: alloc_signal: all numbers have been given");
+  if (number == 0) throw_runtime_error("alloc_signal: all numbers have been given");
   signals_.set(number, signal);
   signals_alive_.fetch_add(1, std::memory_order_acq_rel);
   return number;
@@ -83,9 +81,8 @@ void rank_state::remove_signal(uint32_t number) {
 }
 
 void rank_state::report_no_signal(uint32_t number, int sender) const {
-  throw std::runtime_error(base::StrCat("lci: rank ", rank(), " dropped an event of rank ", sender,
-                                        " for signal number ", number,
-                                        ", which has been freed, or never was"));
+  throw_runtime_error("rank ", rank(), " dropped an event of rank ", sender, " for signal number ",
+                      number, ", which has been freed, or never was");
 }
 
 // ---- memory -------------------------------------------------------------------------------------
@@ -101,8 +98,7 @@ void* rank_state::allocate_otherwise(size_t size, int sender) {
 }
 
 void rank_state::report_no_memory(size_t size, int sender) const {
-  throw std::runtime_error(
-      base::StrCat("lci: rank ", rank(), " has no memory for ", size, " bytes from rank ", sender));
+  throw_runtime_error("rank ", rank(), " has no memory for ", size, " bytes from rank ", sender);
 }
 
 }  // namespace rt

@@ -1,10 +1,10 @@
 #include "lci/runtime/core/start_failure.h"
 
 #include <optional>
-#include <stdexcept>
 
 #include "lci/api/types.hpp"
 #include "lci/base/strings.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci::rt {
 
@@ -20,7 +20,7 @@ void throw_start_failure(boot::bootstrap& boot, const std::string& what,
                               " in a step that all ranks take together: ", reason, ")"));
     }
   }
-  throw std::runtime_error(base::StrCat("lci: ", reason));
+  throw_runtime_error(reason);
 }
 
 int first_victim(boot::bootstrap& boot, int rank) {

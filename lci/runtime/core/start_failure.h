@@ -1,13 +1,12 @@
 #ifndef LCI_RUNTIME_CORE_START_FAILURE_H_
 #define LCI_RUNTIME_CORE_START_FAILURE_H_
 
-#include <stdexcept>
 #include <string>
 #include <utility>
 
 #include "lci/base/status.h"
-#include "lci/base/strings.h"
 #include "lci/boot/bootstrap.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci::rt {
 
@@ -26,9 +25,7 @@ int first_victim(boot::bootstrap& boot, int rank);
 // text, if it is wrong.
 template <class T>
 T checked_setting(base::StatusOr<T> found) {
-  if (!found.ok()) {
-    throw std::invalid_argument(base::StrCat("lci: ", found.status().message()));
-  }
+  if (!found.ok()) throw_invalid_argument(found.status().message());
   return *std::move(found);
 }
 

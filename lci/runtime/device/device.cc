@@ -1,12 +1,12 @@
 #include "lci/runtime/device/device.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <utility>
 
 #include "lci/base/strings.h"
 #include "lci/observe/clock.h"
 #include "lci/runtime/check/checker.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/traffic.h"
 
 namespace lci {
@@ -87,7 +87,7 @@ void device_impl_t::report_failure(const char* call, int rank, std::string_view 
   if (rank >= 0 && is_gone(rank)) {
     throw peer_failure_error(rank, base::StrCat("lci: ", call, ": rank ", rank, " is gone"));
   }
-  throw std::runtime_error(base::StrCat("lci: ", call, otherwise));
+  rt::throw_runtime_error(call, otherwise);
 }
 
 bool device_impl_t::idle() {
@@ -147,7 +147,7 @@ endpoint_impl_t* device_impl_t::alloc_endpoint(endpoint_attr_t attributes) {
 
 void device_impl_t::free_endpoint(endpoint_impl_t* endpoint) {
   if (endpoint == default_endpoint_.get()) {
-    throw std::logic_error("lci: free_endpoint: the default endpoint is freed with its device");
+    rt::throw_logic_error("free_endpoint: the default endpoint is freed with its device");
   }
   delete endpoint;
   extra_endpoints_.fetch_sub(1, std::memory_order_acq_rel);

@@ -3,7 +3,6 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <stdexcept>
 
 #include "lci/api/config.hpp"
 #include "lci/base/log.h"
@@ -21,11 +20,6 @@ namespace {
 
 // How many calls of progress() this thread is inside.
 thread_local int progress_depth = 0;
-
-struct depth_guard {
-  depth_guard() { ++progress_depth; }
-  ~depth_guard() { --progress_depth; }
-};
 
 // Completions taken per call: few enough that another thread soon gets its share, many enough that
 // the cost of polling is spread.
@@ -125,7 +119,7 @@ progress_result_t device_impl_t::progress() {
     }
     return moved ? error_t(errorcode_t::done) : result;
   }
-  const depth_guard guard;
+  const rt::progress_scope scope;
   const rt::imm_layout imm = state.imm();
   // An exception (a handler's, or a failed peer's) must not lose the completions behind it.
   std::exception_ptr failure;
@@ -156,12 +150,12 @@ progress_result_t device_impl_t::progress() {
 }
 
 [[gnu::noinline]] bool device_impl_t::advance_collectives() {
-  const depth_guard guard;
+  const rt::progress_scope scope;
   return state.events().advance_collectives();
 }
 
 [[gnu::noinline]] bool device_impl_t::drain_backlog() {
-  const depth_guard guard;
+  const rt::progress_scope scope;
   return backlog.drain(*this);
 }
 

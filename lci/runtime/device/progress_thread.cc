@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <ctime>
 #include <exception>
-#include <stdexcept>
 
 #include "lci/base/log.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/device/poll.h"
 
@@ -28,8 +28,8 @@ void count(std::atomic<uint64_t>* counted) {
 
 progress_thread::progress_thread(device_impl_t& device) : device_(device) {
   if (!sleeper_.open()) {
-    throw std::runtime_error(
-        "lci: a progress thread (attribute progress_thread) needs a descriptor, and the process "
+    throw_runtime_error(
+        "a progress thread (attribute progress_thread) needs a descriptor, and the process "
         "has none left; see ulimit -n");
   }
   descriptors_.push_back({sleeper_.descriptor(), POLLIN, 0});

@@ -5,11 +5,10 @@
 
 #include <cstddef>
 #include <exception>
-#include <stdexcept>
 
 #include "lci/base/backoff.h"
-#include "lci/base/strings.h"
 #include "lci/observe/waiting.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/device.h"
 #include "lci/runtime/device/poll.h"
 
@@ -19,8 +18,7 @@ namespace lci::rt {
 // itself.
 inline void check_may_wait(const observe::wait_info& what) {
   if (!inside_progress()) return;
-  throw std::logic_error(
-      base::StrCat("lci: ", what.call, " would have to wait inside a handler, which it may not"));
+  throw_logic_error(what.call, " would have to wait inside a handler, which it may not");
 }
 
 // Makes progress on `device` (null: somebody else does) until done(). Yields the processor now and

@@ -66,9 +66,7 @@ void group_impl_t::join(std::vector<int> ranks, const std::vector<introduction>&
   const auto is_here = [this, all](int rank) {
     return all == nullptr || all->host_of(rank) == all->host_of(runtime.rank());
   };
-  std::vector<int> near;  // the ranks of this host
-  std::vector<void*> blocks;
-  int index = 0;
+  rt::shared_memory::host_blocks near;  // the ranks of this host
   for (size_t i = 0; i < members_.ranks().size(); ++i) {
     const int rank = members_.ranks()[i];
     if (!is_here(rank)) continue;
@@ -78,33 +76,21 @@ void group_impl_t::join(std::vector<int> ranks, const std::vector<introduction>&
                   ? nullptr
                   : network.map_memory(rank, introductions[i].block, coll::arena::block_bytes());
     } else {
-      index = static_cast<int>(near.size());
+      near.index = static_cast<int>(near.ranks.size());
     }
     if (block == nullptr) return;
-    near.push_back(rank);
-    blocks.push_back(block);
+    near.ranks.push_back(rank);
+    near.blocks.push_back(block);
   }
-  if (near.size() == members_.ranks().size()) {
-    shared_memory_ = rt::shared_memory::make(*this, network, near, std::move(blocks));
-  } else {
-    host_memory_ = rt::shared_memory::make_of_host(runtime, this, network, near, index,
-                                                   std::move(blocks), rt::hierarchy::phases);
-  }
+  const bool is_whole = near.ranks.size() == members_.ranks().size();
+  (is_whole ? shared_memory_ : host_memory_) = rt::shared_memory::make(
+      runtime, this, network, std::move(near), is_whole ? 1 : rt::hierarchy::phases);
 }
 
 rt::hierarchy::report group_impl_t::report() const {
   const rt::hierarchy* const all = runtime.hierarchy();
   if (all == nullptr || host_memory_ == nullptr) return {};
-  const net::context& network = *runtime.default_net_context()->net;
-  bool reads_all = true;
-  for (const int rank : members_.ranks()) {
-    if (all->host_of(rank) == all->host_of(runtime.rank()) && !network.reads_memory(rank)) {
-      reads_all = false;
-    }
-  }
-  using state = coll::arena::join_state;
-  return {all->host_of(runtime.rank()),
-          static_cast<uint32_t>(reads_all ? state::readable : state::mapped)};
+  return {all->host_of(runtime.rank()), static_cast<uint32_t>(host_memory_->own_state())};
 }
 
 void group_impl_t::find_shared_memory(const std::vector<rt::hierarchy::report>& reports) {

@@ -75,33 +75,10 @@ std::unique_ptr<hierarchy> hierarchy::make(runtime_impl_t& runtime, boot::bootst
   // Equal on all ranks: a network joins hosts, and maps the memory of each, or it maps none.
   if (network.maps_memory() || !network.maps_memory_of(boot.rank())) return nullptr;
   const char* const failure = "the ranks of a host could not share memory";
-  void* own = nullptr;
-  const auto names =
-      net::exchange(boot, "collective-blocks", shared_memory::allocate_block(network, &own));
-  if (!names.ok()) throw_start_failure(boot, failure, names.status());
-  std::vector<int> ranks;
-  std::vector<void*> blocks;
-  int index = 0;
-  bool all_mapped = true;
-  bool reads_all = true;
-  for (int r = 0; r < boot.size(); ++r) {
-    if (!network.maps_memory_of(r)) continue;
-    if (r == boot.rank()) index = static_cast<int>(ranks.size());
-    void* const block =
-        r == boot.rank() ? own
-                         : shared_memory::map_block(network, r, (*names)[static_cast<size_t>(r)]);
-    ranks.push_back(r);
-    blocks.push_back(block);
-    all_mapped = all_mapped && block != nullptr;
-    reads_all = reads_all && network.reads_memory(r);
-  }
-  const auto state = !all_mapped ? coll::arena::join_state::failed
-                     : reads_all ? coll::arena::join_state::readable
-                                 : coll::arena::join_state::mapped;
-  auto memory = shared_memory::make_of_host(runtime, nullptr, network, ranks, index,
-                                            std::move(blocks), phases);
+  auto memory = shared_memory::make(runtime, nullptr, network,
+                                    shared_memory::exchange_blocks(boot, network, failure), phases);
   // From here on all ranks know what all of them can do.
-  const report told{ranks.front(), number_of(state)};
+  const report told{memory->arena().name_of(0), number_of(memory->own_state())};
   const auto all = net::exchange(boot, "collective-hosts", to_bytes(told));
   if (!all.ok()) throw_start_failure(boot, failure, all.status());
   std::vector<report> reports;

@@ -1,8 +1,6 @@
 #include "lci/runtime/instance/resolve.h"
 
-#include <stdexcept>
-
-#include "lci/base/strings.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/instance/runtime.h"
 
 namespace lci {
@@ -24,14 +22,14 @@ runtime_impl_t* global_runtime() { return global.load(std::memory_order_relaxed)
 
 void refuse_unusable(const live_object& object, const char* what) {
   object.check_process(what);
-  throw std::invalid_argument(base::StrCat("lci: the ", what, " has been freed"));
+  throw_invalid_argument("the ", what, " has been freed");
 }
 
 runtime_impl_t* resolve(runtime_t runtime) {
   runtime_impl_t* impl = runtime.is_empty() ? global_runtime() : runtime.p_impl;
   if (__builtin_expect(impl == nullptr, 0)) {
-    throw std::logic_error(
-        "lci: there is no global runtime (g_runtime_init), and the option runtime is not given");
+    throw_logic_error(
+        "there is no global runtime (g_runtime_init), and the option runtime is not given");
   }
   check_live(*impl, "runtime");
   return impl;
@@ -42,7 +40,7 @@ target resolve(runtime_t runtime, device_t device, endpoint_t endpoint) {
     check_live(*endpoint.p_impl, "endpoint");
     device_impl_t* owner = &endpoint.p_impl->device;
     if (!device.is_empty() && device.p_impl != owner) {
-      throw std::invalid_argument("lci: the endpoint belongs to another device");
+      throw_invalid_argument("the endpoint belongs to another device");
     }
     device = owner;
   }
@@ -50,14 +48,14 @@ target resolve(runtime_t runtime, device_t device, endpoint_t endpoint) {
     check_device(*device.p_impl);
     runtime_impl_t* owner = &device.p_impl->runtime;
     if (__builtin_expect(!runtime.is_empty() && runtime.p_impl != owner, 0)) {
-      throw std::invalid_argument("lci: the device belongs to another runtime");
+      throw_invalid_argument("the device belongs to another runtime");
     }
     return {owner, device.p_impl};
   }
   runtime_impl_t* impl = resolve(runtime);
   if (__builtin_expect(impl->default_device() == nullptr, 0)) {
-    throw std::logic_error(
-        "lci: the runtime has no default device (alloc_default_device), and the option device is "
+    throw_logic_error(
+        "the runtime has no default device (alloc_default_device), and the option device is "
         "not given");
   }
   return {impl, impl->default_device()};
@@ -70,14 +68,13 @@ Impl* given_or_default(const runtime_impl_t& runtime, Impl* given, Impl* otherwi
                        const char* what) {
   if (given == nullptr) {
     if (__builtin_expect(otherwise == nullptr, 0)) {
-      throw std::logic_error(
-          base::StrCat("lci: the runtime has no default ", what, ", and none is given"));
+      throw_logic_error("the runtime has no default ", what, ", and none is given");
     }
     return otherwise;
   }
   check_live(*given, what);
   if (__builtin_expect(&given->runtime != &runtime, 0)) {
-    throw std::invalid_argument(base::StrCat("lci: the ", what, " belongs to another runtime"));
+    throw_invalid_argument("the ", what, " belongs to another runtime");
   }
   return given;
 }
@@ -99,18 +96,15 @@ net_context_impl_t* resolve_context(runtime_t runtime, net_context_t context, co
   return given_or_default(*owner, context.p_impl, owner->default_net_context(), "net context");
 }
 
-void refuse_handle(const char* call, const char* why) {
-  throw std::invalid_argument(base::StrCat("lci: ", call, ": ", why));
-}
+void refuse_handle(const char* call, const char* why) { throw_invalid_argument(call, ": ", why); }
 
 void refuse_object(const char* call, const char* what, bool is_empty) {
-  throw std::invalid_argument(
-      base::StrCat("lci: ", call, ": the ", what, is_empty ? " is empty" : " has been freed"));
+  throw_invalid_argument(call, ": the ", what, is_empty ? " is empty" : " has been freed");
 }
 
 mr_impl_t* registered(const mr_t& mr, const char* call) {
   if (mr == MR_DEVICE || mr == MR_UNKNOWN) {
-    throw std::invalid_argument(base::StrCat("lci: ", call, ": this mr is of no registration"));
+    throw_invalid_argument(call, ": this mr is of no registration");
   }
   return checked_handle(mr, call);
 }

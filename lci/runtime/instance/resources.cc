@@ -1,5 +1,4 @@
 // What a runtime allocates, and takes back.
-#include <stdexcept>
 #include <utility>
 
 #include "lci/base/strings.h"
@@ -9,6 +8,7 @@
 #include "lci/observe/waiting.h"
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/core/start_failure.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/recording_network.h"
 #include "lci/runtime/device/traffic.h"
 #include "lci/runtime/device/wait.h"
@@ -36,9 +36,7 @@ void runtime_impl_t::gather() {
                                               }
                                               return base::OkStatus();
                                             });
-  if (!met.ok()) {
-    rt::throw_start_failure(*boot_, "the ranks could not meet to make something", met);
-  }
+  if (!met.ok()) rt::throw_start_failure(*boot_, "the ranks could not meet to make something", met);
 }
 
 net_context_impl_t* runtime_impl_t::alloc_net_context(const net_context_attr_t& attributes) {
@@ -50,12 +48,12 @@ net_context_impl_t* runtime_impl_t::alloc_net_context(const net_context_attr_t& 
 
 void runtime_impl_t::free_net_context(net_context_impl_t* context) {
   if (context == default_net_context_.get()) {
-    throw std::logic_error("lci: free_net_context: the default one is freed with its runtime");
+    rt::throw_logic_error("free_net_context: the default one is freed with its runtime");
   }
   const int users = context->users.load(std::memory_order_acquire);
   if (users != 0) {
-    throw std::logic_error(base::StrCat("lci: free_net_context: ", users,
-                                        " devices or memory regions of it have not been freed"));
+    rt::throw_logic_error("free_net_context: ", users,
+                          " devices or memory regions of it have not been freed");
   }
   packet_pool_->forget(*context);
   delete context;
@@ -70,15 +68,14 @@ std::unique_ptr<device_impl_t> runtime_impl_t::make_device(net_context_impl_t& c
       net::sum_queues(attributes.net_max_sends, attributes.net_max_recvs, attributes.net_max_cqes,
                       attributes.net_send_reserved_pct));
   if (attributes.signal_level < -1 || attributes.signal_level > 4) {
-    throw std::invalid_argument(base::StrCat("lci: attribute signal_level is ",
-                                             attributes.signal_level, ", not 0 to 4, or -1"));
+    rt::throw_invalid_argument("attribute signal_level is ", attributes.signal_level,
+                               ", not 0 to 4, or -1");
   }
   // All bits below the highest one.
   if (attributes.am_poll_mask < -1 || (static_cast<uint32_t>(attributes.am_poll_mask) &
                                        (static_cast<uint32_t>(attributes.am_poll_mask) + 1)) != 0) {
-    throw std::invalid_argument(base::StrCat("lci: attribute am_poll_mask is ",
-                                             attributes.am_poll_mask,
-                                             ", not 2^n - 1 (0, 1, 3, 7, ...), or -1"));
+    rt::throw_invalid_argument("attribute am_poll_mask is ", attributes.am_poll_mask,
+                               ", not 2^n - 1 (0, 1, 3, 7, ...), or -1");
   }
   effect_reports_.check(attributes);
   attributes.uid = context.next_uid.fetch_add(1, std::memory_order_relaxed);
@@ -130,16 +127,16 @@ device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,
 
 void runtime_impl_t::free_device(device_impl_t* device) {
   if (device == default_device_.get()) {
-    throw std::logic_error("lci: free_device: the default device is freed with its runtime");
+    rt::throw_logic_error("free_device: the default device is freed with its runtime");
   }
   if (device->extra_endpoints() != 0) {
-    throw std::logic_error(base::StrCat("lci: free_device: ", device->extra_endpoints(),
-                                        " endpoints of it have not been freed"));
+    rt::throw_logic_error("free_device: ", device->extra_endpoints(),
+                          " endpoints of it have not been freed");
   }
   if (checks() != nullptr) checks()->report_end_of_device(device);
   if (!device->idle()) {
-    throw std::logic_error(base::StrCat("lci: free_device: operations are under way on device ",
-                                        device->attr.uid, "; call wait_drained first"));
+    rt::throw_logic_error("free_device: operations are under way on device ", device->attr.uid,
+                          "; call wait_drained first");
   }
   // What peers have only to take, as a barrier's last message, is nobody's mistake.
   rt::wait_until(device, {"free_device"}, [device] { return device->drained(); });
@@ -151,8 +148,8 @@ mr_impl_t* runtime_impl_t::register_memory(net_context_impl_t& context, void* ad
                                            const mr_attr_t& attributes) {
   auto registered = context.net->register_memory(address, size);
   if (!registered.ok()) {
-    throw std::runtime_error(base::StrCat("lci: register_memory: ", size, " bytes on rank ", rank(),
-                                          ": ", registered.status().ToString()));
+    rt::throw_runtime_error("register_memory: ", size, " bytes on rank ", rank(), ": ",
+                            registered.status().ToString());
   }
   auto made = std::make_unique<mr_impl_t>(context, attributes, address, size, *registered, false);
   context.registrations.add(*registered, address, size);
@@ -166,8 +163,8 @@ mr_impl_t* runtime_impl_t::alloc_memory(net_context_impl_t& context, size_t size
                                         const mr_attr_t& attributes) {
   const auto made = context.net->allocate_memory(size);
   if (!made.ok()) {
-    throw std::runtime_error(base::StrCat("lci: alloc_mr: ", size, " bytes on rank ", rank(), ": ",
-                                          made.status().ToString()));
+    rt::throw_runtime_error("alloc_mr: ", size, " bytes on rank ", rank(), ": ",
+                            made.status().ToString());
   }
   std::unique_ptr<mr_impl_t> mr;
   try {
@@ -211,16 +208,13 @@ packet_pool_impl_t* runtime_impl_t::alloc_packet_pool(const packet_pool_attr_t& 
 
 void runtime_impl_t::free_packet_pool(packet_pool_impl_t* pool) {
   if (pool == packet_pool_.get()) {
-    throw std::logic_error("lci: free_packet_pool: the default one is freed with its runtime");
+    rt::throw_logic_error("free_packet_pool: the default one is freed with its runtime");
   }
   const int devices = pool->devices.load(std::memory_order_acquire);
-  if (devices != 0) {
-    throw std::logic_error(
-        base::StrCat("lci: free_packet_pool: ", devices, " devices still use it"));
-  }
+  if (devices != 0) rt::throw_logic_error("free_packet_pool: ", devices, " devices still use it");
   if (const size_t out = pool->in_use(); out != 0) {
-    throw std::logic_error(base::StrCat("lci: free_packet_pool: ", out,
-                                        " packets of it have not been given back (put_upacket)"));
+    rt::throw_logic_error("free_packet_pool: ", out,
+                          " packets of it have not been given back (put_upacket)");
   }
   delete pool;
   packet_pools_.fetch_sub(1, std::memory_order_acq_rel);
@@ -245,11 +239,10 @@ matching_engine_impl_t* runtime_impl_t::alloc_matching_engine(
 void runtime_impl_t::free_matching_engine(matching_engine_impl_t* engine) {
   if (engine == default_engine_.get() || engine == collective_engine_.get() ||
       engine == address_engine_.get()) {
-    throw std::logic_error("lci: free_matching_engine: the default one is freed with its runtime");
+    rt::throw_logic_error("free_matching_engine: the default one is freed with its runtime");
   }
   if (const size_t waiting = engine->waiting(); waiting != 0) {
-    throw std::logic_error(
-        base::StrCat("lci: free_matching_engine: ", waiting, " sends or receives wait in it"));
+    rt::throw_logic_error("free_matching_engine: ", waiting, " sends or receives wait in it");
   }
   engines_.remove(engine);
   delete engine;

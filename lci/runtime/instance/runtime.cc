@@ -1,7 +1,6 @@
 #include "lci/runtime/instance/runtime.h"
 
 #include <algorithm>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -15,6 +14,7 @@
 #include "lci/runtime/completion/recorded.h"
 #include "lci/runtime/core/common_settings.h"
 #include "lci/runtime/core/start_failure.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/instance/group.h"
 
 namespace lci {
@@ -61,6 +61,7 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   ours.attribute("imm_nbits_rcomp", base::StrCat(attr.imm_nbits_rcomp));
   ours.attribute("imm_nbits_signal_part", base::StrCat(attr.imm_nbits_signal_part));
   ours.attribute("nrails", base::StrCat(attr.nrails));
+  ours.attribute("coll_pipe_max_size", base::StrCat(attr.coll_pipe_max_size));
   ours.attribute("coll_hosts_max_size", base::StrCat(attr.coll_hosts_max_size));
   ours.attribute("coll_host_leaders", base::StrCat(attr.coll_host_leaders));
   ours.attribute("alloc_default_device", base::StrCat(attr.alloc_default_device));
@@ -76,9 +77,7 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   }
   auto hosts = ours.meet(boot, "settings", own);
   if (hosts.ok()) return *std::move(hosts);
-  if (base::IsInvalidArgument(own)) {
-    throw std::invalid_argument(base::StrCat("lci: ", hosts.status().message()));
-  }
+  if (base::IsInvalidArgument(own)) rt::throw_invalid_argument(hosts.status().message());
   rt::throw_start_failure(boot, "", hosts.status());
 }
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +13,7 @@
 #include "lci/observe/clock.h"
 #include "lci/runtime/completion/impl.h"
 #include "lci/runtime/core/start_failure.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/instance/group.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -34,22 +34,36 @@ coll::arena::reader reader_of(net::context& network, const std::vector<int>& ran
 
 }  // namespace
 
-std::string shared_memory::allocate_block(net::context& network, void** own) {
-  const auto made = network.allocate_memory(coll::arena::block_bytes());
-  if (!made.ok()) {
-    LCI_LOG(warn, "collective operations go without shared memory: ", made.status().ToString());
-    return "";
+shared_memory::host_blocks shared_memory::exchange_blocks(boot::bootstrap& boot,
+                                                          net::context& network,
+                                                          const char* failure) {
+  net::remote_region name;
+  std::string told;  // the bytes of the name of this rank's block, or none
+  const auto own = network.allocate_memory(coll::arena::block_bytes());
+  if (own.ok()) {
+    name = network.remote_key(own->region);
+    told.assign(reinterpret_cast<const char*>(&name), sizeof(name));
+  } else {
+    LCI_LOG(warn, "collective operations go without shared memory: ", own.status().ToString());
   }
-  *own = made->address;
-  const net::remote_region name = network.remote_key(made->region);
-  return {reinterpret_cast<const char*>(&name), sizeof(name)};
-}
-
-void* shared_memory::map_block(net::context& network, int rank, const std::string& name) {
-  net::remote_region region;
-  if (name.size() != sizeof(region)) return nullptr;
-  std::memcpy(&region, name.data(), sizeof(region));
-  return network.map_memory(rank, region, coll::arena::block_bytes());
+  const auto names = net::exchange(boot, "collective-blocks", told);
+  if (!names.ok()) throw_start_failure(boot, failure, names.status());
+  host_blocks found;
+  for (int r = 0; r < boot.size(); ++r) {
+    if (!network.maps_memory_of(r)) continue;
+    const std::string& bytes = (*names)[static_cast<size_t>(r)];
+    void* block = nullptr;
+    if (r == boot.rank()) {
+      found.index = static_cast<int>(found.ranks.size());
+      if (own.ok()) block = own->address;
+    } else if (bytes.size() == sizeof(name)) {
+      std::memcpy(&name, bytes.data(), sizeof(name));
+      block = network.map_memory(r, name, coll::arena::block_bytes());
+    }
+    found.ranks.push_back(r);
+    found.blocks.push_back(block);
+  }
+  return found;
 }
 
 bool shared_memory::may_end_at_once(const comp_impl_t& comp) {
@@ -63,51 +77,30 @@ std::unique_ptr<shared_memory> shared_memory::make(runtime_impl_t& runtime, boot
                                                    net::context& network) {
   if (!network.maps_memory()) return nullptr;
   const char* const failure = "the ranks could not share memory for collective operations";
-  void* own = nullptr;
-  const auto names = net::exchange(boot, "collective-blocks", allocate_block(network, &own));
-  if (!names.ok()) throw_start_failure(boot, failure, names.status());
-  std::vector<void*> blocks;
-  bool reads_all = true;
-  for (int r = 0; r < boot.size(); ++r) {
-    void* const block = map_block(network, r, (*names)[static_cast<size_t>(r)]);
-    blocks.push_back(r == boot.rank() ? own : block);
-    reads_all = reads_all && network.reads_memory(r);
-  }
-  coll::arena::reader read;
-  if (reads_all) {
-    read = [&network](int rank, void* to, uint64_t from, size_t size) {
-      return network.read_memory(rank, to, from, size);
-    };
-  }
-  auto arena = std::make_unique<coll::arena>(boot.rank(), std::move(blocks), std::move(read));
+  auto made = make(runtime, nullptr, network, exchange_blocks(boot, network, failure), 1);
   // From here on all ranks know what all of them can do.
   const base::Status all = net::agree(boot, "collective-arenas", base::OkStatus());
   if (!all.ok()) throw_start_failure(boot, failure, all);
-  return std::unique_ptr<shared_memory>(new shared_memory(runtime, nullptr, std::move(arena)));
+  return made;
 }
 
-std::unique_ptr<shared_memory> shared_memory::make(const group_impl_t& group, net::context& network,
-                                                   const std::vector<int>& ranks,
-                                                   std::vector<void*> blocks) {
-  auto arena = std::make_unique<coll::arena>(group.place(), std::move(blocks),
-                                             reader_of(network, ranks), ranks);
-  return std::unique_ptr<shared_memory>(new shared_memory(group.runtime, &group, std::move(arena)));
-}
-
-std::unique_ptr<shared_memory> shared_memory::make_of_host(runtime_impl_t& runtime,
-                                                           const group_impl_t* group,
-                                                           net::context& network,
-                                                           const std::vector<int>& ranks, int index,
-                                                           std::vector<void*> blocks,
-                                                           uint64_t numbers_per_call) {
-  auto arena = std::make_unique<coll::arena>(index, std::move(blocks), reader_of(network, ranks),
-                                             ranks, numbers_per_call);
-  return std::unique_ptr<shared_memory>(new shared_memory(runtime, group, std::move(arena)));
+std::unique_ptr<shared_memory> shared_memory::make(runtime_impl_t& runtime,
+                                                   const group_impl_t* group, net::context& network,
+                                                   host_blocks here, uint64_t numbers_per_call) {
+  return std::unique_ptr<shared_memory>(
+      new shared_memory(runtime, group, network, std::move(here), numbers_per_call));
 }
 
 shared_memory::shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
-                             std::unique_ptr<coll::arena> arena)
-    : runtime_(runtime), group_(group), arena_(std::move(arena)) {}
+                             net::context& network, host_blocks here, uint64_t numbers_per_call)
+    : runtime_(runtime), group_(group) {
+  using state = coll::arena::join_state;
+  coll::arena::reader read = reader_of(network, here.ranks);
+  const bool all_mapped = std::count(here.blocks.begin(), here.blocks.end(), nullptr) == 0;
+  own_state_ = !all_mapped ? state::failed : read ? state::readable : state::mapped;
+  arena_ = std::make_unique<coll::arena>(here.index, std::move(here.blocks), std::move(read),
+                                         std::move(here.ranks), numbers_per_call);
+}
 
 int shared_memory::first_failed() const {
   return group_ == nullptr ? runtime_.first_failed() : group_->first_failed();
@@ -180,7 +173,7 @@ bool shared_memory::start_step(const operation_maker& make, const coll::ticket& 
   release(started);
   if (is_done) return true;
   if (failure != nullptr && *failure != nullptr) std::rethrow_exception(*failure);
-  throw std::runtime_error(base::StrCat("lci: ", call, " failed on rank ", runtime_.rank()));
+  throw_runtime_error(call, " failed on rank ", runtime_.rank());
 }
 
 void shared_memory::start(pending* each, bool may_end_at_once) {

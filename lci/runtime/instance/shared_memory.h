@@ -34,35 +34,35 @@ namespace rt {
 // Thread safety: every member by any thread at any time, construction and destruction excepted.
 class shared_memory {
  public:
-  // Collective. Null if the ranks of this network cannot map each other's memory. Throws
-  // std::runtime_error. Makes no progress: what other ranks may have sent already is for completion
-  // objects that this rank has not registered yet.
+  // Of all ranks. Collective. Null if the ranks of this network cannot map each other's memory.
+  // Throws std::runtime_error. Makes no progress: what other ranks may have sent already is for
+  // completion objects that this rank has not registered yet.
   static std::unique_ptr<shared_memory> make(runtime_impl_t& runtime, boot::bootstrap& boot,
                                              net::context& network);
-  // Of the ranks of this host, where the others of the runtime, or of `group`, which may be null,
-  // are on other hosts. `ranks`: those of this host, as the runtime counts them; `index`: of this
-  // rank among them; `blocks`: theirs, mapped here, or null. Local. Each call of the program takes
-  // `numbers_per_call` operations.
-  static std::unique_ptr<shared_memory> make_of_host(runtime_impl_t& runtime,
-                                                     const group_impl_t* group,
-                                                     net::context& network,
-                                                     const std::vector<int>& ranks, int index,
-                                                     std::vector<void*> blocks,
-                                                     uint64_t numbers_per_call);
-  // Of a group whose ranks all have a block, mapped here; `ranks`: its ranks in the runtime.
-  static std::unique_ptr<shared_memory> make(const group_impl_t& group, net::context& network,
-                                             const std::vector<int>& ranks,
-                                             std::vector<void*> blocks);
+
+  // The ranks of a host that meet, and their blocks.
+  struct host_blocks {
+    std::vector<int> ranks;     // as the runtime counts them
+    int index = 0;              // of this rank among them
+    std::vector<void*> blocks;  // mapped here; null: not
+  };
+  // Of `here`, which are all ranks of the runtime or of `group`, which may be null, or those of
+  // them that are on this host. Local. Each call of the program takes `numbers_per_call`
+  // operations.
+  static std::unique_ptr<shared_memory> make(runtime_impl_t& runtime, const group_impl_t* group,
+                                             net::context& network, host_blocks here,
+                                             uint64_t numbers_per_call);
   // What is still under way ends with `fatal`.
   ~shared_memory();
 
-  // Allocates the block of this rank; *own stays as it is where there is no memory. Returns the name
-  // of the block for other ranks: the bytes of its net::remote_region, or none.
-  static std::string allocate_block(net::context& network, void** own);
-  // The block of another rank, by its name; null: it is not mapped here.
-  static void* map_block(net::context& network, int rank, const std::string& name);
+  // Collective. A new block of each rank whose memory this rank can map. Throws
+  // std::runtime_error, with the text `failure`.
+  static host_blocks exchange_blocks(boot::bootstrap& boot, net::context& network,
+                                     const char* failure);
 
   coll::arena& arena() { return *arena_; }
+  // What this rank can do in the blocks.
+  coll::arena::join_state own_state() const { return own_state_; }
   // A rank whose loss ends the operations; -1: none.
   int first_failed() const;
 
@@ -88,7 +88,7 @@ class shared_memory {
 
   // Memory for an operation of any kind.
   struct room {
-    alignas(std::max_align_t) unsigned char bytes[192];
+    alignas(std::max_align_t) unsigned char bytes[224];
   };
 
   // The same of an operation that is made for it. Allocates nothing once as many operations have
@@ -139,8 +139,8 @@ class shared_memory {
     return made;
   }
 
-  shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
-                std::unique_ptr<coll::arena> arena);
+  shared_memory(runtime_impl_t& runtime, const group_impl_t* group, net::context& network,
+                host_blocks here, uint64_t numbers_per_call);
   // Whether it is over; then it has a result.
   bool advance(pending* each);
   void keep(pending* each);
@@ -150,7 +150,8 @@ class shared_memory {
 
   runtime_impl_t& runtime_;
   const group_impl_t* const group_;  // null: of all ranks
-  const std::unique_ptr<coll::arena> arena_;
+  coll::arena::join_state own_state_ = coll::arena::join_state::unknown;
+  std::unique_ptr<coll::arena> arena_;
   ds::object_pool<pooled> pool_;
   std::atomic<size_t> pending_count_{0};
   std::mutex mutex_;

@@ -2,14 +2,14 @@
 
 #include <stdexcept>
 
-#include "lci/base/strings.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci::rt {
 
 void engine_registry::add(matching_engine_impl_t* engine) {
   const std::lock_guard<std::mutex> guard(mutex_);
   if (next_ + groups_made_ > first_of_group) {
-    throw std::runtime_error("lci: alloc_matching_engine: 65535 have been made");
+    throw_runtime_error("alloc_matching_engine: 65535 have been made");
   }
   engine->id = next_++;
   engines_.set(engine->id, engine);
@@ -51,9 +51,9 @@ void engine_registry::join_group(matching_engine_impl_t* engine, const rank_grou
   matching_engine_impl_t* const engine =
       id <= first_of_group ? of_group_.get(first_of_group - id) : nullptr;
   if (engine != nullptr) return engine;
-  throw std::runtime_error(base::StrCat(
-      "lci: rank ", state_.rank(), " dropped a message of rank ", sender, " for matching engine ",
-      id, ", which it does not have; allocate it before a barrier and send after it"));
+  throw_runtime_error("rank ", state_.rank(), " dropped a message of rank ", sender,
+                      " for matching engine ", id,
+                      ", which it does not have; allocate it before a barrier and send after it");
 }
 
 template <class Visit>

@@ -2,12 +2,11 @@
 #include "lci/api/atomic.hpp"
 
 #include <iterator>
-#include <memory>
-#include <stdexcept>
 
 #include "lci/base/strings.h"
 #include "lci/runtime/completion/impl.h"
 #include "lci/runtime/core/rmr.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/device/wait.h"
 #include "lci/runtime/instance/resolve.h"
 #include "lci/runtime/instance/runtime.h"
@@ -28,7 +27,7 @@ const char* name_of(atomic_form_t form) {
 template <class... Parts>
 [[noreturn, gnu::noinline, gnu::cold]] void refuse(const atomic_args_t& args,
                                                    const Parts&... parts) {
-  throw std::invalid_argument(base::StrCat("lci: ", name_of(args.form), ": ", parts...));
+  throw_invalid_argument(name_of(args.form), ": ", parts...);
 }
 
 bool names_comp(const atomic_args_t& args) {
@@ -87,32 +86,15 @@ error_t start(device_impl_t& device, const operation& started, const atomic_requ
 // The same for a caller that waits until the operation is over, or that answers retry if may_retry.
 error_t start_and_wait(device_impl_t& device, operation started, const atomic_request& request,
                        const atomic_args_t& args, bool may_retry) {
-  flag over;
-  // Inside a handler the operation outlives this call if it does not end at once.
-  std::unique_ptr<nobody> left_alone;
-  if (inside_progress()) left_alone = std::make_unique<nobody>();
-  started.comp = left_alone == nullptr ? static_cast<comp_impl_t*>(&over) : left_alone.get();
-  error_t result = start(device, started, request, args, /*may_wait=*/false);
   observe::wait_info what = {name_of(args.form), started.rank};
   what.size = started.size;
-  if (result.is_retry()) {
-    if (may_retry) return result;
-    wait_until(&device, what, [&] {
-      result = start(device, started, request, args, /*may_wait=*/false);
-      return !result.is_retry();
-    });
-  }
-  if (result.is_done()) return result;
-  if (left_alone != nullptr) {
-    static_cast<void>(left_alone.release());
-    throw std::logic_error(base::StrCat("lci: ", name_of(args.form),
-                                        " would have to wait inside a handler, which it may not; "
-                                        "it has begun, and its buffer is in use until it ends: "
-                                        "give it a completion object"));
-  }
-  wait_out(device, what, [&] { return over.is_set(); });
-  if (over.status().error.errorcode == errorcode_t::fatal) report_failure(device, args);
-  return errorcode_t::done;
+  status_t status;
+  const error_t result = run_and_wait(
+      device, &started, what, may_retry,
+      [&] { return start(device, started, request, args, /*may_wait=*/false); },
+      [&] { return name_of(args.form); }, &status);
+  if (result.errorcode == errorcode_t::fatal) report_failure(device, args);
+  return result;
 }
 
 }  // namespace

@@ -1,8 +1,5 @@
 #include "lci/runtime/post/start.h"
 
-#include <memory>
-#include <stdexcept>
-
 #include "lci/base/strings.h"
 #include "lci/runtime/completion/impl.h"
 #include "lci/runtime/core/rmr.h"
@@ -52,39 +49,20 @@ error_t start(device_impl_t& device, transfer kind, operation& started, const po
 
 error_t start_and_wait(device_impl_t& device, transfer kind, operation& started,
                        const post_args_t& args, bool may_retry, status_t* status) {
-  flag over;
-  // Inside a handler the operation outlives this call if it does not end at once.
-  std::unique_ptr<nobody> left_alone;
-  if (inside_progress()) left_alone = std::make_unique<nobody>();
-  started.comp = left_alone == nullptr ? static_cast<comp_impl_t*>(&over) : left_alone.get();
-  error_t result = start(device, kind, started, args, false, status);
   observe::wait_info what = {name_of(args.form), started.rank};
   what.of_message = kind != transfer::put && kind != transfer::get;
   what.tag = started.tag;
   what.size = started.size;
-  if (result.is_retry()) {
-    if (may_retry) return result;
-    wait_until(&device, what, [&] {
-      result = start(device, kind, started, args, false, status);
-      return !result.is_retry();
-    });
-  }
-  if (result.is_done()) return result;
-  if (left_alone != nullptr) {
-    static_cast<void>(left_alone.release());
-    throw std::logic_error(base::StrCat("lci: ", name_of(args.form), " of ", started.size,
-                                        " bytes would have to wait inside a handler, which it may "
-                                        "not; it has begun, and its buffer "
-                                        "is in use until it ends: give it a completion object"));
-  }
-  wait_out(device, what, [&] { return over.is_set(); });
-  *status = over.status();
-  if (status->error.errorcode == errorcode_t::fatal) {
+  const error_t result = run_and_wait(
+      device, &started, what, may_retry,
+      [&] { return start(device, kind, started, args, /*may_wait=*/false, status); },
+      [&] { return base::StrCat(name_of(args.form), " of ", started.size, " bytes"); }, status);
+  if (result.errorcode == errorcode_t::fatal) {
     device.report_failure(name_of(args.form), started.rank,
                           base::StrCat(" of ", started.size, " bytes failed; the log of rank ",
                                        started.rank, " or of this one says why"));
   }
-  return errorcode_t::done;
+  return result;
 }
 
 }  // namespace lci::rt

@@ -1,10 +1,8 @@
 #ifndef LCI_RUNTIME_POST_TRANSFER_H_
 #define LCI_RUNTIME_POST_TRANSFER_H_
 
-#include <stdexcept>
-
 #include "lci/api/comm.hpp"
-#include "lci/base/strings.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci::rt {
 
@@ -21,7 +19,7 @@ const char* name_of(post_form_t form);
 // Throws std::invalid_argument. Off the fast path.
 template <class... Parts>
 [[noreturn, gnu::noinline, gnu::cold]] void refuse(const post_args_t& args, const Parts&... parts) {
-  throw std::invalid_argument(base::StrCat("lci: ", name_of(args.form), ": ", parts...));
+  throw_invalid_argument(name_of(args.form), ": ", parts...);
 }
 [[noreturn, gnu::noinline, gnu::cold]] void refuse_meaningless(const post_args_t& args);
 

@@ -12,15 +12,10 @@ namespace {
 // Completions taken from the network at a time.
 constexpr size_t batch_size = 16;
 
-net_opcode_t opcode_of(net::op_kind kind) {
-  switch (kind) {
-    case net::op_kind::send:
-      return net_opcode_t::SEND;
-    case net::op_kind::get:
-      return net_opcode_t::READ;
-    default:
-      return net_opcode_t::WRITE;
-  }
+net_opcode_t opcode_of(net::completion_kind kind) {
+  return kind == net::completion_kind::send  ? net_opcode_t::SEND
+         : kind == net::completion_kind::get ? net_opcode_t::READ
+                                             : net_opcode_t::WRITE;
 }
 
 }  // namespace
@@ -39,7 +34,7 @@ error_t raw_network::post(net::op op, packet* copy) {
   if (result.is_posted()) return errorcode_t::done;
   if (result.is_done() && copy == nullptr) {
     net_status_t status;
-    status.opcode = opcode_of(op.kind);
+    status.opcode = opcode_of(net::make_completion(op.kind, op.rank, nullptr, false).kind);
     status.rank = op.rank;
     status.length = op.size;
     status.user_context = state->user_context;
@@ -92,16 +87,11 @@ bool raw_network::describe(const net::completion& completion, net_status_t* out)
     case net::completion_kind::peer_failed:
       return true;  // ERROR, of that rank
     case net::completion_kind::send:
-      out->opcode = net_opcode_t::SEND;
-      break;
     case net::completion_kind::put:
-      out->opcode = net_opcode_t::WRITE;
-      break;
     case net::completion_kind::get:
-      out->opcode = net_opcode_t::READ;
       break;
   }
-  if (completion.failed) out->opcode = net_opcode_t::ERROR;
+  out->opcode = completion.failed ? net_opcode_t::ERROR : opcode_of(completion.kind);
   auto* state = static_cast<operation*>(completion.context);
   const operation over = *state;
   end(state);

@@ -1,10 +1,8 @@
 #include "lci/runtime/protocol/rendezvous.h"
 
-#include <stdexcept>
-
 #include "lci/base/log.h"
-#include "lci/base/strings.h"
 #include "lci/observe/subject.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/protocol/control.h"
 #include "lci/runtime/protocol/host.h"
 
@@ -52,9 +50,8 @@ error_t rendezvous::start(const operation& outgoing, bool may_wait) {
     auto registered = host_.register_for_use(outgoing.buffer, outgoing.size);
     if (!registered.ok()) {
       outgoing_pool_.recycle(state);
-      throw std::runtime_error(base::StrCat("lci: can't register the send buffer of ",
-                                            outgoing.size,
-                                            " bytes: ", registered.status().ToString()));
+      throw_runtime_error("can't register the send buffer of ", outgoing.size,
+                          " bytes: ", registered.status().ToString());
     }
     state->use = *registered;
     state->whole.local = state->use.local;
@@ -204,9 +201,8 @@ void rendezvous::accept(const announcement& announced, const operation& incoming
       } else {
         incoming.signal(errorcode_t::fatal);
       }
-      throw std::runtime_error(base::StrCat("lci: can't register the buffer for ", incoming.size,
-                                            " bytes from rank ", announced.rank, ": ",
-                                            registered.status().ToString()));
+      throw_runtime_error("can't register the buffer for ", incoming.size, " bytes from rank ",
+                          announced.rank, ": ", registered.status().ToString());
     }
     state->use = *registered;
   }

@@ -1,9 +1,7 @@
 #include "lci/runtime/protocol/rma.h"
 
-#include <stdexcept>
-
-#include "lci/base/strings.h"
 #include "lci/runtime/completion/signal.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/protocol/control.h"
 #include "lci/runtime/protocol/host.h"
 
@@ -97,9 +95,8 @@ error_t rma::start(operation& started, bool may_wait, const remote_signal& signa
     auto registered = host_.register_for_use(started.buffer, started.size);
     if (!registered.ok()) {
       states_.recycle(made);
-      throw std::runtime_error(base::StrCat("lci: can't register the local buffer of ",
-                                            started.size,
-                                            " bytes: ", registered.status().ToString()));
+      throw_runtime_error("can't register the local buffer of ", started.size,
+                          " bytes: ", registered.status().ToString());
     }
     made->use = *registered;
     made->whole.local = made->use.local;

@@ -1,6 +1,5 @@
 #include "lci/runtime/resources/net_context.h"
 
-#include <stdexcept>
 #include <utility>
 
 #include "lci/base/error_text.h"
@@ -8,6 +7,7 @@
 #include "lci/runtime/core/common_settings.h"
 #include "lci/runtime/core/rank_state.h"
 #include "lci/runtime/core/start_failure.h"
+#include "lci/runtime/core/throw.h"
 
 namespace lci {
 namespace {
@@ -58,7 +58,7 @@ net_context_impl_t::net_context_impl_t(rt::rank_state& own_state,
       number(own_number),
       net(attach(*boot_, own_number, &attr)) {
   if (attr.max_msg_size == 0) {
-    throw std::invalid_argument("lci: attribute max_msg_size is 0, not at least 1");
+    rt::throw_invalid_argument("attribute max_msg_size is 0, not at least 1");
   }
   state.net_contexts().add(this);
 }

@@ -5,11 +5,10 @@
 #include <algorithm>
 #include <cstdlib>
 #include <new>
-#include <stdexcept>
 
 #include "lci/base/log.h"
-#include "lci/base/strings.h"
 #include "lci/runtime/core/rank_state.h"
+#include "lci/runtime/core/throw.h"
 #include "lci/runtime/resources/net_context.h"
 
 namespace lci {
@@ -52,8 +51,8 @@ net::local_region packet_regions::enter(size_t slab) {
   const size_t size = std::min((size_t{1} << slab_bits) + pool_.stride_, pool_.bytes_ - first);
   const auto made = network_.register_memory(pool_.base_ + first, size);
   if (!made.ok()) {
-    throw std::runtime_error(base::StrCat("lci: can't register ", size, " bytes of packet pool \"",
-                                          pool_.attr.name, "\": ", made.status().ToString()));
+    throw_runtime_error("can't register ", size, " bytes of packet pool \"", pool_.attr.name,
+                        "\": ", made.status().ToString());
   }
   slabs_[slab].store(made->handle, std::memory_order_release);
   return *made;
@@ -69,13 +68,11 @@ constexpr size_t packets_at_a_time = 8;
 
 const packet_pool_attr_t& checked(const packet_pool_attr_t& attr) {
   if (attr.packet_size < 256 || attr.packet_size > 65536) {
-    throw std::invalid_argument(
-        base::StrCat("lci: attribute packet_size is ", attr.packet_size, ", not 256 to 65536"));
+    rt::throw_invalid_argument("attribute packet_size is ", attr.packet_size, ", not 256 to 65536");
   }
   // So many that their bytes can still be counted.
   if (attr.npackets < 1 || attr.npackets > (size_t{1} << 30)) {
-    throw std::invalid_argument(
-        base::StrCat("lci: attribute npackets is ", attr.npackets, ", not 1 to 2^30"));
+    rt::throw_invalid_argument("attribute npackets is ", attr.npackets, ", not 1 to 2^30");
   }
   return attr;
 }

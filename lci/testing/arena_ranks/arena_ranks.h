@@ -21,7 +21,7 @@ namespace lci::coll {
 // One rank: its arena, and the operations that it has begun.
 class test_rank {
  public:
-  explicit test_rank(arena* own) : arena_(*own) {}
+  explicit test_rank(arena* own, bool uses_pipes = true) : arena_(*own), most_in_pipe_(uses_pipes ? ~size_t{0} : 0) {}
 
   arena& own_arena() { return arena_; }
   int rank() const { return arena_.rank(); }
@@ -29,7 +29,7 @@ class test_rank {
 
   ticket begin(const signature& called) {
     const uint64_t hash = arena_.begin(++number_, called);
-    return {&arena_, number_, hash};
+    return {&arena_, number_, hash, most_in_pipe_};
   }
   uint64_t number() const { return number_; }
 
@@ -40,14 +40,16 @@ class test_rank {
 
  private:
   arena& arena_;
+  const size_t most_in_pipe_;
   uint64_t number_ = 0;
 };
 
 enum class reading { possible, impossible };
 
-// Calls body(rank) as each of `size` ranks, and returns when all have returned.
+// Calls body(rank) as each of `size` ranks, and returns when all have returned. `uses_pipes`: for
+// operations that can.
 inline void run_ranks(int size, const std::function<void(test_rank&)>& body,
-                      reading memory = reading::possible) {
+                      reading memory = reading::possible, bool uses_pipes = true) {
   struct page {
     alignas(4096) unsigned char bytes[4096];
   };
@@ -69,8 +71,8 @@ inline void run_ranks(int size, const std::function<void(test_rank&)>& body,
   const fail_fast guard;
   std::vector<std::thread> threads;
   for (int r = 0; r < size; ++r) {
-    threads.emplace_back([&body, &arenas, r] {
-      test_rank rank(arenas[static_cast<size_t>(r)].get());
+    threads.emplace_back([&body, &arenas, uses_pipes, r] {
+      test_rank rank(arenas[static_cast<size_t>(r)].get(), uses_pipes);
       body(rank);
     });
   }

@@ -33,12 +33,9 @@ class turn_taking_bootstrap final : public boot::bootstrap {
   base::StatusOr<std::string> get(std::string_view key, duration timeout) override {
     return real_->get(key, timeout);
   }
-  base::Status barrier(std::string_view name, duration timeout) override {
-    return waiting([&] { return real_->barrier(name, timeout); });
-  }
-  base::StatusOr<std::vector<std::string>> allgather(std::string_view name, std::string_view value,
-                                                     duration timeout) override {
-    return waiting([&] { return real_->allgather(name, value, timeout); });
+  base::StatusOr<std::vector<std::string>> meet(std::string_view what, std::string_view name,
+                                                std::string_view value, duration timeout) override {
+    return waiting([&] { return real_->meet(what, name, value, timeout); });
   }
   void abort(std::string_view reason) override { real_->abort(reason); }
 

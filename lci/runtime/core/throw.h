@@ -1,0 +1,38 @@
+// How the runtime tells the program of a mistake or a failure: an exception whose text begins with
+// "lci: ". The functions are cold and not inlined, so that a check costs its caller one branch.
+#ifndef LCI_RUNTIME_CORE_THROW_H_
+#define LCI_RUNTIME_CORE_THROW_H_
+
+#include <stdexcept>
+
+#include "lci/base/strings.h"
+
+namespace lci::rt {
+
+// Throws `Error` with the text "lci: " and the parts, as base::StrCat joins them.
+template <class Error, class... Parts>
+[[noreturn, gnu::noinline, gnu::cold]] void throw_error(const Parts&... parts) {
+  throw Error(base::StrCat("lci: ", parts...));
+}
+
+// An argument or a setting of the program is wrong.
+template <class... Parts>
+[[noreturn]] void throw_invalid_argument(const Parts&... parts) {
+  throw_error<std::invalid_argument>(parts...);
+}
+
+// The program may not make this call now.
+template <class... Parts>
+[[noreturn]] void throw_logic_error(const Parts&... parts) {
+  throw_error<std::logic_error>(parts...);
+}
+
+// Something outside of the program has failed.
+template <class... Parts>
+[[noreturn]] void throw_runtime_error(const Parts&... parts) {
+  throw_error<std::runtime_error>(parts...);
+}
+
+}  // namespace lci::rt
+
+#endif  // LCI_RUNTIME_CORE_THROW_H_
