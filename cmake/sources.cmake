@@ -246,6 +246,8 @@ set(LCI_PERF_SOURCES
   benchmarks/perf/open_memory.cc
   benchmarks/perf/options.cc
   benchmarks/perf/output.cc
+  benchmarks/perf/overlap.cc
+  benchmarks/perf/participant.cc
   benchmarks/perf/payload.cc
   benchmarks/perf/perf.cc
   benchmarks/perf/pingpong.cc

@@ -28,12 +28,15 @@ MPI_FLAGS = ["-DOMPI_SKIP_MPICXX", "-DMPICH_SKIP_MPICXX"]
 # Sources of all programs, in addition to their own.
 COMMON = ["pair_options.cc"] + ["../../tools/cli/%s.cc" % name for name in ("help", "parse", "values")]
 
+# Of the computation that lci_perf and mpi_collectives overlap with communication.
+OVERLAP = ["../perf/%s.cc" % name for name in ("clock", "overlap")]
+
 # Programs compiled here: compiler, sources, further flags, and the package of the library.
 COMPILED = {
     "mpi_bench_openmpi": ("mpicxx.openmpi", ["mpi_bench.cc"], MPI_FLAGS, "libopenmpi-dev"),
     "mpi_bench_mpich": ("mpicxx.mpich", ["mpi_bench.cc"], MPI_FLAGS, "libmpich-dev"),
-    "mpi_collectives_openmpi": ("mpicxx.openmpi", ["mpi_collectives.cc"], MPI_FLAGS, "libopenmpi-dev"),
-    "mpi_collectives_mpich": ("mpicxx.mpich", ["mpi_collectives.cc"], MPI_FLAGS, "libmpich-dev"),
+    "mpi_collectives_openmpi": ("mpicxx.openmpi", ["mpi_collectives.cc"] + OVERLAP, MPI_FLAGS, "libopenmpi-dev"),
+    "mpi_collectives_mpich": ("mpicxx.mpich", ["mpi_collectives.cc"] + OVERLAP, MPI_FLAGS, "libmpich-dev"),
     "ofi_bench": ("g++", ["ofi_bench.cc", "two_processes.cc"], ["-lfabric"], "libfabric-dev"),
     "ucx_bench": ("g++", ["ucx_bench.cc", "two_processes.cc"], ["-lucp", "-lucs"], "libucx-dev"),
 }

@@ -61,7 +61,7 @@ def ratios_chart(table, ranks, wanted):
 def collective_charts(table, wanted):
     charts = {}
     # A barrier has no size, so that there is nothing to draw.
-    sized = [point for point in wanted if point.size > 0]
+    sized = [point for point in wanted if point.size > 0 and not point.overlap]
     for ranks in dict.fromkeys(point.ranks for point in sized):
         of_ranks = [point for point in sized if point.ranks == ranks]
         charts["ratios-%d-ranks.svg" % ranks] = ratios_chart(table, ranks, of_ranks)

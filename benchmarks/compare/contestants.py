@@ -7,6 +7,7 @@ import socket
 import time
 from typing import Callable, NamedTuple
 
+import points
 from launching import LaunchError, run_programs
 from results import parse_result
 
@@ -75,16 +76,22 @@ def lci(key, name, op, devices, completion, takes, provider=None):
 def collective_words(point):
     """The options that lci_perf and mpi_collectives have."""
     size = [] if point.test == "barrier" else ["--size", str(point.size)]
-    return ["--op", point.test] + size + ["--bind", "core"]
+    overlap = ["--overlap", "--progress-calls", str(points.PROGRESS_CALLS)] if point.overlap else []
+    return ["--op", point.test] + size + ["--bind", "core"] + overlap
 
 
-COLLECTIVE_FIELDS = ("latency_us_mean", "messages_per_s")
+def collective_result(point, text):
+    result = parse_result(text, ("latency_us_mean", "messages_per_s"))
+    overlap = result.get(points.OVERLAP.field)
+    if point.overlap and not (isinstance(overlap, (int, float)) and 0 <= overlap <= 100):
+        raise ValueError("printed %r as %s" % (overlap, points.OVERLAP.field))
+    return result
 
 
 def lci_collective(programs, point, iterations):
     command = [programs["lcrun"], "-n", str(point.ranks), programs["lci_perf"]] + collective_words(point)
     command += ["--iters", str(iterations), "--format", "json"]
-    return parse_result(run_programs([command], TIMEOUT_SECONDS), COLLECTIVE_FIELDS)
+    return collective_result(point, run_programs([command], TIMEOUT_SECONDS))
 
 
 def processors():
@@ -99,7 +106,7 @@ def mpi_collective(key, name, launcher, options, crowded, takes):
         command = [programs[launcher], "-n", str(point.ranks)] + options
         command += crowded if point.ranks > processors() else []
         command += [programs[program]] + collective_words(point) + ["--seconds", str(point.seconds)]
-        return parse_result(run_programs([command], TIMEOUT_SECONDS, OPEN_MPI_ENVIRONMENT), COLLECTIVE_FIELDS)
+        return collective_result(point, run_programs([command], TIMEOUT_SECONDS, OPEN_MPI_ENVIRONMENT))
 
     return Contestant(key + "_collective", name, name, (launcher, program), takes, measure, contest=COLLECTIVE)
 
@@ -256,7 +263,7 @@ CONTESTANTS = [
     forked("ofi_net", "libfabric, net", "libfabric", "ofi_bench", "net", one_thread, contest=TCP),
     forked("ucx_tag_tcp", "UCX tag, TCP", "UCX", "ucx_bench", "tag", always, environment=UCX_TCP, contest=TCP),
     forked("ucx_am_tcp", "UCX active message, TCP", "UCX", "ucx_bench", "am", small, environment=UCX_TCP, contest=TCP),
-    # Blocking calls, one after the other, each rank on a processor.
+    # Blocking calls, one after the other, each rank on a processor; non-blocking ones where computation is to hide them.
     Contestant("lci_collective", "LCI", "LCI", ("lcrun", "lci_perf"), always, lci_collective, paced=True,
                contest=COLLECTIVE),
     mpi_collective("openmpi", "Open MPI", "mpirun.openmpi", ["--bind-to", "none", "--oversubscribe"],

@@ -87,7 +87,7 @@ class CollectivesTest(unittest.TestCase):
 
         def run_programs(commands, _timeout, _environment=None):
             told[one.key] = " ".join(commands[0])
-            return '{"latency_us_mean": 1.5, "messages_per_s": 1333333}'
+            return '{"latency_us_mean": 1.5, "messages_per_s": 1333333, "overlap_percent": 0}'
 
         with mock.patch.object(contestants, "run_programs", run_programs), mock.patch.object(
                 contestants, "processors", lambda: processors):
@@ -108,6 +108,21 @@ class CollectivesTest(unittest.TestCase):
                 "mpirun.mpich -n 2 -bind-to none mpi_collectives_mpich --op allreduce --size 65536 --bind core "
                 "--seconds 0.2",
         })
+
+    def test_all_are_asked_for_the_same_overlap(self):
+        told = self.commands(points.make_collective("allgather", 4096, 2, overlap=True), processors=2)
+        self.assertEqual(set(told), {"lci_collective", "openmpi_collective", "mpich_collective"})
+        for words in told.values():
+            self.assertIn("--op allgather --size 4096 --bind core --overlap --progress-calls 10 ", words)
+
+    def test_a_result_without_overlap_is_refused(self):
+        one = contestants.by_key("lci_collective")
+        point = points.make_collective("barrier", 0, 2, overlap=True)
+        for wrong in ("", ', "overlap_percent": -1', ', "overlap_percent": 101', ', "overlap_percent": "much"'):
+            line = '{"latency_us_mean": 1.5, "messages_per_s": 5%s}' % wrong
+            with self.subTest(wrong), mock.patch.object(contestants, "run_programs", lambda *_, line=line: line):
+                with self.assertRaisesRegex(ValueError, "as overlap_percent"):
+                    one.measure({"lcrun": "", "lci_perf": ""}, point, 1)
 
     def test_a_barrier_has_no_size(self):
         told = self.commands(points.make_collective("barrier", 8, 2), processors=2)

@@ -1,5 +1,6 @@
 // The comparison's measurement of collective operations over MPI: blocking calls, one after the
-// other, as lci_perf makes them, with the same buffers, items and operators.
+// other, as lci_perf makes them, with the same buffers, items and operators; or with --overlap
+// non-blocking ones, without and with the same computation.
 // Built by benchmarks/compare/run with the compiler wrapper of each MPI; started by its mpirun.
 #include <mpi.h>
 
@@ -11,6 +12,8 @@
 
 #include "benchmarks/compare/mpi_library.h"
 #include "benchmarks/compare/pair_options.h"
+#include "benchmarks/perf/clock.h"
+#include "benchmarks/perf/overlap.h"
 #include "tools/cli/cli.h"
 
 namespace compare {
@@ -35,6 +38,8 @@ struct collective_options {
   size_t size = 0;       // bytes, as lci_perf counts them: of each block where there are blocks
   double seconds = 0.1;  // that the measured run takes, about
   bool bind_core = true;
+  bool overlap = false;
+  uint64_t progress_calls = 0;  // of MPI_Test, while a rank computes
 };
 
 cli::command command_of(collective_options* options) {
@@ -44,7 +49,11 @@ cli::command command_of(collective_options* options) {
            {"--size", "N", "bytes, a multiple of 8 where they are combined",
             cli::number(0, 1 << 26, &options->size)},
            {"--seconds", "S", "duration of the measurement", cli::real(0, 60, &options->seconds)},
-           {"--bind", "B", "what ranks are bound to", cli::choice(bindings, &options->bind_core)}}};
+           {"--bind", "B", "what ranks are bound to", cli::choice(bindings, &options->bind_core)},
+           {"--overlap", "", "measure the part of an operation's time that computation hides",
+            cli::flag(&options->overlap)},
+           {"--progress-calls", "N", "with --overlap: calls of MPI_Test during the computation",
+            cli::number(0, 1000000, &options->progress_calls)}}};
 }
 
 // MPI's own error handler ends the job at the first error, so no return code is looked at.
@@ -66,6 +75,11 @@ class collective_bench {
   // Runs that get longer until one takes the time that was asked for; that one counts.
   void measure() {
     uint64_t calls = 1;
+    perf::overlap_times times;
+    const auto run = [this, &times](uint64_t n) {
+      times = {};
+      return options_.overlap ? run_pure(n, &times) : run_calls(n);
+    };
     double seconds = run(calls);
     while (seconds < 0.8 * options_.seconds && calls < most_calls) {
       const double wanted = static_cast<double>(calls) * 1.1 * options_.seconds / seconds;
@@ -73,7 +87,11 @@ class collective_bench {
           std::max(calls + 1, std::min({static_cast<uint64_t>(wanted), 10 * calls, most_calls}));
       seconds = run(calls);
     }
-    if (rank_ == 0) print(calls, seconds);
+    if (options_.overlap) {
+      run_overlapped(calls, work_.steps_in(times.pure / calls), &times);
+      times = added(times);
+    }
+    if (rank_ == 0) print(calls, seconds, times);
   }
 
  private:
@@ -111,25 +129,120 @@ class collective_bench {
     }
   }
 
-  // Seconds of the slowest rank, which all ranks learn.
-  double run(uint64_t calls) {
-    MPI_Barrier(MPI_COMM_WORLD);
-    const double begin = MPI_Wtime();
-    for (uint64_t i = 0; i < calls; ++i) call();
-    const double own = MPI_Wtime() - begin;
+  void start(MPI_Request* request) {
+    const int bytes = static_cast<int>(options_.size);
+    const int count = static_cast<int>(items());
+    double* const in = received_.data();
+    const double* const out = sent_.data();
+    switch (options_.op) {
+      case operation::barrier:
+        MPI_Ibarrier(MPI_COMM_WORLD, request);
+        return;
+      case operation::broadcast:
+        MPI_Ibcast(rank_ == 0 ? sent_.data() : in, bytes, MPI_BYTE, 0, MPI_COMM_WORLD, request);
+        return;
+      case operation::reduce:
+        MPI_Ireduce(out, in, count, MPI_DOUBLE, MPI_SUM, 0, MPI_COMM_WORLD, request);
+        return;
+      case operation::allreduce:
+        MPI_Iallreduce(out, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, request);
+        return;
+      case operation::reduce_scatter:
+        MPI_Ireduce_scatter_block(out, in, count, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD, request);
+        return;
+      case operation::allgather:
+        MPI_Iallgather(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD, request);
+        return;
+      case operation::alltoall:
+        MPI_Ialltoall(out, bytes, MPI_BYTE, in, bytes, MPI_BYTE, MPI_COMM_WORLD, request);
+        return;
+    }
+  }
+
+  // As participant::run_pure and run_overlapped of lci_perf. Each operation is behind a barrier.
+  // Seconds of all operations, of the slowest rank.
+  double run_pure(uint64_t calls, perf::overlap_times* times) {
+    for (uint64_t i = 0; i < calls; ++i) {
+      MPI_Request request;
+      MPI_Barrier(MPI_COMM_WORLD);
+      const uint64_t begin = perf::now();
+      start(&request);
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      times->pure += perf::now() - begin;
+    }
+    return slowest_of_ranks(1e-9 * static_cast<double>(times->pure));
+  }
+
+  void run_overlapped(uint64_t calls, uint64_t steps, perf::overlap_times* times) {
+    const uint64_t parts = options_.progress_calls + 1;
+    for (uint64_t i = 0; i < calls; ++i) {
+      MPI_Request request;
+      MPI_Barrier(MPI_COMM_WORLD);
+      const uint64_t begin = perf::now();
+      start(&request);
+      const uint64_t started = perf::now();
+      uint64_t at = started;
+      for (uint64_t part = 0; part < parts; ++part) {
+        if (part > 0) {
+          int done = 0;
+          MPI_Test(&request, &done, MPI_STATUS_IGNORE);
+          const uint64_t progressed = perf::now();
+          times->progress += progressed - at;
+          at = progressed;
+        }
+        work_.run(steps * (part + 1) / parts - steps * part / parts);
+        const uint64_t computed = perf::now();
+        times->compute += computed - at;
+        at = computed;
+      }
+      MPI_Wait(&request, MPI_STATUS_IGNORE);
+      const uint64_t end = perf::now();
+      times->start += started - begin;
+      times->wait += end - at;
+      times->total += end - begin;
+    }
+  }
+
+  // The sums of all ranks, for rank 0.
+  static perf::overlap_times added(const perf::overlap_times& own) {
+    const uint64_t each[] = {own.pure, own.total, own.start, own.compute, own.progress, own.wait};
+    uint64_t sums[6] = {};
+    MPI_Reduce(each, sums, 6, MPI_UINT64_T, MPI_SUM, 0, MPI_COMM_WORLD);
+    return {sums[0], sums[1], sums[2], sums[3], sums[4], sums[5]};
+  }
+
+  static double slowest_of_ranks(double own) {
     double slowest = 0;
     MPI_Allreduce(&own, &slowest, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
     return std::max(slowest, 1e-9);
   }
 
-  void print(uint64_t calls, double seconds) const {
+  // Seconds of the slowest rank, which all ranks learn.
+  double run_calls(uint64_t calls) {
+    MPI_Barrier(MPI_COMM_WORLD);
+    const double begin = MPI_Wtime();
+    for (uint64_t i = 0; i < calls; ++i) call();
+    return slowest_of_ranks(MPI_Wtime() - begin);
+  }
+
+  void print(uint64_t calls, double seconds, const perf::overlap_times& sums) const {
     const double rate = static_cast<double>(calls) / seconds;
     std::printf(
         "{\"op\": \"%s\", \"test\": \"collective\", \"size\": %zu, \"backend\": \"%s\", \"ranks\": "
         "%d, "
-        "\"iterations\": %llu, \"latency_us_mean\": %.4f, \"messages_per_s\": %.1f}\n",
+        "\"iterations\": %llu, \"latency_us_mean\": %.4f, \"messages_per_s\": %.1f",
         cli::name_of(operations, options_.op), options_.size, library_name().c_str(), ranks_,
         static_cast<unsigned long long>(calls), 1e6 / rate, rate * ranks_);
+    if (options_.overlap) {
+      const perf::overlap_figures result =
+          perf::overlap_from(sums, calls * static_cast<uint64_t>(ranks_));
+      std::printf(
+          ", \"progress_calls\": %llu, \"overlap_percent\": %.4f, \"total_us\": %.4f, "
+          "\"start_us\": %.4f, \"compute_us\": %.4f, \"progress_us\": %.4f, \"wait_us\": %.4f",
+          static_cast<unsigned long long>(options_.progress_calls), result.percent, result.total_us,
+          result.start_us, result.compute_us, result.progress_us, result.wait_us);
+    }
+    std::puts("}");
     std::fflush(stdout);
   }
 
@@ -138,6 +251,7 @@ class collective_bench {
   int ranks_ = 0;
   std::vector<double> sent_;
   std::vector<double> received_;
+  perf::computation work_;
 };
 
 int main_of(int argc, char** argv) {

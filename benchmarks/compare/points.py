@@ -17,6 +17,7 @@ class Point(NamedTuple):
     window: int  # messages under way at most
     seconds: float  # that a program measures for, about
     ranks: int = 2
+    overlap: bool = False  # of a collective operation: measured with computation as well
 
     @property
     def is_collective(self):
@@ -43,7 +44,7 @@ class Point(NamedTuple):
     def name(self):
         if self.is_collective:
             what = self.test if self.test == "barrier" else "%s of %s" % (self.test, size_name(self.size))
-            return "%s, %d ranks" % (what, self.ranks)
+            return "%s%s, %d ranks" % ("overlap of " if self.overlap else "", what, self.ranks)
         threads = plural(self.threads, "thread")
         return "%s of %s, %s a rank%s" % (self.test, size_name(self.size), threads, self.depth)
 
@@ -56,12 +57,14 @@ class Metric(NamedTuple):
     scale: float  # the field's value is multiplied with it
     less_is_better: bool
     label: str  # what distinguishes it among the metrics of its point
+    has_ratio: bool = True  # whether one value divided by another says how much better it is
 
 
 MEDIAN_LATENCY = Metric("latency_us_p50", "us", 1.0, True, "p50")
 MEAN_LATENCY = Metric("latency_us_mean", "us", 1.0, True, "mean")
 TAIL_LATENCY = Metric("latency_us_p99", "us", 1.0, True, "p99")
 RATE = Metric("messages_per_s", "M/s", 1e-6, False, "")
+OVERLAP = Metric("overlap_percent", "%", 1.0, False, "of the latency hidden", has_ratio=False)
 BANDWIDTH = Metric("bytes_per_s", "GB/s", 1e-9, False, "")
 
 
@@ -72,7 +75,7 @@ def metrics(point):
     first.
     """
     if point.is_collective:
-        return [MEAN_LATENCY]
+        return [OVERLAP, MEAN_LATENCY] if point.overlap else [MEAN_LATENCY]
     if point.test == "latency":
         return [MEDIAN_LATENCY] if point.threads == 1 else [MEAN_LATENCY, MEDIAN_LATENCY, TAIL_LATENCY]
     return [RATE] if point.test == "rate" else [BANDWIDTH]
@@ -121,10 +124,14 @@ RATE_THREADS = [1, 2, 4, 8]
 # Of the calls of collective operations.
 COLLECTIVE_SIZES = [8, 1024, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20]
 COLLECTIVE_RANKS = [2, 4]
+# Of those that are measured with computation as well. (A call of few bytes takes no longer than reading the clock does.)
+OVERLAP_SIZES = [4096, 65536, 1 << 20]
+# Of a rank that computes, for each operation: without any, nothing but the network itself could make progress.
+PROGRESS_CALLS = 10
 
 
-def make_collective(test, size, ranks, quick=False):
-    return Point(test, 0 if test == "barrier" else size, 1, 1, 0.01 if quick else 0.2, ranks)
+def make_collective(test, size, ranks, quick=False, overlap=False):
+    return Point(test, 0 if test == "barrier" else size, 1, 1, 0.01 if quick else 0.2, ranks, overlap)
 
 
 def collective_points(ranks, quick=False):
@@ -134,6 +141,8 @@ def collective_points(ranks, quick=False):
         for test in COLLECTIVES:
             sizes = [0] if test == "barrier" else [8, 65536] if quick else COLLECTIVE_SIZES
             wanted += [make_collective(test, size, count, quick) for size in sizes]
+            sizes = [0] if test == "barrier" else [65536] if quick else OVERLAP_SIZES
+            wanted += [make_collective(test, size, count, quick, overlap=True) for size in sizes]
     return wanted
 
 

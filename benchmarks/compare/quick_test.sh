@@ -17,6 +17,11 @@ compare "$run" --collectives --ranks 2,3 --only '^LCI$' --out "$TEST_TMPDIR/coll
 for name in launches.jsonl report.txt table.md; do
   [[ -s $TEST_TMPDIR/collectives/$name ]] || { echo "$name of collective operations was not written"; exit 1; }
 done
+for op in barrier allreduce; do
+  grep -F "\"test\": \"$op\"" "$TEST_TMPDIR/collectives/launches.jsonl" | grep -F '"overlap": true' | grep -F '"error": ""' |
+    grep -F '"overlap_percent": ' > "$TEST_TMPDIR/found" || { echo "no launch has the overlap of: $op"; exit 1; }
+done
+grep -q '^2 ranks, percent of the latency' "$TEST_TMPDIR/collectives/table.md" || { echo "table.md has no overlap"; exit 1; }
 for name in launches.jsonl report.txt table.md; do
   [[ -s $out/$name ]] || { echo "$name was not written"; exit 1; }
 done

@@ -118,7 +118,7 @@ def markdown_table(table, wanted):
 
 
 def collective_table(table, wanted):
-    """Operations by sizes: the median of each library, and the ratio of the best peer's to the library's."""
+    """Operations by sizes: the median of each library and, of times, the ratio of the best peer's to the library's."""
     sizes = list(dict.fromkeys(point.size for point in wanted if point.size > 0))
     taking = [
         one for one in CONTESTANTS
@@ -133,7 +133,7 @@ def collective_table(table, wanted):
         for point in (one for one in wanted if one.test == test):
             summaries = [table.summary(one.key, point) for one in taking]
             cell = " / ".join("" if one is None else figures(one.median) for one in summaries)
-            ratio = ratio_to_best(table, point, points.MEAN_LATENCY)
+            ratio = ratio_to_best(table, point, points.metrics(point)[0])
             # A barrier has no size.
             cells[point.size or sizes[0]] = cell if ratio is None else "%s (%.2f)" % (cell, ratio)
         lines.append("| %s | " % test + " | ".join(cells.get(size, "") for size in sizes) + " |")
@@ -150,8 +150,15 @@ def collective_report(launches, machine):
     ]
     wanted = points_of(launches)
     for ranks in dict.fromkeys(point.ranks for point in wanted):
-        of_ranks = [point for point in wanted if point.ranks == ranks]
-        parts.append("%d ranks:\n\n%s" % (ranks, collective_table(table, of_ranks).rstrip()))
+        calls = [point for point in wanted if point.ranks == ranks and not point.overlap]
+        if calls:
+            parts.append("%d ranks:\n\n%s" % (ranks, collective_table(table, calls).rstrip()))
+        overlapped = [point for point in wanted if point.ranks == ranks and point.overlap]
+        if overlapped:
+            parts.append(
+                "%d ranks, percent of the latency of a non-blocking call that computation hides, with %d calls for progress "
+                "during the computation:\n\n%s" % (
+                    ranks, points.PROGRESS_CALLS, collective_table(table, overlapped).rstrip()))
     return "\n\n".join(parts) + "\n\n" + "\n".join(count_states(launches)) + "\n"
 
 

@@ -100,6 +100,25 @@ class CollectiveTest(unittest.TestCase):
             "| allreduce | 0.500 / 0.400 (0.80) | 2.00 / 3.00 (1.50) |",
         ])
 
+    def test_overlap_has_a_table_without_ratios(self):
+        launches = self.launches()
+        for test, size, percents in (("barrier", 0, (25.0, 50.0)), ("allreduce", 4096, (80.0, 0.0))):
+            point = points.make_collective(test, size, 2, overlap=True)
+            for key, percent in zip(("lci_collective", "openmpi_collective"), percents):
+                result = {"latency_us_mean": 3.0, "messages_per_s": 1e6, "overlap_percent": percent}
+                launches += [one._replace(point=point) for one in three(key, result)]
+        lines = report.markdown_report(launches, "A machine").splitlines()
+        self.assertIn("| allreduce | 0.500 / 0.400 (0.80) | 2.00 / 3.00 (1.50) |", lines)
+        at = next(number for number, line in enumerate(lines) if line.startswith("2 ranks, percent of the latency"))
+        self.assertEqual(lines[at + 2:at + 6], [
+            "| LCI / Open MPI | 4 KiB |",
+            "|---|---|",
+            "| barrier | 25.0 / 50.0 |",
+            "| allreduce | 80.0 / 0.000 |",
+        ])
+        rows = report.text_report(launches).split("overlap of barrier, 2 ranks (of the latency hidden), %\n")[1].splitlines()
+        self.assertEqual([row.split()[0] for row in rows[1:3]], ["Open", "LCI"])  # more is better
+
     def test_a_rank_count_has_a_table(self):
         launches = self.launches()
         launches += [one._replace(point=one.point._replace(ranks=4)) for one in launches]

@@ -120,11 +120,12 @@ class Table:
         return summarise(values)
 
     def ratio(self, contestant, reference, point, metric=None):
-        """How many times better the reference's median is (1: the same). None if either has too few launches."""
+        """How many times better the reference's median is (1: the same). None if either has too few launches, or for a
+        metric without ratios."""
         metric = metric or metrics(point)[0]
         theirs = self.summary(contestant, point, metric)
         own = self.summary(reference, point, metric)
-        if theirs is None or own is None or min(theirs.count, own.count) < ENOUGH:
+        if not metric.has_ratio or theirs is None or own is None or min(theirs.count, own.count) < ENOUGH:
             return None
         return theirs.median / own.median if metric.less_is_better else own.median / theirs.median
 

@@ -72,6 +72,7 @@ class RunTest(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn("compare: Open MPI takes no part: not installed (package openmpi-bin)", output)
         self.assertIn("reduce_scatter of 64 KiB, 3 ranks (mean), us", output)
+        self.assertIn("overlap of reduce_scatter of 64 KiB, 3 ranks (of the latency hidden), %", output)
         self.assertEqual({name for name in os.listdir(self.out) if name.endswith("-3-ranks.svg")},
                          {name + "-3-ranks.svg" for name in points.COLLECTIVES if name != "barrier"})
         launches = results.load(os.path.join(self.out, "launches.jsonl"))

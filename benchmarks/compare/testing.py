@@ -13,7 +13,7 @@ LCI_LINE = (
     '{"op": "am", "test": "%(test)s", "size": %(size)s, "threads": %(threads)s, "devices": "dedicated", '
     '"device_count": 1, "backend": "shm", "ranks": 2, "iterations": 1000, "validate": false, '
     '"latency_us_mean": 0.11, "latency_us_p50": 0.1, "latency_us_p99": 0.3, "messages_per_s": 60000000, '
-    '"bytes_per_s": 480000000}'
+    '"bytes_per_s": 480000000, "overlap_percent": 62.5}'
 )
 
 

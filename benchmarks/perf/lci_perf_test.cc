@@ -256,45 +256,5 @@ TEST(lci_perf, ranks_with_other_options_are_refused) {
   EXPECT_THAT(result.text, HasSubstr("rank 1 was started with other options than rank 0"));
 }
 
-// Any number of ranks, with results that are checked.
-TEST(collective_operations, are_measured_on_any_number_of_ranks) {
-  for (const int ranks : {1, 2, 3, 4}) {
-    for (const char* op :
-         {"barrier", "broadcast", "reduce", "allreduce", "reduce_scatter", "allgather", "alltoall",
-          "gather", "scatter", "scan", "exscan", "reduce_scatterv", "allgatherv", "alltoallv"}) {
-      const bool is_barrier = std::string(op) == "barrier";
-      const outcome result =
-          run(ranks, std::string("--op ") + op + (is_barrier ? "" : " --size 8:128K") +
-                         " --iters 20 --validate --format json");
-      SCOPED_TRACE(std::string(op) + ", ranks: " + std::to_string(ranks));
-      ASSERT_EQ(result.code, 0) << result.text;
-      const std::vector<std::string> lines = lines_of(result.text);
-      ASSERT_EQ(lines.size(), is_barrier ? 1U : 15U) << result.text;
-      const json_object line(lines.back());
-      EXPECT_EQ(line.text("op"), op);
-      EXPECT_EQ(line.number("ranks"), ranks);
-      EXPECT_EQ(line.number("size"), is_barrier ? 0 : 131072);
-      EXPECT_EQ(line.number("iterations"), 20);
-      EXPECT_GT(line.number("latency_us_mean"), 0);
-    }
-  }
-}
-
-// Each thread calls the operation, and checks its result.
-TEST(collective_operations, are_measured_with_several_threads) {
-  for (const int ranks : {1, 3}) {
-    for (const std::string op : {"barrier", "broadcast", "reduce", "allreduce"}) {
-      const outcome result = run(ranks, "--op " + op + (op == "barrier" ? "" : " --size 64K") +
-                                            " --threads 3 --iters 20 --validate --format json");
-      SCOPED_TRACE(op + ", ranks: " + std::to_string(ranks));
-      ASSERT_EQ(result.code, 0) << result.text;
-      const json_object line(lines_of(result.text).back());
-      EXPECT_EQ(line.text("op"), op);
-      EXPECT_EQ(line.number("threads"), 3);
-      EXPECT_GT(line.number("latency_us_mean"), 0);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace perf

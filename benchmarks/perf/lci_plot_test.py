@@ -92,6 +92,15 @@ class ChartTest(unittest.TestCase):
         self.assertEqual([one.name for one in chart(result(threads=1), result(threads=2), x="size").series],
                          ["threads 1", "threads 2"])
 
+    def test_persistent_collectives_and_calls(self):
+        overlap = {"op": "allreduce", "overlap_percent": 62.5, "progress_calls": 4}
+        made = chart(result(persistent=True, **overlap), result(persistent=False, **overlap), y="overlap_percent")
+        self.assertEqual([(one.name, one.points) for one in made.series],
+                         [("called", [(8, 62.5, 62.5, 62.5)]), ("persistent", [(8, 62.5, 62.5, 62.5)])])
+        self.assertEqual(made.y_label, "latency hidden by computation, %")
+        self.assertEqual([one.name for one in chart(result(**overlap), result(**dict(overlap, progress_calls=0))).series],
+                         ["progress_calls 0", "progress_calls 4"])
+
     def test_files_are_told_apart_where_nothing_else_does(self):
         made = plot.make_chart(rows(result(), file="before") + rows(result(), file="after"))
         self.assertEqual([one.name for one in made.series], ["after", "before"])

@@ -10,6 +10,7 @@
 #include "benchmarks/perf/cpu_time.h"
 #include "benchmarks/perf/histogram.h"
 #include "benchmarks/perf/options.h"
+#include "benchmarks/perf/overlap.h"
 
 namespace perf {
 
@@ -27,6 +28,7 @@ struct figures {
   double bytes_per_s = 0;
   double cpu_user_us = 0;  // processor time of all ranks, per message
   double cpu_system_us = 0;
+  overlap_figures overlap;  // with --overlap; the latency is then that without computation
 };
 
 // The contribution of a rank to them. Times are in nanoseconds.
@@ -41,6 +43,7 @@ struct times {
 // Adds up those of all ranks, for rank 0; what the others get means nothing. Collective, on the
 // global runtime.
 times combined(const times& own);
+overlap_times combined(const overlap_times& own);
 
 // The largest of the ranks' values, for all of them. Collective, on the global runtime.
 uint64_t largest_of_ranks(uint64_t own);

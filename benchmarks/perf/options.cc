@@ -16,6 +16,7 @@ constexpr uint64_t max_window = 65536;
 constexpr uint64_t max_iterations = uint64_t{1} << 40;
 constexpr double max_seconds = 86400;
 constexpr uint64_t max_polls = 1000000;
+constexpr uint64_t max_progress_calls = 1000000;
 
 constexpr cli::word<operation> operations[] = {
     {"am", operation::am, "active message"},
@@ -98,6 +99,12 @@ constexpr char notes[] =
     "subtracted for the clock; the format text states what a reading costs. Buffers have been "
     "written before; without --validate a thread uses the same buffer for all messages, as other "
     "benchmarks do.\n\n"
+    "With --overlap all ranks begin each operation together, behind a barrier, first without "
+    "computation (the latency, from the start of the operation until its end has been waited for), "
+    "then with computation between start and wait, which takes each rank about as long as its "
+    "operations took before. The overlap in percent is max(0, 100 * (1 - (total - compute) / "
+    "latency)), of the means of all ranks, as the OSU micro-benchmarks define it. The processor "
+    "time includes the barriers.\n\n"
     "The exit code is 0, or 1 if communication failed or bytes were wrong, or 2 if the command "
     "line is wrong.";
 
@@ -159,6 +166,17 @@ cli::command command_of(options* chosen, std::optional<completion_kind>* complet
               {"--memory", "M", "what put and get reach", cli::choice(memories, &chosen->memory)},
               {"--buffers", "B", "what an active message to a queue or sync arrives in",
                cli::choice(buffer_kinds, &chosen->buffers)},
+              {"--persistent", "",
+               "record a collective operation once (alloc_persistent_coll), and start it for each "
+               "measured call",
+               cli::flag(&chosen->persistent)},
+              {"--overlap", "",
+               "measure how much of a collective operation's time passes while its ranks compute; "
+               "see below",
+               cli::flag(&chosen->overlap)},
+              {"--progress-calls", "N",
+               "with --overlap: calls of progress() during the computation, evenly distributed",
+               cli::number(0, max_progress_calls, &chosen->progress_calls)},
               {"--yield", "N",
                "after N polls in a row that found nothing, yield the processor at each further "
                "poll; 0: never, the library yields (attribute progress_yield)",
@@ -195,6 +213,24 @@ void check_buffers(const options& chosen) {
     throw usage_error(absl::StrCat("--buffers ", name_of(chosen.buffers), ": --completion ",
                                    name_of(chosen.completion), " is lent messages; only queue and ",
                                    "sync need buffers"));
+  }
+}
+
+// Options that only collective operations have.
+void check_collective_only(const options& chosen) {
+  if (chosen.progress_calls > 0 && !chosen.overlap) {
+    throw usage_error(absl::StrCat("--progress-calls ", chosen.progress_calls,
+                                   ": is for --overlap, as only a rank that computes needs it"));
+  }
+  if (!chosen.persistent && !chosen.overlap) return;
+  const char* const name = chosen.persistent ? "--persistent" : "--overlap";
+  if (!is_collective(chosen.op)) {
+    throw usage_error(absl::StrCat(name, ": is for collective operations, such as --op allreduce, ",
+                                   "not --op ", name_of(chosen.op)));
+  }
+  if (chosen.threads != 1) {
+    throw usage_error(absl::StrCat("--threads ", chosen.threads, ": with ", name,
+                                   " one thread of each rank calls the operation"));
   }
 }
 
@@ -240,6 +276,7 @@ options parse_options(int argc, const char* const* argv, cli::request* wanted) {
   chosen.completion = completion_for(chosen.op, completion);
   chosen.device_count = read_devices(chosen.devices, chosen.threads);
   check_buffers(chosen);
+  check_collective_only(chosen);
   if (chosen.iters > 0 && chosen.seconds > 0) {
     throw usage_error("--time and --iters: only one of them can say how long a run is");
   }
@@ -319,7 +356,9 @@ std::string describe(const options& chosen) {
       name_of(chosen.completion), " window ", chosen.window, " iters ", chosen.iters, " time ",
       chosen.seconds, " warmup ", chosen.warmup, " validate ", chosen.validate ? 1 : 0, " bind ",
       name_of(chosen.bind), " memory ", name_of(chosen.memory), " buffers ",
-      name_of(chosen.buffers), " yield ", chosen.yield, " stats ", chosen.stats ? 1 : 0);
+      name_of(chosen.buffers), " persistent ", chosen.persistent ? 1 : 0, " overlap ",
+      chosen.overlap ? 1 : 0, " progress calls ", chosen.progress_calls, " yield ", chosen.yield,
+      " stats ", chosen.stats ? 1 : 0);
 }
 
 std::string version_text() { return "lci_perf (LCI) " LCI_VERSION_STRING "\n"; }

@@ -64,7 +64,10 @@ struct options {
   binding bind = binding::core;
   memory_kind memory = memory_kind::registered;
   buffer_kind buffers = buffer_kind::malloc;  // packet: of active messages to a queue or sync
-  int yield = 0;  // polls in vain before the tool yields by itself; 0: never
+  bool persistent = false;  // collective operations: recorded once, started many times
+  bool overlap = false;     // collective operations: measured with computation as well
+  int progress_calls = 0;   // of a rank that computes, for each operation
+  int yield = 0;            // polls in vain before the tool yields by itself; 0: never
   bool stats = false;
   output_format format = output_format::text;
   // The seed of the bytes of messages. Not on the command line: it is for the test that

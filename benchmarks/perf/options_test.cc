@@ -228,6 +228,26 @@ TEST(options, collective_operations_have_no_pairs) {
             "--size 12: --op reduce adds doubles, of 8 bytes each");
 }
 
+TEST(options, collective_operations_can_be_persistent_and_overlap) {
+  EXPECT_FALSE(parse({"--op", "allreduce"}).persistent);
+  EXPECT_FALSE(parse({"--op", "allreduce"}).overlap);
+  const options chosen =
+      parse({"--op", "allreduce", "--persistent", "--overlap", "--progress-calls", "7"});
+  EXPECT_TRUE(chosen.persistent);
+  EXPECT_TRUE(chosen.overlap);
+  EXPECT_EQ(chosen.progress_calls, 7);
+  EXPECT_EQ(error_of({"--persistent"}),
+            "--persistent: is for collective operations, such as --op allreduce, not --op am");
+  EXPECT_EQ(error_of({"--overlap", "--op", "put"}),
+            "--overlap: is for collective operations, such as --op allreduce, not --op put");
+  EXPECT_EQ(error_of({"--progress-calls", "3", "--op", "barrier"}),
+            "--progress-calls 3: is for --overlap, as only a rank that computes needs it");
+  EXPECT_EQ(error_of({"--overlap", "--op", "barrier", "--progress-calls", "1000001"}),
+            "--progress-calls 1000001: must be a number from 0 to 1000000");
+  EXPECT_EQ(error_of({"--op", "allreduce", "--threads", "2", "--overlap"}),
+            "--threads 2: with --overlap one thread of each rank calls the operation");
+}
+
 TEST(options, ranks_can_see_that_theirs_differ) {
   const std::string usual = describe(parse({}));
   EXPECT_EQ(describe(parse({"--format", "csv"})), usual);  // only rank 0 prints
@@ -246,6 +266,14 @@ TEST(options, ranks_can_see_that_theirs_differ) {
                                              {"--validate"}}) {
     EXPECT_NE(describe(parse(other)), usual) << other[0];
   }
+  const std::vector<std::string> collective = {"--op", "barrier", "--overlap"};
+  for (const std::vector<std::string>& more :
+       std::vector<std::vector<std::string>>{{"--persistent"}, {"--progress-calls", "2"}}) {
+    std::vector<std::string> other = collective;
+    other.insert(other.end(), more.begin(), more.end());
+    EXPECT_NE(describe(parse(other)), describe(parse(collective))) << more[0];
+  }
+  EXPECT_NE(describe(parse(collective)), describe(parse({"--op", "barrier"})));
 }
 
 }  // namespace

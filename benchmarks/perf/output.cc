@@ -1,5 +1,6 @@
 #include "benchmarks/perf/output.h"
 
+#include <iterator>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -17,7 +18,7 @@ std::string rate(double value) { return absl::StrFormat("%.1f", value); }
 
 std::vector<field> fields(const surroundings& where, const figures& result) {
   const options& chosen = where.chosen;
-  return {
+  std::vector<field> all = {
       {"op", name_of(chosen.op), true},
       {"test", name_of(chosen.test), true},
       {"size", absl::StrCat(result.size), false},
@@ -47,7 +48,21 @@ std::vector<field> fields(const surroundings& where, const figures& result) {
       {"clock_ns", decimal(where.clock_ns), false},
       {"processor", where.processor, true},
       {"version", where.version, true},
+      {"persistent", chosen.persistent ? "true" : "false", false},
   };
+  if (!chosen.overlap) return all;
+  const overlap_figures& overlap = result.overlap;
+  const field more[] = {
+      {"progress_calls", absl::StrCat(chosen.progress_calls), false},
+      {"overlap_percent", decimal(overlap.percent), false},
+      {"total_us", decimal(overlap.total_us), false},
+      {"start_us", decimal(overlap.start_us), false},
+      {"compute_us", decimal(overlap.compute_us), false},
+      {"progress_us", decimal(overlap.progress_us), false},
+      {"wait_us", decimal(overlap.wait_us), false},
+  };
+  all.insert(all.end(), std::begin(more), std::end(more));
+  return all;
 }
 
 // ---- text ---------------------------------------------------------------------------------------
@@ -61,6 +76,8 @@ std::string pairs_of(const surroundings& where) {
   return absl::StrCat(" in ", where.ranks / 2, where.ranks == 2 ? " pair" : " pairs");
 }
 
+const char* how_called(const options& chosen) { return chosen.persistent ? " (persistent)" : ""; }
+
 // The meaning of one latency.
 const char* latency_of(operation op) {
   if (is_collective(op)) return "in us, one call after the other, the mean of the ranks";
@@ -73,10 +90,29 @@ const char* sample_of(operation op) {
   return is_one_sided(op) ? "message" : "round trip";
 }
 
+std::string overlap_titles(const options& chosen) {
+  std::string text = absl::StrCat(
+      "# in us, the mean of the ranks: Latency without computation; Total with it, of which "
+      "Start, ",
+      "Compute,\n# Progress (", chosen.progress_calls,
+      " calls) and Wait; Overlap in percent: max(0, 100 * (1 - (Total - Compute) / Latency))\n");
+  absl::StrAppendFormat(&text, "%-11s %12s %12s %12s %12s %12s %12s %12s\n", "# Size", "Latency",
+                        "Total", "Start", "Compute", "Progress", "Wait", "Overlap");
+  return text;
+}
+
+std::string overlap_line(const figures& result) {
+  const overlap_figures& overlap = result.overlap;
+  return absl::StrFormat("%-11d %12.3f %12.3f %12.3f %12.3f %12.3f %12.3f %12.1f\n", result.size,
+                         result.latency_us_mean, overlap.total_us, overlap.start_us,
+                         overlap.compute_us, overlap.progress_us, overlap.wait_us, overlap.percent);
+}
+
 std::string text_header(const surroundings& where) {
   const options& chosen = where.chosen;
-  std::string text = absl::StrCat("# LCI ", where.version, " lci_perf: ", name_of(chosen.test),
-                                  " of ", name_of(chosen.op), "\n");
+  std::string text = absl::StrCat("# LCI ", where.version,
+                                  " lci_perf: ", chosen.overlap ? "overlap" : name_of(chosen.test),
+                                  " of ", name_of(chosen.op), how_called(chosen), "\n");
   absl::StrAppend(&text, "# backend ", where.backend,
                   where.device.empty() ? "" : absl::StrCat(" (", where.device, ")"), ", ",
                   where.ranks, where.ranks == 1 ? " rank" : " ranks", pairs_of(where), ", threads ",
@@ -86,6 +122,7 @@ std::string text_header(const surroundings& where) {
   absl::StrAppend(&text, "\n# CPU ", where.processor, ", bind ", name_of(chosen.bind), ", memory ",
                   name_of(chosen.memory), ", buffers ", name_of(chosen.buffers), "\n");
   if (chosen.validate) absl::StrAppend(&text, "# data validated, which the figures include\n");
+  if (chosen.overlap) return text + overlap_titles(chosen);
   absl::StrAppend(&text, "# User and System: processor time of all ranks in us per message\n");
   if (!is_about_time(chosen.test)) {
     return absl::StrCat(text, absl::StrFormat("%-11s %16s %16s %12s %12s\n", "# Size",
@@ -105,6 +142,7 @@ std::string text_header(const surroundings& where) {
 }
 
 std::string text_line(const surroundings& where, const figures& result) {
+  if (where.chosen.overlap) return overlap_line(result);
   if (is_about_time(where.chosen.test)) {
     return absl::StrFormat("%-11d %12.3f %12.3f %12.3f %12.3f %12.3f %12.3f %12.4f %12.4f\n",
                            result.size, result.latency_us_mean, result.latency_us_p50,

@@ -1,5 +1,6 @@
 // Bringing the times of the ranks together.
 #include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "benchmarks/perf/duration.h"
@@ -43,6 +44,20 @@ times combined(const times& own) {
   all.mean_steps = all_sums[in_histogram + 1];
   all.longest = all_largest[1];
   all.cpu = {all_sums[in_histogram + 2], all_sums[in_histogram + 3]};
+  return all;
+}
+
+overlap_times combined(const overlap_times& own) {
+  const uint64_t each[] = {own.pure, own.total, own.start, own.compute, own.progress, own.wait};
+  uint64_t sums[std::size(each)] = {};
+  lci::reduce(each, sums, std::size(each), sizeof(uint64_t), add, 0);
+  overlap_times all;
+  all.pure = sums[0];
+  all.total = sums[1];
+  all.start = sums[2];
+  all.compute = sums[3];
+  all.progress = sums[4];
+  all.wait = sums[5];
   return all;
 }
 

@@ -104,12 +104,16 @@ inline void end_turns() {
   if (scheduler != nullptr) scheduler->end();
 }
 
-// Chooses libfabric with the provider LCI_TEST_PROVIDER if LCI_TEST_BACKEND is "ofi", and otherwise
-// the default network of one host.
+// Chooses libfabric with the provider LCI_TEST_PROVIDER if LCI_TEST_BACKEND is "ofi", libibverbs if
+// it is "ibv", and otherwise the default network of one host.
 inline void choose_network(global_attr_t* defaults) {
   if (simulated()) defaults->backend = attr_backend_t::sim;
   const char* const backend = std::getenv("LCI_TEST_BACKEND");
   if (backend == nullptr) return;
+  if (std::string(backend) == "ibv") {
+    defaults->backend = attr_backend_t::ibv;
+    return;
+  }
   ASSERT_STREQ(backend, "ofi");
   defaults->backend = attr_backend_t::ofi;
   defaults->ofi_provider_name = std::getenv("LCI_TEST_PROVIDER");
