@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "absl/strings/str_format.h"
-#include "absl/strings/str_split.h"
 #include "lci/base/env.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
@@ -137,6 +136,17 @@ base::Status expand_nodes(std::string_view prefix, std::string_view rest,
   return base::OkStatus();
 }
 
+std::vector<std::string_view> words_of(std::string_view line) {
+  constexpr char space[] = " \t\r";
+  std::vector<std::string_view> words;
+  for (size_t start = line.find_first_not_of(space); start != std::string_view::npos;) {
+    const size_t end = std::min(line.find_first_of(space, start), line.size());
+    words.push_back(line.substr(start, end - start));
+    start = line.find_first_not_of(space, end);
+  }
+  return words;
+}
+
 // Expands "2(x3),1" for four hosts: 2, 2, 2, 1.
 base::StatusOr<std::vector<int>> expand_tasks(std::string_view text, size_t hosts) {
   constexpr char source[] = "SLURM_TASKS_PER_NODE";
@@ -183,8 +193,7 @@ base::StatusOr<std::vector<host_slots>> parse_host_file(std::string_view source,
   int number = 0;
   for (std::string_view line : base::StrSplit(text, '\n')) {
     ++number;
-    const std::vector<std::string> words = absl::StrSplit(
-        std::string(line.substr(0, line.find('#'))), absl::ByAnyChar(" \t\r"), absl::SkipEmpty());
+    const std::vector<std::string_view> words = words_of(line.substr(0, line.find('#')));
     if (words.empty()) continue;
     base::Status added;
     if (words.size() == 1) {
