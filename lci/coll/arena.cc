@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lci/api/types.hpp"
+#include "lci/base/backoff.h"
 #include "lci/base/strings.h"
 
 namespace lci::coll {
@@ -34,12 +35,13 @@ std::vector<char*> places_in(const std::vector<void*>& blocks, size_t offset) {
 size_t arena::areas_offset() { return round_up(head_bytes); }
 size_t arena::block_bytes() { return pipe_offset() + round_up(pipes::bytes()); }
 
-arena::arena(int rank, const std::vector<void*>& blocks, reader read, std::vector<int> names,
-             uint64_t numbers_per_call)
+arena::arena(int rank, const std::vector<void*>& blocks, reader read, const crossovers& sizes,
+             std::vector<int> names, uint64_t numbers_per_call)
     : rank_(rank),
       blocks_(places_in(blocks, 0)),
       pipes_(rank, places_in(blocks, pipe_offset())),
       read_(std::move(read)),
+      sizes_(sizes),
       names_(std::move(names)),
       numbers_per_call_(numbers_per_call) {
   const bool all_mapped = std::find(blocks.begin(), blocks.end(), nullptr) == blocks.end();
@@ -110,7 +112,13 @@ uint64_t arena::begin(uint64_t number, const signature& called) {
 }
 
 void arena::finish(uint64_t number) {
-  const std::lock_guard<ds::spinlock> guard(mutex_);
+  if (const ds::biased_lock::owner_guard guard(mutex_); guard) return note_finished(number);
+  for (base::backoff backoff; !mutex_.try_lock();) backoff.idle();
+  const std::lock_guard<ds::biased_lock> guard(mutex_, std::adopt_lock);
+  note_finished(number);
+}
+
+void arena::note_finished(uint64_t number) {
   if (number != finished_ + 1) {
     finish_early(number);
     return;

@@ -12,7 +12,7 @@
 
 #include "lci/coll/pipes.h"
 #include "lci/coll/signature.h"
-#include "lci/ds/spinlock.h"
+#include "lci/ds/biased_lock.h"
 
 namespace lci::coll {
 
@@ -52,6 +52,19 @@ struct block_header {
   std::atomic<uint64_t> lost;
 };
 
+// Bytes that a rank offers at which operations change the way of their data. Equal on all ranks.
+struct crossovers {
+  // Up to which operations that only copy, and those that combine, offer data in the area; at most
+  // arena::area_bytes.
+  size_t copied_in_area;
+  size_t combined_in_area;
+  // From which on each rank of an allreduce combines a part, instead of all.
+  size_t combined_in_parts;
+  // Up to which data go through pipes; 0: none. Operations of an arena for which it is not 0 are
+  // made, or restarted, in the same order on all ranks.
+  size_t in_pipe;
+};
+
 // Thread safety: any thread may call any member at any time, except construction, destruction, and
 // begin(), whose calls the program orders.
 class arena {
@@ -77,13 +90,14 @@ class arena {
   // the address spaces of all other ranks. `names`: what error messages call the ranks; empty: by
   // their place. `numbers_per_call`: operations of this arena that one call of the program takes,
   // which error messages count as one.
-  arena(int rank, const std::vector<void*>& blocks, reader read, std::vector<int> names = {},
-        uint64_t numbers_per_call = 1);
+  arena(int rank, const std::vector<void*>& blocks, reader read, const crossovers& sizes,
+        std::vector<int> names = {}, uint64_t numbers_per_call = 1);
   arena(const arena&) = delete;
   arena& operator=(const arena&) = delete;
 
   int rank() const { return rank_; }
   int size() const { return static_cast<int>(blocks_.size()); }
+  const crossovers& sizes() const { return sizes_; }
   int name_of(int rank) const { return names_.empty() ? rank : names_[static_cast<size_t>(rank)]; }
   // The call of the program that the operation is part of, from 1.
   uint64_t call_of(uint64_t number) const { return (number - 1) / numbers_per_call_ + 1; }
@@ -145,19 +159,22 @@ class arena {
            look_for_finished() >= number;
   }
   uint64_t look_for_finished();
+  // With mutex_ held.
+  void note_finished(uint64_t number);
   void finish_early(uint64_t number);
 
   const int rank_;
   const std::vector<char*> blocks_;
   coll::pipes pipes_;
   const reader read_;
+  const crossovers sizes_;
   const std::vector<int> names_;
   const uint64_t numbers_per_call_;
   std::atomic<uint32_t> joined_{0};  // once it is known
   uint64_t hash_ = 0;                // of all operations begun
   std::atomic<uint64_t> all_finished_{0};
 
-  ds::spinlock mutex_;
+  ds::biased_lock mutex_;  // mostly one thread finishes the operations
   uint64_t finished_ = 0;  // guarded by mutex_: all up to this one
   uint64_t told_ = 0;      // guarded by mutex_: what the others know of it
   // Guarded by mutex_: which operations beyond finished_ + 1 have finished. Operation n is at

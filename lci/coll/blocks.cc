@@ -1,5 +1,6 @@
 #include "lci/coll/blocks.h"
 
+#include <algorithm>
 #include <cstring>
 #include <stdexcept>
 
@@ -45,15 +46,16 @@ bool allgatherv::step() {
 
 alltoallv::alltoallv(const ticket& own, const void* sendbuf, const block_layout& sent,
                      void* recvbuf, const block_layout& received)
-    : operation(own, most_copied_in_area),
+    : operation(own, own.where->sizes().copied_in_area),
       sendbuf_(static_cast<const char*>(sendbuf)),
       sent_(sent),
       recvbuf_(static_cast<char*>(recvbuf)),
       received_(received) {
   size_t bytes = 0;
   for (const block_layout::block& each : sent_.blocks) bytes += each.size;
-  static_assert(most_ranks * sizeof(entry) + most_copied_in_area <= arena::area_bytes);
-  in_memory_ = bytes > most_copied_in_area;
+  // The table stands in front of the blocks.
+  constexpr size_t most_behind_table = arena::area_bytes - most_ranks * sizeof(entry);
+  in_memory_ = bytes > std::min(sizes().copied_in_area, most_behind_table);
 }
 
 void alltoallv::offer_blocks() {

@@ -31,7 +31,7 @@ block_layout equal_blocks(int ranks, size_t size);
 class allgatherv : public operation {
  public:
   allgatherv(const ticket& own, const void* sendbuf, void* recvbuf, const block_layout& received)
-      : operation(own, most_copied_in_area),
+      : operation(own, own.where->sizes().copied_in_area),
         sendbuf_(sendbuf),
         recvbuf_(static_cast<char*>(recvbuf)),
         received_(received) {}

@@ -19,9 +19,6 @@ struct ticket {
   arena* where;
   uint64_t number;  // from 1; 0: it does not begin before restart()
   uint64_t hash;    // of begin()
-  // Bytes up to which data may go through pipes; 0: none. Equal on all ranks. Operations of an arena
-  // for which it is not 0 are made, or restarted, in the same order on all ranks.
-  size_t most_in_pipe = 0;
 };
 
 // Data of up to line::inline_bytes travel in the line, larger data in the area, and the largest
@@ -107,6 +104,7 @@ class operation {
 
   int rank() const { return where_.rank(); }
   int size() const { return where_.size(); }
+  const crossovers& sizes() const { return where_.sizes(); }
   // For error messages.
   int name_of(int rank) const { return where_.name_of(rank); }
 
@@ -244,7 +242,8 @@ class operation {
   uint64_t first_piece() const { return first_piece_; }
   coll::pipes& pipes() const { return where_.pipes(); }
   void awaits(int rank) { awaited_ = rank; }
-  bool is_large(size_t size) const { return size > most_in_area_; }
+  // Whether the data fit neither in the line nor in the area.
+  bool is_large(size_t size) const { return size > std::max(most_in_area_, line::inline_bytes); }
 
  private:
   void reserve_pieces() {

@@ -195,7 +195,7 @@ bool allreduce::step() {
       [[fallthrough]];
     case 1:
       if (!have_all_reached(offered)) return false;
-      if (what_.size < least_parts_bytes) {
+      if (combines_all()) {
         combine(all_operands(), 0, what_.size, static_cast<char*>(what_.recvbuf));
         return true;
       }

@@ -10,14 +10,6 @@
 
 namespace lci::coll {
 
-// The largest sizes that go through the area, by measurement: an operation that only copies is
-// slower through the area from about 12 KiB on where the processors are far from each other (16
-// KiB, allgather, 2 ranks: 13 us, from memory 5), and one that combines from about 40 KiB on.
-constexpr size_t most_copied_in_area = size_t{8} << 10;
-constexpr size_t most_combined_in_area = size_t{32} << 10;
-static_assert(most_copied_in_area <= arena::area_bytes);
-static_assert(most_combined_in_area <= arena::area_bytes);
-
 // Operations that are not final can be carried out on the room of a staging (staging.h), too.
 
 // Every rank publishes its arrival in its own line and reads the lines of all: one cache line
@@ -34,7 +26,7 @@ class barrier final : public operation {
 class broadcast : public piped_operation {
  public:
   broadcast(const ticket& own, void* buffer, size_t size, int root)
-      : piped_operation(own, most_copied_in_area),
+      : piped_operation(own, own.where->sizes().copied_in_area),
         buffer_(static_cast<char*>(buffer)),
         size_(size),
         root_(root) {
@@ -63,7 +55,7 @@ struct reduction {
 class reduce final : public piped_operation {
  public:
   reduce(const ticket& own, const reduction& what, int root)
-      : piped_operation(own, most_combined_in_area), what_(what), root_(root) {
+      : piped_operation(own, own.where->sizes().combined_in_area), what_(what), root_(root) {
     if (may_use_pieces(what.size, what.item_size)) {
       use_pieces(divide(what.size, what.item_size).count);
     }
@@ -83,22 +75,26 @@ class reduce final : public piped_operation {
 class allreduce final : public piped_operation {
  public:
   allreduce(const ticket& own, const reduction& what)
-      : piped_operation(own, most_combined_in_area), what_(what) {
+      : piped_operation(own, own.where->sizes().combined_in_area), what_(what) {
     if (may_use_pieces(what.size, what.item_size, size() - 1)) {
       use_pieces(operand_pieces().count + result_pieces().count);
     }
   }
 
  private:
-  // From this many bytes on, ranks combine parts.
-  static constexpr size_t least_parts_bytes = 2048;
-
   // The pieces of the operands, and of the results, of the largest part.
   division operand_pieces() const { return divide(largest_part(), what_.item_size, size() - 1); }
   division result_pieces() const { return divide(largest_part(), what_.item_size); }
   size_t largest_part() const {
     const auto n = static_cast<size_t>(size());
     return (what_.size / what_.item_size + n - 1) / n * what_.item_size;
+  }
+
+  // Whether this rank combines all of the result, instead of a part.
+  bool combines_all() const {
+    const place of_data = place_of(what_.size);
+    return of_data == place::in_line ||
+           (of_data == place::in_area && what_.size < sizes().combined_in_parts);
   }
 
   bool step() override;
@@ -116,7 +112,10 @@ class allreduce final : public piped_operation {
 class reduce_scatterv final : public operation {
  public:
   reduce_scatterv(const ticket& own, const reduction& what, size_t begin, size_t total)
-      : operation(own, most_combined_in_area), what_(what), begin_(begin), total_(total) {}
+      : operation(own, own.where->sizes().combined_in_area),
+        what_(what),
+        begin_(begin),
+        total_(total) {}
 
  private:
   bool step() override;
@@ -129,7 +128,7 @@ class reduce_scatterv final : public operation {
 class reduce_scatter final : public piped_operation {
  public:
   reduce_scatter(const ticket& own, const reduction& what)
-      : piped_operation(own, most_combined_in_area), what_(what) {
+      : piped_operation(own, own.where->sizes().combined_in_area), what_(what) {
     if (may_use_pieces(total(), what.item_size, size() - 1)) use_pieces(pieces().count);
   }
 
@@ -147,7 +146,7 @@ class reduce_scatter final : public piped_operation {
 class allgather : public piped_operation {
  public:
   allgather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size)
-      : piped_operation(own, most_copied_in_area),
+      : piped_operation(own, own.where->sizes().copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size) {
@@ -170,7 +169,7 @@ class allgather : public piped_operation {
 class alltoall : public piped_operation {
  public:
   alltoall(const ticket& own, const void* sendbuf, void* recvbuf, size_t size)
-      : piped_operation(own, most_copied_in_area),
+      : piped_operation(own, own.where->sizes().copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size) {

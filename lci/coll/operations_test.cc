@@ -42,16 +42,23 @@ std::vector<affine> combined(int ranks, size_t count, int round) {
 const size_t counts[] = {1, 5, 12, 13, 200, 700, 1024, 1025, 4096, 4097, 5000, 40000};
 constexpr int rounds = 2;
 
-// Ranks, and whether they use pipes.
-class Operations : public testing::TestWithParam<std::tuple<int, bool>> {
+// Ranks, and the sizes at which their data change their way.
+class Operations : public testing::TestWithParam<std::tuple<int, crossovers>> {
  protected:
   static void run(const std::function<void(test_rank&)>& body) {
-    const auto [ranks, uses_pipes] = GetParam();
-    run_ranks(ranks, body, reading::possible, uses_pipes);
+    const auto& [ranks, sizes] = GetParam();
+    run_ranks(ranks, body, reading::possible, sizes);
   }
 };
+// Besides the defaults, and those without pipes: no areas, whole areas without parts, and parts of all sizes.
 INSTANTIATE_TEST_SUITE_P(Ranks, Operations,
-                         testing::Combine(testing::Values(1, 2, 3, 4, 7), testing::Bool()));
+                         testing::Combine(testing::Values(1, 2, 3, 4, 7),
+                                          testing::Values(default_sizes, sizes_without_pipes,
+                                                          crossovers{0, 0, 0, size_t{1} << 30},
+                                                          crossovers{
+                                                              arena::area_bytes, arena::area_bytes,
+                                                              size_t{1} << 30, size_t{1} << 30},
+                                                          crossovers{1000, 1000, 0, 0})));
 
 template <class Body>
 void for_each_count(test_rank& rank, const Body& body) {
@@ -262,7 +269,7 @@ TEST_P(Operations, AnOperationIsCarriedOutAgain) {
     for (const size_t count : counts) {
       const size_t bytes = count * sizeof(affine);
       std::vector<affine> in(count), out(count);
-      const ticket later{&rank.own_arena(), 0, 0, std::get<1>(GetParam()) ? ~size_t{0} : 0};
+      const ticket later{&rank.own_arena(), 0, 0};
       allreduce sum(later, {in.data(), out.data(), bytes, sizeof(affine), compose});
       scan in_place(later, {out.data(), out.data(), bytes, sizeof(affine), compose},
                     scan_kind::inclusive);

@@ -23,8 +23,7 @@ constexpr bool fits_pieces(size_t item_size, int parts = 1) {
 
 class piped_operation : public operation {
  protected:
-  piped_operation(const ticket& own, size_t most_in_area)
-      : operation(own, most_in_area), most_in_pipe_(own.most_in_pipe) {}
+  using operation::operation;
 
   // How data of a size are cut into pieces. `parts`: as of fits_pieces().
   struct division {
@@ -39,7 +38,7 @@ class piped_operation : public operation {
   // For constructors: whether that many bytes, which a rank offers, travel in pieces; then
   // use_pieces() must follow.
   bool may_use_pieces(size_t size, size_t item_size = 1, int parts = 1) const {
-    return is_large(size) && size <= most_in_pipe_ && fits_pieces(item_size, parts);
+    return is_large(size) && size <= sizes().in_pipe && fits_pieces(item_size, parts);
   }
   // A piece's bytes within the data of a size.
   struct piece {
@@ -105,7 +104,6 @@ class piped_operation : public operation {
                      const InSlot& in_slot, char* result);
 
  private:
-  const size_t most_in_pipe_;
   uint64_t turn_of_ = 0;  // the operation, by number, to which the next two belong
   uint64_t written_ = 0;  // pieces
   uint64_t read_ = 0;

@@ -16,7 +16,7 @@ namespace lci::coll {
 class gather : public piped_operation {
  public:
   gather(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
-      : piped_operation(own, most_copied_in_area),
+      : piped_operation(own, own.where->sizes().copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size),
@@ -42,7 +42,7 @@ class gather : public piped_operation {
 class scatter : public piped_operation {
  public:
   scatter(const ticket& own, const void* sendbuf, void* recvbuf, size_t size, int root)
-      : piped_operation(own, most_copied_in_area),
+      : piped_operation(own, own.where->sizes().copied_in_area),
         sendbuf_(static_cast<const char*>(sendbuf)),
         recvbuf_(static_cast<char*>(recvbuf)),
         size_(size),

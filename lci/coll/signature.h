@@ -29,8 +29,30 @@ enum class operation_kind : uint8_t {
   free_group,
 };
 
-// The name of the function that programs call: a literal.
-const char* name_of(operation_kind kind);
+// By kind: the name of the function that programs call.
+constexpr const char* operation_names[] = {"nothing",
+                                           "barrier",
+                                           "broadcast",
+                                           "reduce",
+                                           "reduce_scatter",
+                                           "allreduce",
+                                           "allgather",
+                                           "alltoall",
+                                           "free_runtime",
+                                           "gather",
+                                           "scatter",
+                                           "scan",
+                                           "exscan",
+                                           "reduce_scatterv",
+                                           "allgatherv",
+                                           "alltoallv",
+                                           "alloc_group or split_group",
+                                           "free_group"};
+static_assert(sizeof(operation_names) / sizeof(*operation_names) ==
+              static_cast<size_t>(operation_kind::free_group) + 1);
+constexpr const char* name_of(operation_kind kind) {
+  return operation_names[static_cast<size_t>(kind)];
+}
 // The same of an operation of a group: "barrier of a group". As long-lived.
 const char* name_in_group(operation_kind kind);
 

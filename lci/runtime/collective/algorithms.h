@@ -3,6 +3,7 @@
 #ifndef LCI_RUNTIME_COLLECTIVE_ALGORITHMS_H_
 #define LCI_RUNTIME_COLLECTIVE_ALGORITHMS_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -34,8 +35,13 @@ inline piece piece_of(size_t count, size_t item_size, int parts, int i) {
   return {begin * item_size, small + (k < larger ? 1 : 0), item_size};
 }
 
+// The option ring_nsteps, which is not its default. Throws std::invalid_argument.
+int checked_ring_steps(int asked, const char* what);
 // The option ring_nsteps; its default is size - 1. Throws std::invalid_argument.
-int ring_steps(int asked, int size, const char* what);
+inline int ring_steps(int asked, int size, const char* what) {
+  return __builtin_expect(asked == RING_NSTEPS_DEFAULT, 1) ? std::max(1, size - 1)
+                                                           : checked_ring_steps(asked, what);
+}
 
 // Whole operations, of a call that has not begun.
 void run_barrier(collective_call* call);

@@ -64,6 +64,30 @@ void barrier_by_dissemination(plan* p, uint32_t round) {
   }
 }
 
+namespace {
+
+void broadcast_by_messages(const collective_call& call, const broadcast_x& asked, void* buffer,
+                           int steps) {
+  plan p(call);
+  const size_t size = asked.get_size();
+  const int root = asked.get_root();
+  broadcast_algorithm_t algorithm = asked.get_algorithm();
+  if (algorithm == broadcast_algorithm_t::none) {
+    algorithm = size >= ring_threshold && p.size() > 2 ? broadcast_algorithm_t::ring
+                                                       : broadcast_algorithm_t::tree;
+  }
+  if (algorithm == broadcast_algorithm_t::direct) {
+    broadcast_directly(&p, buffer, size, root, 0);
+  } else if (algorithm == broadcast_algorithm_t::ring) {
+    broadcast_by_ring(&p, buffer, size, root, steps, 0);
+  } else {
+    broadcast_by_tree(&p, buffer, size, root, 0);
+  }
+  p.run();
+}
+
+}  // namespace
+
 void run_barrier(collective_call* call) {
   call->begin({});
   if (call->is_shared(0, 0)) return call->run<coll::barrier>();
@@ -108,33 +132,14 @@ void broadcast_x::operator()() const {
   }
   call.begin({{}, get_root(), get_size()});
   if (get_algorithm() == broadcast_algorithm_t::none &&
-      call.is_shared(get_size(), coll::most_copied_in_area, coll::fits_pieces(1))) {
+      call.is_shared(get_size(), call.sizes().copied_in_area, coll::fits_pieces(1))) {
     return call.run<coll::broadcast>(buffer, get_size(), get_root());
   }
   if (get_algorithm() == broadcast_algorithm_t::none &&
       rt::broadcast_by_hosts(&call, buffer, get_size(), get_root())) {
     return;
   }
-  rt::plan p(call);
-  switch (get_algorithm()) {
-    case broadcast_algorithm_t::direct:
-      rt::broadcast_directly(&p, buffer, get_size(), get_root(), 0);
-      break;
-    case broadcast_algorithm_t::ring:
-      rt::broadcast_by_ring(&p, buffer, get_size(), get_root(), steps, 0);
-      break;
-    case broadcast_algorithm_t::tree:
-      rt::broadcast_by_tree(&p, buffer, get_size(), get_root(), 0);
-      break;
-    case broadcast_algorithm_t::none:
-      if (get_size() >= rt::ring_threshold && p.size() > 2) {
-        rt::broadcast_by_ring(&p, buffer, get_size(), get_root(), steps, 0);
-      } else {
-        rt::broadcast_by_tree(&p, buffer, get_size(), get_root(), 0);
-      }
-      break;
-  }
-  p.run();
+  rt::broadcast_by_messages(call, *this, buffer, steps);
 }
 
 }  // namespace lci

@@ -79,7 +79,7 @@ void allgatherv_x::operator()() const {
       rt::receive_buffer(&call, get_recvbuf(), get_recvlayouts(), sizes, "recvlayouts");
   call.begin({{}, -1, all, 0, coll::hash_of(sizes.data(), sizes.size())});
   const size_t largest = *std::max_element(sizes.begin(), sizes.end());
-  if (all > 0 && call.is_shared(largest, coll::most_copied_in_area)) {
+  if (all > 0 && call.is_shared(largest, call.sizes().copied_in_area)) {
     return call.run<coll::allgatherv>(sendbuf, recvbuf, blocks);
   }
   if (rt::allgather_by_hosts(&call, sendbuf, recvbuf, blocks)) return;
@@ -119,9 +119,9 @@ void alltoallv_x::operator()() const {
       rt::receive_buffer(&call, get_recvbuf(), get_recvlayouts(), received_sizes, "recvlayouts");
   call.begin({});
   // Each rank knows only its own sizes: so the ranks cannot know whether all blocks fit in areas.
-  constexpr size_t any_size = coll::most_copied_in_area + 1;
+  const size_t any_size = call.sizes().copied_in_area + 1;
   if (call.size() <= coll::alltoallv::most_ranks &&
-      call.is_shared(any_size, coll::most_copied_in_area)) {
+      call.is_shared(any_size, call.sizes().copied_in_area)) {
     return call.run<coll::alltoallv>(sendbuf, sent, recvbuf, received);
   }
   rt::plan p(call);

@@ -13,7 +13,6 @@ namespace lci::rt {
 
 target collective_call::target_in(group_t group, runtime_t runtime, device_t device,
                                   endpoint_t endpoint, coll::operation_kind kind) {
-  if (__builtin_expect(group.is_empty(), 1)) return resolve(runtime, device, endpoint);
   runtime_impl_t& owner = checked_group(group, coll::name_of(kind)).runtime;
   const bool names_nothing = device.is_empty() && endpoint.is_empty();
   const target found = resolve(names_nothing ? runtime_t(&owner) : runtime, device, endpoint);
@@ -29,20 +28,38 @@ collective_call::collective_call(const target& where, group_impl_t* group, match
     : runtime_(*where.runtime),
       group_(group),
       device_(*where.device),
-      engine_(group != nullptr    ? group->engine()
-              : engine.is_empty() ? *runtime_.collective_engine()
-                                  : *resolve(runtime_, engine)),
+      engine_(runtime_.collective_engine()),
+      shared_(runtime_.shared_memory()),
+      hosts_(runtime_.hierarchy()),
       comp_(comp.p_impl),
-      recorder_(comp.is_empty() ? nullptr : call_recorder::of(*comp.p_impl)),
+      recorder_(nullptr),
       kind_(kind) {
-  if (group != nullptr && !engine.is_empty()) {
-    throw std::invalid_argument(base::StrCat(
-        "lci: ", name(), ": the option matching_engine is given, and the group has its own"));
+  if (__builtin_expect(group != nullptr || !engine.is_empty(), 0)) use_options(group, engine);
+  if (comp_ == nullptr) {
+    if (__builtin_expect(inside_progress(), 0)) refuse_wait_in_handler("", "give it a comp");
+    return;
   }
   if (comp == COMP_NULL_RETRY) {
     throw std::invalid_argument(base::StrCat("lci: ", name(), ": comp is COMP_NULL_RETRY"));
   }
-  if (comp_ == nullptr) refuse_wait_in_handler("", "give it a comp");
+  recorder_ = call_recorder::of(*comp_);
+}
+
+void collective_call::use_options(group_impl_t* group, matching_engine_t engine) {
+  if (group == nullptr) {
+    engine_ = resolve(runtime_, engine);
+    if (engine_ == runtime_.collective_engine()) return;
+    shared_ = nullptr;
+    hosts_ = nullptr;
+    return;
+  }
+  if (!engine.is_empty()) {
+    throw std::invalid_argument(base::StrCat(
+        "lci: ", name(), ": the option matching_engine is given, and the group has its own"));
+  }
+  engine_ = &group->engine();
+  shared_ = group->shared_memory();
+  hosts_ = group->hierarchy();
 }
 
 void collective_call::refuse_wait_in_handler(const char* inside, const char* instead) const {
@@ -52,16 +69,16 @@ void collective_call::refuse_wait_in_handler(const char* inside, const char* ins
                                       instead));
 }
 
-void collective_call::begin(coll::signature called, reduce_op_t op) {
+void collective_call::begin(coll::signature&& called, reduce_op_t op) {
   called.kind = kind_;
   if (__builtin_expect(recorder_ != nullptr, 0)) return recorder_->begin(*this, called, op);
-  number_ = engine_.next_collective(name()) + 1;
+  number_ = engine_->next_collective(name()) + 1;
   if (__builtin_expect(static_cast<bool>(runtime_.record()), 0)) record(called);
   if (coll::arena* const meets = arena(); meets != nullptr) {
     hash_ = meets->begin(number_, called);
-  } else if (const hierarchy* const found = hosts(); found != nullptr) {
+  } else if (hosts_ != nullptr) {
     for (uint64_t phase = 0; phase < hierarchy::phases; ++phase) {
-      phase_hashes_[phase] = found->memory().arena().begin(before_phases() + phase + 1, called);
+      phase_hashes_[phase] = hosts_->memory().arena().begin(before_phases() + phase + 1, called);
     }
   }
   if (__builtin_expect(device_.is_watched(), 0)) begin_checked(called, op);
@@ -80,77 +97,48 @@ void collective_call::begin_checked(const coll::signature& called, reduce_op_t o
   comp_ = runtime_.checks()->begin(posted);
 }
 
-shared_memory* collective_call::shared() const {
-  if (__builtin_expect(group_ != nullptr, 0)) {
-    return has_left_arena_ ? nullptr : group_->shared_memory();
-  }
-  return &engine_ == runtime_.collective_engine() ? runtime_.shared_memory() : nullptr;
-}
-
 [[gnu::noinline, gnu::cold]] void collective_call::record(const coll::signature& called) const {
   observe::event made = observe::event_sink::moment(observe::event_kind::collective);
   made.peer = called.root;
   made.size = called.size;
   made.detail = number_;
-  made.device = static_cast<uint16_t>(engine_.id);
+  made.device = static_cast<uint16_t>(engine_->id);
   observe::set_name(&made, name());
   runtime_.record().add(made);
 }
 
-coll::arena* collective_call::arena() const {
-  shared_memory* const found = shared();
-  return found == nullptr ? nullptr : &found->arena();
+const coll::crossovers& collective_call::sizes_of_hosts() const {
+  static constexpr coll::crossovers nothing{};
+  return hosts_ == nullptr ? nothing : hosts_->memory().arena().sizes();
 }
 
 void collective_call::use_messages() const {
   if (coll::arena* const meets = arena(); meets != nullptr) {
     meets->finish(number_);
-  } else if (const hierarchy* const found = hosts(); found != nullptr) {
+  } else if (hosts_ != nullptr) {
     for (uint64_t phase = used_phases_; phase < hierarchy::phases; ++phase) {
-      found->memory().arena().finish(before_phases() + phase + 1);
+      hosts_->memory().arena().finish(before_phases() + phase + 1);
     }
   }
 }
 
-const hierarchy* collective_call::hosts() const {
-  if (__builtin_expect(group_ != nullptr, 0)) {
-    return has_left_arena_ ? nullptr : group_->hierarchy();
-  }
-  return &engine_ == runtime_.collective_engine() ? runtime_.hierarchy() : nullptr;
-}
-
 const hierarchy* collective_call::by_hosts(size_t offered, size_t most_in_area) const {
-  const hierarchy* const found = hosts();
-  if (found == nullptr || offered > runtime_.attr().coll_hosts_max_size) return nullptr;
-  const bool reads = found->joined() == coll::arena::join_state::readable;
-  return reads || offered <= most_in_area ? found : nullptr;
+  if (hosts_ == nullptr || offered > runtime_.attr().coll_hosts_max_size) return nullptr;
+  const bool reads = hosts_->joined() == coll::arena::join_state::readable;
+  return reads || offered <= most_in_area ? hosts_ : nullptr;
 }
 
 void collective_call::use_hosts(uint64_t count) { used_phases_ = count; }
 
 coll::ticket collective_call::host_ticket(uint64_t phase) const {
-  return {&hosts()->memory().arena(), before_phases() + phase + 1, phase_hashes_[phase]};
-}
-
-bool collective_call::is_shared(size_t offered, size_t most_in_area, bool fits_pieces) const {
-  coll::arena* const meets = arena();
-  if (meets == nullptr) return false;
-  switch (meets->joined()) {
-    case coll::arena::join_state::readable:
-      return true;
-    case coll::arena::join_state::mapped:
-      return offered <= most_in_area ||
-             (fits_pieces && offered <= runtime_.attr().coll_pipe_max_size);
-    default:
-      return false;
-  }
+  return {&hosts_->memory().arena(), before_phases() + phase + 1, phase_hashes_[phase]};
 }
 
 void collective_call::check_agreement() const {
   if (coll::arena* const meets = arena(); meets != nullptr) {
     meets->check_agreement(number_);
-  } else if (const hierarchy* const found = hosts(); found != nullptr) {
-    found->memory().arena().check_agreement(before_phases() + hierarchy::phases);
+  } else if (hosts_ != nullptr) {
+    hosts_->memory().arena().check_agreement(before_phases() + hierarchy::phases);
   }
 }
 
@@ -176,12 +164,13 @@ void collective_call::report_gone(int rank) const {
 
 void collective_call::run_blocking(coll::operation* operation) const {
   try {
-    wait(
-        [this, operation] {
-          check_peers();
-          return operation->advance();
-        },
-        /*oversubscribed=*/exceeds_processors(static_cast<size_t>(size())));
+    const auto advance = [this, operation] {
+      check_peers();
+      return operation->advance();
+    };
+    if (!advance()) {
+      wait(advance, /*oversubscribed=*/exceeds_processors(static_cast<size_t>(size())));
+    }
   } catch (const peer_failure_error& failure) {
     operation->give_up(failure.failed_rank());
     throw;
@@ -206,33 +195,26 @@ void collective_call::run_recorded(coll::operation* operation,
   }
   started->operation = operation;
   started->call = name();
-  shared()->start(started, shared_memory::may_end_at_once(*comp_));
+  shared_->start(started, shared_memory::may_end_at_once(*comp_));
 }
 
-size_t bytes_of(size_t count, size_t item_size, const char* what) {
-  if (count != 0 && item_size > ~size_t{0} / count) {
-    throw std::invalid_argument(
-        base::StrCat("lci: ", what, ": ", count, " items of ", item_size, " bytes"));
-  }
-  return count * item_size;
+void refuse_bytes(size_t count, size_t item_size, const char* what) {
+  throw std::invalid_argument(
+      base::StrCat("lci: ", what, ": ", count, " items of ", item_size, " bytes"));
 }
 
-void check_buffer(const void* buffer, size_t bytes, const char* what, const char* name) {
-  if (buffer == nullptr && bytes > 0) {
-    throw std::invalid_argument(
-        base::StrCat("lci: ", what, ": ", name, " is null, and has ", bytes, " bytes"));
-  }
+void refuse_buffer(size_t bytes, const char* what, const char* name) {
+  throw std::invalid_argument(
+      base::StrCat("lci: ", what, ": ", name, " is null, and has ", bytes, " bytes"));
 }
 
-void check_op(reduce_op_t op, const char* what) {
-  if (op == nullptr) throw std::invalid_argument(base::StrCat("lci: ", what, ": op is null"));
+void refuse_op(const char* what) {
+  throw std::invalid_argument(base::StrCat("lci: ", what, ": op is null"));
 }
 
-void check_root(int root, int size, const char* what) {
-  if (root < 0 || root >= size) {
-    throw std::invalid_argument(
-        base::StrCat("lci: ", what, ": root is ", root, ", not 0 to ", size - 1));
-  }
+void refuse_root(int root, int size, const char* what) {
+  throw std::invalid_argument(
+      base::StrCat("lci: ", what, ": root is ", root, ", not 0 to ", size - 1));
 }
 
 std::vector<size_t> sizes_of(const size_t* counts, size_t item_size, const collective_call& call,

@@ -53,13 +53,15 @@ class collective_call {
   // Throws std::invalid_argument or std::logic_error as documented in lci/api/coll.hpp.
   template <class Op>
   collective_call(const Op& op, coll::operation_kind kind)
-      : collective_call(
-            target_in(op.get_group(), op.get_runtime(), op.get_device(), op.get_endpoint(), kind),
-            op.get_group().p_impl, op.get_matching_engine(), op.get_comp(), kind) {}
+      : collective_call(__builtin_expect(op.get_group().is_empty(), 1)
+                            ? target_of(op.get_runtime(), op.get_device(), op.get_endpoint())
+                            : target_in(op.get_group(), op.get_runtime(), op.get_device(),
+                                        op.get_endpoint(), kind),
+                        op.get_group().p_impl, op.get_matching_engine(), op.get_comp(), kind) {}
 
   runtime_impl_t& runtime() const { return runtime_; }
   device_impl_t& device() const { return device_; }
-  matching_engine& engine() const { return engine_; }
+  matching_engine& engine() const { return *engine_; }
   // Null: the call blocks.
   comp_impl_t* comp() const { return comp_; }
   coll::operation_kind kind() const { return kind_; }
@@ -71,7 +73,7 @@ class collective_call {
   int global_rank(int rank) const { return group_ == nullptr ? rank : group_->rank_at(rank); }
   // How that rank names its matching engine for the operation.
   uint16_t engine_of(int rank) const {
-    return group_ == nullptr ? static_cast<uint16_t>(engine_.id) : group_->engine_of(rank);
+    return group_ == nullptr ? static_cast<uint16_t>(engine_->id) : group_->engine_of(rank);
   }
   // A rank whose loss ends the operation; -1: none.
   int first_failed() const {
@@ -87,7 +89,8 @@ class collective_call {
 
   // `called`: what all ranks must call equally; its kind is set here. `op`: the operator, which
   // LCI_CHECK compares.
-  void begin(coll::signature called, reduce_op_t op = nullptr);
+  // (Not by value: copying what has just been written takes longer than writing it.)
+  void begin(coll::signature&& called, reduce_op_t op = nullptr);
 
   // Null: the call is carried out.
   call_recorder* recorder() const { return recorder_; }
@@ -114,12 +117,27 @@ class collective_call {
   const std::shared_ptr<coll::staging>& staging() const { return staging_; }
 
   // Before begin(): the operation goes by messages, and its arena does not hear of it.
-  void leave_arena() { has_left_arena_ = true; }
+  void leave_arena() {
+    shared_ = nullptr;
+    hosts_ = nullptr;
+  }
+
+  // For is_shared() and by_hosts(): those of the memory in which the ranks, or the ranks of each
+  // host, meet; zeros where they do not.
+  const coll::crossovers& sizes() const {
+    return __builtin_expect(shared_ != nullptr, 1) ? shared_->arena().sizes() : sizes_of_hosts();
+  }
 
   // Whether the operation can run in shared memory if each rank offers so many bytes, of which the
   // operation offers up to `most_in_area` in the area, and more, if `fits_pieces`, in pieces.
   // Depends on what is equal on all ranks alone.
-  bool is_shared(size_t offered, size_t most_in_area, bool fits_pieces = false) const;
+  bool is_shared(size_t offered, size_t most_in_area, bool fits_pieces = false) const {
+    if (shared_ == nullptr) return false;
+    const coll::arena::join_state joined = shared_->arena().joined();
+    if (__builtin_expect(joined == coll::arena::join_state::readable, 1)) return true;
+    return joined == coll::arena::join_state::mapped &&
+           (offered <= most_in_area || (fits_pieces && offered <= sizes().in_pipe));
+  }
 
   // Whether the ranks of each host can meet in their shared memory, as is_shared(), where the ranks
   // are on several hosts: then how they are; else null.
@@ -130,7 +148,7 @@ class collective_call {
   coll::ticket host_ticket(uint64_t phase) const;
   uint64_t phases_in_use() const { return used_phases_; }
   // Null if the ranks are not on several hosts, or the operation does not use their memory.
-  const hierarchy* hosts_in_use() const { return used_phases_ == 0 ? nullptr : hosts(); }
+  const hierarchy* hosts_in_use() const { return used_phases_ == 0 ? nullptr : hosts_; }
 
   // Carries out a coll::operation: to its end, or, with a comp, as far as it goes.
   template <class Operation, class... Arguments>
@@ -184,12 +202,12 @@ class collective_call {
                           coll::operation_kind kind);
   template <class Operation, class... Arguments>
   void run_as(const Arguments&... arguments) const {
-    const coll::ticket ticket{arena(), number_, hash_, runtime_.attr().coll_pipe_max_size};
+    const coll::ticket ticket{arena(), number_, hash_};
     if (comp_ == nullptr) {
       Operation operation(ticket, arguments...);
       run_blocking(&operation);
     } else if (__builtin_expect(recorder_ == nullptr, 1)) {
-      shared()->start_new<Operation>(name(), comp_, ticket, arguments...);
+      shared_->start_new<Operation>(name(), comp_, ticket, arguments...);
     } else {
       keep(std::make_unique<Operation>(ticket, arguments...));
     }
@@ -197,18 +215,21 @@ class collective_call {
   void run_blocking(coll::operation* operation) const;
   void keep(std::unique_ptr<coll::operation> operation) const;
   void record(const coll::signature& called) const;
-  // Null where this engine's operations do not meet in shared memory.
-  shared_memory* shared() const;
-  coll::arena* arena() const;
-  // Null where the ranks are not on several hosts, or this engine's operations go by messages.
-  const hierarchy* hosts() const;
+  // Sets engine_ and where the ranks meet, by the options that most calls do not have.
+  void use_options(group_impl_t* group, matching_engine_t engine);
+  const coll::crossovers& sizes_of_hosts() const;
+  coll::arena* arena() const { return shared_ == nullptr ? nullptr : &shared_->arena(); }
   // The number of the operation in the arena of the host, before those of its other phases.
   uint64_t before_phases() const { return (number_ - 1) * hierarchy::phases; }
 
   runtime_impl_t& runtime_;
   group_impl_t* const group_;  // null: all ranks
   device_impl_t& device_;
-  matching_engine& engine_;
+  matching_engine* engine_;
+  // Where all ranks meet; null: they do not, or this engine's operations go by messages.
+  shared_memory* shared_;
+  // The same of the ranks of each host, where these are on several hosts.
+  const hierarchy* hosts_;
   comp_impl_t* comp_;
   call_recorder* recorder_;
   const coll::operation_kind kind_;
@@ -216,19 +237,34 @@ class collective_call {
   uint64_t hash_ = 0;
   uint64_t phase_hashes_[hierarchy::phases] = {};
   uint64_t used_phases_ = 0;
-  bool has_left_arena_ = false;
   std::shared_ptr<coll::staging> staging_;
 };
 
 // Of free_runtime: a barrier that no barrier of the program pairs with.
 void final_barrier(runtime_t runtime);
 
+[[noreturn]] void refuse_bytes(size_t count, size_t item_size, const char* what);
 // item_size * count. Throws std::invalid_argument if that is more than there can be.
-size_t bytes_of(size_t count, size_t item_size, const char* what);
+inline size_t bytes_of(size_t count, size_t item_size, const char* what) {
+  size_t bytes = 0;
+  if (__builtin_expect(__builtin_mul_overflow(count, item_size, &bytes), 0)) {
+    refuse_bytes(count, item_size, what);
+  }
+  return bytes;
+}
+[[noreturn]] void refuse_buffer(size_t bytes, const char* what, const char* name);
 // Throws std::invalid_argument if `buffer` is null and `bytes` is not 0.
-void check_buffer(const void* buffer, size_t bytes, const char* what, const char* name);
-void check_op(reduce_op_t op, const char* what);
-void check_root(int root, int size, const char* what);
+inline void check_buffer(const void* buffer, size_t bytes, const char* what, const char* name) {
+  if (__builtin_expect(buffer == nullptr && bytes > 0, 0)) refuse_buffer(bytes, what, name);
+}
+[[noreturn]] void refuse_op(const char* what);
+inline void check_op(reduce_op_t op, const char* what) {
+  if (__builtin_expect(op == nullptr, 0)) refuse_op(what);
+}
+[[noreturn]] void refuse_root(int root, int size, const char* what);
+inline void check_root(int root, int size, const char* what) {
+  if (__builtin_expect(root < 0 || root >= size, 0)) refuse_root(root, size, what);
+}
 
 // The bytes of each rank's block, where `counts` are items of `item_size` bytes. Throws
 // std::invalid_argument if `counts`, which the program calls `name`, is null.

@@ -54,7 +54,7 @@ void allgather_by_ring(plan* p, const void* sendbuf, void* recvbuf, size_t size)
 
 void run_allgather(collective_call* call, const void* sendbuf, void* recvbuf, size_t size) {
   call->begin({{}, -1, size});
-  if (size > 0 && call->is_shared(size, coll::most_copied_in_area, coll::fits_pieces(1))) {
+  if (size > 0 && call->is_shared(size, call->sizes().copied_in_area, coll::fits_pieces(1))) {
     return call->run<coll::allgather>(sendbuf, recvbuf, size);
   }
   if (call->by_hosts(0, 0) != nullptr &&
@@ -101,7 +101,7 @@ void alltoall_x::operator()() const {
       rt::receive_buffer(&call, get_recvbuf(), get_recvlayouts(), received, "recvlayouts");
   call.begin({{}, -1, get_size()});
   if (get_size() > 0 &&
-      call.is_shared(all, coll::most_copied_in_area, coll::fits_pieces(1, call.size() - 1))) {
+      call.is_shared(all, call.sizes().copied_in_area, coll::fits_pieces(1, call.size() - 1))) {
     return call.run<coll::alltoall>(sendbuf, recvbuf, get_size());
   }
   rt::plan p(call);

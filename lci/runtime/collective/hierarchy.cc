@@ -90,7 +90,7 @@ bool barrier_by_hosts(collective_call* call) {
 }
 
 bool broadcast_by_hosts(collective_call* call, void* buffer, size_t size, int root) {
-  const hierarchy* const hosts = call->by_hosts(size, coll::most_copied_in_area);
+  const hierarchy* const hosts = call->by_hosts(size, call->sizes().copied_in_area);
   // The ring of all ranks sends large data to each host once, too, and in pieces.
   if (hosts == nullptr || size == 0 || size >= ring_threshold) return false;
   host_plan p(call, *hosts, 1, 0, host_plan::first_or_root(*hosts, root));
@@ -106,7 +106,7 @@ bool broadcast_by_hosts(collective_call* call, void* buffer, size_t size, int ro
 
 bool gather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, size_t size,
                      int root) {
-  const hierarchy* const hosts = call->by_hosts(size, coll::most_copied_in_area);
+  const hierarchy* const hosts = call->by_hosts(size, call->sizes().copied_in_area);
   if (hosts == nullptr || size == 0 || size > most_through_leaders) return false;
   const rooted_blocks blocks(*hosts, call->size(), size, call->rank() == root);
   const int own = hosts->own_host();
@@ -141,7 +141,7 @@ bool gather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, 
 bool scatter_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, size_t size,
                       int root) {
   const hierarchy* const hosts =
-      call->by_hosts(size * static_cast<size_t>(call->size()), coll::most_copied_in_area);
+      call->by_hosts(size * static_cast<size_t>(call->size()), call->sizes().copied_in_area);
   if (hosts == nullptr || size == 0 || size > most_through_leaders) return false;
   const rooted_blocks blocks(*hosts, call->size(), size, call->rank() == root);
   const int own = hosts->own_host();
@@ -173,7 +173,7 @@ bool allgather_by_hosts(collective_call* call, const void* sendbuf, void* recvbu
                         const coll::block_layout& blocks) {
   size_t all = 0;
   for (const coll::block_layout::block& each : blocks.blocks) all += each.size;
-  const hierarchy* const hosts = call->by_hosts(all, coll::most_copied_in_area);
+  const hierarchy* const hosts = call->by_hosts(all, call->sizes().copied_in_area);
   if (hosts == nullptr || all == 0) return false;
   const coll::block_layout packed = by_host(*hosts, blocks);
   const coll::block_layout per_host = blocks_of_hosts(*hosts, blocks);

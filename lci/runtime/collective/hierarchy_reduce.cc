@@ -15,7 +15,9 @@ namespace {
 constexpr size_t most_gathered = size_t{8} << 10;
 
 // Operations that combine in the area and give the result on by a broadcast need it to fit for both.
-constexpr size_t most_in_areas = std::min(coll::most_combined_in_area, coll::most_copied_in_area);
+size_t most_in_areas(const collective_call& call) {
+  return std::min(call.sizes().combined_in_area, call.sizes().copied_in_area);
+}
 
 // Smaller scans go by messages: their ranks wait only for those before them, so that many calls are
 // under way at a time, and the ranks of a later host would wait for their leader in each.
@@ -181,7 +183,7 @@ bool allreduce_by_leaders(collective_call* call, const coll::reduction& what,
 }  // namespace
 
 bool reduce_by_hosts(collective_call* call, const coll::reduction& what, int root) {
-  const hierarchy* const hosts = call->by_hosts(what.size, coll::most_combined_in_area);
+  const hierarchy* const hosts = call->by_hosts(what.size, call->sizes().combined_in_area);
   if (hosts == nullptr || what.size == 0 || !hosts->is_in_order()) return false;
   const bool is_root = call->rank() == root;
   const auto n = static_cast<size_t>(hosts->hosts());
@@ -217,7 +219,7 @@ bool reduce_by_hosts(collective_call* call, const coll::reduction& what, int roo
 }
 
 bool allreduce_by_hosts(collective_call* call, const coll::reduction& what) {
-  const hierarchy* const hosts = call->by_hosts(what.size, most_in_areas);
+  const hierarchy* const hosts = call->by_hosts(what.size, most_in_areas(*call));
   if (hosts == nullptr || what.size == 0) return false;
   if (!hosts->is_in_order()) return allreduce_by_gathering(call, what, *hosts);
   const int count = std::min(call->runtime().attr().coll_host_leaders, hosts->least_ranks());
@@ -244,7 +246,7 @@ bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,
                              const coll::block_layout& blocks) {
   size_t all = 0;
   for (const coll::block_layout::block& each : blocks.blocks) all += each.size;
-  const hierarchy* const hosts = call->by_hosts(all, most_in_areas);
+  const hierarchy* const hosts = call->by_hosts(all, most_in_areas(*call));
   if (hosts == nullptr || all == 0 || !hosts->is_in_order()) return false;
   const coll::block_layout per_host = blocks_of_hosts(*hosts, blocks);
   const coll::block_layout::block own = per_host.of(hosts->own_host());
@@ -275,7 +277,7 @@ bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,
 }
 
 bool scan_by_hosts(collective_call* call, const coll::reduction& what, coll::scan_kind kind) {
-  const hierarchy* const hosts = call->by_hosts(what.size, most_in_areas);
+  const hierarchy* const hosts = call->by_hosts(what.size, most_in_areas(*call));
   if (hosts == nullptr || what.size < least_scanned || !hosts->is_in_order()) return false;
   const bool is_first_host = hosts->own_host() == 0;
   const bool is_inclusive = kind == coll::scan_kind::inclusive;

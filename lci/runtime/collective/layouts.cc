@@ -67,10 +67,10 @@ std::vector<layout_t> checked(const collective_call& call, const layout_t* layou
   return std::vector<layout_t>(layouts, layouts + sizes.size());
 }
 
-std::vector<layout_t> checked(const collective_call& call, const layout_t* layout, size_t size,
+std::vector<layout_t> checked(const collective_call& call, const layout_t& layout, size_t size,
                               direction where, const char* name) {
-  check(call, *layout, size, where, name);
-  return {*layout};
+  check(call, layout, size, where, name);
+  return {layout};
 }
 
 }  // namespace
@@ -87,15 +87,13 @@ void* receive_buffer(collective_call* call, void* buffer, const layout_t* layout
   return receive_into(call, buffer, checked(*call, layouts, sizes, direction::receive, name));
 }
 
-const void* send_buffer(collective_call* call, const void* buffer, const layout_t* layout,
-                        size_t size, const char* name) {
-  if (layout == nullptr) return buffer;
+const void* send_buffer_of(collective_call* call, const void* buffer, const layout_t& layout,
+                           size_t size, const char* name) {
   return send_from(call, buffer, checked(*call, layout, size, direction::send, name));
 }
 
-void* receive_buffer(collective_call* call, void* buffer, const layout_t* layout, size_t size,
-                     const char* name) {
-  if (layout == nullptr) return buffer;
+void* receive_buffer_of(collective_call* call, void* buffer, const layout_t& layout, size_t size,
+                        const char* name) {
   return receive_into(call, buffer, checked(*call, layout, size, direction::receive, name));
 }
 

@@ -22,10 +22,18 @@ const void* send_buffer(collective_call* call, const void* buffer, const layout_
 void* receive_buffer(collective_call* call, void* buffer, const layout_t* layouts,
                      const std::vector<size_t>& sizes, const char* name);
 // The same of one block, whose layout is not in an array.
-const void* send_buffer(collective_call* call, const void* buffer, const layout_t* layout,
-                        size_t size, const char* name);
-void* receive_buffer(collective_call* call, void* buffer, const layout_t* layout, size_t size,
-                     const char* name);
+const void* send_buffer_of(collective_call* call, const void* buffer, const layout_t& layout,
+                           size_t size, const char* name);
+void* receive_buffer_of(collective_call* call, void* buffer, const layout_t& layout, size_t size,
+                        const char* name);
+inline const void* send_buffer(collective_call* call, const void* buffer, const layout_t* layout,
+                               size_t size, const char* name) {
+  return layout == nullptr ? buffer : send_buffer_of(call, buffer, *layout, size, name);
+}
+inline void* receive_buffer(collective_call* call, void* buffer, const layout_t* layout,
+                            size_t size, const char* name) {
+  return layout == nullptr ? buffer : receive_buffer_of(call, buffer, *layout, size, name);
+}
 
 // Of operations whose blocks have one size. Empty if `layouts` is null, and the sizes are not used.
 std::vector<size_t> equal_sizes(const collective_call& call, const layout_t* layouts, size_t size);

@@ -84,7 +84,7 @@ void persistent_coll_impl_t::start() {
   }
   rt::collective_call call(*call_);
   try {
-    call.begin(called_, op_);
+    call.begin(coll::signature(called_), op_);
   } catch (...) {
     state_.store(state::idle, std::memory_order_release);
     throw;

@@ -17,7 +17,7 @@
 namespace lci {
 namespace rt {
 
-int ring_steps(int asked, int size, const char* what) {
+int checked_ring_steps(int asked, const char* what) {
   if (asked < 0) {
     throw std::invalid_argument(base::StrCat("lci: ", what, ": ring_nsteps is ", asked));
   }
@@ -27,7 +27,7 @@ int ring_steps(int asked, int size, const char* what) {
     throw std::invalid_argument(
         base::StrCat("lci: ", what, ": ring_nsteps is ", asked, ", more than ", most));
   }
-  return asked == RING_NSTEPS_DEFAULT ? std::max(1, size - 1) : asked;
+  return asked;
 }
 
 namespace {
@@ -207,7 +207,7 @@ void reduce_x::operator()() const {
   if (call.rank() == get_root()) rt::check_buffer(get_recvbuf(), bytes, "reduce", "recvbuf");
   call.begin({{}, get_root(), bytes, get_item_size()}, get_op());
   if (bytes > 0 &&
-      call.is_shared(bytes, coll::most_combined_in_area, coll::fits_pieces(get_item_size()))) {
+      call.is_shared(bytes, call.sizes().combined_in_area, coll::fits_pieces(get_item_size()))) {
     return call.run<coll::reduce>(rt::reduction_of(*this, bytes), get_root());
   }
   if (rt::reduce_by_hosts(&call, rt::reduction_of(*this, bytes), get_root())) return;
@@ -246,7 +246,7 @@ void allreduce_x::operator()() const {
   call.begin({{}, -1, bytes, get_item_size()}, get_op());
   allreduce_algorithm_t algorithm = get_algorithm();
   if (algorithm == allreduce_algorithm_t::none && bytes > 0 &&
-      call.is_shared(bytes, coll::most_combined_in_area,
+      call.is_shared(bytes, call.sizes().combined_in_area,
                      coll::fits_pieces(get_item_size(), call.size() - 1))) {
     return call.run<coll::allreduce>(rt::reduction_of(*this, bytes));
   }
@@ -292,7 +292,7 @@ void reduce_scatter_x::operator()() const {
   call.begin({{}, -1, block, get_item_size()}, get_op());
   reduce_scatter_algorithm_t algorithm = get_algorithm();
   if (algorithm == reduce_scatter_algorithm_t::none && all > 0 &&
-      call.is_shared(all, coll::most_combined_in_area,
+      call.is_shared(all, call.sizes().combined_in_area,
                      coll::fits_pieces(get_item_size(), call.size() - 1))) {
     return call.run<coll::reduce_scatter>(rt::reduction_of(*this, block));
   }
@@ -330,7 +330,7 @@ void reduce_scatterv_x::operator()() const {
   rt::check_buffer(get_sendbuf(), all, call.name(), "sendbuf");
   rt::check_buffer(get_recvbuf(), own.size, call.name(), "recvbuf");
   call.begin({{}, -1, all, get_item_size(), coll::hash_of(sizes.data(), sizes.size())}, get_op());
-  if (all > 0 && call.is_shared(all, coll::most_combined_in_area)) {
+  if (all > 0 && call.is_shared(all, call.sizes().combined_in_area)) {
     return call.run<coll::reduce_scatterv>(rt::reduction_of(*this, own.size), own.offset, all);
   }
   if (rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, own.size), blocks)) return;

@@ -133,7 +133,7 @@ void gather_x::operator()() const {
   }
   call.begin({{}, get_root(), get_size()});
   if (get_size() > 0 &&
-      call.is_shared(get_size(), coll::most_copied_in_area, coll::fits_pieces(1))) {
+      call.is_shared(get_size(), call.sizes().copied_in_area, coll::fits_pieces(1))) {
     return call.run<coll::gather>(sendbuf, recvbuf, get_size(), get_root());
   }
   if (rt::gather_by_hosts(&call, sendbuf, recvbuf, get_size(), get_root())) return;
@@ -161,7 +161,7 @@ void scatter_x::operator()() const {
       rt::receive_buffer(&call, get_recvbuf(), get_recvlayout(), get_size(), "recvlayout");
   call.begin({{}, get_root(), get_size()});
   if (get_size() > 0 &&
-      call.is_shared(all, coll::most_copied_in_area, coll::fits_pieces(1, call.size() - 1))) {
+      call.is_shared(all, call.sizes().copied_in_area, coll::fits_pieces(1, call.size() - 1))) {
     return call.run<coll::scatter>(sendbuf, recvbuf, get_size(), get_root());
   }
   if (rt::scatter_by_hosts(&call, sendbuf, recvbuf, get_size(), get_root())) return;

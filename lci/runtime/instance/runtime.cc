@@ -61,6 +61,9 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   ours.attribute("imm_nbits_rcomp", base::StrCat(attr.imm_nbits_rcomp));
   ours.attribute("imm_nbits_signal_part", base::StrCat(attr.imm_nbits_signal_part));
   ours.attribute("nrails", base::StrCat(attr.nrails));
+  ours.attribute("coll_copy_area_max_size", base::StrCat(attr.coll_copy_area_max_size));
+  ours.attribute("coll_reduce_area_max_size", base::StrCat(attr.coll_reduce_area_max_size));
+  ours.attribute("coll_parts_min_size", base::StrCat(attr.coll_parts_min_size));
   ours.attribute("coll_pipe_max_size", base::StrCat(attr.coll_pipe_max_size));
   ours.attribute("coll_hosts_max_size", base::StrCat(attr.coll_hosts_max_size));
   ours.attribute("coll_host_leaders", base::StrCat(attr.coll_host_leaders));

@@ -32,6 +32,12 @@ coll::arena::reader reader_of(net::context& network, const std::vector<int>& ran
   };
 }
 
+// `is_in_order`: all ranks make the operations of the memory in the same order, as pipes need it.
+coll::crossovers crossovers_of(const runtime_attr_t& attr, bool is_in_order) {
+  return {attr.coll_copy_area_max_size, attr.coll_reduce_area_max_size, attr.coll_parts_min_size,
+          is_in_order ? attr.coll_pipe_max_size : 0};
+}
+
 }  // namespace
 
 shared_memory::host_blocks shared_memory::exchange_blocks(boot::bootstrap& boot,
@@ -99,6 +105,7 @@ shared_memory::shared_memory(runtime_impl_t& runtime, const group_impl_t* group,
   const bool all_mapped = std::count(here.blocks.begin(), here.blocks.end(), nullptr) == 0;
   own_state_ = !all_mapped ? state::failed : read ? state::readable : state::mapped;
   arena_ = std::make_unique<coll::arena>(here.index, std::move(here.blocks), std::move(read),
+                                         crossovers_of(runtime.attr(), numbers_per_call == 1),
                                          std::move(here.ranks), numbers_per_call);
 }
 

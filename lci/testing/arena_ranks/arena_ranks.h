@@ -21,8 +21,7 @@ namespace lci::coll {
 // One rank: its arena, and the operations that it has begun.
 class test_rank {
  public:
-  explicit test_rank(arena* own, bool uses_pipes = true)
-      : arena_(*own), most_in_pipe_(uses_pipes ? ~size_t{0} : 0) {}
+  explicit test_rank(arena* own) : arena_(*own) {}
 
   arena& own_arena() { return arena_; }
   int rank() const { return arena_.rank(); }
@@ -30,7 +29,7 @@ class test_rank {
 
   ticket begin(const signature& called) {
     const uint64_t hash = arena_.begin(++number_, called);
-    return {&arena_, number_, hash, most_in_pipe_};
+    return {&arena_, number_, hash};
   }
   uint64_t number() const { return number_; }
 
@@ -41,16 +40,18 @@ class test_rank {
 
  private:
   arena& arena_;
-  const size_t most_in_pipe_;
   uint64_t number_ = 0;
 };
 
 enum class reading { possible, impossible };
 
-// Calls body(rank) as each of `size` ranks, and returns when all have returned. `uses_pipes`: for
-// operations that can.
+// Those of a runtime's default attributes, and the same without pipes.
+constexpr crossovers default_sizes = {8 << 10, 32 << 10, 2 << 10, size_t{1} << 30};
+constexpr crossovers sizes_without_pipes = {8 << 10, 32 << 10, 2 << 10, 0};
+
+// Calls body(rank) as each of `size` ranks, and returns when all have returned.
 inline void run_ranks(int size, const std::function<void(test_rank&)>& body,
-                      reading memory = reading::possible, bool uses_pipes = true) {
+                      reading memory = reading::possible, const crossovers& sizes = default_sizes) {
   struct page {
     alignas(4096) unsigned char bytes[4096];
   };
@@ -68,12 +69,12 @@ inline void run_ranks(int size, const std::function<void(test_rank&)>& body,
     };
   }
   std::vector<std::unique_ptr<arena>> arenas;
-  for (int r = 0; r < size; ++r) arenas.push_back(std::make_unique<arena>(r, blocks, read));
+  for (int r = 0; r < size; ++r) arenas.push_back(std::make_unique<arena>(r, blocks, read, sizes));
   const fail_fast guard;
   std::vector<std::thread> threads;
   for (int r = 0; r < size; ++r) {
-    threads.emplace_back([&body, &arenas, uses_pipes, r] {
-      test_rank rank(arenas[static_cast<size_t>(r)].get(), uses_pipes);
+    threads.emplace_back([&body, &arenas, r] {
+      test_rank rank(arenas[static_cast<size_t>(r)].get());
       body(rank);
     });
   }
