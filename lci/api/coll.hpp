@@ -21,9 +21,9 @@ namespace lci {
 /// Completes when all ranks have called it. (Dissemination; Hensgen, Finkel and Manber, "Two
 /// algorithms for barrier synchronization", 1988)
 ///
-/// Options: `runtime`, `device`, `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`, `comp`. The option
-/// `comp_semantic` is accepted; with either value a barrier says nothing about messages that this
-/// rank sent before.
+/// Options: `runtime`, `device`, `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`,
+/// `comp`. The option `comp_semantic` is accepted; with either value a barrier says nothing about
+/// messages that this rank sent before.
 class [[nodiscard]] barrier_x : public coll_options<barrier_x>,
                                 public thread_options<barrier_x>,
                                 public option::comp_semantic_option<barrier_x> {

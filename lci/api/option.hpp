@@ -103,7 +103,8 @@ LCI_DEFINE_OPTION(packet_pool_t, packet_pool, packet_pool_t());
 LCI_DEFINE_OPTION(matching_engine_t, matching_engine, matching_engine_t());
 /// The group whose ranks call the operation. Default: all ranks of the runtime.
 LCI_DEFINE_OPTION(group_t, group, group_t());
-/// The thread team whose threads call the operation, each by itself. Default: none; the ranks call it.
+/// The thread team whose threads call the operation, each by itself. Default: none; the ranks call
+/// it.
 LCI_DEFINE_OPTION(thread_team_t, thread_team, thread_team_t());
 /// The number of the calling thread among those of its rank in the thread team, from 0. Default: 0.
 LCI_DEFINE_OPTION(size_t, thread, 0);

@@ -69,7 +69,8 @@ class basic_thread_barrier {
     return (seen & broken) != 0 && (seen & ~broken) >> round_shift < round;
   }
 
-  // No thread waits, or acts for those that do. Threads that a broken round has let go do not count.
+  // No thread waits, or acts for those that do. Threads that a broken round has let go do not
+  // count.
   bool is_idle() const {
     const uint64_t seen = arrived_.load(std::memory_order_acquire);
     if ((seen & broken) != 0) return is_open((seen & ~broken) >> round_shift);

@@ -11,8 +11,8 @@
 namespace lci::net {
 namespace {
 
-// The first byte of what ranks exchange. A value follows, or the message of an error: of an error of
-// that rank itself, or of one that comes from a lost rank.
+// The first byte of what ranks exchange. A value follows, or the message of an error: of an error
+// of that rank itself, or of one that comes from a lost rank.
 constexpr char ok_mark = '+';
 constexpr char error_mark = '-';
 constexpr char lost_mark = '!';

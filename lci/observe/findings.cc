@@ -125,8 +125,8 @@ class analysis {
     }
   }
 
-  // Those of groups, and those that were started with a completion object, by the messages that they
-  // wait for.
+  // Those of groups, and those that were started with a completion object, by the messages that
+  // they wait for.
   void look_at_open_collectives() {
     for (const rank_report& rank : job_.ranks) {
       const rank_report::wait* const inside = collective_of(rank);

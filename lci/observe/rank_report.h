@@ -137,8 +137,8 @@ struct rank_report {
       "message", "transfer", "device", "queue", "collectives", "failed"};
 };
 
-// The report as bytes, and back. decode() accepts only what encode() of the same release writes, and
-// says what is wrong otherwise: the bytes come from another process.
+// The report as bytes, and back. decode() accepts only what encode() of the same release writes,
+// and says what is wrong otherwise: the bytes come from another process.
 std::string encode(const rank_report& report);
 base::StatusOr<rank_report> decode(std::string_view text);
 

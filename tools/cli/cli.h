@@ -42,7 +42,7 @@ class usage_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// ---- Values -------------------------------------------------------------------------------------
+// Values.
 
 struct word_help {
   std::string name;
@@ -121,7 +121,7 @@ bool read_number(std::string_view digits, uint64_t low, uint64_t high, uint64_t*
 // The powers of two times `from`, up to `to`.
 std::vector<size_t> doubling(size_t from, size_t to);
 
-// ---- Commands -----------------------------------------------------------------------------------
+// Commands.
 
 struct option {
   // As they are typed, with ", " between them: "-n, --np, --ntasks". Empty: see section().
@@ -177,7 +177,7 @@ void set_option(const option& option, std::string_view source, std::string_view 
 // The text of --help, in lines of at most 80 columns (longer ones only where a word is longer).
 std::string help(const command& command);
 
-// ---- Templates ----------------------------------------------------------------------------------
+// Templates.
 
 namespace internal {
 

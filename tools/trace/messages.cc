@@ -162,9 +162,9 @@ class matcher {
     }
   }
 
-  // What is left of equal messages on both sides, since an arrival is before the posts that are left:
-  // of their neighbors by number, the posts and the arrivals are matched anew in the order of time,
-  // if that matches more of them.
+  // What is left of equal messages on both sides, since an arrival is before the posts that are
+  // left: of their neighbors by number, the posts and the arrivals are matched anew in the order of
+  // time, if that matches more of them.
   static void by_time(std::vector<end>* sent, std::vector<end>* arrived, matched_messages* result) {
     if (sent->empty() || arrived->empty()) return;
     // Both are sorted by number. What only one of the recordings reaches is not left by mistake.

@@ -45,8 +45,8 @@ void check_unused(const comp_impl_t& comp);
 void note_allocated(const comp_impl_t& comp);
 void note_freed(const comp_impl_t& comp);
 // A sentence for each place of the program that has allocated objects which have not been freed,
-// such as "2 x synchronizer "results" allocated at prog(main+0x12) have not been freed"; at most ten.
-// Forgets the objects.
+// such as "2 x synchronizer "results" allocated at prog(main+0x12) have not been freed"; at most
+// ten. Forgets the objects.
 std::vector<std::string> take_objects_left();
 
 }  // namespace lci::rt

@@ -47,8 +47,8 @@ struct checker_options {
 // Each is reported when it is found, the first ten of a kind.
 //
 // An operation with a completion object signals an object of the checker in its place, which passes
-// the status on. The runtimes of a checker, and the threads that call them, end before it does. Their
-// devices are known to it by add_device.
+// the status on. The runtimes of a checker, and the threads that call them, end before it does.
+// Their devices are known to it by add_device.
 //
 // Thread safety: every member by any thread at any time; they take one lock.
 class checker {

@@ -14,7 +14,8 @@ namespace {
 // this many bytes of all, on each of them.
 constexpr size_t most_gathered = size_t{8} << 10;
 
-// Operations that combine in the area and give the result on by a broadcast need it to fit for both.
+// Operations that combine in the area and give the result on by a broadcast need it to fit for
+// both.
 constexpr size_t most_in_areas = std::min(coll::most_combined_in_area, coll::most_copied_in_area);
 
 // Smaller scans go by messages: their ranks wait only for those before them, so that many calls are

@@ -28,8 +28,8 @@ class persistent_coll_impl_t : public rt::live_object {
   persistent_coll_impl_t(const persistent_coll_attr_t& attributes, collective_t collective);
 
   void start();
-  // Throws std::logic_error if a start is in progress. Otherwise the program does not use the object
-  // any more: it is deleted as soon as nothing else does.
+  // Throws std::logic_error if a start is in progress. Otherwise the program does not use the
+  // object any more: it is deleted as soon as nothing else does.
   void free();
 
   persistent_coll_attr_t attr;

@@ -35,7 +35,7 @@ graph::~graph() {
   }
 }
 
-// ---- building
+// Building.
 
 graph::node* graph::add_node(graph_node_run_cb_t fn, void* value, graph_node_free_cb_t free_cb) {
   nodes_.emplace_back();
@@ -91,7 +91,7 @@ void graph::validate() {
   validated_ = true;
 }
 
-// ---- running
+// Running.
 
 void graph::start() {
   if (is_running()) throw_logic_error("graph_start: graph \"", attr.name, "\" is running");

@@ -33,7 +33,7 @@ namespace lci::rt {
 
 constexpr uint64_t wire_version = 0x4c43490000000005;  // "LCI", then the number
 
-// ---- immediate data --------------------------------------------------------------------------
+// Immediate data.
 
 constexpr net_imm_data_t short_bit = net_imm_data_t{1} << 31;
 constexpr int ticket_bits = 30;
@@ -81,7 +81,7 @@ inline net_imm_data_t encode_short_tagged(tag_t tag) {
 }
 inline tag_t short_tag(net_imm_data_t imm) { return imm & max_short_tag; }
 
-// ---- signals -----------------------------------------------------------------------------------
+// Signals.
 
 // A put, or a part of one, that counts for a signal of the target.
 struct signal_event {
@@ -155,14 +155,14 @@ inline signal_layout::signal_layout(int network_bits, int level, int part_bits)
   max_part_ = most(wide_ && level >= 3 ? 32 : wide_ ? std::min(part_bits, 32) : part_bits_);
 }
 
-// ---- matching engines ------------------------------------------------------------------------
+// Matching engines.
 
 // How ranks name them: in the order of allocation, from these on.
 constexpr uint16_t collective_engine = 0;
 constexpr uint16_t default_engine = 1;
 // 2: addresses for plans; see runtime_impl_t::address_engine
 
-// ---- headers -----------------------------------------------------------------------------------
+// Headers.
 
 enum class message_kind : net_imm_data_t {
   am = 1,      // am_header, then the bytes: an active message whose tag or rcomp is not short

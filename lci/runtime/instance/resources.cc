@@ -16,7 +16,7 @@
 
 namespace lci {
 
-// ---- net contexts and devices -------------------------------------------------------------------
+// Net contexts and devices.
 
 std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
     const net_context_attr_t& attributes) {
@@ -198,7 +198,7 @@ void runtime_impl_t::deregister_memory(mr_impl_t* region) {
   regions_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-// ---- packet pools -------------------------------------------------------------------------------
+// Packet pools.
 
 packet_pool_impl_t* runtime_impl_t::alloc_packet_pool(const packet_pool_attr_t& attributes) {
   auto made = std::make_unique<packet_pool_impl_t>(*this, attributes);
@@ -220,7 +220,7 @@ void runtime_impl_t::free_packet_pool(packet_pool_impl_t* pool) {
   packet_pools_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-// ---- matching engines ---------------------------------------------------------------------------
+// Matching engines.
 
 std::unique_ptr<matching_engine_impl_t> runtime_impl_t::make_engine(
     const matching_engine_attr_t& attributes, matching_make_key_t make_key) {

@@ -215,7 +215,7 @@ void runtime_impl_t::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
   rank_state::set_rcomp(rcomp, comp);
 }
 
-// ---- groups -------------------------------------------------------------------------------------
+// Groups.
 
 group_impl_t* runtime_impl_t::add_group(std::unique_ptr<group_impl_t> made) {
   const std::lock_guard<std::shared_mutex> guard(groups_mutex_);

@@ -93,8 +93,8 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   void free_matching_engine(matching_engine_impl_t* engine);
   rt::engine_registry& engines() { return engines_; }
 
-  // As that of rank_state; `comp` signals its object, where this rank records, so that the signal is
-  // recorded.
+  // As that of rank_state; `comp` signals its object, where this rank records, so that the signal
+  // is recorded.
   void set_rcomp(rcomp_t rcomp, comp_impl_t* comp);
   // What an empty completion object is registered as.
   comp_impl_t& no_comp() { return no_comp_; }

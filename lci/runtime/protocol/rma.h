@@ -67,8 +67,8 @@ class rma {
  public:
   explicit rma(protocol_host& host) : host_(host) {}
 
-  // Starts a put or get. The target is told by its tag and rcomp, if that is not 0, or by `signal`, if
-  // that names one. Changes only immediate data of `started`.
+  // Starts a put or get. The target is told by its tag and rcomp, if that is not 0, or by `signal`,
+  // if that names one. Changes only immediate data of `started`.
   //   done    the buffer is the caller's again
   //   posted  its comp (may be null) will be signaled
   //   retry   nothing happened; not if `may_wait` (in the backlog)
