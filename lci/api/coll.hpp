@@ -211,8 +211,8 @@ inline void alltoall(const void* sendbuf, void* recvbuf, size_t size) {
 
 /// As alltoall_x, with blocks of different sizes: the `sendsizes[r]` bytes at byte `sendoffsets[r]`
 /// of `sendbuf` go to rank r, and the `recvsizes[r]` bytes of rank r to byte `recvoffsets[r]` of
-/// `recvbuf`. What rank s sends to rank r must be as large as what rank r receives from rank s. The
-/// buffers must not overlap.
+/// `recvbuf`. The block that rank s sends to rank r must be as large as the block that rank r
+/// receives from rank s. The buffers must not overlap.
 ///
 /// Required: `sendbuf`, `sendsizes`, `recvbuf`, `recvsizes`. Options: `runtime`, `device`,
 /// `endpoint`, `matching_engine`, `group`, `comp`, `sendoffsets` and `recvoffsets` (one block

@@ -1,5 +1,5 @@
 /// @file
-/// What all collective operations have in common.
+/// Rules and options that all collective operations have in common.
 
 /// @defgroup lci_collectives Collective operations
 /// Every rank of the runtime, or with the option `group` every rank of that group, calls a

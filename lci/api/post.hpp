@@ -1,5 +1,6 @@
 /// @file
-/// What the forms of post_comm share: the operation as a value, and the options of every form.
+/// The common part of the forms of post_comm: the operation as a value, and the options of all
+/// forms.
 #ifndef LCI_API_POST_HPP_
 #define LCI_API_POST_HPP_
 

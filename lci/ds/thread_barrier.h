@@ -20,10 +20,10 @@ namespace lci::ds {
 //
 // Invariants
 //   1. One thread of each round is the last, and none if the barrier was broken off before.
-//   2. What threads wrote before they arrived is visible to the last one of the round:
+//   2. Everything that threads wrote before they arrived is visible to the last one of the round:
 //      A, acquire and release in arrive.
-//   3. What the last one wrote before it opened the round is visible to those that see it open:
-//      B1, the release in open, pairs with B2, the acquire in is_open.
+//   3. Everything that the last one wrote before it opened the round is visible to those that see
+//      it open: B1, the release in open, pairs with B2, the acquire in is_open.
 template <class Atomics>
 class basic_thread_barrier {
  public:

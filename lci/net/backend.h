@@ -63,10 +63,10 @@ class device {
   device(const device&) = delete;
   device& operator=(const device&) = delete;
 
-  // What holds for every rank.
+  // The limits that hold for every rank.
   const device_limits& limits() const { return limits_; }
-  // What holds for that rank. Differs from limits() only in a device that reaches its peers in
-  // several ways, and there only in the sizes and in needs_registration.
+  // The limits that hold for that rank. They differ from limits() only in a device that reaches its
+  // peers in several ways, and there only in the sizes and in needs_registration.
   virtual const device_limits& limits(int /*rank*/) const { return limits_; }
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing. Makes no system

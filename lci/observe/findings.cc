@@ -227,7 +227,7 @@ class analysis {
                                           });
   }
 
-  // What a peer does, for the end of a sentence.
+  // The state of a peer, as the end of a sentence.
   std::string state_of(int64_t rank) const {
     const rank_report* report = find(job_, rank);
     if (report == nullptr) {

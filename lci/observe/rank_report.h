@@ -15,7 +15,7 @@ namespace lci::observe {
 // Plain data. `seconds` is always an age, rounded down. `fields` are the members in the order in
 // which they are sent (lci/io/record.h), and `names` what JSON calls them.
 struct rank_report {
-  // What stands for any rank or any tag in a receive.
+  // The value for any rank or any tag in a receive.
   static constexpr int64_t any_rank = -1;
   // Lists of a report are cut to so many entries of each kind.
   static constexpr size_t most_entries = 64;

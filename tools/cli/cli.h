@@ -49,8 +49,8 @@ struct word_help {
   std::string help;
 };
 
-// What an option accepts. The functions below make the usual kinds; a program makes its own from
-// the first two members. Variables that a value refers to outlive it.
+// The values that an option accepts. The functions below make the usual kinds; a program makes its
+// own from the first two members. Variables that a value refers to outlive it.
 struct value {
   std::string allowed;  // completes "must be"
   // Stores the value that the text means. Returns false, and stores nothing, if the text is not
@@ -140,7 +140,7 @@ std::vector<std::string_view> names_of(const option& option);
 // A heading of --help for the options that follow it.
 option section(std::string title);
 
-// What to do with operands, the words that are neither options nor their values.
+// The treatment of operands, the words that are neither options nor their values.
 enum class operands {
   refused,
   anywhere,     // among the options

@@ -1,4 +1,4 @@
-// What stands behind a persistent_coll_t (api/persistent_coll.hpp).
+// The object behind a persistent_coll_t (api/persistent_coll.hpp).
 #ifndef LCI_RUNTIME_COLLECTIVE_PERSISTENT_H_
 #define LCI_RUNTIME_COLLECTIVE_PERSISTENT_H_
 
@@ -35,7 +35,7 @@ class persistent_coll_impl_t : public rt::live_object {
   persistent_coll_attr_t attr;
 
  private:
-  // What becomes of a start that blocks and goes by messages, seen from two sides: the thread that
+  // The states of a start that blocks and goes by messages, seen from two sides: the thread that
   // waits, and the messages, which report their end to ends_.
   //   started -> ended -> idle       the messages end, the thread returns
   //   started -> broken -> idle      the thread throws, as other ranks call another operation; the

@@ -146,7 +146,7 @@ bool graph::run(node* ready, status_t* status) {
   return true;
 }
 
-// What its completion sets free, in front of `others`.
+// Returns the nodes that become ready by its completion, in front of `others`.
 graph::node* graph::deal_with(node* completed, const status_t& status, node* others) {
   if (status.error.errorcode == errorcode_t::fatal) fail(status);
   if (failed_.load(std::memory_order_relaxed)) return others;

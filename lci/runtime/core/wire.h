@@ -91,10 +91,11 @@ struct signal_event {
   uint32_t part = 0;
 };
 
-// What an event adds to the counter of its signal, whose lower `event_bits` bits count the events
-// that are missing, and one more finds too many. Above these are the parts that are missing, plus
-// those not announced: the sum over a message is -1, in whatever order. (UNR paper, section IV-B.)
-// Modulo 2^64: a malformed part, of which a message may have any, is beyond what 64 bits count.
+// The number that an event adds to the counter of its signal, whose lower `event_bits` bits count
+// the events that are missing, and one more finds too many. Above these are the parts that are
+// missing, plus those not announced: the sum over a message is -1, in whatever order. (UNR paper,
+// section IV-B.) Modulo 2^64: a malformed part, of which a message may have any, is beyond what 64
+// bits count.
 constexpr int64_t addend_of(uint32_t part, int event_bits) {
   const auto of_parts = [event_bits](uint64_t n) { return n << (event_bits + 1); };
   if (part == 0) return -1;

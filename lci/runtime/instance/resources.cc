@@ -1,4 +1,4 @@
-// What a runtime allocates, and takes back.
+// The resources that a runtime allocates and frees.
 #include <utility>
 
 #include "lci/base/strings.h"
@@ -138,7 +138,8 @@ void runtime_impl_t::free_device(device_impl_t* device) {
     rt::throw_logic_error("free_device: operations are under way on device ", device->attr.uid,
                           "; call wait_drained first");
   }
-  // What peers have only to take, as a barrier's last message, is nobody's mistake.
+  // Messages that only their receivers still have to take, such as a barrier's last one, are not an
+  // error of the program: wait for them.
   rt::wait_until(device, {"free_device"}, [device] { return device->drained(); });
   delete device;
   devices_.fetch_sub(1, std::memory_order_acq_rel);

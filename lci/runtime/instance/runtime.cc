@@ -160,7 +160,8 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
 
 runtime_impl_t::~runtime_impl_t() {
   shared_memory_.reset();
-  // What a collective was left with when it was broken off. (One rank's failure ends all of them.)
+  // Ends the receives that a collective left when it was broken off. (One rank's failure ends all
+  // of them.)
   if (collective_engine_ != nullptr && collective_engine_->waiting() != 0) {
     collective_engine_->fail_peer(rank());
   }
@@ -175,7 +176,7 @@ runtime_impl_t::~runtime_impl_t() {
   if (default_net_context_ != nullptr) {
     packet_pool_->forget(*default_net_context_);
   }
-  // What the engines still have signals nothing any more.
+  // Entries that the engines still have signal nothing anymore.
   if (checks() != nullptr) checks()->forget(this);
 }
 

@@ -19,7 +19,7 @@
 
 namespace lci::rt {
 
-// What the protocols of one device see of it: they submit operations to the network, register
+// The interface of a device for its protocols: they submit operations to the network, register
 // buffers, take packets and memory, and find what a message names (rank_state). device_impl_t is
 // the host that also makes progress.
 //

@@ -1,4 +1,4 @@
-// What this rank has been asked for: a send, an active message, a receive, a put or a get, as a
+// A request of the program to this rank: a send, an active message, a receive, a put or a get, as a
 // value.
 #ifndef LCI_RUNTIME_PROTOCOL_OPERATION_H_
 #define LCI_RUNTIME_PROTOCOL_OPERATION_H_
