@@ -30,7 +30,7 @@ namespace net = lci::net;
 enum : lci::net_imm_data_t { imm_count = 1, imm_echo = 2 };
 enum : int { mode_device, mode_ring_echo, mode_ring_stream, mode_end };
 
-// ---- the bare ring ------------------------------------------------------------------------------
+// The bare ring.
 
 constexpr uint64_t ring_cells = 1024;
 
@@ -97,7 +97,7 @@ void RingRate(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations());
 }
 
-// ---- the device ---------------------------------------------------------------------------------
+// The device.
 
 net::device* device;
 char bytes[8192];
@@ -163,7 +163,7 @@ BENCHMARK(DeviceLatency)->Arg(8)->Arg(64)->Arg(1024)->Arg(4096)->UseRealTime();
 BENCHMARK(RingRate)->UseRealTime();
 BENCHMARK(DeviceRate)->Arg(8)->Arg(64)->Arg(1024)->Arg(4096)->UseRealTime();
 
-// ---- the other process --------------------------------------------------------------------------
+// The other process.
 
 void serve() {
   lci::base::backoff backoff;

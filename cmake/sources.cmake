@@ -203,6 +203,7 @@ set(LCI_OFI_SOURCES
   lci/net/ofi/rma.cc)
 
 set(LCI_HEADERS
+  lci/api/argument.hpp
   lci/api/atomic.hpp
   lci/api/attr.hpp
   lci/api/block.hpp
@@ -215,13 +216,18 @@ set(LCI_HEADERS
   lci/api/domains.hpp
   lci/api/graph.hpp
   lci/api/group.hpp
+  lci/api/matching_engine.hpp
+  lci/api/memory.hpp
   lci/api/net.hpp
   lci/api/option.hpp
+  lci/api/packet_pool.hpp
   lci/api/persistent_coll.hpp
   lci/api/plan.hpp
+  lci/api/post.hpp
   lci/api/reduce.hpp
   lci/api/reduction.hpp
   lci/api/resource.hpp
+  lci/api/resource_operations.hpp
   lci/api/runtime.hpp
   lci/api/signal.hpp
   lci/api/thread_team.hpp

@@ -67,7 +67,7 @@ class ListingError(Exception):
     """An excerpt that is not there."""
 
 
-# ---- pages ----------------------------------------------------------------------------------------------------------
+# Pages.
 
 
 def read_lines(path):
@@ -132,7 +132,7 @@ def blank(match):
     return re.sub(r"[^\n]", " ", match.group(0))
 
 
-# ---- listings -------------------------------------------------------------------------------------------------------
+# Listings.
 
 
 def excerpt(lines, name):
@@ -244,7 +244,7 @@ def fix(lines, listings):
     return fixed
 
 
-# ---- links ----------------------------------------------------------------------------------------------------------
+# Links.
 
 
 def slug(heading):
@@ -316,7 +316,7 @@ def check_link(root, page, target):
     return check_anchor(full, file, urllib.parse.unquote(anchor)) if anchor else None
 
 
-# ---- the check ------------------------------------------------------------------------------------------------------
+# The check.
 
 
 def check(root, fixing=False):

@@ -95,7 +95,7 @@ class CheckTest(unittest.TestCase):
             code = check.main(["--root", self.root] + list(words))
         return code, output.getvalue()
 
-    # ---- links
+    # Links.
 
     def test_a_correct_repository_has_no_problems(self):
         self.assertEqual(self.main(), (0, "docs/check.py: 3 pages, 2 listings, 5 links: correct\n"))
@@ -158,7 +158,7 @@ class CheckTest(unittest.TestCase):
         self.assertEqual(self.problems(),
                          ["docs/more/deep.md:1: the link guide.md leads to docs/more/guide.md, which does not exist"])
 
-    # ---- listings
+    # Listings.
 
     def test_finds_a_changed_listing(self):
         self.replace("docs/guide.md", "  return value;", "  return  value;")
@@ -239,7 +239,7 @@ class CheckTest(unittest.TestCase):
         self.append("docs/guide.md", "\n```markdown\n<!-- listing: a.cc -->\n```\n\n````\n```cpp\n````\n")
         self.assertEqual(self.problems(), [])
 
-    # ---- anchors
+    # Anchors.
 
     def test_anchors_are_those_of_a_forge(self):
         lines = ["# How *it* works: `am_poll_mask`, (1)", "## Same", "## Same", "Under", "-----", "## A - b ##",

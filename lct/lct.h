@@ -19,6 +19,8 @@
 /// **Thread safety.** Any thread may call any function at any time, unless the documentation of the
 /// function states otherwise. A function that frees an object is called once, when no other thread
 /// uses the object.
+// LCT is one header of more than 400 lines, because the programs written for it include "lct.h" as
+// the only header that the original LCT has.
 #ifndef LCT_LCT_H_
 #define LCT_LCT_H_
 

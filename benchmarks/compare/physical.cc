@@ -1,5 +1,5 @@
-// Measures what the machine allows two processes: the limits that the libraries of the comparison are
-// measured against.
+// Measures what the machine allows two processes: the limits that the libraries of the comparison
+// are measured against.
 //   line      one cache line each way, holding nothing but a number
 //   ring      one producer's ring of 64-byte slots, read in place
 //   copy      in through shared chunks by one process, out of them by the other, at the same time
@@ -75,7 +75,7 @@ struct due_t {
   int count = 0;
 };
 
-// ---- line --------------------------------------------------------------------
+// Line.
 
 struct line_channel {
   counter_t line;
@@ -112,7 +112,7 @@ class line_connection : public answer_connection {
   uint64_t seen_ = 0;
 };
 
-// ---- ring and copy: the receiver takes messages as it waits for them ---------
+// Ring and copy: the receiver takes messages as it waits for them.
 
 // Derived: a class with send() and receive().
 template <class Derived>
@@ -242,7 +242,7 @@ class copy_connection : public streaming_connection<copy_connection> {
   uint64_t received_ = 0;
 };
 
-// ---- vm_readv ----------------------------------------------------------------
+// vm_readv.
 
 struct vm_readv_channel {
   counter_t offered;  // messages, in all
@@ -304,7 +304,7 @@ class vm_readv_connection : public answer_connection {
   due_t due_[2];
 };
 
-// ---- all ---------------------------------------------------------------------
+// All variants.
 
 template <class Channel, class Connection>
 class transport {

@@ -24,7 +24,8 @@ class two_processes {
   pid_t other() const { return other_; }
   void* shared() const { return shared_; }
 
-  // Returns when both have called it. Writes of one process before it are visible to the other after it.
+  // Returns when both have called it. Writes of one process before it are visible to the other
+  // after it.
   void meet();
 
  private:

@@ -118,7 +118,7 @@ class ucx_connection {
   ucp_ep_h endpoint_ = nullptr;
 };
 
-// ---- tag ---------------------------------------------------------------------
+// Tag.
 
 class tag_connection : public ucx_connection {
  public:
@@ -149,7 +149,7 @@ class tag_connection : public ucx_connection {
   }
 };
 
-// ---- am ----------------------------------------------------------------------
+// Am.
 
 class am_connection : public ucx_connection {
  public:
@@ -228,7 +228,7 @@ class am_connection : public ucx_connection {
   int answers_ = 0;
 };
 
-// ---- all ---------------------------------------------------------------------
+// All variants.
 
 template <class Connection>
 class transport {

@@ -1,13 +1,13 @@
 // Exchanges 8 B active messages, whose instructions callgrind counts: `run` starts it and says what
 // the counts mean.
 //   rounds OPERATION BURST ROUNDS PAUSE    two ranks, rank 1's stdout piped to rank 0's stdin
-// OPERATION: am, or put: an 8 B put that signals a handler of the target, and names its registration
-// as clients do. PAUSE: in milliseconds.
+// OPERATION: am, or put: an 8 B put that signals a handler of the target, and names its
+// registration as clients do. PAUSE: in milliseconds.
 //
 // Phases of ROUNDS rounds, behind one to warm up. In a round rank 0 posts BURST messages to
 // rank 1, which posts as many back as soon as it has them and says so through the pipe. Then rank 0
-// waits for PAUSE, so that they must be there, and polls until it has them. The phases counted are the
-// part of rank 0 that goes through a function called counted_..., another in each phase. Rank 0
+// waits for PAUSE, so that they must be there, and polls until it has them. The phases counted are
+// the part of rank 0 that goes through a function called counted_..., another in each phase. Rank 0
 // prints how many polls a round took.
 #include <poll.h>
 #include <time.h>

@@ -18,7 +18,8 @@
 namespace perf {
 namespace {
 
-// The processors that this process could use when it started: binding a thread later does not change it.
+// The processors that this process could use when it started: binding a thread later does not
+// change it.
 const cpu_set_t& allowed() {
   static const cpu_set_t set = [] {
     cpu_set_t own;
@@ -31,8 +32,8 @@ const cpu_set_t& allowed() {
   return set;
 }
 
-// The first of the processors that share its core, as the kernel lists them: "0,4" or "0-1". Where it does
-// not say, each has a core of its own.
+// The first of the processors that share its core, as the kernel lists them: "0,4" or "0-1". Where
+// it does not say, each has a core of its own.
 int core_of(int processor) {
   std::ifstream file(
       absl::StrCat("/sys/devices/system/cpu/cpu", processor, "/topology/thread_siblings_list"));

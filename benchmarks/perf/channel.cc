@@ -116,14 +116,14 @@ payload_key channel::key(int maker, uint64_t number) const {
   return {seed_, maker, thread_, number};
 }
 
-// Checked messages are distinguished by their tags, so that each has a place to land in. Others carry
-// no number, as in other benchmarks.
+// Checked messages are distinguished by their tags, so that each has a place to land in. Others
+// carry no number, as in other benchmarks.
 lci::tag_t channel::tag_of_send(int slot) const {
   const auto thread = static_cast<lci::tag_t>(thread_);
   return validate_ ? thread << 32 | static_cast<lci::tag_t>(slot) : thread;
 }
 
-// ---- initiator ------------------------------------------------------------------------------
+// Initiator.
 
 // (Of one operation each, so that what does not depend on the message is decided once.)
 template <operation Op>
@@ -250,7 +250,7 @@ bool channel::next_is_acknowledged() {
   return true;
 }
 
-// ---- target ---------------------------------------------------------------------------------
+// Target.
 
 void channel::post_receive(int batch, int slot) {
   signals& arrival = *arrivals_[static_cast<size_t>(batch)];
@@ -336,7 +336,7 @@ void channel::take_otherwise(const lci::status_t& status) {
   places_[batch].fetch_add(place, std::memory_order_relaxed);
 }
 
-// ---- both -----------------------------------------------------------------------------------
+// Both sides.
 
 void channel::tell(lci::rcomp_t name) {
   const auto message =

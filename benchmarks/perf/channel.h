@@ -63,7 +63,7 @@ class channel final : private message_sink {
   template <class Done>
   void wait_until(Done done);
 
-  // ---- initiator
+  // Initiator.
   // Calls the operation for all messages of a batch; those of its last round are over.
   void post_batch(int batch);
   // Once for each batch, in order: true if all have completed here.
@@ -78,7 +78,7 @@ class channel final : private message_sink {
   // Once for each batch, in order: true if the partner has acknowledged it, or never does.
   bool next_is_acknowledged();
 
-  // ---- target; only if it learns of batches
+  // Target, if it is notified of batches.
   bool target_learns() const { return !one_sided_ || validate_; }
   // Gets ready for a batch: before the initiator may send it.
   void expect_batch(int batch) {
@@ -171,7 +171,8 @@ class channel final : private message_sink {
   uint64_t expected_ = 0;
   std::array<uint64_t, 2> posted_from_{};                 // the first of the batch
   std::array<std::atomic<uint64_t>, 2> expected_from_{};  // the same sum, where it arrives
-  // Active messages of the batch: the sum of their places in it, which shows whether one came twice.
+  // Active messages of the batch: the sum of their places in it, which shows whether one came
+  // twice.
   std::array<std::atomic<uint64_t>, 2> places_{};
 };
 

@@ -62,7 +62,8 @@ figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_
                      int samples_per_latency);
 
 // All sizes. bound: see binding.h; null: threads are not bound.
-// Collective, on the global runtime; rank 0 gets the figures of each size as soon as it is measured.
+// Collective, on the global runtime; rank 0 gets the figures of each size as soon as it is
+// measured.
 using report = std::function<void(const figures&)>;
 void measure_messages(const options& chosen, const standing* bound, const report& tell);
 void measure_collectives(const options& chosen, const standing* bound, const report& tell);

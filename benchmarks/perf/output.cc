@@ -10,7 +10,7 @@
 namespace perf {
 namespace {
 
-// ---- JSON and CSV: the same fields --------------------------------------------------------------
+// JSON and CSV: the same fields.
 
 // More digits than were measured.
 std::string decimal(double value) { return absl::StrFormat("%.6g", value); }
@@ -65,7 +65,7 @@ std::vector<field> fields(const surroundings& where, const figures& result) {
   return all;
 }
 
-// ---- text ---------------------------------------------------------------------------------------
+// Text.
 
 bool is_about_time(test_kind test) {
   return test == test_kind::latency || test == test_kind::connect;

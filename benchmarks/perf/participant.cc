@@ -13,7 +13,7 @@ constexpr lci::reduce_op_t add = lci::reduce_sum<double>;
 
 }  // namespace
 
-// ---- buffers ------------------------------------------------------------------------------------
+// Buffers.
 
 // Sums of a few small numbers are exact.
 double participant::item(size_t rank, size_t i) const {
@@ -75,7 +75,7 @@ void participant::write() {
   }
 }
 
-// ---- the operation ------------------------------------------------------------------------------
+// The operation.
 
 template <class Op>
 Op participant::by_thread(Op op) const {
@@ -162,7 +162,7 @@ participant::~participant() {
   if (!comp_.is_empty()) lci::free_comp(&comp_);
 }
 
-// ---- runs ---------------------------------------------------------------------------------------
+// Runs.
 
 void participant::prepare() {
   if (!options_.validate) return;
@@ -221,7 +221,7 @@ void participant::run_overlapped(computation* work, uint64_t steps, overlap_time
   times->total += end - begin;
 }
 
-// ---- results ------------------------------------------------------------------------------------
+// Results.
 
 void participant::expect(bool right, size_t at) const {
   if (right) return;

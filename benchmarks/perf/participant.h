@@ -26,7 +26,7 @@ class participant {
   // n calls, one after the other. Nanoseconds.
   uint64_t run(uint64_t n, histogram* samples);
 
-  // ---- with --overlap: an operation is prepare(), and then one of the two runs -----------------
+  // With --overlap, an operation is prepare(), and then one of the two runs.
 
   // Writes the bytes anew that are to be checked.
   void prepare();

@@ -103,7 +103,7 @@ class injection {
         .device(device_);
   }
 
-  // ---- who sends
+  // Threads that send.
 
   void send() {
     char bytes[message_size] = {};
@@ -115,7 +115,7 @@ class injection {
     }
   }
 
-  // ---- who receives
+  // Threads that receive.
 
   // The count of a thread, as far as it has reported it to the others.
   class own_count {
@@ -164,7 +164,7 @@ class injection {
     return ++ended_ == options_.warmup + options_.runs;
   }
 
-  // ---- alone
+  // Alone.
 
   // Thread 0: sends as much as there is room for, which then all threads take.
   void fill_and_take() {

@@ -1,7 +1,8 @@
 # Prepares a public header for Doxygen. The number of lines stays, so that warnings name the right one.
 # - Attributes (attr.hpp): the descriptions lose their quotes, since the macros put them into comments. What would end
 #   the argument of a macro becomes a private character, U+E000 to U+E003, which docs/reference/build turns back.
-# - Parameters (option.hpp): LCI_DEFINE_ARGUMENT, _OPTION and _OVERRIDE become classes whose setter has the comment, too.
+# - Parameters (argument.hpp, option.hpp): LCI_DEFINE_ARGUMENT, _OPTION and _OVERRIDE become classes whose setter has
+#   the comment, too.
 
 # Arguments of the macro call in this line.
 function parse_call(    text) {

@@ -79,7 +79,7 @@ struct table {
   std::vector<lci::rmr_t> parts;  // by rank
 };
 
-// ---- by remote atomics --------------------------------------------------------------------------
+// By remote atomics.
 
 void update_by_atomics(const table& of, const updates& all, uint64_t first, uint64_t count) {
   lci::comp_t counter = lci::alloc_counter();
@@ -103,7 +103,7 @@ void update_by_atomics(const table& of, const updates& all, uint64_t first, uint
   lci::free_comp(&counter);
 }
 
-// ---- by active messages -------------------------------------------------------------------------
+// By active messages.
 
 struct request {
   uint64_t word;
@@ -139,7 +139,7 @@ void update_by_messages(const table& of, const updates& all, uint64_t first, uin
   while (received < expected) lci::progress();
 }
 
-// ---- both ---------------------------------------------------------------------------------------
+// Both sides.
 
 template <class Update>
 double measure(const Update& update) {

@@ -101,7 +101,7 @@ class count_job {
     return good;
   }
 
-  // ---- open ----
+  // Opening the job.
 
   void open(int thread) {
     if (thread != 0) return;
@@ -119,7 +119,7 @@ class count_job {
 
   void make_counter() { counter_ = std::make_unique<kmer_counter<Word>>(bloom_bytes_); }
 
-  // ---- the passes ----
+  // The passes.
 
   // Sends the k-mers of what the input gives; keep(unit, reads) is called for each piece first.
   template <class Keep>
@@ -179,7 +179,7 @@ class count_job {
     to.flush_all();
   }
 
-  // ---- results ----
+  // Results.
 
   // The histogram, and the table's lines for rank 0. By one thread: libcuckoo's table can only be
   // gone through by one. The others serve.

@@ -50,7 +50,7 @@ class phases {
   // phase may be run. Throws network_error when the other ranks can't be reached.
   bool run(const std::function<void(int thread)>& work, const std::function<void()>& prepare);
 
-  // ---- for the work -----------------------------------------------------------------------------
+  // For the work.
 
   // Sends, serving meanwhile if the network is busy. The buffer as in exchange::try_send.
   void send(int thread, int to, message_buffer* buffer, size_t size);

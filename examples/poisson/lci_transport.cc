@@ -48,7 +48,7 @@ class lci_transport : public transport {
 // Of message `tag` of the n-th exchange.
 lci::tag_t tag_of(int exchange, int tag) { return static_cast<lci::tag_t>(exchange * 16 + tag); }
 
-// ---- send and receive ---------------------------------------------------------------------------
+// Send and receive.
 
 class message_exchange final : public packing_exchange {
  public:
@@ -95,7 +95,7 @@ class message_transport final : public lci_transport {
   }
 };
 
-// ---- plans and signals --------------------------------------------------------------------------
+// Plans and signals.
 
 lci::layout_t layout_of(const layout& from) {
   return {from.offset, from.length, from.count, from.stride, from.count2, from.stride2};

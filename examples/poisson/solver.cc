@@ -138,7 +138,7 @@ double solver::potential(int i, int j, int l) const {
   return row(u_, l - part_.z().begin, j - part_.y().begin)[i];
 }
 
-// ---- the iteration ------------------------------------------------------------------------------
+// The iteration.
 
 void solver::run(int iterations) {
   network_.barrier();
@@ -358,7 +358,7 @@ void solver::backward_x(int s) {
   });
 }
 
-// ---- the stencil --------------------------------------------------------------------------------
+// The stencil.
 
 namespace {
 

@@ -89,7 +89,7 @@ void transforms::backward_y(const complex* from, complex* to) const {
   fftw_execute_dft(plans_->backward_y_to.get(), fftw(const_cast<complex*>(from)), fftw(to));
 }
 
-// ---- two rows in one ----------------------------------------------------------------------------
+// Two rows in one.
 //
 // With z = a + ib of two real rows, and conj(a[-k]) = a[k] of their modes:
 // z[k] = a[k] + ib[k], conj(z[-k]) = a[k] - ib[k].

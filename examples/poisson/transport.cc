@@ -21,7 +21,7 @@ class no_exchange final : public exchange {
 
 }  // namespace
 
-// ---- local --------------------------------------------------------------------------------------
+// Local.
 
 void local_transport::release::operator()(char* memory) const { std::free(memory); }
 
@@ -45,7 +45,7 @@ std::unique_ptr<exchange> local_transport::connect(const pattern& messages, work
   return std::make_unique<no_exchange>();
 }
 
-// ---- packing ------------------------------------------------------------------------------------
+// Packing.
 
 namespace {
 

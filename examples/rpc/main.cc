@@ -16,7 +16,7 @@
 
 namespace {
 
-// ---- the functions that are called -------------------------------------------------------------
+// Functions that are called.
 
 std::atomic<int64_t> visits{0};  // of this rank
 
@@ -45,7 +45,7 @@ int walk(int steps) {
   return 1 + remote_walk->call((rpc::rank_me() + 1) % rpc::rank_n(), steps - 1).get();
 }
 
-// ---- the program that calls them ---------------------------------------------------------------
+// Program that calls them.
 
 struct functions {
   rpc::function<void()> visit;

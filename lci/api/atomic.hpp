@@ -10,26 +10,28 @@
 /// lci::post_atomic(1, lci::atomic_op_t::add, 1, 8, lci::COMP_NULL, 2 * 8, counters);
 /// // The same, and `before` is the value that the counter had.
 /// uint64_t before;
-/// lci::post_fetch_atomic(1, lci::atomic_op_t::add, 1, &before, 8, lci::COMP_NULL, 2 * 8, counters);
+/// lci::post_fetch_atomic(1, lci::atomic_op_t::add, 1, &before, 8, lci::COMP_NULL, 2 * 8,
+///                        counters);
 /// @endcode
 ///
-/// **Result.** As of the other posts (see @ref lci_operations). An atomic operation is complete when
-/// the target's integer has the new value and, in a fetching form, `local_buffer` has the former
-/// one. It is `done` at once where this rank maps the target's memory: on one host, memory from
-/// alloc_mr, and the memory of the calling rank. Otherwise the target carries it out when it makes
-/// progress.
+/// **Result.** As of the other posts (see @ref lci_operations). An atomic operation is complete
+/// when the target's integer has the new value and, in a fetching form, `local_buffer` has the
+/// former one. It is `done` at once where this rank maps the target's memory: on one host, memory
+/// from alloc_mr, and the memory of the calling rank. Otherwise the target carries it out when it
+/// makes progress.
 ///
-/// **Coherence.** All atomic operations on one integer, by any rank, thread, device and network, are
-/// atomic with respect to each other, and to those of the owner's own processor: operations of
-/// `std::atomic` (where lock-free) and of the `__atomic` functions on that integer. They are carried
-/// out by a processor in every case, with the order of `memory_order_acq_rel`. This holds for
-/// accesses of one size: operations of 4 bytes and of 8 bytes on the same bytes are not atomic with
-/// respect to each other.
+/// **Coherence.** All atomic operations on one integer, by any rank, thread, device and network,
+/// are atomic with respect to each other, and to those of the owner's own processor: operations of
+/// `std::atomic` (where lock-free) and of the `__atomic` functions on that integer. They are
+/// carried out by a processor in every case, with the order of `memory_order_acq_rel`. This holds
+/// for accesses of one size: operations of 4 bytes and of 8 bytes on the same bytes are not atomic
+/// with respect to each other.
 ///
-/// Puts and gets are not atomic with respect to atomic operations: a program orders a put or get and
-/// an atomic operation that access the same integer by the completion of the one that comes first.
-/// An operation that is complete when an atomic operation is posted happens before it: whoever
-/// reads the new value atomically (acquire) also sees the bytes of a put that was complete before.
+/// Puts and gets are not atomic with respect to atomic operations: a program orders a put or get
+/// and an atomic operation that access the same integer by the completion of the one that comes
+/// first. An operation that is complete when an atomic operation is posted happens before it:
+/// whoever reads the new value atomically (acquire) also sees the bytes of a put that was complete
+/// before.
 ///
 /// **Order.** Like other operations, two atomic operations that are both under way may be carried
 /// out in either order.
@@ -56,7 +58,8 @@ namespace lci {
 /// @addtogroup lci_atomics
 /// @{
 
-/// What an atomic operation does with the target's integer. Integers wrap around when they overflow.
+/// The change that an atomic operation makes to the target's integer. Integers wrap around when
+/// they overflow.
 enum class atomic_op_t : uint8_t {
   add,           ///< Adds the operand. To subtract, add its negative.
   bit_and,       ///< Bitwise and with the operand.
@@ -175,8 +178,8 @@ class post_atomic_options : public option::device_options<Op>,
 /// Posts an atomic operation that does not fetch: the target's integer becomes the result of `op`
 /// on it and `value`. The status has no buffer.
 ///
-/// Required: `op` (any but compare_swap) and the arguments of post_atomic_options. Options: those of
-/// post_atomic_options.
+/// Required: `op` (any but compare_swap) and the arguments of post_atomic_options. Options: those
+/// of post_atomic_options.
 class [[nodiscard]] post_atomic_x : public post_atomic_options<post_atomic_x>,
                                     public argument::op_argument<post_atomic_x, atomic_op_t> {
  public:

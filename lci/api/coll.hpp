@@ -21,9 +21,9 @@ namespace lci {
 /// Completes when all ranks have called it. (Dissemination; Hensgen, Finkel and Manber, "Two
 /// algorithms for barrier synchronization", 1988)
 ///
-/// Options: `runtime`, `device`, `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`, `comp`. The option
-/// `comp_semantic` is accepted; with either value a barrier says nothing about messages that this
-/// rank sent before.
+/// Options: `runtime`, `device`, `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`,
+/// `comp`. The option `comp_semantic` is accepted; with either value a barrier says nothing about
+/// messages that this rank sent before.
 class [[nodiscard]] barrier_x : public coll_options<barrier_x>,
                                 public thread_options<barrier_x>,
                                 public option::comp_semantic_option<barrier_x> {
@@ -211,8 +211,8 @@ inline void alltoall(const void* sendbuf, void* recvbuf, size_t size) {
 
 /// As alltoall_x, with blocks of different sizes: the `sendsizes[r]` bytes at byte `sendoffsets[r]`
 /// of `sendbuf` go to rank r, and the `recvsizes[r]` bytes of rank r to byte `recvoffsets[r]` of
-/// `recvbuf`. What rank s sends to rank r must be as large as what rank r receives from rank s. The
-/// buffers must not overlap.
+/// `recvbuf`. The block that rank s sends to rank r must be as large as the block that rank r
+/// receives from rank s. The buffers must not overlap.
 ///
 /// Required: `sendbuf`, `sendsizes`, `recvbuf`, `recvsizes`. Options: `runtime`, `device`,
 /// `endpoint`, `matching_engine`, `group`, `comp`, `sendoffsets` and `recvoffsets` (one block

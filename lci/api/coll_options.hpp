@@ -1,5 +1,5 @@
 /// @file
-/// What all collective operations have in common.
+/// Rules and options that all collective operations have in common.
 
 /// @defgroup lci_collectives Collective operations
 /// Every rank of the runtime, or with the option `group` every rank of that group, calls a
@@ -28,8 +28,8 @@
 /// whether it passes layouts, and which: a block is a sequence of bytes, and only its size is equal
 /// on both sides. Gaps in a receive buffer keep their bytes. With a layout, the buffers must not
 /// overlap; nor must the blocks of a receive buffer. Layouts, like arrays, are the program's again
-/// when the call returns. Blocks with gaps are copied into memory of the library and out of it, once
-/// each. A matrix of `rows * ranks` rows, of which each rank has `rows`, is transposed by
+/// when the call returns. Blocks with gaps are copied into memory of the library and out of it,
+/// once each. A matrix of `rows * ranks` rows, of which each rank has `rows`, is transposed by
 /// @code
 /// const size_t row = ranks * rows * sizeof(double);  // bytes
 /// const size_t part = rows * sizeof(double);
@@ -56,8 +56,8 @@
 /// **Errors.**
 /// - std::invalid_argument: `root`, a null buffer with a size, a null array, `op`, `ring_nsteps`
 ///   below 0, `comp` is COMP_NULL_RETRY; a layout of another size than its block, one of a receive
-///   buffer whose pieces overlap, or layouts together with offsets; the group has been freed, is of another runtime, or is
-///   given together with a matching engine.
+///   buffer whose pieces overlap, or layouts together with offsets; the group has been freed, is of
+///   another runtime, or is given together with a matching engine.
 /// - std::logic_error: a blocking operation inside a handler.
 /// - peer_failure_error, of a blocking operation: a rank has failed; std::runtime_error: another
 ///   failure, such as ranks with different sizes. With `comp`, its status is `fatal` instead.

@@ -2,8 +2,8 @@
 /// Counters of the communication of this rank.
 
 /// @defgroup lci_counters Counters
-/// What this rank has communicated so far: messages and bytes by kind and by peer, and what stood
-/// in their way.
+/// Counts of what this rank has communicated so far: messages and bytes by kind and by peer, and
+/// what stood in their way.
 ///
 /// Traffic is counted in programs that start with the variable `LCI_STATS=1`, which also prints a
 /// table of all ranks when the runtime is freed. Without it the library executes no instruction for

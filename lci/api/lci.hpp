@@ -13,6 +13,7 @@
 #include <string>      // IWYU pragma: export
 #include <vector>      // IWYU pragma: export
 
+#include "lci/api/argument.hpp"         // IWYU pragma: export
 #include "lci/api/atomic.hpp"           // IWYU pragma: export
 #include "lci/api/attr.hpp"             // IWYU pragma: export
 #include "lci/api/block.hpp"            // IWYU pragma: export
@@ -25,10 +26,14 @@
 #include "lci/api/domains.hpp"          // IWYU pragma: export
 #include "lci/api/graph.hpp"            // IWYU pragma: export
 #include "lci/api/group.hpp"            // IWYU pragma: export
+#include "lci/api/matching_engine.hpp"  // IWYU pragma: export
+#include "lci/api/memory.hpp"           // IWYU pragma: export
 #include "lci/api/net.hpp"              // IWYU pragma: export
 #include "lci/api/option.hpp"           // IWYU pragma: export
+#include "lci/api/packet_pool.hpp"      // IWYU pragma: export
 #include "lci/api/persistent_coll.hpp"  // IWYU pragma: export
 #include "lci/api/plan.hpp"             // IWYU pragma: export
+#include "lci/api/post.hpp"             // IWYU pragma: export
 #include "lci/api/resource.hpp"         // IWYU pragma: export
 #include "lci/api/runtime.hpp"          // IWYU pragma: export
 #include "lci/api/signal.hpp"           // IWYU pragma: export

@@ -139,70 +139,74 @@ inline error_t net_post_send(int rank, const void* buffer, size_t size, mr_t mr)
 }
 
 // Puts and gets: the class of the operation is documented where it is declared.
-#define LCI_DECLARE_NET_PUTS(name_, BASES_)                                                          \
-  class [[nodiscard]] name_##_x : public net_post_options<name_##_x>,                                \
-                                  public argument::rank_argument<name_##_x, int>,                    \
-                                  public argument::buffer_argument<name_##_x, const void*>,          \
-                                  public argument::size_argument<name_##_x, size_t>,                 \
-                                  public argument::offset_argument<name_##_x, uint64_t>,             \
-                                  public argument::rmr_argument<name_##_x, rmr_t>                    \
-                                      BASES_ {                                                       \
-   public:                                                                                           \
+// clang-format off
+#define LCI_DECLARE_NET_PUTS(name_, BASES_)                                                        \
+  class [[nodiscard]] name_##_x : public net_post_options<name_##_x>,                              \
+                                  public argument::rank_argument<name_##_x, int>,                  \
+                                  public argument::buffer_argument<name_##_x, const void*>,        \
+                                  public argument::size_argument<name_##_x, size_t>,               \
+                                  public argument::offset_argument<name_##_x, uint64_t>,           \
+                                  public argument::rmr_argument<name_##_x, rmr_t>                  \
+                                      BASES_ {                                                     \
+   public:                                                                                         \
     /** Takes the required arguments.                                                              \
-       \param size bytes, at most the packet_size of the packet pool of the device.                \
-       \param offset bytes from the start of rmr. */ \
-    [[nodiscard]] name_##_x(int rank, const void* buffer, size_t size, uint64_t offset, rmr_t rmr)   \
-        : argument::rank_argument<name_##_x, int>(rank),                                             \
-          argument::buffer_argument<name_##_x, const void*>(buffer),                                 \
-          argument::size_argument<name_##_x, size_t>(size),                                          \
-          argument::offset_argument<name_##_x, uint64_t>(offset),                                    \
-          argument::rmr_argument<name_##_x, rmr_t>(rmr) {}                                           \
+        \param size bytes, at most the packet_size of the packet pool of the device.               \
+        \param offset bytes from the start of rmr. */                                              \
+    [[nodiscard]] name_##_x(int rank, const void* buffer, size_t size, uint64_t offset, rmr_t rmr) \
+        : argument::rank_argument<name_##_x, int>(rank),                                           \
+          argument::buffer_argument<name_##_x, const void*>(buffer),                               \
+          argument::size_argument<name_##_x, size_t>(size),                                        \
+          argument::offset_argument<name_##_x, uint64_t>(offset),                                  \
+          argument::rmr_argument<name_##_x, rmr_t>(rmr) {}                                         \
     /** Puts the bytes.                                                                            \
-       \return done or retry.                                                                      \
-       \throws std::invalid_argument if an argument is out of its range.                           \
-       \throws std::runtime_error if the peer has failed or has closed the memory. */ \
-    error_t operator()() const;                                                                      \
-  };                                                                                                 \
+        \return done or retry.                                                                     \
+        \throws std::invalid_argument if an argument is out of its range.                          \
+        \throws std::runtime_error if the peer has failed or has closed the memory. */             \
+    error_t operator()() const;                                                                    \
+  };                                                                                               \
   /** name_##_x with the default of every option.                                                  \
-     \relates name_##_x */ \
-  inline error_t name_(int rank, const void* buffer, size_t size, uint64_t offset, rmr_t rmr) {      \
-    return name_##_x(rank, buffer, size, offset, rmr)();                                             \
+      \relates name_##_x */                                                                        \
+  inline error_t name_(int rank, const void* buffer, size_t size, uint64_t offset, rmr_t rmr) {    \
+    return name_##_x(rank, buffer, size, offset, rmr)();                                           \
   }
-#define LCI_DECLARE_NET_PUT(name_, BUFFER_, BASES_)                                            \
-  class [[nodiscard]] name_##_x : public net_post_options<name_##_x>,                          \
-                                  public argument::rank_argument<name_##_x, int>,              \
-                                  public argument::buffer_argument<name_##_x, BUFFER_>,        \
-                                  public argument::size_argument<name_##_x, size_t>,           \
-                                  public argument::mr_argument<name_##_x, mr_t>,               \
-                                  public argument::offset_argument<name_##_x, uint64_t>,       \
-                                  public argument::rmr_argument<name_##_x, rmr_t>              \
-                                      BASES_ {                                                 \
-   public:                                                                                     \
-    /** Takes the required arguments.                                                        \
-       \param size bytes.                                                                    \
-       \param mr registration of the buffer; a network that needs none does not use it.      \
-       \param offset bytes from the start of rmr. */ \
-    [[nodiscard]] name_##_x(int rank, BUFFER_ buffer, size_t size, mr_t mr, uint64_t offset,   \
-                            rmr_t rmr)                                                         \
-        : argument::rank_argument<name_##_x, int>(rank),                                       \
-          argument::buffer_argument<name_##_x, BUFFER_>(buffer),                               \
-          argument::size_argument<name_##_x, size_t>(size),                                    \
-          argument::mr_argument<name_##_x, mr_t>(mr),                                          \
-          argument::offset_argument<name_##_x, uint64_t>(offset),                              \
-          argument::rmr_argument<name_##_x, rmr_t>(rmr) {}                                     \
-    /** Starts the operation.                                                                \
-       \return done or retry.                                                                \
-       \throws std::invalid_argument if an argument is out of its range, or the network      \
-         needs mr.                                                                           \
-       \throws std::runtime_error if the peer has failed or has closed the memory. */ \
-    error_t operator()() const;                                                                \
-  };                                                                                           \
-  /** name_##_x with the default of every option.                                            \
-     \relates name_##_x */ \
-  inline error_t name_(int rank, BUFFER_ buffer, size_t size, mr_t mr, uint64_t offset,        \
-                       rmr_t rmr) {                                                            \
-    return name_##_x(rank, buffer, size, mr, offset, rmr)();                                   \
+
+#define LCI_DECLARE_NET_PUT(name_, BUFFER_, BASES_)                                                \
+  class [[nodiscard]] name_##_x : public net_post_options<name_##_x>,                              \
+                                  public argument::rank_argument<name_##_x, int>,                  \
+                                  public argument::buffer_argument<name_##_x, BUFFER_>,            \
+                                  public argument::size_argument<name_##_x, size_t>,               \
+                                  public argument::mr_argument<name_##_x, mr_t>,                   \
+                                  public argument::offset_argument<name_##_x, uint64_t>,           \
+                                  public argument::rmr_argument<name_##_x, rmr_t>                  \
+                                      BASES_ {                                                     \
+   public:                                                                                         \
+    /** Takes the required arguments.                                                              \
+        \param size bytes.                                                                         \
+        \param mr registration of the buffer; a network that needs none does not use it.           \
+        \param offset bytes from the start of rmr. */                                              \
+    [[nodiscard]] name_##_x(int rank, BUFFER_ buffer, size_t size, mr_t mr, uint64_t offset,       \
+                            rmr_t rmr)                                                             \
+        : argument::rank_argument<name_##_x, int>(rank),                                           \
+          argument::buffer_argument<name_##_x, BUFFER_>(buffer),                                   \
+          argument::size_argument<name_##_x, size_t>(size),                                        \
+          argument::mr_argument<name_##_x, mr_t>(mr),                                              \
+          argument::offset_argument<name_##_x, uint64_t>(offset),                                  \
+          argument::rmr_argument<name_##_x, rmr_t>(rmr) {}                                         \
+    /** Starts the operation.                                                                      \
+        \return done or retry.                                                                     \
+        \throws std::invalid_argument if an argument is out of its range, or the network           \
+          needs mr.                                                                                \
+        \throws std::runtime_error if the peer has failed or has closed the memory. */             \
+    error_t operator()() const;                                                                    \
+  };                                                                                               \
+  /** name_##_x with the default of every option.                                                  \
+      \relates name_##_x */                                                                        \
+  inline error_t name_(int rank, BUFFER_ buffer, size_t size, mr_t mr, uint64_t offset,            \
+                       rmr_t rmr) {                                                                \
+    return name_##_x(rank, buffer, size, mr, offset, rmr)();                                       \
   }
+// clang-format on
+
 #define LCI_WITH_IMM(name_) , public option::imm_data_option<name_>
 #define LCI_WITHOUT_IMM
 

@@ -4,8 +4,8 @@
 /// @defgroup lci_persistent_collectives Persistent collectives
 /// A persistent collective is a collective operation with all of its arguments, recorded by
 /// alloc_persistent_coll and carried out by each persistent_coll_start (MPI 4.1, section 6.13,
-/// "Persistent Collective Operations"). What depends on the arguments alone is done once: they are
-/// checked, and the operation is divided into its steps. A start neither allocates memory nor
+/// "Persistent Collective Operations"). Work that depends on the arguments alone is done once: they
+/// are checked, and the operation is divided into its steps. A start neither allocates memory nor
 /// builds anything.
 /// @code
 /// lci::persistent_coll_t sum = lci::alloc_persistent_coll(

@@ -67,7 +67,8 @@ inline void reduce(const void* sendbuf, void* recvbuf, size_t count, size_t item
 /// `recvbuf`.
 ///
 /// Required: `sendbuf`, `recvbuf`, `count`, `item_size`, `op`. Options: `runtime`, `device`,
-/// `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`, `comp`, `algorithm`, `ring_nsteps`.
+/// `endpoint`, `matching_engine`, `group`, `thread_team`, `thread`, `comp`, `algorithm`,
+/// `ring_nsteps`.
 class [[nodiscard]] allreduce_x : public reduction_options<allreduce_x>,
                                   public thread_options<allreduce_x>,
                                   public algorithm_option<allreduce_x, allreduce_algorithm_t>,

@@ -5,9 +5,9 @@
 
 namespace lci::base {
 
-// What a failed system call says to the user: the system's text of an errno and, if the call failed
-// for want of file descriptors, the name of the error, the limit and how to raise it, as "Too many
-// open files (EMFILE: this process may open 12; raise the limit, ulimit -n)". Any thread.
+// The text of a failed system call for the user: the system's text of an errno and, if the call
+// failed for want of file descriptors, the name of the error, the limit and how to raise it, as
+// "Too many open files (EMFILE: this process may open 12; raise the limit, ulimit -n)". Any thread.
 std::string error_text(int error_number);
 
 // EMFILE or ENFILE if this process can't open a file now, else 0. For calls that fail without an

@@ -49,7 +49,7 @@ class poll_backoff {
   // A round does not wait longer than this number of polls of other devices for a device to recur.
   static constexpr uint32_t most_polls_a_round = 1024;
 
-  // Whatever is found within this number of polls after a yield was there before them.
+  // A completion found within this number of polls after a yield was there before them.
   static constexpr uint32_t polls_at_once = 5;
   // This number of consecutive yields, each followed by an immediate find, shows that the partner
   // is a neighbor: a thread of the same processor.

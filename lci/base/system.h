@@ -1,4 +1,4 @@
-// What several parts of the library ask of the kernel.
+// Requests to the kernel that several parts of the library make.
 #ifndef LCI_BASE_SYSTEM_H_
 #define LCI_BASE_SYSTEM_H_
 

@@ -104,8 +104,8 @@ class bootstrap {
   // The first rank that the job has lost, as far as it is known: it died or left, and another rank
   // waited for it or found out by itself (report_lost). The answer is the same on all ranks and
   // never changes, so that the ranks which end because of it are not blamed. Looks once, without
-  // waiting for ranks; for error paths. Where a server has to be asked that is stopped or busy, this
-  // call and report_lost wait for it for a second at most, and return nullopt or nothing then.
+  // waiting for ranks; for error paths. Where a server has to be asked that is stopped or busy,
+  // this call and report_lost wait for it for a second at most, and return nullopt or nothing then.
   virtual std::optional<int> first_lost();
   // Tells the job that `rank` is lost. Only the first report counts.
   virtual void report_lost(int rank);

@@ -67,7 +67,7 @@ class job_directory {
 // creator of a round, under the lock, can see it without members.)
 bool is_finished(file_log* round);
 
-// What a launcher sees of a job whose ranks use the file bootstrap: the states of the ranks of the
+// A launcher's view of a job whose ranks use the file bootstrap: the states of the ranks of the
 // only job in the directory `root` (LCI_BOOT_DIR), by rank, in its latest round. Empty if there is
 // none: no rank has joined yet, or all have finished, or the files cannot be read. Waits at most a
 // second for ranks that write.

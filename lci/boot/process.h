@@ -36,9 +36,9 @@ process_id this_process();
 // start time 0, or where this process may open no more files.
 bool is_alive(const process_id& process);
 
-// Returns the holder of a flock on the open file, for a message: "process 123" or "process 123, which
-// is stopped". Returns an empty string if no process holds one, or if /proc does not show the holder,
-// as on another host.
+// Returns the holder of a flock on the open file, for a message: "process 123" or "process 123,
+// which is stopped". Returns an empty string if no process holds one, or if /proc does not show the
+// holder, as on another host.
 std::string describe_lock_holder(int fd);
 
 // Equal for processes that see each other's pids: same machine, same boot, same /proc.

@@ -3,7 +3,7 @@
 
 namespace lci::boot {
 
-// What a launcher knows of a rank of its job.
+// A launcher's knowledge of a rank of its job.
 enum class rank_state {
   absent,     // has not joined (in this round)
   connected,  // has joined

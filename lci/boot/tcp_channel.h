@@ -23,8 +23,8 @@ namespace lci::boot {
 // reading.
 class tcp_channel {
  public:
-  // Time limit for the server's answer to a cancel or an abort. The server only answers requests, so
-  // that the limit matters only on a machine with far more processes than cores, and where the
+  // Time limit for the server's answer to a cancel or an abort. The server only answers requests,
+  // so that the limit matters only on a machine with far more processes than cores, and where the
   // server is stopped.
   static constexpr std::chrono::seconds default_grace{5};
 
@@ -40,22 +40,23 @@ class tcp_channel {
     reply answer;
   };
 
-  // `socket` is connected and non-blocking. A reply larger than `max_reply_size` ends the connection.
+  // `socket` is connected and non-blocking. A reply larger than `max_reply_size` ends the
+  // connection.
   tcp_channel(io::unique_fd socket, uint64_t max_reply_size);
   // Notifies the server that the rank leaves, unless the connection is lost.
   ~tcp_channel();
 
   // The first call: each end proves to the other one that it has `token`, then sends the hello
-  // `body` and waits for its reply, as call() does. PermissionDenied if the server does not have the
-  // token, or refuses this rank.
+  // `body` and waits for its reply, as call() does. PermissionDenied if the server does not have
+  // the token, or refuses this rank.
   base::StatusOr<reply> say_hello(const std::string& token, std::string_view body,
                                   io::steady::time_point deadline);
 
   // Sends a request and waits for its reply. At the deadline, cancels the request and returns the
   // server's answer to the cancellation: code deadline_exceeded with a reason, or the reply if that
   // was faster. DeadlineExceeded if the server does not answer the cancellation within `grace`
-  // either. Aborted and Unavailable as in the contract of bootstrap. FailedPrecondition if the other
-  // end speaks another protocol or version.
+  // either. Aborted and Unavailable as in the contract of bootstrap. FailedPrecondition if the
+  // other end speaks another protocol or version.
   base::StatusOr<reply> call(tcp_wire::kind kind, std::string_view body,
                              io::steady::time_point deadline,
                              std::chrono::milliseconds grace = default_grace);

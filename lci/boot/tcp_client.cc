@@ -86,8 +86,8 @@ class tcp_bootstrap : public bootstrap {
     return values;
   }
 
-  // Both are for error paths, also inside progress(), which a stopped launcher must not hold up: they
-  // wait for `patience` together, and then hardly at all until the launcher answers again.
+  // Both are for error paths, also inside progress(), which a stopped launcher must not hold up:
+  // they wait for `patience` together, and then hardly at all until the launcher answers again.
   void report_lost(int rank) override {
     const std::string value = base::StrCat(rank);
     std::string body;

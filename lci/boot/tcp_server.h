@@ -1,6 +1,6 @@
 // Server of the TCP bootstrap: ranks connect, prove that they have the job's token, exchange bytes
-// and enter collectives. It runs in the launcher's event loop, or in a helper process (tcp_helper.h) that
-// does nothing else.
+// and enter collectives. It runs in the launcher's event loop, or in a helper process
+// (tcp_helper.h) that does nothing else.
 #ifndef LCI_BOOT_TCP_SERVER_H_
 #define LCI_BOOT_TCP_SERVER_H_
 
@@ -46,7 +46,8 @@ class tcp_server {
   using abort_report = bootstrap_state::abort_report;
 
   static base::StatusOr<std::unique_ptr<tcp_server>> listen(const options& job);
-  // As listen(), with a socket that listens already (see io::listen_on); `bind_address` is not used.
+  // As listen(), with a socket that listens already (see io::listen_on); `bind_address` is not
+  // used.
   static base::StatusOr<std::unique_ptr<tcp_server>> serve(io::unique_fd listener,
                                                            const options& job);
 

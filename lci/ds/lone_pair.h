@@ -24,8 +24,8 @@ struct default_spsc_policy {
   using ring = owned_ring<T, Atomics>;
 };
 
-// Whether a queue has had one pusher and one popper for long enough that an lcrq begins SPSC segments
-// for them: for as many pushes as needed, and for eight times as many each time.
+// Whether a queue has had one pusher and one popper for long enough that an lcrq begins SPSC
+// segments for them: for as many pushes as needed, and for eight times as many each time.
 //
 // Thread safety: all members by one thread at a time, except those of a place, which belongs to its
 // thread.

@@ -37,8 +37,8 @@ namespace lci::ds {
 //      key and kind waits behind, so those in line are older. With own_links there is one list for
 //      each key and kind, in line or behind.
 //   2. No two waiting entries of different kinds would match.
-//   3. A node of the tree has an entry of either kind. The keys of the branch i of a node at depth d
-//      have i as the digit d of their hashes, as do those of all deeper nodes.
+//   3. A node of the tree has an entry of either kind. The keys of the branch i of a node at depth
+//      d have i as the digit d of their hashes, as do those of all deeper nodes.
 template <class Atomics, class Links = pooled_links<Atomics>>
 class basic_matching_table {
  public:

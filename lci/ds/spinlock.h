@@ -16,7 +16,7 @@ namespace lci::ds {
 //
 // Invariants
 //   1. At most one thread is between a successful lock or try_lock and its unlock.
-//   2. What was written before an unlock is visible after the next lock:
+//   2. Everything written before an unlock is visible after the next lock:
 //      A1, the release in unlock, pairs with A2, the acquire in try_lock.
 template <class Atomics>
 class basic_spinlock {

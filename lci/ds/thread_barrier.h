@@ -20,10 +20,10 @@ namespace lci::ds {
 //
 // Invariants
 //   1. One thread of each round is the last, and none if the barrier was broken off before.
-//   2. What threads wrote before they arrived is visible to the last one of the round:
+//   2. Everything that threads wrote before they arrived is visible to the last one of the round:
 //      A, acquire and release in arrive.
-//   3. What the last one wrote before it opened the round is visible to those that see it open:
-//      B1, the release in open, pairs with B2, the acquire in is_open.
+//   3. Everything that the last one wrote before it opened the round is visible to those that see
+//      it open: B1, the release in open, pairs with B2, the acquire in is_open.
 template <class Atomics>
 class basic_thread_barrier {
  public:
@@ -69,7 +69,8 @@ class basic_thread_barrier {
     return (seen & broken) != 0 && (seen & ~broken) >> round_shift < round;
   }
 
-  // No thread waits, or acts for those that do. Threads that a broken round has let go do not count.
+  // No thread waits, or acts for those that do. Threads that a broken round has let go do not
+  // count.
   bool is_idle() const {
     const uint64_t seen = arrived_.load(std::memory_order_acquire);
     if ((seen & broken) != 0) return is_open((seen & ~broken) >> round_shift);

@@ -22,9 +22,9 @@ namespace lci::io {
 //
 // A peer is unauthenticated until it has proved that it has the token; without a token, until it
 // turns out to be a process of this user on this machine. Unauthenticated peers can occupy only a
-// bounded amount of memory and a bounded number of descriptors: when there are too many of them, the
-// acceptor closes the oldest connection, after a look for a hello in it. A client that was closed
-// connects again.
+// bounded amount of memory and a bounded number of descriptors: when there are too many of them,
+// the acceptor closes the oldest connection, after a look for a hello in it. A client that was
+// closed connects again.
 //
 // Thread safety: the loop's thread.
 class acceptor final {

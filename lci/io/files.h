@@ -13,12 +13,12 @@ namespace lci::io {
 // nullopt: the file can't be read, and errno says why.
 std::optional<std::string> read_file(const std::string& path);
 
-// The first bytes of a file, as many as `buffer` of `size` bytes holds, without an allocation; errors
-// as read_file().
+// The first bytes of a file, as many as `buffer` of `size` bytes holds, without an allocation;
+// errors as read_file().
 std::optional<std::string_view> read_file(const char* path, char* buffer, size_t size);
 
-// The names in a directory, also "." and "..", in any order. Empty: it can't be read, and errno says
-// why.
+// The names in a directory, also "." and "..", in any order. Empty: it can't be read, and errno
+// says why.
 std::vector<std::string> list_directory(const std::string& path);
 // The same for an open directory, wherever it has been moved to.
 std::vector<std::string> list_directory(int directory);

@@ -18,7 +18,7 @@
 // other direction or in another protocol. The server proves itself first: a client sends its hello
 // only to the server of its job.
 //
-// What an attacker can do: guess tokens, and try each against the recorded frames. A random token
+// An attacker can guess tokens, and try each against the recorded frames. A random token
 // of 128 bits cannot be guessed. An attacker who can also change what is sent takes over a
 // connection after its handshake, because frames are not signed.
 #ifndef LCI_IO_HANDSHAKE_H_
@@ -47,7 +47,7 @@ constexpr size_t code_size = 32;
 constexpr size_t max_handshake_body = 1024;
 constexpr size_t max_hello_size = max_handshake_body - code_size;
 
-// What a server tells a client with another token, and what such a client tells its user.
+// The texts for a wrong token: from the server to the client, and from the client to its user.
 constexpr std::string_view client_has_wrong_token =
     "its token is not this job's; check LCI_BOOT_TOKEN and LCI_BOOT_ADDR";
 constexpr std::string_view server_has_wrong_token =

@@ -26,7 +26,7 @@ namespace internal {
 
 template <class Field>
 constexpr bool is_number = std::is_integral_v<Field> || std::is_enum_v<Field>;
-// What a number is sent as.
+// The type that a number is sent as.
 template <class Number>
 using sent_number = std::conditional_t<(sizeof(Number) > 4), uint64_t, uint32_t>;
 

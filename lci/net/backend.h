@@ -63,10 +63,10 @@ class device {
   device(const device&) = delete;
   device& operator=(const device&) = delete;
 
-  // What holds for every rank.
+  // The limits that hold for every rank.
   const device_limits& limits() const { return limits_; }
-  // What holds for that rank. Differs from limits() only in a device that reaches its peers in
-  // several ways, and there only in the sizes and in needs_registration.
+  // The limits that hold for that rank. They differ from limits() only in a device that reaches its
+  // peers in several ways, and there only in the sizes and in needs_registration.
   virtual const device_limits& limits(int /*rank*/) const { return limits_; }
 
   // Starts one operation. Never blocks, never waits for a peer, allocates nothing. Makes no system
@@ -96,9 +96,10 @@ class device {
   // Posts an operation that consists of no more than these parameters: an injected send without a
   // header, or a put, put_imm or get without a registration. Most operations are such, so a backend
   // may override it with a shorter implementation than post()'s. Answers done, retry_lock,
-  // retry_nomem or fatal as post() does; or `retry`, when nothing happened and post() is the way: the
-  // operation has more than limits(rank).max_inject bytes, or not less than limits(rank).rma_short,
-  // or needs a registration. Any size may be asked for. `where` is null for a send.
+  // retry_nomem or fatal as post() does; or `retry`, when nothing happened and post() is the way:
+  // the operation has more than limits(rank).max_inject bytes, or not less than
+  // limits(rank).rma_short, or needs a registration. Any size may be asked for. `where` is null for
+  // a send.
   virtual error_t post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
                              const remote_place* where);
 
@@ -111,9 +112,9 @@ class device {
 
   // Where `size` bytes of memory that a peer has open lie in this process. A processor's atomic
   // operations of both ranks on them are atomic with respect to each other. Null if this process
-  // does not map them, or they are not open: then they are reached by messages alone. The address is
-  // for use at once, as the memory of a put. May make system calls the first time. Thread safety:
-  // any thread at any time.
+  // does not map them, or they are not open: then they are reached by messages alone. The address
+  // is for use at once, as the memory of a put. May make system calls the first time. Thread
+  // safety: any thread at any time.
   virtual void* mapped_address(int /*rank*/, remote_region /*remote*/, uint64_t /*remote_offset*/,
                                size_t /*size*/) {
     return nullptr;
@@ -161,8 +162,9 @@ class device {
   // of a peer, the end of an operation, or work that another thread's post has left to a poll. (A
   // release() alone makes none readable.) The device owns them, and nobody else reads them. They
   // may be readable without a reason, but not for ever while a thread arms and polls. Empty if
-  // the attribute `progress_thread` was not set, or if the network cannot notify: over shared memory a peer
-  // would need a system call, and each message would have to read whether this rank sleeps.
+  // the attribute `progress_thread` was not set, or if the network cannot notify: over shared
+  // memory a peer would need a system call, and each message would have to read whether this rank
+  // sleeps.
   virtual std::vector<int> wait_descriptors() const { return {}; }
 
   // The caller calls it before each sleep, after a poll that found nothing. Returns for how long

@@ -1,6 +1,6 @@
-// Every capacity that follows from others, as a sum with a reason for each addend. What a program
-// may choose is an attribute (lci/api/attr.hpp); what is too small is refused when the resource is
-// made, not found out under load.
+// Every capacity that follows from others, as a sum with a reason for each addend. A capacity that
+// a program may choose is an attribute (lci/api/attr.hpp); what is too small is refused when the
+// resource is made, not found out under load.
 #ifndef LCI_NET_CAPACITY_H_
 #define LCI_NET_CAPACITY_H_
 

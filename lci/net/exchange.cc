@@ -11,8 +11,8 @@
 namespace lci::net {
 namespace {
 
-// The first byte of what ranks exchange. A value follows, or the message of an error: of an error of
-// that rank itself, or of one that comes from a lost rank.
+// The first byte of what ranks exchange. A value follows, or the message of an error: of an error
+// of that rank itself, or of one that comes from a lost rank.
 constexpr char ok_mark = '+';
 constexpr char error_mark = '-';
 constexpr char lost_mark = '!';
@@ -35,7 +35,7 @@ base::StatusOr<std::string> decode(const base::StatusOr<std::string>& received,
       base::StrCat(who, "can't go on: ", told));
 }
 
-// What a rank tells that has no value to tell.
+// The status, for a rank that has no value to tell.
 base::StatusOr<std::string> without_value(const base::Status& status) {
   return status.ok() ? base::StatusOr<std::string>("") : status;
 }

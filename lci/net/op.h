@@ -52,7 +52,8 @@ struct op {
 
 constexpr size_t max_header_size = 32;
 
-// A short operation (device::post_short): what is done, and with which rank. Passed in one register.
+// A short operation (device::post_short): what is done, and with which rank. Passed in one
+// register.
 struct short_op {
   constexpr short_op(int to, op_kind what) : kind(what), rank(to) {}
   op_kind kind;  // first, where a processor tests it with one instruction

@@ -1,4 +1,4 @@
-// What a device knows of the life of its peers, and the steps from the first sign of a failure to
+// The health of a device's peers, and the steps from the first sign of a failure to
 // its report. Every backend that detects failures uses it.
 #ifndef LCI_NET_PEER_HEALTH_H_
 #define LCI_NET_PEER_HEALTH_H_

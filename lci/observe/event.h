@@ -1,4 +1,4 @@
-// What a rank records of its last moments, as a value, and as eight words of a file.
+// An event of a rank's last moments, as a value, and as eight words of a file.
 #ifndef LCI_OBSERVE_EVENT_H_
 #define LCI_OBSERVE_EVENT_H_
 
@@ -34,7 +34,7 @@ enum class event_kind : uint8_t {
 };
 constexpr int event_kinds = 15;
 
-// What a message or operation is on the wire (lci/runtime/core/wire.h).
+// The form of a message or operation on the wire (lci/runtime/core/wire.h).
 enum class wire_form : uint8_t {
   none = 0,
   active_message = 1,    // `detail`: the remote completion object

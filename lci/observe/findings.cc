@@ -125,8 +125,8 @@ class analysis {
     }
   }
 
-  // Those of groups, and those that were started with a completion object, by the messages that they
-  // wait for.
+  // Those of groups, and those that were started with a completion object, by the messages that
+  // they wait for.
   void look_at_open_collectives() {
     for (const rank_report& rank : job_.ranks) {
       const rank_report::wait* const inside = collective_of(rank);
@@ -227,7 +227,7 @@ class analysis {
                                           });
   }
 
-  // What a peer does, for the end of a sentence.
+  // The state of a peer, as the end of a sentence.
   std::string state_of(int64_t rank) const {
     const rank_report* report = find(job_, rank);
     if (report == nullptr) {

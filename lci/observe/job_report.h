@@ -1,4 +1,4 @@
-// What a job waits for, from the reports of its ranks.
+// Finds out what a job waits for, from the reports of its ranks.
 #ifndef LCI_OBSERVE_JOB_REPORT_H_
 #define LCI_OBSERVE_JOB_REPORT_H_
 
@@ -23,7 +23,7 @@ struct job_report {
   std::vector<silent_rank> silent;  // the others, ascending
 };
 
-// What is most likely wrong, a sentence each, the likeliest first: collective operations that do
+// The most likely errors, a sentence each, the likeliest first: collective operations that do
 // not fit together, ranks that are in none while others are, receives whose sender has sent
 // something else or nothing, messages that nobody receives, large messages that the receiver has
 // not taken, cycles of ranks that wait for each other, devices that nobody polls, ranks that do not

@@ -32,7 +32,7 @@ constexpr milliseconds tick{1000};
 // For the answers of ranks that sleep, or that watch the store of a file system.
 constexpr milliseconds time_to_answer{2500};
 
-// What the handler of SIGUSR1 writes to; -1: nothing.
+// The descriptor that the handler of SIGUSR1 writes to; -1: none.
 std::atomic<int> wake_of_handler{-1};
 std::atomic<bool> was_signalled{false};
 

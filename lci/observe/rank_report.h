@@ -15,7 +15,7 @@ namespace lci::observe {
 // Plain data. `seconds` is always an age, rounded down. `fields` are the members in the order in
 // which they are sent (lci/io/record.h), and `names` what JSON calls them.
 struct rank_report {
-  // What stands for any rank or any tag in a receive.
+  // The value for any rank or any tag in a receive.
   static constexpr int64_t any_rank = -1;
   // Lists of a report are cut to so many entries of each kind.
   static constexpr size_t most_entries = 64;
@@ -137,8 +137,8 @@ struct rank_report {
       "message", "transfer", "device", "queue", "collectives", "failed"};
 };
 
-// The report as bytes, and back. decode() accepts only what encode() of the same release writes, and
-// says what is wrong otherwise: the bytes come from another process.
+// The report as bytes, and back. decode() accepts only what encode() of the same release writes,
+// and says what is wrong otherwise: the bytes come from another process.
 std::string encode(const rank_report& report);
 base::StatusOr<rank_report> decode(std::string_view text);
 

@@ -90,7 +90,7 @@ base::StatusOr<std::unique_ptr<recorder>> recorder::make(const recorder_options&
   // Allocated now: a store to a mapped file for which there is no room later kills the process.
   const int allocated = ::posix_fallocate(descriptor, 0, recording_header_size);
   if (allocated != 0) return give_up("allocate the recording", allocated);
-  // What lies beyond the end of the file can be used when the file has grown.
+  // Pages beyond the end of the file can be used when the file has grown.
   const size_t size = ring_offset(max_rings, events);
   void* const begin =
       ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_NORESERVE, descriptor, 0);

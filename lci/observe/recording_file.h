@@ -39,7 +39,7 @@ inline uint64_t sum_of(const void* bytes, size_t size) {
   return base::Fnv1a({static_cast<const char*>(bytes), size});
 }
 
-// What does not change after the file has been made. Texts end with a zero byte.
+// The part that does not change after the file has been made. Texts end with a zero byte.
 struct recording_identity {
   char magic[8];
   uint32_t version;
@@ -69,7 +69,7 @@ enum keep_reason : uint32_t {
 };
 constexpr uint32_t all_keep_reasons = 15;
 
-// What changes.
+// The part that changes.
 struct recording_state {
   std::atomic<uint32_t> rings;         // that are there
   std::atomic<uint32_t> unrecorded;    // threads without a ring

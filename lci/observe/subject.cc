@@ -43,7 +43,7 @@ registration::registration(subject* listed) : listed_(listed) {
 registration::~registration() {
   const std::lock_guard<std::mutex> guard(all().mutex);
   std::vector<entry>& entries = all().entries;
-  // What was made last mostly ends first.
+  // The newest entry usually ends first.
   const auto found = std::find_if(entries.rbegin(), entries.rend(),
                                   [this](const entry& each) { return each.listed == listed_; });
   entries.erase(std::next(found).base());

@@ -10,7 +10,7 @@
 
 namespace lci::observe {
 
-// What a call waits for.
+// The subject that a call waits for.
 struct wait_info {
   const char* call;                      // its name; a literal
   int64_t peer = rank_report::any_rank;  // the rank that it waits for, if it is a single one

@@ -183,7 +183,8 @@ TEST_P(Atomic, AdditionsOfManyThreadsAndOfTheOwnersProcessorSumUp) {
   });
 }
 
-// A lock of two compare-and-swaps around a counter that is read and put without an atomic operation.
+// A lock of two compare-and-swaps around a counter that is read and put without an atomic
+// operation.
 TEST_P(Atomic, ACompareAndSwapLockExcludesAllOtherThreadsAndRanks) {
   run(ranks(), [](rank_under_test& self) {
     end_turns();

@@ -26,7 +26,7 @@ constexpr int polls = 3000;  // that find what is there, also over the simulated
 class Domains : public rank_test {};
 INSTANTIATE_TEST_SUITE_P(Ranks, Domains, testing::ValuesIn(one_to(3)));
 
-// ---- addressability -----------------------------------------------------------------------------
+// Addressability.
 
 TEST_P(Domains, AMessageNamesTheDeviceItIsFor) {
   run(ranks(), [](rank_under_test& self) {
@@ -89,7 +89,7 @@ TEST_P(Domains, AMessageNamesTheMatchingEngineItIsFor) {
   });
 }
 
-// ---- reachability -------------------------------------------------------------------------------
+// Reachability.
 
 TEST_P(Domains, MemoryIsReachedThroughEveryDeviceAlsoOfThoseMadeLater) {
   run(ranks(), [](rank_under_test& self) {
@@ -167,7 +167,7 @@ TEST_P(Domains, RegistrationsAreLimitedByAnAttribute) {
   });
 }
 
-// ---- the shared device --------------------------------------------------------------------------
+// The shared device.
 
 TEST_P(Domains, WhoPollsAnotherDeviceReceivesWhatIsSentToTheDefaultOne) {
   run(ranks(), [](rank_under_test& self) {
@@ -210,7 +210,7 @@ TEST_P(Domains, AMaskThatIsNoneIsRefusedOnAllRanks) {
   });
 }
 
-// ---- a device for each thread -------------------------------------------------------------------
+// A device for each thread.
 
 TEST_P(Domains, EachThreadHasADeviceOfItsOwn) {
   constexpr int threads = 4;

@@ -53,7 +53,7 @@ const size_t sizes[] = {0,
                         1 << 20,
                         (4 << 20) + 1};
 
-// ---- send and receive
+// Send and receive.
 
 TEST_P(PointToPoint, EverySizeWhoeverComesFirst) {
   run(ranks(), [](rank_under_test& self) {
@@ -378,7 +378,7 @@ TEST_P(PointToPoint, AnswersAsAskedFor) {
   });
 }
 
-// ---- threads
+// Threads.
 
 TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
   constexpr int threads = 8;

@@ -152,7 +152,7 @@ TEST(Rendezvous, MoreThanFourGiB) {
   });
 }
 
-// ---- more conversations than tickets ------------------------------------------------------------
+// More conversations than tickets.
 
 rt::rendezvous& conversations_of(runtime_t runtime) {
   return runtime.p_impl->default_device()->rendezvous;

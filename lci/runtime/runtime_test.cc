@@ -268,7 +268,7 @@ TEST_P(Ranks, ADevicePerThread) {
   });
 }
 
-// ---- one rank is enough for the rest
+// Tests that need one rank only.
 
 TEST(Post, AnswersAsAskedFor) {
   run_job(1, [](runtime_t runtime) {

@@ -17,7 +17,7 @@ constexpr int kDevices = 2;
 constexpr int kThreads = 4;
 constexpr int kRounds = 10;
 
-// ---- the layer ----------------------------------------------------------------------------------
+// The layer.
 
 // A header in front of what the receiver gets.
 struct allocator_t : lci::allocator_base_t {
@@ -125,7 +125,7 @@ void deregister_from_all(lci::mr_impl_t** mrs) {
 }
 constexpr size_t kPacked = sizeof(lci::rmr_t) * kDevices;
 
-// ---- its use ------------------------------------------------------------------------------------
+// Use of the layer.
 
 struct letter_t {
   int thread;

@@ -6,7 +6,7 @@
 
 namespace {
 
-// ---- nodes and edges ----------------------------------------------------------------------------
+// Nodes and edges.
 
 std::vector<int> visited;  // by one thread
 int freed = 0;
@@ -86,7 +86,7 @@ void test_dummy_and_mark() {
   lci::free_comp(&graph);
 }
 
-// ---- functors of a program's own ----------------------------------------------------------------
+// Functors of a program's own.
 
 // Called more than once, and changes itself: operator() is not const.
 template <class Result>
@@ -143,7 +143,7 @@ void test_functors() {
   lci::free_comp(&graph);
 }
 
-// ---- operations ---------------------------------------------------------------------------------
+// Operations.
 
 // A barrier by dissemination; the objects are kept, and copied into the nodes.
 void test_barrier() {

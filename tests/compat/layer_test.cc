@@ -13,7 +13,7 @@ using compat::index_of;
 
 constexpr int kMessages = 50;
 
-// ---- the layer ----------------------------------------------------------------------------------
+// The layer.
 
 enum class what_t { send, recv, put, put_signal };
 struct request_t {
@@ -120,7 +120,7 @@ bool put(device_t* device, int rank, void* buffer, size_t size, opaque_t* comp) 
       {what_t::put, rank, 0, buffer, size});
 }
 
-// ---- its use ------------------------------------------------------------------------------------
+// Use of the layer.
 
 // Sends and receives: of each direction the device has a queue; it takes no puts.
 void test_send_mode() {

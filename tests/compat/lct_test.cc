@@ -26,7 +26,7 @@ bool contains(const std::string& text, const char* part) {
   return text.find(part) != std::string::npos;
 }
 
-// ---- logging ------------------------------------------------------------------------------------
+// Logging.
 
 LCT_log_ctx_t log_ctx;
 
@@ -81,7 +81,7 @@ void test_log() {
   LCT_log_ctx_free(&log_ctx);
 }
 
-// ---- arguments ----------------------------------------------------------------------------------
+// Arguments.
 
 void test_arguments() {
   struct config_t {
@@ -114,7 +114,7 @@ void test_arguments() {
   EXPECT_EQ(value, 7);
 }
 
-// ---- counters and time --------------------------------------------------------------------------
+// Counters and time.
 
 void test_counters() {
   const LCT_time_t start = LCT_now();
@@ -152,7 +152,7 @@ void test_counters() {
   EXPECT(LCT_time_to_ns(passed) > LCT_time_to_ms(passed));
 }
 
-// ---- barriers and queues ------------------------------------------------------------------------
+// Barriers and queues.
 
 void test_barriers() {
   constexpr int kThreads = 4;

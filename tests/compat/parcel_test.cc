@@ -17,7 +17,7 @@ constexpr int kDevices = 2;
 constexpr int kParcels = 30;  // of each device
 constexpr size_t kChunk = 30000;
 
-// ---- completion managers ------------------------------------------------------------------------
+// Completion managers.
 
 struct manager_t {
   virtual ~manager_t() = default;
@@ -74,7 +74,7 @@ struct sync_manager_t : manager_t {
   std::deque<lci::comp_t> syncs;
 };
 
-// ---- parcels ------------------------------------------------------------------------------------
+// Parcels.
 
 struct header_t {
   int from;

@@ -1,7 +1,7 @@
 // Types, constants, and what lci.hpp itself includes.
 #include "surface.h"
 
-// ---- what lci.hpp brings with it: no other header is included here ------------------------------
+// Names that lci.hpp alone declares: no other header is included here.
 
 namespace {
 [[maybe_unused]] std::unique_ptr<std::vector<std::string>> included_memory;

@@ -1,6 +1,6 @@
-// rank FAULT PHASE VICTIM: a rank of a job in which rank VICTIM suffers FAULT in PHASE. Each survivor
-// expects a peer_failure_error that names VICTIM, exchanges messages with the other survivors,
-// finalizes and ends with 0. faults.py starts it, and lists what FAULT and PHASE may be.
+// rank FAULT PHASE VICTIM: a rank of a job in which rank VICTIM suffers FAULT in PHASE. Each
+// survivor expects a peer_failure_error that names VICTIM, exchanges messages with the other
+// survivors, finalizes and ends with 0. faults.py starts it, and lists what FAULT and PHASE may be.
 //
 // Lines on standard output; TIME is that of the host's monotonic clock in seconds:
 //   victim RANK PID TIME    before the fault

@@ -1,5 +1,5 @@
-// Runs a fuzz target of libFuzzer's interface without libFuzzer, as an ordinary test: each file of the
-// seed corpus, and mutations of them that are the same in every run.
+// Runs a fuzz target of libFuzzer's interface without libFuzzer, as an ordinary test: each file of
+// the seed corpus, and mutations of them that are the same in every run.
 //
 //   target [--runs N] [--seed N] FILE...
 //

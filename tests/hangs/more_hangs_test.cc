@@ -1,4 +1,5 @@
-// More jobs that hang, by the rarer mistakes; and some of them over libfabric and with up to 16 ranks.
+// More jobs that hang, by the rarer mistakes; and some of them over libfabric and with up to 16
+// ranks.
 #include <string>
 
 #include "gtest/gtest.h"

@@ -9,7 +9,7 @@ agent='ip netns exec %h'
 list=${hosts[0]}:2,${hosts[1]},${hosts[2]}:2
 over=(--launch-agent "$agent" -H "$list")
 
-# ---- who is where
+# Where the ranks run.
 run 0 "${over[@]}" -l "$meet"
 check_places
 nothing_is_left
@@ -42,7 +42,7 @@ run 0 "${over[@]}" --dry-run "$meet"
 says out "${hosts[1]}: ip netns exec ${hosts[1]} $lcrun --lcrun-helper"
 says out "rank 4 on ${hosts[2]}: $meet"
 
-# ---- what ranks read and write
+# Input and output of ranks.
 code=0
 head -c 3000000 /dev/zero | on "${hosts[0]}" "$lcrun" "${over[@]}" --stdin 3 -l "$test_child" echo > "$work/out" || code=$?
 ((code == 0)) || fail "exit code $code with input"
@@ -65,7 +65,7 @@ nothing_is_left
   { until [[ -n $(job_processes "${hosts[2]}") ]]; do :; done; wc -c; } > "$work/out"
 [[ $(< "$work/out") == $((5 * 4194304)) ]] || fail "a slow reader got $(< "$work/out")"
 
-# ---- failures
+# Failures.
 run 3 "${over[@]}" "$meet" fail 2 "$work"
 says err "^lcrun: rank 2 on ${hosts[1]} failed first: exit code 3$"
 nothing_is_left
@@ -100,7 +100,7 @@ for arguments in "-H a:0" "-H -oProxyCommand=x" "-f /no/such/file" "--nnodes 3" 
 done
 nothing_is_left
 
-# ---- signals
+# Signals.
 background() {
   rm -rf "$work/ready" && mkdir "$work/ready"
   (exec ip netns exec "${hosts[0]}" "$lcrun" "$@") > "$work/out" 2> "$work/err" < /dev/null &
@@ -123,7 +123,7 @@ end_of_job 0
 says out 'got SIGUSR1'
 nothing_is_left
 
-# ---- the death of lcrun itself, of a helper, of a host; a cable that is cut; a slow one
+# The death of lcrun itself, of a helper, of a host; a cable that is cut; a slow one.
 background "${over[@]}" "$meet" stay "$work/ready"
 wait_for_ranks "$work/ready" 5
 kill -KILL "$job"
@@ -163,7 +163,7 @@ else
 fi
 nothing_is_left
 
-# ---- by hand
+# By hand.
 export LCI_BOOT_TOKEN=s3cret
 by_hand() { # NODE ARGUMENTS
   local node=$1

@@ -7,7 +7,7 @@ lcrun=$(realpath "$1") talk=$(realpath "$2")
 make_hosts
 export LCI_LOG_LEVEL=debug
 
-# ---- launched: lcrun names the host and its ranks, and ends all others
+# Launched: lcrun names the host and its ranks, and ends all others.
 
 # start: six ranks that have all heard from all others.
 start() {
@@ -41,7 +41,7 @@ ip -n "$switch" link set cable1 down
 ends "a cut cable"
 ip -n "$switch" link set cable1 up
 
-# ---- by hand: nobody ends the others, so each of them finds out by itself
+# By hand: nobody ends the others, so each of them finds out by itself.
 
 rm -rf "$work/heard"
 mkdir "$work/heard"

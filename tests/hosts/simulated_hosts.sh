@@ -104,7 +104,7 @@ nothing_is_left() {
   done
 }
 
-# ---- with ssh. $sshd: the daemon's path
+# With ssh; $sshd is the daemon's path.
 
 # Runs on the first host, which then has a name and a /dev/shm of its own, as those with sshd have.
 on_first() {

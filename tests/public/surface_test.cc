@@ -11,7 +11,7 @@
 
 namespace {
 
-// ---- types
+// Types.
 
 static_assert(std::is_same_v<lci::tag_t, uint64_t> && std::is_same_v<lci::rcomp_t, uint32_t>);
 static_assert(std::is_same_v<lci::net_imm_data_t, uint32_t>);
@@ -79,7 +79,7 @@ void test_error_types() {
   }
 }
 
-// ---- resources
+// Resources.
 
 template <class Resource>
 void expect_name(Resource resource, const char* name, void* context) {
@@ -219,7 +219,7 @@ void test_resources() {
   lci::set_allocator(allocator);
 }
 
-// ---- completion objects
+// Completion objects.
 
 struct own_comp : lci::comp_impl_t {
   void signal(lci::status_t status) override { seen += status.size; }
@@ -271,7 +271,7 @@ void test_completion_objects() {
   EXPECT(sync.is_empty());
 }
 
-// ---- operations
+// Operations.
 
 void test_operations() {
   const int rank = lci::get_rank_me();
@@ -380,7 +380,7 @@ void test_operations() {
   EXPECT(lci::test_drained().is_done());
 }
 
-// ---- the network by itself
+// The network by itself.
 
 void test_network() {
   const int n = lci::get_rank_n();

@@ -19,13 +19,13 @@ job() {
   "$lcrun" --oversubscribe -n "$ranks" --timeout 100 --grace 1 "$program" "$@"
 }
 
-# --- A job that ends as it should leaves nothing, unless it is told to.
+# A job that ends as it should leaves nothing, unless it is told to..
 LCI_RECORD=1 job messages || fail "the job of messages failed"
 [[ -z $(ls "$LCI_RECORD_DIR") ]] || fail "a job that ended leaves $(ls "$LCI_RECORD_DIR")"
 "$lci_trace" show 2> "$TEST_TMPDIR/err" && fail "lci_trace shows recordings where there are none"
 grep -q 'has no recording' "$TEST_TMPDIR/err" || fail "no reason: $(cat "$TEST_TMPDIR/err")"
 
-# --- Every message has an arrow.
+# Every message has an arrow..
 LCI_RECORD=keep LCI_RECORD_EVENTS=1M job messages || fail "the job with keep failed"
 [[ $(ls "$LCI_RECORD_DIR" | wc -l) == "$ranks" ]] || fail "of $ranks ranks: $(ls "$LCI_RECORD_DIR")"
 "$lci_trace" merge "$LCI_RECORD_DIR" -o "$TEST_TMPDIR/trace.json" || fail "lci_trace merge"
@@ -43,7 +43,7 @@ LCI_RECORD=keep LCI_RECORD_EVENTS=64 job messages || fail "the job with few even
 "$lci_trace" merge -o "$TEST_TMPDIR/few.json" || fail "lci_trace merge of few events"
 python3 -B "$check_trace" "$TEST_TMPDIR/few.json" "$ranks" || fail "the trace of few events is wrong"
 
-# --- A rank that is killed leaves its last events.
+# A rank that is killed leaves its last events..
 victim=$((ranks - 1))
 LCI_RECORD=1 job kill "$victim" 2> "$TEST_TMPDIR/err" && fail "a job whose rank was killed succeeded"
 file=$(ls "$LCI_RECORD_DIR"/*."$victim".lcirec)
@@ -56,14 +56,14 @@ last=$(grep '  post  ' "$TEST_TMPDIR/dead" | tail -1)
 "$lci_trace" merge -o "$TEST_TMPDIR/dead.json" || fail "lci_trace merge of a killed job"
 python3 -B "$check_trace" "$TEST_TMPDIR/dead.json" "$ranks" || fail "the trace of a killed job is wrong"
 
-# --- A damaged file is named, the others are shown.
+# A damaged file is named, the others are shown..
 truncate --size=-1 "$file"
 "$lci_trace" show > "$TEST_TMPDIR/rest" 2> "$TEST_TMPDIR/err" && fail "a damaged file is no error"
 grep -q "^lci_trace: $file: the recording is damaged: it ends here" "$TEST_TMPDIR/err" ||
   fail "the damaged file is not named: $(cat "$TEST_TMPDIR/err")"
 grep -q '^rank 0 of ' "$TEST_TMPDIR/rest" || fail "the other ranks are not shown"
 
-# --- SIGUSR1 keeps the recordings of a job that ends as it should, and they can be read before.
+# SIGUSR1 keeps the recordings of a job that ends as it should, and they can be read before..
 mkfifo "$TEST_TMPDIR/input"
 LCI_RECORD=1 job wait < "$TEST_TMPDIR/input" > "$TEST_TMPDIR/out" 2> "$TEST_TMPDIR/err" &
 started=$!
@@ -81,7 +81,7 @@ wait $started || fail "the job that was asked failed: $(cat "$TEST_TMPDIR/err")"
 [[ $(grep -c 'it has finalized; it was asked' "$TEST_TMPDIR/asked") == "$ranks" ]] ||
   fail "SIGUSR1 does not keep all recordings: $(grep ^rank "$TEST_TMPDIR/asked")"
 
-# --- Values that are wrong.
+# Values that are wrong..
 for wrong in LCI_RECORD=2 LCI_RECORD_EVENTS=100 LCI_RECORD_EVENTS=2M; do
   env "$wrong" "$program" 2> "$TEST_TMPDIR/err" && fail "$wrong is accepted"
   grep -q "${wrong%=*}" "$TEST_TMPDIR/err" || fail "$wrong is not named: $(cat "$TEST_TMPDIR/err")"

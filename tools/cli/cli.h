@@ -42,15 +42,15 @@ class usage_error : public std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-// ---- Values -------------------------------------------------------------------------------------
+// Values.
 
 struct word_help {
   std::string name;
   std::string help;
 };
 
-// What an option accepts. The functions below make the usual kinds; a program makes its own from
-// the first two members. Variables that a value refers to outlive it.
+// The values that an option accepts. The functions below make the usual kinds; a program makes its
+// own from the first two members. Variables that a value refers to outlive it.
 struct value {
   std::string allowed;  // completes "must be"
   // Stores the value that the text means. Returns false, and stores nothing, if the text is not
@@ -121,7 +121,7 @@ bool read_number(std::string_view digits, uint64_t low, uint64_t high, uint64_t*
 // The powers of two times `from`, up to `to`.
 std::vector<size_t> doubling(size_t from, size_t to);
 
-// ---- Commands -----------------------------------------------------------------------------------
+// Commands.
 
 struct option {
   // As they are typed, with ", " between them: "-n, --np, --ntasks". Empty: see section().
@@ -140,7 +140,7 @@ std::vector<std::string_view> names_of(const option& option);
 // A heading of --help for the options that follow it.
 option section(std::string title);
 
-// What to do with operands, the words that are neither options nor their values.
+// The treatment of operands, the words that are neither options nor their values.
 enum class operands {
   refused,
   anywhere,     // among the options
@@ -177,7 +177,7 @@ void set_option(const option& option, std::string_view source, std::string_view 
 // The text of --help, in lines of at most 80 columns (longer ones only where a word is longer).
 std::string help(const command& command);
 
-// ---- Templates ----------------------------------------------------------------------------------
+// Templates.
 
 namespace internal {
 

@@ -1,4 +1,4 @@
-// What lci_info knows of the library on this host.
+// The facts about the library on this host that lci_info prints.
 #ifndef LCI_TOOLS_INFO_INFO_H_
 #define LCI_TOOLS_INFO_INFO_H_
 

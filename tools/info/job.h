@@ -11,7 +11,7 @@
 
 namespace lci::info {
 
-// What a job that the ranks of this one would form uses.
+// The bootstrap and network of a job that the ranks of this one would form.
 struct job_info {
   std::vector<std::string> hosts;  // names, by rank
   std::string network;             // empty: the job would not start

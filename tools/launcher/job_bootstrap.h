@@ -14,7 +14,7 @@
 
 namespace lci::launcher {
 
-// What lcrun sees of a job's ranks through their bootstrap, which is its server or a directory: a
+// lcrun's view of a job's ranks through their bootstrap, which is its server or a directory: a
 // rank that ends the job, ranks that have left while others wait for them, and what ranks wait for.
 //
 // Thread safety: the thread of the event loop.

@@ -82,7 +82,7 @@ base::StatusOr<launch_options> parse_options(int argc, const char* const* argv,
 // The variables LCRUN_* in `environment` that belong to no option.
 std::vector<std::string> unknown_variables(const char* const* environment);
 
-// What --help and --version print.
+// The texts of --help and --version.
 std::string help_text();
 std::string version_text();
 

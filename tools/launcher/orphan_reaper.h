@@ -22,8 +22,8 @@ namespace lci::launcher {
 // LCI_JOB_NODE=<id>.<node>
 std::string mark_of(const std::string& job_id, int node);
 
-// Kills every other process of this user with `mark` in its environment, until none is left, so that
-// none escapes by forking.
+// Kills every other process of this user with `mark` in its environment, until none is left, so
+// that none escapes by forking.
 void end_marked(const std::string& mark);
 
 // Removes a directory and its contents as far as possible. Does not follow links.

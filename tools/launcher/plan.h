@@ -65,17 +65,17 @@ rank_plan plan_rank(const rank_assignment& assigned, int local_rank, const topol
 // The processors of this host, if `assigned` needs them; else none.
 topology topology_for(const rank_assignment& assigned);
 
-// The assignment of host `node`. Its ranks reach the bootstrap server at `boot_address`; empty: there
-// is none.
+// The assignment of host `node`. Its ranks reach the bootstrap server at `boot_address`; empty:
+// there is none.
 rank_assignment assignment_of(const job_plan& job, const launch_options& options, size_t node,
                               const std::string& boot_address);
 
-// Whether an assignment from another host is consistent: ascending ranks, a program for each, values
-// in their range.
+// Whether an assignment from another host is consistent: ascending ranks, a program for each,
+// values in their range.
 bool is_valid(const rank_assignment& assigned);
 
-// Completes an assignment from another host: names this host, and adds the variables of this process
-// that the assignment does not set.
+// Completes an assignment from another host: names this host, and adds the variables of this
+// process that the assignment does not set.
 void complete(rank_assignment* assigned);
 
 // Finds the files of the programs that ranks of `assigned` run, and sets their `file`. NotFound or

@@ -17,7 +17,7 @@ struct program_plan {
   std::string wdir;                      // empty: lcrun's directory, if there are no helpers
   std::vector<std::string> environment;  // NAME=VALUE, added for its ranks
   std::string file;                      // on this host; empty: no rank of this host runs it
-  // What another host gets (lci/io/record.h).
+  // The fields that another host gets (lci/io/record.h).
   static constexpr auto fields = std::make_tuple(&program_plan::first_rank, &program_plan::command,
                                                  &program_plan::wdir, &program_plan::environment);
 };
@@ -33,7 +33,7 @@ struct rank_assignment {
   binding bind_to = binding::none;
   mapping map_by = mapping::slot;
   bool report_bindings = false;
-  // What another host gets.
+  // The fields that another host gets.
   static constexpr auto fields = std::make_tuple(
       &rank_assignment::mark, &rank_assignment::programs, &rank_assignment::environment,
       &rank_assignment::own, &rank_assignment::ranks, &rank_assignment::stdin_rank,

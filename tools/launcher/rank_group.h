@@ -47,8 +47,8 @@ class rank_group {
   // their start, and other signals have no effect.
   virtual void signal(int signal) = 0;
 
-  // Handles a child of this process that has ended, or was stopped or continued; `status` is that of
-  // waitpid(2). Ignores children that are not of this group.
+  // Handles a child of this process that has ended, or was stopped or continued; `status` is that
+  // of waitpid(2). Ignores children that are not of this group.
   virtual void child_changed(pid_t pid, int status) = 0;
 
   // Call before each wait of the loop, because output_room() may have changed.

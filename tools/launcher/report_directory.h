@@ -13,8 +13,8 @@
 
 namespace lci::launcher {
 
-// What --report asks for, in one byte. The answer is one byte, an answer_kind, and a text up to the
-// end of the connection.
+// The request of --report, in one byte. The answer is one byte, an answer_kind, and a text up to
+// the end of the connection.
 enum class report_request : char { title = 'i', text = 't', json = 'j' };
 enum class answer_kind : char { report = 'r', error = 'e' };
 

@@ -22,8 +22,8 @@
 //     end              to the helper: the job has ended; end the processes that are left
 //     finished         to lcrun: no process is left, and no more output follows. The helper exits.
 //
-// lcrun sends nothing before it has received the peer's preamble. No frame on the connection contains
-// the token.
+// lcrun sends nothing before it has received the peer's preamble. No frame on the connection
+// contains the token.
 //
 // Windows: at most `window` bytes of input, and of output, are unconfirmed by the receiver.
 // Therefore each side can always read the connection.

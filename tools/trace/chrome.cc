@@ -121,7 +121,7 @@ class writer {
   }
 
  private:
-  // Sets when each event begins, from the first of all. What one poll has found follows each other,
+  // Sets when each event begins, from the first of all. Completions of one poll follow each other,
   // a nanosecond each, so that every arrival is a slice of its own.
   void place_events() {
     int64_t first = std::numeric_limits<int64_t>::max();

@@ -13,8 +13,8 @@ namespace lci::trace {
 
 constexpr uint64_t unknown_error = UINT64_MAX;
 
-// What is added to the times of a recording, by CLOCK_MONOTONIC of its host, to get times by that
-// of the first recording; and how wrong this may be at most.
+// The difference that is added to the times of a recording, by CLOCK_MONOTONIC of its host, to get
+// times by that of the first recording; and its largest possible error.
 struct clock_offset {
   int64_t nanoseconds = 0;
   uint64_t error = 0;  // nanoseconds; unknown_error: one of the hosts does not set its clock

@@ -23,7 +23,7 @@ constexpr uint64_t neighbors = 64;
 
 // Those that the two sides count together: sender, receiver, device, and whether they are puts.
 using stream = std::tuple<int, int, int, int, int, bool>;
-// What both sides know of a message.
+// The description of a message that both sides have.
 using description = std::tuple<wire_form, uint64_t, uint64_t, uint64_t>;
 
 struct end {
@@ -162,12 +162,12 @@ class matcher {
     }
   }
 
-  // What is left of equal messages on both sides, since an arrival is before the posts that are left:
-  // of their neighbors by number, the posts and the arrivals are matched anew in the order of time,
+  // Matches the posts and arrivals of equal messages that are left because an arrival is before the
+  // posts that are left. They and their neighbors by number are matched anew in the order of time,
   // if that matches more of them.
   static void by_time(std::vector<end>* sent, std::vector<end>* arrived, matched_messages* result) {
     if (sent->empty() || arrived->empty()) return;
-    // Both are sorted by number. What only one of the recordings reaches is not left by mistake.
+    // Both are sorted by number. Messages that only one of the recordings has cannot be matched.
     const uint64_t first = std::max(sent->front().what->sequence, arrived->front().what->sequence);
     const uint64_t last = std::min(sent->back().what->sequence, arrived->back().what->sequence);
     const auto counts = [&](const end& each) {

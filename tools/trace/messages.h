@@ -34,9 +34,9 @@ struct matched_messages {
 // device, that both sides have counted as the same one and describe equally (kind, tag, size,
 // tickets). Of what is left, because threads posted or polled at the same time and counted in
 // another order than the messages travelled in, those that are described equally, in the order of
-// their numbers; an arrival is never before its post, as far as the clocks can tell. If equal messages
-// are left on both sides nevertheless, they and their neighbors by number are matched anew in the
-// order of time.
+// their numbers; an arrival is never before its post, as far as the clocks can tell. If equal
+// messages are left on both sides nevertheless, they and their neighbors by number are matched anew
+// in the order of time.
 matched_messages match_messages(const std::vector<observe::recording>& recordings,
                                 const std::vector<clock_offset>& offsets);
 

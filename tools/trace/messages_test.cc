@@ -158,8 +158,8 @@ TEST(Messages, ThatWouldArriveBeforeTheyAreSentExchangeTheirArrivals) {
   for (const arrow& each : matched.arrows) EXPECT_NE(each.from.event, each.to.event);
 }
 
-// Each message has taken the arrival of the next one, so that the first arrival is left, and so is the
-// last post, with another number.
+// Each message has taken the arrival of the next one, so that the first arrival is left, and so is
+// the last post, with another number.
 TEST(Messages, ThatTookTheArrivalsOfOthersAreMatchedAnewByTheirTimes) {
   auto all = ranks_of(2);
   constexpr uint64_t count = 6;

@@ -34,7 +34,7 @@ bool has_tag(wire_form form) {
          form == wire_form::ready_to_send || form == wire_form::rma_completion;
 }
 
-// What the message says of itself besides tag and size.
+// The content of the message besides tag and size.
 std::string detail_text(const event& what) {
   const auto low = static_cast<uint32_t>(what.detail);
   const auto high = static_cast<uint32_t>(what.detail >> 32);

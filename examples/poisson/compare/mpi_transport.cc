@@ -18,7 +18,7 @@ int to_int(size_t bytes) {
   return static_cast<int>(bytes);
 }
 
-// ---- MPI_Isend, MPI_Irecv -----------------------------------------------------------------------
+// MPI_Isend, MPI_Irecv.
 
 class message_exchange final : public packing_exchange {
  public:
@@ -45,7 +45,7 @@ class message_exchange final : public packing_exchange {
   std::vector<MPI_Request> requests_;
 };
 
-// ---- MPI_Alltoallv ------------------------------------------------------------------------------
+// MPI_Alltoallv.
 
 class transposing_exchange final : public packing_exchange {
  public:
@@ -92,7 +92,7 @@ class transposing_exchange final : public packing_exchange {
   std::vector<int> send_counts_, send_displacements_, receive_counts_, receive_displacements_;
 };
 
-// ---- MPI_Put ------------------------------------------------------------------------------------
+// MPI_Put.
 
 // Its own window, which is opened for the next round as soon as the last one has been unpacked, so
 // that MPI_Win_start finds it open.
@@ -170,7 +170,7 @@ class window_exchange final : public packing_exchange {
   std::vector<long long> offsets_;
 };
 
-// ---- all of it ----------------------------------------------------------------------------------
+// The transport.
 
 class mpi_transport final : public transport {
  public:

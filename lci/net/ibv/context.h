@@ -53,8 +53,8 @@ class rdma_context final : public context {
   const port& local_port() const { return port_; }
   const region_table& regions() const { return *regions_; }
   const context_config& config() const { return config_; }
-  // The ways to all ranks. All address handles are made at start: resolving the route to a host that
-  // is gone may take the kernel a second.
+  // The ways to all ranks. All address handles are made at start: resolving the route to a host
+  // that is gone may take the kernel a second.
   routes ways() const { return {addresses_, address_handles_, ring_}; }
   // Whether queue pairs are connected when they are first used, except those between neighbors in
   // the monitor ring.

@@ -10,7 +10,7 @@
 
 namespace lci::net::ibv {
 
-// What heartbeats need of the connections.
+// The part of the connections that heartbeats use.
 class heartbeat_links {
  public:
   // Posts an empty write to the heartbeat queue pair of `rank`. Returns false if that failed.

@@ -38,10 +38,10 @@ struct port {
   ibv_ah_attr path_to(const port_address& other) const;
 };
 
-// Opens the port that the attributes device_name, ibv_gid_idx and ibv_force_gid_auto_select ask for.
-// The name is "mlx5_0", or "mlx5_0:2" with the port; empty: the fastest active port of all devices,
-// and of several equally fast ones the first. The error lists the devices of this host and why each
-// of them cannot be used.
+// Opens the port that the attributes device_name, ibv_gid_idx and ibv_force_gid_auto_select ask
+// for. The name is "mlx5_0", or "mlx5_0:2" with the port; empty: the fastest active port of all
+// devices, and of several equally fast ones the first. The error lists the devices of this host and
+// why each of them cannot be used.
 base::StatusOr<port> open_port(const verbs& library, const net_context_attr_t& wanted);
 
 }  // namespace lci::net::ibv

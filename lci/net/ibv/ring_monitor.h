@@ -10,7 +10,7 @@
 
 namespace lci::net::ibv {
 
-// What a ring monitor needs of the connections.
+// The part of the connections that a ring monitor uses.
 class ring_links {
  public:
   // Sends a datagram. Returns false if there is no room now.

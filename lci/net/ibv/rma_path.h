@@ -20,7 +20,7 @@
 
 namespace lci::net::ibv {
 
-// What an rma_path needs of the connections.
+// The part of the connections that an rma_path uses.
 class rma_links {
  public:
   // Resets and connects the RMA queue pair to `rank`, which then begins with packet `first_psn`.

@@ -10,8 +10,8 @@ namespace {
 
 constexpr uint64_t near_lease = uint64_t{1} << 63;
 
-// What a poll that finds nothing near adds, and one that does; and when it is time for a look at
-// the far network.
+// The weight of a poll that finds nothing near, and of one that finds something. The far network is
+// polled when the sum of weights since its last poll reaches weight_of_look.
 constexpr uint32_t idle_weight = 8;
 constexpr uint32_t busy_weight = 1;
 constexpr uint32_t weight_of_look = 32;

@@ -13,9 +13,9 @@
 
 namespace lci::net::mixed {
 
-// A device of each of two networks. What is for a rank of this host goes to the near one, and comes
-// from it; so the order between two ranks is that of one network. Which lease is whose is said by
-// its upmost bit, which neither uses.
+// A device of each of two networks. Messages between ranks of this host use the near one, so the
+// order between two ranks is that of one network. The upmost bit of a lease, which neither network
+// uses, names the network that the lease is from.
 //
 // A look at the far network costs a system call with some providers, about as long as a message
 // takes to a neighbour: one poll of some looks there, and one of more while there is something near
@@ -55,9 +55,10 @@ class mixed_device final : public device {
   const device_limits near_limits_;
   const device_limits far_limits_;
   // Counted by all threads that poll (not each by itself: one may poll several devices in turn).
-  // What one of them adds may get lost.
+  // The counter is not exact: an addition may get lost.
   alignas(64) std::atomic<uint32_t> since_look_{0};
-  // The far one ends first: it may need neighbors to poll theirs, who may wait for nothing near.
+  // The far one ends first: its end may need neighbors to poll their far device, and neighbors that
+  // wait for nothing near do so.
   alignas(64) const std::unique_ptr<device> near_;
   const std::unique_ptr<device> far_;
 };

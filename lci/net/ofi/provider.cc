@@ -254,8 +254,8 @@ base::StatusOr<provider> find_provider(const wanted_provider& wanted) {
     rma_mode rma;
     bool provider_keys;
   };
-  // The first attempt that the provider accepts is used. Who chooses the keys matters only where
-  // peers have to know them beforehand.
+  // The first attempt that the provider accepts is used. The side that chooses the keys
+  // matters only where peers have to know them beforehand.
   static constexpr attempt attempts[] = {{rma_mode::native, false},
                                          {rma_mode::native, true},
                                          {rma_mode::asked, true},

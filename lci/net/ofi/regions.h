@@ -44,8 +44,8 @@ class region_table {
   // The open region that `local` names.
   region& at(local_region local) const { return *slots_.get(local.handle - 1); }
   static local_region local(const region& open) { return {open.index + uint64_t{1}}; }
-  // The name by which a peer requests the region: its key, of name_key_bytes at most, and its index.
-  // The base is left to the mixed backend, which puts a number of its own there.
+  // The name by which a peer requests the region: its key, of name_key_bytes at most, and its
+  // index. The base is left to the mixed backend, which puts a number of its own there.
   static remote_region remote(const region& open) {
     return {0, open.key << index_bits | open.index};
   }

@@ -81,8 +81,8 @@ struct deferred_answer {
   request_header header;
 };
 
-// What this rank owes to its peers, in the order of execution. Thread safety: that of a plain
-// value.
+// The answers that this rank owes to its peers, in the order of execution. Thread safety: that of a
+// plain value.
 class answer_queue {
  public:
   explicit answer_queue(int ranks) : peers_(static_cast<size_t>(ranks)) {}

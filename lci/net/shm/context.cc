@@ -81,8 +81,8 @@ base::StatusOr<std::string> shm_context::introduce() {
   allow_peers_to_copy();
   const base::StatusOr<uint64_t> first_key = make_token();
   if (!first_key.ok()) return first_key.status();
-  // What identifies the host and the process is read from files. Without one more descriptor it
-  // would be that of another host.
+  // The numbers of the host and of the process are read from files. Without a free descriptor they
+  // cannot be read, and this rank would look like one of another host.
   local_.host = host_number();
   const boot::process_id self = boot::this_process();
   if (const int missing = base::missing_descriptor(); missing != 0) {

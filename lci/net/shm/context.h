@@ -24,7 +24,7 @@ enum class reach : uint8_t {
   target_copies,  // the kernel doesn't let us: the other rank copies when it polls
 };
 
-// What this rank knows of another (or of itself).
+// A peer (or this rank itself), as this rank knows it.
 class peer {
  public:
   peer() = default;
@@ -62,7 +62,7 @@ class peer {
   int pidfd = -1;            // owned; -1 where the kernel has none
   reach access = reach::here;
   segment directory;  // read-only view of its registrations; of ourselves the original
-  // What we have mapped of its heap. Null for ourselves and threads of our process.
+  // The segments of its heap that we have mapped. Null for ourselves and threads of our process.
   std::unique_ptr<heap_views> views;
   // For map_memory, of a thread of our process: its own mapping ends with its own context.
   std::unique_ptr<heap_views> thread_views;

@@ -60,11 +60,11 @@ device_limits choose_limits(const device_config& config, int ranks, bool any_tar
                 std::min(wanted, quarter - word_size - sizeof(remote_copy_header) - cell_size)});
   limits.max_send = limits.max_inject;
   limits.needs_registration = false;
-  // What both ranks copy, or the ring carries in several pieces, is waited for.
+  // A put or get that both ranks copy, or that the ring carries in several pieces, is waited for.
   limits.rma_short =
       any_target_copies ? 0 : std::min(limits.max_send + 1, config.attr.shm_joint_copy_size);
   limits.has_add = !any_target_copies;  // else the bytes themselves wait for the target
-  // What others' messages to the same rank may have to wait for.
+  // Upper bound on the copy that other messages to the same rank may have to wait for.
   limits.max_rma = size_t{4} << 20;
   return limits;
 }

@@ -43,7 +43,7 @@ class shm_device final : public device {
   bool has_died(int rank) override { return context_.rank_at(rank).has_died(); }
 
  private:
-  // What one poll has to give away.
+  // The completions that one poll has room for.
   struct batch {
     completion* next;
     completion* const end;

@@ -52,13 +52,13 @@ class segment_heap {
   std::vector<entry> segments_;  // guarded by mutex_
 };
 
-// What this rank has mapped of the segments of another, each when it was first used.
+// The segments of another rank that this one has mapped, each when it was first used.
 //
 // Thread safety: every member by any thread at any time. find is wait-free but for a segment's
 // first use, which makes system calls, and blocks for another's.
 class heap_views {
  public:
-  // Whose they are: its process as /proc numbers it, and the token of its heap.
+  // Names the owner: its process as /proc numbers it, and the token of its heap.
   void attach(int64_t pid, uint64_t token) {
     pid_ = pid;
     token_ = token;

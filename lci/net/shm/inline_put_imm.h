@@ -18,8 +18,8 @@ inline inline_put_imm_header make_inline_put_imm(remote_region to, uint64_t offs
   return {to.key, to.base | offset << inline_put_imm_offset_shift};
 }
 
-// Takes an inline_put_imm of `rank`. `nothing`: the memory was closed meanwhile, and the log says so.
-// Thread safety: that of region_table::use.
+// Takes an inline_put_imm of `rank`. `nothing`: the memory was closed meanwhile, and the log says
+// so. Thread safety: that of region_table::use.
 take_result take_inline_put_imm(region_table& regions, int rank, const incoming& message,
                                 completion* out);
 

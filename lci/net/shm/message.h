@@ -26,7 +26,7 @@ struct incoming {
   uint32_t first_cell = 0;
 };
 
-// What became of a message that a part of the device has taken.
+// The outcome of a message that a part of the device has taken.
 enum class take_result : uint8_t {
   completed,  // the caller's completion is filled
   nothing,    // no completion follows from it

@@ -1,4 +1,4 @@
-// What a device's poll does.
+// The poll of a device.
 #include <algorithm>
 #include <chrono>
 #include <mutex>
@@ -64,7 +64,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
       last_found_ = polls_;
       return errorcode_t::done;
     }
-    // Who has just had one mostly waits for the next one from there.
+    // The next message usually comes from the same peer.
     if (polls_ - last_found_ < polls_of_hope && polls_ % idle_polls_of_one != 0 && from.is_idle() &&
         requests_.idle()) {
       return errorcode_t::retry;
@@ -73,7 +73,8 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   return poll_all(out, max, count);
 }
 
-// What comes most, as far as there is no other message: how many. (Here, without one more call.)
+// Takes the most common messages up to the first of another kind, and returns their number. (Here,
+// without one more call.)
 [[gnu::always_inline]] inline size_t shm_device::take_common(ring_reader& from, int rank,
                                                              completion* out, size_t max) {
   const auto most = static_cast<uint32_t>(limits().max_send);
@@ -214,7 +215,7 @@ void shm_device::move_streams() {
   }
 }
 
-// What the targets of our puts have finished.
+// Completes the puts of this rank that their targets have finished.
 void shm_device::finish_cooperative(batch* out) {
   for (int r = 0; r < ranks_ && !out->full(); ++r) {
     if (!writer(r).lock.try_lock()) continue;

@@ -1,4 +1,4 @@
-// What a device's posts do.
+// The posts of a device.
 #include <cstring>
 #include <mutex>
 

@@ -35,7 +35,8 @@ struct open_bytes {
   const uint64_t backing = slot.backing.load(std::memory_order_acquire);     // A1
   if (slot.key.load(std::memory_order_relaxed) != region.key) return false;
   if (offset > length || size > length - offset) return false;
-  // What a peer says of its own segment must fit; the rest is that peer's loss.
+  // The sizes that a peer claims for its own segment must fit; other wrong claims harm only that
+  // peer.
   if (backing != 0 && length > pages_of(backing) * page_size) return false;
   *found = {base + offset, backing, offset};
   return true;

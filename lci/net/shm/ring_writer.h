@@ -128,7 +128,8 @@ class alignas(cache_line_size) basic_ring_writer {
   // All cells are free except those from `freed` on that have been written.
   void set_room(uint64_t freed) {
     room_ = freed + mask_ + 1;
-    // Otherwise a message that the receiver has not read would be wiped, and it would wait for ever.
+    // Otherwise a message that the receiver has not read would be wiped, and it would wait for
+    // ever.
     if (__builtin_expect(((room_ - 1) & mask_) == (freed & mask_), 0)) fail_room(freed);
   }
 

@@ -36,9 +36,9 @@ class segment {
   static base::StatusOr<segment> open(int64_t pid, const segment_name& name, size_t bytes,
                                       bool writable);
 
-  // What others need to open it, until close_descriptor.
+  // The name by which other processes open it, until close_descriptor.
   segment_name name() const;
-  // Ends the possibility for others to open it. What is mapped stays.
+  // Ends the possibility for others to open it. Existing mappings stay.
   void close_descriptor();
 
   // Makes everything from byte `begin`, a multiple of a page, zero again, for all who map it, and

@@ -1,5 +1,5 @@
-// What ranks share, on one page: the layout of the memory that the shared-memory backend maps into
-// several processes, and of what they tell each other at start.
+// The memory that ranks share, on one page: the layout of the memory that the shared-memory backend
+// maps into several processes, and of what they tell each other at start.
 //
 //   directory of a rank (one per context; peers map it read-only)
 //     page 0      segment_header
@@ -54,7 +54,7 @@ enum class ring_message_kind : uint32_t {  // less than 16
   inline_put_imm = 10,   // write these bytes, and tell the program with `imm`; nobody answers
 };
 
-// What a message is, in one word, which is written and read at once: its immediate data above, then
+// The first word of a message, which is written and read at once: its immediate data above, then
 // its kind, then its size in bytes. Never 0.
 constexpr int imm_shift = 32;
 constexpr int kind_shift = 28;

@@ -124,7 +124,7 @@ unsigned char* fabric::find_remote(const op& operation) {
 
 // Posting.
 
-// What the contract leaves to the caller.
+// Checks the conditions that the contract leaves to the caller.
 void fabric::check(int rank, const op& operation) const {
   LCI_CHECK(operation.rank >= 0 && static_cast<size_t>(operation.rank) < ranks_.size(), "rank ",
             operation.rank);

@@ -17,9 +17,9 @@
 
 namespace lci::net::sim {
 
-// What all ranks of a job share. Every decision is made by the numbers of the device that it is
-// about, in the order of that device's calls: when the ranks are driven by one thread, or by
-// threads that take turns (set_step_hook), the same seed gives the same run, of which
+// The network that all ranks of a job share. Every decision is made by the numbers of the device
+// that it is about, in the order of that device's calls: when the ranks are driven by one thread,
+// or by threads that take turns (set_step_hook), the same seed gives the same run, of which
 // trace() is a fingerprint.
 //
 // The contract of the runtime's side is checked: an operation beyond the limits, without the

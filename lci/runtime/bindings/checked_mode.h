@@ -1,5 +1,5 @@
-// What LCI_CHECK=1 looks for when objects and runtimes are freed; check/checker.h has what it looks
-// for in operations.
+// The checks of LCI_CHECK=1 when objects and runtimes are freed; check/checker.h has its checks of
+// operations.
 #ifndef LCI_RUNTIME_BINDINGS_CHECKED_MODE_H_
 #define LCI_RUNTIME_BINDINGS_CHECKED_MODE_H_
 
@@ -29,7 +29,7 @@ inline bool is_checked_mode() {
 // hang reports, in seconds. Throws std::invalid_argument if a variable has a wrong value.
 std::unique_ptr<checker> make_checker_from_environment(double patience);
 
-// What the program leaves in the default matching engine of a runtime that is being freed: a
+// Lists what the program leaves in the default matching engine of a runtime that is being freed: a
 // sentence for each receive that no message has matched, and for each message that no receive has,
 // such as "rank 1 leaves a receive of 8 bytes with tag 7 from rank 0, which no message has
 // matched". Those that are alike are one sentence. Makes progress for 100 ms. After the ranks have
@@ -45,8 +45,8 @@ void check_unused(const comp_impl_t& comp);
 void note_allocated(const comp_impl_t& comp);
 void note_freed(const comp_impl_t& comp);
 // A sentence for each place of the program that has allocated objects which have not been freed,
-// such as "2 x synchronizer "results" allocated at prog(main+0x12) have not been freed"; at most ten.
-// Forgets the objects.
+// such as "2 x synchronizer "results" allocated at prog(main+0x12) have not been freed"; at most
+// ten. Forgets the objects.
 std::vector<std::string> take_objects_left();
 
 }  // namespace lci::rt

@@ -133,7 +133,7 @@ comp_t alloc_sync_x::operator()() const {
   return rt::make_comp<rt::synchronizer>(runtime, attr);
 }
 
-// ---- graphs -------------------------------------------------------------------------------------
+// Graphs.
 
 comp_t alloc_graph_x::operator()() const {
   if (get_comp() == COMP_NULL_RETRY) {
@@ -165,7 +165,7 @@ status_t graph_test_x::operator()() const {
   return checked<rt::graph>(get_comp(), "graph_test")->test();
 }
 
-// ---- synchronizers ------------------------------------------------------------------------------
+// Synchronizers.
 
 bool sync_test_x::operator()() const {
   auto* sync = checked<rt::synchronizer>(get_comp(), "sync_test");

@@ -13,7 +13,7 @@
 namespace lci {
 namespace {
 
-// What a receiver tells the sender.
+// The message of the receiver to the sender.
 struct destination {
   block_t block;  // around all pieces, with the receiver's signal
   layout_t layout;

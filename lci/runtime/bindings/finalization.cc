@@ -13,8 +13,8 @@ namespace {
 
 using steady = std::chrono::steady_clock;
 
-// Nothing that survivors can still complete takes longer than this without any progress. What is
-// dropped then is nobody's: its owner has called free_runtime without waiting for it.
+// Nothing that survivors can still complete takes longer than this without any progress. Operations
+// dropped then have no owner anymore: it has called free_runtime without waiting for them.
 constexpr std::chrono::milliseconds settle_time{200};
 
 }  // namespace

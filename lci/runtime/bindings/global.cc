@@ -41,7 +41,7 @@ extern "C" [[gnu::weak, gnu::visibility("default")]] void LCT_set_rank(int rank)
 namespace lci {
 namespace {
 
-// What the process has while it is part of a job.
+// The objects that the process has while it is part of a job.
 struct membership : rt::live_object {
   std::unique_ptr<boot::bootstrap> boot;
   std::unique_ptr<rt::checker> checks;          // null: operations are not checked
@@ -67,7 +67,7 @@ process_state& process() {
 constexpr const char* hang_report_variable = "LCI_HANG_REPORT";
 constexpr double default_hang_report = 30;  // seconds
 
-// What LCI_RECORD says.
+// The values of LCI_RECORD.
 enum class recording { off, on, keep };
 constexpr base::enum_name<recording> recordings[] = {
     {"0", recording::off}, {"1", recording::on}, {"keep", recording::keep}};

@@ -33,7 +33,7 @@ Impl* require(Impl* impl, const char* what) {
 
 }  // namespace
 
-// ---- net contexts, devices, endpoints -----------------------------------------------------------
+// Net contexts, devices, endpoints.
 
 net_context_t alloc_net_context_x::operator()() const {
   return rt::resolve(get_runtime())->alloc_net_context(resolve(get_g_default_attr()));
@@ -81,7 +81,7 @@ endpoint_t get_default_endpoint_x::operator()() const {
                  "endpoint of this device (alloc_default_endpoint)");
 }
 
-// ---- memory -------------------------------------------------------------------------------------
+// Memory.
 
 mr_t register_memory_x::operator()() const {
   const rt::target target = rt::resolve(get_runtime(), get_device());
@@ -140,7 +140,7 @@ rmr_t get_rmr_x::operator()() const {
   return rmr;
 }
 
-// ---- packets ------------------------------------------------------------------------------------
+// Packets.
 
 packet_pool_t alloc_packet_pool_x::operator()() const {
   return rt::resolve(get_runtime())->alloc_packet_pool(resolve(get_g_default_attr()));
@@ -203,7 +203,7 @@ size_t get_max_bcopy_size_x::operator()() const {
   return std::min(packet, device->net->limits().max_send - net::max_header_size);
 }
 
-// ---- matching engines ---------------------------------------------------------------------------
+// Matching engines.
 
 matching_engine_t alloc_matching_engine_x::operator()() const {
   return rt::resolve(get_runtime())
@@ -226,7 +226,7 @@ matching_entry_val_t matching_engine_insert_x::operator()() const {
       ->insert(get_key(), get_value(), get_entry_type());
 }
 
-// ---- the allocator, progress --------------------------------------------------------------------
+// The allocator, progress.
 
 void set_allocator_x::operator()() const {
   if (get_allocator() == nullptr) rt::throw_invalid_argument("set_allocator: it is null");

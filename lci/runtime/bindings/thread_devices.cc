@@ -83,7 +83,7 @@ void thread_devices_impl_t::bind(int number) {
   own_devices.set(shares_, number);
 }
 
-// ---- the public operations ----------------------------------------------------------------------
+// The public operations.
 
 namespace {
 

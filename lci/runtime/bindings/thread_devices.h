@@ -13,7 +13,7 @@
 
 namespace lci {
 
-// What stands behind a thread_devices_t: devices, and how many threads have each.
+// The object behind a thread_devices_t: devices, and how many threads have each.
 //
 // Thread safety: every member by any thread at any time, construction and destruction excepted.
 class thread_devices_impl_t : public rt::live_object {

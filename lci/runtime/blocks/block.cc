@@ -284,7 +284,7 @@ status_t post_block(direction_t direction, const block_t& local, const block_t& 
   return status;
 }
 
-// ---- making blocks ------------------------------------------------------------------------------
+// Making blocks.
 
 namespace {
 

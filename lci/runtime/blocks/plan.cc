@@ -146,7 +146,7 @@ bool plan_impl_t::test() const {
   throw std::runtime_error(what + " is gone, or has closed the memory of its block");
 }
 
-// ---- the public operations ----------------------------------------------------------------------
+// The public operations.
 
 plan_impl_t& rt::checked_plan(plan_t plan, const char* call) {
   return checked_object(plan, call, "plan");

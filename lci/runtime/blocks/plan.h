@@ -1,4 +1,4 @@
-// What stands behind a plan_t (api/plan.hpp).
+// The object behind a plan_t (api/plan.hpp).
 #ifndef LCI_RUNTIME_BLOCKS_PLAN_H_
 #define LCI_RUNTIME_BLOCKS_PLAN_H_
 

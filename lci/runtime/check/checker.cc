@@ -86,7 +86,7 @@ void checker::report(kind what, const std::string& text) {
   }
 }
 
-// ---- devices ------------------------------------------------------------------------------------
+// Devices.
 
 void checker::add_device(const void* device, const void* runtime, int number,
                          const std::atomic<uint32_t>* polls) {
@@ -109,7 +109,7 @@ uint32_t checker::polls_of(const posted_operation& posted) const {
   return sum;
 }
 
-// ---- operations ---------------------------------------------------------------------------------
+// Operations.
 
 pending_operation* checker::add(const posted_operation& posted) {
   auto made = std::make_unique<pending_operation>(*this, posted);
@@ -233,7 +233,7 @@ std::string checker::pending_on(const comp_impl_t& comp) const {
   return base::StrCat(rt::describe(found->second->posted), " is pending");
 }
 
-// ---- operations that nobody progresses, and the end -----------------------------------------------
+// Operations that nobody progresses, and the end.
 
 void checker::report_unpolled(clock::duration age, const void* runtime, const void* of_device) {
   struct finding {

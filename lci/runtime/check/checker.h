@@ -1,4 +1,4 @@
-// What LCI_CHECK=1 knows of the operations of a process.
+// The operations of a process, as LCI_CHECK=1 checks them.
 #ifndef LCI_RUNTIME_CHECK_CHECKER_H_
 #define LCI_RUNTIME_CHECK_CHECKER_H_
 
@@ -47,8 +47,8 @@ struct checker_options {
 // Each is reported when it is found, the first ten of a kind.
 //
 // An operation with a completion object signals an object of the checker in its place, which passes
-// the status on. The runtimes of a checker, and the threads that call them, end before it does. Their
-// devices are known to it by add_device.
+// the status on. The runtimes of a checker, and the threads that call them, end before it does.
+// Their devices are known to it by add_device.
 //
 // Thread safety: every member by any thread at any time; they take one lock.
 class checker {
@@ -73,7 +73,7 @@ class checker {
     ~post();
     post(const post&) = delete;
     post& operator=(const post&) = delete;
-    // What the operation signals in place of posted.comp; null if that is null.
+    // The object that the operation signals in place of posted.comp; null if that is null.
     comp_impl_t* comp() const;
     void answered(const error_t& result);
 

@@ -61,8 +61,8 @@ void allgatherv_by_doubling(plan* p, const void* sendbuf, char* out,
 void allgatherv_by_ring(plan* p, const void* sendbuf, char* out, const coll::block_layout& blocks,
                         uint32_t round);
 // Every rank gets its share of the send buffer of every rank, and combines them in the order of
-// ranks. `shares`: the same on all ranks; asked.size is that of this rank. `room`: so many bytes for
-// each of the others. In round 0.
+// ranks. `shares`: the same on all ranks; asked.size is that of this rank. `room`: so many bytes
+// for each of the others. In round 0.
 void reduce_directly(plan* p, const coll::reduction& asked, const coll::block_layout& shares,
                      char* room);
 // In rounds that double (Hillis and Steele, "Data parallel algorithms", 1986). `room`: 3 times the

@@ -47,7 +47,8 @@ class host_plan {
   // The index of this host's leader.
   int leader_index() const { return hosts_.index_of(own_leader_); }
 
-  // What add() adds comes after all before it, and counts the leaders alone, by their hosts.
+  // Steps that add() adds come after all earlier ones, and number the leaders alone, by their
+  // hosts.
   template <class Add>
   void among_leaders(const Add& add) {
     steps.then();

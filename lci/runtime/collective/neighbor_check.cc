@@ -19,7 +19,7 @@
 namespace lci::rt {
 namespace {
 
-// What a rank tells the next one.
+// The message of a rank to the next one.
 struct message {
   coll::signature called;
   uint64_t program = 0;  // a hash of the name of the file that has the operator; 0: unknown

@@ -21,7 +21,7 @@ call_recorder::call_recorder() { attr.name = mark; }
 
 }  // namespace rt
 
-// ---- recording ----------------------------------------------------------------------------------
+// Recording.
 
 persistent_coll_impl_t::persistent_coll_impl_t(const persistent_coll_attr_t& attributes,
                                                collective_t collective)
@@ -58,7 +58,7 @@ void persistent_coll_impl_t::count(int more) const {
   if (call_->group() != nullptr) call_->group()->count_persistent_colls(more);
 }
 
-// ---- starting -----------------------------------------------------------------------------------
+// Starting.
 
 void persistent_coll_impl_t::check_usable() const {
   const char* const what = "persistent_coll_start";
@@ -160,7 +160,7 @@ void persistent_coll_impl_t::free() {
   if (!is_broken) delete this;
 }
 
-// ---- the public operations ----------------------------------------------------------------------
+// The public operations.
 
 namespace {
 

@@ -1,4 +1,4 @@
-// What stands behind a persistent_coll_t (api/persistent_coll.hpp).
+// The object behind a persistent_coll_t (api/persistent_coll.hpp).
 #ifndef LCI_RUNTIME_COLLECTIVE_PERSISTENT_H_
 #define LCI_RUNTIME_COLLECTIVE_PERSISTENT_H_
 
@@ -28,14 +28,14 @@ class persistent_coll_impl_t : public rt::live_object {
   persistent_coll_impl_t(const persistent_coll_attr_t& attributes, collective_t collective);
 
   void start();
-  // Throws std::logic_error if a start is in progress. Otherwise the program does not use the object
-  // any more: it is deleted as soon as nothing else does.
+  // Throws std::logic_error if a start is in progress. Otherwise the program does not use the
+  // object any more: it is deleted as soon as nothing else does.
   void free();
 
   persistent_coll_attr_t attr;
 
  private:
-  // What becomes of a start that blocks and goes by messages, seen from two sides: the thread that
+  // The states of a start that blocks and goes by messages, seen from two sides: the thread that
   // waits, and the messages, which report their end to ends_.
   //   started -> ended -> idle       the messages end, the thread returns
   //   started -> broken -> idle      the thread throws, as other ranks call another operation; the

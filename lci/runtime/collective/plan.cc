@@ -65,7 +65,7 @@ tag_t plan::tag_of(uint64_t number, coll::operation_kind kind) {
   return (number - 1) << 32 | static_cast<tag_t>(kind) << kind_shift;
 }
 
-// What the steps need while they run; freed with the graph.
+// The data that the steps need while they run; freed with the graph.
 struct plan::state {
   state(const collective_call& call, graph* owner)
       : device(&call.device()),

@@ -69,9 +69,9 @@ class plan {
     });
   }
 
-  // What is added from here on comes after everything added before.
+  // Steps that are added from here on come after all earlier ones.
   void then();
-  // One step after another, besides.
+  // Also orders two single steps.
   void order(step before, step after);
 
   // Runs it: to its end, or, if the operation has a `comp`, as far as it goes without waiting; or

@@ -1,4 +1,4 @@
-// What a collective operation is recorded with.
+// Records collective operations.
 #ifndef LCI_RUNTIME_COLLECTIVE_RECORDER_H_
 #define LCI_RUNTIME_COLLECTIVE_RECORDER_H_
 

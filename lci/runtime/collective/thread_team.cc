@@ -123,7 +123,7 @@ void thread_call::begin(const thread_team_impl_t::arguments& own) {
   ++place.calls;
 }
 
-// ---- meeting ------------------------------------------------------------------------------------
+// Meeting of the threads.
 
 // All threads come here; the last one calls act().
 template <class Act>
@@ -208,7 +208,7 @@ void thread_call::check_equal() const {
   }
 }
 
-// ---- operations ---------------------------------------------------------------------------------
+// Operations.
 
 void thread_call::barrier() {
   begin({});
@@ -314,7 +314,7 @@ void thread_call::combine_ranks(size_t count, int root) const {
 
 }  // namespace rt
 
-// ---- teams --------------------------------------------------------------------------------------
+// Teams.
 
 thread_team_t alloc_thread_team_x::operator()() const {
   if (get_nthreads() == 0 || get_nthreads() > ds::thread_barrier::most_threads) {

@@ -1,4 +1,4 @@
-// What stands behind a thread_team_t (api/thread_team.hpp), and a call of one of its threads.
+// The object behind a thread_team_t (api/thread_team.hpp), and a call of one of its threads.
 #ifndef LCI_RUNTIME_COLLECTIVE_THREAD_TEAM_H_
 #define LCI_RUNTIME_COLLECTIVE_THREAD_TEAM_H_
 
@@ -28,7 +28,8 @@ namespace lci {
 // round is open may read everything.
 class thread_team_impl_t : public rt::live_object {
  public:
-  // What a thread passes to an operation. `called.root` counts the threads of all ranks.
+  // The arguments that a thread passes to an operation. `called.root` counts the threads of all
+  // ranks.
   struct arguments {
     coll::signature called;
     const void* sendbuf = nullptr;

@@ -35,7 +35,7 @@ graph::~graph() {
   }
 }
 
-// ---- building
+// Building.
 
 graph::node* graph::add_node(graph_node_run_cb_t fn, void* value, graph_node_free_cb_t free_cb) {
   nodes_.emplace_back();
@@ -91,7 +91,7 @@ void graph::validate() {
   validated_ = true;
 }
 
-// ---- running
+// Running.
 
 void graph::start() {
   if (is_running()) throw_logic_error("graph_start: graph \"", attr.name, "\" is running");
@@ -146,7 +146,7 @@ bool graph::run(node* ready, status_t* status) {
   return true;
 }
 
-// What its completion sets free, in front of `others`.
+// Returns the nodes that become ready by its completion, in front of `others`.
 graph::node* graph::deal_with(node* completed, const status_t& status, node* others) {
   if (status.error.errorcode == errorcode_t::fatal) fail(status);
   if (failed_.load(std::memory_order_relaxed)) return others;

@@ -20,9 +20,8 @@ namespace lci::rt {
 //
 // Invariants, while it runs
 //   1. active_ is the number of nodes that have begun and whose completion has not been dealt with
-//   to
-//      the end, plus one while start() is at work. Who brings it to 0 finishes the graph: clearing
-//      running_ is the last touch, after which it may be gone.
+//      to the end, plus one while start() is at work. The thread that brings it to 0 finishes the
+//      graph: clearing running_ is its last access, after which the graph may be gone.
 //   2. A node begins in the thread that takes its `waits` to 0, once.
 class graph : public library_comp {
  public:
@@ -46,7 +45,8 @@ class graph : public library_comp {
   bool is_running() const { return running_.load(std::memory_order_acquire); }
   // Before start(): it is nobody's, and deletes itself at its end, before at_end is signalled.
   void own_itself() { owns_itself_ = true; }
-  // What a node threw first, if that is why it ended with `fatal`. When it does not run.
+  // The first exception of a node, if that is why the graph ended with `fatal`. Call it when the
+  // graph does not run.
   std::exception_ptr failure() const { return failure_; }
 
  private:

@@ -17,7 +17,8 @@
 
 namespace lci::rt {
 
-// What the library allocates. A freed one says so for some time, by its comp_type: see live.h.
+// A completion object that the library allocates. A freed one can be recognized for some time by
+// its comp_type: see live.h.
 class library_comp : public comp_impl_t {
  public:
   using comp_impl_t::comp_impl_t;

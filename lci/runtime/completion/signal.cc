@@ -10,7 +10,7 @@
 
 namespace lci::rt {
 
-// ---- memory -------------------------------------------------------------------------------------
+// Memory.
 
 counter_memory::~counter_memory() {
   for (const auto& each : pages_) network_.free_memory(each->memory);
@@ -49,7 +49,7 @@ void counter_memory::put(const place& over) {
   }
 }
 
-// ---- signals ------------------------------------------------------------------------------------
+// Signals.
 
 event_signal::event_signal(const comp_attr_t& attributes, rank_state& state, counter_memory* shared)
     : library_comp(attributes),

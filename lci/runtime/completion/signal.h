@@ -1,4 +1,4 @@
-// What stands behind a signal (api/signal.hpp).
+// The object behind a signal (api/signal.hpp).
 #ifndef LCI_RUNTIME_COMPLETION_SIGNAL_H_
 #define LCI_RUNTIME_COMPLETION_SIGNAL_H_
 

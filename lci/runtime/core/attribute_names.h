@@ -104,7 +104,7 @@ std::string attribute_text(const T& value) {
   }
 }
 
-// What its variable accepts.
+// The values that the variable of an attribute accepts.
 template <class T>
 std::string attribute_values() {
   if constexpr (std::is_same_v<T, bool>) {

@@ -70,7 +70,7 @@ base::StatusOr<global_attr_t> attributes_from_environment() {
 
 namespace {
 
-// What an attribute that has no effect means here instead begins its meaning.
+// The first words of the meaning of an attribute that has no effect.
 constexpr std::string_view no_effect = "no effect: ";
 
 }  // namespace

@@ -15,8 +15,8 @@ namespace {
 constexpr char separator = '\0';
 constexpr std::string_view not_told = "unknown";
 
-// What travels begins with it, the host follows, then names and values in turn. Another release
-// may write something else.
+// The message begins with it; the host follows, then names and values in turn. Another release may
+// write something else.
 constexpr std::string_view magic = "lci settings";
 
 struct chosen {

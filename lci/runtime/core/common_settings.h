@@ -12,9 +12,9 @@
 
 namespace lci::rt {
 
-// What the ranks of a job must have chosen alike, compared before the first message. Ranks that
-// disagree learn it at once and by name: without it they would wait for each other until a timeout,
-// or read each other's messages wrongly.
+// The settings that all ranks of a job must share, compared before the first message. Ranks that
+// disagree are notified at once, with the name: without it they would wait for each other until a
+// timeout, or read each other's messages wrongly.
 //
 // Thread safety: none; one thread.
 class common_settings {
@@ -42,7 +42,7 @@ class common_settings {
   base::StatusOr<std::vector<std::string>> meet(boot::bootstrap& boot, std::string_view name,
                                                 const base::Status& own) const;
 
-  // What exchange() sends, and how it compares what all ranks have sent; for tests.
+  // The message of exchange(), and its comparison of the messages of all ranks; for tests.
   std::string encode() const;
   static base::StatusOr<outcome> compare(const std::vector<std::string>& told);
 

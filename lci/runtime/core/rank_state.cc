@@ -36,7 +36,7 @@ void rank_state::mark_failed(int rank) {
   }
 }
 
-// ---- remote completion objects ------------------------------------------------------------------
+// Remote completion objects.
 
 rcomp_t rank_state::reserve_rcomps(rcomp_t n) {
   const std::lock_guard<std::mutex> guard(rcomp_mutex_);
@@ -65,7 +65,7 @@ void rank_state::report_no_rcomp(rcomp_t rcomp, int sender) const {
       ", which is not registered here; register it before a barrier and send after it");
 }
 
-// ---- signals ------------------------------------------------------------------------------------
+// Signals.
 
 uint32_t rank_state::add_signal(event_signal* signal) {
   const uint32_t number = next_signal_.fetch_add(1, std::memory_order_relaxed);
@@ -85,7 +85,7 @@ void rank_state::report_no_signal(uint32_t number, int sender) const {
                       number, ", which has been freed, or never was");
 }
 
-// ---- memory -------------------------------------------------------------------------------------
+// Memory.
 
 void* rank_state::allocate_otherwise(size_t size, int sender) {
   void* buffer = nullptr;

@@ -32,7 +32,7 @@ namespace rt {
 class checker;
 class event_signal;
 
-// What progress on a device has for the runtime that owns it. See runtime_impl_t.
+// Tasks of a runtime that progress on its devices carries out. See runtime_impl_t.
 class runtime_events {
  public:
   virtual bool advance_collectives() = 0;
@@ -43,8 +43,9 @@ class runtime_events {
   ~runtime_events() = default;
 };
 
-// What all parts of a runtime share on one rank: who the rank is, which ranks are gone, what other
-// ranks may name of this one, and where memory for messages comes from. It knows none of the parts.
+// The state that all parts of a runtime share on one rank: who the rank is, which ranks are gone,
+// what other ranks may name of this one, and where memory for messages comes from. It knows none of
+// the parts.
 //
 // Thread safety: every member by any thread at any time, construction and destruction excepted.
 class rank_state {

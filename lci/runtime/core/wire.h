@@ -33,7 +33,7 @@ namespace lci::rt {
 
 constexpr uint64_t wire_version = 0x4c43490000000005;  // "LCI", then the number
 
-// ---- immediate data --------------------------------------------------------------------------
+// Immediate data.
 
 constexpr net_imm_data_t short_bit = net_imm_data_t{1} << 31;
 constexpr int ticket_bits = 30;
@@ -81,7 +81,7 @@ inline net_imm_data_t encode_short_tagged(tag_t tag) {
 }
 inline tag_t short_tag(net_imm_data_t imm) { return imm & max_short_tag; }
 
-// ---- signals -----------------------------------------------------------------------------------
+// Signals.
 
 // A put, or a part of one, that counts for a signal of the target.
 struct signal_event {
@@ -91,10 +91,11 @@ struct signal_event {
   uint32_t part = 0;
 };
 
-// What an event adds to the counter of its signal, whose lower `event_bits` bits count the events
-// that are missing, and one more finds too many. Above these are the parts that are missing, plus
-// those not announced: the sum over a message is -1, in whatever order. (UNR paper, section IV-B.)
-// Modulo 2^64: a malformed part, of which a message may have any, is beyond what 64 bits count.
+// The number that an event adds to the counter of its signal, whose lower `event_bits` bits count
+// the events that are missing, and one more finds too many. Above these are the parts that are
+// missing, plus those not announced: the sum over a message is -1, in whatever order. (UNR paper,
+// section IV-B.) Modulo 2^64: a malformed part, of which a message may have any, is beyond what 64
+// bits count.
 constexpr int64_t addend_of(uint32_t part, int event_bits) {
   const auto of_parts = [event_bits](uint64_t n) { return n << (event_bits + 1); };
   if (part == 0) return -1;
@@ -155,14 +156,14 @@ inline signal_layout::signal_layout(int network_bits, int level, int part_bits)
   max_part_ = most(wide_ && level >= 3 ? 32 : wide_ ? std::min(part_bits, 32) : part_bits_);
 }
 
-// ---- matching engines ------------------------------------------------------------------------
+// Matching engines.
 
 // How ranks name them: in the order of allocation, from these on.
 constexpr uint16_t collective_engine = 0;
 constexpr uint16_t default_engine = 1;
 // 2: addresses for plans; see runtime_impl_t::address_engine
 
-// ---- headers -----------------------------------------------------------------------------------
+// Headers.
 
 enum class message_kind : net_imm_data_t {
   am = 1,      // am_header, then the bytes: an active message whose tag or rcomp is not short

@@ -132,7 +132,7 @@ std::chrono::microseconds device_impl_t::arm() {
   return least;
 }
 
-// What is in the backlog when the last poll was, the network did not take.
+// The network refused the backlogged operations at the last poll: sleep briefly, and retry.
 std::chrono::microseconds device_impl_t::arm_alone() {
   const std::chrono::microseconds longest = net->arm();
   return backlog.empty() ? longest : std::min(longest, net::device::short_sleep);

@@ -33,7 +33,7 @@ namespace rt {
 class traffic;
 }  // namespace rt
 
-// What stands behind an endpoint_t. No network so far has resources for endpoints beside those of
+// The object behind an endpoint_t. No network so far has resources for endpoints beside those of
 // their device: all posts go through these.
 class endpoint_impl_t : public rt::live_object {
  public:
@@ -44,7 +44,7 @@ class endpoint_impl_t : public rt::live_object {
   const endpoint_attr_t attr;
 };
 
-// What stands behind a device_t: a device of the network, and what the runtime keeps for it. All
+// The object behind a device_t: a device of the network, and what the runtime keeps for it. All
 // conversations that begin on a device stay on it, so threads on different devices share nothing
 // here.
 //
@@ -78,7 +78,8 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
     others_mask_ = 0;
   }
 
-  // Whose progress this one's makes, too, as the attribute am_poll_mask says. Before any progress.
+  // Lets progress on this device also poll `shared`, as often as the attribute am_poll_mask says.
+  // Call it before any progress.
   void serve(device_impl_t* shared) {
     if (attr.am_poll_mask < 0 || shared == nullptr) return;
     shared_ = shared;

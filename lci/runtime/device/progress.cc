@@ -1,4 +1,4 @@
-// What happens when progress is made: poll the network, and hand each completion to the
+// Progress: polls the network, and hands each completion to the
 // conversation that it belongs to.
 #include <chrono>
 #include <cstdint>
@@ -77,8 +77,9 @@ progress_result_t device_impl_t::progress() {
     if (moved.is_done()) result = moved;
   }
   if (shared_ == nullptr) return result;
-  // Who finds that somebody has polled it since the last look leaves it to them: a device that one
-  // thread polls is cheaper to poll, and nobody has to wait for its lock.
+  // A thread that finds the shared device polled by another one since its last look leaves it to
+  // that thread: a device that one thread polls is cheaper to poll, and no thread waits for its
+  // lock.
   uint32_t seen = shared_->polls_.load(std::memory_order_relaxed);
   if (seen == shared_polls_.load(std::memory_order_relaxed)) {
     const error_t moved = shared_->progress();
@@ -142,7 +143,7 @@ progress_result_t device_impl_t::progress() {
     } catch (...) {
       if (failure == nullptr) failure = std::current_exception();
     }
-    // Whatever happened, its bytes are no longer read.
+    // Its bytes are no longer read, in any case.
     if (arrived && !completion.is_small) net->release(completion);
   }
   if (failure != nullptr) std::rethrow_exception(failure);

@@ -63,7 +63,7 @@ event recording_network::make(event_kind kind, uint64_t time, int rank) const {
   return made;
 }
 
-// ---- what a message is --------------------------------------------------------------------------
+// Kinds of messages.
 
 void recording_network::describe_message(net_imm_data_t imm, const void* bytes, size_t known,
                                          size_t size, event* out) const {
@@ -119,7 +119,7 @@ void recording_network::describe_put(net_imm_data_t imm, net_imm_data_t high, ev
   out->detail = pair_of(imm, limits_.put_imm_bits == 64 ? high : 0);
 }
 
-// ---- operations of this rank --------------------------------------------------------------------
+// Operations of this rank.
 
 void recording_network::answered(event* posted, error_t result) {
   posted->duration = since(posted->time);
@@ -194,7 +194,7 @@ bool recording_network::add(int rank, net::remote_region remote, uint64_t remote
   return true;
 }
 
-// ---- what progress finds ------------------------------------------------------------------------
+// Completions that progress finds.
 
 void recording_network::describe(const net::completion& found, event* out) {
   switch (found.kind) {

@@ -17,8 +17,8 @@
 
 namespace lci::rt {
 
-// Records each operation that the network accepts, and each completion. A device of a rank that does
-// not record is not wrapped.
+// Records each operation that the network accepts, and each completion. A device of a rank that
+// does not record is not wrapped.
 //
 // Messages carry nothing for it. Both sides count those of a pair of ranks, which tells which
 // message an arrival is of, as the device keeps their order. Where several threads post to one rank

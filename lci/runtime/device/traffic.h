@@ -67,7 +67,7 @@ class traffic {
     amount sent;
     amount received;
   };
-  // What counts the messages of one direction.
+  // The counters of the messages of one direction.
   struct direction {
     kind am;
     kind tagged;

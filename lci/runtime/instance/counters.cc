@@ -67,7 +67,8 @@ counters_t runtime_impl_t::read_counters() {
   counters_t counters;
   counters.counts_traffic = counts_traffic();
   devices().with_all([&](const std::vector<device_impl_t*>& all) {
-    // (Not emplace_back: a template that returns a public type would be a symbol that programs see.)
+    // (Not emplace_back: a template that returns a public type would be a symbol that programs
+    // see.)
     for (const device_impl_t* each : all) {
       device_counters_t counted;
       each->read(&counted);

@@ -41,7 +41,7 @@ group_impl_t::group_impl_t(runtime_impl_t& owner, const group_attr_t& attributes
 group_impl_t::~group_impl_t() {
   shared_memory_.reset();
   host_memory_.reset();
-  // What an operation was left with when it was broken off.
+  // Ends the receives that an operation left when it was broken off.
   if (engine_->waiting() != 0) {
     for (const int each : members_.ranks()) engine_->fail_peer(each);
   }

@@ -1,4 +1,4 @@
-// What stands behind a group_t (api/group.hpp).
+// The object behind a group_t (api/group.hpp).
 #ifndef LCI_RUNTIME_INSTANCE_GROUP_H_
 #define LCI_RUNTIME_INSTANCE_GROUP_H_
 

@@ -34,7 +34,7 @@ class hierarchy {
   // Operations of the host's arena that one call takes at most.
   static constexpr uint64_t phases = 2;
 
-  // What a rank tells the others about its host before there is a hierarchy.
+  // The message of a rank about its host, before there is a hierarchy.
   struct report {
     int32_t host;    // a number that only the ranks of this host tell
     uint32_t state;  // a coll::arena::join_state: what this rank can do in the memory of its host
@@ -66,7 +66,7 @@ class hierarchy {
   // Whether the places of each host follow each other, so that the order of hosts is that of
   // places.
   bool is_in_order() const { return is_in_order_; }
-  // What all ranks can do in the memory of their host: `mapped` or `readable`.
+  // The access that all ranks have to the memory of their host: `mapped` or `readable`.
   coll::arena::join_state joined() const { return joined_; }
   shared_memory& memory() const { return *memory_; }
   // For operations that may end after the hierarchy.

@@ -25,7 +25,7 @@ inline void check_device(const device_impl_t& device) {
 // Throws std::invalid_argument: "lci: CALL: WHY".
 [[noreturn]] void refuse_handle(const char* call, const char* why);
 
-// What stands behind a handle that is to be freed, or used in `call`. Throws std::invalid_argument
+// The object behind a handle that is to be freed, or used in `call`. Throws std::invalid_argument
 // if it is empty or has been freed, std::logic_error if it belongs to the process that this one was
 // forked from.
 template <class Handle>
@@ -50,7 +50,7 @@ auto& checked_object(const Handle& handle, const char* call, const char* what) {
   return *handle.p_impl;
 }
 
-// What stands behind an mr that is of a registration. Throws std::invalid_argument, naming `call`.
+// The object behind an mr that is of a registration. Throws std::invalid_argument, naming `call`.
 mr_impl_t* registered(const mr_t& mr, const char* call);
 
 struct target {
@@ -58,7 +58,7 @@ struct target {
   device_impl_t* device;
 };
 
-// What the options mean: an endpoint brings its device, a device its runtime; otherwise the given
+// Resolve the options: an endpoint brings its device, a device its runtime; otherwise the given
 // or global runtime, and its default device. Throw std::logic_error if there is none,
 // std::invalid_argument if what is given does not belong together.
 runtime_impl_t* resolve(runtime_t runtime);

@@ -1,4 +1,4 @@
-// What a runtime allocates, and takes back.
+// The resources that a runtime allocates and frees.
 #include <utility>
 
 #include "lci/base/strings.h"
@@ -16,7 +16,7 @@
 
 namespace lci {
 
-// ---- net contexts and devices -------------------------------------------------------------------
+// Net contexts and devices.
 
 std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
     const net_context_attr_t& attributes) {
@@ -138,7 +138,8 @@ void runtime_impl_t::free_device(device_impl_t* device) {
     rt::throw_logic_error("free_device: operations are under way on device ", device->attr.uid,
                           "; call wait_drained first");
   }
-  // What peers have only to take, as a barrier's last message, is nobody's mistake.
+  // Messages that only their receivers still have to take, such as a barrier's last one, are not an
+  // error of the program: wait for them.
   rt::wait_until(device, {"free_device"}, [device] { return device->drained(); });
   delete device;
   devices_.fetch_sub(1, std::memory_order_acq_rel);
@@ -198,7 +199,7 @@ void runtime_impl_t::deregister_memory(mr_impl_t* region) {
   regions_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-// ---- packet pools -------------------------------------------------------------------------------
+// Packet pools.
 
 packet_pool_impl_t* runtime_impl_t::alloc_packet_pool(const packet_pool_attr_t& attributes) {
   auto made = std::make_unique<packet_pool_impl_t>(*this, attributes);
@@ -220,7 +221,7 @@ void runtime_impl_t::free_packet_pool(packet_pool_impl_t* pool) {
   packet_pools_.fetch_sub(1, std::memory_order_acq_rel);
 }
 
-// ---- matching engines ---------------------------------------------------------------------------
+// Matching engines.
 
 std::unique_ptr<matching_engine_impl_t> runtime_impl_t::make_engine(
     const matching_engine_attr_t& attributes, matching_make_key_t make_key) {

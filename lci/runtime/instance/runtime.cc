@@ -163,7 +163,8 @@ runtime_impl_t::runtime_impl_t(std::unique_ptr<boot::bootstrap> boot,
 
 runtime_impl_t::~runtime_impl_t() {
   shared_memory_.reset();
-  // What a collective was left with when it was broken off. (One rank's failure ends all of them.)
+  // Ends the receives that a collective left when it was broken off. (One rank's failure ends all
+  // of them.)
   if (collective_engine_ != nullptr && collective_engine_->waiting() != 0) {
     collective_engine_->fail_peer(rank());
   }
@@ -178,7 +179,7 @@ runtime_impl_t::~runtime_impl_t() {
   if (default_net_context_ != nullptr) {
     packet_pool_->forget(*default_net_context_);
   }
-  // What the engines still have signals nothing any more.
+  // Entries that the engines still have signal nothing anymore.
   if (checks() != nullptr) checks()->forget(this);
 }
 
@@ -218,7 +219,7 @@ void runtime_impl_t::set_rcomp(rcomp_t rcomp, comp_impl_t* comp) {
   rank_state::set_rcomp(rcomp, comp);
 }
 
-// ---- groups -------------------------------------------------------------------------------------
+// Groups.
 
 group_impl_t* runtime_impl_t::add_group(std::unique_ptr<group_impl_t> made) {
   const std::lock_guard<std::shared_mutex> guard(groups_mutex_);

@@ -32,7 +32,7 @@ namespace lci {
 
 class group_impl_t;
 
-// What stands behind a runtime_t: everything that one use of the library has, made from a bootstrap
+// The object behind a runtime_t: everything that one use of the library has, made from a bootstrap
 // and attributes. Knows nothing of other runtimes of the process.
 //
 // Resources that the program allocates know their runtime and are counted by it; free_ throws
@@ -52,7 +52,8 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   runtime_impl_t(const runtime_impl_t&) = delete;
   runtime_impl_t& operator=(const runtime_impl_t&) = delete;
 
-  // What the program has allocated and not freed, as "2 devices, 1 packet pool"; empty: nothing.
+  // The objects that the program has allocated and not freed, as "2 devices, 1 packet pool"; empty:
+  // nothing.
   std::string left_over() const;
 
   // Default resources; null if there is none.
@@ -93,10 +94,10 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   void free_matching_engine(matching_engine_impl_t* engine);
   rt::engine_registry& engines() { return engines_; }
 
-  // As that of rank_state; `comp` signals its object, where this rank records, so that the signal is
-  // recorded.
+  // As that of rank_state; `comp` signals its object, where this rank records, so that the signal
+  // is recorded.
   void set_rcomp(rcomp_t rcomp, comp_impl_t* comp);
-  // What an empty completion object is registered as.
+  // The object that stands for an empty completion object in the registry.
   comp_impl_t& no_comp() { return no_comp_; }
   void count_plans(int more) { plans_.fetch_add(more, std::memory_order_acq_rel); }
   void count_persistent_colls(int more) {
@@ -182,7 +183,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   std::atomic<int> plans_{0};
   std::atomic<int> persistent_colls_{0};
 
-  // What is declared last ends first.
+  // The last member ends first.
   std::unique_ptr<packet_pool_impl_t> packet_pool_;
   std::unique_ptr<matching_engine_impl_t> collective_engine_;
   std::unique_ptr<matching_engine_impl_t> address_engine_;

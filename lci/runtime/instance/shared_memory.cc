@@ -20,8 +20,8 @@
 namespace lci::rt {
 namespace {
 
-// What copies from the address spaces of these ranks, which count as 0, 1, 2 and so on; empty: this
-// rank cannot read from all of them.
+// A function that copies from the address spaces of these ranks, which count as 0, 1, 2 and so on;
+// empty: this rank cannot read from all of them.
 coll::arena::reader reader_of(net::context& network, const std::vector<int>& ranks) {
   if (!std::all_of(ranks.begin(), ranks.end(),
                    [&network](int rank) { return network.reads_memory(rank); })) {

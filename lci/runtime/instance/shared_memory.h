@@ -52,7 +52,7 @@ class shared_memory {
   static std::unique_ptr<shared_memory> make(runtime_impl_t& runtime, const group_impl_t* group,
                                              net::context& network, host_blocks here,
                                              uint64_t numbers_per_call);
-  // What is still under way ends with `fatal`.
+  // Operations that are still under way end with `fatal`.
   ~shared_memory();
 
   // Collective. A new block of each rank whose memory this rank can map. Throws
@@ -61,7 +61,7 @@ class shared_memory {
                                      const char* failure);
 
   coll::arena& arena() { return *arena_; }
-  // What this rank can do in the blocks.
+  // The access of this rank to the blocks.
   coll::arena::join_state own_state() const { return own_state_; }
   // A rank whose loss ends the operations; -1: none.
   int first_failed() const;

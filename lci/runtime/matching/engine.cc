@@ -162,7 +162,7 @@ error_t matching_engine::post_recv(receive* posted, status_t* status) {
   return take(posted, static_cast<unexpected*>(match), status);
 }
 
-// What has arrived before its receive.
+// Completes a receive with a message that has arrived before it.
 error_t matching_engine::take(receive* posted, unexpected* found, status_t* status) {
   const unexpected arrived = *found;
   unexpected_.recycle(found);

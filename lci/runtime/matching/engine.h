@@ -40,7 +40,7 @@ class matching_engine : public live_object {
   matching_engine(const matching_engine&) = delete;
   matching_engine& operator=(const matching_engine&) = delete;
 
-  // What the table holds: a receive, or a message that has none yet.
+  // An entry of the table: a receive, or a message that has none yet.
   struct entry : ds::matching_link {
     matching_key key;
     uint32_t since = 0;  // when it began to wait, by observe::coarse_clock
@@ -129,7 +129,7 @@ class matching_engine : public live_object {
   template <class Variant>
   static Variant make_entries(attr_matching_engine_type_t type);
 
-  // What few engines have, apart from the way of the others.
+  // Features that few engines have, kept away from the path of the others.
   struct extras {
     matching_make_key_t make_key;  // null: by the fields of the key
     observe::event_sink record;
@@ -179,7 +179,7 @@ class matching_engine : public live_object {
 
 }  // namespace rt
 
-// What stands behind a matching_engine_t.
+// The object behind a matching_engine_t.
 class matching_engine_impl_t : public rt::matching_engine {
  public:
   using matching_engine::matching_engine;

@@ -14,9 +14,9 @@
 
 namespace lci::rt {
 
-// The matching engines of a rank, by the numbers that other ranks name them by. Those of the program
-// are numbered from 0, those of groups from 65535 downward, so that ranks that are in different
-// groups give the engines of the program the same numbers.
+// The matching engines of a rank, by the numbers that other ranks name them by. Those of the
+// program are numbered from 0, those of groups from 65535 downward, so that ranks that are in
+// different groups give the engines of the program the same numbers.
 //
 // Thread safety: every member by any thread at any time; find() takes no lock.
 class engine_registry {

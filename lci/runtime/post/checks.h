@@ -1,5 +1,5 @@
-// What is checked of the arguments of a post. Every check throws std::invalid_argument; what it
-// throws for is off the fast path.
+// Checks of the arguments of a post. Every check throws std::invalid_argument; the code that throws
+// is off the fast path.
 #ifndef LCI_RUNTIME_POST_CHECKS_H_
 #define LCI_RUNTIME_POST_CHECKS_H_
 

@@ -15,7 +15,7 @@ namespace lci {
 namespace rt {
 namespace {
 
-// ---- a post with any options --------------------------------------------------------------------
+// A post with any options.
 
 // The policy of a receive: its wildcards are not compared.
 inline matching_policy_t without_wildcards(const post_args_t& args) {
@@ -167,7 +167,7 @@ template <transfer Kind>
   return post_as<Kind>(args);
 }
 
-// ---- a post without options, which is short -----------------------------------------------------
+// A post without options, which is short.
 
 constexpr transfer transfer_of(post_form_t form) {
   return form == post_form_t::send  ? transfer::send

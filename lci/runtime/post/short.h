@@ -1,8 +1,8 @@
-// The shortest way of a post: a small operation that tells the other rank nothing but immediate data
-// is handed to the network in registers, has no state, and is over when that returns.
+// The shortest way of a post: a small operation that tells the other rank nothing but immediate
+// data is handed to the network in registers, has no state, and is over when that returns.
 //
-// Three steps, which the compiler resolves for each kind: is it eligible, what is its immediate data,
-// and the call of the network, which knows by itself how much it takes for that rank.
+// Three steps, which the compiler resolves for each kind: is it eligible, what is its immediate
+// data, and the call of the network, which knows by itself how much it takes for that rank.
 #ifndef LCI_RUNTIME_POST_SHORT_H_
 #define LCI_RUNTIME_POST_SHORT_H_
 

@@ -6,7 +6,7 @@
 
 namespace lci::rt {
 
-// What a post does: a row of SC'25's Table 1.
+// The kind of a post: a row of SC'25's Table 1.
 enum class transfer { send, am, put, receive, get };
 
 inline bool has_comp(const post_args_t& args) {

@@ -10,7 +10,8 @@
 
 namespace lci::rt {
 
-// Whether such an operation exists, on an integer at this address. What a peer says is checked so.
+// Whether such an operation exists, on an integer at this address. Requests of peers are checked by
+// it.
 inline bool is_atomic(atomic_op_t op, uint64_t address, size_t size) {
   return op <= atomic_op_t::compare_swap && (size == 4 || size == 8) && address % size == 0;
 }

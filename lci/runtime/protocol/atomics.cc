@@ -8,7 +8,7 @@
 
 namespace lci::rt {
 
-// ---- initiator ----------------------------------------------------------------------------------
+// Initiator.
 
 bool atomics::try_locally(const operation& started, const atomic_request& request) {
   uint64_t former = 0;
@@ -117,7 +117,7 @@ void atomics::fail_peer(int rank) {
   waiting_.take_all(rank, [this](state* waiting) { finish(waiting, errorcode_t::fatal); });
 }
 
-// ---- target -------------------------------------------------------------------------------------
+// Target.
 
 void atomics::on_request(int rank, const atomic_header& header, const void* bytes, size_t size) {
   atomic_reply_header reply{0, header.ticket, atomic_result::malformed};

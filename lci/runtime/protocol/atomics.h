@@ -27,7 +27,7 @@ namespace lci::rt {
 
 class protocol_host;
 
-// What is done with the integer of an operation: that of operation::size bytes at `address` of the
+// The change to the integer of an operation: the one of operation::size bytes at `address` of the
 // target, and in operation::remote.
 struct atomic_request {
   atomic_op_t op = atomic_op_t::add;
@@ -57,7 +57,7 @@ class atomics {
   //   fatal   the target is gone, or it is this rank and the memory is not open
   error_t start(const operation& started, const atomic_request& request, bool may_wait);
 
-  // What progress found.
+  // Handle the messages that progress finds.
   void on_request(int rank, const atomic_header& header, const void* operands, size_t size);
   void on_reply(int rank, const atomic_reply_header& header);
 

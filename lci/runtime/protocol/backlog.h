@@ -17,8 +17,8 @@ namespace lci::rt {
 
 class protocol_host;
 
-// What happens when an operation that was handed to a device is over. Called exactly once, by
-// whichever thread learns of it; the object may end its own life in the call.
+// The continuation of an operation that was handed to a device. Called exactly once, by the thread
+// that finds the operation over; the object may delete itself in the call.
 class continuation {
  public:
   // `done`, or `fatal`: the peer is gone or its memory can't be reached.
@@ -38,9 +38,10 @@ class postponed {
   ~postponed() = default;
 };
 
-// What can't be done now and nobody can be told to retry (SC'25 paper, 5.1.5): operations that the
-// network could not take, and conversations that could not begin. Progress tries them again. Rare,
-// so a locked queue; the count in front keeps progress from looking into an empty one.
+// Work that cannot be done now and whose caller cannot be told to retry (SC'25 paper, 5.1.5):
+// operations that the network refused, and conversations that could not begin. Progress retries
+// them. They are rare, so this is a queue with a lock; the count in front of it keeps progress from
+// looking into an empty one.
 //
 // Operations are not ordered: one to a full rank goes behind those to others. Conversations that
 // wait for the same tickets begin in their order, and none overtakes one that waits. They do not
@@ -55,15 +56,15 @@ class backlog {
   size_t size() const { return size_.load(std::memory_order_relaxed); }
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
 
-  // Whom a push wakes. Before any; it outlives all of them.
+  // Sets the sleeper that a push wakes. Call it before any push; the sleeper outlives all pushes.
   void set_sleeper(base::wakeup* sleeper) { sleeper_ = sleeper; }
 
   // Copies the operation with its header. `then` may be null.
   void push(const net::op& operation, continuation* then);
 
-  // By whose tickets a conversation waits for.
+  // The side whose tickets a conversation waits for.
   enum class side : size_t { sender, receiver };
-  // What is pushed stays alive until it has begun.
+  // `conversation` stays alive until it has begun.
   void push(postponed* conversation, side of);
 
   // Tries some of what waits. True if any of it left.

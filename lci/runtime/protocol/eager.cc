@@ -10,7 +10,7 @@
 
 namespace lci::rt {
 
-// ---- inject -------------------------------------------------------------------------------------
+// Inject.
 
 error_t eager::inject(const operation& outgoing, const envelope& with, bool may_wait) {
   const net::op op = inject_op(outgoing.rank, with, outgoing.buffer, outgoing.size);
@@ -33,7 +33,7 @@ void eager::waiting_state::completed(protocol_host&, errorcode_t code) {
   sent.signal(code == errorcode_t::done ? errorcode_t::done_backlog : code);
 }
 
-// ---- from a packet ------------------------------------------------------------------------------
+// From a packet.
 
 error_t eager::send_from_packet(const operation& outgoing, const envelope& with, bool copy,
                                 bool may_wait) {
@@ -101,7 +101,7 @@ void eager::packet_state::completed(protocol_host&, errorcode_t code) {
   }
 }
 
-// ---- receiver -----------------------------------------------------------------------------------
+// Receiver.
 
 void eager::on_am(comp_impl_t& comp, int rank, tag_t tag, const void* bytes, size_t size) {
   void* const buffer = host_.allocate_for_am(comp, size, rank);

@@ -33,8 +33,8 @@ class eager {
  public:
   explicit eager(protocol_host& host) : host_(host) {}
 
-  // The three ways. Answers as rt::send (post/send.h); `fatal` if the peer is gone; retry codes only if
-  // not may_wait, but retry_nopacket in any case.
+  // The three ways. Answers as rt::send (post/send.h); `fatal` if the peer is gone; retry codes
+  // only if not may_wait, but retry_nopacket in any case.
   error_t inject(const operation& outgoing, const envelope& with, bool may_wait);
   error_t send_from_packet(const operation& outgoing, const envelope& with, bool copy,
                            bool may_wait);

@@ -11,7 +11,7 @@
 
 namespace lci::rt {
 
-// What an eager message carries besides its bytes.
+// The data that an eager message carries besides its bytes.
 struct envelope {
   net_imm_data_t imm;
   uint8_t header_size;  // 0 if all fits the immediate data

@@ -15,7 +15,7 @@ int bits_of(const net::device_limits& limits) {
   return limits.has_put_imm ? limits.put_imm_bits : 0;
 }
 
-// What the attributes say once the network is known (UNR paper, Table I).
+// The attributes, limited by the network (UNR paper, Table I).
 device_attr_t with_signal_limits(device_attr_t attr, const net::device_limits& limits,
                                  int part_bits) {
   const int bits = bits_of(limits);

@@ -19,9 +19,9 @@
 
 namespace lci::rt {
 
-// What the protocols of one device see of it: they submit operations to the network, register
-// buffers, take packets and memory, and find what a message names (rank_state). device_impl_t is the
-// host that also makes progress.
+// The interface of a device for its protocols: they submit operations to the network, register
+// buffers, take packets and memory, and find what a message names (rank_state). device_impl_t is
+// the host that also makes progress.
 //
 // Thread safety: every member by any thread at any time; none blocks.
 class protocol_host {

@@ -1,4 +1,4 @@
-// What this rank has been asked for: a send, an active message, a receive, a put or a get, as a
+// A request of the program to this rank: a send, an active message, a receive, a put or a get, as a
 // value.
 #ifndef LCI_RUNTIME_PROTOCOL_OPERATION_H_
 #define LCI_RUNTIME_PROTOCOL_OPERATION_H_
@@ -81,12 +81,12 @@ struct address {
   matching_engine* engine = nullptr;  // receive
 };
 
-// An operation of the network (net::op: rank, buffer, size, remote memory), whom it is for, and what
-// is signaled when it ends.
+// An operation of the network (net::op: rank, buffer, size, remote memory), whom it is for, and
+// what is signaled when it ends.
 //
 // The caller that starts an operation owns it, its buffer and its packet until the start answers
-// `posted` or `posted_backlog`; from then on the state that holds a copy of the operation does, until
-// it signals `comp`. Nobody else keeps a pointer to it.
+// `posted` or `posted_backlog`; from then on the state that holds a copy of the operation does,
+// until it signals `comp`. Nobody else keeps a pointer to it.
 struct operation : net::op, address {
   operation() { rank = -1; }
 

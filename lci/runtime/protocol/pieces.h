@@ -24,8 +24,8 @@ class pieces : public continuation {
   // notifies.
   operation whole;
   bool notifies = false;  // the last piece is a put_imm
-  // If not null: what to move instead of `buffer`, `size` and `remote_offset` of `whole`, which then
-  // are those of the run that is under way. At least one; stays until it is finished.
+  // If not null: what to move instead of `buffer`, `size` and `remote_offset` of `whole`, which
+  // then are those of the run that is under way. At least one; stays until it is finished.
   struct run {
     void* buffer;
     size_t size;

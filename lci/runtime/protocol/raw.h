@@ -1,4 +1,4 @@
-// What a device keeps for programs that use its network by itself (api/net.hpp).
+// The part of a device for programs that use its network by itself (api/net.hpp).
 #ifndef LCI_RUNTIME_PROTOCOL_RAW_H_
 #define LCI_RUNTIME_PROTOCOL_RAW_H_
 

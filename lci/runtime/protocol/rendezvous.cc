@@ -33,7 +33,7 @@ auto* rendezvous::take(Table* table, uint32_t ticket, int rank) {
   return state != nullptr ? state : table->take(ticket, rank + host_.state.size());
 }
 
-// ---- sender -------------------------------------------------------------------------------------
+// Sender.
 
 error_t rendezvous::start(const operation& outgoing, bool may_wait) {
   const net::local_region local =
@@ -166,7 +166,7 @@ void rendezvous::finish(outgoing_state* state, errorcode_t code) {
   outgoing.signal(code);
 }
 
-// ---- receiver -----------------------------------------------------------------------------------
+// Receiver.
 
 void rendezvous::on_am_announced(const announcement& announced, rcomp_t rcomp) {
   operation incoming;

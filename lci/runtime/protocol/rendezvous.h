@@ -53,8 +53,8 @@ struct announcement {
 
 // The conversations of one device.
 //
-// A state is in its table while it waits for the peer. Whoever takes it out (a message of the peer,
-// or the peer's failure) owns it from then on, so nothing happens to it twice.
+// A state is in its table while it waits for the peer. The thread that takes it out (for a message
+// of the peer, or the peer's failure) owns it from then on, so nothing happens to it twice.
 //
 // Thread safety: every member by any thread at any time; none blocks.
 class rendezvous {
@@ -80,8 +80,8 @@ class rendezvous {
   // Receiver: the message can't be taken. The sender's operation ends with `fatal`.
   void reject(const announcement& announced);
 
-  // What progress found. on_am_announced throws std::runtime_error, after rejecting the message, if
-  // there is no such completion object or no memory.
+  // Handle the messages that progress finds. on_am_announced throws std::runtime_error, after
+  // rejecting the message, if there is no such completion object or no memory.
   void on_am_announced(const announcement& announced, rcomp_t rcomp);
   void on_rtr(int rank, const rtr_header& header);
   void on_reject(int rank, const reject_header& header);

@@ -7,7 +7,7 @@
 
 namespace lci::rt {
 
-// ---- what the target is told --------------------------------------------------------------------
+// Notification of the target.
 
 bool notifies(const protocol_host& host, operation* put, const remote_signal& signal) {
   if (put->kind != net::op_kind::put) return false;
@@ -42,7 +42,7 @@ void tell(protocol_host& host, const operation& over, const remote_signal& signa
   host.submit(control_op(over.rank, message_kind::event, event), nullptr);
 }
 
-// ---- operations ---------------------------------------------------------------------------------
+// Operations.
 
 error_t rma_transfer::start(protocol_host& host, bool may_wait) {
   notifies = rt::notifies(host, &whole, signal);
@@ -123,7 +123,7 @@ void rma::state::over(protocol_host&, errorcode_t code) {
   ended.signal(code);
 }
 
-// ---- at the target ------------------------------------------------------------------------------
+// Target.
 
 void rma::on_signal(int rank, tag_t tag, rcomp_t rcomp) {
   status_t status(errorcode_t::done);

@@ -9,9 +9,9 @@
 // told. The target is signalled when the bytes are in place, or have been read. (SC'25 paper, Table
 // 1; it leaves get with signal out, for want of a network that can.)
 //
-// Whom the target is told of is a completion object, by `tag` and `rcomp`, or one of its signals,
-// by an event. Where the network reaches the signal's counter (UNR paper, support level 4) the
-// initiator adds to it when the last put or get is over, and the target need not make progress.
+// The notification names a completion object of the target, by `tag` and `rcomp`, or one of its
+// signals, by an event. Where the network reaches the signal's counter (UNR paper, support level 4)
+// the initiator adds to it when the last put or get is over, and the target need not make progress.
 #ifndef LCI_RUNTIME_PROTOCOL_RMA_H_
 #define LCI_RUNTIME_PROTOCOL_RMA_H_
 
@@ -67,8 +67,8 @@ class rma {
  public:
   explicit rma(protocol_host& host) : host_(host) {}
 
-  // Starts a put or get. The target is told by its tag and rcomp, if that is not 0, or by `signal`, if
-  // that names one. Changes only immediate data of `started`.
+  // Starts a put or get. The target is told by its tag and rcomp, if that is not 0, or by `signal`,
+  // if that names one. Changes only immediate data of `started`.
   //   done    the buffer is the caller's again
   //   posted  its comp (may be null) will be signaled
   //   retry   nothing happened; not if `may_wait` (in the backlog)
@@ -80,8 +80,8 @@ class rma {
   // the network takes it.
   bool ends_at_once(int rank, size_t size, net::local_region local) const;
 
-  // What progress found: an initiator says that its operation is over. Throws std::runtime_error if
-  // there is no such completion object.
+  // Handle the messages that progress finds: an initiator's operation is over. Throws
+  // std::runtime_error if there is no such completion object.
   void on_signal(int rank, tag_t tag, rcomp_t rcomp);
   // Likewise, of a signal.
   void on_event(int rank, const signal_event& event);

@@ -12,7 +12,7 @@
 namespace lci {
 namespace {
 
-// What ranks must agree on, of a context that the program asks for.
+// Compares the attributes of a context on which all ranks must agree.
 void compare_with_peers(boot::bootstrap& boot, const net_context_attr_t& attr,
                         const base::StatusOr<const net::backend_entry*>& backend) {
   rt::common_settings ours;

@@ -24,7 +24,7 @@ class rank_state;
 base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_position& position,
                                                          attr_backend_t wanted);
 
-// What stands behind a net_context_t: an attachment to a network, in a scope of the bootstrap of
+// The object behind a net_context_t: an attachment to a network, in a scope of the bootstrap of
 // its own.
 class net_context_impl_t : public rt::live_object {
  public:
@@ -52,7 +52,7 @@ class net_context_impl_t : public rt::live_object {
   std::atomic<uint64_t> next_serial{1};
 };
 
-// What stands behind an mr_t.
+// The object behind an mr_t.
 class mr_impl_t : public rt::live_object {
  public:
   mr_impl_t(net_context_impl_t& owner, const mr_attr_t& attributes, void* memory, size_t bytes,

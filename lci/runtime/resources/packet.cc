@@ -82,7 +82,7 @@ const packet_pool_attr_t& checked(const packet_pool_attr_t& attr) {
 packet_pool_impl_t::packet_pool_impl_t(rt::rank_state& state, const packet_pool_attr_t& attributes)
     : runtime(state.owner),
       attr(checked(attributes)),
-      // What the packet holds behind its header, in whole lines.
+      // The bytes that the packet holds behind its header, in whole lines.
       stride_(sizeof(rt::packet) + (attr.packet_size + 63) / 64 * 64),
       stock_(std::min(state.attr().packet_return_threshold, attr.npackets)),
       state_(state) {

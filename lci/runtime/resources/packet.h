@@ -30,7 +30,7 @@ namespace rt {
 
 class rank_state;
 
-// What stands before the bytes of a packet. The wire's header is written just before the bytes, so
+// The header before the bytes of a packet. The wire's header is written just before the bytes, so
 // that both leave as one piece.
 class alignas(64) packet {
  public:
@@ -95,7 +95,7 @@ class packet_regions {
 
 }  // namespace rt
 
-// What stands behind a packet_pool_t. The packets lie in one range of addresses, which takes memory
+// The object behind a packet_pool_t. The packets lie in one range of addresses, which takes memory
 // only as they are first used: when no thread has one left. Each thread has a stock of its own
 // (ds::stealing_pool): one with none takes from the others; one with more than
 // the runtime's packet_return_threshold gives those of others back to the threads that used them

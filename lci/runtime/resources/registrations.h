@@ -18,11 +18,11 @@ namespace lci::rt {
 // fly"), which costs system calls, and more where a network adapter is told.
 //
 // Memory that the program has registered is registered already: a buffer inside of it costs a
-// look-up. What is registered on the fly may be kept when its operation is over (attribute
+// look-up. A registration on the fly may be kept when its operation is over (attribute
 // use_reg_cache of the device), for the next one of the same buffer or of a part of it. That is off
-// unless asked for: who frees memory and gets other memory at its address would send from, or
-// receive into, the old one, which the kept registration still holds. Who keeps the memory
-// registers it, or takes care that buffers live as long as their network context.
+// by default: a program that frees memory and gets other memory at its address would send from, or
+// receive into, the old memory, which the kept registration still holds. A program that turns it on
+// keeps its buffers as long as their network context.
 //
 // Thread safety: every member by any thread at any time; they wait for each other, and for the
 // network while it registers.
@@ -48,7 +48,7 @@ class registrations {
     known* found = nullptr;  // for release
   };
 
-  // The network's error if it can't register. What is kept goes first, in case that makes room.
+  // Returns the network's error if it cannot register, also after the kept ones are gone.
   base::StatusOr<use> acquire(void* address, size_t size);
   // Once for each acquire, before the program hears that the operation is over. `keep`: see
   // use_reg_cache.

@@ -7,9 +7,9 @@
 namespace lci::net {
 
 // During its lifetime, find_backend and list_backends return `replacement` instead of the backend
-// with the same id, if none is given. `replacement` outlives this object and every context made from it. Overrides of
-// one backend end in the reverse order of their beginning. Thread safety: no search for a backend
-// runs concurrently with the constructor or the destructor.
+// with the same id, if none is given. `replacement` outlives this object and every context made
+// from it. Overrides of one backend end in the reverse order of their beginning. Thread safety: no
+// search for a backend runs concurrently with the constructor or the destructor.
 class backend_override {
  public:
   explicit backend_override(const backend_entry& replacement)

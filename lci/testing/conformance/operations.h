@@ -12,7 +12,8 @@
 namespace lci::net::conformance {
 
 inline constexpr std::chrono::seconds patience{120};
-// How long a rank polls in vain before its test fails. All that the suite waits for takes milliseconds.
+// How long a rank polls in vain before its test fails. All that the suite waits for takes
+// milliseconds.
 inline constexpr std::chrono::seconds longest_silence{60};
 inline constexpr size_t max_message = 8192;
 

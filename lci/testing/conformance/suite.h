@@ -41,7 +41,8 @@ struct rank_under_test {
   // Waits for all ranks, and polls meanwhile (completions to `use`): another rank may need that to
   // finish.
   void polling_barrier(const std::function<void(const completion&)>& use);
-  // Polls until `done()`. Every completion goes to `use`; a received message is released afterwards.
+  // Polls until `done()`. Every completion goes to `use`; a received message is released
+  // afterwards.
   void poll_until(const std::function<bool()>& done,
                   const std::function<void(const completion&)>& use);
   // Posts until the answer is not a retry, and polls meanwhile (completions to `use`).

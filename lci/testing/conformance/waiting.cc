@@ -224,7 +224,8 @@ TEST_P(Conformance, AnIdleDeviceKeepsItsDescriptorsQuiet) {
   });
 }
 
-// The thread learns it from the time limit of a sleep: a lost process may make no descriptor readable.
+// The thread learns it from the time limit of a sleep: a lost process may make no descriptor
+// readable.
 TEST_P(Conformance, ASleepingThreadLearnsOfALostRank) {
   const int ranks = GetParam().ranks;
   if (!GetParam().processes || ranks < 2)

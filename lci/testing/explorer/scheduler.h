@@ -137,8 +137,8 @@ class scheduler {
   std::string failure_;
   std::vector<thread_record> threads_;  // thread i is at i - 1
   std::array<knowledge, max_threads + 1> known_;
-  // By thread: the clock that process barriers hold for its next light barrier, and its own clock at
-  // its last light barrier.
+  // By thread: the clock that process barriers hold for its next light barrier, and its own clock
+  // at its last light barrier.
   std::array<vector_clock, max_threads + 1> shown_;
   std::array<vector_clock, max_threads + 1> at_light_barrier_;
   std::unordered_map<uintptr_t, granule> plain_;

@@ -1,4 +1,5 @@
-// Jobs for tests: every kind of bootstrap, with ranks that are threads or processes of this machine.
+// Jobs for tests: every kind of bootstrap, with ranks that are threads or processes of this
+// machine.
 #ifndef LCI_TESTING_JOB_TEST_JOB_H_
 #define LCI_TESTING_JOB_TEST_JOB_H_
 

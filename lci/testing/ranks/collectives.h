@@ -60,7 +60,7 @@ class Collectives : public rank_test {
   }
 };
 
-// ---- operations of ranks that meet in memory, be it all of them or those of each host ------------
+// Operations of ranks that meet in memory, all of them or those of each host.
 
 // Some ranks wait inside the call and others do not: the operation is the same. `add` adds items of
 // 64 bits.

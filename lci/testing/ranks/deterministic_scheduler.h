@@ -9,10 +9,10 @@
 
 namespace lci {
 
-// Runs threads one at a time, so that what they do follows from a seed alone. A thread keeps the turn
-// for some steps, which are the posts and polls of the simulated network (fabric::set_step_hook),
-// and then hands it to any of the threads. Some seeds let each rank run far ahead of the others,
-// some hardly at all.
+// Runs threads one at a time, so that what they do follows from a seed alone. A thread keeps the
+// turn for some steps, which are the posts and polls of the simulated network
+// (fabric::set_step_hook), and then hands it to any of the threads. Some seeds let each rank run
+// far ahead of the others, some hardly at all.
 //
 // Threads that wait for something that never happens would take steps for ever: after many more
 // steps than any test needs, the scheduler ends the process.

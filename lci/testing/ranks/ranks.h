@@ -127,8 +127,8 @@ inline rt::checker* checker_of_tests() {
   return &of_process;
 }
 
-// Runs body(runtime) as every rank of a job. The ranks end apart: those of a test that loses one, or
-// in which the ranks disagree.
+// Runs body(runtime) as every rank of a job. The ranks end apart: those of a test that loses one,
+// or in which the ranks disagree.
 inline void run_apart(int ranks, const std::function<void(runtime_t)>& body,
                       const runtime_attr_t& attr = runtime_attr_t(),
                       const global_attr_t& defaults = global_attr_t()) {
@@ -188,8 +188,8 @@ std::string progress_until_throw(runtime_t runtime) {
   return std::string();
 }
 
-// The text of the exception that run() ends with; empty: it throws none. Exceptions of other classes
-// pass.
+// The text of the exception that run() ends with; empty: it throws none. Exceptions of other
+// classes pass.
 template <class Error = std::exception, class Run>
 std::string error_of(const Run& run) {
   try {

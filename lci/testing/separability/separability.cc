@@ -148,8 +148,8 @@ status_t post(const side& from, const side& to, const Op& op) {
   }
 }
 
-// Posts an operation that signals the counter of `from`, calls `meanwhile`, and waits for the end of
-// the operation.
+// Posts an operation that signals the counter of `from`, calls `meanwhile`, and waits for the end
+// of the operation.
 template <class Op, class Meanwhile>
 void complete(const side& from, const side& to, const Op& op, const Meanwhile& meanwhile) {
   const auto counted = [&from] { return counter_get_x(from.counter).runtime(from.runtime)(); };

@@ -1,5 +1,5 @@
-// Separability of devices of the ibv backend, over the simulated libibverbs: the tests cover all but
-// libibverbs itself.
+// Separability of devices of the ibv backend, over the simulated libibverbs: the tests cover all
+// but libibverbs itself.
 #include "lci/testing/backend_override/backend_override.h"
 #include "lci/testing/fake_verbs/fake_backend.h"
 #include "lci/testing/separability/separability.h"

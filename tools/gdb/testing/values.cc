@@ -1,4 +1,4 @@
-// What printers_test.sh looks at in the debugger.
+// The values that printers_test.sh prints in the debugger.
 #include <cstdint>
 
 #include "lci.hpp"
