@@ -21,8 +21,8 @@ UCX_TCP = {"UCX_TLS": "tcp"}
 
 
 # What is compared: messages, with what each library likes best on one machine; messages through the kernel's TCP, over
-# the loopback; or collective operations.
-MESSAGES, TCP, COLLECTIVE = "messages", "tcp", "collectives"
+# the loopback; collective operations; or those of ranks on several hosts.
+MESSAGES, TCP, COLLECTIVE, HOSTS = "messages", "tcp", "collectives", "hosts"
 
 
 class Contestant(NamedTuple):
@@ -109,6 +109,51 @@ def mpi_collective(key, name, launcher, options, crowded, takes):
         return collective_result(point, run_programs([command], TIMEOUT_SECONDS, OPEN_MPI_ENVIRONMENT))
 
     return Contestant(key + "_collective", name, name, (launcher, program), takes, measure, contest=COLLECTIVE)
+
+
+def host_result(programs, point, words, environment=None):
+    """What the command prints that is started on the first of the hosts. There, ranks are bound to no processor: those of
+    several hosts do not know of each other, and would be on the same ones."""
+    command = programs["hosts"].command_on_first(words)
+    return collective_result(point, run_programs([command], TIMEOUT_SECONDS, environment))
+
+
+def unbound_words(point):
+    return collective_words(point)[:-1] + ["none"]
+
+
+def ranks_by_host(programs, point):
+    each = point.ranks // point.hosts
+    return ",".join("%s:%d" % (name, each) for name in programs["hosts"].names)
+
+
+def lci_between_hosts(programs, point, iterations):
+    hosts = programs["hosts"]
+    words = [programs["lcrun"], "--launch-agent", hosts.agent + " %h", "-H", ranks_by_host(programs, point)]
+    words += [programs["lci_perf"]] + unbound_words(point) + ["--iters", str(iterations), "--format", "json"]
+    return host_result(programs, point, words)
+
+
+def mpi_between_hosts(key, name, launcher, options, environment, takes):
+    """options: (hosts, "host:ranks,host:ranks") -> of the launcher."""
+    program = "mpi_collectives_" + key
+
+    def measure(programs, point, _iterations):
+        words = [programs[launcher], "-n", str(point.ranks)]
+        words += options(programs["hosts"], ranks_by_host(programs, point)) + [programs[program]]
+        words += unbound_words(point) + ["--seconds", str(point.seconds)]
+        return host_result(programs, point, words, environment)
+
+    return Contestant(key + "_hosts", name + ", hosts", name, (launcher, program), takes, measure, contest=HOSTS)
+
+
+def open_mpi_hosts(hosts, where):
+    return ["--mca", "plm_rsh_agent", hosts.agent, "--host", where, "--bind-to", "none", "--oversubscribe", "--mca",
+            "mpi_yield_when_idle", "1", "--mca", "btl_tcp_if_include", "eth0", "--mca", "oob_tcp_if_include", "eth0"]
+
+
+def mpich_hosts(hosts, where):
+    return ["-launcher", "ssh", "-launcher-exec", hosts.agent, "-hosts", where, "-bind-to", "none", "-iface", "eth0"]
 
 
 def pair_words(op, point):
@@ -270,6 +315,11 @@ CONTESTANTS = [
                    ["--mca", "mpi_yield_when_idle", "1"], always),
     # A rank of MPICH that waits does not yield: four on two processors take up to 20 ms a call.
     mpi_collective("mpich", "MPICH", "mpirun.mpich", ["-bind-to", "none"], [], a_processor_each),
+    Contestant("lci_hosts", "LCI, hosts", "LCI", ("lcrun", "lci_perf"), always, lci_between_hosts, paced=True,
+               contest=HOSTS),
+    mpi_between_hosts("openmpi", "Open MPI", "mpirun.openmpi", open_mpi_hosts, OPEN_MPI_ENVIRONMENT, always),
+    # Left to itself, UCX takes the hosts for one, as they have one kernel: 11 ms for 8 bytes.
+    mpi_between_hosts("mpich", "MPICH", "mpirun.mpich", mpich_hosts, {"UCX_TLS": "tcp,self"}, a_processor_each),
 ]
 
 
@@ -281,6 +331,8 @@ def reference_for(point, contest=MESSAGES) -> str:
     """The key of the contestant that the others are compared with."""
     if contest == COLLECTIVE:
         return "lci_collective"
+    if contest == HOSTS:
+        return "lci_hosts"
     return "_".join(["lci", "send" if point.test == "bandwidth" else "am"] + [contest] * (contest != MESSAGES))
 
 

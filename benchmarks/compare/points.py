@@ -18,6 +18,7 @@ class Point(NamedTuple):
     seconds: float  # that a program measures for, about
     ranks: int = 2
     overlap: bool = False  # of a collective operation: measured with computation as well
+    hosts: int = 1  # that the ranks of a collective operation are spread over, as many on each
 
     @property
     def is_collective(self):
@@ -44,7 +45,8 @@ class Point(NamedTuple):
     def name(self):
         if self.is_collective:
             what = self.test if self.test == "barrier" else "%s of %s" % (self.test, size_name(self.size))
-            return "%s%s, %d ranks" % ("overlap of " if self.overlap else "", what, self.ranks)
+            where = " on %d hosts" % self.hosts if self.hosts > 1 else ""
+            return "%s%s, %d ranks%s" % ("overlap of " if self.overlap else "", what, self.ranks, where)
         threads = plural(self.threads, "thread")
         return "%s of %s, %s a rank%s" % (self.test, size_name(self.size), threads, self.depth)
 
@@ -124,6 +126,8 @@ RATE_THREADS = [1, 2, 4, 8]
 # Of the calls of collective operations.
 COLLECTIVE_SIZES = [8, 1024, 4096, 16384, 65536, 262144, 1 << 20, 4 << 20]
 COLLECTIVE_RANKS = [2, 4]
+# Of those between hosts.
+HOST_SIZES = [8, 4096, 65536, 1 << 20]
 # Of those that are measured with computation as well. (A call of few bytes takes no longer than reading the clock does.)
 OVERLAP_SIZES = [4096, 65536, 1 << 20]
 # Of a rank that computes, for each operation: without any, nothing but the network itself could make progress.
@@ -143,6 +147,16 @@ def collective_points(ranks, quick=False):
             wanted += [make_collective(test, size, count, quick) for size in sizes]
             sizes = [0] if test == "barrier" else [65536] if quick else OVERLAP_SIZES
             wanted += [make_collective(test, size, count, quick, overlap=True) for size in sizes]
+    return wanted
+
+
+def host_points(ranks, hosts, quick=False):
+    """Those of a comparison of collective operations between hosts."""
+    wanted = []
+    for count in ranks:
+        for test in COLLECTIVES:
+            sizes = [0] if test == "barrier" else [8, 65536] if quick else HOST_SIZES
+            wanted += [make_collective(test, size, count, quick)._replace(hosts=hosts) for size in sizes]
     return wanted
 
 

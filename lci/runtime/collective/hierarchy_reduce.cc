@@ -42,56 +42,7 @@ void combine(plan* p, const std::vector<char*>& operands, reduce_op_t op, size_t
   if (right != target) p->copy(target, right, count * item_size);
 }
 
-// Every rank has the result in `buffer`, which holds its items before. In rounds that double:
-// before round k, each of 2^k ranks that follow each other has their items combined (recursive
-// doubling: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in
-// MPICH", 2005, where ranks beyond a power of two join their neighbor before and hear of the result
-// after). All ranks combine in the same order. `spare` is as large as the buffer.
-void allreduce_by_doubling(plan* p, char* buffer, char* spare, const coll::reduction& what) {
-  constexpr uint32_t last_round = 64;
-  const int n = p->size();
-  const size_t count = what.size / what.item_size;
-  int power = 1;
-  while (2 * power <= n) power *= 2;
-  const int pairs = n - power;  // of ranks 0 and 1, 2 and 3, ...: the odd one takes part
-  const bool is_paired = p->rank() < 2 * pairs;
-  if (is_paired && p->rank() % 2 == 0) {
-    p->send(p->rank() + 1, buffer, what.size, 0);
-    p->then();
-    p->receive(p->rank() + 1, buffer, what.size, last_round);
-    return;
-  }
-  if (is_paired) {
-    p->receive(p->rank() - 1, spare, what.size, 0);
-    p->then();
-    p->reduce(what.op, spare, buffer, buffer, count);
-    p->then();
-  }
-  const int own = is_paired ? p->rank() / 2 : p->rank() - pairs;
-  const auto rank_of = [pairs](int number) {
-    return number < pairs ? 2 * number + 1 : number + pairs;
-  };
-  char* work = buffer;
-  uint32_t round = 1;
-  for (int distance = 1; distance < power; distance *= 2, ++round) {
-    const int other = own ^ distance;
-    p->send(rank_of(other), work, what.size, round);
-    p->receive(rank_of(other), spare, what.size, round);
-    p->then();
-    if (other < own) {
-      p->reduce(what.op, spare, work, work, count);
-    } else {
-      p->reduce(what.op, work, spare, spare, count);
-      std::swap(work, spare);
-    }
-    p->then();
-  }
-  if (work != buffer) p->copy(buffer, work, what.size);
-  p->then();
-  if (is_paired) p->send(p->rank() - 1, buffer, what.size, last_round);
-}
-
-// The same. Each rank combines its part of the items of all, and sends it on to all. `spare` is as
+// As allreduce_by_doubling(). Each rank combines its part of the items of all, and sends it on to all. `spare` is as
 // large as the buffer.
 void allreduce_by_parts(plan* p, char* buffer, char* spare, const coll::reduction& what) {
   coll::block_layout parts;
