@@ -19,6 +19,8 @@ class ContestantsTest(unittest.TestCase):
             "ofi_tcp", "ofi_net", "ucx_tag_tcp", "ucx_am_tcp"])
         self.assertEqual([one.key for one in contestants.CONTESTANTS if one.contest == "collectives"], [
             "lci_collective", "openmpi_collective", "mpich_collective"])
+        self.assertEqual([one.key for one in contestants.CONTESTANTS if one.contest == "hosts"], [
+            "lci_hosts", "openmpi_hosts", "mpich_hosts"])
         self.assertEqual({one.family for one in contestants.CONTESTANTS if one.is_peer},
                          {"Open MPI", "MPICH", "UCX", "libfabric"})
 
@@ -56,6 +58,30 @@ class ContestantsTest(unittest.TestCase):
                              "libfabric": "ofi_bench --op"}
                     self.assertIn(words[one.family], commands_run[-1])
         self.assertEqual(len(commands_run), 10)
+
+    def test_between_hosts_half_of_the_ranks_are_on_each(self):
+        commands_run = []
+
+        def run_programs(commands, _timeout, _environment=None):
+            commands_run.append(" ".join(commands[0]))
+            return '{"latency_us_mean": 1, "messages_per_s": 1}'
+
+        class Hosts:
+            names, agent = ["h1", "h2"], "/a b/agent"
+            command_on_first = staticmethod(lambda words: ["first"] + words)
+
+        point = points.host_points([4], 2)[1]
+        self.assertEqual(point.name, "broadcast of 8 B, 4 ranks on 2 hosts")
+        programs = dict({name: name for one in contestants.CONTESTANTS for name in one.needs}, hosts=Hosts())
+        with mock.patch.object(contestants, "run_programs", run_programs):
+            for key in ("lci_hosts", "openmpi_hosts", "mpich_hosts"):
+                contestants.by_key(key).measure(programs, point, 7)
+        for command, words in zip(commands_run, ("lcrun --launch-agent /a b/agent %h -H h1:2,h2:2 lci_perf",
+                                                 "mpirun.openmpi -n 4 --mca plm_rsh_agent /a b/agent --host h1:2,h2:2",
+                                                 "mpirun.mpich -n 4 -launcher ssh -launcher-exec /a b/agent -hosts h1:2,h2:2")):
+            self.assertTrue(command.startswith("first " + words), command)
+            self.assertIn("--op broadcast --size 8 --bind none", command)
+        self.assertEqual(contestants.reference_for(point, "hosts"), "lci_hosts")
 
     def test_several_threads_need_a_library_that_allows_them(self):
         two = points.make_point("rate", 8, 2)

@@ -53,6 +53,11 @@ class RunTest(unittest.TestCase):
             code = run.main(["--out", self.out, "--most-others", "100"] + given + list(words))
         return code, output.getvalue(), errors.getvalue()
 
+    def test_ranks_between_hosts_are_a_multiple_of_the_hosts(self):
+        with self.assertRaises(SystemExit), contextlib.redirect_stderr(io.StringIO()) as errors:
+            run.parse_arguments(["--between-hosts", "--ranks", "2,3"])
+        self.assertIn("--ranks: with --between-hosts, a multiple of 2", errors.getvalue())
+
     def test_quick_does_without_peers_and_says_so(self):
         code, output, _ = self.main("--quick")
         self.assertEqual(code, 0)

@@ -43,14 +43,14 @@
     "bytes of a put or get of blocks that are worth a rail of their own; at least 1")              \
   X(size_t, coll_copy_area_max_size, size_t{8} << 10,                                              \
     "bytes that a rank offers to a collective operation in shared memory that only copies, up to " \
-    "which they stand in the rank's area as a whole; of more, they go through pipes; at most "     \
-    "32 KiB, equal on all ranks")                                                                  \
-  X(size_t, coll_reduce_area_max_size, size_t{32} << 10,                                           \
-    "as coll_copy_area_max_size, of operations that combine items; at most 32 KiB, equal on all "  \
-    "ranks")                                                                                       \
+    "which they stand in the rank's area as a whole; more bytes go through pipes; 0 to 32 KiB, "   \
+    "equal on all ranks")                                                                          \
+  X(size_t, coll_reduce_area_max_size, size_t{4} << 10,                                            \
+    "as coll_copy_area_max_size, of operations that combine items; where there are no pipes, "     \
+    "32 KiB stand in the area; 0 to 32 KiB, equal on all ranks")                                   \
   X(size_t, coll_parts_min_size, size_t{2} << 10,                                                  \
-    "bytes of an allreduce in shared memory from which on each rank combines a part of the items " \
-    "and copies the results of the others, instead of combining all; equal on all ranks")          \
+    "bytes of an allreduce in the areas from which on each rank combines a part of the items and " \
+    "copies the results of the others, instead of combining all; equal on all ranks")              \
   X(size_t, coll_pipe_max_size, size_t{1} << 30,                                                   \
     "bytes that a rank offers to a collective operation in shared memory, up to which they go "    \
     "through pipes: one rank copies them in while the others copy them out; of more, or with 0, "  \

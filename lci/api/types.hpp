@@ -269,8 +269,8 @@ enum class reduce_scatter_algorithm_t {
 };
 /// The algorithms of an allreduce.
 enum class allreduce_algorithm_t {
-  none,    ///< The library chooses: ring for 256 KiB and more on more than two ranks, else recursive
-           ///< doubling.
+  none,  ///< The library chooses: ring for 256 KiB and more on more than two ranks, else recursive
+         ///< doubling.
   direct,  ///< Each rank sends its items to every rank.
   tree,    ///< A binomial tree to rank 0 and back.
   ring     ///< From rank to rank in pieces, and around again; see `ring_nsteps`.

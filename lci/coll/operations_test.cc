@@ -39,7 +39,7 @@ std::vector<affine> combined(int ranks, size_t count, int round) {
 
 // Items: in the line, at its end, in the area with and without parts, at its end, and in pipes or in
 // memory: of one piece, and of more than a pipe has room for.
-const size_t counts[] = {1, 5, 12, 13, 200, 700, 1024, 1025, 4096, 4097, 5000, 40000};
+const size_t counts[] = {1, 5, 12, 13, 200, 400, 700, 1024, 1025, 4096, 4097, 5000, 40000};
 constexpr int rounds = 2;
 
 // Ranks, and the sizes at which their data change their way.

@@ -108,6 +108,18 @@ TEST(Start, NamesWhatTheRanksDisagreeAbout) {
       "1");
 }
 
+TEST(Start, AnAreaHoldsNoMoreThanItsBytes) {
+  expect_all(start_with([](runtime_attr_t* attr, global_attr_t*) {
+               attr->coll_copy_area_max_size = 32769;
+             }),
+             "attribute coll_copy_area_max_size is 32769, not 0 to 32768");
+  expect_all(
+      start_with(
+          [](runtime_attr_t* attr, global_attr_t*) { attr->coll_reduce_area_max_size = 4097; }),
+      "coll_reduce_area_max_size (LCI_ATTR_COLL_REDUCE_AREA_MAX_SIZE) is 4096 on ranks 0, 2, "
+      "4097 on rank 1");
+}
+
 TEST(Start, WhatOneRankCannotDoAllLearn) {
   expect_all(start_with([](runtime_attr_t*, global_attr_t* all) {
                all->backend = static_cast<attr_backend_t>(77);

@@ -44,6 +44,13 @@ base::Status check(const runtime_attr_t& attr) {
     return base::InvalidArgumentError(base::StrCat("attribute ", each.name, " is ", each.value,
                                                    ", not ", each.least, " to ", each.most));
   }
+  for (const auto& [name, value] :
+       {std::pair{"coll_copy_area_max_size", attr.coll_copy_area_max_size},
+        std::pair{"coll_reduce_area_max_size", attr.coll_reduce_area_max_size}}) {
+    if (value <= coll::arena::area_bytes) continue;
+    return base::InvalidArgumentError(
+        base::StrCat("attribute ", name, " is ", value, ", not 0 to ", coll::arena::area_bytes));
+  }
   return base::OkStatus();
 }
 

@@ -34,8 +34,11 @@ coll::arena::reader reader_of(net::context& network, const std::vector<int>& ran
 
 // `is_in_order`: all ranks make the operations of the memory in the same order, as pipes need it.
 coll::crossovers crossovers_of(const runtime_attr_t& attr, bool is_in_order) {
-  return {attr.coll_copy_area_max_size, attr.coll_reduce_area_max_size, attr.coll_parts_min_size,
-          is_in_order ? attr.coll_pipe_max_size : 0};
+  const size_t in_pipe = is_in_order ? attr.coll_pipe_max_size : 0;
+  // Without pipes, the other ranks would have to read the memory of this one.
+  const size_t combined_in_area =
+      in_pipe > 0 ? attr.coll_reduce_area_max_size : coll::arena::area_bytes;
+  return {attr.coll_copy_area_max_size, combined_in_area, attr.coll_parts_min_size, in_pipe};
 }
 
 }  // namespace

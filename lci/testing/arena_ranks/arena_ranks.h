@@ -46,7 +46,7 @@ class test_rank {
 enum class reading { possible, impossible };
 
 // Those of a runtime's default attributes, and the same without pipes.
-constexpr crossovers default_sizes = {8 << 10, 32 << 10, 2 << 10, size_t{1} << 30};
+constexpr crossovers default_sizes = {8 << 10, 4 << 10, 2 << 10, size_t{1} << 30};
 constexpr crossovers sizes_without_pipes = {8 << 10, 32 << 10, 2 << 10, 0};
 
 // Calls body(rank) as each of `size` ranks, and returns when all have returned.
