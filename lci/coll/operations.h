@@ -112,10 +112,7 @@ class allreduce final : public piped_operation {
 class reduce_scatterv final : public operation {
  public:
   reduce_scatterv(const ticket& own, const reduction& what, size_t begin, size_t total)
-      : operation(own, own.where->sizes().combined_in_area),
-        what_(what),
-        begin_(begin),
-        total_(total) {}
+      : operation(own, arena::area_bytes), what_(what), begin_(begin), total_(total) {}
 
  private:
   bool step() override;

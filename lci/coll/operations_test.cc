@@ -50,7 +50,8 @@ class Operations : public testing::TestWithParam<std::tuple<int, crossovers>> {
     run_ranks(ranks, body, reading::possible, sizes);
   }
 };
-// Besides the defaults, and those without pipes: no areas, whole areas without parts, and parts of all sizes.
+// Besides the defaults, and those without pipes: no areas; whole areas without parts; parts of all
+// sizes.
 INSTANTIATE_TEST_SUITE_P(Ranks, Operations,
                          testing::Combine(testing::Values(1, 2, 3, 4, 7),
                                           testing::Values(default_sizes, sizes_without_pipes,

@@ -17,7 +17,7 @@ enum class scan_kind { inclusive, exclusive };
 class scan final : public operation {
  public:
   scan(const ticket& own, const reduction& what, scan_kind kind)
-      : operation(own, own.where->sizes().combined_in_area), what_(what), kind_(kind) {}
+      : operation(own, arena::area_bytes), what_(what), kind_(kind) {}
 
  private:
   bool step() override;

@@ -14,7 +14,8 @@ namespace {
 // this many bytes of all, on each of them.
 constexpr size_t most_gathered = size_t{8} << 10;
 
-// Operations that combine in the area and give the result on by a broadcast need it to fit for both.
+// Operations that combine in the area and give the result on by a broadcast need it to fit for
+// both.
 size_t most_in_areas(const collective_call& call) {
   return std::min(call.sizes().combined_in_area, call.sizes().copied_in_area);
 }
