@@ -101,6 +101,7 @@ set(LCI_SOURCES
   lci/runtime/check/checker.cc
   lci/runtime/check/dropped_retries.cc
   lci/runtime/check/posted_operation.cc
+  lci/runtime/collective/allreduce.cc
   lci/runtime/collective/barrier_broadcast.cc
   lci/runtime/collective/blocks.cc
   lci/runtime/collective/call.cc

@@ -95,6 +95,32 @@ TEST_P(Collectives, Allreduce) {
   });
 }
 
+// Fewer items than ranks, or not many more, in an allreduce that is divided among the ranks.
+TEST_P(Collectives, AllreduceOfLargeItems) {
+  run([](runtime_t runtime, const auto& call) {
+    constexpr size_t item = size_t{600} << 10;
+    constexpr size_t words = item / sizeof(uint64_t);
+    const reduce_op_t add_items = [](const void* left, const void* right, void* dst, size_t count) {
+      for (size_t i = 0; i < count * words; ++i) {
+        static_cast<uint64_t*>(dst)[i] =
+            static_cast<const uint64_t*>(left)[i] + static_cast<const uint64_t*>(right)[i];
+      }
+    };
+    const auto n = static_cast<uint64_t>(size_of(runtime));
+    for (const size_t count : {size_t{1}, size_t{5}}) {
+      if (count * item > greatest_size()) continue;
+      std::vector<uint64_t> mine(count * words);
+      for (size_t i = 0; i < mine.size(); ++i)
+        mine[i] = i + static_cast<uint64_t>(rank_of(runtime));
+      std::vector<uint64_t> out(mine.size());
+      call(allreduce_x(mine.data(), out.data(), count, item, add_items));
+      for (size_t i = 0; i < out.size(); ++i) {
+        ASSERT_EQ(out[i], n * i + n * (n - 1) / 2) << "word " << i << " of " << count << " items";
+      }
+    }
+  });
+}
+
 TEST_P(Collectives, ReduceScatter) {
   run([](runtime_t runtime, const auto& call) {
     const int n = size_of(runtime);

@@ -65,12 +65,16 @@ void allgatherv_by_ring(plan* p, const void* sendbuf, char* out, const coll::blo
 // for each of the others. In round 0.
 void reduce_directly(plan* p, const coll::reduction& asked, const coll::block_layout& shares,
                      char* room);
-// Every rank has the result in `buffer`, which holds its items before. In rounds that double:
-// before round k, each of 2^k ranks that follow each other has their items combined (recursive
-// doubling: Thakur, Rabenseifner and Gropp, "Optimization of collective communication operations in
-// MPICH", 2005, where ranks beyond a power of two join their neighbor before and hear of the result
-// after). All ranks combine in the same order. `spare` is as large as the buffer.
-void allreduce_by_doubling(plan* p, char* buffer, char* spare, const coll::reduction& what);
+// Every rank has the result in `buffer`, which holds its items before. All ranks combine in the
+// order of ranks. A small buffer goes in rounds that double: before round k, each of 2^k ranks that
+// follow each other has their items combined (recursive doubling: Thakur, Rabenseifner and Gropp,
+// "Optimization of collective communication operations in MPICH", 2005, where ranks beyond a power
+// of two join their neighbor before and hear of the result after). Of a large buffer, each rank
+// combines its part of the items of all ranks, and sends the result to all: it then sends and
+// receives less than twice the bytes of the buffer. `spare` has the bytes of spare_of_allreduce().
+void allreduce_by_messages(plan* p, char* buffer, char* spare, const coll::reduction& what);
+// Throws std::invalid_argument if there is no address space for so many bytes.
+size_t spare_of_allreduce(const coll::reduction& what, int ranks);
 // In rounds that double (Hillis and Steele, "Data parallel algorithms", 1986). `room`: 3 times the
 // bytes. what.recvbuf of rank 0 keeps its bytes if the scan is exclusive.
 void scan_by_doubling(plan* p, const coll::reduction& what, coll::scan_kind kind, char* room);

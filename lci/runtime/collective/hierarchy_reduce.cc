@@ -24,10 +24,6 @@ size_t most_in_areas(const collective_call& call) {
 // under way at a time, and the ranks of a later host would wait for their leader in each.
 constexpr size_t least_scanned = size_t{32} << 10;
 
-// From so many bytes on, the leaders of more than two hosts divide the result of an allreduce among
-// each other: each then sends and combines fewer bytes, in more messages.
-constexpr size_t least_divided = size_t{32} << 10;
-
 // From so many bytes on, coll_host_leaders ranks of a host are leaders.
 constexpr size_t least_for_leaders = size_t{64} << 10;
 
@@ -41,21 +37,6 @@ void combine(plan* p, const std::vector<char*>& operands, reduce_op_t op, size_t
     p->then();
   }
   if (right != target) p->copy(target, right, count * item_size);
-}
-
-// As allreduce_by_doubling(). Each rank combines its part of the items of all, and sends it on to all. `spare` is as
-// large as the buffer.
-void allreduce_by_parts(plan* p, char* buffer, char* spare, const coll::reduction& what) {
-  coll::block_layout parts;
-  for (int r = 0; r < p->size(); ++r) {
-    const piece each = piece_of(what.size / what.item_size, what.item_size, p->size(), r);
-    parts.blocks.push_back({each.begin, each.bytes()});
-  }
-  const coll::block_layout::block own = parts.of(p->rank());
-  char* const result = buffer + own.offset;
-  reduce_directly(p, {buffer, result, own.size, what.item_size, what.op}, parts, spare);
-  p->then();
-  allgatherv_by_ring(p, result, buffer, parts, 0);
 }
 
 // Every rank gets the items of all ranks, and combines them in their order.
@@ -111,19 +92,15 @@ bool allreduce_by_leaders(collective_call* call, const coll::reduction& what,
   }
   if (!leads) leaders = host_plan::first_or_root(hosts);
   const coll::block_layout::block own = parts.of(index);
-  host_plan p(call, hosts, 2, own.size, leaders);
+  const coll::reduction part{nullptr, nullptr, own.size, what.item_size, what.op};
+  host_plan p(call, hosts, 2, leads ? spare_of_allreduce(part, hosts.hosts()) : 0, leaders);
   p.steps.meet<coll::reduce_scatterv>(
       host_plan::up,
       coll::reduction{what.sendbuf, out + own.offset, own.size, what.item_size, what.op},
       own.offset, what.size);
   if (leads) {
     p.among_leaders([&](plan* others) {
-      const coll::reduction part{nullptr, nullptr, own.size, what.item_size, what.op};
-      if (others->size() > 2) {
-        allreduce_by_parts(others, out + own.offset, p.steps.room(), part);
-      } else {
-        allreduce_by_doubling(others, out + own.offset, p.steps.room(), part);
-      }
+      allreduce_by_messages(others, out + own.offset, p.steps.room(), part);
     });
   }
   p.steps.then();
@@ -179,13 +156,12 @@ bool allreduce_by_hosts(collective_call* call, const coll::reduction& what) {
     return allreduce_by_leaders(call, what, *hosts, count);
   }
   const bool leads = hosts->index() == 0;
-  host_plan p(call, *hosts, 2, leads ? what.size : 0, host_plan::first_or_root(*hosts));
+  host_plan p(call, *hosts, 2, leads ? spare_of_allreduce(what, hosts->hosts()) : 0,
+              host_plan::first_or_root(*hosts));
   p.steps.meet<coll::reduce>(host_plan::up, what, p.leader_index());
   if (leads) {
     p.among_leaders([&](plan* leaders) {
-      const bool divided = leaders->size() > 2 && what.size >= least_divided;
-      (divided ? allreduce_by_parts : allreduce_by_doubling)(
-          leaders, static_cast<char*>(what.recvbuf), p.steps.room(), what);
+      allreduce_by_messages(leaders, static_cast<char*>(what.recvbuf), p.steps.room(), what);
     });
   }
   p.steps.then();

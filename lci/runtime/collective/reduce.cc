@@ -154,50 +154,6 @@ coll::reduction reduction_of(const Op& op, size_t bytes) {
 
 }  // namespace
 
-void allreduce_by_doubling(plan* p, char* buffer, char* spare, const coll::reduction& what) {
-  constexpr uint32_t last_round = 64;
-  const int n = p->size();
-  const size_t count = what.size / what.item_size;
-  int power = 1;
-  while (2 * power <= n) power *= 2;
-  const int pairs = n - power;  // of ranks 0 and 1, 2 and 3, ...: the odd one takes part
-  const bool is_paired = p->rank() < 2 * pairs;
-  if (is_paired && p->rank() % 2 == 0) {
-    p->send(p->rank() + 1, buffer, what.size, 0);
-    p->then();
-    p->receive(p->rank() + 1, buffer, what.size, last_round);
-    return;
-  }
-  if (is_paired) {
-    p->receive(p->rank() - 1, spare, what.size, 0);
-    p->then();
-    p->reduce(what.op, spare, buffer, buffer, count);
-    p->then();
-  }
-  const int own = is_paired ? p->rank() / 2 : p->rank() - pairs;
-  const auto rank_of = [pairs](int number) {
-    return number < pairs ? 2 * number + 1 : number + pairs;
-  };
-  char* work = buffer;
-  uint32_t round = 1;
-  for (int distance = 1; distance < power; distance *= 2, ++round) {
-    const int other = own ^ distance;
-    p->send(rank_of(other), work, what.size, round);
-    p->receive(rank_of(other), spare, what.size, round);
-    p->then();
-    if (other < own) {
-      p->reduce(what.op, spare, work, work, count);
-    } else {
-      p->reduce(what.op, work, spare, spare, count);
-      std::swap(work, spare);
-    }
-    p->then();
-  }
-  if (work != buffer) p->copy(buffer, work, what.size);
-  p->then();
-  if (is_paired) p->send(p->rank() - 1, buffer, what.size, last_round);
-}
-
 void reduce_directly(plan* p, const coll::reduction& asked, const coll::block_layout& shares,
                      char* room) {
   const char* const sendbuf = static_cast<const char*>(asked.sendbuf);
@@ -302,13 +258,14 @@ void allreduce_x::operator()() const {
   if (algorithm == allreduce_algorithm_t::none && bytes >= rt::ring_threshold && n > 2) {
     algorithm = allreduce_algorithm_t::ring;
   }
-  const size_t room = algorithm == allreduce_algorithm_t::direct
-                          ? rt::bytes_of(n - 1, bytes, "allreduce")
-                      : algorithm == allreduce_algorithm_t::tree ? 2 * bytes
-                                                                 : bytes;
-  rt::plan p(call, room);
   const rt::items what{get_count(), get_item_size(), get_op()};
   const coll::reduction asked = rt::reduction_of(*this, bytes);
+  const size_t room =
+      algorithm == allreduce_algorithm_t::direct ? rt::bytes_of(n - 1, bytes, "allreduce")
+      : algorithm == allreduce_algorithm_t::tree ? 2 * bytes
+      : algorithm == allreduce_algorithm_t::ring ? bytes
+                                                 : rt::spare_of_allreduce(asked, call.size());
+  rt::plan p(call, room);
   if (bytes == 0) {
     // Nothing to combine.
   } else if (algorithm == allreduce_algorithm_t::direct) {
@@ -322,7 +279,7 @@ void allreduce_x::operator()() const {
   } else {
     if (asked.recvbuf != asked.sendbuf) p.copy(asked.recvbuf, asked.sendbuf, bytes);
     p.then();
-    rt::allreduce_by_doubling(&p, static_cast<char*>(asked.recvbuf), p.room(), asked);
+    rt::allreduce_by_messages(&p, static_cast<char*>(asked.recvbuf), p.room(), asked);
   }
   p.run();
 }
