@@ -65,9 +65,9 @@ figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_
 // Collective, on the global runtime; rank 0 gets the figures of each size as soon as it is
 // measured.
 using report = std::function<void(const figures&)>;
-void measure_messages(const options& chosen, const standing* bound, const report& tell);
-void measure_collectives(const options& chosen, const standing* bound, const report& tell);
-void measure_connections(const options& chosen, const standing* bound, const report& tell);
+void measure_messages(const options& chosen, const standing* bound, const report& output);
+void measure_collectives(const options& chosen, const standing* bound, const report& output);
+void measure_connections(const options& chosen, const standing* bound, const report& output);
 
 }  // namespace perf
 

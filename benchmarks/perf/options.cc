@@ -253,12 +253,12 @@ void check_collective(const options& chosen) {
   }
 }
 
-completion_kind completion_for(operation op, const std::optional<completion_kind>& given) {
+completion_kind completion_for(operation op, const std::optional<completion_kind>& requested) {
   const bool is_plan = op == operation::plan;
-  if (!given) return is_plan ? completion_kind::signal : completion_kind::queue;
-  if (is_plan == (*given == completion_kind::signal)) return *given;
+  if (!requested) return is_plan ? completion_kind::signal : completion_kind::queue;
+  if (is_plan == (*requested == completion_kind::signal)) return *requested;
   throw usage_error(
-      absl::StrCat("--completion ", name_of(*given),
+      absl::StrCat("--completion ", name_of(*requested),
                    is_plan ? ": --op plan reports by signals" : ": is for --op plan"));
 }
 

@@ -42,11 +42,11 @@ decomposition divide(const options& chosen, const transport& network) {
 
 // The largest difference to the solution of a run without other ranks.
 double compare_with_sequential(const options& chosen, const decomposition& part,
-                               const problem& given, const solver& solved) {
+                               const problem& input, const solver& solved) {
   local_transport alone;
   work_clock clock;
   const decomposition whole(chosen.grid, {1, 1}, 0, 1);
-  solver sequential(whole, given, planning::estimate, alone, clock);
+  solver sequential(whole, input, planning::estimate, alone, clock);
   sequential.run(chosen.iterations);
   double largest = 0;
   for (int l = part.z().begin; l < part.z().end; ++l) {
@@ -64,9 +64,9 @@ double compare_with_sequential(const options& chosen, const decomposition& part,
 
 result measure(const options& chosen, transport& network) {
   const decomposition part = divide(chosen, network);
-  const problem given(chosen.grid, chosen.contrast);
+  const problem input(chosen.grid, chosen.contrast);
   work_clock clock;
-  solver solved(part, given, chosen.plan, network, clock);
+  solver solved(part, input, chosen.plan, network, clock);
   const int first = std::min(most_first_iterations, chosen.iterations - 1);
   if (first > 0) solved.run(first);
   const int counted = chosen.iterations - first;
@@ -84,7 +84,7 @@ result measure(const options& chosen, transport& network) {
   found.rest = network.maximum(solved.rest());
   found.error = network.maximum(solved.error());
   if (chosen.check) {
-    found.difference = network.maximum(compare_with_sequential(chosen, part, given, solved));
+    found.difference = network.maximum(compare_with_sequential(chosen, part, input, solved));
   }
   network.barrier();
   return found;

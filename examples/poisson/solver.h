@@ -46,7 +46,7 @@ namespace poisson {
 class solver {
  public:
   // Collective. All of them outlive it. u is 0.
-  solver(const decomposition& part, const problem& given, planning how, transport& network,
+  solver(const decomposition& part, const problem& input, planning how, transport& network,
          work_clock& clock);
 
   // Collective; begins with a barrier.
@@ -113,7 +113,7 @@ class solver {
   complex* y_plane(int plane) { return y_modes_ + static_cast<size_t>(plane) * shape_.y_plane(); }
 
   const decomposition part_;
-  const problem& given_;
+  const problem& problem_;
   transport& network_;
   work_clock& clock_;
   const shapes shape_;

@@ -25,7 +25,7 @@ base::Status agree(boot::bootstrap& boot, std::string_view name, const base::Sta
 // result: after a success, every rank has accepted the values of all ranks.
 base::Status exchange_and_accept(
     boot::bootstrap& boot, std::string_view name, const base::StatusOr<std::string>& local,
-    const std::function<base::Status(int rank, const std::string& told)>& accept);
+    const std::function<base::Status(int rank, const std::string& value)>& accept);
 
 // As agree(), for ranks that need each other to make progress until all have agreed: `meanwhile` is
 // called again and again, and may still find an error. Uses bootstrap::get alone. A thread for it

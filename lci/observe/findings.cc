@@ -265,12 +265,12 @@ class analysis {
         if (each.outgoing) add_edge(rank.rank, each.peer);
         const rank_report* peer = find(job_, each.peer);
         // The receiver's side says more.
-        const bool told =
+        const bool is_announced =
             peer != nullptr &&
             std::any_of(peer->messages.begin(), peer->messages.end(), [&](const message& m) {
               return m.what == kind::announced && m.peer == rank.rank;
             });
-        if (told || !each.outgoing) continue;
+        if (is_announced || !each.outgoing) continue;
         add(StrCat("rank ", rank.rank, " has announced a message of ", bytes(each.size),
                    " with tag ", each.tag, " to rank ", each.peer, ", which has not taken it",
                    state_of(each.peer)));

@@ -102,19 +102,19 @@ class thread_observer final : public observer {
     if (::sigaction(SIGUSR1, nullptr, &now) != 0) return;
     if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
     wake_of_handler.store(wake_);
-    struct sigaction ours = {};
-    ours.sa_handler = on_signal;
-    ours.sa_flags = SA_RESTART;
-    sigemptyset(&ours.sa_mask);
-    handles_signal_ = ::sigaction(SIGUSR1, &ours, nullptr) == 0;
+    struct sigaction action = {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    handles_signal_ = ::sigaction(SIGUSR1, &action, nullptr) == 0;
   }
 
   void leave_signal() {
     if (!handles_signal_) return;
     struct sigaction now = {};
-    const bool is_ours = ::sigaction(SIGUSR1, nullptr, &now) == 0 &&
-                         (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_signal;
-    if (is_ours) ::signal(SIGUSR1, SIG_DFL);
+    const bool is_installed = ::sigaction(SIGUSR1, nullptr, &now) == 0 &&
+                              (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_signal;
+    if (is_installed) ::signal(SIGUSR1, SIG_DFL);
     wake_of_handler.store(-1);
   }
 

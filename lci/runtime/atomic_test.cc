@@ -275,9 +275,9 @@ TEST_P(Atomic, CompletionObjectsOfBothSidesAreSignaled) {
                        .tag(tag)
                        .runtime(self.runtime)));
       EXPECT_TRUE(status.is_done());
-      const status_t told = self.pop();
-      EXPECT_EQ(told.rank, self.from);
-      EXPECT_EQ(told.tag, tag);
+      const status_t status = self.pop();
+      EXPECT_EQ(status.rank, self.from);
+      EXPECT_EQ(status.tag, tag);
       EXPECT_EQ(load<uint64_t>(words.own(), 0), tag == 3 ? 1u : 2u);
       self.meet();
     }

@@ -43,16 +43,16 @@ TEST(FirstVictimTest, ARankIsToldTheFirstVictimBeforeTheOneThatItHasNoticed) {
     boot.report_lost(2);
     net::sim::fabric& fabric = *net::sim::fabric_of(*impl->default_net_context()->net);
     fabric.lose(1);
-    std::vector<int> told;
+    std::vector<int> failures;
     const auto poll = [&] {
       try {
         progress_x().runtime(runtime)();
       } catch (const peer_failure_error& error) {
-        told.push_back(error.failed_rank());
+        failures.push_back(error.failed_rank());
       }
     };
-    while (told.empty()) poll();
-    EXPECT_EQ(told, std::vector<int>{2});
+    while (failures.empty()) poll();
+    EXPECT_EQ(failures, std::vector<int>{2});
     EXPECT_EQ(impl->first_failed(), 2);
     EXPECT_TRUE(impl->has_failed(1) && impl->has_failed(2));
     try {
@@ -60,14 +60,14 @@ TEST(FirstVictimTest, ARankIsToldTheFirstVictimBeforeTheOneThatItHasNoticed) {
       ADD_FAILURE() << "a barrier without two of its ranks";
     } catch (const peer_failure_error& error) {
       // That of rank 1 comes out of the progress of the barrier, or later.
-      told.push_back(error.failed_rank());
+      failures.push_back(error.failed_rank());
     }
-    while (told.back() != 1) poll();
+    while (failures.back() != 1) poll();
     // What the device notices of rank 2 is nothing new.
-    const size_t times_told = told.size();
+    const size_t failure_count = failures.size();
     fabric.lose(2);
     for (int i = 0; i < 20000; ++i) poll();
-    EXPECT_EQ(told.size(), times_told);
+    EXPECT_EQ(failures.size(), failure_count);
     is_over = true;
   });
 }

@@ -433,7 +433,7 @@ TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
     for (std::thread& worker : workers) worker.join();
     // Other ranks may still need us.
     std::atomic<bool> met{false};
-    std::thread meeting([&] {
+    std::thread meeting_thread([&] {
       self.meet();
       met = true;
     });
@@ -441,7 +441,7 @@ TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
       for (device_t device : devices) progress_x().device(device)();
       std::this_thread::yield();
     }
-    meeting.join();
+    meeting_thread.join();
     for (device_t device : devices) {
       wait_drained_x().device(device)();
       free_device_x{&device}();

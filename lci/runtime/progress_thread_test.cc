@@ -113,9 +113,9 @@ TEST_P(ProgressThread, IsWokenForWhatABurstLeavesBehind) {
 TEST_P(ProgressThread, ThatHasNothingToDoSleeps) {
   run_ranks([](rank_under_test& self) {
     constexpr uint64_t enough = 10;
-    const bool is_told = GetParam().backend == attr_backend_t::ofi;
-    const auto slept = [is_told](const rt::progress_thread::counts& of) {
-      return is_told ? of.long_sleeps : of.sleeps;
+    const bool is_notified = GetParam().backend == attr_backend_t::ofi;
+    const auto slept = [is_notified](const rt::progress_thread::counts& of) {
+      return is_notified ? of.long_sleeps : of.sleeps;
     };
     const auto deadline = std::chrono::steady_clock::now() + patience;
     // Something may still come at first.

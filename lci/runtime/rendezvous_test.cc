@@ -245,14 +245,14 @@ TEST(Rendezvous, MoreThanTicketsWaitInTheBacklog) {
 TEST(Rendezvous, MoreThanTheReceiversTickets) {
   run(3, [](rank_under_test& self) {
     constexpr int count = 30;
-    comp_t over = alloc_counter_x().runtime(self.runtime)();
+    comp_t finished = alloc_counter_x().runtime(self.runtime)();
     std::vector<std::vector<unsigned char>> rooms(2 * count,
                                                   std::vector<unsigned char>(large_size()));
     if (self.rank == 0) {
       conversations_of(self.runtime).set_limit(1);
       for (size_t i = 0; i < rooms.size(); ++i) {
         EXPECT_TRUE(
-            post_recv_x(static_cast<int>(i % 2) + 1, rooms[i].data(), large_size(), i / 2, over)
+            post_recv_x(static_cast<int>(i % 2) + 1, rooms[i].data(), large_size(), i / 2, finished)
                 .runtime(self.runtime)()
                 .is_posted());
       }
@@ -262,17 +262,17 @@ TEST(Rendezvous, MoreThanTheReceiversTickets) {
     for (size_t i = 0; i < count && self.rank != 0; ++i) {
       bytes.push_back(make_message(self.rank, i, large_size()));
       EXPECT_TRUE(
-          accepted(post_send_x(0, bytes[i].data(), large_size(), i, over).runtime(self.runtime))
+          accepted(post_send_x(0, bytes[i].data(), large_size(), i, finished).runtime(self.runtime))
               .is_posted());
     }
-    while (counter_get_x(over).runtime(self.runtime)() < (self.rank == 0 ? 2 * count : count)) {
+    while (counter_get_x(finished).runtime(self.runtime)() < (self.rank == 0 ? 2 * count : count)) {
       progress_x().runtime(self.runtime)();
     }
     for (size_t i = 0; i < rooms.size() && self.rank == 0; ++i) {
       EXPECT_EQ(rooms[i], make_message(static_cast<int>(i % 2) + 1, i / 2, large_size()));
     }
     self.meet();
-    free_comp_x{&over}.runtime(self.runtime)();
+    free_comp_x{&finished}.runtime(self.runtime)();
   });
 }
 
@@ -280,7 +280,7 @@ TEST(Rendezvous, MoreThanTheReceiversTickets) {
 TEST(Rendezvous, WhatWaitsForATicketEndsWithItsPeer) {
   if (simulated()) GTEST_SKIP() << "ends the ranks one by one";
   run_ranks(2, [](std::unique_ptr<boot::bootstrap> boot) {
-    boot::bootstrap* const meeting = boot.get();
+    boot::bootstrap* const bootstrap = boot.get();
     const auto made =
         std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), global_attr_t());
     const runtime_t runtime = made.get();
@@ -308,7 +308,7 @@ TEST(Rendezvous, WhatWaitsForATicketEndsWithItsPeer) {
       EXPECT_TRUE(conversations_of(runtime).idle());
       free_comp_x{&queue}.runtime(runtime)();
     }
-    EXPECT_TRUE(meeting->barrier("end", patience).ok());
+    EXPECT_TRUE(bootstrap->barrier("end", patience).ok());
   });
 }
 

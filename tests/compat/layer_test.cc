@@ -218,10 +218,10 @@ void test_put_signal_mode() {
   int seen = 0;
   const auto take = [&] {
     lci::progress_x().device(device)();
-    const lci::status_t told = lci::cq_pop(cq);
-    if (!told.is_done()) return;
-    EXPECT_EQ(told.get_rank(), compat::previous_rank());
-    EXPECT(compat::are_bytes_of(told.get_rank(), slots.data() + kSlot * told.get_tag(), kSlot));
+    const lci::status_t status = lci::cq_pop(cq);
+    if (!status.is_done()) return;
+    EXPECT_EQ(status.get_rank(), compat::previous_rank());
+    EXPECT(compat::are_bytes_of(status.get_rank(), slots.data() + kSlot * status.get_tag(), kSlot));
     ++seen;
   };
   for (int i = 0; i < kMessages; ++i) {

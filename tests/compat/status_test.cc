@@ -158,9 +158,9 @@ void test_put_and_get(side_t& side, size_t size) {
                side.cq, {side.to, out.data(), size, kTag, &side.context});
   // The target learns who and the tag, and nothing else.
   for (int i = 0; i < kTimes; ++i) {
-    const lci::status_t told = compat::pop(side.remote_cq);
-    EXPECT(told.error.errorcode == lci::errorcode_t::done);
-    expect(told, {side.from, nullptr, 0, kTag, nullptr});
+    const lci::status_t status = compat::pop(side.remote_cq);
+    EXPECT(status.error.errorcode == lci::errorcode_t::done);
+    expect(status, {side.from, nullptr, 0, kTag, nullptr});
     EXPECT(compat::are_bytes_of(side.from, room.data(), size));
   }
   lci::barrier();

@@ -42,7 +42,7 @@ base::Status job_bootstrap::listen(const std::string& bind) {
   auto server = boot::tcp_server::listen(serve);
   if (!server.ok()) {
     return base::Status(server.status().code(),
-                        base::StrCat("can't serve the rendezvous: ", server.status().ToString()));
+                        base::StrCat("can't serve the bootstrap: ", server.status().ToString()));
   }
   server_ = *std::move(server);
   server_watched_ = loop_->watch(server_->poll_fd(), POLLIN, [this] { look(); });

@@ -179,12 +179,12 @@ TEST(Messages, PutsThatNotifyAreFoundWithoutTheirSize) {
   put.form = wire_form::put_end;
   put.size = 100000;
   put.detail = 7;
-  event told = message(event_kind::notification, 0, 20, 0, 0);
-  told.form = wire_form::put_end;
-  told.size = 0;
-  told.detail = 7;
+  event notification = message(event_kind::notification, 0, 20, 0, 0);
+  notification.form = wire_form::put_end;
+  notification.size = 0;
+  notification.detail = 7;
   all[0].threads[0].events = {put};
-  all[1].threads[0].events = {told};
+  all[1].threads[0].events = {notification};
   EXPECT_EQ(match(all).arrows.size(), 1u);
   // They are counted apart from messages.
   send(&all[0], 1, 5, 0, 9);

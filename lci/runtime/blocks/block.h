@@ -50,7 +50,7 @@ class block_operation {
   };
   void find_rails(const char* call, const block_options_t& options);
   void find_place(const char* call, const block_t& local, const block_t& remote, int rail);
-  void find_comp(const char* call, const rsignal_t& of_block, comp_t given);
+  void find_comp(const char* call, const rsignal_t& of_block, comp_t local_comp);
   void choose_stripes(const char* call, const block_options_t& options);
 
   runtime_impl_t* runtime_;

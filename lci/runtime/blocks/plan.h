@@ -51,10 +51,10 @@ class plan_impl_t : public rt::live_object {
     std::vector<run> own_runs;      // what `runs` points to
 
     void start();
-    void over(rt::protocol_host& host, errorcode_t code) override;
+    void transfer_ended(rt::protocol_host& host, errorcode_t code) override;
   };
   step& add_step(const rt::stripe& stripe, comp_impl_t* comp, uint32_t part);
-  void end_step(const step& over, errorcode_t code);
+  void end_step(const step& finished, errorcode_t code);
   bool is_over() const {
     return rounds_ended_.load(std::memory_order_acquire) ==
            rounds_started_.load(std::memory_order_relaxed);
@@ -64,8 +64,9 @@ class plan_impl_t : public rt::live_object {
 
   comp_impl_t* const comp_;
   std::deque<step> steps_;
-  std::atomic<size_t> left_{0};    // steps of this round that are not over
-  std::atomic<uint64_t> told_{0};  // ends of steps of all rounds since the plan was last changed
+  std::atomic<size_t> left_{0};  // steps of this round that are not over
+  std::atomic<uint64_t> ended_steps_{
+      0};  // ends of steps of all rounds since the plan was last changed
   std::atomic<uint64_t> rounds_started_{0};
   std::atomic<uint64_t> rounds_ended_{0};
   static constexpr int none = -1;

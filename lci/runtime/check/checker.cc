@@ -147,13 +147,13 @@ std::string checker::overlap_of(const posted_operation& posted) const {
                       "complete");
 }
 
-void checker::unlist(pending_operation* over) {
-  const posted_operation& posted = over->posted;
-  if (posted.reads_buffer()) readers_.remove(posted.buffer, posted.size, over);
-  if (posted.writes_buffer()) writers_.remove(posted.buffer, posted.size, over);
+void checker::unlist(pending_operation* finished) {
+  const posted_operation& posted = finished->posted;
+  if (posted.reads_buffer()) readers_.remove(posted.buffer, posted.size, finished);
+  if (posted.writes_buffer()) writers_.remove(posted.buffer, posted.size, finished);
   const auto [first, last] = by_comp_.equal_range(posted.comp);
   for (auto each = first; each != last; ++each) {
-    if (each->second != over) continue;
+    if (each->second != finished) continue;
     by_comp_.erase(each);
     return;
   }

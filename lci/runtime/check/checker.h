@@ -131,7 +131,7 @@ class checker {
   pending_operation* add(const posted_operation& posted);
   // Null if it has been removed before.
   std::unique_ptr<pending_operation> remove(uint64_t id);
-  void unlist(pending_operation* over);                          // with the lock
+  void unlist(pending_operation* finished);                      // with the lock
   std::string overlap_of(const posted_operation& posted) const;  // with the lock; empty: none
   void report_if_changed(pending_operation* reading, const char* until);
   uint32_t polls_of(const posted_operation& posted) const;  // with the lock

@@ -86,7 +86,7 @@ class counter_memory {
 
   // Nothing in it if the network has no memory.
   place get();
-  void put(const place& over);
+  void put(const place& freed);
 
  private:
   static constexpr size_t page_size = 4096;

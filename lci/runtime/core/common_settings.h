@@ -44,7 +44,7 @@ class common_settings {
 
   // The message of exchange(), and its comparison of the messages of all ranks; for tests.
   std::string encode() const;
-  static base::StatusOr<outcome> compare(const std::vector<std::string>& told);
+  static base::StatusOr<outcome> compare(const std::vector<std::string>& reports);
 
  private:
   struct setting {

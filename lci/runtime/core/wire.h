@@ -172,7 +172,7 @@ enum class message_kind : net_imm_data_t {
   rtr = 4,     // rtr_header: ready to receive, answers rts; the sender now puts the bytes
   reject = 5,  // reject_header: can't receive, answers rts
   fin = 6,     // fin_header: the bytes of a rendezvous are in place, where no put says so itself
-  signal = 7,  // signal_header: a put or get with remote_comp is over, likewise
+  remote_completion = 7,  // signal_header: a put or get with remote_comp is over, likewise
   event = 8,   // signal_event: a put or get with a signal, or a part of one, is over, likewise
   atomic = 9,  // atomic_header, then atomic_operands: to be carried out by the target
   atomic_reply = 10,  // atomic_reply_header: answers atomic
@@ -216,7 +216,7 @@ struct fin_header {
   uint32_t receiver_ticket;
 };
 
-struct signal_header {
+struct remote_completion_header {
   tag_t tag;
   rcomp_t rcomp;
   uint32_t zero;
@@ -250,7 +250,8 @@ struct atomic_reply_header {
 
 static_assert(sizeof(am_header) == 16 && sizeof(tagged_header) == 16 && sizeof(rts_header) == 32);
 static_assert(sizeof(rtr_header) == 32 && sizeof(reject_header) == 4);
-static_assert(sizeof(fin_header) == 4 && sizeof(signal_header) == 16 && sizeof(signal_event) == 8);
+static_assert(sizeof(fin_header) == 4 && sizeof(remote_completion_header) == 16 &&
+              sizeof(signal_event) == 8);
 static_assert(sizeof(atomic_header) == 24 && sizeof(atomic_reply_header) == 16);
 static_assert(sizeof(atomic_header) + sizeof(atomic_operands) <= 64,
               "it is injected, and no network need inject more");
@@ -297,8 +298,8 @@ bool visit_header(net_imm_data_t imm, const void* bytes, size_t size, const Visi
       return with(reject_header{});
     case message_kind::fin:
       return with(fin_header{});
-    case message_kind::signal:
-      return with(signal_header{});
+    case message_kind::remote_completion:
+      return with(remote_completion_header{});
     case message_kind::event:
       return with(signal_event{});
     case message_kind::atomic:

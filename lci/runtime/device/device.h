@@ -142,7 +142,7 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   const rt::traffic* const counted_;  // null: nothing counts
   std::atomic<uint64_t> yields_{0};
 
-  std::atomic<int> told_early_{-1};  // a rank of which a failure is thrown before it is noticed
+  std::atomic<int> reported_early_{-1};  // a rank of which a failure is thrown before it is noticed
   std::atomic<int> next_endpoint_uid_{0};
   std::atomic<int> extra_endpoints_{0};
   std::unique_ptr<endpoint_impl_t> default_endpoint_;

@@ -100,7 +100,7 @@ void recording_network::describe_message(net_imm_data_t imm, const void* bytes, 
       },
       [&](const reject_header& header) { set(wire_form::reject, 0, 0, header.sender_ticket); },
       [&](const fin_header& header) { set(wire_form::finish, 0, 0, header.receiver_ticket); },
-      [&](const signal_header& header) {
+      [&](const remote_completion_header& header) {
         set(wire_form::rma_completion, 0, header.tag, header.rcomp);
       },
       [&](const signal_event& event) {

@@ -73,7 +73,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   // thread is inside a handler. Before they wait for each other in the bootstrap, without progress:
   // over some networks what a rank has sent before leaves only while it polls, and another may need
   // it to come there.
-  void gather();
+  void wait_for_all_ranks();
   // Collective.
   net_context_impl_t* alloc_net_context(const net_context_attr_t& attributes);
   void free_net_context(net_context_impl_t* context);
@@ -172,7 +172,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   std::mutex recorded_mutex_;
   std::vector<std::unique_ptr<comp_impl_t>> recorded_rcomps_;  // guarded by recorded_mutex_
 
-  std::atomic<int> gathers_{0};
+  std::atomic<int> waits_for_all_ranks_{0};
   std::atomic<int> net_contexts_made_{0};
   // Of the program.
   std::atomic<int> net_contexts_{0};

@@ -25,7 +25,7 @@ bool atomics::try_locally(const operation& started, const atomic_request& reques
     return false;
   }
   store_former(started.buffer, former, started.size);
-  tell(host_, started, {});
+  notify_target(host_, started, {});
   return true;
 }
 
@@ -102,13 +102,13 @@ void atomics::on_reply(int rank, const atomic_reply_header& header) {
     return;
   }
   store_former(whole.buffer, header.former, whole.size);
-  tell(host_, whole, {});
+  notify_target(host_, whole, {});
   finish(waiting, errorcode_t::done);
 }
 
-void atomics::finish(state* over, errorcode_t code) {
-  const operation ended = over->whole;
-  states_.recycle(over);
+void atomics::finish(state* finished, errorcode_t code) {
+  const operation ended = finished->whole;
+  states_.recycle(finished);
   open_.fetch_sub(1, std::memory_order_release);
   ended.signal(code);
 }

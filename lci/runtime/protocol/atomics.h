@@ -80,7 +80,7 @@ class atomics {
   // Sends the request: posted or posted_backlog. Answers retry_nomem, and has done nothing, if no
   // ticket is free; another retry code or fatal as start(). The state is the caller's then.
   error_t send(state* waiting, bool may_wait);
-  void finish(state* over, errorcode_t code);
+  void finish(state* finished, errorcode_t code);
 
   protocol_host& host_;
   std::atomic<int64_t> open_{0};

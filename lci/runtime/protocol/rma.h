@@ -39,7 +39,7 @@ struct remote_signal : signal_event {
 // Whether the network can tell the target of a put. Then the immediate data of *put says what.
 bool notifies(const protocol_host& host, operation* put, const remote_signal& signal);
 // Else, when the operation is over: tells the target, if it is to be told.
-void tell(protocol_host& host, const operation& over, const remote_signal& signal);
+void notify_target(protocol_host& host, const operation& finished, const remote_signal& signal);
 
 // A put or get on its way, and what its target is told: a completion object by the operation's tag
 // and rcomp (0: none), or a signal.
@@ -53,10 +53,10 @@ class rma_transfer : public pieces {
  protected:
   ~rma_transfer() = default;
   // As pieces::finished. The target has been told, if done.
-  virtual void over(protocol_host& host, errorcode_t code) = 0;
+  virtual void transfer_ended(protocol_host& host, errorcode_t code) = 0;
 
  private:
-  void tell(protocol_host& host) const;
+  void notify_target(protocol_host& host) const;
   void finished(protocol_host& host, errorcode_t code) final;
 };
 
@@ -78,11 +78,11 @@ class rma {
 
   // Whether a put or get of so many bytes, with such a registration (or none), is over as soon as
   // the network takes it.
-  bool ends_at_once(int rank, size_t size, net::local_region local) const;
+  bool completes_immediately(int rank, size_t size, net::local_region local) const;
 
   // Handle the messages that progress finds: an initiator's operation is over. Throws
   // std::runtime_error if there is no such completion object.
-  void on_signal(int rank, tag_t tag, rcomp_t rcomp);
+  void on_remote_completion(int rank, tag_t tag, rcomp_t rcomp);
   // Likewise, of a signal.
   void on_event(int rank, const signal_event& event);
 
@@ -96,11 +96,11 @@ class rma {
     rma* of = nullptr;
     bool registered = false;  // the local region is that of `use`
     registrations::use use;
-    void over(protocol_host& host, errorcode_t code) override;
+    void transfer_ended(protocol_host& host, errorcode_t code) override;
   };
   error_t start_short(operation& started, const remote_signal& signal);
   // Puts the state away.
-  void end(state* over);
+  void end(state* finished);
 
   protocol_host& host_;
   std::atomic<int64_t> open_{0};

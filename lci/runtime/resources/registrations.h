@@ -52,7 +52,7 @@ class registrations {
   base::StatusOr<use> acquire(void* address, size_t size);
   // Once for each acquire, before the program hears that the operation is over. `keep`: see
   // use_reg_cache.
-  void release(const use& over, bool keep);
+  void release(const use& finished, bool keep);
 
   // A registration of the program's, to be found until remove().
   void add(net::local_region local, void* address, size_t size);
