@@ -30,7 +30,7 @@ inline double now_us() {
 
 constexpr uint64_t no_limit = ~uint64_t{0};
 
-// What all threads of a rank share. `rank` and `peer` are of this job of two ranks.
+// State that all threads of a rank share. `rank` and `peer` are of this job of two ranks.
 struct job {
   const options& chosen;
   const int rank;
@@ -140,7 +140,7 @@ class endpoint {
   size_t max_pending() const { return std::max(static_cast<size_t>(window_), slots_); }
   bool is_private() const { return owns_device_ || job_.chosen.threads == 1; }
   size_t size() const { return size_.load(std::memory_order_relaxed); }
-  // Of a run of n messages, those that come to this rank.
+  // Of a run of n messages, the number that arrives at this rank.
   uint64_t messages_here(uint64_t n) const {
     return test_ == test_kind::latency || job_.rank == 1 ? n : 0;
   }

@@ -10,7 +10,7 @@
 namespace perf {
 namespace {
 
-// Tags of puts have 16 bits, of which a thread needs one value for each of its two batches.
+// Tags of puts have 16 bits. A thread needs one tag for each of its two batches.
 constexpr uint64_t max_threads = 1024;
 constexpr uint64_t max_window = 65536;
 constexpr uint64_t max_iterations = uint64_t{1} << 40;

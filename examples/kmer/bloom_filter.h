@@ -1,4 +1,4 @@
-// Which k-mers were seen at least twice: a Bloom filter of two layers (SC'25 LCI paper,
+// The set of k-mers that were seen at least twice: a Bloom filter of two layers (SC'25 LCI paper,
 // section 6.3, after HipMer). Most k-mers that occur once are sequencing errors; the second layer
 // keeps them out of the hash map, which would otherwise hold mostly those.
 #ifndef EXAMPLES_KMER_BLOOM_FILTER_H_
@@ -66,8 +66,8 @@ class bloom_filter {
            uint64_t{1} << (hash >> 12 & 63) | uint64_t{1} << (hash >> 18 & 63);
   }
   block& block_of(uint64_t hash) const {
-    // The highest bits of the hash chose this rank and are the same for all that come here; the
-    // multiplication brings the lower ones up.
+    // The highest bits of the hash chose this rank, so they are equal in all k-mers of this filter;
+    // the multiplication moves the lower bits up.
     return blocks_[scale(hash * 0x9fb21c651e98df25, blocks_.count())];
   }
 

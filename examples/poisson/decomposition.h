@@ -1,4 +1,4 @@
-// Which rank has which part of the grid.
+// The decomposition of the grid: the part of each rank.
 #ifndef EXAMPLES_POISSON_DECOMPOSITION_H_
 #define EXAMPLES_POISSON_DECOMPOSITION_H_
 

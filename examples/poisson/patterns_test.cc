@@ -67,7 +67,7 @@ void exchange_all(std::vector<arrays>* all, Make make) {
   EXPECT_EQ(receives, 0u) << "receives for which nothing is sent";
 }
 
-// What all ranks know of a number of the whole.
+// The part of a global array that all ranks hold.
 complex number(int x, int y, int z) { return {x + 0.5 * y, 1.0 * z}; }
 
 TEST(Patterns, TransposesThereAndBack) {

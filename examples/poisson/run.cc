@@ -13,7 +13,7 @@
 namespace poisson {
 namespace {
 
-// Of numbers of which the largest is about 4: what transforms of another order may differ by.
+// Tolerance: transforms in another order may differ by this much. The largest numbers are about 4.
 constexpr double most_difference = 1e-10;
 // Iterations whose time is not counted: memory is touched for the first time.
 constexpr int most_first_iterations = 2;

@@ -34,8 +34,8 @@ std::vector<double> diagonals(const decomposition& part, const problem& input) {
   return made;
 }
 
-// What another rank wrote is in no cache of this processor, and the transforms don't go through it
-// in the order of addresses. One plane ahead.
+// Prefetches one plane ahead: data that another rank wrote is in no cache of this processor, and
+// the transforms do not read it in the order of addresses.
 void prefetch(const std::complex<double>* begin, size_t n) {
   constexpr size_t line = 64 / sizeof(*begin);
   for (size_t i = 0; i < n; i += line) __builtin_prefetch(begin + i);
@@ -381,15 +381,15 @@ template <class At>
   both(n - 1, n - 2, 0);
 }
 
-// What of f they leave. (Not inlined, and of parameters: only then does gcc believe that the output
-// is no other array, and makes vectors.)
+// The residual: the part of f that they leave. (Not inlined, and of parameters: only then does gcc
+// believe that the output is no other array, and makes vectors.)
 POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, ptrdiff_t planes,
                                        const weights& by, const double* __restrict u,
                                        const double* __restrict k,
                                        const double* __restrict right_side,
                                        double* __restrict out) {
   const weights w = by;
-  // k between two points is the mean of both, of which the half is in the weights.
+  // k between two points is the mean of both; its factor of one half is in the weights.
   const auto flow = [=](ptrdiff_t from, ptrdiff_t to) {
     return (k[from] + k[to]) * (u[to] - u[from]);
   };
@@ -401,7 +401,7 @@ POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, 
   for_both_rows(n, second, out, at);
 }
 
-// Likewise, where k is 1 everywhere.
+// As above, for k = 1 everywhere.
 POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, ptrdiff_t planes,
                                        const weights& by, const double* __restrict u,
                                        const double* __restrict right_side,

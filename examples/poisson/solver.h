@@ -1,8 +1,8 @@
 // The solver: the same for every transport.
 //
-// -div(k grad u) = f by deferred correction: what the last u leaves of f is the right side of a
-// Poisson equation with a mean k, whose solution is added to u. The rest shrinks by the contrast of
-// k each time. One iteration of a rank, by slabs of its planes along z:
+// -div(k grad u) = f by deferred correction: the residual of the last u is the right side of a
+// Poisson equation with a mean k, and the solution of that equation is added to u. The residual
+// shrinks by the contrast of k each time. One iteration of a rank, by slabs of its planes along z:
 //
 //   up    for each slab: f - A u, transform in x; transpose       (halo of u must be there)
 //         for each slab: transform in y, eliminate in z           (transposed slab must be there)

@@ -79,7 +79,7 @@ enum class atomic_form_t {
 /// An atomic operation as a value, with every argument and option. The operations below fill it in.
 struct atomic_args_t {
   atomic_form_t form;            ///< The operation that the program called.
-  atomic_op_t op;                ///< What is done.
+  atomic_op_t op;                ///< The operation.
   int rank;                      ///< The target.
   uint64_t value;                ///< The operand.
   uint64_t compare = 0;          ///< compare_swap: the value that is replaced.

@@ -143,8 +143,8 @@ class poll_backoff {
     }
     return poll_timed(device, poll_once, [this](time_point) { yield(); });
   }
-  // The same for a timed poll. Calls yield_now(begin), which must yield or stay, where a yield is
-  // due; `begin`: when the poll began.
+  // Variant of the above for a timed poll. Calls yield_now(begin) where a yield is due; yield_now
+  // must yield or return. `begin`: the time when the poll began.
   template <class Poll, class Yield>
   bool poll_timed(const void* device, const Poll& poll_once, const Yield& yield_now) {
     const time_point begin = std::chrono::steady_clock::now();

@@ -49,7 +49,7 @@ std::string process_domain();
 std::string node_name();
 
 // Returns the nearest ancestor that was started without `variable` in its environment: the process
-// that set the variable, whatever shells and wrappers are in between. nullopt if /proc does not
+// that set the variable. There may be shells and wrappers in between. nullopt if /proc does not
 // show it.
 std::optional<process_id> ancestor_without(const std::string& variable);
 

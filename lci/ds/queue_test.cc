@@ -185,8 +185,8 @@ TYPED_TEST(Lcrqs, UsesItsRingsAgain) {
   }
 }
 
-// A value that a thread has pushed is available to it immediately, whatever other threads are in
-// the middle of.
+// A value that a thread has pushed is available to it immediately, even if other threads are in the
+// middle of an operation.
 TYPED_TEST(Lcrqs, APushedValueCanBePopped) {
   constexpr int threads = 8;
   constexpr int rounds = 2000;

@@ -10,7 +10,7 @@ namespace poisson {
 
 enum class mpi_way {
   alltoallv,   // MPI_Alltoallv, when the slab is wanted; else MPI_Isend, MPI_Irecv
-  ialltoallv,  // MPI_Ialltoallv, as soon as the slab is ready; likewise
+  ialltoallv,  // MPI_Ialltoallv, as soon as the slab is ready
   pscw,        // MPI_Put, between MPI_Win_post, start, complete, wait
 };
 
