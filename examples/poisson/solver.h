@@ -126,7 +126,7 @@ class solver {
   complex* x_modes_ = nullptr;  // without those of this rank, which are in y_modes_ at once
   complex* y_modes_ = nullptr;
   std::vector<double> k_;                            // as u, with what is outside
-  std::vector<double> right_side_;                   // likewise
+  std::vector<double> right_side_;                   // for each point
   std::array<std::vector<complex>, 2> substituted_;  // planes that were substituted last
   std::vector<complex> pairs_;                       // a plane of points, two rows of each
   std::vector<complex> spare_;                       // a row

@@ -50,7 +50,7 @@ base::Status as_lost(const base::Status& status) {
 base::StatusOr<std::vector<std::string>> exchange(boot::bootstrap& boot, std::string_view name,
                                                   const base::StatusOr<std::string>& local) {
   auto all = boot.allgather(name, encode(local), boot.default_timeout());
-  if (!local.ok()) return local.status();  // the cause, whatever else has happened
+  if (!local.ok()) return local.status();  // the cause
   if (!all.ok()) return as_lost(all.status());
   for (size_t r = 0; r < all->size(); ++r) {
     base::StatusOr<std::string> value = decode((*all)[r], base::StrCat("rank ", r, " "));
@@ -115,7 +115,7 @@ base::Status agree_while(boot::bootstrap& boot, std::string_view name, const bas
   if (boot.rank() != 0) {
     const base::Status sent =
         boot.put(base::StrCat(name, "-", boot.rank()), encode(without_value(local)));
-    if (!local.ok()) return local;  // the cause, whatever else has happened
+    if (!local.ok()) return local;  // the cause
     if (!sent.ok()) return sent;
     return decode(get_while(boot, verdict, meanwhile), "").status();
   }

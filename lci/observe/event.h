@@ -91,7 +91,7 @@ struct event {
   friend bool operator==(const event& a, const event& b);
 };
 
-// The name of a collective operation, of which 16 characters are kept, in `tag` and `sequence`.
+// The first 16 characters of the name of a collective operation, in `tag` and `sequence`.
 void set_name(event* recorded, std::string_view name);
 std::string name_in(const event& recorded);
 

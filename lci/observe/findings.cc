@@ -1,4 +1,4 @@
-// Finds in the reports of the ranks what keeps the job from going on.
+// Finds in the reports of the ranks the cause that keeps the job from making progress.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -54,7 +54,7 @@ class analysis {
 
  private:
   void add(std::string sentence) { found_.push_back(std::move(sentence)); }
-  // Rank `from` cannot go on before rank `to` acts.
+  // Rank `from` cannot continue before rank `to` acts.
   void add_edge(int64_t from, int64_t to) {
     if (to >= 0 && from != to) waits_for_[from].insert(to);
   }

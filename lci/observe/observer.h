@@ -26,7 +26,7 @@ struct observer_options {
 // a moment once per second, and blocks all signals.
 //
 // `boot` outlives the observer. Thread safety: one thread makes and destroys it; one observer at a
-// time, or one for each rank in a process that runs several (rank_scope.h), of which the first
+// time, or one for each rank in a process that runs several (rank_scope.h); the first of them
 // answers the signal. In a child process that is forked off there is no observer.
 class observer {
  public:

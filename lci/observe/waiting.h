@@ -1,4 +1,4 @@
-// Which calls of the library wait, in which threads.
+// The calls of the library that wait, by thread.
 #ifndef LCI_OBSERVE_WAITING_H_
 #define LCI_OBSERVE_WAITING_H_
 

@@ -59,7 +59,7 @@ Integer load(const uint64_t* words, size_t index) {
 // Every operation on an integer of the right neighbor that no other rank uses.
 template <class Integer>
 void operate_on_each_kind(rank_under_test& self) {
-  // What lies before and behind the integer.
+  // The bytes before and behind the integer.
   constexpr uint64_t untouched = 0xa5a5a5a5a5a5a5a5;
   shared_words words(self);
   std::fill_n(words.own(), 8, untouched);
@@ -306,7 +306,7 @@ TEST_P(Atomic, CompletionObjectsOfBothSidesAreSignaled) {
   });
 }
 
-// Bytes that were put before an atomic operation are there for whoever sees its effect.
+// A rank that sees the effect of an atomic operation also sees the bytes that were put before it.
 TEST_P(Atomic, PutsThatWereCompleteBeforeAreVisibleWithTheNewValue) {
   run(ranks(), [](rank_under_test& self) {
     const uint64_t rounds = less_if_simulated<uint64_t>(100, 10);

@@ -1,4 +1,5 @@
-// Of several ranks that have failed, the program is told the one first that the job has lost first.
+// When several ranks have failed, the first one reported to the program is the first one that the
+// job lost.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -21,7 +22,7 @@ TEST(FirstVictimTest, IsTheOneThatTheJobHasLostFirst) {
   EXPECT_EQ(rt::first_victim(*job[0], 2), 2);
   EXPECT_EQ(rt::first_victim(*job[0], 1), 2);
   EXPECT_EQ(rt::first_victim(*job[3], 1), 2);
-  // Its own end is nothing that a rank could be told.
+  // A rank is not notified of its own end.
   EXPECT_EQ(rt::first_victim(*job[2], 1), 1);
 }
 
@@ -63,7 +64,7 @@ TEST(FirstVictimTest, ARankIsToldTheFirstVictimBeforeTheOneThatItHasNoticed) {
       failures.push_back(error.failed_rank());
     }
     while (failures.back() != 1) poll();
-    // What the device notices of rank 2 is nothing new.
+    // The failure of rank 2 that the device notices is not reported again.
     const size_t failure_count = failures.size();
     fabric.lose(2);
     for (int i = 0; i < 20000; ++i) poll();

@@ -81,7 +81,8 @@ TEST_P(ProgressThread, IsWokenForWhoOnlyWaits) {
   });
 }
 
-// What gathers behind the first message of a burst leaves though nobody of the program polls.
+// Messages that are coalesced behind the first one of a burst leave although no thread of the
+// program polls.
 TEST_P(ProgressThread, IsWokenForWhatABurstLeavesBehind) {
   run_ranks([](rank_under_test& self) {
     constexpr int burst = 20;

@@ -59,7 +59,7 @@ TEST(Rendezvous, BothProtocols) {
   }
 }
 
-// In pieces of the network's choice, the last of which may be smaller than what is sent by copy.
+// In pieces of the network's choice. The last piece may be smaller than the limit of sends by copy.
 TEST(Rendezvous, InPiecesOverTcp) {
   if (simulated()) GTEST_SKIP() << "is about another network";
   static constexpr size_t piece = 10000;
@@ -126,7 +126,7 @@ TEST(Rendezvous, MoreThanFourGiB) {
     for (size_t i = 0; i < out_period / 8; ++i) {
       reinterpret_cast<uint64_t*>(out.data())[i] = i * 0x9e3779b97f4a7c15;
     }
-    // What was written last at each place is left.
+    // The last bytes written at each place are left.
     const auto check = [&] {
       for (size_t i = 0; i < in_period; i += 4093) {
         const size_t last = (size - 1 - i) / in_period * in_period + i;
@@ -161,8 +161,8 @@ rt::rendezvous& conversations_of(runtime_t runtime) {
 // Larger than anything that is sent by copy.
 size_t large_size() { return less_if_simulated<size_t>(40000, 8300); }
 
-// Sends `count` messages at once, of which the peer takes each, and as many active messages.
-// Returns how often a post answered retry because of the tickets.
+// Sends `count` messages at a time, which the peer all takes, and as many active messages. Returns
+// how often a post answered retry because of the tickets.
 int exchange_many(rank_under_test& self, int count, bool allow_retry) {
   const auto n = static_cast<size_t>(count);
   std::vector<std::vector<unsigned char>> bytes;

@@ -413,7 +413,7 @@ TEST(Post, AnUnknownRcompIsReportedWhereItArrives) {
   });
 }
 
-// What the handlers below use; handlers are plain functions.
+// State of the handlers below, which are plain functions.
 runtime_t handler_runtime;
 rcomp_t handler_rcomp;
 comp_t handler_counter;

@@ -66,7 +66,7 @@ class phases {
   }
 
  private:
-  // What operations that never end may still use when their function is over.
+  // Memory that operations which never end may still use after their function has returned.
   struct buffers {
     std::vector<char> out;
     std::vector<std::vector<char>> in;

@@ -51,9 +51,9 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   *count = 0;
   if (!poll_lock_.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(poll_lock_, std::adopt_lock);
-  // Mostly there are more messages from where the last one came from, or nothing at all. Every so
-  // often that way is not taken, so that nobody else has to wait for long; nor while large puts are
-  // under way, of which only so many can be.
+  // The next message usually comes from the sender of the last one, if there is one at all. This
+  // path is skipped now and then, so that no other rank waits for long, and while large puts are
+  // under way, since their number is limited.
   if (__builtin_expect(++polls_ % polls_of_one != 0 && cooperative_.idle(), 1)) {
     const int rank = active_rank_;
     ring_reader& from = reader(rank);

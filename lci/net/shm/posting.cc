@@ -29,7 +29,7 @@ error_t shm_device::post(const op& operation) {
 error_t shm_device::post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
                                const remote_place* where) {
   const int rank = what.rank;
-  // (What else may happen is called at the end, so that this function needs no stack.)
+  // (The uncommon cases are tail calls, so that this function needs no stack.)
   if (__builtin_expect(what.kind != op_kind::send, 0)) {
     return post_rma_short(what, imm, buffer, size, where);
   }

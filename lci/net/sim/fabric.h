@@ -19,8 +19,8 @@ namespace lci::net::sim {
 
 // The network that all ranks of a job share. Every decision is made by the numbers of the device
 // that it is about, in the order of that device's calls: when the ranks are driven by one thread,
-// or by threads that take turns (set_step_hook), the same seed gives the same run, of which
-// trace() is a fingerprint.
+// or by threads that take turns (set_step_hook), the same seed gives the same run; trace() is its
+// fingerprint.
 //
 // The contract of the runtime's side is checked: an operation beyond the limits, without the
 // registration that it needs, or whose buffer changes while the network has it, ends the process.

@@ -33,7 +33,8 @@ bool are_runs(const std::vector<rt::block_operation>& operations) {
   for (const rt::block_operation& each : operations) {
     if (each.stripes() != 1) return false;
     const rt::stripe stripe = each.stripe_at(0);
-    if (!stripe.device->rma.ends_at_once(stripe.rank, stripe.size, stripe.local)) return false;
+    if (!stripe.device->rma.completes_immediately(stripe.rank, stripe.size, stripe.local))
+      return false;
   }
   return true;
 }

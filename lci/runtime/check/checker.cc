@@ -201,7 +201,7 @@ void checker::post::answered(const error_t& result) {
   if (result.is_done() && posted_.comp == nullptr) {
     checks_.report_if_changed(pending_, "was under way in a call that waits for it");
   }
-  // Of others it belongs to whoever signals it.
+  // A completion object of another kind belongs to the thread that signals it.
   if (!result.is_posted()) static_cast<void>(checks_.remove(id_));
   const std::lock_guard<std::mutex> guard(checks_.mutex_);
   if (result.is_retry()) {

@@ -68,8 +68,8 @@ void graph::add_edge(graph_node_t src, graph_node_t dst, graph_edge_run_cb_t fn)
   validated_ = false;
 }
 
-// All that leads to the end must come to its turn: nodes on a cycle, or behind a node that nothing
-// starts, never do.
+// All nodes that lead to the end must run: nodes on a cycle, or behind a node that nothing starts,
+// never do.
 void graph::validate() {
   for (node& each : nodes_) each.waits.store(each.before, std::memory_order_relaxed);
   std::vector<node*> ready = {&nodes_[0]};
@@ -115,7 +115,7 @@ void graph::begin(node* first) {
     now->next = nullptr;
     active_.fetch_add(1, std::memory_order_relaxed);
     status_t status;
-    // Not complete: whoever completes it leaves for it.
+    // Not complete: the thread that completes the node calls leave() for it.
     if (!run(now, &status)) continue;
     ready = deal_with(now, status, ready);
     active_.fetch_sub(1, std::memory_order_acq_rel);

@@ -73,7 +73,7 @@ class graph : public library_comp {
   std::atomic<bool> failed_{false};
   ds::spinlock lock_;
   status_t result_;               // guarded by lock_ while it runs
-  std::exception_ptr failure_;    // likewise
+  std::exception_ptr failure_;    // guarded by lock_ while it runs
   std::vector<node*> to_repeat_;  // guarded by lock_: their functions returned retry
 };
 

@@ -93,7 +93,7 @@ TEST(LiveTest, AChildMayMakeItsOwnObjects) {
               const auto made = std::make_unique<object>();
               const std::string child = std::to_string(::getpid());
               if (!made->is_live() || inherited->is_live()) return 0;
-              // What a grandchild is told is who forked it.
+              // The error of a grandchild names the process that forked it.
               return in_child([&] {
                 return !made->is_live() && contains(refusal(*made), "process " + child) ? 7 : 0;
               });

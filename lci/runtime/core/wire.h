@@ -94,8 +94,7 @@ struct signal_event {
 // The number that an event adds to the counter of its signal, whose lower `event_bits` bits count
 // the events that are missing, and one more finds too many. Above these are the parts that are
 // missing, plus those not announced: the sum over a message is -1, in whatever order. (UNR paper,
-// section IV-B.) Modulo 2^64: a malformed part, of which a message may have any, is beyond what 64
-// bits count.
+// section IV-B.) Modulo 2^64: the malformed parts of a message may exceed 64 bits.
 constexpr int64_t addend_of(uint32_t part, int event_bits) {
   const auto of_parts = [event_bits](uint64_t n) { return n << (event_bits + 1); };
   if (part == 0) return -1;
@@ -172,10 +171,10 @@ enum class message_kind : net_imm_data_t {
   rtr = 4,     // rtr_header: ready to receive, answers rts; the sender now puts the bytes
   reject = 5,  // reject_header: can't receive, answers rts
   fin = 6,     // fin_header: the bytes of a rendezvous are in place, where no put says so itself
-  remote_completion = 7,  // signal_header: a put or get with remote_comp is over, likewise
-  event = 8,   // signal_event: a put or get with a signal, or a part of one, is over, likewise
-  atomic = 9,  // atomic_header, then atomic_operands: to be carried out by the target
-  atomic_reply = 10,  // atomic_reply_header: answers atomic
+  remote_completion = 7,  // a put or get with remote_comp is complete
+  event = 8,              // signal_event: a put or get with a signal, or a part of one, is complete
+  atomic = 9,             // atomic_header, then atomic_operands: to be carried out by the target
+  atomic_reply = 10,      // atomic_reply_header: answers atomic
 };
 
 struct am_header {

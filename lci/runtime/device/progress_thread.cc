@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Yields, of which each is some tens of polls, that find nothing before the first sleep.
+// Number of yields without progress before the first sleep. A yield comes after some tens of polls.
 constexpr unsigned yields_before_sleep = 64;
 constexpr microseconds first_sleep{20};
 

@@ -45,7 +45,7 @@ recording_network::counts& recording_network::counts_of(int rank) {
   page* found = slot.load(std::memory_order_acquire);
   if (__builtin_expect(found == nullptr, 0)) {
     auto made = std::make_unique<page>();
-    // P2: release, so that whoever finds the page finds it empty.
+    // P2: release, so that a thread that finds the page finds it empty.
     if (slot.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) {
       found = made.release();
     }

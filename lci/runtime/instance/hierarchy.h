@@ -76,7 +76,7 @@ class hierarchy {
   const std::shared_ptr<shared_memory> memory_;  // no other owner outlives a call
   std::vector<std::vector<int>> places_;         // by host
   std::vector<int> host_of_;                     // by place
-  std::vector<int> index_of_;                    // likewise
+  std::vector<int> index_of_;                    // by place
   int own_host_ = 0;
   int index_ = 0;
   int least_ranks_ = 0;

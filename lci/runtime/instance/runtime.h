@@ -166,7 +166,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   std::vector<peer_failure_error> deferred_failures_;  // guarded by deferred_mutex_
   mutable std::shared_mutex groups_mutex_;
   std::vector<std::unique_ptr<group_impl_t>> groups_;     // guarded by groups_mutex_
-  std::vector<std::unique_ptr<group_impl_t>> abandoned_;  // likewise
+  std::vector<std::unique_ptr<group_impl_t>> abandoned_;  // guarded by groups_mutex_
 
   rt::effect_reports effect_reports_;
   std::mutex recorded_mutex_;
@@ -193,7 +193,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   std::unique_ptr<device_impl_t> default_device_;
   std::vector<std::unique_ptr<device_impl_t>> rails_;
   std::unique_ptr<rt::shared_memory> shared_memory_;  // of the default net context
-  std::unique_ptr<rt::hierarchy> hierarchy_;          // likewise
+  std::unique_ptr<rt::hierarchy> hierarchy_;          // of the default net context
 };
 
 }  // namespace lci

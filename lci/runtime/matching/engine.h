@@ -65,7 +65,7 @@ class matching_engine : public live_object {
   // follow. Throws std::bad_alloc.
   receive* make_receive() { return receives_.make(); }
 
-  // Posts a receive, which is the engine's again, whatever happens.
+  // Posts a receive. The engine takes the receive in all cases.
   //   done    a message that was here already has been copied to its buffer: *status says which
   //   posted  its comp will be signalled, possibly before the call returns: with the message's
   //           rank, tag and size; with `fatal` if that is more than the receive's size, or the peer

@@ -50,7 +50,7 @@ error_t atomics::start(const operation& started, const atomic_request& request, 
 }
 
 error_t atomics::send(state* waiting, bool may_wait) {
-  // Copies: behind the insertion the state belongs to whoever takes it out again.
+  // Copies: after the insertion the state belongs to the thread that takes it out again.
   const int rank = waiting->whole.rank;
   const atomic_operands operands = waiting->request.operands;
   atomic_header header{waiting->request.address,

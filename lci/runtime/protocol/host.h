@@ -34,7 +34,7 @@ class protocol_host {
   // One post. When it is over at once (done, fatal), `then` (may be null) has been called on
   // return; after posted it will be; after retry nothing happened.
   error_t try_submit(net::op operation, continuation* then);
-  // The same for a caller that cannot retry: what the network refuses goes to the backlog.
+  // Variant for a caller that cannot retry: operations that the network refuses go to the backlog.
   void submit(const net::op& operation, continuation* then);
 
   message_limits limits(int rank) const {

@@ -71,7 +71,7 @@ struct matching_key {
   }
 };
 
-// Which of the receiver's completion objects or receives a message is for.
+// The address of a message at the receiver: one of its completion objects, or its posted receives.
 struct address {
   tag_t tag = 0;
   rcomp_t rcomp = 0;  // the receiver's completion object; 0: none, or matched
@@ -93,7 +93,7 @@ struct operation : net::op, address {
   comp_impl_t* comp = nullptr;  // ours, signaled when it completes later; null: nobody asks
   void* user_context = nullptr;
   bool network_semantic = false;  // complete only when the network says so
-  uint32_t part = 0;              // not 0: `comp` is a signal, of an event of which this is a part
+  uint32_t part = 0;              // not 0: part of an event of `comp`, which is a signal
   packet* user_packet = nullptr;  // the packet whose bytes `buffer` is: ours once it is accepted
   uint64_t local_offset = 0;      // where `buffer` begins in `local`, if the program gave that
 

@@ -88,7 +88,7 @@ class rendezvous {
   void on_end(int rank, uint32_t receiver_ticket);
 
   // Ends every conversation that waits for a rank that is gone, and those of collectives with any
-  // rank: these need all ranks, and who has noticed does not go on.
+  // rank: these need all ranks, and a rank that has noticed the failure does not continue.
   void fail_peer(int rank);
 
   size_t open() const { return static_cast<size_t>(open_.load(std::memory_order_relaxed)); }

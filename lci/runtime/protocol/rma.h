@@ -83,7 +83,7 @@ class rma {
   // Handle the messages that progress finds: an initiator's operation is over. Throws
   // std::runtime_error if there is no such completion object.
   void on_remote_completion(int rank, tag_t tag, rcomp_t rcomp);
-  // Likewise, of a signal.
+  // Handles the message that an operation with a signal has completed.
   void on_event(int rank, const signal_event& event);
 
   // Around a transfer of somebody else's: no longer idle, and idle again.
