@@ -33,8 +33,8 @@ class observer {
   virtual ~observer() = default;
 };
 
-// Null if the process has no descriptor or thread left for it; then nobody answers for this rank,
-// which is all that is lost.
+// Null if the process has no descriptor or thread left for it; then this rank does not answer
+// queries, which is the only consequence.
 std::unique_ptr<observer> start_observer(boot::bootstrap& boot, const observer_options& options);
 
 }  // namespace lci::observe

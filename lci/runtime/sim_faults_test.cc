@@ -217,8 +217,8 @@ TEST_P(SimFaults, SurvivorsAreToldTheLostRankAndFinalize) {
       return;
     } catch (const peer_failure_error& error) {
       reported = error.failed_rank();
-      // The victim may leave a barrier earlier than others: some survivors are told there, and the
-      // others finalize already.
+      // The victim may leave a barrier earlier than others: some survivors are notified there, and
+      // the others finalize already.
       if (phase != "finalization") program->go_on();
     }
     const bool may_miss_failure = phase == "finalization" && reported == -1;

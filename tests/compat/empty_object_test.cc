@@ -116,8 +116,8 @@ void test_empty_graph() {
   EXPECT(lci::graph_test(graph).is_done());
   lci::free_comp(&graph);
 
-  // Who waits for it is told. Programs that give a graph a completion object leave the graph alone
-  // after that has been signalled.
+  // The waiting thread is notified. Programs that give a graph a completion object leave the graph
+  // alone after that has been signalled.
   int context = 0;
   lci::comp_t cq = lci::alloc_cq();
   lci::comp_t signaled = lci::alloc_graph_x().comp(cq).user_context(&context)();

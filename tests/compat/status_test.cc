@@ -1,5 +1,5 @@
-// What a status holds: that which posting returns, that which the completion object gets on this
-// side, and on the other one, for every operation and the sizes that travel in different ways.
+// The content of statuses: of the one that posting returns, and of those that the completion
+// objects get on both sides, for every operation and for sizes that use different protocols.
 #include <type_traits>
 
 #include "check.h"

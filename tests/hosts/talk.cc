@@ -91,6 +91,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "talk: %s\n", error.what());
     return 1;
   }
-  // What is still open can't end any more.
+  // Operations that are still open can't end any more.
   std::_Exit(0);
 }

@@ -241,7 +241,7 @@ void body() {
     layouts();
     groups();
     persistent();
-    // A second runtime beside the global one.
+    // A second runtime in addition to the global one.
     lci::runtime_t other = lci::alloc_runtime_x().name("other")();
     lci::barrier_x().runtime(other)();
     lci::free_runtime(&other);

@@ -24,7 +24,7 @@ info with_packets(const std::string& size) {
   return all;
 }
 
-// What each of three ranks is told, of which rank 1 has collected `other`.
+// Returns the job as each of three ranks learns it. Rank 1 has collected `other`.
 std::vector<base::StatusOr<job_info>> job_with(const base::StatusOr<info>& other) {
   std::vector<base::StatusOr<job_info>> jobs(3, base::InternalError("not run"));
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// Which arrival is that of which message.
+// Matches arrivals with messages.
 #ifndef LCI_TOOLS_TRACE_MESSAGES_H_
 #define LCI_TOOLS_TRACE_MESSAGES_H_
 

@@ -193,7 +193,7 @@ TEST(Messages, PutsThatNotifyAreFoundWithoutTheirSize) {
 }
 
 // However messages are mixed and lost: no event has two arrows, both ends are described equally,
-// and every message of which both ends are there has one.
+// and every message with both ends has one.
 TEST(Messages, RandomOrdersHaveOneArrowPerMessage) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {

@@ -15,8 +15,8 @@ constexpr int checks_of_all = 16;
 // One poll in so many looks at more than the ring that had something last, if that has more.
 constexpr uint32_t polls_of_one = 16;
 static_assert(polls_between_checks % polls_of_one == 0);
-// The same where that ring has nothing now, but had during the last polls_of_hope. Not for longer:
-// who polls seldom has to find with one poll what there is.
+// The interval where that ring has nothing now, but had during the last polls_of_hope polls. Not
+// for longer: a thread that polls seldom has to find all messages with one poll.
 constexpr uint32_t idle_polls_of_one = 4;
 constexpr uint32_t polls_of_hope = 64;
 static_assert(polls_of_one % idle_polls_of_one == 0);
@@ -132,7 +132,7 @@ bool shm_device::take_notification(ring_reader& from, int rank, completion* out)
     next_rank_ = rank + 1 == ranks_ ? 0 : rank + 1;
     if (!reader(rank).is_idle()) read(rank, &results);
   }
-  // Those who talk with us are not kept waiting by those who don't.
+  // Ranks that send to this rank do not wait for the polls of idle rings.
   if (ranks_ > rings_per_poll && !results.full()) visit(active_rank_, &results);
   if (polls_ % polls_between_checks == 0) check_for_failures();
   if (__builtin_expect(health_.has_suspects(), 0)) report_failures(&results);

@@ -40,7 +40,7 @@ class fabric {
   const settings& how() const { return how_; }
   uint64_t trace() const;
 
-  // The calls of the contract, with who makes them.
+  // The calls of the contract, each with the device that makes it.
   void open_device(int rank, int uid);
   void close_device(int rank, int uid);
   error_t post(int rank, int uid, const op& operation);

@@ -179,7 +179,7 @@ stripe block_operation::stripe_at(int i) const {
 
 namespace {
 
-// For who waits until all stripes are over.
+// Counts the stripes that have not completed, for the thread that waits for all of them.
 class countdown final : public comp_impl_t {
  public:
   explicit countdown(int n) : left_(n) {}

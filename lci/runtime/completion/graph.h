@@ -43,7 +43,8 @@ class graph : public library_comp {
   // status.user_context is the node.
   void signal(status_t status) override;
   bool is_running() const { return running_.load(std::memory_order_acquire); }
-  // Before start(): it is nobody's, and deletes itself at its end, before at_end is signalled.
+  // To be called before start(): the graph has no other owner, and deletes itself at its end,
+  // before at_end is signaled.
   void own_itself() { owns_itself_ = true; }
   // The first exception of a node, if that is why the graph ended with `fatal`. Call it when the
   // graph does not run.

@@ -21,7 +21,7 @@ constexpr std::string_view magic = "lci settings";
 
 struct chosen {
   std::map<std::string, std::vector<int>, std::less<>> ranks_of;  // by value
-  std::vector<bool> has;                                          // by rank: it has told a value
+  std::vector<bool> has;  // by rank: it has reported a value
 };
 
 std::string describe(std::string_view name, const chosen& values) {

@@ -19,7 +19,7 @@ namespace lci::rt {
 // Thread safety: none; one thread.
 class common_settings {
  public:
-  // `host`: the name of this rank's host, which the others are told, too.
+  // `host`: the name of this rank's host, which is also sent to the others.
   explicit common_settings(std::string host = base::host_name()) : host_(std::move(host)) {}
 
   // `name` is for people, and unique. An attribute's name stands with its variable in the message:

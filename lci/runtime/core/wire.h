@@ -101,14 +101,14 @@ constexpr int64_t addend_of(uint32_t part, int event_bits) {
   return static_cast<int64_t>(part == 1 ? of_parts(~uint64_t{0}) : of_parts(part - 1) - 1);
 }
 
-// How puts say whom they are for, as far as the network's immediate data allow.
+// The encoding of the target's signal in the immediate data of puts, as far as the network allows.
 class signal_layout {
  public:
   signal_layout() = default;
   // `network_bits`: see net::device_limits; 0: none. `level`: of UNR, 0 to 4, which allows so many.
   signal_layout(int network_bits, int level, int part_bits);
 
-  // Those that the network tells by itself; the others take a message.
+  // Returns whether the immediate data can hold the event; otherwise it is sent in a message.
   bool fits(const signal_event& event) const {
     return event.signal <= max_signal_ && event.part <= max_part_;
   }
@@ -122,7 +122,7 @@ class signal_layout {
   bool is_event(net_imm_data_t imm) const {
     return narrow_ || (imm & (short_bit | signal_bit)) == signal_bit;
   }
-  // Of what is_event.
+  // For immediate data for which is_event() is true.
   signal_event decode(net_imm_data_t imm, net_imm_data_t high) const {
     if (narrow_) return {imm, 0};
     const net_imm_data_t number = imm & (signal_bit - 1);

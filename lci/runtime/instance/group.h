@@ -23,7 +23,7 @@ class runtime_impl_t;
 
 // Messages of a group go to a matching engine that each of its ranks has made for it. The ranks
 // number their engines independently of each other, so each keeps the numbers of the others.
-// Nothing is agreed upon but who is in the group.
+// The ranks agree only on the members of the group.
 //
 // Thread safety: after join(), every member by any thread at any time, destruction excepted.
 class group_impl_t : public rt::live_object {
