@@ -114,8 +114,8 @@ std::string text_of(const options& chosen, const std::string& program, int ranks
 std::string json_of(const options& chosen, const std::string& program, int ranks,
                     const result& found) {
   std::string text = absl::StrFormat(
-      R"({"program": "%s", "mode": "%s", "grid": [%d, %d, %d], "ranks": %d, "processes": [%d, %d], )"
-      R"("slabs": %d, "iterations": %d, "contrast": %g, "us_per_iteration": %.3f, "rest": %.6g, )"
+      R"({"program": "%s", "mode": "%s", "grid": [%d, %d, %d], "ranks": %d, )"
+      R"("processes": [%d, %d], "slabs": %d, "iterations": %d, "contrast": %g, "us_per_iteration": %.3f, "rest": %.6g, )"
       R"("error": %.6g)",
       program, chosen.mode, chosen.grid.x, chosen.grid.y, chosen.grid.z, ranks, found.processes.y,
       found.processes.z, chosen.slabs, chosen.iterations, chosen.contrast, found.seconds * 1e6,

@@ -52,7 +52,7 @@ TEST_P(Levels, PutAndGetSignalBothSides) {
       read.wait();
       for (const signal_of* each : {&sent, &arrived, &read, &got}) each->reset();
       self.meet();
-      // Without a signal of ours it is complete when it returns.
+      // Without a local signal it is complete when it returns.
       EXPECT_TRUE(
           post_put_block_x(make_block_x(memory.mr, offset, size).runtime(self.runtime)(), theirs)
               .runtime(self.runtime)()

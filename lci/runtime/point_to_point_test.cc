@@ -405,7 +405,7 @@ TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
           status_t received = post_recv_x(self.from, room.data(), size, tag, sync).device(device)();
           const status_t out =
               accepted(post_send_x(self.to, bytes.data(), size, tag, sent).device(device));
-          // Its partner may have taken another device than ours: serve them all.
+          // Its partner may have taken another device than this thread: serve them all.
           const auto wait = [&](comp_t comp) {
             status_t status;
             for (size_t d = 0; !sync_test_x(comp, &status).runtime(self.runtime)(); ++d) {

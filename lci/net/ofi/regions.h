@@ -30,7 +30,7 @@ class region_table {
   };
 
   // Keys are consecutive from a random start, and reused only after all others. So the keys of
-  // other ranks and of earlier jobs are not accepted as ours.
+  // other ranks and of earlier jobs are not accepted as this rank's.
   explicit region_table(uint64_t first_key) : next_key_(first_key) {}
   // Limits keys to this many bytes. Called before the first open.
   void set_key_bytes(size_t bytes);

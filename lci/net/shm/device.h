@@ -90,7 +90,7 @@ class shm_device final : public device {
   const int ranks_;
   const size_t piece_;                  // bytes of a put that travel in one message, at most
   const size_t cooperative_copy_size_;  // see device_config
-  // By rank, ours among them. Ranks that are threads of one process share one mapping: race
+  // By rank, this rank included. Ranks that are threads of one process share one mapping: race
   // detectors go by the address, and would not see the order that the rings make otherwise.
   std::vector<std::shared_ptr<segment>> mailboxes_;
   std::unique_ptr<ring_writer[]> writers_;  // by rank
@@ -105,7 +105,7 @@ class shm_device final : public device {
 
   alignas(cache_line_size) ds::biased_lock poll_lock_;  // guards what follows
   int next_rank_ = 0;                                   // where the next poll begins
-  int active_rank_;                                     // who sent the last message; or ours
+  int active_rank_;                                     // the sender of the last message; or this rank
   uint32_t polls_ = 0;
   uint32_t last_found_ = 0;  // polls_ when that rank's ring had something
   int next_check_ = 0;       // the rank whose program was checked last

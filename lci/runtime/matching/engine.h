@@ -90,7 +90,7 @@ class matching_engine : public live_object {
   void* insert(uint64_t key, void* value, matching_entry_type_t type);
 
   // The number of the next collective operation that uses this engine: equal on all ranks that call
-  // them in the same order. The program orders these calls, so that no locked instruction is needed.
+  // them in the same order. The program orders these calls, so no locked instruction is needed.
   // `kind`: its name, a literal, for reports.
   uint64_t next_collective(const char* kind) {
     const uint64_t number = collectives_.load(std::memory_order_relaxed);

@@ -90,11 +90,11 @@ struct address {
 struct operation : net::op, address {
   operation() { rank = -1; }
 
-  comp_impl_t* comp = nullptr;  // ours, signaled when it completes later; null: nobody asks
+  comp_impl_t* comp = nullptr;  // local; signaled when it completes later; null: none
   void* user_context = nullptr;
   bool network_semantic = false;  // complete only when the network says so
   uint32_t part = 0;              // not 0: part of an event of `comp`, which is a signal
-  packet* user_packet = nullptr;  // the packet whose bytes `buffer` is: ours once it is accepted
+  packet* user_packet = nullptr;  // the packet that holds `buffer`; owned once it is accepted
   uint64_t local_offset = 0;      // where `buffer` begins in `local`, if the program gave that
 
   matching_key key(int sender) const { return {tag, sender, policy, collective}; }
