@@ -113,13 +113,13 @@ std::string text_of(const options& chosen, const std::string& program, int ranks
 
 std::string json_of(const options& chosen, const std::string& program, int ranks,
                     const result& found) {
-  std::string text = absl::StrFormat(
-      R"({"program": "%s", "mode": "%s", "grid": [%d, %d, %d], "ranks": %d, )"
-      R"("processes": [%d, %d], "slabs": %d, "iterations": %d, "contrast": %g, "us_per_iteration": %.3f, "rest": %.6g, )"
-      R"("error": %.6g)",
-      program, chosen.mode, chosen.grid.x, chosen.grid.y, chosen.grid.z, ranks, found.processes.y,
-      found.processes.z, chosen.slabs, chosen.iterations, chosen.contrast, found.seconds * 1e6,
-      found.rest, found.error);
+  std::string text =
+      absl::StrFormat(R"({"program": "%s", "mode": "%s", "grid": [%d, %d, %d], "ranks": %d, )"
+                      R"("processes": [%d, %d], "slabs": %d, "iterations": %d, "contrast": %g, )"
+                      R"("us_per_iteration": %.3f, "rest": %.6g, "error": %.6g)",
+                      program, chosen.mode, chosen.grid.x, chosen.grid.y, chosen.grid.z, ranks,
+                      found.processes.y, found.processes.z, chosen.slabs, chosen.iterations,
+                      chosen.contrast, found.seconds * 1e6, found.rest, found.error);
   if (chosen.check) absl::StrAppendFormat(&text, R"(, "difference": %.6g)", found.difference);
   if (chosen.report) {
     for (size_t i = 0; i < kinds_of_work; ++i) {

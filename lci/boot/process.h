@@ -17,7 +17,7 @@ struct process_id {
   uint64_t start_time = 0;
   // Of the program that the process runs: where its stack begins (field 28), which the kernel
   // chooses at random for each execve. 0: unknown. Without that randomization, a process that
-  // executes the same program again with the same words is not told apart.
+  // executes the same program again with the same arguments cannot be distinguished.
   uint64_t image = 0;
 
   friend bool operator==(const process_id& a, const process_id& b) {

@@ -35,7 +35,7 @@ base::StatusOr<std::string> decode(const base::StatusOr<std::string>& received,
       base::StrCat(who, "can't go on: ", text));
 }
 
-// The status, for a rank that has no value to tell.
+// The status, for a rank without a value.
 base::StatusOr<std::string> without_value(const base::Status& status) {
   return status.ok() ? base::StatusOr<std::string>("") : status;
 }

@@ -261,7 +261,7 @@ class analysis {
   void look_at_transfers() {
     for (const rank_report& rank : job_.ranks) {
       for (const rank_report::transfer& each : rank.transfers) {
-        if (each.collective) continue;  // told by the collective
+        if (each.collective) continue;  // reported for the collective
         if (each.outgoing) add_edge(rank.rank, each.peer);
         const rank_report* peer = find(job_, each.peer);
         // The receiver's side says more.

@@ -39,7 +39,7 @@ class cooperative_copies {
   using copier = std::function<bool(int rank, copy_direction direction, void* local,
                                     uint64_t remote, size_t size)>;
 
-  // `timed`, which outlives this, is told of the end of each put that was done or posted.
+  // `timed`, which outlives this, is notified of the end of each put that was done or posted.
   cooperative_copies(int ranks, region_table& regions, copier copy, large_puts& timed);
 
   // The slots of the ring that this rank writes at `rank`, and of the one that it reads from it.

@@ -18,9 +18,10 @@
 
 namespace lci::net::shm {
 
-// A mailbox of our own with a ring for every rank to write to, and a view of everybody's mailbox to
-// write to ours in it. Thread safety: as net::device says. A post takes the lock of the one ring
-// that it writes to, a poll that of the device; both only try. A release takes none.
+// This rank's mailbox, which has a ring for every rank to write to, and views of the mailboxes of
+// all ranks, each with a ring for this rank. Thread safety: as net::device says. A post takes the
+// lock of the one ring that it writes to, a poll that of the device; both only try. A release takes
+// none.
 class shm_device final : public device {
  public:
   static base::StatusOr<std::unique_ptr<device>> make(shm_context& context, boot::bootstrap& boot,
@@ -105,7 +106,7 @@ class shm_device final : public device {
 
   alignas(cache_line_size) ds::biased_lock poll_lock_;  // guards what follows
   int next_rank_ = 0;                                   // where the next poll begins
-  int active_rank_;                                     // the sender of the last message; or this rank
+  int active_rank_;                                     // sender of the last message; or this rank
   uint32_t polls_ = 0;
   uint32_t last_found_ = 0;  // polls_ when that rank's ring had something
   int next_check_ = 0;       // the rank whose program was checked last

@@ -102,7 +102,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   }
 }
 
-// The next message, if it tells the program of a put. False if it has nothing for it.
+// The next message, if it notifies the program of a put. False if it has nothing for it.
 bool shm_device::take_notification(ring_reader& from, int rank, completion* out) {
   const auto give = [out, rank](size_t, uint32_t imm, uint32_t) {
     out->kind = completion_kind::remote_put;

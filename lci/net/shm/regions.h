@@ -67,7 +67,7 @@ class region_table {
   // When it has returned, no use() of the memory is under way.
   void close(local_region region);
   void close_all();
-  // Gives it another key, not 0, before anybody has been told of it.
+  // Gives it another key, not 0, before any rank knows the region.
   void rename(local_region region, uint64_t key);
   remote_region remote(local_region region) const;
 

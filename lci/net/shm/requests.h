@@ -26,8 +26,8 @@ namespace lci::net::shm {
 // by one thread at a time, which is the one that polls; give_up() is both.
 class request_table {
  public:
-  // A message has at most `piece` bytes of a put or get. `timed` outlives the table; it is told of
-  // the end of each posted put with a `begin`.
+  // A message has at most `piece` bytes of a put or get. `timed` outlives the table; it is notified
+  // of the end of each posted put with a `begin`.
   request_table(int ranks, region_table& regions, size_t piece, large_puts& timed);
 
   // Posted; or retry_nomem if there is no room for it among the open requests, or none in the ring

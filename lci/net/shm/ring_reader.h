@@ -117,7 +117,7 @@ class alignas(cache_line_size) basic_ring_reader {
 
   // Gives the sender back what is freed at the front, once that is more than a quarter of the ring:
   // not each time, since it takes the line away from the sender. A quarter is enough for any
-  // message, and what is not yet told is no more than that.
+  // message, and the part that is not yet published is no more than that.
   void reclaim() {
     if (__builtin_expect(unpublished_ > quarter_, 0)) reclaim_front();
   }

@@ -1,5 +1,5 @@
 // The memory that ranks share, on one page: the layout of the memory that the shared-memory backend
-// maps into several processes, and of what they tell each other at start.
+// maps into several processes, and of the data that they exchange at start.
 //
 //   directory of a rank (one per context; peers map it read-only)
 //     page 0      segment_header

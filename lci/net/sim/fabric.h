@@ -56,8 +56,8 @@ class fabric {
   // Where the first `size` bytes of that region of the rank lie; null: it has no such region.
   void* find_memory(int rank, remote_region region, size_t size) const;
 
-  // `rank` is gone from now on: what it had sent may be lost from any message on, nothing comes
-  // from or to it any more, and its peers are told within some ticks.
+  // `rank` is gone from now on: what it had sent may be lost from any message on, no message to or
+  // from it is delivered any more, and its peers are notified within some ticks.
   void lose(int rank);
 
  private:
@@ -90,7 +90,7 @@ class fabric {
     std::deque<pending> posted;
     std::map<uint64_t, std::vector<unsigned char>> leases;
     uint64_t next_lease = 1;
-    std::vector<uint64_t> failure_due;  // by rank; 0: alive, or told
+    std::vector<uint64_t> failure_due;  // by rank; 0: alive, or notified
   };
   struct region {
     unsigned char* base;

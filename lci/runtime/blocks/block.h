@@ -18,7 +18,7 @@ constexpr int max_rails = 16;
 // The part of a block operation that goes over one device, in one piece of memory at each side.
 struct stripe : net::op {
   device_impl_t* device = nullptr;
-  remote_signal signal;     // as the target is told; `part` is the caller's
+  remote_signal signal;     // as sent to the target; `part` is the caller's
   mr_impl_t* mr = nullptr;  // of the local block
   uint64_t serial = 0;      // of it
 };

@@ -202,7 +202,7 @@ void device_impl_t::handle_failure(int rank) {
   };
   const int first = state.events().note_failure(rank);
   fail_conversations(rank);
-  // The program has been told before this device noticed it.
+  // The failure was reported to the program before this device noticed it.
   int reported_early = rank;
   if (reported_early_.compare_exchange_strong(reported_early, -1)) return;
   if (first != rank) {

@@ -36,7 +36,7 @@ class hierarchy {
 
   // The message of a rank about its host, before there is a hierarchy.
   struct report {
-    int32_t host;    // a number that only the ranks of this host tell
+    int32_t host;    // a number that only the ranks of this host report
     uint32_t state;  // a coll::arena::join_state: what this rank can do in the memory of its host
   };
 

@@ -66,7 +66,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   packet_pool_impl_t& packet_pool() { return *packet_pool_; }
   matching_engine_impl_t* default_matching_engine() const { return default_engine_.get(); }
   matching_engine_impl_t* collective_engine() const { return collective_engine_.get(); }
-  // Where the receivers of plans tell the senders their addresses.
+  // The engine for the messages in which receivers of plans send their addresses to the senders.
   matching_engine_impl_t* address_engine() const { return address_engine_.get(); }
 
   // Collective: returns when all ranks have called it, and makes progress until then, unless this
@@ -110,8 +110,8 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   // Returns whether a collective operation has ended. Throws a failure that has been deferred.
   bool advance_collectives();
   // A device has noticed that a rank is gone: ends what waits for a message of that rank, and all
-  // collectives. Returns the rank that the program is told: of several that have failed, the first
-  // one that the job has lost, which is marked as failed, too, before any device has noticed it.
+  // collectives. Returns the rank to report to the program: of several failed ranks, the first one
+  // that the job has lost. That rank is also marked as failed before any device has noticed it.
   int note_failure(int rank);
   // A later progress() throws it. It counts as a pending operation until then.
   void defer_failure(const peer_failure_error& failure);

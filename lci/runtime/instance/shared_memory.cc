@@ -164,7 +164,7 @@ bool shared_memory::advance(pending* each) {
       }
     }
   }
-  // Other ranks need not wait for the program to hear of it.
+  // Other ranks need not wait for the notification of this program.
   if (each->result) each->operation->end();
   return each->result.has_value();
 }

@@ -5,9 +5,9 @@
 //     get, get, ...            <-
 //     signal or event          ->    signals (get that tells the target)
 //
-// A put ends like a get where the network has no put_imm, or its bits can't hold what is to be
-// told. The target is signalled when the bytes are in place, or have been read. (SC'25 paper, Table
-// 1; it leaves get with signal out, for want of a network that can.)
+// A put ends like a get where the network has no put_imm, or its bits can't hold the notification.
+// The target is signalled when the bytes are in place, or have been read. (SC'25 paper, Table 1; it
+// leaves get with signal out, for want of a network that can.)
 //
 // The notification names a completion object of the target, by `tag` and `rcomp`, or one of its
 // signals, by an event. Where the network reaches the signal's counter (UNR paper, support level 4)
@@ -29,7 +29,7 @@ namespace lci::rt {
 
 class protocol_host;
 
-// A signal of the target's, and what it is told.
+// A signal of the target, and the event that it receives.
 struct remote_signal : signal_event {
   int event_bits = 0;
   net::remote_region counter;  // where its counter is; empty: out of reach
