@@ -17,7 +17,7 @@
 namespace kmer {
 
 // Thread-safe except for begin_counting() and for_each(). All adding comes before begin_counting(),
-// all counting after it, and the caller synchronises the threads in between.
+// all counting after it, and the caller synchronizes the threads in between.
 template <class Word>
 class kmer_counter {
  public:

@@ -126,7 +126,7 @@ TEST(Patterns, TransposesThereAndBack) {
   for_each_sent([](const complex* at, complex value) { ASSERT_EQ(*at, 2.0 * value); });
 }
 
-TEST(Patterns, HalosAreOfTheNeighbours) {
+TEST(Patterns, HalosAreOfTheNeighbors) {
   std::vector<arrays> all = make_arrays();
   const auto value_of = [](int x, int y, int z) { return x + 100.0 * y + 10000.0 * z; };
   const auto at = [&](int rank, int x, int y, int z) -> double& {

@@ -153,7 +153,7 @@ void solver::run(int iterations) {
 
 void solver::iterate() {
   const int slabs = part_.slabs();
-  for (const neighbour* each : {&below_, &above_}) {
+  for (const neighbor* each : {&below_, &above_}) {
     if (each->from != nullptr) each->from->start();
   }
   for (int i = 0; i < slabs; ++i) {
@@ -192,7 +192,7 @@ void solver::iterate() {
     backward_x(s);
     send_halo(s);
   }
-  for (const neighbour* each : {&below_, &above_}) {
+  for (const neighbor* each : {&below_, &above_}) {
     if (each->to != nullptr) each->to->wait();
   }
   upwards_ = !upwards_;

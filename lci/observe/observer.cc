@@ -34,7 +34,7 @@ constexpr milliseconds time_to_answer{2500};
 
 // The descriptor that the handler of SIGUSR1 writes to; -1: none.
 std::atomic<int> wake_of_handler{-1};
-std::atomic<bool> was_signalled{false};
+std::atomic<bool> was_signaled{false};
 
 void ring(int descriptor) {
   const uint64_t one = 1;
@@ -44,7 +44,7 @@ void ring(int descriptor) {
 
 void on_signal(int) {
   const int error = errno;
-  was_signalled.store(true);
+  was_signaled.store(true);
   if (const int to = wake_of_handler.load(); to >= 0) ring(to);
   errno = error;
 }
@@ -127,7 +127,7 @@ class thread_observer final : public observer {
         next_tick = steady::now() + tick;
       }
       watch(std::chrono::duration_cast<milliseconds>(next_tick - steady::now()));
-      if (was_signalled.exchange(false)) {
+      if (was_signaled.exchange(false)) {
         ask(base::StrCat("SIGUSR1 to rank ", boot_.rank()));
       }
       look_for_overdue_waits();

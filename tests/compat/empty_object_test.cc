@@ -117,7 +117,7 @@ void test_empty_graph() {
   lci::free_comp(&graph);
 
   // The waiting thread is notified. Programs that give a graph a completion object leave the graph
-  // alone after that has been signalled.
+  // alone after that has been signaled.
   int context = 0;
   lci::comp_t cq = lci::alloc_cq();
   lci::comp_t signaled = lci::alloc_graph_x().comp(cq).user_context(&context)();

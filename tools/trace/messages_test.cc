@@ -200,7 +200,7 @@ TEST(Messages, RandomOrdersHaveOneArrowPerMessage) {
     auto all = ranks_of(2);
     std::vector<uint64_t> order(200);
     for (uint64_t i = 0; i < order.size(); ++i) order[i] = i;
-    // Neighbours change places.
+    // Neighbors change places.
     for (size_t i = 0; i + 4 < order.size(); i += 4) {
       std::shuffle(order.begin() + static_cast<ptrdiff_t>(i),
                    order.begin() + static_cast<ptrdiff_t>(i) + 4, random);

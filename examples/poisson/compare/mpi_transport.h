@@ -14,7 +14,7 @@ enum class mpi_way {
   pscw,        // MPI_Put, between MPI_Win_post, start, complete, wait
 };
 
-// Packed, in MPI_COMM_WORLD. MPI is initialised, and finalised after it.
+// Packed, in MPI_COMM_WORLD. MPI is initialized, and finalized after it.
 std::unique_ptr<transport> make_mpi_transport(mpi_way way);
 
 }  // namespace poisson

@@ -18,7 +18,7 @@ namespace lci::net::mixed {
 // uses, names the network that the lease is from.
 //
 // A look at the far network costs a system call with some providers, about as long as a message
-// takes to a neighbour: one poll of some looks there, and one of more while there is something near
+// takes to a neighbor: one poll of some looks there, and one of more while there is something near
 // (see device.cc).
 //
 // Thread safety: as net::device says.

@@ -215,7 +215,7 @@ void wait_for(const block_operation& operation, const countdown& waiting, const 
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-// Has a checker signalled in place of the operation's completion object.
+// Has a checker signaled in place of the operation's completion object.
 [[gnu::noinline, gnu::cold]] void watch(const char* call, operation* started,
                                         const stripe& of_device) {
   runtime_impl_t& runtime = of_device.device->runtime;

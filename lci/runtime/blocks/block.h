@@ -40,7 +40,7 @@ class block_operation {
   stripe stripe_at(int i) const;
 
  private:
-  struct place {  // not initialised: most operations have one
+  struct place {  // not initialized: most operations have one
     mr_impl_t* mr;
     uint64_t serial;
     void* buffer;

@@ -28,7 +28,7 @@ class runtime_impl_t;
 // Thread safety: as api/plan.hpp says.
 class plan_impl_t : public rt::live_object {
  public:
-  // comp: signalled at the end of each round; may be null.
+  // comp: signaled at the end of each round; may be null.
   plan_impl_t(runtime_impl_t& runtime, const plan_attr_t& attributes, comp_impl_t* comp);
   ~plan_impl_t();
 

@@ -36,7 +36,7 @@ comp_attr_t attributes_in_place_of(const comp_impl_t* comp) {
 }  // namespace
 
 // An operation from its post to the signal of its completion object, in whose place it is
-// signalled.
+// signaled.
 class pending_operation final : public comp_impl_t {
  public:
   pending_operation(checker& of, const posted_operation& as_posted)
@@ -46,7 +46,7 @@ class pending_operation final : public comp_impl_t {
   void signal(status_t status) override {
     const std::unique_ptr<pending_operation> own = checks.remove(id);
     checks.report_if_changed(this, "was pending");
-    // From now on nothing here is used: the object that is signalled may be freed at once.
+    // From now on nothing here is used: the object that is signaled may be freed at once.
     if (posted.part == 0 || status.error.errorcode == errorcode_t::fatal) {
       posted.comp->signal(status);
     } else {
@@ -213,7 +213,7 @@ void checker::post::answered(const error_t& result) {
 
 checker::post::~post() {
   if (is_answered_) return;
-  // Null if the post has signalled it before it has thrown.
+  // Null if the post has signaled it before it has thrown.
   static_cast<void>(checks_.remove(id_));
   const std::lock_guard<std::mutex> guard(checks_.mutex_);
   checks_.retries_.accepted(posted_, this_thread());

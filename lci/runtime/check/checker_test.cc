@@ -41,7 +41,7 @@ class CheckerTest : public testing::Test {
     made.is_of_any_device = what == kind::receive;
     return made;
   }
-  // Posts an operation that stays pending. Returns what is to be signalled.
+  // Posts an operation that stays pending. Returns what is to be signaled.
   comp_impl_t* pend(const posted_operation& posted) {
     checker::post made(checks_, posted);
     made.answered(errorcode_t::posted);

@@ -28,7 +28,7 @@ class graph : public library_comp {
   static constexpr attr_comp_type_t type = attr_comp_type_t::graph;
   struct node;
 
-  // at_end (may be null) is signalled at each end.
+  // at_end (may be null) is signaled at each end.
   graph(const comp_attr_t& attributes, comp_impl_t* at_end);
   ~graph() override;
 

@@ -107,7 +107,7 @@ progress_result_t device_impl_t::progress() {
 
 [[gnu::always_inline]] inline error_t device_impl_t::progress_alone() {
   const bool moved = __builtin_expect(!backlog.empty(), 0) && drain_backlog();
-  // Not initialised, which would take longer than a poll that finds nothing.
+  // Not initialized, which would take longer than a poll that finds nothing.
   // (Of words, since the compiler guards the stack behind arrays of characters.)
   static_assert(alignof(net::completion) == alignof(uint64_t));
   uint64_t storage[batch_size * sizeof(net::completion) / sizeof(uint64_t)];

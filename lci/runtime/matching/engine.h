@@ -67,7 +67,7 @@ class matching_engine : public live_object {
 
   // Posts a receive. The engine takes the receive in all cases.
   //   done    a message that was here already has been copied to its buffer: *status says which
-  //   posted  its comp will be signalled, possibly before the call returns: with the message's
+  //   posted  its comp will be signaled, possibly before the call returns: with the message's
   //           rank, tag and size; with `fatal` if that is more than the receive's size, or the peer
   //           has failed
   // Throws std::bad_alloc, having done nothing.

@@ -73,7 +73,7 @@ error_t atomics::send(state* waiting, bool may_wait) {
     host_.backlog.push(op, nullptr);
     return errorcode_t::posted_backlog;
   }
-  // If the state is no longer there, fail_peer has signalled: the operation counts as posted.
+  // If the state is no longer there, fail_peer has signaled: the operation counts as posted.
   return waiting_.take(header.ticket, rank) == nullptr ? error_t(errorcode_t::posted) : result;
 }
 

@@ -50,7 +50,7 @@ class atomics {
   void set_limit(uint32_t tickets) { waiting_.set_limit(tickets); }
 
   // Starts an operation. Its buffer (null: it does not fetch) receives the former value, and its
-  // rcomp (0: none) is signalled with its tag when it is over.
+  // rcomp (0: none) is signaled with its tag when it is over.
   //   done    it is over
   //   posted  its comp (may be null) will be signaled
   //   retry   nothing happened; not if `may_wait` (in the backlog)

@@ -28,7 +28,7 @@ inline status_t make_status(error_t error, int rank, void* buffer, size_t size, 
   return status;
 }
 
-// The status of what has just arrived, to be signalled: the copy that signal() takes is read in
+// The status of what has just arrived, to be signaled: the copy that signal() takes is read in
 // words of 16 bytes, and what is written in smaller ones would have to wait for them.
 [[gnu::always_inline]] inline status_t status_of_arrival(int rank, void* buffer, size_t size,
                                                          tag_t tag, void* user_context = nullptr) {

@@ -104,7 +104,7 @@ error_t rendezvous::announce(outgoing_state* state, bool may_wait) {
     return result.is_retry() ? errorcode_t::posted_backlog : errorcode_t::posted;
   }
   // If the state is no longer there, the peer's failure has been found in between, and fail_peer
-  // has signalled: then the operation counts as posted.
+  // has signaled: then the operation counts as posted.
   return outgoing_.take(ticket, owner) == nullptr ? error_t(errorcode_t::posted) : result;
 }
 

@@ -67,7 +67,7 @@ class rendezvous {
     incoming_.set_limit(tickets);
   }
 
-  // Sender: begins to send; the message's completion object will be signalled, with `fatal` if the
+  // Sender: begins to send; the message's completion object will be signaled, with `fatal` if the
   // receiver can't take it. Answers a retry code, and has done nothing, when the announcement can't
   // leave now, or no ticket is free, and it may not wait in the backlog; `fatal` when the peer is
   // gone. Throws if the buffer can't be registered.

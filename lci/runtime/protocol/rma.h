@@ -6,7 +6,7 @@
 //     signal or event          ->    signals (get that tells the target)
 //
 // A put ends like a get where the network has no put_imm, or its bits can't hold the notification.
-// The target is signalled when the bytes are in place, or have been read. (SC'25 paper, Table 1; it
+// The target is signaled when the bytes are in place, or have been read. (SC'25 paper, Table 1; it
 // leaves get with signal out, for want of a network that can.)
 //
 // The notification names a completion object of the target, by `tag` and `rcomp`, or one of its
