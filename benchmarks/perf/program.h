@@ -14,8 +14,8 @@ namespace perf {
 int run_main(const char* program, const std::function<int()>& body);
 
 // Initializes LCI with the backend (none: what the library chooses), and calls `measure` if all
-// ranks have the same options, of which `described` says all that must agree, and a partner each
-// (unless they need none). All ranks of the job call it, before LCI is initialized. Returns an exit
+// ranks have the same options and a partner each (unless they need none). `described` holds all
+// options that must agree. All ranks of the job call it, before LCI is initialized. Returns an exit
 // code: 0, or 2 with a message if the job does not suit.
 int run_program(const char* program, lci::attr_backend_t backend, const std::string& described,
                 const std::function<void()>& measure, bool in_pairs = true);

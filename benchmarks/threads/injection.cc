@@ -62,7 +62,7 @@ class injection {
     lci::register_rcomp_x(handler_).rcomp(message_name_)();
     lci::register_rcomp_x(answers_).rcomp(answer_name_)();
     // This thread, which is thread 0, may have been here with fewer others. The sender begins
-    // behind the barrier, inside of which the first messages may arrive.
+    // behind the barrier, and the first messages may arrive inside of it.
     first_ = callbacks;
     lci::barrier();
   }

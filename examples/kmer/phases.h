@@ -5,14 +5,14 @@
 // the last of its threads has had its last message accepted, the rank sends everybody a notice with
 // the number of messages for them. A rank is through with the phase when it has a notice from every
 // rank and has handled as many messages as they announce together: the numbers are final, each
-// message is counted once on either side, so none can be under way to this rank. In whatever order
-// messages and notices arrive, the rank only waits for a sum. Until then its threads continue to
-// handle messages, so nobody waits idly for slower ranks, and nobody's messages pile up. When all
-// ranks are through (a reduction over all tells), the next phase begins; its messages may arrive
-// while some thread has not yet noticed, and are handled at once.
+// message is counted once on either side, so none can be under way to this rank. Messages and
+// notices may arrive in any order, since the rank only waits for a sum. Until then its threads
+// continue to handle messages, so nobody waits idly for slower ranks, and nobody's messages pile
+// up. When all ranks are through (a reduction over all tells), the next phase begins; its messages
+// may arrive while some thread has not yet noticed, and are handled at once.
 //
-// Failures end the phase for all ranks: the notice of a rank that failed says so and why, whoever
-// gets it stops producing, and the reduction at the end makes sure that all ranks agree.
+// Failures end the phase for all ranks: the notice of a rank that failed says so and why, a rank
+// that gets it stops producing, and the reduction at the end makes sure that all ranks agree.
 #ifndef EXAMPLES_KMER_PHASES_H_
 #define EXAMPLES_KMER_PHASES_H_
 

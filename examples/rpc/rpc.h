@@ -12,8 +12,8 @@
 //   rpc::stop();
 //
 // A function may do everything, also call others and wait for them; unlike an active message
-// handler it runs in an ordinary thread, one that is waiting in get() or called progress(). What it
-// throws comes out of get() as remote_error.
+// handler it runs in an ordinary thread, one that is waiting in get() or called progress(). Its
+// exception comes out of get() as remote_error.
 #ifndef EXAMPLES_RPC_RPC_H_
 #define EXAMPLES_RPC_RPC_H_
 

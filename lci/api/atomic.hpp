@@ -29,9 +29,9 @@
 ///
 /// Puts and gets are not atomic with respect to atomic operations: a program orders a put or get
 /// and an atomic operation that access the same integer by the completion of the one that comes
-/// first. An operation that is complete when an atomic operation is posted happens before it:
-/// whoever reads the new value atomically (acquire) also sees the bytes of a put that was complete
-/// before.
+/// first. An operation that is complete when an atomic operation is posted happens before it: a
+/// thread that reads the new value atomically (acquire) also sees the bytes of a put that was
+/// complete before.
 ///
 /// **Order.** Like other operations, two atomic operations that are both under way may be carried
 /// out in either order.

@@ -93,8 +93,8 @@ struct signal_event {
 
 // The number that an event adds to the counter of its signal, whose lower `event_bits` bits count
 // the events that are missing, and one more finds too many. Above these are the parts that are
-// missing, plus those not announced: the sum over a message is -1, in whatever order. (UNR paper,
-// section IV-B.) Modulo 2^64: the malformed parts of a message may exceed 64 bits.
+// missing, plus those not announced: the sum over a message is -1 in any order. (UNR paper, section
+// IV-B.) Modulo 2^64: the malformed parts of a message may exceed 64 bits.
 constexpr int64_t addend_of(uint32_t part, int event_bits) {
   const auto of_parts = [event_bits](uint64_t n) { return n << (event_bits + 1); };
   if (part == 0) return -1;
