@@ -274,10 +274,10 @@ TEST_P(Atomic, CompletionObjectsOfBothSidesAreSignaled) {
                        .remote_comp(self.rcomp)
                        .tag(tag)
                        .runtime(self.runtime)));
-      EXPECT_TRUE(status.is_done());
-      const status_t status = self.pop();
-      EXPECT_EQ(status.rank, self.from);
-      EXPECT_EQ(status.tag, tag);
+      EXPECT_TRUE(arrival.is_done());
+      const status_t arrival = self.pop();
+      EXPECT_EQ(arrival.rank, self.from);
+      EXPECT_EQ(arrival.tag, tag);
       EXPECT_EQ(load<uint64_t>(words.own(), 0), tag == 3 ? 1u : 2u);
       self.meet();
     }
