@@ -274,7 +274,7 @@ TEST_P(Atomic, CompletionObjectsOfBothSidesAreSignaled) {
                        .remote_comp(self.rcomp)
                        .tag(tag)
                        .runtime(self.runtime)));
-      EXPECT_TRUE(arrival.is_done());
+      EXPECT_TRUE(status.is_done());
       const status_t arrival = self.pop();
       EXPECT_EQ(arrival.rank, self.from);
       EXPECT_EQ(arrival.tag, tag);
