@@ -1,6 +1,6 @@
 // The components as a program uses them, through the public interface: packets, matching, and
-// completion queues. Beside them stands the probe (benchmarks/ds/probe.h): what raw atomic
-// operations cost in the same run.
+// completion queues. The probe (benchmarks/ds/probe.h) measures the cost of raw atomic operations
+// in the same run.
 //
 //   bazel run //benchmarks:components_benchmark -- --benchmark_repetitions=9
 #include <cstdint>

@@ -287,7 +287,7 @@ def find_links(lines):
 
 
 def check_anchor(path, file, anchor):
-    """What is wrong with an anchor of a file that exists, or None. `file`: how the problem names it."""
+    """Returns the problem of an anchor in a file that exists, or None. `file`: how the problem names it."""
     if path.endswith(".md"):
         return None if anchor in find_anchors(read_lines(path)) else "%s has no heading #%s" % (file, anchor)
     numbers = SOURCE_LINES.match(anchor)
@@ -299,7 +299,7 @@ def check_anchor(path, file, anchor):
 
 
 def check_link(root, page, target):
-    """What is wrong with a link, or None."""
+    """Returns the problem of a link, or None."""
     if SCHEME.match(target):
         return None
     if not target or target == "#":

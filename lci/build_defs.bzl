@@ -16,9 +16,9 @@ LCI_COPTS = [
     # Position independent code is otherwise compiled as if every function could be replaced at load
     # time, so that none of another's own file is inlined: a third of the instructions of a message.
     "-fno-semantic-interposition",
-    # Likewise every look at a variable of the thread is otherwise a call, for which all registers
-    # have to be saved. (A shared object that has the library in it can still be loaded at run time:
-    # the few bytes fit into what the loader keeps free.)
+    # Every access to a thread-local variable is otherwise a call, too, for which all registers have to be saved. (A
+    # shared object that has the library in it can still be loaded at run time: the few bytes fit into what the loader
+    # keeps free.)
     "-ftls-model=initial-exec",
     # Bazel keeps it, which costs a register and three instructions a call: 4 % of a message's time.
     "-fomit-frame-pointer",
@@ -33,7 +33,7 @@ LCI_LINKOPTS = ["-pthread"]
 _HIDDEN = ["-fvisibility=hidden"]
 
 def lci_cc_library(name, copts = [], linkopts = [], **kwargs):
-    """A library. Always an archive: nothing of ours is loaded as a shared object.
+    """A library. Always an archive: no part of the library is loaded as a shared object.
 
     Args:
       name: the target.

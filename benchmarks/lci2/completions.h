@@ -25,9 +25,9 @@ namespace lci2 {
 // completion objects of one kind. The thread calls all functions but signal().
 class completions {
  public:
-  // at_once: operations that may be under way at a time. is_private: only the thread itself makes
-  // the progress that signals its handler.
-  completions(completion_kind kind, size_t at_once, bool is_private, lci::comp_t handler)
+  // max_pending: operations that may be under way at a time. is_private: only the thread itself
+  // makes the progress that signals its handler.
+  completions(completion_kind kind, size_t max_pending, bool is_private, lci::comp_t handler)
       : kind_(kind), is_private_(is_private) {
     switch (kind) {
       case completion_kind::queue:
@@ -37,8 +37,8 @@ class completions {
         object_ = handler;
         break;
       case completion_kind::sync:
-        for (size_t i = 0; i < at_once; ++i) syncs_.push_back(lci::alloc_sync());
-        is_pending_.resize(at_once);
+        for (size_t i = 0; i < max_pending; ++i) syncs_.push_back(lci::alloc_sync());
+        is_pending_.resize(max_pending);
         break;
     }
   }

@@ -30,7 +30,7 @@ inline double now_us() {
 
 constexpr uint64_t no_limit = ~uint64_t{0};
 
-// What all threads of a rank share. `rank` and `peer` are of this job of two ranks.
+// State that all threads of a rank share. `rank` and `peer` are of this job of two ranks.
 struct job {
   const options& chosen;
   const int rank;
@@ -68,8 +68,8 @@ class endpoint {
         slots_(std::clamp(checked_bytes / stride_, size_t{1}, size_t{most_checked})),
         landing_((slots_ * stride_ + page - 1) / page * page),
         memory_(static_cast<char*>(std::aligned_alloc(page, 2 * landing_))),
-        posts_(the_job.chosen.completion, at_once(), is_private(), the_job.on_local),
-        arrivals_(the_job.chosen.completion, at_once(), is_private(), the_job.on_message) {
+        posts_(the_job.chosen.completion, max_pending(), is_private(), the_job.on_local),
+        arrivals_(the_job.chosen.completion, max_pending(), is_private(), the_job.on_message) {
     if (memory_ == nullptr) throw std::runtime_error("no memory for messages of this --size");
     std::memset(memory_, 1, 2 * landing_);
     mr_ = lci::register_memory_x(memory_, 2 * landing_).device(device_)();
@@ -137,10 +137,10 @@ class endpoint {
   }
 
  private:
-  size_t at_once() const { return std::max(static_cast<size_t>(window_), slots_); }
+  size_t max_pending() const { return std::max(static_cast<size_t>(window_), slots_); }
   bool is_private() const { return owns_device_ || job_.chosen.threads == 1; }
   size_t size() const { return size_.load(std::memory_order_relaxed); }
-  // Of a run of n messages, those that come to this rank.
+  // Of a run of n messages, the number that arrives at this rank.
   uint64_t messages_here(uint64_t n) const {
     return test_ == test_kind::latency || job_.rank == 1 ? n : 0;
   }

@@ -13,7 +13,7 @@ enum class binding { core, none };
 enum class format { text, json };
 
 // Values of options that depend on others, or that the program keeps in another form.
-struct given_options {
+struct parsed_options {
   std::optional<completion_kind> completion;
   std::optional<uint64_t> warmup;
   device_choice devices = device_choice::shared;
@@ -65,7 +65,7 @@ constexpr char notes[] =
     "The exit code is 0, or 1 if communication failed or a message was wrong, or 2 if the command "
     "line is wrong.";
 
-cli::command command_of(options* chosen, given_options* given) {
+cli::command command_of(options* chosen, parsed_options* parsed) {
   return {
       "lcrun -n 2 lci2_pairs [options]",
       about,
@@ -77,20 +77,20 @@ cli::command command_of(options* chosen, given_options* given) {
            cli::size_range(&chosen->sizes).with_default("bandwidth: 64K; else 8")},
           {"--threads", "T", "threads of each rank",
            cli::number(1, static_cast<uint64_t>(max_threads), &chosen->threads)},
-          {"--devices", "D", "the devices of the threads", cli::choice(devices, &given->devices)},
+          {"--devices", "D", "the devices of the threads", cli::choice(devices, &parsed->devices)},
           {"--completion", "KIND", "the object that reports messages and the ends of operations",
-           cli::choice(completions, &given->completion).with_default("queue; send: sync")},
+           cli::choice(completions, &parsed->completion).with_default("queue; send: sync")},
           {"--window", "W", "rate, bandwidth: messages under way for each thread, at most",
            cli::number(1, static_cast<uint64_t>(max_window), &chosen->window)},
           {"--iters", "N", "round trips (latency) or windows of a measured run",
            cli::number(1, uint64_t{1} << 40, &chosen->iters).with_default("by size")},
           {"--warmup", "N", "the same of the run before it, which does not count",
-           cli::number(0, uint64_t{1} << 40, &given->warmup).with_default("a tenth")},
+           cli::number(0, uint64_t{1} << 40, &parsed->warmup).with_default("a tenth")},
           {"--checked-rounds", "N",
            "rounds of up to 64 messages in each direction whose bytes are checked",
            cli::number(0, 1000000, &chosen->checked_rounds)},
-          {"--bind", "B", "what threads are bound to", cli::choice(bindings, &given->bind)},
-          {"--format", "F", "how results are printed", cli::choice(formats, &given->printed)},
+          {"--bind", "B", "what threads are bound to", cli::choice(bindings, &parsed->bind)},
+          {"--format", "F", "how results are printed", cli::choice(formats, &parsed->printed)},
       },
       notes};
 }
@@ -99,25 +99,25 @@ cli::command command_of(options* chosen, given_options* given) {
 
 options parse_options(int argc, const char* const* argv, cli::request* wanted) {
   options chosen;
-  given_options given;
-  *wanted = cli::parse(command_of(&chosen, &given), argc, argv).wanted;
+  parsed_options parsed;
+  *wanted = cli::parse(command_of(&chosen, &parsed), argc, argv).wanted;
   if (*wanted != cli::request::run) return {};
   const bool has_receives = chosen.op == operation::send;
   chosen.completion =
-      given.completion.value_or(has_receives ? completion_kind::sync : completion_kind::queue);
+      parsed.completion.value_or(has_receives ? completion_kind::sync : completion_kind::queue);
   if (chosen.completion == completion_kind::sync && !has_receives) {
     throw cli::usage_error(std::string("--completion sync: is for --op send, not --op ") +
                            name_of(chosen.op));
   }
-  chosen.own_devices = given.devices == device_choice::dedicated;
-  chosen.bind = given.bind == binding::core;
-  chosen.json = given.printed == format::json;
+  chosen.own_devices = parsed.devices == device_choice::dedicated;
+  chosen.bind = parsed.bind == binding::core;
+  chosen.json = parsed.printed == format::json;
   if (chosen.test == test_kind::latency) chosen.window = 1;
   if (chosen.sizes.empty()) {
     chosen.sizes = {chosen.test == test_kind::bandwidth ? size_t{64} << 10 : 8};
   }
   // No run is as long as this.
-  chosen.warmup = given.warmup.value_or(~uint64_t{0});
+  chosen.warmup = parsed.warmup.value_or(~uint64_t{0});
   return chosen;
 }
 
@@ -150,8 +150,8 @@ std::string describe(const options& chosen) {
 
 std::string help_text() {
   options defaults;
-  given_options given;
-  return cli::help(command_of(&defaults, &given));
+  parsed_options parsed;
+  return cli::help(command_of(&defaults, &parsed));
 }
 
 }  // namespace lci2

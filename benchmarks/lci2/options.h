@@ -35,7 +35,8 @@ constexpr int slot_bits = 10;
 constexpr int max_threads = 1 << (16 - slot_bits);
 constexpr int max_window = 1 << slot_bits;
 
-// Reads the command line. Throws cli::usage_error. Unless *wanted is a run, the result means nothing.
+// Reads the command line. Throws cli::usage_error. Without a run in *wanted, the result means
+// nothing.
 options parse_options(int argc, const char* const* argv, lci::cli::request* wanted);
 
 std::string help_text();

@@ -62,7 +62,7 @@ class measurement {
              0},
         results_(static_cast<size_t>(chosen.threads)) {
     endpoints.resize(results_.size());
-    // Devices of two ranks belong together by the order of their allocation, so one thread allocates
+    // Devices of two ranks are paired by the order of their allocation, so one thread allocates
     // them all.
     if (!chosen.own_devices || chosen.threads == 1) return;
     for (int thread = 0; thread < chosen.threads; ++thread) devices_.push_back(lci::alloc_device());

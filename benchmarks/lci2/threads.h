@@ -57,7 +57,7 @@ inline bool ranks_share_host() {
   return std::strncmp(names[0], names[1], sizeof(own)) == 0;
 }
 
-// A barrier of the threads of this rank. Threads that wait yield, since a rank may have more threads
+// A barrier of the threads of this rank. Waiting threads yield, since a rank may have more threads
 // than processors.
 class thread_barrier {
  public:

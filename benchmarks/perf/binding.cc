@@ -50,7 +50,7 @@ uint64_t hash_of(const void* bytes, size_t size, uint64_t hash) {  // FNV-1a
 }
 
 // The same number for ranks that compete for the same processors.
-uint64_t neighbourhood() {
+uint64_t neighborhood() {
   char host[256] = {};
   gethostname(host, sizeof(host) - 1);
   return hash_of(&allowed(), sizeof(cpu_set_t),
@@ -105,7 +105,7 @@ void bind_this_thread(const standing& of_rank, int thread) {
 }
 
 standing find_standing(int threads) {
-  const uint64_t own = neighbourhood();
+  const uint64_t own = neighborhood();
   std::vector<uint64_t> everybody(static_cast<size_t>(lci::get_rank_n()));
   lci::allgather(&own, everybody.data(), sizeof(own));
   const auto before = std::count(everybody.begin(), everybody.begin() + lci::get_rank_me(), own);

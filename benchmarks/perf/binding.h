@@ -1,4 +1,4 @@
-// Which processor a thread runs on.
+// The binding of threads to processors.
 #ifndef BENCHMARKS_PERF_BINDING_H_
 #define BENCHMARKS_PERF_BINDING_H_
 
@@ -28,9 +28,9 @@ struct standing {
 // Of this rank, which has so many threads. Collective, on the global runtime.
 standing find_standing(int threads);
 
-// Which of so many places the thread at `position` of a row of `all` takes: each has its own, if
-// there are enough; else those that follow each other share one, so that ranks, as long as there is
-// a place for each, have theirs to themselves.
+// Returns the place, out of `places`, of the thread at `position` in a row of `all` threads. Each
+// thread has its own place if there are enough; otherwise neighbors in the row share one, so that
+// no two ranks share a place as long as there is one for each rank.
 int place_of(int position, int all, int places);
 
 // Binds the calling thread, of this number in its rank, to its processor. Throws

@@ -20,7 +20,7 @@ TEST(binding, cores_come_before_their_second_threads) {
   EXPECT_THAT(places({{7, 7}}), ElementsAre(7));
 }
 
-TEST(binding, each_thread_has_a_place_of_its_own_or_shares_it_with_its_neighbours) {
+TEST(binding, each_thread_has_a_place_of_its_own_or_shares_it_with_its_neighbors) {
   const auto row = [](int all, int places) {
     std::vector<int> result;
     for (int i = 0; i < all; ++i) result.push_back(place_of(i, all, places));

@@ -240,7 +240,7 @@ void channel::check_completed(int batch) {
                     landing(first_slot(batch) + i), size());
     }
   }
-  if (one_sided_) tell(complete_name_);
+  if (one_sided_) notify_peer(complete_name_);
 }
 
 bool channel::next_is_acknowledged() {
@@ -338,17 +338,17 @@ void channel::take_otherwise(const lci::status_t& status) {
 
 // Both sides.
 
-void channel::tell(lci::rcomp_t name) {
+void channel::notify_peer(lci::rcomp_t name) {
   const auto message =
       lci::post_am_x(peer_, nullptr, 0, lci::COMP_NULL_RETRY, name).device(device_);
   waiter patience;
   while (!message().is_done()) patience.after(progress());
 }
 
-void channel::acknowledge() { tell(acknowledgement_name_); }
+void channel::acknowledge() { notify_peer(acknowledgement_name_); }
 
 void channel::finish() {
-  tell(finish_name_);
+  notify_peer(finish_name_);
   ++finishes_seen_;
   wait_until([this] { return lci::counter_get(finishes_) >= finishes_seen_; });
   // This thread may be the only one that polls the device, and won't any more.

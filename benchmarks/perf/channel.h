@@ -117,7 +117,7 @@ class channel final : private message_sink {
     return op_ != operation::send && op_ != operation::plan && !one_sided_;
   }
   void post_receive(int batch, int slot);
-  void tell(lci::rcomp_t name);
+  void notify_peer(lci::rcomp_t name);
   char* source(int slot) const { return memory_.data() + offset_of(slot); }
   char* landing(int slot) const { return memory_.data() + landing_offset_ + offset_of(slot); }
   // Without --validate all messages share one buffer.

@@ -119,11 +119,11 @@ class collective_test {
 
 }  // namespace
 
-void measure_collectives(const options& chosen, const standing* bound, const report& tell) {
+void measure_collectives(const options& chosen, const standing* bound, const report& output) {
   collective_test test(chosen, bound);
   for (const size_t size : chosen.sizes) {
     const figures result = test.measure(size);
-    if (lci::get_rank_me() == 0) tell(result);
+    if (lci::get_rank_me() == 0) output(result);
   }
 }
 

@@ -47,7 +47,7 @@ uint64_t connect_once(const options& chosen) {
 
 }  // namespace
 
-void measure_connections(const options& chosen, const standing* bound, const report& tell) {
+void measure_connections(const options& chosen, const standing* bound, const report& output) {
   if (bound != nullptr) bind_this_thread(*bound, 0);
   for (const size_t size : chosen.sizes) {
     options of_this_size = chosen;
@@ -69,7 +69,7 @@ void measure_connections(const options& chosen, const standing* bound, const rep
     const uint64_t connections =
         n * static_cast<uint64_t>(chosen.threads) * static_cast<uint64_t>(lci::get_rank_n()) / 2;
     const figures result = figures_from(combined(own), size, n, connections, 1);
-    if (lci::get_rank_me() == 0) tell(result);
+    if (lci::get_rank_me() == 0) output(result);
   }
 }
 

@@ -158,7 +158,8 @@ TEST(lci_perf, text_is_a_header_and_a_line_a_size) {
     for (std::string word; words >> word;) columns.push_back(word);
     ASSERT_EQ(columns.size(), 9U) << line;
     sizes.push_back(columns[0]);
-    // The kernel may count processor time by ticks, of which so short a run may have none.
+    // The kernel may count processor time in ticks, and so short a run may end before the first
+    // tick.
     columns.resize(7);
     for (const std::string& column : columns) EXPECT_GT(std::stod(column), 0) << line;
   }

@@ -57,7 +57,7 @@ struct run_counts {
 run_counts counts_for(const options& chosen, size_t size,
                       const std::function<uint64_t(uint64_t n)>& run);
 
-// samples_per_latency: 2 if a sample is a round trip, half of which is reported.
+// samples_per_latency: 2 if a sample is a round trip and half of it is reported.
 figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_t messages,
                      int samples_per_latency);
 
@@ -65,9 +65,9 @@ figures figures_from(const times& all, size_t size, uint64_t iterations, uint64_
 // Collective, on the global runtime; rank 0 gets the figures of each size as soon as it is
 // measured.
 using report = std::function<void(const figures&)>;
-void measure_messages(const options& chosen, const standing* bound, const report& tell);
-void measure_collectives(const options& chosen, const standing* bound, const report& tell);
-void measure_connections(const options& chosen, const standing* bound, const report& tell);
+void measure_messages(const options& chosen, const standing* bound, const report& output);
+void measure_collectives(const options& chosen, const standing* bound, const report& output);
+void measure_connections(const options& chosen, const standing* bound, const report& output);
 
 }  // namespace perf
 

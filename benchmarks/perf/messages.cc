@@ -125,11 +125,11 @@ class messages_test {
 
 }  // namespace
 
-void measure_messages(const options& chosen, const standing* bound, const report& tell) {
+void measure_messages(const options& chosen, const standing* bound, const report& output) {
   messages_test test(chosen, bound);
   for (const size_t size : chosen.sizes) {
     const figures result = test.measure(size);
-    if (lci::get_rank_me() == 0) tell(result);
+    if (lci::get_rank_me() == 0) output(result);
   }
   lci::barrier();  // no rank takes its memory away while others still use it
 }

@@ -10,7 +10,7 @@
 namespace perf {
 namespace {
 
-// Tags of puts have 16 bits, of which a thread needs one value for each of its two batches.
+// Tags of puts have 16 bits. A thread needs one tag for each of its two batches.
 constexpr uint64_t max_threads = 1024;
 constexpr uint64_t max_window = 65536;
 constexpr uint64_t max_iterations = uint64_t{1} << 40;
@@ -253,12 +253,12 @@ void check_collective(const options& chosen) {
   }
 }
 
-completion_kind completion_for(operation op, const std::optional<completion_kind>& given) {
+completion_kind completion_for(operation op, const std::optional<completion_kind>& requested) {
   const bool is_plan = op == operation::plan;
-  if (!given) return is_plan ? completion_kind::signal : completion_kind::queue;
-  if (is_plan == (*given == completion_kind::signal)) return *given;
+  if (!requested) return is_plan ? completion_kind::signal : completion_kind::queue;
+  if (is_plan == (*requested == completion_kind::signal)) return *requested;
   throw usage_error(
-      absl::StrCat("--completion ", name_of(*given),
+      absl::StrCat("--completion ", name_of(*requested),
                    is_plan ? ": --op plan reports by signals" : ": is for --op plan"));
 }
 

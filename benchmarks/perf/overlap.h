@@ -43,7 +43,7 @@ struct overlap_figures {
   double wait_us = 0;
 };
 
-// max(0, 100 * (1 - (total - compute) / pure)); 0 if `pure` is 0. Of one unit, whatever it is.
+// max(0, 100 * (1 - (total - compute) / pure)); 0 if `pure` is 0. All times have the same unit.
 double overlap_percent(double pure, double total, double compute);
 
 // operations: so many without computation, and as many with it.

@@ -29,7 +29,7 @@ void check_payload(const payload_key& key, const void* buffer, size_t size);
 
 void read_long_payload(const unsigned char* from, size_t size);
 
-// Reads every byte, so that the bytes have come to this processor when it returns.
+// Reads every byte, so that the bytes are in the caches of this processor when it returns.
 inline void read_payload(const void* buffer, size_t size) {
   const auto* from = static_cast<const unsigned char*>(buffer);
   if (__builtin_expect(size >= 64, 0)) return read_long_payload(from, size);

@@ -60,7 +60,7 @@ TEST(payload, other_messages_have_other_bytes) {
         payload_key{1, 2, 3, 5}, payload_key{1, 3, 2, 4}, payload_key{1, 2, 4, 3}}) {
     EXPECT_NE(problem(other, bytes), "");
   }
-  // Shifted by a word, as if a piece had come to the wrong place.
+  // Shifted by a word, as if a piece had been written to the wrong place.
   std::vector<unsigned char> shifted(bytes.begin() + 8, bytes.end());
   EXPECT_NE(problem(key, shifted), "");
 }

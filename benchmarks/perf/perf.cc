@@ -38,14 +38,14 @@ void measure(const options& chosen) {
   const standing row = find_standing(chosen.threads);  // collective
   const surroundings where = look_around(chosen);
   if (lci::get_rank_me() == 0) print(header(where));
-  const auto tell = [&where](const figures& result) { print(line(where, result)); };
+  const auto output = [&where](const figures& result) { print(line(where, result)); };
   const standing* const bound = chosen.bind == binding::core ? &row : nullptr;
   if (chosen.test == test_kind::connect) {
-    measure_connections(chosen, bound, tell);
+    measure_connections(chosen, bound, output);
   } else if (is_collective(chosen.op)) {
-    measure_collectives(chosen, bound, tell);
+    measure_collectives(chosen, bound, output);
   } else {
-    measure_messages(chosen, bound, tell);
+    measure_messages(chosen, bound, output);
   }
 }
 

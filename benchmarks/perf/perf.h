@@ -6,7 +6,7 @@
 
 namespace perf {
 
-// Measures and prints on standard output. All ranks of the job call it, before LCI is initialised.
+// Measures and prints on standard output. All ranks of the job call it, before LCI is initialized.
 // Returns an exit code: 0, or 2 with a message if the job does not suit. Throws what LCI throws.
 int run_perf(const options& chosen);
 

@@ -13,9 +13,9 @@ namespace perf {
 // and what LCI throws. Returns what main does.
 int run_main(const char* program, const std::function<int()>& body);
 
-// Initialises LCI with the backend (none: what the library chooses), and calls `measure` if all
-// ranks have the same options, of which `described` says all that must agree, and a partner each
-// (unless they need none). All ranks of the job call it, before LCI is initialised. Returns an exit
+// Initializes LCI with the backend (none: what the library chooses), and calls `measure` if all
+// ranks have the same options and a partner each (unless they need none). `described` holds all
+// options that must agree. All ranks of the job call it, before LCI is initialized. Returns an exit
 // code: 0, or 2 with a message if the job does not suit.
 int run_program(const char* program, lci::attr_backend_t backend, const std::string& described,
                 const std::function<void()>& measure, bool in_pairs = true);

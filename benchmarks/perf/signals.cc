@@ -8,7 +8,7 @@
 namespace perf {
 namespace {
 
-// Which object the handler finds by the tag of a message.
+// Maps the tag of a message to the object that the handler uses.
 std::array<std::atomic<signals*>, signals::max_numbers> by_number;
 
 // A value that no other thread has meanwhile.

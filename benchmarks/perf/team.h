@@ -18,7 +18,7 @@ class team {
   team(const team&) = delete;
   team& operator=(const team&) = delete;
 
-  // Calls body(thread) in all threads, of which this one is number 0, and waits for them. If one
+  // Calls body(thread) in all threads and waits for them. The calling thread is number 0. If one
   // throws, the process ends with an error, since its partners cannot be notified.
   void run(const std::function<void(int)>& body);
 

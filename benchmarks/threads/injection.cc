@@ -62,7 +62,7 @@ class injection {
     lci::register_rcomp_x(handler_).rcomp(message_name_)();
     lci::register_rcomp_x(answers_).rcomp(answer_name_)();
     // This thread, which is thread 0, may have been here with fewer others. The sender begins
-    // behind the barrier, inside of which the first messages may arrive.
+    // behind the barrier, and the first messages may arrive inside of it.
     first_ = callbacks;
     lci::barrier();
   }
@@ -121,14 +121,14 @@ class injection {
   class own_count {
    public:
     own_count(injection& all, size_t thread)
-        : all_(all), thread_(thread), first_(thread == 0 ? all.first_ : 0), told_(first_) {}
+        : all_(all), thread_(thread), first_(thread == 0 ? all.first_ : 0), counted_(first_) {}
 
     // Callbacks of all threads, if this one has had some since the last call; else 0.
-    uint64_t tell() {
-      const uint64_t more = callbacks - told_;
+    uint64_t count() {
+      const uint64_t more = callbacks - counted_;
       if (more == 0) return 0;
-      told_ = callbacks;
-      all_.counts_[thread_].callbacks.store(told_ - first_, std::memory_order_relaxed);
+      counted_ = callbacks;
+      all_.counts_[thread_].callbacks.store(counted_ - first_, std::memory_order_relaxed);
       // Release and acquire: who completes a run sees what all threads have counted.
       return all_.total_.fetch_add(more, std::memory_order_acq_rel) + more;
     }
@@ -137,14 +137,14 @@ class injection {
     injection& all_;
     const size_t thread_;
     const uint64_t first_;
-    uint64_t told_;
+    uint64_t counted_;
   };
 
   void receive(size_t thread) {
     own_count own(*this, thread);
     while (!over_.load(std::memory_order_acquire)) {
       progress();
-      const uint64_t all = own.tell();
+      const uint64_t all = own.count();
       if (all == 0 || all % options_.messages != 0) continue;
       // Nothing comes before the answer is sent.
       const bool last = end_run();
@@ -206,7 +206,7 @@ class injection {
   void take_all(own_count* own) {
     while (total_.load(std::memory_order_relaxed) < sent_) {
       progress();
-      own->tell();
+      own->count();
     }
   }
 

@@ -178,9 +178,10 @@ class waves {
     char pong[pong_size] = {};
     // Before the pong: the partner's may come at once.
     answered_.fetch_add(1, std::memory_order_release);
-    const auto tell = lci::post_am_x(job_.peer(), pong, pong_size, lci::COMP_NULL_RETRY, pong_name_)
-                          .device(device);
-    while (tell().is_retry()) progress();
+    const auto answer =
+        lci::post_am_x(job_.peer(), pong, pong_size, lci::COMP_NULL_RETRY, pong_name_)
+            .device(device);
+    while (answer().is_retry()) progress();
   }
 
   // Whether the bytes of the last wave are the bytes that were sent.

@@ -55,7 +55,7 @@ class Table:
 
 
 def parse_value(cell, where):
-    """Reads "1.5", "1.5 (1.2–1.9)", and "1.5, 1.7", of which the mean counts."""
+    """Reads "1.5", "1.5 (1.2–1.9)", and "1.5, 1.7", where the mean counts."""
     ranged = re.fullmatch(r"([\d.]+) \(([\d.]+)–([\d.]+)\)", cell)
     try:
         if ranged:

@@ -110,7 +110,8 @@ struct request {
   uint64_t value;
 };
 
-// What the handler changes. One thread of a rank makes progress, so it needs no atomics.
+// The table that the handler updates. One thread of a rank makes progress, so no atomics are
+// needed.
 uint64_t* own_words = nullptr;
 uint64_t received = 0;
 

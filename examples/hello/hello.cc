@@ -1,4 +1,4 @@
-// The smallest program: every rank says who it is and greets its neighbour.
+// The smallest program: every rank says who it is and greets its neighbor.
 //   lcrun -n 4 hello
 #include <unistd.h>
 

@@ -1,4 +1,4 @@
-// Which k-mers were seen at least twice: a Bloom filter of two layers (SC'25 LCI paper,
+// The set of k-mers that were seen at least twice: a Bloom filter of two layers (SC'25 LCI paper,
 // section 6.3, after HipMer). Most k-mers that occur once are sequencing errors; the second layer
 // keeps them out of the hash map, which would otherwise hold mostly those.
 #ifndef EXAMPLES_KMER_BLOOM_FILTER_H_
@@ -17,14 +17,14 @@ namespace kmer {
 // Thread-safe and lock-free.
 //
 // A k-mer has 4 bits in one 64-bit word of each layer, at the same place; the two words are
-// neighbours, so that a k-mer costs one cache line.
+// neighbors, so that a k-mer costs one cache line.
 //   1. All its bits of a layer are set by one atomic operation. So of all threads that add the same
 //      k-mer exactly one finds them unset (unless other k-mers set them before), and of two
 //      occurrences at least one reaches the second layer: no k-mer that occurs twice is ever lost.
 //   2. A k-mer that occurred once can be taken for one that occurred twice, the more often the
 //      fuller the filter. That costs memory in the hash map and no exactness, since the map counts.
 // Relaxed operations are enough: only the order of modifications of a single word matters for 1,
-// and the threads that ask seen_twice() have synchronised with those that added.
+// and the threads that ask seen_twice() have synchronized with those that added.
 class bloom_filter {
  public:
   // About `bytes` of memory, at least one block.
@@ -66,8 +66,8 @@ class bloom_filter {
            uint64_t{1} << (hash >> 12 & 63) | uint64_t{1} << (hash >> 18 & 63);
   }
   block& block_of(uint64_t hash) const {
-    // The highest bits of the hash chose this rank and are the same for all that come here; the
-    // multiplication brings the lower ones up.
+    // The highest bits of the hash chose this rank, so they are equal in all k-mers of this filter;
+    // the multiplication moves the lower bits up.
     return blocks_[scale(hash * 0x9fb21c651e98df25, blocks_.count())];
   }
 

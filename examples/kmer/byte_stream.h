@@ -37,7 +37,7 @@ class input_descriptor {
   uint64_t size_ = 0;
 };
 
-// Not thread-safe. A gzip file is known by its first two bytes, whatever its name, and may have
+// Not thread-safe. A gzip file is recognized by its first two bytes, not by its name, and may have
 // several members (RFC 1952), as bgzip and `cat a.gz b.gz` make them.
 class byte_stream {
  public:

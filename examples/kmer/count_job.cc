@@ -260,7 +260,7 @@ class count_job {
   size_t cached_ = 0;  // units, from the second pass on
   std::atomic<size_t> cached_done_{0};
   std::unique_ptr<output_file> table_;           // on rank 0, if wanted
-  std::unique_ptr<output_file> histogram_file_;  // likewise
+  std::unique_ptr<output_file> histogram_file_;  // on rank 0, if wanted
   const kmer_sink<Word> add_ = [this](const Word* words, size_t n) { counter_->add(words, n); };
   const kmer_sink<Word> count_ = [this](const Word* words, size_t n) { counter_->count(words, n); };
 

@@ -15,7 +15,7 @@
 
 namespace kmer {
 
-// What a rank tells after counting.
+// The summary that a rank sends after counting.
 struct outcome {
   bool good = false;
   // Good: on rank 0, lines for people; empty elsewhere. Else: what went wrong, on every rank.

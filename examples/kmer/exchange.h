@@ -1,5 +1,5 @@
-// What the counter needs from a communication library, as an interface: so that one file is all
-// that talks to LCI, and the tests can put a slow and refusing network in its place.
+// The interface between the counter and the communication library. One file alone implements it
+// with LCI, and the tests replace it by a slow network that refuses messages.
 #ifndef EXAMPLES_KMER_EXCHANGE_H_
 #define EXAMPLES_KMER_EXCHANGE_H_
 

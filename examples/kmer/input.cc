@@ -11,7 +11,8 @@ namespace {
 
 // No FASTQ record is longer; the search for the next one gives up after this.
 constexpr size_t max_record_bytes = size_t{64} << 20;
-// What is read beyond a chunk in the hope that the record which crosses its end ends there.
+// Bytes that are read beyond a chunk. The record that crosses the end of the chunk usually ends
+// within them.
 constexpr size_t slack_bytes = 16 * 1024;
 
 // A window on a plain file that grows at its end.

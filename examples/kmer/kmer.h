@@ -19,8 +19,8 @@ template <class Word>
 constexpr int max_k = static_cast<int>(sizeof(Word)) * 4;
 
 // Slides over a sequence, one base at a time, and knows the k-mer that ends at the last base.
-// Whatever was pushed more than k bases ago has no influence, so that a window needs no reset: it
-// is good again after k pushes.
+// Bases that were pushed more than k bases ago have no influence, so a window needs no reset: it is
+// valid again after k pushes.
 template <class Word>
 class window {
  public:

@@ -1,4 +1,4 @@
-// What one rank knows about the k-mers it owns: the filter of the first pass, the table of the
+// The state of one rank for the k-mers that it owns: the filter of the first pass, the table of the
 // second.
 #ifndef EXAMPLES_KMER_KMER_COUNTER_H_
 #define EXAMPLES_KMER_KMER_COUNTER_H_
@@ -17,7 +17,7 @@
 namespace kmer {
 
 // Thread-safe except for begin_counting() and for_each(). All adding comes before begin_counting(),
-// all counting after it, and the caller synchronises the threads in between.
+// all counting after it, and the caller synchronizes the threads in between.
 template <class Word>
 class kmer_counter {
  public:
@@ -48,8 +48,8 @@ class kmer_counter {
         });
   }
 
-  // Calls visit(word, count) for all k-mers with a count of 2 or more; exactly. What the filter let
-  // pass by mistake has count 1 and is left out.
+  // Calls visit(word, count) for all k-mers with a count of 2 or more; exactly. False positives of
+  // the filter have count 1 and are left out.
   template <class Visit>
   void for_each(Visit&& visit) {
     table_->for_each([&](Word word, uint64_t count) {

@@ -46,7 +46,7 @@ counts_map count_by(int threads, const std::vector<Word>& words, int k, size_t b
     std::vector<std::thread> all;
     for (int t = 0; t < threads; ++t) {
       all.emplace_back([&, t] {
-        // Small batches, dealt in turn: neighbouring occurrences meet in different threads.
+        // Small batches, dealt in turn: neighboring occurrences meet in different threads.
         const size_t batch = 37;
         const size_t step = batch * static_cast<size_t>(threads);
         for (size_t at = batch * static_cast<size_t>(t); at < words.size(); at += step) {
@@ -78,7 +78,7 @@ TEST(kmer_counter, counts_exactly_with_any_size_of_filter) {
 TEST(kmer_counter, no_second_occurrence_is_lost_between_threads) {
   std::vector<uint64_t> words;
   for (uint64_t word = 0; word < 40000; ++word) words.insert(words.end(), 2, word);
-  // Neighbours 37 apart are in different threads' batches.
+  // Neighbors 37 apart are in different threads' batches.
   std::vector<uint64_t> shuffled(words.size());
   for (size_t i = 0; i < words.size() / 74; ++i) {
     for (size_t j = 0; j < 37; ++j) {

@@ -55,7 +55,7 @@ TEST(window, forgets_what_lies_further_back_than_k) {
   EXPECT_TRUE(fresh.canonical() == used.canonical());
 }
 
-TEST(hash, spreads_neighbouring_kmers_evenly_over_owners) {
+TEST(hash, spreads_neighboring_kmers_evenly_over_owners) {
   constexpr int ranks = 7;
   constexpr int n = 70000;
   std::vector<int> load(ranks);

@@ -39,7 +39,7 @@ class follower {
   // The name of the record is not known in full yet.
   bool in_name() const { return kind_ == kind::header && !at_line_start_ && !name_complete_; }
 
-  // What the last byte is.
+  // The meaning of the last byte.
   std::string place() const {
     std::string text = absl::StrCat("record ", records_, ", line ", line_);
     if (kind_ == kind::bases && !at_line_start_) absl::StrAppend(&text, ", base ", bases_);

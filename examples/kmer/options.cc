@@ -79,10 +79,10 @@ options parse_options(int argc, char** argv, bool* help) {
     throw usage_error("unknown command '" + std::string(word) + "': only 'count' is known");
   }
   options chosen;
-  cli::arguments given = cli::parse(command_of(&chosen), argc - 1, argv + 1);
-  *help = given.wanted == cli::request::help;
+  cli::arguments parsed = cli::parse(command_of(&chosen), argc - 1, argv + 1);
+  *help = parsed.wanted == cli::request::help;
   if (*help) return {};
-  chosen.files = std::move(given.operands);
+  chosen.files = std::move(parsed.operands);
   if (chosen.files.empty()) throw usage_error("no input file given");
   if (!chosen.table.empty() && chosen.table == chosen.histogram) {
     throw usage_error("--table and --histogram name the same file");

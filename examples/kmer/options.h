@@ -36,7 +36,7 @@ struct options {
 // means nothing.
 options parse_options(int argc, char** argv, bool* help);
 
-// What --help prints.
+// The output of --help.
 std::string help_text();
 
 }  // namespace kmer

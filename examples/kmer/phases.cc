@@ -140,8 +140,8 @@ void phases::handle(const message& incoming) {
     throw network_error(
         absl::StrCat("a message with unknown tag ", incoming.tag, " from rank ", incoming.rank));
   }
-  // Always so, since all ranks have met in between. The load makes what prepare() wrote visible to
-  // this thread, whatever way the message took.
+  // Always so, since all ranks have met in between. The load makes the writes of prepare() visible
+  // to this thread, independent of the path of the message.
   if (phase > ready_.load(std::memory_order_acquire)) {
     throw network_error(
         absl::StrCat("a message of phase ", phase, " came too early from rank ", incoming.rank));

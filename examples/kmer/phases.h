@@ -5,14 +5,14 @@
 // the last of its threads has had its last message accepted, the rank sends everybody a notice with
 // the number of messages for them. A rank is through with the phase when it has a notice from every
 // rank and has handled as many messages as they announce together: the numbers are final, each
-// message is counted once on either side, so none can be under way to this rank. In whatever order
-// messages and notices arrive, the rank only waits for a sum. Until then its threads go on handling
-// messages, so nobody waits idly for slower ranks, and nobody's messages pile up. When all ranks
-// are through (a reduction over all tells), the next phase begins; its messages may arrive while
-// some thread has not yet noticed, and are handled at once.
+// message is counted once on either side, so none can be under way to this rank. Messages and
+// notices may arrive in any order, since the rank only waits for a sum. Until then its threads
+// continue to handle messages, so nobody waits idly for slower ranks, and nobody's messages pile
+// up. When all ranks are through (a reduction over all tells), the next phase begins; its messages
+// may arrive while some thread has not yet noticed, and are handled at once.
 //
-// Failures end the phase for all ranks: the notice of a rank that failed says so and why, whoever
-// gets it stops producing, and the reduction at the end makes sure that all ranks agree.
+// Failures end the phase for all ranks: the notice of a rank that failed says so and why, a rank
+// that gets it stops producing, and the reduction at the end makes sure that all ranks agree.
 #ifndef EXAMPLES_KMER_PHASES_H_
 #define EXAMPLES_KMER_PHASES_H_
 
@@ -42,12 +42,12 @@ class phases {
   int ranks() const { return network_->ranks(); }
   int threads() const { return threads_; }
 
-  // Runs the next phase: work(thread) in `threads` threads, of which the caller's is number 0. The
+  // Runs the next phase: work(thread) in `threads` threads. The calling thread is number 0. The
   // work returns when this thread has nothing more to send; it calls send() and, if it computes for
-  // long, serve(), and stops early when stopped(). What it throws fails the job. At the end, when
-  // all messages to this rank have been handled, prepare() gets everything ready for messages of
-  // the next phase. Returns false if any rank failed; then all ranks return false, and no further
-  // phase may be run. Throws network_error when the other ranks can't be reached.
+  // long, serve(), and stops early when stopped(). An exception of the work fails the job. At the
+  // end, when all messages to this rank have been handled, prepare() gets everything ready for
+  // messages of the next phase. Returns false if any rank failed; then all ranks return false, and
+  // no further phase may be run. Throws network_error when the other ranks can't be reached.
   bool run(const std::function<void(int thread)>& work, const std::function<void()>& prepare);
 
   // For the work.
@@ -56,7 +56,7 @@ class phases {
   void send(int thread, int to, message_buffer* buffer, size_t size);
   // Handles what has arrived and makes progress. True if there was anything.
   bool serve(int thread);
-  // Some rank failed; there is no point in going on.
+  // Some rank failed; there is no point in continuing.
   bool stopped() const { return stopped_.load(std::memory_order_relaxed); }
 
   // Fails the job; the first reason given by a rank is the one that counts.

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The k-mer counter beside jellyfish on a sequencer's reads of E. coli, made by art_illumina: histograms must be equal
+# The k-mer counter against jellyfish on a sequencer's reads of E. coli, made by art_illumina: histograms must be equal
 # to the last byte. What it needs is installed by `tools/setup demo`; without it, it says so and compares nothing.
 # usage: real_reads_test.sh LCRUN KMER LINES: of the genome, 70 bases each, or "all"
 set -euo pipefail

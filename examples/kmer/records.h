@@ -36,9 +36,9 @@ struct read_counts {
 // back so far.
 constexpr size_t max_header_bytes = 64 * 1024;
 
-// Parses text from `begin` on. What stands before is context: the end of the preceding piece, from
-// a place that is not inside a header; it gives the k-mers that begin before `begin` their first
-// bases, and is not checked. A k-mer belongs to the piece that holds its last base. Throws
+// Parses text from `begin` on. The text before `begin` is context: the end of the preceding piece,
+// from a place that is not inside a header; it gives the k-mers that begin before `begin` their
+// first bases, and is not checked. A k-mer belongs to the piece that holds its last base. Throws
 // text_error.
 void parse_fasta(absl::string_view text, size_t begin, int k, packed_reads* reads,
                  read_counts* counts);

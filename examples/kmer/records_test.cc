@@ -82,15 +82,15 @@ TEST(fastq, complete_records_are_a_prefix_that_ends_with_a_line) {
   EXPECT_EQ(complete_fastq_records("rubbish\n"), "rubbish\n");
 }
 
-struct bad_text {
+struct invalid_text {
   const char* text;
   size_t offset;
   const char* message;
 };
 
-class bad_fastq : public testing::TestWithParam<bad_text> {};
+class invalid_fastq : public testing::TestWithParam<invalid_text> {};
 
-TEST_P(bad_fastq, is_refused_with_place_and_reason) {
+TEST_P(invalid_fastq, is_refused_with_place_and_reason) {
   packed_reads reads(2);
   read_counts counts;
   try {
@@ -103,18 +103,19 @@ TEST_P(bad_fastq, is_refused_with_place_and_reason) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    all, bad_fastq,
-    testing::Values(bad_text{"@a\nACRT\n+\nIIII\n", 5, "'R' is not a base"},
-                    bad_text{"@a\nAC\x01T\n+\nIIII\n", 5, "byte 0x01 is not a base"},
-                    bad_text{"@a\nACGT\n+\nIIII\nx\n", 15, "must begin with '@', not 'x'"},
-                    bad_text{"@a\nACGT\nACGT\n+\nIIIIIIII\n", 8, "must begin with '+', not 'A'"},
-                    bad_text{"@a", 0, "cut short: its sequence is missing"},
-                    bad_text{"@a\nACGT", 0, "cut short: its '+' line is missing"},
-                    bad_text{"@a\nACGT\n", 0, "cut short: its '+' line is missing"},
-                    bad_text{"@a\nACGT\n+", 0, "cut short: its quality line is missing"},
-                    bad_text{"@a\nACGT\n+\nII", 0, "cut short: it has 4 bases but 2 quality"},
-                    bad_text{"@a\nACGT\n+\nII\n@b\nA\n+\nI\n", 0, "it has 4 bases but 2 quality"},
-                    bad_text{"@a\nACGT\n+\nIIIII\n", 0, "it has 4 bases but 5 quality"}));
+    all, invalid_fastq,
+    testing::Values(
+        invalid_text{"@a\nACRT\n+\nIIII\n", 5, "'R' is not a base"},
+        invalid_text{"@a\nAC\x01T\n+\nIIII\n", 5, "byte 0x01 is not a base"},
+        invalid_text{"@a\nACGT\n+\nIIII\nx\n", 15, "must begin with '@', not 'x'"},
+        invalid_text{"@a\nACGT\nACGT\n+\nIIIIIIII\n", 8, "must begin with '+', not 'A'"},
+        invalid_text{"@a", 0, "cut short: its sequence is missing"},
+        invalid_text{"@a\nACGT", 0, "cut short: its '+' line is missing"},
+        invalid_text{"@a\nACGT\n", 0, "cut short: its '+' line is missing"},
+        invalid_text{"@a\nACGT\n+", 0, "cut short: its quality line is missing"},
+        invalid_text{"@a\nACGT\n+\nII", 0, "cut short: it has 4 bases but 2 quality"},
+        invalid_text{"@a\nACGT\n+\nII\n@b\nA\n+\nI\n", 0, "it has 4 bases but 2 quality"},
+        invalid_text{"@a\nACGT\n+\nIIIII\n", 0, "it has 4 bases but 5 quality"}));
 
 TEST(fasta, gives_every_sequence_however_it_is_cut) {
   const std::vector<std::string> sequences = random_reads(30, 3000, 150, 3);
@@ -149,10 +150,10 @@ TEST(fasta, limits_headers) {
   read_counts counts;
   const std::string good = ">" + std::string(max_header_bytes - 1, 'A') + "\nACGT\n";
   EXPECT_NO_THROW(parse_fasta(good, 0, 2, &reads, &counts));
-  const std::string bad = ">" + std::string(max_header_bytes, 'A') + "\nACGT\n";
-  EXPECT_THROW(parse_fasta(bad, 0, 2, &reads, &counts), text_error);
+  const std::string fasta = ">" + std::string(max_header_bytes, 'A') + "\nACGT\n";
+  EXPECT_THROW(parse_fasta(fasta, 0, 2, &reads, &counts), text_error);
   // Also when it began in an earlier piece.
-  EXPECT_THROW(parse_fasta(bad, 1000, 2, &reads, &counts), text_error);
+  EXPECT_THROW(parse_fasta(fasta, 1000, 2, &reads, &counts), text_error);
 }
 
 }  // namespace

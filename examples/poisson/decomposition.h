@@ -1,4 +1,4 @@
-// Which rank has which part of the grid.
+// The decomposition of the grid: the part of each rank.
 #ifndef EXAMPLES_POISSON_DECOMPOSITION_H_
 #define EXAMPLES_POISSON_DECOMPOSITION_H_
 
@@ -30,7 +30,7 @@ range share(int n, int parts, int i);
 
 // Pencils along x: a rank has all x, and shares of y and z. Pencils along y, in Fourier space: the
 // same share of z, all y, and a share of the modes in x. Ranks of the same share of z are a row;
-// those in the same place of neighbouring rows are each other's neighbours in z.
+// those in the same place of neighboring rows are each other's neighbors in z.
 class decomposition {
  public:
   // Throws std::invalid_argument, saying what to change, if a rank or a slab would have no part.

@@ -7,7 +7,7 @@
 namespace poisson {
 namespace {
 
-// What both have in common: memory that peers may write.
+// The common part of both transports: memory that peers may write.
 class lci_transport : public transport {
  public:
   ~lci_transport() override {
@@ -26,7 +26,7 @@ class lci_transport : public transport {
   void barrier() override { lci::barrier(); }
   double maximum(double value) override {
     double largest = 0;
-    // What is not a number is larger.
+    // NaN compares as larger.
     const lci::reduce_op_t larger = [](const void* left, const void* right, void* out, size_t n) {
       const auto* const a = static_cast<const double*>(left);
       const auto* const b = static_cast<const double*>(right);

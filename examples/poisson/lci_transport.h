@@ -11,9 +11,9 @@ namespace poisson {
 // Packed, by post_send and post_recv. The global runtime outlives it.
 std::unique_ptr<transport> make_message_transport();
 
-// Puts from array to array, recorded as plans, which signal the receiver: nothing is packed, nobody
-// says that he is ready, and between ranks of one machine the bytes are stored where they belong by
-// whoever sends them.
+// Puts from array to array, recorded as plans, which signal the receiver: nothing is packed, no
+// rank announces that it is ready, and between ranks of one machine the sender stores the bytes
+// where they belong.
 std::unique_ptr<transport> make_notified_transport();
 
 }  // namespace poisson

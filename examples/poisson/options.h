@@ -28,7 +28,7 @@ struct options {
   bool json = false;
 };
 
-// One way to communicate, of which a program offers some.
+// One way to communicate. A program offers one or several.
 struct mode {
   std::string name;
   std::string meaning;
@@ -38,7 +38,7 @@ struct mode {
 // the user asked for it; the result then means nothing.
 options parse_options(int argc, char** argv, const std::vector<mode>& modes, bool* help);
 
-// What --help prints; `start` is how the program is started.
+// The output of --help; `start` is the command that starts the program.
 std::string help_text(const std::string& start, const std::vector<mode>& modes);
 
 }  // namespace poisson

@@ -1,4 +1,4 @@
-// Who sends what to whom: the messages of the solver, in terms of its arrays.
+// The communication patterns of the solver: sender, receiver and array section of each message.
 #ifndef EXAMPLES_POISSON_PATTERNS_H_
 #define EXAMPLES_POISSON_PATTERNS_H_
 

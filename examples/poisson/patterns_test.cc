@@ -67,7 +67,7 @@ void exchange_all(std::vector<arrays>* all, Make make) {
   EXPECT_EQ(receives, 0u) << "receives for which nothing is sent";
 }
 
-// What all ranks know of a number of the whole.
+// The part of a global array that all ranks hold.
 complex number(int x, int y, int z) { return {x + 0.5 * y, 1.0 * z}; }
 
 TEST(Patterns, TransposesThereAndBack) {
@@ -126,7 +126,7 @@ TEST(Patterns, TransposesThereAndBack) {
   for_each_sent([](const complex* at, complex value) { ASSERT_EQ(*at, 2.0 * value); });
 }
 
-TEST(Patterns, HalosAreOfTheNeighbours) {
+TEST(Patterns, HalosAreOfTheNeighbors) {
   std::vector<arrays> all = make_arrays();
   const auto value_of = [](int x, int y, int z) { return x + 100.0 * y + 10000.0 * z; };
   const auto at = [&](int rank, int x, int y, int z) -> double& {

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double pi = 3.14159265358979323846;
 
-// What f says of points -1 to n.
+// The values of f at points -1 to n.
 template <class Jet, class Function>
 std::vector<Jet> sample(int n, double first, double step, Function f) {
   std::vector<Jet> made;

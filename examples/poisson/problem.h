@@ -19,8 +19,8 @@ class problem {
   problem(grid_size grid, double contrast);
 
   double contrast() const { return contrast_; }
-  // At point (i, j, l), of which each may be -1 or n, too. x and y begin at 0; z at one step from
-  // the wall, and ends so.
+  // At point (i, j, l). Each index may also be -1 or n. x and y begin at 0; z at one step from the
+  // wall, and ends so.
   double coefficient(int i, int j, int l) const;
   double solution(int i, int j, int l) const;
   double right_side(int i, int j, int l) const;

@@ -13,7 +13,7 @@
 namespace poisson {
 namespace {
 
-// Of numbers of which the largest is about 4: what transforms of another order may differ by.
+// Tolerance: transforms in another order may differ by this much. The largest numbers are about 4.
 constexpr double most_difference = 1e-10;
 // Iterations whose time is not counted: memory is touched for the first time.
 constexpr int most_first_iterations = 2;
@@ -42,11 +42,11 @@ decomposition divide(const options& chosen, const transport& network) {
 
 // The largest difference to the solution of a run without other ranks.
 double compare_with_sequential(const options& chosen, const decomposition& part,
-                               const problem& given, const solver& solved) {
+                               const problem& input, const solver& solved) {
   local_transport alone;
   work_clock clock;
   const decomposition whole(chosen.grid, {1, 1}, 0, 1);
-  solver sequential(whole, given, planning::estimate, alone, clock);
+  solver sequential(whole, input, planning::estimate, alone, clock);
   sequential.run(chosen.iterations);
   double largest = 0;
   for (int l = part.z().begin; l < part.z().end; ++l) {
@@ -64,9 +64,9 @@ double compare_with_sequential(const options& chosen, const decomposition& part,
 
 result measure(const options& chosen, transport& network) {
   const decomposition part = divide(chosen, network);
-  const problem given(chosen.grid, chosen.contrast);
+  const problem input(chosen.grid, chosen.contrast);
   work_clock clock;
-  solver solved(part, given, chosen.plan, network, clock);
+  solver solved(part, input, chosen.plan, network, clock);
   const int first = std::min(most_first_iterations, chosen.iterations - 1);
   if (first > 0) solved.run(first);
   const int counted = chosen.iterations - first;
@@ -84,7 +84,7 @@ result measure(const options& chosen, transport& network) {
   found.rest = network.maximum(solved.rest());
   found.error = network.maximum(solved.error());
   if (chosen.check) {
-    found.difference = network.maximum(compare_with_sequential(chosen, part, given, solved));
+    found.difference = network.maximum(compare_with_sequential(chosen, part, input, solved));
   }
   network.barrier();
   return found;
@@ -113,13 +113,13 @@ std::string text_of(const options& chosen, const std::string& program, int ranks
 
 std::string json_of(const options& chosen, const std::string& program, int ranks,
                     const result& found) {
-  std::string text = absl::StrFormat(
-      R"({"program": "%s", "mode": "%s", "grid": [%d, %d, %d], "ranks": %d, "processes": [%d, %d], )"
-      R"("slabs": %d, "iterations": %d, "contrast": %g, "us_per_iteration": %.3f, "rest": %.6g, )"
-      R"("error": %.6g)",
-      program, chosen.mode, chosen.grid.x, chosen.grid.y, chosen.grid.z, ranks, found.processes.y,
-      found.processes.z, chosen.slabs, chosen.iterations, chosen.contrast, found.seconds * 1e6,
-      found.rest, found.error);
+  std::string text =
+      absl::StrFormat(R"({"program": "%s", "mode": "%s", "grid": [%d, %d, %d], "ranks": %d, )"
+                      R"("processes": [%d, %d], "slabs": %d, "iterations": %d, "contrast": %g, )"
+                      R"("us_per_iteration": %.3f, "rest": %.6g, "error": %.6g)",
+                      program, chosen.mode, chosen.grid.x, chosen.grid.y, chosen.grid.z, ranks,
+                      found.processes.y, found.processes.z, chosen.slabs, chosen.iterations,
+                      chosen.contrast, found.seconds * 1e6, found.rest, found.error);
   if (chosen.check) absl::StrAppendFormat(&text, R"(, "difference": %.6g)", found.difference);
   if (chosen.report) {
     for (size_t i = 0; i < kinds_of_work; ++i) {

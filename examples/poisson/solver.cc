@@ -22,20 +22,20 @@ double eigenvalue(int k, int n) {
 double square(double x) { return x * x; }
 
 // The diagonal of the system of each of the rank's modes, in units of 1 / step_z^2.
-std::vector<double> diagonals(const decomposition& part, const problem& given) {
+std::vector<double> diagonals(const decomposition& part, const problem& input) {
   std::vector<double> made;
   const range modes = part.modes_x();
   for (int y = 0; y < part.grid().y; ++y) {
     for (int x = modes.begin; x < modes.end; ++x) {
-      made.push_back(2 + eigenvalue(x, part.grid().x) * square(given.step_z() / given.step_x()) +
-                     eigenvalue(y, part.grid().y) * square(given.step_z() / given.step_y()));
+      made.push_back(2 + eigenvalue(x, part.grid().x) * square(input.step_z() / input.step_x()) +
+                     eigenvalue(y, part.grid().y) * square(input.step_z() / input.step_y()));
     }
   }
   return made;
 }
 
-// What another rank wrote is in no cache of this processor, and the transforms don't go through it
-// in the order of addresses. One plane ahead.
+// Prefetches one plane ahead: data that another rank wrote is in no cache of this processor, and
+// the transforms do not read it in the order of addresses.
 void prefetch(const std::complex<double>* begin, size_t n) {
   constexpr size_t line = 64 / sizeof(*begin);
   for (size_t i = 0; i < n; i += line) __builtin_prefetch(begin + i);
@@ -57,10 +57,10 @@ POISSON_VECTORS void add_to_both(size_t n, const std::complex<double>* pair,
 
 }  // namespace
 
-solver::solver(const decomposition& part, const problem& given, planning how, transport& network,
+solver::solver(const decomposition& part, const problem& input, planning how, transport& network,
                work_clock& clock)
     : part_(part),
-      given_(given),
+      problem_(input),
       network_(network),
       clock_(clock),
       shape_(part),
@@ -74,13 +74,13 @@ solver::solver(const decomposition& part, const problem& given, planning how, tr
   for (int l = -1; l <= z.size(); ++l) {
     for (int j = -1; j <= y.size(); ++j) {
       for (int i = 0; i < part.grid().x; ++i) {
-        row(k_.data(), l, j)[i] = given.coefficient(i, y.begin + j, z.begin + l);
-        row(right_side_.data(), l, j)[i] = given.right_side(i, y.begin + j, z.begin + l);
+        row(k_.data(), l, j)[i] = input.coefficient(i, y.begin + j, z.begin + l);
+        row(right_side_.data(), l, j)[i] = input.right_side(i, y.begin + j, z.begin + l);
       }
     }
   }
   const int n = part.grid().z;
-  const std::vector<double> diagonal = diagonals(part, given);
+  const std::vector<double> diagonal = diagonals(part, input);
   systems_up_ = std::make_shared<tridiagonal>(diagonal, n, z.begin, z.end);
   // All rows are the same in both directions.
   systems_down_ = z.size() == n
@@ -153,7 +153,7 @@ void solver::run(int iterations) {
 
 void solver::iterate() {
   const int slabs = part_.slabs();
-  for (const neighbour* each : {&below_, &above_}) {
+  for (const neighbor* each : {&below_, &above_}) {
     if (each->from != nullptr) each->from->start();
   }
   for (int i = 0; i < slabs; ++i) {
@@ -192,7 +192,7 @@ void solver::iterate() {
     backward_x(s);
     send_halo(s);
   }
-  for (const neighbour* each : {&below_, &above_}) {
+  for (const neighbor* each : {&below_, &above_}) {
     if (each->to != nullptr) each->to->wait();
   }
   upwards_ = !upwards_;
@@ -247,7 +247,7 @@ solver::two_rows solver::modes_of(int place, int plane, int y) {
 }
 
 void solver::forward_x(int s) {
-  const double scale = square(given_.step_z()) / mean_k / part_.grid().x / part_.grid().y;
+  const double scale = square(problem_.step_z()) / mean_k / part_.grid().x / part_.grid().y;
   const size_t points = shape_.potential_row();
   go_along(s, [&](int l, int /*j*/) {
     clock_.enter(work::stencil);
@@ -381,15 +381,15 @@ template <class At>
   both(n - 1, n - 2, 0);
 }
 
-// What of f they leave. (Not inlined, and of parameters: only then does gcc believe that the output
-// is no other array, and makes vectors.)
+// The residual: the part of f that they leave. (Not inlined, and of parameters: only then does gcc
+// believe that the output is no other array, and makes vectors.)
 POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, ptrdiff_t planes,
                                        const weights& by, const double* __restrict u,
                                        const double* __restrict k,
                                        const double* __restrict right_side,
                                        double* __restrict out) {
   const weights w = by;
-  // k between two points is the mean of both, of which the half is in the weights.
+  // k between two points is the mean of both; its factor of one half is in the weights.
   const auto flow = [=](ptrdiff_t from, ptrdiff_t to) {
     return (k[from] + k[to]) * (u[to] - u[from]);
   };
@@ -401,7 +401,7 @@ POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, 
   for_both_rows(n, second, out, at);
 }
 
-// Likewise, where k is 1 everywhere.
+// As above, for k = 1 everywhere.
 POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, ptrdiff_t planes,
                                        const weights& by, const double* __restrict u,
                                        const double* __restrict right_side,
@@ -418,8 +418,9 @@ POISSON_VECTORS void find_rest_of_rows(int n, ptrdiff_t second, ptrdiff_t rows, 
 }  // namespace
 
 void solver::find_rest(int plane, int y, double scale, complex* out) const {
-  const weights by = {0.5 * scale / square(given_.step_x()), 0.5 * scale / square(given_.step_y()),
-                      0.5 * scale / square(given_.step_z()), scale};
+  const weights by = {0.5 * scale / square(problem_.step_x()),
+                      0.5 * scale / square(problem_.step_y()),
+                      0.5 * scale / square(problem_.step_z()), scale};
   const int n = part_.grid().x;
   const auto next_row = static_cast<ptrdiff_t>(shape_.potential_row());
   const auto next_plane = static_cast<ptrdiff_t>(shape_.potential_plane());
@@ -427,7 +428,7 @@ void solver::find_rest(int plane, int y, double scale, complex* out) const {
   const double* const u = row(u_, plane, y);
   const double* const right_side = row(right_side_.data(), plane, y);
   auto* const parts = reinterpret_cast<double*>(out);
-  if (given_.contrast() == 0) {
+  if (problem_.contrast() == 0) {
     find_rest_of_rows(n, second, next_row, next_plane, by, u, right_side, parts);
   } else {
     find_rest_of_rows(n, second, next_row, next_plane, by, u, row(k_.data(), plane, y), right_side,
@@ -455,7 +456,7 @@ double solver::error() const {
   for (int l = z.begin; l < z.end; ++l) {
     for (int j = y.begin; j < y.end; ++j) {
       for (int i = 0; i < part_.grid().x; ++i) {
-        largest = std::max(largest, std::abs(potential(i, j, l) - given_.solution(i, j, l)));
+        largest = std::max(largest, std::abs(potential(i, j, l) - problem_.solution(i, j, l)));
       }
     }
   }

@@ -1,8 +1,8 @@
 // The solver: the same for every transport.
 //
-// -div(k grad u) = f by deferred correction: what the last u leaves of f is the right side of a
-// Poisson equation with a mean k, whose solution is added to u. The rest shrinks by the contrast of
-// k each time. One iteration of a rank, by slabs of its planes along z:
+// -div(k grad u) = f by deferred correction: the residual of the last u is the right side of a
+// Poisson equation with a mean k, and the solution of that equation is added to u. The residual
+// shrinks by the contrast of k each time. One iteration of a rank, by slabs of its planes along z:
 //
 //   up    for each slab: f - A u, transform in x; transpose       (halo of u must be there)
 //         for each slab: transform in y, eliminate in z           (transposed slab must be there)
@@ -17,13 +17,13 @@
 // What of a transposed slab stays on the rank is written where it belongs by the transform in x
 // itself; what leaves, as one block for each peer.
 //
-// Why a message never comes too early (pre-synchronisation, UNR paper, section V-C):
+// Why a message never comes too early (pre-synchronization, UNR paper, section V-C):
 //   transpose         a slab is written to a peer's y_modes after that peer has sent the slab back;
 //                     and back to its x_modes, over the numbers that had come from there
-//   plane up, down    each follows the answer of that neighbour to the last one: its other plane,
+//   plane up, down    each follows the answer of that neighbor to the last one: its other plane,
 //                     or its halo in z, which it sends behind the last use of a plane
-//   halo in y         a neighbour has used its halo before it transposes the slab, and all slabs of
-//                     the neighbour have come when the next halo is sent
+//   halo in y         a neighbor has used its halo before it transposes the slab, and all slabs of
+//                     the neighbor have come when the next halo is sent
 //   halo in z         it has used it before it sends its plane up, or down; which has come
 #ifndef EXAMPLES_POISSON_SOLVER_H_
 #define EXAMPLES_POISSON_SOLVER_H_
@@ -46,7 +46,7 @@ namespace poisson {
 class solver {
  public:
   // Collective. All of them outlive it. u is 0.
-  solver(const decomposition& part, const problem& given, planning how, transport& network,
+  solver(const decomposition& part, const problem& input, planning how, transport& network,
          work_clock& clock);
 
   // Collective; begins with a barrier.
@@ -62,7 +62,7 @@ class solver {
   using complex = std::complex<double>;
   using exchanges = std::vector<std::unique_ptr<exchange>>;
   // The rank above or below; null: there is none.
-  struct neighbour {
+  struct neighbor {
     exchange* from = nullptr;
     exchange* to = nullptr;
     complex* received = nullptr;
@@ -95,8 +95,8 @@ class solver {
   void find_rest(int plane, int y, double scale, complex* out) const;
 
   bool is_alone() const { return above_.from == nullptr && below_.from == nullptr; }
-  const neighbour& behind() const { return upwards_ ? below_ : above_; }
-  const neighbour& ahead() const { return upwards_ ? above_ : below_; }
+  const neighbor& behind() const { return upwards_ ? below_ : above_; }
+  const neighbor& ahead() const { return upwards_ ? above_ : below_; }
   const tridiagonal& systems() const { return upwards_ ? *systems_up_ : *systems_down_; }
   // The i-th of the slabs in the direction of the elimination.
   int slab_at(int i) const { return upwards_ ? i : part_.slabs() - 1 - i; }
@@ -113,7 +113,7 @@ class solver {
   complex* y_plane(int plane) { return y_modes_ + static_cast<size_t>(plane) * shape_.y_plane(); }
 
   const decomposition part_;
-  const problem& given_;
+  const problem& problem_;
   transport& network_;
   work_clock& clock_;
   const shapes shape_;
@@ -126,15 +126,15 @@ class solver {
   complex* x_modes_ = nullptr;  // without those of this rank, which are in y_modes_ at once
   complex* y_modes_ = nullptr;
   std::vector<double> k_;                            // as u, with what is outside
-  std::vector<double> right_side_;                   // likewise
+  std::vector<double> right_side_;                   // for each point
   std::array<std::vector<complex>, 2> substituted_;  // planes that were substituted last
   std::vector<complex> pairs_;                       // a plane of points, two rows of each
   std::vector<complex> spare_;                       // a row
 
   exchanges halo_y_, forward_, backward_;  // of each slab
   std::unique_ptr<exchange> halo_up_, halo_down_;
-  exchanges links_;  // between all neighbours in z, so that all ranks end them in the same order
-  neighbour below_, above_;
+  exchanges links_;  // between all neighbors in z, so that all ranks end them in the same order
+  neighbor below_, above_;
 };
 
 }  // namespace poisson

@@ -10,10 +10,10 @@ namespace {
 // One rank alone.
 struct alone {
   alone(grid_size grid, double contrast, int slabs)
-      : given(grid, contrast),
-        solved(decomposition(grid, {1, 1}, 0, slabs), given, planning::estimate, network, clock) {}
+      : input(grid, contrast),
+        solved(decomposition(grid, {1, 1}, 0, slabs), input, planning::estimate, network, clock) {}
 
-  problem given;
+  problem input;
   local_transport network;
   work_clock clock;
   solver solved;

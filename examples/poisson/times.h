@@ -1,4 +1,4 @@
-// What the time is made of.
+// The parts of the measured time.
 #ifndef EXAMPLES_POISSON_TIMES_H_
 #define EXAMPLES_POISSON_TIMES_H_
 

@@ -11,7 +11,7 @@ namespace poisson {
 // every run.
 enum class planning { estimate, measure };
 
-// Not normalised: forward and back is a factor of the number of points. Planes begin at multiples
+// Not normalized: forward and back is a factor of the number of points. Planes begin at multiples
 // of 16 bytes.
 //
 // Along x the numbers are real, and two rows are transformed as one row of complex numbers, which

@@ -1,4 +1,5 @@
-// What the solver asks of communication, so that it is the same program over all of them.
+// The interface between the solver and its communication. The solver is the same program over all
+// implementations.
 #ifndef EXAMPLES_POISSON_TRANSPORT_H_
 #define EXAMPLES_POISSON_TRANSPORT_H_
 
@@ -30,16 +31,16 @@ struct pattern {
 
 // A pattern that is ready to run.
 //
-// There is no call that says that a receiver is ready. Whoever starts an exchange knows that all
-// its receivers have used what the last round of it brought, from what they have sent since (UNR
-// paper, section V-A); solver.h says why.
+// There is no call that says that a receiver is ready. The sender that starts an exchange knows,
+// from the messages that its receivers have sent since, that they have used the data of its last
+// round (UNR paper, section V-A); solver.h says why.
 class exchange {
  public:
   virtual ~exchange() = default;
-  // What is to be sent may be read from now on.
+  // The data to be sent may be read from now on.
   virtual void start() = 0;
-  // After start. Returns when all that this round brings is there. What was sent by this round may
-  // be written when every receiver has answered, as above.
+  // To be called after start. Returns when all data of this round have arrived. The sent data may
+  // be overwritten when every receiver has answered, as above.
   virtual void wait() = 0;
 };
 
@@ -52,7 +53,7 @@ class transport {
   // Zero bytes, aligned to 64, until the end of the transport. Returns their region: 0, 1, ...
   virtual int allocate(size_t bytes) = 0;
   virtual char* address(int region) const = 0;
-  // Collective. What the exchange does by itself is counted by `clock`.
+  // Collective. `clock` counts the time that the exchange itself takes.
   virtual std::unique_ptr<exchange> connect(const pattern& messages, work_clock& clock) = 0;
   virtual void barrier() = 0;
   virtual double maximum(double value) = 0;  // of all ranks
@@ -105,7 +106,7 @@ class packing_exchange : public exchange {
   // The clock counts for work::transfer in the first of these, and for work::wait in the second.
   virtual void send() = 0;
   virtual void receive() = 0;
-  // What has come was unpacked.
+  // The received data were unpacked.
   virtual void unpacked() {}
 
  private:

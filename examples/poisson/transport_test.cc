@@ -8,7 +8,7 @@
 namespace poisson {
 namespace {
 
-// What is sent is received at once, message by message, by the same rank.
+// The rank that sends a message receives it immediately, message by message.
 class loop final : public packing_exchange {
  public:
   loop(const pattern& messages, const transport& owner, work_clock& clock, bool in_place = true)

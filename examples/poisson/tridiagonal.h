@@ -1,4 +1,4 @@
-// Tridiagonal systems along z, one for each mode, of which each rank has some rows.
+// Tridiagonal systems along z, one for each mode. Each rank has some rows of every system.
 //
 //   -x[j-1] + d x[j] - x[j+1] = b[j],  j = 0 ... n-1,  x[-1] = x[n] = 0,  d >= 2
 //

@@ -25,14 +25,14 @@ T there_and_back(const T& value) {
   return result;
 }
 
-enum class colour : uint8_t { red = 7 };
+enum class color : uint8_t { red = 7 };
 
 TEST(archive, brings_back_what_was_written) {
   EXPECT_EQ(there_and_back(int64_t{-5}), -5);
   EXPECT_EQ(there_and_back(uint8_t{200}), 200);
   EXPECT_EQ(there_and_back(0.25), 0.25);
   EXPECT_EQ(there_and_back(true), true);
-  EXPECT_EQ(there_and_back(colour::red), colour::red);
+  EXPECT_EQ(there_and_back(color::red), color::red);
   EXPECT_EQ(there_and_back(std::string()), "");
   EXPECT_EQ(there_and_back(std::string("a\0b", 3)), std::string("a\0b", 3));
   EXPECT_EQ(there_and_back(std::vector<int>()), std::vector<int>());

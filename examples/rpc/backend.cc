@@ -48,7 +48,7 @@ bool send_msg(int rank, void* buf, size_t size, uint64_t tag) {
   const lci::status_t status =
       lci::post_am_x(rank, buf, size, shandler, rcomp).tag(tag).device(device)();
   if (status.is_retry()) return false;
-  // Complete already: then shandler will not be signalled. Otherwise it is posted and will be.
+  // Complete already: then shandler will not be signaled. Otherwise it is posted and will be.
   if (status.is_done()) send_cb(status);
   return true;
 }

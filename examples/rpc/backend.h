@@ -1,6 +1,6 @@
-// What the RPC layer needs from a communication library: byte strings with a number go to a rank,
-// and come out there. This is the interface that Listing 2 of the LCI paper (SC'25, section 4.2)
-// implements; backend.cc is that listing, completed.
+// The interface between the RPC layer and the communication library: it delivers byte strings, each
+// with a number, to a rank. This is the interface that Listing 2 of the LCI paper (SC'25, section
+// 4.2) implements; backend.cc is that listing, completed.
 #ifndef EXAMPLES_RPC_BACKEND_H_
 #define EXAMPLES_RPC_BACKEND_H_
 

@@ -56,7 +56,7 @@ struct functions {
   rpc::function<int(int)> walk;
 };
 
-// What is wrong, if anything; from any thread.
+// The error, if any. Any thread may set it.
 std::mutex complaint_mutex;
 std::vector<std::string> complaints;
 void check(bool good, const std::string& what) {

@@ -11,7 +11,8 @@
 namespace rpc {
 namespace {
 
-// What a message's tag says. A call's tag is the function's index; a few are ours.
+// The meaning of a message's tag. A call's tag is the index of the function; the RPC layer reserves
+// a few tags.
 //   call    call number, then the arguments
 //   answer  call number, whether it failed, then the result, or the reason
 //   leave   nothing: all threads of the sender are at the end of their thread_scope
@@ -69,7 +70,7 @@ struct state {
 };
 std::unique_ptr<state> the_state;
 
-// Runs a call into the backend. What it throws ends all waiting.
+// Runs a call into the backend. An exception of the call ends all waiting.
 template <class Call>
 auto guarded(Call&& call) {
   try {

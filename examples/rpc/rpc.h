@@ -12,8 +12,8 @@
 //   rpc::stop();
 //
 // A function may do everything, also call others and wait for them; unlike an active message
-// handler it runs in an ordinary thread, one that is waiting in get() or called progress(). What it
-// throws comes out of get() as remote_error.
+// handler it runs in an ordinary thread, one that is waiting in get() or called progress(). Its
+// exception comes out of get() as remote_error.
 #ifndef EXAMPLES_RPC_RPC_H_
 #define EXAMPLES_RPC_RPC_H_
 
@@ -47,9 +47,10 @@ void stop();
 int rank_me();
 int rank_n();
 
-// Lets this thread communicate. Its end waits until every thread of every rank has come to the end
-// of its own, answering calls meanwhile: until then a call may come. A thread that leaves by an
-// exception does not wait, since others may never come; the process is expected to end.
+// Lets this thread communicate. Its destructor waits until every thread of every rank has reached
+// the end of its own scope, and answers calls meanwhile: until then a call may arrive. A thread
+// that leaves by an exception does not wait, since others may never come; the process is expected
+// to end.
 class thread_scope {
  public:
   thread_scope();
@@ -90,9 +91,9 @@ void wait_quietly(const pending& call) noexcept;
 
 }  // namespace detail
 
-// The result of a call, which may not be there yet. Movable. Its end waits for the answer too, if
-// nobody has: so a function is only answered when all that it called has been, and when all threads
-// have come to the end of their thread_scope no call is under way any more.
+// The result of a call, which may not be there yet. Movable. Its destructor waits for the answer if
+// nothing else has. A function is therefore answered only after all functions that it called, and
+// no call is under way when all threads have reached the end of their thread_scope.
 template <class R>
 class future {
  public:

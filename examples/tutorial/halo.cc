@@ -24,7 +24,7 @@ void diffuse(const double* from, double* to, size_t count) {
   }
 }
 
-// What diffuse() makes of `count` cells of a ring: cells 1 to `count` of the result.
+// Returns the result of diffuse() for `count` cells of a ring: cells 1 to `count`.
 std::vector<double> diffuse_ring(size_t count) {
   std::vector<double> now(count + 2);
   for (size_t i = 1; i <= count; ++i) now[i] = start_at(i - 1);

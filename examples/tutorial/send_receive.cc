@@ -12,7 +12,7 @@ namespace {
 
 using numbers = std::vector<double>;
 
-// What `rank` sends with `tag`.
+// The bytes that `rank` sends with `tag`.
 numbers make_numbers(int rank, lci::tag_t tag, size_t count) {
   numbers made(count);
   for (size_t i = 0; i < count; ++i) {

@@ -29,9 +29,9 @@
 ///
 /// Puts and gets are not atomic with respect to atomic operations: a program orders a put or get
 /// and an atomic operation that access the same integer by the completion of the one that comes
-/// first. An operation that is complete when an atomic operation is posted happens before it:
-/// whoever reads the new value atomically (acquire) also sees the bytes of a put that was complete
-/// before.
+/// first. An operation that is complete when an atomic operation is posted happens before it: a
+/// thread that reads the new value atomically (acquire) also sees the bytes of a put that was
+/// complete before.
 ///
 /// **Order.** Like other operations, two atomic operations that are both under way may be carried
 /// out in either order.
@@ -79,7 +79,7 @@ enum class atomic_form_t {
 /// An atomic operation as a value, with every argument and option. The operations below fill it in.
 struct atomic_args_t {
   atomic_form_t form;            ///< The operation that the program called.
-  atomic_op_t op;                ///< What is done.
+  atomic_op_t op;                ///< The operation.
   int rank;                      ///< The target.
   uint64_t value;                ///< The operand.
   uint64_t compare = 0;          ///< compare_swap: the value that is replaced.

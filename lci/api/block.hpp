@@ -23,8 +23,8 @@
 /// remote block when they have been read.
 ///
 /// **Rails.** A large put or get may be spread over several devices; each device carries a part. It
-/// is one event nevertheless, in whatever order the parts arrive. Without the options `device`
-/// and `rails` it is spread over as many devices as the attribute `nrails` of the runtime states;
+/// is one event nevertheless. The parts may arrive in any order. Without the options `device` and
+/// `rails` it is spread over as many devices as the attribute `nrails` of the runtime states;
 /// progress on the default device makes progress on these devices, too.
 ///
 /// **Plans** are puts and gets between blocks that are recorded once and started many times, and

@@ -29,7 +29,8 @@
 /// on both sides. Gaps in a receive buffer keep their bytes. With a layout, the buffers must not
 /// overlap; nor must the blocks of a receive buffer. Layouts, like arrays, are the program's again
 /// when the call returns. Blocks with gaps are copied into memory of the library and out of it,
-/// once each. A matrix of `rows * ranks` rows, of which each rank has `rows`, is transposed by
+/// once each. A matrix of `rows * ranks` rows is transposed as follows; each rank has `rows` of
+/// them:
 /// @code
 /// const size_t row = ranks * rows * sizeof(double);  // bytes
 /// const size_t part = rows * sizeof(double);

@@ -53,7 +53,7 @@ struct device_counters_t {
 
   /// Active messages that were sent by copy (inject, buffer copy and zero copy).
   traffic_t sent_am;
-  /// Sends to a matching engine, likewise.
+  /// Sends to a matching engine that traveled by copy.
   traffic_t sent_tagged;
   /// Larger messages of both kinds, when they were announced to the receiver (rendezvous).
   traffic_t sent_large;

@@ -130,7 +130,7 @@ class [[nodiscard]] put_upacket_x : public option::runtime_option<put_upacket_x>
 /// @relates put_upacket_x
 inline void put_upacket(void* packet) { put_upacket_x{packet}(); }
 
-/// Returns the size of the largest message that is sent by copy, whatever its tag. Thread-safe.
+/// Returns the size of the largest message that is sent by copy with any tag. Thread-safe.
 ///
 /// Options: `runtime`, `packet_pool`.
 class [[nodiscard]] get_max_bcopy_size_x : public option::runtime_option<get_max_bcopy_size_x>,

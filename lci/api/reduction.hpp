@@ -64,8 +64,8 @@ void combine_as(operator_kind op, const void* left, const void* right, void* dst
 /// Ready-made operators, for the parameter `op` of reduce(), allreduce() and the other reductions:
 /// `lci::allreduce(in, out, n, sizeof(double), lci::reduce_sum<double>)`. Each is a function of
 /// the type reduce_op_t for items of the arithmetic type T; `item_size` is sizeof(T). The library
-/// contains their loops, which use the vector instructions of the processor whatever the flags are
-/// that the program is compiled with.
+/// contains their loops, which use the vector instructions of the processor independently of the
+/// compiler flags of the program.
 ///
 /// `left`, `right` and `dst` have `n` items each and the alignment of T; `dst` may be `left` or
 /// `right`, and must not overlap them otherwise. Any thread may call them at any time.

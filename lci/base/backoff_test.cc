@@ -60,7 +60,7 @@ TEST(backoff, a_crowd_is_found) {
   EXPECT_EQ(have_found.load(), threads);
 }
 
-// Short waits, each of which ends before it would yield.
+// Short waits. Each ends before it would yield.
 TEST(backoff, many_short_waits_in_a_crowd_give_the_processor_away_in_the_end) {
   const unsigned threads = 2 * std::max(1u, std::thread::hardware_concurrency());
   std::atomic<unsigned> have_yielded{0};

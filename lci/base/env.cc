@@ -12,7 +12,7 @@
 namespace lci::base {
 namespace {
 
-Status bad_value(std::string_view name, std::string_view text, std::string_view accepted) {
+Status invalid_value(std::string_view name, std::string_view text, std::string_view accepted) {
   return InvalidArgumentError(StrCat(name, "=\"", text, "\" is not accepted; give ", accepted));
 }
 
@@ -38,7 +38,7 @@ StatusOr<int64_t> parse_int64(std::string_view name, std::string_view text, int6
                               int64_t max) {
   int64_t value = 0;
   if (!SimpleAtoi(text, &value) || value < min || value > max) {
-    return bad_value(name, text, StrCat("a whole number from ", min, " to ", max));
+    return invalid_value(name, text, StrCat("a whole number from ", min, " to ", max));
   }
   return value;
 }
@@ -47,7 +47,7 @@ StatusOr<double> parse_double(std::string_view name, std::string_view text, doub
                               double max) {
   double value = 0;
   if (!SimpleAtod(text, &value) || !std::isfinite(value) || value < min || value > max) {
-    return bad_value(name, text, StrCat("a number from ", min, " to ", max));
+    return invalid_value(name, text, StrCat("a number from ", min, " to ", max));
   }
   return value;
 }
@@ -59,7 +59,7 @@ StatusOr<bool> parse_bool(std::string_view name, std::string_view text) {
   for (const char* word : {"0", "false", "no", "off"}) {
     if (EqualsIgnoreCase(text, word)) return false;
   }
-  return bad_value(name, text, "1, true, yes, on, 0, false, no or off");
+  return invalid_value(name, text, "1, true, yes, on, 0, false, no or off");
 }
 
 StatusOr<size_t> parse_size(std::string_view name, std::string_view text, size_t min, size_t max) {
@@ -75,9 +75,9 @@ StatusOr<size_t> parse_size(std::string_view name, std::string_view text, size_t
                      value <= (std::numeric_limits<uint64_t>::max() >> shift);
   const uint64_t scaled = valid ? value << shift : 0;
   if (!valid || scaled < min || scaled > max) {
-    return bad_value(name, text,
-                     StrCat("a number from ", min, " to ", max,
-                            ", with an optional suffix k, M or G (powers of 1024)"));
+    return invalid_value(name, text,
+                         StrCat("a number from ", min, " to ", max,
+                                ", with an optional suffix k, M or G (powers of 1024)"));
   }
   return static_cast<size_t>(scaled);
 }

@@ -22,8 +22,8 @@ class env : public testing::Test {
   static void set(const char* value) { ASSERT_EQ(setenv(variable, value, 1), 0); }
 };
 
-enum class colour { red, green };
-constexpr enum_name<colour> colours[] = {{"red", colour::red}, {"green", colour::green}};
+enum class color { red, green };
+constexpr enum_name<color> colors[] = {{"red", color::red}, {"green", color::green}};
 
 TEST_F(env, unset_and_empty_give_the_default) {
   for (const char* value : {static_cast<const char*>(nullptr), "", "  "}) {
@@ -33,7 +33,7 @@ TEST_F(env, unset_and_empty_give_the_default) {
     EXPECT_EQ(env_bool(variable, true).value(), true);
     EXPECT_EQ(env_size(variable, 77, 0, 100).value(), 77u);
     EXPECT_EQ(env_string(variable, "d"), "d");
-    EXPECT_EQ(env_enum<colour>(variable, colour::green, colours).value(), colour::green);
+    EXPECT_EQ(env_enum<color>(variable, color::green, colors).value(), color::green);
   }
 }
 
@@ -47,7 +47,7 @@ TEST_F(env, good_values) {
   set("YES");
   EXPECT_EQ(env_bool(variable, false).value(), true);
   set("Red");
-  EXPECT_EQ(env_enum<colour>(variable, colour::green, colours).value(), colour::red);
+  EXPECT_EQ(env_enum<color>(variable, color::green, colors).value(), color::red);
   set(" words and spaces ");
   EXPECT_EQ(env_string(variable, "d"), "words and spaces");
 }
@@ -83,7 +83,7 @@ TEST_F(env, errors_name_variable_value_and_what_is_accepted) {
   const Status errors[] = {
       env_int64(variable, 0, 1, 64).status(), env_double(variable, 0, 1, 64).status(),
       env_bool(variable, false).status(), env_size(variable, 0, 1, 64).status(),
-      env_enum<colour>(variable, colour::red, colours).status()};
+      env_enum<color>(variable, color::red, colors).status()};
   const char* accepted[] = {"from 1 to 64", "from 1 to 64", "true, yes", "suffix k", "red, green"};
   for (size_t i = 0; i < 5; ++i) {
     EXPECT_EQ(errors[i].code(), StatusCode::kInvalidArgument);

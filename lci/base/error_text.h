@@ -11,7 +11,7 @@ namespace lci::base {
 std::string error_text(int error_number);
 
 // EMFILE or ENFILE if this process can't open a file now, else 0. For calls that fail without an
-// errno, or read a file and go on without it. Any thread.
+// errno, or read a file and continue without it. Any thread.
 int missing_descriptor();
 // The same as an addition to an error's text: empty, or "; a common cause: Too many ...".
 std::string descriptor_hint();

@@ -50,7 +50,7 @@ class poll_backoff {
   static constexpr uint32_t most_polls_a_round = 1024;
 
   // A completion found within this number of polls after a yield was there before them.
-  static constexpr uint32_t polls_at_once = 5;
+  static constexpr uint32_t burst_polls = 5;
   // This number of consecutive yields, each followed by an immediate find, shows that the partner
   // is a neighbor: a thread of the same processor.
   static constexpr uint32_t yields_that_show = 8;
@@ -108,7 +108,7 @@ class poll_backoff {
 
   // The thread gave up its processor for the time `took`, until `now`.
   void yielded(nanoseconds took, time_point now) {
-    if (last_move_ > polls_at_once) {
+    if (last_move_ > burst_polls) {
       yields_for_neighbors_ = 0;
     } else if (last_move_ != 0) {
       ++yields_for_neighbors_;
@@ -143,8 +143,8 @@ class poll_backoff {
     }
     return poll_timed(device, poll_once, [this](time_point) { yield(); });
   }
-  // The same for a timed poll. Calls yield_now(begin), which must yield or stay, where a yield is
-  // due; `begin`: when the poll began.
+  // Variant of the above for a timed poll. Calls yield_now(begin) where a yield is due; yield_now
+  // must yield or return. `begin`: the time when the poll began.
   template <class Poll, class Yield>
   bool poll_timed(const void* device, const Poll& poll_once, const Yield& yield_now) {
     const time_point begin = std::chrono::steady_clock::now();

@@ -26,7 +26,7 @@ class bootstrap_state_test : public testing::Test, private bootstrap_state::outp
     state_.hello(request, {static_cast<uint32_t>(rank), 2, 0, 0, "node"});
   }
   bool cancel(int rank, uint32_t request) { return state_.frame(rank, kind::cancel, request, ""); }
-  // What has been sent since the last call.
+  // The messages that were sent since the last call.
   std::vector<answer> take() { return std::exchange(sent_, {}); }
 
   bootstrap_state state_{2, "job", this};

@@ -139,8 +139,8 @@ base::StatusOr<launch> read_row(const launcher_row& row) {
   std::string job = global_job(row);
   found.job_is_global = !job.empty();
   if (job.empty()) {
-    // The variables were set by the common ancestor of all ranks on this machine, whatever shells
-    // are in between.
+    // The variables were set by the common ancestor of all ranks on this machine. There may be
+    // shells in between.
     const std::optional<process_id> parent = ancestor_without(row.rank);
     if (!parent) {
       return base::InvalidArgumentError(base::StrCat(

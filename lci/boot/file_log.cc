@@ -91,7 +91,7 @@ base::StatusOr<file_lock> file_lock::take(int fd, bool exclusive, io::steady::ti
     if (errno != EWOULDBLOCK) return io_error("flock");
     const io::steady::time_point now = io::steady::now();
     if (now >= deadline) return base::DeadlineExceededError(describe_holder(fd));
-    // Also while a call with a long timeout waits: the job stands still until the holder goes on.
+    // Also while a call with a long timeout waits: the job stands still until the holder continues.
     if (now - begun > patience && !std::exchange(has_complained, true)) {
       LCI_LOG(warn, describe_holder(fd));
     }

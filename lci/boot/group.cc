@@ -52,7 +52,7 @@ base::StatusOr<std::vector<std::string>> group_bootstrap::meet(std::string_view 
                                                                std::string_view value,
                                                                duration timeout) {
   const base::StatusOr<std::string> all =
-      gather(base::StrCat(what == "barrier" ? "b/" : "a/", name), value, timeout);
+      collect(base::StrCat(what == "barrier" ? "b/" : "a/", name), value, timeout);
   if (!all.ok()) return all.status();
   std::vector<std::string> values;
   if (!io::decode_record(*all, &values) || values.size() != members_.size()) {
@@ -82,8 +82,8 @@ base::StatusOr<std::string> group_bootstrap::get_of_parent(const std::string& ke
   }
 }
 
-base::StatusOr<std::string> group_bootstrap::gather(std::string_view name, std::string_view value,
-                                                    duration timeout) {
+base::StatusOr<std::string> group_bootstrap::collect(std::string_view name, std::string_view value,
+                                                     duration timeout) {
   const std::string all_key = base::StrCat(scope_, name, "/all");
   const auto key_of = [&](int member) { return base::StrCat(scope_, name, "/", member); };
   if (rank() != 0) {

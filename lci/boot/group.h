@@ -38,8 +38,8 @@ class group_bootstrap final : public bootstrap {
   // As parent_.get, but Unavailable when a rank of the parent is lost.
   base::StatusOr<std::string> get_of_parent(const std::string& key, duration timeout);
   // Returns the values of all members (lci/io/record.h), or the error, on the first member.
-  base::StatusOr<std::string> gather(std::string_view name, std::string_view value,
-                                     duration timeout);
+  base::StatusOr<std::string> collect(std::string_view name, std::string_view value,
+                                      duration timeout);
 
   bootstrap& parent_;
   const std::vector<int> members_;

@@ -17,7 +17,7 @@ struct process_id {
   uint64_t start_time = 0;
   // Of the program that the process runs: where its stack begins (field 28), which the kernel
   // chooses at random for each execve. 0: unknown. Without that randomization, a process that
-  // executes the same program again with the same words is not told apart.
+  // executes the same program again with the same arguments cannot be distinguished.
   uint64_t image = 0;
 
   friend bool operator==(const process_id& a, const process_id& b) {
@@ -49,7 +49,7 @@ std::string process_domain();
 std::string node_name();
 
 // Returns the nearest ancestor that was started without `variable` in its environment: the process
-// that set the variable, whatever shells and wrappers are in between. nullopt if /proc does not
+// that set the variable. There may be shells and wrappers in between. nullopt if /proc does not
 // show it.
 std::optional<process_id> ancestor_without(const std::string& variable);
 

@@ -63,7 +63,8 @@ base::StatusOr<std::unique_ptr<bootstrap>> open_file(const launch& job,
   options.job_id = base::env_string("LCI_JOB_ID", "");
   options.position = job.position;
   options.timeout = timeout;
-  if (base::Status bad = check_job_id("LCI_JOB_ID=", options.job_id); !bad.ok()) return bad;
+  if (base::Status status = check_job_id("LCI_JOB_ID=", options.job_id); !status.ok())
+    return status;
   if (job.several_nodes && !job.job_is_global) {
     return base::InvalidArgumentError(
         base::StrCat(job.launcher,

@@ -47,16 +47,16 @@ class tcp_bootstrap : public bootstrap {
   }
 
   base::StatusOr<std::string> watch(std::string_view key, int wake, duration timeout) override {
-    if (base::Status bad = check_entry("watch", key); !bad.ok()) return bad;
+    if (base::Status status = check_entry("watch", key); !status.ok()) return status;
     if (watched_ == nullptr || watched_key_ != key) {
       if (watched_ != nullptr) channel_->give_up(watched_.get());
       watched_ = std::make_unique<tcp_channel::open_call>();
       watched_key_ = key;
       std::string body;
       io::append_text(&body, key);
-      if (base::Status bad = channel_->begin(kind::get, body, watched_.get()); !bad.ok()) {
+      if (base::Status status = channel_->begin(kind::get, body, watched_.get()); !status.ok()) {
         watched_.reset();
-        return bad;
+        return status;
       }
     }
     base::StatusOr<tcp_channel::reply> reply =

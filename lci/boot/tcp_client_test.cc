@@ -65,7 +65,7 @@ class fake_server {
     if (thread_.joinable()) thread_.join();
   }
   const std::string& address() const { return address_; }
-  // What the client has sent after its challenge. Waits for the end of the connection.
+  // The bytes that the client has sent after its challenge. Waits for the end of the connection.
   const std::string& received() {
     thread_.join();
     return received_;

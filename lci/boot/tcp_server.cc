@@ -189,7 +189,7 @@ base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(io::unique_fd list
                                                    " bytes; at most ", io::max_token_size,
                                                    " are accepted"));
   }
-  if (base::Status bad = check_job_id("job id ", job.job_id); !bad.ok()) return bad;
+  if (base::Status status = check_job_id("job id ", job.job_id); !status.ok()) return status;
   base::StatusOr<std::string> address = io::local_address(listener.get());
   if (!address.ok()) return address.status();
   if (job.token.empty() && !io::is_loopback(listener.get())) {
@@ -199,7 +199,8 @@ base::StatusOr<std::unique_ptr<tcp_server>> tcp_server::serve(io::unique_fd list
                      "the same secret (such as 32 random hexadecimal digits) in all ranks"));
   }
   auto made = std::make_unique<server>(*std::move(address), job);
-  if (const base::Status& bad = made->start(std::move(listener), job.token); !bad.ok()) return bad;
+  if (const base::Status& status = made->start(std::move(listener), job.token); !status.ok())
+    return status;
   return base::StatusOr<std::unique_ptr<tcp_server>>(std::move(made));
 }
 

@@ -88,9 +88,9 @@ TEST_P(watch, does_not_keep_other_threads_waiting) {
   test_job job(GetParam(), size());
   job.run([](bootstrap& boot) {
     const wake stop;
-    std::atomic<bool> over{false};
+    std::atomic<bool> finished{false};
     std::thread watcher([&] {
-      while (!over) {
+      while (!finished) {
         const auto value = boot.watch("never", stop.fd(), test_timeout);
         EXPECT_TRUE(base::IsDeadlineExceeded(value.status())) << value.status();
       }
@@ -98,7 +98,7 @@ TEST_P(watch, does_not_keep_other_threads_waiting) {
     for (int i = 0; i < 20; ++i) {
       EXPECT_TRUE(boot.barrier("barrier" + std::to_string(i), test_timeout).ok());
     }
-    over = true;
+    finished = true;
     stop.ring();
     watcher.join();
   });

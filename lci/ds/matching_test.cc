@@ -163,8 +163,8 @@ TYPED_TEST(Matchings, ManyOfOneKey) {
   for (uintptr_t n = 1; n <= many; ++n) ASSERT_EQ(table.insert(7, value(n), type::send), value(n));
 }
 
-// What is behind a line is found again, whatever else has come and gone there. Compares with a
-// model.
+// Entries behind a line are found again after other entries were added and removed there. Compares
+// with a model.
 TYPED_TEST(Matchings, ManyKeysThatComeAndGo) {
   TypeParam table;
   constexpr uint64_t keys = 300;

@@ -109,7 +109,8 @@ TEST(Mutants, ExchangeRing) {
 template <template <class, class> class Ring>
 maker spsc_segments(const std::vector<std::string>& scripts) {
   return [=] {
-    using mutant = unbounded<lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_at_once<Ring>>, 2>;
+    using mutant =
+        unbounded<lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_immediately<Ring>>, 2>;
     return std::make_unique<queue_scenario<mutant>>(scripts, queue_specification::unbounded);
   };
 }
@@ -139,10 +140,10 @@ TEST(Mutants, Lcrq) {
                                                                   queue_specification::unbounded);
     };
   };
-  lcrq_no_process_barrier::lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_at_once<>>*
+  lcrq_no_process_barrier::lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_immediately<>>*
       no_barrier = nullptr;
-  lcrq_segment_dropped_early::lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_at_once<>>* early =
-      nullptr;
+  lcrq_segment_dropped_early::lcrq<uint64_t, scheduled_atomics, wide_cell, spsc_immediately<>>*
+      early = nullptr;
   expect_found(mutant(no_barrier, {"-++", "+---"}), "not linearizable");
   expect_found(mutant(early, {"++++++", "------"}), "not linearizable");
 }

@@ -96,7 +96,7 @@ class owned_ring {
     return still_mine(pusher_, me);
   }
 
-  // May write *out whatever the result is.
+  // May write *out even if it returns false.
   [[gnu::always_inline]] result pop(T* out) {
     const uint32_t me = Atomics::known_thread_number();
     if (__builtin_expect(popper_.load(std::memory_order_relaxed) != me, 0)) {

@@ -49,12 +49,12 @@ struct narrow {
   bool pop(value* v) { return queue.try_pop(v); }
 };
 // SPSC segments begin each time as soon as one thread has pushed and one has popped.
-struct at_once : default_spsc_policy {
+struct immediate_spsc_policy : default_spsc_policy {
   static constexpr uint64_t first_rounds = 1;
   static constexpr uint64_t most_rounds = 1;
 };
 struct spsc_segments {
-  lcrq<value, std_atomics, default_cell, at_once> queue{8};
+  lcrq<value, std_atomics, default_cell, immediate_spsc_policy> queue{8};
   bool push(const value& v) { return queue.push(v), true; }
   bool pop(value* v) { return queue.try_pop(v); }
 };
@@ -185,8 +185,8 @@ TYPED_TEST(Lcrqs, UsesItsRingsAgain) {
   }
 }
 
-// A value that a thread has pushed is available to it immediately, whatever other threads are in
-// the middle of.
+// A value that a thread has pushed is available to it immediately, even if other threads are in the
+// middle of an operation.
 TYPED_TEST(Lcrqs, APushedValueCanBePopped) {
   constexpr int threads = 8;
   constexpr int rounds = 2000;

@@ -74,7 +74,8 @@ TEST(StealingPool, GivesBackTheNewestFirst) {
   EXPECT_EQ(owned->size(), 0u);
 }
 
-// Any thread gets all elements, whatever their number, and whether their thread lives or has ended.
+// Any thread gets all elements, for any number of them, and whether their thread lives or has
+// ended.
 TEST(StealingPool, NothingIsOutOfReach) {
   for (const size_t count : {1u, 2u, 31u, 32u, 33u, 500u}) {
     const auto owned = std::make_unique<pool_type>(keep_all);

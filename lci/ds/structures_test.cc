@@ -82,7 +82,7 @@ TEST(Structures, NarrowLcrq) {
 // threads.
 template <template <class> class Cell>
 void expect_right_spsc() {
-  using at_once = unbounded<lcrq<uint64_t, scheduled_atomics, Cell, spsc_at_once<>>, 2>;
+  using immediate = unbounded<lcrq<uint64_t, scheduled_atomics, Cell, spsc_immediately<>>, 2>;
   for (const std::vector<std::string>& scripts :
        std::vector<std::vector<std::string>>{{"-++-", "+"},
                                              {"-++-", "-"},
@@ -96,7 +96,7 @@ void expect_right_spsc() {
                                              {"++++", "---", "+-"}}) {
     SCOPED_TRACE(testing::PrintToString(scripts));
     expect_right([&] {
-      return std::make_unique<queue_scenario<at_once>>(scripts, queue_specification::unbounded);
+      return std::make_unique<queue_scenario<immediate>>(scripts, queue_specification::unbounded);
     });
   }
 }
@@ -149,16 +149,16 @@ TEST(Structures, ThreadBarrier) {
 // The holder of the lock becomes its owner at once, each time or only the first time, or after four
 // sections in a row.
 TEST(Structures, BiasedLock) {
-  using at_once = basic_biased_lock<scheduled_atomics, 1, 1>;
+  using immediate = basic_biased_lock<scheduled_atomics, 1, 1>;
   using at_first = basic_biased_lock<scheduled_atomics, 1>;
   using later = basic_biased_lock<scheduled_atomics, 4>;
   for (const std::vector<size_t>& sections : std::vector<std::vector<size_t>>{
            {1, 1}, {3, 1}, {2, 2}, {6, 6}, {2, 1, 1}, {2, 2, 2}, {1, 1, 1, 1}}) {
     SCOPED_TRACE(testing::PrintToString(sections));
-    expect_right([&] { return std::make_unique<biased_lock_scenario<at_once>>(sections); });
+    expect_right([&] { return std::make_unique<biased_lock_scenario<immediate>>(sections); });
     expect_right([&] { return std::make_unique<biased_lock_scenario<at_first>>(sections); });
     // There are at most four owners: the last of four threads cannot become one.
-    expect_right([&] { return std::make_unique<biased_lock_scenario<at_once>>(sections, true); });
+    expect_right([&] { return std::make_unique<biased_lock_scenario<immediate>>(sections, true); });
   }
   for (const std::vector<size_t>& sections :
        std::vector<std::vector<size_t>>{{5, 1}, {8, 2}, {6, 6}, {8, 1, 1}}) {

@@ -51,7 +51,7 @@ class basic_thread_barrier {
     return opened_.load(std::memory_order_acquire) >= round;  // B2
   }
 
-  // From here on nobody arrives. A round of which all threads have arrived still opens. The first
+  // From here on nobody arrives. A round still opens if all of its threads have arrived. The first
   // call of several counts.
   void break_off() {
     uint64_t seen = arrived_.load(std::memory_order_relaxed);

@@ -183,7 +183,7 @@ TEST(TicketTable, ForEachBesideTakes) {
     int value;  // plain, so that the thread sanitizer sees a race
   };
   ticket_table<entry, 31> t;
-  std::atomic<bool> over{false};
+  std::atomic<bool> finished{false};
   std::thread taker([&] {
     std::vector<entry> entries(64);
     std::vector<uint32_t> tickets(entries.size());
@@ -201,9 +201,9 @@ TEST(TicketTable, ForEachBesideTakes) {
       t.take_all(3, [](entry* taken) { taken->value = 0; });
       for (const entry& each : entries) EXPECT_EQ(each.value, 0);
     }
-    over = true;
+    finished = true;
   });
-  while (!over) {
+  while (!finished) {
     t.for_each([](const entry& each) { EXPECT_EQ(each.value, 1); });
   }
   taker.join();

@@ -131,7 +131,7 @@ class acceptor_test : public testing::Test {
               static_cast<ssize_t>(bytes.size()));
   }
 
-  // What arrives: `size` bytes, or fewer if the connection ends before.
+  // Returns the received bytes: `size`, or fewer if the connection ends before.
   std::string receive_raw(const unique_fd& socket, size_t size) {
     std::string received;
     bool open = true;
@@ -304,7 +304,7 @@ TEST_F(acceptor_test, ends_connections_with_invalid_bytes) {
 TEST_F(acceptor_test, sends_nothing_to_a_stranger) {
   EXPECT_EQ(answer_to(""), "");
   EXPECT_EQ(answer_to("GET / HTTP/1.0\r\n\r\n"), "");
-  // A stranger that knows the protocol receives random bytes and a code of the token.
+  // An unauthenticated peer that knows the protocol receives random bytes and a code of the token.
   const std::string challenge =
       preamble() + frame(handshake_kind::challenge, std::string(nonce_size, 'n'));
   const std::string answer = answer_to(challenge);
@@ -353,7 +353,7 @@ TEST_F(acceptor_test, without_descriptors_it_makes_room_and_then_waits) {
     const no_descriptors none;
     EXPECT_TRUE(loop_.step());
     EXPECT_THAT(server_.errors, testing::ElementsAre(EMFILE));
-    EXPECT_EQ(receive_raw(stranger, 1), "");  // the stranger was closed
+    EXPECT_EQ(receive_raw(stranger, 1), "");  // the unauthenticated connection was closed
     EXPECT_FALSE(loop_.step());               // the listener, which is readable, is not watched
   }
   EXPECT_FALSE(loop_.step());

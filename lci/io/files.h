@@ -20,7 +20,7 @@ std::optional<std::string_view> read_file(const char* path, char* buffer, size_t
 // The names in a directory, also "." and "..", in any order. Empty: it can't be read, and errno
 // says why.
 std::vector<std::string> list_directory(const std::string& path);
-// The same for an open directory, wherever it has been moved to.
+// As above, for an open directory. It may have been moved.
 std::vector<std::string> list_directory(int directory);
 
 }  // namespace lci::io

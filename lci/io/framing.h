@@ -48,8 +48,8 @@ void append_preamble(std::string* out, const protocol& of);
 void append_header(std::string* out, const frame_header& header);
 void append_frame(std::string* out, uint8_t kind, uint32_t request, std::string_view body);
 
-// Divides received bytes into a preamble and frames, whatever pieces they arrive in. Holds at most
-// the bytes of one frame that is not complete, in addition to the bytes of the last add().
+// Divides received bytes, which may arrive in pieces of any size, into a preamble and frames. Holds
+// at most the bytes of one frame that is not complete, in addition to the bytes of the last add().
 //
 // Thread safety: one thread at a time.
 class frame_reader {

@@ -80,7 +80,7 @@ class device {
   //                belong to the device until then. Never the answer to an injected send. A put or
   //                get may need the target to poll before it completes.
   //   retry_lock   another thread is posting on the same resource; nothing happened.
-  //   retry_nomem  the way to that rank is full; nothing happened. Progress (ours or the peer's)
+  //   retry_nomem  the way to that rank is full; nothing happened. Progress (of either rank)
   //                will make room.
   //   fatal        op.rank has failed (poll has returned or will return a completion of kind
   //                peer_failed) or has ended its device; or, for put and get, the remote memory is

@@ -14,10 +14,10 @@ completion numbered(int number) {
   return made;
 }
 
-std::vector<int> poll_of(completion_sink& sink, size_t max, const std::vector<int>& given) {
+std::vector<int> poll_of(completion_sink& sink, size_t max, const std::vector<int>& added) {
   std::vector<completion> out(max);
   sink.begin(out.data(), max);
-  for (const int each : given) sink.give(numbered(each));
+  for (const int each : added) sink.give(numbered(each));
   out.resize(sink.end());
   std::vector<int> numbers;
   for (const completion& each : out) numbers.push_back(each.rank);

@@ -10,8 +10,8 @@
 
 namespace lci::net {
 
-// Polls until done(), and drops what comes: it is nobody's any more. False if those who do not take
-// what was sent to them have kept it waiting for too long.
+// Polls until done(), and drops the completions, which have no owner any more. Returns false if
+// peers that do not receive their messages have kept it waiting for too long.
 template <class Done>
 bool drain(device& ending, const Done& done) {
   constexpr std::chrono::seconds patience{60};

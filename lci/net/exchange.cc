@@ -17,25 +17,25 @@ constexpr char ok_mark = '+';
 constexpr char error_mark = '-';
 constexpr char lost_mark = '!';
 
-std::string encode(const base::StatusOr<std::string>& told) {
-  if (told.ok()) return base::StrCat(ok_mark, *told);
-  return base::StrCat(base::IsAborted(told.status()) ? lost_mark : error_mark,
-                      told.status().message());
+std::string encode(const base::StatusOr<std::string>& result) {
+  if (result.ok()) return base::StrCat(ok_mark, *result);
+  return base::StrCat(base::IsAborted(result.status()) ? lost_mark : error_mark,
+                      result.status().message());
 }
 
-// The value that `who` has told, or its error, or why nothing was received.
+// The value of `who`, or its error, or why nothing was received.
 base::StatusOr<std::string> decode(const base::StatusOr<std::string>& received,
                                    std::string_view who) {
   if (!received.ok()) return received;
   const char mark = received->empty() ? error_mark : received->front();
-  const std::string told = received->empty() ? "" : received->substr(1);
-  if (mark == ok_mark) return told;
+  const std::string text = received->empty() ? "" : received->substr(1);
+  if (mark == ok_mark) return text;
   return base::Status(
       mark == lost_mark ? base::StatusCode::kAborted : base::StatusCode::kFailedPrecondition,
-      base::StrCat(who, "can't go on: ", told));
+      base::StrCat(who, "can't go on: ", text));
 }
 
-// The status, for a rank that has no value to tell.
+// The status, for a rank without a value.
 base::StatusOr<std::string> without_value(const base::Status& status) {
   return status.ok() ? base::StatusOr<std::string>("") : status;
 }
@@ -50,12 +50,12 @@ base::Status as_lost(const base::Status& status) {
 base::StatusOr<std::vector<std::string>> exchange(boot::bootstrap& boot, std::string_view name,
                                                   const base::StatusOr<std::string>& local) {
   auto all = boot.allgather(name, encode(local), boot.default_timeout());
-  if (!local.ok()) return local.status();  // the cause, whatever else has happened
+  if (!local.ok()) return local.status();  // the cause
   if (!all.ok()) return as_lost(all.status());
   for (size_t r = 0; r < all->size(); ++r) {
-    base::StatusOr<std::string> told = decode((*all)[r], base::StrCat("rank ", r, " "));
-    if (!told.ok()) return told.status();
-    (*all)[r] = *std::move(told);
+    base::StatusOr<std::string> value = decode((*all)[r], base::StrCat("rank ", r, " "));
+    if (!value.ok()) return value.status();
+    (*all)[r] = *std::move(value);
   }
   return all;
 }
@@ -66,7 +66,7 @@ base::Status agree(boot::bootstrap& boot, std::string_view name, const base::Sta
 
 base::Status exchange_and_accept(
     boot::bootstrap& boot, std::string_view name, const base::StatusOr<std::string>& local,
-    const std::function<base::Status(int rank, const std::string& told)>& accept) {
+    const std::function<base::Status(int rank, const std::string& value)>& accept) {
   const auto all = exchange(boot, name, local);
   if (!all.ok()) return all.status();
   base::Status status;
@@ -115,7 +115,7 @@ base::Status agree_while(boot::bootstrap& boot, std::string_view name, const bas
   if (boot.rank() != 0) {
     const base::Status sent =
         boot.put(base::StrCat(name, "-", boot.rank()), encode(without_value(local)));
-    if (!local.ok()) return local;  // the cause, whatever else has happened
+    if (!local.ok()) return local;  // the cause
     if (!sent.ok()) return sent;
     return decode(get_while(boot, verdict, meanwhile), "").status();
   }

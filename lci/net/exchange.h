@@ -11,10 +11,10 @@
 
 namespace lci::net {
 
-// A step of the start that all ranks take. Each rank tells the others a value, and gets the values
-// of all ranks by rank. If a rank tells an error instead, all ranks return that error at once, so
-// that none waits for a timeout. `name`: as for bootstrap::allgather. Aborted: a rank is lost
-// (bootstrap::first_lost), seen by this rank or by the one that tells the error.
+// A step of the start that all ranks take. Each rank sends the others a value, and gets the values
+// of all ranks by rank. If a rank sends an error instead, all ranks return that error immediately,
+// so that none waits for a timeout. `name`: as for bootstrap::allgather. Aborted: a rank is lost
+// (bootstrap::first_lost), seen by this rank or by the one that sends the error.
 base::StatusOr<std::vector<std::string>> exchange(boot::bootstrap& boot, std::string_view name,
                                                   const base::StatusOr<std::string>& local);
 
@@ -25,7 +25,7 @@ base::Status agree(boot::bootstrap& boot, std::string_view name, const base::Sta
 // result: after a success, every rank has accepted the values of all ranks.
 base::Status exchange_and_accept(
     boot::bootstrap& boot, std::string_view name, const base::StatusOr<std::string>& local,
-    const std::function<base::Status(int rank, const std::string& told)>& accept);
+    const std::function<base::Status(int rank, const std::string& value)>& accept);
 
 // As agree(), for ranks that need each other to make progress until all have agreed: `meanwhile` is
 // called again and again, and may still find an error. Uses bootstrap::get alone. A thread for it

@@ -7,8 +7,8 @@
 
 namespace lci::net {
 
-// A queue that takes memory only to hold more than ever before; std::deque does each time that it
-// comes to the end of a block. Thread safety: that of a plain value.
+// A queue that allocates memory only to hold more elements than ever before; std::deque allocates
+// each time that it reaches the end of a block. Thread safety: that of a plain value.
 template <class T>
 class fifo {
  public:

@@ -23,7 +23,7 @@ struct remote_region {
 
 enum class op_kind : uint8_t {
   send,     // header + buffer arrive at `rank` as one completion of kind recv, with `imm`
-  put,      // buffer is written at remote + remote_offset; the target is not told
+  put,      // buffer is written at remote + remote_offset; the target is not notified
   put_imm,  // the same, and the target sees a completion of kind remote_put with `imm`
   get,      // remote + remote_offset is read into buffer
 };

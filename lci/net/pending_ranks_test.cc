@@ -10,7 +10,7 @@ namespace {
 
 using testing::UnorderedElementsAre;
 
-// The ranks that are processed, of which those in `kept` stay.
+// Returns the ranks that are processed. Those in `kept` stay pending.
 std::vector<int> process(pending_ranks* pending, const std::vector<int>& kept) {
   std::vector<int> processed;
   pending->process_all([&](int rank) {

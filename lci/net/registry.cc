@@ -1,5 +1,5 @@
-// All backends of this library. Listed rather than registering themselves: the linker drops what
-// nobody refers to from a static library.
+// All backends of this library. Listed rather than registering themselves: the linker drops
+// unreferenced objects from a static library.
 #include "lci/net/registry.h"
 
 #include <algorithm>

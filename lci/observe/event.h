@@ -26,7 +26,7 @@ enum class event_kind : uint8_t {
   unexpected = 9,        // a message that arrived found no receive, and waits
   matched_receive = 10,  // a receive that was posted found a message that waited
   // The program.
-  signal = 11,      // a completion object was signalled; `duration` is of its handler
+  signal = 11,      // a completion object was signaled; `duration` is of its handler
   collective = 12,  // a collective operation began; see set_name(); `detail`: its number
   // The job.
   peer_lost = 13,  // `peer` has failed
@@ -91,7 +91,7 @@ struct event {
   friend bool operator==(const event& a, const event& b);
 };
 
-// The name of a collective operation, of which 16 characters are kept, in `tag` and `sequence`.
+// The first 16 characters of the name of a collective operation, in `tag` and `sequence`.
 void set_name(event* recorded, std::string_view name);
 std::string name_in(const event& recorded);
 

@@ -1,4 +1,4 @@
-// Finds in the reports of the ranks what keeps the job from going on.
+// Finds in the reports of the ranks the cause that keeps the job from making progress.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -54,7 +54,7 @@ class analysis {
 
  private:
   void add(std::string sentence) { found_.push_back(std::move(sentence)); }
-  // Rank `from` cannot go on before rank `to` acts.
+  // Rank `from` cannot continue before rank `to` acts.
   void add_edge(int64_t from, int64_t to) {
     if (to >= 0 && from != to) waits_for_[from].insert(to);
   }
@@ -261,16 +261,16 @@ class analysis {
   void look_at_transfers() {
     for (const rank_report& rank : job_.ranks) {
       for (const rank_report::transfer& each : rank.transfers) {
-        if (each.collective) continue;  // told by the collective
+        if (each.collective) continue;  // reported for the collective
         if (each.outgoing) add_edge(rank.rank, each.peer);
         const rank_report* peer = find(job_, each.peer);
         // The receiver's side says more.
-        const bool told =
+        const bool is_announced =
             peer != nullptr &&
             std::any_of(peer->messages.begin(), peer->messages.end(), [&](const message& m) {
               return m.what == kind::announced && m.peer == rank.rank;
             });
-        if (told || !each.outgoing) continue;
+        if (is_announced || !each.outgoing) continue;
         add(StrCat("rank ", rank.rank, " has announced a message of ", bytes(each.size),
                    " with tag ", each.tag, " to rank ", each.peer, ", which has not taken it",
                    state_of(each.peer)));

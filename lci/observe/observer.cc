@@ -34,7 +34,7 @@ constexpr milliseconds time_to_answer{2500};
 
 // The descriptor that the handler of SIGUSR1 writes to; -1: none.
 std::atomic<int> wake_of_handler{-1};
-std::atomic<bool> was_signalled{false};
+std::atomic<bool> was_signaled{false};
 
 void ring(int descriptor) {
   const uint64_t one = 1;
@@ -44,7 +44,7 @@ void ring(int descriptor) {
 
 void on_signal(int) {
   const int error = errno;
-  was_signalled.store(true);
+  was_signaled.store(true);
   if (const int to = wake_of_handler.load(); to >= 0) ring(to);
   errno = error;
 }
@@ -102,19 +102,19 @@ class thread_observer final : public observer {
     if (::sigaction(SIGUSR1, nullptr, &now) != 0) return;
     if ((now.sa_flags & SA_SIGINFO) != 0 || now.sa_handler != SIG_DFL) return;
     wake_of_handler.store(wake_);
-    struct sigaction ours = {};
-    ours.sa_handler = on_signal;
-    ours.sa_flags = SA_RESTART;
-    sigemptyset(&ours.sa_mask);
-    handles_signal_ = ::sigaction(SIGUSR1, &ours, nullptr) == 0;
+    struct sigaction action = {};
+    action.sa_handler = on_signal;
+    action.sa_flags = SA_RESTART;
+    sigemptyset(&action.sa_mask);
+    handles_signal_ = ::sigaction(SIGUSR1, &action, nullptr) == 0;
   }
 
   void leave_signal() {
     if (!handles_signal_) return;
     struct sigaction now = {};
-    const bool is_ours = ::sigaction(SIGUSR1, nullptr, &now) == 0 &&
-                         (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_signal;
-    if (is_ours) ::signal(SIGUSR1, SIG_DFL);
+    const bool is_installed = ::sigaction(SIGUSR1, nullptr, &now) == 0 &&
+                              (now.sa_flags & SA_SIGINFO) == 0 && now.sa_handler == on_signal;
+    if (is_installed) ::signal(SIGUSR1, SIG_DFL);
     wake_of_handler.store(-1);
   }
 
@@ -127,7 +127,7 @@ class thread_observer final : public observer {
         next_tick = steady::now() + tick;
       }
       watch(std::chrono::duration_cast<milliseconds>(next_tick - steady::now()));
-      if (was_signalled.exchange(false)) {
+      if (was_signaled.exchange(false)) {
         ask(base::StrCat("SIGUSR1 to rank ", boot_.rank()));
       }
       look_for_overdue_waits();

@@ -26,15 +26,15 @@ struct observer_options {
 // a moment once per second, and blocks all signals.
 //
 // `boot` outlives the observer. Thread safety: one thread makes and destroys it; one observer at a
-// time, or one for each rank in a process that runs several (rank_scope.h), of which the first
+// time, or one for each rank in a process that runs several (rank_scope.h); the first of them
 // answers the signal. In a child process that is forked off there is no observer.
 class observer {
  public:
   virtual ~observer() = default;
 };
 
-// Null if the process has no descriptor or thread left for it; then nobody answers for this rank,
-// which is all that is lost.
+// Null if the process has no descriptor or thread left for it; then this rank does not answer
+// queries, which is the only consequence.
 std::unique_ptr<observer> start_observer(boot::bootstrap& boot, const observer_options& options);
 
 }  // namespace lci::observe

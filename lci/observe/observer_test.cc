@@ -40,7 +40,7 @@ class stderr_pipe {
     dup2(before_, STDERR_FILENO);
     for (const int fd : {before_, ends_[0], ends_[1]}) close(fd);
   }
-  // What is written, until it contains the text.
+  // Returns the output as soon as it contains the text.
   std::string read_until(const std::string& text) const {
     std::string all;
     char block[4096];

@@ -28,7 +28,7 @@ struct rank_report {
     uint64_t collective = 0;  // number of the collective operation; 0: none
     uint32_t seconds = 0;
     std::string place;        // the caller, as "program(function+0x12)"; empty: unknown
-    bool of_message = false;  // it waits for one message, of which:
+    bool of_message = false;  // it waits for one message, described by:
     uint64_t tag = 0;
     uint64_t size = 0;  // bytes
 

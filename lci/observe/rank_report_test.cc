@@ -39,7 +39,7 @@ TEST(RankReport, IsTheSameAfterTheTrip) {
   EXPECT_EQ(back->queues[0].name, "");
 }
 
-// What another process sends is never trusted.
+// Input from another process is never trusted.
 TEST(RankReport, WhatIsNoReportIsRefused) {
   const std::string bytes = encode(example());
   ASSERT_TRUE(decode(bytes).ok());

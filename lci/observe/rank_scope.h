@@ -1,4 +1,4 @@
-// Which rank the calling thread works for, in a process that runs several ranks.
+// The rank that the calling thread works for, in a process that runs several ranks.
 #ifndef LCI_OBSERVE_RANK_SCOPE_H_
 #define LCI_OBSERVE_RANK_SCOPE_H_
 

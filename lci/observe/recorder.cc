@@ -148,7 +148,7 @@ void recorder::add(const event& recorded) noexcept {
     place& own = places_.mine([this](size_t number) { return make_place(number); });
     if (own.is_recorded) own.ring.add(recorded);
   } catch (const std::bad_alloc&) {
-    // A thread that has no memory left has more to tell than this event.
+    // A thread without memory has worse problems than the loss of this event.
   }
 }
 

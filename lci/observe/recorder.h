@@ -27,9 +27,9 @@ struct recorder_options {
 };
 
 // Writes the file DIRECTORY/lci-JOB.RANK.lcirec, which only this user can read. The file stays when
-// the process dies, whatever kills it. The destructor removes it, unless keep() has been called.
+// the process dies, even if it is killed. The destructor removes it, unless keep() has been called.
 //
-// Each thread has a ring of its own (event_ring.h), of 64 bytes per event. A later thread goes on
+// Each thread has a ring of its own (event_ring.h), of 64 bytes per event. A later thread continues
 // in the ring of one that has ended. A thread for whose ring there is no room in the file system is
 // not recorded, which one warning says.
 //

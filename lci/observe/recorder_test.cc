@@ -1,4 +1,5 @@
-// What a recorder writes, as a reader finds it: while threads write, and after the rank was killed.
+// The output of a recorder as a reader finds it: while threads write, and after the rank was
+// killed.
 #include "lci/observe/recorder.h"
 
 #include <signal.h>

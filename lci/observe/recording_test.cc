@@ -183,7 +183,7 @@ TEST(Recording, EventsThatDifferBetweenTheCopiesAreMissing) {
   EXPECT_TRUE(read->threads.at(0).events.empty());
 }
 
-// Like a fuzzer: whatever the bytes are, the reader answers.
+// As in a fuzzer, the reader answers for any bytes.
 TEST(Recording, RandomDamageNeverStopsTheReader) {
   const std::string whole = file_with(2 * events + 9);
   std::mt19937_64 random(20261123);

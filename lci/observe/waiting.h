@@ -1,4 +1,4 @@
-// Which calls of the library wait, in which threads.
+// The calls of the library that wait, by thread.
 #ifndef LCI_OBSERVE_WAITING_H_
 #define LCI_OBSERVE_WAITING_H_
 
@@ -15,7 +15,7 @@ struct wait_info {
   const char* call;                      // its name; a literal
   int64_t peer = rank_report::any_rank;  // the rank that it waits for, if it is a single one
   uint64_t collective = 0;               // number of the collective operation; 0: none
-  bool of_message = false;               // it waits for one message, of which:
+  bool of_message = false;               // it waits for one message, described by:
   uint64_t tag = 0;
   uint64_t size = 0;  // bytes
 };

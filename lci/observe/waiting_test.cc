@@ -13,10 +13,11 @@
 
 // Outside namespace lci, as a program that calls the library.
 [[gnu::noinline]] void wait_in_program(const lci::observe::wait_info& info,
-                                       const std::atomic<bool>& over, std::atomic<bool>& begun) {
+                                       const std::atomic<bool>& finished,
+                                       std::atomic<bool>& begun) {
   const lci::observe::waiting waiting(info);
   begun = true;
-  while (!over) std::this_thread::yield();
+  while (!finished) std::this_thread::yield();
 }
 
 namespace lci::observe {
@@ -45,11 +46,11 @@ TEST(Waiting, IsListedWhileItLives) {
 }
 
 TEST(Waiting, OfAnotherThreadHasItsCaller) {
-  std::atomic<bool> over{false}, begun{false};
-  std::thread other([&] { wait_in_program({"barrier"}, over, begun); });
+  std::atomic<bool> finished{false}, begun{false};
+  std::thread other([&] { wait_in_program({"barrier"}, finished, begun); });
   while (!begun) std::this_thread::yield();
   const auto listed = waits();
-  over = true;
+  finished = true;
   other.join();
   ASSERT_EQ(listed.size(), 1u);
   EXPECT_EQ(listed[0].call, "barrier");
@@ -96,10 +97,10 @@ TEST(Waiting, EachIsOverdueOnce) {
 }
 
 TEST(Waiting, BelongsToTheRankOfItsThread) {
-  std::atomic<bool> over{false}, begun{false};
+  std::atomic<bool> finished{false}, begun{false};
   std::thread other([&] {
     const rank_scope scope(1);
-    wait_in_program({"barrier"}, over, begun);
+    wait_in_program({"barrier"}, finished, begun);
   });
   while (!begun) std::this_thread::yield();
   const auto of_the_process = waits();
@@ -113,7 +114,7 @@ TEST(Waiting, BelongsToTheRankOfItsThread) {
     const rank_scope scope(2);
     of_another = waits();
   }
-  over = true;
+  finished = true;
   other.join();
   EXPECT_TRUE(of_the_process.empty());
   EXPECT_FALSE(overdue_of_the_process.has_value());

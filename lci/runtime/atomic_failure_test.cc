@@ -81,13 +81,13 @@ TEST(AtomicFailureTest, OperationsThatWaitForALostRankEndWithFatal) {
     EXPECT_FALSE(test_drained_x().runtime(self.runtime)().is_done());
     net::sim::fabric_of(*self.impl.default_net_context()->net)->lose(1);
     int ended = 0;
-    bool is_told = false;
-    while (ended < count || !is_told) {
+    bool is_notified = false;
+    while (ended < count || !is_notified) {
       try {
         progress_x().runtime(self.runtime)();
       } catch (const peer_failure_error& error) {
         EXPECT_EQ(error.failed_rank(), 1);
-        is_told = true;
+        is_notified = true;
       }
       const status_t status = cq_pop_x(queue).runtime(self.runtime)();
       if (status.is_retry()) continue;

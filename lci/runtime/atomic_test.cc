@@ -59,7 +59,7 @@ Integer load(const uint64_t* words, size_t index) {
 // Every operation on an integer of the right neighbor that no other rank uses.
 template <class Integer>
 void operate_on_each_kind(rank_under_test& self) {
-  // What lies before and behind the integer.
+  // The bytes before and behind the integer.
   constexpr uint64_t untouched = 0xa5a5a5a5a5a5a5a5;
   shared_words words(self);
   std::fill_n(words.own(), 8, untouched);
@@ -275,9 +275,9 @@ TEST_P(Atomic, CompletionObjectsOfBothSidesAreSignaled) {
                        .tag(tag)
                        .runtime(self.runtime)));
       EXPECT_TRUE(status.is_done());
-      const status_t told = self.pop();
-      EXPECT_EQ(told.rank, self.from);
-      EXPECT_EQ(told.tag, tag);
+      const status_t arrival = self.pop();
+      EXPECT_EQ(arrival.rank, self.from);
+      EXPECT_EQ(arrival.tag, tag);
       EXPECT_EQ(load<uint64_t>(words.own(), 0), tag == 3 ? 1u : 2u);
       self.meet();
     }
@@ -306,7 +306,7 @@ TEST_P(Atomic, CompletionObjectsOfBothSidesAreSignaled) {
   });
 }
 
-// Bytes that were put before an atomic operation are there for whoever sees its effect.
+// A rank that sees the effect of an atomic operation also sees the bytes that were put before it.
 TEST_P(Atomic, PutsThatWereCompleteBeforeAreVisibleWithTheNewValue) {
   run(ranks(), [](rank_under_test& self) {
     const uint64_t rounds = less_if_simulated<uint64_t>(100, 10);

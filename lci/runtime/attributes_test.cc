@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-// What checking `attr` writes to the log.
+// Returns the log output of checking `attr`.
 template <class Attributes>
 std::string report_of(effect_reports& reports, const Attributes& attr) {
   testing::internal::CaptureStderr();

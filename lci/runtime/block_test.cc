@@ -35,8 +35,8 @@ TEST_P(Levels, PutAndGetSignalBothSides) {
                              .recv_signal(arrived.comp)
                              .send_signal(read.comp)();
       const block_t theirs = exchange(self, in)[static_cast<size_t>(self.to)];
-      const auto ours = make_message(self.rank, size, size);
-      memory.set(offset, ours);
+      const auto payload = make_message(self.rank, size, size);
+      memory.set(offset, payload);
       const status_t put = post_put_block_x(out, theirs).runtime(self.runtime)();
       EXPECT_TRUE(put.is_posted());
       EXPECT_EQ(put.rank, self.to);
@@ -48,11 +48,11 @@ TEST_P(Levels, PutAndGetSignalBothSides) {
       self.meet();
       EXPECT_TRUE(post_get_block_x(out, theirs).runtime(self.runtime)().is_posted());
       got.wait();
-      EXPECT_TRUE(memory.holds(offset, ours)) << "what we put there";
+      EXPECT_TRUE(memory.holds(offset, payload)) << "what we put there";
       read.wait();
       for (const signal_of* each : {&sent, &arrived, &read, &got}) each->reset();
       self.meet();
-      // Without a signal of ours it is complete when it returns.
+      // Without a local signal it is complete when it returns.
       EXPECT_TRUE(
           post_put_block_x(make_block_x(memory.mr, offset, size).runtime(self.runtime)(), theirs)
               .runtime(self.runtime)()

@@ -228,7 +228,7 @@ TEST_P(Blocks, ReadyMadeOperators) {
   });
 }
 
-// Many under way at a time, of all kinds, beside each other.
+// Many operations of all kinds in parallel.
 TEST_P(Blocks, ManyAreUnderWayAtATime) {
   run_job(ranks(), [](runtime_t runtime) {
     const auto many = less_if_simulated<size_t>(60, 6);

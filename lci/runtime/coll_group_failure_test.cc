@@ -1,4 +1,4 @@
-// What ends operations of groups, and what cannot be done with groups.
+// Failures that end operations of groups, and calls that groups refuse.
 #include <atomic>
 #include <cstdint>
 #include <functional>

@@ -1,5 +1,5 @@
-// Groups of ranks: who is in them, collective operations among them, beside each other and from
-// several threads, and what ends them.
+// Groups of ranks: their members, collective operations among them, in parallel and from several
+// threads, and the failures that end them.
 #include "lci/runtime/instance/group.h"
 
 #include <algorithm>
@@ -239,7 +239,7 @@ TEST_P(Groups, ThreadsUseDifferentGroups) {
               .runtime(runtime)();
           ASSERT_EQ(sum, n * round + n * (n - 1) / 2);
         }
-        // Groups are made beside each other, too.
+        // Groups are also made concurrently.
         group_t inner = split(runtime, get_rank_me(group) % 2, 0, group);
         barrier_x().group(inner).runtime(runtime)();
         end(runtime, &inner);

@@ -354,7 +354,7 @@ TEST(LayoutMistakes, AreNamed) {
     EXPECT_HAS(received({0, 2, 2, 3, 3, 2}), "overlap");   // at 3 and 2
     EXPECT_HAS(received({0, 2, 2, 12, 3, 5}), "");         // 0 5 10 12 17 22
     EXPECT_HAS(received({0, 3, 2, 12, 3, 5}), "overlap");  // at 10 and 12
-    // What is sent may be read twice.
+    // The send buffer may be read twice.
     const layout_t twice{0, 4, 2, 0, 1, 0};
     out[0] = 7;
     EXPECT_EQ(error_of<std::invalid_argument>([&] {

@@ -237,7 +237,7 @@ TEST_P(Collectives, SeveralAtOnceOnSeveralEngines) {
             .runtime(runtime)();
       }
     }
-    // Sends and receives do not meet them, whatever their tags.
+    // Sends and receives of any tag do not match their messages.
     uint64_t value = 5;
     uint64_t got = 0;
     const int to = (rank_of(runtime) + 1) % n;

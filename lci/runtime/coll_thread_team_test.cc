@@ -309,8 +309,8 @@ TEST(ThreadTeamFailures, TwoThreadsWithOneNumberAreAnError) {
   });
 }
 
-// A rank outside of the team's group fails while thread 0 waits: the operation goes on, and a later
-// progress() reports the loss.
+// A rank outside of the team's group fails while thread 0 waits: the operation continues, and a
+// later progress() reports the loss.
 TEST(ThreadTeamFailures, ALossOutsideOfTheGroupIsReportedLater) {
   run_job(3, [](runtime_t runtime) {
     const int rank = rank_of(runtime);

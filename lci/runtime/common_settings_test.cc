@@ -64,8 +64,8 @@ TEST(CommonSettings, AnotherReleaseIsNamed) {
   }
 }
 
-// Starts a runtime on each of three ranks, of which rank 1 has what `change` does to its
-// attributes, and returns what each was told.
+// Starts a runtime on each of three ranks, where `change` modifies the attributes of rank 1, and
+// returns the error message of each rank.
 template <class Change>
 std::vector<std::string> start_with(const Change& change) {
   std::vector<std::string> errors(3);

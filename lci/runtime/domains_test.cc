@@ -240,7 +240,7 @@ TEST_P(Domains, EachThreadHasADeviceOfItsOwn) {
       EXPECT_EQ(get_thread_device(devices), get_device_of_thread(devices, 1));
       EXPECT_EQ(bind_thread_device(devices, 3), get_device_of_thread(devices, 3));
       EXPECT_EQ(get_thread_device(devices), get_device_of_thread(devices, 3));
-      // What it had is free.
+      // Its resources are free.
       std::thread([&] {
         EXPECT_EQ(get_thread_device(devices), get_device_of_thread(devices, 1));
       }).join();

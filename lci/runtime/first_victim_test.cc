@@ -1,4 +1,5 @@
-// Of several ranks that have failed, the program is told the one first that the job has lost first.
+// When several ranks have failed, the first one reported to the program is the first one that the
+// job lost.
 #include <atomic>
 #include <memory>
 #include <thread>
@@ -21,7 +22,7 @@ TEST(FirstVictimTest, IsTheOneThatTheJobHasLostFirst) {
   EXPECT_EQ(rt::first_victim(*job[0], 2), 2);
   EXPECT_EQ(rt::first_victim(*job[0], 1), 2);
   EXPECT_EQ(rt::first_victim(*job[3], 1), 2);
-  // Its own end is nothing that a rank could be told.
+  // A rank is not notified of its own end.
   EXPECT_EQ(rt::first_victim(*job[2], 1), 1);
 }
 
@@ -43,16 +44,16 @@ TEST(FirstVictimTest, ARankIsToldTheFirstVictimBeforeTheOneThatItHasNoticed) {
     boot.report_lost(2);
     net::sim::fabric& fabric = *net::sim::fabric_of(*impl->default_net_context()->net);
     fabric.lose(1);
-    std::vector<int> told;
+    std::vector<int> failures;
     const auto poll = [&] {
       try {
         progress_x().runtime(runtime)();
       } catch (const peer_failure_error& error) {
-        told.push_back(error.failed_rank());
+        failures.push_back(error.failed_rank());
       }
     };
-    while (told.empty()) poll();
-    EXPECT_EQ(told, std::vector<int>{2});
+    while (failures.empty()) poll();
+    EXPECT_EQ(failures, std::vector<int>{2});
     EXPECT_EQ(impl->first_failed(), 2);
     EXPECT_TRUE(impl->has_failed(1) && impl->has_failed(2));
     try {
@@ -60,14 +61,14 @@ TEST(FirstVictimTest, ARankIsToldTheFirstVictimBeforeTheOneThatItHasNoticed) {
       ADD_FAILURE() << "a barrier without two of its ranks";
     } catch (const peer_failure_error& error) {
       // That of rank 1 comes out of the progress of the barrier, or later.
-      told.push_back(error.failed_rank());
+      failures.push_back(error.failed_rank());
     }
-    while (told.back() != 1) poll();
-    // What the device notices of rank 2 is nothing new.
-    const size_t times_told = told.size();
+    while (failures.back() != 1) poll();
+    // The failure of rank 2 that the device notices is not reported again.
+    const size_t failure_count = failures.size();
     fabric.lose(2);
     for (int i = 0; i < 20000; ++i) poll();
-    EXPECT_EQ(told.size(), times_told);
+    EXPECT_EQ(failures.size(), failure_count);
     is_over = true;
   });
 }

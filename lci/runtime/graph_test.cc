@@ -156,7 +156,7 @@ TEST(Graph, ANodeThatFailsOrThrowsEndsIt) {
       letter after{'x', &word};
       comp_t counter = alloc_counter_x().runtime(runtime)();
       comp_t graph = make_graph(runtime, counter);
-      const graph_node_t bad = graph_add_node(
+      const graph_node_t invalid = graph_add_node(
           graph,
           throws ? [](void*) -> status_t { throw std::runtime_error("on purpose"); }
                  : [](void*) -> status_t { return errorcode_t::fatal; });
@@ -164,9 +164,9 @@ TEST(Graph, ANodeThatFailsOrThrowsEndsIt) {
           graph_add_node_x(graph, write_letter).value(&after).runtime(runtime)();
       const graph_node_t other = graph_add_node(graph, post_only);
       // The one whose edge was added last begins first.
-      graph_add_edge(graph, GRAPH_START, bad);
+      graph_add_edge(graph, GRAPH_START, invalid);
       graph_add_edge(graph, GRAPH_START, other);
-      graph_add_edge(graph, bad, next);
+      graph_add_edge(graph, invalid, next);
       graph_add_edge(graph, next, GRAPH_END);
       graph_add_edge(graph, other, GRAPH_END);
       graph_start(graph);
@@ -366,7 +366,7 @@ TEST(Graph, ManyThreadsCompleteItsNodes) {
       std::vector<item*> before;
       std::atomic<int> runs{0};
       std::atomic<bool> wrong{false};
-      bool at_once = false;
+      bool completes_inline = false;
     };
     work all;
     std::atomic<bool> stop{false};
@@ -399,7 +399,7 @@ TEST(Graph, ManyThreadsCompleteItsNodes) {
     std::vector<item> items(nodes);
     for (size_t i = 0; i < nodes; ++i) {
       items[i].all = &all;
-      items[i].at_once = pick(3) == 0;
+      items[i].completes_inline = pick(3) == 0;
       items[i].node = graph_add_node_x(graph,
                                        [](void* value) -> status_t {
                                          auto* it = static_cast<item*>(value);
@@ -407,7 +407,7 @@ TEST(Graph, ManyThreadsCompleteItsNodes) {
                                          for (item* each : it->before) {
                                            if (each->runs != run) it->wrong = true;
                                          }
-                                         if (it->at_once) return errorcode_t::done;
+                                         if (it->completes_inline) return errorcode_t::done;
                                          const std::lock_guard<std::mutex> guard(it->all->mutex);
                                          it->all->posted.push_back(it->node);
                                          return errorcode_t::posted;

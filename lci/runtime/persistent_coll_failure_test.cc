@@ -1,4 +1,4 @@
-// What ends starts of persistent collectives, and what cannot be done with persistent collectives.
+// Failures that end starts of persistent collectives, and calls that persistent collectives refuse.
 #include <atomic>
 #include <stdexcept>
 #include <string>
@@ -340,7 +340,7 @@ TEST(PersistentCollFailures, ABlockOfAnotherSizeThatHasArrivedIsAnError) {
   });
 }
 
-// What the hang report is made of names the operation and its number.
+// The parts of the hang report name the operation and its number.
 TEST(PersistentCollFailures, ReportsNameTheOperation) {
   run_job(2, [](runtime_t runtime) {
     comp_t queue = alloc_cq_x().runtime(runtime)();

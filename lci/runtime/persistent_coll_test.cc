@@ -1,5 +1,5 @@
 // Persistent collectives: the results of every operation, recorded once and started several times,
-// blocking and with a completion object, beside each other, and mixed with calls.
+// blocking and with a completion object, in parallel, and mixed with calls.
 #include "lci/api/persistent_coll.hpp"
 
 #include <algorithm>

@@ -38,10 +38,10 @@ TEST_P(Plans, AreStartedManyTimes) {
     const auto size = less_if_simulated<size_t>(20000, 1500);
     resources with(self, n * size);
     const runtime_t runtime = self.runtime;
-    comp_t over = alloc_signal_x(1).runtime(runtime).name("over")();
+    comp_t finished = alloc_signal_x(1).runtime(runtime).name("finished")();
     comp_t arrived = alloc_signal_x(n).runtime(runtime).name("arrived")();
     comp_t got = alloc_signal_x(1).runtime(runtime).name("got")();
-    plan_t plan = alloc_plan_x().runtime(runtime).comp(over).name("ring")();
+    plan_t plan = alloc_plan_x().runtime(runtime).comp(finished).name("ring")();
     EXPECT_NE(runtime.p_impl->left_over().find("1 plan"), std::string::npos);
     const block_t own =
         make_block_x(with.in_mr, 0, n * size).runtime(runtime).recv_signal(arrived)();
@@ -71,18 +71,18 @@ TEST_P(Plans, AreStartedManyTimes) {
       plan_start(plan);
       signal_wait_x(arrived).runtime(runtime)();
       EXPECT_EQ(with.in, make_message(self.from, round, n * size));
-      signal_wait_x(over).runtime(runtime)();
+      signal_wait_x(finished).runtime(runtime)();
       EXPECT_TRUE(plan_test(plan));
       EXPECT_TRUE(signal_test_x(got).runtime(runtime)());
       EXPECT_EQ(back[0], static_cast<unsigned char>(round * 16 + static_cast<tag_t>(self.to)));
-      for (comp_t each : {over, arrived, got}) signal_reset_x(each).runtime(runtime)();
+      for (comp_t each : {finished, arrived, got}) signal_reset_x(each).runtime(runtime)();
       self.meet();
     }
     free_plan(&plan);
     EXPECT_TRUE(plan.is_empty());
     deregister_memory_x{&back_mr}.runtime(runtime)();
     deregister_memory_x{&seen_mr}.runtime(runtime)();
-    for (comp_t* each : {&over, &arrived, &got}) free_comp_x{each}.runtime(runtime)();
+    for (comp_t* each : {&finished, &arrived, &got}) free_comp_x{each}.runtime(runtime)();
   });
 }
 
@@ -109,16 +109,16 @@ TEST_P(Plans, MistakesAreNamed) {
     EXPECT_THROW(plan_start(plan), std::invalid_argument);
 
     // A peer's memory that is closed ends the plan.
-    comp_t over = alloc_signal_x(1).runtime(runtime).name("over")();
-    plan = alloc_plan_x().runtime(runtime).comp(over)();
+    comp_t finished = alloc_signal_x(1).runtime(runtime).name("finished")();
+    plan = alloc_plan_x().runtime(runtime).comp(finished)();
     mr_t closed = register_memory_x(bytes.data(), bytes.size()).runtime(runtime)();
     plan_put(plan, to, make_block_x(closed, 0, 10).runtime(runtime)());
     deregister_memory_x{&closed}.runtime(runtime)();
     plan_start(plan);
-    EXPECT_THROW(signal_wait_x(over).runtime(runtime)(), std::runtime_error);
+    EXPECT_THROW(signal_wait_x(finished).runtime(runtime)(), std::runtime_error);
     EXPECT_THROW(plan_test(plan), std::runtime_error);
     free_plan(&plan);
-    free_comp_x{&over}.runtime(runtime)();
+    free_comp_x{&finished}.runtime(runtime)();
   });
 }
 

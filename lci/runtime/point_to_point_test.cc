@@ -185,7 +185,7 @@ TEST_P(PointToPoint, ThePolicyOfAReceiveFollowsFromItsWildcards) {
                                   .runtime(self.runtime)
                                   .allow_done(false)();
       ASSERT_TRUE(posted.is_posted());
-      // What the receive does not match goes elsewhere.
+      // Messages that the receive does not match go elsewhere.
       for (const row& other : rows) {
         if (other.sender == r.sender) continue;
         EXPECT_TRUE(post_send_x(self.to, &value, sizeof(value), 77, COMP_NULL)
@@ -257,7 +257,7 @@ TEST_P(PointToPoint, DifferentKeysEnginesAndPoliciesDoNotMeet) {
 
 TEST_P(PointToPoint, EnginesOfBothTypesWithKeysOfTheProgram) {
   run(ranks(), [](rank_under_test& self) {
-    // What counts is the tag's parity alone.
+    // Only the tag's parity counts.
     const matching_make_key_t parity = [](int, tag_t tag, matching_policy_t) {
       return static_cast<matching_entry_key_t>(tag % 2);
     };
@@ -318,7 +318,7 @@ TEST_P(PointToPoint, AMessageLongerThanItsReceiveIsFatalForItAlone) {
           EXPECT_EQ(out.error.errorcode, errorcode_t::fatal) << "the sender learns of it";
         }
         free_comp_x{&sent}.runtime(self.runtime)();
-        // All goes on.
+        // All operations continue.
         bytes.resize(8);
         room.assign(8, 0);
         received = self.receive(room, 4)();
@@ -405,7 +405,7 @@ TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
           status_t received = post_recv_x(self.from, room.data(), size, tag, sync).device(device)();
           const status_t out =
               accepted(post_send_x(self.to, bytes.data(), size, tag, sent).device(device));
-          // Its partner may have taken another device than ours: serve them all.
+          // Its partner may have taken another device than this thread: serve them all.
           const auto wait = [&](comp_t comp) {
             status_t status;
             for (size_t d = 0; !sync_test_x(comp, &status).runtime(self.runtime)(); ++d) {
@@ -433,7 +433,7 @@ TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
     for (std::thread& worker : workers) worker.join();
     // Other ranks may still need us.
     std::atomic<bool> met{false};
-    std::thread meeting([&] {
+    std::thread meeting_thread([&] {
       self.meet();
       met = true;
     });
@@ -441,7 +441,7 @@ TEST_P(PointToPoint, ManyThreadsShareAnEngineWithADeviceEach) {
       for (device_t device : devices) progress_x().device(device)();
       std::this_thread::yield();
     }
-    meeting.join();
+    meeting_thread.join();
     for (device_t device : devices) {
       wait_drained_x().device(device)();
       free_device_x{&device}();

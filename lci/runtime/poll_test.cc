@@ -144,7 +144,7 @@ TEST(Poll, DoesNotYieldWhileOneOfSeveralDevicesMoves) {
   });
 }
 
-// What another thread's polls have brought.
+// The completions that another thread's polls have found.
 TEST(Poll, AStatusThatIsTakenIsAMove) {
   run_alone([](rank_under_test& self) {
     device_t device = quiet_device(self);

@@ -81,7 +81,8 @@ TEST_P(ProgressThread, IsWokenForWhoOnlyWaits) {
   });
 }
 
-// What gathers behind the first message of a burst leaves though nobody of the program polls.
+// Messages that are coalesced behind the first one of a burst leave although no thread of the
+// program polls.
 TEST_P(ProgressThread, IsWokenForWhatABurstLeavesBehind) {
   run_ranks([](rank_under_test& self) {
     constexpr int burst = 20;
@@ -113,9 +114,9 @@ TEST_P(ProgressThread, IsWokenForWhatABurstLeavesBehind) {
 TEST_P(ProgressThread, ThatHasNothingToDoSleeps) {
   run_ranks([](rank_under_test& self) {
     constexpr uint64_t enough = 10;
-    const bool is_told = GetParam().backend == attr_backend_t::ofi;
-    const auto slept = [is_told](const rt::progress_thread::counts& of) {
-      return is_told ? of.long_sleeps : of.sleeps;
+    const bool is_notified = GetParam().backend == attr_backend_t::ofi;
+    const auto slept = [is_notified](const rt::progress_thread::counts& of) {
+      return is_notified ? of.long_sleeps : of.sleeps;
     };
     const auto deadline = std::chrono::steady_clock::now() + patience;
     // Something may still come at first.

@@ -109,7 +109,8 @@ TEST_P(Rails, RailsByAttributeAndByOperation) {
             self.meet();
           }
         }
-        // Who is no signal can't aggregate: then it is one device, or refused.
+        // Only a signal can aggregate: with another completion object one device is used, or the
+        // call is refused.
         const block_t mine = make_block_x(out.mr, 0, room).runtime(self.runtime)();
         const block_t theirs = exchange(
             self,

@@ -59,7 +59,7 @@ TEST(Rendezvous, BothProtocols) {
   }
 }
 
-// In pieces of the network's choice, the last of which may be smaller than what is sent by copy.
+// In pieces of the network's choice. The last piece may be smaller than the limit of sends by copy.
 TEST(Rendezvous, InPiecesOverTcp) {
   if (simulated()) GTEST_SKIP() << "is about another network";
   static constexpr size_t piece = 10000;
@@ -126,7 +126,7 @@ TEST(Rendezvous, MoreThanFourGiB) {
     for (size_t i = 0; i < out_period / 8; ++i) {
       reinterpret_cast<uint64_t*>(out.data())[i] = i * 0x9e3779b97f4a7c15;
     }
-    // What was written last at each place is left.
+    // The last bytes written at each place are left.
     const auto check = [&] {
       for (size_t i = 0; i < in_period; i += 4093) {
         const size_t last = (size - 1 - i) / in_period * in_period + i;
@@ -161,8 +161,8 @@ rt::rendezvous& conversations_of(runtime_t runtime) {
 // Larger than anything that is sent by copy.
 size_t large_size() { return less_if_simulated<size_t>(40000, 8300); }
 
-// Sends `count` messages at once, of which the peer takes each, and as many active messages.
-// Returns how often a post answered retry because of the tickets.
+// Sends `count` messages at a time, which the peer all takes, and as many active messages. Returns
+// how often a post answered retry because of the tickets.
 int exchange_many(rank_under_test& self, int count, bool allow_retry) {
   const auto n = static_cast<size_t>(count);
   std::vector<std::vector<unsigned char>> bytes;
@@ -245,14 +245,14 @@ TEST(Rendezvous, MoreThanTicketsWaitInTheBacklog) {
 TEST(Rendezvous, MoreThanTheReceiversTickets) {
   run(3, [](rank_under_test& self) {
     constexpr int count = 30;
-    comp_t over = alloc_counter_x().runtime(self.runtime)();
+    comp_t finished = alloc_counter_x().runtime(self.runtime)();
     std::vector<std::vector<unsigned char>> rooms(2 * count,
                                                   std::vector<unsigned char>(large_size()));
     if (self.rank == 0) {
       conversations_of(self.runtime).set_limit(1);
       for (size_t i = 0; i < rooms.size(); ++i) {
         EXPECT_TRUE(
-            post_recv_x(static_cast<int>(i % 2) + 1, rooms[i].data(), large_size(), i / 2, over)
+            post_recv_x(static_cast<int>(i % 2) + 1, rooms[i].data(), large_size(), i / 2, finished)
                 .runtime(self.runtime)()
                 .is_posted());
       }
@@ -262,17 +262,17 @@ TEST(Rendezvous, MoreThanTheReceiversTickets) {
     for (size_t i = 0; i < count && self.rank != 0; ++i) {
       bytes.push_back(make_message(self.rank, i, large_size()));
       EXPECT_TRUE(
-          accepted(post_send_x(0, bytes[i].data(), large_size(), i, over).runtime(self.runtime))
+          accepted(post_send_x(0, bytes[i].data(), large_size(), i, finished).runtime(self.runtime))
               .is_posted());
     }
-    while (counter_get_x(over).runtime(self.runtime)() < (self.rank == 0 ? 2 * count : count)) {
+    while (counter_get_x(finished).runtime(self.runtime)() < (self.rank == 0 ? 2 * count : count)) {
       progress_x().runtime(self.runtime)();
     }
     for (size_t i = 0; i < rooms.size() && self.rank == 0; ++i) {
       EXPECT_EQ(rooms[i], make_message(static_cast<int>(i % 2) + 1, i / 2, large_size()));
     }
     self.meet();
-    free_comp_x{&over}.runtime(self.runtime)();
+    free_comp_x{&finished}.runtime(self.runtime)();
   });
 }
 
@@ -280,7 +280,7 @@ TEST(Rendezvous, MoreThanTheReceiversTickets) {
 TEST(Rendezvous, WhatWaitsForATicketEndsWithItsPeer) {
   if (simulated()) GTEST_SKIP() << "ends the ranks one by one";
   run_ranks(2, [](std::unique_ptr<boot::bootstrap> boot) {
-    boot::bootstrap* const meeting = boot.get();
+    boot::bootstrap* const bootstrap = boot.get();
     const auto made =
         std::make_unique<runtime_impl_t>(std::move(boot), runtime_attr_t(), global_attr_t());
     const runtime_t runtime = made.get();
@@ -308,7 +308,7 @@ TEST(Rendezvous, WhatWaitsForATicketEndsWithItsPeer) {
       EXPECT_TRUE(conversations_of(runtime).idle());
       free_comp_x{&queue}.runtime(runtime)();
     }
-    EXPECT_TRUE(meeting->barrier("end", patience).ok());
+    EXPECT_TRUE(bootstrap->barrier("end", patience).ok());
   });
 }
 

@@ -45,10 +45,10 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
               EXPECT_TRUE(status.is_done());
               EXPECT_EQ(status.buffer, bytes.data());
               if (tag >= 0) {
-                const status_t told = self.pop();
-                EXPECT_TRUE(told.is_done());
-                EXPECT_EQ(told.rank, self.from);
-                EXPECT_EQ(told.tag, static_cast<tag_t>(tag));
+                const status_t arrival = self.pop();
+                EXPECT_TRUE(arrival.is_done());
+                EXPECT_EQ(arrival.rank, self.from);
+                EXPECT_EQ(arrival.tag, static_cast<tag_t>(tag));
               } else {
                 self.meet();
               }
@@ -64,9 +64,9 @@ TEST_P(Rma, PutAndGetWithAndWithoutSignal) {
               EXPECT_TRUE(status.is_done());
               EXPECT_EQ(bytes, make_message(self.rank, size, size)) << "what we put there";
               if (tag >= 0) {
-                const status_t told = self.pop();
-                EXPECT_EQ(told.rank, self.from);
-                EXPECT_EQ(told.tag, static_cast<tag_t>(tag));
+                const status_t arrival = self.pop();
+                EXPECT_EQ(arrival.rank, self.from);
+                EXPECT_EQ(arrival.tag, static_cast<tag_t>(tag));
               }
               self.meet();
             }

@@ -295,17 +295,17 @@ TEST(Post, AnswersAsAskedFor) {
                                            .user_context(&mark)
                                            .allow_done(false));
     EXPECT_TRUE(not_done.is_posted());
-    status_t signalled;
-    EXPECT_TRUE(sync_test_x(sync, &signalled).runtime(runtime)());
-    EXPECT_EQ(signalled.user_context, &mark);
+    status_t signaled;
+    EXPECT_TRUE(sync_test_x(sync, &signaled).runtime(runtime)());
+    EXPECT_EQ(signaled.user_context, &mark);
     std::free(pop(queue, runtime).buffer);
 
     const status_t posted =
         accepted(post_am_x(0, large.data(), large.size(), sync, rcomp).runtime(runtime).tag(3));
     EXPECT_TRUE(posted.is_posted());
-    sync_wait_x(sync, &signalled).runtime(runtime)();
-    EXPECT_TRUE(signalled.is_done());
-    EXPECT_EQ(signalled.buffer, large.data());
+    sync_wait_x(sync, &signaled).runtime(runtime)();
+    EXPECT_TRUE(signaled.is_done());
+    EXPECT_EQ(signaled.buffer, large.data());
     status_t arrived = pop(queue, runtime);
     expect_message(arrived, large.size());
     std::free(arrived.buffer);
@@ -413,7 +413,7 @@ TEST(Post, AnUnknownRcompIsReportedWhereItArrives) {
   });
 }
 
-// What the handlers below use; handlers are plain functions.
+// State of the handlers below, which are plain functions.
 runtime_t handler_runtime;
 rcomp_t handler_rcomp;
 comp_t handler_counter;

@@ -66,7 +66,7 @@ class phases {
   }
 
  private:
-  // What operations that never end may still use when their function is over.
+  // Memory that operations which never end may still use after their function has returned.
   struct buffers {
     std::vector<char> out;
     std::vector<std::vector<char>> in;
@@ -210,19 +210,19 @@ TEST_P(SimFaults, SurvivorsAreToldTheLostRankAndFinalize) {
     const auto runtime =
         std::make_unique<runtime_impl_t>(std::move(own), runtime_attr_t(), defaults);
     program.emplace(*runtime, victim, round);
-    int told = -1;
+    int reported = -1;
     try {
       program->run(phase);
     } catch (const lost&) {
       return;
     } catch (const peer_failure_error& error) {
-      told = error.failed_rank();
-      // The victim may leave a barrier earlier than others: some survivors are told there, and the
-      // others finalize already.
+      reported = error.failed_rank();
+      // The victim may leave a barrier earlier than others: some survivors are notified there, and
+      // the others finalize already.
       if (phase != "finalization") program->go_on();
     }
-    const bool may_finalize_untold = phase == "finalization" && told == -1;
-    EXPECT_TRUE(told == victim || may_finalize_untold) << told << " instead of " << victim;
+    const bool may_miss_failure = phase == "finalization" && reported == -1;
+    EXPECT_TRUE(reported == victim || may_miss_failure) << reported << " instead of " << victim;
     end.emplace(*runtime).finish();
   });
 }

@@ -127,14 +127,14 @@ TEST(SimStress, ASeedReplaysExactly) {
 }
 
 // A rank is lost in the middle of sends, receives, rendezvous and collectives. The others learn of
-// it, every operation of theirs ends, and they go on with each other.
+// it, every operation of theirs ends, and they continue with each other.
 TEST(SimStress, ALostRankEndsWhatNeedsItAndNothingElse) {
   constexpr int ranks = 3;
   static constexpr int victim = 1;
   run_ranks(ranks, [](std::unique_ptr<boot::bootstrap> own) {
     global_attr_t defaults;
     defaults.backend = attr_backend_t::sim;
-    // What is left of the lost rank's operations ends with its runtime: these outlive it.
+    // The remaining operations of the lost rank end with its runtime: these objects outlive it.
     struct counter : comp_impl_t {
       void signal(status_t) override { ++count; }
       std::atomic<int64_t> count{0};

@@ -21,7 +21,7 @@ ROOT = os.path.dirname(os.path.dirname(FOLDER))
 
 
 class Directives:
-    """What a recipe may call, as Spack documents it."""
+    """The functions that a recipe may call, as Spack documents them."""
 
     def __init__(self):
         self.variants = {}

@@ -1,7 +1,7 @@
 // For the launched programs: expectations, and loops as clients write them.
 //
-// The loops never yield the processor: a client that waits polls, and nothing else. What they wait
-// for must come with more ranks and threads than processors, too.
+// The loops never yield the processor: a client that waits polls, and nothing else. Their
+// conditions must also become true with more ranks and threads than processors.
 #ifndef LCI_TESTS_COMPAT_CHECK_H_
 #define LCI_TESTS_COMPAT_CHECK_H_
 

@@ -97,7 +97,7 @@ run() {
 if [[ surface == ${COMPAT_ONLY:-*} ]]; then
   "$work/bin/surface" || complain "surface"
 fi
-# What another compiler makes of the headers is seen; the library behind them is the same.
+# Compiles the headers with another compiler; the library behind them is the same.
 if [[ $compiler != g++ ]]; then exit "$failed"; fi
 run remote_memory_test default 1 2 3
 run remote_memory_test ofi 2

@@ -59,7 +59,7 @@ void on_remote(lci::status_t status) {
   handlers[status.get_tag()](status.get_buffer(), status.get_size(), nullptr);
 }
 
-// Who loses the race for a device returns at once.
+// A thread that loses the race for a device returns immediately.
 bool progress() {
   bool did = false;
   std::atomic<bool>& lock = locks[index_of(device_index)];
@@ -152,7 +152,7 @@ void on_letter(void* buffer, size_t size, void*) {
     arrived[letter.thread].fetch_add(1);
     return;
   }
-  // The same bytes go on, from memory that is freed when they are gone.
+  // The same bytes are forwarded from memory that is freed when the send is complete.
   std::memcpy(buffer, &letter, sizeof(letter));
   const handler_t release = [](void* sent, size_t, void*) { allocator.release(sent); };
   issue(lci::post_am_x(compat::next_rank(), buffer, size, local_comp, rcomp).tag(0), release,
@@ -219,7 +219,7 @@ void read_and_write(int thread, const std::vector<block_t>& blocks, size_t bytes
   deregister_from_all(mrs);
 }
 
-// Threads, of which those of a device share it.
+// Threads that share devices.
 template <class Body>
 void in_threads(Body body) {
   std::atomic<int> running{kThreads};
@@ -256,7 +256,7 @@ void test() {
 
   in_threads(send_letters);
   for (const std::atomic<int>& each : arrived) EXPECT_EQ(each.load(), kRounds);
-  // What was passed on is freed when its send is complete here.
+  // A forwarded buffer is freed when its send is complete here.
   while (allocator.live.load() != 0) {
     for (device_index = 0; device_index < kDevices; ++device_index) progress();
   }

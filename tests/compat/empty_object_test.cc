@@ -61,9 +61,9 @@ void test_registration() {
             .tag(5)
             .remote_comp(of_cq),
         sync);
-    const lci::status_t told = compat::pop(cq);
-    EXPECT_EQ(told.get_rank(), from);
-    EXPECT_EQ(told.get_tag(), 5u);
+    const lci::status_t status = compat::pop(cq);
+    EXPECT_EQ(status.get_rank(), from);
+    EXPECT_EQ(status.get_tag(), 5u);
     EXPECT_EQ(room[1], 100 + from);
     lci::barrier();
     EXPECT_EQ(room[0], 100 + from);
@@ -116,12 +116,12 @@ void test_empty_graph() {
   EXPECT(lci::graph_test(graph).is_done());
   lci::free_comp(&graph);
 
-  // Who waits for it is told. Programs that give a graph a completion object leave the graph alone
-  // after that has been signalled.
+  // The waiting thread is notified. Programs that give a graph a completion object leave the graph
+  // alone after that has been signaled.
   int context = 0;
   lci::comp_t cq = lci::alloc_cq();
-  lci::comp_t told = lci::alloc_graph_x().comp(cq).user_context(&context)();
-  lci::graph_start(told);
+  lci::comp_t signaled = lci::alloc_graph_x().comp(cq).user_context(&context)();
+  lci::graph_start(signaled);
   const lci::status_t status = compat::pop(cq);
   EXPECT(status.is_done());
   EXPECT(status.get_user_context() == &context);

@@ -1,7 +1,7 @@
 // A layer over several communication libraries (LCW is one): no default device, devices and
 // completion objects behind opaque handles of its own, operations that are never done at once, the
 // class of its handlers derived from comp_impl_t, and a put that is an active message or a put with
-// signal into memory that the target has told about.
+// signal into memory that the target has announced.
 #include <atomic>
 #include <cstring>
 
@@ -91,7 +91,7 @@ bool progress(device_t* device) {
   return result.is_done();
 }
 
-// True if posted: then, and only then, comp is told once.
+// True if posted: then, and only then, comp is signaled once.
 template <class Op>
 bool posted(Op op, const request_t& request) {
   auto* context = new request_t(request);
@@ -218,10 +218,10 @@ void test_put_signal_mode() {
   int seen = 0;
   const auto take = [&] {
     lci::progress_x().device(device)();
-    const lci::status_t told = lci::cq_pop(cq);
-    if (!told.is_done()) return;
-    EXPECT_EQ(told.get_rank(), compat::previous_rank());
-    EXPECT(compat::are_bytes_of(told.get_rank(), slots.data() + kSlot * told.get_tag(), kSlot));
+    const lci::status_t status = lci::cq_pop(cq);
+    if (!status.is_done()) return;
+    EXPECT_EQ(status.get_rank(), compat::previous_rank());
+    EXPECT(compat::are_bytes_of(status.get_rank(), slots.data() + kSlot * status.get_tag(), kSlot));
     ++seen;
   };
   for (int i = 0; i < kMessages; ++i) {

@@ -1,6 +1,6 @@
-// The companion library as clients use it beside LCI: logging with a context of their own, the
-// parser of a benchmark's arguments, performance counters, thread barriers and queues. It is begun
-// before LCI and ended after it.
+// The companion library as clients use it together with LCI: logging with a context of their own,
+// the parser of a benchmark's arguments, performance counters, thread barriers and queues. It is
+// begun before LCI and ended after it.
 #include <getopt.h>
 #include <unistd.h>
 
@@ -15,7 +15,7 @@
 
 namespace {
 
-// What the file has, from its beginning.
+// The content of the file.
 std::string text_of(std::FILE* file) {
   std::string text;
   std::rewind(file);

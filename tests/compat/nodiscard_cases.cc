@@ -1,5 +1,5 @@
-// Statements, of which the compiler refuses those that are marked with "discarded" and no other:
-// each throws away what the program must look at, or an operation that was never run.
+// Statements. The compiler refuses exactly those that are marked with "discarded": each throws away
+// a result that the program must check, or an operation that was never run.
 #include "lci.hpp"
 
 void discarded(int rank, void* buffer, size_t size, lci::comp_t comp, lci::rcomp_t rcomp,
@@ -78,7 +78,7 @@ void kept(int rank, const void* bytes, void* buffer, size_t size, lci::comp_t co
   barrier();
   auto& same = op.allow_done(false);
   *status = same();
-  // What the collectives, resources and synchronizers do is not lost.
+  // The effects of collectives, resources and synchronizers are not lost.
   lci::barrier();
   lci::barrier_x().device(device)();
   lci::wait_drained();

@@ -7,7 +7,7 @@ namespace {
 using compat::bytes_of;
 using compat::index_of;
 
-// What a rank tells the others.
+// The data that a rank sends to the others.
 struct region_t {
   lci::rmr_t rmr;
   char* address;

@@ -1,5 +1,5 @@
-// What a status holds: that which posting returns, that which the completion object gets on this
-// side, and on the other one, for every operation and the sizes that travel in different ways.
+// The content of statuses: of the one that posting returns, and of those that the completion
+// objects get on both sides, for every operation and for sizes that use different protocols.
 #include <type_traits>
 
 #include "check.h"
@@ -34,7 +34,7 @@ void expect(const lci::status_t& status, const expected_t& expected, int line = 
 }
 
 // The returned status holds the same fields, whether it is done or posted (a receive that is posted
-// does not know the size yet, and holds that of its buffer); the signalled one is done. Then once
+// does not know the size yet, and holds that of its buffer); the signaled one is done. Then once
 // each: never done, never posted.
 template <class Op>
 void expect_local(const Op& op, lci::comp_t cq, const expected_t& expected) {
@@ -45,18 +45,18 @@ void expect_local(const Op& op, lci::comp_t cq, const expected_t& expected) {
   }
   expect(returned, as_posted);
   if (returned.is_posted()) {
-    const lci::status_t signalled = compat::pop(cq);
-    EXPECT(signalled.error.errorcode == lci::errorcode_t::done);
-    expect(signalled, expected);
+    const lci::status_t signaled = compat::pop(cq);
+    EXPECT(signaled.error.errorcode == lci::errorcode_t::done);
+    expect(signaled, expected);
   } else {
     EXPECT(returned.is_done());
   }
   auto always_posted = op;
   always_posted.allow_done(false);
   EXPECT(compat::post(always_posted).is_posted());
-  const lci::status_t signalled = compat::pop(cq);
-  EXPECT(signalled.is_done());
-  expect(signalled, expected);
+  const lci::status_t signaled = compat::pop(cq);
+  EXPECT(signaled.is_done());
+  expect(signaled, expected);
   auto always_done = op;
   always_done.allow_posted(false);
   const lci::status_t done = compat::post(always_done);
@@ -158,9 +158,9 @@ void test_put_and_get(side_t& side, size_t size) {
                side.cq, {side.to, out.data(), size, kTag, &side.context});
   // The target learns who and the tag, and nothing else.
   for (int i = 0; i < kTimes; ++i) {
-    const lci::status_t told = compat::pop(side.remote_cq);
-    EXPECT(told.error.errorcode == lci::errorcode_t::done);
-    expect(told, {side.from, nullptr, 0, kTag, nullptr});
+    const lci::status_t status = compat::pop(side.remote_cq);
+    EXPECT(status.error.errorcode == lci::errorcode_t::done);
+    expect(status, {side.from, nullptr, 0, kTag, nullptr});
     EXPECT(compat::are_bytes_of(side.from, room.data(), size));
   }
   lci::barrier();

@@ -142,8 +142,8 @@ constexpr bool has(Get) {
   surface::check(                                                                           \
       surface::is_setter<lci::operation_##_x, type_>(                                       \
           [](auto&& object,                                                                 \
-             auto given) -> decltype(std::forward<decltype(object)>(object).name_(given)) { \
-            return std::forward<decltype(object)>(object).name_(given);                     \
+             auto value) -> decltype(std::forward<decltype(object)>(object).name_(value)) { \
+            return std::forward<decltype(object)>(object).name_(value);                     \
           }),                                                                               \
       #operation_ "_x", "(...)." #name_ "(" #type_ ") is no setter")
 

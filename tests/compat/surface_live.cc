@@ -1,4 +1,4 @@
-// What the attributes of live resources are: their defaults, and what was set at allocation.
+// The attributes of live resources: their defaults, and the values set at allocation.
 #include "surface.h"
 
 // The getter, the field of get_attr(), and the value.
@@ -207,7 +207,7 @@ void surface::check_live_setters() {
   lci::free_packet_pool(&pool);
   CHECK(pool.is_empty());
 
-  // What is set as a global default is what the next resource is made with.
+  // The next resource is made with the values that were set as global defaults.
   const lci::global_attr_t before = lci::get_g_default_attr();
   lci::global_attr_t changed = before;
   changed.npackets = 1024;

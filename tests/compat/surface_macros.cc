@@ -1,4 +1,4 @@
-// Macros, some of which programs use in #if.
+// Macros. Programs use some of them in #if.
 #include <cstring>
 #include <string>
 

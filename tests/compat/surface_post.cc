@@ -128,7 +128,7 @@ void surface::check_post_operations() {
   SETTER(post_get, bool, allow_retry);
 }
 
-// What is only read may be const.
+// Memory that is only read may be const.
 void surface::check_send_buffers() {
   CHECK(std::is_same_v<decltype(lci::post_am(number, const_buffer, size, comp, rcomp)),
                        lci::status_t>);
@@ -145,7 +145,7 @@ void surface::check_send_buffers() {
   SETTER(post_am, const void*, local_buffer);
   SETTER(post_send, const void*, local_buffer);
   SETTER(post_put, const void*, local_buffer);
-  // What is written to may not.
+  // Memory that is written may not.
   CHECK(!std::is_constructible_v<lci::post_recv_x, int, const void*, size_t, lci::tag_t,
                                  lci::comp_t>);
   CHECK(!std::is_constructible_v<lci::post_get_x, int, const void*, size_t, lci::comp_t, uintptr_t,

@@ -49,7 +49,7 @@ class engine_t {
     am_cq_ = lci::alloc_cq_x().cq_type(lci::attr_cq_type_t::lcrq).name("active messages")();
     local_cq_ = lci::alloc_cq_x().default_length(8192).name("local")();
     rcomp_ = lci::register_rcomp_x(am_cq_).runtime(lci::get_g_runtime())();
-    // What the engine sends and receives does not meet what others do.
+    // The messages of the engine do not match those of others.
     engine_ = lci::alloc_matching_engine();
     lci::barrier_x().device(device_)();
   }

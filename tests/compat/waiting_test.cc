@@ -201,7 +201,7 @@ void test_sync_wait() {
     EXPECT_EQ(in, i);
     EXPECT_EQ(status.get_tag(), 300u);
   }
-  // Signalled already: nobody needs to make progress.
+  // Signaled already: nobody needs to make progress.
   lci::comp_signal(sync, lci::errorcode_t::done);
   lci::sync_wait_x(sync, nullptr).do_progress(false)();
   lci::free_comp(&sync);

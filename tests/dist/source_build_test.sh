@@ -11,7 +11,7 @@ needs_exactly "$work/build/consumer" liblci.so.2
 runs_on_two_ranks "$work/build/consumer"
 "$work/build/lct_consumer" || fail "the program that uses LCT ended with $?"
 
-# Who asks for a backend that was left out is told so.
+# A program that asks for a backend that was left out gets an error that says so.
 for backend in ibv ofi; do
   status=0
   said=$(LCI_ATTR_BACKEND=$backend "$work/build/consumer" 1 2>&1) || status=$?

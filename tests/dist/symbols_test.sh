@@ -58,8 +58,8 @@ if grep -v '^LCT_' "$work/lct.shown"; then fail "liblct.so shows the names above
 names_of < "$work/lci.shown" | public -v > "$work/internal"
 [[ ! -s $work/internal ]] || fail "liblci.so shows internal names: $(head -20 "$work/internal")"
 
-# What is declared in the public headers and compiled into the archive is in the shared library, too.
-# (Of the objects behind the handles only the completion object is public.)
+# Functions that are declared in the public headers and compiled into the archive are also in the shared library. (Of
+# the objects behind the handles only the completion object is public.)
 nm -C --defined-only "$lib/liblci.a" | sed -nE 's/^[0-9a-f]+ [TDBR] //p' | sort -u |
   grep -E '^lci::' | grep -vE '^lci::((rt|base|boot|ds|net)|[a-z_]*_impl_t)::' | names_of | public > "$work/public"
 comm -23 "$work/public" "$work/lci.shown" > "$work/missing"

@@ -168,7 +168,7 @@ def continue_stopped(job, trouble):
     named = re.compile(r"\* rank {0}( \(process \d+\))? (is stopped|does not answer)|rank {0}: (is stopped|does not answer)"
                        r"|process \d+, which is stopped".format(job.cell.victim))
     if not job.wait_until(lambda: job.lines("victim")):
-        trouble.append("the rank that should stop did not come to it")
+        trouble.append("the rank that should stop did not reach its stop")
         return None
     _, pid, at = job.lines("victim")[0]
     if job.cell.phase in ("messages", "large", "puts"):  # whose loops are not the library's: nothing of it loses patience
@@ -187,7 +187,7 @@ def continue_stopped(job, trouble):
 
 def kill_while_launcher_is_stopped(job, trouble):
     if not job.wait_until(lambda: job.lines("victim")):
-        trouble.append("the rank that should be killed did not come to it")
+        trouble.append("the rank that should be killed did not reach that point")
         return
     launcher = job.processes[0]
     launcher.send_signal(signal.SIGSTOP)
@@ -202,7 +202,7 @@ def check_survivors(job, trouble):
     """Seconds until the last survivor knew; None: one of them did not."""
     cell = job.cell
     if not job.lines("victim"):
-        trouble.append("the rank that should fail did not come to it")
+        trouble.append("the rank that should fail did not reach that point")
         return None
     at = float(job.lines("victim")[0][2])
     survivors = set(range(cell.ranks)) - {cell.victim}

@@ -87,7 +87,7 @@ void post(Post&& once) {
   while (once().is_retry()) lci::progress();
 }
 
-// What operations that never end may still use when their function is over.
+// Memory that operations which never end may still use after their function has returned.
 struct buffers {
   buffers(size_t size, int count)
       : out(size, 'x'), in(static_cast<size_t>(count), std::vector<char>(size)) {}

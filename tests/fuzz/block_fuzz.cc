@@ -26,7 +26,7 @@ struct rank {
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   static rank* const own = new rank;
   const lci::block_t local = lci::make_block_x(own->mr, 0, bytes)();
-  // What is not given is that of a block that is as it should be; of its pointer nothing is read.
+  // Fields that are not given are those of a valid block; its pointer is not dereferenced.
   lci::block_t remote = lci::make_block_x(own->mr, bytes, bytes)();
   auto* const to = reinterpret_cast<unsigned char*>(&remote);
   for (size_t i = 0; i < size && i < sizeof(remote); ++i)

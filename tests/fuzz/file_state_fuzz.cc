@@ -18,8 +18,8 @@ using lci::boot::file_state;
 // A directory for the file of this process.
 int directory() {
   static const int opened = [] {
-    const char* const given = std::getenv("TEST_TMPDIR");
-    std::string path = std::string(given != nullptr ? given : "/tmp") + "/fuzz-XXXXXX";
+    const char* const directory = std::getenv("TEST_TMPDIR");
+    std::string path = std::string(directory != nullptr ? directory : "/tmp") + "/fuzz-XXXXXX";
     return mkdtemp(path.data()) == nullptr ? -1 : open(path.c_str(), O_RDONLY | O_DIRECTORY);
   }();
   return opened;

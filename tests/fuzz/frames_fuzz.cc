@@ -36,7 +36,7 @@ struct item {
   }
 };
 
-// What a reader finds in `bytes` that arrive in pieces of `piece` bytes.
+// Returns the frames that a reader finds in `bytes`, which arrive in pieces of `piece` bytes.
 std::vector<item> read(const io::protocol& of, std::string_view bytes, size_t piece) {
   std::vector<item> items;
   io::frame_reader in(of);

@@ -1,5 +1,5 @@
-// What ranks tell each other of themselves through the bootstrap, with any bytes: reports and
-// counters. Bytes that are accepted are written as the same bytes again.
+// The reports and counters that ranks exchange through the bootstrap, with any bytes. Bytes that
+// are accepted are written as the same bytes again.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,5 +1,5 @@
-// The values of environment variables: NAME=VALUE, of which every variable of the library gets the
-// value. Each is accepted, or refused with an error that names the variable.
+// The values of environment variables: NAME=VALUE. Every variable of the library gets the value.
+// Each is accepted, or refused with an error that names the variable.
 #include <cstdint>
 #include <cstdlib>
 #include <string>

@@ -1,4 +1,4 @@
-// What the ranks of a job do that hangs, each case by a mistake that users make.
+// Programs of the ranks of a job that hangs. Each case has a mistake that users make.
 #ifndef TESTS_HANGS_HANG_CASES_H_
 #define TESTS_HANGS_HANG_CASES_H_
 

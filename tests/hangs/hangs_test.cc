@@ -83,7 +83,7 @@ TEST(Report, SaysWhereTheCallWasMade) {
               HasSubstr("called at hang(hangs::(anonymous namespace)::wait_for_message("));
 }
 
-// What a blocking post waits for, how far a large message has come, and what the device has.
+// The report of a blocking post, of the state of a large message, and of the device.
 TEST(Report, SaysWhatABlockingPostWaitsFor) {
   const std::string report = report_of("blocking_send", 2);
   EXPECT_THAT(report, ContainsRegex("has waited for [0-9]+ s in post_send, for rank 1 \\(tag 5, "

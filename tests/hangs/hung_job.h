@@ -29,8 +29,8 @@ constexpr const char* for_s = "for [0-9]+ s ";
 
 std::string name_of(const testing::TestParamInfo<hung_job>& job);
 
-// What is said of a job that hangs, up to the end of the first report. Over the simulated network
-// there is no lcrun, and `options` are not used.
+// Returns the output of a job that hangs, up to the end of the first report. Over the simulated
+// network there is no lcrun, and `options` are not used.
 std::string report_of(const char* name, int ranks, const std::vector<std::string>& options = {},
                       const char* patience = "0.5", const char* backend = "");
 

@@ -142,7 +142,7 @@ std::vector<hung_job> rarer_jobs() {
            {"rank 1 has no receive for 1 message with tag 5 \\(1048576 bytes\\) from rank 0"}},
           {"broadcast_without_root", 3, {"rank 0 is not in broadcast #1"}},
           {"missing_in_allreduce", 4, {"rank 1 is not in allreduce #1"}},
-          // Which rank is missing is not known outside of the group's memory.
+          // Only the group's memory shows which rank is missing.
           {"missing_in_group",
            4,
            {std::string("rank 2 has waited ") + for_s + "in barrier of a group at "}},

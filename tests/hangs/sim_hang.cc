@@ -1,6 +1,6 @@
 // A job that hangs over the simulated network, its ranks as threads. usage: sim_hang RANKS CASE
 //
-// The process writes the report of the job and goes on. LCI_HANG_REPORT sets the patience.
+// The process writes the report of the job and continues. LCI_HANG_REPORT sets the patience.
 #include <unistd.h>
 
 #include <chrono>

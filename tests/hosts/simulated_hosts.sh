@@ -8,7 +8,7 @@ work=$(mktemp -d "${TEST_TMPDIR:-/tmp}/hosts.XXXXXX")
 hosts=("lci$$a" "lci$$b" "lci$$c")
 switch=lci$$s
 
-# What a stopped job would leave in a namespace goes with it.
+# Files that a stopped job would leave in a namespace end with it.
 remove_hosts() {
   local name pid
   for name in "${hosts[@]}" "$switch"; do

@@ -35,15 +35,15 @@ class talker {
 
   // Until all that are awaited are gone.
   void run(const std::string& file) {
-    bool told = false;
+    bool has_replied = false;
     while (!awaited_.empty()) {
       for (int rank = 0; rank < lci::get_rank_n(); ++rank) {
         if (rank != lci::get_rank_me() && gone_.count(rank) == 0) guarded([&] { talk_to(rank); });
       }
       guarded([] { lci::progress(); });
-      if (!told && heard.size() + 1 == static_cast<size_t>(lci::get_rank_n())) {
+      if (!has_replied && heard.size() + 1 == static_cast<size_t>(lci::get_rank_n())) {
         std::ofstream(file) << "all heard\n";
-        told = true;
+        has_replied = true;
       }
     }
   }
@@ -91,6 +91,6 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "talk: %s\n", error.what());
     return 1;
   }
-  // What is still open can't end any more.
+  // Operations that are still open can't end any more.
   std::_Exit(0);
 }

@@ -36,7 +36,7 @@ int main() {
     lci::sync_wait(sync, nullptr);
     lci::free_comp(&sync);
   }
-  // What nobody takes.
+  // A message that no rank receives.
   lci::comp_t never = lci::alloc_sync_x().name("never")();
   if (me == 0) {
     for (int i = 0; i < 3; ++i) {

@@ -62,9 +62,9 @@ void overlap() {
   static_cast<void>(lci::post_recv_x(other, bytes, 8, 1, sync).allow_done(false)());
   static_cast<void>(lci::post_recv_x(other, bytes + 4, 8, 2, sync).allow_done(false)());
   lci::barrier();
-  const char told[8] = {};
+  const char text[8] = {};
   for (const lci::tag_t tag : {1, 2}) {
-    static_cast<void>(lci::post_send_x(other, told, 8, tag, lci::COMP_NULL).allow_retry(false)());
+    static_cast<void>(lci::post_send_x(other, text, 8, tag, lci::COMP_NULL).allow_retry(false)());
   }
   lci::sync_wait(sync, nullptr);
   lci::free_comp(&sync);

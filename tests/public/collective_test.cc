@@ -163,12 +163,12 @@ void persistent() {
   const int rank = lci::get_rank_me();
   const int ranks = lci::get_rank_n();
   lci::group_t group = lci::split_group(rank % 2, rank);
-  lci::comp_t over = lci::alloc_sync();
+  lci::comp_t finished = lci::alloc_sync();
   for (size_t count : {size_t{1}, size_t{1000}, size_t{100000}}) {
     std::vector<int64_t> own(count), sums(count), largest(count);
     lci::persistent_coll_t sum = lci::alloc_persistent_coll(
         lci::allreduce_x(own.data(), sums.data(), count, sizeof(int64_t), lci::reduce_sum<int64_t>)
-            .comp(over));
+            .comp(finished));
     lci::persistent_coll_t max =
         lci::alloc_persistent_coll_x(lci::allreduce_x(own.data(), largest.data(), count,
                                                       sizeof(int64_t), lci::reduce_max<int64_t>)
@@ -179,7 +179,7 @@ void persistent() {
       own.assign(count, rank + round);
       lci::persistent_coll_start(sum);
       lci::status_t status;
-      lci::sync_wait(over, &status);
+      lci::sync_wait(finished, &status);
       EXPECT(status.is_done());
       EXPECT(sums == std::vector<int64_t>(count, ranks * (ranks - 1) / 2 + ranks * round));
       lci::persistent_coll_start(max);
@@ -190,7 +190,7 @@ void persistent() {
     lci::free_persistent_coll(&max);
     EXPECT(sum.is_empty() && max.is_empty());
   }
-  lci::free_comp(&over);
+  lci::free_comp(&finished);
   lci::free_group(&group);
 }
 
@@ -241,7 +241,7 @@ void body() {
     layouts();
     groups();
     persistent();
-    // A second runtime beside the global one.
+    // A second runtime in addition to the global one.
     lci::runtime_t other = lci::alloc_runtime_x().name("other")();
     lci::barrier_x().runtime(other)();
     lci::free_runtime(&other);

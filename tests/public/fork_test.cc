@@ -1,5 +1,5 @@
-// A rank forks off a child between registering memory and communicating: the network goes on
-// reading and writing what is the rank's, and the child has its copy as it was.
+// A rank forks off a child between registering memory and communicating: the network continues to
+// read and write the memory of the rank, and the child has an unchanged copy.
 #include <sys/wait.h>
 #include <unistd.h>
 

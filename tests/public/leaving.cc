@@ -17,7 +17,7 @@ int main(int, char** argv) {
   const bool is_one = std::string(std::getenv("LCI_RANK")) == "1";
   if (how == "none" || (how == "early" && is_one)) return 0;
   if (how == "late" && is_one) {
-    poll(nullptr, 0, 300);  // milliseconds; in whatever order, the answer is the same
+    poll(nullptr, 0, 300);  // milliseconds; the answer is the same in any order
     return 0;
   }
   lci::g_runtime_init();

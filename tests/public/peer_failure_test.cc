@@ -1,6 +1,6 @@
 // A rank that dies, among others that communicate with it, and among some that never did: they get
-// peer_failure_error that names it, and go on with the rest. Run without lcrun, which would end the
-// job: the ranks are children of this program.
+// peer_failure_error that names it, and continue with the rest. Run without lcrun, which would end
+// the job: the ranks are children of this program.
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -83,8 +83,8 @@ void survive(bool with_barrier) {
   lci::g_runtime_fina();  // the survivors wait for each other
 }
 
-// Groups: 0, 1 and 2; 0 and 2; 3 and 4. Operations of the first one end, and those of the others go
-// on, as does the program's view of the failure.
+// Groups: 0, 1 and 2; 0 and 2; 3 and 4. Operations of the first one end, and those of the others
+// continue, as does the program's view of the failure.
 void survive_in_groups() {
   const int rank = lci::get_rank_me();
   lci::group_t first = lci::split_group(rank < 3 ? 0 : -1, rank);

@@ -53,7 +53,7 @@ class talker {
     for (uint64_t round = 0; round < rounds; ++round) {
       for (size_t which = 0; which < 3; ++which) {
         exchange(which, round, sent, received);
-        tell(which, round, sent);
+        notify(which, round, sent);
       }
     }
     lci::free_comp(&sent);
@@ -113,7 +113,7 @@ class talker {
 
   // An active message to the next rank, and one of the previous. They may come in another order
   // than they were sent in: the tag says which one it is.
-  void tell(size_t which, uint64_t round, lci::comp_t sent) {
+  void notify(size_t which, uint64_t round, lci::comp_t sent) {
     std::vector<unsigned char> out = bytes_of(lci::get_rank_me(), sizes[which], round);
     const lci::status_t sending = accepted(lci::post_am_x(to_, out.data(), out.size(), sent, name_)
                                                .device(device_)

@@ -123,8 +123,8 @@ void transpose() {
   const auto events = static_cast<int64_t>(ranks);
   lci::comp_t sent = lci::alloc_signal_x(events).name("sent")();
   lci::comp_t arrived = lci::alloc_signal_x(events).name("arrived")();
-  lci::comp_t over = lci::alloc_signal_x(1).name("over")();
-  lci::plan_t plan = lci::alloc_plan_x().comp(over)();
+  lci::comp_t finished = lci::alloc_signal_x(1).name("finished")();
+  lci::plan_t plan = lci::alloc_plan_x().comp(finished)();
   lci::convert_alltoallv(plan, rows_mr, out.data(), columns_mr, in.data(), sent, arrived);
   for (int round = 0; round < 30; ++round) {
     for (size_t y = 0; y < each; ++y) {
@@ -141,14 +141,14 @@ void transpose() {
       }
     }
     lci::signal_wait(sent);
-    lci::signal_wait(over);
-    for (lci::comp_t signal : {sent, arrived, over}) lci::signal_reset(signal);
+    lci::signal_wait(finished);
+    for (lci::comp_t signal : {sent, arrived, finished}) lci::signal_reset(signal);
     lci::barrier();
   }
   lci::free_plan(&plan);
   lci::deregister_memory(&rows_mr);
   lci::deregister_memory(&columns_mr);
-  for (lci::comp_t* signal : {&sent, &arrived, &over}) lci::free_comp(signal);
+  for (lci::comp_t* signal : {&sent, &arrived, &finished}) lci::free_comp(signal);
 }
 
 void body() {

@@ -1,4 +1,5 @@
-// What the ranks of a job do whose recordings the tests read. recorded messages | kill RANK | wait
+// The program of the ranks of a job whose recordings the tests read. recorded messages | kill RANK
+// | wait
 #include <signal.h>
 #include <unistd.h>
 

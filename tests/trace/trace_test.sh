@@ -31,14 +31,14 @@ LCI_RECORD=keep LCI_RECORD_EVENTS=1M job messages || fail "the job with keep fai
 "$lci_trace" merge "$LCI_RECORD_DIR" -o "$TEST_TMPDIR/trace.json" || fail "lci_trace merge"
 python3 -B "$check_trace" "$TEST_TMPDIR/trace.json" "$ranks" --complete || fail "the trace is wrong"
 "$lci_trace" merge "$LCI_RECORD_DIR"/*.lcirec | cmp - "$TEST_TMPDIR/trace.json" || fail "another trace on standard output"
-# What the program does is in it.
+# The operations of the program are in it.
 "$lci_trace" show --last 1000000 > "$TEST_TMPDIR/all" || fail "lci_trace show"
 for text in 'post            send to rank' 'arrival         send from rank' 'post            ready to send to rank' \
   'arrival         ready to receive from' 'active message to rank' 'matched arrival' 'it has finalized' \
   'collective      allgather ' 'receive         a receive with tag' 'signal          an operation'; do
   grep -q -- "$text" "$TEST_TMPDIR/all" || fail "nothing of \"$text\" is recorded"
 done
-# Rings that have overflowed: those messages have an arrow of which both ends are left.
+# Rings that have overflowed: only messages with both ends left have an arrow.
 LCI_RECORD=keep LCI_RECORD_EVENTS=64 job messages || fail "the job with few events failed"
 "$lci_trace" merge -o "$TEST_TMPDIR/few.json" || fail "lci_trace merge of few events"
 python3 -B "$check_trace" "$TEST_TMPDIR/few.json" "$ranks" || fail "the trace of few events is wrong"

@@ -227,13 +227,13 @@ TEST(parse, takes_long_names_with_one_dash_where_the_command_says_so) {
 }
 
 TEST(parse, takes_an_assignment_in_one_word_or_two) {
-  std::vector<std::string> given;
-  command program = {"test", "", {{"--env", "NAME VALUE", "", list(&given, 0)}}};
+  std::vector<std::string> values;
+  command program = {"test", "", {{"--env", "NAME VALUE", "", list(&values, 0)}}};
   program.options[0].accepts.is_assignment = true;
   program.takes = operands::end_options;
   EXPECT_THAT(parse_words(program, {"--env", "A", "1", "--env=B=2", "--env", "C=3", "x"}).operands,
               ElementsAre("x"));
-  EXPECT_THAT(given, ElementsAre("A=1", "B=2", "C=3"));
+  EXPECT_THAT(values, ElementsAre("A=1", "B=2", "C=3"));
   EXPECT_THAT(error_of(program, {"--env", "A"}), HasSubstr("--env: its value is missing"));
   EXPECT_THAT(error_of(program, {"--env"}), HasSubstr("--env: its value is missing"));
 }

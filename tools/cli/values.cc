@@ -158,9 +158,9 @@ value text(std::string* to) {
   value made;
   made.allowed = "a text that is not empty";
   made.initial = *to;
-  made.set = [to](std::string_view given) {
-    if (!given.empty()) *to = given;
-    return !given.empty();
+  made.set = [to](std::string_view text) {
+    if (!text.empty()) *to = text;
+    return !text.empty();
   };
   return made;
 }
@@ -169,9 +169,9 @@ value list(std::vector<std::string>* to, char separator) {
   value made;
   made.allowed = separator == 0 ? "a text that is not empty"
                                 : std::string("texts with \"") + separator + "\" between them";
-  made.set = [to, separator](std::string_view given) {
+  made.set = [to, separator](std::string_view text) {
     std::vector<std::string> parts(1);
-    for (const char c : given) {
+    for (const char c : text) {
       if (separator != 0 && c == separator) {
         parts.emplace_back();
       } else {

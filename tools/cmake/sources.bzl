@@ -125,7 +125,7 @@ cmake_sources = rule(
         ),
         "programs": attr.label_keyed_string_dict(
             aspects = [_sources_aspect],
-            doc = "Programs and libraries beside it: NAME for the lists NAME_SOURCES and NAME_ABSEIL.",
+            doc = "Programs and libraries in addition to it: NAME for the lists NAME_SOURCES and NAME_ABSEIL.",
         ),
     },
     doc = "Writes lists of sources as CMake reads them. Output group `tree`: the files themselves.",

@@ -15,7 +15,7 @@ if ((${#objects[@]} == 0)); then
   exit 1
 fi
 
-# Which members are needed: what a linker does, from the undefined symbols of the objects onwards. nm -P prints
+# Finds the needed members as a linker does, beginning with the undefined symbols of the objects. nm -P prints
 # "FILE[MEMBER]: SYMBOL TYPE ...". A weak undefined symbol (w, v) pulls nothing in.
 "$nm" -A -P -- "${objects[@]}" "${archives[@]}" 2> >(grep -v 'no symbols$' >&2) |
   awk '

@@ -4,8 +4,8 @@ load("@rules_cc//cc:find_cc_toolchain.bzl", "find_cc_toolchain", "use_cc_toolcha
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 load(":labels.bzl", "repository_of")
 
-# What the pkg-config and CMake files say; anything else must not be needed. (The last is part of the C
-# library since glibc 2.34.)
+# The link options of the pkg-config and CMake files; nothing else must be needed. (The last is part of the C library
+# since glibc 2.34.)
 _LINK_FLAGS_EVERY_PROGRAM_HAS = ["-pthread", "-lpthread", "-ldl"]
 
 def _own_objects(library):

@@ -25,7 +25,7 @@ def enumerator(value):
 
 
 def attributes_of(pointer):
-    """What a completion object says of itself, such as 'cq "inbox"'; nothing if its memory or type is not there."""
+    """The description of a completion object, such as 'cq "inbox"'; empty if its memory or type is not there."""
     try:
         attr = pointer.dereference()["attr"]
         return '%s "%s"' % (enumerator(attr["comp_type"]), attr["name"].string())

@@ -24,18 +24,18 @@ info with_packets(const std::string& size) {
   return all;
 }
 
-// What each of three ranks is told, of which rank 1 has collected `other`.
+// Returns the job as each of three ranks learns it. Rank 1 has collected `other`.
 std::vector<base::StatusOr<job_info>> job_with(const base::StatusOr<info>& other) {
-  std::vector<base::StatusOr<job_info>> told(3, base::InternalError("not run"));
+  std::vector<base::StatusOr<job_info>> jobs(3, base::InternalError("not run"));
   std::vector<std::thread> threads;
   for (auto& boot : boot::make_in_process_job(3, std::chrono::seconds(120))) {
     threads.emplace_back([&, own = std::move(boot)] {
       const auto rank = static_cast<size_t>(own->rank());
-      told[rank] = collect_job(*own, rank == 1 ? other : with_packets("8192"));
+      jobs[rank] = collect_job(*own, rank == 1 ? other : with_packets("8192"));
     });
   }
   for (std::thread& each : threads) each.join();
-  return told;
+  return jobs;
 }
 
 TEST(job, all_ranks_learn_the_network_and_why) {
@@ -62,9 +62,9 @@ TEST(job, attributes_that_differ_are_named) {
 
 TEST(job, all_ranks_learn_why_it_does_not_start) {
   setenv("LCI_ATTR_BACKEND", "ucx", 1);
-  const auto told = job_with(with_packets("8192"));
+  const auto jobs = job_with(with_packets("8192"));
   unsetenv("LCI_ATTR_BACKEND");
-  for (const auto& job : told) {
+  for (const auto& job : jobs) {
     ASSERT_TRUE(job.ok()) << job.status().ToString();
     EXPECT_EQ(job->network, "");
     EXPECT_THAT(job->reason, HasSubstr("not part of this library"));

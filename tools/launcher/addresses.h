@@ -27,7 +27,7 @@ base::StatusOr<reachable> find_reachable(const std::string& interface);
 // The socket to which the helpers of a job connect.
 struct helper_listener {
   io::unique_fd socket;
-  std::vector<std::string> addresses;  // host:port, each of which leads to the socket
+  std::vector<std::string> addresses;  // host:port; each leads to the socket
 };
 
 // Listens on --rdzv-endpoint, if it is an address, else on a free port of `at`. Writes the address

@@ -1,4 +1,4 @@
-// Runs launch agents, each of which starts a helper on one host, and reads their output.
+// Runs launch agents and reads their output. Each agent starts a helper on one host.
 #ifndef LCI_TOOLS_LAUNCHER_AGENTS_H_
 #define LCI_TOOLS_LAUNCHER_AGENTS_H_
 

@@ -1,4 +1,4 @@
-// Which processors each rank of a host is bound to.
+// The binding of the ranks of a host to processors.
 #ifndef LCI_TOOLS_LAUNCHER_BINDING_H_
 #define LCI_TOOLS_LAUNCHER_BINDING_H_
 

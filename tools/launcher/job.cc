@@ -51,8 +51,8 @@ void show(const observe::job_report* report, const std::string& why) {
 
 // An absolute path, because ranks may run in another directory.
 std::string temporary_directory() {
-  const char* given = std::getenv("TMPDIR");
-  const std::string dir = given != nullptr && *given != 0 ? given : "/tmp";
+  const char* configured = std::getenv("TMPDIR");
+  const std::string dir = configured != nullptr && *configured != 0 ? configured : "/tmp";
   char* absolute = realpath(dir.c_str(), nullptr);
   const std::string path = absolute != nullptr ? absolute : dir;
   std::free(absolute);

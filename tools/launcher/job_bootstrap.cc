@@ -42,7 +42,7 @@ base::Status job_bootstrap::listen(const std::string& bind) {
   auto server = boot::tcp_server::listen(serve);
   if (!server.ok()) {
     return base::Status(server.status().code(),
-                        base::StrCat("can't serve the rendezvous: ", server.status().ToString()));
+                        base::StrCat("can't serve the bootstrap: ", server.status().ToString()));
   }
   server_ = *std::move(server);
   server_watched_ = loop_->watch(server_->poll_fd(), POLLIN, [this] { look(); });
@@ -94,7 +94,7 @@ void job_bootstrap::look_for_ranks_that_left() {
                 base::StrCat(to_->name_of(rank), " ended, with exit code 0, ", what));
     return;
   }
-  // With --boot file nobody tells that a rank has joined.
+  // With --boot file there is no message that a rank has joined.
   const bool is_open = std::find(exited_.begin(), exited_.end(), true) != exited_.end();
   if (server_ == nullptr && is_open && look_timer_ == 0) {
     look_timer_ = loop_->at(io::steady::now() + look_period, [this] {
@@ -105,7 +105,7 @@ void job_bootstrap::look_for_ranks_that_left() {
 }
 
 // A rank whose connection ends without g_runtime_fina mostly ends at that moment, and its end is
-// reported. A rank that executes another program goes on, and other ranks would wait for it.
+// reported. A rank that executes another program continues, and other ranks would wait for it.
 void job_bootstrap::look_for_replaced_ranks() {
   if (has_ended_ || replaced_timer_ != 0) return;
   for (int rank = 0; rank < plan_->ranks; ++rank) {

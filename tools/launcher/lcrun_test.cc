@@ -28,7 +28,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-// What the user asks for.
+// The options of the user.
 
 TEST(Lcrun, GivesEveryRankItsPlace) {
   for (const char* n : {"-n", "-np"}) {

@@ -85,11 +85,11 @@ void apply_variables(const char* const* environment, launch_options* job) {
 }
 
 // Reads the words after the options of lcrun --report: the id of a job, and more options.
-void apply_report(int argc, const char* const* argv, const cli::arguments& given,
+void apply_report(int argc, const char* const* argv, const cli::arguments& arguments,
                   launch_options* job) {
-  if (given.operands.empty()) return;
-  job->report_job = given.operands[0];
-  const int begin = argc - static_cast<int>(given.operands.size());
+  if (arguments.operands.empty()) return;
+  job->report_job = arguments.operands[0];
+  const int begin = argc - static_cast<int>(arguments.operands.size());
   cli::command command = command_of(job, &job->programs[0], true);
   command.takes = cli::operands::refused;
   job->wanted = cli::parse(command, argc - begin, argv + begin).wanted;
@@ -102,18 +102,18 @@ void apply_programs(int argc, const char* const* argv, launch_options* job) {
   int before = 0;  // the word in front of the options: argv[0] or a ":"
   while (true) {
     program_options& program = job->programs.back();
-    cli::arguments given =
+    cli::arguments arguments =
         cli::parse(command_of(job, &program, before == 0), argc - before, argv + before);
-    job->wanted = given.wanted;
-    if (job->report) return apply_report(argc, argv, given, job);
-    const int begin = argc - static_cast<int>(given.operands.size());
+    job->wanted = arguments.wanted;
+    if (job->report) return apply_report(argc, argv, arguments, job);
+    const int begin = argc - static_cast<int>(arguments.operands.size());
     int end = argc;
     if (std::string_view(argv[begin - 1]) != "--") {
       end = begin;
       while (end < argc && std::string_view(argv[end]) != ":") ++end;
     }
     program.command.assign(argv + begin, argv + end);
-    if (end == argc || given.wanted != cli::request::run) return;
+    if (end == argc || arguments.wanted != cli::request::run) return;
     job->programs.push_back(defaults);
     before = end;
   }

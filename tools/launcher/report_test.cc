@@ -1,4 +1,4 @@
-// What lcrun reports of the ranks: the time of their lines, and the stopped ranks.
+// The reports of lcrun about the ranks: the time of their lines, and the stopped ranks.
 #include <sched.h>
 #include <signal.h>
 

@@ -111,14 +111,14 @@ int main(int argc, char** argv) {
   options chosen;
   const cli::command command = command_of(&chosen);
   try {
-    const cli::arguments given = cli::parse(command, argc, argv);
-    switch (given.wanted) {
+    const cli::arguments arguments = cli::parse(command, argc, argv);
+    switch (arguments.wanted) {
       case cli::request::help:
         return print(cli::help(command));
       case cli::request::version:
         return print(command.version + "\n");
       case cli::request::run:
-        return run(chosen, given.operands);
+        return run(chosen, arguments.operands);
     }
   } catch (const cli::usage_error& error) {
     std::fprintf(stderr, "lci_trace: %s\n", error.what());

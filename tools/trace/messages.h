@@ -1,4 +1,4 @@
-// Which arrival is that of which message.
+// Matches arrivals with messages.
 #ifndef LCI_TOOLS_TRACE_MESSAGES_H_
 #define LCI_TOOLS_TRACE_MESSAGES_H_
 
@@ -33,7 +33,7 @@ struct matched_messages {
 // Finds the pairs of events with the same message: those between the same ranks, on the same
 // device, that both sides have counted as the same one and describe equally (kind, tag, size,
 // tickets). Of what is left, because threads posted or polled at the same time and counted in
-// another order than the messages travelled in, those that are described equally, in the order of
+// another order than the messages traveled in, those that are described equally, in the order of
 // their numbers; an arrival is never before its post, as far as the clocks can tell. If equal
 // messages are left on both sides nevertheless, they and their neighbors by number are matched anew
 // in the order of time.

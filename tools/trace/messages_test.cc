@@ -179,12 +179,12 @@ TEST(Messages, PutsThatNotifyAreFoundWithoutTheirSize) {
   put.form = wire_form::put_end;
   put.size = 100000;
   put.detail = 7;
-  event told = message(event_kind::notification, 0, 20, 0, 0);
-  told.form = wire_form::put_end;
-  told.size = 0;
-  told.detail = 7;
+  event notification = message(event_kind::notification, 0, 20, 0, 0);
+  notification.form = wire_form::put_end;
+  notification.size = 0;
+  notification.detail = 7;
   all[0].threads[0].events = {put};
-  all[1].threads[0].events = {told};
+  all[1].threads[0].events = {notification};
   EXPECT_EQ(match(all).arrows.size(), 1u);
   // They are counted apart from messages.
   send(&all[0], 1, 5, 0, 9);
@@ -193,14 +193,14 @@ TEST(Messages, PutsThatNotifyAreFoundWithoutTheirSize) {
 }
 
 // However messages are mixed and lost: no event has two arrows, both ends are described equally,
-// and every message of which both ends are there has one.
+// and every message with both ends has one.
 TEST(Messages, RandomOrdersHaveOneArrowPerMessage) {
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
     auto all = ranks_of(2);
     std::vector<uint64_t> order(200);
     for (uint64_t i = 0; i < order.size(); ++i) order[i] = i;
-    // Neighbours change places.
+    // Neighbors change places.
     for (size_t i = 0; i + 4 < order.size(); i += 4) {
       std::shuffle(order.begin() + static_cast<ptrdiff_t>(i),
                    order.begin() + static_cast<ptrdiff_t>(i) + 4, random);

@@ -129,7 +129,7 @@ TEST(Chrome, HasASliceForEachEndAndAnArrowBetweenThem) {
                         "\"pid\":0,\"tid\":0,\"ts\":0.000,"));
   EXPECT_THAT(trace.json, HasSubstr("\"name\":\"poll\",\"cat\":\"network\",\"pid\":1,\"tid\":0,"
                                     "\"ts\":0.400,"));
-  // What a poll has found: a nanosecond each.
+  // The completions of a poll: a nanosecond each.
   EXPECT_THAT(trace.json, HasSubstr("\"dur\":0.001,\"name\":\"arrival: send\",\"cat\":\"arrival\","
                                     "\"pid\":1,\"tid\":0,\"ts\":1.100,"));
   EXPECT_THAT(trace.json, HasSubstr("\"ts\":1.101,"));

@@ -51,8 +51,8 @@ class transposing_exchange final : public packing_exchange {
  public:
   // `row`: the ranks of messages.all_to_all, in this order.
   transposing_exchange(const pattern& messages, const transport& owner, work_clock& clock,
-                       MPI_Comm row, bool at_once)
-      : packing_exchange(messages, owner, clock), row_(row), at_once_(at_once) {
+                       MPI_Comm row, bool posts_in_send)
+      : packing_exchange(messages, owner, clock), row_(row), posts_in_send_(posts_in_send) {
     const auto place = [&](const std::vector<packed>& all, std::vector<int>* counts,
                            std::vector<int>* displacements) {
       counts->assign(messages.all_to_all.size(), 0);
@@ -71,13 +71,13 @@ class transposing_exchange final : public packing_exchange {
 
  private:
   void send() override {
-    if (!at_once_) return;
+    if (!posts_in_send_) return;
     MPI_Ialltoallv(outgoing(), send_counts_.data(), send_displacements_.data(), MPI_BYTE,
                    incoming(), receive_counts_.data(), receive_displacements_.data(), MPI_BYTE,
                    row_, &request_);
   }
   void receive() override {
-    if (at_once_) {
+    if (posts_in_send_) {
       MPI_Wait(&request_, MPI_STATUS_IGNORE);
     } else {
       MPI_Alltoallv(outgoing(), send_counts_.data(), send_displacements_.data(), MPI_BYTE,
@@ -87,7 +87,7 @@ class transposing_exchange final : public packing_exchange {
   }
 
   const MPI_Comm row_;
-  const bool at_once_;
+  const bool posts_in_send_;
   MPI_Request request_ = MPI_REQUEST_NULL;
   std::vector<int> send_counts_, send_displacements_, receive_counts_, receive_displacements_;
 };
@@ -108,11 +108,11 @@ class window_exchange final : public packing_exchange {
     targets_ = group_of(sends());
     // Each sender learns where its messages go.
     std::vector<MPI_Request> requests;
-    std::vector<long long> told;
-    for (const packed& each : receives()) told.push_back(static_cast<long long>(each.offset));
-    for (size_t i = 0; i < told.size(); ++i) {
-      MPI_Isend(&told[i], 1, MPI_LONG_LONG, receives()[i].peer, receives()[i].tag, MPI_COMM_WORLD,
-                &requests.emplace_back());
+    std::vector<long long> offsets;
+    for (const packed& each : receives()) offsets.push_back(static_cast<long long>(each.offset));
+    for (size_t i = 0; i < offsets.size(); ++i) {
+      MPI_Isend(&offsets[i], 1, MPI_LONG_LONG, receives()[i].peer, receives()[i].tag,
+                MPI_COMM_WORLD, &requests.emplace_back());
     }
     for (const packed& each : sends()) {
       MPI_Recv(&offsets_.emplace_back(), 1, MPI_LONG_LONG, each.peer, each.tag, MPI_COMM_WORLD,

@@ -10,11 +10,11 @@ namespace poisson {
 
 enum class mpi_way {
   alltoallv,   // MPI_Alltoallv, when the slab is wanted; else MPI_Isend, MPI_Irecv
-  ialltoallv,  // MPI_Ialltoallv, as soon as the slab is ready; likewise
+  ialltoallv,  // MPI_Ialltoallv, as soon as the slab is ready
   pscw,        // MPI_Put, between MPI_Win_post, start, complete, wait
 };
 
-// Packed, in MPI_COMM_WORLD. MPI is initialised, and finalised after it.
+// Packed, in MPI_COMM_WORLD. MPI is initialized, and finalized after it.
 std::unique_ptr<transport> make_mpi_transport(mpi_way way);
 
 }  // namespace poisson

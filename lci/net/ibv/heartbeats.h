@@ -26,10 +26,10 @@ class heartbeat_links {
 // The failure detector for connected ranks. (Ranks that are not connected: ring_monitor.h.)
 //
 // Each rank is sent a heartbeat once per `interval`: an empty write, which the rank's device
-// answers whatever the rank does. If no answer arrives, the heartbeat is repeated at once, since an
-// overloaded machine is silent for a while, too. A rank is suspected when min_misses heartbeats in
-// a row were not answered for failure_timeout or longer. So a failed rank is detected after
-// failure_timeout to 2 s, 0.3 s of these for the last heartbeat (resources.cc).
+// answers even if the rank itself is busy. If no answer arrives, the heartbeat is repeated at once,
+// since an overloaded machine is silent for a while, too. A rank is suspected when min_misses
+// heartbeats in a row were not answered for failure_timeout or longer. So a failed rank is detected
+// after failure_timeout to 2 s, 0.3 s of these for the last heartbeat (resources.cc).
 //
 // Thread safety: none.
 class heartbeats {

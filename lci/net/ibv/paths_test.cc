@@ -133,7 +133,7 @@ class Paths : public testing::Test {
     for (const posted& each : rma_qp.requests) found.push_back(decode_immediate(each.imm));
     return found;
   }
-  // Puts 0, 1, 2, 3, of which 1 is wrong; the flushed ones have come back.
+  // Puts 0, 1, 2 and 3. Put 1 is wrong; the flushed ones have come back.
   void break_rma() {
     for (uint32_t i = 0; i < 4; ++i) ASSERT_EQ(put(i), errorcode_t::posted);
     rma.completed(peer, 0, IBV_WC_SUCCESS, nullptr);

@@ -51,7 +51,7 @@ class peer_table {
   void corrupt(int rank, std::string_view reason);
   void bye(int rank);
 
-  // This rank has told the peer that it ends its device.
+  // This rank has notified the peer that it ends its device.
   bool has_said_bye(int rank) const { return said_bye_[static_cast<size_t>(rank)]; }
   void set_said_bye(int rank, bool said) { said_bye_[static_cast<size_t>(rank)] = said; }
 

@@ -19,7 +19,7 @@ class ring_links {
   virtual void begin_connecting(int rank) = 0;
   // `rank` is alive: its deadline to answer a connection request is put off.
   virtual void put_off_deadline(int rank) = 0;
-  // Whether the queue pairs of `rank` are connected to ours, as far as this rank knows.
+  // Returns whether the queue pairs of `rank` are connected to this rank's, as far as it knows.
   virtual bool is_connected(int rank) const = 0;
   // Ends the connection, if there is one: the peer has ended its device.
   virtual void stop(int rank) = 0;

@@ -83,19 +83,19 @@ void rma_path::finish(int rank, const work& finished, bool failed) {
 // Recovery.
 
 void rma_path::failed(int rank, uint32_t position, ibv_wc_status status, const char* error) {
-  recovery& ours = recovery_of(rank);
+  recovery& recovering = recovery_of(rank);
   send_queue& queue = queue_to(rank);
   const bool is_alive = peers_.is_alive(rank);
-  if (is_alive && ours.now != step::none) {
-    ++ours.flushed;
+  if (is_alive && recovering.now != step::none) {
+    ++recovering.flushed;
     return;
   }
   const bool is_wrong_access = is_alive && is_of_memory(status);
   if (is_wrong_access) {
     LCI_LOG(debug, "ibv: a put to or get from rank ", rank, " failed: ", error);
     queue.admit(false);
-    ours.now = step::draining;
-    ours.flushed = 0;
+    recovering.now = step::draining;
+    recovering.flushed = 0;
     add_pending(rank);
   } else {
     peers_.suspect(rank, base::StrCat("its memory could not be reached: ", error));
@@ -113,12 +113,12 @@ void rma_path::handle_recover(int rank, uint32_t first_psn) {
 }
 
 void rma_path::handle_recovered(int rank) {
-  recovery& ours = recovery_of(rank);
-  if (ours.now != step::requested) {
+  recovery& recovering = recovery_of(rank);
+  if (recovering.now != step::requested) {
     peers_.corrupt(rank, "it sent an unexpected message");
     return;
   }
-  ours.now = step::none;
+  recovering.now = step::none;
   if (const base::Status status = reset_and_repost(rank); !status.ok()) {
     peers_.suspect(rank, status.message());
   } else if (peers_.is_alive(rank)) {
@@ -146,32 +146,32 @@ void rma_path::advance() {
 
 // Returns whether something is left to be done.
 bool rma_path::advance(int rank) {
-  recovery& ours = recovery_of(rank);
-  if (ours.owes_recovered && messages_.send_control(rank, {control_kind::recovered, 0})) {
-    ours.owes_recovered = false;
+  recovery& recovering = recovery_of(rank);
+  if (recovering.owes_recovered && messages_.send_control(rank, {control_kind::recovered, 0})) {
+    recovering.owes_recovered = false;
     sink_.note_progress();
   }
-  if (ours.now == step::draining && ours.flushed == queue_to(rank).under_way()) {
-    ours.now = step::requesting;
-    ours.first_psn = random_number() & psn_mask;
+  if (recovering.now == step::draining && recovering.flushed == queue_to(rank).under_way()) {
+    recovering.now = step::requesting;
+    recovering.first_psn = random_number() & psn_mask;
   }
-  if (ours.now == step::requesting &&
-      messages_.send_control(rank, {control_kind::recover, ours.first_psn})) {
-    ours.now = step::requested;
+  if (recovering.now == step::requesting &&
+      messages_.send_control(rank, {control_kind::recover, recovering.first_psn})) {
+    recovering.now = step::requested;
     sink_.note_progress();
   }
-  return ours.owes_recovered || ours.now != step::none;
+  return recovering.owes_recovered || recovering.now != step::none;
 }
 
 void rma_path::stop(int rank) {
-  recovery& ours = recovery_of(rank);
-  if (ours.now != step::none && ours.flushed > 0) {
+  recovery& recovering = recovery_of(rank);
+  if (recovering.now != step::none && recovering.flushed > 0) {
     send_queue& queue = queue_to(rank);
-    queue.retire(queue.tail() + ours.flushed - 1,
+    queue.retire(queue.tail() + recovering.flushed - 1,
                  [&](work& done) { finish(rank, done, /*failed=*/true); });
   }
-  ours.now = step::none;
-  ours.owes_recovered = false;
+  recovering.now = step::none;
+  recovering.owes_recovered = false;
 }
 
 }  // namespace lci::net::ibv

@@ -89,7 +89,7 @@ class rma_path {
   };
   struct recovery {
     step now = step::none;
-    bool owes_recovered = false;  // the peer is to be told that the target end is reset
+    bool owes_recovered = false;  // the peer is to be notified that the target end is reset
     uint32_t first_psn = 0;       // first packet number of the recovered queue pair
     uint32_t flushed = 0;         // entries at the front of the queue that came back flushed
   };

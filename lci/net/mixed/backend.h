@@ -1,8 +1,8 @@
 // Two networks as one: ranks of one host reach each other through memory that they share (shm), all
 // others through their RDMA devices (ibv) or libfabric (ofi).
 //
-// The ranks tell each other their hosts when a context is made. If all are on one it is one of shm;
-// if no two are, one of ibv or ofi: a job pays for this backend only if it has a use for it.
+// The ranks exchange their hosts when a context is made. If all are on one it is one of shm; if no
+// two are, one of ibv or ofi: a job pays for this backend only if it has a use for it.
 //
 // Between hosts: ibv, if every rank has an active port and a route to those of all others; else
 // ofi, also if the program names a provider of it.
@@ -18,7 +18,7 @@ namespace lci::net::mixed {
 
 extern const backend_entry backend;
 
-// Ranks whose launcher has put them on one host may be told to be on several (LCI_HOSTS).
+// The variable LCI_HOSTS can declare that ranks on one host are on several.
 bool has_host_override();
 
 }  // namespace lci::net::mixed

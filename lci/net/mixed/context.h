@@ -14,8 +14,8 @@
 
 namespace lci::net::mixed {
 
-// A context of each of two networks. Near: the ranks of this host; far: all ranks (those of this
-// host are reached through it by nobody). Thread safety: as net::context says.
+// A context of each of two networks. Near: the ranks of this host; far: all ranks (no rank uses it
+// to reach the ranks of its own host). Thread safety: as net::context says.
 class mixed_context final : public context {
  public:
   static base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot,

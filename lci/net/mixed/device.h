@@ -18,7 +18,7 @@ namespace lci::net::mixed {
 // uses, names the network that the lease is from.
 //
 // A look at the far network costs a system call with some providers, about as long as a message
-// takes to a neighbour: one poll of some looks there, and one of more while there is something near
+// takes to a neighbor: one poll of some looks there, and one of more while there is something near
 // (see device.cc).
 //
 // Thread safety: as net::device says.
@@ -40,8 +40,8 @@ class mixed_device final : public device {
   bool drained() override;
   bool has_left(int rank) override;
   bool has_died(int rank) override;
-  // Of the far network. Nothing tells of what neighbors send: who sleeps looks for that in
-  // between.
+  // Of the far network. No descriptor becomes ready for messages of neighbors: a sleeping thread
+  // wakes up now and then to poll for them.
   std::vector<int> wait_descriptors() const override { return far_->wait_descriptors(); }
   std::chrono::microseconds arm() override { return std::min(near_->arm(), far_->arm()); }
 

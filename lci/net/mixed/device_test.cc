@@ -139,7 +139,7 @@ TEST(MixedDevice, PostsToTheNetworkOfTheRank) {
   EXPECT_EQ(made.far->posted[2].remote.key, 9u);
 }
 
-// What comes out in so many polls.
+// The completions of so many polls.
 std::vector<completion> poll(mixed_device& polled, int times) {
   std::vector<completion> all;
   for (int i = 0; i < times; ++i) {

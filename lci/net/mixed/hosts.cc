@@ -42,7 +42,7 @@ hosts group_by_host(const std::vector<std::string>& numbers, int rank) {
 base::StatusOr<hosts> find_hosts(boot::bootstrap& boot) {
   const auto number = [&]() -> base::StatusOr<std::string> {
     const std::optional<std::string> text = base::env_text("LCI_HOSTS");
-    // On one host: who the bootstrap counts as local, as far as shm can join them.
+    // Ranks are on one host if the bootstrap counts them as local and shm can connect them.
     const std::string host = base::StrCat(boot::node_name(), " ", shm::host_number());
     if (!text) return host;
     const base::StatusOr<std::vector<int>> numbers = parse_hosts(*text, boot.size());

@@ -10,7 +10,7 @@
 
 namespace lci::net::mixed {
 
-// Which ranks are on this rank's host.
+// The set of ranks on this rank's host.
 struct hosts {
   std::vector<int> neighbors;  // ascending, this rank among them
   std::vector<int> index;      // by rank: where it is in neighbors; -1: it is elsewhere

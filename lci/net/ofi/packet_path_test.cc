@@ -89,12 +89,12 @@ struct test_rank {
     record.body_size = sizeof(imm);
     return packets.append(to, record, by);
   }
-  // What a read of the completion queue that finds nothing does.
+  // The part of a poll that follows a read of an empty completion queue.
   void look() {
     ++core.looks;
     ++core.emptied;
   }
-  // What a poll does with pending ranks. Returns whether some are left.
+  // The part of a poll that processes pending ranks. Returns whether some are left.
   bool send_pending() {
     core.pending.process_all([this](int rank) { return packets.send_pending(rank); });
     return !core.pending.empty();

@@ -38,7 +38,7 @@ struct packet : operation {
   bool costs = false;              // the sender spent a credit for it
 
   packet_header& header() { return *reinterpret_cast<packet_header*>(bytes); }
-  // Returns whether it was the last user, who needs no atomic read-modify-write.
+  // Returns whether it was the last user. The last user needs no atomic read-modify-write.
   bool drop_user() {
     return users.load(std::memory_order_acquire) == 1 ||
            users.fetch_sub(1, std::memory_order_acq_rel) == 1;

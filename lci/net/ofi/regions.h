@@ -14,8 +14,8 @@
 
 namespace lci::net::ofi {
 
-// The registered memory of this rank: that of our own posts, and that which peers may access
-// through requests to this rank. domain.h has the provider's view of it.
+// The registered memory of this rank: the buffers of its own posts, and the memory that peers may
+// access through requests to this rank. domain.h has the provider's view of it.
 //
 // Thread safety: every member may be called by any thread at any time. open and close wait for each
 // other only, and close waits for a use() of that region.
@@ -30,7 +30,7 @@ class region_table {
   };
 
   // Keys are consecutive from a random start, and reused only after all others. So the keys of
-  // other ranks and of earlier jobs are not accepted as ours.
+  // other ranks and of earlier jobs are not accepted as this rank's.
   explicit region_table(uint64_t first_key) : next_key_(first_key) {}
   // Limits keys to this many bytes. Called before the first open.
   void set_key_bytes(size_t bytes);

@@ -65,9 +65,9 @@ base::StatusOr<std::unique_ptr<context>> shm_context::make(boot::bootstrap& boot
   std::unique_ptr<shm_context> made(new shm_context(boot, config));
   made->peers_ = base::make_aligned_array<peer>(static_cast<size_t>(boot.size()));
   // No rank closes its descriptor, or ends, before all ranks have opened it.
-  const base::Status met =
-      exchange_and_accept(boot, "shm-ranks", made->introduce(),
-                          [&](int r, const std::string& told) { return made->add_peer(r, told); });
+  const base::Status met = exchange_and_accept(
+      boot, "shm-ranks", made->introduce(),
+      [&](int r, const std::string& value) { return made->add_peer(r, value); });
   if (!met.ok()) return met;
   made->own_directory_.close_descriptor();
   return std::unique_ptr<context>(std::move(made));

@@ -98,7 +98,7 @@ error_t cooperative_copies::put(const op& operation, uint64_t remote, ring_write
         return copy_(operation.rank, copy_direction::to_peer, local + at, remote + at, size);
       },
       &whole);
-  if (!whole) header.flag = 0;  // nobody is told of what is not there
+  if (!whole) header.flag = 0;  // no notification without the bytes
   writer.write(ring_message_kind::cooperative_done, operation.imm,
                {&header, sizeof(header), nullptr, 0});
   request& made = with.requests[number];

@@ -2,10 +2,9 @@
 // nearly twice as fast as one.
 //
 // The requester writes a cooperative_put into the ring and begins to copy. Both take pieces, by
-// counters that both map (cooperative_slot), until none is left: a target that does not come to
-// poll leaves all of them to the requester. Then the requester writes a cooperative_done, behind
-// which the put is visible: the target copies its pieces when it reads the cooperative_put, thus
-// before that.
+// counters that both map (cooperative_slot), until none is left: a target that does not poll leaves
+// all of them to the requester. Then the requester writes a cooperative_done, behind which the put
+// is visible: the target copies its pieces when it reads the cooperative_put, thus before that.
 //
 //   requester                                  target
 //   slot.taken = 0, slot.end = 0
@@ -40,7 +39,7 @@ class cooperative_copies {
   using copier = std::function<bool(int rank, copy_direction direction, void* local,
                                     uint64_t remote, size_t size)>;
 
-  // `timed`, which outlives this, is told of the end of each put that was done or posted.
+  // `timed`, which outlives this, is notified of the end of each put that was done or posted.
   cooperative_copies(int ranks, region_table& regions, copier copy, large_puts& timed);
 
   // The slots of the ring that this rank writes at `rank`, and of the one that it reads from it.
@@ -54,7 +53,7 @@ class cooperative_copies {
   error_t put(const op& operation, uint64_t remote, ring_writer& writer, int64_t begin);
   // Fills *out for a posted put to `rank` that the target has finished. False if there is none.
   bool finish(int rank, completion* out);
-  // Likewise for one that it never will, since it is gone.
+  // Completes the requests to a peer that has failed and will never finish them.
   bool give_up(int rank, completion* out);
   // Nothing is left for finish().
   bool idle() const { return open_.load(std::memory_order_relaxed) == 0; }

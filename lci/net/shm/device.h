@@ -18,9 +18,10 @@
 
 namespace lci::net::shm {
 
-// A mailbox of our own with a ring for every rank to write to, and a view of everybody's mailbox to
-// write to ours in it. Thread safety: as net::device says. A post takes the lock of the one ring
-// that it writes to, a poll that of the device; both only try. A release takes none.
+// This rank's mailbox, which has a ring for every rank to write to, and views of the mailboxes of
+// all ranks, each with a ring for this rank. Thread safety: as net::device says. A post takes the
+// lock of the one ring that it writes to, a poll that of the device; both only try. A release takes
+// none.
 class shm_device final : public device {
  public:
   static base::StatusOr<std::unique_ptr<device>> make(shm_context& context, boot::bootstrap& boot,
@@ -90,7 +91,7 @@ class shm_device final : public device {
   const int ranks_;
   const size_t piece_;                  // bytes of a put that travel in one message, at most
   const size_t cooperative_copy_size_;  // see device_config
-  // By rank, ours among them. Ranks that are threads of one process share one mapping: race
+  // By rank, this rank included. Ranks that are threads of one process share one mapping: race
   // detectors go by the address, and would not see the order that the rings make otherwise.
   std::vector<std::shared_ptr<segment>> mailboxes_;
   std::unique_ptr<ring_writer[]> writers_;  // by rank
@@ -105,7 +106,7 @@ class shm_device final : public device {
 
   alignas(cache_line_size) ds::biased_lock poll_lock_;  // guards what follows
   int next_rank_ = 0;                                   // where the next poll begins
-  int active_rank_;                                     // who sent the last message; or ours
+  int active_rank_;                                     // sender of the last message; or this rank
   uint32_t polls_ = 0;
   uint32_t last_found_ = 0;  // polls_ when that rank's ring had something
   int next_check_ = 0;       // the rank whose program was checked last

@@ -1,6 +1,6 @@
-// What a peer that has gone mad may write: any bytes in the cells of its ring, and any requests.
-// They are refused or end the reading; nothing is read or written where it must not be (which the
-// address sanitizer sees, too).
+// Input of a faulty peer: any bytes in the cells of its ring, and any requests. They are refused or
+// end the reading; nothing is read or written where it must not be (which the address sanitizer
+// sees, too).
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
@@ -79,7 +79,7 @@ TEST_F(Fuzz, ARingIsReadWithinItsBounds) {
   EXPECT_GT(corrupt, uint64_t{runs} / 10);
 }
 
-// Memory of which a part is open.
+// Memory that is partly open to peers.
 struct open_part {
   open_part() : slots(new region_slot[directory_capacity]()), memory(1024, 0xaa) {
     regions.attach(slots.get(), 1000);
@@ -108,7 +108,7 @@ TEST_F(Fuzz, RequestsReachOnlyOpenMemory) {
     request_table table(1, target.regions, max_bytes, timed);
     const auto control = std::make_unique<ring_control>();
     const std::unique_ptr<cell[]> ring(new cell[cells]());
-    // (Likewise.)
+    // (On the heap, as above.)
     const auto back = std::make_unique<ring_writer>();
     back->attach(control.get(), ring.get(), shift);
     for (int i = 0; i < 20; ++i) {

@@ -16,10 +16,10 @@
 
 namespace lci::net::shm {
 
-// This rank's segments, each of which holds one allocation behind its first page. They live until
-// the heap ends: what is freed gives its pages back to the system at once, but stays as an empty
-// segment for the next allocation of that size. So a view that a peer has of it never goes stale,
-// and peers need not be asked before memory is freed.
+// This rank's segments. Each holds one allocation behind its first page. They live until the heap
+// ends: what is freed gives its pages back to the system at once, but stays as an empty segment for
+// the next allocation of that size. So a view that a peer has of it never goes stale, and peers
+// need not be asked before memory is freed.
 //
 // Thread safety: every member by any thread at any time; blocks for the others, and for the system.
 class segment_heap {
@@ -63,9 +63,9 @@ class heap_views {
     pid_ = pid;
     token_ = token;
   }
-  // The same for a rank that is a thread of this process: both use one mapping, which lives as long
-  // as either wants it. Race detectors go by the address, and would not see the order that the
-  // ranks make through memory with two. The heap lives while find() is called.
+  // Variant of find for a rank that is a thread of this process: both use one mapping, which lives
+  // as long as either rank uses it. Race detectors go by the address, and would not see the order
+  // that the ranks make through memory with two. The heap lives while find() is called.
   void attach(segment_heap* of_thread) { of_thread_ = of_thread; }
 
   // Where the block begins that the other rank's directory names so. Null if there is no such

@@ -1,6 +1,6 @@
-// Puts that the target is told of, to memory that is not mapped here, and so small that they go
-// through the ring in one message: the target writes the bytes where they belong when it polls, and
-// nothing comes back. Neither side remembers anything of them.
+// Puts with a notification of the target, to memory that is not mapped here, small enough for one
+// message in the ring: the target writes the bytes where they belong when it polls, and nothing
+// comes back. Neither side remembers anything of them.
 #ifndef LCI_NET_SHM_INLINE_PUT_IMM_H_
 #define LCI_NET_SHM_INLINE_PUT_IMM_H_
 

@@ -15,7 +15,7 @@ constexpr int trial = path_selector::trial;
 
 // A stream of puts, `window` of them under way at most. A put through the kernel takes the sender's
 // time when it begins, unless `kernel_waits`; a put through the ring ends when the sender polls,
-// one after the other. The sender polls after each `window` puts, and when it can't go on.
+// one after the other. The sender polls after each `window` puts, and when a post answers retry.
 struct stream {
   stream(int64_t kernel, int64_t through_ring, size_t most_under_way = 1, bool waits = false)
       : kernel_ns(kernel), ring_ns(through_ring), window(most_under_way), kernel_waits(waits) {}
@@ -127,8 +127,8 @@ TEST(PathSelector, ATrialRunsAlone) {
   EXPECT_EQ(selector.next(), copy_path::ring);
 }
 
-// What begins beside the last puts of a trial is not measured: here the kernel seems to take 100
-// times as long as it does, until these are over.
+// Puts that begin concurrently with the last puts of a trial are not measured: here the kernel
+// seems to take 100 times as long as it does, until these have ended.
 TEST(PathSelector, PutsThatOverlapTheEndOfATrialAreNotMeasured) {
   path_selector selector;
   int64_t clock = 1;
@@ -155,7 +155,7 @@ TEST(PathSelector, PutsThatOverlapTheEndOfATrialAreNotMeasured) {
   EXPECT_EQ(selector.next(), copy_path::kernel);
 }
 
-// What could not begin, and is asked for again, is no part of a trial; nor is what failed.
+// Puts that were refused and are retried are not part of a trial, nor are puts that failed.
 TEST(PathSelector, CountsOnlyFinishedPuts) {
   path_selector selector;
   for (int i = 0; i < 100; ++i) EXPECT_EQ(selector.next(), copy_path::kernel);

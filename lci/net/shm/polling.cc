@@ -15,8 +15,8 @@ constexpr int checks_of_all = 16;
 // One poll in so many looks at more than the ring that had something last, if that has more.
 constexpr uint32_t polls_of_one = 16;
 static_assert(polls_between_checks % polls_of_one == 0);
-// The same where that ring has nothing now, but had during the last polls_of_hope. Not for longer:
-// who polls seldom has to find with one poll what there is.
+// The interval where that ring has nothing now, but had during the last polls_of_hope polls. Not
+// for longer: a thread that polls seldom has to find all messages with one poll.
 constexpr uint32_t idle_polls_of_one = 4;
 constexpr uint32_t polls_of_hope = 64;
 static_assert(polls_of_one % idle_polls_of_one == 0);
@@ -51,9 +51,9 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   *count = 0;
   if (!poll_lock_.try_lock()) return errorcode_t::retry_lock;
   const std::lock_guard<ds::biased_lock> guard(poll_lock_, std::adopt_lock);
-  // Mostly there are more messages from where the last one came from, or nothing at all. Every so
-  // often that way is not taken, so that nobody else has to wait for long; nor while large puts are
-  // under way, of which only so many can be.
+  // The next message usually comes from the sender of the last one, if there is one at all. This
+  // path is skipped now and then, so that no other rank waits for long, and while large puts are
+  // under way, since their number is limited.
   if (__builtin_expect(++polls_ % polls_of_one != 0 && cooperative_.idle(), 1)) {
     const int rank = active_rank_;
     ring_reader& from = reader(rank);
@@ -102,7 +102,7 @@ error_t shm_device::poll(completion* out, size_t max, size_t* count) {
   }
 }
 
-// The next message, if it tells the program of a put. False if it has nothing for it.
+// The next message, if it notifies the program of a put. False if it has nothing for it.
 bool shm_device::take_notification(ring_reader& from, int rank, completion* out) {
   const auto give = [out, rank](size_t, uint32_t imm, uint32_t) {
     out->kind = completion_kind::remote_put;
@@ -132,7 +132,7 @@ bool shm_device::take_notification(ring_reader& from, int rank, completion* out)
     next_rank_ = rank + 1 == ranks_ ? 0 : rank + 1;
     if (!reader(rank).is_idle()) read(rank, &results);
   }
-  // Those who talk with us are not kept waiting by those who don't.
+  // Ranks that send to this rank do not wait for the polls of idle rings.
   if (ranks_ > rings_per_poll && !results.full()) visit(active_rank_, &results);
   if (polls_ % polls_between_checks == 0) check_for_failures();
   if (__builtin_expect(health_.has_suspects(), 0)) report_failures(&results);

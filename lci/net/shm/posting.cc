@@ -29,7 +29,7 @@ error_t shm_device::post(const op& operation) {
 error_t shm_device::post_short(short_op what, net_imm_data_t imm, void* buffer, size_t size,
                                const remote_place* where) {
   const int rank = what.rank;
-  // (What else may happen is called at the end, so that this function needs no stack.)
+  // (The uncommon cases are tail calls, so that this function needs no stack.)
   if (__builtin_expect(what.kind != op_kind::send, 0)) {
     return post_rma_short(what, imm, buffer, size, where);
   }
@@ -137,7 +137,7 @@ error_t shm_device::post_remote_copy(const op& operation) {
   const copy_direction direction =
       operation.kind == op_kind::get ? copy_direction::from_peer : copy_direction::to_peer;
   unsigned char* const mapped = target.mapped(open);
-  // Small bytes that the target is told of travel with the word.
+  // A small put with a notification travels with its word.
   const bool fits_in_message = operation.kind == op_kind::put_imm && operation.size <= piece_;
   const bool through_ring = mapped == nullptr && target.access != reach::here &&
                             (target.access == reach::target_copies || fits_in_message);

@@ -88,8 +88,8 @@ void region_table::rename(local_region region, uint64_t key) {
 }
 
 remote_region region_table::remote(local_region region) const {
-  // Without the lock: who asks was given the registration when it was open, and has not closed it.
-  // So threads on different devices may name registrations that one thread has made.
+  // Without the lock: the caller was given the registration when it was open, and has not closed
+  // it. So threads on different devices may name registrations that one thread has made.
   const size_t index = region.handle - 1;
   return {index, checked(index).key.load(std::memory_order_relaxed)};
 }

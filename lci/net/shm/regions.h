@@ -59,7 +59,7 @@ void copy_within(copy_direction direction, void* local, uint64_t remote, size_t 
 class region_table {
  public:
   // `slots` stay mapped for the life of the table, which is their only writer. `first_key` is
-  // random, so that keys of other ranks and of earlier jobs are not taken for ours.
+  // random, so that keys of other ranks and of earlier jobs are not taken for this rank's.
   void attach(region_slot* slots, uint64_t first_key);
 
   // `backing`: the segment that begins with `address`, if the memory is from the heap.
@@ -67,7 +67,7 @@ class region_table {
   // When it has returned, no use() of the memory is under way.
   void close(local_region region);
   void close_all();
-  // Gives it another key, not 0, before anybody has been told of it.
+  // Gives it another key, not 0, before any rank knows the region.
   void rename(local_region region, uint64_t key);
   remote_region remote(local_region region) const;
 

@@ -19,15 +19,15 @@ namespace lci::net::shm {
 // sides copy pieces into and out of the ring as far as there is room, whenever they post or poll.
 //
 // A rank has at most max_requests open at each other, so the other one can remember the replies
-// that it owes while its ring back is full: it always goes on reading requests, and two ranks whose
-// rings are full of requests to each other can't wait for each other for ever.
+// that it owes while its ring back is full: it always continues to read requests, and two ranks
+// whose rings are full of requests to each other can't wait for each other for ever.
 //
 // Thread safety: post() and go_on() under the lock of the ring that is given; all else, but idle(),
 // by one thread at a time, which is the one that polls; give_up() is both.
 class request_table {
  public:
-  // A message has at most `piece` bytes of a put or get. `timed` outlives the table; it is told of
-  // the end of each posted put with a `begin`.
+  // A message has at most `piece` bytes of a put or get. `timed` outlives the table; it is notified
+  // of the end of each posted put with a `begin`.
   request_table(int ranks, region_table& regions, size_t piece, large_puts& timed);
 
   // Posted; or retry_nomem if there is no room for it among the open requests, or none in the ring
@@ -69,9 +69,9 @@ class request_table {
     remote_copy_header header;
   };
   struct conversation {
-    // Bit i: requests[i] is free. Cleared by post, set by whoever polls; F1 (release) after the
-    // last use of the request, F2 (acquire) before the next. F3: who takes a reply sees the
-    // request.
+    // Bit i: requests[i] is free. Cleared by post, set by the polling thread; F1 (release) after
+    // the last use of the request, F2 (acquire) before the next. F3: the thread that takes a reply
+    // sees the request.
     std::atomic<uint32_t> free{~uint32_t{0}};
     request requests[max_requests];
     // Puts that are not all in the ring, oldest first: unwritten[first_unwritten], and

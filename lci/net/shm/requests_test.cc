@@ -247,8 +247,8 @@ TEST_F(Requests, GivingUpEndsEveryOpenRequestOnce) {
   EXPECT_FALSE(asker_.table.give_up(0, &out));
 }
 
-// A peer may write anything. What is not open stays untouched, and nothing is read or completed
-// that is not there (the address sanitizer watches).
+// A peer may write anything. Memory that is not open stays untouched, and nothing is read or
+// completed that is not there (the address sanitizer watches).
 TEST_F(Requests, WhateverAPeerWritesOnlyOpenMemoryChanges) {
   std::mt19937_64 random(20240601);
   std::vector<unsigned char> bytes(8, 3);

@@ -58,7 +58,7 @@ TEST(RingExplore, EveryMessageComesOnceAndWhole) {
   }
 }
 
-// What had been sent before comes whole, and nothing else.
+// Messages that were sent before arrive complete, and nothing else arrives.
 TEST(RingExplore, ASenderMayBeKilledAtAnyStep) {
   for (const std::vector<size_t>& sizes : scripts) {
     for (size_t steps = 0; steps < 40; ++steps) {

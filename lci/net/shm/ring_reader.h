@@ -67,10 +67,11 @@ class alignas(cache_line_size) basic_ring_reader {
     return true;
   }
 
-  // The same for up to `max` messages of one cell in a row, each of at most most_small bytes: how
-  // many. give(i, imm, size) gets the i-th, and says where most_small bytes, which may be more than
-  // it has, are copied to: nothing is left to free. They are read together with the word, before
-  // the sender, which writes the next message into the same line, has taken that away again.
+  // Reads up to `max` messages of one cell in a row, each of at most most_small bytes, and returns
+  // their number. give(i, imm, size) gets the i-th message and returns the destination of
+  // most_small bytes, which may be more than the message has: nothing is left to free. They are
+  // read together with the word, before the sender, which writes the next message into the same
+  // line, has taken that away again.
   template <class Give>
   [[gnu::always_inline]] size_t take_small(ring_message_kind kind, size_t max, Give give) {
     const bool is_front = freed_ == published_ + unpublished_;  // all before them is free
@@ -116,7 +117,7 @@ class alignas(cache_line_size) basic_ring_reader {
 
   // Gives the sender back what is freed at the front, once that is more than a quarter of the ring:
   // not each time, since it takes the line away from the sender. A quarter is enough for any
-  // message, and what is not yet told is no more than that.
+  // message, and the part that is not yet published is no more than that.
   void reclaim() {
     if (__builtin_expect(unpublished_ > quarter_, 0)) reclaim_front();
   }

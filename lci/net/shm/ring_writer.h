@@ -50,9 +50,9 @@ class alignas(cache_line_size) basic_ring_writer {
     return true;
   }
 
-  // The same for `size` bytes that are no more than a line, as most are (is_short), where that
-  // needs no more than the writing: false also if it does. Calls nothing, so that the caller has
-  // nothing to save.
+  // Variant of write for messages of at most a line (is_short), which most are. Returns false also
+  // if more than the writing is needed. Calls no function, so that the caller has no registers to
+  // save.
   [[gnu::always_inline]] bool write_short(ring_message_kind kind, uint32_t imm, const void* bytes,
                                           size_t size) {
     const uint64_t end = written_ + span_of(size);

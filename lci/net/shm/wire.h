@@ -1,5 +1,5 @@
 // The memory that ranks share, on one page: the layout of the memory that the shared-memory backend
-// maps into several processes, and of what they tell each other at start.
+// maps into several processes, and of the data that they exchange at start.
 //
 //   directory of a rank (one per context; peers map it read-only)
 //     page 0      segment_header
@@ -195,7 +195,7 @@ struct introduction {
   uint64_t host;        // host_number()
   int64_t pid;          // as getpid() says
   int64_t proc_pid;     // as /proc says: another number in some containers
-  uint64_t start_time;  // of the process, likewise
+  uint64_t start_time;  // of the process, as /proc says
   uint64_t image;       // as boot::process_id has it
   uint64_t probe;       // address, in that process, of 8 bytes that hold directory.token
   uint64_t heap;        // address, in that process, of its segment_heap

@@ -19,8 +19,8 @@ namespace lci::net::sim {
 
 // The network that all ranks of a job share. Every decision is made by the numbers of the device
 // that it is about, in the order of that device's calls: when the ranks are driven by one thread,
-// or by threads that take turns (set_step_hook), the same seed gives the same run, of which
-// trace() is a fingerprint.
+// or by threads that take turns (set_step_hook), the same seed gives the same run; trace() is its
+// fingerprint.
 //
 // The contract of the runtime's side is checked: an operation beyond the limits, without the
 // registration that it needs, or whose buffer changes while the network has it, ends the process.
@@ -40,7 +40,7 @@ class fabric {
   const settings& how() const { return how_; }
   uint64_t trace() const;
 
-  // The calls of the contract, with who makes them.
+  // The calls of the contract, each with the device that makes it.
   void open_device(int rank, int uid);
   void close_device(int rank, int uid);
   error_t post(int rank, int uid, const op& operation);
@@ -56,8 +56,8 @@ class fabric {
   // Where the first `size` bytes of that region of the rank lie; null: it has no such region.
   void* find_memory(int rank, remote_region region, size_t size) const;
 
-  // `rank` is gone from now on: what it had sent may be lost from any message on, nothing comes
-  // from or to it any more, and its peers are told within some ticks.
+  // `rank` is gone from now on: what it had sent may be lost from any message on, no message to or
+  // from it is delivered any more, and its peers are notified within some ticks.
   void lose(int rank);
 
  private:
@@ -90,7 +90,7 @@ class fabric {
     std::deque<pending> posted;
     std::map<uint64_t, std::vector<unsigned char>> leases;
     uint64_t next_lease = 1;
-    std::vector<uint64_t> failure_due;  // by rank; 0: alive, or told
+    std::vector<uint64_t> failure_due;  // by rank; 0: alive, or notified
   };
   struct region {
     unsigned char* base;

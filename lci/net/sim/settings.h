@@ -43,8 +43,8 @@ struct settings {
   std::string to_string() const;
 };
 
-// The next number of a sequence, of which `state` is the place (Steele et al., "Fast splittable
-// pseudorandom number generators", 2014: SplitMix64).
+// Returns the next number of a sequence; `state` is the position in it (Steele et al., "Fast
+// splittable pseudorandom number generators", 2014: SplitMix64).
 inline uint64_t next_random(uint64_t* state) {
   uint64_t z = (*state += 0x9e3779b97f4a7c15);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9;

@@ -32,8 +32,8 @@ std::unique_ptr<checker> make_checker_from_environment(double patience);
 // Lists what the program leaves in the default matching engine of a runtime that is being freed: a
 // sentence for each receive that no message has matched, and for each message that no receive has,
 // such as "rank 1 leaves a receive of 8 bytes with tag 7 from rank 0, which no message has
-// matched". Those that are alike are one sentence. Makes progress for 100 ms. After the ranks have
-// come to free_runtime.
+// matched". Equal sentences are merged. Makes progress for 100 ms. To be called after all ranks
+// have reached free_runtime.
 std::vector<std::string> leftovers(runtime_impl_t& runtime);
 
 // Throws std::logic_error if an operation is pending that will signal `comp`, which free_comp is

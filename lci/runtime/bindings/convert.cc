@@ -60,12 +60,12 @@ void convert_recv_x::operator()() const {
   const char* const call = "convert_recv";
   mr_impl_t* const mr = rt::registered(get_mr(), call);
   runtime_impl_t& runtime = mr->context.runtime;
-  destination told;
-  told.block = block_around(call, get_mr(), get_layout());
-  told.block.recv_signal = get_rsignal_x(get_recv_signal()).runtime(&runtime)();
-  told.layout = get_layout();
+  destination target;
+  target.block = block_around(call, get_mr(), get_layout());
+  target.block.recv_signal = get_rsignal_x(get_recv_signal()).runtime(&runtime)();
+  target.layout = get_layout();
   // Without a completion object a post is done, or it throws.
-  static_cast<void>(post_send_x(get_rank(), &told, sizeof(told), get_tag(), COMP_NULL)
+  static_cast<void>(post_send_x(get_rank(), &target, sizeof(target), get_tag(), COMP_NULL)
                         .runtime(&runtime)
                         .matching_engine(runtime.address_engine())());
 }
@@ -97,21 +97,21 @@ void convert_send_x::operator()() const {
                             sub_block_x(from, here, size).runtime(&runtime)(),
                             sub_block_x(to.block, there, size).runtime(&runtime)(), options);
   };
-  walk ours(get_layout());
-  walk theirs(to.layout);
+  walk local(get_layout());
+  walk remote(to.layout);
   if (get_layout().size() == 0) put(0, 0, 0);
   for (size_t left = get_layout().size(); left > 0;) {
-    const size_t here = ours.offset();
-    const size_t there = theirs.offset();
+    const size_t here = local.offset();
+    const size_t there = remote.offset();
     size_t size = 0;
     // Pieces that follow each other on both sides are one.
     do {
-      const size_t more = std::min(ours.room(), theirs.room());
-      ours.go(more);
-      theirs.go(more);
+      const size_t more = std::min(local.room(), remote.room());
+      local.go(more);
+      remote.go(more);
       size += more;
       left -= more;
-    } while (left > 0 && ours.offset() == here + size && theirs.offset() == there + size);
+    } while (left > 0 && local.offset() == here + size && remote.offset() == there + size);
     put(here, there, size);
   }
   plan.add(operations, operations.front().comp());

@@ -11,7 +11,7 @@
 
 namespace lci::rt {
 
-// finish() returns when every other rank has come to its own finish(), has ended the runtime, or
+// finish() returns when every other rank has reached its own finish(), has ended the runtime, or
 // has failed. Until then it makes progress, since a peer may be in the middle of a conversation
 // with this rank.
 //

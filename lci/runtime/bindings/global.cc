@@ -158,7 +158,7 @@ runtime_t make_runtime(const Op& options) {
   }
   const runtime_attr_t attr = options.resolve(defaults);
   options.get_device_name().get_set_value(&defaults.device_name);
-  for (runtime_impl_t* other : others) other->gather();
+  for (runtime_impl_t* other : others) other->wait_for_all_ranks();
   auto made = std::make_unique<runtime_impl_t>(std::move(scope), attr, defaults, record,
                                                rt::checker_of_process().load());
   const std::lock_guard<std::mutex> guard(state.mutex);

@@ -12,7 +12,8 @@ namespace lci {
 namespace {
 
 // The devices that this thread has, one of each set. A set that has gone stays here until the
-// thread ends or takes a device of another: its shares say that nobody else knows it any more.
+// thread ends or takes a device of another: the use count of its pointer shows that it has no other
+// owner.
 class devices_of_thread {
  public:
   ~devices_of_thread() {

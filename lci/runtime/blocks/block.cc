@@ -77,10 +77,10 @@ block_operation::block_operation(const char* call, direction_t direction, const 
                            rank_, " ", remote.size, "; sub_block makes parts of the same size");
   }
   const bool is_put = direction == direction_t::OUT;
-  const rsignal_t& theirs = !options.remote_signal.is_empty() ? options.remote_signal
-                            : is_put                          ? remote.recv_signal
-                                                              : remote.send_signal;
-  signal_ = name(theirs);
+  const rsignal_t& target_signal = !options.remote_signal.is_empty() ? options.remote_signal
+                                   : is_put                          ? remote.recv_signal
+                                                                     : remote.send_signal;
+  signal_ = name(target_signal);
   find_comp(call, is_put ? local.send_signal : local.recv_signal, options.local_comp);
   choose_stripes(call, options);
   for (int rail = 0; rail < stripes_; ++rail) find_place(call, local, remote, rail);
@@ -109,9 +109,9 @@ void block_operation::find_rails(const char* call, const block_options_t& option
   }
 }
 
-void block_operation::find_comp(const char* call, const rsignal_t& of_block, comp_t given) {
-  if (!(given == COMP_NULL)) {
-    comp_ = checked(given, call);
+void block_operation::find_comp(const char* call, const rsignal_t& of_block, comp_t local_comp) {
+  if (!(local_comp == COMP_NULL)) {
+    comp_ = checked(local_comp, call);
   } else if (!of_block.is_empty()) {
     comp_ = runtime_->signal_at(of_block.number);
     if (comp_ == nullptr)
@@ -139,12 +139,16 @@ void block_operation::choose_stripes(const char* call, const block_options_t& op
 void block_operation::find_place(const char* call, const block_t& local, const block_t& remote,
                                  int rail) {
   const device_impl_t& device = *rails_[static_cast<size_t>(rail)];
-  const block_t::memory_t& ours = require_memory(call, "local", local, device);
-  const block_t::memory_t& theirs = require_memory(call, "remote", remote, device);
-  check_memory(call, ours.mr, ours.serial);
+  const block_t::memory_t& local_memory = require_memory(call, "local", local, device);
+  const block_t::memory_t& remote_memory = require_memory(call, "remote", remote, device);
+  check_memory(call, local_memory.mr, local_memory.serial);
   places_[static_cast<size_t>(rail)] = {
-      ours.mr,     ours.serial, static_cast<char*>(ours.mr->address) + ours.offset,
-      theirs.base, theirs.key,  theirs.offset};
+      local_memory.mr,
+      local_memory.serial,
+      static_cast<char*>(local_memory.mr->address) + local_memory.offset,
+      remote_memory.base,
+      remote_memory.key,
+      remote_memory.offset};
 }
 
 stripe block_operation::stripe_at(int i) const {
@@ -175,7 +179,7 @@ stripe block_operation::stripe_at(int i) const {
 
 namespace {
 
-// For who waits until all stripes are over.
+// Counts the stripes that have not completed, for the thread that waits for all of them.
 class countdown final : public comp_impl_t {
  public:
   explicit countdown(int n) : left_(n) {}
@@ -211,7 +215,7 @@ void wait_for(const block_operation& operation, const countdown& waiting, const 
   if (failure != nullptr) std::rethrow_exception(failure);
 }
 
-// Has a checker signalled in place of the operation's completion object.
+// Has a checker signaled in place of the operation's completion object.
 [[gnu::noinline, gnu::cold]] void watch(const char* call, operation* started,
                                         const stripe& of_device) {
   runtime_impl_t& runtime = of_device.device->runtime;

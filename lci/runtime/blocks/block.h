@@ -18,7 +18,7 @@ constexpr int max_rails = 16;
 // The part of a block operation that goes over one device, in one piece of memory at each side.
 struct stripe : net::op {
   device_impl_t* device = nullptr;
-  remote_signal signal;     // as the target is told; `part` is the caller's
+  remote_signal signal;     // as sent to the target; `part` is the caller's
   mr_impl_t* mr = nullptr;  // of the local block
   uint64_t serial = 0;      // of it
 };
@@ -40,7 +40,7 @@ class block_operation {
   stripe stripe_at(int i) const;
 
  private:
-  struct place {  // not initialised: most operations have one
+  struct place {  // not initialized: most operations have one
     mr_impl_t* mr;
     uint64_t serial;
     void* buffer;
@@ -50,7 +50,7 @@ class block_operation {
   };
   void find_rails(const char* call, const block_options_t& options);
   void find_place(const char* call, const block_t& local, const block_t& remote, int rail);
-  void find_comp(const char* call, const rsignal_t& of_block, comp_t given);
+  void find_comp(const char* call, const rsignal_t& of_block, comp_t local_comp);
   void choose_stripes(const char* call, const block_options_t& options);
 
   runtime_impl_t* runtime_;

@@ -33,7 +33,8 @@ bool are_runs(const std::vector<rt::block_operation>& operations) {
   for (const rt::block_operation& each : operations) {
     if (each.stripes() != 1) return false;
     const rt::stripe stripe = each.stripe_at(0);
-    if (!stripe.device->rma.ends_at_once(stripe.rank, stripe.size, stripe.local)) return false;
+    if (!stripe.device->rma.completes_immediately(stripe.rank, stripe.size, stripe.local))
+      return false;
   }
   return true;
 }
@@ -70,7 +71,7 @@ void plan_impl_t::add(const std::vector<rt::block_operation>& operations, comp_i
     }
   }
   attr.plan_size += operations.size();
-  told_.store(0, std::memory_order_relaxed);
+  ended_steps_.store(0, std::memory_order_relaxed);
 }
 
 plan_impl_t::step& plan_impl_t::add_step(const rt::stripe& stripe, comp_impl_t* comp,
@@ -112,21 +113,21 @@ void plan_impl_t::start() {
 void plan_impl_t::step::start() {
   device->rma.opened();
   const error_t result = rma_transfer::start(*device, /*may_wait=*/true);
-  if (!result.is_posted()) over(*device, result.errorcode);
+  if (!result.is_posted()) transfer_ended(*device, result.errorcode);
 }
 
-void plan_impl_t::step::over(rt::protocol_host&, errorcode_t code) {
+void plan_impl_t::step::transfer_ended(rt::protocol_host&, errorcode_t code) {
   device->rma.closed();
   plan->end_step(*this, code);
 }
 
-void plan_impl_t::end_step(const step& over, errorcode_t code) {
-  const rt::operation ended = over.whole;  // a copy: the step may be started again at once
+void plan_impl_t::end_step(const step& finished, errorcode_t code) {
+  const rt::operation ended = finished.whole;  // a copy: the step may be started again at once
   if (code == errorcode_t::fatal) failed_rank_.store(ended.rank, std::memory_order_relaxed);
   const size_t n = steps_.size();
   left_.fetch_sub(1, std::memory_order_release);
   if (ended.comp != nullptr) ended.signal(code);
-  if ((told_.fetch_add(1, std::memory_order_acq_rel) + 1) % n != 0) return;
+  if ((ended_steps_.fetch_add(1, std::memory_order_acq_rel) + 1) % n != 0) return;
   const int failed = failed_rank_.load(std::memory_order_relaxed);
   status_t status(failed == none ? errorcode_t::done : errorcode_t::fatal);
   status.rank = failed;
@@ -171,11 +172,11 @@ void plan_add(plan_t plan, direction_t direction, const block_t& local, const bl
               const block_options_t& options) {
   const char* const call = direction == direction_t::OUT ? "plan_put" : "plan_get";
   plan_impl_t& impl = rt::checked_plan(plan, call);
-  block_options_t given = options;
-  if (given.runtime.is_empty() && given.device.is_empty() && given.rails == nullptr) {
-    given.runtime = &impl.runtime;
+  block_options_t effective = options;
+  if (effective.runtime.is_empty() && effective.device.is_empty() && effective.rails == nullptr) {
+    effective.runtime = &impl.runtime;
   }
-  const rt::block_operation operation(call, direction, local, remote, given);
+  const rt::block_operation operation(call, direction, local, remote, effective);
   impl.add({operation}, operation.comp());
 }
 

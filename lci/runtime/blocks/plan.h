@@ -18,22 +18,22 @@ namespace lci {
 
 class runtime_impl_t;
 
-// Each operation over each of its devices is a step, whose state is made when it is recorded; but
-// the pieces of one message that the network moves while it is asked are one step together. The end
-// of a round is told twice: by left_, before the local completion objects are told, so that who
-// waits for these may start the plan again; and by rounds_ended_ behind them, so that who waits for
-// the plan may use them. A round may so begin before the end of the last one is told, which is a
-// few instructions away.
+// Each operation over each of its devices is a step. The state of a step is made when the step is
+// recorded. The pieces of one message that the network moves during the post are one step together.
+// The end of a round is published twice: by left_, before the local completion objects are
+// signaled, so that a thread that waits for these may start the plan again; and by rounds_ended_
+// after them, so that a thread that waits for the plan may use them. A round may therefore begin a
+// few instructions before the end of the last one is published.
 //
 // Thread safety: as api/plan.hpp says.
 class plan_impl_t : public rt::live_object {
  public:
-  // comp: signalled at the end of each round; may be null.
+  // comp: signaled at the end of each round; may be null.
   plan_impl_t(runtime_impl_t& runtime, const plan_attr_t& attributes, comp_impl_t* comp);
   ~plan_impl_t();
 
-  // Records operations that are together one event of `comp` (null: of nobody's), a signal if they
-  // have several stripes, and of their remote signal.
+  // Records operations that are together one event of `comp` (null: of none) and of their remote
+  // signal. `comp` is a signal if they have several stripes.
   void add(const std::vector<rt::block_operation>& operations, comp_impl_t* comp);
   void start();
   bool test() const;
@@ -51,10 +51,10 @@ class plan_impl_t : public rt::live_object {
     std::vector<run> own_runs;      // what `runs` points to
 
     void start();
-    void over(rt::protocol_host& host, errorcode_t code) override;
+    void transfer_ended(rt::protocol_host& host, errorcode_t code) override;
   };
   step& add_step(const rt::stripe& stripe, comp_impl_t* comp, uint32_t part);
-  void end_step(const step& over, errorcode_t code);
+  void end_step(const step& finished, errorcode_t code);
   bool is_over() const {
     return rounds_ended_.load(std::memory_order_acquire) ==
            rounds_started_.load(std::memory_order_relaxed);
@@ -64,8 +64,9 @@ class plan_impl_t : public rt::live_object {
 
   comp_impl_t* const comp_;
   std::deque<step> steps_;
-  std::atomic<size_t> left_{0};    // steps of this round that are not over
-  std::atomic<uint64_t> told_{0};  // ends of steps of all rounds since the plan was last changed
+  std::atomic<size_t> left_{0};  // steps of this round that are not over
+  std::atomic<uint64_t> ended_steps_{
+      0};  // ends of steps of all rounds since the plan was last changed
   std::atomic<uint64_t> rounds_started_{0};
   std::atomic<uint64_t> rounds_ended_{0};
   static constexpr int none = -1;

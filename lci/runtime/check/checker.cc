@@ -36,7 +36,7 @@ comp_attr_t attributes_in_place_of(const comp_impl_t* comp) {
 }  // namespace
 
 // An operation from its post to the signal of its completion object, in whose place it is
-// signalled.
+// signaled.
 class pending_operation final : public comp_impl_t {
  public:
   pending_operation(checker& of, const posted_operation& as_posted)
@@ -46,7 +46,7 @@ class pending_operation final : public comp_impl_t {
   void signal(status_t status) override {
     const std::unique_ptr<pending_operation> own = checks.remove(id);
     checks.report_if_changed(this, "was pending");
-    // From now on nothing here is used: the object that is signalled may be freed at once.
+    // From now on nothing here is used: the object that is signaled may be freed at once.
     if (posted.part == 0 || status.error.errorcode == errorcode_t::fatal) {
       posted.comp->signal(status);
     } else {
@@ -147,13 +147,13 @@ std::string checker::overlap_of(const posted_operation& posted) const {
                       "complete");
 }
 
-void checker::unlist(pending_operation* over) {
-  const posted_operation& posted = over->posted;
-  if (posted.reads_buffer()) readers_.remove(posted.buffer, posted.size, over);
-  if (posted.writes_buffer()) writers_.remove(posted.buffer, posted.size, over);
+void checker::unlist(pending_operation* finished) {
+  const posted_operation& posted = finished->posted;
+  if (posted.reads_buffer()) readers_.remove(posted.buffer, posted.size, finished);
+  if (posted.writes_buffer()) writers_.remove(posted.buffer, posted.size, finished);
   const auto [first, last] = by_comp_.equal_range(posted.comp);
   for (auto each = first; each != last; ++each) {
-    if (each->second != over) continue;
+    if (each->second != finished) continue;
     by_comp_.erase(each);
     return;
   }
@@ -201,7 +201,7 @@ void checker::post::answered(const error_t& result) {
   if (result.is_done() && posted_.comp == nullptr) {
     checks_.report_if_changed(pending_, "was under way in a call that waits for it");
   }
-  // Of others it belongs to whoever signals it.
+  // A completion object of another kind belongs to the thread that signals it.
   if (!result.is_posted()) static_cast<void>(checks_.remove(id_));
   const std::lock_guard<std::mutex> guard(checks_.mutex_);
   if (result.is_retry()) {
@@ -213,7 +213,7 @@ void checker::post::answered(const error_t& result) {
 
 checker::post::~post() {
   if (is_answered_) return;
-  // Null if the post has signalled it before it has thrown.
+  // Null if the post has signaled it before it has thrown.
   static_cast<void>(checks_.remove(id_));
   const std::lock_guard<std::mutex> guard(checks_.mutex_);
   checks_.retries_.accepted(posted_, this_thread());

@@ -37,7 +37,7 @@ struct checker_options {
 };
 
 // Looks for mistakes in what the program does with its operations, from the post of each until its
-// completion object is signalled:
+// completion object is signaled:
 // - a buffer that is written to, or unmapped, while a send, active message or put reads it;
 // - a buffer that a receive or get writes to, and that another pending operation has, too;
 // - a completion object that is freed while an operation will signal it;
@@ -106,7 +106,7 @@ class checker {
   void report_end_of(const void* runtime);
   // The former, of a device that is about to be freed.
   void report_end_of_device(const void* device);
-  // The runtime is gone, and what it has not signalled will not be.
+  // The runtime is gone, and what it has not signaled will not be.
   void forget(const void* runtime);
 
   // Mistakes so far, those that were not reported for their number included.
@@ -131,7 +131,7 @@ class checker {
   pending_operation* add(const posted_operation& posted);
   // Null if it has been removed before.
   std::unique_ptr<pending_operation> remove(uint64_t id);
-  void unlist(pending_operation* over);                          // with the lock
+  void unlist(pending_operation* finished);                      // with the lock
   std::string overlap_of(const posted_operation& posted) const;  // with the lock; empty: none
   void report_if_changed(pending_operation* reading, const char* until);
   uint32_t polls_of(const posted_operation& posted) const;  // with the lock

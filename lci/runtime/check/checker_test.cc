@@ -41,7 +41,7 @@ class CheckerTest : public testing::Test {
     made.is_of_any_device = what == kind::receive;
     return made;
   }
-  // Posts an operation that stays pending. Returns what is to be signalled.
+  // Posts an operation that stays pending. Returns what is to be signaled.
   comp_impl_t* pend(const posted_operation& posted) {
     checker::post made(checks_, posted);
     made.answered(errorcode_t::posted);
@@ -173,7 +173,7 @@ TEST_F(CheckerTest, RetriesAreNamedUnlessTheyAreRepeated) {
   answer(of_tag(2), errorcode_t::done);
   checks_.report_end_of(&runtime_);
   EXPECT_TRUE(said_.empty());
-  // Two posts of the same arguments by two threads, of which one is repeated; another buffer.
+  // Two posts with the same arguments by two threads, one of them repeated; another buffer.
   answer(of_tag(3), errorcode_t::retry);
   std::thread([&] { answer(of_tag(3), errorcode_t::retry); }).join();
   answer(of_tag(3), errorcode_t::done);

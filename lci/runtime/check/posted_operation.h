@@ -24,7 +24,7 @@ struct posted_operation {
   void* buffer = nullptr;
   size_t size = 0;  // bytes
   comp_impl_t* comp = nullptr;
-  uint32_t part = 0;  // not 0: `comp` is a signal, of an event of which this is a part
+  uint32_t part = 0;  // not 0: part of an event of `comp`, which is a signal
   // Whether `buffer` may be read by the checker: it is memory of the host, and no packet.
   bool is_readable = true;
   const void* runtime = nullptr;

@@ -50,11 +50,11 @@ graph::node* graph::add_node(graph_node_run_cb_t fn, void* value, graph_node_fre
 graph::node* graph::resolve(graph_node_t handle, const char* what) {
   if (handle == GRAPH_START) return &nodes_[0];
   if (handle == GRAPH_END) return &nodes_[1];
-  node* given = static_cast<node*>(handle);
-  if (given == nullptr || given->owner != this) {
+  node* candidate = static_cast<node*>(handle);
+  if (candidate == nullptr || candidate->owner != this) {
     throw_invalid_argument("graph_add_edge: ", what, " is not a node of this graph");
   }
-  return given;
+  return candidate;
 }
 
 void graph::add_edge(graph_node_t src, graph_node_t dst, graph_edge_run_cb_t fn) {
@@ -68,8 +68,8 @@ void graph::add_edge(graph_node_t src, graph_node_t dst, graph_edge_run_cb_t fn)
   validated_ = false;
 }
 
-// All that leads to the end must come to its turn: nodes on a cycle, or behind a node that nothing
-// starts, never do.
+// All nodes that lead to the end must run: nodes on a cycle, or behind a node that nothing starts,
+// never do.
 void graph::validate() {
   for (node& each : nodes_) each.waits.store(each.before, std::memory_order_relaxed);
   std::vector<node*> ready = {&nodes_[0]};
@@ -115,7 +115,7 @@ void graph::begin(node* first) {
     now->next = nullptr;
     active_.fetch_add(1, std::memory_order_relaxed);
     status_t status;
-    // Not complete: whoever completes it leaves for it.
+    // Not complete: the thread that completes the node calls leave() for it.
     if (!run(now, &status)) continue;
     ready = deal_with(now, status, ready);
     active_.fetch_sub(1, std::memory_order_acq_rel);
@@ -171,11 +171,11 @@ void graph::fail(const status_t& status) {
 void graph::leave() {
   if (active_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
   const status_t result = result_;
-  comp_impl_t* const told = at_end_;
+  comp_impl_t* const target = at_end_;
   const bool mine = owns_itself_;
   running_.store(false, std::memory_order_release);
   if (mine) delete this;
-  if (told != nullptr) told->signal(result);
+  if (target != nullptr) target->signal(result);
 }
 
 void graph::mark_complete(graph_node_t handle, const status_t& status) {

@@ -28,7 +28,7 @@ class graph : public library_comp {
   static constexpr attr_comp_type_t type = attr_comp_type_t::graph;
   struct node;
 
-  // at_end (may be null) is signalled at each end.
+  // at_end (may be null) is signaled at each end.
   graph(const comp_attr_t& attributes, comp_impl_t* at_end);
   ~graph() override;
 
@@ -43,7 +43,8 @@ class graph : public library_comp {
   // status.user_context is the node.
   void signal(status_t status) override;
   bool is_running() const { return running_.load(std::memory_order_acquire); }
-  // Before start(): it is nobody's, and deletes itself at its end, before at_end is signalled.
+  // To be called before start(): the graph has no other owner, and deletes itself at its end,
+  // before at_end is signaled.
   void own_itself() { owns_itself_ = true; }
   // The first exception of a node, if that is why the graph ended with `fatal`. Call it when the
   // graph does not run.
@@ -73,7 +74,7 @@ class graph : public library_comp {
   std::atomic<bool> failed_{false};
   ds::spinlock lock_;
   status_t result_;               // guarded by lock_ while it runs
-  std::exception_ptr failure_;    // likewise
+  std::exception_ptr failure_;    // guarded by lock_ while it runs
   std::vector<node*> to_repeat_;  // guarded by lock_: their functions returned retry
 };
 

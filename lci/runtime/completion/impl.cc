@@ -22,7 +22,7 @@ void synchronizer::signal(status_t status) {
   const int ticket = tickets_.fetch_add(1, std::memory_order_acquire);
   if (ticket >= threshold_) {
     tickets_.fetch_sub(1, std::memory_order_relaxed);
-    throw_logic_error("synchronizer \"", attr.name, "\" was signalled ", ticket + 1,
+    throw_logic_error("synchronizer \"", attr.name, "\" was signaled ", ticket + 1,
                       " times and waits for ", threshold_);
   }
   statuses_[static_cast<size_t>(ticket)] = status;

@@ -67,7 +67,8 @@ class alignas(64) counter : public library_comp {
  public:
   static constexpr attr_comp_type_t type = attr_comp_type_t::counter;
   explicit counter(const comp_attr_t& attributes) : library_comp(attributes) {}
-  // Release pairs with the acquire in get: who sees the count sees what was done before the signal.
+  // Release pairs with the acquire in get: a thread that sees the count sees all writes before the
+  // signal.
   void signal(status_t) override { value_.fetch_add(1, std::memory_order_release); }
   int64_t get() const { return value_.load(std::memory_order_acquire); }
   void set(int64_t value) { value_.store(value, std::memory_order_release); }

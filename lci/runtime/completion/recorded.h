@@ -32,7 +32,7 @@ class recorded final : public Comp {
       const timed end{to_, &made};
       Comp::signal(status);
     } else {
-      // As soon as it is signalled, another thread may free it.
+      // As soon as it is signaled, another thread may free it.
       to_.add(made);
       Comp::signal(status);
     }

@@ -28,18 +28,19 @@ counter_memory::place counter_memory::get() {
     pages_.back()->memory = *made;
   }
   page& from = *pages_.back();
-  place given;
-  given.offset = spacing * from.used++;
+  place allocated;
+  allocated.offset = spacing * from.used++;
   ++from.alive;
-  given.word = new (static_cast<char*>(from.memory.address) + given.offset) event_counter::word(0);
-  given.region = network_.remote_key(from.memory.region);
-  given.page = &from;
-  return given;
+  allocated.word =
+      new (static_cast<char*>(from.memory.address) + allocated.offset) event_counter::word(0);
+  allocated.region = network_.remote_key(from.memory.region);
+  allocated.page = &from;
+  return allocated;
 }
 
-void counter_memory::put(const place& over) {
+void counter_memory::put(const place& freed) {
   const std::lock_guard<std::mutex> guard(mutex_);
-  auto* const of = static_cast<page*>(over.page);
+  auto* const of = static_cast<page*>(freed.page);
   if (--of->alive != 0) return;
   network_.free_memory(of->memory);
   for (auto each = pages_.begin(); each != pages_.end(); ++each) {

@@ -31,7 +31,7 @@ class event_counter {
     where_->store(num_event, std::memory_order_relaxed);
   }
 
-  // C1: release, pairs with C2: who sees the sum sees what was done before.
+  // C1: release, pairs with C2: a thread that sees the sum sees all writes before the addition.
   void add(uint32_t part) {
     where_->fetch_add(addend_of(part, event_bits_), std::memory_order_release);
   }
@@ -66,7 +66,7 @@ class event_counter {
 };
 
 // Counters in memory that peers can add to, by pages of a network's. A page goes back when none of
-// its counters is used any more; none is used twice, so that what is late adds to nobody's.
+// its counters is used any more; none is used twice, so a late addition changes no counter in use.
 //
 // Thread safety: every member by any thread at any time; they wait for each other, and for the
 // network.
@@ -86,7 +86,7 @@ class counter_memory {
 
   // Nothing in it if the network has no memory.
   place get();
-  void put(const place& over);
+  void put(const place& freed);
 
  private:
   static constexpr size_t page_size = 4096;

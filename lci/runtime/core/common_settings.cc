@@ -13,7 +13,7 @@ namespace {
 
 // A value from the environment has no such character.
 constexpr char separator = '\0';
-constexpr std::string_view not_told = "unknown";
+constexpr std::string_view not_reported = "unknown";
 
 // The message begins with it; the host follows, then names and values in turn. Another release may
 // write something else.
@@ -21,7 +21,7 @@ constexpr std::string_view magic = "lci settings";
 
 struct chosen {
   std::map<std::string, std::vector<int>, std::less<>> ranks_of;  // by value
-  std::vector<bool> has;                                          // by rank: it has told a value
+  std::vector<bool> has;  // by rank: it has reported a value
 };
 
 std::string describe(std::string_view name, const chosen& values) {
@@ -63,7 +63,7 @@ std::string common_settings::encode() const {
 }
 
 base::StatusOr<common_settings::outcome> common_settings::compare(
-    const std::vector<std::string>& told) {
+    const std::vector<std::string>& reports) {
   outcome found;
   std::vector<std::string> names;  // in the order of the first rank that has them
   std::map<std::string, chosen, std::less<>> all;
@@ -71,11 +71,11 @@ base::StatusOr<common_settings::outcome> common_settings::compare(
     const auto [at, is_new] = all.try_emplace(std::string(name));
     if (is_new) names.emplace_back(name);
     at->second.ranks_of[std::string(value)].push_back(rank);
-    at->second.has.resize(told.size());
+    at->second.has.resize(reports.size());
     at->second.has[static_cast<size_t>(rank)] = true;
   };
-  for (size_t r = 0; r < told.size(); ++r) {
-    const std::vector<std::string_view> parts = base::StrSplit(told[r], separator);
+  for (size_t r = 0; r < reports.size(); ++r) {
+    const std::vector<std::string_view> parts = base::StrSplit(reports[r], separator);
     if (parts[0] != magic || parts.size() % 2 != 0) {
       return base::FailedPreconditionError(
           base::StrCat("rank ", r,
@@ -87,8 +87,8 @@ base::StatusOr<common_settings::outcome> common_settings::compare(
   }
   for (const std::string& name : names) {
     chosen& values = all.find(name)->second;
-    for (size_t r = 0; r < told.size(); ++r) {
-      if (!values.has[r]) values.ranks_of[std::string(not_told)].push_back(static_cast<int>(r));
+    for (size_t r = 0; r < reports.size(); ++r) {
+      if (!values.has[r]) values.ranks_of[std::string(not_reported)].push_back(static_cast<int>(r));
     }
     if (values.ranks_of.size() == 1) continue;
     base::StrAppend(&found.differences, found.differences.empty() ? "" : "; ",

@@ -19,7 +19,7 @@ namespace lci::rt {
 // Thread safety: none; one thread.
 class common_settings {
  public:
-  // `host`: the name of this rank's host, which the others are told, too.
+  // `host`: the name of this rank's host, which is also sent to the others.
   explicit common_settings(std::string host = base::host_name()) : host_(std::move(host)) {}
 
   // `name` is for people, and unique. An attribute's name stands with its variable in the message:
@@ -34,8 +34,8 @@ class common_settings {
     // "backend (LCI_ATTR_BACKEND) is shm on ranks 0, 2-4, ofi on rank 1". Empty: the ranks agree.
     std::string differences;
   };
-  // Tells the other ranks; collective, with `name` as for bootstrap::allgather. `own` is not OK if
-  // this rank can't go on, which all ranks then learn. Returns the same on all ranks, or an error.
+  // Tells the other ranks; collective, with `name` as for bootstrap::allgather. If `own` is not OK,
+  // this rank can't continue, and all ranks learn it. Returns the same on all ranks, or an error.
   base::StatusOr<outcome> exchange(boot::bootstrap& boot, std::string_view name,
                                    const base::Status& own) const;
   // The same, but differences are an error. Returns the names of the hosts, by rank.
@@ -44,7 +44,7 @@ class common_settings {
 
   // The message of exchange(), and its comparison of the messages of all ranks; for tests.
   std::string encode() const;
-  static base::StatusOr<outcome> compare(const std::vector<std::string>& told);
+  static base::StatusOr<outcome> compare(const std::vector<std::string>& reports);
 
  private:
   struct setting {

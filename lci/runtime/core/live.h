@@ -10,8 +10,8 @@
 
 namespace lci::rt {
 
-// Keeps the memory of a freed object, of which nothing else is used any more, until a thousand more
-// have been freed. `alignment` 0: the default. Any thread.
+// Keeps the memory of a freed object until a thousand more have been freed. Nothing but this memory
+// is used any more. `alignment` 0: the default. Any thread.
 void quarantine(void* memory, size_t alignment);
 
 // First base of what stands behind a handle. A check costs a load and a comparison.

@@ -93,7 +93,7 @@ TEST(LiveTest, AChildMayMakeItsOwnObjects) {
               const auto made = std::make_unique<object>();
               const std::string child = std::to_string(::getpid());
               if (!made->is_live() || inherited->is_live()) return 0;
-              // What a grandchild is told is who forked it.
+              // The error of a grandchild names the process that forked it.
               return in_child([&] {
                 return !made->is_live() && contains(refusal(*made), "process " + child) ? 7 : 0;
               });
@@ -102,11 +102,11 @@ TEST(LiveTest, AChildMayMakeItsOwnObjects) {
 }
 
 TEST(LiveTest, AChildIsMadeWhileOtherThreadsMakeObjects) {
-  std::atomic<bool> over{false};
+  std::atomic<bool> finished{false};
   std::vector<std::thread> threads;
   for (int i = 0; i < 2; ++i) {
-    threads.emplace_back([&over] {
-      while (!over.load()) {
+    threads.emplace_back([&finished] {
+      while (!finished.load()) {
         const auto one = std::make_unique<object>();
         const auto two = std::make_unique<object>();
       }
@@ -121,7 +121,7 @@ TEST(LiveTest, AChildIsMadeWhileOtherThreadsMakeObjects) {
               }),
               7);
   }
-  over.store(true);
+  finished.store(true);
   for (std::thread& thread : threads) thread.join();
 }
 

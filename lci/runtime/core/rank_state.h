@@ -43,9 +43,8 @@ class runtime_events {
   ~runtime_events() = default;
 };
 
-// The state that all parts of a runtime share on one rank: who the rank is, which ranks are gone,
-// what other ranks may name of this one, and where memory for messages comes from. It knows none of
-// the parts.
+// The state that all parts of a runtime share on one rank: its number, the failed ranks, the
+// objects that other ranks may name, and the memory for messages. It depends on none of the parts.
 //
 // Thread safety: every member by any thread at any time, construction and destruction excepted.
 class rank_state {

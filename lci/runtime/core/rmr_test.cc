@@ -12,7 +12,7 @@ TEST(Rmr, KeepsWhatANetworkNamesMemoryBy) {
                             65535,                            // a number
                             address,                          // the address
                             uint64_t{65535} << 48 | address,  // of two networks
-                            uint64_t{1} << 48};               // likewise
+                            uint64_t{1} << 48};               // of two networks, without address
   for (uint64_t base : bases) {
     for (uint64_t size : {uint64_t{0}, uint64_t{1}, rmr_max_size}) {
       for (uint64_t key : {uint64_t{1}, ~uint64_t{0}}) {

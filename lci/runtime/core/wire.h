@@ -93,23 +93,22 @@ struct signal_event {
 
 // The number that an event adds to the counter of its signal, whose lower `event_bits` bits count
 // the events that are missing, and one more finds too many. Above these are the parts that are
-// missing, plus those not announced: the sum over a message is -1, in whatever order. (UNR paper,
-// section IV-B.) Modulo 2^64: a malformed part, of which a message may have any, is beyond what 64
-// bits count.
+// missing, plus those not announced: the sum over a message is -1 in any order. (UNR paper, section
+// IV-B.) Modulo 2^64: the malformed parts of a message may exceed 64 bits.
 constexpr int64_t addend_of(uint32_t part, int event_bits) {
   const auto of_parts = [event_bits](uint64_t n) { return n << (event_bits + 1); };
   if (part == 0) return -1;
   return static_cast<int64_t>(part == 1 ? of_parts(~uint64_t{0}) : of_parts(part - 1) - 1);
 }
 
-// How puts say whom they are for, as far as the network's immediate data allow.
+// The encoding of the target's signal in the immediate data of puts, as far as the network allows.
 class signal_layout {
  public:
   signal_layout() = default;
   // `network_bits`: see net::device_limits; 0: none. `level`: of UNR, 0 to 4, which allows so many.
   signal_layout(int network_bits, int level, int part_bits);
 
-  // Those that the network tells by itself; the others take a message.
+  // Returns whether the immediate data can hold the event; otherwise it is sent in a message.
   bool fits(const signal_event& event) const {
     return event.signal <= max_signal_ && event.part <= max_part_;
   }
@@ -123,7 +122,7 @@ class signal_layout {
   bool is_event(net_imm_data_t imm) const {
     return narrow_ || (imm & (short_bit | signal_bit)) == signal_bit;
   }
-  // Of what is_event.
+  // For immediate data for which is_event() is true.
   signal_event decode(net_imm_data_t imm, net_imm_data_t high) const {
     if (narrow_) return {imm, 0};
     const net_imm_data_t number = imm & (signal_bit - 1);
@@ -172,10 +171,10 @@ enum class message_kind : net_imm_data_t {
   rtr = 4,     // rtr_header: ready to receive, answers rts; the sender now puts the bytes
   reject = 5,  // reject_header: can't receive, answers rts
   fin = 6,     // fin_header: the bytes of a rendezvous are in place, where no put says so itself
-  signal = 7,  // signal_header: a put or get with remote_comp is over, likewise
-  event = 8,   // signal_event: a put or get with a signal, or a part of one, is over, likewise
-  atomic = 9,  // atomic_header, then atomic_operands: to be carried out by the target
-  atomic_reply = 10,  // atomic_reply_header: answers atomic
+  remote_completion = 7,  // a put or get with remote_comp is complete
+  event = 8,              // signal_event: a put or get with a signal, or a part of one, is complete
+  atomic = 9,             // atomic_header, then atomic_operands: to be carried out by the target
+  atomic_reply = 10,      // atomic_reply_header: answers atomic
 };
 
 struct am_header {
@@ -216,7 +215,7 @@ struct fin_header {
   uint32_t receiver_ticket;
 };
 
-struct signal_header {
+struct remote_completion_header {
   tag_t tag;
   rcomp_t rcomp;
   uint32_t zero;
@@ -250,7 +249,8 @@ struct atomic_reply_header {
 
 static_assert(sizeof(am_header) == 16 && sizeof(tagged_header) == 16 && sizeof(rts_header) == 32);
 static_assert(sizeof(rtr_header) == 32 && sizeof(reject_header) == 4);
-static_assert(sizeof(fin_header) == 4 && sizeof(signal_header) == 16 && sizeof(signal_event) == 8);
+static_assert(sizeof(fin_header) == 4 && sizeof(remote_completion_header) == 16 &&
+              sizeof(signal_event) == 8);
 static_assert(sizeof(atomic_header) == 24 && sizeof(atomic_reply_header) == 16);
 static_assert(sizeof(atomic_header) + sizeof(atomic_operands) <= 64,
               "it is injected, and no network need inject more");
@@ -297,8 +297,8 @@ bool visit_header(net_imm_data_t imm, const void* bytes, size_t size, const Visi
       return with(reject_header{});
     case message_kind::fin:
       return with(fin_header{});
-    case message_kind::signal:
-      return with(signal_header{});
+    case message_kind::remote_completion:
+      return with(remote_completion_header{});
     case message_kind::event:
       return with(signal_event{});
     case message_kind::atomic:

@@ -125,7 +125,7 @@ std::chrono::microseconds device_impl_t::arm() {
   for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
     least = std::min(least, (*rails_)[i]->arm_alone());
   }
-  // Nothing tells us of the shared one, unless it has a thread and needs us less.
+  // No event announces work of the shared device, unless it has a thread of its own.
   if (shared_ != nullptr && shared_->own_thread() == nullptr) {
     least = std::min(least, net::device::short_sleep);
   }

@@ -33,8 +33,8 @@ namespace rt {
 class traffic;
 }  // namespace rt
 
-// The object behind an endpoint_t. No network so far has resources for endpoints beside those of
-// their device: all posts go through these.
+// The object behind an endpoint_t. No network so far has resources for endpoints in addition to
+// those of their device: all posts use these.
 class endpoint_impl_t : public rt::live_object {
  public:
   endpoint_impl_t(device_impl_t& owner, const endpoint_attr_t& attributes)
@@ -142,13 +142,14 @@ class device_impl_t : public rt::live_object, public rt::protocol_host {
   const rt::traffic* const counted_;  // null: nothing counts
   std::atomic<uint64_t> yields_{0};
 
-  std::atomic<int> told_early_{-1};  // a rank of which a failure is thrown before it is noticed
+  // A rank whose failure is thrown before the device notices it; -1: none.
+  std::atomic<int> reported_early_{-1};
   std::atomic<int> next_endpoint_uid_{0};
   std::atomic<int> extra_endpoints_{0};
   std::unique_ptr<endpoint_impl_t> default_endpoint_;
 
   base::guard_detector guard_;
-  // Written by who polls.
+  // Written by polling threads.
   alignas(64) std::atomic<uint32_t> polls_{0};  // some may get lost, where several threads poll
   std::atomic<uint32_t> shared_polls_{0};       // of shared_, when we last looked
   // Of the observer's thread.

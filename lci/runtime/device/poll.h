@@ -20,7 +20,7 @@ progress_result_t poll_or_yield(device_impl_t& device, bool may_yield);
 
 // Makes progress on a device. After many polls in vain, of all devices that this thread polls, the
 // thread gives its processor to others that wait for it (see base::poll_backoff). This is the only
-// place that does so: who polls in a loop need not yield.
+// place that does so: a loop around polls need not yield.
 //
 // A thread for which may_yield is false counts as busy.
 inline progress_result_t poll(device_impl_t& device, bool may_yield = true) {

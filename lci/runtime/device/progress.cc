@@ -107,7 +107,7 @@ progress_result_t device_impl_t::progress() {
 
 [[gnu::always_inline]] inline error_t device_impl_t::progress_alone() {
   const bool moved = __builtin_expect(!backlog.empty(), 0) && drain_backlog();
-  // Not initialised, which would take longer than a poll that finds nothing.
+  // Not initialized, which would take longer than a poll that finds nothing.
   // (Of words, since the compiler guards the stack behind arrays of characters.)
   static_assert(alignof(net::completion) == alignof(uint64_t));
   uint64_t storage[batch_size * sizeof(net::completion) / sizeof(uint64_t)];
@@ -177,8 +177,8 @@ void device_impl_t::handle(const net::completion& completion) {
       if (signals().is_event(completion.imm)) {
         rma.on_event(completion.rank, signals().decode(completion.imm, completion.imm_high));
       } else if (rt::is_short(completion.imm)) {
-        rma.on_signal(completion.rank, state.imm().tag(completion.imm),
-                      state.imm().rcomp(completion.imm));
+        rma.on_remote_completion(completion.rank, state.imm().tag(completion.imm),
+                                 state.imm().rcomp(completion.imm));
       } else {
         rendezvous.on_end(completion.rank, completion.imm);
       }
@@ -202,12 +202,12 @@ void device_impl_t::handle_failure(int rank) {
   };
   const int first = state.events().note_failure(rank);
   fail_conversations(rank);
-  // The program has been told before this device noticed it.
-  int told_early = rank;
-  if (told_early_.compare_exchange_strong(told_early, -1)) return;
+  // The failure was reported to the program before this device noticed it.
+  int reported_early = rank;
+  if (reported_early_.compare_exchange_strong(reported_early, -1)) return;
   if (first != rank) {
     fail_conversations(first);
-    told_early_.store(first);
+    reported_early_.store(first);
     state.events().defer_failure(failure_of(rank));
   }
   throw failure_of(first);
@@ -251,7 +251,9 @@ void device_impl_t::handle_message(const net::completion& received) {
       [&](const rt::rtr_header& header) { rendezvous.on_rtr(rank, header); },
       [&](const rt::reject_header& header) { rendezvous.on_reject(rank, header); },
       [&](const rt::fin_header& header) { rendezvous.on_end(rank, header.receiver_ticket); },
-      [&](const rt::signal_header& header) { rma.on_signal(rank, header.tag, header.rcomp); },
+      [&](const rt::remote_completion_header& header) {
+        rma.on_remote_completion(rank, header.tag, header.rcomp);
+      },
       [&](const rt::signal_event& event) { rma.on_event(rank, event); },
       [&](const rt::atomic_header& header) {
         atomics.on_request(rank, header, behind(sizeof(header)), received.size - sizeof(header));

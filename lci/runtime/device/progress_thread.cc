@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::microseconds;
 
-// Yields, of which each is some tens of polls, that find nothing before the first sleep.
+// Number of yields without progress before the first sleep. A yield comes after some tens of polls.
 constexpr unsigned yields_before_sleep = 64;
 constexpr microseconds first_sleep{20};
 
@@ -47,11 +47,11 @@ void progress_thread::start() {
 }
 
 progress_thread::counts progress_thread::now() const {
-  counts given;
-  given.polls = polls_.load(std::memory_order_relaxed);
-  given.sleeps = sleeps_.load(std::memory_order_relaxed);
-  given.long_sleeps = long_sleeps_.load(std::memory_order_relaxed);
-  return given;
+  counts result;
+  result.polls = polls_.load(std::memory_order_relaxed);
+  result.sleeps = sleeps_.load(std::memory_order_relaxed);
+  result.long_sleeps = long_sleeps_.load(std::memory_order_relaxed);
+  return result;
 }
 
 bool progress_thread::moves() {
@@ -100,8 +100,8 @@ bool progress_thread::sleep_once(microseconds longest) {
     const microseconds time = std::min(may_sleep, longest);
     const timespec until = {0, std::chrono::nanoseconds(time).count()};
     count(&sleeps_);
-    const int told = ppoll(descriptors_.data(), descriptors_.size(), &until, nullptr);
-    if (told == 0 && time > net::device::short_sleep) count(&long_sleeps_);
+    const int ready = ppoll(descriptors_.data(), descriptors_.size(), &until, nullptr);
+    if (ready == 0 && time > net::device::short_sleep) count(&long_sleeps_);
   }
   sleeper_.disarm();
   return sleeps;

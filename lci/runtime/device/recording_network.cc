@@ -45,7 +45,7 @@ recording_network::counts& recording_network::counts_of(int rank) {
   page* found = slot.load(std::memory_order_acquire);
   if (__builtin_expect(found == nullptr, 0)) {
     auto made = std::make_unique<page>();
-    // P2: release, so that whoever finds the page finds it empty.
+    // P2: release, so that a thread that finds the page finds it empty.
     if (slot.compare_exchange_strong(found, made.get(), std::memory_order_acq_rel)) {
       found = made.release();
     }
@@ -100,7 +100,7 @@ void recording_network::describe_message(net_imm_data_t imm, const void* bytes, 
       },
       [&](const reject_header& header) { set(wire_form::reject, 0, 0, header.sender_ticket); },
       [&](const fin_header& header) { set(wire_form::finish, 0, 0, header.receiver_ticket); },
-      [&](const signal_header& header) {
+      [&](const remote_completion_header& header) {
         set(wire_form::rma_completion, 0, header.tag, header.rcomp);
       },
       [&](const signal_event& event) {

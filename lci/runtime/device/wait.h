@@ -21,7 +21,7 @@ inline void check_may_wait(const observe::wait_info& what) {
   throw_logic_error(what.call, " would have to wait inside a handler, which it may not");
 }
 
-// Makes progress on `device` (null: somebody else does) until done(). Yields the processor now and
+// Makes progress on `device` (null: another thread does) until done(). Yields the processor now and
 // then while nothing moves, also where the device's attribute progress_yield is false. Throws as
 // check_may_wait().
 template <class Done>

@@ -18,7 +18,7 @@
 namespace lci {
 namespace {
 
-// For the counters of ranks that have all come to the end of the runtime.
+// For the counters of ranks that have all reached the end of the runtime.
 constexpr boot::bootstrap::duration time_to_report{10000};
 
 struct appender {

@@ -48,7 +48,8 @@ group_impl_t::~group_impl_t() {
   hierarchy_.reset();
   runtime.engines().remove_of_group(engine_.get());
   engine_.reset();
-  // Memory that is not freed stays mapped for the others, which may still read who broke off what.
+  // Memory that is not freed stays mapped for the other ranks, which may still read in it which
+  // rank broke off which operation.
   if (block_ && !is_used_by_others_) runtime.default_net_context()->net->free_memory(*block_);
 }
 

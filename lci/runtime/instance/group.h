@@ -23,7 +23,7 @@ class runtime_impl_t;
 
 // Messages of a group go to a matching engine that each of its ranks has made for it. The ranks
 // number their engines independently of each other, so each keeps the numbers of the others.
-// Nothing is agreed upon but who is in the group.
+// The ranks agree only on the members of the group.
 //
 // Thread safety: after join(), every member by any thread at any time, destruction excepted.
 class group_impl_t : public rt::live_object {
@@ -44,9 +44,9 @@ class group_impl_t : public rt::live_object {
   // `ranks`: of the runtime, in the order of the group; this rank is one of them. `introductions`:
   // theirs. When all ranks of the group have called it, they can use the group.
   void join(std::vector<int> ranks, const std::vector<introduction>& introductions);
-  // After that: what this rank tells the others of its host.
+  // After that: the report of this rank about its host.
   rt::hierarchy::report report() const;
-  // Once all ranks have told: `reports` are theirs, by place.
+  // Once all ranks have reported: `reports` are theirs, by place.
   void find_shared_memory(const std::vector<rt::hierarchy::report>& reports);
   // Something that lives as long as the group.
   void attach(std::shared_ptr<void> part) { attached_ = std::move(part); }

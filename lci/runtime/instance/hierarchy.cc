@@ -15,15 +15,15 @@ namespace {
 
 static_assert(std::is_trivially_copyable_v<hierarchy::report>);
 
-std::string to_bytes(const hierarchy::report& told) {
-  return std::string(reinterpret_cast<const char*>(&told), sizeof(told));
+std::string to_bytes(const hierarchy::report& own) {
+  return std::string(reinterpret_cast<const char*>(&own), sizeof(own));
 }
 
 // Of bytes that are no report: that the rank can do nothing.
 hierarchy::report from_bytes(const std::string& bytes) {
-  hierarchy::report told{0, 0};
-  if (bytes.size() == sizeof(told)) std::memcpy(&told, bytes.data(), sizeof(told));
-  return told;
+  hierarchy::report decoded{0, 0};
+  if (bytes.size() == sizeof(decoded)) std::memcpy(&decoded, bytes.data(), sizeof(decoded));
+  return decoded;
 }
 
 constexpr uint32_t number_of(coll::arena::join_state state) { return static_cast<uint32_t>(state); }
@@ -78,8 +78,8 @@ std::unique_ptr<hierarchy> hierarchy::make(runtime_impl_t& runtime, boot::bootst
   auto memory = shared_memory::make(runtime, nullptr, network,
                                     shared_memory::exchange_blocks(boot, network, failure), phases);
   // From here on all ranks know what all of them can do.
-  const report told{memory->arena().name_of(0), number_of(memory->own_state())};
-  const auto all = net::exchange(boot, "collective-hosts", to_bytes(told));
+  const report own_report{memory->arena().name_of(0), number_of(memory->own_state())};
+  const auto all = net::exchange(boot, "collective-hosts", to_bytes(own_report));
   if (!all.ok()) throw_start_failure(boot, failure, all.status());
   std::vector<report> reports;
   for (const std::string& each : *all) reports.push_back(from_bytes(each));

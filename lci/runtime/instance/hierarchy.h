@@ -36,7 +36,7 @@ class hierarchy {
 
   // The message of a rank about its host, before there is a hierarchy.
   struct report {
-    int32_t host;    // a number that only the ranks of this host tell
+    int32_t host;    // a number that only the ranks of this host report
     uint32_t state;  // a coll::arena::join_state: what this rank can do in the memory of its host
   };
 
@@ -76,7 +76,7 @@ class hierarchy {
   const std::shared_ptr<shared_memory> memory_;  // no other owner outlives a call
   std::vector<std::vector<int>> places_;         // by host
   std::vector<int> host_of_;                     // by place
-  std::vector<int> index_of_;                    // likewise
+  std::vector<int> index_of_;                    // by place
   int own_host_ = 0;
   int index_ = 0;
   int least_ranks_ = 0;

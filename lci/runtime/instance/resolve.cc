@@ -64,36 +64,36 @@ target resolve(runtime_t runtime, device_t device, endpoint_t endpoint) {
 namespace {
 
 template <class Impl>
-Impl* given_or_default(const runtime_impl_t& runtime, Impl* given, Impl* otherwise,
-                       const char* what) {
-  if (given == nullptr) {
+Impl* requested_or_default(const runtime_impl_t& runtime, Impl* requested, Impl* otherwise,
+                           const char* what) {
+  if (requested == nullptr) {
     if (__builtin_expect(otherwise == nullptr, 0)) {
       throw_logic_error("the runtime has no default ", what, ", and none is given");
     }
     return otherwise;
   }
-  check_live(*given, what);
-  if (__builtin_expect(&given->runtime != &runtime, 0)) {
+  check_live(*requested, what);
+  if (__builtin_expect(&requested->runtime != &runtime, 0)) {
     throw_invalid_argument("the ", what, " belongs to another runtime");
   }
-  return given;
+  return requested;
 }
 
 }  // namespace
 
 matching_engine* resolve(runtime_impl_t& runtime, matching_engine_t engine) {
-  return given_or_default(runtime, engine.p_impl, runtime.default_matching_engine(),
-                          "matching engine");
+  return requested_or_default(runtime, engine.p_impl, runtime.default_matching_engine(),
+                              "matching engine");
 }
 
 packet_pool_impl_t* resolve(runtime_impl_t& runtime, packet_pool_t pool) {
-  return given_or_default(runtime, pool.p_impl, runtime.default_packet_pool(), "packet pool");
+  return requested_or_default(runtime, pool.p_impl, runtime.default_packet_pool(), "packet pool");
 }
 
 net_context_impl_t* resolve_context(runtime_t runtime, net_context_t context, const char* call) {
   const runtime_impl_t* const owner =
       context.is_empty() ? resolve(runtime) : &checked_handle(context, call)->runtime;
-  return given_or_default(*owner, context.p_impl, owner->default_net_context(), "net context");
+  return requested_or_default(*owner, context.p_impl, owner->default_net_context(), "net context");
 }
 
 void refuse_handle(const char* call, const char* why) { throw_invalid_argument(call, ": ", why); }

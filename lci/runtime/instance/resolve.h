@@ -67,7 +67,7 @@ runtime_impl_t* global_runtime();
 void set_global_runtime(runtime_impl_t* runtime);
 // Its default device; null while there is none.
 extern std::atomic<device_impl_t*> global_device;
-// (What most programs do is inlined: they name the device, or nothing.)
+// (The common case is inlined: the program names the device, or nothing.)
 [[gnu::always_inline]] inline target target_of(runtime_t runtime, device_t device,
                                                endpoint_t endpoint);
 target resolve(runtime_t runtime, device_t device, endpoint_t endpoint = endpoint_t());

@@ -26,21 +26,22 @@ std::unique_ptr<net_context_impl_t> runtime_impl_t::make_net_context(
   return std::make_unique<net_context_impl_t>(*this, attributes, std::move(scope), number);
 }
 
-void runtime_impl_t::gather() {
+void runtime_impl_t::wait_for_all_ranks() {
   if (default_device_ == nullptr || !default_device_->net->limits().polls_after_done) return;
   const observe::waiting waiting({"a call that all ranks make together"});
-  const base::Status met = net::agree_while(*boot_, base::StrCat("gather-", gathers_.fetch_add(1)),
-                                            base::OkStatus(), [this] {
-                                              if (!rt::inside_progress()) {
-                                                default_device_->progress();
-                                              }
-                                              return base::OkStatus();
-                                            });
+  const base::Status met =
+      net::agree_while(*boot_, base::StrCat("all-ranks-", waits_for_all_ranks_.fetch_add(1)),
+                       base::OkStatus(), [this] {
+                         if (!rt::inside_progress()) {
+                           default_device_->progress();
+                         }
+                         return base::OkStatus();
+                       });
   if (!met.ok()) rt::throw_start_failure(*boot_, "the ranks could not meet to make something", met);
 }
 
 net_context_impl_t* runtime_impl_t::alloc_net_context(const net_context_attr_t& attributes) {
-  gather();
+  wait_for_all_ranks();
   std::unique_ptr<net_context_impl_t> made = make_net_context(attributes);
   net_contexts_.fetch_add(1, std::memory_order_acq_rel);
   return made.release();
@@ -117,7 +118,7 @@ device_impl_t* runtime_impl_t::alloc_device(net_context_impl_t& context,
                                             packet_pool_impl_t& packets,
                                             const device_attr_t& attributes) {
   const observe::waiting waiting({"alloc_device"});
-  gather();
+  wait_for_all_ranks();
   std::unique_ptr<device_impl_t> device = make_device(context, packets, attributes);
   device->serve(default_device_.get());
   device->start_progress_thread();

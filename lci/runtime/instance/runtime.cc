@@ -61,31 +61,31 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   const auto backend = choose_backend(boot.position(), defaults.backend);
   base::Status own = check(attr);
   if (own.ok()) own = backend.status();
-  rt::common_settings ours;
-  ours.add("the library's release",
-           base::StrCat(LCI_VERSION_STRING, " (wire ", rt::wire_version & 0xff, ")"));
-  ours.attribute("imm_nbits_tag", base::StrCat(attr.imm_nbits_tag));
-  ours.attribute("imm_nbits_rcomp", base::StrCat(attr.imm_nbits_rcomp));
-  ours.attribute("imm_nbits_signal_part", base::StrCat(attr.imm_nbits_signal_part));
-  ours.attribute("nrails", base::StrCat(attr.nrails));
-  ours.attribute("coll_copy_area_max_size", base::StrCat(attr.coll_copy_area_max_size));
-  ours.attribute("coll_reduce_area_max_size", base::StrCat(attr.coll_reduce_area_max_size));
-  ours.attribute("coll_parts_min_size", base::StrCat(attr.coll_parts_min_size));
-  ours.attribute("coll_pipe_max_size", base::StrCat(attr.coll_pipe_max_size));
-  ours.attribute("coll_hosts_max_size", base::StrCat(attr.coll_hosts_max_size));
-  ours.attribute("coll_host_leaders", base::StrCat(attr.coll_host_leaders));
-  ours.attribute("alloc_default_device", base::StrCat(attr.alloc_default_device));
+  rt::common_settings settings;
+  settings.add("the library's release",
+               base::StrCat(LCI_VERSION_STRING, " (wire ", rt::wire_version & 0xff, ")"));
+  settings.attribute("imm_nbits_tag", base::StrCat(attr.imm_nbits_tag));
+  settings.attribute("imm_nbits_rcomp", base::StrCat(attr.imm_nbits_rcomp));
+  settings.attribute("imm_nbits_signal_part", base::StrCat(attr.imm_nbits_signal_part));
+  settings.attribute("nrails", base::StrCat(attr.nrails));
+  settings.attribute("coll_copy_area_max_size", base::StrCat(attr.coll_copy_area_max_size));
+  settings.attribute("coll_reduce_area_max_size", base::StrCat(attr.coll_reduce_area_max_size));
+  settings.attribute("coll_parts_min_size", base::StrCat(attr.coll_parts_min_size));
+  settings.attribute("coll_pipe_max_size", base::StrCat(attr.coll_pipe_max_size));
+  settings.attribute("coll_hosts_max_size", base::StrCat(attr.coll_hosts_max_size));
+  settings.attribute("coll_host_leaders", base::StrCat(attr.coll_host_leaders));
+  settings.attribute("alloc_default_device", base::StrCat(attr.alloc_default_device));
   const std::string_view network = backend.ok() ? (*backend)->name : "";
-  ours.attribute("backend", network);
+  settings.attribute("backend", network);
   // Both sides of a connection size their buffers by them.
-  ours.attribute("packet_size", base::StrCat(defaults.packet_size));
+  settings.attribute("packet_size", base::StrCat(defaults.packet_size));
   if (network == "shm" || network == "mixed") {
-    ours.attribute("shm_eager_size", base::StrCat(defaults.shm_eager_size));
+    settings.attribute("shm_eager_size", base::StrCat(defaults.shm_eager_size));
   }
   if (network == "ofi" || network == "mixed") {
-    ours.attribute("ofi_provider_name", defaults.ofi_provider_name);
+    settings.attribute("ofi_provider_name", defaults.ofi_provider_name);
   }
-  auto hosts = ours.meet(boot, "settings", own);
+  auto hosts = settings.meet(boot, "settings", own);
   if (hosts.ok()) return *std::move(hosts);
   if (base::IsInvalidArgument(own)) rt::throw_invalid_argument(hosts.status().message());
   rt::throw_start_failure(boot, "", hosts.status());

@@ -66,14 +66,14 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   packet_pool_impl_t& packet_pool() { return *packet_pool_; }
   matching_engine_impl_t* default_matching_engine() const { return default_engine_.get(); }
   matching_engine_impl_t* collective_engine() const { return collective_engine_.get(); }
-  // Where the receivers of plans tell the senders their addresses.
+  // The engine for the messages in which receivers of plans send their addresses to the senders.
   matching_engine_impl_t* address_engine() const { return address_engine_.get(); }
 
   // Collective: returns when all ranks have called it, and makes progress until then, unless this
   // thread is inside a handler. Before they wait for each other in the bootstrap, without progress:
   // over some networks what a rank has sent before leaves only while it polls, and another may need
   // it to come there.
-  void gather();
+  void wait_for_all_ranks();
   // Collective.
   net_context_impl_t* alloc_net_context(const net_context_attr_t& attributes);
   void free_net_context(net_context_impl_t* context);
@@ -110,8 +110,8 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   // Returns whether a collective operation has ended. Throws a failure that has been deferred.
   bool advance_collectives();
   // A device has noticed that a rank is gone: ends what waits for a message of that rank, and all
-  // collectives. Returns the rank that the program is told: of several that have failed, the first
-  // one that the job has lost, which is marked as failed, too, before any device has noticed it.
+  // collectives. Returns the rank to report to the program: of several failed ranks, the first one
+  // that the job has lost. That rank is also marked as failed before any device has noticed it.
   int note_failure(int rank);
   // A later progress() throws it. It counts as a pending operation until then.
   void defer_failure(const peer_failure_error& failure);
@@ -166,13 +166,13 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   std::vector<peer_failure_error> deferred_failures_;  // guarded by deferred_mutex_
   mutable std::shared_mutex groups_mutex_;
   std::vector<std::unique_ptr<group_impl_t>> groups_;     // guarded by groups_mutex_
-  std::vector<std::unique_ptr<group_impl_t>> abandoned_;  // likewise
+  std::vector<std::unique_ptr<group_impl_t>> abandoned_;  // guarded by groups_mutex_
 
   rt::effect_reports effect_reports_;
   std::mutex recorded_mutex_;
   std::vector<std::unique_ptr<comp_impl_t>> recorded_rcomps_;  // guarded by recorded_mutex_
 
-  std::atomic<int> gathers_{0};
+  std::atomic<int> waits_for_all_ranks_{0};
   std::atomic<int> net_contexts_made_{0};
   // Of the program.
   std::atomic<int> net_contexts_{0};
@@ -193,7 +193,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
   std::unique_ptr<device_impl_t> default_device_;
   std::vector<std::unique_ptr<device_impl_t>> rails_;
   std::unique_ptr<rt::shared_memory> shared_memory_;  // of the default net context
-  std::unique_ptr<rt::hierarchy> hierarchy_;          // likewise
+  std::unique_ptr<rt::hierarchy> hierarchy_;          // of the default net context
 };
 
 }  // namespace lci

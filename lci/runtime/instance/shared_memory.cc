@@ -47,15 +47,15 @@ shared_memory::host_blocks shared_memory::exchange_blocks(boot::bootstrap& boot,
                                                           net::context& network,
                                                           const char* failure) {
   net::remote_region name;
-  std::string told;  // the bytes of the name of this rank's block, or none
+  std::string name_bytes;  // the bytes of the name of this rank's block, or none
   const auto own = network.allocate_memory(coll::arena::block_bytes());
   if (own.ok()) {
     name = network.remote_key(own->region);
-    told.assign(reinterpret_cast<const char*>(&name), sizeof(name));
+    name_bytes.assign(reinterpret_cast<const char*>(&name), sizeof(name));
   } else {
     LCI_LOG(warn, "collective operations go without shared memory: ", own.status().ToString());
   }
-  const auto names = net::exchange(boot, "collective-blocks", told);
+  const auto names = net::exchange(boot, "collective-blocks", name_bytes);
   if (!names.ok()) throw_start_failure(boot, failure, names.status());
   host_blocks found;
   for (int r = 0; r < boot.size(); ++r) {
@@ -164,7 +164,7 @@ bool shared_memory::advance(pending* each) {
       }
     }
   }
-  // Other ranks need not wait for the program to hear of it.
+  // Other ranks need not wait for the notification of this program.
   if (each->result) each->operation->end();
   return each->result.has_value();
 }

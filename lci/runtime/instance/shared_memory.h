@@ -66,8 +66,8 @@ class shared_memory {
   // A rank whose loss ends the operations; -1: none.
   int first_failed() const;
 
-  // An operation that is carried out while threads make progress. The first three members are set
-  // by whoever starts it.
+  // An operation that is carried out while threads make progress. The caller that starts it sets
+  // the first three members.
   struct pending {
     coll::operation* operation = nullptr;
     const char* call = nullptr;

@@ -65,9 +65,9 @@ class matching_engine : public live_object {
   // follow. Throws std::bad_alloc.
   receive* make_receive() { return receives_.make(); }
 
-  // Posts a receive, which is the engine's again, whatever happens.
+  // Posts a receive. The engine takes the receive in all cases.
   //   done    a message that was here already has been copied to its buffer: *status says which
-  //   posted  its comp will be signalled, possibly before the call returns: with the message's
+  //   posted  its comp will be signaled, possibly before the call returns: with the message's
   //           rank, tag and size; with `fatal` if that is more than the receive's size, or the peer
   //           has failed
   // Throws std::bad_alloc, having done nothing.
@@ -90,7 +90,7 @@ class matching_engine : public live_object {
   void* insert(uint64_t key, void* value, matching_entry_type_t type);
 
   // The number of the next collective operation that uses this engine: equal on all ranks that call
-  // them in the same order. The program orders these calls, so that no locked instruction is needed.
+  // them in the same order. The program orders these calls, so no locked instruction is needed.
   // `kind`: its name, a literal, for reports.
   uint64_t next_collective(const char* kind) {
     const uint64_t number = collectives_.load(std::memory_order_relaxed);

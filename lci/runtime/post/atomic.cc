@@ -83,7 +83,8 @@ error_t start(device_impl_t& device, const operation& started, const atomic_requ
   return result;
 }
 
-// The same for a caller that waits until the operation is over, or that answers retry if may_retry.
+// Variant for a caller that waits until the operation is complete, or that returns retry if
+// may_retry.
 error_t start_and_wait(device_impl_t& device, operation started, const atomic_request& request,
                        const atomic_args_t& args, bool may_retry) {
   observe::wait_info what = {name_of(args.form), started.rank};

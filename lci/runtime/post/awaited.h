@@ -41,11 +41,11 @@ template <class Start, class Describe>
 error_t run_and_wait(device_impl_t& device, operation* started, const observe::wait_info& what,
                      bool may_retry, const Start& start, const Describe& describe,
                      status_t* status) {
-  flag over;
+  flag finished;
   // Inside a handler the operation outlives this call if it does not end at once.
   std::unique_ptr<nobody> left_alone;
   if (inside_progress()) left_alone = std::make_unique<nobody>();
-  started->comp = left_alone == nullptr ? static_cast<comp_impl_t*>(&over) : left_alone.get();
+  started->comp = left_alone == nullptr ? static_cast<comp_impl_t*>(&finished) : left_alone.get();
   error_t result = start();
   if (result.is_retry()) {
     if (may_retry) return result;
@@ -61,8 +61,8 @@ error_t run_and_wait(device_impl_t& device, operation* started, const observe::w
                       " would have to wait inside a handler, which it may not; it has begun, and "
                       "its buffer is in use until it ends: give it a completion object");
   }
-  wait_out(device, what, [&] { return over.is_set(); });
-  *status = over.status();
+  wait_out(device, what, [&] { return finished.is_set(); });
+  *status = finished.status();
   return status->error.errorcode == errorcode_t::fatal ? errorcode_t::fatal : errorcode_t::done;
 }
 

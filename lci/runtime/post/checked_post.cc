@@ -31,7 +31,7 @@ status_t post_checked(const post_args_t& args, transfer kind, const target& targ
   const bool may_be_posted = has_comp(args) && args.allow_posted;
   if (may_be_posted) posted.comp = args.local_comp.p_impl;
   posted.is_of_any_device = kind == transfer::receive;
-  // A packet goes back to its pool before the completion object is signalled.
+  // A packet goes back to its pool before the completion object is signaled.
   posted.is_readable = !(args.mr == MR_UNKNOWN) && !(args.mr == MR_DEVICE) &&
                        find_packet(args, *target.device) == nullptr;
   checker::post watched(*target.runtime->checks(), posted);

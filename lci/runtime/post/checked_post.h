@@ -7,8 +7,8 @@
 
 namespace lci::rt {
 
-// Posts by `post`, where the device is watched by a checker, which is told of the operation and its
-// result.
+// Posts by `post` where a checker watches the device, and reports the operation and its result to
+// the checker.
 status_t post_checked(const post_args_t& args, transfer kind, const target& target,
                       status_t (*post)(const post_args_t& args, const struct target& target));
 

@@ -191,7 +191,7 @@ template <post_form_t Form, class... Rest>
 [[gnu::always_inline]] inline bool post_form(device_t device, int rank, void* local_buffer,
                                              size_t size, comp_t local_comp, const Rest&... rest) {
   constexpr transfer kind = transfer_of(Form);
-  const rest_of_form given(rest...);
+  const rest_of_form arguments(rest...);
   device_impl_t* const through = known_device(device);
   if (__builtin_expect(through == nullptr, 0)) return false;
   runtime_impl_t& runtime = through->runtime;
@@ -203,11 +203,11 @@ template <post_form_t Form, class... Rest>
     is_usual = is_usual && runtime.default_matching_engine() != nullptr;
   }
   if constexpr (is_rma(kind)) {
-    is_usual = is_usual && is_within(given.remote_disp, size, rmr_size(given.rmr));
+    is_usual = is_usual && is_within(arguments.remote_disp, size, rmr_size(arguments.rmr));
   }
   return __builtin_expect(is_usual, 1) &&
-         post_shortest<kind>(*through, rank, local_buffer, size, given.tag, given.rcomp, given.rmr,
-                             given.remote_disp)
+         post_shortest<kind>(*through, rank, local_buffer, size, arguments.tag, arguments.rcomp,
+                             arguments.rmr, arguments.remote_disp)
              .is_done();
 }
 

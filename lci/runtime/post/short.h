@@ -1,5 +1,5 @@
-// The shortest way of a post: a small operation that tells the other rank nothing but immediate
-// data is handed to the network in registers, has no state, and is over when that returns.
+// The shortest path of a post: a small operation that sends only immediate data besides its bytes
+// is handed to the network in registers, has no state, and is complete when that returns.
 //
 // Three steps, which the compiler resolves for each kind: is it eligible, what is its immediate
 // data, and the call of the network, which knows by itself how much it takes for that rank.
@@ -22,8 +22,8 @@ namespace lci::rt {
 constexpr bool is_rma(transfer kind) { return kind == transfer::put || kind == transfer::get; }
 
 // Sets what the network is asked for, for an operation without a local registration. False: the
-// other rank must be told more than immediate data holds. A send is one of the default matching
-// engine and policy.
+// notification of the other rank does not fit into immediate data. A send is one of the default
+// matching engine and policy.
 template <transfer Kind>
 [[gnu::always_inline]] inline bool encode_short(const device_impl_t& device, tag_t tag,
                                                 rcomp_t rcomp, net::op_kind* kind,

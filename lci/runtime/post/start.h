@@ -13,8 +13,8 @@ namespace lci::rt {
 error_t start(device_impl_t& device, transfer kind, operation& started, const post_args_t& args,
               bool may_wait, status_t* status);
 
-// The same for a caller that waits until the operation is complete: `done`, or an exception. With
-// `may_retry`, a retry code comes back instead if it can't begin now.
+// Variant for a caller that waits until the operation is complete: returns `done`, or throws. With
+// `may_retry` it returns a retry code instead if the operation can't begin now.
 error_t start_and_wait(device_impl_t& device, transfer kind, operation& started,
                        const post_args_t& args, bool may_retry, status_t* status);
 

@@ -25,7 +25,7 @@ bool atomics::try_locally(const operation& started, const atomic_request& reques
     return false;
   }
   store_former(started.buffer, former, started.size);
-  tell(host_, started, {});
+  notify_target(host_, started, {});
   return true;
 }
 
@@ -50,7 +50,7 @@ error_t atomics::start(const operation& started, const atomic_request& request, 
 }
 
 error_t atomics::send(state* waiting, bool may_wait) {
-  // Copies: behind the insertion the state belongs to whoever takes it out again.
+  // Copies: after the insertion the state belongs to the thread that takes it out again.
   const int rank = waiting->whole.rank;
   const atomic_operands operands = waiting->request.operands;
   atomic_header header{waiting->request.address,
@@ -73,7 +73,7 @@ error_t atomics::send(state* waiting, bool may_wait) {
     host_.backlog.push(op, nullptr);
     return errorcode_t::posted_backlog;
   }
-  // If the state is no longer there, fail_peer has signalled: the operation counts as posted.
+  // If the state is no longer there, fail_peer has signaled: the operation counts as posted.
   return waiting_.take(header.ticket, rank) == nullptr ? error_t(errorcode_t::posted) : result;
 }
 
@@ -102,13 +102,13 @@ void atomics::on_reply(int rank, const atomic_reply_header& header) {
     return;
   }
   store_former(whole.buffer, header.former, whole.size);
-  tell(host_, whole, {});
+  notify_target(host_, whole, {});
   finish(waiting, errorcode_t::done);
 }
 
-void atomics::finish(state* over, errorcode_t code) {
-  const operation ended = over->whole;
-  states_.recycle(over);
+void atomics::finish(state* finished, errorcode_t code) {
+  const operation ended = finished->whole;
+  states_.recycle(finished);
   open_.fetch_sub(1, std::memory_order_release);
   ended.signal(code);
 }

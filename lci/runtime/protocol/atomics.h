@@ -50,7 +50,7 @@ class atomics {
   void set_limit(uint32_t tickets) { waiting_.set_limit(tickets); }
 
   // Starts an operation. Its buffer (null: it does not fetch) receives the former value, and its
-  // rcomp (0: none) is signalled with its tag when it is over.
+  // rcomp (0: none) is signaled with its tag when it is over.
   //   done    it is over
   //   posted  its comp (may be null) will be signaled
   //   retry   nothing happened; not if `may_wait` (in the backlog)
@@ -80,7 +80,7 @@ class atomics {
   // Sends the request: posted or posted_backlog. Answers retry_nomem, and has done nothing, if no
   // ticket is free; another retry code or fatal as start(). The state is the caller's then.
   error_t send(state* waiting, bool may_wait);
-  void finish(state* over, errorcode_t code);
+  void finish(state* finished, errorcode_t code);
 
   protocol_host& host_;
   std::atomic<int64_t> open_{0};

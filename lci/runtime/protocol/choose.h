@@ -1,4 +1,4 @@
-// Which conversation carries a message: a pure function, so that a table can test it.
+// Chooses the protocol that carries a message: a pure function, so that a table can test it.
 #ifndef LCI_RUNTIME_PROTOCOL_CHOOSE_H_
 #define LCI_RUNTIME_PROTOCOL_CHOOSE_H_
 

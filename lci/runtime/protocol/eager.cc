@@ -48,8 +48,8 @@ error_t eager::send_from_packet(const operation& outgoing, const envelope& with,
   state->outgoing = outgoing;
   state->copy = copy ? from : nullptr;
   // A message that was copied is complete for the program as soon as the network has the copy.
-  const bool complete_at_once = copy && !outgoing.network_semantic;
-  state->signals = !complete_at_once;
+  const bool completes_immediately = copy && !outgoing.network_semantic;
+  state->signals = !completes_immediately;
   open_.fetch_add(1, std::memory_order_relaxed);
   const auto forget = [&] {
     packet_pool_.recycle(state);
@@ -78,7 +78,7 @@ error_t eager::send_from_packet(const operation& outgoing, const envelope& with,
     if (copy) from->put();
     throw;
   }
-  if (result.is_posted()) return complete_at_once ? error_t(errorcode_t::done) : result;
+  if (result.is_posted()) return completes_immediately ? error_t(errorcode_t::done) : result;
   forget();
   if (copy) from->put();
   if (result.is_done()) outgoing.release();
@@ -88,12 +88,12 @@ error_t eager::send_from_packet(const operation& outgoing, const envelope& with,
 void eager::packet_state::completed(protocol_host&, errorcode_t code) {
   const operation sent = outgoing;
   packet* const used = copy;
-  const bool told = signals;
+  const bool signals_sender = signals;
   eager& owner = *of;
   owner.packet_pool_.recycle(this);
   owner.open_.fetch_sub(1, std::memory_order_release);
   if (used != nullptr) used->put();
-  if (told) {
+  if (signals_sender) {
     sent.signal(code);
   } else if (code == errorcode_t::fatal) {
     LCI_LOG(warn, "a message of ", sent.size, " bytes to rank ", sent.rank,

@@ -57,7 +57,7 @@ class eager {
   struct packet_state final : continuation {
     eager* of = nullptr;
     operation outgoing;
-    packet* copy = nullptr;  // ours, if it is not the program's
+    packet* copy = nullptr;  // the library's packet; null: the program's is sent
     bool signals = false;    // the message's completion is this one
     void completed(protocol_host& host, errorcode_t code) override;
   };

@@ -76,16 +76,16 @@ base::StatusOr<registrations::use> protocol_host::register_for_use(void* buffer,
   if (net->limits().needs_registration) return context.registrations.acquire(buffer, size);
   const base::StatusOr<net::local_region> made = network().register_memory(buffer, size);
   if (!made.ok()) return made.status();
-  registrations::use given;
-  given.local = *made;
-  return given;
+  registrations::use result;
+  result.local = *made;
+  return result;
 }
 
-void protocol_host::end_use(const registrations::use& over) {
-  if (over.found == nullptr) {
-    network().deregister_memory(over.local);
+void protocol_host::end_use(const registrations::use& finished) {
+  if (finished.found == nullptr) {
+    network().deregister_memory(finished.local);
   } else {
-    context.registrations.release(over, attr.use_reg_cache);
+    context.registrations.release(finished, attr.use_reg_cache);
   }
 }
 

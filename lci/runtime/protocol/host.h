@@ -34,7 +34,7 @@ class protocol_host {
   // One post. When it is over at once (done, fatal), `then` (may be null) has been called on
   // return; after posted it will be; after retry nothing happened.
   error_t try_submit(net::op operation, continuation* then);
-  // The same for a caller that cannot retry: what the network refuses goes to the backlog.
+  // Variant for a caller that cannot retry: operations that the network refuses go to the backlog.
   void submit(const net::op& operation, continuation* then);
 
   message_limits limits(int rank) const {
@@ -56,7 +56,7 @@ class protocol_host {
   // A registration of a buffer for as long as an operation uses it. Where the network wants none,
   // peers do: then it is a new one each time, which costs no more than a look-up.
   base::StatusOr<registrations::use> register_for_use(void* buffer, size_t size);
-  void end_use(const registrations::use& over);
+  void end_use(const registrations::use& finished);
 
   // Memory for an active message from `sender` to `comp`: of the runtime's allocator, or a packet.
   // Throws std::runtime_error if there is none.

@@ -28,7 +28,7 @@ inline status_t make_status(error_t error, int rank, void* buffer, size_t size, 
   return status;
 }
 
-// The status of what has just arrived, to be signalled: the copy that signal() takes is read in
+// The status of what has just arrived, to be signaled: the copy that signal() takes is read in
 // words of 16 bytes, and what is written in smaller ones would have to wait for them.
 [[gnu::always_inline]] inline status_t status_of_arrival(int rank, void* buffer, size_t size,
                                                          tag_t tag, void* user_context = nullptr) {
@@ -71,7 +71,7 @@ struct matching_key {
   }
 };
 
-// Which of the receiver's completion objects or receives a message is for.
+// The address of a message at the receiver: one of its completion objects, or its posted receives.
 struct address {
   tag_t tag = 0;
   rcomp_t rcomp = 0;  // the receiver's completion object; 0: none, or matched
@@ -90,11 +90,11 @@ struct address {
 struct operation : net::op, address {
   operation() { rank = -1; }
 
-  comp_impl_t* comp = nullptr;  // ours, signaled when it completes later; null: nobody asks
+  comp_impl_t* comp = nullptr;  // local; signaled when it completes later; null: none
   void* user_context = nullptr;
   bool network_semantic = false;  // complete only when the network says so
-  uint32_t part = 0;              // not 0: `comp` is a signal, of an event of which this is a part
-  packet* user_packet = nullptr;  // the packet whose bytes `buffer` is: ours once it is accepted
+  uint32_t part = 0;              // not 0: part of an event of `comp`, which is a signal
+  packet* user_packet = nullptr;  // the packet that holds `buffer`; owned once it is accepted
   uint64_t local_offset = 0;      // where `buffer` begins in `local`, if the program gave that
 
   matching_key key(int sender) const { return {tag, sender, policy, collective}; }

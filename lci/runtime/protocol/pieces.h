@@ -16,7 +16,7 @@ class protocol_host;
 
 // Or of many runs of bytes, one after the other, each in pieces.
 //
-// The next piece is posted when the one before is complete: so the last one, which may tell the
+// The next piece is posted when the one before is complete: so the last one, which may notify the
 // target, does not rely on any order of the network.
 class pieces : public continuation {
  public:

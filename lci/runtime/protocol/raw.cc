@@ -93,11 +93,11 @@ bool raw_network::describe(const net::completion& completion, net_status_t* out)
   }
   out->opcode = completion.failed ? net_opcode_t::ERROR : opcode_of(completion.kind);
   auto* state = static_cast<operation*>(completion.context);
-  const operation over = *state;
+  const operation finished = *state;
   end(state);
-  out->user_context = over.user_context;
-  if (over.copy == nullptr) return true;
-  over.copy->put();
+  out->user_context = finished.user_context;
+  if (finished.copy == nullptr) return true;
+  finished.copy->put();
   return completion.failed;
 }
 

@@ -41,7 +41,7 @@ class raw_network {
     void* user_context;
     packet* copy;
   };
-  // True if the program is to hear of it.
+  // Returns whether the completion is to be reported to the program.
   bool describe(const net::completion& completion, net_status_t* out);
   void end(operation* state);
   void receive_message(const net::completion& completion, net_status_t* out);

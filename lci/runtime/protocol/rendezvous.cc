@@ -76,7 +76,7 @@ bool rendezvous::is_lost(const operation& m) const {
 }
 
 error_t rendezvous::announce(outgoing_state* state, bool may_wait) {
-  // A copy: behind the insertion the state belongs to whoever takes it out again.
+  // A copy: after the insertion the state belongs to the thread that takes it out again.
   const operation outgoing = state->whole;
   // In the table before the announcement leaves: the answer may come at once.
   const int owner = owner_of(outgoing);
@@ -104,7 +104,7 @@ error_t rendezvous::announce(outgoing_state* state, bool may_wait) {
     return result.is_retry() ? errorcode_t::posted_backlog : errorcode_t::posted;
   }
   // If the state is no longer there, the peer's failure has been found in between, and fail_peer
-  // has signalled: then the operation counts as posted.
+  // has signaled: then the operation counts as posted.
   return outgoing_.take(ticket, owner) == nullptr ? error_t(errorcode_t::posted) : result;
 }
 
@@ -212,7 +212,7 @@ void rendezvous::accept(const announcement& announced, const operation& incoming
 }
 
 bool rendezvous::answer(incoming_state* state) {
-  // Before the insertion, behind which the state belongs to whoever takes it out again.
+  // Before the insertion: after it the state belongs to the thread that takes it out again.
   rtr_header header{host_.network().remote_key(state->use.local), state->use.offset,
                     state->sender_ticket, 0};
   const int rank = state->incoming.rank;

@@ -67,7 +67,7 @@ class rendezvous {
     incoming_.set_limit(tickets);
   }
 
-  // Sender: begins to send; the message's completion object will be signalled, with `fatal` if the
+  // Sender: begins to send; the message's completion object will be signaled, with `fatal` if the
   // receiver can't take it. Answers a retry code, and has done nothing, when the announcement can't
   // leave now, or no ticket is free, and it may not wait in the backlog; `fatal` when the peer is
   // gone. Throws if the buffer can't be registered.
@@ -88,7 +88,7 @@ class rendezvous {
   void on_end(int rank, uint32_t receiver_ticket);
 
   // Ends every conversation that waits for a rank that is gone, and those of collectives with any
-  // rank: these need all ranks, and who has noticed does not go on.
+  // rank: these need all ranks, and a rank that has noticed the failure does not continue.
   void fail_peer(int rank);
 
   size_t open() const { return static_cast<size_t>(open_.load(std::memory_order_relaxed)); }

@@ -26,20 +26,20 @@ bool notifies(const protocol_host& host, operation* put, const remote_signal& si
   return true;
 }
 
-void tell(protocol_host& host, const operation& over, const remote_signal& signal) {
+void notify_target(protocol_host& host, const operation& finished, const remote_signal& signal) {
   if (signal.signal == 0) {
-    if (over.rcomp == 0) return;
-    const signal_header header{over.tag, over.rcomp, 0};
-    host.submit(control_op(over.rank, message_kind::signal, header), nullptr);
+    if (finished.rcomp == 0) return;
+    const remote_completion_header header{finished.tag, finished.rcomp, 0};
+    host.submit(control_op(finished.rank, message_kind::remote_completion, header), nullptr);
     return;
   }
   if (host.has_remote_add() && signal.counter.key != 0 &&
-      host.net->add(over.rank, signal.counter, signal.counter_offset,
+      host.net->add(finished.rank, signal.counter, signal.counter_offset,
                     addend_of(signal.part, signal.event_bits))) {
     return;
   }
   const signal_event& event = signal;
-  host.submit(control_op(over.rank, message_kind::event, event), nullptr);
+  host.submit(control_op(finished.rank, message_kind::event, event), nullptr);
 }
 
 // Operations.
@@ -48,20 +48,20 @@ error_t rma_transfer::start(protocol_host& host, bool may_wait) {
   notifies = rt::notifies(host, &whole, signal);
   // Another thread may end it before this returns, and with it this object.
   const error_t result = pieces::start(host, may_wait);
-  if (result.is_done()) tell(host);
+  if (result.is_done()) notify_target(host);
   return result;
 }
 
-void rma_transfer::tell(protocol_host& host) const {
-  if (!notifies) rt::tell(host, whole, signal);
+void rma_transfer::notify_target(protocol_host& host) const {
+  if (!notifies) rt::notify_target(host, whole, signal);
 }
 
 void rma_transfer::finished(protocol_host& host, errorcode_t code) {
-  if (code == errorcode_t::done) tell(host);
-  over(host, code);
+  if (code == errorcode_t::done) notify_target(host);
+  transfer_ended(host, code);
 }
 
-bool rma::ends_at_once(int rank, size_t size, net::local_region local) const {
+bool rma::completes_immediately(int rank, size_t size, net::local_region local) const {
   const net::device_limits& limits = host_.net->limits(rank);
   return size < limits.rma_short && size <= host_.max_rma() && size <= limits.max_rma &&
          (!limits.needs_registration || local.handle != 0);
@@ -76,13 +76,13 @@ error_t rma::start_short(operation& started, const remote_signal& signal) {
   const error_t result = host_.net->post(started);
   started.kind = kind;
   if (!result.is_done()) return result;
-  if (!notified) tell(host_, started, signal);
+  if (!notified) notify_target(host_, started, signal);
   started.release();
   return result;
 }
 
 error_t rma::start(operation& started, bool may_wait, const remote_signal& signal) {
-  if (ends_at_once(started.rank, started.size, started.local)) {
+  if (completes_immediately(started.rank, started.size, started.local)) {
     const error_t result = start_short(started, signal);
     if (!may_wait || !result.is_retry()) return result;
   }
@@ -111,13 +111,13 @@ error_t rma::start(operation& started, bool may_wait, const remote_signal& signa
   return result;
 }
 
-void rma::end(state* over) {
-  if (over->registered) host_.end_use(over->use);
-  states_.recycle(over);
+void rma::end(state* finished) {
+  if (finished->registered) host_.end_use(finished->use);
+  states_.recycle(finished);
   closed();
 }
 
-void rma::state::over(protocol_host&, errorcode_t code) {
+void rma::state::transfer_ended(protocol_host&, errorcode_t code) {
   const operation ended = whole;
   of->end(this);
   ended.signal(code);
@@ -125,7 +125,7 @@ void rma::state::over(protocol_host&, errorcode_t code) {
 
 // Target.
 
-void rma::on_signal(int rank, tag_t tag, rcomp_t rcomp) {
+void rma::on_remote_completion(int rank, tag_t tag, rcomp_t rcomp) {
   status_t status(errorcode_t::done);
   status.rank = rank;
   status.tag = tag;

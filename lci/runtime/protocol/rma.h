@@ -5,9 +5,9 @@
 //     get, get, ...            <-
 //     signal or event          ->    signals (get that tells the target)
 //
-// A put ends like a get where the network has no put_imm, or its bits can't hold what is to be
-// told. The target is signalled when the bytes are in place, or have been read. (SC'25 paper, Table
-// 1; it leaves get with signal out, for want of a network that can.)
+// A put ends like a get where the network has no put_imm, or its bits can't hold the notification.
+// The target is signaled when the bytes are in place, or have been read. (SC'25 paper, Table 1; it
+// leaves get with signal out, for want of a network that can.)
 //
 // The notification names a completion object of the target, by `tag` and `rcomp`, or one of its
 // signals, by an event. Where the network reaches the signal's counter (UNR paper, support level 4)
@@ -29,34 +29,36 @@ namespace lci::rt {
 
 class protocol_host;
 
-// A signal of the target's, and what it is told.
+// A signal of the target, and the event that it receives.
 struct remote_signal : signal_event {
   int event_bits = 0;
   net::remote_region counter;  // where its counter is; empty: out of reach
   uint64_t counter_offset = 0;
 };
 
-// Whether the network can tell the target of a put. Then the immediate data of *put says what.
+// Returns whether the network can notify the target of a put. If so, sets the immediate data of
+// *put.
 bool notifies(const protocol_host& host, operation* put, const remote_signal& signal);
-// Else, when the operation is over: tells the target, if it is to be told.
-void tell(protocol_host& host, const operation& over, const remote_signal& signal);
+// Notifies the target after a completed operation if the network cannot: sends a message or adds to
+// the signal's counter. Does nothing if the target is not to be notified.
+void notify_target(protocol_host& host, const operation& finished, const remote_signal& signal);
 
-// A put or get on its way, and what its target is told: a completion object by the operation's tag
-// and rcomp (0: none), or a signal.
+// A put or get under way, with the notification of its target: a completion object by the
+// operation's tag and rcomp (0: none), or a signal.
 class rma_transfer : public pieces {
  public:
   remote_signal signal;  // its number 0: none
 
-  // pieces::start(), after which the target has been told, if done.
+  // pieces::start(). If it returns done, the target has been notified.
   error_t start(protocol_host& host, bool may_wait);
 
  protected:
   ~rma_transfer() = default;
-  // As pieces::finished. The target has been told, if done.
-  virtual void over(protocol_host& host, errorcode_t code) = 0;
+  // As pieces::finished. If `code` is done, the target has been notified.
+  virtual void transfer_ended(protocol_host& host, errorcode_t code) = 0;
 
  private:
-  void tell(protocol_host& host) const;
+  void notify_target(protocol_host& host) const;
   void finished(protocol_host& host, errorcode_t code) final;
 };
 
@@ -67,8 +69,8 @@ class rma {
  public:
   explicit rma(protocol_host& host) : host_(host) {}
 
-  // Starts a put or get. The target is told by its tag and rcomp, if that is not 0, or by `signal`,
-  // if that names one. Changes only immediate data of `started`.
+  // Starts a put or get. The target is notified by its tag and rcomp, if that is not 0, or by
+  // `signal`, if that names one. Changes only immediate data of `started`.
   //   done    the buffer is the caller's again
   //   posted  its comp (may be null) will be signaled
   //   retry   nothing happened; not if `may_wait` (in the backlog)
@@ -76,17 +78,17 @@ class rma {
   // Throws if the buffer can't be registered.
   error_t start(operation& started, bool may_wait, const remote_signal& signal = {});
 
-  // Whether a put or get of so many bytes, with such a registration (or none), is over as soon as
-  // the network takes it.
-  bool ends_at_once(int rank, size_t size, net::local_region local) const;
+  // Returns whether a put or get of this size with this registration (or none) is complete as soon
+  // as the network accepts it.
+  bool completes_immediately(int rank, size_t size, net::local_region local) const;
 
-  // Handle the messages that progress finds: an initiator's operation is over. Throws
-  // std::runtime_error if there is no such completion object.
-  void on_signal(int rank, tag_t tag, rcomp_t rcomp);
-  // Likewise, of a signal.
+  // Handles the message that an initiator's operation has completed. Throws std::runtime_error if
+  // there is no such completion object.
+  void on_remote_completion(int rank, tag_t tag, rcomp_t rcomp);
+  // As above, for an operation with a signal.
   void on_event(int rank, const signal_event& event);
 
-  // Around a transfer of somebody else's: no longer idle, and idle again.
+  // Called around a transfer of another part: not idle from opened() to closed().
   void opened() { open_.fetch_add(1, std::memory_order_relaxed); }
   void closed() { open_.fetch_sub(1, std::memory_order_release); }
   bool idle() const { return open_.load(std::memory_order_acquire) == 0; }
@@ -96,11 +98,11 @@ class rma {
     rma* of = nullptr;
     bool registered = false;  // the local region is that of `use`
     registrations::use use;
-    void over(protocol_host& host, errorcode_t code) override;
+    void transfer_ended(protocol_host& host, errorcode_t code) override;
   };
   error_t start_short(operation& started, const remote_signal& signal);
-  // Puts the state away.
-  void end(state* over);
+  // Recycles the state.
+  void end(state* finished);
 
   protocol_host& host_;
   std::atomic<int64_t> open_{0};

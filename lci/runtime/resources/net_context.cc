@@ -15,10 +15,10 @@ namespace {
 // Compares the attributes of a context on which all ranks must agree.
 void compare_with_peers(boot::bootstrap& boot, const net_context_attr_t& attr,
                         const base::StatusOr<const net::backend_entry*>& backend) {
-  rt::common_settings ours;
-  if (backend.ok()) ours.attribute("backend", (*backend)->name);
-  ours.attribute("ofi_provider_name", attr.ofi_provider_name);
-  const auto met = ours.meet(boot, "settings", backend.status());
+  rt::common_settings settings;
+  if (backend.ok()) settings.attribute("backend", (*backend)->name);
+  settings.attribute("ofi_provider_name", attr.ofi_provider_name);
+  const auto met = settings.meet(boot, "settings", backend.status());
   if (!met.ok()) rt::throw_start_failure(boot, "", met.status());
 }
 

@@ -62,8 +62,8 @@ net::local_region packet_regions::enter(size_t slab) {
 
 namespace {
 
-// That a thread takes into use when nobody has any left: as few as make the lock cheap, since each
-// costs a page of memory.
+// Packets that a thread takes into use when no thread has any left: few, since each costs a page of
+// memory, but enough to make the lock cheap.
 constexpr size_t packets_at_a_time = 8;
 
 const packet_pool_attr_t& checked(const packet_pool_attr_t& attr) {

@@ -120,7 +120,7 @@ class packet_pool_impl_t : public rt::live_object {
   // For `size` bytes, from this pool if one is left and large enough, else a loose one.
   rt::packet* get_for(size_t size);
   // If this is the calling thread's first use of the pool and there is no memory to note that, the
-  // packet stays out of the pool, and the program is told in the log.
+  // packet stays out of the pool, and a warning is logged.
   void put(rt::packet* packet) noexcept {
     try {
       stock_.put(packet);

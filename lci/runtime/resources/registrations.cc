@@ -75,18 +75,18 @@ base::StatusOr<registrations::use> registrations::acquire(void* address, size_t 
   }
   use_again(*found);
   ++found->uses;
-  use given;
-  given.local = found->local;
-  given.offset = first - found->self->first;
-  given.found = found;
-  return given;
+  use result;
+  result.local = found->local;
+  result.offset = first - found->self->first;
+  result.found = found;
+  return result;
 }
 
-void registrations::release(const use& over, bool keep) {
+void registrations::release(const use& finished, bool keep) {
   std::function<void()> close;
   {
     const std::lock_guard<std::mutex> guard(mutex_);
-    known& used = *over.found;
+    known& used = *finished.found;
     if (--used.uses > 0) return;
     if (used.of_program) {
       if (!used.hidden) return;

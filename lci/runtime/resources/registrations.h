@@ -50,9 +50,9 @@ class registrations {
 
   // Returns the network's error if it cannot register, also after the kept ones are gone.
   base::StatusOr<use> acquire(void* address, size_t size);
-  // Once for each acquire, before the program hears that the operation is over. `keep`: see
-  // use_reg_cache.
-  void release(const use& over, bool keep);
+  // To be called once for each acquire, before the program is notified that the operation is
+  // complete. `keep`: see use_reg_cache.
+  void release(const use& finished, bool keep);
 
   // A registration of the program's, to be found until remove().
   void add(net::local_region local, void* address, size_t size);

@@ -310,7 +310,7 @@ TEST_P(Conformance, ProcessorsOfAllRanksOperateOnMappedAddresses) {
         __atomic_fetch_add(static_cast<uint64_t*>(found), 1, __ATOMIC_RELAXED);
       }
     }
-    uint64_t others = 0;  // that map ours
+    uint64_t others = 0;  // ranks that map this rank's memory
     for (const uint64_t each : self.exchange(mapped)) others += each >> self.rank & 1;
     const auto* const counter = static_cast<const uint64_t*>(memory->address) + 1;
     EXPECT_EQ(__atomic_load_n(counter, __ATOMIC_ACQUIRE), others * additions);

@@ -138,7 +138,7 @@ TEST_P(Conformance, AMessageKeepsADescriptorReadableUntilItIsPolled) {
   });
 }
 
-// Bursts of messages, some of which are coalesced, and puts. The queues fill up now and then.
+// Bursts of messages, partly coalesced, and puts. The queues fill up now and then.
 TEST_P(Conformance, ASleepingThreadMissesNothing) {
   run([](rank_under_test& self) {
     constexpr int rounds = 20;

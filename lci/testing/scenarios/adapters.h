@@ -32,7 +32,7 @@ struct unbounded {
 // Policy of an lcrq that has SPSC segments each time as soon as one thread has pushed and one has
 // popped.
 template <template <class, class> class Ring = owned_ring>
-struct spsc_at_once {
+struct spsc_immediately {
   static constexpr uint64_t first_rounds = 1;
   static constexpr uint64_t most_rounds = 1;
   template <class T, class Atomics>

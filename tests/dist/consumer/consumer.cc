@@ -1,4 +1,4 @@
-// A program outside Bazel: it knows the public header and nothing else of ours.
+// A program outside Bazel: it knows the public header and nothing else of the library.
 
 #include <cstdio>
 #include <cstdlib>

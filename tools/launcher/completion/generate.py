@@ -19,7 +19,7 @@ class Option:
     words: list  # the words that the value may be; empty: any text
 
     def kind(self):
-        """What to complete the value with: "" (nothing), files, directories, or words."""
+        """The completion of the value: "" (nothing), files, directories, or words."""
         if self.words:
             return "words"
         if self.value == "DIR":
