@@ -75,15 +75,11 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   ours.attribute("coll_hosts_max_size", base::StrCat(attr.coll_hosts_max_size));
   ours.attribute("coll_host_leaders", base::StrCat(attr.coll_host_leaders));
   ours.attribute("alloc_default_device", base::StrCat(attr.alloc_default_device));
-  const std::string_view network = backend.ok() ? (*backend)->name : "";
-  ours.attribute("backend", network);
-  // Both sides of a connection size their buffers by them.
+  // Both sides of a connection size their buffers by it.
   ours.attribute("packet_size", base::StrCat(defaults.packet_size));
-  if (network == "shm" || network == "mixed") {
-    ours.attribute("shm_eager_size", base::StrCat(defaults.shm_eager_size));
-  }
-  if (network == "ofi" || network == "mixed") {
-    ours.attribute("ofi_provider_name", defaults.ofi_provider_name);
+  if (backend.ok()) {
+    add_settings(**backend, alloc_net_context_x().resolve(defaults),
+                 alloc_device_x().resolve(defaults), &ours);
   }
   auto hosts = ours.meet(boot, "settings", own);
   if (hosts.ok()) return *std::move(hosts);
