@@ -1,5 +1,3 @@
-#include <atomic>
-#include <cinttypes>
 #include <stdexcept>
 #include <string>
 #include <thread>

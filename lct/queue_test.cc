@@ -1,7 +1,6 @@
 #include <atomic>
 #include <cstdint>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 
