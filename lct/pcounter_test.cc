@@ -1,3 +1,5 @@
+#include <atomic>
+#include <cinttypes>
 #include <stdexcept>
 #include <string>
 #include <thread>

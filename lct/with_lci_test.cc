@@ -2,6 +2,8 @@
 #include "lci.hpp"
 #include "lct.h"
 
+#include <string>
+
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "lct/testing/test_file.h"

@@ -34,7 +34,7 @@ inline void check_buffer(const post_args_t& args, const device_impl_t& device) {
 
 // `has_comp`: local_comp is an object.
 template <class Args>
-void check_comp(const Args& args, bool has_comp) {
+inline void check_comp(const Args& args, bool has_comp) {
   if (__builtin_expect(has_comp && !is_live(*args.local_comp.p_impl), 0)) {
     refuse(args, "local_comp has been freed");
   }
@@ -61,7 +61,7 @@ template <class Args>
 }
 
 template <class Args>
-void check_remote(const Args& args) {
+inline void check_remote(const Args& args) {
   if (__builtin_expect(!is_within(args.remote_disp, args.size, rmr_size(args.rmr)), 0)) {
     refuse_remote_bounds(args);
   }

@@ -12,7 +12,7 @@ enum class transfer { send, am, put, receive, get };
 
 // `Args` is post_args_t or atomic_args_t here and below.
 template <class Args>
-bool has_comp(const Args& args) {
+inline bool has_comp(const Args& args) {
   return !(args.local_comp == COMP_NULL) && !(args.local_comp == COMP_NULL_RETRY);
 }
 
