@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
 namespace lci::base {
 
@@ -21,6 +22,16 @@ std::string random_bytes(size_t size) {
     if (got > 0) have += static_cast<size_t>(got);
   }
   return bytes;
+}
+
+Status no_random_bytes() { return InternalError("no random bytes (getrandom)"); }
+
+StatusOr<uint64_t> random_number() {
+  uint64_t number;
+  const std::string bytes = random_bytes(sizeof(number));
+  if (bytes.empty()) return no_random_bytes();
+  std::memcpy(&number, bytes.data(), sizeof(number));
+  return number;
 }
 
 void write_all(int fd, std::string_view bytes) {

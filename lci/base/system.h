@@ -3,8 +3,11 @@
 #define LCI_BASE_SYSTEM_H_
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
+
+#include "lci/base/status.h"
 
 namespace lci::base {
 
@@ -13,6 +16,10 @@ std::string host_name();
 
 // `size` random bytes of the kernel's. Empty: it gives none, and errno says why.
 std::string random_bytes(size_t size);
+// The error of a caller that random_bytes() has given none.
+Status no_random_bytes();
+// 64 random bits of the kernel's.
+StatusOr<uint64_t> random_number();
 
 // Writes all bytes to a descriptor in blocking mode, unless an error, such as that its reader is
 // gone, ends it. In one call of write(2) unless a signal or a full pipe cuts it, so that lines of

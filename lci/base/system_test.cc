@@ -47,6 +47,15 @@ TEST(System, RandomBytesDiffer) {
   EXPECT_NE(some.substr(992), std::string(8, '\0'));
 }
 
+TEST(System, RandomNumbersDiffer) {
+  const StatusOr<uint64_t> first = random_number();
+  const StatusOr<uint64_t> second = random_number();
+  ASSERT_TRUE(first.ok() && second.ok());
+  EXPECT_NE(*first, *second);
+  // All of their bits: one in 2^32 runs has the same upper half.
+  EXPECT_NE(*first >> 32, *second >> 32);
+}
+
 TEST(System, AWriteEndsWithItsReader) {
   signal(SIGPIPE, SIG_IGN);
   int ends[2];

@@ -2,7 +2,6 @@
 // chance.
 #include "lci/boot/bootstrap_state.h"
 
-#include <string>
 #include <vector>
 
 #include "gtest/gtest.h"

@@ -1,6 +1,5 @@
 #include "lci/boot/environment.h"
 
-#include <cstdint>
 #include <optional>
 #include <string_view>
 #include <utility>

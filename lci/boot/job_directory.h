@@ -3,7 +3,6 @@
 #define LCI_BOOT_JOB_DIRECTORY_H_
 
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

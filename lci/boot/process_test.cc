@@ -7,7 +7,6 @@
 #include <unistd.h>
 
 #include <optional>
-#include <thread>
 
 #include "gtest/gtest.h"
 #include "lci/testing/no_descriptors/no_descriptors.h"

@@ -12,6 +12,7 @@
 
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/boot/messages.h"
 #include "lci/io/bytes.h"
 #include "lci/io/handshake.h"
@@ -47,7 +48,7 @@ base::StatusOr<tcp_channel::reply> tcp_channel::say_hello(const std::string& tok
                                                           std::string_view body,
                                                           io::steady::time_point deadline) {
   io::client_handshake handshake(tcp_wire::protocol, token);
-  if (handshake.challenge().empty()) return base::InternalError("no random bytes (getrandom)");
+  if (handshake.challenge().empty()) return base::no_random_bytes();
   base::StatusOr<reply> proof = call(tcp_wire::kind::challenge, handshake.challenge(), deadline);
   if (!proof.ok()) return proof;
   if (!handshake.check_proof(proof->payload)) {

@@ -25,6 +25,10 @@ namespace {
 using tcp_wire::code;
 using tcp_wire::kind;
 
+base::Status malformed_answer(std::string_view call) {
+  return base::InternalError(base::StrCat(call, ": the server's answer is malformed"));
+}
+
 class tcp_bootstrap : public bootstrap {
  public:
   tcp_bootstrap(std::unique_ptr<tcp_channel> channel, job_position position, std::string job_id,
@@ -79,10 +83,7 @@ class tcp_bootstrap : public bootstrap {
     if (!all.ok()) return all.status();
     io::body_reader reader(*all);
     for (int rank = 0; rank < position_.size; ++rank) values.emplace_back(reader.text());
-    if (!reader.complete()) {
-      return base::InternalError(
-          base::StrCat(describe_call(what, name), ": the server's answer is malformed"));
-    }
+    if (!reader.complete()) return malformed_answer(describe_call(what, name));
     return values;
   }
 
@@ -147,7 +148,7 @@ class tcp_bootstrap : public bootstrap {
       case code::unavailable:
         return base::UnavailableError(reply->payload);
       default:
-        return base::InternalError(base::StrCat(text, ": the server's answer is malformed"));
+        return malformed_answer(text);
     }
   }
 

@@ -4,7 +4,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
 #include "lci/base/cache_aligned.h"
 #include "lci/base/check.h"

@@ -2,7 +2,6 @@
 #define LCI_DS_PER_THREAD_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 
 #include "lci/ds/atomics.h"

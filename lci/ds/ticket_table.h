@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <new>
 

@@ -2,7 +2,6 @@
 #ifndef LCI_IO_CONNECTOR_H_
 #define LCI_IO_CONNECTOR_H_
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

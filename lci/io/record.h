@@ -11,7 +11,6 @@
 #ifndef LCI_IO_RECORD_H_
 #define LCI_IO_RECORD_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

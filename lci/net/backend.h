@@ -276,6 +276,15 @@ struct backend_fact {
   std::string value;
 };
 
+// An environment variable that the library reads, other than the default of an attribute. Texts for
+// people.
+struct variable {
+  std::string_view name;
+  std::string_view values;
+  std::string_view builtin;  // the value of a variable that is not set
+  std::string_view meaning;
+};
+
 // The properties of a backend that the library knows before its use. registry.cc lists all of them.
 struct backend_entry {
   attr_backend_t id;    // none: it has only a name; see id_of
@@ -286,6 +295,11 @@ struct backend_entry {
   // For lci_info. May load the network's library. The error says why this host cannot use the
   // backend.
   base::StatusOr<std::vector<backend_fact>> (*describe)() = nullptr;
+  // The attributes that all ranks must have alike, by name, with their values.
+  std::vector<backend_fact> (*common)(const net_context_attr_t& attr,
+                                      const device_attr_t& devices) = nullptr;
+  // The environment variables that the backend reads.
+  std::vector<variable> (*variables)() = nullptr;
 };
 // Null if this binary has no such backend. attr_backend_t::none chooses: the available backend with
 // the highest preference if all ranks are on one host, else `mixed`, which uses one backend within

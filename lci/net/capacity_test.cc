@@ -1,6 +1,5 @@
 #include "lci/net/capacity.h"
 
-#include <cmath>
 #include <string>
 
 #include "gmock/gmock.h"

@@ -8,7 +8,6 @@
 
 #include <atomic>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <thread>
 

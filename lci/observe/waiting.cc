@@ -7,7 +7,6 @@
 #include <array>
 #include <memory>
 #include <mutex>
-#include <string>
 
 #include "lci/observe/call_site.h"
 #include "lci/observe/subject.h"

@@ -1,6 +1,4 @@
 // Blocks, puts and gets between them, and rails, at every support level of signals.
-#include <algorithm>
-#include <cstring>
 #include <stdexcept>
 #include <string>
 #include <vector>

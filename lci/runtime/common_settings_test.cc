@@ -1,7 +1,6 @@
 #include "lci/runtime/core/common_settings.h"
 
 #include <memory>
-#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <cstdlib>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -1,8 +1,5 @@
 // Send and receive: every option, at the boundaries of the protocols.
 #include <atomic>
-#include <cstring>
-#include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 

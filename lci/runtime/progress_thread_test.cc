@@ -7,7 +7,6 @@
 #include <functional>
 #include <string>
 #include <thread>
-#include <vector>
 
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"

@@ -1,7 +1,6 @@
 // Puts that are spread over several devices, at every support level of signals.
 #include <algorithm>
 #include <stdexcept>
-#include <vector>
 
 #include "gtest/gtest.h"
 #include "lci/api/lci.hpp"

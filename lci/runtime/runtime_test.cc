@@ -5,11 +5,8 @@
 
 #include <atomic>
 #include <cstring>
-#include <functional>
 #include <memory>
-#include <numeric>
 #include <stdexcept>
-#include <string>
 #include <thread>
 #include <vector>
 

@@ -1,7 +1,5 @@
 // The kinds of values.
 #include <charconv>
-#include <cmath>
-#include <cstdlib>
 
 #include "tools/cli/cli.h"
 

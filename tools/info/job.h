@@ -1,7 +1,6 @@
 #ifndef LCI_TOOLS_INFO_JOB_H_
 #define LCI_TOOLS_INFO_JOB_H_
 
-#include <optional>
 #include <string>
 #include <vector>
 

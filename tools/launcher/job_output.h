@@ -1,7 +1,6 @@
 #ifndef LCI_TOOLS_LAUNCHER_JOB_OUTPUT_H_
 #define LCI_TOOLS_LAUNCHER_JOB_OUTPUT_H_
 
-#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>

@@ -111,6 +111,7 @@ std::vector<cli::option> program_option_table(program_options* program) {
   };
 }
 
+// A table, with a row for each option in the order of --help: hence more than 60 lines.
 std::vector<cli::option> job_option_table(launch_options* job) {
   return {
       cli::section("Processors"),

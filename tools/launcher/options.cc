@@ -1,6 +1,5 @@
 #include "tools/launcher/options.h"
 
-#include <optional>
 #include <string_view>
 #include <utility>
 

@@ -215,7 +215,7 @@ base::Status check_here(job_plan* job, const launch_options& options) {
 
 base::Status plan_secrets(const launch_options& options, job_plan* job) {
   const std::string random = base::random_bytes(24);
-  if (random.empty()) return base::InternalError("the kernel gives no random bytes");
+  if (random.empty()) return base::no_random_bytes();
   const std::string digits = base::BytesToHexString(random);
   job->id = digits.substr(0, 16);
   job->token = digits.substr(16);

@@ -3,7 +3,6 @@
 #include <signal.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdint>
 #include <map>
 #include <string_view>

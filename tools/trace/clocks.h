@@ -2,7 +2,6 @@
 #ifndef LCI_TOOLS_TRACE_CLOCKS_H_
 #define LCI_TOOLS_TRACE_CLOCKS_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>

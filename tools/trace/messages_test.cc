@@ -1,11 +1,9 @@
 #include "tools/trace/messages.h"
 
 #include <algorithm>
-#include <map>
 #include <random>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 
 #include "gtest/gtest.h"

@@ -1,6 +1,4 @@
 // The texts and the JSON that lci_trace writes.
-#include <cstdint>
-#include <fstream>
 #include <string>
 #include <vector>
 

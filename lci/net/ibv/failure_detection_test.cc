@@ -6,7 +6,6 @@
 #include <cstring>
 #include <memory>
 #include <set>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>

@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <cerrno>
-#include <cstring>
-#include <deque>
 #include <string>
 #include <vector>
 

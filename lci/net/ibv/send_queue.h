@@ -4,9 +4,7 @@
 #include <infiniband/verbs.h>
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <mutex>
 
 #include "lci/base/cache_aligned.h"

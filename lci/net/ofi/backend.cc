@@ -37,9 +37,24 @@ base::StatusOr<std::vector<backend_fact>> describe() {
       {"largest message in bytes", std::to_string(info.ep_attr->max_msg_size)}};
 }
 
+std::vector<backend_fact> common(const net_context_attr_t& attr, const device_attr_t&) {
+  return {{"ofi_provider_name", attr.ofi_provider_name}};
+}
+
+std::vector<variable> variables() {
+  return {
+      {"LCI_OFI_RMA", "auto, native, asked, messages", "auto",
+       "ofi: whether the provider executes puts and gets, the target does so on request, or their "
+       "bytes "
+       "travel in messages; auto: by the provider"},
+      {"LCI_OFI_DOMAIN", "auto, shared", "auto",
+       "ofi: auto: a domain for each device; shared: one for all, and memory is registered once"},
+  };
+}
+
 }  // namespace
 
-const backend_entry backend = {attr_backend_t::ofi, "ofi",   /*preference=*/5, available,
-                               ofi_context::make,   describe};
+const backend_entry backend = {attr_backend_t::ofi, "ofi",    /*preference=*/5, available,
+                               ofi_context::make,   describe, common,           variables};
 
 }  // namespace lci::net::ofi

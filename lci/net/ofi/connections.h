@@ -1,7 +1,6 @@
 #ifndef LCI_NET_OFI_CONNECTIONS_H_
 #define LCI_NET_OFI_CONNECTIONS_H_
 
-#include <cstdint>
 #include <string>
 #include <vector>
 

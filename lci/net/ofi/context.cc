@@ -1,13 +1,12 @@
 #include "lci/net/ofi/context.h"
 
-#include <sys/random.h>
-
 #include <algorithm>
 #include <cstring>
 #include <string_view>
 #include <utility>
 
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/net/exchange.h"
 #include "lci/net/ofi/device.h"
 #include "lci/net/ofi/wire.h"
@@ -33,12 +32,9 @@ introduction introduce_ourselves() {
 
 base::StatusOr<std::unique_ptr<context>> ofi_context::make(boot::bootstrap& boot,
                                                            const context_config& config) {
-  uint64_t first_key = 0;
-  // A request for so few bytes is never interrupted or truncated.
-  if (getrandom(&first_key, sizeof(first_key), 0) != sizeof(first_key)) {
-    return base::InternalError("no random bytes (getrandom)");
-  }
-  std::unique_ptr<ofi_context> made(new ofi_context(boot, first_key, config.max_registrations));
+  const base::StatusOr<uint64_t> first_key = base::random_number();
+  if (!first_key.ok()) return first_key.status();
+  std::unique_ptr<ofi_context> made(new ofi_context(boot, *first_key, config.max_registrations));
   wanted_provider wanted;
   wanted.name = config.ofi_provider_name;
   wanted.interface = config.device_name;

@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <cstdint>
-#include <cstring>
 #include <string_view>
 
 #include "lci/base/strings.h"

@@ -3,7 +3,6 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <rdma/fi_errno.h>
-#include <sys/random.h>
 
 #include <algorithm>
 #include <cstdlib>
@@ -14,6 +13,7 @@
 #include "lci/base/env.h"
 #include "lci/base/error_text.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 #include "lci/net/ofi/immediate.h"
 #include "lci/net/signal_actions.h"
 
@@ -130,11 +130,9 @@ info_ptr pick(const fi_info& list, const wanted_provider& wanted) {
 // the process number: a killed process leaves its file behind, and a later process with the same
 // number could not use the name.
 base::Status name_uniquely(fi_info* info) {
-  uint64_t random = 0;
-  if (getrandom(&random, sizeof(random), 0) != sizeof(random)) {
-    return base::InternalError("no random bytes (getrandom)");
-  }
-  const std::string name = base::StrCat("fi_shm://lci-", base::Hex(random));
+  const base::StatusOr<uint64_t> random = base::random_number();
+  if (!random.ok()) return random.status();
+  const std::string name = base::StrCat("fi_shm://lci-", base::Hex(*random));
   std::free(info->src_addr);
   info->src_addr = strdup(name.c_str());  // freed by fi_freeinfo
   info->src_addrlen = name.size() + 1;

@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <fstream>
 
 #include "lci/base/error_text.h"
@@ -42,9 +41,27 @@ base::StatusOr<std::vector<backend_fact>> describe() {
                                        : "through a ring: kernel.yama.ptrace_scope is " + scope}};
 }
 
+std::vector<backend_fact> common(const net_context_attr_t&, const device_attr_t& devices) {
+  return {{"shm_eager_size", base::StrCat(devices.shm_eager_size)}};
+}
+
+std::vector<variable> variables() {
+  return {
+      {"LCI_SHM_CMA", "auto, on, off", "auto",
+       "shm: whether ranks copy each other's memory through the kernel; auto: where the kernel "
+       "allows it"},
+  };
+}
+
 }  // namespace
 
-const backend_entry backend = {attr_backend_t::shm, "shm",   /*preference=*/10, available,
-                               shm_context::make,   describe};
+const backend_entry backend = {attr_backend_t::shm,
+                               "shm",
+                               /*preference=*/10,
+                               available,
+                               shm_context::make,
+                               describe,
+                               common,
+                               variables};
 
 }  // namespace lci::net::shm

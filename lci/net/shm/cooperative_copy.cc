@@ -4,8 +4,6 @@
 #include <cstring>
 #include <utility>
 
-#include "lci/base/log.h"
-
 namespace lci::net::shm {
 namespace {
 
@@ -45,6 +43,13 @@ uint64_t copy_pieces(cooperative_slot* slot, side from, size_t size, const Copy&
     if (!*whole) break;
   }
   return own;
+}
+
+// False if the message is malformed.
+bool decode(const incoming& message, cooperative_header* header) {
+  if (message.size != sizeof(*header)) return false;
+  std::memcpy(header, message.bytes, sizeof(*header));
+  return header->number < cooperative_slots;
 }
 
 }  // namespace
@@ -161,9 +166,7 @@ bool cooperative_copies::close(int rank, bool all, completion* out) {
 take_result cooperative_copies::take(int rank, const incoming& message) {
   conversation& with = with_[static_cast<size_t>(rank)];
   cooperative_header header;
-  if (message.size != sizeof(header)) return take_result::malformed;
-  std::memcpy(&header, message.bytes, sizeof(header));
-  if (header.number >= cooperative_slots) return take_result::malformed;
+  if (!decode(message, &header)) return take_result::malformed;
   cooperative_slot* const slot = &with.incoming[header.number];
   // First all of it, so that the size is one that memory can have.
   const remote_region region{header.base, header.key};
@@ -190,12 +193,10 @@ take_result cooperative_copies::take(int rank, const incoming& message) {
 take_result cooperative_copies::take_done(int rank, const incoming& message, completion* out) {
   conversation& with = with_[static_cast<size_t>(rank)];
   cooperative_header header;
-  if (message.size != sizeof(header)) return take_result::malformed;
-  std::memcpy(&header, message.bytes, sizeof(header));
-  if (header.number >= cooperative_slots) return take_result::malformed;
+  if (!decode(message, &header)) return take_result::malformed;
   if (header.flag == 0) return take_result::nothing;
   if ((with.failed >> header.number & 1) != 0) {
-    LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
+    report_closed_memory(rank);
     return take_result::nothing;
   }
   *out = make_event(completion_kind::remote_put, rank, message.imm);

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "lci/base/copy.h"
-#include "lci/base/log.h"
 
 namespace lci::net::shm {
 
@@ -18,7 +17,7 @@ take_result take_inline_put_imm(region_table& regions, int rank, const incoming&
       regions.use(region, header.place >> inline_put_imm_offset_shift, size,
                   [&](void* to) { base::copy_bytes(to, message.bytes + sizeof(header), size); });
   if (!open) {
-    LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
+    report_closed_memory(rank);
     return take_result::nothing;
   }
   out->kind = completion_kind::remote_put;

@@ -1,6 +1,5 @@
 #include "lci/net/shm/large_puts.h"
 
-#include <algorithm>
 #include <deque>
 #include <thread>
 #include <vector>

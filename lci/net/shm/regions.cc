@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "lci/base/check.h"
+#include "lci/base/log.h"
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
 #include "lci/base/thread_number.h"
@@ -17,6 +18,10 @@ namespace lci::net::shm {
 // given, the others are of that registration: had they been those of a later one, A1 would have
 // made the key = 0 before it visible to the second look, and keys are never given twice. (Those
 // given by rename may be: then only who asks for memory that is closed is misled.)
+
+void report_closed_memory(int rank) {
+  LCI_LOG(error, "a put of rank ", rank, " came for memory that was closed meanwhile");
+}
 
 void region_table::attach(region_slot* slots, uint64_t first_key) {
   slots_ = slots;

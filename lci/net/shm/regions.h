@@ -23,6 +23,9 @@ struct open_bytes {
   uint64_t offset = 0;   // then: from the segment's second page
 };
 
+// Logs that a put of `rank` came for memory that this rank has closed meanwhile.
+void report_closed_memory(int rank);
+
 // Whether a directory holds the registration `region` and it covers these bytes; then also where
 // they are.
 [[gnu::always_inline]] inline bool find_open(const region_slot* slots, remote_region region,

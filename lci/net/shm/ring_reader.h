@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <memory>
 
 #include "lci/base/cache_aligned.h"
 #include "lci/net/shm/message.h"

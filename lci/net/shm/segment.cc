@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +11,7 @@
 
 #include "lci/base/status.h"
 #include "lci/base/strings.h"
+#include "lci/base/system.h"
 
 namespace lci::net::shm {
 namespace {
@@ -21,10 +21,9 @@ base::Status failure(const std::string& what) { return base::ErrnoToStatus(errno
 }  // namespace
 
 base::StatusOr<uint64_t> make_token() {
-  uint64_t token = 0;
-  // So few bytes are never interrupted, nor cut short.
-  if (getrandom(&token, sizeof(token), 0) != sizeof(token)) return failure("getrandom");
-  return token | 1;  // not 0, which is what untouched memory holds
+  const base::StatusOr<uint64_t> random = base::random_number();
+  if (!random.ok()) return random.status();
+  return *random | 1;  // not 0, which is what untouched memory holds
 }
 
 segment::~segment() {

@@ -139,10 +139,36 @@ base::StatusOr<std::unique_ptr<context>> make(boot::bootstrap& boot, const conte
       std::make_unique<sim_context>(boot, std::move(shared), config.max_registrations));
 }
 
+std::vector<variable> variables() {
+  return {
+      {"LCI_SIM_SEED", "number", "1", "sim: seed from which all other settings follow"},
+      {"LCI_SIM_MAX_DELAY", "polls", "by the seed",
+       "sim: time that a message or completion takes at most"},
+      {"LCI_SIM_REFUSE_PERCENT", "0 to 90", "by the seed",
+       "sim: operations refused although there is room"},
+      {"LCI_SIM_POST_PERCENT", "0 to 100", "by the seed",
+       "sim: operations posted although they could be done at once"},
+      {"LCI_SIM_QUEUE_LENGTH", "messages", "by the seed",
+       "sim: messages in flight between two ranks at most"},
+      {"LCI_SIM_MAX_INJECT", "bytes", "by the seed",
+       "sim: largest message that the network copies by itself"},
+      {"LCI_SIM_MAX_SEND", "bytes", "by the seed", "sim: largest message"},
+      {"LCI_SIM_MAX_RMA", "bytes", "by the seed", "sim: largest put or get"},
+      {"LCI_SIM_PUT_IMM", "0, 1", "by the seed", "sim: whether a put can notify its target"},
+      {"LCI_SIM_PUT_IMM_BITS", "bits", "by the seed",
+       "sim: size of the number in such a notification"},
+      {"LCI_SIM_ADD", "0, 1", "by the seed", "sim: whether the network adds to remote memory"},
+      {"LCI_SIM_REGISTRATION", "0, 1", "by the seed", "sim: whether memory must be registered"},
+      {"LCI_SIM_HOSTS", "0 to 1000", "0",
+       "sim: hosts, of which the ranks of each share memory; 0: none do"},
+  };
+}
+
 }  // namespace
 
-const backend_entry backend = {attr_backend_t::sim, "sim", /*preference=*/-1, [] { return true; },
-                               make};
+const backend_entry backend = {attr_backend_t::sim, "sim",    /*preference=*/-1,
+                               [] { return true; }, make,     /*describe=*/nullptr,
+                               /*common=*/nullptr,  variables};
 
 fabric* fabric_of(context& network) {
   auto* local = dynamic_cast<sim_context*>(&network);

@@ -1,8 +1,6 @@
 #ifndef LCI_NET_SIM_BACKEND_H_
 #define LCI_NET_SIM_BACKEND_H_
 
-#include <memory>
-
 #include "lci/net/backend.h"
 #include "lci/net/sim/fabric.h"
 

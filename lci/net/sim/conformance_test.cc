@@ -1,4 +1,3 @@
-#include <cstdlib>
 
 #include "lci/net/sim/backend.h"
 #include "lci/testing/conformance/suite.h"

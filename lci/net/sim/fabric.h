@@ -7,9 +7,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
-#include <memory>
 #include <mutex>
-#include <utility>
 #include <vector>
 
 #include "lci/net/backend.h"

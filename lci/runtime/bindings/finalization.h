@@ -3,7 +3,6 @@
 #define LCI_RUNTIME_BINDINGS_FINALIZATION_H_
 
 #include <atomic>
-#include <memory>
 #include <vector>
 
 #include "lci/api/comp.hpp"

@@ -123,12 +123,7 @@ thread_devices_t alloc_thread_devices_x::operator()() const {
 void free_thread_devices_x::operator()() const {
   thread_devices_impl_t& impl = checked(*get_devices(), "free_thread_devices");
   // All or none.
-  for (int i = 0; i < impl.size(); ++i) {
-    if (!impl.at(i)->idle()) {
-      rt::throw_logic_error("free_thread_devices: operations are under way on device ",
-                            impl.at(i)->attr.uid, "; call wait_drained first");
-    }
-  }
+  for (int i = 0; i < impl.size(); ++i) impl.at(i)->check_idle("free_thread_devices");
   for (int i = 0; i < impl.size(); ++i) impl.runtime.free_device(impl.at(i));
   delete &impl;
   *get_devices() = thread_devices_t();

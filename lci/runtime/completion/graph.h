@@ -5,7 +5,6 @@
 #include <atomic>
 #include <deque>
 #include <exception>
-#include <mutex>
 #include <vector>
 
 #include "lci/api/comp.hpp"

@@ -5,9 +5,7 @@
 
 #include <atomic>
 #include <cstdint>
-#include <memory>
 #include <new>
-#include <string>
 
 #include "lci/api/comp.hpp"
 #include "lci/base/cache_aligned.h"

@@ -1,6 +1,5 @@
 #include "lci/runtime/core/attributes.h"
 
-#include <cstdint>
 #include <limits>
 #include <string>
 #include <string_view>

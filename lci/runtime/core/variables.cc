@@ -22,36 +22,8 @@ constexpr std::string_view prefix = "LCI_";
 // Set by lcrun, so that it finds the processes of its job.
 constexpr std::string_view mark_of_lcrun = "LCI_JOB_NODE";
 
-std::vector<std::string> known_names() {
-  std::vector<std::string> names;
-  for (const variable& each : variables()) names.emplace_back(each.name);
-#define LCI_NAME_OF_ATTR(type_, name_, default_, doc_) \
-  names.push_back(base::StrCat("LCI_ATTR_", base::AsciiStrToUpper(#name_)));
-  LCI_GLOBAL_ATTRS(LCI_NAME_OF_ATTR)
-#undef LCI_NAME_OF_ATTR
-  return names;
-}
-
-// Most mistakes are a letter or two, or a prefix that was forgotten (LCI_PACKET_SIZE).
-std::string nearest_of(const std::vector<std::string>& names, const std::string& name) {
-  const std::string as_attribute = base::StrCat("LCI_ATTR_", name.substr(prefix.size()));
-  std::string nearest;
-  size_t least = name.size() / 3;
-  for (const std::string& known : names) {
-    const size_t distance =
-        std::min(base::edit_distance(name, known), 1 + base::edit_distance(as_attribute, known));
-    if (distance < least || (distance == least && nearest.empty())) {
-      least = distance;
-      nearest = known;
-    }
-  }
-  return nearest;
-}
-
-}  // namespace
-
-const std::vector<variable>& variables() {
-  static const auto& table = *new std::vector<variable>{
+std::vector<variable> all_variables() {
+  std::vector<variable> all = {
       {"LCI_LOG_LEVEL", "none, error, warn, info, debug", "warn",
        "how much the library writes to the standard error stream"},
       {"LCI_BOOT", "auto, local, file, tcp", "auto",
@@ -94,38 +66,45 @@ const std::vector<variable>& variables() {
       {"LCI_RECORD_DIR", "directory", "/dev/shm", "where the files are"},
       {"LCI_RECORD_EVENTS", "power of two, 64 to 1M", "4096",
        "events of each thread that are kept, of 64 bytes each"},
-      {"LCI_SHM_CMA", "auto, on, off", "auto",
-       "shm: whether ranks copy each other's memory through the kernel; auto: where the kernel "
-       "allows it"},
-      {"LCI_OFI_RMA", "auto, native, asked, messages", "auto",
-       "ofi: whether the provider executes puts and gets, the target does so on request, or their "
-       "bytes "
-       "travel in messages; auto: by the provider"},
-      {"LCI_OFI_DOMAIN", "auto, shared", "auto",
-       "ofi: auto: a domain for each device; shared: one for all, and memory is registered once"},
-      {"LCI_HOSTS", "numbers, as 0,0,1", "",
-       "for tests: the number of the host that each rank assumes, repeated for further ranks"},
-      {"LCI_SIM_SEED", "number", "1", "sim: seed from which all other settings follow"},
-      {"LCI_SIM_MAX_DELAY", "polls", "by the seed",
-       "sim: time that a message or completion takes at most"},
-      {"LCI_SIM_REFUSE_PERCENT", "0 to 90", "by the seed",
-       "sim: operations refused although there is room"},
-      {"LCI_SIM_POST_PERCENT", "0 to 100", "by the seed",
-       "sim: operations posted although they could be done at once"},
-      {"LCI_SIM_QUEUE_LENGTH", "messages", "by the seed",
-       "sim: messages in flight between two ranks at most"},
-      {"LCI_SIM_MAX_INJECT", "bytes", "by the seed",
-       "sim: largest message that the network copies by itself"},
-      {"LCI_SIM_MAX_SEND", "bytes", "by the seed", "sim: largest message"},
-      {"LCI_SIM_MAX_RMA", "bytes", "by the seed", "sim: largest put or get"},
-      {"LCI_SIM_PUT_IMM", "0, 1", "by the seed", "sim: whether a put can notify its target"},
-      {"LCI_SIM_PUT_IMM_BITS", "bits", "by the seed",
-       "sim: size of the number in such a notification"},
-      {"LCI_SIM_ADD", "0, 1", "by the seed", "sim: whether the network adds to remote memory"},
-      {"LCI_SIM_REGISTRATION", "0, 1", "by the seed", "sim: whether memory must be registered"},
-      {"LCI_SIM_HOSTS", "0 to 1000", "0",
-       "sim: hosts; the ranks of each share memory; 0: no ranks do"},
   };
+  for (const net::backend_entry* each : net::list_backends()) {
+    if (each->variables == nullptr) continue;
+    const std::vector<variable> more = each->variables();
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  return all;
+}
+
+std::vector<std::string> known_names() {
+  std::vector<std::string> names;
+  for (const variable& each : variables()) names.emplace_back(each.name);
+#define LCI_NAME_OF_ATTR(type_, name_, default_, doc_) \
+  names.push_back(base::StrCat("LCI_ATTR_", base::AsciiStrToUpper(#name_)));
+  LCI_GLOBAL_ATTRS(LCI_NAME_OF_ATTR)
+#undef LCI_NAME_OF_ATTR
+  return names;
+}
+
+// Most mistakes are a letter or two, or a prefix that was forgotten (LCI_PACKET_SIZE).
+std::string nearest_of(const std::vector<std::string>& names, const std::string& name) {
+  const std::string as_attribute = base::StrCat("LCI_ATTR_", name.substr(prefix.size()));
+  std::string nearest;
+  size_t least = name.size() / 3;
+  for (const std::string& known : names) {
+    const size_t distance =
+        std::min(base::edit_distance(name, known), 1 + base::edit_distance(as_attribute, known));
+    if (distance < least || (distance == least && nearest.empty())) {
+      least = distance;
+      nearest = known;
+    }
+  }
+  return nearest;
+}
+
+}  // namespace
+
+const std::vector<variable>& variables() {
+  static const auto& table = *new std::vector<variable>(all_variables());
   return table;
 }
 

@@ -6,15 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "lci/net/backend.h"
+
 namespace lci::rt {
 
-// A variable that is not the default of an attribute. Texts for people.
-struct variable {
-  std::string_view name;
-  std::string_view values;
-  std::string_view builtin;  // the value of a variable that is not set
-  std::string_view meaning;
-};
+using net::variable;
 
 // Every variable LCI_... that the library reads, except LCI_ATTR_<NAME>, in the order in which the
 // documentation lists them.

@@ -95,6 +95,12 @@ bool device_impl_t::idle() {
          raw.idle();
 }
 
+void device_impl_t::check_idle(const char* call) {
+  if (idle()) return;
+  rt::throw_logic_error(call, ": operations are under way on device ", attr.uid,
+                        "; call wait_drained first");
+}
+
 bool device_impl_t::drained() {
   for (size_t i = 0; rails_ != nullptr && i < rails_->size(); ++i) {
     if (!(*rails_)[i]->drained()) return false;

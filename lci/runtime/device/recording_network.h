@@ -3,11 +3,9 @@
 #define LCI_RUNTIME_DEVICE_RECORDING_NETWORK_H_
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <utility>
 #include <vector>
 
 #include "lci/net/backend.h"

@@ -135,10 +135,7 @@ void runtime_impl_t::free_device(device_impl_t* device) {
                           " endpoints of it have not been freed");
   }
   if (checks() != nullptr) checks()->report_end_of_device(device);
-  if (!device->idle()) {
-    rt::throw_logic_error("free_device: operations are under way on device ", device->attr.uid,
-                          "; call wait_drained first");
-  }
+  device->check_idle("free_device");
   // Messages that only their receivers still have to take, such as a barrier's last one, are not an
   // error of the program: wait for them.
   rt::wait_until(device, {"free_device"}, [device] { return device->drained(); });
@@ -153,12 +150,8 @@ mr_impl_t* runtime_impl_t::register_memory(net_context_impl_t& context, void* ad
     rt::throw_runtime_error("register_memory: ", size, " bytes on rank ", rank(), ": ",
                             registered.status().ToString());
   }
-  auto made = std::make_unique<mr_impl_t>(context, attributes, address, size, *registered, false);
-  context.registrations.add(*registered, address, size);
-  context.open_memory.add(context.net->remote_key(*registered).key, address, size);
-  context.users.fetch_add(1, std::memory_order_acq_rel);
-  regions_.fetch_add(1, std::memory_order_acq_rel);
-  return made.release();
+  return add_region(
+      std::make_unique<mr_impl_t>(context, attributes, address, size, *registered, false));
 }
 
 mr_impl_t* runtime_impl_t::alloc_memory(net_context_impl_t& context, size_t size,
@@ -175,8 +168,13 @@ mr_impl_t* runtime_impl_t::alloc_memory(net_context_impl_t& context, size_t size
     context.net->free_memory(*made);
     throw;
   }
-  context.registrations.add(made->region, made->address, size);
-  context.open_memory.add(context.net->remote_key(made->region).key, made->address, size);
+  return add_region(std::move(mr));
+}
+
+mr_impl_t* runtime_impl_t::add_region(std::unique_ptr<mr_impl_t> mr) {
+  net_context_impl_t& context = mr->context;
+  context.registrations.add(mr->region, mr->address, mr->size);
+  context.open_memory.add(context.net->remote_key(mr->region).key, mr->address, mr->size);
   context.users.fetch_add(1, std::memory_order_acq_rel);
   regions_.fetch_add(1, std::memory_order_acq_rel);
   return mr.release();

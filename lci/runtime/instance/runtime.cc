@@ -75,15 +75,11 @@ std::vector<std::string> meet_peers(boot::bootstrap& boot, const runtime_attr_t&
   settings.attribute("coll_hosts_max_size", base::StrCat(attr.coll_hosts_max_size));
   settings.attribute("coll_host_leaders", base::StrCat(attr.coll_host_leaders));
   settings.attribute("alloc_default_device", base::StrCat(attr.alloc_default_device));
-  const std::string_view network = backend.ok() ? (*backend)->name : "";
-  settings.attribute("backend", network);
-  // Both sides of a connection size their buffers by them.
+  // Both sides of a connection size their buffers by it.
   settings.attribute("packet_size", base::StrCat(defaults.packet_size));
-  if (network == "shm" || network == "mixed") {
-    settings.attribute("shm_eager_size", base::StrCat(defaults.shm_eager_size));
-  }
-  if (network == "ofi" || network == "mixed") {
-    settings.attribute("ofi_provider_name", defaults.ofi_provider_name);
+  if (backend.ok()) {
+    add_settings(**backend, alloc_net_context_x().resolve(defaults),
+                 alloc_device_x().resolve(defaults), &settings);
   }
   auto hosts = settings.meet(boot, "settings", own);
   if (hosts.ok()) return *std::move(hosts);

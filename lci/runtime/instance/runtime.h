@@ -2,7 +2,6 @@
 #define LCI_RUNTIME_INSTANCE_RUNTIME_H_
 
 #include <atomic>
-#include <cstdlib>
 #include <memory>
 #include <mutex>
 #include <shared_mutex>
@@ -136,6 +135,7 @@ class runtime_impl_t : public rt::live_object, public rt::rank_state {
 
  private:
   void throw_deferred_failure();
+  mr_impl_t* add_region(std::unique_ptr<mr_impl_t> mr);
   std::unique_ptr<net_context_impl_t> make_net_context(const net_context_attr_t& attributes);
   std::unique_ptr<device_impl_t> make_device(net_context_impl_t& context,
                                              packet_pool_impl_t& packets, device_attr_t attributes);

@@ -12,7 +12,6 @@
 #include <mutex>
 #include <new>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "lci/api/types.hpp"

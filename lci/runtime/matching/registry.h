@@ -2,7 +2,6 @@
 #define LCI_RUNTIME_MATCHING_REGISTRY_H_
 
 #include <cstdint>
-#include <memory>
 #include <mutex>
 #include <vector>
 

@@ -36,9 +36,4 @@ void check_mr(const post_args_t& args, const device_impl_t& device) {
   }
 }
 
-void refuse_remote_bounds(const post_args_t& args) {
-  refuse(args, args.size, " bytes from byte ", args.remote_disp, " on are beyond the end of rmr, ",
-         rmr_size(args.rmr), " bytes");
-}
-
 }  // namespace lci::rt

@@ -18,7 +18,6 @@ namespace lci::rt {
                                       const runtime_impl_t& runtime);
 [[gnu::noinline]] void check_odd_matching(const post_args_t& args, transfer kind);
 [[gnu::noinline]] void check_mr(const post_args_t& args, const device_impl_t& device);
-[[noreturn, gnu::noinline, gnu::cold]] void refuse_remote_bounds(const post_args_t& args);
 
 inline void check_rank(const post_args_t& args, transfer kind, const runtime_impl_t& runtime) {
   if (__builtin_expect(args.rank < 0 || args.rank >= runtime.size(), 0)) {
@@ -34,7 +33,8 @@ inline void check_buffer(const post_args_t& args, const device_impl_t& device) {
 }
 
 // `has_comp`: local_comp is an object.
-inline void check_comp(const post_args_t& args, bool has_comp) {
+template <class Args>
+inline void check_comp(const Args& args, bool has_comp) {
   if (__builtin_expect(has_comp && !is_live(*args.local_comp.p_impl), 0)) {
     refuse(args, "local_comp has been freed");
   }
@@ -54,7 +54,14 @@ inline bool is_within(uintptr_t offset, size_t size, uint64_t all) {
   return offset <= all && size <= all - offset;
 }
 
-inline void check_remote(const post_args_t& args) {
+template <class Args>
+[[noreturn, gnu::noinline, gnu::cold]] void refuse_remote_bounds(const Args& args) {
+  refuse(args, args.size, " bytes from byte ", args.remote_disp, " on are beyond the end of rmr, ",
+         rmr_size(args.rmr), " bytes");
+}
+
+template <class Args>
+inline void check_remote(const Args& args) {
   if (__builtin_expect(!is_within(args.remote_disp, args.size, rmr_size(args.rmr)), 0)) {
     refuse_remote_bounds(args);
   }

@@ -46,10 +46,6 @@ inline status_t answer_done(const post_args_t& args, status_t status) {
   return status;
 }
 
-bool may_retry(const post_args_t& args) {
-  return args.allow_retry && !(args.local_comp == COMP_NULL);
-}
-
 // An operation that outlives its post, or may.
 [[gnu::noinline]] status_t post_any(device_impl_t& device, transfer kind, const address& to,
                                     packet* user_packet, const post_args_t& args) {

@@ -10,17 +10,13 @@
 #include "lci/runtime/post/send.h"
 
 namespace lci::rt {
-namespace {
 
-[[noreturn, gnu::noinline, gnu::cold]] void report_unreachable(const device_impl_t& device,
-                                                               int rank, post_form_t form) {
-  device.report_failure(name_of(form), rank,
+void report_unreachable(const device_impl_t& device, int rank, const char* call) {
+  device.report_failure(call, rank,
                         base::StrCat(": rank ", rank,
                                      " is gone, or has closed the memory that rmr names "
-                                     "(deregister_memory)"));
+                                     "(deregister_memory, free_mr)"));
 }
-
-}  // namespace
 
 error_t start(device_impl_t& device, transfer kind, operation& started, const post_args_t& args,
               bool may_wait, status_t* status) {
@@ -39,7 +35,7 @@ error_t start(device_impl_t& device, transfer kind, operation& started, const po
       started.remote_offset = args.remote_disp;
       result = device.rma.start(started, may_wait);
       if (__builtin_expect(result.errorcode == errorcode_t::fatal, 0)) {
-        report_unreachable(device, started.rank, args.form);
+        report_unreachable(device, started.rank, name_of(args.form));
       }
       break;
   }

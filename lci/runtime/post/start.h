@@ -8,6 +8,10 @@
 
 namespace lci::rt {
 
+// Throws for a put, get or atomic operation of `call` that the network cannot carry out.
+[[noreturn, gnu::noinline, gnu::cold]] void report_unreachable(const device_impl_t& device,
+                                                               int rank, const char* call);
+
 // Starts an operation by the protocol of its kind. `done`: *status is filled. A retry code only if
 // not may_wait. Throws peer_failure_error or std::runtime_error, naming what is gone.
 error_t start(device_impl_t& device, transfer kind, operation& started, const post_args_t& args,

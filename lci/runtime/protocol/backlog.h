@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <vector>
 
 #include "lci/api/types.hpp"
 #include "lci/base/cache_aligned.h"

@@ -16,8 +16,7 @@ namespace {
 void compare_with_peers(boot::bootstrap& boot, const net_context_attr_t& attr,
                         const base::StatusOr<const net::backend_entry*>& backend) {
   rt::common_settings settings;
-  if (backend.ok()) settings.attribute("backend", (*backend)->name);
-  settings.attribute("ofi_provider_name", attr.ofi_provider_name);
+  if (backend.ok()) add_settings(**backend, attr, device_attr_t(), &settings);
   const auto met = settings.meet(boot, "settings", backend.status());
   if (!met.ok()) rt::throw_start_failure(boot, "", met.status());
 }
@@ -46,6 +45,15 @@ base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_positio
       base::StrCat("the backend asked for (LCI_ATTR_BACKEND) is ",
                    entry == nullptr ? "not part of this library" : "not available on this host",
                    "; leave it unset for the default", base::descriptor_hint()));
+}
+
+void add_settings(const net::backend_entry& backend, const net_context_attr_t& attr,
+                  const device_attr_t& devices, rt::common_settings* to) {
+  to->attribute("backend", backend.name);
+  if (backend.common == nullptr) return;
+  for (const net::backend_fact& each : backend.common(attr, devices)) {
+    to->attribute(each.name, each.value);
+  }
 }
 
 net_context_impl_t::net_context_impl_t(rt::rank_state& own_state,

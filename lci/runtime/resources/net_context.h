@@ -16,13 +16,18 @@ namespace lci {
 
 class runtime_impl_t;
 namespace rt {
+class common_settings;
 class rank_state;
-}
+}  // namespace rt
 
 // The backend that a rank in this position uses for attribute `wanted`. The error is for the
 // program's user.
 base::StatusOr<const net::backend_entry*> choose_backend(const boot::job_position& position,
                                                          attr_backend_t wanted);
+
+// Adds the backend, and its attributes that all ranks must have alike.
+void add_settings(const net::backend_entry& backend, const net_context_attr_t& attr,
+                  const device_attr_t& devices, rt::common_settings* to);
 
 // The object behind a net_context_t: an attachment to a network, in a scope of the bootstrap of
 // its own.

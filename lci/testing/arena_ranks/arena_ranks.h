@@ -8,7 +8,6 @@
 #include <functional>
 #include <memory>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "lci/base/backoff.h"

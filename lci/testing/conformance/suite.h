@@ -5,7 +5,6 @@
 #define LCI_TESTING_CONFORMANCE_SUITE_H_
 
 #include <functional>
-#include <memory>
 #include <ostream>
 #include <string>
 #include <type_traits>

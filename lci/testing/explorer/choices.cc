@@ -2,7 +2,6 @@
 
 #include <stdexcept>
 #include <string_view>
-#include <utility>
 
 #include "lci/base/check.h"
 #include "lci/base/strings.h"

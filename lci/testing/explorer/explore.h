@@ -3,7 +3,6 @@
 #define LCI_TESTING_EXPLORER_EXPLORE_H_
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>

@@ -3,7 +3,6 @@
 #include "lci/testing/explorer/explore.h"
 
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <set>

@@ -1,6 +1,5 @@
 // A backend that is in the registry, and has only a name, is one that programs can choose by it.
 #include <cstdlib>
-#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"

@@ -3,7 +3,6 @@
 #ifndef LCI_TESTING_WRITE_WATCH_WRITE_WATCH_H_
 #define LCI_TESTING_WRITE_WATCH_WRITE_WATCH_H_
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
