@@ -77,12 +77,6 @@ bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_b
                 rcomp_t remote_comp);
 bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_buffer, size_t size,
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr);
-bool post_short(form<post_form_t::am>, device_t device, int rank, void* local_buffer, size_t size,
-                comp_t local_comp, tag_t tag, rcomp_t remote_comp, mr_t mr);
-bool post_short(form<post_form_t::send>, device_t device, int rank, void* local_buffer, size_t size,
-                comp_t local_comp, tag_t tag, mr_t mr);
-bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_buffer, size_t size,
-                comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, mr_t mr);
 bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_buffer, size_t size,
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
                 rcomp_t remote_comp, mr_t mr);
@@ -157,7 +151,8 @@ class post_options : public option::device_options<Op>,
     return args;
   }
 
-  // Whether every option is one that the short paths support. (Mostly known to the compiler.)
+  // Whether every option but `mr` is one that the short paths support. (Mostly known to the
+  // compiler.)
   bool is_plain() const {
     return this->get_runtime().is_empty() && this->get_endpoint().is_empty() &&
            this->get_packet_pool().is_empty() &&
@@ -165,13 +160,16 @@ class post_options : public option::device_options<Op>,
   }
   template <post_form_t Form, class... Rest>
   [[gnu::always_inline]] bool post_short(Rest... rest) const {
-    if (!is_plain()) return false;
-    const mr_t mr = this->get_mr();
-    return mr == mr_t()
-               ? rt::post_short(rt::form<Form>(), this->get_device(), this->get_rank(), buffer(),
-                                this->get_size(), this->get_local_comp(), rest...)
-               : rt::post_short(rt::form<Form>(), this->get_device(), this->get_rank(), buffer(),
-                                this->get_size(), this->get_local_comp(), rest..., mr);
+    return is_plain() && this->get_mr() == mr_t() &&
+           rt::post_short(rt::form<Form>(), this->get_device(), this->get_rank(), buffer(),
+                          this->get_size(), this->get_local_comp(), rest...);
+  }
+  // For forms whose short path takes a registration.
+  template <post_form_t Form, class... Rest>
+  [[gnu::always_inline]] bool post_short_registered(Rest... rest) const {
+    return is_plain() && !(this->get_mr() == mr_t()) &&
+           rt::post_short(rt::form<Form>(), this->get_device(), this->get_rank(), buffer(),
+                          this->get_size(), this->get_local_comp(), rest..., this->get_mr());
   }
   status_t done(tag_t tag) const {
     status_t status = errorcode_t::done;

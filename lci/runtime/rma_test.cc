@@ -142,7 +142,7 @@ TEST_P(Rma, AProgramMayRegisterItsLocalBuffers) {
   });
 }
 
-// A post that names no more than a device and the registration takes the short path.
+// Posts that name no more than a device and the registration; a put or get takes the short path.
 TEST_P(Rma, SmallOperationsNameTheirRegistration) {
   run(ranks(), [](rank_under_test& self) {
     const device_t device = get_default_device_x().runtime(self.runtime)();
@@ -196,7 +196,7 @@ TEST_P(Rma, SmallOperationsNameTheirRegistration) {
   });
 }
 
-// The short path refuses the registrations that the long one refuses.
+// Also by the short path.
 TEST_P(Rma, SmallOperationsWithAWrongRegistrationAreRefused) {
   run(ranks(), [](rank_under_test& self) {
     const device_t device = get_default_device_x().runtime(self.runtime)();

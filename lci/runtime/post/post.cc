@@ -252,23 +252,6 @@ bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_b
                                      rmr);
 }
 
-bool post_short(form<post_form_t::am>, device_t device, int rank, void* local_buffer, size_t size,
-                comp_t local_comp, tag_t tag, rcomp_t remote_comp, mr_t mr) {
-  return post_registered<post_form_t::am>(mr, device, rank, local_buffer, size, local_comp, tag,
-                                          remote_comp);
-}
-
-bool post_short(form<post_form_t::send>, device_t device, int rank, void* local_buffer, size_t size,
-                comp_t local_comp, tag_t tag, mr_t mr) {
-  return post_registered<post_form_t::send>(mr, device, rank, local_buffer, size, local_comp, tag);
-}
-
-bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_buffer, size_t size,
-                comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, mr_t mr) {
-  return post_registered<post_form_t::put>(mr, device, rank, local_buffer, size, local_comp,
-                                           remote_disp, rmr);
-}
-
 bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_buffer, size_t size,
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
                 rcomp_t remote_comp, mr_t mr) {
