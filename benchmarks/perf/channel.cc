@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "absl/strings/str_cat.h"
+#include "benchmarks/perf/integers.h"
 #include "benchmarks/perf/payload.h"
 
 namespace perf {
@@ -125,6 +126,31 @@ lci::tag_t channel::tag_of_send(int slot) const {
 
 // Initiator.
 
+// The source of a checked operation holds the operand, and then the former value. Other operations
+// have operands with which a compare-and-swap finds what it expects: the memory's initial value.
+template <operation Op>
+[[gnu::always_inline]] inline lci::status_t channel::try_post_atomic(int slot, uint64_t number,
+                                                                     signals& completion) {
+  const lci::comp_t comp = completion.comp();
+  const size_t disp = landing_offset_ + offset_of(slot);
+  const uint64_t operand =
+      validate_ ? load_integer(source(slot), size()) : open_memory::initial_integer;
+  const auto post = [&](auto op) {
+    return op.device(device_).user_context(&completion).allow_done(completion.allows_done())();
+  };
+  if constexpr (Op == operation::compare_swap) {
+    const uint64_t expected =
+        validate_ ? payload_integer(key(peer_, number), size()) : open_memory::initial_integer;
+    return post(lci::post_compare_swap_x(peer_, expected, operand, source(slot), size(), comp, disp,
+                                         peer_rmr_));
+  } else if constexpr (fetches_integer(Op)) {
+    return post(lci::post_fetch_atomic_x(peer_, change_of(Op), operand, source(slot), size(), comp,
+                                         disp, peer_rmr_));
+  } else {
+    return post(lci::post_atomic_x(peer_, change_of(Op), operand, size(), comp, disp, peer_rmr_));
+  }
+}
+
 // (Of one operation each, so that what does not depend on the message is decided once.)
 template <operation Op>
 [[gnu::always_inline]] inline lci::status_t channel::try_post(int batch, int slot,
@@ -171,10 +197,17 @@ template <operation Op>
           .tag(short_tag(batch))
           .user_context(&completion)
           .allow_done(allow_done)();
-    case operation::plan:
-      break;
+    case operation::add:
+    case operation::bit_and:
+    case operation::bit_or:
+    case operation::bit_xor:
+    case operation::fetch_add:
+    case operation::swap:
+    case operation::compare_swap:
+      return try_post_atomic<Op>(slot, number, completion);
+    default:
+      throw std::logic_error("no such operation");
   }
-  throw std::logic_error("no such operation");
 }
 
 template <operation Op>
@@ -228,16 +261,32 @@ void channel::post_batch(int batch) {
       return post_all<operation::get_signal>(batch);
     case operation::plan:
       return start_plan(batch);
+    case operation::add:
+      return post_all<operation::add>(batch);
+    case operation::bit_and:
+      return post_all<operation::bit_and>(batch);
+    case operation::bit_or:
+      return post_all<operation::bit_or>(batch);
+    case operation::bit_xor:
+      return post_all<operation::bit_xor>(batch);
+    case operation::fetch_add:
+      return post_all<operation::fetch_add>(batch);
+    case operation::swap:
+      return post_all<operation::swap>(batch);
+    case operation::compare_swap:
+      return post_all<operation::compare_swap>(batch);
     default:
       throw std::logic_error(std::string(name_of(op_)) + " is not an operation of pairs");
   }
 }
 
 void channel::check_completed(int batch) {
-  if (op_ == operation::get || op_ == operation::get_signal) {
+  const bool gets = op_ == operation::get || op_ == operation::get_signal;
+  if (gets || fetches_integer(op_)) {
     for (int i = 0; i < batch_size(batch); ++i) {
+      const int slot = first_slot(batch) + i;
       check_payload(key(peer_, posted_from_[static_cast<size_t>(batch)] + static_cast<uint64_t>(i)),
-                    landing(first_slot(batch) + i), size());
+                    gets ? landing(slot) : source(slot), size());
     }
   }
   if (one_sided_) notify_peer(complete_name_);
@@ -248,92 +297,6 @@ bool channel::next_is_acknowledged() {
   if (lci::counter_get(acknowledgements_) <= acknowledgements_seen_) return false;
   ++acknowledgements_seen_;
   return true;
-}
-
-// Target.
-
-void channel::post_receive(int batch, int slot) {
-  signals& arrival = *arrivals_[static_cast<size_t>(batch)];
-  const auto receive =
-      lci::post_recv_x(peer_, landing(slot), size(), tag_of_send(slot), arrival.comp())
-          .device(device_)
-          .user_context(&arrival)
-          .allow_done(arrival.allows_done());
-  waiter patience;
-  for (;;) {
-    const lci::status_t status = receive();
-    if (status.is_done()) {
-      arrival.count_done(1);
-      return;
-    }
-    if (status.is_posted()) return;
-    patience.after(progress());
-  }
-}
-
-void channel::prepare_for(int batch) {
-  const auto at = static_cast<size_t>(batch);
-  // Later messages of the partner are ordered behind these by the message that allows them.
-  expected_from_[at].store(expected_, std::memory_order_relaxed);
-  places_[at].store(0, std::memory_order_relaxed);
-  for (int i = 0; i < batch_size(batch); ++i, ++expected_) {
-    const int slot = first_slot(batch) + i;
-    if (op_ == operation::send) {
-      post_receive(batch, slot);
-    } else if (op_ == operation::get || op_ == operation::get_signal) {
-      fill_payload(key(rank_, expected_), source(slot), size());
-    }
-  }
-}
-
-bool channel::next_is_complete() {
-  if (lci::counter_get(completes_) <= completes_seen_) return false;
-  ++completes_seen_;
-  return true;
-}
-
-void channel::check_arrived(int batch) {
-  const auto at = static_cast<size_t>(batch);
-  const auto count = static_cast<uint64_t>(batch_size(batch));
-  if (op_ == operation::am) {
-    // The messages themselves have been checked by take.
-    if (places_[at].load(std::memory_order_relaxed) == count * (count - 1) / 2) return;
-    throw payload_error(absl::StrCat("wrong messages: of a batch of ", count, " messages of ",
-                                     size(), " bytes from rank ", peer_, ", thread ", thread_,
-                                     ", some came twice and others not at all"));
-  }
-  if (op_ == operation::get || op_ == operation::get_signal) return;  // nothing came here
-  const uint64_t from = expected_from_[at].load(std::memory_order_relaxed);
-  for (uint64_t i = 0; i < count; ++i) {
-    check_payload(key(peer_, from + i), landing(first_slot(batch) + static_cast<int>(i)), size());
-  }
-}
-
-// An active message, but for one that is lent and not to be checked: that has not been moved
-// anywhere yet, so who measures its way waits until it is here (message_sink).
-void channel::take_otherwise(const lci::status_t& status) {
-  if (__builtin_expect(validate_, 0)) check(status);
-  if (lent_) return;
-  if (in_packets_) {
-    lci::put_upacket(status.buffer);
-  } else {
-    std::free(status.buffer);
-  }
-}
-
-// Not in the above, whose frame the text of the exception would make larger.
-[[gnu::noinline]] void channel::check(const lci::status_t& status) {
-  const auto batch = static_cast<size_t>(status.tag & 1);
-  const uint64_t number = status.tag >> 16;
-  const uint64_t place = number - expected_from_[batch].load(std::memory_order_relaxed);
-  if (status.size != size() || status.rank != peer_ ||
-      place >= static_cast<uint64_t>(batch_sizes_[batch])) {
-    throw payload_error(absl::StrCat("wrong message: number ", number, " with ", status.size,
-                                     " bytes from rank ", status.rank, " came to where one of ",
-                                     size(), " bytes from rank ", peer_, " was expected"));
-  }
-  check_payload(key(peer_, number), status.buffer, size());
-  places_[batch].fetch_add(place, std::memory_order_relaxed);
 }
 
 // Both sides.

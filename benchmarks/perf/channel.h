@@ -28,7 +28,7 @@ struct payload_key;
 // Answers of the target to a batch (0-byte active messages to counters):
 //   with a signal at the target   an acknowledgement when all of the batch have come and, for
 //                                 --validate, have been checked
-//   put, get                      nothing. With --validate the initiator says when a batch is
+//   put, get, atomic operations   nothing. With --validate the initiator says when a batch is
 //                                 complete, and the target then looks at its memory and
 //                                 acknowledges
 class channel final : private message_sink {
@@ -46,7 +46,7 @@ class channel final : private message_sink {
 
   bool has_signal() const { return !one_sided_; }
 
-  // Where the partner's puts and gets go. To be exchanged, as bytes, before the first message.
+  // Where the partner's puts, gets and atomic operations go. To be exchanged, as bytes, before the first message.
   struct target_memory {
     lci::rmr_t rmr;
     planned_batches::blocks blocks;  // of plans
@@ -107,6 +107,8 @@ class channel final : private message_sink {
   bool next_is_complete();
   template <operation Op>
   lci::status_t try_post(int batch, int slot, uint64_t number);
+  template <operation Op>
+  lci::status_t try_post_atomic(int slot, uint64_t number, signals& completion);
   template <operation Op>
   void post_all(int batch);
   void start_plan(int batch);

@@ -30,17 +30,24 @@ struct measurement {
   std::string devices;
 };
 
+bool is_atomic(const std::string& op) {
+  return op == "add" || op == "bit_and" || op == "bit_or" || op == "bit_xor" || op == "fetch_add" ||
+         op == "swap" || op == "compare_swap";
+}
+
 // Runs it with --validate and checks the line of every size.
 void expect_plausible(const measurement& what) {
-  const std::string arguments =
-      "--op " + what.op + " --test " + what.test + " --completion " + what.completion +
-      " --threads " + std::to_string(what.threads) + " --devices " + what.devices +
-      " --size 4K:16K --iters 3 --warmup 1 --window 5 --validate --format json";
+  const bool of_integers = is_atomic(what.op);
+  const std::string arguments = "--op " + what.op + " --test " + what.test + " --completion " +
+                                what.completion + " --threads " + std::to_string(what.threads) +
+                                " --devices " + what.devices + " --size " +
+                                (of_integers ? "4:8" : "4K:16K") +
+                                " --iters 3 --warmup 1 --window 5 --validate --format json";
   SCOPED_TRACE("-n " + std::to_string(what.ranks) + " " + arguments);
   const outcome result = run(what.ranks, arguments);
   ASSERT_EQ(result.code, 0) << result.text;
   const std::vector<std::string> lines = lines_of(result.text);
-  ASSERT_EQ(lines.size(), 3U) << result.text;
+  ASSERT_EQ(lines.size(), of_integers ? 2U : 3U) << result.text;
   for (size_t i = 0; i < lines.size(); ++i) {
     const json_object line(lines[i]);
     EXPECT_EQ(line.text("op"), what.op);
@@ -48,7 +55,7 @@ void expect_plausible(const measurement& what) {
     EXPECT_EQ(line.text("devices"), what.devices);
     EXPECT_EQ(line.text("backend"), "shm");
     EXPECT_EQ(line.text("completion"), what.completion);
-    EXPECT_EQ(line.number("size"), 4096 << i);
+    EXPECT_EQ(line.number("size"), (of_integers ? 4 : 4096) << i);
     EXPECT_EQ(line.number("threads"), what.threads);
     EXPECT_EQ(line.number("ranks"), what.ranks);
     const double p50 = line.number("latency_us_p50");
@@ -98,11 +105,17 @@ TEST_P(every_way, measures_several_pairs) {
 // Rank 1 makes other bytes than rank 0 expects.
 TEST_P(every_way, wrong_bytes_are_an_error_that_says_where) {
   for (const char* test : {"latency", "rate", "connect"}) {
-    const outcome result = run(2,
-                               "--op " + op_ + " --test " + test + " --completion " + completion_ +
-                                   " --size 64 --iters 3 --validate --threads 2",
-                               "benchmarks/perf/disagreeing");
+    const outcome result =
+        run(2,
+            "--op " + op_ + " --test " + test + " --completion " + completion_ +
+                " --iters 3 --validate --threads 2 --size " + (is_atomic(op_) ? "8" : "64"),
+            "benchmarks/perf/disagreeing");
     EXPECT_EQ(result.code, 1) << result.text;
+    if (is_atomic(op_)) {
+      // The value that was fetched, or the result.
+      EXPECT_THAT(result.text, AllOf(HasSubstr("rank "), HasSubstr("wrong data: ")));
+      continue;
+    }
     EXPECT_THAT(result.text,
                 AllOf(HasSubstr("rank "), HasSubstr("wrong data: message "),
                       HasSubstr(" of 64 bytes from rank "), HasSubstr("the byte at offset 0 is")));
@@ -116,6 +129,18 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) {
       return std::string(std::get<0>(test.param)) + "_" + std::get<1>(test.param);
     });
+INSTANTIATE_TEST_SUITE_P(atomic, every_way,
+                         ::testing::Combine(::testing::Values("add", "fetch_add", "compare_swap"),
+                                            ::testing::Values("queue", "handler", "counter",
+                                                              "sync")),
+                         [](const auto& test) {
+                           return std::string(std::get<0>(test.param)) + "_" +
+                                  std::get<1>(test.param);
+                         });
+INSTANTIATE_TEST_SUITE_P(more_atomic, every_way,
+                         ::testing::Combine(::testing::Values("bit_and", "bit_or", "bit_xor",
+                                                              "swap"),
+                                            ::testing::Values("queue")));
 INSTANTIATE_TEST_SUITE_P(plan, every_way, ::testing::Values(way("plan", "signal")));
 
 TEST(lci_perf, sizes_of_nothing_one_byte_and_a_megabyte) {
@@ -132,6 +157,22 @@ TEST(lci_perf, sizes_of_nothing_one_byte_and_a_megabyte) {
         EXPECT_GT(line.number("messages_per_s"), 0);
         EXPECT_EQ(line.number("bytes_per_s") > 0, line.number("size") > 0);
       }
+    }
+  }
+}
+
+// The calling rank maps the memory, and operates on it without a message.
+TEST(lci_perf, atomic_operations_on_memory_of_the_library) {
+  for (const std::string op :
+       {"add", "bit_and", "bit_or", "bit_xor", "fetch_add", "swap", "compare_swap"}) {
+    for (const char* test : {"latency", "bibandwidth"}) {
+      const outcome result =
+          run(2,
+              "--memory allocated --size 4:8 --iters 3 --window 3 --validate --format json "
+              "--op " +
+                  op + " --test " + test);
+      ASSERT_EQ(result.code, 0) << op << ": " << result.text;
+      EXPECT_EQ(lines_of(result.text).size(), 2U) << result.text;
     }
   }
 }

@@ -2,6 +2,7 @@
 #define BENCHMARKS_PERF_OPEN_MEMORY_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "benchmarks/perf/options.h"
 #include "lci.hpp"
@@ -18,6 +19,8 @@ class open_memory {
   open_memory& operator=(const open_memory&) = delete;
 
   static constexpr size_t page = 4096;
+  // The 8 bytes that it has everywhere at first, as a number.
+  static constexpr uint64_t initial_integer = 0x0101010101010101;
 
   char* data() const { return data_; }
   lci::mr_t mr() const { return mr_; }

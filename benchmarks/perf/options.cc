@@ -28,6 +28,13 @@ constexpr cli::word<operation> operations[] = {
     {"plan", operation::plan,
      "the messages of half a window are puts that are recorded once and started together, and a "
      "signal counts them at the target (--test latency: one put)"},
+    {"add", operation::add, "atomic addition to an integer of --size bytes, 4 or 8"},
+    {"bit_and", operation::bit_and, "atomic and with it"},
+    {"bit_or", operation::bit_or, "atomic or with it"},
+    {"bit_xor", operation::bit_xor, "atomic exclusive or with it"},
+    {"fetch_add", operation::fetch_add, "atomic addition that fetches the former value"},
+    {"swap", operation::swap, "atomic swap, which fetches it"},
+    {"compare_swap", operation::compare_swap, "atomic compare-and-swap that finds what it expects"},
     {"barrier", operation::barrier, "collective, as all below: of all ranks, --test latency"},
     {"broadcast", operation::broadcast, "of --size bytes from rank 0"},
     {"reduce", operation::reduce, "to rank 0: the sums of --size bytes of doubles of each rank"},
@@ -49,8 +56,8 @@ constexpr cli::word<operation> operations[] = {
 constexpr cli::word<test_kind> tests[] = {
     {"latency", test_kind::latency,
      "messages travel to and fro, one at a time: the time of one way, half of a round trip; for "
-     "put and get, the time from the call until the operation is complete; of a collective "
-     "operation, the time of a call, one after the other"},
+     "put, get and atomic operations, the time from the call until the operation is complete; of a "
+     "collective operation, the time of a call, one after the other"},
     {"rate", test_kind::rate,
      "the first half of the ranks sends to the other half, or gets from it"},
     {"bandwidth", test_kind::bandwidth, "the same, with large messages"},
@@ -91,14 +98,14 @@ constexpr char about[] =
     "Measures communication between pairs of ranks, rank i with rank i + n/2, thread t with "
     "thread t, and collective operations of all ranks.";
 constexpr char notes[] =
-    "Every size is measured twice. Rates, and the mean of a latency, are those of a run that reads "
-    "the clock only at its ends; the number of messages is divided by the longest time that any "
-    "rank needed, on both sides. Percentiles are those of a run that reads the clock once per "
+    "Every size is measured twice. Rates, and the mean of a latency, are those of a run that "
+    "reads the clock only at its ends; the number of messages is divided by the longest time that "
+    "any rank needed, on both sides. Percentiles are those of a run that reads the clock once per "
     "message and side (rate and bandwidth: once per half window, from its first call until the "
-    "receiver has acknowledged it or, for put and get, until it is complete). Nothing is "
-    "subtracted for the clock; the format text states what a reading costs. Buffers have been "
-    "written before; without --validate a thread uses the same buffer for all messages, as other "
-    "benchmarks do.\n\n"
+    "receiver has acknowledged it or, for put, get and atomic operations, until it is complete). "
+    "Nothing is subtracted for the clock; the format text states what a reading costs. Buffers "
+    "have been written before; without --validate a thread uses the same buffer or integer for "
+    "all messages, as other benchmarks do.\n\n"
     "With --overlap all ranks begin each operation together, behind a barrier, first without "
     "computation (the latency, from the start of the operation until its end has been waited for), "
     "then with computation between start and wait, which takes each rank about as long as its "
@@ -133,7 +140,7 @@ cli::command command_of(options* chosen, std::optional<completion_kind>* complet
               {"--size", "N|A:B",
                "bytes of a message; A:B: powers of two from A to B; K, M or G may follow a number",
                cli::size_range(&chosen->sizes)
-                   .with_default("rate, connect: 8; collective: 8:4M; else 1:4M")},
+                   .with_default("rate, connect, atomic: 8; collective: 8:4M; else 1:4M")},
               {"--threads", "T",
                "threads of each rank that communicate; barrier, broadcast, reduce "
                "and allreduce are then operations of a thread team",
@@ -163,7 +170,8 @@ cli::command command_of(options* chosen, std::optional<completion_kind>* complet
                cli::flag(&chosen->validate)},
               backend_option(&chosen->backend),
               binding_option(&chosen->bind),
-              {"--memory", "M", "what put and get reach", cli::choice(memories, &chosen->memory)},
+              {"--memory", "M", "what put, get and atomic operations reach",
+               cli::choice(memories, &chosen->memory)},
               {"--buffers", "B", "what an active message to a queue or sync arrives in",
                cli::choice(buffer_kinds, &chosen->buffers)},
               {"--persistent", "",
@@ -253,6 +261,15 @@ void check_collective(const options& chosen) {
   }
 }
 
+void check_atomic(const options& chosen) {
+  for (const size_t size : chosen.sizes) {
+    if (size != 4 && size != 8) {
+      throw usage_error(absl::StrCat("--size ", size, ": --op ", name_of(chosen.op),
+                                     " changes an integer of 4 or 8 bytes"));
+    }
+  }
+}
+
 completion_kind completion_for(operation op, const std::optional<completion_kind>& requested) {
   const bool is_plan = op == operation::plan;
   if (!requested) return is_plan ? completion_kind::signal : completion_kind::queue;
@@ -287,8 +304,10 @@ options parse_options(int argc, const char* const* argv, cli::request* wanted) {
     chosen.sizes = cli::doubling(8, size_t{4} << 20);
   }
   if (is_collective(chosen.op)) check_collective(chosen);
+  if (is_atomic(chosen.op)) check_atomic(chosen);
   if (chosen.sizes.empty()) {
-    const bool small = chosen.test == test_kind::rate || chosen.test == test_kind::connect;
+    const bool small =
+        chosen.test == test_kind::rate || chosen.test == test_kind::connect || is_atomic(chosen.op);
     chosen.sizes = small ? std::vector<size_t>{8} : cli::doubling(1, size_t{4} << 20);
   }
   return chosen;
@@ -339,7 +358,11 @@ bool combines(operation op) {
   }
 }
 
-bool is_one_sided(operation op) { return op == operation::put || op == operation::get; }
+bool is_atomic(operation op) { return op >= operation::add && op <= operation::compare_swap; }
+
+bool is_one_sided(operation op) {
+  return op == operation::put || op == operation::get || is_atomic(op);
+}
 
 const char* name_of(operation op) { return cli::name_of(operations, op); }
 const char* name_of(test_kind test) { return cli::name_of(tests, test); }

@@ -23,6 +23,14 @@ enum class operation {
   get,
   get_signal,
   plan,
+  // Atomic.
+  add,
+  bit_and,
+  bit_or,
+  bit_xor,
+  fetch_add,
+  swap,
+  compare_swap,
   // Collective: of all ranks, and not of pairs.
   barrier,
   broadcast,
@@ -96,7 +104,11 @@ bool has_thread_teams(operation op);
 // A collective operation that adds doubles.
 bool combines(operation op);
 
-// put and get without signal: the target takes no part, so only the initiator knows when.
+// Atomic operations on an integer of 4 or 8 bytes of the target.
+bool is_atomic(operation op);
+
+// put, get and atomic operations without signal: the target takes no part, so only the initiator
+// knows when.
 bool is_one_sided(operation op);
 
 // Options of other programs, too. Their values are written to *to, which is the default.

@@ -95,7 +95,8 @@ TEST(options, everything_can_be_chosen) {
 }
 
 TEST(options, every_name_is_understood_and_is_the_one_that_is_printed) {
-  for (const char* name : {"am", "send", "put", "put_signal", "get", "get_signal", "plan"}) {
+  for (const char* name : {"am", "send", "put", "put_signal", "get", "get_signal", "plan", "add",
+                           "bit_and", "bit_or", "bit_xor", "fetch_add", "swap", "compare_swap"}) {
     EXPECT_STREQ(name_of(parse({"--op", name}).op), name);
   }
   for (const char* name : {"latency", "rate", "bandwidth", "bibandwidth", "connect"}) {
@@ -142,6 +143,17 @@ TEST(options, plans_report_by_signals_and_nothing_else_does) {
             "--completion signal: is for --op plan");
 }
 
+TEST(options, atomic_operations_change_integers_of_4_or_8_bytes) {
+  for (const char* test : {"latency", "rate", "bandwidth", "bibandwidth", "connect"}) {
+    EXPECT_THAT(parse({"--op", "fetch_add", "--test", test}).sizes, ElementsAre(8)) << test;
+  }
+  EXPECT_THAT(parse({"--op", "compare_swap", "--size", "4:8"}).sizes, ElementsAre(4, 8));
+  EXPECT_EQ(error_of({"--op", "add", "--size", "4:16"}),
+            "--size 16: --op add changes an integer of 4 or 8 bytes");
+  EXPECT_EQ(error_of({"--op", "swap", "--size", "2"}),
+            "--size 2: --op swap changes an integer of 4 or 8 bytes");
+}
+
 TEST(options, what_depends_on_the_test) {
   EXPECT_EQ(parse({"--window", "8"}).window, 1);  // latency has none
   EXPECT_EQ(parse({"--test", "connect"}).window, 1);
@@ -180,8 +192,9 @@ TEST(options, help_is_found_among_others) {
 
 TEST(options, an_error_names_the_option_and_what_it_may_be) {
   EXPECT_EQ(error_of({"--op", "amo"}),
-            "--op amo: must be am, send, put, put_signal, get, get_signal, plan, barrier, "
-            "broadcast, reduce, allreduce, reduce_scatter, "
+            "--op amo: must be am, send, put, put_signal, get, get_signal, plan, add, bit_and, "
+            "bit_or, bit_xor, fetch_add, swap, compare_swap, barrier, broadcast, reduce, "
+            "allreduce, reduce_scatter, "
             "allgather, alltoall, gather, scatter, scan, exscan, reduce_scatterv, allgatherv or "
             "alltoallv");
   EXPECT_THAT(error_of({"--test", "speed"}),

@@ -272,7 +272,10 @@ class [[nodiscard]] post_put_x : public post_rma_options<post_put_x, const void*
         get_remote_comp() == 0
             ? post_short<post_form_t::put>(get_remote_disp(), rmr)
             : post_short<post_form_t::put>(get_remote_disp(), rmr, get_tag(), get_remote_comp());
-    if (__builtin_expect(is_done, 1)) return done(get_tag());
+    if (__builtin_expect(is_done, 1) || post_short_registered<post_form_t::put>(
+                                            get_remote_disp(), rmr, get_tag(), get_remote_comp())) {
+      return done(get_tag());
+    }
     return post(args(post_form_t::put, direction_t::OUT));
   }
 };
@@ -302,8 +305,9 @@ class [[nodiscard]] post_get_x : public post_rma_options<post_get_x, void*> {
   /// Posts the operation. See @ref lci_operations for the result and the errors.
   [[gnu::always_inline]] status_t operator()() const {
     const rmr_t rmr = get_rmr();
-    if (__builtin_expect(
-            get_remote_comp() == 0 && post_short<post_form_t::get>(get_remote_disp(), rmr), 1)) {
+    if (get_remote_comp() == 0 &&
+        (__builtin_expect(post_short<post_form_t::get>(get_remote_disp(), rmr), 1) ||
+         post_short_registered<post_form_t::get>(get_remote_disp(), rmr))) {
       return done(get_tag());
     }
     return post(args(post_form_t::get, direction_t::IN));

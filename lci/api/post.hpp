@@ -61,7 +61,8 @@ status_t post(const post_args_t& args);
 namespace rt {
 // The short path of a small operation with no options but these, as most are: true if it is
 // complete. False: nothing happened, and post() determines why. An empty `device` means the default
-// one. (Not a function template: the names of those begin with what they return, and the list of
+// one. The forms that end with `mr` are of a post that names its registration, which is not MR_HOST.
+// (Not a function template: the names of those begin with what they return, and the list of
 // exported names is of names in lci.)
 template <post_form_t>
 struct form {};
@@ -76,6 +77,11 @@ bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_b
                 rcomp_t remote_comp);
 bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_buffer, size_t size,
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr);
+bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
+                rcomp_t remote_comp, mr_t mr);
+bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, mr_t mr);
 }  // namespace rt
 /// @endcond
 
@@ -145,17 +151,25 @@ class post_options : public option::device_options<Op>,
     return args;
   }
 
-  // Whether every option is one that the short paths support. (Mostly known to the compiler.)
+  // Whether every option but `mr` is one that the short paths support. (Mostly known to the
+  // compiler.)
   bool is_plain() const {
     return this->get_runtime().is_empty() && this->get_endpoint().is_empty() &&
-           this->get_packet_pool().is_empty() && this->get_mr() == mr_t() &&
+           this->get_packet_pool().is_empty() &&
            this->get_comp_semantic() == comp_semantic_t::memory && this->get_allow_done();
   }
   template <post_form_t Form, class... Rest>
   [[gnu::always_inline]] bool post_short(Rest... rest) const {
-    return is_plain() &&
+    return is_plain() && this->get_mr() == mr_t() &&
            rt::post_short(rt::form<Form>(), this->get_device(), this->get_rank(), buffer(),
                           this->get_size(), this->get_local_comp(), rest...);
+  }
+  // For forms whose short path takes a registration.
+  template <post_form_t Form, class... Rest>
+  [[gnu::always_inline]] bool post_short_registered(Rest... rest) const {
+    return is_plain() && !(this->get_mr() == mr_t()) &&
+           rt::post_short(rt::form<Form>(), this->get_device(), this->get_rank(), buffer(),
+                          this->get_size(), this->get_local_comp(), rest..., this->get_mr());
   }
   status_t done(tag_t tag) const {
     status_t status = errorcode_t::done;

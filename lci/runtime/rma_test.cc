@@ -1,5 +1,7 @@
 // Put and get, with signal and without.
 #include <algorithm>
+#include <cstdlib>
+#include <cstring>
 #include <stdexcept>
 #include <vector>
 
@@ -137,6 +139,93 @@ TEST_P(Rma, AProgramMayRegisterItsLocalBuffers) {
     self.meet();
     deregister_memory_x{&out}.runtime(self.runtime)();
     deregister_memory_x{&in}.runtime(self.runtime)();
+  });
+}
+
+// Posts that name no more than a device and the registration; a put or get takes the short path.
+TEST_P(Rma, SmallOperationsNameTheirRegistration) {
+  run(ranks(), [](rank_under_test& self) {
+    const device_t device = get_default_device_x().runtime(self.runtime)();
+    constexpr size_t size = 8;
+    const auto own = make_message(self.rank, 1, size);
+    const auto theirs = make_message(self.from, 1, size);
+    auto bytes = own;
+    std::vector<unsigned char> open(3 * size, 0);
+    mr_t target = register_memory_x(open.data(), open.size()).runtime(self.runtime)();
+    mr_t mr = register_memory_x(bytes.data(), size).runtime(self.runtime)();
+    const rmr_t remote = self.exchange(target)[static_cast<size_t>(self.to)];
+    const auto put = [&](uintptr_t disp) {
+      return post_put_x(self.to, bytes.data(), size, self.sync, disp, remote).device(device);
+    };
+    const auto arrived = [&](size_t at) {
+      return std::equal(theirs.begin(), theirs.end(),
+                        open.begin() + static_cast<std::ptrdiff_t>(at));
+    };
+    EXPECT_TRUE(self.end_of(accepted(put(0).mr(mr))).is_done());
+    EXPECT_TRUE(self.end_of(accepted(put(size).mr(MR_UNKNOWN))).is_done());
+    EXPECT_TRUE(
+        self.end_of(accepted(put(2 * size).mr(mr).remote_comp(self.rcomp).tag(3))).is_done());
+    const status_t told = self.pop();
+    EXPECT_TRUE(told.is_done());
+    EXPECT_EQ(told.rank, self.from);
+    EXPECT_EQ(told.tag, 3U);
+    self.meet();
+    EXPECT_TRUE(arrived(0) && arrived(size) && arrived(2 * size));
+
+    std::vector<unsigned char> room(size);
+    const status_t received = accepted(self.receive(room, 1));
+    const auto send = post_send_x(self.to, bytes.data(), size, 1, COMP_NULL).device(device).mr(mr);
+    EXPECT_TRUE(send().is_done());
+    EXPECT_TRUE(self.end_of(received).is_done());
+    EXPECT_EQ(room, theirs);
+    const auto am =
+        post_am_x(self.to, bytes.data(), size, COMP_NULL, self.rcomp).device(device).mr(mr);
+    EXPECT_TRUE(am().is_done());
+    const status_t message = self.pop();
+    ASSERT_EQ(message.size, size);
+    EXPECT_EQ(std::memcmp(message.buffer, theirs.data(), size), 0);
+    std::free(message.buffer);
+
+    std::fill(bytes.begin(), bytes.end(), static_cast<unsigned char>(0));
+    const auto get = post_get_x(self.to, bytes.data(), size, self.sync, size, remote);
+    EXPECT_TRUE(self.end_of(accepted(post_get_x(get).device(device).mr(mr))).is_done());
+    EXPECT_EQ(bytes, own);
+    self.meet();
+    deregister_memory_x{&mr}.runtime(self.runtime)();
+    deregister_memory_x{&target}.runtime(self.runtime)();
+  });
+}
+
+// Also by the short path.
+TEST_P(Rma, SmallOperationsWithAWrongRegistrationAreRefused) {
+  run(ranks(), [](rank_under_test& self) {
+    const device_t device = get_default_device_x().runtime(self.runtime)();
+    constexpr size_t size = 8;
+    std::vector<unsigned char> bytes(3 * size, 1);
+    std::vector<unsigned char> open(size, 0);
+    mr_t target = register_memory_x(open.data(), size).runtime(self.runtime)();
+    mr_t middle = register_memory_x(bytes.data() + size, size).runtime(self.runtime)();
+    const rmr_t remote = self.exchange(target)[static_cast<size_t>(self.to)];
+    const auto refused = [&](size_t from, mr_t mr) {
+      unsigned char* const buffer = bytes.data() + from;
+      const auto expect = [&](auto post) {
+        EXPECT_THROW(static_cast<void>(post.device(device).mr(mr)()), std::invalid_argument)
+            << from;
+      };
+      expect(post_put_x(self.to, buffer, size, self.sync, 0, remote));
+      expect(post_put_x(self.to, buffer, size, self.sync, 0, remote).remote_comp(self.rcomp));
+      expect(post_get_x(self.to, buffer, size, self.sync, 0, remote));
+      expect(post_send_x(self.to, buffer, size, 1, self.sync));
+      expect(post_am_x(self.to, buffer, size, self.sync, self.rcomp));
+    };
+    for (const size_t from : {size - 1, size + 1, size_t{0}, 2 * size}) refused(from, middle);
+    refused(size, MR_DEVICE);
+    mr_t closed = middle;
+    deregister_memory_x{&middle}.runtime(self.runtime)();
+    refused(size, closed);
+    self.meet();
+    EXPECT_EQ(open, std::vector<unsigned char>(size, 0));
+    deregister_memory_x{&target}.runtime(self.runtime)();
   });
 }
 

@@ -160,7 +160,7 @@ std::vector<variable> variables() {
       {"LCI_SIM_ADD", "0, 1", "by the seed", "sim: whether the network adds to remote memory"},
       {"LCI_SIM_REGISTRATION", "0, 1", "by the seed", "sim: whether memory must be registered"},
       {"LCI_SIM_HOSTS", "0 to 1000", "0",
-       "sim: hosts, of which the ranks of each share memory; 0: none do"},
+       "sim: hosts; the ranks of each share memory; 0: no ranks do"},
   };
 }
 

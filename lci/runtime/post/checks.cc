@@ -18,7 +18,7 @@ void check_odd_matching(const post_args_t& args, transfer kind) {
   }
 }
 
-void check_mr(const post_args_t& args, const device_impl_t& device) {
+void check_odd_mr(const post_args_t& args, const device_impl_t& device) {
   if (args.mr == MR_UNKNOWN) return;
   if (args.mr == MR_DEVICE) {
     refuse(args, "mr is MR_DEVICE, and backend ", device.context.net->name(),

@@ -14,10 +14,24 @@
 
 namespace lci::rt {
 
+inline bool is_within(uintptr_t offset, size_t size, uint64_t all) {
+  return offset <= all && size <= all - offset;
+}
+
+// Whether a registration, which is not MR_HOST, is an object of the device's net context and covers
+// the local buffer: check_odd_mr() has nothing to refuse.
+inline bool is_usual_mr(mr_t mr, const device_impl_t& device, const void* buffer, size_t size) {
+  if (mr == MR_UNKNOWN || mr == MR_DEVICE) return false;
+  const mr_impl_t& impl = *mr.p_impl;
+  const auto offset =
+      reinterpret_cast<uintptr_t>(buffer) - reinterpret_cast<uintptr_t>(impl.address);
+  return impl.is_live() && &impl.context == &device.context && is_within(offset, size, impl.size);
+}
+
 [[gnu::noinline]] void check_odd_rank(const post_args_t& args, transfer kind,
                                       const runtime_impl_t& runtime);
 [[gnu::noinline]] void check_odd_matching(const post_args_t& args, transfer kind);
-[[gnu::noinline]] void check_mr(const post_args_t& args, const device_impl_t& device);
+[[gnu::noinline]] void check_odd_mr(const post_args_t& args, const device_impl_t& device);
 
 inline void check_rank(const post_args_t& args, transfer kind, const runtime_impl_t& runtime) {
   if (__builtin_expect(args.rank < 0 || args.rank >= runtime.size(), 0)) {
@@ -29,7 +43,10 @@ inline void check_buffer(const post_args_t& args, const device_impl_t& device) {
   if (__builtin_expect(args.local_buffer == nullptr && args.size > 0, 0)) {
     refuse(args, "local_buffer is null and size is ", args.size);
   }
-  if (__builtin_expect(!(args.mr == MR_HOST), 0)) check_mr(args, device);
+  if (!(args.mr == MR_HOST) &&
+      __builtin_expect(!is_usual_mr(args.mr, device, args.local_buffer, args.size), 0)) {
+    check_odd_mr(args, device);
+  }
 }
 
 // `has_comp`: local_comp is an object.
@@ -48,10 +65,6 @@ inline void check_matching(const post_args_t& args, transfer kind) {
                        0)) {
     check_odd_matching(args, kind);
   }
-}
-
-inline bool is_within(uintptr_t offset, size_t size, uint64_t all) {
-  return offset <= all && size <= all - offset;
 }
 
 template <class Args>

@@ -207,6 +207,16 @@ template <post_form_t Form, class... Rest>
              .is_done();
 }
 
+// The same for a post that names its registration.
+template <post_form_t Form, class... Rest>
+[[gnu::always_inline]] inline bool post_registered(mr_t mr, device_t device, int rank,
+                                                   void* local_buffer, size_t size,
+                                                   comp_t local_comp, const Rest&... rest) {
+  const device_impl_t* const through = known_device(device);
+  return __builtin_expect(through != nullptr && is_usual_mr(mr, *through, local_buffer, size), 1) &&
+         post_form<Form>(device, rank, local_buffer, size, local_comp, rest...);
+}
+
 }  // namespace
 
 bool post_short(form<post_form_t::am>, device_t device, int rank, void* local_buffer, size_t size,
@@ -236,6 +246,19 @@ bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_b
                 comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr) {
   return post_form<post_form_t::get>(device, rank, local_buffer, size, local_comp, remote_disp,
                                      rmr);
+}
+
+bool post_short(form<post_form_t::put>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, tag_t tag,
+                rcomp_t remote_comp, mr_t mr) {
+  return post_registered<post_form_t::put>(mr, device, rank, local_buffer, size, local_comp,
+                                           remote_disp, rmr, tag, remote_comp);
+}
+
+bool post_short(form<post_form_t::get>, device_t device, int rank, void* local_buffer, size_t size,
+                comp_t local_comp, uintptr_t remote_disp, const rmr_t& rmr, mr_t mr) {
+  return post_registered<post_form_t::get>(mr, device, rank, local_buffer, size, local_comp,
+                                           remote_disp, rmr);
 }
 
 }  // namespace rt
