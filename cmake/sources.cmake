@@ -112,10 +112,10 @@ set(LCI_SOURCES
   lci/runtime/collective/layouts.cc
   lci/runtime/collective/neighbor_check.cc
   lci/runtime/collective/persistent.cc
-  lci/runtime/collective/plan.cc
   lci/runtime/collective/reduce.cc
   lci/runtime/collective/rooted.cc
   lci/runtime/collective/scan.cc
+  lci/runtime/collective/schedule.cc
   lci/runtime/collective/thread_team.cc
   lci/runtime/completion/checked.cc
   lci/runtime/completion/graph.cc

@@ -15,13 +15,14 @@ namespace {
 constexpr size_t page_size = 4096;
 constexpr size_t round_up(size_t bytes) { return (bytes + page_size - 1) / page_size * page_size; }
 
-// Who waits for the room of an earlier operation needs only operations before its own to finish.
-static_assert(arena::told_together <= arena::areas && arena::told_together <= arena::lines);
+// A rank that waits for the room of an earlier operation needs only operations before its own to
+// finish.
+static_assert(arena::publish_interval <= arena::areas && arena::publish_interval <= arena::lines);
 
 constexpr size_t head_bytes =
     sizeof(block_header) + arena::lines * sizeof(line) + arena::records * sizeof(record);
 
-// What lies `offset` bytes behind the start of each block; null, where that is.
+// The address `offset` bytes behind the start of each block; null where the block is null.
 std::vector<char*> places_in(const std::vector<void*>& blocks, size_t offset) {
   std::vector<char*> made;
   for (void* each : blocks) {
@@ -129,10 +130,10 @@ void arena::note_finished(uint64_t number) {
     --early_count_;
     ++finished_;
   }
-  const uint64_t told = finished_ / told_together * told_together;
-  if (block_of(rank_) != nullptr && told != told_) {
-    told_ = told;
-    header_of(rank_).finished.store(told, std::memory_order_release);
+  const uint64_t published = finished_ / publish_interval * publish_interval;
+  if (block_of(rank_) != nullptr && published != published_) {
+    published_ = published;
+    header_of(rank_).finished.store(published, std::memory_order_release);
   }
 }
 
@@ -181,14 +182,14 @@ void arena::check_agreement(uint64_t number) const {
     if (!read_record(records_of(rank_)[each % records], each, &own_hash, &own)) continue;
     for (int r = 0; r < size(); ++r) {
       uint64_t their_hash = 0;
-      signature theirs;
+      signature remote;
       if (r == rank_ || block_of(r) == nullptr) continue;
-      if (!read_record(records_of(r)[each % records], each, &their_hash, &theirs)) continue;
+      if (!read_record(records_of(r)[each % records], each, &their_hash, &remote)) continue;
       if (their_hash == own_hash) continue;
       throw std::runtime_error(
           base::StrCat("lci: the ranks call different collective operations: as number ",
                        call_of(each), ", rank ", name_of(rank_), " calls ", to_text(own),
-                       ", and rank ", name_of(r), " calls ", to_text(theirs)));
+                       ", and rank ", name_of(r), " calls ", to_text(remote)));
     }
   }
   for (int r = 0; r < size(); ++r) {

@@ -31,7 +31,7 @@ struct alignas(128) line {
 };
 static_assert(sizeof(line) == 128);
 
-// What a rank called in one of its last operations, for reports.
+// The call of a rank in one of its last operations, for reports.
 struct record {
   std::atomic<uint64_t> number;  // written last; 0 while the other members change
   std::atomic<uint64_t> hash;
@@ -44,7 +44,8 @@ struct record {
 // The numbers of operations count from 1, equal on all ranks.
 struct block_header {
   alignas(128) std::atomic<uint32_t> joined;  // a join_state
-  // The owner has finished all operations with numbers up to this one; a multiple of told_together.
+  // The owner has finished all operations with numbers up to this one; a multiple of
+  // publish_interval.
   alignas(128) std::atomic<uint64_t> finished;
   // The operation that the owner broke off first; 0: none. Written after `lost`.
   std::atomic<uint64_t> broken;
@@ -73,9 +74,9 @@ class arena {
   static constexpr uint64_t areas = 8;   // operations whose areas exist at a time
   static constexpr size_t area_bytes = size_t{32} << 10;
   static constexpr uint64_t records = 64;
-  // How many operations a rank tells of at a time that it has finished: who waits for room reads
-  // the same line again and again, which each write would take away from it.
-  static constexpr uint64_t told_together = 4;
+  // A rank publishes that it has finished operations after each so many of them: a rank that waits
+  // for room polls the same line, which each write would take away from its cache.
+  static constexpr uint64_t publish_interval = 4;
 
   enum class join_state : uint32_t { unknown, failed, mapped, readable };
 
@@ -102,8 +103,8 @@ class arena {
   // The call of the program that the operation is part of, from 1.
   uint64_t call_of(uint64_t number) const { return (number - 1) / numbers_per_call_ + 1; }
 
-  // What all ranks can do: the least of their states; `unknown` until all ranks have made their
-  // arena. Equal on all ranks as soon as it is known.
+  // The abilities that all ranks have: the least of their states; `unknown` until all ranks have
+  // made their arena. Equal on all ranks as soon as it is known.
   join_state joined();
 
   // A rank that has not made its arena; -1: all have.
@@ -174,9 +175,9 @@ class arena {
   uint64_t hash_ = 0;                // of all operations begun
   std::atomic<uint64_t> all_finished_{0};
 
-  ds::biased_lock mutex_;  // mostly one thread finishes the operations
-  uint64_t finished_ = 0;  // guarded by mutex_: all up to this one
-  uint64_t told_ = 0;      // guarded by mutex_: what the others know of it
+  ds::biased_lock mutex_;   // mostly one thread finishes the operations
+  uint64_t finished_ = 0;   // guarded by mutex_: all up to this one
+  uint64_t published_ = 0;  // guarded by mutex_: what the others know of it
   // Guarded by mutex_: which operations beyond finished_ + 1 have finished. Operation n is at
   // n % early_.size(). The vector grows to the longest distance from finished_, so that an
   // operation allocates nothing once operations have overlapped that far.

@@ -1,4 +1,5 @@
-// What ranks learn of each other: who shares memory, and who has called something else.
+// Information that ranks exchange through the arena: the ranks that share memory, and calls that
+// differ.
 #include "lci/coll/arena.h"
 
 #include <stdexcept>
@@ -133,7 +134,7 @@ TEST(Arena, RanksThatWaitForEachOtherAsRootAreAnError) {
   });
 }
 
-// Two roots need nobody: the next operation names the one before.
+// Two roots need no other rank: the next operation names the one before.
 TEST(Arena, TwoRootsAreAnErrorOfTheNextOperation) {
   run_ranks(2, [](test_rank& rank) {
     char byte = 0;
@@ -180,13 +181,13 @@ TEST(Arena, ErrorsNameTheRanks) {
   high.finish(1);
 }
 
-// Lines are free again when all operations up to theirs have finished, as far as the ranks tell each
-// other, in whatever order that happens, also over more operations than there are lines.
+// Lines are free again when all operations up to theirs have finished, as published by the ranks in
+// any order, also over more operations than there are lines.
 TEST(Arena, OperationsFinishInAnyOrder) {
-  const auto told = [](uint64_t number) {
-    return number / arena::told_together * arena::told_together;
+  const auto published = [](uint64_t number) {
+    return number / arena::publish_interval * arena::publish_interval;
   };
-  run_ranks(1, [&told](test_rank& rank) {
+  run_ranks(1, [&published](test_rank& rank) {
     arena& own = rank.own_arena();
     uint64_t first = 1;
     for (const uint64_t count : {uint64_t{3}, arena::lines, uint64_t{200}, uint64_t{5}}) {
@@ -198,10 +199,10 @@ TEST(Arena, OperationsFinishInAnyOrder) {
       }
       EXPECT_FALSE(own.is_line_free(first + arena::lines));
       own.finish(first);
-      EXPECT_TRUE(own.is_line_free(told(middle - 1) + arena::lines));
+      EXPECT_TRUE(own.is_line_free(published(middle - 1) + arena::lines));
       EXPECT_FALSE(own.is_line_free(middle + arena::lines));
       own.finish(middle);
-      EXPECT_TRUE(own.is_line_free(told(last) + arena::lines));
+      EXPECT_TRUE(own.is_line_free(published(last) + arena::lines));
       EXPECT_FALSE(own.is_line_free(last + 1 + arena::lines));
       first = last + 1;
     }

@@ -30,9 +30,9 @@ bool allgatherv::step() {
       bool any_in_memory = false;
       for (int distance = 1; distance < size(); ++distance) {
         const int from = neighbor(distance);
-        const block_layout::block& theirs = received_.of(from);
+        const block_layout::block& remote = received_.of(from);
         any_in_memory = any_in_memory || is_in_memory(from);
-        if (theirs.size > 0) copy(from, theirs.size, 0, theirs.size, recvbuf_ + theirs.offset);
+        if (remote.size > 0) copy(from, remote.size, 0, remote.size, recvbuf_ + remote.offset);
       }
       if (any_in_memory) publish(read);
       if (!is_in_memory(rank())) return true;
@@ -107,7 +107,7 @@ bool alltoallv::step() {
     case 1:
       if (!have_all_reached(offered)) return false;
       for (int distance = 1; distance < size(); ++distance) copy_block(neighbor(distance));
-      // Another rank may wait for it, whatever this one has offered.
+      // Another rank may wait for it, regardless of the offer of this rank.
       publish(read);
       if (!in_memory_) return true;
       stage_ = 2;

@@ -47,8 +47,8 @@ class operation {
   // Begins the operation once more, with the same arguments, under another number; end() has been
   // called since the last time.
   void restart(uint64_t number, uint64_t hash);
-  // The arena is told that this rank has ended the operation, once for each beginning. An operation
-  // that is not over is broken off.
+  // Notifies the arena that this rank has ended the operation, once for each beginning. An
+  // operation that is not complete is broken off.
   void end();
 
   // Before end(): the operation is broken off because this rank is lost.
@@ -115,8 +115,8 @@ class operation {
   }
   // As may_offer(), where the operation uses its area in any case.
   bool may_use_area() { return where_.is_line_free(number_) && where_.is_area_free(number_); }
-  // Once, before the first publish(). What place_of() says is in memory must not change until the
-  // other ranks have read it.
+  // To be called once, before the first publish(). The memory that place_of() describes must not
+  // change until the other ranks have read it.
   void offer(const void* data, size_t size);
   // offer() and publish(offered), where may_offer(). Returns whether it did.
   bool offer_and_publish(const void* data, size_t size) {
@@ -158,13 +158,13 @@ class operation {
     if (stage == offered) base::fetch_to_write(&where_.line_of(rank(), number_ + written_ahead));
   }
   bool has_reached(int rank, uint64_t stage) {
-    const line& theirs = where_.line_of(rank, number_);
-    const uint64_t phase = theirs.phase.load(std::memory_order_acquire);  // A1
+    const line& remote = where_.line_of(rank, number_);
+    const uint64_t phase = remote.phase.load(std::memory_order_acquire);  // A1
     if (phase < (number_ << 8 | stage)) {
       awaited_ = rank;
       return false;
     }
-    if (__builtin_expect(theirs.hash.load(std::memory_order_relaxed) != hash_, 0)) {
+    if (__builtin_expect(remote.hash.load(std::memory_order_relaxed) != hash_, 0)) {
       where_.check_agreement(number_);
     }
     if (stage == offered) __builtin_prefetch(&where_.line_of(rank, number_ + read_ahead));
@@ -182,8 +182,8 @@ class operation {
   bool have_all_reached(uint64_t stage) {
     return holds_for_others([this, stage](int rank) { return has_reached(rank, stage); });
   }
-  // Whether is_there(rank) is true of all other ranks. Asks for each until it is, and goes on there
-  // the next time.
+  // Returns whether is_there(rank) is true of all other ranks. Tests the ranks in order, and
+  // continues with the first missing one at the next call.
   template <class IsThere>
   bool holds_for_others(const IsThere& is_there) {
     for (; reached_ + 1 < size(); ++reached_) {
@@ -214,7 +214,7 @@ class operation {
   char* own_area() const { return where_.area_of(rank(), number_); }
   const char* area_of(int rank) const { return where_.area_of(rank, number_); }
 
-  // What combine() needs to know.
+  // The parameters of combine().
   struct operands {
     size_t total;      // bytes that each rank offered
     size_t item_size;  // bytes
@@ -226,8 +226,8 @@ class operation {
   // result = the offered bytes [offset, offset + bytes) of ranks 0, 1, 2, ... combined, in this
   // order. These ranks have reached stage 1.
   void combine(const operands& what, size_t offset, size_t bytes, char* result);
-  // sum = the operands combined, operand(rank) of each. `detour`: null, or room for the bytes, where
-  // the result may overwrite this rank's own operand.
+  // sum = the operands combined, operand(rank) of each. `detour`: null, or room for the bytes,
+  // where the result may overwrite this rank's own operand.
   template <class Operand>
   static void combine_operands(const operands& what, size_t bytes, char* result, char* detour,
                                const Operand& operand);
@@ -252,7 +252,7 @@ class operation {
   line& own_line() const { return where_.line_of(rank(), number_); }
 
   arena& where_;
-  uint64_t number_;  // 0: the arena has been told of the end
+  uint64_t number_;  // 0: the arena has been notified of the end
   uint64_t hash_;
   const size_t most_in_area_;
   uint64_t pieces_ = 0;  // 0: the data travel in another way

@@ -133,12 +133,12 @@ void allreduce::copy_parts() {
   const bool in_memory = place_of(what_.size) == place::in_memory;
   for (int distance = 0; distance < size(); ++distance) {
     const int from = neighbor(distance);
-    const piece theirs = part_of(from);
-    if (theirs.bytes == 0) continue;
+    const piece remote = part_of(from);
+    if (remote.bytes == 0) continue;
     if (!in_memory) {
-      std::memcpy(result + theirs.begin, area_of(from) + theirs.begin, theirs.bytes);
+      std::memcpy(result + remote.begin, area_of(from) + remote.begin, remote.bytes);
     } else if (from != rank()) {
-      copy_results(from, theirs.begin, theirs.bytes, result + theirs.begin);
+      copy_results(from, remote.begin, remote.bytes, result + remote.begin);
     }
   }
 }
@@ -161,8 +161,8 @@ bool allreduce::step_in_pieces() {
       return put_whole(number - sent.count, results.bytes, slot, {result + mine.begin, mine.bytes});
     }
     return put_parts(number, sent.bytes, slot, [&](int to) {
-      const piece theirs = part_of(to);
-      return block{own + theirs.begin, theirs.bytes};
+      const piece remote = part_of(to);
+      return block{own + remote.begin, remote.bytes};
     });
   };
   const auto get = [&](uint64_t number) {
@@ -174,9 +174,9 @@ bool allreduce::step_in_pieces() {
     }
     for (int distance = 1; distance < size(); ++distance) {
       const int from = neighbor(distance);
-      const piece theirs = part_of(from);
-      const piece each = piece_of(number - sent.count, results.bytes, theirs.bytes);
-      std::memcpy(result + theirs.begin + each.begin, slot_of(from, number), each.bytes);
+      const piece remote = part_of(from);
+      const piece each = piece_of(number - sent.count, results.bytes, remote.bytes);
+      std::memcpy(result + remote.begin + each.begin, slot_of(from, number), each.bytes);
     }
   };
   return exchange(part::both, -1, put, get);

@@ -37,8 +37,8 @@ std::vector<affine> combined(int ranks, size_t count, int round) {
   return all;
 }
 
-// Items: in the line, at its end, in the area with and without parts, at its end, and in pipes or in
-// memory: of one piece, and of more than a pipe has room for.
+// Items: in the line, at its end, in the area with and without parts, at its end, and in pipes or
+// in memory: of one piece, and of more than a pipe has room for.
 const size_t counts[] = {1, 5, 12, 13, 200, 400, 700, 1024, 1025, 4096, 4097, 5000, 40000};
 constexpr int rounds = 2;
 
@@ -186,8 +186,8 @@ TEST_P(Operations, GathersAndExchangesPutEachBlockInItsPlace) {
       const size_t bytes = count * sizeof(affine);
       std::vector<affine> expected;
       for (int r = 0; r < rank.size(); ++r) {
-        const std::vector<affine> theirs = items_of(r, count, round);
-        expected.insert(expected.end(), theirs.begin(), theirs.end());
+        const std::vector<affine> remote = items_of(r, count, round);
+        expected.insert(expected.end(), remote.begin(), remote.end());
       }
       const std::vector<affine> own = items_of(rank.rank(), count, round);
       std::vector<affine> result(ranks * count);

@@ -51,8 +51,8 @@ class piped_operation : public operation {
   }
   enum class part { writes, reads, both };
 
-  // For step(), of data in pieces, after this rank has published its line: goes on as far as
-  // possible. Returns whether all pieces are over for this rank.
+  // For step(), of data in pieces, after this rank has published its line: advances as far as
+  // possible. Returns whether all pieces are complete for this rank.
   //   put(number, slot)  copies the piece of this rank into the slot; false: it can't yet
   //   get(number)        uses the piece of all writers, with slot_of()
   // `writer`: the only rank that writes; -1: all others do. Each piece is read after the one before
@@ -97,8 +97,8 @@ class piped_operation : public operation {
   }
   uint64_t pieces_read() const { return read_; }
 
-  // As combine(), of pieces: the bytes [offset, offset + bytes), which stand `in_slot` bytes behind the
-  // start of the slots of the other ranks; `in_slot(rank)`.
+  // As combine(), of pieces: the bytes [offset, offset + bytes), which stand `in_slot` bytes behind
+  // the start of the slots of the other ranks; `in_slot(rank)`.
   template <class InSlot>
   void combine_piece(const operands& what, uint64_t number, size_t offset, size_t bytes,
                      const InSlot& in_slot, char* result);
@@ -119,7 +119,7 @@ bool piped_operation::exchange(part own, int writer, const Put& put, const Get& 
     turn_of_ = number();
     written_ = own == part::reads ? count : 0;
     read_ = own == part::writes ? count : 0;
-    // Nobody waits for a rank that does not read.
+    // No rank waits for a rank that does not read.
     if (read_ == count) all.release(first + count);
   }
   const auto can_read = [&] {

@@ -1,4 +1,4 @@
-// What a rank calls in one collective operation, as far as all ranks must call the same.
+// The part of a rank's call of a collective operation that must be equal on all ranks.
 #ifndef LCI_COLL_SIGNATURE_H_
 #define LCI_COLL_SIGNATURE_H_
 

@@ -1,5 +1,5 @@
-// Parts that several collectives are made of. Each adds steps to a plan; `round` is the first of
-// the rounds that its messages use.
+// Parts that several collectives are made of. Each adds steps to a schedule; `round` is the first
+// of the rounds that its messages use.
 #ifndef LCI_RUNTIME_COLLECTIVE_ALGORITHMS_H_
 #define LCI_RUNTIME_COLLECTIVE_ALGORITHMS_H_
 
@@ -10,7 +10,7 @@
 #include "lci/api/types.hpp"
 #include "lci/coll/blocks.h"
 #include "lci/coll/scan.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 
 namespace lci::rt {
 
@@ -50,21 +50,21 @@ void run_allgather(collective_call* call, const void* sendbuf, void* recvbuf, si
 
 // Dissemination: in round k each rank hears from the one 2^k below it (Hensgen, Finkel and Manber,
 // "Two algorithms for barrier synchronization", 1988).
-void barrier_by_dissemination(plan* p, uint32_t round);
+void barrier_by_dissemination(collective_schedule* p, uint32_t round);
 // As allgather_by_doubling: the room, of the bytes of all blocks, holds the blocks of the next
 // ranks, one behind the other, beginning with our own. `sendbuf` may be this rank's block of `out`.
 // From round 0 on.
-void allgatherv_by_doubling(plan* p, const void* sendbuf, char* out,
+void allgatherv_by_doubling(collective_schedule* p, const void* sendbuf, char* out,
                             const coll::block_layout& blocks);
 // Each rank sends on what it received last, in place. Round `round` is not used, the ranks - 1
 // after it are.
-void allgatherv_by_ring(plan* p, const void* sendbuf, char* out, const coll::block_layout& blocks,
-                        uint32_t round);
+void allgatherv_by_ring(collective_schedule* p, const void* sendbuf, char* out,
+                        const coll::block_layout& blocks, uint32_t round);
 // Every rank gets its share of the send buffer of every rank, and combines them in the order of
 // ranks. `shares`: the same on all ranks; asked.size is that of this rank. `room`: so many bytes
 // for each of the others. In round 0.
-void reduce_directly(plan* p, const coll::reduction& asked, const coll::block_layout& shares,
-                     char* room);
+void reduce_directly(collective_schedule* p, const coll::reduction& asked,
+                     const coll::block_layout& shares, char* room);
 // Every rank has the result in `buffer`, which holds its items before. All ranks combine in the
 // order of ranks. A small buffer goes in rounds that double: before round k, each of 2^k ranks that
 // follow each other has their items combined (recursive doubling: Thakur, Rabenseifner and Gropp,
@@ -72,16 +72,20 @@ void reduce_directly(plan* p, const coll::reduction& asked, const coll::block_la
 // of two join their neighbor before and hear of the result after). Of a large buffer, each rank
 // combines its part of the items of all ranks, and sends the result to all: it then sends and
 // receives less than twice the bytes of the buffer. `spare` has the bytes of spare_of_allreduce().
-void allreduce_by_messages(plan* p, char* buffer, char* spare, const coll::reduction& what);
+void allreduce_by_messages(collective_schedule* p, char* buffer, char* spare,
+                           const coll::reduction& what);
 // Throws std::invalid_argument if there is no address space for so many bytes.
 size_t spare_of_allreduce(const coll::reduction& what, int ranks);
 // In rounds that double (Hillis and Steele, "Data parallel algorithms", 1986). `room`: 3 times the
 // bytes. what.recvbuf of rank 0 keeps its bytes if the scan is exclusive.
-void scan_by_doubling(plan* p, const coll::reduction& what, coll::scan_kind kind, char* room);
+void scan_by_doubling(collective_schedule* p, const coll::reduction& what, coll::scan_kind kind,
+                      char* room);
 
-void broadcast_by_tree(plan* p, void* buffer, size_t size, int root, uint32_t round);
-void broadcast_directly(plan* p, void* buffer, size_t size, int root, uint32_t round);
-void broadcast_by_ring(plan* p, void* buffer, size_t size, int root, int steps, uint32_t round);
+void broadcast_by_tree(collective_schedule* p, void* buffer, size_t size, int root, uint32_t round);
+void broadcast_directly(collective_schedule* p, void* buffer, size_t size, int root,
+                        uint32_t round);
+void broadcast_by_ring(collective_schedule* p, void* buffer, size_t size, int root, int steps,
+                       uint32_t round);
 
 }  // namespace lci::rt
 

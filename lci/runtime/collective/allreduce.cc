@@ -6,7 +6,7 @@
 #include "lci/coll/blocks.h"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/call.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 
 namespace lci::rt {
 namespace {
@@ -16,7 +16,8 @@ namespace {
 constexpr size_t least_divided = size_t{512} << 10;
 
 // In rounds that double.
-void allreduce_by_doubling(plan* p, char* buffer, char* spare, const coll::reduction& what) {
+void allreduce_by_doubling(collective_schedule* p, char* buffer, char* spare,
+                           const coll::reduction& what) {
   constexpr uint32_t last_round = 64;
   const int n = p->size();
   const size_t count = what.size / what.item_size;
@@ -65,7 +66,8 @@ piece part_of(const coll::reduction& what, int ranks, int rank) {
 }
 
 // Each rank combines its part of the items of all ranks.
-void allreduce_by_parts(plan* p, char* buffer, char* spare, const coll::reduction& what) {
+void allreduce_by_parts(collective_schedule* p, char* buffer, char* spare,
+                        const coll::reduction& what) {
   coll::block_layout parts;
   for (int r = 0; r < p->size(); ++r) {
     const piece each = part_of(what, p->size(), r);
@@ -80,7 +82,8 @@ void allreduce_by_parts(plan* p, char* buffer, char* spare, const coll::reductio
 
 }  // namespace
 
-void allreduce_by_messages(plan* p, char* buffer, char* spare, const coll::reduction& what) {
+void allreduce_by_messages(collective_schedule* p, char* buffer, char* spare,
+                           const coll::reduction& what) {
   (what.size < least_divided ? allreduce_by_doubling : allreduce_by_parts)(p, buffer, spare, what);
 }
 

@@ -6,7 +6,7 @@
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/layouts.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 #include "lci/runtime/collective/thread_team.h"
 
 namespace lci {
@@ -14,7 +14,8 @@ namespace rt {
 
 // A binomial tree: in the round with distance d = 1, 2, 4, ... the ranks below d (counted from the
 // root) send to those d above them.
-void broadcast_by_tree(plan* p, void* buffer, size_t size, int root, uint32_t round) {
+void broadcast_by_tree(collective_schedule* p, void* buffer, size_t size, int root,
+                       uint32_t round) {
   const int n = p->size();
   const int place = (p->rank() - root + n) % n;
   int distance = 1;
@@ -29,7 +30,8 @@ void broadcast_by_tree(plan* p, void* buffer, size_t size, int root, uint32_t ro
   }
 }
 
-void broadcast_directly(plan* p, void* buffer, size_t size, int root, uint32_t round) {
+void broadcast_directly(collective_schedule* p, void* buffer, size_t size, int root,
+                        uint32_t round) {
   if (p->rank() != root) {
     p->receive(root, buffer, size, round);
     return;
@@ -39,24 +41,26 @@ void broadcast_directly(plan* p, void* buffer, size_t size, int root, uint32_t r
 
 // In pieces from each rank to the next one: all links are busy once the first piece has come
 // around.
-void broadcast_by_ring(plan* p, void* buffer, size_t size, int root, int steps, uint32_t round) {
+void broadcast_by_ring(collective_schedule* p, void* buffer, size_t size, int root, int steps,
+                       uint32_t round) {
   const int n = p->size();
   const int place = (p->rank() - root + n) % n;
   char* const bytes = static_cast<char*>(buffer);
   for (int i = 0; i < steps; ++i, ++round) {
     const piece part = piece_of(size, 1, steps, i);
-    plan::step came = nullptr;
+    collective_schedule::step came = nullptr;
     if (place > 0) {
       came = p->receive((p->rank() - 1 + n) % n, bytes + part.begin, part.bytes(), round);
     }
     if (place + 1 < n) {
-      const plan::step goes = p->send((p->rank() + 1) % n, bytes + part.begin, part.bytes(), round);
+      const collective_schedule::step goes =
+          p->send((p->rank() + 1) % n, bytes + part.begin, part.bytes(), round);
       if (came != nullptr) p->order(came, goes);
     }
   }
 }
 
-void barrier_by_dissemination(plan* p, uint32_t round) {
+void barrier_by_dissemination(collective_schedule* p, uint32_t round) {
   for (int distance = 1; distance < p->size(); distance *= 2, ++round) {
     p->receive((p->rank() - distance + p->size()) % p->size(), nullptr, 0, round);
     p->send((p->rank() + distance) % p->size(), nullptr, 0, round);
@@ -68,7 +72,7 @@ namespace {
 
 void broadcast_by_messages(const collective_call& call, const broadcast_x& asked, void* buffer,
                            int steps) {
-  plan p(call);
+  collective_schedule p(call);
   const size_t size = asked.get_size();
   const int root = asked.get_root();
   broadcast_algorithm_t algorithm = asked.get_algorithm();
@@ -92,7 +96,7 @@ void run_barrier(collective_call* call) {
   call->begin({});
   if (call->is_shared(0, 0)) return call->run<coll::barrier>();
   if (barrier_by_hosts(call)) return;
-  plan p(*call);
+  collective_schedule p(*call);
   barrier_by_dissemination(&p, 0);
   p.run();
 }

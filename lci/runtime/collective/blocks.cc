@@ -10,12 +10,12 @@
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/layouts.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 
 namespace lci {
 namespace rt {
 
-void allgatherv_by_doubling(plan* p, const void* sendbuf, char* out,
+void allgatherv_by_doubling(collective_schedule* p, const void* sendbuf, char* out,
                             const coll::block_layout& blocks) {
   const int n = p->size();
   char* const work = p->room();
@@ -35,8 +35,8 @@ void allgatherv_by_doubling(plan* p, const void* sendbuf, char* out,
   for (int i = 0; i < n; ++i) p->copy(out + block(i).offset, work + begin(i), block(i).size);
 }
 
-void allgatherv_by_ring(plan* p, const void* sendbuf, char* out, const coll::block_layout& blocks,
-                        uint32_t round) {
+void allgatherv_by_ring(collective_schedule* p, const void* sendbuf, char* out,
+                        const coll::block_layout& blocks, uint32_t round) {
   const int n = p->size();
   const auto block = [&](int rank) { return blocks.of((rank + n) % n); };
   const coll::block_layout::block own = block(p->rank());
@@ -84,7 +84,7 @@ void allgatherv_x::operator()() const {
   }
   if (rt::allgather_by_hosts(&call, sendbuf, recvbuf, blocks)) return;
   const bool small = all < rt::ring_threshold;
-  rt::plan p(call, small ? all : 0);
+  rt::collective_schedule p(call, small ? all : 0);
   if (all > 0) {
     char* const out = static_cast<char*>(recvbuf);
     if (small) {
@@ -124,7 +124,7 @@ void alltoallv_x::operator()() const {
       call.is_shared(any_size, call.sizes().copied_in_area)) {
     return call.run<coll::alltoallv>(sendbuf, sent, recvbuf, received);
   }
-  rt::plan p(call);
+  rt::collective_schedule p(call);
   const char* const out = static_cast<const char*>(sendbuf);
   char* const in = static_cast<char*>(recvbuf);
   p.copy(in + target.offset, out + own.offset, own.size);

@@ -143,7 +143,7 @@ void collective_call::check_agreement() const {
 }
 
 void collective_call::check_peers() const {
-  // What waits for a third rank, which has given up, does not end by itself.
+  // An operation that waits for a third rank, which has given up, does not end by itself.
   const int failed = first_failed();
   if (__builtin_expect(failed < 0, 1)) return;
   report_gone(failed);
@@ -175,7 +175,7 @@ void collective_call::run_blocking(coll::operation* operation) const {
     operation->give_up(failure.failed_rank());
     throw;
   }
-  // What this thread waited for came without a poll.
+  // The completion that this thread waited for arrived without a poll.
   thread_polls::own.reset();
 }
 
@@ -195,7 +195,7 @@ void collective_call::run_recorded(coll::operation* operation,
   }
   started->operation = operation;
   started->call = name();
-  shared_->start(started, shared_memory::may_end_at_once(*comp_));
+  shared_->start(started, shared_memory::may_complete_immediately(*comp_));
 }
 
 void refuse_bytes(size_t count, size_t item_size, const char* what) {

@@ -43,9 +43,9 @@ class deferred_failures {
 
 // The object is made, the caller checks the arguments, and begin() takes the number of the
 // operation: a call with a wrong argument takes none. Then the operation either runs in shared
-// memory or is made into a plan of messages, the same on all ranks. If the comp is a call_recorder,
-// it keeps the operation, or the plan, instead, and each start is a copy of this object that
-// begins.
+// memory or is made into a schedule of messages, the same on all ranks. If the comp is a
+// call_recorder, it keeps the operation, or the schedule, instead, and each start is a copy of this
+// object that begins.
 //
 // Thread safety: none; one thread makes and uses it.
 class collective_call {
@@ -107,8 +107,8 @@ class collective_call {
   // The group, null: all ranks.
   group_impl_t* group() const { return group_; }
 
-  // Before begin(): the operation, of which the caller has passed on the room of this object
-  // instead of buffers of the program, packs it first, and unpacks it at its end.
+  // To be called before begin(): the operation uses the room of this object instead of buffers of
+  // the program, which it packs first and unpacks at its end.
   coll::staging& make_staging() {
     if (staging_ == nullptr) staging_ = std::make_shared<coll::staging>();
     return *staging_;
@@ -128,9 +128,9 @@ class collective_call {
     return __builtin_expect(shared_ != nullptr, 1) ? shared_->arena().sizes() : sizes_of_hosts();
   }
 
-  // Whether the operation can run in shared memory if each rank offers so many bytes, of which the
-  // operation offers up to `most_in_area` in the area, and more, if `fits_pieces`, in pieces.
-  // Depends on what is equal on all ranks alone.
+  // Returns whether the operation can run in shared memory if each rank offers `offered` bytes. The
+  // operation offers up to `most_in_area` bytes in the area, and more, if `fits_pieces`, in pieces.
+  // The answer depends only on values that are equal on all ranks.
   bool is_shared(size_t offered, size_t most_in_area, bool fits_pieces = false) const {
     if (shared_ == nullptr) return false;
     const coll::arena::join_state joined = shared_->arena().joined();
@@ -142,7 +142,7 @@ class collective_call {
   // Whether the ranks of each host can meet in their shared memory, as is_shared(), where the ranks
   // are on several hosts: then how they are; else null.
   const hierarchy* by_hosts(size_t offered, size_t most_in_area) const;
-  // Before the plan of an operation for which by_hosts() is not null: it uses the first `count`
+  // Before the schedule of an operation for which by_hosts() is not null: it uses the first `count`
   // operations of its host's arena, each with its ticket.
   void use_hosts(uint64_t count);
   coll::ticket host_ticket(uint64_t phase) const;

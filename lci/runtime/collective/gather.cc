@@ -6,7 +6,7 @@
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/layouts.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 #include "lci/runtime/instance/runtime.h"
 
 namespace lci {
@@ -16,7 +16,8 @@ namespace {
 // Blocks travel in rounds that double (Bruck et al., "Efficient algorithms for all-to-all
 // communications in multiport message-passing systems", 1997): after each, the room holds the
 // blocks of the next ranks, beginning with our own.
-void allgather_by_doubling(plan* p, const void* sendbuf, void* recvbuf, size_t size) {
+void allgather_by_doubling(collective_schedule* p, const void* sendbuf, void* recvbuf,
+                           size_t size) {
   const int n = p->size();
   char* const work = p->room();
   p->copy(work, sendbuf, size);
@@ -36,7 +37,7 @@ void allgather_by_doubling(plan* p, const void* sendbuf, void* recvbuf, size_t s
 }
 
 // Each rank sends on what it received last, in place.
-void allgather_by_ring(plan* p, const void* sendbuf, void* recvbuf, size_t size) {
+void allgather_by_ring(collective_schedule* p, const void* sendbuf, void* recvbuf, size_t size) {
   const int n = p->size();
   char* const out = static_cast<char*>(recvbuf);
   const auto block = [&](int rank) { return out + static_cast<size_t>((rank + n) % n) * size; };
@@ -63,7 +64,7 @@ void run_allgather(collective_call* call, const void* sendbuf, void* recvbuf, si
   }
   const size_t all = static_cast<size_t>(call->size()) * size;
   const bool small = all < ring_threshold;
-  plan p(*call, small ? all : 0);
+  collective_schedule p(*call, small ? all : 0);
   if (size > 0) {
     (small ? allgather_by_doubling : allgather_by_ring)(&p, sendbuf, recvbuf, size);
   }
@@ -104,7 +105,7 @@ void alltoall_x::operator()() const {
       call.is_shared(all, call.sizes().copied_in_area, coll::fits_pieces(1, call.size() - 1))) {
     return call.run<coll::alltoall>(sendbuf, recvbuf, get_size());
   }
-  rt::plan p(call);
+  rt::collective_schedule p(call);
   const char* const out = static_cast<const char*>(sendbuf);
   char* const in = static_cast<char*>(recvbuf);
   const auto rank = static_cast<size_t>(p.rank());

@@ -20,7 +20,7 @@
 namespace lci {
 namespace {
 
-// The group that a rank is to be in, as it tells the other ranks.
+// The group that a rank is to be in, as the rank reports it to the others.
 struct wish {
   enum class outcome : uint32_t { no_group, joins, fails };
   outcome what;
@@ -68,8 +68,8 @@ group_t make_group(const Op& op, const char* name, wish own, std::vector<int> li
                                 .device(op.get_device())
                                 .endpoint(op.get_endpoint())
                                 .group(op.get_group());
-  rt::collective_call meeting(options, coll::operation_kind::alloc_group);
-  runtime_impl_t& runtime = meeting.runtime();
+  rt::collective_call exchange(options, coll::operation_kind::alloc_group);
+  runtime_impl_t& runtime = exchange.runtime();
   std::unique_ptr<group_impl_t> made;
   std::string trouble;
   if (own.what == wish::outcome::joins) {
@@ -81,13 +81,13 @@ group_t make_group(const Op& op, const char* name, wish own, std::vector<int> li
       own.what = wish::outcome::fails;
     }
   }
-  std::vector<wish> all(static_cast<size_t>(meeting.size()));
-  rt::run_allgather(&meeting, &own, all.data(), sizeof(own));
+  std::vector<wish> all(static_cast<size_t>(exchange.size()));
+  rt::run_allgather(&exchange, &own, all.data(), sizeof(own));
 
   std::vector<int> places;
   if (made != nullptr) {
     std::vector<int> names;
-    for (int i = 0; i < meeting.size(); ++i) names.push_back(meeting.global_rank(i));
+    for (int i = 0; i < exchange.size(); ++i) names.push_back(exchange.global_rank(i));
     places = listed.empty() ? places_of(all, own) : std::move(listed);
     trouble = trouble_with(places, all, own, names);
     if (trouble.empty()) {
@@ -100,13 +100,13 @@ group_t make_group(const Op& op, const char* name, wish own, std::vector<int> li
       made->join(std::move(ranks), introductions);
     }
   }
-  // Nobody uses the group before all of its ranks have joined it, and told what they can do.
+  // No rank uses the group before all of its ranks have joined it and reported their abilities.
   rt::collective_call end(options, coll::operation_kind::alloc_group);
   const bool joined = made != nullptr && trouble.empty();
-  const rt::hierarchy::report told = joined ? made->report() : rt::hierarchy::report{};
+  const rt::hierarchy::report own_report = joined ? made->report() : rt::hierarchy::report{};
   std::vector<rt::hierarchy::report> reports(all.size());
   try {
-    rt::run_allgather(&end, &told, reports.data(), sizeof(told));
+    rt::run_allgather(&end, &own_report, reports.data(), sizeof(own_report));
   } catch (...) {
     // Another rank may use it already.
     if (made != nullptr) runtime.abandon_group(std::move(made));
@@ -197,7 +197,7 @@ void free_group_x::operator()() const {
   try {
     rt::run_barrier(&first);
     // Other ranks may still read this one's block until they have left the first barrier. When all
-    // have entered the second one, which does without blocks, nobody does.
+    // have entered the second one, which uses no blocks, no rank does.
     rt::collective_call second(options, coll::operation_kind::free_group);
     second.leave_arena();
     rt::run_barrier(&second);

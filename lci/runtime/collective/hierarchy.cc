@@ -6,7 +6,7 @@
 
 #include "lci/coll/rooted.h"
 #include "lci/runtime/collective/algorithms.h"
-#include "lci/runtime/collective/host_plan.h"
+#include "lci/runtime/collective/host_schedule.h"
 
 namespace lci::rt {
 namespace {
@@ -45,16 +45,16 @@ bool are_equal(const coll::block_layout& left, const coll::block_layout& right) 
                     });
 }
 
-void copy_blocks(plan* p, char* to, const coll::block_layout& to_blocks, const char* from,
-                 const coll::block_layout& from_blocks) {
+void copy_blocks(collective_schedule* p, char* to, const coll::block_layout& to_blocks,
+                 const char* from, const coll::block_layout& from_blocks) {
   for (int place = 0; place < p->size(); ++place) {
     const coll::block_layout::block& each = to_blocks.of(place);
     p->copy(to + each.offset, from + from_blocks.of(place).offset, each.size);
   }
 }
 
-// Equal blocks of a gather or scatter, and the room for them in the plan of this rank: the root has
-// those of all hosts there, another leader those of its own.
+// Equal blocks of a gather or scatter, and the room for them in the schedule of this rank: the root
+// has those of all hosts there, another leader those of its own.
 struct rooted_blocks {
   rooted_blocks(const hierarchy& hosts, int ranks, size_t size, bool root)
       : asked(coll::equal_blocks(ranks, size)),
@@ -79,12 +79,13 @@ struct rooted_blocks {
 bool barrier_by_hosts(collective_call* call) {
   const hierarchy* const hosts = call->by_hosts(0, 0);
   if (hosts == nullptr) return false;
-  host_plan p(call, *hosts, 2, 0, host_plan::first_or_root(*hosts));
+  host_schedule p(call, *hosts, 2, 0, host_schedule::first_or_root(*hosts));
   const void* const nothing = nullptr;
-  p.steps.meet<coll::gather>(host_plan::up, nothing, nullptr, size_t{0}, p.leader_index());
-  if (p.is_leader()) p.among_leaders([](plan* leaders) { barrier_by_dissemination(leaders, 0); });
+  p.steps.meet<coll::gather>(host_schedule::up, nothing, nullptr, size_t{0}, p.leader_index());
+  if (p.is_leader())
+    p.among_leaders([](collective_schedule* leaders) { barrier_by_dissemination(leaders, 0); });
   p.steps.then();
-  p.steps.meet<coll::broadcast>(host_plan::down, nullptr, size_t{0}, p.leader_index());
+  p.steps.meet<coll::broadcast>(host_schedule::down, nullptr, size_t{0}, p.leader_index());
   p.steps.run();
   return true;
 }
@@ -93,10 +94,12 @@ bool broadcast_by_hosts(collective_call* call, void* buffer, size_t size, int ro
   const hierarchy* const hosts = call->by_hosts(size, call->sizes().copied_in_area);
   // The ring of all ranks sends large data to each host once, too, and in pieces.
   if (hosts == nullptr || size == 0 || size >= ring_threshold) return false;
-  host_plan p(call, *hosts, 1, 0, host_plan::first_or_root(*hosts, root));
+  host_schedule p(call, *hosts, 1, 0, host_schedule::first_or_root(*hosts, root));
   const int root_host = hosts->host_of(root);
   if (p.is_leader()) {
-    p.among_leaders([&](plan* leaders) { broadcast_by_tree(leaders, buffer, size, root_host, 0); });
+    p.among_leaders([&](collective_schedule* leaders) {
+      broadcast_by_tree(leaders, buffer, size, root_host, 0);
+    });
   }
   // While the leader sends the bytes to other hosts.
   p.steps.meet<coll::broadcast>(0, buffer, size, p.leader_index());
@@ -110,7 +113,7 @@ bool gather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, 
   if (hosts == nullptr || size == 0 || size > most_through_leaders) return false;
   const rooted_blocks blocks(*hosts, call->size(), size, call->rank() == root);
   const int own = hosts->own_host();
-  host_plan p(call, *hosts, 1, blocks.room, host_plan::first_or_root(*hosts, root));
+  host_schedule p(call, *hosts, 1, blocks.room, host_schedule::first_or_root(*hosts, root));
   char* const work = blocks.in_place ? static_cast<char*>(recvbuf) : p.steps.room();
   char* const here = blocks.is_root ? work + blocks.per_host.of(own).offset : work;
   p.steps.meet<coll::gather>(0, sendbuf, here, size, p.leader_index());
@@ -120,8 +123,9 @@ bool gather_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf, 
   }
   const int root_host = hosts->host_of(root);
   if (!blocks.is_root) {
-    p.among_leaders(
-        [&](plan* leaders) { leaders->send(root_host, here, blocks.per_host.of(own).size, 0); });
+    p.among_leaders([&](collective_schedule* leaders) {
+      leaders->send(root_host, here, blocks.per_host.of(own).size, 0);
+    });
   } else {
     // At once: the blocks of this host arrive meanwhile.
     for (int h = 0; h < hosts->hosts(); ++h) {
@@ -145,7 +149,7 @@ bool scatter_by_hosts(collective_call* call, const void* sendbuf, void* recvbuf,
   if (hosts == nullptr || size == 0 || size > most_through_leaders) return false;
   const rooted_blocks blocks(*hosts, call->size(), size, call->rank() == root);
   const int own = hosts->own_host();
-  host_plan p(call, *hosts, 1, blocks.room, host_plan::first_or_root(*hosts, root));
+  host_schedule p(call, *hosts, 1, blocks.room, host_schedule::first_or_root(*hosts, root));
   const char* here = p.steps.room();
   if (blocks.is_root) {
     const char* work = static_cast<const char*>(sendbuf);
@@ -182,20 +186,21 @@ bool allgather_by_hosts(collective_call* call, const void* sendbuf, void* recvbu
   const bool small = all < ring_threshold;
   // Of the leaders' exchange, and then of the blocks in the order of hosts.
   const size_t exchanged = small && hosts->index() == 0 ? all : 0;
-  host_plan p(call, *hosts, 2, exchanged + (in_place ? 0 : all), host_plan::first_or_root(*hosts));
+  host_schedule p(call, *hosts, 2, exchanged + (in_place ? 0 : all),
+                  host_schedule::first_or_root(*hosts));
   char* const work = in_place ? static_cast<char*>(recvbuf) : p.steps.room() + exchanged;
   const coll::block_layout here = of_own_host(*hosts, packed);
   const bool all_equal =
       std::all_of(blocks.blocks.begin(), blocks.blocks.end(),
                   [&blocks](const auto& each) { return each.size == blocks.blocks.front().size; });
   if (all_equal) {
-    p.steps.meet<coll::gather>(host_plan::up, sendbuf, work + own.offset, here.blocks.front().size,
-                               p.leader_index());
+    p.steps.meet<coll::gather>(host_schedule::up, sendbuf, work + own.offset,
+                               here.blocks.front().size, p.leader_index());
   } else {
-    p.steps.meet<coll::allgatherv>(host_plan::up, sendbuf, work, here);
+    p.steps.meet<coll::allgatherv>(host_schedule::up, sendbuf, work, here);
   }
   if (p.is_leader()) {
-    p.among_leaders([&](plan* leaders) {
+    p.among_leaders([&](collective_schedule* leaders) {
       if (small) {
         allgatherv_by_doubling(leaders, work + own.offset, work, per_host);
       } else {
@@ -204,7 +209,7 @@ bool allgather_by_hosts(collective_call* call, const void* sendbuf, void* recvbu
     });
   }
   p.steps.then();
-  p.steps.meet<coll::broadcast>(host_plan::down, work, all, p.leader_index());
+  p.steps.meet<coll::broadcast>(host_schedule::down, work, all, p.leader_index());
   p.steps.then();
   if (!in_place) copy_blocks(&p.steps, static_cast<char*>(recvbuf), blocks, work, packed);
   p.steps.run();

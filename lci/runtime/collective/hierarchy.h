@@ -2,8 +2,8 @@
 // each host meet in their shared memory, and leaders, one of each host, exchange messages: a host
 // sends and receives the data of its ranks once, in one message instead of one for each rank.
 //
-// An operation is a plan (plan.h) with up to two steps in the memory of the host: towards the
-// leader, before the messages, and from the leader, after them.
+// An operation is a schedule (schedule.h) with up to two steps in the memory of the host: towards
+// the leader, before the messages, and from the leader, after them.
 #ifndef LCI_RUNTIME_COLLECTIVE_HIERARCHY_H_
 #define LCI_RUNTIME_COLLECTIVE_HIERARCHY_H_
 
@@ -16,10 +16,10 @@
 
 namespace lci::rt {
 
-// Each carries out the operation of a call that has begun, as plan::run(), or returns false without
-// effect where the operation cannot take this way or would not gain by it; then it goes by messages
-// alone. All ranks get the same answer. Arguments are those of lci/api/coll.hpp, checked; sizes are
-// in bytes.
+// Each carries out the operation of a call that has begun, as collective_schedule::run(), or
+// returns false without effect where the operation cannot take this way or would not gain by it;
+// then it goes by messages alone. All ranks get the same answer. Arguments are those of
+// lci/api/coll.hpp, checked; sizes are in bytes.
 //
 // Reductions combine the items of a host's ranks first, and then those of the hosts, in the order
 // of ranks. They therefore need the ranks of each host to follow each other, except for a small

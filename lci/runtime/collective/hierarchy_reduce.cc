@@ -5,7 +5,7 @@
 #include "lci/coll/rooted.h"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
-#include "lci/runtime/collective/host_plan.h"
+#include "lci/runtime/collective/host_schedule.h"
 
 namespace lci::rt {
 namespace {
@@ -29,8 +29,8 @@ constexpr size_t least_for_leaders = size_t{64} << 10;
 
 // *target = operands[0] op operands[1] op ..., `count` items of `item_size` bytes each. Overwrites
 // the last operand, and `target` only at the end.
-void combine(plan* p, const std::vector<char*>& operands, reduce_op_t op, size_t count,
-             size_t item_size, char* target) {
+void combine(collective_schedule* p, const std::vector<char*>& operands, reduce_op_t op,
+             size_t count, size_t item_size, char* target) {
   char* const right = operands.back();
   for (size_t i = operands.size() - 1; i-- > 0;) {
     p->reduce(op, operands[i], right, right, count);
@@ -55,15 +55,17 @@ bool allreduce_by_gathering(collective_call* call, const coll::reduction& what,
       at += what.size;
     }
   }
-  host_plan p(call, hosts, 2, 2 * at, host_plan::first_or_root(hosts));
+  host_schedule p(call, hosts, 2, 2 * at, host_schedule::first_or_root(hosts));
   char* const work = p.steps.room() + at;
   char* const here = work + per_host.of(hosts.own_host()).offset;
-  p.steps.meet<coll::gather>(host_plan::up, what.sendbuf, here, what.size, p.leader_index());
+  p.steps.meet<coll::gather>(host_schedule::up, what.sendbuf, here, what.size, p.leader_index());
   if (p.is_leader()) {
-    p.among_leaders([&](plan* leaders) { allgatherv_by_doubling(leaders, here, work, per_host); });
+    p.among_leaders([&](collective_schedule* leaders) {
+      allgatherv_by_doubling(leaders, here, work, per_host);
+    });
   }
   p.steps.then();
-  p.steps.meet<coll::broadcast>(host_plan::down, work, at, p.leader_index());
+  p.steps.meet<coll::broadcast>(host_schedule::down, work, at, p.leader_index());
   p.steps.then();
   std::vector<char*> operands;
   for (const auto& each : blocks.blocks) operands.push_back(work + each.offset);
@@ -90,21 +92,21 @@ bool allreduce_by_leaders(collective_call* call, const coll::reduction& what,
   for (int h = 0; leads && h < hosts.hosts(); ++h) {
     leaders.push_back(hosts.places_on(h)[static_cast<size_t>(index)]);
   }
-  if (!leads) leaders = host_plan::first_or_root(hosts);
+  if (!leads) leaders = host_schedule::first_or_root(hosts);
   const coll::block_layout::block own = parts.of(index);
   const coll::reduction part{nullptr, nullptr, own.size, what.item_size, what.op};
-  host_plan p(call, hosts, 2, leads ? spare_of_allreduce(part, hosts.hosts()) : 0, leaders);
+  host_schedule p(call, hosts, 2, leads ? spare_of_allreduce(part, hosts.hosts()) : 0, leaders);
   p.steps.meet<coll::reduce_scatterv>(
-      host_plan::up,
+      host_schedule::up,
       coll::reduction{what.sendbuf, out + own.offset, own.size, what.item_size, what.op},
       own.offset, what.size);
   if (leads) {
-    p.among_leaders([&](plan* others) {
+    p.among_leaders([&](collective_schedule* others) {
       allreduce_by_messages(others, out + own.offset, p.steps.room(), part);
     });
   }
   p.steps.then();
-  p.steps.meet<coll::allgatherv>(host_plan::down, out + own.offset, out, parts);
+  p.steps.meet<coll::allgatherv>(host_schedule::down, out + own.offset, out, parts);
   p.steps.run();
   return true;
 }
@@ -118,8 +120,8 @@ bool reduce_by_hosts(collective_call* call, const coll::reduction& what, int roo
   const auto n = static_cast<size_t>(hosts->hosts());
   // Of the root: the items of each host.
   const size_t slots = is_root ? n : 1;
-  host_plan p(call, *hosts, 1, bytes_of(slots, what.size, call->name()),
-              host_plan::first_or_root(*hosts, root));
+  host_schedule p(call, *hosts, 1, bytes_of(slots, what.size, call->name()),
+                  host_schedule::first_or_root(*hosts, root));
   const auto slot = [&](int host) {
     return p.steps.room() + (is_root ? static_cast<size_t>(host) * what.size : 0);
   };
@@ -156,16 +158,16 @@ bool allreduce_by_hosts(collective_call* call, const coll::reduction& what) {
     return allreduce_by_leaders(call, what, *hosts, count);
   }
   const bool leads = hosts->index() == 0;
-  host_plan p(call, *hosts, 2, leads ? spare_of_allreduce(what, hosts->hosts()) : 0,
-              host_plan::first_or_root(*hosts));
-  p.steps.meet<coll::reduce>(host_plan::up, what, p.leader_index());
+  host_schedule p(call, *hosts, 2, leads ? spare_of_allreduce(what, hosts->hosts()) : 0,
+                  host_schedule::first_or_root(*hosts));
+  p.steps.meet<coll::reduce>(host_schedule::up, what, p.leader_index());
   if (leads) {
-    p.among_leaders([&](plan* leaders) {
+    p.among_leaders([&](collective_schedule* leaders) {
       allreduce_by_messages(leaders, static_cast<char*>(what.recvbuf), p.steps.room(), what);
     });
   }
   p.steps.then();
-  p.steps.meet<coll::broadcast>(host_plan::down, what.recvbuf, what.size, p.leader_index());
+  p.steps.meet<coll::broadcast>(host_schedule::down, what.recvbuf, what.size, p.leader_index());
   p.steps.run();
   return true;
 }
@@ -182,22 +184,22 @@ bool reduce_scatter_by_hosts(collective_call* call, const coll::reduction& what,
   const auto others = static_cast<size_t>(hosts->hosts()) - 1;
   // The result of the host, and of the leader the items of all blocks of its host, and those of the
   // own blocks of the other hosts.
-  host_plan p(call, *hosts, 2, own.size + (leads ? all + others * own.size : 0),
-              host_plan::first_or_root(*hosts));
+  host_schedule p(call, *hosts, 2, own.size + (leads ? all + others * own.size : 0),
+                  host_schedule::first_or_root(*hosts));
   char* const result = p.steps.room();
   char* const sums = result + own.size;
-  p.steps.meet<coll::reduce>(host_plan::up,
+  p.steps.meet<coll::reduce>(host_schedule::up,
                              coll::reduction{what.sendbuf, sums, all, what.item_size, what.op},
                              p.leader_index());
   if (leads) {
-    p.among_leaders([&](plan* leaders) {
+    p.among_leaders([&](collective_schedule* leaders) {
       reduce_directly(leaders, {sums, result, own.size, what.item_size, what.op}, per_host,
                       sums + all);
     });
   }
   p.steps.then();
   // Every rank copies the blocks of all ranks of its host, and takes its own block out of the copy.
-  p.steps.meet<coll::broadcast>(host_plan::down, result, own.size, p.leader_index());
+  p.steps.meet<coll::broadcast>(host_schedule::down, result, own.size, p.leader_index());
   p.steps.then();
   p.steps.copy(what.recvbuf, result + blocks.of(call->rank()).offset - own.offset, what.size);
   p.steps.run();
@@ -215,12 +217,13 @@ bool scan_by_hosts(collective_call* call, const coll::reduction& what, coll::sca
   std::vector<int> last;
   for (int h = 0; h < hosts->hosts(); ++h) last.push_back(hosts->places_on(h).back());
   const bool leads = index + 1 == hosts->ranks_on(hosts->own_host());
-  host_plan p(call, *hosts, is_first_host ? 1 : 2, bytes_of(leads ? 6 : 2, what.size, call->name()),
-              last);
+  host_schedule p(call, *hosts, is_first_host ? 1 : 2,
+                  bytes_of(leads ? 6 : 2, what.size, call->name()), last);
   char* const here = p.steps.room();      // the items of this host's ranks up to this one
   char* const before = here + what.size;  // those of the hosts before this one
-  p.steps.meet<coll::scan>(
-      host_plan::up, coll::reduction{what.sendbuf, here, what.size, what.item_size, what.op}, kind);
+  p.steps.meet<coll::scan>(host_schedule::up,
+                           coll::reduction{what.sendbuf, here, what.size, what.item_size, what.op},
+                           kind);
   p.steps.then();
   if (leads) {
     char* total = here;
@@ -230,7 +233,7 @@ bool scan_by_hosts(collective_call* call, const coll::reduction& what, coll::sca
       p.steps.then();
       if (index > 0) p.steps.reduce(what.op, here, total, total, count);
     }
-    p.among_leaders([&](plan* leaders) {
+    p.among_leaders([&](collective_schedule* leaders) {
       scan_by_doubling(leaders, {total, before, what.size, what.item_size, what.op},
                        coll::scan_kind::exclusive, before + 2 * what.size);
     });
@@ -242,7 +245,7 @@ bool scan_by_hosts(collective_call* call, const coll::reduction& what, coll::sca
     p.steps.run();
     return true;
   }
-  p.steps.meet<coll::broadcast>(host_plan::down, before, what.size, p.leader_index());
+  p.steps.meet<coll::broadcast>(host_schedule::down, before, what.size, p.leader_index());
   p.steps.then();
   if (has_here) {
     p.steps.reduce(what.op, before, here, what.recvbuf, count);

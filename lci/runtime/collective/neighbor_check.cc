@@ -13,7 +13,7 @@
 #include "lci/base/strings.h"
 #include "lci/runtime/check/checker.h"
 #include "lci/runtime/collective/call.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 #include "lci/runtime/post/send.h"
 
 namespace lci::rt {
@@ -87,7 +87,8 @@ class exchange final : public comp_impl_t {
   }
 
  private:
-  // Of runtimes that ended with a message missing: nobody frees those, as nobody waits for them.
+  // Messages of runtimes that ended with a message missing. They are not freed, since no thread
+  // waits for them.
   struct registry {
     std::mutex mutex;
     std::set<exchange*> open;
@@ -105,7 +106,7 @@ class exchange final : public comp_impl_t {
     made.rank = rank;
     made.buffer = bytes;
     made.size = sizeof(message);
-    made.tag = plan::tag_of(call.number(), coll::operation_kind::none);
+    made.tag = collective_schedule::tag_of(call.number(), coll::operation_kind::none);
     made.comp = this;
     made.engine = &engine;
     made.remote_engine = static_cast<uint16_t>(engine.id);
@@ -144,7 +145,7 @@ class exchange final : public comp_impl_t {
   std::atomic<int> messages_{2};
 };
 
-// The rest are of the library: a rank may be gone before its neighbor has told it of them.
+// The rest belong to the library: a rank may have ended before the messages of its neighbor arrive.
 bool is_compared(coll::operation_kind kind) {
   return kind != coll::operation_kind::finalization && kind != coll::operation_kind::alloc_group &&
          kind != coll::operation_kind::free_group;

@@ -49,7 +49,8 @@ void persistent_coll_impl_t::recorder::keep(std::unique_ptr<coll::operation> ope
   owner_.operation_ = std::move(operation);
 }
 
-void persistent_coll_impl_t::recorder::keep(std::unique_ptr<rt::plan::recorded> steps) {
+void persistent_coll_impl_t::recorder::keep(
+    std::unique_ptr<rt::collective_schedule::recorded> steps) {
   owner_.steps_ = std::move(steps);
 }
 
@@ -89,7 +90,7 @@ void persistent_coll_impl_t::start() {
     state_.store(state::idle, std::memory_order_release);
     throw;
   }
-  told_ = call.comp();
+  announced_ = call.comp();
   if (operation_ != nullptr) {
     start_in_shared_memory(call);
   } else {
@@ -99,7 +100,7 @@ void persistent_coll_impl_t::start() {
 
 // With a comp, the object may be gone behind the start.
 void persistent_coll_impl_t::start_in_shared_memory(const rt::collective_call& call) {
-  if (told_ != nullptr) {
+  if (announced_ != nullptr) {
     pending_.comp = &recorder_;
     return call.run_recorded(operation_.get(), &pending_);
   }
@@ -111,7 +112,7 @@ void persistent_coll_impl_t::start_in_shared_memory(const rt::collective_call& c
 }
 
 void persistent_coll_impl_t::start_messages(rt::collective_call* call) {
-  const bool blocks = told_ == nullptr;
+  const bool blocks = announced_ == nullptr;
   steps_->start(call);
   if (blocks) wait_for_messages(*call);
 }
@@ -135,10 +136,10 @@ void persistent_coll_impl_t::wait_for_messages(const rt::collective_call& call) 
 
 void persistent_coll_impl_t::end(status_t status) {
   if (!status.is_done() && steps_ != nullptr) steps_->break_off();
-  if (comp_impl_t* const told = told_; told != nullptr) {
+  if (comp_impl_t* const announced = announced_; announced != nullptr) {
     status.user_context = attr.user_context;
     state_.store(state::idle, std::memory_order_release);  // the object may be gone now
-    return told->signal(status);
+    return announced->signal(status);
   }
   code_ = status.error.errorcode;
   state found = state::started;

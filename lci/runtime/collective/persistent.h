@@ -11,14 +11,14 @@
 #include "lci/coll/operation.h"
 #include "lci/coll/signature.h"
 #include "lci/runtime/collective/call.h"
-#include "lci/runtime/collective/plan.h"
 #include "lci/runtime/collective/recorder.h"
+#include "lci/runtime/collective/schedule.h"
 #include "lci/runtime/core/live.h"
 #include "lci/runtime/instance/shared_memory.h"
 
 namespace lci {
 
-// Keeps the call, and either the operation in shared memory or the plan of messages that it was
+// Keeps the call, and either the operation in shared memory or the schedule of messages that it was
 // made into. A start is a copy of the call that takes the next number of its engine.
 //
 // Thread safety: as api/persistent_coll.hpp says.
@@ -50,7 +50,7 @@ class persistent_coll_impl_t : public rt::live_object {
     void begin(const rt::collective_call& call, const coll::signature& called,
                reduce_op_t op) override;
     void keep(std::unique_ptr<coll::operation> operation) override;
-    void keep(std::unique_ptr<rt::plan::recorded> steps) override;
+    void keep(std::unique_ptr<rt::collective_schedule::recorded> steps) override;
     void signal(status_t status) override { owner_.end(status); }
 
    private:
@@ -70,12 +70,12 @@ class persistent_coll_impl_t : public rt::live_object {
   std::optional<rt::collective_call> call_;
   coll::signature called_;
   reduce_op_t op_ = nullptr;
-  std::unique_ptr<coll::operation> operation_;  // null: by messages
-  std::unique_ptr<rt::plan::recorded> steps_;   // null: in shared memory
+  std::unique_ptr<coll::operation> operation_;                // null: by messages
+  std::unique_ptr<rt::collective_schedule::recorded> steps_;  // null: in shared memory
 
   std::atomic<state> state_{state::idle};
   // Of the start in progress.
-  comp_impl_t* told_ = nullptr;  // null: it blocks
+  comp_impl_t* announced_ = nullptr;  // null: it blocks
   errorcode_t code_ = errorcode_t::done;
   rt::shared_memory::pending pending_;
 };

@@ -7,7 +7,7 @@
 #include "lci/api/comp.hpp"
 #include "lci/coll/operation.h"
 #include "lci/coll/signature.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 
 namespace lci::rt {
 
@@ -29,7 +29,7 @@ class call_recorder : public comp_impl_t {
                      reduce_op_t op) = 0;
   // After begin(), one of these.
   virtual void keep(std::unique_ptr<coll::operation> operation) = 0;
-  virtual void keep(std::unique_ptr<plan::recorded> steps) = 0;
+  virtual void keep(std::unique_ptr<collective_schedule::recorded> steps) = 0;
 
  private:
   // No name of a program's object has this address.

@@ -10,7 +10,7 @@
 #include "lci/coll/operations.h"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 #include "lci/runtime/collective/thread_team.h"
 #include "lci/runtime/instance/runtime.h"
 
@@ -22,7 +22,7 @@ int checked_ring_steps(int asked, const char* what) {
     throw std::invalid_argument(base::StrCat("lci: ", what, ": ring_nsteps is ", asked));
   }
   // An allreduce takes so many rounds twice.
-  constexpr auto most = static_cast<int>(plan::most_rounds / 4);
+  constexpr auto most = static_cast<int>(collective_schedule::most_rounds / 4);
   if (asked > most) {
     throw std::invalid_argument(
         base::StrCat("lci: ", what, ": ring_nsteps is ", asked, ", more than ", most));
@@ -44,7 +44,8 @@ struct items {
 
 // Up a binomial tree to rank 0. `work` of each rank begins as its items and covers more and more
 // ranks from its own on; that of rank 0 ends as the result. `spare` is as large.
-void reduce_by_tree(plan* p, char* work, char* spare, const items& what, uint32_t round) {
+void reduce_by_tree(collective_schedule* p, char* work, char* spare, const items& what,
+                    uint32_t round) {
   const int n = p->size();
   for (int distance = 1; distance < n; distance *= 2, ++round) {
     if ((p->rank() & distance) != 0) {
@@ -64,7 +65,7 @@ void reduce_by_tree(plan* p, char* work, char* spare, const items& what, uint32_
 }
 
 // Where reduce_by_tree leaves the result of rank 0.
-char* result_of_tree(const plan& p, char* work, char* spare) {
+char* result_of_tree(const collective_schedule& p, char* work, char* spare) {
   for (int distance = 1; distance < p.size(); distance *= 2) std::swap(work, spare);
   return work;
 }
@@ -73,20 +74,23 @@ char* result_of_tree(const plan& p, char* work, char* spare) {
 // `right` holds our items and is overwritten with those of all ranks up to ours; `left` has room
 // for as many. Returns for each piece the step after which it is there, in the last rank the
 // result.
-std::vector<plan::step> reduce_by_chain(plan* p, char* left, char* right, const items& what,
-                                        int steps, uint32_t round) {
-  std::vector<plan::step> last;
+std::vector<collective_schedule::step> reduce_by_chain(collective_schedule* p, char* left,
+                                                       char* right, const items& what, int steps,
+                                                       uint32_t round) {
+  std::vector<collective_schedule::step> last;
   for (int i = 0; i < steps; ++i, ++round) {
     const piece part = piece_of(what.count, what.item_size, steps, i);
-    plan::step there = nullptr;
+    collective_schedule::step there = nullptr;
     if (p->rank() > 0) {
-      const plan::step came = p->receive(p->rank() - 1, left + part.begin, part.bytes(), round);
+      const collective_schedule::step came =
+          p->receive(p->rank() - 1, left + part.begin, part.bytes(), round);
       there =
           p->reduce(what.op, left + part.begin, right + part.begin, right + part.begin, part.count);
       p->order(came, there);
     }
     if (p->rank() + 1 < p->size()) {
-      const plan::step goes = p->send(p->rank() + 1, right + part.begin, part.bytes(), round);
+      const collective_schedule::step goes =
+          p->send(p->rank() + 1, right + part.begin, part.bytes(), round);
       if (there != nullptr) p->order(there, goes);
       there = goes;
     }
@@ -95,8 +99,9 @@ std::vector<plan::step> reduce_by_chain(plan* p, char* left, char* right, const 
   return last;
 }
 
-// Allreduce: the items are combined along all ranks, and the result goes on around the ring.
-void allreduce_by_ring(plan* p, const coll::reduction& asked, const items& what, int steps) {
+// Allreduce: the items are combined along all ranks, and the result continues around the ring.
+void allreduce_by_ring(collective_schedule* p, const coll::reduction& asked, const items& what,
+                       int steps) {
   char* const out = static_cast<char*>(asked.recvbuf);
   if (out != asked.sendbuf) p->copy(out, asked.sendbuf, what.bytes());
   p->then();
@@ -106,7 +111,7 @@ void allreduce_by_ring(plan* p, const coll::reduction& asked, const items& what,
 }
 
 // Allreduce: to rank 0 and back. Room: twice the bytes.
-void allreduce_by_tree(plan* p, const coll::reduction& asked, const items& what) {
+void allreduce_by_tree(collective_schedule* p, const coll::reduction& asked, const items& what) {
   char* const work = p->room();
   char* const spare = work + what.bytes();
   p->copy(work, asked.sendbuf, what.bytes());
@@ -119,8 +124,8 @@ void allreduce_by_tree(plan* p, const coll::reduction& asked, const items& what)
 
 // Reduce-scatter: one rank gets the results of all, and sends each rank its block. `steps`: pieces
 // of a chain; 0: by a tree. Room: twice the bytes of all blocks.
-void reduce_and_send(plan* p, const coll::reduction& asked, size_t block, const items& all,
-                     int steps) {
+void reduce_and_send(collective_schedule* p, const coll::reduction& asked, size_t block,
+                     const items& all, int steps) {
   char* work = p->room();
   char* const spare = work + all.bytes();
   p->copy(work, asked.sendbuf, all.bytes());
@@ -154,8 +159,8 @@ coll::reduction reduction_of(const Op& op, size_t bytes) {
 
 }  // namespace
 
-void reduce_directly(plan* p, const coll::reduction& asked, const coll::block_layout& shares,
-                     char* room) {
+void reduce_directly(collective_schedule* p, const coll::reduction& asked,
+                     const coll::block_layout& shares, char* room) {
   const char* const sendbuf = static_cast<const char*>(asked.sendbuf);
   char* const recvbuf = static_cast<char*>(asked.recvbuf);
   const size_t count = asked.size / asked.item_size;
@@ -171,12 +176,12 @@ void reduce_directly(plan* p, const coll::reduction& asked, const coll::block_la
     p->send(to, sendbuf + shares.of(to).offset, shares.of(to).size, 0);
   }
   p->then();
-  // From the right: rank n-1's items become the right operand of all. What recvbuf may share with
-  // sendbuf has been sent by now.
+  // From the right: the items of rank n-1 become the right operand of all. The part of recvbuf that
+  // overlaps sendbuf has been sent by now.
   const char* const own = sendbuf + shares.of(p->rank()).offset;
   const auto items_of = [&](int rank) { return rank == p->rank() ? own : slot(rank); };
   if (recvbuf != items_of(n - 1) && n - 1 != p->rank() && recvbuf == own) {
-    // recvbuf still holds our own items: they come to their turn before it is written.
+    // recvbuf still holds the items of this rank: they are combined before it is written.
     char* right = slot(n - 1);
     for (int rank = n - 2; rank >= 0; --rank) {
       p->reduce(asked.op, items_of(rank), right, right, count);
@@ -211,7 +216,7 @@ void reduce_x::operator()() const {
     return call.run<coll::reduce>(rt::reduction_of(*this, bytes), get_root());
   }
   if (rt::reduce_by_hosts(&call, rt::reduction_of(*this, bytes), get_root())) return;
-  rt::plan p(call, 2 * bytes);
+  rt::collective_schedule p(call, 2 * bytes);
   if (bytes > 0) {
     char* const work = p.room();
     char* const spare = work + bytes;
@@ -265,7 +270,7 @@ void allreduce_x::operator()() const {
       : algorithm == allreduce_algorithm_t::tree ? 2 * bytes
       : algorithm == allreduce_algorithm_t::ring ? bytes
                                                  : rt::spare_of_allreduce(asked, call.size());
-  rt::plan p(call, room);
+  rt::collective_schedule p(call, room);
   if (bytes == 0) {
     // Nothing to combine.
   } else if (algorithm == allreduce_algorithm_t::direct) {
@@ -309,7 +314,7 @@ void reduce_scatter_x::operator()() const {
     algorithm = reduce_scatter_algorithm_t::direct;  // each block goes where it is needed at once
   }
   const bool direct = algorithm == reduce_scatter_algorithm_t::direct;
-  rt::plan p(call, direct ? all - block : rt::bytes_of(2, all, call.name()));
+  rt::collective_schedule p(call, direct ? all - block : rt::bytes_of(2, all, call.name()));
   const coll::reduction asked = rt::reduction_of(*this, block);
   if (all == 0) {
     // Nothing to combine.
@@ -339,7 +344,7 @@ void reduce_scatterv_x::operator()() const {
   }
   if (rt::reduce_scatter_by_hosts(&call, rt::reduction_of(*this, own.size), blocks)) return;
   const size_t others = static_cast<size_t>(call.size()) - 1;
-  rt::plan p(call, rt::bytes_of(others, own.size, call.name()));
+  rt::collective_schedule p(call, rt::bytes_of(others, own.size, call.name()));
   if (all > 0) rt::reduce_directly(&p, rt::reduction_of(*this, own.size), blocks, p.room());
   p.run();
 }

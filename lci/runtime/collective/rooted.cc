@@ -7,7 +7,7 @@
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
 #include "lci/runtime/collective/layouts.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 
 namespace lci {
 namespace rt {
@@ -25,7 +25,7 @@ struct subtree {
   int width;  // at least 1
   int ranks;  // of these, those that exist
 };
-subtree subtree_of(const plan& p, int root) {
+subtree subtree_of(const collective_schedule& p, int root) {
   const int n = p.size();
   const int place = (p.rank() - root + n) % n;
   int width = 1;
@@ -36,14 +36,15 @@ subtree subtree_of(const plan& p, int root) {
 // The room of the root holds the blocks from its own rank on. Copies them to or from the program's
 // buffer, where rank 0 comes first.
 template <class Copy>
-void for_both_parts(const plan& p, int root, size_t size, const Copy& copy) {
+void for_both_parts(const collective_schedule& p, int root, size_t size, const Copy& copy) {
   const auto from_root = static_cast<size_t>(p.size() - root) * size;
   const size_t below = static_cast<size_t>(root) * size;
   copy(below, size_t{0}, from_root);  // byte of the buffer, byte of the room, bytes
   copy(size_t{0}, from_root, below);
 }
 
-void gather_by_tree(plan* p, const void* sendbuf, void* recvbuf, size_t size, int root) {
+void gather_by_tree(collective_schedule* p, const void* sendbuf, void* recvbuf, size_t size,
+                    int root) {
   const subtree own = subtree_of(*p, root);
   const int n = p->size();
   char* const work = p->room();
@@ -63,7 +64,8 @@ void gather_by_tree(plan* p, const void* sendbuf, void* recvbuf, size_t size, in
   });
 }
 
-void gather_directly(plan* p, const void* sendbuf, void* recvbuf, size_t size, int root) {
+void gather_directly(collective_schedule* p, const void* sendbuf, void* recvbuf, size_t size,
+                     int root) {
   if (p->rank() != root) {
     p->send(root, sendbuf, size, 0);
     return;
@@ -78,7 +80,8 @@ void gather_directly(plan* p, const void* sendbuf, void* recvbuf, size_t size, i
   }
 }
 
-void scatter_by_tree(plan* p, const void* sendbuf, void* recvbuf, size_t size, int root) {
+void scatter_by_tree(collective_schedule* p, const void* sendbuf, void* recvbuf, size_t size,
+                     int root) {
   const subtree own = subtree_of(*p, root);
   const int n = p->size();
   char* const work = p->room();
@@ -100,7 +103,8 @@ void scatter_by_tree(plan* p, const void* sendbuf, void* recvbuf, size_t size, i
   p->copy(recvbuf, work, size);
 }
 
-void scatter_directly(plan* p, const void* sendbuf, void* recvbuf, size_t size, int root) {
+void scatter_directly(collective_schedule* p, const void* sendbuf, void* recvbuf, size_t size,
+                      int root) {
   if (p->rank() != root) {
     p->receive(root, recvbuf, size, 0);
     return;
@@ -138,7 +142,7 @@ void gather_x::operator()() const {
   }
   if (rt::gather_by_hosts(&call, sendbuf, recvbuf, get_size(), get_root())) return;
   const bool by_tree = get_size() <= rt::most_in_tree;
-  rt::plan p(call, by_tree ? all : 0);
+  rt::collective_schedule p(call, by_tree ? all : 0);
   if (get_size() > 0) {
     (by_tree ? rt::gather_by_tree : rt::gather_directly)(&p, sendbuf, recvbuf, get_size(),
                                                          get_root());
@@ -166,7 +170,7 @@ void scatter_x::operator()() const {
   }
   if (rt::scatter_by_hosts(&call, sendbuf, recvbuf, get_size(), get_root())) return;
   const bool by_tree = get_size() <= rt::most_in_tree;
-  rt::plan p(call, by_tree ? all : 0);
+  rt::collective_schedule p(call, by_tree ? all : 0);
   if (get_size() > 0) {
     (by_tree ? rt::scatter_by_tree : rt::scatter_directly)(&p, sendbuf, recvbuf, get_size(),
                                                            get_root());

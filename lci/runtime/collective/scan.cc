@@ -6,14 +6,15 @@
 #include "lci/api/reduce.hpp"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 
 namespace lci {
 namespace rt {
 
 // Before the round with distance d, `partial` combines the items of the d ranks up to this one, and
 // goes to the rank d behind.
-void scan_by_doubling(plan* p, const coll::reduction& what, coll::scan_kind kind, char* room) {
+void scan_by_doubling(collective_schedule* p, const coll::reduction& what, coll::scan_kind kind,
+                      char* room) {
   const size_t bytes = what.size;
   const size_t count = bytes / what.item_size;
   const bool is_exclusive = kind == coll::scan_kind::exclusive;
@@ -58,7 +59,7 @@ void run_scan(const Op& op, coll::operation_kind name, coll::scan_kind kind) {
   const size_t bytes = bytes_of(op.get_count(), op.get_item_size(), call.name());
   check_op(op.get_op(), call.name());
   check_buffer(op.get_sendbuf(), bytes, call.name(), "sendbuf");
-  // Rank 0 has nobody before it.
+  // Rank 0 has no predecessor.
   if (kind == coll::scan_kind::inclusive || call.rank() > 0) {
     check_buffer(op.get_recvbuf(), bytes, call.name(), "recvbuf");
   }
@@ -69,7 +70,7 @@ void run_scan(const Op& op, coll::operation_kind name, coll::scan_kind kind) {
     return call.run<coll::scan>(what, kind);
   }
   if (scan_by_hosts(&call, what, kind)) return;
-  plan p(call, bytes_of(3, bytes, call.name()));
+  collective_schedule p(call, bytes_of(3, bytes, call.name()));
   if (bytes > 0) scan_by_doubling(&p, what, kind, p.room());
   p.run();
 }

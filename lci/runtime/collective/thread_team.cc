@@ -136,7 +136,7 @@ void thread_call::meet(const Act& act) {
   } else {
     wait(came.round);
   }
-  // Nobody writes to it before this thread has arrived again.
+  // No thread writes to it before this thread has arrived again.
   check_success();
 }
 
@@ -322,7 +322,8 @@ thread_team_t alloc_thread_team_x::operator()() const {
                                              ", not 1 to ", ds::thread_barrier::most_threads));
   }
   const thread_team_attr_t attributes = resolve(global_attr_t());
-  // A group that nobody else uses: whoever acts for a rank is in order with nobody but its team.
+  // A group that only this team uses: a thread that acts for a rank is ordered with its own team
+  // alone.
   const group_t meets = split_group_x(0, 0)
                             .runtime(get_runtime())
                             .device(get_device())

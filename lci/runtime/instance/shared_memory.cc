@@ -75,7 +75,7 @@ shared_memory::host_blocks shared_memory::exchange_blocks(boot::bootstrap& boot,
   return found;
 }
 
-bool shared_memory::may_end_at_once(const comp_impl_t& comp) {
+bool shared_memory::may_complete_immediately(const comp_impl_t& comp) {
   return is_of_type(comp, attr_comp_type_t::cq) || is_of_type(comp, attr_comp_type_t::sync) ||
          is_of_type(comp, attr_comp_type_t::counter);
 }
@@ -186,10 +186,10 @@ bool shared_memory::start_step(const operation_maker& make, const coll::ticket& 
   throw_runtime_error(call, " failed on rank ", runtime_.rank());
 }
 
-void shared_memory::start(pending* each, bool may_end_at_once) {
+void shared_memory::start(pending* each, bool may_complete_immediately) {
   each->since = observe::coarse_clock::seconds();
   each->result.reset();
-  if (advance(each) && may_end_at_once) {
+  if (advance(each) && may_complete_immediately) {
     end(each);
     return;
   }

@@ -79,11 +79,11 @@ class shared_memory {
     pending* next = nullptr;
   };
 
-  // Starts the operation. `may_end_at_once`: comp may be signaled before the call returns.
-  void start(pending* each, bool may_end_at_once);
+  // Starts the operation. `may_complete_immediately`: comp may be signaled before the call returns.
+  void start(pending* each, bool may_complete_immediately);
   // As it may be if signaling `comp` calls nothing of the program: a handler that starts the next
   // operation would otherwise call itself, as often as operations end at once.
-  static bool may_end_at_once(const comp_impl_t& comp);
+  static bool may_complete_immediately(const comp_impl_t& comp);
 
   // Memory for an operation of any kind.
   struct room {
@@ -97,7 +97,7 @@ class shared_memory {
                  const Arguments&... arguments) {
     static_assert(sizeof(Operation) <= sizeof(room));
     const auto make = [&](room* where) { return new (where) Operation(own, arguments...); };
-    start(from_pool(call, comp, make), may_end_at_once(*comp));
+    start(from_pool(call, comp, make), may_complete_immediately(*comp));
   }
 
   // Makes an operation there.

@@ -1,7 +1,7 @@
 // A collective operation as one rank sees it: messages and local work, in a partial order. Blocking
 // and non-blocking forms are the same graph.
-#ifndef LCI_RUNTIME_COLLECTIVE_PLAN_H_
-#define LCI_RUNTIME_COLLECTIVE_PLAN_H_
+#ifndef LCI_RUNTIME_COLLECTIVE_SCHEDULE_H_
+#define LCI_RUNTIME_COLLECTIVE_SCHEDULE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -20,9 +20,9 @@ namespace lci::rt {
 // those of another round: they are matched by (sender, number and kind of the operation on its
 // engine, round).
 //
-// Thread safety: none; one thread builds a plan and runs it once. If its call is recorded, run()
-// hands it to the recorder, which runs it many times.
-class plan {
+// Thread safety: none; one thread builds a schedule and runs it once. If its call is recorded,
+// run() hands it to the recorder, which runs it many times.
+class collective_schedule {
  public:
   using step = graph_node_t;
   class recorded;
@@ -34,17 +34,18 @@ class plan {
   // that kind are for messages about the operation with that number (neighbor_check.h).
   static tag_t tag_of(uint64_t number, coll::operation_kind kind);
 
-  // `call`, which outlives the plan, has begun. `room`: bytes of memory of the plan's own.
-  explicit plan(const collective_call& call, size_t room = 0);
-  ~plan();
-  plan(const plan&) = delete;
-  plan& operator=(const plan&) = delete;
+  // `call`, which outlives the schedule, has begun. `room`: bytes of memory of the schedule's own.
+  explicit collective_schedule(const collective_call& call, size_t room = 0);
+  ~collective_schedule();
+  collective_schedule(const collective_schedule&) = delete;
+  collective_schedule& operator=(const collective_schedule&) = delete;
 
   int rank() const { return among_ == nullptr ? call_.rank() : rank_among_; }
   int size() const { return among_ == nullptr ? call_.size() : static_cast<int>(among_->size()); }
   char* room() const;
-  // From here on, rank(), size() and the ranks of steps count these ranks of the call alone, of
-  // which this one is number `rank`; null: all, as at first. `ranks` outlives the building.
+  // From here on, rank(), size() and the ranks of steps count only these ranks of the call; this
+  // rank is number `rank` of them. Null: all ranks, as initially. `ranks` must outlive the
+  // construction.
   void set_among(const std::vector<int>* ranks, int rank) {
     among_ = ranks;
     rank_among_ = rank;
@@ -59,14 +60,15 @@ class plan {
   step reduce(reduce_op_t op, const void* left, const void* right, void* dst, size_t count);
 
   // Carries out an operation of this rank's host, the one that has the ticket for `phase` (see
-  // collective_call::use_hosts). Broken off if the plan ends before its turn, so that the other
+  // collective_call::use_hosts). Broken off if the schedule ends before its turn, so that the other
   // ranks of the host do not wait.
   template <class Operation, class... Arguments>
   step meet(uint64_t phase, const Arguments&... arguments) {
     static_assert(sizeof(Operation) <= sizeof(shared_memory::room));
-    return add_meeting(phase, [arguments...](shared_memory::room* where, const coll::ticket& own) {
-      return new (where) Operation(own, arguments...);
-    });
+    return add_shared_step(phase,
+                           [arguments...](shared_memory::room* where, const coll::ticket& own) {
+                             return new (where) Operation(own, arguments...);
+                           });
   }
 
   // Steps that are added from here on come after all earlier ones.
@@ -83,10 +85,10 @@ class plan {
   struct state;
   struct action;
   struct arrivals;
-  struct meeting;
+  struct shared_step;
 
   step add(action added);
-  step add_meeting(uint64_t phase, shared_memory::operation_maker make);
+  step add_shared_step(uint64_t phase, shared_memory::operation_maker make);
   int place_of(int rank) const {
     return among_ == nullptr ? rank : (*among_)[static_cast<size_t>(rank)];
   }
@@ -105,7 +107,7 @@ class plan {
 // Of a call that has been recorded. Its end is reported to the recorder.
 //
 // Thread safety: one thread at a time.
-class plan::recorded {
+class collective_schedule::recorded {
  public:
   // `phases`: that it uses in the memory of its host.
   recorded(std::unique_ptr<graph> steps, state* of_steps, uint64_t phases);
@@ -148,4 +150,4 @@ void check_end_of_messages(const collective_call& call, errorcode_t code);
 
 }  // namespace lci::rt
 
-#endif  // LCI_RUNTIME_COLLECTIVE_PLAN_H_
+#endif  // LCI_RUNTIME_COLLECTIVE_SCHEDULE_H_

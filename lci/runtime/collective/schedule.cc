@@ -1,4 +1,4 @@
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 
 #include <atomic>
 #include <cstring>
@@ -13,27 +13,27 @@
 
 namespace lci::rt {
 
-struct plan::action {
+struct collective_schedule::action {
   enum class kind { send, receive, copy, reduce, meet, pack, unpack } what;
   state* of = nullptr;
   step node = nullptr;
   int rank = -1;               // send and receive: the other side, as the runtime counts it
   uint16_t engine = 0;         // send: how that side names its engine
-  uint32_t round = 0;          // likewise
+  uint32_t round = 0;          // send and receive
   const void* left = nullptr;  // reduce
   const void* from = nullptr;  // send, copy; reduce: right
   void* to = nullptr;          // receive, copy, reduce
   size_t size = 0;             // bytes; reduce: items
   reduce_op_t op = nullptr;
   uint64_t phase = 0;                             // meet
-  shared_memory::operation_maker make = nullptr;  // likewise
-  meeting* end = nullptr;                         // likewise: the end of the step
-  bool is_due = false;                            // likewise: it has not begun
+  shared_memory::operation_maker make = nullptr;  // meet
+  shared_step* end = nullptr;                     // meet: the end of the step
+  bool is_due = false;                            // meet: it has not begun
 };
 
-// Where messages of the plan arrive. A message of another size than expected fails its step, also
-// if it is shorter: the ranks have called the operation with different sizes.
-struct plan::arrivals final : comp_impl_t {
+// Where messages of the schedule arrive. A message of another size than expected fails its step,
+// also if it is shorter: the ranks have called the operation with different sizes.
+struct collective_schedule::arrivals final : comp_impl_t {
   explicit arrivals(graph* steps) : steps_(steps) {}
   void signal(status_t status) override {
     const action& received = *static_cast<action*>(status.user_context);
@@ -45,8 +45,8 @@ struct plan::arrivals final : comp_impl_t {
 };
 
 // The end of a step in the memory of the host.
-struct plan::meeting final : comp_impl_t {
-  meeting(graph* owner, step begun) : steps(owner), node(begun) {}
+struct collective_schedule::shared_step final : comp_impl_t {
+  shared_step(graph* owner, step begun) : steps(owner), node(begun) {}
   void signal(status_t status) override {
     status.user_context = node;
     steps->signal(status);
@@ -59,14 +59,14 @@ struct plan::meeting final : comp_impl_t {
 // meet: ranks that call different operations wait, and are named by the hang report, rather than
 // take each other's bytes.
 constexpr int kind_shift = 26;
-static_assert(plan::most_rounds == uint32_t{1} << kind_shift);
+static_assert(collective_schedule::most_rounds == uint32_t{1} << kind_shift);
 
-tag_t plan::tag_of(uint64_t number, coll::operation_kind kind) {
+tag_t collective_schedule::tag_of(uint64_t number, coll::operation_kind kind) {
   return (number - 1) << 32 | static_cast<tag_t>(kind) << kind_shift;
 }
 
 // The data that the steps need while they run; freed with the graph.
-struct plan::state {
+struct collective_schedule::state {
   state(const collective_call& call, graph* owner)
       : device(&call.device()),
         engine(&call.engine()),
@@ -114,7 +114,7 @@ struct plan::state {
   const std::shared_ptr<coll::staging> staging;
   const char* const name;
   std::weak_ptr<shared_memory> host;
-  std::deque<meeting> meetings;
+  std::deque<shared_step> shared_steps;
   std::exception_ptr* failure = nullptr;  // where a step of the host leaves an exception
   std::unique_ptr<char[]> room;
   std::deque<action> actions;
@@ -144,8 +144,8 @@ struct plan::state {
   }
 };
 
-// How the end of a blocking collective reaches the thread that waits. That thread may leave
-// earlier, by an exception: who comes last frees it.
+// Signals the end of a blocking collective to the thread that waits. That thread may leave earlier,
+// by an exception: the last of both frees the object.
 struct end_flag final : comp_impl_t {
   void signal(status_t status) override {
     code = status.error.errorcode;
@@ -172,7 +172,7 @@ comp_attr_t graph_attributes(const char* what) {
 
 }  // namespace
 
-plan::plan(const collective_call& call, size_t room) : call_(call) {
+collective_schedule::collective_schedule(const collective_call& call, size_t room) : call_(call) {
   if (call.comp() == nullptr) end_ = new end_flag;
   graph_ = std::make_unique<graph>(graph_attributes(call.name()),
                                    call.comp() == nullptr ? end_ : call.comp());
@@ -189,14 +189,14 @@ plan::plan(const collective_call& call, size_t room) : call_(call) {
   }
 }
 
-plan::~plan() {
-  // Not run: nobody will signal it.
+collective_schedule::~collective_schedule() {
+  // The schedule has not run: no step will signal it.
   if (graph_ != nullptr && end_ != nullptr) delete end_;
 }
 
-char* plan::room() const { return state_->room.get(); }
+char* collective_schedule::room() const { return state_->room.get(); }
 
-plan::step plan::add(action added) {
+collective_schedule::step collective_schedule::add(action added) {
   state_->actions.push_back(std::move(added));
   action& kept = state_->actions.back();
   kept.of = state_;
@@ -253,7 +253,8 @@ plan::step plan::add(action added) {
   return kept.node;
 }
 
-plan::step plan::send(int to, const void* bytes, size_t size, uint32_t round) {
+collective_schedule::step collective_schedule::send(int to, const void* bytes, size_t size,
+                                                    uint32_t round) {
   action a{action::kind::send};
   a.rank = call_.global_rank(place_of(to));
   a.engine = call_.engine_of(place_of(to));
@@ -263,7 +264,8 @@ plan::step plan::send(int to, const void* bytes, size_t size, uint32_t round) {
   return add(a);
 }
 
-plan::step plan::receive(int from, void* bytes, size_t size, uint32_t round) {
+collective_schedule::step collective_schedule::receive(int from, void* bytes, size_t size,
+                                                       uint32_t round) {
   action a{action::kind::receive};
   a.rank = call_.global_rank(place_of(from));
   a.round = round;
@@ -272,7 +274,7 @@ plan::step plan::receive(int from, void* bytes, size_t size, uint32_t round) {
   return add(a);
 }
 
-plan::step plan::copy(void* to, const void* from, size_t size) {
+collective_schedule::step collective_schedule::copy(void* to, const void* from, size_t size) {
   action a{action::kind::copy};
   a.to = to;
   a.from = from;
@@ -280,8 +282,8 @@ plan::step plan::copy(void* to, const void* from, size_t size) {
   return add(a);
 }
 
-plan::step plan::reduce(reduce_op_t op, const void* left, const void* right, void* dst,
-                        size_t count) {
+collective_schedule::step collective_schedule::reduce(reduce_op_t op, const void* left,
+                                                      const void* right, void* dst, size_t count) {
   action a{action::kind::reduce};
   a.op = op;
   a.left = left;
@@ -291,17 +293,18 @@ plan::step plan::reduce(reduce_op_t op, const void* left, const void* right, voi
   return add(a);
 }
 
-plan::step plan::add_meeting(uint64_t phase, shared_memory::operation_maker make) {
+collective_schedule::step collective_schedule::add_shared_step(
+    uint64_t phase, shared_memory::operation_maker make) {
   action a{action::kind::meet};
   a.phase = phase;
   a.make = std::move(make);
   a.is_due = call_.recorder() == nullptr;
   const step added = add(std::move(a));
-  state_->actions.back().end = &state_->meetings.emplace_back(graph_.get(), added);
+  state_->actions.back().end = &state_->shared_steps.emplace_back(graph_.get(), added);
   return added;
 }
 
-void plan::then() {
+void collective_schedule::then() {
   if (phase_.empty()) return;
   const step join = graph_->add_node(nullptr, nullptr, nullptr);
   for (step each : phase_) graph_->add_edge(each, join, nullptr);
@@ -309,9 +312,11 @@ void plan::then() {
   phase_begin_ = join;
 }
 
-void plan::order(step before, step after) { graph_->add_edge(before, after, nullptr); }
+void collective_schedule::order(step before, step after) {
+  graph_->add_edge(before, after, nullptr);
+}
 
-void plan::run() {
+void collective_schedule::run() {
   then();
   if (state_->staging != nullptr) {
     add(action{action::kind::unpack});
@@ -329,7 +334,7 @@ void plan::run() {
   if (end_ != nullptr) run_blocking();
 }
 
-void plan::run_blocking() {
+void collective_schedule::run_blocking() {
   struct guard {
     ~guard() { flag->leave(); }
     end_flag* flag;
@@ -359,12 +364,13 @@ void check_end_of_messages(const collective_call& call, errorcode_t code) {
                                         ": do all ranks pass the same sizes?"));
 }
 
-plan::recorded::recorded(std::unique_ptr<graph> steps, state* of_steps, uint64_t phases)
+collective_schedule::recorded::recorded(std::unique_ptr<graph> steps, state* of_steps,
+                                        uint64_t phases)
     : steps_(std::move(steps)), state_(of_steps), phases_(phases) {}
 
-void plan::recorded::break_off() { state_->break_off(); }
+void collective_schedule::recorded::break_off() { state_->break_off(); }
 
-void plan::recorded::start(collective_call* call) {
+void collective_schedule::recorded::start(collective_call* call) {
   call->use_hosts(phases_);
   state_->set_call(*call);
   call->use_messages();

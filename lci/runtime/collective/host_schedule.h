@@ -1,6 +1,6 @@
-// The frame of a plan with steps in the memory of a host.
-#ifndef LCI_RUNTIME_COLLECTIVE_HOST_PLAN_H_
-#define LCI_RUNTIME_COLLECTIVE_HOST_PLAN_H_
+// The frame of a schedule with steps in the memory of a host.
+#ifndef LCI_RUNTIME_COLLECTIVE_HOST_SCHEDULE_H_
+#define LCI_RUNTIME_COLLECTIVE_HOST_SCHEDULE_H_
 
 #include <cstddef>
 #include <cstdint>
@@ -8,32 +8,32 @@
 #include <vector>
 
 #include "lci/runtime/collective/call.h"
-#include "lci/runtime/collective/plan.h"
+#include "lci/runtime/collective/schedule.h"
 #include "lci/runtime/instance/hierarchy.h"
 
 namespace lci::rt {
 
-// A plan, and the leaders of the hosts. Each host has one: the rank with a certain index among its
-// ranks, or a root where it is on that host.
+// A schedule, and the leaders of the hosts. Each host has one: the rank with a certain index among
+// its ranks, or a root where it is on that host.
 //
-// Thread safety: as of a plan.
-class host_plan {
+// Thread safety: as of a schedule.
+class host_schedule {
  public:
   // Phases of `steps` in the memory of the host: towards the leader, and from it.
   static constexpr uint64_t up = 0;
   static constexpr uint64_t down = 1;
 
-  // `phases`: how many the operation has on this host. `room`: as of a plan. `leaders`: the place
-  // of each host's leader.
-  host_plan(collective_call* call, const hierarchy& hosts, uint64_t phases, size_t room,
-            std::vector<int> leaders)
+  // `phases`: how many the operation has on this host. `room`: as of a schedule. `leaders`: the
+  // place of each host's leader.
+  host_schedule(collective_call* call, const hierarchy& hosts, uint64_t phases, size_t room,
+                std::vector<int> leaders)
       : hosts_(hosts),
         leaders_(std::move(leaders)),
         steps(with_phases(call, phases), room),
         own_leader_(leaders_[static_cast<size_t>(hosts.own_host())]),
         is_leader_(own_leader_ == call->rank()) {}
-  host_plan(const host_plan&) = delete;
-  host_plan& operator=(const host_plan&) = delete;
+  host_schedule(const host_schedule&) = delete;
+  host_schedule& operator=(const host_schedule&) = delete;
 
   // The first rank of each host, or the root of the operation on its host.
   static std::vector<int> first_or_root(const hierarchy& hosts, int root = -1) {
@@ -66,7 +66,7 @@ class host_plan {
   const std::vector<int> leaders_;
 
  public:
-  plan steps;
+  collective_schedule steps;
 
  private:
   const int own_leader_;
@@ -89,4 +89,4 @@ inline coll::block_layout blocks_of_hosts(const hierarchy& hosts,
 
 }  // namespace lci::rt
 
-#endif  // LCI_RUNTIME_COLLECTIVE_HOST_PLAN_H_
+#endif  // LCI_RUNTIME_COLLECTIVE_HOST_SCHEDULE_H_
