@@ -240,6 +240,7 @@ set(LCT_HEADERS
 set(LCI_PERF_SOURCES
   benchmarks/perf/binding.cc
   benchmarks/perf/channel.cc
+  benchmarks/perf/channel_target.cc
   benchmarks/perf/clock.cc
   benchmarks/perf/collectives.cc
   benchmarks/perf/connect.cc
@@ -247,6 +248,7 @@ set(LCI_PERF_SOURCES
   benchmarks/perf/duration.cc
   benchmarks/perf/fields.cc
   benchmarks/perf/histogram.cc
+  benchmarks/perf/integers.cc
   benchmarks/perf/job.cc
   benchmarks/perf/main.cc
   benchmarks/perf/messages.cc

@@ -16,7 +16,8 @@ std::string congestion_control();
 // whenever there is room.
 bool is_paced(std::string_view congestion_control);
 
-// The bytes of a large message that are written at a time. `attribute` is ofi_piece_size.
+// The bytes of a large message that are written at a time, at most: the runtime makes all pieces of
+// a message equally large. `attribute` is ofi_piece_size.
 //
 // BBR estimates the rate of the path as the highest recent delivery rate, and that is the rate at
 // which the receiver read while the connection was busy. So a sender that always has bytes queued

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "lci/runtime/protocol/host.h"
+#include "lci/runtime/protocol/piece_size.h"
 
 namespace lci::rt {
-
 error_t pieces::start(protocol_host& host, bool may_wait) {
   posted_ = 0;
   if (runs != nullptr) take_run(0);
@@ -31,7 +31,7 @@ error_t pieces::post_rest(protocol_host& host, bool may_wait) {
   }
   for (;;) {
     const size_t left = whole.size - posted_;
-    const size_t piece = std::min(left, most);
+    const size_t piece = std::min(left, piece_size(whole.size, most));
     if (notifies && piece == left && is_last_run()) op.kind = net::op_kind::put_imm;
     op.buffer = static_cast<char*>(whole.buffer) + posted_;
     op.size = piece;
