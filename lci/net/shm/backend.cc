@@ -55,13 +55,8 @@ std::vector<variable> variables() {
 
 }  // namespace
 
-const backend_entry backend = {attr_backend_t::shm,
-                               "shm",
-                               /*preference=*/10,
-                               available,
-                               shm_context::make,
-                               describe,
-                               common,
-                               variables};
+const backend_entry backend = {
+    attr_backend_t::shm, "shm",
+    /*preference=*/10,   available, shm_context::make, describe, common, variables};
 
 }  // namespace lci::net::shm
