@@ -85,8 +85,8 @@ struct address {
 // what is signaled when it ends.
 //
 // The caller that starts an operation owns it, its buffer and its packet until the start answers
-// `posted` or `posted_backlog`; from then on the state that holds a copy of the operation does,
-// until it signals `comp`. Nobody else keeps a pointer to it.
+// `posted` or `posted_backlog`, and from then on the state that holds the only copy of the operation
+// owns them until it signals `comp`.
 struct operation : net::op, address {
   operation() { rank = -1; }
 
