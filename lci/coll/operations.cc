@@ -1,6 +1,5 @@
 #include "lci/coll/operations.h"
 
-#include <algorithm>
 #include <cstring>
 
 #include "lci/base/copy.h"

@@ -1,5 +1,4 @@
 // Barrier and broadcast.
-#include <algorithm>
 
 #include "lci/api/coll.hpp"
 #include "lci/coll/operations.h"

@@ -2,7 +2,6 @@
 #include "lci/runtime/collective/hierarchy.h"
 
 #include <algorithm>
-#include <vector>
 
 #include "lci/coll/rooted.h"
 #include "lci/runtime/collective/algorithms.h"

@@ -1,8 +1,8 @@
 // Reduce, allreduce and reduce-scatter. Everywhere neighbouring ranges of ranks are joined in their
 // order, so that an operator need not be commutative, and all ranks that get a result get the same
 // bytes: it is computed by one, or by all in the same order.
-#include <algorithm>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "lci/api/coll.hpp"

@@ -1,8 +1,6 @@
 // Scan and exscan.
 #include "lci/coll/scan.h"
 
-#include <utility>
-
 #include "lci/api/reduce.hpp"
 #include "lci/runtime/collective/algorithms.h"
 #include "lci/runtime/collective/hierarchy.h"

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <exception>
 #include <stdexcept>
-#include <utility>
 
 #include "lci/api/coll.hpp"
 #include "lci/api/group.hpp"

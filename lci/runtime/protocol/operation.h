@@ -85,8 +85,8 @@ struct address {
 // what is signaled when it ends.
 //
 // The caller that starts an operation owns it, its buffer and its packet until the start answers
-// `posted` or `posted_backlog`, and from then on the state that holds the only copy of the operation
-// owns them until it signals `comp`.
+// `posted` or `posted_backlog`, and from then on the state that holds the only copy of the
+// operation owns them until it signals `comp`.
 struct operation : net::op, address {
   operation() { rank = -1; }
 
