@@ -46,7 +46,8 @@ class channel final : private message_sink {
 
   bool has_signal() const { return !one_sided_; }
 
-  // Where the partner's puts, gets and atomic operations go. To be exchanged, as bytes, before the first message.
+  // Where the partner's puts, gets and atomic operations go. To be exchanged, as bytes, before the
+  // first message.
   struct target_memory {
     lci::rmr_t rmr;
     planned_batches::blocks blocks;  // of plans

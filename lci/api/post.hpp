@@ -61,7 +61,7 @@ status_t post(const post_args_t& args);
 namespace rt {
 // The short path of a small operation with no options but these, as most are: true if it is
 // complete. False: nothing happened, and post() determines why. An empty `device` means the default
-// one. The forms that end with `mr` are of a post that names its registration, which is not MR_HOST.
+// one. The forms that end with `mr` are of a post that names its registration, not MR_HOST.
 // (Not a function template: the names of those begin with what they return, and the list of
 // exported names is of names in lci.)
 template <post_form_t>

@@ -138,13 +138,13 @@ constexpr bool has(Get) {
       std::is_copy_constructible_v<lci::name_##_x>&& std::is_copy_assignable_v<lci::name_##_x>, \
       #name_ "_x", " can not be copied")
 
-#define SETTER(operation_, type_, name_)                                                    \
-  surface::check(                                                                           \
-      surface::is_setter<lci::operation_##_x, type_>(                                       \
-          [](auto&& object,                                                                 \
-             auto value) -> decltype(std::forward<decltype(object)>(object).name_(value)) { \
-            return std::forward<decltype(object)>(object).name_(value);                     \
-          }),                                                                               \
+#define SETTER(operation_, type_, name_)                                                      \
+  surface::check(                                                                             \
+      surface::is_setter<lci::operation_##_x, type_>(                                         \
+          [](auto&& object,                                                                   \
+             auto option) -> decltype(std::forward<decltype(object)>(object).name_(option)) { \
+            return std::forward<decltype(object)>(object).name_(option);                      \
+          }),                                                                                 \
       #operation_ "_x", "(...)." #name_ "(" #type_ ") is no setter")
 
 // The attribute of a resource: its getter, and the field of its attr_t.

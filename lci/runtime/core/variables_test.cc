@@ -59,8 +59,8 @@ TEST(Variables, NothingIsProposedForANameLikeNoOther) {
 // The sources are the arguments of the test.
 std::vector<std::string> sources;
 
-// Each name in quotes that begins with LCI_ and is a whole variable. The tables of the backends name
-// each of theirs once more.
+// Each name in quotes that begins with LCI_ and is a whole variable. The tables of the backends
+// name each of theirs once more.
 TEST(Variables, TheTableHasAllNamesInTheSourcesAndNoOther) {
   ASSERT_GT(sources.size(), 50u);
   std::multiset<std::string> named;
