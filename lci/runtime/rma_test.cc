@@ -165,10 +165,10 @@ TEST_P(Rma, SmallOperationsNameTheirRegistration) {
     EXPECT_TRUE(self.end_of(accepted(put(size).mr(MR_UNKNOWN))).is_done());
     EXPECT_TRUE(
         self.end_of(accepted(put(2 * size).mr(mr).remote_comp(self.rcomp).tag(3))).is_done());
-    const status_t told = self.pop();
-    EXPECT_TRUE(told.is_done());
-    EXPECT_EQ(told.rank, self.from);
-    EXPECT_EQ(told.tag, 3U);
+    const status_t notified = self.pop();
+    EXPECT_TRUE(notified.is_done());
+    EXPECT_EQ(notified.rank, self.from);
+    EXPECT_EQ(notified.tag, 3U);
     self.meet();
     EXPECT_TRUE(arrived(0) && arrived(size) && arrived(2 * size));
 
