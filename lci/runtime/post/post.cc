@@ -207,7 +207,7 @@ template <post_form_t Form, class... Rest>
              .is_done();
 }
 
-// The same for a post that names its registration.
+// Variant of post_form() for a post that names its registration.
 template <post_form_t Form, class... Rest>
 [[gnu::always_inline]] inline bool post_registered(mr_t mr, device_t device, int rank,
                                                    void* local_buffer, size_t size,
